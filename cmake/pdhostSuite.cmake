@@ -1,0 +1,18 @@
+# pdhost_add_suite(NAME SOURCES... [LIBRARIES ...] [LABELS ...] [TIMEOUT seconds] [ENVIRONMENT ...]): one Criterion
+# suite as one CTest test. Under ThreadSanitizer Criterion does not start, so suites are built but not registered.
+function(pdhost_add_suite name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LIBRARIES;LABELS;ENVIRONMENT")
+  set(target "test_${name}")
+  add_executable(${target} ${arg_UNPARSED_ARGUMENTS})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support" "${PROJECT_SOURCE_DIR}/core")
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} pdhost::abi PkgConfig::CRITERION)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  if(CMAKE_C_FLAGS MATCHES "-fsanitize=[a-z,]*thread")
+    return()
+  endif()
+  add_test(NAME ${name} COMMAND ${target} --jobs 1)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}")
+endfunction()

@@ -1,0 +1,30 @@
+/* The analysis: all tables of a pd_trace, each computed once. */
+#ifndef CORE_ANALYSIS_ANALYSIS_H
+#define CORE_ANALYSIS_ANALYSIS_H
+
+#include <pdhost/analysis.h>
+
+typedef struct analysis analysis;
+
+/* What the tables need beside the trace. */
+typedef struct analysis_context {
+  const pd_device_props *device;
+  int64_t batch_size;
+  bool with_flops, with_modules, profile_memory;
+  uint32_t cores; /* of the machine */
+} analysis_context;
+
+pd_status analysis_open(const analysis_context *context, analysis **out);
+void analysis_close(analysis *analysis);
+
+/* The table behind PD_EXT_ANALYSIS. */
+const pd_analysis *analysis_table(const analysis *analysis);
+
+/* The trace is about to go: forgets the sets computed from it. [loop thread] */
+void analysis_forget(analysis *analysis, const pd_trace *trace);
+
+/* CPU use of this process and of the system between begin and end of a window, from /proc, for Device Summary. */
+pd_status analysis_window_begin(analysis *analysis);
+pd_status analysis_window_end(analysis *analysis);
+
+#endif

@@ -1,0 +1,46 @@
+/* The data loader: batches of the slow synthetic dataset, in order, made by worker threads or by the caller. */
+#ifndef CORE_DATA_LOADER_H
+#define CORE_DATA_LOADER_H
+
+#include <pdhost/device.h>
+#include <pdhost/record.h>
+#include <pdhost/scenario.h>
+
+typedef struct data_loader data_loader;
+
+typedef enum data_resident { DATA_RESIDENT_NONE = 0, DATA_RESIDENT_HOST = 1, DATA_RESIDENT_DEVICE = 2 } data_resident;
+
+/* [data] of the configuration. */
+typedef struct data_config {
+  int64_t batch_size, image_size, dataset_size;
+  int64_t num_workers, prefetch_factor;
+  bool persistent_workers, pin_memory, drop_last;
+  int64_t cpu_work;
+  int64_t io_sleep_ns;
+  data_resident resident; /* HOST, DEVICE: `resident_batches` are made before the loop and served in turn */
+  int64_t resident_batches;
+  uint64_t seed;
+} data_config;
+
+/* `device` gives page-locked memory for pin_memory. The message of a failure goes through host->fail. [loop thread] */
+pd_status data_loader_open(const pd_host *host, const pd_device_access *device, const pd_record *record,
+                           const data_config *config, data_loader **out);
+/* Ends the iterator, joins all workers. */
+void data_loader_close(data_loader *loader);
+
+/* A new iterator over a fresh permutation (epoch + 1): starts workers unless persistent ones wait. [loop thread] */
+pd_status data_loader_iter_begin(data_loader *loader);
+void data_loader_iter_end(data_loader *loader);
+
+/* The next batch, in order; waits for it and records the wait as enumerate(DataLoader)#_pdhost.__next__. The batch of
+ * the call before is given back. PD_STOP: the epoch is over. A stop request ends the wait early with PD_STOP.
+ * [loop thread] */
+pd_status data_loader_next(data_loader *loader, const pd_batch **out);
+
+/* Makes a waiting data_loader_next return PD_STOP soon. Async-signal-safe. [any thread] */
+void data_loader_stop(data_loader *loader);
+
+/* Batches ready and not yet taken. [any thread] */
+uint32_t data_loader_ready(const data_loader *loader);
+
+#endif

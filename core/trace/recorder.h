@@ -1,0 +1,59 @@
+/*
+ * The recorder: takes ranges, activities, memory events and counters from any thread, and turns each active window
+ * into a pd_trace.
+ *
+ * Ranges go to per-thread chunk lists that their thread alone writes: no lock and no allocation on the hot path. The
+ * window functions below are the loop thread's.
+ */
+#ifndef CORE_TRACE_RECORDER_H
+#define CORE_TRACE_RECORDER_H
+
+#include <pdhost/trace.h>
+
+typedef struct recorder recorder;
+
+typedef struct recorder_options {
+  uint64_t max_bytes; /* of buffers per window, [profile] max_memory; what does not fit is counted as lost */
+  bool record_shapes;
+  bool profile_memory;
+  bool with_stack;
+} recorder_options;
+
+pd_status recorder_open(const recorder_options *options, recorder **out);
+/* No thread may be inside a call of the recorder's. Traces stay valid: they own what they hold. */
+void recorder_close(recorder *recorder);
+
+/* The table behind PD_EXT_RECORD; valid until recorder_close. */
+const pd_record *recorder_table(const recorder *recorder);
+
+/* Turns ranges, memory events and counters on or off; off at first. Called at a window's first warm-up step and after
+ * its last active one. Activities are taken whether on or off. */
+void recorder_enable(recorder *recorder, bool on);
+
+/* Begins window `window`: everything recorded before it is discarded but the ranges still open. */
+pd_status recorder_window_begin(recorder *recorder, uint32_t window);
+
+/* One active step is over; in order, back to back. Ticks as of pd_record.ticks(). */
+typedef struct recorder_step {
+  uint64_t number;
+  uint64_t start_ticks, end_ticks;             /* end of the step before to end of this one */
+  uint64_t train_start_ticks, train_end_ticks; /* t0, t1 */
+  int64_t data_wait_ns, step_time_ns;
+} recorder_step;
+pd_status recorder_step_done(recorder *recorder, const recorder_step *step);
+
+/* What the loop knows of a window at its end. */
+typedef struct recorder_window {
+  pd_profile_mode profile;
+  bool sync_timing;
+  const char *profile_note;      /* borrowed by the trace */
+  const pd_device_props *device; /* borrowed by the trace */
+  const double *losses;          /* one per step done, or NULL: not read */
+} recorder_window;
+
+/* Ends the window and merges: sorts, nests, correlates. The device has been drained before. Ranges still open on other
+ * threads are cut at the window's end. The caller frees the trace. */
+pd_status recorder_window_end(recorder *recorder, const recorder_window *window, pd_trace **out);
+void trace_free(pd_trace *trace);
+
+#endif

@@ -1,0 +1,47 @@
+/* The training kit: SimpleCNN, TinyOpsBlock, tape, AdamW and loss scaler over a device's tensor operations. */
+#ifndef CORE_TRAIN_TRAIN_KIT_H
+#define CORE_TRAIN_TRAIN_KIT_H
+
+#include <pdhost/train.h>
+
+typedef struct train_kit train_kit;
+
+/* [train] of the configuration, and what the kit needs of the other sections. */
+typedef struct train_config {
+  double lr;
+  bool amp, channels_last, tf32, fused, cuda_graph, scaler_sync;
+  bool with_flops, with_modules;
+  uint64_t seed;
+  int64_t batch_size, image_size;
+} train_config;
+
+/* Fails with PD_UNSUPPORTED, naming the key, where the device does not offer amp, channels_last or cuda_graph. The
+ * failure's message goes through host->fail. All [loop thread]. */
+pd_status train_kit_open(const pd_host *host, const pd_device_access *device, const pd_record *record,
+                         const train_config *config, train_kit **out);
+void train_kit_close(train_kit *kit);
+
+/* The table behind PD_EXT_TRAIN. */
+const pd_train *train_kit_table(const train_kit *kit);
+
+/* The losses of the steps done since the last call, oldest first: reads them back from the device (one copy, waits).
+ * Writes at most `capacity`, sets *count. The kit keeps at least the last 65536. */
+pd_status train_kit_losses(train_kit *kit, double *losses, uint64_t capacity, uint64_t *count);
+
+/* Current loss scale; 1 without amp. Reads the device: waits. */
+pd_status train_kit_loss_scale(train_kit *kit, double *scale);
+
+/* For tests and tools: parameter `index` by name, its host copy, and its gradient's (waits). */
+typedef struct train_parameter {
+  const char *name; /* "conv1.weight" */
+  int64_t shape[4];
+  uint32_t rank;
+  int64_t count;
+} train_parameter;
+uint32_t train_kit_parameter_count(const train_kit *kit);
+pd_status train_kit_parameter(const train_kit *kit, uint32_t index, train_parameter *out);
+pd_status train_kit_read_value(train_kit *kit, uint32_t index, float *out);
+pd_status train_kit_read_grad(train_kit *kit, uint32_t index, float *out, bool *present);
+pd_status train_kit_read_logits(train_kit *kit, float *out); /* (N,1000) of the last forward pass */
+
+#endif
