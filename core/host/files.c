@@ -1,0 +1,241 @@
+/* Output files; see files.h. Any thread may open files; one file is its opener's alone. */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pd_file {
+  const pd_host *host;
+  files *owner;
+  char *path;      /* final name */
+  char *temporary; /* NULL: standard output */
+  int descriptor;
+  pd_status failed;
+};
+
+typedef struct table_row {
+  struct table_row *next;
+  pd_files table;
+  const pd_host *host;
+  files *owner;
+} table_row;
+
+struct files {
+  pthread_mutex_t lock;
+  table_row *tables;
+  bool stdout_taken;
+  char **announced;
+  uint32_t announced_count, announced_room;
+};
+
+files *files_open(void) {
+  files *self = calloc(1, sizeof *self);
+  if (self) pthread_mutex_init(&self->lock, NULL);
+  return self;
+}
+
+void files_close(files *self) {
+  if (!self) return;
+  for (table_row *row = self->tables; row;) {
+    table_row *next = row->next;
+    free(row);
+    row = next;
+  }
+  for (uint32_t i = 0; i < self->announced_count; i++) free(self->announced[i]);
+  free(self->announced);
+  pthread_mutex_destroy(&self->lock);
+  free(self);
+}
+
+pd_status files_make_folder(const char *path, char *message, size_t message_bytes) {
+  char *copy = strdup(path);
+  if (!copy) {
+    snprintf(message, message_bytes, "%s: out of memory", path);
+    return PD_NO_MEMORY;
+  }
+  pd_status status = PD_OK;
+  for (char *at = copy + (copy[0] == '/');; at++) {
+    if (*at != '/' && *at != '\0') continue;
+    const char kept = *at;
+    *at = '\0';
+    struct stat info;
+    if (copy[0] && mkdir(copy, 0777) != 0) {
+      const int cause = errno;
+      if (stat(copy, &info) != 0 || !S_ISDIR(info.st_mode)) {
+        snprintf(message, message_bytes, "%s: folder cannot be made: %s", copy,
+                 cause == EEXIST ? "a file of that name is in the way" : strerror(cause));
+        status = PD_IO;
+      }
+    }
+    *at = kept;
+    if (status != PD_OK || kept == '\0') break;
+  }
+  free(copy);
+  return status;
+}
+
+static void file_free(pd_file *file) {
+  if (!file) return;
+  free(file->path);
+  free(file->temporary);
+  free(file);
+}
+
+static pd_status open_stdout(files *self, pd_file *file) {
+  pthread_mutex_lock(&self->lock);
+  const bool taken = self->stdout_taken;
+  self->stdout_taken = true;
+  pthread_mutex_unlock(&self->lock);
+  if (taken)
+    return file->host->fail(file->host, PD_INVALID,
+                            "standard output (\"-\") is taken by another sink: give this one a path");
+  file->descriptor = STDOUT_FILENO;
+  return PD_OK;
+}
+
+static pd_status open_path(pd_file *file) {
+  char message[512];
+  char *slash = strrchr(file->path, '/');
+  if (slash && slash != file->path) {
+    *slash = '\0';
+    const pd_status status = files_make_folder(file->path, message, sizeof message);
+    *slash = '/';
+    if (status != PD_OK) return file->host->fail(file->host, status, "%s", message);
+  }
+  if (asprintf(&file->temporary, "%s.partial", file->path) < 0) {
+    file->temporary = NULL;
+    return file->host->fail(file->host, PD_NO_MEMORY, "%s: out of memory", file->path);
+  }
+  struct stat info;
+  if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode)) { /* a device or pipe: nothing to rename */
+    free(file->temporary);
+    file->temporary = NULL;
+    file->descriptor = open(file->path, O_WRONLY | O_CLOEXEC);
+  } else {
+    file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  }
+  if (file->descriptor < 0)
+    return file->host->fail(file->host, PD_IO, "%s: cannot be opened for writing: %s", file->path, strerror(errno));
+  return PD_OK;
+}
+
+static pd_status table_open(const pd_files *table, const char *path, pd_file **out) {
+  const table_row *row = table->impl;
+  *out = NULL;
+  pd_file *file = calloc(1, sizeof *file);
+  if (file) file->path = strdup(path);
+  if (!file || !file->path) {
+    file_free(file);
+    return row->host->fail(row->host, PD_NO_MEMORY, "%s: out of memory", path);
+  }
+  file->host = row->host;
+  file->owner = row->owner;
+  file->descriptor = -1;
+  const pd_status status = strcmp(path, "-") == 0 ? open_stdout(row->owner, file) : open_path(file);
+  if (status != PD_OK) {
+    file_free(file);
+    return status;
+  }
+  *out = file;
+  return PD_OK;
+}
+
+static pd_status file_write(pd_file *file, const void *data, uint64_t bytes) {
+  const char *at = data;
+  while (bytes > 0 && file->failed == PD_OK) {
+    const ssize_t done = write(file->descriptor, at, bytes > 1u << 30 ? 1u << 30 : (size_t)bytes);
+    if (done < 0) {
+      if (errno == EINTR) continue;
+      file->failed =
+          file->host->fail(file->host, PD_IO, "%s: cannot be written: %s", file->path, strerror(errno));
+      break;
+    }
+    at += done;
+    bytes -= (uint64_t)done;
+  }
+  return file->failed;
+}
+
+static void release_stdout(pd_file *file) {
+  pthread_mutex_lock(&file->owner->lock);
+  file->owner->stdout_taken = false;
+  pthread_mutex_unlock(&file->owner->lock);
+}
+
+static bool is_stdout(const pd_file *file) { return file->descriptor == STDOUT_FILENO && !file->temporary; }
+
+static void file_discard(pd_file *file) {
+  if (!file) return;
+  if (is_stdout(file)) {
+    release_stdout(file);
+  } else {
+    close(file->descriptor);
+    if (file->temporary) unlink(file->temporary);
+  }
+  file_free(file);
+}
+
+static pd_status file_commit(pd_file *file) {
+  const pd_host *host = file->host;
+  pd_status status = file->failed;
+  if (status != PD_OK) {
+    file_discard(file);
+    return status;
+  }
+  if (is_stdout(file)) {
+    release_stdout(file);
+    file_free(file);
+    return PD_OK;
+  }
+  if (close(file->descriptor) != 0)
+    status = host->fail(host, PD_IO, "%s: cannot be written: %s", file->path, strerror(errno));
+  else if (file->temporary && rename(file->temporary, file->path) != 0)
+    status = host->fail(host, PD_IO, "%s: cannot be renamed from %s: %s", file->path, file->temporary, strerror(errno));
+  if (status != PD_OK && file->temporary) unlink(file->temporary);
+  file_free(file);
+  return status;
+}
+
+static void table_announce(const pd_files *table, const char *path) {
+  files *self = ((const table_row *)table->impl)->owner;
+  pthread_mutex_lock(&self->lock);
+  if (self->announced_count == self->announced_room) {
+    const uint32_t room = self->announced_room ? 2 * self->announced_room : 16;
+    char **grown = realloc(self->announced, room * sizeof *grown);
+    if (!grown) goto out; /* a line less for the user, the file is there */
+    self->announced = grown;
+    self->announced_room = room;
+  }
+  char *copy = strdup(path);
+  if (copy) self->announced[self->announced_count++] = copy;
+out:
+  pthread_mutex_unlock(&self->lock);
+}
+
+const pd_files *files_table(files *self, const pd_host *host) {
+  table_row *row = calloc(1, sizeof *row);
+  if (!row) return NULL;
+  row->host = host;
+  row->owner = self;
+  row->table = (pd_files){.size = sizeof(pd_files),
+                          .impl = row,
+                          .open = table_open,
+                          .write = file_write,
+                          .commit = file_commit,
+                          .discard = file_discard,
+                          .announce = table_announce};
+  pthread_mutex_lock(&self->lock);
+  row->next = self->tables;
+  self->tables = row;
+  pthread_mutex_unlock(&self->lock);
+  return &row->table;
+}
+
+uint32_t files_announced_count(const files *self) { return self->announced_count; }
+const char *files_announced(const files *self, uint32_t index) { return self->announced[index]; }

@@ -1,0 +1,24 @@
+/* Output files of the sinks: temporary name, then rename. Behind PD_EXT_FILES. */
+#ifndef CORE_HOST_FILES_H
+#define CORE_HOST_FILES_H
+
+#include <pdhost/sink.h>
+
+typedef struct files files;
+
+/* Makes one file service per run. NULL on no memory. */
+files *files_open(void);
+/* Files still open are left under their temporary name. */
+void files_close(files *files);
+
+/* A table for one plugin: failures go through `host->fail`. Valid until files_close. NULL on no memory. */
+const pd_files *files_table(files *files, const pd_host *host);
+
+/* Paths announced so far, in order. */
+uint32_t files_announced_count(const files *files);
+const char *files_announced(const files *files, uint32_t index);
+
+/* Makes `path` and its parents as folders. On failure returns PD_IO and writes the cause to `message`. */
+pd_status files_make_folder(const char *path, char *message, size_t message_bytes);
+
+#endif

@@ -1,0 +1,44 @@
+/* Signal handling; see signals.h. */
+#include "signals.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_int pending;
+static void (*_Atomic wake_function)(void *);
+static void *_Atomic wake_argument;
+static struct sigaction before_int, before_term;
+
+static void on_signal(int number) {
+  int none = 0;
+  if (!atomic_compare_exchange_strong(&pending, &none, number)) _exit(128 + number);
+  void (*wake)(void *) = atomic_load(&wake_function);
+  if (wake) wake(atomic_load(&wake_argument));
+}
+
+void signals_install(void (*wake)(void *), void *argument) {
+  atomic_store(&pending, 0);
+  atomic_store(&wake_argument, argument);
+  atomic_store(&wake_function, wake);
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, &before_int);
+  sigaction(SIGTERM, &action, &before_term);
+}
+
+void signals_restore(void) {
+  sigaction(SIGINT, &before_int, NULL);
+  sigaction(SIGTERM, &before_term, NULL);
+  atomic_store(&wake_function, (void (*)(void *))NULL);
+}
+
+int signals_pending(void) { return atomic_load_explicit(&pending, memory_order_relaxed); }
+
+const char *signals_name(int number) {
+  return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "signal";
+}

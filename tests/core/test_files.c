@@ -1,0 +1,118 @@
+/* Output files: whole or not at all. */
+#include "pd_test.h"
+#include "test_host.h"
+
+#include "host/files.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+static test_host host;
+static files *service;
+static const pd_files *table;
+
+static void set_up(void) {
+  strcpy(folder, "/tmp/pdhost_files_XXXXXX");
+  cr_assert(mkdtemp(folder));
+  test_host_init(&host);
+  service = files_open();
+  table = files_table(service, &host.host);
+}
+static void tear_down(void) {
+  char command[128];
+  files_close(service);
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  cr_assert_eq(system(command), 0);
+}
+static const char *at(const char *name) {
+  static char path[256];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return path;
+}
+static void read_back(const char *path, char *text, size_t room) {
+  FILE *in = fopen(path, "r");
+  cr_assert(in, "%s", path);
+  text[fread(text, 1, room - 1, in)] = '\0';
+  fclose(in);
+}
+
+PD_TEST(files, are_invisible_until_committed) {
+  set_up();
+  pd_file *file;
+  char text[32];
+  cr_assert_eq(table->open(table, at("a/b/c.txt"), &file), PD_OK);
+  cr_assert_eq(table->write(file, "hello", 5), PD_OK);
+  cr_assert_neq(access(at("a/b/c.txt"), F_OK), 0);
+  cr_assert_eq(access(at("a/b/c.txt.partial"), F_OK), 0);
+  cr_assert_eq(table->commit(file), PD_OK);
+  read_back(at("a/b/c.txt"), text, sizeof text);
+  cr_assert_str_eq(text, "hello");
+  cr_assert_neq(access(at("a/b/c.txt.partial"), F_OK), 0);
+  tear_down();
+}
+
+PD_TEST(files, discard_leaves_the_old_file) {
+  set_up();
+  pd_file *file;
+  char text[32];
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(table->open(table, at("x"), &file), PD_OK);
+    cr_assert_eq(table->write(file, i ? "new" : "old", 3), PD_OK);
+    if (i) table->discard(file);
+    else cr_assert_eq(table->commit(file), PD_OK);
+  }
+  read_back(at("x"), text, sizeof text);
+  cr_assert_str_eq(text, "old");
+  cr_assert_neq(access(at("x.partial"), F_OK), 0);
+  tear_down();
+}
+
+PD_TEST(files, full_disk_is_told_and_sticks) {
+  set_up();
+  pd_file *file;
+  cr_assert_eq(table->open(table, "/dev/full", &file), PD_OK);
+  cr_assert_eq(table->write(file, "x", 1), PD_IO);
+  cr_assert_str_eq(host.message, "/dev/full: cannot be written: No space left on device");
+  cr_assert_eq(table->write(file, "x", 1), PD_IO);
+  cr_assert_eq(table->commit(file), PD_IO);
+  tear_down();
+}
+
+PD_TEST(files, a_file_where_a_folder_must_be_is_told) {
+  set_up();
+  pd_file *file;
+  char want[256];
+  cr_assert_eq(table->open(table, at("f"), &file), PD_OK);
+  cr_assert_eq(table->commit(file), PD_OK);
+  cr_assert_eq(table->open(table, at("f/g"), &file), PD_IO);
+  cr_assert_null(file);
+  snprintf(want, sizeof want, "%s/f: folder cannot be made: a file of that name is in the way", folder);
+  cr_assert_str_eq(host.message, want);
+  tear_down();
+}
+
+PD_TEST(files, standard_output_has_one_owner_at_a_time) {
+  set_up();
+  pd_file *first, *second;
+  cr_assert_eq(table->open(table, "-", &first), PD_OK);
+  cr_assert_eq(table->open(table, "-", &second), PD_INVALID);
+  cr_assert(strstr(host.message, "taken by another sink"));
+  cr_assert_eq(table->commit(first), PD_OK);
+  cr_assert_eq(table->open(table, "-", &second), PD_OK);
+  table->discard(second);
+  tear_down();
+}
+
+PD_TEST(files, announces_in_order) {
+  set_up();
+  for (int i = 0; i < 40; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "file%d", i);
+    table->announce(table, name);
+  }
+  cr_assert_eq(files_announced_count(service), 40);
+  cr_assert_str_eq(files_announced(service, 39), "file39");
+  tear_down();
+}
