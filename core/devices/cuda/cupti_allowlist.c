@@ -1,0 +1,134 @@
+/* The pattern table behind the allow-list. Called by the loop thread at attach. */
+#include "cupti_allowlist.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct pattern {
+  const char *prefix;
+  pd_api_class api;
+  uint32_t sync_only; /* 1: listed only where synchronisation records are wanted */
+} pattern;
+
+/* The first prefix that fits decides. What captures, describes or edits work launches none, hence the first rows. */
+static const pattern runtime_patterns[] = {
+    {"cudaLaunchHostFunc", PD_API_OTHER, 0},
+    {"cudaLaunch", PD_API_LAUNCH, 0},
+    {"cudaGraphLaunch", PD_API_GRAPH_LAUNCH, 0},
+    {"cudaGraphInstantiate", PD_API_OTHER, 0},
+    {"cudaMemcpy", PD_API_MEMCPY, 0},
+    {"cudaMemset", PD_API_MEMSET, 0},
+    {"cudaDeviceSynchronize", PD_API_SYNC, 0},
+    {"cudaStreamSynchronize", PD_API_SYNC, 0},
+    {"cudaEventSynchronize", PD_API_SYNC, 0},
+    {"cudaMalloc", PD_API_ALLOC, 0},
+    {"cudaHostAlloc", PD_API_ALLOC, 0},
+    {"cudaHostRegister", PD_API_ALLOC, 0},
+    {"cudaFree", PD_API_FREE, 0},
+    {"cudaHostUnregister", PD_API_FREE, 0},
+    {"cudaLibraryLoad", PD_API_OTHER, 0},
+    {"cudaStreamBeginCapture", PD_API_OTHER, 0},
+    {"cudaStreamEndCapture", PD_API_OTHER, 0},
+    {"cudaStreamWaitEvent", PD_API_OTHER, 1},
+    {"cudaEventRecord", PD_API_OTHER, 1},
+};
+static const pattern driver_patterns[] = {
+    {"cuLaunchHostFunc", PD_API_OTHER, 0},
+    {"cuLaunch", PD_API_LAUNCH, 0},
+    {"cuGraphLaunch", PD_API_GRAPH_LAUNCH, 0},
+    {"cuMemcpy", PD_API_MEMCPY, 0},
+    {"cuMemset", PD_API_MEMSET, 0},
+    {"cuCtxSynchronize", PD_API_SYNC, 0},
+    {"cuStreamSynchronize", PD_API_SYNC, 0},
+    {"cuEventSynchronize", PD_API_SYNC, 0},
+    {"cuMemAlloc", PD_API_ALLOC, 0},
+    {"cuMemHostAlloc", PD_API_ALLOC, 0},
+    {"cuMemHostRegister", PD_API_ALLOC, 0},
+    {"cuMemFree", PD_API_FREE, 0},
+    {"cuMemHostUnregister", PD_API_FREE, 0},
+    {"cuModuleLoad", PD_API_OTHER, 0},
+    {"cuLibraryLoad", PD_API_OTHER, 0},
+    {"cuStreamBeginCapture", PD_API_OTHER, 0},
+    {"cuStreamEndCapture", PD_API_OTHER, 0},
+    {"cuStreamWaitEvent", PD_API_OTHER, 1},
+    {"cuEventRecord", PD_API_OTHER, 1},
+};
+
+static const char *skip_underscores(const char *name) {
+  while (*name == '_') name++;
+  return name;
+}
+
+bool cupti_allowlist_classify(const char *name, bool driver, bool sync, pd_api_class *api) {
+  const pattern *rows = driver ? driver_patterns : runtime_patterns;
+  size_t count = driver ? sizeof driver_patterns / sizeof driver_patterns[0]
+                        : sizeof runtime_patterns / sizeof runtime_patterns[0];
+  name = skip_underscores(name);
+  for (size_t i = 0; i < count; i++) {
+    if (strncmp(name, rows[i].prefix, strlen(rows[i].prefix))) continue;
+    *api = rows[i].api;
+    return sync || !rows[i].sync_only;
+  }
+  return false;
+}
+
+void cupti_allowlist_show(const char *name, char *out, size_t out_bytes) {
+  name = skip_underscores(name);
+  size_t length = strlen(name), digits = 0;
+  while (digits < length && isdigit((unsigned char)name[length - 1 - digits])) digits++;
+  if (digits >= 4 && length >= digits + 2 && !strncmp(name + length - digits - 2, "_v", 2)) length -= digits + 2;
+  if (length >= out_bytes) length = out_bytes - 1;
+  memcpy(out, name, length);
+  out[length] = '\0';
+}
+
+/* Asks the library for every callback's name; ids have gaps, so only a long one ends the list. */
+static pd_status build_domain(const cupti_api *api, bool driver, bool sync, cupti_call **calls, uint32_t *count,
+                              uint16_t *at) {
+  CUpti_CallbackDomain domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+  uint32_t capacity = 0, unknown = 0;
+  for (uint32_t cbid = 1; cbid < CUPTI_CBID_LIMIT && unknown < 256; cbid++) {
+    const char *name = NULL;
+    pd_api_class class;
+    if (api->GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || !name) {
+      unknown++;
+      continue;
+    }
+    unknown = 0;
+    if (!cupti_allowlist_classify(name, driver, sync, &class)) continue;
+    if (*count == capacity) {
+      capacity = capacity ? 2 * capacity : 64;
+      cupti_call *grown = realloc(*calls, capacity * sizeof **calls);
+      if (!grown) return PD_NO_MEMORY;
+      *calls = grown;
+    }
+    cupti_call *call = &(*calls)[(*count)++];
+    *call = (cupti_call){.cbid = cbid, .api = class};
+    call->capture = strstr(name, "StreamBeginCapture") ? 1 : strstr(name, "StreamEndCapture") ? -1 : 0;
+    cupti_allowlist_show(name, call->text, sizeof call->text);
+    at[cbid] = (uint16_t)*count;
+  }
+  return PD_OK;
+}
+
+pd_status cupti_allowlist_build(cupti_allowlist *list, const cupti_api *api, bool sync) {
+  memset(list, 0, sizeof *list);
+  pd_status status = build_domain(api, false, sync, &list->runtime, &list->runtime_count, list->runtime_at);
+  if (status == PD_OK) status = build_domain(api, true, sync, &list->driver, &list->driver_count, list->driver_at);
+  if (status != PD_OK) cupti_allowlist_free(list);
+  return status;
+}
+
+void cupti_allowlist_free(cupti_allowlist *list) {
+  free(list->runtime);
+  free(list->driver);
+  memset(list, 0, sizeof *list);
+}
+
+cupti_call *cupti_allowlist_find(cupti_allowlist *list, bool driver, uint32_t cbid) {
+  if (cbid >= CUPTI_CBID_LIMIT) return NULL;
+  uint16_t at = driver ? list->driver_at[cbid] : list->runtime_at[cbid];
+  if (!at) return NULL;
+  return driver ? &list->driver[at - 1] : &list->runtime[at - 1];
+}

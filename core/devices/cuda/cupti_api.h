@@ -1,0 +1,63 @@
+/*
+ * libcupti as a table of function pointers: opened by name, never linked, never closed.
+ *
+ * Nothing here is called before profiling is wanted. The library stays loaded for good, since it may call back until
+ * the process ends.
+ */
+#ifndef DEVICES_CUDA_CUPTI_API_H
+#define DEVICES_CUDA_CUPTI_API_H
+
+#include <pdhost/plugin.h>
+
+#include <cupti.h>
+
+/* Below this the library crashes on an empty answer to a buffer request, and its records are another layout. */
+#define CUPTI_OLDEST_VERSION 27u /* CUDA 12.9 */
+
+/* X(name): cupti##name must be there. */
+#define CUPTI_REQUIRED_MAP(X)                                                                                          \
+  X(GetVersion)                                                                                                        \
+  X(GetResultString)                                                                                                   \
+  X(GetTimestamp)                                                                                                      \
+  X(SetThreadIdType)                                                                                                   \
+  X(GetCallbackName)                                                                                                   \
+  X(Subscribe)                                                                                                         \
+  X(Unsubscribe)                                                                                                       \
+  X(EnableDomain)                                                                                                      \
+  X(ActivitySetAttribute)                                                                                              \
+  X(ActivityRegisterCallbacks)                                                                                         \
+  X(ActivityEnable)                                                                                                    \
+  X(ActivityDisable)                                                                                                   \
+  X(ActivityEnableRuntimeApi)                                                                                          \
+  X(ActivityEnableDriverApi)                                                                                           \
+  X(ActivityGetNextRecord)                                                                                             \
+  X(ActivityGetNumDroppedRecords)                                                                                      \
+  X(ActivityFlushAll)                                                                                                  \
+  X(Finalize)
+
+/* X(name): NULL where the library has no such function. */
+#define CUPTI_OPTIONAL_MAP(X)                                                                                          \
+  X(Subscribe_v2)                                                                                                      \
+  X(ActivityEnableAllSyncRecords)
+
+typedef struct cupti_api {
+  void *library;
+  uint32_t version; /* as CUPTI numbers itself */
+  uint32_t reserved;
+#define X(name) __typeof__(&cupti##name) name;
+  CUPTI_REQUIRED_MAP(X)
+  CUPTI_OPTIONAL_MAP(X)
+#undef X
+} cupti_api;
+
+/* Opens `path`, or where it is NULL or "" looks in the usual places, and checks version and record layout. On failure
+ * `why` says what was tried and what was wrong. */
+pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes);
+
+/* Checks that records are as long as this build thinks, with the library's own iterator. No device is needed. */
+pd_status cupti_api_check_layout(const cupti_api *api, char *why, size_t why_bytes);
+
+/* What a failed call means and what to do, as one clause. */
+const char *cupti_api_explain(const cupti_api *api, CUptiResult result);
+
+#endif

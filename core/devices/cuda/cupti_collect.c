@@ -1,0 +1,369 @@
+/* Three parties: the loop's thread gives orders, the decoder's thread carries them out one at a time, CUPTI's callbacks
+ * hand buffers over. The one lock guards the order; it is never held across a call of CUPTI, and no callback takes it.
+ */
+#include "cupti_collect.h"
+
+#include "cupti_buffers.h"
+#include "cupti_session.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  SMALL_AT_START = 8,
+  LARGE_AT_START = 4,
+  FIRST_POLL_NS = 50000,
+  LONGEST_POLL_NS = 5000000,
+  CLOCK_STEP_NS = 1000000
+};
+
+typedef enum order {
+  ORDER_NONE,
+  ORDER_SESSION,
+  ORDER_OPEN,
+  ORDER_DRAIN,
+  ORDER_CLOSE,
+  ORDER_FORCE,
+  ORDER_COUNT,
+  ORDER_QUIT
+} order;
+
+struct cupti_collect {
+  cupti_session session;
+  cupti_allowlist calls;
+  occupancy fullness;
+  cupti_decoder decoder;
+  cupti_buffers pool;
+  cupti_between between;
+  const pd_record *record;
+  sem_t work; /* a buffer is complete, the pool is low, or there is an order */
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t done;
+  order pending;                              /* guarded by lock */
+  struct {                                    /* of the order at hand */
+    int64_t start_ns, offset_ns, deadline_ns; /* offset: CLOCK_REALTIME less CLOCK_MONOTONIC */
+    uint32_t epoch;
+    bool by_time;
+    cupti_drained drained;
+    cupti_counts counts;
+  } order;
+  bool window_open, stopped, thread_runs, mutex_made;
+};
+
+/* CUPTI's buffer callbacks carry no argument of ours. */
+static _Atomic(cupti_collect *) live;
+static _Atomic uint32_t callbacks_under_way;
+static _Atomic bool forked;
+
+static int64_t now_ns(clockid_t clock) {
+  struct timespec at;
+  clock_gettime(clock, &at);
+  return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+}
+
+/* ---- callbacks: any thread, inside CUPTI ------------------------------------------------------------------- */
+
+static void CUPTIAPI on_request(uint8_t **buffer, size_t *bytes, size_t *max_records) {
+  atomic_fetch_add(&callbacks_under_way, 1);
+  cupti_collect *collect = atomic_load(&live);
+  *buffer = NULL;
+  *bytes = 0;
+  *max_records = 0; /* as many as fit */
+  if (collect) {
+    *buffer = cupti_buffers_take(&collect->pool, bytes);
+    if (cupti_buffers_low(&collect->pool)) sem_post(&collect->work);
+  }
+  atomic_fetch_sub(&callbacks_under_way, 1);
+}
+
+static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid) {
+  (void)context;
+  (void)stream;
+  (void)bytes;
+  atomic_fetch_add(&callbacks_under_way, 1);
+  cupti_collect *collect = atomic_load(&live);
+  if (collect && cupti_buffers_complete(&collect->pool, buffer, valid)) sem_post(&collect->work);
+  atomic_fetch_sub(&callbacks_under_way, 1);
+}
+
+/* A child has CUPTI's state but none of its threads, nor ours. */
+static void after_fork(void) {
+  atomic_store(&forked, true);
+  atomic_store(&live, NULL);
+}
+
+/* ---- the decoder's thread ---------------------------------------------------------------------------------- */
+
+static int64_t clock_offset_ns(void) { return now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC); }
+
+static void decode_queue(cupti_collect *collect) {
+  cupti_buffer *buffer = cupti_buffers_pull(&collect->pool);
+  if (buffer && collect->decoder.by_time) {
+    /* The clock was set: times from before and after cannot be compared. Too much is better than nothing. */
+    int64_t step_ns = clock_offset_ns() - collect->order.offset_ns;
+    if (step_ns > CLOCK_STEP_NS || step_ns < -CLOCK_STEP_NS) collect->decoder.by_time = false;
+  }
+  while (buffer) {
+    cupti_buffer *next = cupti_buffers_following(&collect->pool, buffer);
+    cupti_decoder_buffer(&collect->decoder, atomic_load(&buffer->data), buffer->valid_bytes);
+    cupti_buffers_release(&collect->pool, buffer);
+    buffer = next;
+  }
+  cupti_buffers_refill(&collect->pool);
+}
+
+static void count_dropped(cupti_collect *collect) {
+  size_t dropped = 0;
+  if (collect->session.api->ActivityGetNumDroppedRecords(NULL, 0, &dropped) != CUPTI_SUCCESS || !dropped) return;
+  collect->decoder.counts.dropped += dropped;
+  if (collect->record && collect->record->lost)
+    collect->record->lost(collect->record, PD_LOSS_RECORDS_DROPPED, dropped);
+}
+
+static bool is_drained(cupti_collect *collect) {
+  return cupti_decoder_settle(&collect->decoder) && cupti_buffers_held(&collect->pool, collect->order.epoch) == 0;
+}
+
+/* Asks CUPTI for whatever is complete until nothing is due. A completion may come after the flush has returned, and a
+ * running kernel keeps its whole buffer back, so the flush's own result says nothing. */
+static void carry_out_drain(cupti_collect *collect) {
+  int64_t pause_ns = FIRST_POLL_NS;
+  cupti_drained *drained = &collect->order.drained;
+  for (;;) {
+    (void)collect->session.api->ActivityFlushAll(0);
+    decode_queue(collect);
+    drained->polls++;
+    drained->complete = is_drained(collect);
+    if (drained->complete || now_ns(CLOCK_MONOTONIC) >= collect->order.deadline_ns) break;
+    struct timespec pause = {.tv_nsec = (long)pause_ns};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    pause_ns = pause_ns * 2 > LONGEST_POLL_NS ? LONGEST_POLL_NS : pause_ns * 2;
+  }
+  count_dropped(collect);
+  const cupti_match *match = &collect->decoder.match;
+  drained->pending = match->pending;
+  drained->device_rows = match->device_rows;
+  drained->graphs_empty = match->graph_count > 0 && match->graph_rows == 0;
+}
+
+static void carry_out(cupti_collect *collect, order what) {
+  switch (what) {
+  case ORDER_SESSION: cupti_decoder_session(&collect->decoder); break;
+  case ORDER_OPEN: /* what has come so far belongs to no window */
+    decode_queue(collect);
+    cupti_decoder_window_open(&collect->decoder, collect->order.start_ns, collect->order.by_time);
+    break;
+  case ORDER_DRAIN: carry_out_drain(collect); break;
+  case ORDER_CLOSE: cupti_decoder_window_close(&collect->decoder); break;
+  case ORDER_FORCE: /* unfinished kernels come back without an end: each is counted as having no time */
+    (void)collect->session.api->ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    decode_queue(collect);
+    count_dropped(collect);
+    break;
+  case ORDER_COUNT: collect->order.counts = collect->decoder.counts; break;
+  case ORDER_NONE:
+  case ORDER_QUIT: break;
+  }
+}
+
+static void *run(void *collect_) {
+  cupti_collect *collect = collect_;
+  (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 5); /* a kindness only: where it is refused, nothing is lost */
+  if (collect->record && collect->record->name_thread)
+    collect->record->name_thread(collect->record, "pdhost cupti decoder");
+  for (;;) {
+    while (sem_wait(&collect->work) && errno == EINTR) {}
+    decode_queue(collect);
+    pthread_mutex_lock(&collect->lock);
+    order what = collect->pending;
+    pthread_mutex_unlock(&collect->lock);
+    if (what == ORDER_NONE) continue;
+    carry_out(collect, what);
+    pthread_mutex_lock(&collect->lock);
+    collect->pending = ORDER_NONE;
+    pthread_cond_signal(&collect->done);
+    pthread_mutex_unlock(&collect->lock);
+    if (what == ORDER_QUIT) return NULL;
+  }
+}
+
+/* ---- the loop's thread ------------------------------------------------------------------------------------- */
+
+/* Has the decoder's thread do `what` and waits until it has. */
+static void order_and_wait(cupti_collect *collect, order what) {
+  pthread_mutex_lock(&collect->lock);
+  collect->pending = what;
+  sem_post(&collect->work);
+  while (collect->pending != ORDER_NONE) pthread_cond_wait(&collect->done, &collect->lock);
+  pthread_mutex_unlock(&collect->lock);
+}
+
+static pd_status start_thread(cupti_collect *collect) {
+  sigset_t all, before;
+  if (sem_init(&collect->work, 0, 0)) return PD_NO_MEMORY;
+  pthread_mutex_init(&collect->lock, NULL);
+  pthread_cond_init(&collect->done, NULL);
+  collect->mutex_made = true;
+  sigfillset(&all); /* signals are the loop's */
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int failed = pthread_create(&collect->thread, NULL, run, collect);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  collect->thread_runs = !failed;
+  return failed ? PD_NO_MEMORY : PD_OK;
+}
+
+static pd_status attach(cupti_collect *collect, char *why, size_t why_bytes) {
+  pd_status status = cupti_session_attach(&collect->session, on_request, on_complete, why, why_bytes);
+  if (status == PD_OK) order_and_wait(collect, ORDER_SESSION);
+  return status;
+}
+
+/* Releases all but the buffers that CUPTI holds. */
+static void destroy(cupti_collect *collect) {
+  if (collect->thread_runs) {
+    order_and_wait(collect, ORDER_QUIT);
+    pthread_join(collect->thread, NULL);
+  }
+  cupti_collect *self = collect;
+  atomic_compare_exchange_strong(&live, &self, NULL);
+  while (atomic_load(&callbacks_under_way)) sched_yield(); /* they neither wait nor loop */
+  cupti_decoder_free(&collect->decoder);
+  cupti_allowlist_free(&collect->calls);
+  (void)cupti_buffers_close(&collect->pool);
+  if (collect->mutex_made) {
+    pthread_cond_destroy(&collect->done);
+    pthread_mutex_destroy(&collect->lock);
+    sem_destroy(&collect->work);
+  }
+  free(collect);
+}
+
+static pd_status no_memory(char *why, size_t why_bytes) {
+  snprintf(why, why_bytes, "no memory for CUPTI's collector");
+  return PD_NO_MEMORY;
+}
+
+pd_status cupti_collect_open(const cupti_collect_config *config, cupti_collect **out, char *why, size_t why_bytes) {
+  static _Atomic bool fork_hook;
+  cupti_collect *nobody = NULL, *collect = NULL;
+  pd_status status = PD_OK;
+  *out = NULL;
+  if (!atomic_exchange(&fork_hook, true)) pthread_atfork(NULL, NULL, after_fork);
+  if (atomic_load(&forked)) {
+    snprintf(why, why_bytes, "CUPTI does not work in a forked child");
+    return PD_UNSUPPORTED;
+  }
+  collect = calloc(1, sizeof *collect);
+  if (!collect) return no_memory(why, why_bytes);
+  collect->record = config->record;
+  collect->between = config->between;
+  if (collect->between == CUPTI_BETWEEN_AUTO)
+    collect->between = config->graphs ? CUPTI_BETWEEN_KEEP : CUPTI_BETWEEN_DISABLE;
+  collect->session.api = config->api;
+  collect->session.calls = &collect->calls;
+  collect->session.sync = config->sync;
+  occupancy_init(&collect->fullness, config->props);
+  cupti_decoder_init(&collect->decoder, config->api, config->record, &collect->calls, &collect->fullness);
+  if ((status = cupti_allowlist_build(&collect->calls, config->api, config->sync)) != PD_OK ||
+      (status = cupti_buffers_open(&collect->pool, config->max_bytes, SMALL_AT_START, LARGE_AT_START)) != PD_OK ||
+      (status = start_thread(collect)) != PD_OK) {
+    no_memory(why, why_bytes);
+    goto out;
+  }
+  if (!atomic_compare_exchange_strong(&live, &nobody, collect)) {
+    snprintf(why, why_bytes, "another device of this process is being profiled; CUPTI serves one");
+    status = PD_UNSUPPORTED;
+    goto out;
+  }
+  if ((status = attach(collect, why, why_bytes)) != PD_OK) goto out;
+  *out = collect;
+  collect = NULL;
+out:
+  if (collect) destroy(collect);
+  return status;
+}
+
+static void detach(cupti_collect *collect) {
+  if (!collect->session.attached) return;
+  order_and_wait(collect, ORDER_FORCE);
+  cupti_session_disable(&collect->session);
+  cupti_session_detach(&collect->session);
+}
+
+void cupti_collect_close(cupti_collect *collect) {
+  cupti_drained drained;
+  if (!collect || atomic_load(&forked)) return; /* a child leaves its parent's things alone */
+  if (collect->window_open) {
+    cupti_collect_stop(collect);
+    order_and_wait(collect, ORDER_FORCE);
+    cupti_collect_drain(collect, 0, &drained);
+  }
+  detach(collect);
+  destroy(collect);
+}
+
+pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_bytes) {
+  if (atomic_load(&forked)) {
+    snprintf(why, why_bytes, "CUPTI does not work in a forked child");
+    return PD_UNSUPPORTED;
+  }
+  if (!collect->session.attached) {
+    pd_status status = attach(collect, why, why_bytes);
+    if (status != PD_OK) return status;
+  }
+  collect->order.start_ns = now_ns(CLOCK_REALTIME);
+  collect->order.offset_ns = clock_offset_ns();
+  collect->order.by_time = collect->session.enabled;
+  order_and_wait(collect, ORDER_OPEN);
+  collect->window_open = true;
+  collect->stopped = false;
+  pd_status status = cupti_session_enable(&collect->session, why, why_bytes);
+  if (status != PD_OK) {
+    order_and_wait(collect, ORDER_CLOSE);
+    collect->window_open = false;
+  }
+  return status;
+}
+
+void cupti_collect_stop(cupti_collect *collect) {
+  if (!collect->window_open || collect->stopped) return;
+  collect->order.epoch = atomic_fetch_add(&collect->pool.epoch, 1);
+  collect->stopped = true;
+}
+
+void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drained *drained) {
+  memset(drained, 0, sizeof *drained);
+  if (!collect->window_open || atomic_load(&forked)) return;
+  cupti_collect_stop(collect);
+  int64_t now = now_ns(CLOCK_MONOTONIC);
+  memset(&collect->order.drained, 0, sizeof collect->order.drained);
+  collect->order.deadline_ns = timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
+  order_and_wait(collect, ORDER_DRAIN);
+  order_and_wait(collect, ORDER_CLOSE);
+  collect->window_open = false;
+  *drained = collect->order.drained;
+  if (collect->between == CUPTI_BETWEEN_DISABLE)
+    cupti_session_disable(&collect->session);
+  else if (collect->between == CUPTI_BETWEEN_DETACH)
+    detach(collect);
+}
+
+void cupti_collect_counts(cupti_collect *collect, cupti_counts *counts) {
+  memset(counts, 0, sizeof *counts);
+  if (atomic_load(&forked)) return;
+  order_and_wait(collect, ORDER_COUNT);
+  *counts = collect->order.counts;
+}
+
+int32_t cupti_collect_failed(const cupti_collect *collect) { return atomic_load(&collect->session.failed); }
+
+cupti_between cupti_collect_between(const cupti_collect *collect) { return collect->between; }

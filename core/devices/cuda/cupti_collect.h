@@ -1,0 +1,61 @@
+/*
+ * The collector: CUPTI's records from the callbacks to pd_record, window by window.
+ *
+ * The functions are the loop thread's. A thread of the collector's own takes the filled buffers, decodes them and does
+ * every flush; CUPTI's callbacks only move buffers. There is one collector at a time in a process, as there is one
+ * CUPTI.
+ */
+#ifndef DEVICES_CUDA_CUPTI_COLLECT_H
+#define DEVICES_CUDA_CUPTI_COLLECT_H
+
+#include "cupti_api.h"
+#include "cupti_decode.h"
+
+#include <pdhost/device.h>
+
+/* What becomes of CUPTI between two windows. */
+typedef enum cupti_between {
+  CUPTI_BETWEEN_AUTO,
+  CUPTI_BETWEEN_KEEP,    /* all stays on; records are let go */
+  CUPTI_BETWEEN_DISABLE, /* kinds and calls are switched off */
+  CUPTI_BETWEEN_DETACH   /* the library is given back */
+} cupti_between;
+
+typedef struct cupti_collect_config {
+  const cupti_api *api; /* both borrowed until close */
+  const pd_record *record;
+  const pd_device_props *props;
+  uint64_t max_bytes;
+  cupti_between between;
+  bool graphs, sync;
+} cupti_collect_config;
+
+typedef struct cupti_collect cupti_collect;
+
+/* What a drain found. */
+typedef struct cupti_drained {
+  bool complete;     /* every launch has its records */
+  bool graphs_empty; /* graphs were launched, and none of their kernels was recorded */
+  uint32_t polls;    /* flushes it took */
+  uint64_t pending;  /* launches still without a record */
+  uint64_t device_rows;
+} cupti_drained;
+
+/* Attaches, starts the thread and maps the first buffers. `why` holds one clause on failure. */
+pd_status cupti_collect_open(const cupti_collect_config *config, cupti_collect **out, char *why, size_t why_bytes);
+/* Detaches, with a forced flush, and frees all that CUPTI does not hold. NULL is fine. */
+void cupti_collect_close(cupti_collect *collect);
+
+pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_bytes);
+void cupti_collect_stop(cupti_collect *collect);
+/* Closes the window and does what is due between windows. */
+void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drained *drained);
+
+/* Counts so far. */
+void cupti_collect_counts(cupti_collect *collect, cupti_counts *counts);
+/* What the library reported as its own end (a CUptiResult), or 0. */
+int32_t cupti_collect_failed(const cupti_collect *collect);
+/* What AUTO came to. */
+cupti_between cupti_collect_between(const cupti_collect *collect);
+
+#endif

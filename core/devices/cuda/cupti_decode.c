@@ -1,0 +1,472 @@
+/* One buffer is read twice: calls first, so that most device records find theirs at once. */
+#include "cupti_decode.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The trace reads the id as one number, so a wrap of CUPTI's 32 bits carries into the upper half. */
+static uint64_t widen(cupti_decoder *decoder, uint32_t correlation) {
+  if (!decoder->correlation_known) {
+    decoder->correlation_known = true;
+    decoder->correlation_high |= correlation;
+    return decoder->correlation_high;
+  }
+  int32_t distance = (int32_t)(correlation - (uint32_t)decoder->correlation_high);
+  uint64_t wide = decoder->correlation_high + (uint64_t)(int64_t)distance;
+  if (distance > 0) decoder->correlation_high = wide;
+  return wide;
+}
+
+static void lost(cupti_decoder *decoder, pd_loss loss) {
+  if (decoder->record && decoder->record->lost) decoder->record->lost(decoder->record, loss, 1);
+}
+
+static void flush_batch(cupti_decoder *decoder) {
+  if (decoder->batch_count && decoder->record)
+    decoder->record->activities(decoder->record, PD_CLOCK_REALTIME, decoder->batch, decoder->batch_count);
+  decoder->counts.handed_on += decoder->batch_count;
+  decoder->batch_count = 0;
+}
+
+static void hand_on(cupti_decoder *decoder, const pd_activity *row) {
+  if (decoder->batch_count == CUPTI_BATCH) flush_batch(decoder);
+  decoder->batch[decoder->batch_count++] = *row;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------- */
+
+static uint32_t intern(cupti_decoder *decoder, const char *text) {
+  return decoder->record ? decoder->record->intern(decoder->record, text) : 0;
+}
+
+static uint32_t intern_demangled(cupti_decoder *decoder, const char *mangled) {
+  int status = 0;
+  char *plain = decoder->demangle ? decoder->demangle(mangled, NULL, NULL, &status) : NULL;
+  uint32_t id = intern(decoder, plain && status == 0 ? plain : mangled);
+  free(plain);
+  return id;
+}
+
+static bool grow_names(cupti_decoder *decoder) {
+  uint64_t size = decoder->name_size ? decoder->name_size * 2 : 256;
+  cupti_name *names = calloc(size, sizeof *names);
+  if (!names) return false;
+  for (uint64_t i = 0; i < decoder->name_size; i++) {
+    if (!decoder->names[i].pointer) continue;
+    uint64_t at = ((uintptr_t)decoder->names[i].pointer * 0x9e3779b97f4a7c15u >> 32) & (size - 1);
+    while (names[at].pointer) at = (at + 1) & (size - 1);
+    names[at] = decoder->names[i];
+  }
+  free(decoder->names);
+  decoder->names = names;
+  decoder->name_size = size;
+  return true;
+}
+
+static uint32_t kernel_name(cupti_decoder *decoder, const char *pointer) {
+  if (!pointer) return intern(decoder, "(unnamed kernel)");
+  if (decoder->name_count * 2 >= decoder->name_size && !grow_names(decoder)) return intern_demangled(decoder, pointer);
+  uint64_t at = ((uintptr_t)pointer * 0x9e3779b97f4a7c15u >> 32) & (decoder->name_size - 1);
+  while (decoder->names[at].pointer && decoder->names[at].pointer != pointer) at = (at + 1) & (decoder->name_size - 1);
+  cupti_name *name = &decoder->names[at];
+  /* Until CUPTI 13.4 a module loaded later may put another name at the same place. */
+  if (name->pointer && !strcmp(name->text, pointer)) return name->id;
+  char *text = strdup(pointer);
+  if (!text) return intern_demangled(decoder, pointer);
+  if (!name->pointer) decoder->name_count++;
+  free(name->text);
+  *name = (cupti_name){.pointer = pointer, .text = text, .id = intern_demangled(decoder, pointer)};
+  return name->id;
+}
+
+static uint32_t overhead_name(cupti_decoder *decoder, CUpti_ActivityOverheadKind kind) {
+  static const char *const texts[] = {"Unknown",
+                                      "Driver Compiler",
+                                      "Buffer Flush",
+                                      "Instrumentation",
+                                      "Resource",
+                                      "Runtime Triggered Module Loading",
+                                      "Lazy Function Loading",
+                                      "Command Buffer Full",
+                                      "Activity Buffer Request",
+                                      "UVM Activity Init"};
+  uint32_t code = (uint32_t)kind, row = code == 1 ? 1 : code >> 16 ? (code >> 16) + 1 : 0;
+  if (row >= sizeof texts / sizeof texts[0]) row = 0;
+  if (!decoder->overhead_names[row]) decoder->overhead_names[row] = intern(decoder, texts[row]);
+  return decoder->overhead_names[row];
+}
+
+static const char *sync_text(CUpti_ActivitySynchronizationType type) {
+  switch ((int)type) {
+  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE: return "Event Sync";
+  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT: return "Stream Wait Event";
+  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE: return "Stream Sync";
+  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE: return "Context Sync";
+  default: return "Unknown Sync";
+  }
+}
+
+/* ---- rows that wait ---------------------------------------------------------------------------------------- */
+
+static void wait_for(cupti_decoder *decoder, cupti_pending_list *list, const pd_activity *row) {
+  if (list->count == list->capacity) {
+    uint64_t capacity = list->capacity ? list->capacity * 2 : 256;
+    pd_activity *grown = realloc(list->rows, capacity * sizeof *grown);
+    if (!grown) {
+      decoder->counts.lost_memory++;
+      lost(decoder, PD_LOSS_RECORDS_DROPPED);
+      return;
+    }
+    list->rows = grown;
+    list->capacity = capacity;
+  }
+  list->rows[list->count++] = *row;
+}
+
+/* Ties a device record to its call and hands it on. False: the call has not come yet. */
+static bool place(cupti_decoder *decoder, pd_activity *row, uint32_t graph) {
+  cupti_launch *launch = cupti_match_find(&decoder->match, row->correlation);
+  if (!launch) return false;
+  if (cupti_match_seen(&decoder->match, launch, graph) != PD_OK) decoder->counts.lost_memory++;
+  if (launch->start_ns && row->start < launch->start_ns) {
+    if (launch->start_ns - row->start > CUPTI_CLOCK_TOLERANCE_NS) {
+      decoder->counts.implausible++;
+      lost(decoder, PD_LOSS_IMPLAUSIBLE);
+      return true;
+    }
+    /* The device's clock is mapped to the host's by interpolation. The record keeps its length. */
+    decoder->counts.before_launch++;
+    row->end += launch->start_ns - row->start;
+    row->start = launch->start_ns;
+  }
+  hand_on(decoder, row);
+  return true;
+}
+
+static uint32_t graph_of(const pd_activity *row) {
+  return row->kind == PD_ACTIVITY_KERNEL ? row->u.kernel.graph : row->u.copy.graph;
+}
+
+/* Driver calls wait until it is certain that no runtime call around them has the same id. */
+static void settle_drivers(cupti_decoder *decoder) {
+  for (uint64_t i = 0; i < decoder->drivers.count; i++) {
+    const pd_activity *row = &decoder->drivers.rows[i];
+    const cupti_launch *launch = cupti_match_find(&decoder->match, row->correlation);
+    if (launch && launch->runtime)
+      decoder->counts.nested++;
+    else
+      hand_on(decoder, row);
+  }
+  decoder->drivers.count = 0;
+}
+
+bool cupti_decoder_settle(cupti_decoder *decoder) {
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < decoder->orphans.count; i++) {
+    pd_activity row = decoder->orphans.rows[i];
+    if (!place(decoder, &row, graph_of(&row))) decoder->orphans.rows[kept++] = row;
+  }
+  decoder->orphans.count = kept;
+  flush_batch(decoder);
+  return cupti_match_complete(&decoder->match);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------- */
+
+static void note_capture(cupti_decoder *decoder, const cupti_call *call, const CUpti_ActivityAPI *api) {
+  cupti_capture *free_row = NULL;
+  for (size_t i = 0; i < sizeof decoder->captures / sizeof decoder->captures[0]; i++) {
+    cupti_capture *row = &decoder->captures[i];
+    if (!row->open) {
+      if (!free_row) free_row = row;
+    } else if (row->thread == api->threadId) {
+      if (call->capture > 0) return;
+      cupti_match_captured(&decoder->match, row->thread, row->from_ns, (int64_t)api->end);
+      row->open = 0;
+      return;
+    }
+  }
+  if (call->capture < 0) /* it began before the window or its record comes later */
+    cupti_match_captured(&decoder->match, api->threadId, decoder->window_start_ns, (int64_t)api->end);
+  else if (free_row && api->returnValue == 0)
+    *free_row = (cupti_capture){.thread = api->threadId, .open = 1, .from_ns = (int64_t)api->start};
+}
+
+/* Work launched into a capture runs never, or later under the graph's launch. */
+static bool is_captured(const cupti_decoder *decoder, const CUpti_ActivityAPI *api) {
+  for (size_t i = 0; i < sizeof decoder->captures / sizeof decoder->captures[0]; i++) {
+    const cupti_capture *row = &decoder->captures[i];
+    if (row->open && row->thread == api->threadId && (int64_t)api->start >= row->from_ns) return true;
+  }
+  return false;
+}
+
+static void read_call(cupti_decoder *decoder, const CUpti_ActivityAPI *api, bool driver) {
+  cupti_call *call = cupti_allowlist_find(decoder->calls, driver, api->cbid);
+  uint64_t correlation = widen(decoder, api->correlationId);
+  if (!decoder->keep || (decoder->by_time && (int64_t)api->start < decoder->window_start_ns)) {
+    if (correlation > decoder->stale_correlation) decoder->stale_correlation = correlation;
+    decoder->counts.stale++;
+    return;
+  }
+  if (!call) {
+    decoder->counts.unknown++;
+    return;
+  }
+  if (api->start == 0 || api->end < api->start) {
+    decoder->counts.implausible++;
+    lost(decoder, PD_LOSS_IMPLAUSIBLE);
+    return;
+  }
+  if (call->capture) note_capture(decoder, call, api);
+  if (!call->name) call->name = intern(decoder, call->text);
+  pd_activity row = {.kind = driver ? PD_ACTIVITY_DRIVER : PD_ACTIVITY_RUNTIME,
+                     .name = call->name,
+                     .start = (int64_t)api->start,
+                     .end = (int64_t)api->end,
+                     .correlation = correlation,
+                     .thread = api->threadId};
+  row.u.api.cbid = api->cbid;
+  row.u.api.api = call->api;
+  row.u.api.result = (int32_t)api->returnValue;
+  bool launches = call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
+  if (launches && is_captured(decoder, api)) row.u.api.api = PD_API_OTHER, launches = false;
+  cupti_launch *launch = cupti_match_add(&decoder->match, correlation);
+  if (!launch) {
+    decoder->counts.lost_memory++;
+    lost(decoder, PD_LOSS_RECORDS_DROPPED);
+    return;
+  }
+  bool known = launch->start_ns != 0;
+  if (!driver) launch->runtime = true;
+  if (!known || (int64_t)api->start < launch->start_ns) launch->start_ns = (int64_t)api->start;
+  launch->thread = api->threadId;
+  if (!known && launches && api->returnValue == 0 && cupti_match_expect(&decoder->match, launch, call->api) != PD_OK)
+    decoder->counts.lost_memory++;
+  if (driver)
+    wait_for(decoder, &decoder->drivers, &row);
+  else
+    hand_on(decoder, &row);
+}
+
+/* ---- device records ---------------------------------------------------------------------------------------- */
+
+/* Whether the record's times can be believed; counts it where not. It still answers its launch: the drain must end. */
+static bool believe(cupti_decoder *decoder, const pd_activity *row) {
+  if (row->start > 0 && row->end >= row->start) return true;
+  bool zero = row->start == 0 || row->end == 0;
+  if (zero)
+    decoder->counts.zero_stamped++;
+  else
+    decoder->counts.implausible++;
+  lost(decoder, zero ? PD_LOSS_ZERO_TIMESTAMP : PD_LOSS_IMPLAUSIBLE);
+  cupti_launch *launch = cupti_match_find(&decoder->match, row->correlation);
+  if (launch && cupti_match_seen(&decoder->match, launch, graph_of(row)) != PD_OK) decoder->counts.lost_memory++;
+  return false;
+}
+
+static void deliver(cupti_decoder *decoder, pd_activity *row) {
+  if (!decoder->keep ||
+      (row->correlation <= decoder->stale_correlation && !cupti_match_find(&decoder->match, row->correlation))) {
+    decoder->counts.stale++;
+    return;
+  }
+  if (!believe(decoder, row)) return;
+  if (!place(decoder, row, graph_of(row))) wait_for(decoder, &decoder->orphans, row);
+}
+
+static void read_kernel(cupti_decoder *decoder, const CUpti_ActivityKernel10 *kernel) {
+  pd_activity row = {.kind = PD_ACTIVITY_KERNEL,
+                     .start = (int64_t)kernel->start,
+                     .end = (int64_t)kernel->end,
+                     .correlation = widen(decoder, kernel->correlationId),
+                     .device = kernel->deviceId,
+                     .context = kernel->contextId,
+                     .stream = kernel->streamId};
+  if (!decoder->keep) {
+    decoder->counts.stale++;
+    return;
+  }
+  row.name = kernel_name(decoder, kernel->name);
+  row.u.kernel.grid[0] = (uint32_t)kernel->gridX;
+  row.u.kernel.grid[1] = (uint32_t)kernel->gridY;
+  row.u.kernel.grid[2] = (uint32_t)kernel->gridZ;
+  row.u.kernel.block[0] = (uint32_t)kernel->blockX;
+  row.u.kernel.block[1] = (uint32_t)kernel->blockY;
+  row.u.kernel.block[2] = (uint32_t)kernel->blockZ;
+  row.u.kernel.registers = kernel->registersPerThread;
+  row.u.kernel.static_bytes = (uint32_t)kernel->staticSharedMemory;
+  row.u.kernel.dynamic_bytes = (uint32_t)kernel->dynamicSharedMemory;
+  row.u.kernel.graph = kernel->graphId;
+  row.u.kernel.graph_node = (uint32_t)kernel->graphNodeId;
+  occupancy_fill(decoder->fullness, &row);
+  deliver(decoder, &row);
+}
+
+static pd_memory_kind memory_kind(uint32_t kind) {
+  switch (kind) {
+  case CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE: return PD_MEMORY_PAGEABLE;
+  case CUPTI_ACTIVITY_MEMORY_KIND_PINNED: return PD_MEMORY_PINNED;
+  case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE:
+  case CUPTI_ACTIVITY_MEMORY_KIND_ARRAY:
+  case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC: return PD_MEMORY_DEVICE;
+  case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED:
+  case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC: return PD_MEMORY_MANAGED;
+  default: return PD_MEMORY_UNKNOWN;
+  }
+}
+
+static void read_memcpy(cupti_decoder *decoder, const CUpti_ActivityMemcpy6 *copy) {
+  pd_activity row = {.kind = PD_ACTIVITY_MEMCPY,
+                     .start = (int64_t)copy->start,
+                     .end = (int64_t)copy->end,
+                     .correlation = widen(decoder, copy->correlationId),
+                     .device = copy->deviceId,
+                     .context = copy->contextId,
+                     .stream = copy->streamId,
+                     .bytes = copy->bytes};
+  row.u.copy.from = memory_kind(copy->srcKind);
+  row.u.copy.to = memory_kind(copy->dstKind);
+  row.u.copy.graph = copy->graphId;
+  row.u.copy.graph_node = (uint32_t)copy->graphNodeId;
+  deliver(decoder, &row);
+}
+
+static void read_peer_memcpy(cupti_decoder *decoder, const CUpti_ActivityMemcpyPtoP4 *copy) {
+  pd_activity row = {.kind = PD_ACTIVITY_MEMCPY,
+                     .start = (int64_t)copy->start,
+                     .end = (int64_t)copy->end,
+                     .correlation = widen(decoder, copy->correlationId),
+                     .device = copy->deviceId,
+                     .context = copy->contextId,
+                     .stream = copy->streamId,
+                     .bytes = copy->bytes};
+  row.u.copy.from = memory_kind(copy->srcKind);
+  row.u.copy.to = memory_kind(copy->dstKind);
+  row.u.copy.graph = copy->graphId;
+  row.u.copy.graph_node = (uint32_t)copy->graphNodeId;
+  deliver(decoder, &row);
+}
+
+static void read_memset(cupti_decoder *decoder, const CUpti_ActivityMemset4 *set) {
+  pd_activity row = {.kind = PD_ACTIVITY_MEMSET,
+                     .start = (int64_t)set->start,
+                     .end = (int64_t)set->end,
+                     .correlation = widen(decoder, set->correlationId),
+                     .device = set->deviceId,
+                     .context = set->contextId,
+                     .stream = set->streamId,
+                     .bytes = set->bytes};
+  row.u.copy.to = memory_kind(set->memoryKind);
+  row.u.copy.graph = set->graphId;
+  row.u.copy.graph_node = (uint32_t)set->graphNodeId;
+  deliver(decoder, &row);
+}
+
+static void read_sync(cupti_decoder *decoder, const CUpti_ActivitySynchronization2 *sync) {
+  pd_activity row = {.kind = PD_ACTIVITY_SYNC,
+                     .start = (int64_t)sync->start,
+                     .end = (int64_t)sync->end,
+                     .correlation = widen(decoder, sync->correlationId),
+                     .device = decoder->fullness->props.index,
+                     .context = sync->contextId,
+                     .stream = sync->streamId};
+  if (!decoder->keep || (decoder->by_time && row.start < decoder->window_start_ns)) return;
+  if (!believe(decoder, &row)) return;
+  row.name = intern(decoder, sync_text(sync->type));
+  hand_on(decoder, &row);
+}
+
+static void read_overhead(cupti_decoder *decoder, const CUpti_ActivityOverhead3 *overhead) {
+  pd_activity row = {.kind = PD_ACTIVITY_OVERHEAD,
+                     .start = (int64_t)overhead->start,
+                     .end = (int64_t)overhead->end,
+                     .correlation = overhead->correlationId ? widen(decoder, overhead->correlationId) : 0};
+  free(overhead->overheadData); /* the record's reader owns it */
+  if (!decoder->keep || (decoder->by_time && row.start < decoder->window_start_ns)) return;
+  if (row.start <= 0 || row.end < row.start) {
+    decoder->counts.implausible++;
+    lost(decoder, PD_LOSS_IMPLAUSIBLE);
+    return;
+  }
+  if (overhead->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) row.thread = overhead->objectId.pt.threadId;
+  row.name = overhead_name(decoder, overhead->overheadKind);
+  hand_on(decoder, &row);
+}
+
+void cupti_decoder_buffer(cupti_decoder *decoder, uint8_t *data, size_t valid_bytes) {
+  CUpti_Activity *record = NULL;
+  if (!valid_bytes) return;
+  while (decoder->api->ActivityGetNextRecord(data, valid_bytes, &record) == CUPTI_SUCCESS)
+    if (record->kind == CUPTI_ACTIVITY_KIND_RUNTIME || record->kind == CUPTI_ACTIVITY_KIND_DRIVER)
+      read_call(decoder, (const CUpti_ActivityAPI *)(const void *)record, record->kind == CUPTI_ACTIVITY_KIND_DRIVER);
+  record = NULL;
+  while (decoder->api->ActivityGetNextRecord(data, valid_bytes, &record) == CUPTI_SUCCESS) {
+    const void *row = record;
+    decoder->counts.records++;
+    switch ((int)record->kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL: read_kernel(decoder, row); break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY: read_memcpy(decoder, row); break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: read_peer_memcpy(decoder, row); break;
+    case CUPTI_ACTIVITY_KIND_MEMSET: read_memset(decoder, row); break;
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: read_sync(decoder, row); break;
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: read_overhead(decoder, row); break;
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER: break; /* read above */
+    default: decoder->counts.unknown++; break;
+    }
+  }
+  if (decoder->drivers.count > 65536) settle_drivers(decoder);
+  flush_batch(decoder);
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------- */
+
+void cupti_decoder_init(cupti_decoder *decoder, const cupti_api *api, const pd_record *record, cupti_allowlist *calls,
+                        occupancy *fullness) {
+  memset(decoder, 0, sizeof *decoder);
+  decoder->api = api;
+  decoder->record = record;
+  decoder->calls = calls;
+  decoder->fullness = fullness;
+  /* The C++ library's own; where there is none, names stay as they are. It is not closed: its code may be in use. */
+  void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+  if (library) *(void **)&decoder->demangle = dlsym(library, "__cxa_demangle");
+}
+
+void cupti_decoder_free(cupti_decoder *decoder) {
+  for (uint64_t i = 0; i < decoder->name_size; i++) free(decoder->names[i].text);
+  free(decoder->names);
+  free(decoder->orphans.rows);
+  free(decoder->drivers.rows);
+  cupti_match_free(&decoder->match);
+  memset(decoder, 0, sizeof *decoder);
+}
+
+void cupti_decoder_session(cupti_decoder *decoder) {
+  if (decoder->correlation_high) decoder->correlation_high = ((decoder->correlation_high >> 32) + 1) << 32;
+  decoder->correlation_known = false;
+  decoder->stale_correlation = decoder->correlation_high;
+  memset(decoder->captures, 0, sizeof decoder->captures);
+}
+
+void cupti_decoder_window_open(cupti_decoder *decoder, int64_t start_ns, bool by_time) {
+  cupti_match_reset(&decoder->match);
+  decoder->orphans.count = decoder->drivers.count = 0;
+  if (!by_time && decoder->correlation_high > decoder->stale_correlation)
+    decoder->stale_correlation = decoder->correlation_high; /* what has come so far is all of the past */
+  decoder->window_start_ns = start_ns;
+  decoder->by_time = by_time;
+  decoder->keep = true;
+}
+
+void cupti_decoder_window_close(cupti_decoder *decoder) {
+  cupti_decoder_settle(decoder);
+  settle_drivers(decoder);
+  for (uint64_t i = 0; i < decoder->orphans.count; i++) hand_on(decoder, &decoder->orphans.rows[i]);
+  decoder->orphans.count = 0;
+  flush_batch(decoder);
+  decoder->keep = false;
+}

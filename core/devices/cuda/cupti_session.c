@@ -1,0 +1,165 @@
+/* See cupti_session.h. No timestamp callback is ever registered: with one, CUPTI 12.6 to 13.0 stamps kernels with 0. */
+#include "cupti_session.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                           CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+                                           CUPTI_ACTIVITY_KIND_OVERHEAD};
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+
+static pd_status failed(const cupti_session *session, const char *call, CUptiResult result, char *why,
+                        size_t why_bytes) {
+  snprintf(why, why_bytes, "%s: %s", call, cupti_api_explain(session->api, result));
+  return PD_DEVICE;
+}
+
+/* Runs inside the library, on any thread: it may only take note. */
+static void CUPTIAPI on_state(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data_) {
+  cupti_session *session = user;
+  const CUpti_StateData *data = data_;
+  if (domain == CUPTI_CB_DOMAIN_STATE && cbid == CUPTI_CBID_STATE_FATAL_ERROR)
+    atomic_store(&session->failed, data ? (int32_t)data->notification.result : (int32_t)CUPTI_ERROR_UNKNOWN);
+}
+
+static int64_t now_ns(clockid_t clock) {
+  struct timespec at;
+  clock_gettime(clock, &at);
+  return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+}
+
+/* Every time below is taken to be CLOCK_REALTIME; a library that counts otherwise cannot share a timeline with us. */
+static bool shares_clock(const cupti_api *api) {
+  for (int i = 0; i < 16; i++) { /* more than once, since the clock may be set just now */
+    uint64_t stamp = 0;
+    int64_t before = now_ns(CLOCK_REALTIME);
+    if (api->GetTimestamp(&stamp) != CUPTI_SUCCESS) return false;
+    if ((int64_t)stamp >= before && (int64_t)stamp <= now_ns(CLOCK_REALTIME)) return true;
+  }
+  return false;
+}
+
+static CUptiResult set_flag(const cupti_api *api, CUpti_ActivityAttribute attribute) {
+  uint8_t value = 1;
+  size_t bytes = sizeof value;
+  CUptiResult result = api->ActivitySetAttribute(attribute, &bytes, &value);
+  /* An older library may not know it; it then works as it did before the attribute existed. */
+  return result == CUPTI_ERROR_INVALID_PARAMETER ? CUPTI_SUCCESS : result;
+}
+
+static pd_status subscribe(cupti_session *session, char *why, size_t why_bytes) {
+  char other[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 1] = "";
+  CUptiResult result;
+  if (session->api->Subscribe_v2) {
+    CUpti_SubscriberParams params = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
+                                     .subscriberName = "pdhost",
+                                     .oldSubscriberName = other,
+                                     .oldSubscriberSize = sizeof other};
+    result = session->api->Subscribe_v2(&session->subscriber, on_state, session, &params);
+  } else {
+    result = session->api->Subscribe(&session->subscriber, on_state, session);
+  }
+  other[sizeof other - 1] = '\0';
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && other[0]) {
+    snprintf(why, why_bytes, "CUPTI is in use by \"%s\" (39); run without it to see device records here", other);
+    return PD_DEVICE;
+  }
+  if (result != CUPTI_SUCCESS) return failed(session, "cuptiSubscribe", result, why, why_bytes);
+  session->subscribed = true;
+  return PD_OK;
+}
+
+pd_status cupti_session_attach(cupti_session *session, CUpti_BuffersCallbackRequestFunc request,
+                               CUpti_BuffersCallbackCompleteFunc complete, char *why, size_t why_bytes) {
+  const cupti_api *api = session->api;
+  CUptiResult result;
+  atomic_store(&session->failed, 0);
+  if (!shares_clock(api)) {
+    snprintf(why, why_bytes, "CUPTI's clock is not CLOCK_REALTIME, so its records cannot be placed");
+    return PD_DEVICE;
+  }
+  if ((result = api->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)) != CUPTI_SUCCESS)
+    return failed(session, "cuptiSetThreadIdType", result, why, why_bytes);
+  if ((result = set_flag(api, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER)) != CUPTI_SUCCESS ||
+      (result = set_flag(api, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER)) != CUPTI_SUCCESS)
+    return failed(session, "cuptiActivitySetAttribute", result, why, why_bytes);
+  pd_status status = subscribe(session, why, why_bytes);
+  if (status != PD_OK) return status;
+  if ((result = api->EnableDomain(1, session->subscriber, CUPTI_CB_DOMAIN_STATE)) != CUPTI_SUCCESS) {
+    status = failed(session, "cuptiEnableDomain", result, why, why_bytes);
+    goto out;
+  }
+  if ((result = api->ActivityRegisterCallbacks(request, complete)) != CUPTI_SUCCESS) {
+    status = failed(session, "cuptiActivityRegisterCallbacks", result, why, why_bytes);
+    goto out;
+  }
+  session->attached = true;
+out:
+  if (status != PD_OK) {
+    (void)api->Unsubscribe(session->subscriber);
+    session->subscribed = false;
+  }
+  return status;
+}
+
+/* Switches the listed calls; the first failure is returned, the rest is tried all the same when switching off. */
+static CUptiResult switch_calls(const cupti_session *session, uint8_t on) {
+  CUptiResult first = CUPTI_SUCCESS, result;
+  for (uint32_t i = 0; i < session->calls->runtime_count && !(on && first); i++) {
+    result = session->api->ActivityEnableRuntimeApi(session->calls->runtime[i].cbid, on);
+    if (!first) first = result;
+  }
+  for (uint32_t i = 0; i < session->calls->driver_count && !(on && first); i++) {
+    result = session->api->ActivityEnableDriverApi(session->calls->driver[i].cbid, on);
+    if (!first) first = result;
+  }
+  return first;
+}
+
+pd_status cupti_session_enable(cupti_session *session, char *why, size_t why_bytes) {
+  const cupti_api *api = session->api;
+  CUptiResult result;
+  if (session->enabled) return PD_OK;
+  session->enabled = true; /* also in part: what was switched on is switched off again */
+  if (session->sync) {
+    /* Without this every query of an event that is not done yet leaves a record. */
+    if (api->ActivityEnableAllSyncRecords && (result = api->ActivityEnableAllSyncRecords(0)) != CUPTI_SUCCESS) {
+      failed(session, "cuptiActivityEnableAllSyncRecords", result, why, why_bytes);
+      goto undo;
+    }
+    if ((result = api->ActivityEnable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) != CUPTI_SUCCESS) {
+      failed(session, "cuptiActivityEnable", result, why, why_bytes);
+      goto undo;
+    }
+  }
+  for (int i = 0; i < KIND_COUNT; i++) {
+    if ((result = api->ActivityEnable(kinds[i])) == CUPTI_SUCCESS) continue;
+    failed(session, "cuptiActivityEnable", result, why, why_bytes);
+    goto undo;
+  }
+  if ((result = switch_calls(session, 1)) != CUPTI_SUCCESS) {
+    failed(session, "cuptiActivityEnableRuntimeApi", result, why, why_bytes);
+    goto undo;
+  }
+  return PD_OK;
+undo:
+  cupti_session_disable(session);
+  return PD_DEVICE;
+}
+
+void cupti_session_disable(cupti_session *session) {
+  if (!session->enabled) return;
+  (void)switch_calls(session, 0);
+  for (int i = KIND_COUNT; i > 0; i--) (void)session->api->ActivityDisable(kinds[i - 1]);
+  if (session->sync) (void)session->api->ActivityDisable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+  session->enabled = false;
+}
+
+void cupti_session_detach(cupti_session *session) {
+  if (!session->subscribed) return;
+  (void)session->api->Unsubscribe(session->subscriber);
+  (void)session->api->Finalize();
+  session->subscribed = session->attached = session->enabled = false;
+}

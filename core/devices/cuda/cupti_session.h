@@ -1,0 +1,32 @@
+/*
+ * One attachment to CUPTI: subscribe, register, switch kinds on and off, give all of it back. The loop's thread alone.
+ *
+ * The order of the calls is the library's: attributes before the buffer callbacks, those before the first kind, and the
+ * lists of single calls after no whole kind, which would override them.
+ */
+#ifndef DEVICES_CUDA_CUPTI_SESSION_H
+#define DEVICES_CUDA_CUPTI_SESSION_H
+
+#include "cupti_allowlist.h"
+#include "cupti_api.h"
+
+#include <stdatomic.h>
+
+typedef struct cupti_session {
+  const cupti_api *api;
+  const cupti_allowlist *calls;
+  CUpti_SubscriberHandle subscriber;
+  bool sync; /* synchronisation records too */
+  bool subscribed, attached, enabled;
+  _Atomic int32_t failed; /* the library's own report of a failure it cannot recover from, a CUptiResult */
+} cupti_session;
+
+/* `why` holds one clause on failure, with nothing left attached. */
+pd_status cupti_session_attach(cupti_session *session, CUpti_BuffersCallbackRequestFunc request,
+                               CUpti_BuffersCallbackCompleteFunc complete, char *why, size_t why_bytes);
+pd_status cupti_session_enable(cupti_session *session, char *why, size_t why_bytes);
+void cupti_session_disable(cupti_session *session);
+/* No other call of the library may be under way. */
+void cupti_session_detach(cupti_session *session);
+
+#endif
