@@ -1,0 +1,146 @@
+/*
+ * The csv sink: one file per table of the analysis and per kind of event, RFC 4180. [loop thread]
+ *
+ * steps.csv covers the loop; tables and events are those of one window, whose number stands before ".csv" when the
+ * schedule has more than one, so that nothing is overwritten. Events lie in a folder of their own: a table may have any
+ * name.
+ */
+#include "event_files.h"
+
+#include "../json_writer/file_out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct options {
+  const char *dir;
+  bool events;
+} options;
+
+static const pd_option rows[] = {
+    PD_OPTION_PATH(options, dir, .def = "", .help = "folder for the files; empty: <trace_dir>/csv"),
+    PD_OPTION(options, events, .def = "true", .help = "write every event too, not only the tables"),
+};
+
+typedef struct state {
+  const pd_host *host;
+  char *dir;
+  bool events, many_windows;
+} state;
+
+static void state_free(state *self) {
+  if (!self) return;
+  free(self->dir);
+  free(self);
+}
+
+static pd_status csv_sink_open(const pd_host *host, const void *given, const pd_run *run, void **out) {
+  const options *chosen = given;
+  state *self = calloc(1, sizeof *self);
+  if (self) {
+    if (chosen->dir[0])
+      self->dir = strdup(chosen->dir);
+    else if (asprintf(&self->dir, "%s/csv", run->trace_dir) < 0)
+      self->dir = NULL;
+  }
+  if (!self || !self->dir) {
+    state_free(self);
+    return host->fail(host, PD_NO_MEMORY, "out of memory");
+  }
+  self->host = host;
+  self->events = chosen->events;
+  self->many_windows = run->repeat != 1;
+  *out = self;
+  return PD_OK;
+}
+
+/* Opens `name`, of window `window` or of the whole run (PD_NONE). */
+static pd_status open_file(state *self, const char *name, uint32_t window, file_out *file) {
+  char *path;
+  const int made = self->many_windows && window != PD_NONE ? asprintf(&path, "%s/%s.%u.csv", self->dir, name, window)
+                                                           : asprintf(&path, "%s/%s.csv", self->dir, name);
+  if (made < 0) return self->host->fail(self->host, PD_NO_MEMORY, "%s: out of memory", name);
+  const pd_status status = file_out_open(file, self->host, path);
+  free(path);
+  return status;
+}
+
+static void write_cell(csv_writer *csv, const pd_metric *metric, const pd_cell *cell) {
+  if (cell->missing)
+    csv_empty(csv);
+  else if (metric->unit == PD_UNIT_TEXT)
+    csv_text(csv, cell->v.text);
+  else if (cell->is_double)
+    csv_double(csv, cell->v.d);
+  else
+    csv_i64(csv, cell->v.i);
+}
+
+static void write_row(csv_writer *csv, const pd_table *table, const pd_table_row *row, const char *kind) {
+  for (uint32_t i = 0; i < table->column_count; i++) write_cell(csv, table->columns[i], &row->cells[i]);
+  csv_u64(csv, row->level);
+  csv_text(csv, kind);
+  csv_end_record(csv);
+}
+
+static void write_table(csv_writer *csv, const pd_table *table) {
+  for (uint32_t i = 0; i < table->column_count; i++) csv_text(csv, table->columns[i]->key);
+  csv_text(csv, "level");
+  csv_text(csv, "row_kind");
+  csv_end_record(csv);
+  for (uint64_t i = 0; i < table->rows.count; i++) write_row(csv, table, PD_AT(pd_table_row, &table->rows, i), "row");
+  if (table->footer) write_row(csv, table, table->footer, "footer");
+}
+
+static pd_status write_tables(state *self, const pd_trace *trace) {
+  const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  if (!analysis) return PD_OK;
+  const pd_table_request request = {.size = sizeof request};
+  const pd_table_set *set = analysis->tables(analysis, trace, &request);
+  if (!set)
+    return self->host->fail(self->host, PD_NO_MEMORY, "window %u: tables could not be computed: out of memory",
+                            trace->window);
+  for (uint32_t i = 0; i < set->count; i++) {
+    file_out file;
+    pd_status status = open_file(self, set->tables[i]->id, trace->window, &file);
+    if (status != PD_OK) return status;
+    csv_writer csv = {.out = &file.out};
+    write_table(&csv, set->tables[i]);
+    status = file_out_commit(&file);
+    if (status != PD_OK) return status;
+  }
+  return PD_OK;
+}
+
+static pd_status csv_sink_trace(void *given, const pd_trace *trace) {
+  state *self = given;
+  pd_status status = write_tables(self, trace);
+  for (const event_file *kind = event_files; status == PD_OK && self->events && kind->name; kind++) {
+    file_out file;
+    status = open_file(self, kind->name, trace->window, &file);
+    if (status != PD_OK) break;
+    csv_writer csv = {.out = &file.out};
+    kind->write(&csv, trace);
+    status = file_out_commit(&file);
+  }
+  return status;
+}
+
+static pd_status csv_sink_close(void *given, const pd_summary *summary) {
+  state *self = given;
+  pd_status status = PD_OK;
+  if (summary) {
+    file_out file;
+    status = open_file(self, "steps", PD_NONE, &file);
+    if (status == PD_OK) {
+      csv_writer csv = {.out = &file.out};
+      event_files_steps(&csv, summary);
+      status = file_out_commit(&file);
+    }
+  }
+  state_free(self);
+  return status;
+}
+
+PD_SINK("csv", "1.0", "one CSV file per table and per kind of event", options, rows, .open = csv_sink_open,
+        .on_trace_ready = csv_sink_trace, .close = csv_sink_close)

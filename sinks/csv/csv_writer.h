@@ -1,0 +1,22 @@
+/* Rows of RFC 4180: fields parted by commas, records ended by CRLF, quoted only where they must be. [loop thread] */
+#ifndef SINKS_CSV_CSV_WRITER_H
+#define SINKS_CSV_CSV_WRITER_H
+
+#include "../json_writer/text_out.h"
+
+typedef struct csv_writer {
+  text_out *out;
+  uint64_t fields; /* of the record so far */
+} csv_writer;
+
+void csv_text(csv_writer *csv, const char *text); /* NULL is an empty field */
+void csv_text_of(csv_writer *csv, const char *text, size_t length);
+void csv_u64(csv_writer *csv, uint64_t value);
+void csv_i64(csv_writer *csv, int64_t value);
+void csv_double(csv_writer *csv, double value); /* NaN and infinities are empty */
+void csv_empty(csv_writer *csv);
+void csv_end_record(csv_writer *csv);
+/* A record of `names`, comma-separated. */
+void csv_header(csv_writer *csv, const char *names);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * The json sink: one document of the whole run. [loop thread]
+ *
+ * It is written front to back while the run goes on: what is known at the start, then the tables of every window as it
+ * ends, then the figures of the end. So its size in memory does not grow with the number of windows.
+ * docs/schema/metrics.schema.json describes it.
+ */
+#include "sections.h"
+
+#include "../json_writer/file_out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct options {
+  const char *output_json;
+} options;
+
+static const pd_option rows[] = {
+    PD_OPTION_PATH(options, output_json, .def = "",
+                   .help = "file to write, - for standard output; empty: results/metrics_<scenario>.json"),
+};
+
+typedef struct state {
+  const pd_host *host;
+  file_out file;
+  json_writer json;
+} state;
+
+static pd_status json_sink_open(const pd_host *host, const void *given, const pd_run *run, void **out) {
+  const options *chosen = given;
+  char *path = NULL;
+  pd_status status;
+  state *self = calloc(1, sizeof *self);
+  if (!self || (chosen->output_json[0] ? (path = strdup(chosen->output_json)) == NULL
+                                       : asprintf(&path, "results/metrics_%s.json", run->scenario) < 0)) {
+    path = NULL;
+    status = host->fail(host, PD_NO_MEMORY, "out of memory");
+    goto out;
+  }
+  self->host = host;
+  status = file_out_open(&self->file, host, path);
+  if (status != PD_OK) goto out;
+  json_open(&self->json, &self->file.out, 2);
+  json_begin_object(&self->json);
+  section_run(&self->json, run);
+  json_key(&self->json, "windows");
+  json_begin_array(&self->json);
+  *out = self;
+  self = NULL;
+out:
+  free(path);
+  free(self);
+  return status;
+}
+
+static pd_status json_sink_trace(void *given, const pd_trace *trace) {
+  state *self = given;
+  const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  const pd_table_set *set = NULL;
+  if (analysis) {
+    const pd_table_request request = {.size = sizeof request};
+    set = analysis->tables(analysis, trace, &request);
+    if (!set)
+      return self->host->fail(self->host, PD_NO_MEMORY, "window %u: tables could not be computed: out of memory",
+                              trace->window);
+  }
+  section_window(&self->json, trace, set);
+  return self->file.out.status;
+}
+
+static pd_status json_sink_close(void *given, const pd_summary *summary) {
+  state *self = given;
+  pd_status status = PD_OK;
+  if (summary) {
+    json_end_array(&self->json);
+    section_summary(&self->json, summary);
+    json_end_object(&self->json);
+    text_out_literal(&self->file.out, "\n");
+    status = file_out_commit(&self->file);
+  } else {
+    file_out_discard(&self->file);
+  }
+  free(self);
+  return status;
+}
+
+PD_SINK("json", "1.0", "one JSON document of the run: figures, steps, every table, configuration", options, rows,
+        .open = json_sink_open, .on_trace_ready = json_sink_trace, .close = json_sink_close)

@@ -1,0 +1,45 @@
+/* See file_out.h. */
+#include "file_out.h"
+
+#include <stdlib.h>
+
+static pd_status write_file(void *to, const void *data, uint64_t bytes) {
+  file_out *self = to;
+  return self->files->write(self->file, data, bytes);
+}
+
+pd_status file_out_open(file_out *self, const pd_host *host, const char *path) {
+  pd_status status;
+  memset(self, 0, sizeof *self);
+  self->host = host;
+  self->files = host->extension(host, PD_EXT_FILES);
+  if (!self->files) return host->fail(host, PD_UNSUPPORTED, "%s: this host has no %s", path, PD_EXT_FILES);
+  self->path = strdup(path);
+  if (!self->path || text_out_open(&self->out, write_file, self) != PD_OK) {
+    status = host->fail(host, PD_NO_MEMORY, "%s: out of memory", path);
+    goto out;
+  }
+  status = self->files->open(self->files, path, &self->file);
+out:
+  if (status != PD_OK) file_out_discard(self);
+  return status;
+}
+
+pd_status file_out_commit(file_out *self) {
+  pd_status status = text_out_flush(&self->out);
+  if (status == PD_OK) {
+    status = self->files->commit(self->file);
+    self->file = NULL;
+    if (status == PD_OK) self->files->announce(self->files, self->path);
+  }
+  file_out_discard(self);
+  return status;
+}
+
+void file_out_discard(file_out *self) {
+  if (self->file) self->files->discard(self->file);
+  self->file = NULL;
+  text_out_close(&self->out);
+  free(self->path);
+  self->path = NULL;
+}
