@@ -1,0 +1,219 @@
+/* Step-time breakdown and the device figures beside it; definitions of torch_tb_profiler. */
+#include "step_parts.h"
+#include "tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool device_intervals(const trace_facts *facts, pd_activity_kind kind, uint32_t device, intervals *out) {
+  for (uint64_t i = 0; i < facts->activity_count; i++) {
+    const pd_device_row *row = facts_activity(facts, i);
+    if (row->detail.kind != kind || (device != PD_NONE && row->detail.device != device)) continue;
+    if (!intervals_add(out, row->start_ns, row->end_ns)) return false;
+  }
+  return intervals_merge(out);
+}
+
+/* Which names are communication, by string id: names are few, ranges are many. */
+static bool *communication_names(const trace_facts *facts) {
+  bool *names = calloc(facts->trace->strings.count + 1, sizeof *names);
+  for (uint64_t i = 0; names && i < facts->trace->strings.count; i++)
+    names[i] = facts_is_communication(facts_text(facts, (uint32_t)i));
+  return names;
+}
+
+/* Only the ranges that no range of the same class holds: the others add nothing to the union. */
+static bool range_intervals(const trace_facts *facts, intervals *communication, intervals *dataloader, intervals *cpu) {
+  bool *names = communication_names(facts);
+  bool ok = names != NULL;
+  for (uint64_t i = 0; ok && i < facts->range_count; i++) {
+    const pd_range *range = facts_range(facts, i);
+    if (range->kind == PD_RANGE_STEP) continue;
+    if (range->kind == PD_RANGE_DATALOADER) {
+      ok = intervals_add(dataloader, range->start_ns, range->end_ns);
+    } else {
+      const pd_range *parent = range->parent < i ? facts_range(facts, range->parent) : NULL;
+      if (names[range->name]) ok = intervals_add(communication, range->start_ns, range->end_ns);
+      if (ok && (!parent || parent->kind == PD_RANGE_STEP || parent->kind == PD_RANGE_DATALOADER))
+        ok = intervals_add(cpu, range->start_ns, range->end_ns);
+    }
+  }
+  free(names);
+  return ok && intervals_merge(communication) && intervals_merge(dataloader) && intervals_merge(cpu);
+}
+
+static bool runtime_intervals(const trace_facts *facts, intervals *out) {
+  for (uint64_t i = 0; i < facts->call_count; i++) {
+    const pd_call *call = facts_call(facts, i);
+    if (call->kind == PD_ACTIVITY_RUNTIME && !intervals_add(out, call->start_ns, call->end_ns)) return false;
+  }
+  return intervals_merge(out);
+}
+
+/* Adds the list's time within each step to its cell. */
+static void add_to_steps(const trace_facts *facts, const intervals *list, uint32_t part, int64_t *rows) {
+  size_t at = 0;
+  for (uint64_t s = 0; s < facts->step_count; s++) {
+    const pd_trace_step *step = facts_step(facts, s);
+    while (at < list->count && list->rows[at].end <= step->start_ns) at++;
+    for (size_t i = at; i < list->count && list->rows[i].start < step->end_ns; i++) {
+      int64_t start = list->rows[i].start > step->start_ns ? list->rows[i].start : step->start_ns;
+      int64_t end = list->rows[i].end < step->end_ns ? list->rows[i].end : step->end_ns;
+      rows[s * STEP_PART_COUNT + part] += facts_span(start, end);
+    }
+  }
+}
+
+bool step_parts_open(const trace_facts *facts, step_parts *parts) {
+  intervals lists[STEP_OTHER], covered = {0}, alone = {0}, next = {0};
+  bool ok;
+  memset(lists, 0, sizeof lists);
+  parts->rows = calloc((facts->step_count + 1) * STEP_PART_COUNT, sizeof *parts->rows);
+  ok = parts->rows && device_intervals(facts, PD_ACTIVITY_KERNEL, PD_NONE, &lists[STEP_KERNEL]) &&
+       device_intervals(facts, PD_ACTIVITY_MEMCPY, PD_NONE, &lists[STEP_MEMCPY]) &&
+       device_intervals(facts, PD_ACTIVITY_MEMSET, PD_NONE, &lists[STEP_MEMSET]) &&
+       range_intervals(facts, &lists[STEP_COMMUNICATION], &lists[STEP_DATALOADER], &lists[STEP_CPU_EXEC]) &&
+       runtime_intervals(facts, &lists[STEP_RUNTIME]);
+  for (uint32_t p = 0; ok && p < STEP_OTHER; p++) {
+    intervals spare = covered;
+    ok = intervals_subtract(&lists[p], &covered, &alone) && intervals_union(&covered, &lists[p], &next);
+    add_to_steps(facts, &alone, p, parts->rows);
+    covered = next;
+    next = spare;
+  }
+  for (uint64_t s = 0; ok && s < facts->step_count; s++) {
+    int64_t *row = parts->rows + s * STEP_PART_COUNT;
+    row[STEP_OTHER] = facts_span(facts_step(facts, s)->start_ns, facts_step(facts, s)->end_ns);
+    for (uint32_t p = 0; p < STEP_OTHER; p++) row[STEP_OTHER] -= row[p];
+  }
+  for (uint32_t p = 0; p < STEP_OTHER; p++) intervals_free(&lists[p]);
+  intervals_free(&covered);
+  intervals_free(&alone);
+  intervals_free(&next);
+  if (!ok) step_parts_free(parts);
+  return ok;
+}
+
+void step_parts_free(step_parts *parts) {
+  free(parts->rows);
+  parts->rows = NULL;
+}
+
+const pd_table *breakdown_table(const table_work *work) {
+  static const char *const names[STEP_PART_COUNT] = {STEP_PART_NAMES};
+  const trace_facts *facts = work->facts;
+  int64_t steps = facts->step_count ? (int64_t)facts->step_count : 1;
+  step_parts parts;
+  table_build table;
+  if (!step_parts_open(facts, &parts)) {
+    work->arena->failed = true;
+    return NULL;
+  }
+  table_begin(&table, work->arena, work->is_cuda, "breakdown", "Step-time breakdown",
+              "Each moment counts for the first class of this order that is busy then; the rows add up to the steps.");
+  TABLE_COLUMNS(&table, M_category, M_total, M_per_step, M_share);
+  for (uint32_t p = 0; p < STEP_PART_COUNT; p++) {
+    int64_t total = 0;
+    for (uint64_t s = 0; s < facts->step_count; s++) total += parts.rows[s * STEP_PART_COUNT + p];
+    table_row(&table, 0);
+    table_string(&table, M_category, names[p]);
+    table_int(&table, M_total, total);
+    table_int(&table, M_per_step, total / steps);
+    table_percent(&table, M_share, total, facts->steps_ns);
+  }
+  table_footer(&table, "Steps");
+  table_int(&table, M_total, facts->steps_ns);
+  table_int(&table, M_per_step, facts->steps_ns / steps);
+  table_percent(&table, M_share, facts->steps_ns, facts->steps_ns);
+  step_parts_free(&parts);
+  return table_done(&table);
+}
+
+/* ---- device figures ---------------------------------------------------------------------------------------- */
+
+/* A point where the number of resident blocks per SM changes. */
+typedef struct change {
+  int64_t at_ns;
+  double blocks;
+} change;
+
+static int by_time(const void *a, const void *b) {
+  const change *x = a, *y = b;
+  return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
+typedef struct figures {
+  double sm_busy_ns; /* integral of min(1, blocks per SM of running kernels) */
+  double occupancy_ns, occupancy_weight_ns;
+  int64_t kernel_ns;
+  bool has_blocks;
+} figures;
+
+static bool compute_figures(const trace_facts *facts, uint32_t device, int64_t from, int64_t to, figures *out) {
+  change *changes = malloc((2 * facts->activity_count + 1) * sizeof *changes);
+  intervals kernels = {0};
+  uint64_t count = 0;
+  double blocks = 0;
+  bool ok = changes != NULL;
+  *out = (figures){0};
+  for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
+    const pd_device_row *row = facts_activity(facts, i);
+    int64_t start = row->start_ns > from ? row->start_ns : from, end = row->end_ns < to ? row->end_ns : to;
+    if (row->detail.kind != PD_ACTIVITY_KERNEL || row->detail.device != device || end <= start) continue;
+    ok = intervals_add(&kernels, start, end);
+    if (row->detail.u.kernel.blocks_per_sm > 0) {
+      changes[count++] = (change){start, (double)row->detail.u.kernel.blocks_per_sm};
+      changes[count++] = (change){end, -(double)row->detail.u.kernel.blocks_per_sm};
+    }
+    if (row->detail.u.kernel.occupancy >= 0) {
+      out->occupancy_ns += (double)(end - start) * (double)row->detail.u.kernel.occupancy;
+      out->occupancy_weight_ns += (double)(end - start);
+    }
+  }
+  ok = ok && intervals_merge(&kernels);
+  if (ok) {
+    out->kernel_ns = intervals_length(&kernels);
+    out->has_blocks = count > 0;
+    qsort(changes, count, sizeof *changes, by_time);
+    for (uint64_t i = 0; i + 1 < count; i++) {
+      blocks += changes[i].blocks;
+      /* What rounding leaves of a sum of changes is no block. */
+      if (blocks > 1e-6)
+        out->sm_busy_ns += (blocks < 1 ? blocks : 1) * (double)(changes[i + 1].at_ns - changes[i].at_ns);
+    }
+  }
+  intervals_free(&kernels);
+  free(changes);
+  return ok;
+}
+
+const pd_table *device_figures_table(const table_work *work) {
+  const trace_facts *facts = work->facts;
+  const pd_trace *trace = facts->trace;
+  int64_t from = facts->step_count ? facts_step(facts, 0)->start_ns : trace->start_ns;
+  int64_t to = facts->step_count ? facts_step(facts, facts->step_count - 1)->end_ns : trace->end_ns;
+  table_build table;
+  table_begin(
+      &table, work->arena, work->is_cuda, "device_figures", "Device figures",
+      "Kernels only: a copy is no work of the multiprocessors. Efficiency and occupancy are estimates from launch "
+      "configurations; blank where the device has none.");
+  TABLE_COLUMNS(&table, M_device, M_gpu_utilization, M_sm_efficiency, M_achieved_occupancy);
+  for (uint64_t s = 0; s < trace->streams.count; s++) {
+    uint32_t device = PD_AT(pd_stream_row, &trace->streams, s)->device;
+    bool seen = false;
+    figures of;
+    for (uint64_t i = 0; i < s; i++) seen = seen || PD_AT(pd_stream_row, &trace->streams, i)->device == device;
+    if (seen) continue;
+    if (!compute_figures(facts, device, from, to, &of)) {
+      work->arena->failed = true;
+      return NULL;
+    }
+    table_row(&table, 0);
+    table_string(&table, M_device, arena_format(work->arena, "%s%u", work->is_cuda ? "GPU" : "Device ", device));
+    table_percent(&table, M_gpu_utilization, of.kernel_ns, facts_span(from, to));
+    if (of.has_blocks && to > from) table_double(&table, M_sm_efficiency, 100 * of.sm_busy_ns / (double)(to - from));
+    if (of.occupancy_weight_ns > 0)
+      table_double(&table, M_achieved_occupancy, 100 * of.occupancy_ns / of.occupancy_weight_ns);
+  }
+  return table_done(&table);
+}

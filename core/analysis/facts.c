@@ -1,0 +1,195 @@
+/* See facts.h. */
+#include "facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An open range or call of the sweep over one thread. */
+typedef struct open_node {
+  int64_t end, cursor; /* cursor: up to here its children have been taken off its self time */
+  int64_t *self;
+  uint64_t is_call;
+} open_node;
+
+typedef struct thread_sweep {
+  open_node *stack;
+  size_t depth, room;
+} thread_sweep;
+
+bool facts_is_communication(const char *name) {
+  return !strncmp(name, "nccl", 4) || !strncmp(name, "gloo:", 5) || strstr(name, "ncclKernel") ||
+         strstr(name, "ncclDevKernel");
+}
+
+static bool visit(thread_sweep *sweep, int64_t start, int64_t end, int64_t *self, bool is_call) {
+  open_node *top;
+  if (end < start) end = start;
+  while (sweep->depth && sweep->stack[sweep->depth - 1].end <= start) sweep->depth--;
+  /* A range that begins inside a call and outlives it is not the call's child: the rest of the call is the range's. */
+  while (!is_call && sweep->depth && sweep->stack[sweep->depth - 1].is_call &&
+         sweep->stack[sweep->depth - 1].end < end) {
+    top = &sweep->stack[--sweep->depth];
+    *top->self -= top->end - (start > top->cursor ? start : top->cursor);
+  }
+  *self = end - start;
+  if (sweep->depth) {
+    int64_t from, to;
+    top = &sweep->stack[sweep->depth - 1];
+    from = start > top->cursor ? start : top->cursor;
+    to = end < top->end ? end : top->end;
+    if (to < from) to = from;
+    if (is_call) {
+      *self = to - from;
+      end = to;
+    }
+    *top->self -= to - from;
+    top->cursor = to;
+  }
+  if (sweep->depth == sweep->room) {
+    size_t room = sweep->room ? sweep->room * 2 : 64;
+    open_node *stack = realloc(sweep->stack, room * sizeof *stack);
+    if (!stack) return false;
+    sweep->stack = stack;
+    sweep->room = room;
+  }
+  sweep->stack[sweep->depth++] = (open_node){end, start, self, is_call};
+  return true;
+}
+
+/* Calls grouped by thread, by start within a thread: a counting sort of their indices. `first` has one more row than
+ * there are threads. */
+static void group_calls(const trace_facts *self, uint32_t *order, uint64_t *first, uint64_t threads) {
+  for (uint64_t i = 0; i < self->call_count; i++) {
+    uint32_t thread = facts_call(self, i)->thread;
+    first[(thread < threads ? thread : threads - 1) + 1]++;
+  }
+  for (uint64_t t = 0; t < threads; t++) first[t + 1] += first[t];
+  for (uint64_t i = self->call_count; i--;) {
+    uint32_t thread = facts_call(self, i)->thread;
+    order[--first[(thread < threads ? thread : threads - 1) + 1]] = (uint32_t)i;
+  }
+  for (uint64_t t = 0; t < threads; t++) first[t] = first[t + 1];
+  first[threads] = self->call_count;
+}
+
+static bool sweep_threads(trace_facts *self) {
+  const pd_trace *trace = self->trace;
+  uint64_t threads = trace->threads.count + 1, r = 0;
+  uint32_t *order = malloc((self->call_count + 1) * sizeof *order);
+  uint64_t *first = calloc(threads + 1, sizeof *first);
+  thread_sweep sweep = {0};
+  bool ok = order && first;
+  if (ok) group_calls(self, order, first, threads);
+  for (uint64_t t = 0; ok && t < threads; t++) {
+    uint64_t c = first[t], call_end = first[t + 1];
+    sweep.depth = 0;
+    while (ok) {
+      const pd_range *range = r < self->range_count ? facts_range(self, r) : NULL;
+      const pd_call *call = c < call_end ? facts_call(self, order[c]) : NULL;
+      if (range && range->thread != t && t + 1 < threads) range = NULL;
+      if (range && (!call || range->start_ns < call->start_ns ||
+                    (range->start_ns == call->start_ns && range->end_ns >= call->end_ns))) {
+        ok = visit(&sweep, range->start_ns, range->end_ns, &self->range_self_ns[r], false);
+        r++;
+      } else if (call) {
+        ok = visit(&sweep, call->start_ns, call->end_ns, &self->call_self_ns[order[c]], true);
+        c++;
+      } else {
+        break;
+      }
+    }
+  }
+  free(sweep.stack);
+  free(order);
+  free(first);
+  return ok;
+}
+
+static void add_device(trace_facts *self) {
+  for (uint64_t i = 0; i < self->activity_count; i++) {
+    const pd_device_row *row = facts_activity(self, i);
+    int64_t span = facts_span(row->start_ns, row->end_ns);
+    self->device_ns += span;
+    if (row->range < self->range_count) self->device_self_ns[row->range] += span;
+  }
+  memcpy(self->device_total_ns, self->device_self_ns, self->range_count * sizeof *self->device_total_ns);
+  /* A parent stands before its children. */
+  for (uint64_t i = self->range_count; i--;) {
+    uint32_t parent = facts_range(self, i)->parent;
+    if (parent < i) self->device_total_ns[parent] += self->device_total_ns[i];
+  }
+}
+
+static void add_memory(trace_facts *self) {
+  const pd_trace *trace = self->trace;
+  for (uint64_t i = 0; i < trace->memory.count; i++) {
+    const pd_memory_row *row = PD_AT(pd_memory_row, &trace->memory, i);
+    if (row->range < self->range_count)
+      self->memory[row->range].self_bytes[row->event.device_type != 0] += row->event.bytes;
+  }
+  for (uint64_t i = 0; i < self->range_count; i++)
+    memcpy(self->memory[i].bytes, self->memory[i].self_bytes, sizeof self->memory[i].bytes);
+  for (uint64_t i = self->range_count; i--;) {
+    uint32_t parent = facts_range(self, i)->parent;
+    if (parent >= i) continue;
+    self->memory[parent].bytes[0] += self->memory[i].bytes[0];
+    self->memory[parent].bytes[1] += self->memory[i].bytes[1];
+  }
+}
+
+static void find_operations(trace_facts *self) {
+  for (uint64_t i = 0; i < self->range_count; i++) {
+    const pd_range *range = facts_range(self, i);
+    uint32_t parent = range->parent < i ? range->parent : PD_NONE;
+    self->operation[i] = self->inner[i] = PD_NONE;
+    if (parent != PD_NONE && self->operation[parent] != PD_NONE) {
+      self->operation[i] = self->operation[parent];
+      self->inner[i] = self->inner[parent] != PD_NONE ? self->inner[parent] : (uint32_t)i;
+    } else if (facts_is_operation(range->kind)) {
+      self->operation[i] = (uint32_t)i;
+    }
+  }
+}
+
+trace_facts *facts_open(const pd_trace *trace) {
+  trace_facts *self = calloc(1, sizeof *self);
+  uint64_t ranges = trace->ranges.count;
+  if (!self) return NULL;
+  self->trace = trace;
+  self->range_count = ranges;
+  self->call_count = trace->calls.count;
+  self->activity_count = trace->activities.count;
+  self->step_count = trace->steps.count;
+  self->range_self_ns = calloc(ranges + 1, sizeof *self->range_self_ns);
+  self->call_self_ns = calloc(self->call_count + 1, sizeof *self->call_self_ns);
+  self->device_self_ns = calloc(ranges + 1, sizeof *self->device_self_ns);
+  self->device_total_ns = calloc(ranges + 1, sizeof *self->device_total_ns);
+  self->operation = calloc(ranges + 1, sizeof *self->operation);
+  self->inner = calloc(ranges + 1, sizeof *self->inner);
+  if (trace->memory.count) self->memory = calloc(ranges + 1, sizeof *self->memory);
+  if (!self->range_self_ns || !self->call_self_ns || !self->device_self_ns || !self->device_total_ns ||
+      !self->operation || !self->inner || (trace->memory.count && !self->memory) || !sweep_threads(self)) {
+    facts_close(self);
+    return NULL;
+  }
+  add_device(self);
+  if (self->memory) add_memory(self);
+  find_operations(self);
+  for (uint64_t i = 0; i < ranges; i++) self->self_cpu_ns += self->range_self_ns[i];
+  for (uint64_t i = 0; i < self->call_count; i++) self->self_cpu_ns += self->call_self_ns[i];
+  for (uint64_t i = 0; i < self->step_count; i++)
+    self->steps_ns += facts_span(facts_step(self, i)->start_ns, facts_step(self, i)->end_ns);
+  return self;
+}
+
+void facts_close(trace_facts *self) {
+  if (!self) return;
+  free(self->range_self_ns);
+  free(self->call_self_ns);
+  free(self->device_self_ns);
+  free(self->device_total_ns);
+  free(self->operation);
+  free(self->inner);
+  free(self->memory);
+  free(self);
+}

@@ -1,0 +1,57 @@
+/* See groups.h. */
+#include "groups.h"
+
+#include <stdlib.h>
+
+static uint64_t mix(uint64_t a, uint64_t b) {
+  uint64_t h = a * 0x9E3779B97F4A7C15u ^ (b + 0x7F4A7C15u) * 0xC2B2AE3D27D4EB4Fu;
+  h ^= h >> 32;
+  h *= 0xD6E8FEB86659FD93u;
+  return h ^ h >> 29;
+}
+
+static bool grow(groups *self) {
+  uint32_t room = self->room ? self->room * 2 : 64, slot_count = room * 2;
+  group_key *keys;
+  uint32_t *slots;
+  if (room > UINT32_MAX / 4) return false;
+  keys = realloc(self->keys, room * sizeof *keys);
+  if (keys) self->keys = keys;
+  slots = calloc(slot_count, sizeof *slots);
+  if (!keys || !slots) {
+    free(slots);
+    return false;
+  }
+  free(self->slots);
+  self->slots = slots;
+  self->room = room;
+  self->slot_mask = slot_count - 1;
+  for (uint32_t i = 0; i < self->count; i++) {
+    uint32_t at = (uint32_t)mix(keys[i].a, keys[i].b) & self->slot_mask;
+    while (slots[at]) at = (at + 1) & self->slot_mask;
+    slots[at] = i + 1;
+  }
+  return true;
+}
+
+uint32_t groups_index(groups *self, uint64_t a, uint64_t b) {
+  uint32_t at;
+  if (self->count == self->room && !grow(self)) return UINT32_MAX;
+  at = (uint32_t)mix(a, b) & self->slot_mask;
+  while (self->slots[at]) {
+    const group_key *key = &self->keys[self->slots[at] - 1];
+    if (key->a == a && key->b == b) return self->slots[at] - 1;
+    at = (at + 1) & self->slot_mask;
+  }
+  self->keys[self->count] = (group_key){a, b};
+  self->slots[at] = self->count + 1;
+  return self->count++;
+}
+
+void groups_free(groups *self) {
+  free(self->keys);
+  free(self->slots);
+  self->keys = NULL;
+  self->slots = NULL;
+  self->count = self->room = self->slot_mask = 0;
+}

@@ -1,0 +1,61 @@
+/* See stats.h. */
+#include "stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double stats_quantile(const double *sorted, uint64_t count, double quantile) {
+  double at;
+  uint64_t below;
+  if (!count) return 0;
+  at = quantile * (double)(count - 1);
+  below = (uint64_t)at;
+  if (below >= count - 1) return sorted[count - 1];
+  at -= (double)below;
+  /* From the nearer end, so that the result never leaves the two values. */
+  return at < 0.5 ? sorted[below] + at * (sorted[below + 1] - sorted[below])
+                  : sorted[below + 1] - (1 - at) * (sorted[below + 1] - sorted[below]);
+}
+
+pd_spread stats_spread(double *values, uint64_t count) {
+  pd_spread spread = {.count = count};
+  double sum = 0;
+  if (!count) return spread;
+  qsort(values, count, sizeof *values, by_value);
+  for (uint64_t i = 0; i < count; i++) sum += values[i];
+  spread.min = values[0];
+  spread.max = values[count - 1];
+  spread.mean = fmin(fmax(sum / (double)count, spread.min), spread.max);
+  spread.median = stats_quantile(values, count, 0.5);
+  spread.p10 = stats_quantile(values, count, 0.1);
+  spread.p90 = stats_quantile(values, count, 0.9);
+  return spread;
+}
+
+int stats_digits(const double *sorted, uint64_t count, double floor_) {
+  uint64_t first = count / 4, end = count - count / 4;
+  double mean = 0, square = 0, interval, median;
+  int digits;
+  if (count < 2) return 4;
+  for (uint64_t i = first; i < end; i++) mean += sorted[i];
+  mean /= (double)(end - first);
+  for (uint64_t i = first; i < end; i++) square += (sorted[i] - mean) * (sorted[i] - mean);
+  interval = 1.645 * sqrt(square) / (double)(end - first); /* 1.645 sigma / sqrt(n) */
+  interval = fmax(interval, floor_);
+  median = fabs(stats_quantile(sorted, count, 0.5));
+  if (median <= 0 || interval <= 0) return median > 0 ? 4 : 1;
+  digits = (int)floor(log10(median / interval));
+  return digits < 1 ? 1 : digits > 4 ? 4 : digits;
+}
+
+double stats_round(double value, int digits) {
+  double scale;
+  if (!(fabs(value) > 0)) return 0;
+  scale = pow(10, digits - 1 - (int)floor(log10(fabs(value))));
+  return round(value * scale) / scale;
+}

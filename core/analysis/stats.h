@@ -1,0 +1,19 @@
+/* Order statistics of a sample. Percentiles interpolate linearly, as numpy's default does. */
+#ifndef CORE_ANALYSIS_STATS_H
+#define CORE_ANALYSIS_STATS_H
+
+#include <pdhost/sink.h>
+
+/* Of `count` finite values, any order; sorts them in place. min <= p10 <= median <= p90 <= max and min <= mean <= max
+ * hold exactly: the mean is clamped, so that rounding cannot break it. */
+pd_spread stats_spread(double *values, uint64_t count);
+/* `quantile` in 0..1 of `count` sorted values; 0 of none. */
+double stats_quantile(const double *sorted, uint64_t count, double quantile);
+/* How many digits of the median the spread supports, 1..4: the confidence interval of the middle half, as
+ * torch.utils.benchmark computes it (Measurement.significant_figures); `floor` is the smallest interval to believe in.
+ */
+int stats_digits(const double *sorted, uint64_t count, double floor);
+/* `value` rounded to `digits` significant digits. */
+double stats_round(double value, int digits);
+
+#endif

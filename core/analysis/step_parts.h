@@ -1,0 +1,35 @@
+/*
+ * The step-time breakdown of the former TensorBoard plugin: each nanosecond of a step belongs to one class, the first
+ * in this order that has an event running then, on any thread or stream. So the classes add up to the step exactly.
+ */
+#ifndef CORE_ANALYSIS_STEP_PARTS_H
+#define CORE_ANALYSIS_STEP_PARTS_H
+
+#include "facts.h"
+#include "intervals.h"
+
+enum {
+  STEP_KERNEL,
+  STEP_MEMCPY,
+  STEP_MEMSET,
+  STEP_COMMUNICATION,
+  STEP_RUNTIME,
+  STEP_DATALOADER,
+  STEP_CPU_EXEC,
+  STEP_OTHER,
+  STEP_PART_COUNT
+};
+#define STEP_PART_NAMES "Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"
+
+typedef struct step_parts {
+  int64_t *rows; /* STEP_PART_COUNT per step */
+} step_parts;
+
+/* false on no memory. */
+bool step_parts_open(const trace_facts *facts, step_parts *parts);
+void step_parts_free(step_parts *parts);
+
+/* Normal list of the device records of a kind (PD_ACTIVITY_KERNEL ...), on all devices with PD_NONE. */
+bool device_intervals(const trace_facts *facts, pd_activity_kind kind, uint32_t device, intervals *out);
+
+#endif

@@ -1,0 +1,95 @@
+/* See table_build.h. */
+#include "table_build.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 64 };
+
+void table_begin(table_build *build, arena *pool, bool is_cuda, const char *id, const char *title, const char *note) {
+  memset(build, 0, sizeof *build);
+  build->arena = pool;
+  build->is_cuda = is_cuda;
+  build->table = arena_take(pool, sizeof *build->table);
+  build->columns = arena_take(pool, MAX_COLUMNS * sizeof *build->columns);
+  if (!build->table || !build->columns) return;
+  build->table->size = sizeof *build->table;
+  build->table->id = id;
+  build->table->title = title;
+  build->table->note = note;
+  build->table->columns = build->columns;
+}
+
+void table_column(table_build *build, metric_id id) {
+  if (build->arena->failed || build->column_of[id] || build->table->column_count == MAX_COLUMNS) return;
+  build->columns[build->table->column_count++] = registry_metric(id, build->is_cuda);
+  build->column_of[id] = (uint8_t)build->table->column_count;
+}
+
+void table_columns(table_build *build, const metric_id *ids, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++) table_column(build, ids[i]);
+}
+
+static pd_cell *take_cells(table_build *build) {
+  pd_cell *cells;
+  if (build->arena->failed) return NULL;
+  cells = arena_take(build->arena, build->table->column_count * sizeof *cells);
+  for (uint32_t c = 0; cells && c < build->table->column_count; c++) cells[c].missing = 1;
+  return cells;
+}
+
+void table_row(table_build *build, uint32_t level) {
+  uint64_t count = build->arena->failed ? 0 : build->table->rows.count;
+  build->cells = take_cells(build);
+  if (!build->cells) return;
+  if (count == build->room) {
+    uint64_t room = build->room ? build->room * 2 : 16;
+    pd_table_row *rows = arena_take(build->arena, room * sizeof *rows);
+    if (!rows) {
+      build->cells = NULL;
+      return;
+    }
+    if (count) memcpy(rows, build->rows, count * sizeof *rows);
+    build->rows = rows;
+    build->room = room;
+    build->table->rows.data = rows;
+    build->table->rows.stride = sizeof *rows;
+  }
+  build->rows[count] = (pd_table_row){.cells = build->cells, .level = level};
+  build->table->rows.count = count + 1;
+}
+
+void table_footer(table_build *build, const char *label) {
+  pd_table_row *footer = build->arena->failed ? NULL : arena_take(build->arena, sizeof *footer);
+  build->cells = take_cells(build);
+  if (!footer || !build->cells) return;
+  footer->cells = build->cells;
+  build->table->footer = footer;
+  build->cells[0].v.text = label;
+  build->cells[0].missing = 0;
+}
+
+static pd_cell *cell_of(table_build *build, metric_id id) {
+  return build->cells && build->column_of[id] ? &build->cells[build->column_of[id] - 1] : NULL;
+}
+
+void table_int(table_build *build, metric_id id, int64_t value) {
+  pd_cell *cell = cell_of(build, id);
+  if (cell) *cell = (pd_cell){.v.i = value};
+}
+
+void table_double(table_build *build, metric_id id, double value) {
+  pd_cell *cell = cell_of(build, id);
+  if (cell && isfinite(value)) *cell = (pd_cell){.v.d = value, .is_double = 1};
+}
+
+void table_string(table_build *build, metric_id id, const char *text) {
+  pd_cell *cell = cell_of(build, id);
+  if (cell && text) *cell = (pd_cell){.v.text = text};
+}
+
+void table_percent(table_build *build, metric_id id, int64_t part, int64_t whole) {
+  if (whole) table_double(build, id, 100.0 * (double)part / (double)whole);
+}
+
+const pd_table *table_done(table_build *build) { return build->arena->failed ? NULL : build->table; }

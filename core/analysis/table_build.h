@@ -1,0 +1,42 @@
+/*
+ * Building one table: first the columns, then row by row. Cells are set by metric; a metric that the table has no
+ * column for is left out, so that a builder need not know which columns the run asked for.
+ */
+#ifndef CORE_ANALYSIS_TABLE_BUILD_H
+#define CORE_ANALYSIS_TABLE_BUILD_H
+
+#include "arena.h"
+#include "registry.h"
+
+typedef struct table_build {
+  arena *arena;
+  pd_table *table;
+  const pd_metric **columns;
+  pd_table_row *rows;
+  uint64_t room;
+  pd_cell *cells;                  /* of the row that is being filled; NULL after a failure */
+  uint8_t column_of[METRIC_COUNT]; /* column + 1, 0: none */
+  bool is_cuda;
+} table_build;
+
+void table_begin(table_build *build, arena *pool, bool is_cuda, const char *id, const char *title, const char *note);
+void table_column(table_build *build, metric_id id);
+void table_columns(table_build *build, const metric_id *ids, uint64_t count);
+#define TABLE_COLUMNS(build, ...)                                                                                      \
+  table_columns((build), (const metric_id[]){__VA_ARGS__}, sizeof((const metric_id[]){__VA_ARGS__}) / sizeof(metric_id))
+
+/* The row that the setters below fill; all cells are missing at first. */
+void table_row(table_build *build, uint32_t level);
+/* The footer, likewise. */
+void table_footer(table_build *build, const char *label);
+void table_int(table_build *build, metric_id id, int64_t value);
+/* Not finite: stays missing. */
+void table_double(table_build *build, metric_id id, double value);
+/* `text` is the arena's, the trace's or static. */
+void table_string(table_build *build, metric_id id, const char *text);
+/* 100 * part / whole; missing where `whole` is 0. */
+void table_percent(table_build *build, metric_id id, int64_t part, int64_t whole);
+/* NULL on no memory. */
+const pd_table *table_done(table_build *build);
+
+#endif
