@@ -115,8 +115,9 @@ static pd_status write_tables(state *self, const pd_trace *trace) {
 static pd_status csv_sink_trace(void *given, const pd_trace *trace) {
   state *self = given;
   pd_status status = write_tables(self, trace);
-  for (const event_file *kind = event_files; status == PD_OK && self->events && kind->name; kind++) {
+  for (const event_file *kind = event_files; status == PD_OK && kind->name; kind++) {
     file_out file;
+    if (!self->events && kind != event_files) break; /* the first is that of the losses: never left out */
     status = open_file(self, kind->name, trace->window, &file);
     if (status != PD_OK) break;
     csv_writer csv = {.out = &file.out};

@@ -234,9 +234,9 @@ static void write_losses(csv_writer *csv, const pd_trace *trace) {
 }
 
 const event_file event_files[] = {
-    {"events/ranges", write_ranges},     {"events/calls", write_calls},   {"events/kernels", write_kernels},
-    {"events/copies", write_copies},     {"events/others", write_others}, {"events/memory", write_memory},
-    {"events/counters", write_counters}, {"events/lost", write_losses},   {NULL, NULL}};
+    {"events/lost", write_losses},     {"events/ranges", write_ranges},     {"events/calls", write_calls},
+    {"events/kernels", write_kernels}, {"events/copies", write_copies},     {"events/others", write_others},
+    {"events/memory", write_memory},   {"events/counters", write_counters}, {NULL, NULL}};
 
 void event_files_steps(csv_writer *csv, const pd_summary *summary) {
   static const char *const phases[] = {"warmup_steps", "skip", "wait", "warmup", "active"};

@@ -12,7 +12,7 @@ typedef struct event_file {
   void (*write)(csv_writer *csv, const pd_trace *trace);
 } event_file;
 
-/* All of them; the last one has no name. */
+/* All of them, the losses first; the last one has no name. */
 extern const event_file event_files[];
 
 /* "steps": every step of the loop. */

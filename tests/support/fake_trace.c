@@ -205,7 +205,7 @@ pd_other_row *fake_other(fake_trace *fake, pd_activity_kind kind, const char *na
                          int64_t end_ns) {
   const uint32_t id = fake_string(fake, name);
   pd_other_row *row = rows_add(fake, &fake->others);
-  *row = (pd_other_row){start_ns, end_ns, id, kind, PD_NONE, stream};
+  *row = (pd_other_row){start_ns, end_ns, id, kind, PD_NONE, stream, 0};
   return row;
 }
 

@@ -99,6 +99,7 @@ typedef struct pd_other_row {
   pd_activity_kind kind;
   uint32_t thread; /* index into threads, or PD_NONE */
   uint32_t stream; /* index into streams, or PD_NONE */
+  uint64_t correlation; /* of the call that waited; 0: unknown or an overhead */
 } pd_other_row;
 
 typedef struct pd_memory_row {
