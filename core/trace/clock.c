@@ -1,0 +1,210 @@
+/* The trace's clock. See clock.h. */
+#include "clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+  CLOCK_TRIES = 5,
+  CLOCK_STEP_NS = 1000,        /* a smaller difference is the reading's own noise */
+  CLOCK_SPACING_NS = 100000,   /* points nearer than this would turn that noise into slope */
+  CLOCK_CALIBRATE_NS = 200000, /* of the first slope, until a window brings better ones */
+  CLOCK_SHIFT = 48
+};
+
+__extension__ typedef unsigned __int128 wide;
+
+static int64_t read_clock(clockid_t id) {
+  struct timespec now;
+  clock_gettime(id, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+static int64_t read_realtime(void *state) {
+  (void)state;
+  return read_clock(CLOCK_REALTIME);
+}
+static int64_t read_monotonic(void *state) {
+  (void)state;
+  return read_clock(CLOCK_MONOTONIC);
+}
+static uint64_t read_realtime_ticks(void *state) { return (uint64_t)read_realtime(state); }
+#ifdef TRACE_CLOCK_HAS_TSC
+static uint64_t read_tsc(void *state) {
+  (void)state;
+  return __rdtsc();
+}
+#endif
+
+/* Whether one line of the file holds all `words`, as words of their own. */
+static bool file_has(const char *path, const char *const *words, size_t count) {
+  FILE *file = fopen(path, "r");
+  char *line = NULL;
+  size_t size = 0;
+  bool found = false;
+  if (!file) return false;
+  while (!found && getline(&line, &size, file) >= 0) {
+    size_t seen = 0;
+    for (size_t i = 0; i < count; i++) {
+      size_t length = strlen(words[i]);
+      for (const char *at = strstr(line, words[i]); at; at = strstr(at + 1, words[i])) {
+        bool head = at == line || at[-1] == ' ' || at[-1] == '\t';
+        bool tail = at[length] == ' ' || at[length] == '\n' || at[length] == '\0';
+        if (head && tail) {
+          seen++;
+          break;
+        }
+      }
+    }
+    found = seen == count;
+  }
+  free(line);
+  (void)fclose(file);
+  return found;
+}
+
+bool clock_tsc_usable(const char *cpuinfo_path, const char *clocksource_path) {
+  static const char *const flags[] = {"constant_tsc", "nonstop_tsc"};
+  static const char *const source[] = {"tsc"};
+  return file_has(cpuinfo_path, flags, 2) && file_has(clocksource_path, source, 1);
+}
+
+static clock_anchor take_anchor(const clock_source *source) {
+  clock_anchor best = {0};
+  uint64_t best_width = UINT64_MAX;
+  for (int i = 0; i < CLOCK_TRIES; i++) {
+    uint64_t first = source->ticks(source->state);
+    int64_t before_ns = source->monotonic_ns(source->state);
+    int64_t realtime_ns = source->realtime_ns(source->state);
+    int64_t after_ns = source->monotonic_ns(source->state);
+    uint64_t last = source->ticks(source->state);
+    uint64_t width = last - first;
+    if (i && width >= best_width) continue;
+    best_width = width;
+    best = (clock_anchor){.ticks = first + width / 2,
+                          .realtime_ns = realtime_ns,
+                          .monotonic_ns = before_ns + (after_ns - before_ns) / 2,
+                          .width_ns = after_ns - before_ns};
+  }
+  return best;
+}
+
+static uint64_t slope_between(const clock_point *from, uint64_t ticks, int64_t monotonic_ns) {
+  wide rise = (wide)(uint64_t)(monotonic_ns - from->monotonic_ns) << CLOCK_SHIFT;
+  return (uint64_t)(rise / (ticks - from->ticks));
+}
+
+/* The axis must never run backwards: a point that would bend it back is left out. */
+static pd_status add_point(trace_clock *clock, const clock_anchor *anchor) {
+  clock_point *last = clock->point_count ? &clock->points[clock->point_count - 1] : NULL;
+  if (last && (anchor->ticks <= last->ticks || anchor->monotonic_ns - last->monotonic_ns < CLOCK_SPACING_NS))
+    return PD_OK;
+  if (clock->point_count == clock->point_capacity) {
+    uint64_t capacity = clock->point_capacity ? clock->point_capacity * 2 : 16;
+    clock_point *grown = realloc(clock->points, capacity * sizeof *grown);
+    if (!grown) return PD_NO_MEMORY;
+    clock->points = grown;
+    clock->point_capacity = capacity;
+    last = clock->point_count ? &grown[clock->point_count - 1] : NULL;
+  }
+  uint64_t slope = (uint64_t)1 << CLOCK_SHIFT;
+  if (last) slope = last->slope = slope_between(last, anchor->ticks, anchor->monotonic_ns);
+  clock->points[clock->point_count++] =
+      (clock_point){.ticks = anchor->ticks, .monotonic_ns = anchor->monotonic_ns, .slope = slope};
+  return PD_OK;
+}
+
+static pd_status add_zone(trace_clock *clock, int64_t from_ns, int64_t delta_ns) {
+  if (clock->zone_count == clock->zone_capacity) {
+    uint64_t capacity = clock->zone_capacity ? clock->zone_capacity * 2 : 4;
+    clock_zone *grown = realloc(clock->zones, capacity * sizeof *grown);
+    if (!grown) return PD_NO_MEMORY;
+    clock->zones = grown;
+    clock->zone_capacity = capacity;
+  }
+  clock->zones[clock->zone_count++] = (clock_zone){.from_ns = from_ns, .to_ns = INT64_MAX, .delta_ns = delta_ns};
+  return PD_OK;
+}
+
+pd_status trace_clock_open(trace_clock *clock, const clock_source *source) {
+  memset(clock, 0, sizeof *clock);
+  if (source) {
+    clock->source = *source;
+  } else {
+    clock->source = (clock_source){read_realtime_ticks, read_realtime, read_monotonic, NULL};
+#ifdef TRACE_CLOCK_HAS_TSC
+    clock->tsc = clock_tsc_usable("/proc/cpuinfo", "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    if (clock->tsc) clock->source.ticks = read_tsc;
+#endif
+  }
+  clock->last = take_anchor(&clock->source);
+  pd_status status = add_point(clock, &clock->last);
+  if (status || source) return status;
+  int64_t until_ns = clock->last.monotonic_ns + CLOCK_CALIBRATE_NS;
+  while (read_monotonic(NULL) < until_ns) {}
+  clock->last = take_anchor(&clock->source);
+  return add_point(clock, &clock->last);
+}
+
+void trace_clock_close(trace_clock *clock) {
+  free(clock->points);
+  free(clock->zones);
+  clock->points = NULL;
+  clock->zones = NULL;
+}
+
+pd_status trace_clock_window_begin(trace_clock *clock) {
+  clock_anchor anchor = take_anchor(&clock->source);
+  /* The last point of before stays: it gives the first slope, and time to what lies just before the window. */
+  if (clock->point_count > 1) {
+    clock->points[0] = clock->points[clock->point_count - 1];
+    clock->point_count = 1;
+  }
+  clock->zone_count = 0;
+  clock->last = anchor;
+  clock->offset_ns = anchor.realtime_ns - anchor.monotonic_ns;
+  pd_status status = add_point(clock, &anchor);
+  return status ? status : add_zone(clock, INT64_MIN, 0);
+}
+
+pd_status trace_clock_anchor(trace_clock *clock) {
+  clock_anchor anchor = take_anchor(&clock->source);
+  int64_t jump_ns = (anchor.realtime_ns - anchor.monotonic_ns) - (clock->last.realtime_ns - clock->last.monotonic_ns);
+  int64_t noise_ns = CLOCK_STEP_NS + anchor.width_ns + clock->last.width_ns;
+  pd_status status = PD_OK;
+  if (clock->zone_count && (jump_ns > noise_ns || jump_ns < -noise_ns)) {
+    clock->zones[clock->zone_count - 1].to_ns = anchor.monotonic_ns;
+    status = add_zone(clock, clock->last.monotonic_ns, anchor.realtime_ns - anchor.monotonic_ns - clock->offset_ns);
+  }
+  clock->last = anchor;
+  return status ? status : add_point(clock, &anchor);
+}
+
+int64_t trace_clock_from_ticks(const trace_clock *clock, uint64_t ticks) {
+  uint64_t low = 0, high = clock->point_count;
+  while (high - low > 1) {
+    uint64_t middle = low + (high - low) / 2;
+    if (clock->points[middle].ticks <= ticks)
+      low = middle;
+    else
+      high = middle;
+  }
+  const clock_point *point = &clock->points[low];
+  int64_t base_ns = point->monotonic_ns + clock->offset_ns;
+  if (ticks >= point->ticks)
+    return base_ns + (int64_t)(uint64_t)(((wide)(ticks - point->ticks) * point->slope) >> CLOCK_SHIFT);
+  wide back = (wide)(point->ticks - ticks) * point->slope;
+  return base_ns - (int64_t)(uint64_t)((back + (((wide)1 << CLOCK_SHIFT) - 1)) >> CLOCK_SHIFT);
+}
+
+int64_t trace_clock_from_realtime(const trace_clock *clock, int64_t realtime_ns) {
+  for (uint64_t i = 0; i < clock->zone_count; i++) {
+    const clock_zone *zone = &clock->zones[i];
+    int64_t monotonic_ns = realtime_ns - clock->offset_ns - zone->delta_ns;
+    if (monotonic_ns >= zone->from_ns && monotonic_ns <= zone->to_ns) return realtime_ns - zone->delta_ns;
+  }
+  return clock->zone_count ? realtime_ns - clock->zones[clock->zone_count - 1].delta_ns : realtime_ns;
+}
+
+uint64_t trace_clock_steps(const trace_clock *clock) { return clock->zone_count ? clock->zone_count - 1 : 0; }

@@ -1,0 +1,345 @@
+/* Merging one window into a pd_trace. See merge.h. */
+#include "merge.h"
+#include "correlate.h"
+#include "nest.h"
+#include "sort.h"
+#include "stacks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int64_t merge_ticks_ns(const merging *merge, uint64_t ticks) {
+  return trace_clock_from_ticks(merge->input->clock, ticks) - merge->base_ns;
+}
+
+uint32_t merge_find_thread(const merging *merge, uint32_t tid) {
+  if (merge->thread_count && merge->threads[0].tid == tid) return 0;
+  uint64_t low = 1, high = merge->thread_count;
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (merge->threads[middle].tid < tid)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < merge->thread_count && merge->threads[low].tid == tid ? (uint32_t)low : PD_NONE;
+}
+
+static bool in_window(const window_input *input, uint64_t ticks) {
+  return ticks >= input->start_ticks && ticks < input->end_ticks;
+}
+
+/* Whether the thread has a row of its own in this window. */
+static bool thread_counts(const window_input *input, const window_thread *thread) {
+  for (uint64_t i = 0; i < thread->range_count; i++) {
+    const raw_range *range = &thread->ranges[i];
+    if (range->start < input->end_ticks && (range->start >= input->start_ticks || range->end > input->start_ticks))
+      return true;
+  }
+  for (uint64_t i = 0; i < thread->memory_count; i++)
+    if (in_window(input, thread->memory[i].ticks)) return true;
+  return false;
+}
+
+/* The system's name of a thread that only the profiling library has seen; 0 where it is gone already. */
+static uint32_t system_thread_name(string_table *strings, uint32_t tid) {
+  char path[64], text[64] = "";
+  (void)snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
+  FILE *file = fopen(path, "r");
+  if (!file) return 0;
+  bool read = fgets(text, sizeof text, file) != NULL;
+  (void)fclose(file);
+  if (!read) return 0;
+  text[strcspn(text, "\n")] = '\0';
+  return strings_intern(strings, text);
+}
+
+static int compare_tids(const void *a, const void *b) {
+  uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+  return first < second ? -1 : first > second;
+}
+
+static pd_status add_threads(merging *merge, const raw_fate *call_fates) {
+  window_input *input = merge->input;
+  uint64_t count = 0, room = input->thread_count + input->call_count + 1;
+  uint32_t last = input->loop_tid;
+  pd_status status = PD_NO_MEMORY;
+  pd_thread *rows = NULL;
+  uint32_t *tids = scratch_alloc(room, sizeof *tids);
+  if (!tids) goto out;
+  for (uint64_t i = 0; i < input->thread_count; i++)
+    if (input->threads[i].tid != input->loop_tid && thread_counts(input, &input->threads[i]))
+      tids[count++] = input->threads[i].tid;
+  for (uint64_t i = 0; i < input->call_count; i++)
+    if (call_fates[i] == FATE_KEPT && input->calls[i].thread != last) {
+      last = input->calls[i].thread;
+      if (last != input->loop_tid) tids[count++] = last;
+    }
+  if (count) qsort(tids, count, sizeof *tids, compare_tids);
+  uint64_t distinct = 0;
+  for (uint64_t i = 0; i < count; i++)
+    if (!distinct || tids[distinct - 1] != tids[i]) tids[distinct++] = tids[i];
+  merge->thread_count = distinct + 1;
+  merge->threads = scratch_alloc(merge->thread_count, sizeof *merge->threads);
+  if (!merge->threads) goto out;
+  status = trace_array(merge->trace, &merge->trace->trace.threads, merge->thread_count, sizeof *rows);
+  if (status) goto out;
+  rows = (pd_thread *)merge->trace->trace.threads.data;
+  for (uint64_t i = 0; i < merge->thread_count; i++) {
+    merge_thread *thread = &merge->threads[i];
+    *thread = (merge_thread){.tid = i ? tids[i - 1] : input->loop_tid, .input = PD_NONE};
+    rows[i].tid = thread->tid;
+    for (uint64_t low = 0, high = input->thread_count; low < high;) {
+      uint64_t middle = low + (high - low) / 2;
+      if (input->threads[middle].tid == thread->tid) thread->input = (uint32_t)middle;
+      if (input->threads[middle].tid < thread->tid)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    rows[i].name =
+        thread->input == PD_NONE ? system_thread_name(input->strings, thread->tid) : input->threads[thread->input].name;
+  }
+out:
+  free(tids);
+  return status;
+}
+
+static pd_status add_steps(merging *merge) {
+  const window_input *input = merge->input;
+  pd_array *array = &merge->trace->trace.steps;
+  pd_status status = trace_array(merge->trace, array, input->step_count, sizeof(pd_trace_step));
+  merge->steps = (pd_trace_step *)array->data;
+  for (uint64_t i = 0; !status && i < input->step_count; i++) {
+    const recorder_step *step = &input->steps[i];
+    merge->steps[i] = (pd_trace_step){.start_ns = merge_ticks_ns(merge, step->start_ticks),
+                                      .end_ns = merge_ticks_ns(merge, step->end_ticks),
+                                      .train_start_ns = merge_ticks_ns(merge, step->train_start_ticks),
+                                      .train_end_ns = merge_ticks_ns(merge, step->train_end_ticks),
+                                      .data_wait_ns = step->data_wait_ns,
+                                      .step_time_ns = step->step_time_ns,
+                                      .number = step->number,
+                                      .loss = input->end->losses ? input->end->losses[i] : (double)NAN};
+  }
+  return status;
+}
+
+uint32_t step_at(step_cursor *cursor, int64_t time_ns) {
+  while (cursor->next < cursor->count && cursor->steps[cursor->next].end_ns <= time_ns) cursor->next++;
+  bool inside = cursor->next < cursor->count && cursor->steps[cursor->next].start_ns <= time_ns;
+  return inside ? (uint32_t)cursor->next : PD_NONE;
+}
+
+static pd_status add_shapes(merging *merge, uint64_t *bases) {
+  const window_input *input = merge->input;
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < merge->thread_count; i++) {
+    bases[i] = count;
+    if (merge->threads[i].input != PD_NONE) count += input->threads[merge->threads[i].input].shape_count;
+  }
+  pd_status status = trace_array(merge->trace, &merge->trace->trace.shapes, count, sizeof(pd_shape));
+  pd_shape *shapes = (pd_shape *)merge->trace->trace.shapes.data;
+  for (uint64_t i = 0; !status && i < merge->thread_count; i++) {
+    if (merge->threads[i].input == PD_NONE) continue;
+    const window_thread *thread = &input->threads[merge->threads[i].input];
+    if (thread->shape_count) memcpy(shapes + bases[i], thread->shapes, thread->shape_count * sizeof *shapes);
+  }
+  return status;
+}
+
+static pd_status add_ranges(merging *merge) {
+  const window_input *input = merge->input;
+  uint64_t kept = 0, most = 0;
+  pd_status status = PD_NO_MEMORY;
+  uint32_t *size = NULL, *place = NULL;
+  uint32_t **parents = calloc(merge->thread_count, sizeof *parents);
+  uint64_t *bases = scratch_alloc(merge->thread_count, sizeof *bases);
+  if (!parents || !bases) goto out;
+  for (uint64_t i = 0; i < merge->thread_count; i++) {
+    merge->threads[i].range_first = kept;
+    if (merge->threads[i].input == PD_NONE) continue;
+    const window_thread *thread = &input->threads[merge->threads[i].input];
+    if (thread->range_count > WINDOW_MAX_ROWS) goto out;
+    parents[i] = scratch_alloc(thread->range_count, sizeof *parents[i]);
+    if (!parents[i]) goto out;
+    merge->threads[i].range_count = nest_parents(merge, thread, parents[i]);
+    kept += merge->threads[i].range_count;
+    if (thread->range_count > most) most = thread->range_count;
+  }
+  size = scratch_alloc(most, sizeof *size);
+  place = scratch_alloc(most, sizeof *place);
+  if (!size || !place) goto out;
+  status = add_shapes(merge, bases);
+  if (!status) status = trace_array(merge->trace, &merge->trace->trace.ranges, kept, sizeof(pd_range));
+  if (status) goto out;
+  merge->ranges = (pd_range *)merge->trace->trace.ranges.data;
+  for (uint64_t i = 0; i < merge->thread_count; i++) {
+    const merge_thread *at = &merge->threads[i];
+    if (at->input == PD_NONE) continue;
+    nest_rows(merge, &input->threads[at->input], (uint32_t)i, parents[i], size, place, at->range_first, at->range_count,
+              bases[i]);
+    free(parents[i]);
+    parents[i] = NULL;
+  }
+out:
+  for (uint64_t i = 0; parents && i < merge->thread_count; i++) free(parents[i]);
+  free(parents);
+  free(bases);
+  free(size);
+  free(place);
+  return status;
+}
+
+static bool memory_after(const void *rows, uint32_t a, uint32_t b) {
+  const pd_memory_row *memory = rows;
+  return memory[a].ts_ns > memory[b].ts_ns;
+}
+
+static uint32_t clamp_duration(const merging *merge, uint64_t ticks, uint64_t duration) {
+  uint64_t before = duration < ticks ? ticks - duration : 0;
+  int64_t ns = merge_ticks_ns(merge, ticks) - merge_ticks_ns(merge, before);
+  return ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+}
+
+static pd_status add_memory(merging *merge) {
+  const window_input *input = merge->input;
+  uint64_t count = 0, at = 0;
+  range_sweep *sweep = NULL;
+  pd_memory_row *unsorted = NULL;
+  uint32_t *order = NULL;
+  for (uint64_t i = 0; i < input->thread_count; i++)
+    for (uint64_t k = 0; k < input->threads[i].memory_count; k++)
+      count += in_window(input, input->threads[i].memory[k].ticks);
+  pd_status status = trace_array(merge->trace, &merge->trace->trace.memory, count, sizeof(pd_memory_row));
+  if (status || !count) return status;
+  pd_memory_row *rows = (pd_memory_row *)merge->trace->trace.memory.data;
+  unsorted = scratch_alloc(count, sizeof *unsorted);
+  order = scratch_alloc(count, 2 * sizeof *order);
+  status = unsorted && order ? sweep_open(merge, &sweep) : PD_NO_MEMORY;
+  if (status) goto out;
+  for (uint64_t i = 0; i < merge->thread_count; i++) {
+    if (merge->threads[i].input == PD_NONE) continue;
+    const window_thread *thread = &input->threads[merge->threads[i].input];
+    for (uint64_t k = 0; k < thread->memory_count; k++) {
+      const raw_memory *raw = &thread->memory[k];
+      if (!in_window(input, raw->ticks)) continue;
+      order[at] = (uint32_t)at;
+      unsorted[at++] = (pd_memory_row){.ts_ns = merge_ticks_ns(merge, raw->ticks),
+                                       .thread = (uint32_t)i,
+                                       .duration_ns = clamp_duration(merge, raw->ticks, raw->event.duration_ticks),
+                                       .event = raw->event};
+    }
+  }
+  sort_runs(order, order + count, count, memory_after, unsorted);
+  step_cursor cursor = {merge->steps, input->step_count, 0};
+  for (uint64_t i = 0; i < count; i++) {
+    rows[i] = unsorted[order[i]];
+    rows[i].step = step_at(&cursor, rows[i].ts_ns);
+    rows[i].range = sweep_at(sweep, rows[i].thread, rows[i].ts_ns);
+  }
+out:
+  sweep_close(sweep);
+  free(unsorted);
+  free(order);
+  return status;
+}
+
+static bool counter_after(const void *rows, uint32_t a, uint32_t b) {
+  const pd_counter_row *counters = rows;
+  return counters[a].ts_ns > counters[b].ts_ns;
+}
+
+static pd_status add_counters(merging *merge) {
+  const window_input *input = merge->input;
+  uint64_t count = 0, at = 0;
+  for (uint64_t i = 0; i < input->thread_count; i++)
+    for (uint64_t k = 0; k < input->threads[i].counter_count; k++)
+      count += in_window(input, input->threads[i].counters[k].ticks);
+  pd_status status = trace_array(merge->trace, &merge->trace->trace.counters, count, sizeof(pd_counter_row));
+  if (status || !count) return status;
+  pd_counter_row *rows = (pd_counter_row *)merge->trace->trace.counters.data;
+  pd_counter_row *unsorted = scratch_alloc(count, sizeof *unsorted);
+  uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
+  if (unsorted && order) {
+    for (uint64_t i = 0; i < input->thread_count; i++)
+      for (uint64_t k = 0; k < input->threads[i].counter_count; k++) {
+        const raw_counter *raw = &input->threads[i].counters[k];
+        if (!in_window(input, raw->ticks)) continue;
+        order[at] = (uint32_t)at;
+        unsorted[at++] =
+            (pd_counter_row){.ts_ns = merge_ticks_ns(merge, raw->ticks), .value = raw->value, .name = raw->name};
+      }
+    sort_runs(order, order + count, count, counter_after, unsorted);
+    for (uint64_t i = 0; i < count; i++) rows[i] = unsorted[order[i]];
+  } else {
+    status = PD_NO_MEMORY;
+  }
+  free(unsorted);
+  free(order);
+  return status;
+}
+
+/* The trace's own copy of the string table: it outlives the recorder. */
+static pd_status add_strings(merging *merge) {
+  string_table *strings = merge->input->strings;
+  uint32_t count = strings_count(strings);
+  size_t bytes = 0;
+  pd_status status = trace_array(merge->trace, &merge->trace->trace.strings, count, sizeof(pd_string));
+  if (status) return status;
+  pd_string *rows = (pd_string *)merge->trace->trace.strings.data;
+  for (uint32_t i = 0; i < count; i++) {
+    rows[i] = strings_get(strings, i);
+    bytes += (size_t)rows[i].length + 1;
+  }
+  char *text = trace_alloc(merge->trace, bytes, 1);
+  if (!text) return PD_NO_MEMORY;
+  for (uint32_t i = 0; i < count; i++) {
+    memcpy(text, rows[i].text, (size_t)rows[i].length + 1);
+    rows[i].text = text;
+    text += rows[i].length + 1;
+  }
+  return PD_OK;
+}
+
+pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *device_fates, pd_trace **out) {
+  merging merge = {.input = input};
+  correlation *pairs = NULL;
+  pd_status status = PD_NO_MEMORY;
+  *out = NULL;
+  merge.trace = calloc(1, sizeof *merge.trace);
+  if (!merge.trace) return status;
+  merge.base_ns = trace_clock_from_ticks(input->clock, input->start_ticks);
+  merge.end_ns = merge_ticks_ns(&merge, input->end_ticks);
+  pd_trace *trace = &merge.trace->trace;
+  *trace = (pd_trace){.size = sizeof *trace,
+                      .window = input->window,
+                      .base_ns = merge.base_ns,
+                      .end_ns = merge.end_ns,
+                      .pid = (uint32_t)getpid(),
+                      .profile = input->end->profile,
+                      .sync_timing = input->end->sync_timing,
+                      .profile_note = input->end->profile_note,
+                      .device = input->end->device};
+  status = correlation_open(&merge, call_fates, &pairs);
+  if (!status) status = add_threads(&merge, call_fates);
+  if (!status) status = add_steps(&merge);
+  if (!status) status = add_ranges(&merge);
+  if (!status) status = correlation_run(pairs, call_fates, device_fates);
+  if (!status) status = add_memory(&merge);
+  if (!status) status = add_counters(&merge);
+  if (!status) status = stacks_resolve(&merge);
+  if (!status) status = add_strings(&merge);
+  correlation_close(pairs);
+  free(merge.threads);
+  if (status) {
+    trace_free(trace);
+    return status;
+  }
+  merge.losses[PD_LOSS_CLOCK_STEP] += trace_clock_steps(input->clock);
+  for (int i = 0; i < PD_LOSS_COUNT; i++) trace->losses[i] = input->losses[i] + merge.losses[i];
+  *out = trace;
+  return PD_OK;
+}

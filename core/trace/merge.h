@@ -1,0 +1,51 @@
+/*
+ * Merging one window: from what the threads recorded to the sorted, nested, correlated pd_trace. [loop thread]
+ *
+ * Times inside are on the trace's axis, relative to its base. The result depends on what was recorded, never on the
+ * order in which it arrived.
+ */
+#ifndef CORE_TRACE_MERGE_H
+#define CORE_TRACE_MERGE_H
+
+#include "memory.h"
+#include "window.h"
+
+/* A row of the trace's threads, and where its records are. */
+typedef struct merge_thread {
+  uint32_t tid;
+  uint32_t input; /* index into window_input.threads, or PD_NONE: it launched, but recorded nothing */
+  uint64_t range_first, range_count; /* rows of the trace */
+} merge_thread;
+
+typedef struct merging {
+  window_input *input;
+  owned_trace *trace;
+  int64_t base_ns, end_ns;
+  pd_range *ranges;
+  pd_trace_step *steps;
+  merge_thread *threads; /* as the trace's: the loop's, then by tid */
+  uint64_t thread_count;
+  uint64_t losses[PD_LOSS_COUNT];
+} merging;
+
+/* The device's side of correlation is given a fate per call and record; see raw_fate. */
+pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *device_fates, pd_trace **out);
+
+int64_t merge_ticks_ns(const merging *merge, uint64_t ticks);
+/* Index into the trace's threads, or PD_NONE. */
+uint32_t merge_find_thread(const merging *merge, uint32_t tid);
+
+/* Steps by time, for times that do not decrease. */
+typedef struct step_cursor {
+  const pd_trace_step *steps;
+  uint64_t count, next;
+} step_cursor;
+uint32_t step_at(step_cursor *cursor, int64_t time_ns);
+
+/* The innermost range that holds a time ([start, end)) on each thread, for times that do not decrease per thread. */
+typedef struct range_sweep range_sweep;
+pd_status sweep_open(const merging *merge, range_sweep **out);
+void sweep_close(range_sweep *sweep);
+uint32_t sweep_at(range_sweep *sweep, uint32_t thread, int64_t time_ns);
+
+#endif

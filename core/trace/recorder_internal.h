@@ -1,0 +1,53 @@
+/* The recorder's own state, for the files of core/trace and their tests. */
+#ifndef CORE_TRACE_RECORDER_INTERNAL_H
+#define CORE_TRACE_RECORDER_INTERNAL_H
+
+#include "memory.h"
+#include "threads.h"
+
+struct recorder {
+  pd_record table;
+  uint64_t serial; /* of all recorders of the process, from 1: what a thread's cached state is checked against */
+  trace_clock clock;
+  recorder_options options;
+  string_table *strings;
+  chunk_pool pool;
+  struct recorder *next_live;
+  recorder_thread *threads; /* under the registry's lock */
+  atomic_bool dead;         /* this process is a fork of the recorder's */
+
+  /* the loop thread's */
+  bool in_window;
+  uint32_t window;
+  uint32_t loop_tid;
+  uint64_t begin_ticks;
+  recorder_step *steps;
+  uint64_t step_count, step_capacity;
+  raw_call *calls; /* taken from the threads, for this window or a later one */
+  uint64_t call_count;
+  raw_device *devices;
+  uint64_t device_count;
+  uint64_t *earlier; /* correlation ids of calls before the window, whose device records may still come */
+  uint64_t earlier_count;
+
+  _Alignas(64) uint32_t enabled; /* read by every range of every thread */
+  _Alignas(64) atomic_uint_fast64_t losses[PD_LOSS_COUNT];
+};
+
+/* recorder_open with a clock of the caller's. */
+pd_status recorder_open_with_clock(const recorder_options *options, const clock_source *source, recorder **out);
+
+/* Closes the calling thread's innermost range. */
+void recorder_end_range(recorder *self, recorder_thread *thread);
+
+static inline void recorder_lost(recorder *self, pd_loss loss, uint64_t count) {
+  atomic_fetch_add_explicit(&self->losses[loss], count, memory_order_relaxed);
+}
+
+/* Running indices are kept in 31 bits, plus 1, so that 0 is none. */
+static inline uint32_t index_pack(uint64_t index) { return ((uint32_t)index & 0x7FFFFFFFu) + 1; }
+static inline uint32_t index_unpack(uint32_t packed, uint64_t first) {
+  return packed ? (packed - 1 - ((uint32_t)first & 0x7FFFFFFFu)) & 0x7FFFFFFFu : PD_NONE;
+}
+
+#endif

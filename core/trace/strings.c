@@ -1,0 +1,230 @@
+/* The string table. See strings.h. */
+#include "strings.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct entry {
+  uint64_t hash;
+  size_t length;
+  uint32_t id;
+  char text[];
+} entry;
+
+/* Open addressing. A table that has been replaced stays until close, for readers that still look into it. */
+typedef struct index_table {
+  struct index_table *older;
+  uint64_t mask;
+  _Atomic(entry *) slots[];
+} index_table;
+
+struct string_table {
+  _Atomic(index_table *) index;
+  pthread_mutex_t lock; /* of everything below */
+  entry **by_id;
+  uint32_t count, capacity;
+};
+
+/* Length of the well-formed sequence at `text`, or 0; then *bad is the length of the maximal bad one. */
+static size_t sequence_length(const unsigned char *text, size_t left, size_t *bad) {
+  unsigned char lead = text[0], low = 0x80, high = 0xBF;
+  size_t need;
+  *bad = 1;
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF)
+    need = 2;
+  else if (lead >= 0xE0 && lead <= 0xEF)
+    need = 3;
+  else if (lead >= 0xF0 && lead <= 0xF4)
+    need = 4;
+  else
+    return 0;
+  if (lead == 0xE0) low = 0xA0;
+  if (lead == 0xED) high = 0x9F;
+  if (lead == 0xF0) low = 0x90;
+  if (lead == 0xF4) high = 0x8F;
+  for (size_t i = 1; i < need; i++) {
+    if (i >= left || text[i] < low || text[i] > high) {
+      *bad = i;
+      return 0;
+    }
+    low = 0x80;
+    high = 0xBF;
+  }
+  return need;
+}
+
+size_t strings_make_valid(const char *text, size_t length, char *out) {
+  const unsigned char *from = (const unsigned char *)text;
+  size_t made = 0;
+  for (size_t at = 0; at < length;) {
+    size_t bad, good = sequence_length(from + at, length - at, &bad);
+    if (good) {
+      if (out) memcpy(out + made, text + at, good);
+      made += good;
+      at += good;
+    } else {
+      if (out) memcpy(out + made, "\xEF\xBF\xBD", 3);
+      made += 3;
+      at += bad;
+    }
+  }
+  return made;
+}
+
+static uint64_t hash_text(const char *text, size_t length) {
+  uint64_t hash = 0x9E3779B97F4A7C15u ^ length;
+  while (length >= 8) {
+    uint64_t word;
+    memcpy(&word, text, 8);
+    hash = (hash ^ word) * 0xFF51AFD7ED558CCDu;
+    hash ^= hash >> 32;
+    text += 8;
+    length -= 8;
+  }
+  uint64_t rest = 0;
+  memcpy(&rest, text, length);
+  hash = (hash ^ rest) * 0xC4CEB9FE1A85EC53u;
+  return hash ^ hash >> 29;
+}
+
+static entry *find(const index_table *index, uint64_t hash, const char *text, size_t length) {
+  for (uint64_t at = hash & index->mask;; at = (at + 1) & index->mask) {
+    entry *found = atomic_load_explicit(&index->slots[at], memory_order_acquire);
+    if (!found) return NULL;
+    if (found->hash == hash && found->length == length && !memcmp(found->text, text, length)) return found;
+  }
+}
+
+static void put(index_table *index, entry *added) {
+  uint64_t at = added->hash & index->mask;
+  while (atomic_load_explicit(&index->slots[at], memory_order_relaxed)) at = (at + 1) & index->mask;
+  atomic_store_explicit(&index->slots[at], added, memory_order_release);
+}
+
+static index_table *index_new(uint64_t size) {
+  index_table *index = calloc(1, sizeof *index + size * sizeof index->slots[0]);
+  if (index) index->mask = size - 1;
+  return index;
+}
+
+/* Adds a text that is valid and not there; 0 on no memory. Under the lock. */
+static uint32_t add(string_table *table, uint64_t hash, const char *text, size_t length) {
+  index_table *index = atomic_load_explicit(&table->index, memory_order_relaxed);
+  if (table->count == UINT32_MAX) return 0;
+  if (table->count == table->capacity) {
+    uint32_t capacity = table->capacity ? table->capacity * 2 : 256;
+    if (capacity < table->capacity) capacity = UINT32_MAX;
+    entry **grown = realloc(table->by_id, capacity * sizeof(entry *));
+    if (!grown) return 0;
+    table->by_id = grown;
+    table->capacity = capacity;
+  }
+  entry *added = malloc(sizeof *added + length + 1);
+  if (!added) return 0;
+  added->hash = hash;
+  added->length = length;
+  added->id = table->count;
+  memcpy(added->text, text, length);
+  added->text[length] = '\0';
+  if ((uint64_t)table->count * 2 > index->mask) {
+    index_table *bigger = index_new((index->mask + 1) * 2);
+    if (!bigger) {
+      free(added);
+      return 0;
+    }
+    for (uint32_t i = 1; i < table->count; i++) put(bigger, table->by_id[i]);
+    bigger->older = index;
+    atomic_store_explicit(&table->index, bigger, memory_order_release);
+    index = bigger;
+  }
+  table->by_id[table->count++] = added;
+  put(index, added);
+  return added->id;
+}
+
+pd_status strings_open(string_table **out) {
+  string_table *table = calloc(1, sizeof *table);
+  *out = NULL;
+  if (!table) return PD_NO_MEMORY;
+  index_table *index = index_new(1024);
+  table->by_id = malloc(256 * sizeof(entry *));
+  entry *none = calloc(1, sizeof *none + 1);
+  if (!index || !table->by_id || !none || pthread_mutex_init(&table->lock, NULL)) {
+    free(index);
+    free(table->by_id);
+    free(none);
+    free(table);
+    return PD_NO_MEMORY;
+  }
+  atomic_init(&table->index, index);
+  table->capacity = 256;
+  table->by_id[0] = none; /* not in the index */
+  table->count = 1;
+  if (strings_intern(table, "(no memory)") != STRINGS_NO_MEMORY || table->count != 2) {
+    strings_close(table);
+    return PD_NO_MEMORY;
+  }
+  *out = table;
+  return PD_OK;
+}
+
+void strings_close(string_table *table) {
+  if (!table) return;
+  for (index_table *index = atomic_load_explicit(&table->index, memory_order_relaxed), *older; index; index = older) {
+    older = index->older;
+    free(index);
+  }
+  for (uint32_t i = 0; i < table->count; i++) free(table->by_id[i]);
+  free(table->by_id);
+  pthread_mutex_destroy(&table->lock);
+  free(table);
+}
+
+static uint32_t look_up(string_table *table, const char *text, bool may_add) {
+  size_t length = text ? strlen(text) : 0, valid = length;
+  const char *use = text ? text : "";
+  char *made = NULL;
+  uint32_t id = 0;
+  for (size_t i = 0; i < length; i++)
+    if ((unsigned char)text[i] >= 0x80) {
+      valid = strings_make_valid(text, length, NULL);
+      made = malloc(valid + 1);
+      if (!made) return may_add ? STRINGS_NO_MEMORY : 0;
+      strings_make_valid(text, length, made);
+      use = made;
+      break;
+    }
+  uint64_t hash = hash_text(use, valid);
+  entry *found = find(atomic_load_explicit(&table->index, memory_order_acquire), hash, use, valid);
+  if (found) {
+    id = found->id;
+  } else if (may_add) {
+    pthread_mutex_lock(&table->lock);
+    found = find(atomic_load_explicit(&table->index, memory_order_relaxed), hash, use, valid);
+    id = found ? found->id : add(table, hash, use, valid);
+    if (!id) id = STRINGS_NO_MEMORY;
+    pthread_mutex_unlock(&table->lock);
+  }
+  free(made);
+  return id;
+}
+
+uint32_t strings_intern(string_table *table, const char *text) { return look_up(table, text, true); }
+uint32_t strings_find(string_table *table, const char *text) { return look_up(table, text, false); }
+
+uint32_t strings_count(string_table *table) {
+  pthread_mutex_lock(&table->lock);
+  uint32_t count = table->count;
+  pthread_mutex_unlock(&table->lock);
+  return count;
+}
+
+pd_string strings_get(string_table *table, uint32_t id) {
+  pthread_mutex_lock(&table->lock);
+  const entry *found = table->by_id[id < table->count ? id : 0];
+  pthread_mutex_unlock(&table->lock);
+  return (pd_string){.text = found->text, .length = found->length};
+}
