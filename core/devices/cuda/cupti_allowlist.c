@@ -85,7 +85,7 @@ void cupti_allowlist_show(const char *name, char *out, size_t out_bytes) {
 
 /* Asks the library for every callback's name; ids have gaps, so only a long one ends the list. */
 static pd_status build_domain(const cupti_api *api, bool driver, bool sync, cupti_call **calls, uint32_t *count,
-                              uint16_t *at) {
+                              uint32_t *limit, uint16_t *at) {
   CUpti_CallbackDomain domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
   uint32_t capacity = 0, unknown = 0;
   for (uint32_t cbid = 1; cbid < CUPTI_CBID_LIMIT && unknown < 256; cbid++) {
@@ -96,6 +96,7 @@ static pd_status build_domain(const cupti_api *api, bool driver, bool sync, cupt
       continue;
     }
     unknown = 0;
+    *limit = cbid + 1;
     if (!cupti_allowlist_classify(name, driver, sync, &class)) continue;
     if (*count == capacity) {
       capacity = capacity ? 2 * capacity : 64;
@@ -114,8 +115,10 @@ static pd_status build_domain(const cupti_api *api, bool driver, bool sync, cupt
 
 pd_status cupti_allowlist_build(cupti_allowlist *list, const cupti_api *api, bool sync) {
   memset(list, 0, sizeof *list);
-  pd_status status = build_domain(api, false, sync, &list->runtime, &list->runtime_count, list->runtime_at);
-  if (status == PD_OK) status = build_domain(api, true, sync, &list->driver, &list->driver_count, list->driver_at);
+  pd_status status =
+      build_domain(api, false, sync, &list->runtime, &list->runtime_count, &list->runtime_limit, list->runtime_at);
+  if (status == PD_OK)
+    status = build_domain(api, true, sync, &list->driver, &list->driver_count, &list->driver_limit, list->driver_at);
   if (status != PD_OK) cupti_allowlist_free(list);
   return status;
 }

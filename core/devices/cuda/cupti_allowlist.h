@@ -23,6 +23,7 @@ typedef struct cupti_call {
 typedef struct cupti_allowlist {
   cupti_call *runtime, *driver;
   uint32_t runtime_count, driver_count;
+  uint32_t runtime_limit, driver_limit;                               /* the library's newest id + 1 */
   uint16_t runtime_at[CUPTI_CBID_LIMIT], driver_at[CUPTI_CBID_LIMIT]; /* index + 1 by cbid; 0: not listed */
 } cupti_allowlist;
 

@@ -121,9 +121,12 @@ static void decode_queue(cupti_collect *collect) {
   cupti_buffers_refill(&collect->pool);
 }
 
+/* Asking sets the library's count to zero. What was dropped outside windows was nobody's: after it has been attached
+ * anew, CUPTI 13.0 counts one. */
 static void count_dropped(cupti_collect *collect) {
   size_t dropped = 0;
   if (collect->session.api->ActivityGetNumDroppedRecords(NULL, 0, &dropped) != CUPTI_SUCCESS || !dropped) return;
+  if (!collect->decoder.keep) return;
   collect->decoder.counts.dropped += dropped;
   if (collect->record && collect->record->lost)
     collect->record->lost(collect->record, PD_LOSS_RECORDS_DROPPED, dropped);
@@ -160,6 +163,7 @@ static void carry_out(cupti_collect *collect, order what) {
   case ORDER_SESSION: cupti_decoder_session(&collect->decoder); break;
   case ORDER_OPEN: /* what has come so far belongs to no window */
     decode_queue(collect);
+    count_dropped(collect);
     cupti_decoder_window_open(&collect->decoder, collect->order.start_ns, collect->order.by_time);
     break;
   case ORDER_DRAIN: carry_out_drain(collect); break;

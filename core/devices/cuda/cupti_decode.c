@@ -129,16 +129,11 @@ static bool place(cupti_decoder *decoder, pd_activity *row, uint32_t graph) {
   cupti_launch *launch = cupti_match_find(&decoder->match, row->correlation);
   if (!launch) return false;
   if (cupti_match_seen(&decoder->match, launch, graph) != PD_OK) decoder->counts.lost_memory++;
-  if (launch->start_ns && row->start < launch->start_ns) {
-    if (launch->start_ns - row->start > CUPTI_CLOCK_TOLERANCE_NS) {
-      decoder->counts.implausible++;
-      lost(decoder, PD_LOSS_IMPLAUSIBLE);
-      return true;
-    }
-    /* The device's clock is mapped to the host's by interpolation. The record keeps its length. */
-    decoder->counts.before_launch++;
-    row->end += launch->start_ns - row->start;
-    row->start = launch->start_ns;
+  if (launch->start_ns &&
+      row->start < launch->start_ns) { /* a device takes microseconds to answer: never by the clocks */
+    decoder->counts.implausible++;
+    lost(decoder, PD_LOSS_IMPLAUSIBLE);
+    return true;
   }
   hand_on(decoder, row);
   return true;

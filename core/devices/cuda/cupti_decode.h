@@ -15,9 +15,6 @@
 
 enum { CUPTI_BATCH = 512 };
 
-/* A device record may begin this much before its call by the clocks alone; more is counted as implausible. */
-#define CUPTI_CLOCK_TOLERANCE_NS 20000
-
 typedef struct cupti_name {
   const char *pointer; /* where the library had it; it may hold another name by now */
   char *text;          /* what it held then */
@@ -35,12 +32,11 @@ typedef struct cupti_counts {
   uint64_t records;   /* read from buffers */
   uint64_t handed_on; /* given to pd_record */
   uint64_t zero_stamped, implausible;
-  uint64_t dropped;       /* by the library or a full pool; the collector's */
-  uint64_t stale;         /* left over from before the window */
-  uint64_t nested;        /* driver calls that are part of a runtime call */
-  uint64_t unknown;       /* of kinds or calls not asked for */
-  uint64_t lost_memory;   /* for want of memory */
-  uint64_t before_launch; /* device records up to the tolerance earlier than their call; their start is the call's */
+  uint64_t dropped;     /* by the library or a full pool; the collector's */
+  uint64_t stale;       /* left over from before the window */
+  uint64_t nested;      /* driver calls that are part of a runtime call */
+  uint64_t unknown;     /* of kinds or calls not asked for */
+  uint64_t lost_memory; /* for want of memory */
 } cupti_counts;
 
 /* A stream's capture on one thread. */

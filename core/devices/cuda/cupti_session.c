@@ -104,18 +104,17 @@ out:
   return status;
 }
 
-/* Switches the listed calls; the first failure is returned, the rest is tried all the same when switching off. */
-static CUptiResult switch_calls(const cupti_session *session, uint8_t on) {
-  CUptiResult first = CUPTI_SUCCESS, result;
-  for (uint32_t i = 0; i < session->calls->runtime_count && !(on && first); i++) {
-    result = session->api->ActivityEnableRuntimeApi(session->calls->runtime[i].cbid, on);
-    if (!first) first = result;
-  }
-  for (uint32_t i = 0; i < session->calls->driver_count && !(on && first); i++) {
-    result = session->api->ActivityEnableDriverApi(session->calls->driver[i].cbid, on);
-    if (!first) first = result;
-  }
-  return first;
+/* The whole kind first, since it overrides what was said of single calls; then all that is not listed off. A call made
+ * in between by another thread is let go by the decoder. Ids with no name are skipped by the library with an error. */
+static CUptiResult enable_calls(const cupti_session *session, bool driver) {
+  const cupti_allowlist *calls = session->calls;
+  CUptiResult result = session->api->ActivityEnable(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
+  uint32_t limit = driver ? calls->driver_limit : calls->runtime_limit;
+  const uint16_t *at = driver ? calls->driver_at : calls->runtime_at;
+  for (uint32_t cbid = 1; cbid < limit && result == CUPTI_SUCCESS; cbid++)
+    if (!at[cbid])
+      (void)(driver ? session->api->ActivityEnableDriverApi(cbid, 0) : session->api->ActivityEnableRuntimeApi(cbid, 0));
+  return result;
 }
 
 pd_status cupti_session_enable(cupti_session *session, char *why, size_t why_bytes) {
@@ -139,8 +138,9 @@ pd_status cupti_session_enable(cupti_session *session, char *why, size_t why_byt
     failed(session, "cuptiActivityEnable", result, why, why_bytes);
     goto undo;
   }
-  if ((result = switch_calls(session, 1)) != CUPTI_SUCCESS) {
-    failed(session, "cuptiActivityEnableRuntimeApi", result, why, why_bytes);
+  if ((result = enable_calls(session, false)) != CUPTI_SUCCESS ||
+      (result = enable_calls(session, true)) != CUPTI_SUCCESS) {
+    failed(session, "cuptiActivityEnable", result, why, why_bytes);
     goto undo;
   }
   return PD_OK;
@@ -151,7 +151,8 @@ undo:
 
 void cupti_session_disable(cupti_session *session) {
   if (!session->enabled) return;
-  (void)switch_calls(session, 0);
+  (void)session->api->ActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER);
+  (void)session->api->ActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME);
   for (int i = KIND_COUNT; i > 0; i--) (void)session->api->ActivityDisable(kinds[i - 1]);
   if (session->sync) (void)session->api->ActivityDisable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
   session->enabled = false;

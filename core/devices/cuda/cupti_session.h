@@ -1,8 +1,9 @@
 /*
  * One attachment to CUPTI: subscribe, register, switch kinds on and off, give all of it back. The loop's thread alone.
  *
- * The order of the calls is the library's: attributes before the buffer callbacks, those before the first kind, and the
- * lists of single calls after no whole kind, which would override them.
+ * The order of the calls is the library's: attributes before the buffer callbacks, those before the first kind. The
+ * lists of calls work by exclusion: once CUDA is initialised, CUPTI 13.0 records nothing for a call that is switched on
+ * by itself, but does leave out what is switched off after the whole kind was switched on.
  */
 #ifndef DEVICES_CUDA_CUPTI_SESSION_H
 #define DEVICES_CUDA_CUPTI_SESSION_H

@@ -1,0 +1,244 @@
+/* The collector on a real GPU: windows of plain launches, copies and captured graphs under every policy between windows.
+ * Exact: each launch has its record, each graph launch all its nodes, no record begins before its call. Exit 0: all
+ * held; 77: no GPU. Figures go to stdout, one line per policy. */
+#include "cupti_collect.h"
+#include "gpu_record.h"
+
+#include <cuda_runtime_api.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+cudaError_t launch_empty(cudaStream_t stream);
+cudaError_t launch_spin(cudaStream_t stream, long long cycles);
+cudaError_t launch_named(cudaStream_t stream, float *data, int count);
+cudaError_t launch_big_shared(cudaStream_t stream, float *out, int bytes);
+
+enum { WINDOWS = 20, PLAIN = 2000, NODES = 1000, GRAPH_LAUNCHES = 6, BIG_BYTES = 200000, COUNT = 1 << 20 };
+
+static int failures;
+static cudaStream_t stream;
+static float *device_data, *host_data;
+static cudaGraphExec_t graph;
+
+static void check(bool ok, const char *what, uint64_t got, uint64_t wanted) {
+  if (ok) return;
+  failures++;
+  printf("FAILED: %s: %" PRIu64 ", wanted %" PRIu64 "\n", what, got, wanted);
+}
+static void cuda(cudaError_t error, const char *what) {
+  if (error == cudaSuccess) return;
+  printf("FAILED: %s: %s\n", what, cudaGetErrorString(error));
+  exit(1);
+}
+static double now_s(void) {
+  struct timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  return (double)at.tv_sec + (double)at.tv_nsec * 1e-9;
+}
+static void nap(double seconds) {
+  struct timespec pause = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+  nanosleep(&pause, NULL);
+}
+
+static void capture(void) {
+  cudaGraph_t captured;
+  cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  for (int i = 0; i < NODES; i++) cuda(launch_empty(stream), "launch into a capture");
+  cuda(cudaMemsetAsync(device_data, 0, 4096, stream), "memset into a capture");
+  cuda(cudaStreamEndCapture(stream, &captured), "cudaStreamEndCapture");
+  cuda(cudaGraphInstantiate(&graph, captured, 0), "cudaGraphInstantiate");
+  cuda(cudaGraphDestroy(captured), "cudaGraphDestroy");
+}
+
+/* One window's work; returns launches with one record each. */
+static uint64_t work(bool graphs) {
+  uint64_t launches = 0;
+  for (int i = 0; i < PLAIN; i++, launches++)
+    cuda(i % 100 == 99 ? launch_spin(stream, 100000) : i % 3 ? launch_empty(stream) : launch_named(stream, device_data, COUNT),
+         "launch");
+  for (int i = 0; i < 5; i++, launches++)
+    cuda(cudaMemcpyAsync(device_data, host_data, COUNT * sizeof(float), cudaMemcpyHostToDevice, stream), "copy");
+  cuda(cudaMemsetAsync(device_data, 0, COUNT, stream), "memset");
+  cuda(launch_big_shared(stream, device_data, BIG_BYTES), "big launch");
+  launches += 2;
+  if (graphs)
+    for (int i = 0; i < GRAPH_LAUNCHES; i++) cuda(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
+  return launches;
+}
+
+static int by_correlation(const void *a_, const void *b_) {
+  const pd_activity *a = a_, *b = b_;
+  if (a->correlation != b->correlation) return a->correlation < b->correlation ? -1 : 1;
+  return (a->kind > PD_ACTIVITY_DRIVER) - (b->kind > PD_ACTIVITY_DRIVER);
+}
+
+typedef struct tally {
+  uint64_t calls, matched, graph_calls, graph_full, device_rows, early, orphans, doubled;
+  int64_t least_gap_ns;
+} tally;
+
+static void tally_window(gpu_record *record, tally *sum) {
+  qsort(record->rows, record->count, sizeof *record->rows, by_correlation);
+  for (uint64_t i = 0; i < record->count;) {
+    uint64_t end = i, rows = 0;
+    const pd_activity *call = record->rows[i].kind <= PD_ACTIVITY_DRIVER ? &record->rows[i] : NULL;
+    for (; end < record->count && record->rows[end].correlation == record->rows[i].correlation; end++) {
+      const pd_activity *row = &record->rows[end];
+      if (row->kind < PD_ACTIVITY_KERNEL || row->kind > PD_ACTIVITY_MEMSET) continue;
+      rows++;
+      sum->device_rows++;
+      if (!call) sum->orphans++;
+      else if (row->start < call->start) sum->early++;
+      else if (row->start - call->start < sum->least_gap_ns) sum->least_gap_ns = row->start - call->start;
+    }
+    if (call && call->u.api.api >= PD_API_LAUNCH && call->u.api.api <= PD_API_MEMSET && call->u.api.result == 0) {
+      sum->calls++;
+      sum->matched += rows > 0;
+      sum->doubled += rows > 1;
+    } else if (call && call->u.api.api == PD_API_GRAPH_LAUNCH) {
+      sum->graph_calls++;
+      sum->graph_full += rows == NODES + 1;
+      if (rows != NODES + 1) printf("  graph launch %" PRIu64 ": %" PRIu64 " records\n", call->correlation, rows);
+    }
+    i = end;
+  }
+  record->count = 0;
+}
+
+static double launch_cost_ns(void) {
+  cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  double start = now_s();
+  for (int i = 0; i < 20000; i++) cuda(launch_empty(stream), "launch");
+  double ns = (now_s() - start) / 20000 * 1e9;
+  cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  return ns;
+}
+
+static void run(const cupti_api *api, const pd_device_props *props, cupti_between between, bool graphs, const char *name,
+                bool idle) {
+  gpu_record record;
+  cupti_collect *collect;
+  cupti_counts counts;
+  cupti_drained drained;
+  tally sum = {.least_gap_ns = INT64_MAX};
+  char why[256] = "";
+  uint64_t launches = 0, incomplete = 0, polls = 0;
+  double drain_s = 0, drain_most_s = 0, start_s = 0, start_most_s = 0, between_ns = 0, before_ns = launch_cost_ns();
+  gpu_record_init(&record);
+  const cupti_collect_config config = {.api = api,
+                                       .record = &record.table,
+                                       .props = props,
+                                       .max_bytes = (uint64_t)1 << 30,
+                                       .between = between,
+                                       .graphs = graphs};
+  double at = now_s();
+  if (cupti_collect_open(&config, &collect, why, sizeof why) != PD_OK) {
+    printf("FAILED: %s: %s\n", name, why);
+    failures++;
+    return;
+  }
+  double attach_s = now_s() - at, first_s = 0;
+  for (int w = 0; w < WINDOWS; w++) {
+    if (idle && w % 10 == 5) nap(10.0);
+    at = now_s();
+    if (cupti_collect_start(collect, why, sizeof why) != PD_OK) {
+      printf("FAILED: %s: window %d: %s\n", name, w, why);
+      failures++;
+      break;
+    }
+    double took = now_s() - at;
+    if (w == 0) first_s = took;
+    else start_s += took, start_most_s = took > start_most_s ? took : start_most_s;
+    if (w == 0 && graphs) capture(); /* inside a window, as the warm-up does */
+    launches += work(graphs);
+    if (w % 2) cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); /* with and without */
+    cupti_collect_stop(collect);
+    at = now_s();
+    cupti_collect_drain(collect, 10000000000, &drained);
+    took = now_s() - at;
+    drain_s += took;
+    drain_most_s = took > drain_most_s ? took : drain_most_s;
+    polls += drained.polls;
+    incomplete += !drained.complete;
+    tally_window(&record, &sum);
+    between_ns += launch_cost_ns();
+    if (graphs) cuda(cudaGraphLaunch(graph, stream), "cudaGraphLaunch outside a window");
+  }
+  cupti_collect_counts(collect, &counts);
+  at = now_s();
+  cupti_collect_close(collect);
+  double close_s = now_s() - at, after_ns = launch_cost_ns();
+  check(incomplete == 0, "windows not drained", incomplete, 0);
+  check(sum.calls == launches, "launch calls", sum.calls, launches);
+  check(sum.matched == launches, "launches with a record", sum.matched, launches);
+  check(sum.doubled == 0, "launches with two records", sum.doubled, 0);
+  check(sum.orphans == 0, "records without a launch", sum.orphans, 0);
+  check(sum.early == 0, "records before their launch", sum.early, 0);
+  check(counts.dropped == 0, "dropped", counts.dropped, 0);
+  check(counts.zero_stamped + counts.implausible == 0, "bad times", counts.zero_stamped + counts.implausible, 0);
+  check(sum.graph_full == sum.graph_calls, "graph launches with all nodes", sum.graph_full, sum.graph_calls);
+  check(sum.graph_calls == (graphs ? (uint64_t)WINDOWS * GRAPH_LAUNCHES : 0), "graph launches", sum.graph_calls,
+        (uint64_t)WINDOWS * GRAPH_LAUNCHES);
+  printf("%s graphs=%d: windows %d launches %" PRIu64 " matched %" PRIu64 " graph launches %" PRIu64 " full %" PRIu64
+         " device rows %" PRIu64 " nested %" PRIu64 " stale %" PRIu64 " unknown %" PRIu64 "\n",
+         name, graphs, WINDOWS, launches, sum.matched, sum.graph_calls, sum.graph_full, sum.device_rows, counts.nested,
+         counts.stale, counts.unknown);
+  printf("  least call-to-start %.3f us; attach %.2f ms, first start %.2f ms, later starts %.3f (most %.3f) ms, drain %.3f "
+         "(most %.3f) ms in %.1f polls, close %.2f ms\n",
+         (double)sum.least_gap_ns * 1e-3, attach_s * 1e3, first_s * 1e3, start_s * 1e3 / (WINDOWS - 1),
+         start_most_s * 1e3, drain_s * 1e3 / WINDOWS, drain_most_s * 1e3, (double)polls / WINDOWS, close_s * 1e3);
+  printf("  launch: before %.0f ns, between windows %.0f ns, after close %.0f ns\n", before_ns, between_ns / WINDOWS,
+         after_ns);
+  for (uint32_t i = 1; i < record.name_count && graphs && between == CUPTI_BETWEEN_KEEP; i++)
+    printf("  name %s\n", record.names[i]);
+  gpu_record_free(&record);
+  if (graph) cuda(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+  graph = NULL;
+  fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+  static cupti_api api;
+  char why[1024] = "";
+  int devices = 0;
+  struct cudaDeviceProp device;
+  bool idle = argc > 1 && !strcmp(argv[1], "idle");
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
+    printf("skipped: no CUDA device\n");
+    return 77;
+  }
+  cuda(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
+  pd_device_props props = {.size = sizeof props,
+                           .compute_major = (uint32_t)device.major,
+                           .compute_minor = (uint32_t)device.minor,
+                           .sm_count = (uint32_t)device.multiProcessorCount,
+                           .warp_size = 32,
+                           .max_threads_per_block = (uint32_t)device.maxThreadsPerBlock,
+                           .max_threads_per_sm = (uint32_t)device.maxThreadsPerMultiProcessor,
+                           .registers_per_block = (uint32_t)device.regsPerBlock,
+                           .registers_per_sm = (uint32_t)device.regsPerMultiprocessor,
+                           .shared_per_block = (uint32_t)device.sharedMemPerBlock,
+                           .shared_per_sm = (uint32_t)device.sharedMemPerMultiprocessor,
+                           .shared_per_block_optin = (uint32_t)device.sharedMemPerBlockOptin,
+                           .shared_reserved_per_block = (uint32_t)device.reservedSharedMemPerBlock};
+  cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  cuda(cudaMalloc((void **)&device_data, COUNT * sizeof(float)), "cudaMalloc");
+  cuda(cudaMallocHost((void **)&host_data, COUNT * sizeof(float)), "cudaMallocHost");
+  for (int i = 0; i < 3; i++) work(false);
+  cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  double at = now_s();
+  if (cupti_api_load(&api, NULL, why, sizeof why) != PD_OK) {
+    printf("FAILED: %s\n", why);
+    return 1;
+  }
+  printf("CUPTI %u loaded in %.2f ms; device %s\n", api.version, (now_s() - at) * 1e3, device.name);
+  run(&api, &props, CUPTI_BETWEEN_DISABLE, false, "disable", idle);
+  run(&api, &props, CUPTI_BETWEEN_DETACH, false, "detach", false);
+  run(&api, &props, CUPTI_BETWEEN_KEEP, false, "keep", false);
+  run(&api, &props, CUPTI_BETWEEN_KEEP, true, "keep", idle);
+  run(&api, &props, CUPTI_BETWEEN_DISABLE, true, "disable", false);
+  run(&api, &props, CUPTI_BETWEEN_DETACH, true, "detach", false);
+  printf(failures ? "%d failures\n" : "all held\n", failures);
+  return failures != 0;
+}
