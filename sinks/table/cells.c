@@ -1,0 +1,71 @@
+/* See cells.h. Times and bytes are written as torch's table does; a fixed unit drops the suffix. */
+#include "cells.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+cell_time cell_time_of(const char *name) {
+  static const char *const names[] = {"auto", "s", "ms", "us", "ns"};
+  for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(names[i], name)) return (cell_time)i;
+  return CELL_AUTO;
+}
+
+static void write_time(char *out, size_t room, int64_t ns, cell_time unit) {
+  const double value = (double)ns;
+  switch (unit) {
+  case CELL_S: snprintf(out, room, "%.6f", value * 1e-9); return;
+  case CELL_MS: snprintf(out, room, "%.3f", value * 1e-6); return;
+  case CELL_US: snprintf(out, room, "%.3f", value * 1e-3); return;
+  case CELL_NS: snprintf(out, room, "%" PRId64, ns); return;
+  case CELL_AUTO: break;
+  }
+  if (fabs(value) >= 1e9)
+    snprintf(out, room, "%.3fs", value * 1e-9);
+  else if (fabs(value) >= 1e6)
+    snprintf(out, room, "%.3fms", value * 1e-6);
+  else
+    snprintf(out, room, "%.3fus", value * 1e-3);
+}
+
+void cell_write_bytes(char *out, size_t room, double bytes) {
+  const double size = fabs(bytes);
+  if (size >= 1024.0 * 1024 * 1024)
+    snprintf(out, room, "%.2f GB", bytes / (1024.0 * 1024 * 1024));
+  else if (size >= 1024.0 * 1024)
+    snprintf(out, room, "%.2f MB", bytes / (1024.0 * 1024));
+  else if (size >= 1024)
+    snprintf(out, room, "%.2f KB", bytes / 1024);
+  else
+    snprintf(out, room, "%.0f B", bytes);
+}
+
+static void write_scaled(char *out, size_t room, double value) {
+  static const char *const prefixes[] = {"", "K", "M", "G", "T", "P"};
+  uint32_t at = 0;
+  while (fabs(value) >= 1000 && at + 1 < sizeof prefixes / sizeof *prefixes) {
+    value /= 1000;
+    at++;
+  }
+  snprintf(out, room, at ? "%.3f%s" : "%.6g%s", value, prefixes[at]);
+}
+
+void cell_write(char *out, size_t room, const pd_metric *metric, const pd_cell *cell, cell_time unit) {
+  const double value = cell->is_double ? cell->v.d : (double)cell->v.i;
+  out[0] = 0;
+  if (cell->missing) return;
+  switch (metric->unit) {
+  case PD_UNIT_COUNT: snprintf(out, room, "%" PRId64, cell->v.i); break;
+  case PD_UNIT_NS: write_time(out, room, cell->v.i, unit); break;
+  case PD_UNIT_BYTES: cell_write_bytes(out, room, value); break;
+  case PD_UNIT_PERCENT:
+  case PD_UNIT_RATIO:
+  case PD_UNIT_GB_PER_S: snprintf(out, room, "%.2f", value); break;
+  case PD_UNIT_FLOPS:
+  case PD_UNIT_PER_S: write_scaled(out, room, value); break;
+  case PD_UNIT_TEXT: snprintf(out, room, "%s", cell->v.text); break;
+  default: snprintf(out, room, "%.6g", value); break;
+  }
+}

@@ -1,0 +1,16 @@
+/* One cell of a table as text. */
+#ifndef SINKS_TABLE_CELLS_H
+#define SINKS_TABLE_CELLS_H
+
+#include <pdhost/analysis.h>
+
+typedef enum cell_time { CELL_AUTO, CELL_S, CELL_MS, CELL_US, CELL_NS } cell_time;
+
+/* "auto", "s", "ms", "us", "ns". */
+cell_time cell_time_of(const char *name);
+/* Writes at most `room` bytes; a missing cell is empty. Texts are not cell_write's: see cell->v.text. */
+void cell_write(char *out, size_t room, const pd_metric *metric, const pd_cell *cell, cell_time unit);
+/* "412.00 MB", powers of 1024, as torch writes them. */
+void cell_write_bytes(char *out, size_t room, double bytes);
+
+#endif

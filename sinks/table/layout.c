@@ -1,0 +1,227 @@
+/*
+ * See layout.h. Headings take as many lines as they have words, so that a column is as narrow as its figures. In 80
+ * columns the columns of PD_METRIC_WIDE are left out and texts are cut; what is still too much is left out from the
+ * right, and the table says how many columns are missing.
+ */
+#include "layout.h"
+
+#include "width.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GAP = 2, CELL_ROOM = 48, NAME_MIN = 16, TEXT_MAX = 80, HEADING_LINES = 4 };
+
+typedef struct shown_column {
+  size_t width;
+  uint32_t index; /* in the table */
+  bool is_text;
+} shown_column;
+
+typedef struct layout {
+  const pd_table *table;
+  const layout_options *options;
+  shown_column *columns;
+  uint32_t count, hidden;
+  uint64_t row_count; /* shown */
+} layout;
+
+/* The n-th line of a heading: its words, but "# of" and signs stay with what they belong to. */
+static size_t heading_line(const char *heading, uint32_t line, const char **at) {
+  for (;;) {
+    size_t length = strcspn(heading, " ");
+    if (length <= 2 && heading[length]) length += 1 + strcspn(heading + length + 1, " ");
+    if (!line--) {
+      *at = heading;
+      return length;
+    }
+    heading += length;
+    while (*heading == ' ') heading++;
+  }
+}
+
+static size_t heading_lines(const char *heading) {
+  const char *at;
+  uint32_t lines = 0;
+  while (lines < HEADING_LINES && heading_line(heading, lines, &at)) lines++;
+  return lines;
+}
+
+static const char *cell_text(const layout *self, const shown_column *column, const pd_table_row *row, char *room,
+                             size_t room_bytes) {
+  const pd_cell *cell = &row->cells[column->index];
+  if (column->is_text) return cell->missing ? "" : cell->v.text;
+  cell_write(room, room_bytes, self->table->columns[column->index], cell, self->options->unit);
+  return room;
+}
+
+static void grow(layout *self, shown_column *column, const pd_table_row *row) {
+  char room[CELL_ROOM];
+  const char *string = cell_text(self, column, row, room, sizeof room);
+  size_t width = width_of(string, strlen(string)) + (column->index == 0 ? 2 * row->level : 0);
+  if (width > column->width) column->width = width;
+}
+
+static void measure(layout *self, shown_column *column) {
+  const pd_metric *metric = self->table->columns[column->index];
+  const char *at;
+  size_t limit = column->index == 0 ? self->options->max_name_columns : TEXT_MAX;
+  for (uint32_t line = 0; line < HEADING_LINES; line++) {
+    size_t length = heading_line(metric->heading, line, &at), width = width_of(at, length);
+    if (width > column->width) column->width = width;
+    if (!length) break;
+  }
+  for (uint64_t i = 0; i < self->row_count; i++) grow(self, column, PD_AT(pd_table_row, &self->table->rows, i));
+  if (self->table->footer) grow(self, column, self->table->footer);
+  if (column->is_text && column->width > limit) column->width = limit;
+}
+
+static size_t total_width(const layout *self) {
+  size_t total = 0;
+  for (uint32_t c = 0; c < self->count; c++) total += self->columns[c].width + (c ? GAP : 0);
+  return total;
+}
+
+/* Texts first, the widest first; then columns from the right. */
+static void fit(layout *self) {
+  while (total_width(self) > LAYOUT_COLUMNS) {
+    shown_column *widest = NULL;
+    for (uint32_t c = 0; c < self->count; c++) {
+      shown_column *column = &self->columns[c];
+      if (column->is_text && column->width > NAME_MIN && (!widest || column->width > widest->width)) widest = column;
+    }
+    if (widest) {
+      widest->width--;
+    } else if (self->count > 2) {
+      self->count--;
+      self->hidden++;
+    } else {
+      return;
+    }
+  }
+}
+
+static void put(text *out, const shown_column *column, const char *string, size_t bytes, size_t indent, bool last) {
+  size_t width = width_of(string, bytes), room = column->width > indent ? column->width - indent : 0;
+  if (column->is_text) text_repeat(out, ' ', indent < column->width ? indent : column->width);
+  if (width > room) {
+    size_t kept = width_fit(string, bytes, room > 3 ? room - 3 : room), used = width_of(string, kept);
+    text_add_bytes(out, string, kept);
+    if (room > 3) text_add(out, "...");
+    width = used + (room > 3 ? 3 : 0);
+    if (!last && width < room) text_repeat(out, ' ', room - width);
+  } else if (column->is_text) {
+    text_add_bytes(out, string, bytes);
+    if (!last) text_repeat(out, ' ', room - width);
+  } else {
+    text_repeat(out, ' ', room - width);
+    text_add_bytes(out, string, bytes);
+  }
+  if (!last) text_repeat(out, ' ', GAP);
+}
+
+static void put_rule(const layout *self, text *out) {
+  for (uint32_t c = 0; c < self->count; c++) {
+    if (c) text_repeat(out, ' ', GAP);
+    text_repeat(out, '-', self->columns[c].width);
+  }
+  text_add(out, "\n");
+}
+
+static void put_row(const layout *self, text *out, const pd_table_row *row) {
+  for (uint32_t c = 0; c < self->count; c++) {
+    char room[CELL_ROOM];
+    const shown_column *column = &self->columns[c];
+    const char *string = cell_text(self, column, row, room, sizeof room);
+    put(out, column, string, strlen(string), column->index == 0 ? 2 * (size_t)row->level : 0, c + 1 == self->count);
+  }
+  text_add(out, "\n");
+}
+
+static void put_headings(const layout *self, text *out) {
+  size_t lines = 0;
+  for (uint32_t c = 0; c < self->count; c++) {
+    size_t own = heading_lines(self->table->columns[self->columns[c].index]->heading);
+    if (own > lines) lines = own;
+  }
+  for (size_t line = 0; line < lines; line++) {
+    for (uint32_t c = 0; c < self->count; c++) {
+      const char *heading = self->table->columns[self->columns[c].index]->heading, *at = "";
+      size_t own = heading_lines(heading), skip = lines - own, length = 0;
+      if (line >= skip) length = heading_line(heading, (uint32_t)(line - skip), &at);
+      put(out, &self->columns[c], at, length, 0, c + 1 == self->count);
+    }
+    text_add(out, "\n");
+  }
+}
+
+/* torch's footer names its figures; other tables have a last row. */
+static void put_footer(const layout *self, text *out) {
+  const pd_table *table = self->table;
+  if (strcmp(table->id, "operators") != 0) {
+    put_row(self, out, table->footer);
+    return;
+  }
+  for (uint32_t c = 1; c < table->column_count; c++) {
+    char room[CELL_ROOM];
+    if (table->footer->cells[c].missing) continue;
+    cell_write(room, sizeof room, table->columns[c], &table->footer->cells[c], self->options->unit);
+    text_format(out, "%s time total: %s\n", table->columns[c]->heading, room);
+  }
+}
+
+/* How many rows come before the outermost row number `limit`, and how many outermost ones are left out. */
+static uint64_t rows_within(const pd_table *table, int64_t limit, uint64_t *left_out) {
+  uint64_t shown = table->rows.count;
+  int64_t outermost = 0;
+  for (uint64_t i = 0; i < table->rows.count; i++) {
+    if (PD_AT(pd_table_row, &table->rows, i)->level) continue;
+    if (outermost++ == limit) shown = i;
+  }
+  *left_out = limit >= 0 && outermost > limit ? (uint64_t)(outermost - limit) : 0;
+  return shown;
+}
+
+void layout_table(text *out, const pd_table *table, const layout_options *options) {
+  static const char *const units[] = {"", "s", "ms", "us", "ns"};
+  layout self = {.table = table, .options = options};
+  uint64_t left_out;
+  bool has_time = false;
+  self.columns = calloc(table->column_count + 1u, sizeof *self.columns);
+  if (!self.columns) {
+    out->failed = true;
+    return;
+  }
+  self.row_count = rows_within(table, options->row_limit, &left_out);
+  for (uint32_t c = 0; c < table->column_count; c++) {
+    const pd_metric *metric = table->columns[c];
+    if (metric->flags & PD_METRIC_DETAIL) continue;
+    if ((metric->flags & PD_METRIC_WIDE) && !options->wide) {
+      self.hidden++;
+      continue;
+    }
+    self.columns[self.count] = (shown_column){.index = c, .is_text = metric->unit == PD_UNIT_TEXT};
+    measure(&self, &self.columns[self.count++]);
+    has_time = has_time || metric->unit == PD_UNIT_NS;
+  }
+  if (!options->wide) fit(&self);
+  text_bold(out, table->title);
+  if (has_time && options->unit != CELL_AUTO) text_format(out, "   (time unit: %s)", units[options->unit]);
+  text_add(out, "\n");
+  put_rule(&self, out);
+  put_headings(&self, out);
+  put_rule(&self, out);
+  for (uint64_t i = 0; i < self.row_count; i++) put_row(&self, out, PD_AT(pd_table_row, &table->rows, i));
+  if (!self.row_count) text_add(out, "(no rows)\n");
+  put_rule(&self, out);
+  if (table->footer) put_footer(&self, out);
+  if (left_out) text_format(out, "%llu more rows: row_limit = -1 shows all\n", (unsigned long long)left_out);
+  if (self.hidden) text_format(out, "%u more columns: wide = true shows all\n", self.hidden);
+  if (table->note) {
+    if (out->colour) text_add(out, "\033[2m");
+    text_wrap(out, table->note, LAYOUT_COLUMNS, 0);
+    if (out->colour) text_add(out, "\033[0m");
+  }
+  text_add(out, "\n");
+  free(self.columns);
+}

@@ -1,0 +1,19 @@
+/* A table as aligned text: within 80 columns, or as wide as it is. */
+#ifndef SINKS_TABLE_LAYOUT_H
+#define SINKS_TABLE_LAYOUT_H
+
+#include "cells.h"
+#include "text.h"
+
+enum { LAYOUT_COLUMNS = 80 };
+
+typedef struct layout_options {
+  cell_time unit;
+  bool wide;
+  int64_t row_limit;       /* outermost rows; -1: all */
+  size_t max_name_columns; /* of the first column */
+} layout_options;
+
+void layout_table(text *out, const pd_table *table, const layout_options *options);
+
+#endif

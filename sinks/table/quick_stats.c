@@ -1,0 +1,150 @@
+/* See quick_stats.h. */
+#include "quick_stats.h"
+
+#include "cells.h"
+#include "figures.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIGURE_ROOM = 48 };
+
+static const char *yes(uint32_t flag) { return flag ? "true" : "false"; }
+
+static void line(text *out, const char *name, const char *value) { text_format(out, "  %-22s  %s\n", name, value); }
+
+static void seconds(text *out, const char *name, double value_s, int digits) {
+  char figure[FIGURE_ROOM];
+  figures_write(figure, sizeof figure, value_s, digits);
+  line(out, name, figure);
+}
+
+/* Digits of the int64 nanosecond field at `offset`, over all steps or the active ones. */
+static int digits_of(const pd_summary *summary, size_t offset, bool active_only) {
+  const uint64_t count = summary->steps_all.count;
+  double *values = malloc((count + 1) * sizeof *values);
+  uint64_t used = 0;
+  int digits;
+  if (!values) return 1;
+  for (uint64_t i = 0; i < count; i++) {
+    const pd_step_stats *step = PD_AT(pd_step_stats, &summary->steps_all, i);
+    if (!active_only || step->phase == PD_PHASE_ACTIVE)
+      values[used++] = (double)*(const int64_t *)(const void *)((const char *)step + offset) * 1e-9;
+  }
+  digits = figures_digits(values, used);
+  free(values);
+  return digits;
+}
+
+static void spread_row(text *out, const char *name, const pd_spread *spread, int digits) {
+  const double values[] = {spread->median, spread->mean, spread->min, spread->p10, spread->p90, spread->max};
+  text_format(out, "  %-18s", name);
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    char figure[FIGURE_ROOM];
+    /* Two digits more than the mean deserves: neighbours must be told apart. */
+    figures_write(figure, sizeof figure, values[i] * 1e3, digits + 1);
+    text_format(out, " %9s", figure);
+  }
+  text_add(out, "\n");
+}
+
+static void active_steps(text *out, const pd_summary *summary) {
+  char figure[FIGURE_ROOM], reserved[FIGURE_ROOM];
+  int digits = digits_of(summary, offsetof(pd_step_stats, batch_cost_ns), true);
+  uint64_t first = 0, last = 0, count = 0;
+  for (uint64_t i = 0; i < summary->steps_all.count; i++) {
+    const pd_step_stats *step = PD_AT(pd_step_stats, &summary->steps_all, i);
+    if (step->phase != PD_PHASE_ACTIVE) continue;
+    if (!count++) first = step->index;
+    last = step->index;
+  }
+  if (!count) {
+    text_add(out, "\nNo step was active: there are no figures of active steps.\n");
+    return;
+  }
+  text_format(out, "\nActive steps, in ms: %" PRIu64 " of steps %" PRIu64 "..%" PRIu64 ", %" PRIu64 " window%s\n",
+              count, first, last, summary->windows, summary->windows == 1 ? "" : "s");
+  text_format(out, "  %-18s %9s %9s %9s %9s %9s %9s\n", "", "median", "mean", "min", "p10", "p90", "max");
+  spread_row(out, "step time", &summary->step_time_s, digits_of(summary, offsetof(pd_step_stats, step_time_ns), true));
+  spread_row(out, "data wait", &summary->data_wait_s, digits_of(summary, offsetof(pd_step_stats, data_wait_ns), true));
+  spread_row(out, "whole iteration", &summary->batch_cost_s, digits);
+  figures_write(figure, sizeof figure, summary->steps_per_s, digits);
+  line(out, "steps_per_s", figure);
+  figures_write(figure, sizeof figure, summary->samples_per_s, digits);
+  line(out, "samples_per_s", figure);
+  seconds(out, "first_batch_s", summary->first_batch_s, 3);
+  cell_write_bytes(figure, sizeof figure, (double)summary->peak_allocated_bytes);
+  cell_write_bytes(reserved, sizeof reserved, (double)summary->peak_reserved_bytes);
+  text_format(out, "  %-22s  %s allocated, %s reserved\n", "peak device memory", figure, reserved);
+}
+
+static void losses(text *out, const pd_summary *summary) {
+  static const struct {
+    uint32_t loss;
+    const char *what;
+  } names[] = {
+#define PD_X(name, value, text) {value, text},
+      PD_LOSS_MAP(PD_X)
+#undef PD_X
+  };
+  bool any = false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (!summary->lost[names[i].loss]) continue;
+    text_format(out, "  %-22s  %" PRIu64 " %s\n", any ? "" : "lost", summary->lost[names[i].loss], names[i].what);
+    any = true;
+  }
+  if (!any) line(out, "lost", "nothing");
+}
+
+static void measurement(text *out, const pd_run *run, const pd_summary *summary) {
+  static const char *const modes[] = {"off: no device records", "full: every launch with its device record",
+                                      "events: device times by event pairs"};
+  text_add(out, "\nHow it was measured\n");
+  line(out, "step time",
+       summary->sync_note ? summary->sync_note
+       : run->sync_timing ? "between two device synchronisations"
+                          : "device time of the pipelined step");
+  line(out, "profile", summary->profile < sizeof modes / sizeof *modes ? modes[summary->profile] : "unknown");
+  if (summary->profile_note) text_wrap(out, summary->profile_note, 78, 26);
+  if (summary->profile != PD_PROFILE_NONE)
+    text_format(out, "  %-22s  %.2f %% of launches in active steps have their device record\n", "coverage",
+                100 * summary->coverage);
+  losses(out, summary);
+  text_format(out,
+              "  %-22s  skip_first %" PRIu64 ", wait %" PRIu64 ", warmup %" PRIu64 ", active %" PRIu64
+              ", repeat %" PRIu64 "; %" PRIu64 " steps done\n",
+              "schedule", run->skip_first, run->wait, run->warmup, run->active, run->repeat, summary->steps);
+  text_format(out, "  %-22s  %" PRIu64 "\n", "seed", run->seed);
+  line(out, "device", run->device && run->device->name ? run->device->name : run->device_name);
+  if (run->device && run->device->versions) line(out, "versions", run->device->versions);
+  if (run->fallback) {
+    text_add(out, "  not a GPU: ");
+    text_wrap(out, run->fallback, 66, 0);
+  }
+}
+
+void quick_stats_write(text *out, const pd_run *run, const pd_summary *summary) {
+  char number[FIGURE_ROOM];
+  text_bold(out, "Quick stats");
+  text_add(out, "\n");
+  if (summary->outcome != PD_RUN_COMPLETE)
+    text_format(out, "The run %s%s%s: the figures cover the %" PRIu64 " steps that were done.\n",
+                summary->outcome == PD_RUN_INTERRUPTED ? "was interrupted" : "failed", summary->reason ? ": " : "",
+                summary->reason ? summary->reason : "", summary->steps);
+  line(out, "scenario", run->scenario);
+  snprintf(number, sizeof number, "%" PRId64, run->batch_size);
+  line(out, "batch_size", number);
+  snprintf(number, sizeof number, "%" PRId64, run->num_workers);
+  line(out, "num_workers", number);
+  line(out, "pin_memory", yes(run->pin_memory));
+  line(out, "amp", yes(run->amp));
+  seconds(out, "avg_step_time_s", summary->avg_step_time_s,
+          digits_of(summary, offsetof(pd_step_stats, step_time_ns), false));
+  seconds(out, "avg_dataloader_wait_s", summary->avg_dataloader_wait_s,
+          digits_of(summary, offsetof(pd_step_stats, data_wait_ns), false));
+  line(out, "trace_dir", run->trace_dir ? run->trace_dir : "");
+  active_steps(out, summary);
+  measurement(out, run, summary);
+  text_add(out, "\n");
+}

@@ -1,0 +1,11 @@
+/* Quick stats: what every run reports first, under the names of the PyTorch script, then the active steps. */
+#ifndef SINKS_TABLE_QUICK_STATS_H
+#define SINKS_TABLE_QUICK_STATS_H
+
+#include "text.h"
+
+#include <pdhost/sink.h>
+
+void quick_stats_write(text *out, const pd_run *run, const pd_summary *summary);
+
+#endif

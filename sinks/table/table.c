@@ -1,0 +1,222 @@
+/*
+ * The table sink: quick stats, then the tables of each window, to standard output by default. [loop thread]
+ *
+ * Quick stats come first and are known last: the windows' tables are kept as text until close. With timer_only there
+ * are no windows, and the lines of the steps are written as they come.
+ */
+#include "layout.h"
+#include "quick_stats.h"
+#include "timer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct options {
+  const char *path, *views, *time_unit, *sorted_by, *sort_by, *color;
+  int64_t row_limit, max_name_column_width, group_by_stack_n;
+  bool op_detail, thread_sep, wide, group_by_input_shape, top_level_events_only;
+} options;
+
+static const char *const time_units[] = {"auto", "s", "ms", "us", "ns", NULL};
+static const char *const sorted_bys[] = {"CPUTotal", "CPUAvg", "CPUMax", "CPUMin", "GPUTotal",
+                                         "GPUAvg",   "GPUMax", "GPUMin", NULL};
+static const char *const sort_bys[] = {"cpu_time",
+                                       "cuda_time",
+                                       "cpu_time_total",
+                                       "cuda_time_total",
+                                       "self_cpu_time_total",
+                                       "self_cuda_time_total",
+                                       "cpu_memory_usage",
+                                       "cuda_memory_usage",
+                                       "self_cpu_memory_usage",
+                                       "self_cuda_memory_usage",
+                                       "count",
+                                       NULL};
+static const char *const colors[] = {"auto", "always", "never", NULL};
+
+static const pd_option rows[] = {
+    PD_OPTION_PATH(options, path, .def = "-", .help = "file to write; - is standard output"),
+    PD_OPTION(options, views, .def = "operators,breakdown", .help = "tables to show, by id, or all"),
+    PD_OPTION_CHOICE(options, time_unit, .def = "auto", .choices = time_units,
+                     .help = "unit of times; auto: torch's for each figure"),
+    PD_OPTION_CHOICE(options, sorted_by, .def = "CPUTotal", .choices = sorted_bys, .help = "order of Paddle's tables"),
+    PD_OPTION_CHOICE(options, sort_by, .def = "self_cuda_time_total", .choices = sort_bys,
+                     .help = "order of the operator table; cuda is the device, whatever it is"),
+    PD_OPTION(options, row_limit, .def = "25", .min = "-1", .help = "rows per table; -1 for all"),
+    PD_OPTION(options, op_detail, .def = "true", .help = "show what runs inside the operators"),
+    PD_OPTION(options, thread_sep, .def = "false", .help = "keep threads apart in the operator summary"),
+    PD_OPTION(options, wide, .def = "false", .help = "all columns; else what fits 80"),
+    PD_OPTION(options, group_by_input_shape, .def = "false", .help = "a row per operation and input shapes"),
+    PD_OPTION(options, group_by_stack_n, .def = "0", .min = "0", .max = "64",
+              .help = "a row per operation and its innermost n stack frames"),
+    PD_OPTION(options, top_level_events_only, .def = "false", .help = "only ranges that no range holds"),
+    PD_OPTION(options, max_name_column_width, .def = "55", .min = "8", .max = "10000", .unit = "columns",
+              .help = "width of the name column at most"),
+    PD_OPTION_CHOICE(options, color, .def = "auto", .choices = colors,
+                     .help = "auto: on a terminal, unless NO_COLOR is set"),
+};
+
+typedef struct state {
+  const pd_host *host;
+  const options *options;
+  const pd_run *run;
+  const pd_files *files;
+  pd_file *file;
+  text windows;
+  timer timer;
+} state;
+
+static bool wants_colour(const options *chosen) {
+  const char *no_color = getenv("NO_COLOR");
+  if (!strcmp(chosen->color, "always")) return true;
+  if (!strcmp(chosen->color, "never") || (no_color && *no_color)) return false;
+  return !strcmp(chosen->path, "-") && isatty(STDOUT_FILENO);
+}
+
+/* Whether `id` stands in the list `views`, or the list is "all". */
+static bool is_viewed(const char *views, const char *id) {
+  size_t length = strlen(id);
+  while (*views) {
+    size_t one = strcspn(views, ", ");
+    if ((one == length && !strncmp(views, id, one)) || (one == 3 && !strncmp(views, "all", 3))) return true;
+    views += one;
+    views += strspn(views, ", ");
+  }
+  return false;
+}
+
+static pd_status table_open(const pd_host *host, const void *given, const pd_run *run, void **out) {
+  state *self = calloc(1, sizeof *self);
+  pd_status status;
+  if (!self) return host->fail(host, PD_NO_MEMORY, "out of memory");
+  self->host = host;
+  self->options = given;
+  self->run = run;
+  self->windows.colour = wants_colour(self->options);
+  self->files = host->extension(host, PD_EXT_FILES);
+  if (!self->files) {
+    free(self);
+    return host->fail(host, PD_UNSUPPORTED, "this host has no files (%s)", PD_EXT_FILES);
+  }
+  status = self->files->open(self->files, self->options->path, &self->file);
+  if (status != PD_OK) {
+    free(self);
+    return status;
+  }
+  timer_begin(&self->timer, run);
+  *out = self;
+  return PD_OK;
+}
+
+static pd_status flush(state *self, const text *content) {
+  if (content->failed) return self->host->fail(self->host, PD_NO_MEMORY, "out of memory for the tables");
+  return content->length ? self->files->write(self->file, content->data, content->length) : PD_OK;
+}
+
+static pd_status table_step(void *given, const pd_step_stats *stats) {
+  state *self = given;
+  text line = {0};
+  pd_status status = PD_OK;
+  if (!self->run->timer_only) return PD_OK;
+  timer_step(&self->timer, &line, stats);
+  status = flush(self, &line);
+  text_free(&line);
+  return status;
+}
+
+static void window_title(state *self, const pd_trace *trace) {
+  text *out = &self->windows;
+  const uint64_t steps = trace->steps.count;
+  text_format(out, "Window %u: ", trace->window);
+  if (steps)
+    text_format(out, "steps %" PRIu64 "..%" PRIu64 " (%" PRIu64 "), %.3f ms",
+                PD_AT(pd_trace_step, &trace->steps, 0)->number, PD_AT(pd_trace_step, &trace->steps, steps - 1)->number,
+                steps, (double)(trace->end_ns - trace->start_ns) * 1e-6);
+  else
+    text_add(out, "no steps");
+  text_format(out, ", coverage %.2f %%\n\n", 100 * pd_trace_coverage(trace));
+}
+
+/* An id of `views` that no table has is the user's slip; which tables there are is known only now, and the figures of
+ * the run must not be lost for it. */
+static void tell_unknown_views(state *self, const pd_table_set *set) {
+  const char *views = self->options->views;
+  while (*views) {
+    size_t one = strcspn(views, ", ");
+    bool known = !one || (one == 3 && !strncmp(views, "all", 3));
+    for (uint32_t i = 0; !known && i < set->count; i++)
+      known = strlen(set->tables[i]->id) == one && !strncmp(set->tables[i]->id, views, one);
+    if (!known) {
+      text line = {0};
+      text_format(&line, "views: this run has no table \"%.*s\"; it has:", (int)one, views);
+      for (uint32_t i = 0; i < set->count; i++) text_format(&line, "%s %s", i ? "," : "", set->tables[i]->id);
+      if (!line.failed) {
+        self->host->log(self->host, PD_LOG_WARN, "%s", line.data);
+        text_wrap(&self->windows, line.data, LAYOUT_COLUMNS, 0);
+        text_add(&self->windows, "\n");
+      }
+      text_free(&line);
+    }
+    views += one;
+    views += strspn(views, ", ");
+  }
+}
+
+static pd_status table_trace(void *given, const pd_trace *trace) {
+  state *self = given;
+  const options *chosen = self->options;
+  const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  const pd_table_request request = {.size = sizeof request,
+                                    .group_by_input_shape = chosen->group_by_input_shape,
+                                    .group_by_stack_n = (uint32_t)chosen->group_by_stack_n,
+                                    .top_level_events_only = chosen->top_level_events_only,
+                                    .thread_sep = chosen->thread_sep,
+                                    .hide_op_detail = !chosen->op_detail,
+                                    .sort_by = chosen->sort_by,
+                                    .sorted_by = chosen->sorted_by};
+  layout_options layout = {
+      .wide = chosen->wide, .row_limit = chosen->row_limit, .max_name_columns = (size_t)chosen->max_name_column_width};
+  const pd_table_set *set;
+  if (!analysis) return self->host->fail(self->host, PD_UNSUPPORTED, "this host has no analysis (%s)", PD_EXT_ANALYSIS);
+  set = analysis->tables(analysis, trace, &request);
+  if (!set) return self->host->fail(self->host, PD_NO_MEMORY, "window %u: out of memory for the tables", trace->window);
+  window_title(self, trace);
+  tell_unknown_views(self, set);
+  for (uint32_t i = 0; i < set->count; i++) {
+    const pd_table *table = set->tables[i];
+    if (!is_viewed(chosen->views, table->id)) continue;
+    layout.unit = cell_time_of(chosen->time_unit);
+    /* Paddle's tables have one unit for all. */
+    if (layout.unit == CELL_AUTO && strcmp(table->id, "operators") != 0) layout.unit = CELL_MS;
+    layout_table(&self->windows, table, &layout);
+  }
+  return self->windows.failed ? self->host->fail(self->host, PD_NO_MEMORY, "out of memory for the tables") : PD_OK;
+}
+
+static pd_status table_close(void *given, const pd_summary *summary) {
+  state *self = given;
+  text head = {.colour = self->windows.colour};
+  pd_status status = PD_OK;
+  if (summary) {
+    quick_stats_write(&head, self->run, summary);
+    if (self->run->timer_only) timer_summary(&head, self->run, summary);
+    status = flush(self, &head);
+    if (status == PD_OK) status = flush(self, &self->windows);
+  }
+  if (summary && status == PD_OK) {
+    status = self->files->commit(self->file);
+    if (status == PD_OK && strcmp(self->options->path, "-") != 0)
+      self->files->announce(self->files, self->options->path);
+  } else {
+    self->files->discard(self->file);
+  }
+  text_free(&head);
+  text_free(&self->windows);
+  free(self);
+  return status;
+}
+
+PD_SINK("table", "1.0", "quick stats and tables as text", options, rows, .open = table_open, .on_step = table_step,
+        .on_trace_ready = table_trace, .close = table_close)

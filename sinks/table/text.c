@@ -1,0 +1,102 @@
+/* See text.h. */
+#include "text.h"
+
+#include "width.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve(text *self, size_t more) {
+  size_t room = self->room ? self->room : 4096;
+  char *data;
+  if (self->failed) return false;
+  while (room - self->length <= more) {
+    if (room > SIZE_MAX / 2) {
+      self->failed = true;
+      return false;
+    }
+    room *= 2;
+  }
+  if (room == self->room) return true;
+  data = realloc(self->data, room);
+  if (!data) {
+    self->failed = true;
+    return false;
+  }
+  self->data = data;
+  self->room = room;
+  return true;
+}
+
+void text_add_bytes(text *self, const char *data, size_t length) {
+  if (!reserve(self, length)) return;
+  memcpy(self->data + self->length, data, length);
+  self->length += length;
+  self->data[self->length] = 0;
+}
+
+void text_add(text *self, const char *string) { text_add_bytes(self, string, strlen(string)); }
+
+void text_format(text *self, const char *format, ...) {
+  va_list args;
+  int length;
+  va_start(args, format);
+  length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  if (length < 0 || !reserve(self, (size_t)length)) {
+    self->failed = true;
+    return;
+  }
+  va_start(args, format);
+  vsnprintf(self->data + self->length, (size_t)length + 1, format, args);
+  va_end(args);
+  self->length += (size_t)length;
+}
+
+void text_repeat(text *self, char c, size_t count) {
+  if (!reserve(self, count)) return;
+  memset(self->data + self->length, c, count);
+  self->length += count;
+  self->data[self->length] = 0;
+}
+
+static void styled(text *self, const char *on, const char *string) {
+  if (self->colour) text_add(self, on);
+  text_add(self, string);
+  if (self->colour) text_add(self, "\033[0m");
+}
+
+void text_bold(text *self, const char *string) { styled(self, "\033[1m", string); }
+void text_faint(text *self, const char *string) { styled(self, "\033[2m", string); }
+
+void text_wrap(text *self, const char *string, size_t columns, size_t indent) {
+  size_t used = 0;
+  while (*string) {
+    size_t length = strcspn(string, " \n"), width = width_of(string, length);
+    if (length && used && used + 1 + width > columns) {
+      text_add(self, "\n");
+      used = 0;
+    }
+    if (length) {
+      if (!used) {
+        text_repeat(self, ' ', indent);
+        used = indent;
+      } else {
+        text_add(self, " ");
+        used++;
+      }
+      text_add_bytes(self, string, length);
+      used += width;
+    }
+    string += length;
+    string += *string != 0;
+  }
+  if (used) text_add(self, "\n");
+}
+
+void text_free(text *self) {
+  free(self->data);
+  *self = (text){0};
+}
