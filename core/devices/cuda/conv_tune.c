@@ -1,0 +1,138 @@
+/* Chooses a convolution's plan at its first call: times cuDNN's candidates on the call's own data, whose result each of
+ * them may overwrite. Under device->lock, outside the steady state. */
+#include "conv_plan.h"
+
+#include <string.h>
+
+enum { MOST_CANDIDATES = 24, PER_FORM = 8, TRIALS = 3 };
+
+/* A result that differs from run to run must be faster by this factor to be taken. */
+static const float nondeterminism_price = 1.05f;
+
+/* The whole operation, as an operation of the device would run it. The lock is held. */
+static bool run_once(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments) {
+  if (conv_execute(device, stream, plan, arguments)) return false;
+  const conv_key *key = &plan->key;
+  if (!key->bias || plan->form != CONV_PLAIN) return true;
+  const pd_tensor y = {.data = arguments->y,
+                       .shape = {key->n, key->o, key->oh, key->ow},
+                       .rank = 4,
+                       .dtype = key->y_dtype,
+                       .layout = key->y_layout};
+  const pd_tensor bias = {.data = (void *)(uintptr_t)arguments->bias, .shape = {key->o}, .rank = 1, .dtype = PD_F32};
+  return !cuda_op_bias_relu(device, stream, &y, &y, &bias, key->relu);
+}
+
+/* Milliseconds of the fastest of a few runs; < 0: the plan does not work. */
+static float trial(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments,
+                   cudaEvent_t start, cudaEvent_t end) {
+  float best = -1;
+  if (!run_once(device, stream, plan, arguments)) goto out;
+  for (int i = 0; i < TRIALS; i++) {
+    float ms = 0;
+    if (cudaEventRecord(start, stream->handle) || !run_once(device, stream, plan, arguments) ||
+        cudaEventRecord(end, stream->handle) || cudaEventSynchronize(end) || cudaEventElapsedTime(&ms, start, end)) {
+      best = -1;
+      goto out;
+    }
+    if (best < 0 || ms < best) best = ms;
+  }
+out:
+  (void)cudaGetLastError();
+  return best;
+}
+
+static const char *form_name(conv_form form) {
+  return form == CONV_PLAIN ? "plain" : form == CONV_FUSED ? "fused" : "fused with a summand";
+}
+static const char *direction_name(uint32_t direction) {
+  return direction == CONV_FORWARD ? "forward" : direction == CONV_BACKWARD_DATA ? "backward data" : "backward weight";
+}
+
+static pd_status choose_fastest(pd_device *device, pd_stream *stream, conv_plan **plans, int count,
+                                const conv_arguments *arguments, int *chosen) {
+  cudaEvent_t start = NULL, end = NULL;
+  float best = -1;
+  pd_status status = cuda_check(device, cudaEventCreate(&start), "cudaEventCreate");
+  if (!status) status = cuda_check(device, cudaEventCreate(&end), "cudaEventCreate");
+  for (int i = 0; !status && i < count; i++) {
+    float ms = trial(device, stream, plans[i], arguments, start, end);
+    const conv_key *key = &plans[i]->key;
+    device->host->log(device->host, PD_LOG_DEBUG,
+                      "conv %s (%lld,%lld,%lld,%lld)->%lld %s, layout %u: candidate %d, %s%s, workspace %llu: %.4f ms",
+                      direction_name(key->direction), (long long)key->n, (long long)key->c, (long long)key->h,
+                      (long long)key->w, (long long)key->o, key->x_dtype == PD_F16 ? "f16" : "f32", key->x_layout, i,
+                      form_name(plans[i]->form), plans[i]->nondeterministic ? ", not deterministic" : "",
+                      (unsigned long long)plans[i]->workspace, (double)ms);
+    if (ms < 0) continue;
+    if (plans[i]->nondeterministic) ms *= nondeterminism_price;
+    if (best >= 0 && ms >= best) continue;
+    best = ms;
+    *chosen = i;
+  }
+  if (start) cudaEventDestroy(start);
+  if (end) cudaEventDestroy(end);
+  return status;
+}
+
+/* All candidates for the key; *narrow: for a float16 weight gradient instead. */
+static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plans, int *count) {
+  const bool compile = strcmp(device->options.conv_search, "exhaustive") == 0;
+  const int each = strcmp(device->options.conv_search, "heuristic") == 0 ? 1 : PER_FORM;
+  pd_status status = PD_OK;
+  for (int form = key->bias ? CONV_FUSED_SUM : CONV_PLAIN; !status && form >= CONV_PLAIN; form--)
+    status = conv_candidates(device, key, (conv_form)form, compile, plans, *count + each, count);
+  /* An engine that has to be compiled is better than none. */
+  if (!status && !*count && !compile) status = conv_candidates(device, key, CONV_PLAIN, true, plans, each, count);
+  return status;
+}
+
+static uint64_t weight_bytes(const conv_key *key) { return (uint64_t)(key->o * key->c * key->kh * key->kw) * 2; }
+
+pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key, const conv_arguments *arguments,
+                      conv_plan **out) {
+  if (device->convolutions)
+    for (conv_plan *plan = device->convolutions->plans; plan; plan = plan->next)
+      if (!memcmp(&plan->key, key, sizeof *key)) {
+        *out = plan;
+        return cuda_workspace(device, stream, plan->workspace);
+      }
+  conv_plan *plans[MOST_CANDIDATES];
+  int count = 0, chosen = 0;
+  bool narrow = false;
+  conv_arguments with = *arguments;
+  pd_status status = gather(device, key, plans, &count);
+  if (!status && !count && key->direction == CONV_BACKWARD_WEIGHT && key->w_dtype == PD_F32 && key->x_dtype == PD_F16) {
+    conv_key half = *key;
+    half.w_dtype = PD_F16;
+    narrow = true;
+    status = gather(device, &half, plans, &count);
+  }
+  if (status) goto out;
+  if (!count) {
+    status = device->host->fail(device->host, PD_UNSUPPORTED,
+                                "cuDNN has no algorithm for conv %s of (%lld,%lld,%lld,%lld) to %lld channels in %s",
+                                direction_name(key->direction), (long long)key->n, (long long)key->c, (long long)key->h,
+                                (long long)key->w, (long long)key->o, key->x_dtype == PD_F16 ? "float16" : "float32");
+    goto out;
+  }
+  for (int i = 0; !status && i < count; i++) {
+    /* A float16 weight gradient lies behind the engine's own workspace. */
+    if (narrow) plans[i]->workspace = (plans[i]->workspace + 255) / 256 * 256 + weight_bytes(key);
+    plans[i]->narrow = narrow;
+    status = cuda_workspace(device, stream, plans[i]->workspace);
+  }
+  if (!status && count > 1 && !stream->capturing) {
+    if (narrow) with.w = (char *)stream->workspace + plans[0]->workspace - weight_bytes(key);
+    status = choose_fastest(device, stream, plans, count, &with, &chosen);
+  }
+out:
+  for (int i = 0; i < count; i++)
+    if (status || i != chosen) conv_plan_free(device, plans[i]);
+  if (status) return status;
+  *out = plans[chosen];
+  (*out)->key = *key;
+  (*out)->next = device->convolutions->plans;
+  device->convolutions->plans = *out;
+  return PD_OK;
+}

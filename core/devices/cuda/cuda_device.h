@@ -1,0 +1,88 @@
+/* The state behind pd_device, pd_stream, pd_event and pd_graph of the CUDA device, and what its files share. */
+#ifndef DEVICES_CUDA_CUDA_DEVICE_H
+#define DEVICES_CUDA_CUDA_DEVICE_H
+
+#include "kernels.h"
+#include "libraries.h"
+#include "profile.h"
+
+#include <pdhost/device.h>
+#include <pdhost/record.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct cuda_conv_cache cuda_conv_cache;     /* conv_plan.h */
+typedef struct cuda_matmul_cache cuda_matmul_cache; /* ops_matmul.c */
+
+typedef struct cuda_options {
+  const char *cupti_between;
+  const char *cupti_library;
+  int64_t cupti_memory;
+  const char *conv_search; /* heuristic, timed, exhaustive */
+  int64_t conv_workspace;  /* most bytes of one convolution */
+} cuda_options;
+
+struct pd_device {
+  const pd_host *host;
+  const pd_record *record; /* NULL: nobody listens */
+  cuda_options options;
+  int index;
+  uint32_t sm_count;
+  cudaMemPool_t pool;
+  pd_device_props props;
+  char name[256];
+  char versions[160], versions_now[200];
+  /* bytes in use */
+  atomic_uint_least64_t allocated, peak, raw, pinned;
+  cuda_libraries libraries;
+  pthread_mutex_t lock; /* handles, plans and scratch of the libraries: cuDNN's handle is not for several threads */
+  cudnnHandle_t cudnn;
+  pd_stream *cudnn_stream; /* the handle's */
+  cublasLtHandle_t cublaslt;
+  cuda_conv_cache *convolutions;
+  cuda_matmul_cache *matmuls;
+  cuda_profile *profile;
+  pd_stream *first_stream; /* where the profiler's marks go */
+  pd_event *marks[2];
+};
+
+struct pd_stream {
+  cudaStream_t handle;
+  cuda_launch launch;
+  void *scratch;   /* counters, then partials */
+  void *workspace; /* of the libraries; grows outside the steady state; under the device's lock */
+  uint64_t workspace_bytes;
+  bool capturing;
+};
+
+struct pd_event {
+  cudaEvent_t handle;
+};
+
+struct pd_graph {
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+};
+
+/* Makes the device the calling thread's; cheap where it is already. */
+pd_status cuda_bind(pd_device *device);
+
+/* At least `bytes` of workspace on the stream; under device->lock. May wait for the stream. */
+pd_status cuda_workspace(pd_device *device, pd_stream *stream, uint64_t bytes);
+
+extern const pd_memory_ops cuda_memory_ops;
+extern const pd_stream_ops cuda_stream_ops;
+extern const pd_tensor_ops cuda_tensor_ops;
+
+/* graph.c */
+pd_status cuda_capture_begin(pd_device *device, pd_stream *stream);
+pd_status cuda_capture_end(pd_device *device, pd_stream *stream, pd_graph **out);
+pd_status cuda_graph_launch(pd_device *device, pd_stream *stream, pd_graph *graph);
+void cuda_graph_destroy(pd_device *device, pd_graph *graph);
+
+/* conv_plan.c, ops_matmul.c: free the libraries' plans and handles */
+void cuda_convolutions_close(pd_device *device);
+void cuda_matmuls_close(pd_device *device);
+
+#endif

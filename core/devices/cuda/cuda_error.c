@@ -1,0 +1,26 @@
+/* Failures of the CUDA libraries as pd_status. Called on any thread, off the hot path. */
+#include "cuda_error.h"
+
+pd_status cuda_failed(pd_device *device, cudaError_t error, const char *what) {
+  if (error == cudaErrorMemoryAllocation)
+    return device->host->fail(device->host, PD_NO_MEMORY, "CUDA: %s: out of memory (%s)", what,
+                              cudaGetErrorName(error));
+  return device->host->fail(device->host, PD_DEVICE, "CUDA: %s: %s (%s)", what, cudaGetErrorString(error),
+                            cudaGetErrorName(error));
+}
+
+pd_status cuda_cudnn_failed(pd_device *device, cudnnStatus_t status, const char *what) {
+  char detail[512] = "";
+  device->libraries.cudnn.GetLastErrorString(detail, sizeof detail);
+  return device->host->fail(device->host, PD_DEVICE, "cuDNN: %s: %s%s%s", what,
+                            device->libraries.cudnn.GetErrorString(status), detail[0] ? ": " : "", detail);
+}
+
+pd_status cuda_cublas_failed(pd_device *device, cublasStatus_t status, const char *what) {
+  return device->host->fail(device->host, PD_DEVICE, "cuBLASLt: %s: %s", what,
+                            device->libraries.cublaslt.GetStatusString(status));
+}
+
+pd_status cuda_refuse(pd_device *device, const char *operation, const char *why) {
+  return device->host->fail(device->host, PD_INVALID, "cuda: %s: %s", operation, why);
+}

@@ -1,0 +1,104 @@
+/*
+ * What the two small-convolution kernels share: the patches of an image as rows of a matrix, and the tensor-core steps.
+ *
+ * The library pads three input channels to eight or more; here a 3x3 patch of three channels is one row of 27 numbers,
+ * padded to 32, and the whole convolution is one pass over the larger tensor.
+ */
+#ifndef DEVICES_CUDA_KERNELS_CONV_SMALL_CUH
+#define DEVICES_CUDA_KERNELS_CONV_SMALL_CUH
+
+#include "kernels.cuh"
+
+namespace pd {
+
+constexpr int patch_length = 27, patch_width = 32, group_channels = 64;
+
+__device__ inline float round_tf32(float v) {
+  uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
+  return __uint_as_float(bits);
+}
+
+__device__ inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], float *) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], __half *) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/* Single precision out of TF32 steps: each operand is a rounded part and a rest; the product of the rests is below the
+ * last bit. */
+template <int N> __device__ inline void split(uint32_t (&high)[N], uint32_t (&low)[N], const uint32_t (&v)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const float whole = __uint_as_float(v[i]), h = round_tf32(whole);
+    high[i] = __float_as_uint(h);
+    low[i] = __float_as_uint(round_tf32(whole - h));
+  }
+}
+template <bool Exact, typename C>
+__device__ inline void step(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  if constexpr (Exact) {
+    uint32_t a_high[4], a_low[4], b_high[2], b_low[2];
+    split(a_high, a_low, a);
+    split(b_high, b_low, b);
+    mma(c, a_low, b_high, (C *)nullptr);
+    mma(c, a_high, b_low, (C *)nullptr);
+    mma(c, a_high, b_high, (C *)nullptr);
+  } else {
+    mma(c, a, b, (C *)nullptr);
+  }
+}
+
+/* A number as the tensor cores take it. */
+template <bool Exact> __device__ inline void put(float *to, float v) { *to = Exact ? v : round_tf32(v); }
+template <bool Exact> __device__ inline void put(__half *to, float v) { *to = __float2half_rn(v); }
+
+/* Where output pixel `q` lies; `image` < 0: beyond the end. */
+struct pixel {
+  int image, row, column;
+};
+__device__ inline pixel pixel_of(const cuda_conv_small &p, uint32_t q, uint32_t total) {
+  if (q >= total) return {-1, 0, 0};
+  const uint32_t plane = (uint32_t)p.out_height * (uint32_t)p.out_width;
+  const uint32_t rest = q % plane;
+  return {(int)(q / plane), (int)(rest / (uint32_t)p.out_width), (int)(rest % (uint32_t)p.out_width)};
+}
+
+/* Numbers First .. First+N-1 of the patch of one output pixel. Element 27 is 1 where `ones`: its column of the product
+ * is then the sum of the other operand. */
+template <int First, int N, bool Exact, typename X, typename C>
+__device__ inline void gather(C *to, const cuda_conv_small &p, const pixel &at, bool ones) {
+  const int top = at.row * p.stride - p.padding, left = at.column * p.stride - p.padding;
+  const X *x = static_cast<const X *>(p.x);
+  const X *base = x + at.image * p.x_stride[0] + top * p.x_stride[2] + left * p.x_stride[3];
+  float v[N];
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const int k = First + i, c = k / 9, r = k % 9 / 3, s = k % 3;
+    v[i] = k == patch_length && ones ? 1.0f : 0.0f;
+    if (k < patch_length && at.image >= 0 && c < p.channels && (uint32_t)(top + r) < (uint32_t)p.height &&
+        (uint32_t)(left + s) < (uint32_t)p.width)
+      v[i] = load(base + c * p.x_stride[1] + r * p.x_stride[2] + s * p.x_stride[3]);
+  }
+  pack<C> out[N / pack<C>::width];
+#pragma unroll
+  for (int i = 0; i < N; i++) put<Exact>(&out[i / pack<C>::width].v[i % pack<C>::width], v[i]);
+#pragma unroll
+  for (int i = 0; i < N / pack<C>::width; i++) reinterpret_cast<pack<C> *>(to + First)[i] = out[i];
+}
+
+__device__ inline float load_weight(const cuda_conv_small &p, int out, int k) {
+  const int c = k / 9, r = k % 9 / 3, s = k % 3;
+  if (k >= patch_length || c >= p.channels) return 0;
+  const int64_t i = out * p.w_stride[0] + c * p.w_stride[1] + r * p.w_stride[2] + s * p.w_stride[3];
+  return p.w_dtype == PD_F16 ? load(static_cast<const __half *>(p.w) + i) : load(static_cast<const float *>(p.w) + i);
+}
+
+} // namespace pd
+#endif

@@ -1,0 +1,212 @@
+/* Weight and bias gradients of a 3x3 convolution of at most three input channels, ReLU's mask applied on the way. */
+#include "kernels_conv_small.cuh"
+
+namespace pd {
+
+constexpr int weight_threads = 256, results = group_channels * patch_width;
+
+__device__ inline void matrices(uint32_t (&r)[4], const __half *row) {
+  const uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(at));
+}
+__device__ inline void matrices_transposed(uint32_t (&r)[4], const __half *row) {
+  const uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(at));
+}
+
+/*
+ * dw (64 x 32) = dy (pixels x 64) transposed times patches (pixels x 32). A block walks over tiles of pixels; each warp
+ * takes one tensor-core depth of a tile and keeps a whole 64 x 32 result in registers. At the end the warps' results
+ * are added in order, and conv_small_reduce() adds the blocks'.
+ */
+template <typename X, typename Y, bool Nhwc, bool Exact>
+__global__ void __launch_bounds__(weight_threads, 2)
+    conv_small_weight(const __grid_constant__ cuda_conv_small p, float *partials) {
+  constexpr int tile = 256 / sizeof(Y), depth = tile / 8, width = pack<Y>::width;
+  constexpr int dy_stride = Nhwc ? group_channels + 8 : tile + 16 / sizeof(Y), patch_stride = patch_width + 8;
+  constexpr int vectors = tile * group_channels / width / weight_threads;
+  constexpr int dy_size = Nhwc ? tile * dy_stride : group_channels * dy_stride;
+  __shared__ alignas(16) Y dys[dy_size];
+  __shared__ alignas(16) Y patches[tile * patch_stride];
+  const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32, g = lane / 4, t = lane % 4;
+  const int first_channel = blockIdx.y * group_channels;
+  const uint32_t plane = (uint32_t)p.out_height * (uint32_t)p.out_width, total = (uint32_t)p.images * plane;
+  const Y *dy = static_cast<const Y *>(p.y), *mask = static_cast<const Y *>(p.mask);
+  float c[4][4][4] = {};
+
+  for (uint32_t at = blockIdx.x; at < (total + tile - 1) / tile; at += gridDim.x) {
+    const uint32_t first = at * tile;
+    pack<Y> v[vectors], m[vectors];
+    if constexpr (Nhwc) {
+#pragma unroll
+      for (int i = 0; i < vectors; i++) {
+        const int index = i * weight_threads + thread, px = index / (group_channels / width);
+        const int64_t from =
+            (int64_t)(first + px) * p.out_channels + first_channel + index % (group_channels / width) * width;
+        const bool inside = first + px < total;
+        v[i] = inside ? *reinterpret_cast<const pack<Y> *>(dy + from) : pack<Y>();
+        if (mask) m[i] = inside ? *reinterpret_cast<const pack<Y> *>(mask + from) : pack<Y>();
+      }
+    } else {
+      const uint32_t q = first + thread % (tile / width) * width;
+#pragma unroll
+      for (int i = 0; i < vectors; i++) {
+        const int64_t channel = first_channel + i * (weight_threads / (tile / width)) + thread / (tile / width);
+        if (plane % width == 0) {
+          const int64_t from = (q / plane * (int64_t)p.out_channels + channel) * plane + q % plane;
+          v[i] = q < total ? *reinterpret_cast<const pack<Y> *>(dy + from) : pack<Y>();
+          if (mask) m[i] = q < total ? *reinterpret_cast<const pack<Y> *>(mask + from) : pack<Y>();
+        } else {
+          v[i] = m[i] = pack<Y>();
+          for (uint32_t k = 0; k < width; k++)
+            if (q + k < total) {
+              const int64_t from = ((q + k) / plane * (int64_t)p.out_channels + channel) * plane + (q + k) % plane;
+              v[i].v[k] = dy[from];
+              if (mask) m[i].v[k] = mask[from];
+            }
+        }
+      }
+    }
+    const pixel where = pixel_of(p, first + thread % tile, total);
+    Y *to = patches + thread % tile * patch_stride;
+    if constexpr (sizeof(Y) == 2) {
+      if (thread < tile)
+        gather<0, 16, Exact, X>(to, p, where, true);
+      else
+        gather<16, 16, Exact, X>(to, p, where, true);
+    } else {
+      if (thread < tile)
+        gather<0, 8, Exact, X>(to, p, where, true);
+      else if (thread < 2 * tile)
+        gather<8, 8, Exact, X>(to, p, where, true);
+      else if (thread < 3 * tile)
+        gather<16, 8, Exact, X>(to, p, where, true);
+      else
+        gather<24, 8, Exact, X>(to, p, where, true);
+    }
+#pragma unroll
+    for (int i = 0; i < vectors; i++) {
+      const int index = i * weight_threads + thread;
+#pragma unroll
+      for (int k = 0; k < width; k++) {
+        const float in = mask && !(load(&m[i].v[k]) > 0) ? 0.0f : load(&v[i].v[k]);
+        put<Exact>(&v[i].v[k], in);
+      }
+      const int row = Nhwc ? index / (group_channels / width) : index / (tile / width);
+      const int column = Nhwc ? index % (group_channels / width) * width : index % (tile / width) * width;
+      *reinterpret_cast<pack<Y> *>(dys + row * dy_stride + column) = v[i];
+    }
+    __syncthreads();
+
+    const int px = warp * depth;
+    uint32_t b[4][2];
+    if constexpr (sizeof(Y) == 2) {
+#pragma unroll
+      for (int j = 0; j < 4; j += 2) {
+        uint32_t r[4];
+        matrices_transposed(r, (const __half *)patches + (px + lane % 16) * patch_stride + (j + lane / 16) * 8);
+        b[j][0] = r[0], b[j][1] = r[1], b[j + 1][0] = r[2], b[j + 1][1] = r[3];
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+          b[j][i] = __float_as_uint((float)patches[(px + t + 4 * i) * patch_stride + j * 8 + g]);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      uint32_t a[4];
+      if constexpr (sizeof(Y) == 2 && Nhwc) {
+        matrices_transposed(a, (const __half *)dys + (px + lane / 16 * 8 + lane % 8) * dy_stride + i * 16 +
+                                   lane % 16 / 8 * 8);
+      } else if constexpr (sizeof(Y) == 2) {
+        matrices(a, (const __half *)dys + (i * 16 + lane % 16) * dy_stride + px + lane / 16 * 8);
+      } else {
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+          const int channel = i * 16 + g + k % 2 * 8, q = px + t + k / 2 * 4;
+          a[k] = __float_as_uint((float)dys[Nhwc ? q * dy_stride + channel : channel * dy_stride + q]);
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < 4; j++) step<Exact, Y>(c[i][j], a, b[j]);
+    }
+    __syncthreads();
+  }
+
+  float *sums = reinterpret_cast<float *>(dys);
+  static_assert(sizeof(dys) >= results * sizeof(float), "the warps' results are added in the memory of dy");
+  for (int w = 0; w < weight_threads / 32; w++) {
+    if (warp == w) {
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+#pragma unroll
+          for (int k = 0; k < 4; k++) {
+            float *sum = sums + (i * 16 + g + k / 2 * 8) * patch_width + j * 8 + 2 * t + k % 2;
+            *sum = w ? *sum + c[i][j][k] : c[i][j][k];
+          }
+    }
+    __syncthreads();
+  }
+  for (int i = thread; i < results; i += weight_threads)
+    partials[((int64_t)blockIdx.y * gridDim.x + blockIdx.x) * results + i] = sums[i];
+}
+
+/* Block (x, y): numbers 32x .. 32x+31 of channel group y, which is one row of dw. */
+__global__ void __launch_bounds__(256)
+    conv_small_reduce(const __grid_constant__ cuda_conv_small p, const float *partials, int blocks) {
+  __shared__ float sums[8][32];
+  const int k = threadIdx.x % 32, part = threadIdx.x / 32, out = blockIdx.y * group_channels + blockIdx.x;
+  float sum = 0;
+#pragma unroll 8
+  for (int b = part; b < blocks; b += 8)
+    sum += partials[((int64_t)blockIdx.y * blocks + b) * results + blockIdx.x * patch_width + k];
+  sums[part][k] = sum;
+  __syncthreads();
+  if (part) return;
+  sum = 0;
+  for (int i = 0; i < 8; i++) sum += sums[i][k];
+  if (k == patch_length && p.db) p.db[out] = sum;
+  const int c = k / 9, r = k % 9 / 3, s = k % 3;
+  if (k >= patch_length || c >= p.channels) return;
+  const int64_t i = out * p.w_stride[0] + c * p.w_stride[1] + r * p.w_stride[2] + s * p.w_stride[3];
+  if (p.w_dtype == PD_F16)
+    store(static_cast<__half *>(p.dw) + i, sum);
+  else
+    store(static_cast<float *>(p.dw) + i, sum);
+}
+
+template <typename X, typename Y, bool Exact>
+cudaError_t conv_small_weight_launch(const cuda_launch *at, const cuda_conv_small *conv) {
+  const int64_t pixels = (int64_t)conv->images * conv->out_height * conv->out_width;
+  const uint32_t groups = (uint32_t)conv->out_channels / group_channels;
+  int64_t most = (int64_t)at->sm_count * 2;
+  if (most > CUDA_PARTIALS / results / groups) most = CUDA_PARTIALS / results / groups;
+  const uint32_t blocks = blocks_for(pixels, 256 / sizeof(Y), most);
+  if (conv->nhwc)
+    conv_small_weight<X, Y, true, Exact><<<dim3(blocks, groups), weight_threads, 0, at->stream>>>(*conv, at->partials);
+  else
+    conv_small_weight<X, Y, false, Exact><<<dim3(blocks, groups), weight_threads, 0, at->stream>>>(*conv, at->partials);
+  const cudaError_t error = cudaGetLastError();
+  if (error != cudaSuccess) return error;
+  conv_small_reduce<<<dim3(group_channels, groups), 256, 0, at->stream>>>(*conv, at->partials, (int)blocks);
+  return cudaGetLastError();
+}
+
+} // namespace pd
+
+cudaError_t cuda_conv_small_weight(const cuda_launch *at, const cuda_conv_small *conv) {
+  return pd::with_type(conv->x_dtype, [&](auto *tx) {
+    using X = PD_POINTEE(tx);
+    if (conv->y_dtype == PD_F16) return pd::conv_small_weight_launch<X, __half, false>(at, conv);
+    return conv->tf32 ? pd::conv_small_weight_launch<X, float, false>(at, conv)
+                      : pd::conv_small_weight_launch<X, float, true>(at, conv);
+  });
+}

@@ -1,0 +1,153 @@
+/* Device and page-locked memory, copies, and the figures of both. Any thread. */
+#include "cuda_error.h"
+
+#include <inttypes.h>
+
+static uint64_t pool_reserved(pd_device *device) {
+  uint64_t reserved = 0;
+  if (cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrReservedMemCurrent, &reserved) != cudaSuccess) return 0;
+  return reserved + atomic_load_explicit(&device->raw, memory_order_relaxed);
+}
+
+static uint64_t add_bytes(atomic_uint_least64_t *total, atomic_uint_least64_t *peak, uint64_t bytes) {
+  const uint64_t now = atomic_fetch_add_explicit(total, bytes, memory_order_relaxed) + bytes;
+  if (peak) {
+    uint64_t top = atomic_load_explicit(peak, memory_order_relaxed);
+    while (top < now &&
+           !atomic_compare_exchange_weak_explicit(peak, &top, now, memory_order_relaxed, memory_order_relaxed)) {}
+  }
+  return now;
+}
+
+/* `ticks` is the allocator's start; `bytes` < 0 for a free. */
+static void report(pd_device *device, pd_allocator allocator, const void *data, int64_t bytes, uint64_t total,
+                   uint64_t ticks) {
+  const pd_record *record = device->record;
+  if (!record || !pd_record_on(record)) return;
+  const bool pinned = allocator == PD_ALLOCATOR_PINNED;
+  record->memory(record, &(pd_memory_event){.address = (uint64_t)(uintptr_t)data,
+                                            .bytes = bytes,
+                                            .total_allocated = total,
+                                            .total_reserved = pinned ? total : pool_reserved(device),
+                                            .duration_ticks = record->ticks(record) - ticks,
+                                            .device_type = pinned ? 0 : 1,
+                                            .device = (uint32_t)device->index,
+                                            .allocator = allocator});
+}
+static uint64_t start_ticks(const pd_device *device) {
+  return device->record && pd_record_on(device->record) ? device->record->ticks(device->record) : 0;
+}
+
+static pd_status no_memory(pd_device *device, uint64_t bytes, const char *where) {
+  size_t available = 0, total = 0;
+  (void)cudaGetLastError();
+  if (cudaMemGetInfo(&available, &total) != cudaSuccess) (void)cudaGetLastError();
+  return device->host->fail(device->host, PD_NO_MEMORY,
+                            "CUDA: %s: %" PRIu64 " bytes asked, %zu free of %zu: lower batch_size or image_size", where,
+                            bytes, available, total);
+}
+
+static pd_status memory_alloc(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes,
+                              void **out) {
+  *out = NULL;
+  if (!bytes) return PD_OK;
+  pd_status status = cuda_bind(device);
+  if (status) return status;
+  const uint64_t ticks = start_ticks(device);
+  cudaError_t error;
+  if (allocator == PD_ALLOCATOR_RAW) {
+    error = cudaMalloc(out, bytes);
+  } else {
+    error = cudaMallocAsync(out, bytes, stream->handle);
+    /* What the pool keeps for reuse may be in the way. */
+    if (error == cudaErrorMemoryAllocation && !stream->capturing) {
+      (void)cudaGetLastError();
+      if (cudaStreamSynchronize(stream->handle) == cudaSuccess && cudaMemPoolTrimTo(device->pool, 0) == cudaSuccess)
+        error = cudaMallocAsync(out, bytes, stream->handle);
+    }
+  }
+  if (error == cudaErrorMemoryAllocation) {
+    *out = NULL;
+    return no_memory(device, bytes, allocator == PD_ALLOCATOR_RAW ? "cudaMalloc" : "cudaMallocAsync");
+  }
+  if (error != cudaSuccess) {
+    *out = NULL;
+    return cuda_failed(device, error, "allocation of device memory");
+  }
+  if (allocator == PD_ALLOCATOR_RAW) add_bytes(&device->raw, NULL, bytes);
+  report(device, allocator, *out, (int64_t)bytes, add_bytes(&device->allocated, &device->peak, bytes), ticks);
+  return PD_OK;
+}
+
+static pd_status memory_free(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes, void *data) {
+  if (!data) return PD_OK;
+  pd_status status = cuda_bind(device);
+  if (status) return status;
+  const uint64_t ticks = start_ticks(device);
+  status = cuda_check(device, allocator == PD_ALLOCATOR_RAW ? cudaFree(data) : cudaFreeAsync(data, stream->handle),
+                      "freeing device memory");
+  if (status) return status;
+  if (allocator == PD_ALLOCATOR_RAW) atomic_fetch_sub_explicit(&device->raw, bytes, memory_order_relaxed);
+  report(device, allocator, data, -(int64_t)bytes,
+         atomic_fetch_sub_explicit(&device->allocated, bytes, memory_order_relaxed) - bytes, ticks);
+  return PD_OK;
+}
+
+static pd_status host_alloc(pd_device *device, uint64_t bytes, void **out) {
+  *out = NULL;
+  if (!bytes) return PD_OK;
+  pd_status status = cuda_bind(device);
+  if (status) return status;
+  const uint64_t ticks = start_ticks(device);
+  const cudaError_t error = cudaHostAlloc(out, bytes, cudaHostAllocPortable);
+  if (error == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    *out = NULL;
+    return device->host->fail(device->host, PD_NO_MEMORY,
+                              "CUDA: cudaHostAlloc: %" PRIu64 " bytes of page-locked memory", bytes);
+  }
+  if (error != cudaSuccess) {
+    *out = NULL;
+    return cuda_failed(device, error, "cudaHostAlloc");
+  }
+  report(device, PD_ALLOCATOR_PINNED, *out, (int64_t)bytes, add_bytes(&device->pinned, NULL, bytes), ticks);
+  return PD_OK;
+}
+
+static pd_status host_free(pd_device *device, uint64_t bytes, void *data) {
+  if (!data) return PD_OK;
+  pd_status status = cuda_bind(device);
+  if (status) return status;
+  const uint64_t ticks = start_ticks(device);
+  status = cuda_check(device, cudaFreeHost(data), "cudaFreeHost");
+  if (status) return status;
+  report(device, PD_ALLOCATOR_PINNED, data, -(int64_t)bytes,
+         atomic_fetch_sub_explicit(&device->pinned, bytes, memory_order_relaxed) - bytes, ticks);
+  return PD_OK;
+}
+
+static pd_status usage(pd_device *device, uint64_t *allocated, uint64_t *reserved, uint64_t *peak) {
+  *allocated = atomic_load_explicit(&device->allocated, memory_order_relaxed);
+  *peak = atomic_load_explicit(&device->peak, memory_order_relaxed);
+  *reserved = pool_reserved(device);
+  return PD_OK;
+}
+
+static pd_status copy(pd_device *device, pd_stream *stream, void *to, const void *from, uint64_t bytes,
+                      pd_copy_kind kind) {
+  if (!bytes) return PD_OK;
+  pd_status status = cuda_bind(device);
+  if (status) return status;
+  const enum cudaMemcpyKind direction = kind == PD_COPY_HOST_TO_DEVICE   ? cudaMemcpyHostToDevice
+                                        : kind == PD_COPY_DEVICE_TO_HOST ? cudaMemcpyDeviceToHost
+                                                                         : cudaMemcpyDeviceToDevice;
+  return cuda_check(device, cudaMemcpyAsync(to, from, bytes, direction, stream->handle), "cudaMemcpyAsync");
+}
+
+const pd_memory_ops cuda_memory_ops = {.size = sizeof(pd_memory_ops),
+                                       .alloc = memory_alloc,
+                                       .free = memory_free,
+                                       .host_alloc = host_alloc,
+                                       .host_free = host_free,
+                                       .usage = usage,
+                                       .copy = copy};

@@ -1,0 +1,132 @@
+/* Streams and events. Any thread. */
+#include "cuda_error.h"
+
+#include <stdlib.h>
+
+static void stream_destroy(pd_device *device, pd_stream *stream) {
+  if (!stream || cuda_bind(device)) return;
+  if (stream->handle) {
+    cudaStreamSynchronize(stream->handle);
+    pthread_mutex_lock(&device->lock);
+    /* The handle must not keep a stream that is gone. */
+    if (device->cudnn_stream == stream) {
+      device->libraries.cudnn.SetStream(device->cudnn, NULL);
+      device->cudnn_stream = NULL;
+    }
+    if (device->first_stream == stream) device->first_stream = NULL;
+    pthread_mutex_unlock(&device->lock);
+    cudaStreamDestroy(stream->handle);
+  }
+  cudaFree(stream->scratch);
+  cudaFree(stream->workspace);
+  free(stream);
+}
+
+static pd_status stream_create(pd_device *device, pd_stream **out) {
+  const size_t counters = CUDA_COUNTERS * sizeof(uint32_t), partials = CUDA_PARTIALS * sizeof(float);
+  *out = NULL;
+  pd_status status = cuda_bind(device);
+  if (status) return status;
+  pd_stream *stream = calloc(1, sizeof *stream);
+  if (!stream) return device->host->fail(device->host, PD_NO_MEMORY, "cuda: no memory for a stream");
+  status = cuda_check(device, cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking), "cudaStreamCreate");
+  if (!status) status = cuda_check(device, cudaMalloc(&stream->scratch, counters + partials), "scratch of a stream");
+  if (!status)
+    status = cuda_check(device, cudaMemsetAsync(stream->scratch, 0, counters, stream->handle), "scratch of a stream");
+  if (status) {
+    stream_destroy(device, stream);
+    return status;
+  }
+  stream->launch = (cuda_launch){.stream = stream->handle,
+                                 .counters = stream->scratch,
+                                 .partials = (float *)((char *)stream->scratch + counters),
+                                 .sm_count = device->sm_count};
+  pthread_mutex_lock(&device->lock);
+  if (!device->first_stream) device->first_stream = stream;
+  pthread_mutex_unlock(&device->lock);
+  *out = stream;
+  return PD_OK;
+}
+
+pd_status cuda_workspace(pd_device *device, pd_stream *stream, uint64_t bytes) {
+  if (bytes <= stream->workspace_bytes) return PD_OK;
+  pd_status status = cuda_check(device, cudaStreamSynchronize(stream->handle), "waiting for the workspace");
+  if (status) return status;
+  cudaFree(stream->workspace);
+  stream->workspace = NULL;
+  stream->workspace_bytes = 0;
+  status = cuda_check(device, cudaMalloc(&stream->workspace, bytes), "workspace");
+  if (!status) stream->workspace_bytes = bytes;
+  return status;
+}
+
+static pd_status stream_synchronize(pd_device *device, pd_stream *stream) {
+  const pd_status status = cuda_bind(device);
+  return status ? status : cuda_check(device, cudaStreamSynchronize(stream->handle), "cudaStreamSynchronize");
+}
+
+static pd_status device_synchronize(pd_device *device) {
+  const pd_status status = cuda_bind(device);
+  return status ? status : cuda_check(device, cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+static pd_status event_create(pd_device *device, pd_event **out) {
+  *out = NULL;
+  pd_status status = cuda_bind(device);
+  if (status) return status;
+  pd_event *event = calloc(1, sizeof *event);
+  if (!event) return device->host->fail(device->host, PD_NO_MEMORY, "cuda: no memory for an event");
+  status = cuda_check(device, cudaEventCreate(&event->handle), "cudaEventCreate");
+  if (status)
+    free(event);
+  else
+    *out = event;
+  return status;
+}
+
+static void event_destroy(pd_device *device, pd_event *event) {
+  if (!event) return;
+  if (!cuda_bind(device)) cudaEventDestroy(event->handle);
+  free(event);
+}
+
+static pd_status event_record(pd_device *device, pd_stream *stream, pd_event *event) {
+  const pd_status status = cuda_bind(device);
+  return status ? status : cuda_check(device, cudaEventRecord(event->handle, stream->handle), "cudaEventRecord");
+}
+
+static pd_status event_wait(pd_device *device, pd_stream *stream, pd_event *event) {
+  const pd_status status = cuda_bind(device);
+  return status ? status
+                : cuda_check(device, cudaStreamWaitEvent(stream->handle, event->handle, 0), "cudaStreamWaitEvent");
+}
+
+static pd_status event_synchronize(pd_device *device, pd_event *event) {
+  const pd_status status = cuda_bind(device);
+  return status ? status : cuda_check(device, cudaEventSynchronize(event->handle), "cudaEventSynchronize");
+}
+
+static pd_status event_elapsed_ns(pd_device *device, pd_event *start, pd_event *end, double *ns) {
+  float ms = 0;
+  pd_status status = cuda_bind(device);
+  if (!status)
+    status = cuda_check(device, cudaEventElapsedTime(&ms, start->handle, end->handle), "cudaEventElapsedTime");
+  *ns = (double)ms * 1e6;
+  return status;
+}
+
+const pd_stream_ops cuda_stream_ops = {.size = sizeof(pd_stream_ops),
+                                       .create = stream_create,
+                                       .destroy = stream_destroy,
+                                       .synchronize = stream_synchronize,
+                                       .device_synchronize = device_synchronize,
+                                       .event_create = event_create,
+                                       .event_destroy = event_destroy,
+                                       .event_record = event_record,
+                                       .event_wait = event_wait,
+                                       .event_synchronize = event_synchronize,
+                                       .event_elapsed_ns = event_elapsed_ns,
+                                       .capture_begin = cuda_capture_begin,
+                                       .capture_end = cuda_capture_end,
+                                       .graph_launch = cuda_graph_launch,
+                                       .graph_destroy = cuda_graph_destroy};
