@@ -234,6 +234,16 @@ typedef struct pd_tensor_ops {
   pd_status (*unscale)(pd_device *, pd_stream *, const pd_parameter *parameters, int64_t count, const pd_scaler *scaler);
   /* Grows or backs off the scale by found_inf, on the device. */
   pd_status (*scaler_update)(pd_device *, pd_stream *, const pd_scaler *scaler);
+
+  /* Fused, for a first layer y = relu(conv(x, w) + bias), whose input needs no gradient: dw and db from dy, the gradient
+   * of y, which may be overwritten. Optional: the kit calls bias_relu_backward and conv2d_backward_weight. */
+  pd_status (*conv2d_relu_backward_weight)(pd_device *, pd_stream *, const pd_tensor *dw, const pd_tensor *db,
+                                           const pd_tensor *dy, const pd_tensor *y, const pd_tensor *x,
+                                           const pd_conv2d *conv);
+  /* Fused, for a last layer y = relu(x + bias) before mean_hw: dx = y > 0 ? dy (N,C) / (H W) : 0, db (C) = its sum over
+   * all but the channels. Optional: the kit calls mean_hw_backward and bias_relu_backward. */
+  pd_status (*mean_hw_relu_backward)(pd_device *, pd_stream *, const pd_tensor *dx, const pd_tensor *db,
+                                     const pd_tensor *dy, const pd_tensor *y);
 } pd_tensor_ops;
 
 /* ---- profiling --------------------------------------------------------------------------------------------- */
