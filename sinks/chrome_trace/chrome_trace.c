@@ -1,0 +1,166 @@
+/*
+ * The chrome_trace sink: one trace file per finished window, in Kineto's form, for Perfetto, chrome://tracing,
+ * TensorBoard's profiler plugin and HTA. [loop thread]
+ *
+ * Files are <worker>.<window>.<time in ns>.pt.trace.json in run.trace_dir: the form by which TensorBoard's plugin finds
+ * them. With split_size a window becomes several, parted where steps meet.
+ */
+#include "envelope.h"
+#include "gzip_stream.h"
+#include "parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct options {
+  bool gzip;
+  const char *flows;
+  int64_t split_size;
+} options;
+
+static const char *const flow_choices[] = {"kineto", "compact", "none", NULL};
+
+static const pd_option rows[] = {
+    PD_OPTION(options, gzip, .def = "false", .help = "compress: files end in .json.gz"),
+    PD_OPTION_CHOICE(options, flows, .def = "kineto", .choices = flow_choices,
+                     .help = "arrows from launches to device work: all, one per operation, none"),
+    PD_OPTION_BYTES(options, split_size, .def = "0", .min = "0", .unit = "bytes",
+                    .help = "begin another file about every so many bytes, between two steps; 0: one file per window"),
+};
+
+typedef struct state {
+  const pd_host *host;
+  const pd_files *files;
+  const pd_run *run;
+  bool gzip;
+  flow_mode flows;
+  uint64_t split_bytes;
+} state;
+
+static pd_status chrome_open(const pd_host *host, const void *given, const pd_run *run, void **out) {
+  const options *chosen = given;
+  const pd_files *files = host->extension(host, PD_EXT_FILES);
+  if (!files) return host->fail(host, PD_UNSUPPORTED, "this host has no %s", PD_EXT_FILES);
+  state *self = calloc(1, sizeof *self);
+  if (!self) return host->fail(host, PD_NO_MEMORY, "out of memory");
+  self->host = host;
+  self->files = files;
+  self->run = run;
+  self->gzip = chosen->gzip;
+  self->flows = !strcmp(chosen->flows, "none")      ? FLOWS_NONE
+                : !strcmp(chosen->flows, "compact") ? FLOWS_COMPACT
+                                                    : FLOWS_KINETO;
+  self->split_bytes = (uint64_t)chosen->split_size;
+  *out = self;
+  return PD_OK;
+}
+
+/* Where the text goes: to the file, or through the compressor to it. */
+typedef struct target {
+  const pd_files *files;
+  pd_file *file;
+  gzip_stream *gzip;
+} target;
+
+static pd_status write_file(void *to, const void *data, uint64_t bytes) {
+  const target *self = to;
+  return self->files->write(self->file, data, bytes);
+}
+
+static pd_status write_text(void *to, const void *data, uint64_t bytes) {
+  const target *self = to;
+  return self->gzip ? gzip_stream_write(self->gzip, data, bytes) : write_file(to, data, bytes);
+}
+
+static pd_status write_events(event_writer *writer, const event_index *index, const char *path) {
+  envelope_begin(writer, index);
+  host_events_write(writer, index);
+  device_events_write(writer, index);
+  const pd_status status = counter_events_write(writer);
+  if (status != PD_OK) return status;
+  envelope_end(writer, path);
+  return text_out_flush(writer->out);
+}
+
+static pd_status write_part(const state *self, event_writer *writer, const event_index *index, int64_t time_ns) {
+  const pd_host *host = self->host;
+  char *path = NULL;
+  text_out out = {0};
+  target to = {.files = self->files};
+  pd_status status = PD_NO_MEMORY;
+  if (asprintf(&path, "%s/%s.%u.%lld.pt.trace.json%s", self->run->trace_dir, self->run->worker, writer->trace->window,
+               (long long)time_ns, self->gzip ? ".gz" : "") < 0) {
+    path = NULL;
+    goto out;
+  }
+  status = self->files->open(self->files, path, &to.file);
+  if (status != PD_OK) goto out_with_message;
+  if (self->gzip) {
+    status = gzip_stream_open(&to.gzip, write_file, &to);
+    if (status != PD_OK) goto out;
+  }
+  status = text_out_open(&out, write_text, &to);
+  if (status != PD_OK) goto out;
+  writer->out = &out;
+  writer->events = writer->clipped = 0;
+  status = write_events(writer, index, path);
+  if (status == PD_OK && to.gzip) status = gzip_stream_finish(to.gzip);
+  if (status == PD_OK) {
+    pd_file *file = to.file;
+    to.file = NULL;
+    status = self->files->commit(file);
+    if (status == PD_OK) self->files->announce(self->files, path);
+    goto out_with_message;
+  }
+out:
+  if (status == PD_NO_MEMORY)
+    host->fail(host, PD_NO_MEMORY, "window %u: the trace could not be written: out of memory", writer->trace->window);
+out_with_message:
+  gzip_stream_close(to.gzip);
+  if (to.file) self->files->discard(to.file);
+  text_out_close(&out);
+  free(path);
+  return status;
+}
+
+static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
+  const state *self = given;
+  name_table names = {0};
+  part_plan parts = {0};
+  event_index *index = NULL;
+  pd_status status = names_open(&names, trace);
+  if (status != PD_OK) goto no_memory;
+  status = PD_NO_MEMORY;
+  index = event_index_build(trace);
+  if (!index) goto no_memory;
+  status = parts_plan(&parts, trace, &names, self->split_bytes);
+  if (status != PD_OK) goto no_memory;
+  event_writer writer = {.run = self->run, .trace = trace, .names = &names, .flows = self->flows};
+  writer.host_offset = envelope_host_offset(trace);
+  char *at = EVENT_PUT(writer.host_ids, ",\"pid\":");
+  at = digits_u64(at, trace->pid + writer.host_offset);
+  at = EVENT_PUT(at, ",\"tid\":");
+  writer.host_ids_length = (size_t)(at - writer.host_ids);
+  for (uint64_t i = 0; i < parts.count && status == PD_OK; i++) {
+    writer.from_ns = i == 0 ? INT64_MIN : parts.starts_ns[i];
+    writer.to_ns = i + 1 < parts.count ? parts.starts_ns[i + 1] : INT64_MAX;
+    status = write_part(self, &writer, index, trace->base_ns + parts.starts_ns[i]);
+  }
+  goto out;
+no_memory:
+  self->host->fail(self->host, status, "window %u: the trace could not be written: out of memory", trace->window);
+out:
+  parts_free(&parts);
+  event_index_free(index);
+  names_close(&names);
+  return status;
+}
+
+static pd_status chrome_close(void *given, const pd_summary *summary) {
+  (void)summary;
+  free(given);
+  return PD_OK;
+}
+
+PD_SINK("chrome_trace", "1.0", "Chrome trace of every window, as PyTorch's profiler writes it", options, rows,
+        .open = chrome_open, .on_trace_ready = chrome_trace_ready, .close = chrome_close)

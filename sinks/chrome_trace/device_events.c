@@ -1,0 +1,205 @@
+/*
+ * The device's rows: annotations, kernels, copies, sets, synchronisations, and the profiler's overhead. The process is
+ * the device, the thread the stream. [loop thread]
+ *
+ * A row belongs to the part of the file that its launch belongs to, so that both ends of a flow are in one file.
+ */
+#include "event_index.h"
+
+static int64_t part_time(const pd_trace *trace, const pd_device_row *row) {
+  return row->call == PD_NONE ? row->start_ns : PD_AT(pd_call, &trace->calls, row->call)->start_ns;
+}
+
+static char *put_common(const event_writer *writer, char *at, const pd_device_row *row, bool queued) {
+  at = EVENT_PUT(at, ",\"args\":{");
+  if (row->range != PD_NONE) {
+    at = EVENT_PUT(at, "\"External id\":");
+    at = digits_u64(at, event_external_id(writer, row->range));
+    *at++ = ',';
+  }
+  if (queued) at = EVENT_PUT(at, "\"queued\":0,");
+  at = EVENT_PUT(at, "\"device\":");
+  at = digits_u64(at, row->detail.device);
+  at = EVENT_PUT(at, ",\"context\":");
+  at = digits_u64(at, row->detail.context);
+  at = EVENT_PUT(at, ",\"stream\":");
+  at = digits_u64(at, row->detail.stream);
+  at = EVENT_PUT(at, ",\"correlation\":");
+  return digits_u64(at, row->detail.correlation);
+}
+
+static char *put_triple(char *at, const uint32_t *triple) {
+  *at++ = '[';
+  at = digits_u64(at, triple[0]);
+  *at++ = ',';
+  at = digits_u64(at, triple[1]);
+  *at++ = ',';
+  at = digits_u64(at, triple[2]);
+  *at++ = ']';
+  return at;
+}
+
+static char *put_graph(char *at, uint32_t graph, uint32_t node) {
+  if (!graph) return at;
+  at = EVENT_PUT(at, ",\"graph id\":");
+  at = digits_u64(at, graph);
+  at = EVENT_PUT(at, ",\"graph node id\":");
+  return digits_u64(at, node);
+}
+
+/* What a device does not know stays out: readers of these keys take numbers only. */
+static char *put_kernel(const event_writer *writer, char *at, const pd_device_row *row) {
+  const pd_activity *kernel = &row->detail;
+  at = put_common(writer, at, row, true);
+  at = EVENT_PUT(at, ",\"registers per thread\":");
+  at = digits_u64(at, kernel->u.kernel.registers);
+  at = EVENT_PUT(at, ",\"shared memory\":");
+  at = digits_u64(at, (uint64_t)kernel->u.kernel.static_bytes + kernel->u.kernel.dynamic_bytes);
+  if (kernel->u.kernel.blocks_per_sm > 0) {
+    at = EVENT_PUT(at, ",\"blocks per SM\":");
+    at = digits_fixed6(at, (double)kernel->u.kernel.blocks_per_sm);
+    at = EVENT_PUT(at, ",\"warps per SM\":");
+    at = digits_fixed6(at, (double)kernel->u.kernel.warps_per_sm);
+  }
+  at = EVENT_PUT(at, ",\"grid\":");
+  at = put_triple(at, kernel->u.kernel.grid);
+  at = EVENT_PUT(at, ",\"block\":");
+  at = put_triple(at, kernel->u.kernel.block);
+  if (kernel->u.kernel.blocks_per_sm > 0 && kernel->u.kernel.occupancy >= 0) {
+    at = EVENT_PUT(at, ",\"est. achieved occupancy %\":");
+    at = digits_u64(at, (uint64_t)((double)kernel->u.kernel.occupancy * 100 + 0.5));
+  }
+  return put_graph(at, kernel->u.kernel.graph, kernel->u.kernel.graph_node);
+}
+
+static char *put_copy(const event_writer *writer, char *at, const pd_device_row *row) {
+  at = put_common(writer, at, row, false);
+  at = EVENT_PUT(at, ",\"bytes\":");
+  at = digits_u64(at, row->detail.bytes);
+  if (row->end_ns > row->start_ns) {
+    at = EVENT_PUT(at, ",\"memory bandwidth (GB/s)\":");
+    at = digits_fixed6(at, (double)row->detail.bytes / (double)(row->end_ns - row->start_ns));
+  }
+  return put_graph(at, row->detail.u.copy.graph, row->detail.u.copy.graph_node);
+}
+
+/* Whether this row's flow end is drawn: with compact flows that of the first row of an operation. */
+static bool has_flow(const event_writer *writer, uint64_t i, const pd_device_row *row) {
+  const pd_trace *trace = writer->trace;
+  if (writer->flows == FLOWS_NONE || row->call == PD_NONE) return false;
+  if (writer->flows == FLOWS_KINETO) return true;
+  const pd_call *call = PD_AT(pd_call, &trace->calls, row->call);
+  if (*PD_AT(uint32_t, &trace->activities_by_call, call->activity_first) != i) return false;
+  if (call->range == PD_NONE) return true;
+  for (uint32_t k = row->call; k-- > 0;) {
+    const pd_call *before = PD_AT(pd_call, &trace->calls, k);
+    if (before->start_ns < PD_AT(pd_range, &trace->ranges, call->range)->start_ns) break;
+    if (before->range == call->range && before->activity_count) return false;
+  }
+  return true;
+}
+
+static void write_rows(event_writer *writer, const event_index *index) {
+  const pd_trace *trace = writer->trace;
+  for (uint64_t i = 0; i < trace->activities.count; i++) {
+    const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
+    if (!event_in_part(writer, part_time(trace, row))) continue;
+    const name_text *name = names_at(writer->names, row->name);
+    const uint32_t tid = event_index_track(index, trace, i);
+    const pd_activity_kind kind = row->detail.kind;
+    char *at = kind == PD_ACTIVITY_KERNEL ? EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":", name)
+               : kind == PD_ACTIVITY_MEMCPY
+                   ? EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":", name)
+                   : EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":", name);
+    at = event_ids(at, row->detail.device, tid);
+    at = event_times(at, row->start_ns, row->end_ns);
+    at = kind == PD_ACTIVITY_KERNEL ? put_kernel(writer, at, row) : put_copy(writer, at, row);
+    *at++ = '}';
+    event_end(writer, at);
+    if (has_flow(writer, i, row))
+      event_flow(writer, 'f', "ac2g", row->detail.correlation, row->detail.device, tid, row->start_ns);
+  }
+}
+
+static void write_annotations(event_writer *writer, const event_index *index) {
+  const pd_trace *trace = writer->trace;
+  for (uint64_t i = 0; i < index->annotation_count; i++) {
+    const annotation *shadow = &index->annotations[i];
+    const pd_range *range = PD_AT(pd_range, &trace->ranges, shadow->range);
+    if (!event_in_part(writer, range->start_ns)) continue;
+    const pd_stream_row *stream = PD_AT(pd_stream_row, &trace->streams, shadow->stream);
+    char *at = EVENT_BEGIN(
+        writer, "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":", names_at(writer->names, range->name));
+    at = event_ids(at, stream->device, stream->stream);
+    at = event_times(at, shadow->start_ns, shadow->end_ns);
+    at = EVENT_PUT(at, ",\"args\":{\"External id\":");
+    at = digits_u64(at, (uint64_t)shadow->range + 1);
+    *at++ = '}';
+    event_end(writer, at);
+  }
+}
+
+/* On a track beside the stream's, since the stream's rows begin and end at other times; cut where two would overlap. */
+static void write_sync(event_writer *writer, const event_index *index, const pd_other_row *row) {
+  const pd_trace *trace = writer->trace;
+  const pd_stream_row *stream = row->stream == PD_NONE ? NULL : PD_AT(pd_stream_row, &trace->streams, row->stream);
+  int64_t *track_end = &index->track_end[stream ? row->stream : trace->streams.count];
+  const int64_t start_ns = row->start_ns < *track_end ? *track_end : row->start_ns;
+  if (start_ns > row->end_ns) {
+    writer->clipped++;
+    return;
+  }
+  if (start_ns != row->start_ns) writer->clipped++;
+  *track_end = row->end_ns;
+  const name_text *name = names_at(writer->names, row->name);
+  char *at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":", name);
+  at = event_ids(at, stream ? stream->device : 0, stream ? stream->stream + SYNC_TRACK : CONTEXT_SYNC_TRACK);
+  at = event_times(at, start_ns, row->end_ns);
+  at = EVENT_PUT(at, ",\"args\":{\"cuda_sync_kind\":");
+  writer->out->at = at;
+  text_out_bytes(writer->out, name->quoted, name->length);
+  at = text_out_room(writer->out, EVENT_ROOM);
+  at = EVENT_PUT(at, ",\"stream\":");
+  at = stream ? digits_u64(at, stream->stream) : EVENT_PUT(at, "-1");
+  if (row->correlation) {
+    at = EVENT_PUT(at, ",\"correlation\":");
+    at = digits_u64(at, row->correlation);
+  }
+  at = EVENT_PUT(at, ",\"device\":");
+  at = digits_u64(at, stream ? stream->device : 0);
+  at = EVENT_PUT(at, ",\"context\":");
+  at = digits_u64(at, stream ? stream->context : 0);
+  *at++ = '}';
+  event_end(writer, at);
+}
+
+static void write_overhead(event_writer *writer, const pd_other_row *row) {
+  char *at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":", names_at(writer->names, row->name));
+  at = event_ids(at, OVERHEAD_PID, OVERHEAD_PID);
+  at = event_times(at, row->start_ns, row->end_ns);
+  event_end(writer, at);
+}
+
+void device_events_write(event_writer *writer, const event_index *index) {
+  const pd_trace *trace = writer->trace;
+  int64_t overhead_end = INT64_MIN;
+  write_annotations(writer, index);
+  write_rows(writer, index);
+  for (uint64_t i = 0; i <= trace->streams.count; i++) index->track_end[i] = INT64_MIN;
+  for (uint64_t i = 0; i < trace->others.count; i++) {
+    const pd_other_row *row = PD_AT(pd_other_row, &trace->others, i);
+    if (!event_in_part(writer, row->start_ns)) continue;
+    if (row->kind == PD_ACTIVITY_SYNC) {
+      write_sync(writer, index, row);
+    } else if (row->start_ns >= overhead_end) {
+      write_overhead(writer, row);
+      overhead_end = row->end_ns;
+    } else if (row->end_ns > overhead_end) {
+      pd_other_row rest = *row;
+      rest.start_ns = overhead_end;
+      writer->clipped++;
+      write_overhead(writer, &rest);
+      overhead_end = row->end_ns;
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/* What the parts of a file look up in a trace: see event_writer.h. Built once per window. [loop thread] */
+#ifndef SINKS_CHROME_TRACE_EVENT_INDEX_H
+#define SINKS_CHROME_TRACE_EVENT_INDEX_H
+
+#include "event_writer.h"
+
+/* One gpu_user_annotation: the device work of one user range on one stream, clipped so that it nests. */
+typedef struct annotation {
+  int64_t start_ns, end_ns;
+  uint32_t range, stream;
+} annotation;
+
+enum { LANES = 4 };
+
+struct event_index {
+  uint32_t *calls_by_thread; /* calls grouped by thread, in order of time */
+  uint32_t *thread_first;    /* threads + 1 */
+  uint32_t *range_first;     /* threads + 1, into ranges */
+  uint32_t *rows_by_stream;  /* device rows grouped by stream, in order of time */
+  uint32_t *stream_first;    /* streams + 1 */
+  uint8_t *lane;             /* of each device row: 0 is the stream's own track */
+  uint8_t *lanes_used;       /* of each stream */
+  uint32_t *forward_of;      /* of each range: its forward range when it is a backward one, else PD_NONE */
+  uint32_t *flow;            /* of each range: id of its fwdbwd flow, 0: none */
+  annotation *annotations;
+  uint64_t annotation_count;
+  int64_t *track_end; /* streams + 1, scratch of the synchronisations */
+};
+
+static inline uint32_t event_index_track(const event_index *index, const pd_trace *trace, uint64_t row_index) {
+  const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, row_index);
+  const uint32_t lane = index->lane[row_index];
+  return row->detail.stream + (lane ? LANE_TRACK + (lane - 1) * SYNC_TRACK : 0);
+}
+
+/* Fills the annotations; the rest of the index is there. */
+pd_status annotations_build(event_index *index, const pd_trace *trace);
+
+#endif

@@ -1,0 +1,26 @@
+/* All strings of a trace as quoted JSON, made once and copied by every event. [loop thread] */
+#ifndef SINKS_CHROME_TRACE_NAMES_H
+#define SINKS_CHROME_TRACE_NAMES_H
+
+#include <pdhost/trace.h>
+
+typedef struct name_text {
+  const char *quoted; /* with its quotes */
+  size_t length;
+} name_text;
+
+typedef struct name_table {
+  name_text *all;
+  char *arena;
+  uint64_t count;
+} name_table;
+
+/* PD_NO_MEMORY leaves nothing to free. */
+pd_status names_open(name_table *self, const pd_trace *trace);
+void names_close(name_table *self);
+
+static inline const name_text *names_at(const name_table *self, uint32_t id) {
+  return &self->all[id < self->count ? id : 0];
+}
+
+#endif
