@@ -1,0 +1,270 @@
+/* The training loop; see loop.h. What is not part of a step happens between steps, and then the clock of the next wait
+ * starts after it. */
+#include "loop.h"
+
+#include "progress.h"
+#include "signals.h"
+#include "window.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Outside windows, measured steps are handed to the sinks in groups of at most this many. */
+#define DELIVER_EVERY 256
+
+static int64_t monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int64_t realtime_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Keeps the cause of the first failure: `host`'s last message, or the status's own text. */
+static pd_status fail(run_state *run, pd_status status, service_host *host, const char *where) {
+  if (run->failed != PD_OK) return status;
+  char message[768] = "";
+  if (host) service_host_take_message(host, message, sizeof message);
+  if (!message[0] && run->device_host) service_host_take_message(run->device_host, message, sizeof message);
+  snprintf(run->failure, sizeof run->failure, "%s: %s", where, message[0] ? message : service_status_text(status));
+  run->failed = status;
+  return status;
+}
+
+uint64_t loop_planned_steps(const run_state *run) {
+  const uint64_t total = schedule_total(&run->plan);
+  if (run->max_steps && run->max_steps < total) return run->max_steps;
+  return total == SCHEDULE_FOREVER ? 0 : total;
+}
+
+static pd_status synchronize(run_state *run) { return run->device_ops->stream->device_synchronize(run->access.device); }
+
+static event_pair *events_of(run_state *run, uint64_t index) { return &run->events[index % RUN_EVENT_PAIRS]; }
+
+/* Reads the device time of the oldest steps, so that at most `keep` pairs stay in use. */
+static pd_status read_events(run_state *run, uint64_t keep) {
+  const pd_stream_ops *stream = run->device_ops->stream;
+  while (!run->sync_timing && step_log_count(run->log) - run->timed > keep) {
+    event_pair *pair = events_of(run, run->timed);
+    double ns = 0;
+    pd_status status = stream->event_synchronize(run->access.device, pair->end);
+    if (status == PD_OK) status = stream->event_elapsed_ns(run->access.device, pair->start, pair->end, &ns);
+    if (status != PD_OK) return status;
+    step_log_at(run->log, run->timed++)->step_time_ns = (int64_t)llround(ns);
+  }
+  return PD_OK;
+}
+
+static pd_status mark(run_state *run, pd_event **event) {
+  const pd_stream_ops *stream = run->device_ops->stream;
+  if (!*event) {
+    const pd_status status = stream->event_create(run->access.device, event);
+    if (status != PD_OK) return status;
+  }
+  return stream->event_record(run->access.device, run->access.stream, *event);
+}
+
+/* Losses of the steps since the last call. They are the kit's, so a scenario that does not use it has none: NaN. */
+static void read_losses(run_state *run) {
+  const uint64_t count = step_log_count(run->log) - run->loss_known;
+  if (!count || !run->kit) return;
+  double *losses = malloc(count * sizeof *losses);
+  uint64_t got = 0;
+  if (losses && train_kit_losses(run->kit, losses, count, &got) == PD_OK && got == count)
+    for (uint64_t i = 0; i < count; i++) step_log_at(run->log, run->loss_known + i)->loss = losses[i];
+  free(losses);
+  run->loss_known += count;
+  double scale = run->loss_scale;
+  if (run->amp && train_kit_loss_scale(run->kit, &scale) == PD_OK) run->loss_scale = scale;
+}
+
+void loop_settle(run_state *run) {
+  if (read_events(run, 0) != PD_OK) run->timed = step_log_count(run->log);
+  read_losses(run);
+}
+
+void loop_deliver(run_state *run) {
+  for (; run->delivered < step_log_count(run->log); run->delivered++)
+    sink_set_step(run->sinks, step_log_at(run->log, run->delivered));
+}
+
+/* One call of the scenario's step inside its range, between two synchronisations or two events. */
+static pd_status measured_step(run_state *run, const pd_step *step, int64_t *start_ns, int64_t *end_ns,
+                               recorder_step *marks) {
+  static pd_site site = PD_SITE("train_step", PD_RANGE_USER);
+  event_pair *pair = events_of(run, step_log_count(run->log));
+  pd_status status = run->sync_timing ? synchronize(run) : mark(run, &pair->start);
+  if (status != PD_OK) return fail(run, status, run->device_host, "device");
+  *start_ns = monotonic_ns();
+  marks->train_start_ticks = run->record->ticks(run->record);
+  const bool begun = pd_range_begin(run->record, &site, NULL);
+  status = run->scenario->step(run->scenario_state, step);
+  pd_range_end(run->record, begun);
+  if (status != PD_OK) {
+    if (status == PD_STOP) return status;
+    char where[128];
+    snprintf(where, sizeof where, "scenario %s: %s %llu", run->scenario_name,
+             step->phase == PD_PHASE_WARMUP_STEPS ? "warm-up step" : "step", (unsigned long long)step->index);
+    return fail(run, status, run->scenario_host, where);
+  }
+  status = run->sync_timing ? synchronize(run) : mark(run, &pair->end);
+  *end_ns = monotonic_ns();
+  marks->train_end_ticks = run->record->ticks(run->record);
+  if (status != PD_OK) return fail(run, status, run->device_host, "device");
+  return PD_OK;
+}
+
+static pd_status warm_up(run_state *run) {
+  if (run->warmup_steps == 0) return PD_OK;
+  pd_status status = data_loader_iter_begin(run->loader);
+  if (status != PD_OK) return fail(run, status, run->core_host, "data loader");
+  for (uint64_t i = 0; i < run->warmup_steps && status == PD_OK && !signals_pending(); i++) {
+    progress_step(run, "warm-up", i, run->warmup_steps);
+    const pd_batch *batch = NULL;
+    status = data_loader_next(run->loader, &batch);
+    if (status == PD_STOP) break;
+    if (status != PD_OK) {
+      fail(run, status, run->core_host, "data loader");
+      break;
+    }
+    const pd_step step = {.size = sizeof step, .phase = PD_PHASE_WARMUP_STEPS, .index = i, .batch = batch};
+    recorder_step marks = {0};
+    int64_t start_ns, end_ns;
+    status = measured_step(run, &step, &start_ns, &end_ns, &marks);
+  }
+  data_loader_iter_end(run->loader);
+  if (status == PD_OK || status == PD_STOP) {
+    double ignored[64];
+    uint64_t count = 0;
+    status = synchronize(run);
+    if (status != PD_OK) return fail(run, status, run->device_host, "device");
+    do { /* the warm-up's losses are nobody's */
+      if (!run->kit || train_kit_losses(run->kit, ignored, 64, &count) != PD_OK) break;
+    } while (count == 64);
+  }
+  return status;
+}
+
+/* Between steps and outside windows: hand over what is complete. */
+static void between_steps(run_state *run, bool *worked) {
+  if (run->in_window) return;
+  const uint64_t waiting = step_log_count(run->log) - run->delivered;
+  if (run->timer_only && run->sync_timing) {
+    loop_deliver(run);
+  } else if (waiting >= DELIVER_EVERY) {
+    loop_settle(run);
+    loop_deliver(run);
+    *worked = true;
+  }
+}
+
+static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at, int64_t *previous_end_ns,
+                          uint64_t *previous_end_ticks) {
+  const pd_record *record = run->record;
+  recorder_step marks = {.number = index};
+  marks.start_ticks = at->phase == PD_PHASE_ACTIVE && !at->active_first ? *previous_end_ticks : record->ticks(record);
+  bool open = false;
+  if (run->in_window && pd_record_on(record)) {
+    char name[40];
+    snprintf(name, sizeof name, "ProfilerStep#%llu", (unsigned long long)index);
+    record->begin(record, record->intern(record, name), PD_RANGE_STEP, NULL);
+    open = true;
+  }
+  const pd_batch *batch = NULL;
+  pd_status status = data_loader_next(run->loader, &batch);
+  const int64_t batch_ns = monotonic_ns();
+  int64_t start_ns = 0, end_ns = 0;
+  if (status == PD_OK) {
+    const pd_step step = {.size = sizeof step, .phase = at->phase, .index = index, .batch = batch};
+    status = measured_step(run, &step, &start_ns, &end_ns, &marks);
+  } else if (status != PD_STOP) {
+    fail(run, status, run->core_host, "data loader");
+  }
+  pd_range_end(record, open);
+  if (status != PD_OK) return status;
+  marks.end_ticks = record->ticks(record);
+  marks.data_wait_ns = batch_ns - *previous_end_ns;
+  marks.step_time_ns = end_ns - start_ns;
+
+  pd_step_stats stats = {.size = sizeof stats,
+                         .phase = at->phase,
+                         .index = index,
+                         .window = at->phase == PD_PHASE_ACTIVE ? at->window : PD_NONE,
+                         .data_wait_ns = marks.data_wait_ns,
+                         .step_time_ns = marks.step_time_ns,
+                         .batch_cost_ns = end_ns - *previous_end_ns,
+                         .loss = NAN,
+                         .loss_scale = run->loss_scale,
+                         .end_realtime_ns = realtime_ns()};
+  uint64_t peak;
+  status = run->device_ops->memory->usage(run->access.device, &stats.allocated_bytes, &stats.reserved_bytes, &peak);
+  if (status == PD_OK) status = step_log_add(run->log, &stats);
+  if (status == PD_OK && at->phase == PD_PHASE_ACTIVE) status = window_step_done(run, &marks);
+  if (status != PD_OK) return fail(run, status, run->device_host, "run");
+  if (run->sync_timing) run->timed = step_log_count(run->log);
+  *previous_end_ns = end_ns;
+  *previous_end_ticks = marks.end_ticks;
+  return PD_OK;
+}
+
+static pd_status scheduled_steps(run_state *run) {
+  const uint64_t planned = loop_planned_steps(run);
+  pd_status status = data_loader_iter_begin(run->loader);
+  if (status != PD_OK) return fail(run, status, run->core_host, "data loader");
+  int64_t previous_end_ns = monotonic_ns();
+  uint64_t previous_end_ticks = 0;
+  for (uint64_t index = 0; (!planned || index < planned) && !signals_pending(); index++) {
+    const schedule_at at = schedule_step(&run->plan, index);
+    bool worked = false;
+    status = window_before_step(run, &at, &worked);
+    if (status != PD_OK) {
+      fail(run, status, run->device_host, "profiler");
+      break;
+    }
+    if (!run->in_window || at.active_first) worked |= progress_step(run, "step", index, planned);
+    if (worked) previous_end_ns = monotonic_ns();
+    status = one_step(run, index, &at, &previous_end_ns, &previous_end_ticks);
+    if (status != PD_OK) break;
+    worked = false;
+    /* Event pairs are a ring; a device that far behind has to be waited for. */
+    status = read_events(run, RUN_EVENT_PAIRS - 1);
+    if (status != PD_OK) {
+      fail(run, status, run->device_host, "device");
+      break;
+    }
+    if (at.active_last) {
+      status = window_finish(run);
+      worked = true;
+      if (status != PD_OK) {
+        fail(run, status, run->device_host, "profiler");
+        break;
+      }
+    }
+    between_steps(run, &worked);
+    if (worked) previous_end_ns = monotonic_ns();
+  }
+  data_loader_iter_end(run->loader);
+  return status == PD_STOP ? PD_OK : status;
+}
+
+pd_status loop_run(run_state *run) {
+  run->loss_scale = run->amp ? 65536 : 1;
+  pd_status status = warm_up(run);
+  if (status == PD_STOP) status = PD_OK;
+  if (status == PD_OK && !signals_pending()) status = scheduled_steps(run);
+  progress_clear(run);
+  /* A window that the end of the data, a signal or a failure cut short is still a window. */
+  const pd_status finished = window_finish(run);
+  if (status == PD_OK && finished != PD_OK) status = fail(run, finished, run->device_host, "profiler");
+  window_detach(run);
+  loop_settle(run);
+  loop_deliver(run);
+  return run->failed != PD_OK ? run->failed : status;
+}

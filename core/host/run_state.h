@@ -1,0 +1,78 @@
+/* Everything of one run that its parts (run.c, loop.c, window.c) share. The run's own; no plugin sees it. */
+#ifndef CORE_HOST_RUN_STATE_H
+#define CORE_HOST_RUN_STATE_H
+
+#include "schedule.h"
+#include "services.h"
+#include "sink_set.h"
+#include "step_log.h"
+
+#include "analysis/analysis.h"
+#include "data/loader.h"
+#include "trace/recorder.h"
+#include "train/train_kit.h"
+
+#include <pdhost/sink.h>
+
+typedef struct event_pair {
+  pd_event *start, *end;
+} event_pair;
+
+/* Device events around the steps whose device time has not been read yet ([run] sync_timing = false). */
+#define RUN_EVENT_PAIRS 1024
+
+typedef struct run_state {
+  services services;
+
+  const char *scenario_name;
+  const pd_scenario_ops *scenario;
+  void *scenario_state;
+  service_host *scenario_host;
+  bool scenario_ready; /* init returned PD_OK: teardown is due */
+
+  const pd_device_ops *device_ops;
+  pd_device_access access;
+  pd_device_props props;
+  service_host *device_host;
+  service_host *core_host; /* training kit and loader fail through it */
+
+  recorder *recorder;
+  const pd_record *record;
+  analysis *analysis;
+  data_loader *loader;
+  train_kit *kit;
+  sink_set *sinks;
+  step_log *log;
+
+  schedule plan;
+  uint64_t warmup_steps, max_steps; /* max_steps 0: no limit of its own */
+  bool sync_timing, timer_only, amp;
+  pd_profile_options profile_options;
+  bool show_progress;
+  bool quiet;
+
+  /* run_report.c, run_device.c */
+  char host_name[64], worker[128];
+  char fallback[1024]; /* why `auto` took the CPU, "" when it did not */
+
+  /* window.c */
+  bool attached, started, in_window;
+  uint32_t window;
+  recorder_step *window_steps;                      /* of the window, handed to the recorder at its end */
+  uint64_t window_count, window_room, window_first; /* first: index into the log */
+  uint64_t windows_done;
+  double coverage_launches, coverage_matched;
+  uint64_t lost[16];
+  pd_profile_status profile;
+
+  /* loop.c */
+  event_pair events[RUN_EVENT_PAIRS];
+  uint64_t timed;      /* steps of the log whose step time is known */
+  uint64_t loss_known; /* steps of the log whose loss was asked for */
+  uint64_t delivered;  /* steps handed to the sinks */
+  double loss_scale;
+  char failure[1024]; /* why the loop ended early, "" when it did not */
+  pd_status failed;
+} run_state;
+
+#endif

@@ -1,0 +1,130 @@
+/* Active windows; see window.h. The profiling library is not loaded before the first warm-up step of the first window,
+ * so that the steps before it cost what they cost without a profiler. */
+#include "window.h"
+
+#include "loop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Long enough for a device that still works through a full queue; what is missing then is counted in the trace. */
+#define DRAIN_TIMEOUT_NS 10000000000
+
+static pd_status attach(run_state *run) {
+  const pd_profile_ops *profile = run->device_ops->profile;
+  if (!run->attached) {
+    const pd_status status = profile->attach(run->access.device, &run->profile_options);
+    if (status != PD_OK) return status;
+    run->attached = true;
+  }
+  if (run->started) return PD_OK;
+  const pd_status status = profile->start(run->access.device);
+  if (status != PD_OK) return status;
+  run->started = true;
+  recorder_enable(run->recorder, true);
+  return PD_OK;
+}
+
+pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked) {
+  if (run->timer_only || at->window == PD_NONE) return PD_OK;
+  if (at->warmup_first) {
+    *worked = true;
+    const pd_status status = attach(run);
+    if (status != PD_OK) return status;
+  }
+  if (at->active_first) {
+    *worked = true;
+    const pd_status status = recorder_window_begin(run->recorder, at->window);
+    if (status != PD_OK) return status;
+    const pd_status counted = analysis_window_begin(run->analysis);
+    if (counted != PD_OK) return counted;
+    run->in_window = true;
+    run->window = at->window;
+    run->window_count = 0;
+    run->window_first = step_log_count(run->log);
+  }
+  return PD_OK;
+}
+
+pd_status window_step_done(run_state *run, const recorder_step *step) {
+  if (!run->in_window) return PD_OK;
+  if (run->window_count == run->window_room) {
+    const uint64_t room = run->window_room ? 2 * run->window_room : 64;
+    recorder_step *grown = realloc(run->window_steps, room * sizeof *grown);
+    if (!grown) return PD_NO_MEMORY;
+    run->window_steps = grown;
+    run->window_room = room;
+  }
+  run->window_steps[run->window_count++] = *step;
+  return PD_OK;
+}
+
+static void count_coverage(run_state *run, const pd_trace *trace) {
+  for (uint64_t i = 0; i < trace->steps.count; i++) {
+    const pd_trace_step *step = PD_AT(pd_trace_step, &trace->steps, i);
+    run->coverage_launches += (double)step->launches;
+    run->coverage_matched += (double)step->matched;
+  }
+  for (int i = 0; i < 16; i++) run->lost[i] += trace->losses[i];
+}
+
+/* Merges the window's records into a trace; its steps' times and losses are known by now. */
+static pd_status make_trace(run_state *run, pd_trace **trace) {
+  double *losses = malloc((run->window_count ? run->window_count : 1) * sizeof *losses);
+  if (!losses) return PD_NO_MEMORY;
+  pd_status status = PD_OK;
+  for (uint64_t i = 0; i < run->window_count && status == PD_OK; i++) {
+    const pd_step_stats *stats = step_log_at(run->log, run->window_first + i);
+    losses[i] = stats->loss;
+    run->window_steps[i].step_time_ns = stats->step_time_ns;
+    status = recorder_step_done(run->recorder, &run->window_steps[i]);
+  }
+  run->profile = (pd_profile_status){.size = sizeof run->profile};
+  if (status == PD_OK) status = run->device_ops->profile->status(run->access.device, &run->profile);
+  if (status == PD_OK) {
+    const recorder_window window = {.profile = run->profile.mode,
+                                    .sync_timing = run->sync_timing,
+                                    .profile_note = run->profile.note,
+                                    .device = &run->props,
+                                    .losses = losses};
+    status = recorder_window_end(run->recorder, &window, trace);
+  }
+  free(losses);
+  return status;
+}
+
+pd_status window_finish(run_state *run) {
+  const pd_profile_ops *profile = run->device_ops->profile;
+  pd_status status = PD_OK;
+  if (run->started) {
+    status = profile->stop(run->access.device);
+    recorder_enable(run->recorder, false);
+    run->started = false;
+    const pd_status drained = profile->drain(run->access.device, DRAIN_TIMEOUT_NS);
+    if (status == PD_OK) status = drained;
+  }
+  if (!run->in_window) return status;
+  run->in_window = false;
+  const pd_status counted = analysis_window_end(run->analysis);
+  if (status == PD_OK) status = counted;
+  loop_settle(run);
+  pd_trace *trace = NULL;
+  const pd_status made = make_trace(run, &trace);
+  if (status == PD_OK) status = made;
+  if (trace) {
+    count_coverage(run, trace);
+    sink_set_trace(run->sinks, trace);
+    analysis_forget(run->analysis, trace);
+    trace_free(trace);
+    run->windows_done++;
+  }
+  loop_deliver(run);
+  return status;
+}
+
+void window_detach(run_state *run) {
+  if (!run->attached) return;
+  run->attached = false;
+  (void)run->device_ops->profile->detach(run->access.device);
+}
