@@ -21,7 +21,6 @@ typedef struct config_input {
   uint32_t file_count;
   const config_assignment *assignments; /* -o, then named flags, in order */
   uint32_t assignment_count;
-  const char *plugin_path;  /* --plugin-path, or NULL */
   const char *command_line; /* as typed, or NULL */
 } config_input;
 

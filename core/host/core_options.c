@@ -1,0 +1,123 @@
+/* The rows of the core's sections; see core_options.h and the tables of workload.md's keys. */
+#include "core_options.h"
+
+#include <string.h>
+
+#define ROW_AS(T, field, type_, key_, ...) {.key = key_, .offset = offsetof(T, field), .type = (type_), __VA_ARGS__}
+
+static const char *const modes[] = {"train", "benchmark", NULL};
+static const char *const residents[] = {"none", "host", "device", NULL};
+static const char *const active_words[] = {"all", NULL};
+
+static const pd_option run_rows[] = {
+    PD_OPTION(run_settings, scenario, .help = "what each step does: a name of --list scenarios, or the path of a .so"),
+    PD_OPTION(run_settings, device, .def = "cuda", .help = "cuda, cpu, auto (cuda where it works, else cpu), or a path"),
+    PD_OPTION(run_settings, device_index, .def = "0", .min = "0", .max = "255", .help = "which device of that kind"),
+    PD_OPTION(run_settings, sinks, .def = "table,json,chrome_trace", .help = "what writes results: names or paths, by commas"),
+    PD_OPTION(run_settings, seed, .def = "0", .min = "0", .help = "of data, weights and permutations"),
+    PD_OPTION(run_settings, warmup_steps, .def = "10", .min = "0", .max = "1_000_000_000", .unit = "steps",
+              .help = "steps before the loop, outside the profiler"),
+    PD_OPTION(run_settings, max_steps, .def = "0", .min = "0", .unit = "steps",
+              .help = "end the loop after so many steps; 0: no limit of its own"),
+    PD_OPTION_CHOICE(run_settings, mode, .def = "train", .choices = modes,
+                     .help = "benchmark: step and wait times alone, without recording"),
+    PD_OPTION(run_settings, sync_timing, .def = "true",
+              .help = "synchronise before and after each measured step; false: device events time the pipelined step"),
+    PD_OPTION_PATH(run_settings, trace_dir, .def = "results/traces/<scenario>",
+                   .help = "folder of traces; <scenario> stands for its name"),
+    PD_OPTION_PATH(run_settings, plugin_path, .def = "",
+                   .help = "folders with scenario/, sink/ and device/ to search first, by colons"),
+    PD_OPTION(run_settings, require_cupti, .def = "false", .help = "fail rather than run with event timing alone"),
+};
+
+static const pd_option schedule_rows[] = {
+    PD_OPTION(schedule_settings, skip_first, .def = "0", .min = "0", .max = "1_000_000_000", .unit = "steps",
+              .help = "steps to skip once, before the first cycle"),
+    PD_OPTION(schedule_settings, wait, .def = "1", .min = "0", .max = "1_000_000_000", .unit = "steps",
+              .help = "steps of each cycle with the profiler off; also closed"),
+    PD_OPTION(schedule_settings, warmup, .def = "1", .min = "0", .max = "1_000_000_000", .unit = "steps",
+              .help = "steps of each cycle with the profiler on and thrown away; also ready"),
+    PD_OPTION(schedule_settings, active, .def = "8", .min = "1", .max = "1_000_000_000", .unit = "steps",
+              .choices = active_words, .help = "steps of each cycle that are recorded; also profile_steps, record"),
+    PD_OPTION(schedule_settings, repeat, .def = "1", .min = "0", .max = "1_000_000_000", .unit = "cycles",
+              .help = "cycles; 0: until max_steps or the end of the data"),
+    PD_OPTION(schedule_settings, range, .def = "",
+              .help = "START,END: record steps START to END-1 instead of the cycles above"),
+};
+
+#define DATA(field, type, ...) ROW_AS(data_settings, config.field, type, #field, __VA_ARGS__)
+static const pd_option data_rows[] = {
+    DATA(batch_size, PD_INT, .def = "64", .min = "1", .max = "65536", .unit = "samples", .help = "samples per batch"),
+    DATA(image_size, PD_INT, .def = "224", .min = "1", .max = "4096", .unit = "pixels", .help = "S of the 3 x S x S images"),
+    DATA(dataset_size, PD_INT, .def = "100000", .min = "1", .max = "1_000_000_000", .unit = "samples",
+         .help = "samples per epoch"),
+    DATA(num_workers, PD_INT, .def = "2", .min = "0", .max = "256", .help = "loader threads; 0 loads in the loop's own thread"),
+    DATA(prefetch_factor, PD_INT, .def = "2", .min = "1", .max = "1024", .unit = "batches",
+         .help = "batches in flight per worker; no meaning with num_workers = 0"),
+    DATA(persistent_workers, PD_BOOL, .def = "false",
+         .help = "keep the workers from one iterator to the next; no meaning with num_workers = 0"),
+    DATA(pin_memory, PD_BOOL, .def = "false", .help = "batches in page-locked memory, so that their copy is asynchronous"),
+    DATA(drop_last, PD_BOOL, .def = "true", .help = "no short batch at the end of an epoch"),
+    DATA(cpu_work, PD_INT, .def = "200", .min = "0", .max = "1_000_000_000", .unit = "rounds",
+         .help = "rounds of the augment loop per sample"),
+    ROW_AS(data_settings, config.io_sleep_ns, PD_DURATION, "io_sleep_ms", .def = "0", .min = "0", .max = "60s",
+           .unit = "ms", .help = "sleep per sample, before it is made"),
+    PD_OPTION_CHOICE(data_settings, resident, .def = "none", .choices = residents,
+                     .help = "make resident_batches once, keep them there and serve them in turn"),
+    DATA(resident_batches, PD_INT, .def = "4", .min = "1", .max = "4096", .unit = "batches",
+         .help = "batches to keep when resident is not none"),
+};
+
+static const pd_option train_rows[] = {
+    PD_OPTION(train_config, lr, .def = "1e-3", .min = "0", .max = "1000", .help = "learning rate of AdamW"),
+    PD_OPTION(train_config, amp, .def = "false", .help = "half precision with a loss scaler"),
+    PD_OPTION(train_config, channels_last, .def = "false", .help = "NHWC activations and filters"),
+    PD_OPTION(train_config, tf32, .def = "true", .help = "let the device use TF32 for float32 products"),
+    PD_OPTION(train_config, fused, .def = "true", .help = "fused kernels where the device has them"),
+    PD_OPTION(train_config, cuda_graph, .def = "false", .help = "capture the step once and replay it"),
+    PD_OPTION(train_config, scaler_sync, .def = "true",
+              .help = "amp reads the overflow flag on the host each step, as PyTorch does"),
+};
+
+static const pd_option profile_rows[] = {
+    PD_OPTION(profile_settings, record_shapes, .def = "true", .help = "record the shapes of operations' inputs"),
+    PD_OPTION(profile_settings, profile_memory, .def = "true", .help = "record allocations and frees"),
+    PD_OPTION(profile_settings, with_stack, .def = "false", .help = "record call stacks"),
+    PD_OPTION(profile_settings, with_flops, .def = "false", .help = "estimate floating-point operations"),
+    PD_OPTION(profile_settings, with_modules, .def = "false", .help = "record the modules that operations belong to"),
+    PD_OPTION(profile_settings, timer_only, .def = "false", .help = "step times alone: no ranges, no device records"),
+    PD_OPTION(profile_settings, step_info_every, .def = "10", .min = "0", .max = "1_000_000_000", .unit = "steps",
+              .help = "log step costs every so many steps; 0: never"),
+    ROW_AS(profile_settings, max_memory_bytes, PD_BYTES, "max_memory", .def = "1GiB", .min = "1MiB", .max = "1024GiB",
+           .unit = "bytes", .help = "recorded data per window; what does not fit is counted as lost"),
+};
+
+#define SECTION(name_, rows_, summary_) \
+  {.name = name_, .summary = summary_, .rows = (rows_), .count = sizeof(rows_) / sizeof((rows_)[0])}
+static const core_section sections[CORE_SECTION_COUNT] = {
+    [CORE_RUN] = SECTION("run", run_rows, "what runs, where, and where results go"),
+    [CORE_SCHEDULE] = SECTION("schedule", schedule_rows, "which steps of the loop are recorded"),
+    [CORE_DATA] = SECTION("data", data_rows, "the slow synthetic dataset and its loader"),
+    [CORE_TRAIN] = SECTION("train", train_rows, "precision, layout and optimiser of the training step"),
+    [CORE_PROFILE] = SECTION("profile", profile_rows, "what is recorded in a window"),
+};
+
+const core_section *core_section_at(uint32_t index) { return &sections[index]; }
+
+static const core_alias_row aliases[] = {
+    {"schedule", "profile_steps", "active"},
+    {"schedule", "closed", "wait"},
+    {"schedule", "ready", "warmup"},
+    {"schedule", "record", "active"},
+};
+
+const core_alias_row *core_aliases(uint32_t *count) {
+  *count = sizeof aliases / sizeof aliases[0];
+  return aliases;
+}
+
+const char *core_alias(const char *section, const char *key) {
+  for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
+    if (strcmp(aliases[i].section, section) == 0 && strcmp(aliases[i].alias, key) == 0) return aliases[i].key;
+  return NULL;
+}

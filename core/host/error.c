@@ -1,0 +1,117 @@
+/* The host's failures; see error.h. */
+#include "error.h"
+
+#include "log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void error_clear(error *self) { memset(self, 0, offsetof(error, text) + 1); }
+
+/* Copies `from` so that it stays one line: control characters become \xNN. */
+static size_t copy_visible(char *to, size_t room, const char *from) {
+  size_t used = 0;
+  for (const unsigned char *at = (const unsigned char *)from; *at; at++) {
+    const bool control = *at < 0x20 || *at == 0x7f;
+    const size_t need = control ? 4 : 1;
+    if (used + need >= room) {
+      if (room > 4) memcpy(to + room - 4, "...", 4);
+      return room - 1;
+    }
+    if (control) snprintf(to + used, 5, "\\x%02x", *at);
+    else to[used] = (char)*at;
+    used += need;
+  }
+  to[used] = '\0';
+  return used;
+}
+
+static void append(error *self, const char *line) {
+  if (self->count++ >= ERROR_LINES) return;
+  /* One byte each for the newline and the end; every line fits, since text has room for ERROR_LINES of them. */
+  self->used += (uint32_t)copy_visible(self->text + self->used, ERROR_LINE_BYTES - 1, line);
+  self->text[self->used++] = '\n';
+  self->text[self->used] = '\0';
+}
+
+PD_PRINTF(4, 0)
+static void add(error *self, pd_status status, int code, const char *format, va_list args) {
+  char line[2 * ERROR_LINE_BYTES];
+  vsnprintf(line, sizeof line, format, args);
+  if (self->count == 0) {
+    self->status = status;
+    self->exit_code = code;
+  }
+  append(self, line);
+}
+
+pd_status error_set(error *self, pd_status status, int code, const char *format, ...) {
+  if (!self) return status;
+  va_list args;
+  va_start(args, format);
+  error_clear(self);
+  add(self, status, code, format, args);
+  va_end(args);
+  return status;
+}
+
+pd_status error_add(error *self, pd_status status, int code, const char *format, ...) {
+  if (!self) return status;
+  va_list args;
+  va_start(args, format);
+  add(self, status, code, format, args);
+  va_end(args);
+  return status;
+}
+
+void error_merge(error *self, const error *from) {
+  if (self->count == 0) {
+    self->status = from->status;
+    self->exit_code = from->exit_code;
+  }
+  const char *at = from->text;
+  for (uint32_t i = 0; i < from->count; i++) {
+    char line[ERROR_LINE_BYTES] = "";
+    if (i < ERROR_LINES) {
+      const char *end = strchr(at, '\n');
+      snprintf(line, sizeof line, "%.*s", (int)(end - at), at);
+      at = end + 1;
+    }
+    append(self, line);
+  }
+}
+
+pd_status error_wrap(error *self, const char *prefix) {
+  if (!self) return PD_OK;
+  error wrapped;
+  error_clear(&wrapped);
+  const char *at = self->text;
+  for (uint32_t i = 0; i < self->count; i++) {
+    char line[2 * ERROR_LINE_BYTES] = "";
+    if (i < ERROR_LINES) {
+      const char *end = strchr(at, '\n');
+      snprintf(line, sizeof line, "%s: %.*s", prefix, (int)(end - at), at);
+      at = end + 1;
+    }
+    append(&wrapped, line);
+  }
+  memcpy(self->text, wrapped.text, wrapped.used + 1);
+  self->used = wrapped.used;
+  return self->status;
+}
+
+void error_print(const error *self) {
+  const char *at = self->text;
+  for (uint32_t i = 0; i < self->count && i < ERROR_LINES; i++) {
+    const char *end = strchr(at, '\n');
+    log_line(PD_LOG_ERROR, NULL, "%.*s", (int)(end - at), at);
+    at = end + 1;
+  }
+  if (self->count > ERROR_LINES) log_line(PD_LOG_ERROR, NULL, "and %u more", self->count - ERROR_LINES);
+}
+
+const char *error_first_line(const error *self, char *line, size_t room) {
+  snprintf(line, room, "%.*s", (int)strcspn(self->text, "\n"), self->text);
+  return line;
+}
