@@ -57,6 +57,11 @@ cudaError_t cuda_mean_hw(const cuda_launch *at, void *y, pd_dtype y_dtype, const
 cudaError_t cuda_mean_hw_backward(const cuda_launch *at, void *dx, pd_dtype dx_dtype, const void *dy, pd_dtype dy_dtype,
                                   int64_t images, int64_t channels, int64_t plane, bool nhwc);
 
+/* dx = y > 0 ? dy / plane : 0, and its sums over all but the channels. */
+cudaError_t cuda_mean_hw_relu_backward(const cuda_launch *at, pd_dtype dtype, void *dx, float *db, const void *dy,
+                                       pd_dtype dy_dtype, const void *y, int64_t images, int64_t channels,
+                                       int64_t plane, bool nhwc);
+
 /* kernels_norm.cu; `tiny` applies one round of TinyOpsBlock to x first */
 typedef struct cuda_norm {
   int64_t rows, columns;

@@ -43,12 +43,16 @@ __global__ void __launch_bounds__(column_threads)
   }
 }
 
+/* Where the gradient of a bias comes from: dy as it is; dy where y > 0, which is written to dx; or, of the mean over a
+ * plane, dy (images, channels) over the plane's size where y > 0. */
+enum source { as_is, masked, masked_mean };
+
 /* Column sums in a fixed order: down the rows in a thread, over the block's threads, and by the last block of a column
  * group over the blocks. */
-template <typename T, int N, bool Masked>
+template <typename T, typename G, int N, source From>
 __global__ void __launch_bounds__(column_threads)
-    bias_columns_backward(T *dx, float *db, const T *dy, const T *y, int64_t rows, int64_t channels, bool accumulate,
-                          float *partials, uint32_t *counters) {
+    bias_columns_backward(T *dx, float *db, const G *dy, const T *y, int64_t rows, int64_t channels, int plane,
+                          bool accumulate, float *partials, uint32_t *counters) {
   extern __shared__ float sums[]; /* blockDim.y x (blockDim.x * N) */
   const int width = blockDim.x * N;
   const int64_t column = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) * N;
@@ -59,8 +63,13 @@ __global__ void __launch_bounds__(column_threads)
     for (int64_t row = blockIdx.y * (int64_t)blockDim.y + threadIdx.y; row < rows; row += step) {
       const int64_t i = row * channels + column;
       float v[N];
-      load_n<T, N>(v, dy + i);
-      if constexpr (Masked) {
+      if constexpr (From == masked_mean) {
+        const float share = 1.0f / (float)plane;
+        for (int j = 0; j < N; j++) v[j] = load(dy + (uint32_t)row / (uint32_t)plane * channels + column + j) * share;
+      } else {
+        load_n<T, N>(v, dy + i);
+      }
+      if constexpr (From != as_is) {
         float m[N];
         load_n<T, N>(m, y + i);
 #pragma unroll
@@ -120,19 +129,26 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-template <typename T, int N, bool Masked>
+template <typename T, typename G, int N, source From>
 __global__ void __launch_bounds__(256)
-    bias_planes_backward(T *dx, float *db, const T *dy, const T *y, int64_t images, int64_t channels, int64_t plane,
+    bias_planes_backward(T *dx, float *db, const G *dy, const T *y, int64_t images, int64_t channels, int64_t plane,
                          bool accumulate, float *partials, uint32_t *counters) {
   const int64_t channel = blockIdx.x;
   float sum = 0;
   for (int64_t n = blockIdx.y; n < images; n += gridDim.y) {
     const int64_t base = (n * channels + channel) * plane;
+    float share = 0;
+    if constexpr (From == masked_mean) share = load(dy + n * channels + channel) / (float)plane;
 #pragma unroll 4
     for (int64_t i = threadIdx.x; i < plane / N; i += blockDim.x) {
       float v[N];
-      load_n<T, N>(v, dy + base + i * N);
-      if constexpr (Masked) {
+      if constexpr (From == masked_mean) {
+#pragma unroll
+        for (int j = 0; j < N; j++) v[j] = share;
+      } else {
+        load_n<T, N>(v, dy + base + i * N);
+      }
+      if constexpr (From != as_is) {
         float m[N];
         load_n<T, N>(m, y + base + i * N);
 #pragma unroll
@@ -237,25 +253,25 @@ cudaError_t bias_columns_launch(const cuda_launch *at, T *y, const T *x, const f
   return cudaGetLastError();
 }
 
-template <typename T, int N, bool Masked>
-cudaError_t columns_backward_launch(const cuda_launch *at, T *dx, float *db, const T *dy, const T *y, int64_t rows,
-                                    int64_t channels, bool accumulate) {
+template <typename T, typename G, int N, source From>
+cudaError_t columns_backward_launch(const cuda_launch *at, T *dx, float *db, const G *dy, const T *y, int64_t rows,
+                                    int64_t channels, int64_t plane, bool accumulate) {
   column_shape s = shape_columns<N>(at, rows, channels, CUDA_PARTIALS);
   if (s.groups > CUDA_COUNTERS) s.splits = 1;
   const dim3 block(s.across, column_threads / s.across);
-  bias_columns_backward<T, N, Masked>
+  bias_columns_backward<T, G, N, From>
       <<<dim3(s.groups, s.splits), block, column_threads * N * sizeof(float), at->stream>>>(
-          dx, db, dy, y, rows, channels, accumulate, at->partials, at->counters);
+          dx, db, dy, y, rows, channels, (int)plane, accumulate, at->partials, at->counters);
   return cudaGetLastError();
 }
 
-template <typename T, int N, bool Masked>
-cudaError_t planes_backward_launch(const cuda_launch *at, T *dx, float *db, const T *dy, const T *y, int64_t images,
+template <typename T, typename G, int N, source From>
+cudaError_t planes_backward_launch(const cuda_launch *at, T *dx, float *db, const G *dy, const T *y, int64_t images,
                                    int64_t channels, int64_t plane, bool accumulate) {
   int64_t splits = ((int64_t)at->sm_count * 8 + channels - 1) / channels;
   if (splits > images) splits = images;
   if (channels > CUDA_COUNTERS || splits * channels > CUDA_PARTIALS) splits = 1;
-  bias_planes_backward<T, N, Masked><<<dim3((uint32_t)channels, (uint32_t)splits), 256, 0, at->stream>>>(
+  bias_planes_backward<T, G, N, From><<<dim3((uint32_t)channels, (uint32_t)splits), 256, 0, at->stream>>>(
       dx, db, dy, y, images, channels, plane, accumulate, at->partials, at->counters);
   return cudaGetLastError();
 }
@@ -317,10 +333,11 @@ cudaError_t cuda_bias_columns_backward(const cuda_launch *at, pd_dtype dtype, vo
     T *out = static_cast<T *>(dx);
     const T *in = static_cast<const T *>(dy), *mask = static_cast<const T *>(y);
     const bool wide = packs_fit<T>(channels, dx, dy, y);
-    if (wide && mask) return columns_backward_launch<T, N, true>(at, out, db, in, mask, rows, channels, accumulate);
-    if (wide) return columns_backward_launch<T, N, false>(at, out, db, in, mask, rows, channels, accumulate);
-    if (mask) return columns_backward_launch<T, 1, true>(at, out, db, in, mask, rows, channels, accumulate);
-    return columns_backward_launch<T, 1, false>(at, out, db, in, mask, rows, channels, accumulate);
+    if (wide && mask)
+      return columns_backward_launch<T, T, N, masked>(at, out, db, in, mask, rows, channels, 1, accumulate);
+    if (wide) return columns_backward_launch<T, T, N, as_is>(at, out, db, in, mask, rows, channels, 1, accumulate);
+    if (mask) return columns_backward_launch<T, T, 1, masked>(at, out, db, in, mask, rows, channels, 1, accumulate);
+    return columns_backward_launch<T, T, 1, as_is>(at, out, db, in, mask, rows, channels, 1, accumulate);
   });
 }
 
@@ -333,10 +350,35 @@ cudaError_t cuda_bias_planes_backward(const cuda_launch *at, pd_dtype dtype, voi
     const T *in = static_cast<const T *>(dy), *mask = static_cast<const T *>(y);
     const bool wide = packs_fit<T>(plane, dx, dy, y);
     if (wide && mask)
-      return planes_backward_launch<T, N, true>(at, out, db, in, mask, images, channels, plane, accumulate);
-    if (wide) return planes_backward_launch<T, N, false>(at, out, db, in, mask, images, channels, plane, accumulate);
-    if (mask) return planes_backward_launch<T, 1, true>(at, out, db, in, mask, images, channels, plane, accumulate);
-    return planes_backward_launch<T, 1, false>(at, out, db, in, mask, images, channels, plane, accumulate);
+      return planes_backward_launch<T, T, N, masked>(at, out, db, in, mask, images, channels, plane, accumulate);
+    if (wide) return planes_backward_launch<T, T, N, as_is>(at, out, db, in, mask, images, channels, plane, accumulate);
+    if (mask)
+      return planes_backward_launch<T, T, 1, masked>(at, out, db, in, mask, images, channels, plane, accumulate);
+    return planes_backward_launch<T, T, 1, as_is>(at, out, db, in, mask, images, channels, plane, accumulate);
+  });
+}
+
+cudaError_t cuda_mean_hw_relu_backward(const cuda_launch *at, pd_dtype dtype, void *dx, float *db, const void *dy,
+                                       pd_dtype dy_dtype, const void *y, int64_t images, int64_t channels,
+                                       int64_t plane, bool nhwc) {
+  return with_type(dtype, [&](auto *t) {
+    using T = PD_POINTEE(t);
+    return with_type(dy_dtype, [&](auto *tg) {
+      using G = PD_POINTEE(tg);
+      constexpr int N = pack<T>::width;
+      T *out = static_cast<T *>(dx);
+      const G *in = static_cast<const G *>(dy);
+      const T *mask = static_cast<const T *>(y);
+      const int64_t rows = images * plane;
+      const bool wide = packs_fit<T>(nhwc ? channels : plane, dx, y);
+      if (nhwc && wide)
+        return columns_backward_launch<T, G, N, masked_mean>(at, out, db, in, mask, rows, channels, plane, false);
+      if (nhwc)
+        return columns_backward_launch<T, G, 1, masked_mean>(at, out, db, in, mask, rows, channels, plane, false);
+      if (wide)
+        return planes_backward_launch<T, G, N, masked_mean>(at, out, db, in, mask, images, channels, plane, false);
+      return planes_backward_launch<T, G, 1, masked_mean>(at, out, db, in, mask, images, channels, plane, false);
+    });
   });
 }
 

@@ -47,6 +47,9 @@ pd_status cuda_op_conv2d_backward_data(pd_device *device, pd_stream *stream, con
                                        const pd_tensor *w, const pd_conv2d *conv);
 pd_status cuda_op_conv2d_backward_weight(pd_device *device, pd_stream *stream, const pd_tensor *dw, const pd_tensor *dy,
                                          const pd_tensor *x, const pd_conv2d *conv);
+pd_status cuda_op_conv2d_relu_backward_weight(pd_device *device, pd_stream *stream, const pd_tensor *dw,
+                                              const pd_tensor *db, const pd_tensor *dy, const pd_tensor *y,
+                                              const pd_tensor *x, const pd_conv2d *conv);
 pd_status cuda_op_bias_forward(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x,
                                const pd_tensor *bias);
 /* bias_forward with ReLU behind it in the same pass, where a convolution cannot take it. */
@@ -58,6 +61,8 @@ pd_status cuda_op_bias_relu_backward(pd_device *device, pd_stream *stream, const
                                      const pd_tensor *dy, const pd_tensor *y);
 pd_status cuda_op_mean_hw_forward(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x);
 pd_status cuda_op_mean_hw_backward(pd_device *device, pd_stream *stream, const pd_tensor *dx, const pd_tensor *dy);
+pd_status cuda_op_mean_hw_relu_backward(pd_device *device, pd_stream *stream, const pd_tensor *dx, const pd_tensor *db,
+                                        const pd_tensor *dy, const pd_tensor *y);
 pd_status cuda_op_matmul(pd_device *device, pd_stream *stream, const pd_tensor *c, const pd_tensor *a,
                          const pd_tensor *b, const pd_tensor *bias, bool transpose_a, bool transpose_b, bool accumulate,
                          bool allow_tf32);

@@ -109,4 +109,6 @@ const pd_tensor_ops cuda_tensor_ops = {.size = sizeof(pd_tensor_ops),
                                        .tiny_round_backward = cuda_op_tiny_round_backward,
                                        .adamw = cuda_op_adamw,
                                        .unscale = cuda_op_unscale,
-                                       .scaler_update = cuda_op_scaler_update};
+                                       .scaler_update = cuda_op_scaler_update,
+                                       .conv2d_relu_backward_weight = cuda_op_conv2d_relu_backward_weight,
+                                       .mean_hw_relu_backward = cuda_op_mean_hw_relu_backward};

@@ -85,3 +85,23 @@ pd_status cuda_op_conv2d_backward_weight(pd_device *device, pd_stream *stream, c
   }
   return run(device, stream, CONV_BACKWARD_WEIGHT, x, dw, dy, NULL, false, conv);
 }
+
+pd_status cuda_op_conv2d_relu_backward_weight(pd_device *device, pd_stream *stream, const pd_tensor *dw,
+                                              const pd_tensor *db, const pd_tensor *dy, const pd_tensor *y,
+                                              const pd_tensor *x, const pd_conv2d *conv) {
+  pd_status status = check(device, "conv2d_relu_backward_weight", x, dw, dy, conv);
+  if (!status) status = cuda_bind(device);
+  if (status) return status;
+  OP_REQUIRE(tensor_same(y, dy) && y->dtype == dy->dtype, "conv2d_relu_backward_weight",
+             "dy and y differ in type, shape or layout");
+  OP_REQUIRE(tensor_f32_of(db, dy->shape[1]), "conv2d_relu_backward_weight", "db is not one float32 per channel");
+  cuda_conv_small small;
+  if (conv_small_fits(x, dw, dy, conv, &small) && (uintptr_t)y->data % 16 == 0) {
+    small.mask = y->data;
+    small.dw = dw->data;
+    small.db = db->data;
+    return cuda_check(device, cuda_conv_small_weight(&stream->launch, &small), "conv2d_relu_backward_weight");
+  }
+  status = cuda_op_bias_relu_backward(device, stream, dy, db, dy, y);
+  return status ? status : run(device, stream, CONV_BACKWARD_WEIGHT, x, dw, dy, NULL, false, conv);
+}

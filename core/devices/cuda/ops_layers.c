@@ -66,6 +66,20 @@ pd_status cuda_op_mean_hw_backward(pd_device *device, pd_stream *stream, const p
                                                       dx->shape[0], dx->shape[1], plane_of(dx), dx->layout == PD_NHWC));
 }
 
+pd_status cuda_op_mean_hw_relu_backward(pd_device *device, pd_stream *stream, const pd_tensor *dx, const pd_tensor *db,
+                                        const pd_tensor *dy, const pd_tensor *y) {
+  OP_REQUIRE(dx->rank == 4 && tensor_real(dx) && tensor_real(dy), "mean_hw_relu_backward",
+             "dx is not rank 4 and float");
+  OP_REQUIRE(tensor_same(y, dx) && y->dtype == dx->dtype, "mean_hw_relu_backward",
+             "dx and y differ in type, shape or layout");
+  OP_REQUIRE(dy->rank == 2 && dy->shape[0] == dx->shape[0] && dy->shape[1] == dx->shape[1], "mean_hw_relu_backward",
+             "dy is not (N,C)");
+  OP_REQUIRE(tensor_f32_of(db, dx->shape[1]), "mean_hw_relu_backward", "db is not one float32 per channel");
+  OP_LAUNCH("mean_hw_relu_backward",
+            cuda_mean_hw_relu_backward(&stream->launch, dx->dtype, dx->data, db->data, dy->data, dy->dtype, y->data,
+                                       dx->shape[0], dx->shape[1], plane_of(dx), dx->layout == PD_NHWC));
+}
+
 /* ---- LayerNorm ---- */
 
 static pd_status check_norm(pd_device *device, const char *operation, const pd_tensor *x, const pd_tensor *y,
