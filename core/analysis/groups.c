@@ -10,7 +10,7 @@ static uint64_t mix(uint64_t a, uint64_t b) {
   return h ^ h >> 29;
 }
 
-static bool grow(groups *self) {
+static bool grow(key_groups *self) {
   uint32_t room = self->room ? self->room * 2 : 64, slot_count = room * 2;
   group_key *keys;
   uint32_t *slots;
@@ -34,7 +34,7 @@ static bool grow(groups *self) {
   return true;
 }
 
-uint32_t groups_index(groups *self, uint64_t a, uint64_t b) {
+uint32_t groups_index(key_groups *self, uint64_t a, uint64_t b) {
   uint32_t at;
   if (self->count == self->room && !grow(self)) return UINT32_MAX;
   at = (uint32_t)mix(a, b) & self->slot_mask;
@@ -48,7 +48,7 @@ uint32_t groups_index(groups *self, uint64_t a, uint64_t b) {
   return self->count++;
 }
 
-void groups_free(groups *self) {
+void groups_free(key_groups *self) {
   free(self->keys);
   free(self->slots);
   self->keys = NULL;

@@ -9,14 +9,14 @@ typedef struct group_key {
   uint64_t a, b;
 } group_key;
 
-typedef struct groups {
+typedef struct key_groups {
   group_key *keys; /* by index: in order of first appearance */
   uint32_t *slots; /* index + 1 */
   uint32_t count, room, slot_mask;
-} groups;
+} key_groups;
 
 /* The key's index; new keys are added. UINT32_MAX on no memory. */
-uint32_t groups_index(groups *self, uint64_t a, uint64_t b);
-void groups_free(groups *self);
+uint32_t groups_index(key_groups *self, uint64_t a, uint64_t b);
+void groups_free(key_groups *self);
 
 #endif

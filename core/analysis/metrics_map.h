@@ -31,7 +31,7 @@
   X(count, "# of Calls", NULL, COUNT, 0, "how many ranges, calls or device records the row merges", NULL, TORCH_TABLE) \
   X(self_cpu_time_total, "Self CPU", NULL, NS, 0, "host time in the row's ranges outside their direct children",       \
     "sum over ranges (span - sum of spans of direct child ranges and runtime calls)", TORCH_TABLE)                     \
-  X(self_cpu_percent, "Self CPU %", NULL, PERCENT, 0, "share of the sum of all self host times",                       \
+  X(self_cpu_percent, "Self CPU %", NULL, PERCENT, WIDE, "share of the sum of all self host times",                    \
     "100 * self_cpu_time_total / sum over rows of self_cpu_time_total", TORCH_TABLE)                                   \
   X(cpu_time_total, "CPU total", NULL, NS, 0, "host time in the row's ranges, children included",                      \
     "sum of spans of the ranges that no range of the same row holds", TORCH_TABLE)                                     \
@@ -157,7 +157,7 @@
   X(peak_allocated, "Peak alloc.", NULL, BYTES, 0, "most bytes allocated at one time", NULL, PADDLE)                   \
   X(peak_reserved, "Peak reserved", NULL, BYTES, WIDE, "most bytes reserved from the system at one time", NULL,        \
     PADDLE)                                                                                                            \
-  X(allocations_per_step, "Allocs/step", NULL, PER_S, 0, "allocations per step", "allocations / steps", "pdhost")      \
+  X(allocations_per_step, "Allocs/step", NULL, NONE, 0, "allocations per step", "allocations / steps", "pdhost")       \
   X(bytes_per_step, "Bytes/step", NULL, BYTES, 0, "bytes allocated per step, rounded down", "bytes / steps", "pdhost") \
   X(median_lifetime, "Median life", NULL, NS, 0, "median time from allocation to free, of blocks freed in the window", \
     NULL, "pdhost")                                                                                                    \
@@ -168,7 +168,9 @@
   X(flops_per_step, "FLOPs/step", NULL, FLOPS, 0, "floating point operations per step, rounded down", "flops / steps", \
     "pdhost")                                                                                                          \
   X(flops_per_s, "FLOP/s", NULL, PER_S, 0, "achieved rate on the device", "flops / device time", "pdhost")             \
-  X(peak_percent, "Of peak (%)", NULL, PERCENT, 0, "share of the device's peak in float32, where it is known",         \
+  X(peak_kind, "Peak of", NULL, TEXT, WIDE, "arithmetic whose peak the share is of: float16, tf32 or float32", NULL,   \
+    "pdhost")                                                                                                          \
+  X(peak_percent, "Of peak (%)", NULL, PERCENT, 0, "share of the device's peak in that arithmetic, where it is known", \
     "100 * flops_per_s / peak", "pdhost")                                                                              \
   X(value_us, "us", NULL, COUNT, 0, "time of the stack itself in whole microseconds",                                  \
     "round(sum of self times in ns / 1000)", "torch export_stacks()")                                                  \

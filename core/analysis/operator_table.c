@@ -28,10 +28,10 @@ typedef struct build {
   row *rows;
   uint32_t count, room;
   uint32_t *by_name[CLASS_COUNT]; /* row + 1, where nothing but the name counts */
-  groups keys;                    /* name and class, with shapes and stack */
+  key_groups keys;                /* name and class, with shapes and stack */
   uint32_t *by_key;               /* row + 1 */
   uint32_t by_key_room, reserved;
-  groups parts; /* shapes and stacks as a trie: equal ones have equal ids */
+  key_groups parts; /* shapes and stacks as a trie: equal ones have equal ids */
 } build;
 
 static uint32_t new_row(build *self, uint32_t class_, uint32_t sample) {

@@ -24,7 +24,7 @@ typedef struct span_group {
 } span_group;
 
 typedef struct span_groups {
-  groups keys;
+  key_groups keys;
   span_group *rows; /* by the keys' index */
   uint32_t room, reserved;
 } span_groups;

@@ -17,6 +17,21 @@ const pd_table_set *tables_make(const table_work *work) {
       {breakdown_table, true},
       {device_figures_table, trace->profile != PD_PROFILE_NONE},
       {steps_table, true},
+      {device_summary_table, true},
+      {overview_table, true},
+      {model_table, true},
+      {distributed_table, true},
+      {operator_summary_table, true},
+      {kernel_table, trace->profile != PD_PROFILE_NONE},
+      {memcpy_table, true},
+      {userdefined_table, true},
+      {memory_table, work->context->profile_memory},
+      {memory_peak_table, work->context->profile_memory},
+      {memory_churn_table, work->context->profile_memory},
+      {flops_table, work->context->with_flops},
+      {modules_table, work->context->with_modules},
+      {stacks_table, true},
+      {stacks_device_table, trace->profile != PD_PROFILE_NONE},
   };
   if (!tables || !set) return NULL;
   set->size = sizeof *set;

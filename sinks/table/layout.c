@@ -31,6 +31,7 @@ static size_t heading_line(const char *heading, uint32_t line, const char **at) 
   for (;;) {
     size_t length = strcspn(heading, " ");
     if (length <= 2 && heading[length]) length += 1 + strcspn(heading + length + 1, " ");
+    if (!strcmp(heading + length, " %")) length += 2;
     if (!line--) {
       *at = heading;
       return length;

@@ -1,0 +1,59 @@
+/* Paddle's Device Summary: CPU use from /proc between begin and end of the window, device use from the trace. */
+#include "step_parts.h"
+#include "tables.h"
+
+/* Share of [from, to) in which the device had any record running. */
+static bool device_busy(const trace_facts *facts, uint32_t device, int64_t from, int64_t to, int64_t *busy_ns) {
+  intervals list = {0};
+  bool ok = true;
+  for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
+    const pd_device_row *row = facts_activity(facts, i);
+    if (row->detail.device != device) continue;
+    ok = intervals_add(&list, row->start_ns > from ? row->start_ns : from, row->end_ns < to ? row->end_ns : to);
+  }
+  ok = ok && intervals_merge(&list);
+  *busy_ns = ok ? intervals_length(&list) : 0;
+  intervals_free(&list);
+  return ok;
+}
+
+const pd_table *device_summary_table(const table_work *work) {
+  const trace_facts *facts = work->facts;
+  const pd_trace *trace = facts->trace;
+  const double cores = work->context->cores ? work->context->cores : 1;
+  table_build table;
+  table_begin(
+      &table, work->arena, work->is_cuda, "device_summary", "Device Summary",
+      "CPU(Process) is CPU time over elapsed time, so it reaches 100 % per core; CPU(System) is the busy share of "
+      "all cores, every process counted; a device's is the time with any of this process's work on it.");
+  TABLE_COLUMNS(&table, M_device, M_utilization, M_utilization_bound);
+  if (work->usage && work->usage->elapsed_ns > 0) {
+    const proc_usage *usage = work->usage;
+    double process = 100 * (double)usage->process_ns / (double)usage->elapsed_ns;
+    table_row(&table, 0);
+    table_string(&table, M_device, "CPU(Process)");
+    /* Two clocks: rounding may carry the share past its bound. */
+    table_double(&table, M_utilization, process < 100 * cores ? process : 100 * cores);
+    table_double(&table, M_utilization_bound, 100 * cores);
+    table_row(&table, 0);
+    table_string(&table, M_device, "CPU(System)");
+    table_percent(&table, M_utilization, (int64_t)usage->busy, (int64_t)(usage->busy + usage->idle));
+    table_double(&table, M_utilization_bound, 100);
+  }
+  for (uint64_t s = 0; s < trace->streams.count; s++) {
+    uint32_t device = PD_AT(pd_stream_row, &trace->streams, s)->device;
+    int64_t busy_ns;
+    bool seen = false;
+    for (uint64_t i = 0; i < s; i++) seen = seen || PD_AT(pd_stream_row, &trace->streams, i)->device == device;
+    if (seen) continue;
+    if (!device_busy(facts, device, trace->start_ns, trace->end_ns, &busy_ns)) {
+      work->arena->failed = true;
+      return NULL;
+    }
+    table_row(&table, 0);
+    table_string(&table, M_device, arena_format(work->arena, "%s%u", work->is_cuda ? "GPU" : "Device ", device));
+    table_percent(&table, M_utilization, busy_ns, facts_span(trace->start_ns, trace->end_ns));
+    table_double(&table, M_utilization_bound, 100);
+  }
+  return table_done(&table);
+}

@@ -1,0 +1,138 @@
+/* Floating point work per operation, and time per module. */
+#include "span_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- FLOPs ------------------------------------------------------------------------------------------------- */
+
+static bool is_half(const trace_facts *facts, const pd_range *range) {
+  return range->shape_count && PD_AT(pd_shape, &facts->trace->shapes, range->shape_first)->dtype == PD_F16;
+}
+
+/* Float32 work may use TF32 where the device has it; its peak is then the one to compare with. */
+static double peak_of(const table_work *work, bool half, const char **kind) {
+  const pd_device_props *device = work->context->device;
+  double peak = 0;
+  *kind = half ? "float16" : device && device->peak_tf32_flops > 0 ? "tf32" : "float32";
+  if (device)
+    peak = half                          ? device->peak_f16_flops
+           : device->peak_tf32_flops > 0 ? device->peak_tf32_flops
+                                         : device->peak_f32_flops;
+  return peak;
+}
+
+typedef struct work_sum {
+  uint64_t flops;
+} work_sum;
+
+static void put_flops(table_build *table, const table_work *work, uint64_t flops, int64_t gpu_ns) {
+  uint64_t steps = work->facts->step_count ? work->facts->step_count : 1;
+  table_int(table, M_flops, (int64_t)flops);
+  table_int(table, M_flops_per_step, (int64_t)(flops / steps));
+  table_int(table, M_gpu_total, gpu_ns);
+  if (gpu_ns > 0) table_double(table, M_flops_per_s, (double)flops * 1e9 / (double)gpu_ns);
+}
+
+const pd_table *flops_table(const table_work *work) {
+  const trace_facts *facts = work->facts;
+  span_groups sums = {0};
+  work_sum *flops = NULL;
+  uint32_t *order = NULL, room = 0;
+  const pd_table *done = NULL;
+  uint64_t total = 0;
+  int64_t gpu_ns = 0;
+  table_build table;
+  for (uint64_t i = 0; i < facts->range_count; i++) {
+    const pd_range *range = facts_range(facts, i);
+    span_group *group;
+    uint32_t index;
+    if (!range->flops) continue;
+    group = span_groups_at(&sums, PD_NONE, PD_NONE, is_half(facts, range), range->name);
+    if (!group) goto no_memory;
+    index = (uint32_t)(group - sums.rows);
+    if (index >= room) {
+      work_sum *grown = realloc(flops, sums.room * sizeof *grown);
+      if (!grown) goto no_memory;
+      memset(grown + room, 0, (sums.room - room) * sizeof *grown);
+      flops = grown;
+      room = sums.room;
+    }
+    span_stats_add(&group->stats, facts_span(range->start_ns, range->end_ns), facts->device_total_ns[i]);
+    flops[index].flops += range->flops;
+    total += range->flops;
+    gpu_ns += facts->device_total_ns[i];
+  }
+  order = span_order(&sums, "GPUTotal");
+  if (!order) goto no_memory;
+  table_begin(
+      &table, work->arena, work->is_cuda, "flops", "Floating point work",
+      "Convolutions and matrix products, 2 per multiply-add, from their shapes; the rate is over the device time of "
+      "the same operations.");
+  TABLE_COLUMNS(&table, M_name, M_calls, M_flops_per_step, M_gpu_total, M_flops_per_s, M_peak_percent, M_flops,
+                M_peak_kind);
+  for (uint32_t i = 0; i < sums.keys.count; i++) {
+    const span_group *group = &sums.rows[order[i]];
+    const char *kind;
+    double peak = peak_of(work, group->kind, &kind);
+    table_row(&table, 0);
+    table_string(&table, M_name, facts_text(facts, group->name));
+    table_int(&table, M_calls, group->stats.calls);
+    put_flops(&table, work, flops[order[i]].flops, group->stats.gpu_ns);
+    table_string(&table, M_peak_kind, kind);
+    if (peak > 0 && group->stats.gpu_ns > 0)
+      table_double(&table, M_peak_percent,
+                   100 * (double)flops[order[i]].flops * 1e9 / (double)group->stats.gpu_ns / peak);
+  }
+  table_footer(&table, "Total");
+  put_flops(&table, work, total, gpu_ns);
+  done = table_done(&table);
+  goto out;
+no_memory:
+  work->arena->failed = true;
+out:
+  free(order);
+  free(flops);
+  span_groups_free(&sums);
+  return done;
+}
+
+/* ---- modules ----------------------------------------------------------------------------------------------- */
+
+const pd_table *modules_table(const table_work *work) {
+  const trace_facts *facts = work->facts;
+  const bool device = facts->trace->profile != PD_PROFILE_NONE;
+  span_groups groups = {0};
+  uint32_t *order = NULL;
+  const pd_table *done = NULL;
+  table_build table;
+  for (uint64_t i = 0; i < facts->range_count; i++) {
+    const pd_range *range = facts_range(facts, i);
+    span_group *group;
+    /* A module's ranges are those that enter it: what they hold belongs to them. */
+    if (!range->module) continue;
+    if (range->parent < i && facts_range(facts, range->parent)->module == range->module) continue;
+    group = span_groups_at(&groups, PD_NONE, PD_NONE, 0, range->module);
+    if (!group) goto no_memory;
+    span_stats_add(&group->stats, facts_span(range->start_ns, range->end_ns), facts->device_total_ns[i]);
+  }
+  order = span_order(&groups, work->request->sorted_by);
+  if (!order) goto no_memory;
+  table_begin(&table, work->arena, work->is_cuda, "modules", "Modules",
+              "Ratios are of the time of all steps on the host and of all device time; modules nest.");
+  TABLE_COLUMNS(&table, M_module, SPAN_COLUMNS);
+  for (uint32_t i = 0; i < groups.keys.count; i++) {
+    const span_group *group = &groups.rows[order[i]];
+    table_row(&table, 0);
+    table_string(&table, M_module, facts_text(facts, group->name));
+    span_cells(&table, &group->stats, facts->steps_ns, facts->device_ns, true, device);
+  }
+  done = table_done(&table);
+  goto out;
+no_memory:
+  work->arena->failed = true;
+out:
+  free(order);
+  span_groups_free(&groups);
+  return done;
+}
