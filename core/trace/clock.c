@@ -165,7 +165,7 @@ pd_status trace_clock_window_begin(trace_clock *clock) {
   clock->last = anchor;
   clock->offset_ns = anchor.realtime_ns - anchor.monotonic_ns;
   pd_status status = add_point(clock, &anchor);
-  return status ? status : add_zone(clock, INT64_MIN, 0);
+  return status ? status : add_zone(clock, anchor.monotonic_ns, 0);
 }
 
 pd_status trace_clock_anchor(trace_clock *clock) {
@@ -192,19 +192,22 @@ int64_t trace_clock_from_ticks(const trace_clock *clock, uint64_t ticks) {
   }
   const clock_point *point = &clock->points[low];
   int64_t base_ns = point->monotonic_ns + clock->offset_ns;
-  if (ticks >= point->ticks)
-    return base_ns + (int64_t)(uint64_t)(((wide)(ticks - point->ticks) * point->slope) >> CLOCK_SHIFT);
-  wide back = (wide)(point->ticks - ticks) * point->slope;
-  return base_ns - (int64_t)(uint64_t)((back + (((wide)1 << CLOCK_SHIFT) - 1)) >> CLOCK_SHIFT);
+  uint64_t distance = ticks >= point->ticks ? ticks - point->ticks : point->ticks - ticks;
+  wide half = (wide)1 << (CLOCK_SHIFT - 1);
+  int64_t ns = (int64_t)(uint64_t)(((wide)distance * point->slope + half) >> CLOCK_SHIFT);
+  return ticks >= point->ticks ? base_ns + ns : base_ns - ns;
 }
 
 int64_t trace_clock_from_realtime(const trace_clock *clock, int64_t realtime_ns) {
+  if (!clock->zone_count) return realtime_ns;
   for (uint64_t i = 0; i < clock->zone_count; i++) {
     const clock_zone *zone = &clock->zones[i];
     int64_t monotonic_ns = realtime_ns - clock->offset_ns - zone->delta_ns;
     if (monotonic_ns >= zone->from_ns && monotonic_ns <= zone->to_ns) return realtime_ns - zone->delta_ns;
   }
-  return clock->zone_count ? realtime_ns - clock->zones[clock->zone_count - 1].delta_ns : realtime_ns;
+  /* Before the window, or in the gap that a step forward left. */
+  bool before = realtime_ns - clock->offset_ns < clock->zones[0].from_ns;
+  return realtime_ns - (before ? 0 : clock->zones[clock->zone_count - 1].delta_ns);
 }
 
 uint64_t trace_clock_steps(const trace_clock *clock) { return clock->zone_count ? clock->zone_count - 1 : 0; }

@@ -1,0 +1,610 @@
+/* The recorder from outside: ranges, windows, threads, losses. Times are exact: the test moves the clock. */
+#include "recorder_rig.h"
+#include "../stress/recorder_writers.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const recorder_options plain = {.max_bytes = 16 << 20, .record_shapes = true, .profile_memory = true};
+
+PD_TEST(recorder, ranges_nest_by_begin_and_end) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 3);
+  rig_begin_at(&self, 2010, "train_step", PD_RANGE_USER);
+  rig_begin_at(&self, 2020, "conv2d", PD_RANGE_OP);
+  rig_begin_at(&self, 2030, "conv2d", PD_RANGE_OP_INNER); /* the name again, inside itself */
+  rig_end_at(&self, 2040);
+  rig_end_at(&self, 2050);
+  rig_begin_at(&self, 2060, "relu", PD_RANGE_OP);
+  rig_end_at(&self, 2065);
+  rig_end_at(&self, 2070);
+  rig_step_at(&self, 2080, 17);
+  rig_begin_at(&self, 2090, "next", PD_RANGE_USER);
+  rig_end_at(&self, 2100);
+  rig_step_at(&self, 2110, 18);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->window, 3);
+  cr_assert_eq(trace->base_ns, RIG_REALTIME + 2000);
+  cr_assert_eq(trace->start_ns, 0);
+  cr_assert_eq(trace->end_ns, 110);
+  cr_assert_eq(trace->pid, (uint32_t)getpid());
+  cr_assert_eq(trace->profile, PD_PROFILE_FULL);
+  cr_assert_eq(trace->ranges.count, 5);
+  assert_range(trace, 0, "train_step", 10, 70, PD_NONE, 0, 0);
+  assert_range(trace, 1, "conv2d", 20, 50, 0, 1, 0);
+  assert_range(trace, 2, "conv2d", 30, 40, 1, 2, 0);
+  assert_range(trace, 3, "relu", 60, 65, 0, 1, 0);
+  assert_range(trace, 4, "next", 90, 100, PD_NONE, 0, 1);
+  cr_assert_eq(range_at(trace, 2)->kind, PD_RANGE_OP_INNER);
+  cr_assert_eq(trace->steps.count, 2);
+  cr_assert_eq(step_row_at(trace, 1)->number, 18);
+  cr_assert_eq(step_row_at(trace, 1)->start_ns, 80);
+  cr_assert_eq(step_row_at(trace, 1)->end_ns, 110);
+  cr_assert(step_row_at(trace, 1)->loss != step_row_at(trace, 1)->loss, "the loss was not read");
+  assert_no_losses(trace);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, details_of_a_range_reach_its_row) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  const pd_shape shapes[2] = {{4, PD_F32, {64, 3, 224, 224}}, {0, PD_I64, {0}}};
+  const pd_range_info forward = {.size = sizeof forward, .part = PD_PART_FORWARD};
+  const pd_range_info info = {.size = sizeof info,
+                              .flops = 123456789012,
+                              .sequence = 9,
+                              .backward = 1,
+                              .module = self.record->intern(self.record, "SimpleCNN.conv1"),
+                              .shape_count = 2,
+                              .shapes = shapes};
+  uint32_t name = self.record->intern(self.record, "conv");
+  rig_at(&self, 2010);
+  self.record->begin(self.record, name, PD_RANGE_USER, &forward);
+  rig_at(&self, 2020);
+  self.record->begin(self.record, name, PD_RANGE_OP, &info);
+  rig_begin_at(&self, 2025, "deep", PD_RANGE_OP);
+  rig_end_at(&self, 2028);
+  rig_end_at(&self, 2030);
+  rig_end_at(&self, 2040);
+  rig_begin_at(&self, 2050, "none", PD_RANGE_OP);
+  rig_end_at(&self, 2055);
+  rig_step_at(&self, 2060, 0);
+  pd_trace *trace = rig_finish(&self);
+  const pd_range *row = range_at(trace, 1);
+  cr_assert_eq(row->flops, 123456789012);
+  cr_assert_eq(row->sequence, 9);
+  cr_assert_eq(row->backward, 1);
+  cr_assert_str_eq(trace_text(trace, row->module), "SimpleCNN.conv1");
+  cr_assert_eq(row->shape_count, 2);
+  cr_assert_eq(memcmp(PD_AT(pd_shape, &trace->shapes, row->shape_first), shapes, sizeof shapes), 0);
+  cr_assert_eq(range_at(trace, 0)->part, PD_PART_FORWARD);
+  cr_assert_eq(row->part, PD_PART_FORWARD, "the part comes from the parent");
+  cr_assert_eq(range_at(trace, 2)->part, PD_PART_FORWARD, "and from the parent's parent");
+  cr_assert_eq(range_at(trace, 3)->part, PD_PART_NONE);
+  cr_assert_eq(range_at(trace, 3)->shape_count, 0);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, shapes_are_kept_only_where_asked_for) {
+  rig self;
+  const pd_shape shape = {1, PD_F32, {5}};
+  const pd_range_info info = {.size = sizeof info, .flops = 7, .shape_count = 1, .shapes = &shape};
+  rig_open(&self, (recorder_options){.max_bytes = 1 << 20});
+  rig_window_at(&self, 2000, 0);
+  self.record->begin(self.record, self.record->intern(self.record, "x"), PD_RANGE_OP, &info);
+  rig_end_at(&self, 2010);
+  rig_step_at(&self, 2020, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(range_at(trace, 0)->shape_count, 0);
+  cr_assert_eq(range_at(trace, 0)->flops, 7);
+  cr_assert_eq(trace->shapes.count, 0);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, ranges_are_cut_at_the_windows_edges) {
+  rig self;
+  const pd_range_info info = {.size = sizeof info, .flops = 11};
+  rig_open(&self, plain);
+  rig_begin_at(&self, 1100, "gone", PD_RANGE_USER);
+  rig_end_at(&self, 1200);
+  rig_at(&self, 1300);
+  self.record->begin(self.record, self.record->intern(self.record, "outer"), PD_RANGE_USER, &info);
+  rig_begin_at(&self, 1400, "over the beginning", PD_RANGE_USER);
+  rig_window_at(&self, 2000, 0);
+  rig_end_at(&self, 2010);
+  rig_begin_at(&self, 2020, "over the end", PD_RANGE_OP);
+  rig_step_at(&self, 2030, 0);
+  rig_begin_at(&self, 2031, "after the end", PD_RANGE_OP);
+  rig_end_at(&self, 2032);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->ranges.count, 3);
+  assert_range(trace, 0, "outer", 0, 30, PD_NONE, 0, 0);
+  assert_range(trace, 1, "over the beginning", 0, 10, 0, 1, 0);
+  assert_range(trace, 2, "over the end", 20, 30, 0, 1, 0);
+  cr_assert_eq(range_at(trace, 0)->flops, 11);
+  assert_no_losses(trace);
+  trace_free(trace);
+  /* The same two ranges, still open, in the next window; its details too. */
+  rig_window_at(&self, 3000, 1);
+  rig_end_at(&self, 3010);
+  rig_step_at(&self, 3020, 1);
+  rig_end_at(&self, 3030); /* between the end of the window and the look at it */
+  trace = rig_finish(&self);
+  cr_assert_eq(trace->ranges.count, 2);
+  assert_range(trace, 0, "outer", 0, 20, PD_NONE, 0, 0);
+  assert_range(trace, 1, "over the end", 0, 10, 0, 1, 0);
+  cr_assert_eq(range_at(trace, 0)->flops, 11);
+  assert_no_losses(trace);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, a_window_may_toggle_between_begin_and_end) {
+  static pd_site site = PD_SITE("toggled", PD_RANGE_USER);
+  rig self;
+  rig_open(&self, plain);
+  rig_at(&self, 1500);
+  bool first = pd_range_begin(self.record, &site, NULL);
+  recorder_enable(self.recorder, false);
+  bool second = pd_range_begin(self.record, &site, NULL);
+  cr_assert(first);
+  cr_assert_not(second);
+  rig_window_at(&self, 2000, 0);
+  recorder_enable(self.recorder, true);
+  pd_range_end(self.record, second);
+  rig_at(&self, 2010);
+  bool third = pd_range_begin(self.record, &site, NULL);
+  recorder_enable(self.recorder, false);
+  rig_at(&self, 2020);
+  pd_range_end(self.record, third);
+  pd_range_end(self.record, first);
+  rig_step_at(&self, 2030, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->ranges.count, 2);
+  assert_range(trace, 0, "toggled", 0, 20, PD_NONE, 0, 0);
+  assert_range(trace, 1, "toggled", 10, 20, 0, 1, 0);
+  assert_no_losses(trace);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, one_end_too_many_is_counted) {
+  rig self;
+  rig_open(&self, plain);
+  rig_end_at(&self, 1500); /* before the window: not this window's */
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2010, "x", PD_RANGE_USER);
+  rig_end_at(&self, 2020);
+  rig_end_at(&self, 2030);
+  rig_end_at(&self, 2040);
+  rig_begin_at(&self, 2050, "y", PD_RANGE_USER);
+  rig_end_at(&self, 2060);
+  rig_step_at(&self, 2070, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->losses[PD_LOSS_UNBALANCED], 2);
+  cr_assert_eq(trace->ranges.count, 2);
+  assert_range(trace, 1, "y", 50, 60, PD_NONE, 0, 0);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, ranges_deeper_than_the_stack_are_counted) {
+  rig self;
+  enum { DEEP = THREAD_MAX_DEPTH + 5 };
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  for (uint64_t i = 0; i < DEEP; i++) rig_begin_at(&self, 2001 + i, "deep", PD_RANGE_USER);
+  for (uint64_t i = 0; i < DEEP; i++) rig_end_at(&self, 4000 + i);
+  rig_begin_at(&self, 5000, "after", PD_RANGE_USER);
+  rig_end_at(&self, 5010);
+  rig_step_at(&self, 6000, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->losses[PD_LOSS_RANGES_FULL], 5);
+  cr_assert_eq(trace->losses[PD_LOSS_UNBALANCED], 0);
+  cr_assert_eq(trace->ranges.count, THREAD_MAX_DEPTH + 1);
+  assert_range(trace, THREAD_MAX_DEPTH - 1, "deep", THREAD_MAX_DEPTH, 2005, THREAD_MAX_DEPTH - 2, THREAD_MAX_DEPTH - 1,
+               0);
+  assert_range(trace, THREAD_MAX_DEPTH, "after", 3000, 3010, PD_NONE, 0, 0);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, a_full_buffer_is_counted_and_recording_goes_on) {
+  enum { ROOM = 2 * ((CHUNK_BYTES - CHUNK_HEAD) / sizeof(raw_range)), GIVEN = 5000 };
+  rig self;
+  rig_open(&self, (recorder_options){.max_bytes = 2 * CHUNK_BYTES});
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2000, "outer", PD_RANGE_USER);
+  for (uint64_t i = 0; i < GIVEN; i++) {
+    rig_begin_at(&self, 2001 + 2 * i, "inner", PD_RANGE_OP);
+    rig_end_at(&self, 2002 + 2 * i);
+  }
+  rig_end_at(&self, 20000);
+  self.record->counter(self.record, self.record->intern(self.record, "queue"), 1.0);
+  self.record->memory(self.record, &(pd_memory_event){.bytes = 1});
+  rig_give(&self, rig_kernel(&self, "k", 1, 5, 6));
+  rig_step_at(&self, 20001, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->ranges.count, ROOM);
+  cr_assert_eq(trace->losses[PD_LOSS_RANGES_FULL], GIVEN + 1 - ROOM);
+  cr_assert_eq(trace->losses[PD_LOSS_MEMORY_FULL], 2);
+  cr_assert_eq(trace->losses[PD_LOSS_RECORDS_DROPPED], 1);
+  for (uint64_t i = 0; i < ROOM; i++)
+    assert_range(trace, i, "inner", 1 + 2 * (int64_t)i, 2 + 2 * (int64_t)i, PD_NONE, 0, 0);
+  trace_free(trace);
+  /* The next window has the room again. */
+  rig_window_at(&self, 30000, 1);
+  rig_begin_at(&self, 30001, "again", PD_RANGE_USER);
+  rig_end_at(&self, 30002);
+  rig_step_at(&self, 30003, 1);
+  trace = rig_finish(&self);
+  cr_assert_eq(trace->ranges.count, 1);
+  assert_no_losses(trace);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, chunks_come_back_window_after_window) {
+  rig self;
+  rig_open(&self, (recorder_options){.max_bytes = 8 * CHUNK_BYTES, .record_shapes = true});
+  const pd_shape shapes[3] = {{1, PD_F32, {1}}, {1, PD_F32, {2}}, {1, PD_F32, {3}}};
+  uint32_t name = self.record->intern(self.record, "x");
+  uint64_t now = 2000;
+  for (uint32_t window = 0; window < 40; window++) {
+    rig_window_at(&self, ++now, window);
+    for (uint32_t i = 0; i < 900; i++) {
+      const pd_range_info info = {.size = sizeof info, .flops = i + 1, .shape_count = 1 + i % 3, .shapes = shapes};
+      rig_at(&self, ++now);
+      self.record->begin(self.record, name, PD_RANGE_USER, &info);
+      rig_end_at(&self, ++now);
+    }
+    rig_step_at(&self, ++now, window);
+    pd_trace *trace = rig_finish(&self);
+    assert_no_losses(trace);
+    cr_assert_eq(trace->ranges.count, 900);
+    for (uint32_t i = 0; i < 900; i++) {
+      cr_assert_eq(range_at(trace, i)->flops, i + 1);
+      cr_assert_eq(range_at(trace, i)->shape_count, 1 + i % 3);
+      const pd_shape *got = PD_AT(pd_shape, &trace->shapes, range_at(trace, i)->shape_first);
+      cr_assert_eq(memcmp(got, shapes, (1 + i % 3) * sizeof shapes[0]), 0);
+    }
+    trace_free(trace);
+  }
+  rig_close(&self);
+}
+
+PD_TEST(recorder, memory_events_and_counters_have_time_and_place) {
+  rig self;
+  rig_open(&self, plain);
+  recorder_enable(self.recorder, false);
+  self.record->memory(self.record, &(pd_memory_event){.bytes = 99});
+  self.record->counter(self.record, 1, 99);
+  recorder_enable(self.recorder, true);
+  rig_window_at(&self, 2000, 0);
+  uint32_t queue = self.record->intern(self.record, "DataLoader queue");
+  rig_at(&self, 2005);
+  self.record->memory(self.record, &(pd_memory_event){.address = 1, .bytes = 64, .duration_ticks = 3});
+  rig_begin_at(&self, 2010, "outer", PD_RANGE_USER);
+  rig_begin_at(&self, 2020, "module", PD_RANGE_MODULE);
+  rig_at(&self, 2025);
+  self.record->memory(self.record, &(pd_memory_event){.address = 2, .bytes = 128, .duration_ticks = UINT64_MAX});
+  self.record->counter(self.record, queue, 1.5);
+  rig_end_at(&self, 2030);
+  rig_at(&self, 2030);
+  self.record->memory(self.record, &(pd_memory_event){.address = 2, .bytes = -128});
+  rig_end_at(&self, 2040);
+  rig_step_at(&self, 2050, 0);
+  self.record->memory(self.record, &(pd_memory_event){.address = 3, .bytes = 1}); /* at the end: outside */
+  self.record->counter(self.record, queue, 2.5);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->memory.count, 3);
+  const pd_memory_row *first = PD_AT(pd_memory_row, &trace->memory, 0);
+  const pd_memory_row *second = PD_AT(pd_memory_row, &trace->memory, 1);
+  const pd_memory_row *third = PD_AT(pd_memory_row, &trace->memory, 2);
+  cr_assert_eq(first->ts_ns, 5);
+  cr_assert_eq(first->range, PD_NONE);
+  cr_assert_eq(first->step, 0);
+  cr_assert_eq(first->duration_ns, 3);
+  cr_assert_eq(first->event.bytes, 64);
+  cr_assert_eq(second->range, 1, "modules count here");
+  cr_assert_eq(second->event.address, 2);
+  cr_assert_eq(third->ts_ns, 30);
+  cr_assert_eq(third->range, 0, "a range that ends at that very moment holds it no more");
+  cr_assert_eq(trace->counters.count, 1);
+  const pd_counter_row *counter = PD_AT(pd_counter_row, &trace->counters, 0);
+  cr_assert_eq(counter->ts_ns, 25);
+  cr_assert_eq(counter->value, 1.5);
+  cr_assert_str_eq(trace_text(trace, counter->name), "DataLoader queue");
+  trace_free(trace);
+  rig_close(&self);
+}
+
+typedef struct worker {
+  rig *rig;
+  pthread_barrier_t *barrier;
+  const char *name;
+  uint32_t tid;
+  bool leave_open;
+} worker;
+
+static void *work(void *given) {
+  worker *self = given;
+  self->tid = (uint32_t)gettid();
+  if (self->name) self->rig->record->name_thread(self->rig->record, self->name);
+  rig_begin_at(self->rig, 2010, "worker", PD_RANGE_WORKER);
+  if (self->barrier) {
+    pthread_barrier_wait(self->barrier); /* the window ends */
+    pthread_barrier_wait(self->barrier);
+  }
+  if (!self->leave_open) rig_end_at(self->rig, 2040);
+  return NULL;
+}
+
+PD_TEST(recorder, a_thread_keeps_its_name_after_its_end) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  worker other = {.rig = &self, .name = "pdhost loader 0"};
+  pthread_t thread;
+  cr_assert_eq(pthread_create(&thread, NULL, work, &other), 0);
+  pthread_join(thread, NULL);
+  rig_step_at(&self, 2050, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->threads.count, 2);
+  cr_assert_eq(PD_AT(pd_thread, &trace->threads, 0)->tid, (uint32_t)gettid(), "the loop's thread is the first");
+  cr_assert_eq(PD_AT(pd_thread, &trace->threads, 1)->tid, other.tid);
+  cr_assert_str_eq(trace_text(trace, PD_AT(pd_thread, &trace->threads, 1)->name), "pdhost loader 0");
+  cr_assert_eq(range_at(trace, 0)->thread, 1);
+  assert_range(trace, 0, "worker", 10, 40, PD_NONE, 0, 0);
+  assert_no_losses(trace);
+  trace_free(trace);
+  cr_assert_null(self.recorder->threads, "its state is gone, the loop's has never been needed");
+  rig_close(&self);
+}
+
+PD_TEST(recorder, a_range_open_on_another_thread_is_cut_at_the_end) {
+  rig self;
+  pthread_barrier_t barrier;
+  pthread_t thread;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  pthread_barrier_init(&barrier, NULL, 2);
+  worker other = {.rig = &self, .barrier = &barrier};
+  cr_assert_eq(pthread_create(&thread, NULL, work, &other), 0);
+  pthread_barrier_wait(&barrier);
+  rig_step_at(&self, 2030, 0);
+  pd_trace *trace = rig_finish(&self);
+  rig_window_at(&self, 2035, 1);
+  pthread_barrier_wait(&barrier);
+  pthread_join(thread, NULL);
+  cr_assert_eq(trace->ranges.count, 1);
+  assert_range(trace, 0, "worker", 10, 30, PD_NONE, 0, 0);
+  assert_no_losses(trace);
+  trace_free(trace);
+  rig_step_at(&self, 2050, 1);
+  trace = rig_finish(&self);
+  cr_assert_eq(trace->ranges.count, 1);
+  assert_range(trace, 0, "worker", 0, 5, PD_NONE, 0, 0);
+  trace_free(trace);
+  pthread_barrier_destroy(&barrier);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, a_thread_that_ends_inside_a_range_closes_it) {
+  rig self;
+  pthread_t thread;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  worker other = {.rig = &self, .leave_open = true};
+  cr_assert_eq(pthread_create(&thread, NULL, work, &other), 0);
+  pthread_join(thread, NULL);
+  rig_step_at(&self, 2030, 0);
+  pd_trace *trace = rig_finish(&self);
+  assert_range(trace, 0, "worker", 10, 10, PD_NONE, 0, 0);
+  cr_assert_eq(trace->losses[PD_LOSS_UNBALANCED], 1);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, a_thread_takes_its_name_from_the_system) {
+  rig self;
+  rig_open(&self, plain);
+  cr_assert_eq(pthread_setname_np(pthread_self(), "looping"), 0);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2001, "x", PD_RANGE_USER);
+  rig_end_at(&self, 2002);
+  rig_step_at(&self, 2030, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_str_eq(trace_text(trace, PD_AT(pd_thread, &trace->threads, 0)->name), "looping");
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, coming_back_in_is_turned_away_and_counted) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2010, "outer", PD_RANGE_USER);
+  /* As a signal handler that interrupts begin or end would find it. */
+  thread_current.thread->busy = true;
+  rig_begin_at(&self, 2011, "handler", PD_RANGE_USER);
+  rig_end_at(&self, 2012);
+  self.record->memory(self.record, &(pd_memory_event){.bytes = 1});
+  rig_give(&self, rig_kernel(&self, "k", 1, 5, 6));
+  thread_current.thread->busy = false;
+  rig_end_at(&self, 2020);
+  rig_step_at(&self, 2030, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->ranges.count, 1);
+  assert_range(trace, 0, "outer", 10, 20, PD_NONE, 0, 0);
+  cr_assert_eq(trace->losses[PD_LOSS_RANGES_FULL], 1);
+  cr_assert_eq(trace->losses[PD_LOSS_MEMORY_FULL], 1);
+  cr_assert_eq(trace->losses[PD_LOSS_RECORDS_DROPPED], 1);
+  cr_assert_eq(trace->losses[PD_LOSS_UNBALANCED], 0);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, interning_inside_interning_does_not_lock_up) {
+  rig self;
+  rig_open(&self, plain);
+  uint32_t known = self.record->intern(self.record, "known");
+  thread_current.interning = true;
+  cr_assert_eq(self.record->intern(self.record, "known"), known);
+  cr_assert_eq(self.record->intern(self.record, "new"), STRINGS_NO_MEMORY);
+  thread_current.interning = false;
+  cr_assert_neq(self.record->intern(self.record, "new"), STRINGS_NO_MEMORY);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, a_forked_child_records_nothing) {
+  static pd_site site = PD_SITE("child", PD_RANGE_USER);
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2010, "around the fork", PD_RANGE_USER);
+  pid_t child = fork();
+  cr_assert_geq(child, 0);
+  if (!child) {
+    bool begun = pd_range_begin(self.record, &site, NULL);
+    pd_trace *trace;
+    recorder_enable(self.recorder, true);
+    bool on = pd_record_on(self.record);
+    rig_give(&self, rig_kernel(&self, "k", 1, 5, 6));
+    pd_range_end(self.record, true);
+    bool refused = recorder_window_begin(self.recorder, 1) == PD_INVALID &&
+                   recorder_window_end(self.recorder, &(recorder_window){0}, &trace) == PD_INVALID;
+    recorder_close(self.recorder);
+    _exit(!begun && !on && refused ? 0 : 1);
+  }
+  int status = -1;
+  cr_assert_eq(waitpid(child, &status, 0), child);
+  cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
+  rig_end_at(&self, 2020);
+  rig_step_at(&self, 2030, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->ranges.count, 1);
+  assert_range(trace, 0, "around the fork", 10, 20, PD_NONE, 0, 0);
+  assert_no_losses(trace);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, two_recorders_on_one_thread_do_not_mix) {
+  rig one, two;
+  rig_open(&one, plain);
+  rig_open(&two, plain);
+  rig_window_at(&one, 2000, 0);
+  rig_window_at(&two, 2000, 0);
+  rig_begin_at(&one, 2010, "one", PD_RANGE_USER);
+  rig_begin_at(&two, 2020, "two", PD_RANGE_USER);
+  rig_end_at(&one, 2030);
+  rig_end_at(&two, 2040);
+  rig_step_at(&one, 2050, 0);
+  rig_step_at(&two, 2050, 0);
+  pd_trace *first = rig_finish(&one), *second = rig_finish(&two);
+  assert_range(first, 0, "one", 10, 30, PD_NONE, 0, 0);
+  assert_range(second, 0, "two", 20, 40, PD_NONE, 0, 0);
+  cr_assert_eq(first->ranges.count, 1);
+  cr_assert_eq(second->ranges.count, 1);
+  trace_free(first);
+  trace_free(second);
+  rig_close(&one);
+  rig_close(&two);
+}
+
+PD_TEST(recorder, calls_out_of_order_are_refused) {
+  rig self;
+  pd_trace *trace = NULL;
+  const recorder_window window = {0};
+  const recorder_step step = {.start_ticks = 10, .end_ticks = 20};
+  rig_open(&self, plain);
+  cr_assert_eq(recorder_step_done(self.recorder, &step), PD_INVALID);
+  cr_assert_eq(recorder_window_end(self.recorder, &window, &trace), PD_INVALID);
+  cr_assert_null(trace);
+  rig_window_at(&self, 2000, 0);
+  cr_assert_eq(recorder_step_done(self.recorder, &(recorder_step){.start_ticks = 20, .end_ticks = 10}), PD_INVALID);
+  cr_assert_eq(recorder_step_done(self.recorder, &step), PD_OK);
+  cr_assert_eq(recorder_step_done(self.recorder, &step), PD_INVALID, "a step may not begin before the last one's end");
+  rig_close(&self);
+}
+
+PD_TEST(recorder, a_window_without_a_step_ends_now) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2010, "x", PD_RANGE_USER);
+  rig_at(&self, 2500);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->end_ns, 500);
+  cr_assert_eq(trace->steps.count, 0);
+  assert_range(trace, 0, "x", 10, 500, PD_NONE, 0, PD_NONE);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, what_the_loop_knows_is_in_the_trace) {
+  rig self;
+  const double losses[2] = {6.9, 6.5};
+  const pd_device_props device = {.size = sizeof device, .name = "CPU"};
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  const recorder_step steps[2] = {{7, 2000, 2100, 2010, 2090, 10, 80}, {8, 2100, 2300, 2120, 2290, 20, 170}};
+  cr_assert_eq(recorder_step_done(self.recorder, &steps[0]), PD_OK);
+  cr_assert_eq(recorder_step_done(self.recorder, &steps[1]), PD_OK);
+  self.record->lost(self.record, PD_LOSS_RECORDS_DROPPED, 5);
+  self.record->lost(self.record, 4711, 5);
+  pd_trace *trace = NULL;
+  const recorder_window end = {.profile = PD_PROFILE_EVENTS,
+                               .sync_timing = true,
+                               .profile_note = "no CUPTI",
+                               .device = &device,
+                               .losses = losses};
+  cr_assert_eq(recorder_window_end(self.recorder, &end, &trace), PD_OK);
+  const pd_trace_step *second = step_row_at(trace, 1);
+  cr_assert_eq(second->number, 8);
+  cr_assert_eq(second->start_ns, 100);
+  cr_assert_eq(second->end_ns, 300);
+  cr_assert_eq(second->train_start_ns, 120);
+  cr_assert_eq(second->train_end_ns, 290);
+  cr_assert_eq(second->data_wait_ns, 20);
+  cr_assert_eq(second->step_time_ns, 170);
+  cr_assert_eq(second->loss, 6.5);
+  cr_assert_eq(trace->profile, PD_PROFILE_EVENTS);
+  cr_assert_eq(trace->sync_timing, 1);
+  cr_assert_str_eq(trace->profile_note, "no CUPTI");
+  cr_assert_eq(trace->device, &device);
+  cr_assert_eq(trace->losses[PD_LOSS_RECORDS_DROPPED], 5);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, a_step_of_the_system_clock_is_counted) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 1000000, 0);
+  rig_begin_at(&self, 1100000, "x", PD_RANGE_USER);
+  atomic_store(&self.offset, 5000000);
+  rig_end_at(&self, 1900000);
+  rig_step_at(&self, 2000000, 0);
+  pd_trace *trace = rig_finish(&self);
+  assert_range(trace, 0, "x", 100000, 900000, PD_NONE, 0, 0);
+  cr_assert_eq(trace->losses[PD_LOSS_CLOCK_STEP], 1);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST_WITH(recorder, writers_and_windows_at_the_same_time, .timeout = 110) {
+  recorder_writers_result result;
+  cr_assert_eq(recorder_writers_run(4, 20, &result), 0, "%s", result.message);
+  cr_assert_eq(result.windows, 20);
+  cr_assert_gt(result.ranges, 0);
+}
