@@ -15,15 +15,20 @@
 typedef struct options {
   bool gzip;
   const char *flows;
+  const char *runtime_category;
   int64_t split_size;
 } options;
 
 static const char *const flow_choices[] = {"kineto", "compact", "none", NULL};
 
+static const char *const category_choices[] = {"cuda_runtime", "runtime", NULL};
+
 static const pd_option rows[] = {
     PD_OPTION(options, gzip, .def = "false", .help = "compress: files end in .json.gz"),
     PD_OPTION_CHOICE(options, flows, .def = "kineto", .choices = flow_choices,
                      .help = "arrows from launches to device work: all, one per operation, none"),
+    PD_OPTION_CHOICE(options, runtime_category, .def = "cuda_runtime", .choices = category_choices,
+                     .help = "category of runtime calls: runtime is what torch-tb-profiler 0.4.3 from PyPI looks for"),
     PD_OPTION_BYTES(options, split_size, .def = "0", .min = "0", .unit = "bytes",
                     .help = "begin another file about every so many bytes, between two steps; 0: one file per window"),
 };
@@ -32,7 +37,7 @@ typedef struct state {
   const pd_host *host;
   const pd_files *files;
   const pd_run *run;
-  bool gzip;
+  bool gzip, old_runtime;
   flow_mode flows;
   uint64_t split_bytes;
 } state;
@@ -47,6 +52,7 @@ static pd_status chrome_open(const pd_host *host, const void *given, const pd_ru
   self->files = files;
   self->run = run;
   self->gzip = chosen->gzip;
+  self->old_runtime = !strcmp(chosen->runtime_category, "runtime");
   self->flows = !strcmp(chosen->flows, "none")      ? FLOWS_NONE
                 : !strcmp(chosen->flows, "compact") ? FLOWS_COMPACT
                                                     : FLOWS_KINETO;
@@ -135,7 +141,8 @@ static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
   if (!index) goto no_memory;
   status = parts_plan(&parts, trace, &names, self->split_bytes);
   if (status != PD_OK) goto no_memory;
-  event_writer writer = {.run = self->run, .trace = trace, .names = &names, .flows = self->flows};
+  event_writer writer = {
+      .run = self->run, .trace = trace, .names = &names, .flows = self->flows, .old_runtime = self->old_runtime};
   writer.host_offset = envelope_host_offset(trace);
   char *at = EVENT_PUT(writer.host_ids, ",\"pid\":");
   at = digits_u64(at, trace->pid + writer.host_offset);

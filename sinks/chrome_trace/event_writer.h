@@ -25,6 +25,7 @@ typedef struct event_writer {
   const pd_trace *trace;
   const name_table *names;
   flow_mode flows;
+  bool old_runtime;       /* calls are of category "runtime" */
   uint32_t host_offset;   /* added to the host's pid and thread ids where they would meet a device's or a stream's */
   uint64_t events;        /* written so far */
   uint64_t clipped;       /* ranges shortened to keep the nesting */
