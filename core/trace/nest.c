@@ -15,14 +15,14 @@ uint64_t nest_parents(const merging *merge, const window_thread *thread, uint32_
   uint32_t top = PD_NONE;
   for (uint64_t i = thread->range_count; i-- > 0;) {
     const raw_range *range = &ranges[i];
+    /* The second condition holds only where a parent was lost to a full buffer. */
+    while (top != PD_NONE && (ranges[top].depth >= range->depth || ranges[top].start > range->start))
+      top = parents[top];
     bool before = range->end < from || (range->end == from && range->start < from);
     if (before || range->start >= to) {
       parents[i] = NEST_DROPPED;
       continue;
     }
-    /* The second condition holds only where a parent was lost to a full buffer. */
-    while (top != PD_NONE && (ranges[top].depth >= range->depth || ranges[top].start > range->start))
-      top = parents[top];
     parents[i] = top;
     top = (uint32_t)i;
     kept++;

@@ -1,0 +1,507 @@
+/* Correlation: call to range, device record to call, what belongs to which window, and what is counted. */
+#include "recorder_rig.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static const recorder_options plain = {.max_bytes = 16 << 20};
+
+static void give_realtime(rig *self, pd_activity activity) {
+  activity.start += RIG_REALTIME;
+  activity.end += RIG_REALTIME;
+  self->record->activities(self->record, PD_CLOCK_REALTIME, &activity, 1);
+}
+
+PD_TEST(correlate, a_kernel_goes_to_its_call_and_the_call_to_its_operation) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2000, "train_step", PD_RANGE_USER);
+  rig_begin_at(&self, 2010, "conv2d", PD_RANGE_OP);
+  rig_begin_at(&self, 2020, "mine", PD_RANGE_USER);     /* a user range inside an operation holds no launch */
+  rig_begin_at(&self, 2022, "Conv2d", PD_RANGE_MODULE); /* nor does a module */
+  rig_end_at(&self, 2040);
+  rig_end_at(&self, 2041);
+  rig_begin_at(&self, 2050, "inner", PD_RANGE_OP_INNER);
+  rig_end_at(&self, 2060);
+  rig_end_at(&self, 2070);
+  rig_end_at(&self, 2090);
+  rig_step_at(&self, 2100, 0);
+  rig_step_at(&self, 2200, 1);
+  give_realtime(&self, rig_kernel(&self, "second", 12, 2150, 2250)); /* after the end of the window */
+  give_realtime(&self, rig_call(&self, "cudaLaunchKernel", PD_API_LAUNCH, 12, 2055, 2058));
+  rig_give(&self, rig_call(&self, "cudaLaunchKernel", PD_API_LAUNCH, 11, 2030, 2033));
+  rig_give(&self, rig_kernel(&self, "first", 11, 2120, 2140));
+  rig_give(&self, rig_call(&self, "cudaLaunchKernel", PD_API_LAUNCH, 13, 2080, 2084));
+  rig_give(&self, rig_kernel(&self, "third", 13, 2250, 2260));
+  rig_give(&self, rig_call(&self, "cudaDeviceSynchronize", PD_API_SYNC, 14, 2150, 2199));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->calls.count, 4);
+  static const struct {
+    uint64_t correlation;
+    uint32_t range, step, activities;
+  } calls[4] = {{11, 1, 0, 1}, {12, 4, 0, 1}, {13, 0, 0, 1}, {14, PD_NONE, 1, 0}};
+  for (uint32_t i = 0; i < 4; i++) {
+    cr_assert_eq(call_at(trace, i)->correlation, calls[i].correlation);
+    cr_assert_eq(call_at(trace, i)->range, calls[i].range, "call %u has range %u", i, call_at(trace, i)->range);
+    cr_assert_eq(call_at(trace, i)->step, calls[i].step);
+    cr_assert_eq(call_at(trace, i)->activity_count, calls[i].activities);
+    cr_assert_eq(call_at(trace, i)->thread, 0);
+  }
+  cr_assert_eq(call_at(trace, 0)->start_ns, 30);
+  cr_assert_eq(call_at(trace, 0)->end_ns, 33);
+  cr_assert_eq(trace->activities.count, 3);
+  static const char *const names[3] = {"first", "second", "third"};
+  for (uint32_t i = 0; i < 3; i++) {
+    const pd_device_row *row = device_at(trace, i);
+    cr_assert_str_eq(trace_text(trace, row->name), names[i]);
+    cr_assert_eq(row->call, i);
+    cr_assert_eq(row->range, calls[i].range);
+    cr_assert_eq(row->step, 0, "the step of the call, wherever it ran");
+    cr_assert_eq(*PD_AT(uint32_t, &trace->activities_by_call, call_at(trace, i)->activity_first), i);
+  }
+  cr_assert_eq(device_at(trace, 1)->start_ns, 150);
+  cr_assert_eq(device_at(trace, 1)->end_ns, 250);
+  cr_assert_eq(device_at(trace, 1)->detail.start, 150, "the detail's times are in the trace's base too");
+  cr_assert_eq(device_at(trace, 1)->detail.end, 250);
+  cr_assert_eq(step_row_at(trace, 0)->launches, 3);
+  cr_assert_eq(step_row_at(trace, 0)->matched, 3);
+  cr_assert_eq(step_row_at(trace, 0)->device_rows, 3);
+  cr_assert_eq(step_row_at(trace, 1)->launches, 0);
+  cr_assert_eq(trace->streams.count, 1);
+  cr_assert_str_eq(trace_text(trace, PD_AT(pd_stream_row, &trace->streams, 0)->name), "stream 7");
+  assert_no_losses(trace);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, edges_of_ranges_and_steps_are_half_open) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2010, "a", PD_RANGE_OP);
+  rig_end_at(&self, 2020);
+  rig_begin_at(&self, 2020, "b", PD_RANGE_OP);
+  rig_end_at(&self, 2100);
+  rig_step_at(&self, 2100, 0);
+  rig_step_at(&self, 2200, 1);
+  static const struct {
+    int64_t start;
+    uint32_t range, step;
+  } cases[] = {{2000, PD_NONE, 0}, {2009, PD_NONE, 0}, {2010, 0, 0},       {2019, 0, 0},
+               {2020, 1, 0},       {2099, 1, 0},       {2100, PD_NONE, 1}, {2199, PD_NONE, 1}};
+  enum { CASES = sizeof cases / sizeof cases[0] };
+  for (uint64_t i = 0; i < CASES; i++)
+    rig_give(&self, rig_call(&self, "sync", PD_API_SYNC, i + 1, cases[i].start, cases[i].start + 50));
+  rig_give(&self, rig_call(&self, "before", PD_API_SYNC, 100, 1999, 2050));
+  rig_give(&self, rig_call(&self, "after", PD_API_SYNC, 101, 2200, 2250));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->calls.count, CASES);
+  for (uint64_t i = 0; i < CASES; i++) {
+    cr_assert_eq(call_at(trace, i)->range, cases[i].range, "at %lld", (long long)cases[i].start);
+    cr_assert_eq(call_at(trace, i)->step, cases[i].step, "at %lld", (long long)cases[i].start);
+  }
+  assert_no_losses(trace);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, late_records_find_their_window) {
+  rig self;
+  rig_open(&self, plain);
+  /* Warm-up: its kernels come in while the window is on. */
+  rig_give(&self, rig_call(&self, "launch", PD_API_LAUNCH, 1, 1100, 1110));
+  rig_window_at(&self, 50000000, 0);
+  rig_give(&self, rig_kernel(&self, "warm-up", 1, 50000100, 50000200));
+  rig_give(&self, rig_call(&self, "launch", PD_API_LAUNCH, 2, 49999990, 49999995)); /* just before, and late */
+  rig_give(&self, rig_kernel(&self, "edge", 2, 50000200, 50000300));
+  rig_give(&self, rig_call(&self, "launch", PD_API_LAUNCH, 3, 50000010, 50000020));
+  rig_give(&self, rig_call(&self, "launch", PD_API_LAUNCH, 4, 50000500, 50000510)); /* of the next window */
+  rig_give(&self, rig_kernel(&self, "ahead", 4, 50000600, 50000700));
+  rig_give(&self, rig_kernel(&self, "call still to come", 5, 50000700, 50000800));
+  rig_step_at(&self, 50000400, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->calls.count, 1);
+  cr_assert_eq(call_at(trace, 0)->correlation, 3);
+  cr_assert_eq(trace->activities.count, 0);
+  cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_LAUNCH], 1, "3 has got nothing");
+  cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_ACTIVITY], 0, "all others are of known calls, or of later ones");
+  cr_assert_eq(trace->losses[PD_LOSS_AMBIGUOUS], 1);
+  trace_free(trace);
+  rig_window_at(&self, 50000450, 1);
+  rig_give(&self, rig_kernel(&self, "too late", 3, 50000410, 50000420)); /* its window is over */
+  rig_give(&self, rig_call(&self, "launch", PD_API_LAUNCH, 5, 50000520, 50000530));
+  rig_step_at(&self, 50000900, 1);
+  trace = rig_finish(&self);
+  cr_assert_eq(trace->calls.count, 2);
+  cr_assert_eq(trace->activities.count, 2);
+  cr_assert_str_eq(trace_text(trace, device_at(trace, 0)->name), "ahead");
+  cr_assert_eq(device_at(trace, 0)->start_ns, 150);
+  cr_assert_eq(device_at(trace, 0)->call, 0);
+  cr_assert_str_eq(trace_text(trace, device_at(trace, 1)->name), "call still to come");
+  cr_assert_eq(device_at(trace, 1)->call, 1);
+  cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_LAUNCH], 0);
+  cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_ACTIVITY], 0);
+  trace_free(trace);
+  cr_assert_eq(self.recorder->call_count, 0);
+  cr_assert_eq(self.recorder->device_count, 0);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, a_graph_launch_has_many_kernels) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2001, "replay", PD_RANGE_USER);
+  rig_end_at(&self, 2090);
+  rig_step_at(&self, 2100, 0);
+  rig_give(&self, rig_call(&self, "cudaGraphLaunch", PD_API_GRAPH_LAUNCH, 5, 2010, 2020));
+  for (int64_t i = 99; i >= 0; i--) rig_give(&self, rig_kernel(&self, "node", 5, 2030 + 10 * i, 2035 + 10 * i));
+  rig_give(&self, rig_call(&self, "cudaGraphLaunch", PD_API_GRAPH_LAUNCH, 6, 2021, 2022));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->activities.count, 100);
+  cr_assert_eq(call_at(trace, 0)->activity_count, 100);
+  cr_assert_eq(call_at(trace, 0)->activity_first, 0);
+  for (uint32_t i = 0; i < 100; i++) {
+    cr_assert_eq(*PD_AT(uint32_t, &trace->activities_by_call, i), i);
+    cr_assert_eq(device_at(trace, i)->start_ns, 30 + 10 * i);
+    cr_assert_eq(device_at(trace, i)->range, 0);
+  }
+  cr_assert_eq(step_row_at(trace, 0)->launches, 2);
+  cr_assert_eq(step_row_at(trace, 0)->matched, 1);
+  cr_assert_eq(step_row_at(trace, 0)->device_rows, 100);
+  cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_LAUNCH], 1);
+  cr_assert_float_eq(pd_trace_coverage(trace), 0.5, 1e-12);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, a_driver_call_inside_a_runtime_call_is_one_launch) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2001, "op", PD_RANGE_OP);
+  rig_end_at(&self, 2090);
+  rig_step_at(&self, 2100, 0);
+  pd_activity driver = rig_call(&self, "cuLaunchKernel", PD_API_LAUNCH, 5, 2012, 2018);
+  driver.kind = PD_ACTIVITY_DRIVER;
+  rig_give(&self, driver);
+  rig_give(&self, rig_call(&self, "cudaLaunchKernel", PD_API_LAUNCH, 5, 2010, 2020));
+  rig_give(&self, rig_kernel(&self, "k", 5, 2030, 2040));
+  driver.correlation = 6; /* by itself */
+  driver.start = 2050;
+  driver.end = 2060;
+  rig_give(&self, driver);
+  rig_give(&self, rig_kernel(&self, "k2", 6, 2070, 2080));
+  driver.correlation = 7; /* the runtime call of that id is another thread's */
+  driver.start = 2072;
+  driver.end = 2074;
+  rig_give(&self, driver);
+  pd_activity elsewhere = rig_call(&self, "cudaLaunchKernel", PD_API_OTHER, 7, 2071, 2075);
+  elsewhere.thread++;
+  rig_give(&self, elsewhere);
+  rig_give(&self, rig_kernel(&self, "k3", 7, 2080, 2085));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->calls.count, 4);
+  cr_assert_str_eq(trace_text(trace, call_at(trace, 0)->name), "cudaLaunchKernel");
+  cr_assert_eq(call_at(trace, 0)->activity_count, 1);
+  cr_assert_str_eq(trace_text(trace, call_at(trace, 1)->name), "cuLaunchKernel");
+  cr_assert_eq(call_at(trace, 1)->kind, PD_ACTIVITY_DRIVER);
+  cr_assert_eq(call_at(trace, 1)->activity_count, 1);
+  cr_assert_eq(call_at(trace, 2)->correlation, 7);
+  cr_assert_eq(call_at(trace, 2)->thread, 1);
+  cr_assert_eq(call_at(trace, 2)->activity_count, 1, "the runtime call comes first");
+  cr_assert_eq(step_row_at(trace, 0)->launches, 3);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, a_failed_launch_expects_nothing) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_step_at(&self, 2100, 0);
+  pd_activity failed = rig_call(&self, "cudaLaunchKernel", PD_API_LAUNCH, 5, 2012, 2018);
+  failed.u.api.result = 701;
+  failed.u.api.cbid = 211;
+  rig_give(&self, failed);
+  for (uint32_t api = PD_API_OTHER; api <= PD_API_FREE; api++)
+    rig_give(&self, rig_call(&self, "api", api, 10 + api, 2020 + api, 2040));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->calls.count, 9);
+  cr_assert_eq(call_at(trace, 0)->result, 701);
+  cr_assert_eq(call_at(trace, 0)->cbid, 211);
+  cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_LAUNCH], 4, "launch, copy, set and graph launch alone expect a record");
+  cr_assert_eq(trace->losses[PD_LOSS_AMBIGUOUS], 4, "no range holds them");
+  cr_assert_eq(step_row_at(trace, 0)->launches, 4);
+  cr_assert_eq(step_row_at(trace, 0)->matched, 0);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, records_without_a_time_or_with_an_impossible_one_are_counted_and_left_out) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 20000, 0);
+  rig_begin_at(&self, 20000, "op", PD_RANGE_OP);
+  rig_end_at(&self, 29999);
+  rig_step_at(&self, 30000, 0);
+  for (uint64_t i = 1; i <= 8; i++) rig_give(&self, rig_call(&self, "launch", PD_API_LAUNCH, i, 25000, 25010));
+  rig_give(&self, rig_kernel(&self, "zero", 1, 0, 0));
+  rig_give(&self, rig_kernel(&self, "no end", 2, 25100, 0));
+  rig_give(&self, rig_kernel(&self, "backwards", 3, 25100, 25099));
+  rig_give(&self, rig_kernel(&self, "before its call", 4, 23999, 25100));
+  rig_give(&self, rig_kernel(&self, "just within the clocks' error", 5, 24000, 25100));
+  rig_give(&self, rig_kernel(&self, "no length", 6, 25200, 25200));
+  rig_give(&self, rig_kernel(&self, "zero, of no call", 77, 0, 0));
+  pd_activity nothing = rig_call(&self, "zero call", PD_API_SYNC, 9, 0, 0);
+  rig_give(&self, nothing);
+  rig_give(&self, rig_call(&self, "backward call", PD_API_SYNC, 10, 25300, 25299));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->activities.count, 2);
+  cr_assert_str_eq(trace_text(trace, device_at(trace, 0)->name), "just within the clocks' error");
+  cr_assert_str_eq(trace_text(trace, device_at(trace, 1)->name), "no length");
+  cr_assert_eq(trace->losses[PD_LOSS_ZERO_TIMESTAMP], 3, "two kernels and a call");
+  cr_assert_eq(trace->losses[PD_LOSS_IMPLAUSIBLE], 3, "two kernels and a call");
+  cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_ACTIVITY], 1);
+  cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_LAUNCH], 6);
+  cr_assert_eq(trace->calls.count, 9);
+  cr_assert_eq(call_at(trace, 8)->end_ns, call_at(trace, 8)->start_ns);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, device_work_of_an_unknown_call_is_shown_where_it_ran) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_step_at(&self, 2100, 0);
+  rig_give(&self, rig_kernel(&self, "before", 1, 1990, 2010));
+  rig_give(&self, rig_kernel(&self, "inside", 2, 2050, 2060));
+  rig_give(&self, rig_kernel(&self, "inside, without an id", 0, 2060, 2070));
+  rig_give(&self, rig_kernel(&self, "later", 3, 2100, 2110));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->activities.count, 2);
+  for (uint64_t i = 0; i < 2; i++) {
+    cr_assert_eq(device_at(trace, i)->call, PD_NONE);
+    cr_assert_eq(device_at(trace, i)->range, PD_NONE);
+    cr_assert_eq(device_at(trace, i)->step, PD_NONE);
+  }
+  cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_ACTIVITY], 2);
+  cr_assert_eq(trace->activities_by_call.count, 0);
+  cr_assert_eq(self.recorder->device_count, 1, "the later one waits");
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, ids_beyond_32_bits_are_not_mixed_up) {
+  rig self;
+  const uint64_t wide = UINT64_C(0x100000000);
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2000, "op", PD_RANGE_OP);
+  rig_end_at(&self, 2099);
+  rig_step_at(&self, 2100, 0);
+  rig_give(&self, rig_call(&self, "a", PD_API_LAUNCH, 5, 2010, 2011));
+  rig_give(&self, rig_call(&self, "b", PD_API_LAUNCH, wide + 5, 2020, 2021));
+  rig_give(&self, rig_call(&self, "c", PD_API_LAUNCH, UINT64_MAX, 2030, 2031));
+  rig_give(&self, rig_kernel(&self, "of c", UINT64_MAX, 2040, 2041));
+  rig_give(&self, rig_kernel(&self, "of b", wide + 5, 2050, 2051));
+  rig_give(&self, rig_kernel(&self, "of a", 5, 2060, 2061));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(device_at(trace, 0)->call, 2);
+  cr_assert_eq(device_at(trace, 1)->call, 1);
+  cr_assert_eq(device_at(trace, 2)->call, 0);
+  cr_assert_eq(device_at(trace, 1)->detail.correlation, wide + 5);
+  assert_no_losses(trace);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, launches_are_held_by_ranges_of_their_own_thread_only) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2000, "here", PD_RANGE_OP);
+  rig_end_at(&self, 2099);
+  rig_step_at(&self, 2100, 0);
+  pd_activity call = rig_call(&self, "launch", PD_API_LAUNCH, 5, 2010, 2011);
+  call.thread += 1000000; /* a thread that has recorded nothing */
+  rig_give(&self, call);
+  rig_give(&self, rig_kernel(&self, "k", 5, 2040, 2041));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->threads.count, 2);
+  cr_assert_eq(PD_AT(pd_thread, &trace->threads, 1)->tid, call.thread);
+  cr_assert_eq(PD_AT(pd_thread, &trace->threads, 1)->name, 0);
+  cr_assert_eq(call_at(trace, 0)->thread, 1);
+  cr_assert_eq(call_at(trace, 0)->range, PD_NONE);
+  cr_assert_eq(trace->losses[PD_LOSS_AMBIGUOUS], 1);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, copies_and_sets_are_named_by_their_ends) {
+  static const struct {
+    pd_memory_kind from, to;
+    const char *name;
+  } cases[] = {
+      {PD_MEMORY_PINNED, PD_MEMORY_DEVICE, "Memcpy HtoD (Pinned -> Device)"},
+      {PD_MEMORY_PAGEABLE, PD_MEMORY_DEVICE, "Memcpy HtoD (Pageable -> Device)"},
+      {PD_MEMORY_DEVICE, PD_MEMORY_PINNED, "Memcpy DtoH (Device -> Pinned)"},
+      {PD_MEMORY_DEVICE, PD_MEMORY_DEVICE, "Memcpy DtoD (Device -> Device)"},
+      {PD_MEMORY_PAGEABLE, PD_MEMORY_PINNED, "Memcpy HtoH (Pageable -> Pinned)"},
+      {PD_MEMORY_MANAGED, PD_MEMORY_DEVICE, "Memcpy DtoD (Managed -> Device)"},
+      {PD_MEMORY_UNKNOWN, PD_MEMORY_DEVICE, "Memcpy HtoD (Unknown -> Device)"},
+      {PD_MEMORY_PINNED, PD_MEMORY_UNKNOWN, "Memcpy HtoD (Pinned -> Unknown)"},
+      {PD_MEMORY_DEVICE, PD_MEMORY_UNKNOWN, "Memcpy DtoH (Device -> Unknown)"},
+      {PD_MEMORY_UNKNOWN, PD_MEMORY_PINNED, "Memcpy DtoH (Unknown -> Pinned)"},
+      {PD_MEMORY_UNKNOWN, 4711, "Memcpy (Unknown -> Unknown)"},
+  };
+  enum { CASES = sizeof cases / sizeof cases[0] };
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_step_at(&self, 2500, 0);
+  for (uint64_t i = 0; i < CASES; i++) {
+    int64_t at = 2100 + 10 * (int64_t)i;
+    rig_give(&self, rig_call(&self, "cudaMemcpyAsync", PD_API_MEMCPY, i + 1, at, at + 5));
+    rig_give(&self, (pd_activity){.kind = PD_ACTIVITY_MEMCPY,
+                                  .start = at + 3,
+                                  .end = at + 9,
+                                  .correlation = i + 1,
+                                  .bytes = 4096 + i,
+                                  .u.copy = {.from = cases[i].from, .to = cases[i].to}});
+  }
+  rig_give(&self, rig_call(&self, "cudaMemsetAsync", PD_API_MEMSET, 50, 2400, 2401));
+  rig_give(&self, (pd_activity){.kind = PD_ACTIVITY_MEMSET,
+                                .start = 2410,
+                                .end = 2411,
+                                .correlation = 50,
+                                .u.copy = {.to = PD_MEMORY_DEVICE}});
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->activities.count, CASES + 1);
+  for (uint64_t i = 0; i < CASES; i++) {
+    cr_assert_str_eq(trace_text(trace, device_at(trace, i)->name), cases[i].name);
+    cr_assert_eq(device_at(trace, i)->detail.name, device_at(trace, i)->name);
+    cr_assert_eq(device_at(trace, i)->detail.bytes, 4096 + i);
+  }
+  cr_assert_str_eq(trace_text(trace, device_at(trace, CASES)->name), "Memset (Device)");
+  cr_assert_eq(step_row_at(trace, 0)->matched, CASES + 1);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, streams_are_told_apart_by_device_and_context) {
+  static const uint32_t keys[4][3] = {{1, 1, 7}, {0, 2, 7}, {0, 1, 14}, {0, 1, 7}};
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_step_at(&self, 2500, 0);
+  for (uint64_t i = 0; i < 12; i++) {
+    pd_activity kernel = rig_kernel(&self, "k", 0, 2100 + (int64_t)i, 2200);
+    kernel.device = keys[i % 4][0];
+    kernel.context = keys[i % 4][1];
+    kernel.stream = keys[i % 4][2];
+    rig_give(&self, kernel);
+  }
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->streams.count, 4);
+  for (uint32_t i = 0; i < 4; i++) {
+    const pd_stream_row *row = PD_AT(pd_stream_row, &trace->streams, i);
+    cr_assert_eq(row->device, keys[3 - i][0]);
+    cr_assert_eq(row->context, keys[3 - i][1]);
+    cr_assert_eq(row->stream, keys[3 - i][2]);
+  }
+  for (uint32_t i = 0; i < 12; i++) cr_assert_eq(device_at(trace, i)->stream, 3 - i % 4);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, overhead_and_synchronisations_are_rows_of_their_own) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_step_at(&self, 2100, 0);
+  rig_give(&self, rig_call(&self, "cudaStreamSynchronize", PD_API_SYNC, 5, 2050, 2060));
+  pd_activity sync = {.kind = PD_ACTIVITY_SYNC,
+                      .name = self.record->intern(self.record, "Stream Sync"),
+                      .start = 2110,
+                      .end = 2120,
+                      .correlation = 5,
+                      .stream = 7};
+  rig_give(&self, sync); /* after the end, but its call's */
+  sync.name = self.record->intern(self.record, "Context Sync");
+  sync.stream = UINT32_MAX;
+  sync.correlation = 0;
+  sync.start = 2070;
+  sync.end = 2071;
+  rig_give(&self, sync);
+  pd_activity overhead = {.kind = PD_ACTIVITY_OVERHEAD,
+                          .name = self.record->intern(self.record, "Buffer Flush"),
+                          .start = 2030,
+                          .end = 2040};
+  rig_give(&self, overhead);
+  overhead.start = 1990;
+  rig_give(&self, overhead); /* before */
+  overhead.start = 2100;
+  rig_give(&self, overhead); /* later */
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->activities.count, 0);
+  cr_assert_eq(trace->others.count, 3);
+  const pd_other_row *first = PD_AT(pd_other_row, &trace->others, 0);
+  const pd_other_row *second = PD_AT(pd_other_row, &trace->others, 1);
+  const pd_other_row *third = PD_AT(pd_other_row, &trace->others, 2);
+  cr_assert_str_eq(trace_text(trace, first->name), "Buffer Flush");
+  cr_assert_eq(first->kind, PD_ACTIVITY_OVERHEAD);
+  cr_assert_eq(first->stream, PD_NONE);
+  cr_assert_eq(first->thread, PD_NONE);
+  cr_assert_eq(first->correlation, 0);
+  cr_assert_str_eq(trace_text(trace, second->name), "Context Sync");
+  cr_assert_eq(second->stream, PD_NONE);
+  cr_assert_str_eq(trace_text(trace, third->name), "Stream Sync");
+  cr_assert_eq(third->stream, 0);
+  cr_assert_eq(third->thread, 0, "its call's");
+  cr_assert_eq(third->correlation, 5);
+  cr_assert_eq(third->start_ns, 110);
+  cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_ACTIVITY], 0);
+  cr_assert_eq(self.recorder->device_count, 1);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, records_come_in_from_any_thread_while_ranges_are_off) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_step_at(&self, 2100, 0);
+  recorder_enable(self.recorder, false);
+  rig_give(&self, rig_call(&self, "launch", PD_API_LAUNCH, 5, 2050, 2060));
+  rig_give(&self, rig_kernel(&self, "k", 5, 2070, 2080));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->activities.count, 1);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, device_records_survive_a_step_of_the_system_clock) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 1000000, 0);
+  rig_begin_at(&self, 1000000, "op", PD_RANGE_OP);
+  rig_step_at(&self, 2000000, 0);
+  atomic_store(&self.offset, -400000); /* somewhere in the second step */
+  rig_step_at(&self, 3000000, 1);
+  rig_step_at(&self, 4000000, 2);
+  give_realtime(&self, rig_call(&self, "before", PD_API_LAUNCH, 1, 1500000, 1500010));
+  give_realtime(&self, rig_kernel(&self, "k", 1, 1600000, 1600010));
+  give_realtime(&self, rig_call(&self, "after", PD_API_LAUNCH, 2, 3500000 - 400000, 3500010 - 400000));
+  give_realtime(&self, rig_kernel(&self, "k", 2, 3600000 - 400000, 3600010 - 400000));
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->losses[PD_LOSS_CLOCK_STEP], 1);
+  cr_assert_eq(call_at(trace, 0)->start_ns, 500000);
+  cr_assert_eq(call_at(trace, 1)->start_ns, 2500000);
+  cr_assert_eq(call_at(trace, 1)->step, 2);
+  cr_assert_eq(device_at(trace, 1)->start_ns, 2600000);
+  trace_free(trace);
+  rig_close(&self);
+}
