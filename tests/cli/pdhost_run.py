@@ -1,0 +1,60 @@
+"""Runs pdhost for tests: small, fast runs on the CPU device in a folder of their own.
+
+PDHOST, PDHOST_FIXTURES and PDHOST_CONF come from CTest: the program, the folder of the fixture plugins, conf/.
+"""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+PDHOST = os.environ["PDHOST"]
+FIXTURES = os.environ["PDHOST_FIXTURES"]
+CONF = os.environ["PDHOST_CONF"]
+
+# Small enough for a sanitizer on one core.
+SMALL = ["--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1", "--num_workers", "1",
+         "-o", "data.cpu_work=10", "-o", "data.io_sleep_ms=0"]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="pdhost cli ")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, *arguments, **options):
+        environment = dict(os.environ, NO_COLOR="1", **options.pop("env", {}))
+        return subprocess.Popen([PDHOST, *arguments], cwd=self.folder, env=environment, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+    def run_pdhost(self, *arguments, **options):
+        process = self.start(*arguments, **options)
+        try:
+            out, err = process.communicate(timeout=110)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            self.fail(f"pdhost did not end: {arguments}\n{err}")
+        return process.returncode, out, err
+
+    def run_small(self, *arguments, **options):
+        return self.run_pdhost(*SMALL, *arguments, **options)
+
+    def errors(self, err):
+        return [line for line in err.splitlines() if line.startswith("pdhost: error:")]
+
+    def assert_fails(self, result, code, line):
+        """Exactly one error line, which holds `line`, and exit code `code`."""
+        actual, _, err = result
+        self.assertEqual(actual, code, err)
+        found = self.errors(err)
+        self.assertEqual(len(found), 1, err)
+        self.assertIn(line, found[0])
+
+    def json(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)

@@ -1,0 +1,145 @@
+"""Faults of a whole run: one clear line, the stated exit code, and no output lost."""
+import glob
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from pdhost_run import FIXTURES, Case
+
+FAULT_SCENARIO = os.path.join(FIXTURES, "scenario", "fault.so")
+FAULT_SINK = os.path.join(FIXTURES, "sink", "fault.so")
+JSON = "json:output_json=metrics.json"
+ENDLESS = ["-o", "schedule.repeat=0", "-o", "schedule.wait=0", "-o", "schedule.warmup=1", "-o", "schedule.active=2"]
+
+
+class Faults(Case):
+    def test_a_plain_run_is_done(self):
+        code, out, err = self.run_small("--scenario", "control", "--sink", JSON)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(out, "")
+        self.assertEqual(self.json("metrics.json")["scenario"], "control")
+        self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
+
+    def test_missing_scenario_file(self):
+        self.assert_fails(self.run_small("--scenario", "./none.so"), 4, "./none.so")
+
+    def test_scenario_that_is_no_elf_file(self):
+        with open(self.path("text.so"), "w", encoding="utf-8") as file:
+            file.write("not a shared object\n")
+        self.assert_fails(self.run_small("--scenario", "./text.so"), 4, "./text.so")
+
+    def test_scenario_of_another_kind(self):
+        self.assert_fails(self.run_small("--scenario", FAULT_SINK), 4, "sink")
+
+    def test_init_fails(self):
+        result = self.run_small("--scenario", FAULT_SCENARIO, "-o", "scenario.fail_init=true", "--sink", JSON)
+        self.assert_fails(result, 5, "scenario fault: init: asked to fail")
+
+    def test_step_fails_and_earlier_windows_are_on_disk(self):
+        log = self.path("sink.log")
+        result = self.run_small("--scenario", FAULT_SCENARIO, "-o", "scenario.fail_step=7", "-o",
+                                f"scenario.witness={self.path('torn')}", "-o", "schedule.wait=1", "-o",
+                                "schedule.warmup=0", "-o", "schedule.active=2", "-o", "schedule.repeat=5", "--sink",
+                                JSON, "--sink", "chrome_trace", "--sink", f"{FAULT_SINK}:log={log}", "--trace_dir",
+                                "traces")
+        self.assert_fails(result, 5, "scenario fault: step 7: asked to fail here")
+        self.assertTrue(os.path.exists(self.path("torn")), "teardown did not run")
+        self.assertEqual(len(glob.glob(self.path("traces/*.pt.trace.json"))), 3, "two whole windows and one cut short")
+        self.assertEqual(self.json("metrics.json")["outcome"], "failed")
+        with open(log, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "steps 7 traces 3 summary yes outcome 2\n")
+
+    def test_scenario_may_stop_the_run(self):
+        code, _, err = self.run_small("--scenario", FAULT_SCENARIO, "-o", "scenario.stop_step=5", "--sink", JSON)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(len(self.json("metrics.json")["losses"]), 5)
+
+    def test_a_failing_sink_is_dropped_and_the_others_finish(self):
+        for place, steps in (("open", None), ("step", 1), ("trace", 0), ("close", 10)):
+            with self.subTest(place=place):
+                log = self.path(f"{place}.log")
+                code, _, err = self.run_small("--scenario", "control", "--sink",
+                                              f"{FAULT_SINK}:fail_at={place},log={log}", "--sink", JSON)
+                self.assertEqual(code, 8, err)
+                self.assertEqual(len(self.errors(err)), 1, err)
+                self.assertIn("sink fault:", self.errors(err)[0])
+                self.assertIn("asked to fail", self.errors(err)[0])
+                self.assertEqual(self.json("metrics.json")["outcome"], "complete")
+                if steps is None:
+                    self.assertFalse(os.path.exists(log), "close was called after an open that failed")
+                else:
+                    with open(log, encoding="utf-8") as file:
+                        self.assertIn("summary yes" if place == "close" else "summary no", file.read())
+
+    def test_output_folder_that_cannot_be_made(self):
+        with open(self.path("in_the_way"), "w", encoding="utf-8"):
+            pass
+        result = self.run_small("--scenario", "control", "--sink", JSON, "--trace_dir", "in_the_way/traces")
+        self.assert_fails(result, 8, "in_the_way")
+
+    def test_full_disk(self):
+        code, _, err = self.run_small("--scenario", "control", "--sink", "json:output_json=/dev/full", "--sink",
+                                      "chrome_trace", "--trace_dir", "traces")
+        self.assertEqual(code, 8, err)
+        self.assertIn("No space left on device", err)
+        self.assertEqual(len(glob.glob(self.path("traces/*.pt.trace.json"))), 1)
+
+    def test_no_cuda_device(self):
+        result = self.run_pdhost("--scenario", "control", "--device", "cuda", "--sink", JSON,
+                                 env={"CUDA_VISIBLE_DEVICES": ""})
+        self.assert_fails(result, 6, "--device cpu")
+
+    def test_auto_says_loudly_that_it_took_the_cpu(self):
+        code, _, err = self.run_small("--scenario", "control", "--device", "auto", "--sink", JSON,
+                                      env={"CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(code, 0, err)
+        self.assertEqual(err.count("RUNNING ON THE CPU DEVICE"), 1, err)
+        self.assertTrue(self.json("metrics.json")["device"])
+
+    def wait_for_first_window(self, process):
+        deadline = time.monotonic() + 60
+        while not glob.glob(self.path("traces/*.pt.trace.json")):
+            self.assertIsNone(process.poll(), "pdhost ended by itself")
+            self.assertLess(time.monotonic(), deadline, "no window was written")
+            time.sleep(0.02)
+
+    def test_signals_close_the_outputs(self):
+        for number, name in ((signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")):
+            with self.subTest(signal=name):
+                process = self.start("--device", "cpu", "--batch_size", "4", "--image_size", "16", "--num_workers", "1",
+                                     "-o", "data.cpu_work=10", "-o", "data.io_sleep_ms=0", "--scenario", "control",
+                                     *ENDLESS, "--sink", JSON, "--sink", "chrome_trace", "--trace_dir", "traces")
+                self.wait_for_first_window(process)
+                process.send_signal(number)
+                try:
+                    _, err = process.communicate(timeout=60)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    self.fail("pdhost did not end on a signal")
+                self.assertEqual(process.returncode, 128 + number, err)
+                metrics = self.json("metrics.json")
+                self.assertEqual(metrics["outcome"], "interrupted")
+                self.assertGreater(len(metrics["losses"]), 0)
+                self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
+                for path in glob.glob(self.path("traces/*")):
+                    os.remove(path)
+
+    def test_a_signal_while_the_loader_sleeps_ends_it_soon(self):
+        process = self.start("--device", "cpu", "--batch_size", "4", "--image_size", "16", "--scenario", "dataloader",
+                             "-o", "data.io_sleep_ms=20s", "--sink", JSON)
+        for line in process.stderr:
+            if line.startswith("pdhost 1"):
+                break
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            self.fail("pdhost waited for the loader's sleep")
+        self.assertEqual(process.returncode, 130)
+
+
+if __name__ == "__main__":
+    unittest.main()
