@@ -83,19 +83,15 @@ void cupti_allowlist_show(const char *name, char *out, size_t out_bytes) {
   out[length] = '\0';
 }
 
-/* Asks the library for every callback's name; ids have gaps, so only a long one ends the list. */
+/* Asks the library for every callback's name. Ids have gaps, so it does not end at the first unknown one. */
 static pd_status build_domain(const cupti_api *api, bool driver, bool sync, cupti_call **calls, uint32_t *count,
                               uint32_t *limit, uint16_t *at) {
   CUpti_CallbackDomain domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
-  uint32_t capacity = 0, unknown = 0;
-  for (uint32_t cbid = 1; cbid < CUPTI_CBID_LIMIT && unknown < 256; cbid++) {
+  uint32_t capacity = 0;
+  for (uint32_t cbid = 1; cbid < CUPTI_CBID_LIMIT; cbid++) {
     const char *name = NULL;
     pd_api_class class;
-    if (api->GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || !name) {
-      unknown++;
-      continue;
-    }
-    unknown = 0;
+    if (api->GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || !name) continue;
     *limit = cbid + 1;
     if (!cupti_allowlist_classify(name, driver, sync, &class)) continue;
     if (*count == capacity) {

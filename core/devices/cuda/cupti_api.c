@@ -154,11 +154,10 @@ pd_status cupti_api_check_layout(const cupti_api *api, char *why, size_t why_byt
     CUpti_Activity first;
   } buffer;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    /* Two records of the kind, at the distance this build believes in: the iterator must agree. */
+    /* The kind wherever a record may begin, so that the iterator finds a second one at its own distance. */
     CUpti_Activity *record = NULL;
     memset(&buffer, 0, sizeof buffer);
-    memcpy(buffer.bytes, &rows[i].kind, sizeof rows[i].kind);
-    memcpy(buffer.bytes + rows[i].bytes, &rows[i].kind, sizeof rows[i].kind);
+    for (size_t at = 0; at < sizeof buffer; at += 8) memcpy(buffer.bytes + at, &rows[i].kind, sizeof rows[i].kind);
     CUptiResult result = api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record);
     if (result == CUPTI_SUCCESS) result = api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record);
     size_t stride = record ? (size_t)((uint8_t *)record - buffer.bytes) : 0;

@@ -57,6 +57,7 @@ struct cupti_collect {
     cupti_counts counts;
   } order;
   bool window_open, stopped, thread_runs, mutex_made;
+  bool leftover; /* the last window's records may still come */
 };
 
 /* CUPTI's buffer callbacks carry no argument of ours. */
@@ -270,8 +271,7 @@ pd_status cupti_collect_open(const cupti_collect_config *config, cupti_collect *
   if (!collect) return no_memory(why, why_bytes);
   collect->record = config->record;
   collect->between = config->between;
-  if (collect->between == CUPTI_BETWEEN_AUTO)
-    collect->between = config->graphs ? CUPTI_BETWEEN_KEEP : CUPTI_BETWEEN_DISABLE;
+  if (collect->between == CUPTI_BETWEEN_AUTO) collect->between = CUPTI_BETWEEN_DETACH;
   collect->session.api = config->api;
   collect->session.calls = &collect->calls;
   collect->session.sync = config->sync;
@@ -326,7 +326,7 @@ pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_byte
   }
   collect->order.start_ns = now_ns(CLOCK_REALTIME);
   collect->order.offset_ns = clock_offset_ns();
-  collect->order.by_time = collect->session.enabled;
+  collect->order.by_time = collect->session.enabled || collect->leftover;
   order_and_wait(collect, ORDER_OPEN);
   collect->window_open = true;
   collect->stopped = false;
@@ -355,6 +355,7 @@ void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drain
   order_and_wait(collect, ORDER_CLOSE);
   collect->window_open = false;
   *drained = collect->order.drained;
+  collect->leftover = !drained->complete;
   if (collect->between == CUPTI_BETWEEN_DISABLE)
     cupti_session_disable(&collect->session);
   else if (collect->between == CUPTI_BETWEEN_DETACH)

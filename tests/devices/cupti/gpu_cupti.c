@@ -1,8 +1,8 @@
-/* The collector on a real GPU: windows of plain launches, copies and captured graphs under every policy between windows.
- * Exact: each launch has its record, each graph launch all its nodes, no record begins before its call. Exit 0: all
- * held; 77: no GPU. Figures go to stdout, one line per policy. */
+/* The collector on a real GPU: windows of plain launches, copies and captured graphs under every policy between
+ * windows. Exact: each launch has its record, each graph launch all its nodes, no record begins before its call. Exit
+ * 0: all held; 77: no GPU. Figures go to stdout, one line per policy. */
 #include "cupti_collect.h"
-#include "gpu_record.h"
+#include "kept_record.h"
 
 #include <cuda_runtime_api.h>
 #include <inttypes.h>
@@ -55,7 +55,9 @@ static void capture(void) {
 static uint64_t work(bool graphs) {
   uint64_t launches = 0;
   for (int i = 0; i < PLAIN; i++, launches++)
-    cuda(i % 100 == 99 ? launch_spin(stream, 100000) : i % 3 ? launch_empty(stream) : launch_named(stream, device_data, COUNT),
+    cuda(i % 100 == 99 ? launch_spin(stream, 100000)
+         : i % 3       ? launch_empty(stream)
+                       : launch_named(stream, device_data, COUNT),
          "launch");
   for (int i = 0; i < 5; i++, launches++)
     cuda(cudaMemcpyAsync(device_data, host_data, COUNT * sizeof(float), cudaMemcpyHostToDevice, stream), "copy");
@@ -78,7 +80,7 @@ typedef struct tally {
   int64_t least_gap_ns;
 } tally;
 
-static void tally_window(gpu_record *record, tally *sum) {
+static void tally_window(kept_record *record, tally *sum) {
   qsort(record->rows, record->count, sizeof *record->rows, by_correlation);
   for (uint64_t i = 0; i < record->count;) {
     uint64_t end = i, rows = 0;
@@ -88,9 +90,12 @@ static void tally_window(gpu_record *record, tally *sum) {
       if (row->kind < PD_ACTIVITY_KERNEL || row->kind > PD_ACTIVITY_MEMSET) continue;
       rows++;
       sum->device_rows++;
-      if (!call) sum->orphans++;
-      else if (row->start < call->start) sum->early++;
-      else if (row->start - call->start < sum->least_gap_ns) sum->least_gap_ns = row->start - call->start;
+      if (!call)
+        sum->orphans++;
+      else if (row->start < call->start)
+        sum->early++;
+      else if (row->start - call->start < sum->least_gap_ns)
+        sum->least_gap_ns = row->start - call->start;
     }
     if (call && call->u.api.api >= PD_API_LAUNCH && call->u.api.api <= PD_API_MEMSET && call->u.api.result == 0) {
       sum->calls++;
@@ -115,9 +120,9 @@ static double launch_cost_ns(void) {
   return ns;
 }
 
-static void run(const cupti_api *api, const pd_device_props *props, cupti_between between, bool graphs, const char *name,
-                bool idle) {
-  gpu_record record;
+static void run(const cupti_api *api, const pd_device_props *props, cupti_between between, bool graphs,
+                const char *name, bool idle) {
+  kept_record record;
   cupti_collect *collect;
   cupti_counts counts;
   cupti_drained drained;
@@ -125,7 +130,7 @@ static void run(const cupti_api *api, const pd_device_props *props, cupti_betwee
   char why[256] = "";
   uint64_t launches = 0, incomplete = 0, polls = 0;
   double drain_s = 0, drain_most_s = 0, start_s = 0, start_most_s = 0, between_ns = 0, before_ns = launch_cost_ns();
-  gpu_record_init(&record);
+  kept_record_init(&record);
   const cupti_collect_config config = {.api = api,
                                        .record = &record.table,
                                        .props = props,
@@ -148,8 +153,10 @@ static void run(const cupti_api *api, const pd_device_props *props, cupti_betwee
       break;
     }
     double took = now_s() - at;
-    if (w == 0) first_s = took;
-    else start_s += took, start_most_s = took > start_most_s ? took : start_most_s;
+    if (w == 0)
+      first_s = took;
+    else
+      start_s += took, start_most_s = took > start_most_s ? took : start_most_s;
     if (w == 0 && graphs) capture(); /* inside a window, as the warm-up does */
     launches += work(graphs);
     if (w % 2) cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); /* with and without */
@@ -184,7 +191,8 @@ static void run(const cupti_api *api, const pd_device_props *props, cupti_betwee
          " device rows %" PRIu64 " nested %" PRIu64 " stale %" PRIu64 " unknown %" PRIu64 "\n",
          name, graphs, WINDOWS, launches, sum.matched, sum.graph_calls, sum.graph_full, sum.device_rows, counts.nested,
          counts.stale, counts.unknown);
-  printf("  least call-to-start %.3f us; attach %.2f ms, first start %.2f ms, later starts %.3f (most %.3f) ms, drain %.3f "
+  printf("  least call-to-start %.3f us; attach %.2f ms, first start %.2f ms, later starts %.3f (most %.3f) ms, drain "
+         "%.3f "
          "(most %.3f) ms in %.1f polls, close %.2f ms\n",
          (double)sum.least_gap_ns * 1e-3, attach_s * 1e3, first_s * 1e3, start_s * 1e3 / (WINDOWS - 1),
          start_most_s * 1e3, drain_s * 1e3 / WINDOWS, drain_most_s * 1e3, (double)polls / WINDOWS, close_s * 1e3);
@@ -192,7 +200,7 @@ static void run(const cupti_api *api, const pd_device_props *props, cupti_betwee
          after_ns);
   for (uint32_t i = 1; i < record.name_count && graphs && between == CUPTI_BETWEEN_KEEP; i++)
     printf("  name %s\n", record.names[i]);
-  gpu_record_free(&record);
+  kept_record_free(&record);
   if (graph) cuda(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
   graph = NULL;
   fflush(stdout);

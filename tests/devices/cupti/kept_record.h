@@ -1,6 +1,6 @@
-/* A pd_record that keeps everything it is given, for checks on a GPU. */
-#ifndef TESTS_CUPTI_GPU_RECORD_H
-#define TESTS_CUPTI_GPU_RECORD_H
+/* A pd_record that keeps everything it is given. */
+#ifndef TESTS_CUPTI_KEPT_RECORD_H
+#define TESTS_CUPTI_KEPT_RECORD_H
 
 #include <pdhost/record.h>
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct gpu_record {
+typedef struct kept_record {
   pd_record table;
   pthread_mutex_t lock;
   pd_activity *rows;
@@ -17,10 +17,10 @@ typedef struct gpu_record {
   uint32_t name_count;
   uint32_t on;
   uint64_t lost[PD_LOSS_COUNT];
-} gpu_record;
+} kept_record;
 
-static inline uint32_t gpu_record_intern(const pd_record *record, const char *text) {
-  gpu_record *self = record->impl;
+static inline uint32_t kept_record_intern(const pd_record *record, const char *text) {
+  kept_record *self = record->impl;
   pthread_mutex_lock(&self->lock);
   uint32_t id = 0;
   for (uint32_t i = 1; i < self->name_count && !id; i++)
@@ -32,9 +32,9 @@ static inline uint32_t gpu_record_intern(const pd_record *record, const char *te
   pthread_mutex_unlock(&self->lock);
   return id;
 }
-static inline void gpu_record_activities(const pd_record *record, pd_clock clock, const pd_activity *rows,
-                                         uint64_t count) {
-  gpu_record *self = record->impl;
+static inline void kept_record_activities(const pd_record *record, pd_clock clock, const pd_activity *rows,
+                                          uint64_t count) {
+  kept_record *self = record->impl;
   (void)clock;
   pthread_mutex_lock(&self->lock);
   if (self->count + count > self->capacity) {
@@ -46,29 +46,29 @@ static inline void gpu_record_activities(const pd_record *record, pd_clock clock
   self->count += count;
   pthread_mutex_unlock(&self->lock);
 }
-static inline void gpu_record_lost(const pd_record *record, pd_loss loss, uint64_t count) {
-  gpu_record *self = record->impl;
+static inline void kept_record_lost(const pd_record *record, pd_loss loss, uint64_t count) {
+  kept_record *self = record->impl;
   pthread_mutex_lock(&self->lock);
   self->lost[loss] += count;
   pthread_mutex_unlock(&self->lock);
 }
-static inline void gpu_record_name_thread(const pd_record *record, const char *name) {
+static inline void kept_record_name_thread(const pd_record *record, const char *name) {
   (void)record;
   (void)name;
 }
-static inline void gpu_record_init(gpu_record *self) {
+static inline void kept_record_init(kept_record *self) {
   memset(self, 0, sizeof *self);
   pthread_mutex_init(&self->lock, NULL);
   self->name_count = 1;
   self->table = (pd_record){.size = sizeof(pd_record),
                             .impl = self,
                             .enabled = &self->on,
-                            .intern = gpu_record_intern,
-                            .activities = gpu_record_activities,
-                            .lost = gpu_record_lost,
-                            .name_thread = gpu_record_name_thread};
+                            .intern = kept_record_intern,
+                            .activities = kept_record_activities,
+                            .lost = kept_record_lost,
+                            .name_thread = kept_record_name_thread};
 }
-static inline void gpu_record_free(gpu_record *self) {
+static inline void kept_record_free(kept_record *self) {
   for (uint32_t i = 1; i < self->name_count; i++) free(self->names[i]);
   free(self->rows);
   pthread_mutex_destroy(&self->lock);

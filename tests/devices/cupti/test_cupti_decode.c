@@ -1,0 +1,557 @@
+/* Records to activities: fields, orders, names, ids, bad times, losses. Buffers are written by hand. */
+#include "cupti_decode.h"
+#include "fake_cupti.h"
+#include "kept_record.h"
+#include "pd_test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static cupti_api api;
+static cupti_allowlist calls;
+static occupancy fullness;
+static cupti_decoder decoder;
+static kept_record record;
+static _Alignas(8) uint8_t buffer[1 << 16];
+static size_t used;
+
+static void open_decoder(void) {
+  const pd_device_props props = {.size = sizeof props,
+                                 .compute_major = 9,
+                                 .sm_count = 132,
+                                 .warp_size = 32,
+                                 .max_threads_per_block = 1024,
+                                 .max_threads_per_sm = 2048,
+                                 .registers_per_block = 65536,
+                                 .registers_per_sm = 65536,
+                                 .shared_per_block = 49152,
+                                 .shared_per_sm = 233472,
+                                 .shared_per_block_optin = 232448,
+                                 .shared_reserved_per_block = 1024};
+  char why[256];
+  cr_assert_eq(cupti_api_load(&api, FAKE_CUPTI_PATH, why, sizeof why), PD_OK, "%s", why);
+  cr_assert_eq(cupti_allowlist_build(&calls, &api, false), PD_OK);
+  occupancy_init(&fullness, &props);
+  kept_record_init(&record);
+  cupti_decoder_init(&decoder, &api, &record.table, &calls, &fullness);
+  cupti_decoder_session(&decoder);
+  cupti_decoder_window_open(&decoder, 1000, false);
+  used = 0;
+}
+static void close_decoder(void) {
+  cupti_decoder_free(&decoder);
+  cupti_allowlist_free(&calls);
+  kept_record_free(&record);
+}
+
+static void add(const void *row, size_t bytes) {
+  memcpy(buffer + used, row, bytes);
+  used += bytes + fake_set()->record_growth;
+}
+static void decode(void) {
+  cupti_decoder_buffer(&decoder, buffer, used);
+  memset(buffer, 0, sizeof buffer);
+  used = 0;
+}
+static void add_call_at(bool driver, uint32_t cbid, uint32_t correlation, uint64_t start, uint32_t thread) {
+  const CUpti_ActivityAPI row = {.kind = driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME,
+                                 .cbid = cbid,
+                                 .start = start,
+                                 .end = start + 100,
+                                 .processId = 1,
+                                 .threadId = thread,
+                                 .correlationId = correlation};
+  add(&row, sizeof row);
+}
+static void add_call(uint32_t cbid, uint32_t correlation) { add_call_at(false, cbid, correlation, 2000, 42); }
+static CUpti_ActivityKernel10 kernel_row(uint32_t correlation, const char *name, uint64_t start, uint64_t end) {
+  return (CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                  .registersPerThread = 16,
+                                  .start = start,
+                                  .end = end,
+                                  .deviceId = 1,
+                                  .contextId = 2,
+                                  .streamId = 7,
+                                  .gridX = 63,
+                                  .gridY = 1,
+                                  .gridZ = 1,
+                                  .blockX = 128,
+                                  .blockY = 1,
+                                  .blockZ = 1,
+                                  .staticSharedMemory = 512,
+                                  .dynamicSharedMemory = 1024,
+                                  .correlationId = correlation,
+                                  .name = name};
+}
+static void add_kernel(uint32_t correlation, const char *name, uint64_t start, uint64_t end) {
+  const CUpti_ActivityKernel10 row = kernel_row(correlation, name, start, end);
+  add(&row, sizeof row);
+}
+
+PD_TEST(cupti_decode, hands_a_launch_and_its_kernel_on) {
+  open_decoder();
+  add_kernel(5, "_Z5scaleIfEvPT_i", 3000, 4000);
+  add_call(505, 5);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(record.count, 2);
+  const pd_activity *call = &record.rows[0], *kernel = &record.rows[1];
+  cr_assert_eq(call->kind, PD_ACTIVITY_RUNTIME);
+  cr_assert_str_eq(record.names[call->name], "cudaLaunchKernel");
+  cr_assert_eq(call->start, 2000);
+  cr_assert_eq(call->end, 2100);
+  cr_assert_eq(call->thread, 42);
+  cr_assert_eq(call->correlation, 5);
+  cr_assert_eq(call->u.api.cbid, 505);
+  cr_assert_eq(call->u.api.api, PD_API_LAUNCH);
+  cr_assert_eq(call->u.api.result, 0);
+  cr_assert_eq(kernel->kind, PD_ACTIVITY_KERNEL);
+  cr_assert_str_eq(record.names[kernel->name], "void scale<float>(float*, int)");
+  cr_assert_eq(kernel->start, 3000);
+  cr_assert_eq(kernel->end, 4000);
+  cr_assert_eq(kernel->correlation, 5);
+  cr_assert_eq(kernel->device, 1);
+  cr_assert_eq(kernel->context, 2);
+  cr_assert_eq(kernel->stream, 7);
+  cr_assert_eq(kernel->u.kernel.grid[0], 63);
+  cr_assert_eq(kernel->u.kernel.block[0], 128);
+  cr_assert_eq(kernel->u.kernel.registers, 16);
+  cr_assert_eq(kernel->u.kernel.static_bytes, 512);
+  cr_assert_eq(kernel->u.kernel.dynamic_bytes, 1024);
+  cr_assert_float_eq(kernel->u.kernel.blocks_per_sm, 63.0 / 132, 1e-6);
+  cr_assert_eq(kernel->u.kernel.active_blocks, 16);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, hands_copies_sets_and_peers_on) {
+  open_decoder();
+  const CUpti_ActivityMemcpy6 copy = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY,
+                                      .srcKind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE,
+                                      .dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC,
+                                      .bytes = 77,
+                                      .start = 3000,
+                                      .end = 3001,
+                                      .correlationId = 1,
+                                      .graphId = 3,
+                                      .graphNodeId = (uint64_t)3 << 32 | 9};
+  const CUpti_ActivityMemcpyPtoP4 peer = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY2,
+                                          .srcKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+                                          .dstKind = CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC,
+                                          .bytes = 78,
+                                          .start = 3000,
+                                          .end = 3001,
+                                          .correlationId = 2};
+  const CUpti_ActivityMemset4 set = {.kind = CUPTI_ACTIVITY_KIND_MEMSET,
+                                     .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED,
+                                     .bytes = 79,
+                                     .start = 3000,
+                                     .end = 3001,
+                                     .correlationId = 3};
+  add_call(41, 1);
+  add_call(41, 2);
+  add_call(51, 3);
+  add(&copy, sizeof copy);
+  add(&peer, sizeof peer);
+  add(&set, sizeof set);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(record.count, 6);
+  const pd_activity *rows = record.rows + 3;
+  cr_assert_eq(rows[0].kind, PD_ACTIVITY_MEMCPY);
+  cr_assert_eq(rows[0].u.copy.from, PD_MEMORY_PAGEABLE);
+  cr_assert_eq(rows[0].u.copy.to, PD_MEMORY_DEVICE);
+  cr_assert_eq(rows[0].u.copy.graph, 3);
+  cr_assert_eq(rows[0].u.copy.graph_node, 9);
+  cr_assert_eq(rows[0].bytes, 77);
+  cr_assert_eq(rows[0].name, 0); /* the trace's to build */
+  cr_assert_eq(rows[1].kind, PD_ACTIVITY_MEMCPY);
+  cr_assert_eq(rows[1].u.copy.to, PD_MEMORY_MANAGED);
+  cr_assert_eq(rows[1].bytes, 78);
+  cr_assert_eq(rows[2].kind, PD_ACTIVITY_MEMSET);
+  cr_assert_eq(rows[2].u.copy.to, PD_MEMORY_PINNED);
+  cr_assert_eq(rows[2].bytes, 79);
+  close_decoder();
+}
+
+static int by_id_and_kind(const void *a_, const void *b_) {
+  const pd_activity *a = a_, *b = b_;
+  if (a->correlation != b->correlation) return a->correlation < b->correlation ? -1 : 1;
+  return (int)a->kind - (int)b->kind;
+}
+
+/* Three launches in every one of the 720 orders, cut into two buffers at every place: always the same six rows. */
+PD_TEST(cupti_decode, does_not_depend_on_the_order) {
+  pd_activity wanted[6];
+  for (int order = 0; order < 720; order++) {
+    for (int cut = 0; cut <= 6; cut += 2) {
+      int left[6] = {0, 1, 2, 3, 4, 5}, rest = order;
+      open_decoder();
+      for (int i = 0; i < 6; i++) {
+        int pick = rest % (6 - i), what;
+        rest /= 6 - i;
+        what = left[pick];
+        memmove(left + pick, left + pick + 1, (size_t)(5 - pick) * sizeof *left);
+        if (i == cut) decode();
+        if (what < 3)
+          add_call_at(false, 211, (uint32_t)what + 1, 2000 + (uint64_t)what * 1000, 42);
+        else
+          add_kernel((uint32_t)what - 2, "_Z1kv", 2500 + (uint64_t)(what - 3) * 1000, 2600 + (uint64_t)what * 1000);
+      }
+      decode();
+      cr_assert(cupti_decoder_settle(&decoder));
+      cr_assert_eq(record.count, 6);
+      qsort(record.rows, 6, sizeof *record.rows, by_id_and_kind);
+      for (int i = 0; i < 6; i++) record.rows[i].name = 0; /* ids go by the first that comes */
+      if (!order && !cut) memcpy(wanted, record.rows, sizeof wanted);
+      cr_assert_eq(memcmp(wanted, record.rows, sizeof wanted), 0, "order %d cut at %d", order, cut);
+      close_decoder();
+    }
+  }
+}
+
+PD_TEST(cupti_decode, walks_longer_records_of_a_newer_library) {
+  fake_set()->record_growth = 40;
+  open_decoder();
+  for (uint32_t i = 1; i <= 10; i++) {
+    add_call(211, i);
+    add_kernel(i, "_Z1kv", 3000, 4000);
+  }
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(record.count, 20);
+  cr_assert_eq(decoder.counts.records, 20);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, carries_a_wrap_of_the_ids_on) {
+  open_decoder();
+  for (uint32_t i = 0; i < 512; i++) {
+    add_call(211, 0xFFFFFF00u + i);
+    add_kernel(0xFFFFFF00u + i, "_Z1kv", 3000, 4000);
+    if (i % 64 == 63) decode();
+  }
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(record.count, 1024);
+  qsort(record.rows, record.count, sizeof *record.rows, by_id_and_kind);
+  for (uint64_t i = 0; i < record.count; i++) cr_assert_eq(record.rows[i].correlation, UINT64_C(0xFFFFFF00) + i / 2);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, repeats_no_id_when_the_library_starts_anew) {
+  open_decoder();
+  add_call(211, 7);
+  add_kernel(7, "_Z1kv", 3000, 4000);
+  decode();
+  cupti_decoder_window_close(&decoder);
+  cupti_decoder_session(&decoder);
+  cupti_decoder_window_open(&decoder, 5000, false);
+  add_call(211, 7);
+  add_kernel(7, "_Z1kv", 6000, 7000);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(record.count, 4);
+  cr_assert_eq(record.rows[0].correlation, 7);
+  cr_assert_eq(record.rows[2].correlation, ((uint64_t)1 << 32) + 7);
+  cr_assert_eq(record.rows[3].correlation, ((uint64_t)1 << 32) + 7);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, reads_a_name_again_when_its_place_holds_another) {
+  static char place[32] = "_Z5firstv";
+  open_decoder();
+  for (uint32_t i = 1; i <= 3; i++) {
+    add_call(211, i);
+    add_kernel(i, place, 3000, 4000);
+    decode();
+    strcpy(place, i == 1 ? "_Z6secondv" : "_Z5firstv");
+  }
+  cr_assert_str_eq(record.names[record.rows[1].name], "first()");
+  cr_assert_str_eq(record.names[record.rows[3].name], "second()");
+  cr_assert_eq(record.rows[5].name, record.rows[1].name);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, keeps_names_it_cannot_read) {
+  static const char *const names[] = {"not mangled", "_Z", "\xff\xfe\"\n", "", "_ZN3bad"};
+  open_decoder();
+  for (uint32_t i = 0; i < 5; i++) {
+    add_call(211, i + 1);
+    add_kernel(i + 1, names[i], 3000, 4000);
+    decode();
+    cr_assert_str_eq(record.names[record.rows[2 * i + 1].name], names[i]);
+  }
+  add_call(211, 9);
+  add_kernel(9, NULL, 3000, 4000);
+  decode();
+  cr_assert_str_eq(record.names[record.rows[11].name], "(unnamed kernel)");
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, interns_thousands_of_names) {
+  static char names[3000][16];
+  open_decoder();
+  for (uint32_t i = 0; i < 3000; i++) {
+    snprintf(names[i], sizeof names[i], "_Z4k%03uv", i % 1000);
+    add_call(211, i + 1);
+    add_kernel(i + 1, names[i], 3000, 4000);
+    decode();
+  }
+  cr_assert_eq(decoder.name_count, 3000);    /* places */
+  cr_assert_eq(record.name_count, 1 + 1001); /* names, with cudaLaunchKernel */
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, counts_bad_times_and_hands_none_on) {
+  static const struct {
+    uint64_t start, end;
+    bool zero;
+  } rows[] = {{0, 0, true}, {3000, 0, true}, {0, 4000, true}, {4000, 3999, false}, {1999, 4000, false}};
+  open_decoder();
+  for (uint32_t i = 0; i < 5; i++) {
+    add_call(211, i + 1);
+    add_kernel(i + 1, "_Z1kv", rows[i].start, rows[i].end);
+  }
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder)); /* they have come: a drain must not wait for them */
+  cr_assert_eq(record.count, 5);             /* the calls */
+  for (uint64_t i = 0; i < 5; i++) cr_assert_eq(record.rows[i].kind, PD_ACTIVITY_RUNTIME);
+  cr_assert_eq(decoder.counts.zero_stamped, 3);
+  cr_assert_eq(decoder.counts.implausible, 2);
+  cr_assert_eq(record.lost[PD_LOSS_ZERO_TIMESTAMP], 3);
+  cr_assert_eq(record.lost[PD_LOSS_IMPLAUSIBLE], 2);
+  close_decoder();
+}
+
+/* Whatever the times: each record is either handed on with end >= start >= its call's start, or counted. */
+PD_TEST(cupti_decode, loses_no_record_uncounted) {
+  uint64_t state = 12345, kernels = 0;
+  open_decoder();
+  for (uint32_t i = 1; i <= 20000; i++) {
+    uint64_t times[2];
+    for (int t = 0; t < 2; t++) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      times[t] = state >> 62 ? 1000 + (state >> 33) % 4000 : 0;
+    }
+    if (i % 2)
+      add_call(211, i), add_kernel(i, "_Z1kv", times[0], times[1]);
+    else
+      add_kernel(i, "_Z1kv", times[0], times[1]), add_call(211, i);
+    if (i % 100 == 0) decode();
+  }
+  cr_assert(cupti_decoder_settle(&decoder));
+  for (uint64_t i = 0; i < record.count; i++) {
+    if (record.rows[i].kind != PD_ACTIVITY_KERNEL) continue;
+    kernels++;
+    cr_assert_geq(record.rows[i].start, 2000);
+    cr_assert_geq(record.rows[i].end, record.rows[i].start);
+  }
+  cr_assert_gt(kernels, 1000);
+  cr_assert_eq(kernels + decoder.counts.zero_stamped + decoder.counts.implausible, 20000);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, waits_for_no_record_of_a_failed_launch) {
+  open_decoder();
+  const CUpti_ActivityAPI failed = {.kind = CUPTI_ACTIVITY_KIND_RUNTIME,
+                                    .cbid = 211,
+                                    .start = 2000,
+                                    .end = 2100,
+                                    .correlationId = 1,
+                                    .returnValue = 9};
+  add(&failed, sizeof failed);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(record.rows[0].u.api.result, 9);
+  add_call(211, 2);
+  decode();
+  cr_assert_not(cupti_decoder_settle(&decoder));
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, expects_nothing_of_captured_launches) {
+  open_decoder();
+  add_call_at(false, 317, 1, 2000, 42);
+  add_call_at(false, 211, 2, 2200, 42);
+  add_call_at(false, 41, 3, 2400, 42);
+  add_call_at(false, 211, 4, 2400, 43); /* another thread's own */
+  add_call_at(false, 319, 5, 2600, 42);
+  add_call_at(false, 211, 6, 2800, 42);
+  decode();
+  cr_assert_eq(record.rows[1].u.api.api, PD_API_OTHER);
+  cr_assert_eq(record.rows[2].u.api.api, PD_API_OTHER);
+  cr_assert_eq(record.rows[3].u.api.api, PD_API_LAUNCH);
+  cr_assert_eq(record.rows[5].u.api.api, PD_API_LAUNCH);
+  cr_assert_eq(decoder.match.pending, 2);
+  add_kernel(4, "_Z1kv", 3000, 4000);
+  add_kernel(6, "_Z1kv", 3000, 4000);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, expects_nothing_of_a_capture_begun_before_the_window) {
+  open_decoder();
+  add_call_at(false, 211, 1, 2000, 42);
+  add_call_at(false, 211, 2, 2000, 43);
+  add_call_at(false, 319, 3, 2600, 42);
+  decode();
+  cr_assert_eq(decoder.match.pending, 1); /* thread 43's */
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, hands_a_driver_call_on_once) {
+  open_decoder();
+  add_call_at(true, 307, 1, 2010, 42); /* inside the runtime call of the same id */
+  add_call_at(false, 211, 1, 2000, 42);
+  add_call_at(true, 307, 2, 2500, 42); /* a library's own */
+  add_kernel(1, "_Z1kv", 3000, 4000);
+  add_kernel(2, "_Z1kv", 4000, 5000);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cupti_decoder_window_close(&decoder);
+  cr_assert_eq(record.count, 4);
+  cr_assert_eq(decoder.counts.nested, 1);
+  uint64_t driver = 0;
+  for (uint64_t i = 0; i < record.count; i++) {
+    if (record.rows[i].kind != PD_ACTIVITY_DRIVER) continue;
+    driver++;
+    cr_assert_eq(record.rows[i].correlation, 2);
+    cr_assert_str_eq(record.names[record.rows[i].name], "cuLaunchKernel");
+  }
+  cr_assert_eq(driver, 1);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, lets_the_past_go_where_kinds_stay_on) {
+  open_decoder();
+  cupti_decoder_window_close(&decoder);
+  cupti_decoder_window_open(&decoder, 10000, true);
+  add_call_at(false, 211, 1, 9000, 42);
+  add_call_at(false, 211, 2, 10000, 42);
+  add_kernel(1, "_Z1kv", 11000, 12000); /* launched before, runs inside */
+  add_kernel(2, "_Z1kv", 12000, 13000);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(record.count, 2);
+  cr_assert_eq(record.rows[0].correlation, 2);
+  cr_assert_eq(record.rows[1].correlation, 2);
+  cr_assert_eq(decoder.counts.stale, 2);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, hands_nothing_on_between_windows) {
+  open_decoder();
+  cupti_decoder_window_close(&decoder);
+  add_call(211, 1);
+  add_kernel(1, "_Z1kv", 3000, 4000);
+  decode();
+  cr_assert_eq(record.count, 0);
+  cr_assert_eq(decoder.counts.stale, 2);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, hands_a_record_without_a_launch_on_in_the_end) {
+  open_decoder();
+  add_kernel(9, "_Z1kv", 3000, 4000);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(record.count, 0);
+  cupti_decoder_window_close(&decoder);
+  cr_assert_eq(record.count, 1); /* the trace counts it as unmatched */
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, drops_calls_nobody_asked_for_and_counts_them) {
+  open_decoder();
+  add_call(3, 1);
+  add_call(9999, 2);
+  decode();
+  cr_assert_eq(record.count, 0);
+  cr_assert_eq(decoder.counts.unknown, 2);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, frees_what_overhead_records_own) {
+  open_decoder();
+  for (int window = 0; window < 2; window++) {
+    CUpti_ActivityOverhead3 row = {.kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
+                                   .overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION,
+                                   .objectKind = CUPTI_ACTIVITY_OBJECT_THREAD,
+                                   .start = 3000,
+                                   .end = 3100,
+                                   .overheadData = malloc(64)};
+    row.objectId.pt.threadId = 42;
+    add(&row, sizeof row);
+    decode();
+    cupti_decoder_window_close(&decoder); /* the second one is freed without being handed on */
+  }
+  cr_assert_eq(record.count, 1);
+  cr_assert_eq(record.rows[0].kind, PD_ACTIVITY_OVERHEAD);
+  cr_assert_eq(record.rows[0].thread, 42);
+  cr_assert_str_eq(record.names[record.rows[0].name], "Instrumentation");
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, names_every_kind_of_overhead) {
+  static const struct {
+    int kind;
+    const char *name;
+  } rows[] = {{0, "Unknown"},
+              {1, "Driver Compiler"},
+              {1 << 16, "Buffer Flush"},
+              {2 << 16, "Instrumentation"},
+              {3 << 16, "Resource"},
+              {4 << 16, "Runtime Triggered Module Loading"},
+              {5 << 16, "Lazy Function Loading"},
+              {6 << 16, "Command Buffer Full"},
+              {7 << 16, "Activity Buffer Request"},
+              {8 << 16, "UVM Activity Init"},
+              {99 << 16, "Unknown"}};
+  open_decoder();
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const CUpti_ActivityOverhead3 row = {.kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
+                                         .overheadKind = (CUpti_ActivityOverheadKind)rows[i].kind,
+                                         .start = 3000,
+                                         .end = 3100};
+    add(&row, sizeof row);
+    decode();
+    cr_assert_str_eq(record.names[record.rows[i].name], rows[i].name);
+  }
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, learns_how_many_nodes_a_graph_has) {
+  open_decoder();
+  for (uint32_t launch = 1; launch <= 2; launch++) {
+    add_call(311, launch);
+    for (uint32_t node = 1; node <= (launch == 1 ? 5u : 3u); node++) {
+      CUpti_ActivityKernel10 row = kernel_row(launch, "_Z1kv", 3000, 4000);
+      row.graphId = 8;
+      row.graphNodeId = (uint64_t)8 << 32 | node;
+      add(&row, sizeof row);
+    }
+    decode();
+    cr_assert_eq(cupti_decoder_settle(&decoder), launch == 1); /* of the second, two are due */
+  }
+  for (uint32_t node = 4; node <= 5; node++) {
+    CUpti_ActivityKernel10 row = kernel_row(2, "_Z1kv", 3000, 4000);
+    row.graphId = 8;
+    add(&row, sizeof row);
+  }
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, works_without_a_recorder) {
+  open_decoder();
+  decoder.record = NULL;
+  add_call(211, 1);
+  add_kernel(1, "_Z1kv", 3000, 4000);
+  add_kernel(2, "_Z1kv", 0, 0);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(decoder.counts.handed_on, 2);
+  cr_assert_eq(decoder.counts.zero_stamped, 1);
+  close_decoder();
+}
