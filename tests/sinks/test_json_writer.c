@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct memory {
+typedef struct text_memory {
   char *data;
   uint64_t bytes, fail_after;
   uint32_t writes;
-} memory;
+} text_memory;
 
 static pd_status to_memory(void *to, const void *data, uint64_t bytes) {
-  memory *self = to;
+  text_memory *self = to;
   self->writes++;
   if (self->fail_after && self->bytes + bytes > self->fail_after) return PD_IO;
   self->data = realloc(self->data, self->bytes + bytes + 1);
@@ -127,7 +127,7 @@ PD_TEST(json_writer, bytes_that_are_no_text_become_the_replacement_character) {
   expect_quoted("\xe2\x28\xa1", 3, "\"" BAD "(" BAD "\"");
 }
 
-static json_node *finish(text_out *out, memory *memory) {
+static json_node *finish(text_out *out, text_memory *memory) {
   cr_assert_eq(text_out_flush(out), PD_OK);
   json_node *node = json_text_parse(memory->data, memory->bytes);
   text_out_close(out);
@@ -135,7 +135,7 @@ static json_node *finish(text_out *out, memory *memory) {
 }
 
 PD_TEST(json_writer, a_document_reads_back) {
-  memory memory = {0};
+  text_memory memory = {0};
   text_out out;
   json_writer json;
   cr_assert_eq(text_out_open(&out, to_memory, &memory), PD_OK);
@@ -173,7 +173,7 @@ PD_TEST(json_writer, a_document_reads_back) {
 
 PD_TEST(json_writer, long_texts_pass_whole) {
   enum { LENGTH = 200000 };
-  memory memory = {0};
+  text_memory memory = {0};
   text_out out;
   json_writer json;
   char *text = malloc(LENGTH);
@@ -227,7 +227,7 @@ static void write_any(json_writer *json, uint32_t *random, int depth) {
 
 PD_TEST(json_writer, any_legal_sequence_parses) {
   for (uint32_t seed = 1; seed <= 3000; seed++) {
-    memory memory = {0};
+    text_memory memory = {0};
     text_out out;
     json_writer json;
     uint32_t random = seed;
@@ -242,7 +242,7 @@ PD_TEST(json_writer, any_legal_sequence_parses) {
 }
 
 PD_TEST(json_writer, a_failed_write_sticks) {
-  memory memory = {.fail_after = 10};
+  text_memory memory = {.fail_after = 10};
   text_out out;
   cr_assert_eq(text_out_open(&out, to_memory, &memory), PD_OK);
   for (int i = 0; i < 5; i++) text_out_literal(&out, "0123456789abcdef");

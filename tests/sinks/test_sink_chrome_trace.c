@@ -1,0 +1,547 @@
+/* The chrome_trace sink, loaded as the host loads it. */
+#include "pd_test.h"
+
+#include "fake_trace.h"
+#include "golden.h"
+#include "json_text.h"
+#include "sink_run.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+#define MS(x) ((int64_t)((x)*1000000.0))
+
+/* What the sink writes of one trace under `settings`; parsed. */
+typedef struct written {
+  sink_run run;
+  json_node *root;
+  const json_node *events;
+} written;
+
+static void write_trace(written *self, const pd_trace *trace, const char *const *settings) {
+  memset(self, 0, sizeof *self);
+  cr_assert(sink_run_load(&self->run, SINK_PATH, settings), "%s", self->run.error);
+  cr_assert_eq(sink_run_open(&self->run, fake_run("traces")), PD_OK);
+  cr_assert_eq(sink_run_trace(&self->run, trace), PD_OK, "%s", self->run.host.message);
+  cr_assert_eq(sink_run_close(&self->run, fake_summary()), PD_OK);
+  cr_assert_geq(self->run.count, 1);
+  cr_assert(self->run.all[0]->committed && self->run.all[0]->announced);
+  self->root = json_text_parse(self->run.all[0]->data, self->run.all[0]->bytes);
+  self->events = json_text_get(self->root, "traceEvents");
+}
+
+static void write_parsed(written *self, const pd_trace *trace, const char *const *settings) {
+  write_trace(self, trace, settings);
+  cr_assert_not_null(self->root, "not JSON: %.300s", self->run.all[0]->data);
+  cr_assert_not_null(self->events);
+}
+
+static void drop(written *self) {
+  json_text_free(self->root);
+  sink_run_unload(&self->run);
+}
+
+static double number(const json_node *event, const char *key) {
+  const json_node *value = json_text_get(event, key);
+  cr_assert_not_null(value, "no %s", key);
+  return value->number;
+}
+
+static const json_node *argument(const json_node *event, const char *key) {
+  return json_text_get(json_text_get(event, "args"), key);
+}
+
+static bool is_event(const json_node *event, const char *phase, const char *category, const char *name) {
+  return (!phase || json_text_is(json_text_get(event, "ph"), phase)) &&
+         (!category || json_text_is(json_text_get(event, "cat"), category)) &&
+         (!name || json_text_is(json_text_get(event, "name"), name));
+}
+
+static const json_node *find(const json_node *events, const char *phase, const char *category, const char *name) {
+  const json_node *event = events->first;
+  while (event && !is_event(event, phase, category, name)) event = event->next;
+  return event;
+}
+
+static size_t count(const json_node *events, const char *phase, const char *category, const char *name) {
+  size_t found = 0;
+  for (const json_node *event = events->first; event; event = event->next)
+    found += is_event(event, phase, category, name);
+  return found;
+}
+
+typedef struct slice {
+  char track[64];
+  long long start, end;
+  const char *name;
+  size_t order;
+} slice;
+
+static long long as_ns(const json_node *event, const char *key) {
+  long long us = 0, ns = 0;
+  cr_assert_eq(sscanf(json_text_get(event, key)->text, "%lld.%3lld", &us, &ns), 2);
+  return us * 1000 + ns;
+}
+
+static int by_track_and_time(const void *a, const void *b) {
+  const slice *x = a, *y = b;
+  const int track = strcmp(x->track, y->track);
+  if (track) return track;
+  if (x->start != y->start) return x->start < y->start ? -1 : 1;
+  if (x->end != y->end) return x->end > y->end ? -1 : 1;
+  return (x->order > y->order) - (x->order < y->order);
+}
+
+/* On every track each slice lies in the one that is open or after it: what Perfetto asks for. */
+static void expect_nesting(const json_node *events) {
+  slice *all = calloc(events->count + 1, sizeof *all);
+  size_t n = 0, depth = 0;
+  long long open[64];
+  cr_assert_not_null(all);
+  for (const json_node *event = events->first; event; event = event->next) {
+    if (!is_event(event, "X", NULL, NULL)) continue;
+    slice *row = &all[n];
+    snprintf(row->track, sizeof row->track, "%s/%s", json_text_get(event, "pid")->text,
+             json_text_get(event, "tid")->text);
+    row->start = as_ns(event, "ts");
+    row->end = row->start + as_ns(event, "dur");
+    row->name = json_text_get(event, "name")->text;
+    row->order = n++;
+  }
+  qsort(all, n, sizeof *all, by_track_and_time);
+  for (size_t i = 0; i < n; i++) {
+    if (i == 0 || strcmp(all[i].track, all[i - 1].track)) depth = 0;
+    while (depth && open[depth - 1] <= all[i].start) depth--;
+    cr_assert(depth == 0 || all[i].end <= open[depth - 1], "%s on %s overlaps", all[i].name, all[i].track);
+    cr_assert_lt(depth, 64);
+    open[depth++] = all[i].end;
+  }
+  free(all);
+}
+
+/* One start per flow, and every end has it. */
+static void expect_flows(const json_node *events, const char *kind, size_t starts, size_t ends) {
+  cr_assert_eq(count(events, "s", kind, NULL), starts);
+  cr_assert_eq(count(events, "f", kind, NULL), ends);
+  for (const json_node *end = events->first; end; end = end->next) {
+    size_t found = 0;
+    if (!is_event(end, "f", kind, NULL)) continue;
+    cr_assert(json_text_is(json_text_get(end, "bp"), "e"));
+    for (const json_node *start = events->first; start; start = start->next)
+      found += is_event(start, "s", kind, NULL) && number(start, "id") == number(end, "id");
+    cr_assert_eq(found, 1);
+  }
+}
+
+static fake_trace *open_fake(void) {
+  fake_trace *fake = fake_trace_open();
+  cr_assert_not_null(fake);
+  return fake;
+}
+
+PD_TEST(sink_chrome_trace, the_file_is_as_in_the_tree) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 2, 2);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  const memory_file *file = out.run.all[0];
+  cr_assert_str_eq(file->path, "traces/fakehost_4242.0.1790857026001000000.pt.trace.json");
+  cr_assert_eq(out.run.count, 1);
+  cr_assert(golden_equal(GOLDEN_DIR "/chrome_trace.json", file->data, file->bytes));
+  expect_nesting(out.events);
+  expect_flows(out.events, "ac2g", 14, 14);
+  expect_flows(out.events, "fwdbwd", 2, 2);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, steps_are_back_to_back_first_and_never_on_the_device) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 7, 3);
+  /* The loop's own range is narrower than the step; the step is what readers get. */
+  fake_range(fake, PD_RANGE_STEP, "ProfilerStep#7", 0, MS(1.001), MS(10.999));
+  fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, MS(10.9), MS(10.91), 999);
+  fake_kernel(fake, "late()", 0, MS(10.95), MS(10.96), 999);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  const json_node *first = find(out.events, "X", NULL, NULL);
+  cr_assert(is_event(first, "X", "user_annotation", "ProfilerStep#7"));
+  long long end = as_ns(first, "ts");
+  for (int n = 7; n < 10; n++) {
+    char name[32];
+    snprintf(name, sizeof name, "ProfilerStep#%d", n);
+    cr_assert_eq(count(out.events, "X", NULL, name), 1);
+    const json_node *step = find(out.events, "X", "user_annotation", name);
+    cr_assert_eq(as_ns(step, "ts"), end);
+    end += as_ns(step, "dur");
+  }
+  const json_node *call = find(out.events, "X", "kernel", "late()");
+  cr_assert_eq(argument(call, "External id")->number, argument(first, "External id")->number,
+               "work outside any other range is the step's");
+  expect_nesting(out.events);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, annotations_on_the_device_are_a_nanosecond_wider) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 2, 1);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_eq(count(out.events, "X", "gpu_user_annotation", NULL), 2);
+  const json_node *outer = find(out.events, "X", "gpu_user_annotation", "train_step");
+  cr_assert_eq(as_ns(outer, "ts"), MS(1 + 2.3) - 1);
+  cr_assert_eq(as_ns(outer, "ts") + as_ns(outer, "dur"), MS(1 + 6.51) + 1);
+  const json_node *inner = find(out.events, "X", "gpu_user_annotation", "Optimizer.step#AdamW.step");
+  cr_assert_eq(as_ns(inner, "ts"), MS(1 + 6.1) - 1);
+  cr_assert_eq(as_ns(inner, "dur"), MS(0.35) + 2);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, neighbouring_annotations_give_way) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, 0, MS(10));
+  for (int i = 0; i < 3; i++) { /* kernels that touch: none leaves room for the extra nanosecond */
+    char name[16];
+    snprintf(name, sizeof name, "range %d", i);
+    fake_range(fake, PD_RANGE_USER, name, 0, MS(i), MS(i + 1));
+    fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, MS(i + 0.1), MS(i + 0.2), 10 + (uint64_t)i);
+    fake_kernel(fake, "k()", stream, MS(4 + i), MS(5 + i), 10 + (uint64_t)i);
+  }
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_eq(count(out.events, "X", "gpu_user_annotation", NULL), 3);
+  expect_nesting(out.events);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, rows_that_overlap_on_a_stream_get_tracks_of_their_own) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, 0, MS(10));
+  fake_call(fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", 0, MS(1), MS(2), 5);
+  fake_kernel(fake, "a()", stream, MS(3), MS(5), 5);
+  fake_kernel(fake, "b()", stream, MS(4), MS(6), 5);
+  fake_kernel(fake, "c()", stream, MS(4.5), MS(7), 5);
+  fake_kernel(fake, "d()", stream, MS(5), MS(8), 5);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_eq(number(find(out.events, "X", "kernel", "a()"), "tid"), 7);
+  cr_assert_eq(number(find(out.events, "X", "kernel", "b()"), "tid"), 2000007);
+  cr_assert_eq(number(find(out.events, "X", "kernel", "c()"), "tid"), 3000007);
+  cr_assert_eq(number(find(out.events, "X", "kernel", "d()"), "tid"), 7);
+  cr_assert_eq(argument(find(out.events, "X", "kernel", "b()"), "stream")->number, 7);
+  expect_nesting(out.events);
+  expect_flows(out.events, "ac2g", 1, 4);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, calls_that_stick_out_of_their_range_are_cut) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, 0, MS(10));
+  fake_range(fake, PD_RANGE_OP, "first", 0, MS(1), MS(2));
+  fake_range(fake, PD_RANGE_OP, "second", 0, MS(2) + 20, MS(3));
+  fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, MS(1.5), MS(2) + 30, 1); /* ends in the next operation */
+  fake_kernel(fake, "k()", stream, MS(4), MS(5), 1);
+  pd_trace *trace = fake_trace_finish(fake);
+  cr_assert_not_null(trace);
+  write_parsed(&out, trace, NULL);
+  expect_nesting(out.events);
+  expect_flows(out.events, "ac2g", 1, 1);
+  const json_node *call = find(out.events, "X", "cuda_runtime", NULL);
+  cr_assert_eq(as_ns(call, "ts"), MS(1.5));
+  cr_assert_eq(as_ns(call, "dur"), MS(0.5));
+  cr_assert_eq(number(json_text_get(out.root, "pdhost"), "clipped_slices"), 1);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, ranges_that_run_into_a_step_end_there) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_step(fake, 1, MS(1), MS(5));
+  fake_step(fake, 2, MS(5), MS(9));
+  fake_range(fake, PD_RANGE_USER, "across", 0, MS(2), MS(7));
+  fake_range(fake, PD_RANGE_USER, "early", 0, MS(0), MS(2));
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  expect_nesting(out.events);
+  cr_assert_eq(as_ns(find(out.events, "X", NULL, "ProfilerStep#1"), "dur"), MS(4));
+  cr_assert_eq(as_ns(find(out.events, "X", NULL, "ProfilerStep#2"), "dur"), MS(4));
+  cr_assert_eq(as_ns(find(out.events, "X", NULL, "across"), "dur"), MS(3));
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, small_ids_of_a_container_meet_no_stream) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 2, 1);
+  fake_thread(fake, 7, "collides with stream 7");
+  pd_trace *trace = fake_trace_finish(fake);
+  write_parsed(&out, trace, NULL);
+  cr_assert_eq(number(find(out.events, "X", "cpu_op", "aten::conv2d"), "pid"), 4242 + 4194304);
+  cr_assert_eq(number(find(out.events, "X", "cpu_op", "aten::conv2d"), "tid"), 4242 + 4194304);
+  cr_assert_eq(number(find(out.events, "X", "kernel", NULL), "tid"), 7);
+  cr_assert_eq(number(json_text_get(out.root, "pdhost"), "host_id_offset"), 4194304);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, losses_are_marks_and_numbers) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 2, 1);
+  pd_trace *trace = fake_trace_finish(fake);
+  trace->losses[PD_LOSS_RANGES_FULL] = 12;
+  write_parsed(&out, trace, NULL);
+  const json_node *mark = find(out.events, "i", "pdhost", "lost: 12 host ranges lost to a full buffer");
+  cr_assert_not_null(mark);
+  cr_assert_eq(argument(mark, "count")->number, 12);
+  const json_node *own = json_text_get(out.root, "pdhost");
+  cr_assert_eq(number(json_text_get(own, "lost"), "RANGES_FULL"), 12);
+  cr_assert_eq(number(own, "coverage"), 1);
+  cr_assert(json_text_is(json_text_get(json_text_get(own, "configuration"), "data.batch_size"), "4"));
+  cr_assert_eq(number(own, "events"), (double)out.events->count);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, flows_may_be_fewer_or_none) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 2, 1);
+  const pd_trace *trace = fake_trace_finish(fake);
+  write_parsed(&out, trace, (const char *[]){"flows=compact", NULL});
+  expect_flows(out.events, "ac2g", 5, 5); /* two launches in the convolution, two in the optimiser */
+  expect_flows(out.events, "fwdbwd", 1, 1);
+  drop(&out);
+  write_parsed(&out, trace, (const char *[]){"flows=none", NULL});
+  expect_flows(out.events, "ac2g", 0, 0);
+  expect_flows(out.events, "fwdbwd", 0, 0);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, the_old_category_is_an_option) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 2, 1);
+  write_parsed(&out, fake_trace_finish(fake), (const char *[]){"runtime_category=runtime", NULL});
+  cr_assert_eq(count(out.events, "X", "runtime", NULL), 8);
+  cr_assert_eq(count(out.events, "X", "cuda_runtime", NULL), 0);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, a_driver_launch_counts_as_runtime_for_its_readers) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, 0, MS(10));
+  fake_call(fake, PD_API_LAUNCH, "cuLaunchKernel", 0, MS(1), MS(2), 1)->kind = PD_ACTIVITY_DRIVER;
+  fake_call(fake, PD_API_OTHER, "cuMemMap", 0, MS(3), MS(4), 2)->kind = PD_ACTIVITY_DRIVER;
+  fake_kernel(fake, "k()", stream, MS(4), MS(5), 1);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_not_null(find(out.events, "X", "cuda_runtime", "cuLaunchKernel"));
+  cr_assert_not_null(find(out.events, "X", "cuda_driver", "cuMemMap"));
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, a_cpu_device_has_no_figures_of_a_gpu) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 1);
+  const pd_device_props props = {.size = sizeof props, .name = "CPU (oneDNN 2.6.3)"};
+  fake_step(fake, 1, 0, MS(10));
+  fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, MS(1), MS(2), 1);
+  pd_device_row *row = fake_kernel(fake, "k()", stream, MS(4), MS(5), 1);
+  row->detail.u.kernel.blocks_per_sm = row->detail.u.kernel.warps_per_sm = 0;
+  row->detail.u.kernel.occupancy = row->detail.u.kernel.waves = -1;
+  pd_trace *trace = fake_trace_finish(fake);
+  trace->device = &props;
+  write_parsed(&out, trace, NULL);
+  const json_node *device = json_text_at(json_text_get(out.root, "deviceProperties"), 0);
+  cr_assert_eq(device->count, 2);
+  cr_assert(json_text_is(json_text_get(device, "name"), "CPU (oneDNN 2.6.3)"));
+  const json_node *kernel = find(out.events, "X", "kernel", "k()");
+  cr_assert_null(argument(kernel, "blocks per SM"));
+  cr_assert_null(argument(kernel, "est. achieved occupancy %"));
+  cr_assert_eq(argument(kernel, "device")->number, 0);
+  cr_assert_null(json_text_get(out.root, "cupti_version"));
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, hostile_names_stay_json) {
+  written out;
+  fake_trace *fake = open_fake();
+  char *long_name = malloc(65537);
+  cr_assert_not_null(long_name);
+  memset(long_name, '"', 65536);
+  long_name[65536] = '\0';
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, 0, MS(10));
+  fake_range(fake, PD_RANGE_OP, "quote \" back \\ tab \t bell \a", 0, MS(1), MS(2));
+  fake_range(fake, PD_RANGE_OP, long_name, 0, MS(2), MS(3));
+  fake_range(fake, PD_RANGE_USER, "\xe2\x82\xac \xf0\x9f\x98\x80", 0, MS(3), MS(4));
+  fake_range(fake, PD_RANGE_USER, "", 0, MS(4), MS(4.5));
+  fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, MS(3.1), MS(3.2), 1);
+  fake_kernel(fake, long_name, stream, MS(5), MS(6), 1);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_not_null(find(out.events, "X", "cpu_op", "quote \" back \\ tab \t bell \a"));
+  cr_assert_not_null(find(out.events, "X", "cpu_op", long_name));
+  cr_assert_not_null(find(out.events, "X", "kernel", long_name));
+  cr_assert_not_null(find(out.events, "X", "gpu_user_annotation", "\xe2\x82\xac \xf0\x9f\x98\x80"));
+  expect_nesting(out.events);
+  drop(&out);
+  free(long_name);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, an_empty_window_is_a_valid_file) {
+  written out;
+  fake_trace *fake = open_fake();
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_eq(count(out.events, "X", "Trace", NULL), 1);
+  cr_assert_eq(count(out.events, "X", NULL, NULL), 1);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, one_event_without_steps_is_a_valid_file) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_range(fake, PD_RANGE_OP, "alone", 0, 5, 6);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_not_null(find(out.events, "X", "cpu_op", "alone"));
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, a_window_without_kernels_is_a_valid_file) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_step(fake, 1, 0, MS(1));
+  fake_range(fake, PD_RANGE_OP, "host only", 0, MS(0.1), MS(0.2));
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_eq(count(out.events, "X", "kernel", NULL), 0);
+  cr_assert_eq(count(out.events, "f", NULL, NULL), 0);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+static char *inflate_all(const memory_file *file, uint64_t *bytes) {
+  z_stream stream = {.next_in = (Bytef *)file->data, .avail_in = (uInt)file->bytes};
+  uint64_t room = 64 + 40 * file->bytes;
+  char *text = malloc(room);
+  cr_assert_not_null(text);
+  cr_assert_eq(inflateInit2(&stream, 16 + MAX_WBITS), Z_OK);
+  stream.next_out = (Bytef *)text;
+  stream.avail_out = (uInt)room;
+  cr_assert_eq(inflate(&stream, Z_FINISH), Z_STREAM_END, "the checksum and length must hold too");
+  cr_assert_eq(stream.avail_in, 0, "one member alone");
+  *bytes = stream.total_out;
+  inflateEnd(&stream);
+  return text;
+}
+
+PD_TEST(sink_chrome_trace, gzip_holds_the_same_bytes) {
+  written plain, packed;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 2, 300); /* more than two chunks of the compressor */
+  const pd_trace *trace = fake_trace_finish(fake);
+  write_trace(&plain, trace, NULL);
+  write_trace(&packed, trace, (const char *[]){"gzip=true", NULL});
+  cr_assert_gt(plain.run.all[0]->bytes, 2u << 20);
+  cr_assert_lt(packed.run.all[0]->bytes, plain.run.all[0]->bytes / 5);
+  cr_assert_str_eq(packed.run.all[0]->path, "traces/fakehost_4242.0.1790857026001000000.pt.trace.json.gz");
+  uint64_t bytes;
+  char *text = inflate_all(packed.run.all[0], &bytes);
+  const uint64_t same = plain.run.all[0]->bytes - 60; /* up to the file's own name */
+  cr_assert_geq(bytes, same);
+  cr_assert_eq(memcmp(text, plain.run.all[0]->data, same), 0);
+  json_node *root = json_text_parse(text, bytes);
+  cr_assert_not_null(root);
+  json_text_free(root);
+  free(text);
+  drop(&plain);
+  drop(&packed);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, a_split_window_loses_nothing) {
+  written out;
+  size_t kernels = 0, steps = 0, starts = 0;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 2, 9);
+  write_parsed(&out, fake_trace_finish(fake), (const char *[]){"split_size=30000", NULL});
+  cr_assert_gt(out.run.count, 2);
+  for (uint32_t i = 0; i < out.run.count; i++) {
+    cr_assert(out.run.all[i]->committed);
+    for (uint32_t k = 0; k < i; k++) cr_assert_str_neq(out.run.all[i]->path, out.run.all[k]->path);
+    json_node *root = json_text_parse(out.run.all[i]->data, out.run.all[i]->bytes);
+    cr_assert_not_null(root);
+    const json_node *events = json_text_get(root, "traceEvents");
+    expect_nesting(events);
+    const size_t here = count(events, "s", "ac2g", NULL);
+    expect_flows(events, "ac2g", here, here);
+    starts += here;
+    kernels += count(events, "X", "kernel", NULL);
+    for (const json_node *event = events->first; event; event = event->next)
+      steps +=
+          is_event(event, "X", NULL, NULL) && strncmp(json_text_get(event, "name")->text, "ProfilerStep#", 13) == 0;
+    json_text_free(root);
+  }
+  cr_assert_eq(kernels, 9 * 4);
+  cr_assert_eq(steps, 9);
+  cr_assert_eq(starts, 9 * 7);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, every_window_has_a_file) {
+  sink_run run;
+  cr_assert(sink_run_load(&run, SINK_PATH, NULL));
+  cr_assert_eq(sink_run_open(&run, fake_run("traces")), PD_OK);
+  for (uint32_t w = 0; w < 2; w++) {
+    fake_trace *fake = open_fake();
+    fake_trace_training(fake, 2, 1);
+    pd_trace *trace = fake_trace_finish(fake);
+    trace->window = w;
+    cr_assert_eq(sink_run_trace(&run, trace), PD_OK);
+    fake_trace_close(fake);
+  }
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  cr_assert_eq(run.count, 2);
+  cr_assert_str_eq(run.all[1]->path, "traces/fakehost_4242.1.1790857026001000000.pt.trace.json");
+  sink_run_unload(&run);
+}
+
+static void expect_failure(const char *const *settings, uint64_t after) {
+  sink_run run;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 2, 300);
+  cr_assert(sink_run_load(&run, SINK_PATH, settings));
+  cr_assert_eq(sink_run_open(&run, fake_run("traces")), PD_OK);
+  run.fail_after_bytes = after;
+  cr_assert_eq(sink_run_trace(&run, fake_trace_finish(fake)), PD_IO);
+  cr_assert_not_null(strstr(run.host.message, "cannot be written: disk full"));
+  cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
+  cr_assert(run.all[0]->discarded && !run.all[0]->committed && !run.all[0]->announced);
+  sink_run_unload(&run);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, a_full_disk_is_an_error_and_leaves_nothing) {
+  expect_failure(NULL, 1);
+  expect_failure(NULL, 1500000);
+  expect_failure((const char *[]){"gzip=true", NULL}, 5);
+  expect_failure((const char *[]){"gzip=true", NULL}, 60000);
+}

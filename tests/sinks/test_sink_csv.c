@@ -1,0 +1,145 @@
+/* The csv sink, loaded as the host loads it. */
+#include "pd_test.h"
+
+#include "fake_trace.h"
+#include "golden.h"
+#include "sink_run.h"
+
+#include <math.h>
+
+static const pd_table_set *fake_tables(const pd_analysis *analysis, const pd_trace *trace,
+                                       const pd_table_request *request) {
+  static const pd_metric name = {.key = "name", .heading = "Name", .unit = PD_UNIT_TEXT};
+  static const pd_metric total = {.key = "cpu_time_total", .heading = "CPU total", .unit = PD_UNIT_NS};
+  static const pd_metric share = {.key = "cpu_percent", .heading = "CPU %", .unit = PD_UNIT_PERCENT};
+  static const pd_metric *const columns[] = {&name, &total, &share};
+  static const pd_cell first[] = {{.v.text = "a \"b\", c"}, {.v.i = 1500}, {.v.d = 37.5, .is_double = 1}};
+  static const pd_cell second[] = {{.v.text = "two\nlines"}, {.missing = 1}, {.v.d = (double)NAN, .is_double = 1}};
+  static const pd_cell sum[] = {{.v.text = "total"}, {.v.i = 1500}, {.missing = 1}};
+  static const pd_table_row rows[] = {{first, 0, 0}, {second, 1, 0}};
+  static const pd_table_row footer = {sum, 0, 0};
+  static const pd_table table = {.size = sizeof table,
+                                 .column_count = 3,
+                                 .id = "operators",
+                                 .title = "Operator Summary",
+                                 .columns = columns,
+                                 .rows = {rows, 2, sizeof *rows},
+                                 .footer = &footer};
+  static const pd_table *const tables[] = {&table};
+  static const pd_table_set set = {.size = sizeof set, .count = 1, .tables = tables};
+  (void)analysis;
+  (void)trace;
+  (void)request;
+  return &set;
+}
+
+static void start(sink_run *run, const char *const *settings, uint64_t repeat) {
+  static const pd_analysis analysis = {.size = sizeof analysis, .tables = fake_tables};
+  static pd_run header;
+  header = *fake_run("traces");
+  header.repeat = repeat;
+  cr_assert(sink_run_load(run, SINK_PATH, settings), "%s", run->error);
+  test_host_add(&run->host, PD_EXT_ANALYSIS, &analysis);
+  cr_assert_eq(sink_run_open(run, &header), PD_OK);
+}
+
+static void send_window(sink_run *run, uint32_t window, pd_status expected) {
+  fake_trace *fake = fake_trace_open();
+  cr_assert_not_null(fake);
+  fake_trace_training(fake, 2, 2);
+  pd_trace *trace = fake_trace_finish(fake);
+  cr_assert_not_null(trace);
+  trace->window = window;
+  trace->losses[PD_LOSS_RECORDS_DROPPED] = 3;
+  cr_assert_eq(sink_run_trace(run, trace), expected, "%s", run->host.message);
+  fake_trace_close(fake);
+}
+
+static void expect_golden(const sink_run *run, const char *path, const char *golden) {
+  const memory_file *file = sink_run_file(run, path);
+  cr_assert_not_null(file, "%s was not written", path);
+  cr_assert(file->announced);
+  cr_assert(golden_equal(golden, file->data, file->bytes), "%s", path);
+}
+
+PD_TEST(sink_csv, tables_are_rfc_4180) {
+  sink_run run;
+  start(&run, NULL, 1);
+  send_window(&run, 0, PD_OK);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  const memory_file *file = sink_run_file(&run, "traces/csv/operators.csv");
+  cr_assert_not_null(file);
+  cr_assert_str_eq(file->data, "name,cpu_time_total,cpu_percent,level,row_kind\r\n"
+                               "\"a \"\"b\"\", c\",1500,37.5,0,row\r\n"
+                               "\"two\nlines\",,,1,row\r\n"
+                               "total,1500,,0,footer\r\n");
+  sink_run_unload(&run);
+}
+
+PD_TEST(sink_csv, events_and_steps_are_as_in_the_tree) {
+  static const char *const names[] = {"ranges", "calls", "kernels", "copies", "others", "memory", "counters", "lost"};
+  sink_run run;
+  start(&run, NULL, 1);
+  send_window(&run, 0, PD_OK);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char path[256], golden[512];
+    snprintf(path, sizeof path, "traces/csv/events/%s.csv", names[i]);
+    snprintf(golden, sizeof golden, GOLDEN_DIR "/events_%s.csv", names[i]);
+    expect_golden(&run, path, golden);
+  }
+  expect_golden(&run, "traces/csv/steps.csv", GOLDEN_DIR "/steps.csv");
+  cr_assert_eq(run.count, 10, "eight kinds of events, a table, the steps");
+  sink_run_unload(&run);
+}
+
+PD_TEST(sink_csv, windows_do_not_overwrite_each_other) {
+  sink_run run;
+  start(&run, (const char *[]){"dir=out", NULL}, 2);
+  send_window(&run, 0, PD_OK);
+  send_window(&run, 1, PD_OK);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  cr_assert_not_null(sink_run_file(&run, "out/operators.0.csv"));
+  cr_assert_not_null(sink_run_file(&run, "out/operators.1.csv"));
+  cr_assert_not_null(sink_run_file(&run, "out/events/kernels.1.csv"));
+  cr_assert_not_null(sink_run_file(&run, "out/steps.csv"));
+  for (uint32_t i = 0; i < run.count; i++)
+    for (uint32_t k = 0; k < i; k++) cr_assert_str_neq(run.all[i]->path, run.all[k]->path);
+  sink_run_unload(&run);
+}
+
+PD_TEST(sink_csv, without_events_the_losses_stay) {
+  sink_run run;
+  start(&run, (const char *[]){"events=false", NULL}, 1);
+  send_window(&run, 0, PD_OK);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  cr_assert_eq(run.count, 3);
+  const memory_file *file = sink_run_file(&run, "traces/csv/events/lost.csv");
+  cr_assert_not_null(file);
+  cr_assert_not_null(strstr(file->data, "RECORDS_DROPPED,3,"));
+  sink_run_unload(&run);
+}
+
+PD_TEST(sink_csv, a_full_disk_is_an_error_and_leaves_no_half_file) {
+  sink_run run;
+  start(&run, NULL, 1);
+  run.fail_after_bytes = 300;
+  send_window(&run, 0, PD_IO);
+  cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
+  for (uint32_t i = 0; i < run.count; i++)
+    cr_assert_neq(run.all[i]->committed, run.all[i]->discarded, "%s", run.all[i]->path);
+  cr_assert(run.all[run.count - 1]->discarded);
+  sink_run_unload(&run);
+}
+
+PD_TEST(sink_csv, an_empty_window_has_headers_alone) {
+  sink_run run;
+  fake_trace *fake = fake_trace_open();
+  cr_assert_not_null(fake);
+  start(&run, NULL, 1);
+  cr_assert_eq(sink_run_trace(&run, fake_trace_finish(fake)), PD_OK);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  cr_assert_str_eq(sink_run_file(&run, "traces/csv/events/counters.csv")->data, "ts_ns,name,value\r\n");
+  sink_run_unload(&run);
+  fake_trace_close(fake);
+}
