@@ -55,8 +55,11 @@ struct cuda_conv_cache {
 pd_status conv_candidates(pd_device *device, const conv_key *key, conv_form form, bool compile, conv_plan **out,
                           int capacity, int *count);
 void conv_plan_free(pd_device *device, conv_plan *plan);
-/* Executes the plan alone; the stream has its workspace. */
+/* Executes the engine alone; the stream has its workspace. */
 cudnnStatus_t conv_execute(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments);
+
+/* Executes the plan and what belongs to it but a separate bias. */
+pd_status conv_run(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments);
 
 /* The plan for `key`, chosen at its first call with these arguments as the data to try candidates on. */
 pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key, const conv_arguments *arguments,

@@ -9,9 +9,11 @@ enum { MOST_CANDIDATES = 24, PER_FORM = 8, TRIALS = 3 };
 /* A result that differs from run to run must be faster by this factor to be taken. */
 static const float nondeterminism_price = 1.05f;
 
+static uint64_t weight_bytes(const conv_key *key) { return (uint64_t)(key->o * key->c * key->kh * key->kw) * 2; }
+
 /* The whole operation, as an operation of the device would run it. The lock is held. */
 static bool run_once(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments) {
-  if (conv_execute(device, stream, plan, arguments)) return false;
+  if (conv_run(device, stream, plan, arguments)) return false;
   const conv_key *key = &plan->key;
   if (!key->bias || plan->form != CONV_PLAIN) return true;
   const pd_tensor y = {.data = arguments->y,
@@ -58,12 +60,13 @@ static pd_status choose_fastest(pd_device *device, pd_stream *stream, conv_plan 
   for (int i = 0; !status && i < count; i++) {
     float ms = trial(device, stream, plans[i], arguments, start, end);
     const conv_key *key = &plans[i]->key;
-    device->host->log(device->host, PD_LOG_DEBUG,
-                      "conv %s (%lld,%lld,%lld,%lld)->%lld %s, layout %u: candidate %d, %s%s, workspace %llu: %.4f ms",
-                      direction_name(key->direction), (long long)key->n, (long long)key->c, (long long)key->h,
-                      (long long)key->w, (long long)key->o, key->x_dtype == PD_F16 ? "f16" : "f32", key->x_layout, i,
-                      form_name(plans[i]->form), plans[i]->nondeterministic ? ", not deterministic" : "",
-                      (unsigned long long)plans[i]->workspace, (double)ms);
+    device->host->log(
+        device->host, PD_LOG_DEBUG,
+        "conv %s (%lld,%lld,%lld,%lld)->%lld %s, layout %u: candidate %d, %s%s%s, workspace %llu: %.4f ms",
+        direction_name(key->direction), (long long)key->n, (long long)key->c, (long long)key->h, (long long)key->w,
+        (long long)key->o, key->x_dtype == PD_F16 ? "f16" : "f32", key->x_layout, i, form_name(plans[i]->form),
+        plans[i]->nondeterministic ? ", not deterministic" : "", plans[i]->narrow ? ", narrow" : "",
+        (unsigned long long)plans[i]->workspace, (double)ms);
     if (ms < 0) continue;
     if (plans[i]->nondeterministic) ms *= nondeterminism_price;
     if (best >= 0 && ms >= best) continue;
@@ -75,11 +78,24 @@ static pd_status choose_fastest(pd_device *device, pd_stream *stream, conv_plan 
   return status;
 }
 
-/* All candidates for the key; *narrow: for a float16 weight gradient instead. */
+/* All candidates for the key. For a float32 weight gradient of float16 tensors also those that give a float16 one,
+ * which is converted: cuDNN's fast engines know no other. */
 static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plans, int *count) {
   const bool compile = strcmp(device->options.conv_search, "exhaustive") == 0;
-  const int each = strcmp(device->options.conv_search, "heuristic") == 0 ? 1 : PER_FORM;
+  const bool first_only = strcmp(device->options.conv_search, "heuristic") == 0;
+  const int each = first_only ? 1 : PER_FORM;
   pd_status status = PD_OK;
+  if (key->direction == CONV_BACKWARD_WEIGHT && key->w_dtype == PD_F32 && key->x_dtype == PD_F16) {
+    conv_key half = *key;
+    half.w_dtype = PD_F16;
+    status = conv_candidates(device, &half, CONV_PLAIN, compile, plans, each, count);
+    for (int i = 0; i < *count; i++) {
+      /* The float16 gradient lies behind the engine's own workspace. */
+      plans[i]->narrow = true;
+      plans[i]->workspace = (plans[i]->workspace + 255) / 256 * 256 + weight_bytes(key);
+    }
+    if (status || (first_only && *count)) return status;
+  }
   for (int form = key->bias ? CONV_FUSED_SUM : CONV_PLAIN; !status && form >= CONV_PLAIN; form--)
     status = conv_candidates(device, key, (conv_form)form, compile, plans, *count + each, count);
   /* An engine that has to be compiled is better than none. */
@@ -87,7 +103,16 @@ static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plan
   return status;
 }
 
-static uint64_t weight_bytes(const conv_key *key) { return (uint64_t)(key->o * key->c * key->kh * key->kw) * 2; }
+pd_status conv_run(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments) {
+  conv_arguments with = *arguments;
+  if (plan->narrow) with.w = (char *)stream->workspace + plan->workspace - weight_bytes(&plan->key);
+  const cudnnStatus_t error = conv_execute(device, stream, plan, &with);
+  if (error) return cuda_cudnn_failed(device, error, "convolution");
+  if (!plan->narrow) return PD_OK;
+  const int64_t count = (int64_t)weight_bytes(&plan->key) / 2;
+  return cuda_check(device, cuda_convert(&stream->launch, arguments->w, PD_F32, with.w, PD_F16, count),
+                    "conv2d_backward_weight");
+}
 
 pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key, const conv_arguments *arguments,
                       conv_plan **out) {
@@ -99,15 +124,7 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
       }
   conv_plan *plans[MOST_CANDIDATES];
   int count = 0, chosen = 0;
-  bool narrow = false;
-  conv_arguments with = *arguments;
   pd_status status = gather(device, key, plans, &count);
-  if (!status && !count && key->direction == CONV_BACKWARD_WEIGHT && key->w_dtype == PD_F32 && key->x_dtype == PD_F16) {
-    conv_key half = *key;
-    half.w_dtype = PD_F16;
-    narrow = true;
-    status = gather(device, &half, plans, &count);
-  }
   if (status) goto out;
   if (!count) {
     status = device->host->fail(device->host, PD_UNSUPPORTED,
@@ -116,16 +133,9 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
                                 (long long)key->w, (long long)key->o, key->x_dtype == PD_F16 ? "float16" : "float32");
     goto out;
   }
-  for (int i = 0; !status && i < count; i++) {
-    /* A float16 weight gradient lies behind the engine's own workspace. */
-    if (narrow) plans[i]->workspace = (plans[i]->workspace + 255) / 256 * 256 + weight_bytes(key);
-    plans[i]->narrow = narrow;
-    status = cuda_workspace(device, stream, plans[i]->workspace);
-  }
-  if (!status && count > 1 && !stream->capturing) {
-    if (narrow) with.w = (char *)stream->workspace + plans[0]->workspace - weight_bytes(key);
-    status = choose_fastest(device, stream, plans, count, &with, &chosen);
-  }
+  for (int i = 0; !status && i < count; i++) status = cuda_workspace(device, stream, plans[i]->workspace);
+  if (!status && count > 1 && !stream->capturing)
+    status = choose_fastest(device, stream, plans, count, arguments, &chosen);
 out:
   for (int i = 0; i < count; i++)
     if (status || i != chosen) conv_plan_free(device, plans[i]);

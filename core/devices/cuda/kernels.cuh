@@ -18,6 +18,15 @@ template <typename T> struct alignas(16) pack {
   T v[width];
 };
 
+/* N elements as they lie in memory, read and written in 16-byte accesses where N fills them. */
+template <typename T, int N> struct alignas(N * sizeof(T) % 16 == 0 ? 16 : sizeof(T)) raw { T v[N]; };
+template <typename T, int N> __device__ inline raw<T, N> load_raw(const T *from) {
+  return *reinterpret_cast<const raw<T, N> *>(from);
+}
+template <typename T, int N> __device__ inline void store_raw(T *to, const raw<T, N> &v) {
+  *reinterpret_cast<raw<T, N> *>(to) = v;
+}
+
 /* N elements as floats: one 16-byte access when N fills a pack, single accesses otherwise. */
 template <typename T, int N> __device__ inline void load_n(float (&to)[N], const T *from) {
   if constexpr (N * sizeof(T) % 16 == 0) {

@@ -90,7 +90,7 @@ cudaError_t cuda_cross_entropy_backward(const cuda_launch *at, void *dlogits, pd
 typedef struct cuda_adamw_call {
   float lr, beta1, beta2, eps, weight_decay;
   uint32_t last;
-  double beta1_exact, beta2_exact;
+  double log_beta1, log_beta2; /* natural logarithms: 1 - beta^step is -expm1(step log beta) */
   int64_t *step;
   const float *found_inf;
 } cuda_adamw_call;

@@ -5,15 +5,20 @@
 namespace pd {
 
 constexpr int column_threads = 512;
+/* Rows (or packs) a thread reads before it writes the first: the compiler may not do that by itself, since the output
+ * may be the input's memory. */
+constexpr int batch = 4;
 
 /* How a block covers a matrix: `across` threads side by side, each over N columns, the others down the rows. */
 struct column_shape {
   uint32_t across, groups, splits;
 };
-template <int N> column_shape shape_columns(const cuda_launch *at, int64_t rows, int64_t channels, int64_t partials) {
+template <int N>
+column_shape shape_columns(const cuda_launch *at, int64_t rows, int64_t channels, int64_t partials,
+                           uint32_t most_across = 32) {
   const int64_t packs = channels / N;
   uint32_t across = 1;
-  while (across < 32 && across < packs) across *= 2;
+  while (across < most_across && across < packs) across *= 2;
   const uint32_t groups = (uint32_t)((packs + across - 1) / across), down = column_threads / across;
   int64_t splits = (int64_t)at->sm_count * 3 / groups;
   if (splits > (rows + down - 1) / down) splits = (rows + down - 1) / down;
@@ -30,16 +35,22 @@ __global__ void __launch_bounds__(column_threads)
 #pragma unroll
   for (int j = 0; j < N; j++) b[j] = bias[column + j];
   const int64_t step = (int64_t)gridDim.y * blockDim.y;
-#pragma unroll 4
-  for (int64_t row = blockIdx.y * (int64_t)blockDim.y + threadIdx.y; row < rows; row += step) {
-    float v[N];
-    load_n<T, N>(v, x + row * channels + column);
+  for (int64_t first = blockIdx.y * (int64_t)blockDim.y + threadIdx.y; first < rows; first += batch * step) {
+    raw<T, N> in[batch];
 #pragma unroll
-    for (int j = 0; j < N; j++) {
-      v[j] += b[j];
-      if (Relu && v[j] < 0) v[j] = 0;
+    for (int k = 0; k < batch; k++)
+      if (first + k * step < rows) in[k] = load_raw<T, N>(x + (first + k * step) * channels + column);
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+      if (first + k * step >= rows) break;
+      raw<T, N> out;
+#pragma unroll
+      for (int j = 0; j < N; j++) {
+        const float v = load(&in[k].v[j]) + b[j];
+        store(&out.v[j], Relu && v < 0 ? 0.0f : v);
+      }
+      store_raw<T, N>(y + (first + k * step) * channels + column, out);
     }
-    store_n<T, N>(y + row * channels + column, v);
   }
 }
 
@@ -59,25 +70,34 @@ __global__ void __launch_bounds__(column_threads)
   const int64_t step = (int64_t)gridDim.y * blockDim.y;
   float sum[N] = {};
   if (column < channels) {
-#pragma unroll 4
-    for (int64_t row = blockIdx.y * (int64_t)blockDim.y + threadIdx.y; row < rows; row += step) {
-      const int64_t i = row * channels + column;
-      float v[N];
-      if constexpr (From == masked_mean) {
-        const float share = 1.0f / (float)plane;
-        for (int j = 0; j < N; j++) v[j] = load(dy + (uint32_t)row / (uint32_t)plane * channels + column + j) * share;
-      } else {
-        load_n<T, N>(v, dy + i);
-      }
-      if constexpr (From != as_is) {
-        float m[N];
-        load_n<T, N>(m, y + i);
+    const float share = 1.0f / (float)plane;
+    for (int64_t first = blockIdx.y * (int64_t)blockDim.y + threadIdx.y; first < rows; first += batch * step) {
+      raw<G, N> in[batch];
+      raw<T, N> mask[batch];
 #pragma unroll
-        for (int j = 0; j < N; j++) v[j] = m[j] > 0 ? v[j] : 0.0f;
-        store_n<T, N>(dx + i, v);
+      for (int k = 0; k < batch; k++) {
+        const int64_t row = first + k * step;
+        if (row >= rows) break;
+        in[k] = load_raw<G, N>(dy + (From == masked_mean ? (uint32_t)row / (uint32_t)plane : row) * channels + column);
+        if (From != as_is) mask[k] = load_raw<T, N>(y + row * channels + column);
       }
 #pragma unroll
-      for (int j = 0; j < N; j++) sum[j] += v[j];
+      for (int k = 0; k < batch; k++) {
+        const int64_t row = first + k * step;
+        if (row >= rows) break;
+        raw<T, N> out;
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+          float v = load(&in[k].v[j]);
+          if (From == masked_mean) v *= share;
+          if (From != as_is) {
+            v = load(&mask[k].v[j]) > 0 ? v : 0.0f;
+            store(&out.v[j], v);
+          }
+          sum[j] += v;
+        }
+        if (From != as_is) store_raw<T, N>(dx + row * channels + column, out);
+      }
     }
   }
 #pragma unroll
@@ -134,29 +154,37 @@ __global__ void __launch_bounds__(256)
     bias_planes_backward(T *dx, float *db, const G *dy, const T *y, int64_t images, int64_t channels, int64_t plane,
                          bool accumulate, float *partials, uint32_t *counters) {
   const int64_t channel = blockIdx.x;
+  const uint32_t packs = (uint32_t)(plane / N);
+  const uint32_t count = (uint32_t)((images - blockIdx.y + gridDim.y - 1) / gridDim.y) * packs;
   float sum = 0;
-  for (int64_t n = blockIdx.y; n < images; n += gridDim.y) {
-    const int64_t base = (n * channels + channel) * plane;
-    float share = 0;
-    if constexpr (From == masked_mean) share = load(dy + n * channels + channel) / (float)plane;
-#pragma unroll 4
-    for (int64_t i = threadIdx.x; i < plane / N; i += blockDim.x) {
-      float v[N];
-      if constexpr (From == masked_mean) {
+  for (uint32_t first = threadIdx.x; first < count; first += batch * blockDim.x) {
+    raw<T, N> in[batch], mask[batch];
+    int64_t at[batch], image[batch];
 #pragma unroll
-        for (int j = 0; j < N; j++) v[j] = share;
-      } else {
-        load_n<T, N>(v, dy + base + i * N);
+    for (int k = 0; k < batch; k++) {
+      const uint32_t i = first + k * blockDim.x;
+      if (i >= count) break;
+      image[k] = blockIdx.y + (int64_t)(i / packs) * gridDim.y;
+      at[k] = (image[k] * channels + channel) * plane + (int64_t)(i % packs) * N;
+      if constexpr (From != masked_mean) in[k] = load_raw<T, N>(dy + at[k]);
+      if (From != as_is) mask[k] = load_raw<T, N>(y + at[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+      if (first + k * blockDim.x >= count) break;
+      float share = 0;
+      if constexpr (From == masked_mean) share = load(dy + image[k] * channels + channel) / (float)plane;
+      raw<T, N> out;
+#pragma unroll
+      for (int j = 0; j < N; j++) {
+        float v = From == masked_mean ? share : load(&in[k].v[j]);
+        if (From != as_is) {
+          v = load(&mask[k].v[j]) > 0 ? v : 0.0f;
+          store(&out.v[j], v);
+        }
+        sum += v;
       }
-      if constexpr (From != as_is) {
-        float m[N];
-        load_n<T, N>(m, y + base + i * N);
-#pragma unroll
-        for (int j = 0; j < N; j++) v[j] = m[j] > 0 ? v[j] : 0.0f;
-        store_n<T, N>(dx + base + i * N, v);
-      }
-#pragma unroll
-      for (int j = 0; j < N; j++) sum += v[j];
+      if (From != as_is) store_raw<T, N>(dx + at[k], out);
     }
   }
   sum = block_sum(sum);
@@ -370,7 +398,7 @@ cudaError_t cuda_mean_hw_relu_backward(const cuda_launch *at, pd_dtype dtype, vo
       const G *in = static_cast<const G *>(dy);
       const T *mask = static_cast<const T *>(y);
       const int64_t rows = images * plane;
-      const bool wide = packs_fit<T>(nhwc ? channels : plane, dx, y);
+      const bool wide = packs_fit<T>(nhwc ? channels : plane, dx, y, nhwc ? dy : NULL);
       if (nhwc && wide)
         return columns_backward_launch<T, G, N, masked_mean>(at, out, db, in, mask, rows, channels, plane, false);
       if (nhwc)
@@ -385,7 +413,8 @@ cudaError_t cuda_mean_hw_relu_backward(const cuda_launch *at, pd_dtype dtype, vo
 template <typename Y, typename X, int N>
 static cudaError_t mean_columns_launch(const cuda_launch *at, Y *y, const X *x, int64_t images, int64_t channels,
                                        int64_t plane) {
-  const column_shape s = shape_columns<N>(at, plane, channels, 0);
+  /* 128 bytes of a row each, so that a few images make enough blocks. */
+  const column_shape s = shape_columns<N>(at, plane, channels, 0, 8);
   mean_columns<Y, X, N><<<dim3(s.groups, (uint32_t)images), dim3(s.across, column_threads / s.across),
                           column_threads * N * sizeof(float), at->stream>>>(y, x, plane, channels);
   return cudaGetLastError();

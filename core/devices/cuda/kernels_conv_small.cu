@@ -6,12 +6,12 @@ namespace pd {
 constexpr int tile_pixels = 128, conv_threads = 256;
 
 /*
- * A block walks over tiles of 128 output pixels with 64 output channels' weights in registers. NHWC: rows are pixels,
- * columns channels; NCHW: the other way round. Columns are dealt to the tensor-core tiles so that a thread ends up with
- * 16 consecutive bytes of the result.
+ * A block walks over tiles of 128 output pixels with 64 output channels' weights in shared memory. NHWC: rows are
+ * pixels, columns channels; NCHW: the other way round. Columns are dealt to the tensor-core tiles so that a thread ends
+ * up with 16 consecutive bytes of the result.
  */
 template <typename X, typename Y, bool Nhwc, bool Exact>
-__global__ void __launch_bounds__(conv_threads, 2) conv_small(const __grid_constant__ cuda_conv_small p) {
+__global__ void __launch_bounds__(conv_threads, Exact ? 2 : 3) conv_small(const __grid_constant__ cuda_conv_small p) {
   constexpr int depth = 32 / sizeof(Y), steps = patch_width / depth; /* numbers of a patch per tensor-core step */
   constexpr int stride = patch_width + 16 / sizeof(Y);               /* of a row in shared memory */
   constexpr int share = 8 / sizeof(Y);                               /* tiles that fill 16 bytes of a thread */
@@ -33,16 +33,8 @@ __global__ void __launch_bounds__(conv_threads, 2) conv_small(const __grid_const
     return *reinterpret_cast<const uint32_t *>(matrix + row * stride + s * depth + word * (t + 4 * second));
   };
   auto column_of = [&](int tile) { return tile / share * 8 * share + g / 2 * run + tile % share * 2 + g % 2; };
-  constexpr int kept = Exact ? 1 : Nhwc ? 8 : 1;
-  uint32_t column_weights[kept][steps][2], row_weights[steps][4];
+  uint32_t row_weights[steps][4];
   const int row_base = Nhwc ? warp * 16 : warp % 4 * 16;
-  if constexpr (Nhwc && !Exact) {
-#pragma unroll
-    for (int j = 0; j < 8; j++)
-#pragma unroll
-      for (int s = 0; s < steps; s++)
-        for (int i = 0; i < 2; i++) column_weights[j][s][i] = word_at(weights, column_of(j), s, i);
-  }
   if constexpr (!Nhwc) {
 #pragma unroll
     for (int s = 0; s < steps; s++)
@@ -66,12 +58,8 @@ __global__ void __launch_bounds__(conv_threads, 2) conv_small(const __grid_const
         for (int i = 0; i < 4; i++) a[i] = word_at(patches, row_base + g + i % 2 * 8, s, i / 2);
 #pragma unroll
         for (int j = 0; j < 8; j++) {
-          if constexpr (Exact) {
-            const uint32_t b[2] = {word_at(weights, column_of(j), s, 0), word_at(weights, column_of(j), s, 1)};
-            step<Exact, Y>(c[j], a, b);
-          } else {
-            step<Exact, Y>(c[j], a, column_weights[j][s]);
-          }
+          const uint32_t b[2] = {word_at(weights, column_of(j), s, 0), word_at(weights, column_of(j), s, 1)};
+          step<Exact, Y>(c[j], a, b);
         }
       }
     } else {

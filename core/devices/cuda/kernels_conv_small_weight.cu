@@ -20,8 +20,8 @@ __device__ inline void matrices_transposed(uint32_t (&r)[4], const __half *row) 
 
 /*
  * dw (64 x 32) = dy (pixels x 64) transposed times patches (pixels x 32). A block walks over tiles of pixels; each warp
- * takes one tensor-core depth of a tile and keeps a whole 64 x 32 result in registers. At the end the warps' results
- * are added in order, and conv_small_reduce() adds the blocks'.
+ * takes two tensor-core depths of a tile and keeps half of the 64 x 32 result in registers. At the end the warps'
+ * results are added in order, and conv_small_reduce() adds the blocks'.
  */
 template <typename X, typename Y, bool Nhwc, bool Exact>
 __global__ void __launch_bounds__(weight_threads, 2)
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(weight_threads, 2)
   const int first_channel = blockIdx.y * group_channels;
   const uint32_t plane = (uint32_t)p.out_height * (uint32_t)p.out_width, total = (uint32_t)p.images * plane;
   const Y *dy = static_cast<const Y *>(p.y), *mask = static_cast<const Y *>(p.mask);
-  float c[4][4][4] = {};
+  float c[2][4][4] = {};
 
   for (uint32_t at = blockIdx.x; at < (total + tile - 1) / tile; at += gridDim.x) {
     const uint32_t first = at * tile;
@@ -102,61 +102,68 @@ __global__ void __launch_bounds__(weight_threads, 2)
     }
     __syncthreads();
 
-    const int px = warp * depth;
-    uint32_t b[4][2];
-    if constexpr (sizeof(Y) == 2) {
 #pragma unroll
-      for (int j = 0; j < 4; j += 2) {
-        uint32_t r[4];
-        matrices_transposed(r, (const __half *)patches + (px + lane % 16) * patch_stride + (j + lane / 16) * 8);
-        b[j][0] = r[0], b[j][1] = r[1], b[j + 1][0] = r[2], b[j + 1][1] = r[3];
-      }
-    } else {
+    for (int half = 0; half < 2; half++) {
+      const int px = (warp % 4 * 2 + half) * depth;
+      uint32_t b[4][2];
+      if constexpr (sizeof(Y) == 2) {
 #pragma unroll
-      for (int j = 0; j < 4; j++)
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-          b[j][i] = __float_as_uint((float)patches[(px + t + 4 * i) * patch_stride + j * 8 + g]);
-    }
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      uint32_t a[4];
-      if constexpr (sizeof(Y) == 2 && Nhwc) {
-        matrices_transposed(a, (const __half *)dys + (px + lane / 16 * 8 + lane % 8) * dy_stride + i * 16 +
-                                   lane % 16 / 8 * 8);
-      } else if constexpr (sizeof(Y) == 2) {
-        matrices(a, (const __half *)dys + (i * 16 + lane % 16) * dy_stride + px + lane / 16 * 8);
+        for (int j = 0; j < 4; j += 2) {
+          uint32_t r[4];
+          matrices_transposed(r, (const __half *)patches + (px + lane % 16) * patch_stride + (j + lane / 16) * 8);
+          b[j][0] = r[0], b[j][1] = r[1], b[j + 1][0] = r[2], b[j + 1][1] = r[3];
+        }
       } else {
 #pragma unroll
-        for (int k = 0; k < 4; k++) {
-          const int channel = i * 16 + g + k % 2 * 8, q = px + t + k / 2 * 4;
-          a[k] = __float_as_uint((float)dys[Nhwc ? q * dy_stride + channel : channel * dy_stride + q]);
-        }
+        for (int j = 0; j < 4; j++)
+#pragma unroll
+          for (int i = 0; i < 2; i++)
+            b[j][i] = __float_as_uint((float)patches[(px + t + 4 * i) * patch_stride + j * 8 + g]);
       }
 #pragma unroll
-      for (int j = 0; j < 4; j++) step<Exact, Y>(c[i][j], a, b[j]);
+      for (int i = 0; i < 2; i++) {
+        const int row = (warp / 4 * 2 + i) * 16;
+        uint32_t a[4];
+        if constexpr (sizeof(Y) == 2 && Nhwc) {
+          matrices_transposed(a, (const __half *)dys + (px + lane / 16 * 8 + lane % 8) * dy_stride + i * 16 +
+                                     lane % 16 / 8 * 8);
+        } else if constexpr (sizeof(Y) == 2) {
+          matrices(a, (const __half *)dys + (row + lane % 16) * dy_stride + px + lane / 16 * 8);
+        } else {
+#pragma unroll
+          for (int k = 0; k < 4; k++) {
+            const int channel = row + g + k % 2 * 8, q = px + t + k / 2 * 4;
+            a[k] = __float_as_uint((float)dys[Nhwc ? q * dy_stride + channel : channel * dy_stride + q]);
+          }
+        }
+#pragma unroll
+        for (int j = 0; j < 4; j++) step<Exact, Y>(c[i][j], a, b[j]);
+      }
     }
     __syncthreads();
   }
 
   float *sums = reinterpret_cast<float *>(dys);
-  static_assert(sizeof(dys) >= results * sizeof(float), "the warps' results are added in the memory of dy");
-  for (int w = 0; w < weight_threads / 32; w++) {
-    if (warp == w) {
+  constexpr int sum_stride = patch_width + 4; /* against bank conflicts */
+  static_assert(sizeof(dys) >= group_channels * sum_stride * sizeof(float),
+                "the warps' results are added in the memory of dy");
+  for (int w = 0; w < 4; w++) {
+    if (warp % 4 == w) {
 #pragma unroll
-      for (int i = 0; i < 4; i++)
+      for (int i = 0; i < 2; i++)
 #pragma unroll
         for (int j = 0; j < 4; j++)
 #pragma unroll
           for (int k = 0; k < 4; k++) {
-            float *sum = sums + (i * 16 + g + k / 2 * 8) * patch_width + j * 8 + 2 * t + k % 2;
+            float *sum = sums + ((warp / 4 * 2 + i) * 16 + g + k / 2 * 8) * sum_stride + j * 8 + 2 * t + k % 2;
             *sum = w ? *sum + c[i][j][k] : c[i][j][k];
           }
     }
     __syncthreads();
   }
   for (int i = thread; i < results; i += weight_threads)
-    partials[((int64_t)blockIdx.y * gridDim.x + blockIdx.x) * results + i] = sums[i];
+    partials[((int64_t)blockIdx.y * gridDim.x + blockIdx.x) * results + i] =
+        sums[i / patch_width * sum_stride + i % patch_width];
 }
 
 /* Block (x, y): numbers 32x .. 32x+31 of channel group y, which is one row of dw. */

@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(256)
   if (a.found_inf && *a.found_inf != 0) return;
   if (threadIdx.x == 0) {
     const double step = (double)(*a.step + 1);
-    step_size = (float)(a.lr / (1.0 - pow(a.beta1_exact, step)));
-    root_of_correction = (float)sqrt(1.0 - pow(a.beta2_exact, step));
+    step_size = (float)(a.lr / -expm1(step * a.log_beta1));
+    root_of_correction = (float)sqrt(-expm1(step * a.log_beta2));
   }
   __syncthreads();
   int64_t begin, end;

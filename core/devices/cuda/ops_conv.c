@@ -29,19 +29,11 @@ static pd_status run(pd_device *device, pd_stream *stream, conv_direction direct
   key.x_dtype = x->dtype, key.w_dtype = w->dtype, key.y_dtype = y->dtype;
   key.x_layout = x->layout, key.w_layout = w->layout, key.y_layout = y->layout;
   key.bias = bias != NULL, key.relu = bias != NULL && relu;
-  conv_arguments arguments = {.x = x->data, .w = w->data, .y = y->data, .bias = bias ? bias->data : NULL};
+  const conv_arguments arguments = {.x = x->data, .w = w->data, .y = y->data, .bias = bias ? bias->data : NULL};
   conv_plan *plan = NULL;
   pthread_mutex_lock(&device->lock);
   pd_status status = conv_choose(device, stream, &key, &arguments, &plan);
-  if (!status) {
-    const uint64_t half_bytes = (uint64_t)tensor_count(w) * 2;
-    if (plan->narrow) arguments.w = (char *)stream->workspace + plan->workspace - half_bytes;
-    const cudnnStatus_t error = conv_execute(device, stream, plan, &arguments);
-    if (error) status = cuda_cudnn_failed(device, error, "convolution");
-    if (!status && plan->narrow)
-      status = cuda_check(device, cuda_convert(&stream->launch, w->data, PD_F32, arguments.w, PD_F16, tensor_count(w)),
-                          "conv2d_backward_weight");
-  }
+  if (!status) status = conv_run(device, stream, plan, &arguments);
   const bool separate = !status && plan->form == CONV_PLAIN;
   pthread_mutex_unlock(&device->lock);
   if (separate && bias) status = cuda_op_bias_relu(device, stream, y, y, bias, relu);

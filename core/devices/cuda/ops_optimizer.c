@@ -1,6 +1,8 @@
 /* AdamW and the loss scaler: one launch for up to CUDA_TABLE parameters. */
 #include "ops.h"
 
+#include <math.h>
+
 pd_status cuda_op_adamw(pd_device *device, pd_stream *stream, const pd_parameter *parameters, int64_t count,
                         const pd_adamw *adamw) {
   cuda_adamw_call call = {.lr = (float)adamw->lr,
@@ -8,8 +10,8 @@ pd_status cuda_op_adamw(pd_device *device, pd_stream *stream, const pd_parameter
                           .beta2 = (float)adamw->beta2,
                           .eps = (float)adamw->eps,
                           .weight_decay = (float)adamw->weight_decay,
-                          .beta1_exact = adamw->beta1,
-                          .beta2_exact = adamw->beta2,
+                          .log_beta1 = log(adamw->beta1),
+                          .log_beta2 = log(adamw->beta2),
                           .step = adamw->step,
                           .found_inf = adamw->found_inf};
   pd_status status = cuda_bind(device);
