@@ -20,6 +20,7 @@ pd_status chunk_pool_open(chunk_pool *pool, uint64_t max_bytes) {
     munmap(base, bytes);
     return PD_NO_MEMORY;
   }
+  (void)madvise(base, bytes < POOL_TOUCHED_BYTES ? bytes : POOL_TOUCHED_BYTES, MADV_HUGEPAGE);
   for (size_t at = 0; at < bytes && at < POOL_TOUCHED_BYTES; at += 4096) ((volatile unsigned char *)base)[at] = 0;
   pool->base = base;
   pool->total = total;

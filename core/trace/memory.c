@@ -3,14 +3,29 @@
 #include "recorder.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
+enum { HUGE_BYTES = 2 << 20, LARGE_BYTES = 4 << 20 };
+
+/* Large blocks are mapped: zeroed by the system, and in huge pages, since a page fault each 4 KiB would take longer
+ * than the merge itself. */
 typedef struct memory_block {
   _Alignas(max_align_t) struct memory_block *next;
+  size_t mapped_bytes; /* 0: of the heap */
 } memory_block;
+
+static memory_block *block_new(size_t bytes) {
+  if (bytes < LARGE_BYTES) return calloc(1, bytes);
+  memory_block *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) return NULL;
+  (void)madvise(block, bytes, MADV_HUGEPAGE); /* only a wish */
+  block->mapped_bytes = bytes;
+  return block;
+}
 
 void *trace_alloc(owned_trace *trace, uint64_t count, size_t bytes_each) {
   if (count > (SIZE_MAX - sizeof(memory_block)) / bytes_each) return NULL;
-  memory_block *block = calloc(1, sizeof *block + (size_t)count * bytes_each);
+  memory_block *block = block_new(sizeof *block + (size_t)count * bytes_each);
   if (!block) return NULL;
   block->next = trace->blocks;
   trace->blocks = block;
@@ -31,7 +46,12 @@ pd_status trace_array(owned_trace *trace, pd_array *array, uint64_t count, size_
 
 void *scratch_alloc(uint64_t count, size_t bytes_each) {
   if (count > (SIZE_MAX - 1) / bytes_each) return NULL;
-  return malloc(count ? (size_t)count * bytes_each : 1);
+  size_t bytes = count ? (size_t)count * bytes_each : 1;
+  if (bytes < LARGE_BYTES) return malloc(bytes);
+  void *memory = NULL;
+  if (posix_memalign(&memory, HUGE_BYTES, bytes)) return NULL;
+  (void)madvise(memory, bytes, MADV_HUGEPAGE);
+  return memory;
 }
 
 void trace_free(pd_trace *trace) {
@@ -39,7 +59,10 @@ void trace_free(pd_trace *trace) {
   owned_trace *owned = (owned_trace *)(void *)trace;
   for (memory_block *block = owned->blocks, *next; block; block = next) {
     next = block->next;
-    free(block);
+    if (block->mapped_bytes)
+      munmap(block, block->mapped_bytes);
+    else
+      free(block);
   }
   free(owned);
 }

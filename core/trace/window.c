@@ -161,6 +161,15 @@ static pd_status collect_thread(recorder_thread *thread, uint64_t end_ticks, win
   return drop_details(thread, &look, info_count, stack_count);
 }
 
+/* Room for `to` rows in place of `from`; like realloc, but for large rooms. */
+static void *grow(void *rows, uint64_t from, uint64_t to, size_t bytes_each) {
+  void *grown = scratch_alloc(to, bytes_each);
+  if (!grown) return NULL;
+  if (from) memcpy(grown, rows, from * bytes_each);
+  free(rows);
+  return grown;
+}
+
 /* Moves the calls and device records that have arrived from all threads to the recorder. */
 static pd_status take_activities(recorder *self, recorder_thread **threads, uint64_t count) {
   uint64_t calls = self->call_count, devices = self->device_count;
@@ -171,12 +180,12 @@ static pd_status take_activities(recorder *self, recorder_thread **threads, uint
     calls += sizes[2 * i] = chunk_list_count(&threads[i]->calls);
     devices += sizes[2 * i + 1] = chunk_list_count(&threads[i]->devices);
   }
-  raw_call *more_calls = realloc(self->calls, calls ? calls * sizeof *more_calls : 1);
-  if (!more_calls) goto out;
-  self->calls = more_calls;
-  raw_device *more_devices = realloc(self->devices, devices ? devices * sizeof *more_devices : 1);
-  if (!more_devices) goto out;
-  self->devices = more_devices;
+  void *grown = grow(self->calls, self->call_count, calls, sizeof *self->calls);
+  if (!grown) goto out;
+  self->calls = grown;
+  grown = grow(self->devices, self->device_count, devices, sizeof *self->devices);
+  if (!grown) goto out;
+  self->devices = grown;
   for (uint64_t i = 0; i < count; i++) {
     chunk_list_copy(&threads[i]->calls, self->calls + self->call_count, sizes[2 * i]);
     chunk_list_drop(&threads[i]->calls, sizes[2 * i]);
