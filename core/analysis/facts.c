@@ -21,29 +21,34 @@ bool facts_is_communication(const char *name) {
          strstr(name, "ncclDevKernel");
 }
 
-static bool visit(thread_sweep *sweep, int64_t start, int64_t end, int64_t *self, bool is_call) {
-  open_node *top;
-  if (end < start) end = start;
-  while (sweep->depth && sweep->stack[sweep->depth - 1].end <= start) sweep->depth--;
-  /* A range that begins inside a call and outlives it is not the call's child: the rest of the call is the range's. */
-  while (!is_call && sweep->depth && sweep->stack[sweep->depth - 1].is_call &&
-         sweep->stack[sweep->depth - 1].end < end) {
-    top = &sweep->stack[--sweep->depth];
-    *top->self -= top->end - (start > top->cursor ? start : top->cursor);
-  }
-  *self = end - start;
-  if (sweep->depth) {
-    int64_t from, to;
-    top = &sweep->stack[sweep->depth - 1];
-    from = start > top->cursor ? start : top->cursor;
-    to = end < top->end ? end : top->end;
-    if (to < from) to = from;
-    if (is_call) {
-      *self = to - from;
-      end = to;
+/* Closes what ended before `start`. A call that goes on, but not as long as what begins now, is cut short there: calls
+ * may stick out by the error of the clocks, and what begins then is no child of theirs. */
+static void close_ended(thread_sweep *sweep, int64_t start, int64_t end) {
+  while (sweep->depth) {
+    open_node *top = &sweep->stack[sweep->depth - 1];
+    if (top->end > start) {
+      if (!top->is_call || top->end >= end) return;
+      *top->self -= top->end - (start > top->cursor ? start : top->cursor);
     }
-    *top->self -= to - from;
-    top->cursor = to;
+    sweep->depth--;
+  }
+}
+
+static bool visit(thread_sweep *sweep, int64_t start, int64_t end, int64_t *self, bool is_call) {
+  int64_t from = start;
+  if (end < start) end = start;
+  close_ended(sweep, start, end);
+  *self = end - start;
+  /* Its time is no longer its parent's own, and where it sticks out of that, no longer the next one's. */
+  for (size_t d = sweep->depth; d--;) {
+    open_node *node = &sweep->stack[d];
+    int64_t to = end < node->end ? end : node->end;
+    if (from < node->cursor) from = node->cursor;
+    if (to > from) {
+      *node->self -= to - from;
+      node->cursor = from = to;
+    }
+    if (end <= node->end) break;
   }
   if (sweep->depth == sweep->room) {
     size_t room = sweep->room ? sweep->room * 2 : 64;
@@ -52,7 +57,7 @@ static bool visit(thread_sweep *sweep, int64_t start, int64_t end, int64_t *self
     sweep->stack = stack;
     sweep->room = room;
   }
-  sweep->stack[sweep->depth++] = (open_node){end, start, self, is_call};
+  sweep->stack[sweep->depth++] = (open_node){.end = end, .cursor = start, .self = self, .is_call = is_call};
   return true;
 }
 

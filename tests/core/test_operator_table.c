@@ -83,7 +83,7 @@ PD_TEST(operator_table, empty_and_equal_stamps_lose_nothing) {
   rig_end(&rig);
 }
 
-PD_TEST(operator_table, a_call_that_sticks_out_of_its_range_is_cut_to_it) {
+PD_TEST(operator_table, a_call_that_sticks_out_of_its_range_ends_where_the_next_begins) {
   analysis_rig rig;
   rig_begin(&rig);
   fake_range(rig.fake, PD_RANGE_OP, "a", 0, 0, 100);
@@ -91,7 +91,7 @@ PD_TEST(operator_table, a_call_that_sticks_out_of_its_range_is_cut_to_it) {
   fake_range(rig.fake, PD_RANGE_OP, "b", 0, 103, 120);
   rig_finish(&rig);
   OPERATORS(&rig, "a", "self_cpu_time_total", 90);
-  OPERATORS(&rig, "late", "self_cpu_time_total", 10);
+  OPERATORS(&rig, "late", "self_cpu_time_total", 13);
   OPERATORS(&rig, "late", "cpu_time_total", 15);
   OPERATORS(&rig, "b", "self_cpu_time_total", 17);
   rig_end(&rig);

@@ -1,0 +1,93 @@
+/* Memory tables on toy allocations. */
+#include "analysis_rig.h"
+
+static void allocations(analysis_rig *rig) {
+  fake_step(rig->fake, 0, 0, 1000);
+  fake_step(rig->fake, 1, 1000, 2000);
+  fake_range(rig->fake, PD_RANGE_OP, "a", 0, 0, 500);
+  fake_range(rig->fake, PD_RANGE_OP, "b", 0, 1000, 1500);
+  /* 1000 bytes were there before the window. The peak is the event at 1200: 1000 + 300 + 700. */
+  fake_memory(rig->fake, 0, 100, 0x100, 300, 1300, 4096)->duration_ns = 5;
+  fake_memory(rig->fake, 0, 200, 0x200, 200, 1500, 4096)->duration_ns = 6;
+  fake_memory(rig->fake, 0, 300, 0x200, -200, 1300, 4096)->duration_ns = 7;
+  fake_memory(rig->fake, 0, 1200, 0x200, 700, 2000, 8192)->duration_ns = 8;
+  fake_memory(rig->fake, 0, 1700, 0x100, -300, 1700, 8192)->duration_ns = 9;
+  fake_memory(rig->fake, 0, 1800, 0x999, -50, 1650, 8192)->duration_ns = 0; /* allocated before the window */
+}
+
+PD_TEST(memory_tables, who_allocates) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  allocations(&rig);
+  rig_finish(&rig);
+  RIG_INT(&rig, "memory", "a", "allocation_count", 2);
+  RIG_INT(&rig, "memory", "a", "free_count", 1);
+  RIG_INT(&rig, "memory", "a", "allocation_size", 500);
+  RIG_INT(&rig, "memory", "a", "free_size", 200);
+  RIG_INT(&rig, "memory", "a", "increased_size", 300);
+  RIG_INT(&rig, "memory", "b", "allocation_size", 700);
+  RIG_INT(&rig, "memory", "(outside all ranges)", "free_count", 2);
+  RIG_INT(&rig, "memory", "(outside all ranges)", "increased_size", -350);
+  rig_end(&rig);
+}
+
+PD_TEST(memory_tables, who_holds_the_peak) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  allocations(&rig);
+  rig_finish(&rig);
+  const pd_table *table = rig_table(&rig, "memory_peak");
+  cr_assert_eq(table->rows.count, 3);
+  cr_assert_str_eq(rig_row_at(table, 0)->cells[0].v.text, "b");
+  RIG_INT(&rig, "memory_peak", "b", "held_bytes", 700);
+  RIG_INT(&rig, "memory_peak", "b", "held_blocks", 1);
+  RIG_DOUBLE(&rig, "memory_peak", "b", "held_percent", 35.0);
+  RIG_INT(&rig, "memory_peak", "a", "held_bytes", 300);
+  RIG_INT(&rig, "memory_peak", "(allocated before the window)", "held_bytes", 1000);
+  RIG_DOUBLE(&rig, "memory_peak", "(allocated before the window)", "held_percent", 50.0);
+  rig_end(&rig);
+}
+
+PD_TEST(memory_tables, churn) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  allocations(&rig);
+  rig_finish(&rig);
+  RIG_DOUBLE(&rig, "memory_churn", "GPU", "allocations_per_step", 1.5);
+  RIG_INT(&rig, "memory_churn", "GPU", "bytes_per_step", 600);
+  RIG_INT(&rig, "memory_churn", "GPU", "median_lifetime", (100 + 1600) / 2);
+  RIG_INT(&rig, "memory_churn", "GPU", "allocator_time", 5 + 6 + 7 + 8 + 9);
+  RIG_INT(&rig, "memory_churn", "GPU", "peak_allocated", 2000);
+  RIG_INT(&rig, "memory_churn", "GPU", "peak_reserved", 8192);
+  RIG_INT(&rig, "memory_churn", "GPU", "fragmentation", 8192 - 2000);
+  rig_end(&rig);
+}
+
+PD_TEST(memory_tables, pinned_memory_has_rows_of_its_own) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_range(rig.fake, PD_RANGE_OP, "a", 0, 0, 500);
+  fake_memory(rig.fake, 0, 100, 0x100, 300, 300, 300);
+  fake_memory(rig.fake, 0, 200, 0x100, 64, 64, 64)->event.device_type = 0; /* the same address, another memory */
+  rig_finish(&rig);
+  const pd_table *table = rig_table(&rig, "memory");
+  cr_assert_eq(table->rows.count, 2);
+  cr_assert_eq(rig_int(table, rig_row_n(table, "a", 0), "allocation_size"), 300);
+  cr_assert_str_eq(rig_text(table, rig_row_n(table, "a", 0), "memory_type"), "GPU");
+  cr_assert_eq(rig_int(table, rig_row_n(table, "a", 1), "allocation_size"), 64);
+  cr_assert_str_eq(rig_text(table, rig_row_n(table, "a", 1), "memory_type"), "Pinned host");
+  RIG_INT(&rig, "memory_churn", "Pinned host", "bytes_per_step", 64);
+  rig_end(&rig);
+}
+
+PD_TEST(memory_tables, no_event_no_row) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_step(rig.fake, 0, 0, 1000);
+  rig_finish(&rig);
+  cr_assert_eq(rig_table(&rig, "memory")->rows.count, 0);
+  cr_assert_eq(rig_table(&rig, "memory_peak")->rows.count, 0);
+  cr_assert_eq(rig_table(&rig, "memory_churn")->rows.count, 0);
+  rig_end(&rig);
+}

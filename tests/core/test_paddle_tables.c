@@ -1,0 +1,369 @@
+/* Paddle's summaries on toy traces whose answers are worked out by hand. */
+#include "analysis_rig.h"
+
+PD_TEST(paddle_tables, overview_merges_overlaps_over_threads_and_streams) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t second = fake_thread(rig.fake, 9, "second");
+  uint32_t s7 = fake_stream(rig.fake, 0, 1, 7), s8 = fake_stream(rig.fake, 0, 1, 8);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_range(rig.fake, PD_RANGE_OP, "a", 0, 0, 100);
+  fake_range(rig.fake, PD_RANGE_OP, "a", second, 50, 150);
+  fake_range(rig.fake, PD_RANGE_OP_INNER, "in", second, 60, 70);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 10, 20, 1);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 30, 40, 2);
+  fake_kernel(rig.fake, "k", s7, 200, 300, 1);
+  fake_kernel(rig.fake, "ncclDevKernel_AllReduce", s8, 250, 320, 2);
+  rig_finish(&rig);
+  RIG_INT(&rig, "overview", "Operator", "cpu_time_union", 150);
+  RIG_INT(&rig, "overview", "Operator", "calls", 2);
+  RIG_INT(&rig, "overview", "OperatorInner", "cpu_time_union", 10);
+  RIG_INT(&rig, "overview", "CudaRuntime", "cpu_time_union", 20);
+  RIG_INT(&rig, "overview", "Kernel", "gpu_time_union", 120);
+  RIG_INT(&rig, "overview", "Kernel", "calls", 2);
+  RIG_INT(&rig, "overview", "Communication", "gpu_time_union", 70);
+  RIG_DOUBLE(&rig, "overview", "Operator", "step_ratio", 15.0);
+  RIG_INT(&rig, "overview", "ProfileStep", "cpu_time_union", 1000);
+  RIG_MISSING(&rig, "overview", "Kernel", "cpu_time_union");
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, parts_count_where_they_begin) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_range(rig.fake, PD_RANGE_USER, "forward", 0, 100, 300)->part = PD_PART_FORWARD;
+  fake_range(rig.fake, PD_RANGE_OP, "a", 0, 110, 150)->part = PD_PART_FORWARD;
+  fake_range(rig.fake, PD_RANGE_OP, "b", 0, 400, 420)->part = PD_PART_FORWARD;
+  rig_finish(&rig);
+  RIG_INT(&rig, "overview", "Forward", "calls", 2);
+  RIG_INT(&rig, "overview", "Forward", "cpu_time_union", 220);
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, model_adds_up_to_the_step_on_both_sides) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_trace_training(rig.fake, 2, 4);
+  rig_finish(&rig);
+  const pd_table *table = rig_table(&rig, "model");
+  static const char *const parts[] = {"Dataloader", "Forward", "Backward", "Optimization", "Others"};
+  int64_t cpu = 0, gpu = 0;
+  double cpu_ratio = 0, gpu_ratio = 0;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    const pd_table_row *row = rig_row(table, parts[i]);
+    cpu += rig_int(table, row, "cpu_total");
+    gpu += rig_int(table, row, "gpu_total");
+    cpu_ratio += rig_double(table, row, "cpu_ratio");
+    gpu_ratio += rig_double(table, row, "gpu_ratio");
+  }
+  cr_assert_eq(cpu, 4 * 10000000);
+  cr_assert_eq(gpu, 4 * (3250000 + 510000 + 1000));
+  cr_assert_float_eq(cpu_ratio, 100, 1e-9);
+  cr_assert_float_eq(gpu_ratio, 100, 1e-9);
+  RIG_INT(&rig, "model", "ProfileStep", "cpu_total", 4 * 10000000);
+  RIG_INT(&rig, "model", "Dataloader", "cpu_avg", 1990000);
+  RIG_INT(&rig, "model", "Forward", "gpu_total", 4 * 1500000);
+  RIG_INT(&rig, "model", "Backward", "gpu_total", 4 * 1500000);
+  RIG_INT(&rig, "model", "Optimization", "gpu_total", 4 * 251000);
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, model_gives_overlapping_parts_of_two_threads_one_owner) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t autograd = fake_thread(rig.fake, 9, "autograd"), stream = fake_stream(rig.fake, 0, 1, 7);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_range(rig.fake, PD_RANGE_OP, "f", 0, 100, 300)->part = PD_PART_FORWARD;
+  fake_range(rig.fake, PD_RANGE_OP, "b", autograd, 200, 500)->part = PD_PART_BACKWARD;
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", autograd, 210, 220, 1);
+  fake_kernel(rig.fake, "k", stream, 900, 940, 1);
+  rig_finish(&rig);
+  RIG_INT(&rig, "model", "Forward", "cpu_total", 200);
+  RIG_INT(&rig, "model", "Backward", "cpu_total", 200);
+  RIG_INT(&rig, "model", "Others", "cpu_total", 600);
+  RIG_INT(&rig, "model", "Backward", "gpu_total", 40);
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, reader_ratio_is_the_dataloader_ratio) {
+  /* timer_only's Reader Ratio of the same steps is data_wait over batch_cost: 2 of 10 ms; the traced range lasts 1.99.
+   */
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_trace_training(rig.fake, 2, 4);
+  rig_finish(&rig);
+  const pd_table *steps = rig_table(&rig, "active_steps"), *model = rig_table(&rig, "model");
+  int64_t wait = 0, span = 0;
+  for (uint64_t i = 0; i < steps->rows.count; i++) {
+    wait += rig_int(steps, rig_row_at(steps, i), "data_wait");
+    span += rig_int(steps, rig_row_at(steps, i), "step_span");
+  }
+  double reader = 100.0 * (double)wait / (double)span;
+  cr_assert_float_eq(reader, rig_double(model, rig_row(model, "Dataloader"), "cpu_ratio"), 1.0);
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, distributed_intersects_communication_and_computation) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t s7 = fake_stream(rig.fake, 0, 1, 7), s8 = fake_stream(rig.fake, 0, 1, 8);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_range(rig.fake, PD_RANGE_OP, "nccl:all_reduce", 0, 100, 150);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 110, 120, 1);
+  fake_kernel(rig.fake, "ncclDevKernel_AllReduce", s8, 140, 300, 1);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 130, 135, 2);
+  fake_kernel(rig.fake, "gemm", s7, 200, 400, 2);
+  rig_finish(&rig);
+  RIG_INT(&rig, "distributed", "Communication", "total_time", 200);
+  RIG_INT(&rig, "distributed", "Computation", "total_time", 200);
+  RIG_INT(&rig, "distributed", "Overlap", "total_time", 100);
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, one_rank_has_no_communication) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_trace_training(rig.fake, 2, 2);
+  rig_finish(&rig);
+  RIG_INT(&rig, "distributed", "Communication", "total_time", 0);
+  RIG_INT(&rig, "distributed", "Overlap", "total_time", 0);
+  RIG_INT(&rig, "distributed", "Computation", "total_time", 2 * 3250000);
+  rig_end(&rig);
+}
+
+static void nested_operator(analysis_rig *rig) {
+  uint32_t stream = fake_stream(rig->fake, 0, 1, 7), second = fake_thread(rig->fake, 9, "second");
+  fake_range(rig->fake, PD_RANGE_OP, "conv", 0, 0, 100);
+  fake_range(rig->fake, PD_RANGE_OP_INNER, "compute", 0, 20, 70);
+  fake_range(rig->fake, PD_RANGE_OP_INNER, "deeper", 0, 30, 60);
+  fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 35, 40, 1);
+  fake_kernel(rig->fake, "k", stream, 200, 230, 1);
+  fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 80, 85, 2);
+  fake_kernel(rig->fake, "k", stream, 230, 240, 2);
+  fake_range(rig->fake, PD_RANGE_OP, "conv", second, 300, 420);
+  fake_range(rig->fake, PD_RANGE_OP, "relu", 0, 500, 540);
+}
+
+PD_TEST(paddle_tables, operator_summary_shows_what_runs_inside) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  nested_operator(&rig);
+  rig_finish(&rig);
+  const pd_table *table = rig_table(&rig, "operator_summary");
+  /* conv, [compute, [k]], [k], relu: parents before children, by CPU total. */
+  static const char *const names[] = {"conv", "compute", "k", "k", "relu"};
+  static const uint32_t levels[] = {0, 1, 2, 1, 0};
+  cr_assert_eq(table->rows.count, 5);
+  for (uint64_t i = 0; i < 5; i++) {
+    cr_assert_str_eq(rig_row_at(table, i)->cells[0].v.text, names[i]);
+    cr_assert_eq(rig_row_at(table, i)->level, levels[i]);
+  }
+  RIG_INT(&rig, "operator_summary", "conv", "calls", 2);
+  RIG_INT(&rig, "operator_summary", "conv", "cpu_total", 220);
+  RIG_INT(&rig, "operator_summary", "conv", "cpu_avg", 110);
+  RIG_INT(&rig, "operator_summary", "conv", "cpu_max", 120);
+  RIG_INT(&rig, "operator_summary", "conv", "cpu_min", 100);
+  RIG_INT(&rig, "operator_summary", "conv", "gpu_total", 40);
+  RIG_INT(&rig, "operator_summary", "conv", "gpu_max", 40);
+  RIG_INT(&rig, "operator_summary", "conv", "gpu_min", 0);
+  RIG_DOUBLE(&rig, "operator_summary", "conv", "cpu_ratio", 100.0 * 220 / 260);
+  RIG_DOUBLE(&rig, "operator_summary", "compute", "cpu_ratio", 100.0 * 50 / 220);
+  RIG_DOUBLE(&rig, "operator_summary", "compute", "gpu_ratio", 75.0);
+  cr_assert_eq(rig_int(table, rig_row_n(table, "k", 0), "gpu_total"), 30);
+  cr_assert_float_eq(rig_double(table, rig_row_n(table, "k", 0), "gpu_ratio"), 100.0, 1e-9);
+  cr_assert_float_eq(rig_double(table, rig_row_n(table, "k", 1), "gpu_ratio"), 25.0, 1e-9);
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, op_detail_and_thread_sep) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  nested_operator(&rig);
+  rig_finish(&rig);
+  rig.request.hide_op_detail = 1;
+  const pd_table *table = rig_table(&rig, "operator_summary");
+  cr_assert_eq(table->rows.count, 2);
+  cr_assert_str_eq(rig_row_at(table, 1)->cells[0].v.text, "relu");
+  rig.request.thread_sep = 1;
+  table = rig_table(&rig, "operator_summary");
+  cr_assert_eq(table->rows.count, 3);
+  cr_assert_eq(rig_int(table, rig_row_n(table, "conv", 0), "cpu_total"), 100);
+  cr_assert_str_eq(rig_text(table, rig_row_n(table, "conv", 0), "thread"), "pdhost");
+  cr_assert_eq(rig_int(table, rig_row_n(table, "conv", 1), "cpu_total"), 120);
+  cr_assert_str_eq(rig_text(table, rig_row_n(table, "conv", 1), "thread"), "second");
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, sorted_by_orders_by_its_column) {
+  static const struct {
+    const char *key, *first;
+  } cases[] = {{NULL, "often"},     {"CPUTotal", "often"}, {"CPUAvg", "long"}, {"CPUMax", "peaky"}, {"CPUMin", "long"},
+               {"GPUTotal", "gpu"}, {"GPUAvg", "gpu"},     {"GPUMax", "gpu"},  {"GPUMin", "gpu"}};
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (int i = 0; i < 10; i++) fake_range(rig.fake, PD_RANGE_OP, "often", 0, i * 100, i * 100 + 40);
+  fake_range(rig.fake, PD_RANGE_OP, "long", 0, 2000, 2100);
+  fake_range(rig.fake, PD_RANGE_OP, "peaky", 0, 3000, 3120);
+  fake_range(rig.fake, PD_RANGE_OP, "peaky", 0, 3200, 3201);
+  fake_range(rig.fake, PD_RANGE_OP, "gpu", 0, 4000, 4001);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 4000, 4001, 1);
+  fake_kernel(rig.fake, "k", stream, 5000, 5010, 1);
+  rig_finish(&rig);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    rig.request.sorted_by = cases[i].key;
+    cr_assert_str_eq(rig_row_at(rig_table(&rig, "operator_summary"), 0)->cells[0].v.text, cases[i].first,
+                     "sorted by %s", cases[i].key ? cases[i].key : "default");
+  }
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, kernels_tell_what_their_launches_share) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t i = 0; i < 2; i++) {
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, (int64_t)i * 10, (int64_t)i * 10 + 5, i + 1);
+    pd_device_row *row = fake_kernel(rig.fake, "k", stream, 100 + (int64_t)i * 100, 130 + (int64_t)i * 160, i + 1);
+    row->detail.u.kernel.grid[0] = 4 + (uint32_t)i;
+    row->detail.u.kernel.grid[1] = row->detail.u.kernel.grid[2] = 1;
+    row->detail.u.kernel.block[0] = 128;
+    row->detail.u.kernel.block[1] = row->detail.u.kernel.block[2] = 1;
+    row->detail.u.kernel.registers = 32;
+    row->detail.u.kernel.static_bytes = 1024;
+    row->detail.u.kernel.dynamic_bytes = 512;
+    row->detail.u.kernel.occupancy = i ? 0.5f : 0.25f;
+    row->detail.u.kernel.blocks_per_sm = i ? 2.0f : 1.0f;
+  }
+  rig_finish(&rig);
+  RIG_INT(&rig, "kernels", "k", "gpu_total", 30 + 90);
+  RIG_INT(&rig, "kernels", "k", "gpu_max", 90);
+  RIG_INT(&rig, "kernels", "k", "gpu_min", 30);
+  RIG_DOUBLE(&rig, "kernels", "k", "gpu_ratio", 100.0);
+  RIG_MISSING(&rig, "kernels", "k", "grid");
+  const pd_table *table = rig_table(&rig, "kernels");
+  cr_assert_str_eq(rig_text(table, rig_row(table, "k"), "block"), "128,1,1");
+  RIG_INT(&rig, "kernels", "k", "registers", 32);
+  RIG_INT(&rig, "kernels", "k", "shared_memory", 1536);
+  RIG_DOUBLE(&rig, "kernels", "k", "occupancy", 100 * (0.25 * 30 + 0.5 * 90) / 120);
+  RIG_DOUBLE(&rig, "kernels", "k", "blocks_per_sm", (1.0 * 30 + 2.0 * 90) / 120);
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, copies_by_kind_with_bytes_and_bandwidth) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  fake_call(rig.fake, PD_API_MEMCPY, "cudaMemcpyAsync", 0, 0, 10, 1);
+  fake_copy(rig.fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 3000, stream, 100, 200, 1);
+  fake_call(rig.fake, PD_API_MEMCPY, "cudaMemcpy", 0, 20, 60, 2);
+  fake_copy(rig.fake, PD_MEMORY_PAGEABLE, PD_MEMORY_DEVICE, 500, stream, 200, 250, 2);
+  fake_call(rig.fake, PD_API_MEMSET, "cudaMemsetAsync", 0, 70, 75, 3);
+  fake_set(rig.fake, 64, stream, 250, 260, 3);
+  fake_memory(rig.fake, 0, 5, 0x1000, 4096, 4096, 8192)->duration_ns = 7;
+  fake_memory(rig.fake, 0, 6, 0x1000, -4096, 0, 8192)->duration_ns = 2;
+  rig_finish(&rig);
+  RIG_INT(&rig, "memcpy", "GpuMemcpyAsync:CUDAPinned->GPU", "bytes", 3000);
+  RIG_INT(&rig, "memcpy", "GpuMemcpyAsync:CUDAPinned->GPU", "cpu_total", 10);
+  RIG_INT(&rig, "memcpy", "GpuMemcpyAsync:CUDAPinned->GPU", "gpu_total", 100);
+  RIG_DOUBLE(&rig, "memcpy", "GpuMemcpyAsync:CUDAPinned->GPU", "bandwidth", 30.0);
+  RIG_INT(&rig, "memcpy", "GpuMemcpySync:CPU->GPU", "cpu_total", 40);
+  RIG_INT(&rig, "memcpy", "GpuMemsetAsync:GPU", "bytes", 64);
+  RIG_INT(&rig, "memcpy", "Allocation:GPU", "bytes", 4096);
+  RIG_INT(&rig, "memcpy", "Allocation:GPU", "cpu_total", 7);
+  RIG_INT(&rig, "memcpy", "Free:GPU", "cpu_total", 2);
+  RIG_MISSING(&rig, "memcpy", "Free:GPU", "gpu_total");
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, user_ranges_with_the_device_time_they_launched) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  fake_range(rig.fake, PD_RANGE_USER, "mine", 0, 0, 100);
+  fake_range(rig.fake, PD_RANGE_OP, "a", 0, 10, 30);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 12, 14, 1);
+  fake_kernel(rig.fake, "k", stream, 100, 140, 1);
+  fake_range(rig.fake, PD_RANGE_USER, "mine", 0, 200, 260);
+  rig_finish(&rig);
+  RIG_INT(&rig, "userdefined", "mine", "calls", 2);
+  RIG_INT(&rig, "userdefined", "mine", "cpu_total", 160);
+  RIG_INT(&rig, "userdefined", "mine", "gpu_total", 40);
+  RIG_INT(&rig, "userdefined", "mine", "gpu_min", 0);
+  cr_assert(!rig_has_row(rig_table(&rig, "userdefined"), "a"));
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, device_summary_bounds_every_share) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t s7 = fake_stream(rig.fake, 0, 1, 7), s8 = fake_stream(rig.fake, 0, 1, 8);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 1, 2, 1);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 3, 4, 2);
+  fake_kernel(rig.fake, "k", s7, 100, 300, 1);
+  fake_copy(rig.fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 1, s8, 200, 400, 2);
+  rig_finish(&rig);
+  RIG_DOUBLE(&rig, "device_summary", "GPU0", "utilization", 30.0);
+  cr_assert(!rig_has_row(rig_table(&rig, "device_summary"), "CPU(Process)"), "not measured: no row");
+  analysis_forget(rig.analysis, rig.trace);
+  cr_assert_eq(analysis_window_begin(rig.analysis), PD_OK);
+  cr_assert_eq(analysis_window_end(rig.analysis), PD_OK);
+  const pd_table *table = rig_table(&rig, "device_summary");
+  const pd_table_row *process = rig_row(table, "CPU(Process)");
+  cr_assert_eq(rig_double(table, process, "utilization_bound"), 200);
+  cr_assert(rig_double(table, process, "utilization") >= 0 && rig_double(table, process, "utilization") <= 200);
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, flops_rates_and_share_of_the_peak) {
+  const int64_t dims[] = {8, 8};
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_step(rig.fake, 1, 1000, 2000);
+  for (uint64_t i = 0; i < 2; i++) {
+    pd_range *range = fake_range(rig.fake, PD_RANGE_OP, "aten::mm", 0, 10 + (int64_t)i * 1000, 50 + (int64_t)i * 1000);
+    range->flops = 1000000;
+    fake_shape(rig.fake, i ? PD_F16 : PD_F32, 2, dims);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 12 + (int64_t)i * 1000, 14 + (int64_t)i * 1000, i + 1);
+    fake_kernel(rig.fake, "gemm", stream, 100 + (int64_t)i * 1000, 200 + (int64_t)i * 1000, i + 1);
+  }
+  rig_finish(&rig);
+  const pd_table *table = rig_table(&rig, "flops");
+  cr_assert_eq(table->rows.count, 2, "half and single precision apart");
+  for (int i = 0; i < 2; i++) {
+    const pd_table_row *row = rig_row_n(table, "aten::mm", i);
+    bool half = !strcmp(rig_text(table, row, "peak_kind"), "float16");
+    cr_assert_eq(rig_int(table, row, "flops"), 1000000);
+    cr_assert_eq(rig_int(table, row, "flops_per_step"), 500000);
+    cr_assert_float_eq(rig_double(table, row, "flops_per_s"), 1e13, 1);
+    cr_assert_float_eq(rig_double(table, row, "peak_percent"), half ? 1e15 / 989e12 : 1e15 / 494e12, 1e-9);
+  }
+  cr_assert_eq(rig_int(table, table->footer, "flops"), 2000000);
+  RIG_INT(&rig, "operators", "aten::mm", "flops", 2000000);
+  rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, modules_count_where_they_are_entered) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  uint32_t net = fake_string(rig.fake, "SimpleCNN"), conv = fake_string(rig.fake, "SimpleCNN.conv1");
+  fake_step(rig.fake, 0, 0, 200);
+  fake_range(rig.fake, PD_RANGE_MODULE, "nn.Module: SimpleCNN_0", 0, 0, 100)->module = net;
+  fake_range(rig.fake, PD_RANGE_MODULE, "nn.Module: Conv2d_0", 0, 10, 50)->module = conv;
+  fake_range(rig.fake, PD_RANGE_OP, "aten::conv2d", 0, 15, 45)->module = conv;
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 20, 22, 1);
+  fake_kernel(rig.fake, "k", stream, 60, 90, 1);
+  rig_finish(&rig);
+  RIG_INT(&rig, "modules", "SimpleCNN", "calls", 1);
+  RIG_INT(&rig, "modules", "SimpleCNN", "cpu_total", 100);
+  RIG_INT(&rig, "modules", "SimpleCNN.conv1", "calls", 1);
+  RIG_INT(&rig, "modules", "SimpleCNN.conv1", "cpu_total", 40);
+  RIG_INT(&rig, "modules", "SimpleCNN.conv1", "gpu_total", 30);
+  RIG_DOUBLE(&rig, "modules", "SimpleCNN", "cpu_ratio", 50.0);
+  rig_end(&rig);
+}
