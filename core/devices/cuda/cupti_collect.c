@@ -48,9 +48,10 @@ struct cupti_collect {
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t done;
-  order pending;                              /* guarded by lock */
-  struct {                                    /* of the order at hand */
-    int64_t start_ns, offset_ns, deadline_ns; /* offset: CLOCK_REALTIME less CLOCK_MONOTONIC */
+  order pending; /* guarded by lock */
+  struct {       /* of the order at hand */
+    int64_t start_ns, stop_ns, deadline_ns;
+    int64_t offset_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC at the start */
     uint32_t epoch;
     bool by_time;
     cupti_drained drained;
@@ -106,12 +107,16 @@ static void after_fork(void) {
 
 static int64_t clock_offset_ns(void) { return now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC); }
 
+static bool clock_was_set(const cupti_collect *collect) {
+  int64_t step_ns = clock_offset_ns() - collect->order.offset_ns;
+  return step_ns > CLOCK_STEP_NS || step_ns < -CLOCK_STEP_NS;
+}
+
 static void decode_queue(cupti_collect *collect) {
   cupti_buffer *buffer = cupti_buffers_pull(&collect->pool);
-  if (buffer && collect->decoder.by_time) {
-    /* The clock was set: times from before and after cannot be compared. Too much is better than nothing. */
-    int64_t step_ns = clock_offset_ns() - collect->order.offset_ns;
-    if (step_ns > CLOCK_STEP_NS || step_ns < -CLOCK_STEP_NS) collect->decoder.by_time = false;
+  if (buffer && clock_was_set(collect)) { /* times from before and after cannot be compared: too much beats nothing */
+    collect->decoder.by_time = false;
+    collect->decoder.window_stop_ns = INT64_MAX;
   }
   while (buffer) {
     cupti_buffer *next = cupti_buffers_following(&collect->pool, buffer);
@@ -142,6 +147,7 @@ static bool is_drained(cupti_collect *collect) {
 static void carry_out_drain(cupti_collect *collect) {
   int64_t pause_ns = FIRST_POLL_NS;
   cupti_drained *drained = &collect->order.drained;
+  cupti_decoder_window_stop(&collect->decoder, collect->order.stop_ns);
   for (;;) {
     (void)collect->session.api->ActivityFlushAll(0);
     decode_queue(collect);
@@ -341,6 +347,7 @@ pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_byte
 void cupti_collect_stop(cupti_collect *collect) {
   if (!collect->window_open || collect->stopped) return;
   collect->order.epoch = atomic_fetch_add(&collect->pool.epoch, 1);
+  collect->order.stop_ns = now_ns(CLOCK_REALTIME);
   collect->stopped = true;
 }
 

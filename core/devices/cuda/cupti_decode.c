@@ -205,6 +205,11 @@ static void read_call(cupti_decoder *decoder, const CUpti_ActivityAPI *api, bool
     decoder->counts.stale++;
     return;
   }
+  if ((int64_t)api->start > decoder->window_stop_ns) {
+    if (correlation < decoder->later_correlation) decoder->later_correlation = correlation;
+    decoder->counts.stale++;
+    return;
+  }
   if (!call) {
     decoder->counts.unknown++;
     return;
@@ -444,6 +449,8 @@ void cupti_decoder_session(cupti_decoder *decoder) {
   if (decoder->correlation_high) decoder->correlation_high = ((decoder->correlation_high >> 32) + 1) << 32;
   decoder->correlation_known = false;
   decoder->stale_correlation = decoder->correlation_high;
+  decoder->later_correlation = UINT64_MAX;
+  decoder->window_stop_ns = INT64_MAX;
   memset(decoder->captures, 0, sizeof decoder->captures);
 }
 
@@ -454,13 +461,22 @@ void cupti_decoder_window_open(cupti_decoder *decoder, int64_t start_ns, bool by
     decoder->stale_correlation = decoder->correlation_high; /* what has come so far is all of the past */
   decoder->window_start_ns = start_ns;
   decoder->by_time = by_time;
+  decoder->window_stop_ns = INT64_MAX;
+  decoder->later_correlation = UINT64_MAX;
   decoder->keep = true;
 }
+
+void cupti_decoder_window_stop(cupti_decoder *decoder, int64_t stop_ns) { decoder->window_stop_ns = stop_ns; }
 
 void cupti_decoder_window_close(cupti_decoder *decoder) {
   cupti_decoder_settle(decoder);
   settle_drivers(decoder);
-  for (uint64_t i = 0; i < decoder->orphans.count; i++) hand_on(decoder, &decoder->orphans.rows[i]);
+  for (uint64_t i = 0; i < decoder->orphans.count; i++) {
+    if (decoder->orphans.rows[i].correlation < decoder->later_correlation)
+      hand_on(decoder, &decoder->orphans.rows[i]);
+    else
+      decoder->counts.stale++;
+  }
   decoder->orphans.count = 0;
   flush_batch(decoder);
   decoder->keep = false;

@@ -56,9 +56,11 @@ typedef struct cupti_decoder {
   bool keep;                  /* a window is open; else records only move the mark below */
   bool by_time;               /* calls before window_start_ns are not the window's */
   int64_t window_start_ns;    /* CLOCK_REALTIME */
+  int64_t window_stop_ns;     /* calls begun later are not the window's either; INT64_MAX while it is open */
   uint64_t correlation_high;  /* newest 64-bit id */
   bool correlation_known;     /* an id has come since the library was attached */
   uint64_t stale_correlation; /* newest id from before the window */
+  uint64_t later_correlation; /* oldest id from after it */
   cupti_name *names;          /* open addressing by pointer; a power of two */
   uint64_t name_count, name_size;
   cupti_pending_list orphans; /* device records without a call yet */
@@ -78,6 +80,8 @@ void cupti_decoder_free(cupti_decoder *decoder);
 void cupti_decoder_session(cupti_decoder *decoder);
 /* A window opens; `by_time`: records from before may still come. */
 void cupti_decoder_window_open(cupti_decoder *decoder, int64_t start_ns, bool by_time);
+/* The window's last call has begun by `stop_ns`; other threads go on. */
+void cupti_decoder_window_stop(cupti_decoder *decoder, int64_t stop_ns);
 /* Hands on what waited. */
 void cupti_decoder_window_close(cupti_decoder *decoder);
 
