@@ -1,6 +1,8 @@
 /* See json_writer.h. */
 #include "json_writer.h"
 
+#include "utf8.h"
+
 #include <assert.h>
 
 void json_open(json_writer *json, text_out *out, uint32_t pretty_depth) {
@@ -120,22 +122,6 @@ void json_raw(json_writer *json, const char *text, size_t length) {
   text_out_bytes(json->out, text, length);
 }
 
-/* Bytes of the UTF-8 character at `text`, 0 when it is none (overlong, surrogate, beyond U+10FFFF, cut off). */
-static size_t utf8_length(const unsigned char *text, size_t left) {
-  const unsigned char first = text[0];
-  size_t length = first < 0x80                    ? 1
-                  : first >= 0xc2 && first < 0xe0 ? 2
-                  : (first & 0xf0) == 0xe0        ? 3
-                  : first >= 0xf0 && first < 0xf5 ? 4
-                                                  : 0;
-  if (length > left) return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((text[i] & 0xc0) != 0x80) return 0;
-  if (length == 3 && ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] >= 0xa0))) return 0;
-  if (length == 4 && ((first == 0xf0 && text[1] < 0x90) || (first == 0xf4 && text[1] >= 0x90))) return 0;
-  return length;
-}
-
 static char *escape_control(char *at, unsigned char byte) {
   static const char short_forms[] = "\bb\tt\nn\ff\rr";
   const char *found = byte ? strchr(short_forms, byte) : NULL;
@@ -167,8 +153,8 @@ size_t json_quote(char *to, const char *text, size_t length) {
       *at++ = (char)byte;
       i++;
     } else {
-      const size_t bytes = utf8_length(from + i, length - i);
-      memcpy(at, bytes ? text + i : "\xef\xbf\xbd", bytes ? bytes : 3);
+      const size_t bytes = utf8_length(text + i, length - i);
+      memcpy(at, bytes ? text + i : UTF8_REPLACEMENT, bytes ? bytes : 3);
       at += bytes ? bytes : 3;
       i += bytes ? bytes : 1;
     }
