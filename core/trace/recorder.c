@@ -69,13 +69,13 @@ static __attribute__((noinline)) uint32_t save_info(recorder *self, recorder_thr
   return index_pack(thread->info_count++);
 }
 
-static __attribute__((noinline)) uint32_t save_stack(recorder *self, recorder_thread *thread) {
+static __attribute__((noinline)) uint32_t save_stack(recorder *self, recorder_thread *thread, const void *caller) {
   raw_stack *out = chunk_list_reserve(&thread->stacks, sizeof *out);
   if (!out) {
     recorder_lost(self, PD_LOSS_RANGES_FULL, 1);
     return 0;
   }
-  stack_capture(out);
+  stack_capture(out, caller);
   chunk_list_publish(&thread->stacks);
   return index_pack(thread->stack_count++);
 }
@@ -92,7 +92,8 @@ static void record_begin(const pd_record *record, uint32_t name, pd_range_kind k
     open_range *open = &thread->open[depth];
     uint64_t info_stack = 0;
     if (info) info_stack = (uint64_t)save_info(self, thread, info) << 32;
-    if (self->options.with_stack && kind == PD_RANGE_OP) info_stack |= save_stack(self, thread);
+    if (self->options.with_stack && kind == PD_RANGE_OP)
+      info_stack |= save_stack(self, thread, __builtin_return_address(0));
     atomic_store_explicit(&open->name_kind, (uint64_t)name << 32 | (kind & 0xFFFF), memory_order_release);
     atomic_store_explicit(&open->info_stack, info_stack, memory_order_release);
     atomic_store_explicit(&open->start, stamp(self, thread), memory_order_release);
@@ -273,6 +274,7 @@ pd_status recorder_open_with_clock(const recorder_options *options, const clock_
     recorder_close(self);
     return status;
   }
+  if (options->with_stack) stack_prepare();
   *out = self;
   return PD_OK;
 }

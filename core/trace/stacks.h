@@ -4,11 +4,14 @@
 
 #include "merge.h"
 
-/* The caller's stack without the recorder's own frames, innermost first. [any thread] */
-void stack_capture(raw_stack *out);
+/* Finds the unwinder. Called once before the first capture: unwinders load and allocate on first use. */
+void stack_prepare(void);
 
-/* Symbolises the stacks of all ranges and puts each distinct one into the trace once; sets the ranges' `stack`, which
- * hold the index into their thread's raw stacks before. [loop thread] */
+/* The calling thread's stack from the frame that returns to `caller` outwards, innermost first. [any thread] */
+void stack_capture(raw_stack *out, const void *caller);
+
+/* Puts each distinct stack of the ranges into the trace once, frames named; sets the ranges' `stack`, which is the
+ * index into their thread's raw stacks before. [loop thread] */
 pd_status stacks_resolve(merging *merge);
 
 #endif
