@@ -9,9 +9,14 @@
 
 enum { DTYPE_DOUBLE = 2, DTYPE_STRING = 7, STACK_BYTES = 512 };
 
+/* In two parts: nanoseconds since 1970 as one double are off by hundreds. */
+double events_seconds(int64_t realtime_ns) {
+  return (double)(realtime_ns / 1000000000) + (double)(realtime_ns % 1000000000) / 1e9;
+}
+
 static pd_status add(const event_place *place, Pdtb__Event *event) {
   uint8_t stack[STACK_BYTES];
-  event->wall_time = (double)place->realtime_ns / 1e9;
+  event->wall_time = events_seconds(place->realtime_ns);
   event->step = place->step;
   const size_t bytes = pdtb__event__get_packed_size(event);
   uint8_t *packed = bytes <= sizeof stack ? stack : malloc(bytes);

@@ -11,6 +11,8 @@ typedef struct event_place {
   int64_t step;
 } event_place;
 
+double events_seconds(int64_t realtime_ns);
+
 /* The first event of a file. */
 pd_status events_version(const event_place *place);
 /* NaN and infinities are left out: the charts cannot show them. */

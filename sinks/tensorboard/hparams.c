@@ -85,7 +85,7 @@ pd_status hparams_start(const event_place *place, const pd_run *run) {
     entries[start.n_hparams++] = &next->entry;
   }
   start.hparams = entries;
-  start.start_time_secs = (double)run->start_realtime_ns / 1e9;
+  start.start_time_secs = events_seconds(run->start_realtime_ns);
   data.data_case = PDTB__HPARAMS_PLUGIN_DATA__DATA_SESSION_START_INFO;
   data.session_start_info = &start;
   status = add(place, "_hparams_/session_start_info", &data);
@@ -100,7 +100,7 @@ pd_status hparams_end(const event_place *place, bool success) {
   Pdtb__HParamsPluginData data = PDTB__HPARAMS_PLUGIN_DATA__INIT;
   Pdtb__SessionEnd end = PDTB__SESSION_END__INIT;
   end.status = success ? 1 : 2;
-  end.end_time_secs = (double)place->realtime_ns / 1e9;
+  end.end_time_secs = events_seconds(place->realtime_ns);
   data.data_case = PDTB__HPARAMS_PLUGIN_DATA__DATA_SESSION_END_INFO;
   data.session_end_info = &end;
   return add(place, "_hparams_/session_end_info", &data);

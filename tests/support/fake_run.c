@@ -150,7 +150,7 @@ const pd_step_stats *fake_step_stats(uint32_t i) {
                              .data_wait_ns = MS(2),
                              .step_time_ns = MS(7.5),
                              .batch_cost_ns = MS(10),
-                             .loss = k == 0 ? (double)NAN : 6.9 - 0.125 * (double)(k - 2),
+                             .loss = k == 0 ? (double)NAN : 6.9 - 0.125 * ((double)k - 2),
                              .loss_scale = 1,
                              .allocated_bytes = 1048576,
                              .reserved_bytes = 4194304,

@@ -1,0 +1,405 @@
+/* The tensorboard sink, loaded as the host loads it; its file is read by a decoder of our own, bit by bit. */
+#include "pd_test.h"
+
+#include "fake_trace.h"
+#include "sink_run.h"
+
+#include "histogram.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* ---- reading ---- */
+
+typedef struct event_file {
+  char path[600];
+  unsigned char *data;
+  size_t bytes, at;
+  bool broken; /* a checksum did not hold, or the last record is cut off */
+} event_file;
+
+typedef struct tb_event {
+  double wall_time;
+  int64_t step;
+  char version[32], tag[128], plugin[64];
+  float scalar;
+  bool has_scalar;
+  const unsigned char *summary;
+  size_t summary_bytes;
+  const unsigned char *content; /* of the plugin's data or the tensor */
+  size_t content_bytes;
+} tb_event;
+
+static uint32_t masked_crc(const unsigned char *data, size_t bytes) {
+  uint32_t crc = 0xffffffffu;
+  for (size_t i = 0; i < bytes; i++) {
+    crc ^= data[i];
+    for (int bit = 0; bit < 8; bit++) crc = crc & 1 ? crc >> 1 ^ 0x82f63b78u : crc >> 1;
+  }
+  crc = ~crc;
+  return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
+static uint64_t little_endian(const unsigned char *data, int bytes) {
+  uint64_t value = 0;
+  for (int i = bytes; i-- > 0;) value = value << 8 | data[i];
+  return value;
+}
+
+static void read_folder(event_file *file, const char *folder, const char *ending) {
+  DIR *dir = opendir(folder);
+  cr_assert_not_null(dir);
+  memset(file, 0, sizeof *file);
+  for (struct dirent *entry; (entry = readdir(dir));) {
+    const size_t length = strlen(entry->d_name), tail = strlen(ending);
+    if (length > tail && !strcmp(entry->d_name + length - tail, ending))
+      snprintf(file->path, sizeof file->path, "%s/%s", folder, entry->d_name);
+  }
+  closedir(dir);
+  cr_assert(file->path[0], "no file of %s", ending);
+  FILE *in = fopen(file->path, "rb");
+  cr_assert_not_null(in);
+  file->data = malloc(1 << 20);
+  cr_assert_not_null(file->data);
+  file->bytes = fread(file->data, 1, 1 << 20, in);
+  fclose(in);
+}
+
+/* The next record's data. */
+static const unsigned char *next_record(event_file *file, size_t *bytes) {
+  const unsigned char *at = file->data + file->at;
+  const size_t left = file->bytes - file->at;
+  if (!left) return NULL;
+  file->broken = true;
+  if (left < 16 || masked_crc(at, 8) != little_endian(at + 8, 4)) return NULL;
+  *bytes = (size_t)little_endian(at, 8);
+  if (left < 16 + *bytes || masked_crc(at + 12, *bytes) != little_endian(at + 12 + *bytes, 4)) return NULL;
+  file->broken = false;
+  file->at += 16 + *bytes;
+  return at + 12;
+}
+
+static uint64_t varint(const unsigned char **at) {
+  uint64_t value = 0;
+  for (int shift = 0;; shift += 7) {
+    const unsigned char byte = *(*at)++;
+    value |= (uint64_t)(byte & 127) << shift;
+    if (!(byte & 128)) return value;
+  }
+}
+
+/* Field `wanted` of a message: its bytes, or NULL. Fixed and varint fields come with what they are made of. */
+static const unsigned char *field(const unsigned char *at, size_t bytes, uint32_t wanted, size_t *length) {
+  const unsigned char *end = at + bytes;
+  while (at < end) {
+    const uint64_t key = varint(&at);
+    const unsigned char *start = at;
+    switch (key & 7) {
+    case 0: varint(&at); break;
+    case 1: at += 8; break;
+    case 5: at += 4; break;
+    default: {
+      const uint64_t size = varint(&at);
+      start = at;
+      at += size;
+    }
+    }
+    *length = (size_t)(at - start);
+    if (key >> 3 == wanted) return start;
+  }
+  return NULL;
+}
+
+static void copy_text(char *to, size_t room, const unsigned char *from, size_t bytes) {
+  to[0] = '\0';
+  if (from) snprintf(to, room, "%.*s", (int)bytes, (const char *)from);
+}
+
+static bool next_event(event_file *file, tb_event *out) {
+  size_t bytes, n;
+  const unsigned char *record = next_record(file, &bytes);
+  memset(out, 0, sizeof *out);
+  if (!record) return false;
+  const unsigned char *at = field(record, bytes, 1, &n);
+  if (at) memcpy(&out->wall_time, at, 8);
+  at = field(record, bytes, 2, &n);
+  if (at) out->step = (int64_t)varint(&at);
+  at = field(record, bytes, 3, &n);
+  copy_text(out->version, sizeof out->version, at, n);
+  out->summary = field(record, bytes, 5, &out->summary_bytes);
+  if (!out->summary) return true;
+  const unsigned char *value = field(out->summary, out->summary_bytes, 1, &bytes);
+  at = field(value, bytes, 1, &n);
+  copy_text(out->tag, sizeof out->tag, at, n);
+  at = field(value, bytes, 2, &n);
+  if (at) memcpy(&out->scalar, at, 4);
+  out->has_scalar = at != NULL;
+  size_t metadata_bytes, plugin_bytes, tensor_bytes;
+  const unsigned char *metadata = field(value, bytes, 9, &metadata_bytes);
+  const unsigned char *plugin = metadata ? field(metadata, metadata_bytes, 1, &plugin_bytes) : NULL;
+  if (plugin) {
+    at = field(plugin, plugin_bytes, 1, &n);
+    copy_text(out->plugin, sizeof out->plugin, at, n);
+    out->content = field(plugin, plugin_bytes, 2, &out->content_bytes);
+  }
+  const unsigned char *tensor = field(value, bytes, 8, &tensor_bytes);
+  if (tensor) {
+    out->content = field(tensor, tensor_bytes, 4, &out->content_bytes);
+    if (!out->content) out->content = field(tensor, tensor_bytes, 8, &out->content_bytes);
+  }
+  return true;
+}
+
+static size_t count_tag(event_file *file, const char *tag) {
+  size_t found = 0;
+  tb_event event;
+  file->at = 0;
+  while (next_event(file, &event)) found += !strcmp(event.tag, tag);
+  cr_assert(!file->broken);
+  return found;
+}
+
+/* The first event of `tag` at `step`. */
+static tb_event find_event(event_file *file, const char *tag, int64_t step) {
+  tb_event event;
+  file->at = 0;
+  while (next_event(file, &event))
+    if (!strcmp(event.tag, tag) && event.step == step) return event;
+  cr_assert_fail("no %s at step %lld", tag, (long long)step);
+  return event;
+}
+
+/* ---- writing ---- */
+
+static char folder[64];
+
+static void make_folder(void) {
+  snprintf(folder, sizeof folder, "/tmp/pdhost_tensorboard_XXXXXX");
+  cr_assert_not_null(mkdtemp(folder));
+}
+
+static void remove_folder(void) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  cr_assert_eq(system(command), 0);
+}
+
+static void start(sink_run *run, const char *where, const pd_run *header) {
+  static char setting[128];
+  snprintf(setting, sizeof setting, "logdir=%s", where);
+  cr_assert(sink_run_load(run, SINK_PATH, (const char *[]){setting, NULL}), "%s", run->error);
+  cr_assert_eq(sink_run_open(run, header), PD_OK, "%s", run->host.message);
+}
+
+static void send_window(sink_run *run, pd_status expected) {
+  fake_trace *fake = fake_trace_open();
+  cr_assert_not_null(fake);
+  fake_trace_training(fake, 2, 3);
+  cr_assert_eq(sink_run_trace(run, fake_trace_finish(fake)), expected, "%s", run->host.message);
+  fake_trace_close(fake);
+}
+
+static void write_whole_run(void) {
+  sink_run run;
+  start(&run, folder, fake_run(folder));
+  cr_assert_eq(sink_run_steps(&run), PD_OK);
+  send_window(&run, PD_OK);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  sink_run_unload(&run);
+}
+
+/* ---- tests ---- */
+
+PD_TEST(sink_tensorboard, the_first_record_is_the_known_one) {
+  static const unsigned char known[] = {0x18, 0,    0,    0,    0,    0,    0,    0,    0xa3, 0x7f,
+                                        0x4b, 0x22, 0x09, 0,    0,    0x90, 0xd0, 0x93, 0xaf, 0xda,
+                                        0x41, 0x1a, 0x0d, 0x62, 0x72, 0x61, 0x69, 0x6e, 0x2e, 0x45,
+                                        0x76, 0x65, 0x6e, 0x74, 0x3a, 0x32, 0xe6, 0xa1, 0xba, 0x57};
+  event_file file;
+  make_folder();
+  write_whole_run();
+  read_folder(&file, folder, ".0");
+  cr_assert_str_eq(file.path + strlen(folder), "/events.out.tfevents.1790857026.fakehost.4242.0");
+  cr_assert_gt(file.bytes, sizeof known);
+  cr_assert_eq(memcmp(file.data, known, sizeof known), 0);
+  free(file.data);
+  remove_folder();
+}
+
+PD_TEST(sink_tensorboard, scalars_are_those_of_the_steps) {
+  event_file file;
+  make_folder();
+  write_whole_run();
+  read_folder(&file, folder, ".0");
+  cr_assert_eq(count_tag(&file, "time/step_time_s"), FAKE_STEP_COUNT);
+  cr_assert_eq(count_tag(&file, "train/loss"), FAKE_STEP_COUNT - 1, "a loss that was not read is left out");
+  for (uint32_t i = 0; i < FAKE_STEP_COUNT; i++) {
+    const pd_step_stats *stats = fake_step_stats(i);
+    const tb_event step_time = find_event(&file, "time/step_time_s", i);
+    cr_assert(step_time.has_scalar);
+    cr_assert_float_eq(step_time.scalar, (float)stats->step_time_ns / 1e9f, 1e-9f);
+    cr_assert_float_eq(step_time.wall_time, (double)stats->end_realtime_ns / 1e9, 1e-6);
+    cr_assert_float_eq(find_event(&file, "throughput/samples_per_s", i).scalar, 400.0f, 1e-3f);
+    if (!isnan(stats->loss)) cr_assert_eq(find_event(&file, "train/loss", i).scalar, (float)stats->loss);
+  }
+  cr_assert_eq(count_tag(&file, "device/launches"), 3);
+  cr_assert_eq(find_event(&file, "device/launches", 2).scalar, 7.0f);
+  cr_assert_float_eq(find_event(&file, "device/busy_share", 3).scalar, 0.3761f, 1e-6f);
+  cr_assert_float_eq(find_event(&file, "summary/avg_dataloader_wait_s", FAKE_STEP_COUNT).scalar, 0.002f, 1e-9f);
+  free(file.data);
+  remove_folder();
+}
+
+PD_TEST(sink_tensorboard, plugins_get_their_data) {
+  event_file file;
+  make_folder();
+  write_whole_run();
+  read_folder(&file, folder, ".0");
+  const tb_event session = find_event(&file, "_hparams_/session_start_info", 0);
+  cr_assert_str_eq(session.plugin, "hparams");
+  cr_assert_not_null(memmem(session.content, session.content_bytes, "data.num_workers", 16), "shown though a default");
+  cr_assert_not_null(memmem(session.content, session.content_bytes, "data.io_sleep_ms", 16), "shown: not a default");
+  static const unsigned char success[] = {0x22, 0x0b, 0x08, 0x01};
+  const tb_event end = find_event(&file, "_hparams_/session_end_info", FAKE_STEP_COUNT);
+  cr_assert_eq(memcmp(end.content, success, sizeof success), 0);
+  cr_assert_str_eq(find_event(&file, "custom_scalars__config__", 0).plugin, "custom_scalars");
+  const tb_event text = find_event(&file, "run/quick_stats", FAKE_STEP_COUNT);
+  cr_assert_str_eq(text.plugin, "text");
+  cr_assert_not_null(memmem(text.content, text.content_bytes, "| samples per second | 400.000 |", 32));
+  const tb_event histogram = find_event(&file, "histograms/kernel_duration_us", 4);
+  cr_assert_str_eq(histogram.plugin, "histograms");
+  cr_assert_eq(histogram.content_bytes, 30 * 3 * sizeof(double));
+  double kernels = 0;
+  for (size_t i = 0; i < 30; i++) {
+    double count;
+    memcpy(&count, histogram.content + (3 * i + 2) * sizeof count, sizeof count);
+    kernels += count;
+  }
+  cr_assert_eq(kernels, 12);
+  free(file.data);
+  remove_folder();
+}
+
+PD_TEST(sink_tensorboard, a_run_that_is_killed_leaves_whole_records) {
+  event_file file;
+  sink_run run;
+  make_folder();
+  start(&run, folder, fake_run(folder));
+  cr_assert_eq(sink_run_steps(&run), PD_OK);
+  send_window(&run, PD_OK);
+  read_folder(&file, folder, ".0"); /* as it lies there, with the sink still open */
+  cr_assert_eq(count_tag(&file, "time/step_time_s"), FAKE_STEP_COUNT);
+  cr_assert_eq(count_tag(&file, "device/launches"), 3);
+  free(file.data);
+  cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
+  sink_run_unload(&run);
+  remove_folder();
+}
+
+PD_TEST(sink_tensorboard, no_file_is_overwritten) {
+  event_file first, second;
+  make_folder();
+  write_whole_run();
+  write_whole_run();
+  read_folder(&first, folder, ".0");
+  read_folder(&second, folder, ".1");
+  cr_assert_eq(count_tag(&first, "train/loss"), FAKE_STEP_COUNT - 1);
+  cr_assert_eq(count_tag(&second, "train/loss"), FAKE_STEP_COUNT - 1);
+  free(first.data);
+  free(second.data);
+  remove_folder();
+}
+
+PD_TEST(sink_tensorboard, a_full_disk_is_an_error_and_cuts_no_record) {
+  event_file file;
+  sink_run run;
+  tb_event event;
+  size_t events = 0;
+  make_folder();
+  start(&run, folder, fake_run(folder));
+  const struct rlimit limit = {2500, 2500};
+  signal(SIGXFSZ, SIG_IGN);
+  cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  cr_assert_eq(sink_run_steps(&run), PD_OK);
+  send_window(&run, PD_IO);
+  cr_assert_not_null(strstr(run.host.message, "cannot be written: File too large"), "%s", run.host.message);
+  cr_assert_not_null(strstr(run.host.message, "events.out.tfevents"));
+  cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
+  read_folder(&file, folder, ".0");
+  while (next_event(&file, &event)) events++;
+  cr_assert(!file.broken);
+  cr_assert_eq(events, 4, "version, session, layout, configuration: what was flushed before");
+  free(file.data);
+  sink_run_unload(&run);
+  remove_folder();
+}
+
+PD_TEST(sink_tensorboard, a_folder_that_cannot_be_is_named) {
+  sink_run run;
+  cr_assert(sink_run_load(&run, SINK_PATH, (const char *[]){"logdir=/dev/null/logs", NULL}));
+  cr_assert_eq(sink_run_open(&run, fake_run("traces")), PD_IO);
+  cr_assert_str_eq(run.host.message, "/dev/null/logs: folder cannot be made: Not a directory");
+  cr_assert_null(run.state);
+  sink_run_unload(&run);
+}
+
+PD_TEST(sink_tensorboard, hostile_settings_stay_text) {
+  const pd_setting settings[] = {{"a", "b", "\xff|\n`x`", "o|", 0, 0}, {"a", "nan", "nan", "o", 0, 0}};
+  pd_run header = *fake_run("traces");
+  event_file file;
+  sink_run run;
+  make_folder();
+  header.settings = (pd_array){settings, 2, sizeof *settings};
+  start(&run, folder, &header);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  read_folder(&file, folder, ".0");
+  const tb_event text = find_event(&file, "run/configuration", 0);
+  cr_assert_not_null(memmem(text.content, text.content_bytes, "\xef\xbf\xbd\\| \\`x\\` | o\\| |", 19));
+  const tb_event session = find_event(&file, "_hparams_/session_start_info", 0);
+  cr_assert_not_null(memmem(session.content, session.content_bytes, "\x1a\x09\xef\xbf\xbd|\n`x`", 10));
+  free(file.data);
+  sink_run_unload(&run);
+  remove_folder();
+}
+
+PD_TEST(sink_tensorboard, an_empty_window_adds_nothing) {
+  event_file file;
+  sink_run run;
+  fake_trace *fake = fake_trace_open();
+  make_folder();
+  start(&run, folder, fake_run(folder));
+  cr_assert_eq(sink_run_trace(&run, fake_trace_finish(fake)), PD_OK);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  read_folder(&file, folder, ".0");
+  cr_assert_eq(count_tag(&file, "histograms/kernel_duration_us"), 0);
+  cr_assert_eq(count_tag(&file, "run/quick_stats"), 1);
+  free(file.data);
+  sink_run_unload(&run);
+  fake_trace_close(fake);
+  remove_folder();
+}
+
+PD_TEST(histogram, every_value_is_counted_once) {
+  double rows[HISTOGRAM_BUCKETS * 3];
+  const double even[] = {0, 1, 2, 3, 29, 30}, wide[] = {1, 2, 10, 1000, 1e6}, same[] = {5, 5, 5};
+  cr_assert_eq(histogram_fill(even, 0, rows), 0);
+  cr_assert_eq(histogram_fill(same, 3, rows), 1);
+  cr_assert_eq(rows[0], 4.5);
+  cr_assert_eq(rows[1], 5.5);
+  cr_assert_eq(rows[2], 3);
+  cr_assert_eq(histogram_fill(even, 6, rows), 30);
+  for (int i = 0; i < 4; i++) cr_assert_eq(rows[3 * i + 2], 1);
+  cr_assert_eq(rows[3 * 29 + 2], 2, "the last bucket holds its right end");
+  cr_assert_eq(rows[3 * 29 + 1], 30);
+  cr_assert_eq(histogram_fill(wide, 5, rows), 30);
+  double sum = 0;
+  for (int i = 0; i < 30; i++) {
+    sum += rows[3 * i + 2];
+    if (i) cr_assert_float_eq(rows[3 * i] / rows[3 * i - 3], pow(1e6, 1.0 / 30), 1e-9);
+  }
+  cr_assert_eq(sum, 5);
+}

@@ -1,0 +1,378 @@
+/* The table sink, loaded as the host loads it, over the real analysis. */
+#include "pd_test.h"
+
+#include "analysis/analysis.h"
+#include "fake_trace.h"
+#include "golden.h"
+#include "sink_run.h"
+#include "width.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct table_test {
+  sink_run run;
+  analysis *analysis;
+  pd_run header;
+} table_test;
+
+static void start(table_test *self, const char *const *settings, bool timer_only) {
+  const analysis_context context = {.device = fake_device(),
+                                    .batch_size = 4,
+                                    .with_flops = true,
+                                    .with_modules = true,
+                                    .profile_memory = true,
+                                    .cores = 2};
+  self->header = *fake_run("results/traces/dataloader");
+  self->header.timer_only = timer_only;
+  cr_assert_eq(analysis_open(&context, &self->analysis), PD_OK);
+  cr_assert(sink_run_load(&self->run, SINK_PATH, settings), "%s", self->run.error);
+  test_host_add(&self->run.host, PD_EXT_ANALYSIS, analysis_table(self->analysis));
+  cr_assert_eq(sink_run_open(&self->run, &self->header), PD_OK, "%s", self->run.host.message);
+}
+
+static void send_window(table_test *self, uint32_t window, uint64_t first_step) {
+  fake_trace *fake = fake_trace_open();
+  cr_assert_not_null(fake);
+  fake_trace_training(fake, first_step, 3);
+  pd_trace *trace = fake_trace_finish(fake);
+  cr_assert_not_null(trace);
+  trace->window = window;
+  cr_assert_eq(sink_run_trace(&self->run, trace), PD_OK, "%s", self->run.host.message);
+  analysis_forget(self->analysis, trace);
+  fake_trace_close(fake);
+}
+
+static void end(table_test *self) {
+  sink_run_unload(&self->run);
+  analysis_close(self->analysis);
+}
+
+/* The text of a whole run with one window. */
+static const char *text_of(table_test *self, const char *const *settings) {
+  start(self, settings, false);
+  cr_assert_eq(sink_run_steps(&self->run), PD_OK);
+  send_window(self, 0, 2);
+  cr_assert_eq(sink_run_close(&self->run, fake_summary()), PD_OK, "%s", self->run.host.message);
+  const memory_file *file = sink_run_file(&self->run, "-");
+  cr_assert_not_null(file);
+  cr_assert_null(strstr(file->data, "inf"));
+  cr_assert_null(strstr(file->data, "nan"));
+  return file->data;
+}
+
+static size_t longest_line(const char *text) {
+  size_t longest = 0;
+  while (*text) {
+    size_t bytes = strcspn(text, "\n"), width = width_of(text, bytes);
+    if (width > longest) longest = width;
+    text += bytes;
+    text += *text != 0;
+  }
+  return longest;
+}
+
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+PD_TEST(table, a_run_as_it_is_in_the_tree) {
+  table_test test = {0};
+  const char *text = text_of(&test, NULL);
+  cr_assert(golden_equal(GOLDEN_DIR "/table_default.txt", text, strlen(text)));
+  end(&test);
+}
+
+PD_TEST(table, all_tables_as_they_are_in_the_tree) {
+  table_test test = {0};
+  const char *text = text_of(&test, SETTINGS("views=all", "wide=true", "time_unit=us"));
+  cr_assert(golden_equal(GOLDEN_DIR "/table_all_wide.txt", text, strlen(text)));
+  end(&test);
+}
+
+PD_TEST(table, quick_stats_stand_first_under_the_names_of_the_script) {
+  static const char *const names[] = {"scenario", "batch_size",      "num_workers",           "pin_memory",
+                                      "amp",      "avg_step_time_s", "avg_dataloader_wait_s", "trace_dir"};
+  table_test test = {0};
+  const char *text = text_of(&test, NULL), *at = text;
+  cr_assert_eq(strncmp(text, "Quick stats\n", 12), 0);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char line[64];
+    snprintf(line, sizeof line, "\n  %s ", names[i]);
+    at = strstr(at, line);
+    cr_assert_not_null(at, "%s is missing or out of order", names[i]);
+  }
+  cr_assert_lt(at, strstr(text, "Operator table"));
+  cr_assert_not_null(strstr(text, "3 of steps 2..4"));
+  cr_assert_not_null(strstr(text, "Fake H200"));
+  end(&test);
+}
+
+PD_TEST(table, everything_fits_80_columns) {
+  table_test test = {0};
+  const char *text =
+      text_of(&test, SETTINGS("views=all", "group_by_input_shape=true", "thread_sep=true", "row_limit=-1"));
+  cr_assert_leq(longest_line(text), 80);
+  cr_assert_not_null(strstr(text, "wide = true shows all"));
+  end(&test);
+  text =
+      text_of(&test, SETTINGS("views=all", "time_unit=ns", "group_by_stack_n=5", "sort_by=count", "sorted_by=GPUMax"));
+  cr_assert_leq(longest_line(text), 80);
+  end(&test);
+}
+
+PD_TEST(table, wide_shows_every_column_and_whole_names) {
+  table_test test = {0};
+  const char *text = text_of(&test, SETTINGS("wide=true", "max_name_column_width=200"));
+  cr_assert_null(strstr(text, "wide = true"));
+  cr_assert_not_null(strstr(text, "implicit_convolve_sgemm<float, 128>(float const*, float*)"));
+  cr_assert_gt(longest_line(text), 80);
+  end(&test);
+  text = text_of(&test, SETTINGS("wide=true", "max_name_column_width=12"));
+  cr_assert_not_null(strstr(text, "\nimplicit_... "));
+  end(&test);
+}
+
+PD_TEST(table, views_pick_tables_and_an_unknown_one_is_told) {
+  table_test test = {0};
+  const char *text = text_of(&test, SETTINGS("views=kernels, model"));
+  cr_assert_not_null(strstr(text, "Kernel Summary"));
+  cr_assert_not_null(strstr(text, "Model Summary"));
+  cr_assert_null(strstr(text, "Operator table"));
+  end(&test);
+  text = text_of(&test, SETTINGS("views=kernel,model"));
+  cr_assert_not_null(strstr(text, "this run has no table \"kernel\"; it has: operators, breakdown"));
+  cr_assert_not_null(strstr(text, "Model Summary"));
+  end(&test);
+}
+
+PD_TEST(table, row_limit_counts_outermost_rows) {
+  table_test test = {0};
+  const char *text = text_of(&test, SETTINGS("views=operator_summary", "row_limit=2"));
+  cr_assert_not_null(strstr(text, "\naten::item"));
+  cr_assert_not_null(strstr(text, "\n    implicit_convolve"));
+  cr_assert_null(strstr(text, "ConvolutionBackward0"));
+  cr_assert_not_null(strstr(text, "2 more rows: row_limit = -1 shows all"));
+  end(&test);
+  text = text_of(&test, SETTINGS("views=operator_summary", "row_limit=-1", "op_detail=false"));
+  cr_assert_not_null(strstr(text, "\nConvolutionBackward0"));
+  cr_assert_null(strstr(text, "implicit_convolve"));
+  cr_assert_null(strstr(text, "more rows"));
+  end(&test);
+}
+
+PD_TEST(table, time_units) {
+  static const struct {
+    const char *setting, *cell;
+  } cases[] = {{"time_unit=s", " 0.015300"},
+               {"time_unit=ms", " 15.300"},
+               {"time_unit=us", " 15300.000"},
+               {"time_unit=ns", " 15300000"},
+               {"time_unit=auto", " 15.300ms"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    table_test test = {0};
+    const char *text = text_of(&test, SETTINGS("views=operators", cases[i].setting));
+    const char *row = strstr(text, "\naten::item");
+    cr_assert_not_null(row);
+    const char *cell = strstr(row, cases[i].cell);
+    cr_assert(cell && cell < strchr(row + 1, '\n'), "%s: no %s", cases[i].setting, cases[i].cell);
+    end(&test);
+  }
+}
+
+/* A table of one trace with awkward names; every line of its body is as wide as its rule. */
+static void check_alignment(const char *const *settings) {
+  static const char *const names[] = {
+      "plain",       "汉字算子",    "データ読込み", "combining e\xCC\x81\xCC\x81",
+      "line\nbreak", "\033[31mred", "😀 emoji",      "한국어 연산자 이름이 아주 길어서 잘려야 합니다 정말로"};
+  table_test test = {0};
+  start(&test, settings, false);
+  fake_trace *fake = fake_trace_open();
+  fake_step(fake, 0, 0, 1000000);
+  for (int i = 0; i < 8; i++) fake_range(fake, PD_RANGE_OP, names[i], 0, i * 1000, i * 1000 + 500 + i);
+  pd_trace *trace = fake_trace_finish(fake);
+  cr_assert_eq(sink_run_trace(&test.run, trace), PD_OK);
+  cr_assert_eq(sink_run_close(&test.run, fake_summary()), PD_OK);
+  const char *at = strstr(sink_run_file(&test.run, "-")->data, "\nOperator table\n");
+  cr_assert_not_null(at);
+  at = strchr(at + 1, '\n') + 1;
+  size_t rule = width_of(at, strcspn(at, "\n"));
+  int rows = 0;
+  for (; strncmp(at, "Self CPU time total", 19) != 0; rows++) {
+    size_t bytes = strcspn(at, "\n");
+    cr_assert_eq(width_of(at, bytes), rule, "\"%.*s\" is not as wide as the rule", (int)bytes, at);
+    cr_assert_null(memchr(at, 033, bytes), "an escape of a name reached the terminal");
+    at += bytes + 1;
+  }
+  cr_assert_geq(rows, 8 + 4);
+  fake_trace_close(fake);
+  end(&test);
+}
+
+PD_TEST(table, columns_align_with_wide_and_combining_characters) {
+  check_alignment(SETTINGS("views=operators"));
+  check_alignment(SETTINGS("views=operators", "wide=true", "max_name_column_width=20"));
+}
+
+PD_TEST(table, colour_is_for_terminals_only) {
+  table_test test = {0};
+  cr_assert_null(strchr(text_of(&test, NULL), 033), "not a terminal here");
+  end(&test);
+  cr_assert_not_null(strstr(text_of(&test, SETTINGS("color=always")), "\033[1mQuick stats\033[0m"));
+  end(&test);
+  cr_assert_null(strchr(text_of(&test, SETTINGS("color=never")), 033));
+  end(&test);
+}
+
+PD_TEST(table, two_windows_follow_each_other) {
+  table_test test = {0};
+  start(&test, NULL, false);
+  send_window(&test, 0, 2);
+  send_window(&test, 1, 7);
+  cr_assert_eq(sink_run_close(&test.run, fake_summary()), PD_OK);
+  const char *text = sink_run_file(&test.run, "-")->data;
+  const char *first = strstr(text, "Window 0: steps 2..4"), *second = strstr(text, "Window 1: steps 7..9");
+  cr_assert(first && second && first < second);
+  cr_assert_not_null(strstr(second, "Operator table"));
+  end(&test);
+}
+
+PD_TEST(table, losses_and_an_interrupted_run_are_told) {
+  table_test test = {0};
+  pd_summary summary = *fake_summary();
+  summary.outcome = PD_RUN_INTERRUPTED;
+  summary.reason = "SIGINT";
+  summary.coverage = 0.5;
+  summary.lost[PD_LOSS_RECORDS_DROPPED] = 3;
+  summary.lost[PD_LOSS_UNMATCHED_LAUNCH] = 7;
+  summary.profile = PD_PROFILE_EVENTS;
+  summary.profile_note = "CUPTI is in use by another profiler";
+  start(&test, NULL, false);
+  cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK);
+  const char *text = sink_run_file(&test.run, "-")->data;
+  cr_assert_not_null(strstr(text, "The run was interrupted: SIGINT: the figures cover the 5 steps that were done."));
+  cr_assert_not_null(strstr(text, "50.00 % of launches"));
+  cr_assert_not_null(strstr(text, "3 device records dropped by the profiling library"));
+  cr_assert_not_null(strstr(text, "7 launches without a device record"));
+  cr_assert_not_null(strstr(text, "CUPTI is in use by another profiler"));
+  end(&test);
+}
+
+PD_TEST(table, a_run_without_active_steps_has_no_figures_of_them) {
+  table_test test = {0};
+  pd_summary summary = {.size = sizeof summary, .outcome = PD_RUN_FAILED, .reason = "step 0: no memory"};
+  start(&test, NULL, false);
+  cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK);
+  const char *text = sink_run_file(&test.run, "-")->data;
+  cr_assert_not_null(strstr(text, "The run failed: step 0: no memory"));
+  cr_assert_not_null(strstr(text, "No step was active"));
+  cr_assert_null(strstr(text, "inf"));
+  cr_assert_null(strstr(text, "nan"));
+  end(&test);
+}
+
+/* ---- timer_only -------------------------------------------------------------------------------------------- */
+
+static void timed_run(table_test *test, const pd_step_stats *steps, uint64_t count, const char *every) {
+  static pd_setting settings[1];
+  pd_summary summary = {.size = sizeof summary, .steps = count};
+  settings[0] = (pd_setting){.section = "profile", .key = "step_info_every", .value = every};
+  summary.steps_all = (pd_array){steps, count, sizeof *steps};
+  start(test, NULL, true);
+  test->header.settings = (pd_array){settings, 1, sizeof *settings};
+  /* Settings are read at open: open again with them. */
+  cr_assert_eq(sink_run_close(&test->run, NULL), PD_OK);
+  cr_assert_eq(sink_run_open(&test->run, &test->header), PD_OK);
+  for (uint64_t i = 0; i < count; i++)
+    cr_assert_eq(test->run.plugin->ops.sink->on_step(test->run.state, &steps[i]), PD_OK);
+  cr_assert_eq(sink_run_close(&test->run, &summary), PD_OK);
+}
+
+PD_TEST(table, timer_only_prints_a_line_every_few_steps_and_the_perf_summary) {
+  pd_step_stats steps[5];
+  table_test test = {0};
+  for (uint64_t i = 0; i < 5; i++)
+    steps[i] = (pd_step_stats){.size = sizeof *steps,
+                               .phase = i ? PD_PHASE_ACTIVE : PD_PHASE_WARMUP,
+                               .index = i,
+                               .data_wait_ns = i ? 10000000 * (int64_t)i : 900000000,
+                               .batch_cost_ns = i ? 100000000 * (int64_t)i : 990000000};
+  timed_run(&test, steps, 5, "2");
+  const char *text = sink_run_file(&test.run, "-")->data;
+  /* Averages since the last line: (900 + 10) / 2 ms, (990 + 100) / 2 ms, 8 samples in 1.09 s. */
+  cr_assert_eq(strncmp(text,
+                       "step 1 reader_cost: 0.45500 s batch_cost: 0.54500 s ips: 7.339 samples/s\n"
+                       "step 3 reader_cost: 0.02500 s batch_cost: 0.25000 s ips: 16.000 samples/s\n",
+                       2 * 74),
+               0, "%s", text);
+  /* Active steps alone, in every figure: waits 10..40 ms of 100..400 ms; rates 40, 20, 13.3, 10; 16 samples in 1 s. */
+  cr_assert_not_null(strstr(text, "over 4 active steps, 1..4"));
+  cr_assert_not_null(strstr(text, "Reader Ratio: 10.000%"));
+  cr_assert_not_null(strstr(text, "reader_cost        0.02500     0.04000     0.01000     0.02500     0.03850\n"));
+  cr_assert_not_null(strstr(text, "batch_cost         0.25000     0.40000     0.10000     0.25000     0.38500\n"));
+  cr_assert_not_null(strstr(text, "ips               16.00000    40.00000    10.00000    16.66667    37.00000\n"), "%s",
+                     text);
+  end(&test);
+}
+
+PD_TEST(table, timer_only_knows_no_infinity) {
+  pd_step_stats steps[3];
+  table_test test = {0};
+  for (uint64_t i = 0; i < 3; i++)
+    steps[i] = (pd_step_stats){.size = sizeof *steps, .phase = PD_PHASE_SKIP, .index = i, .loss = (double)NAN};
+  timed_run(&test, steps, 3, "1");
+  const char *text = sink_run_file(&test.run, "-")->data;
+  cr_assert_null(strstr(text, "inf"));
+  cr_assert_null(strstr(text, "nan"));
+  cr_assert_not_null(strstr(text, "step 2 reader_cost: 0.00000 s batch_cost: 0.00000 s\n"));
+  cr_assert_not_null(strstr(text, "over 3 steps, 0..2"));
+  cr_assert_not_null(strstr(text, "ips                      -"));
+  end(&test);
+}
+
+PD_TEST(table, rising_samples_have_a_minimum) { /* Paddle prints inf here: docs/paddle-figures.md */
+  pd_step_stats steps[4];
+  table_test test = {0};
+  for (uint64_t i = 0; i < 4; i++)
+    steps[i] = (pd_step_stats){.size = sizeof *steps,
+                               .phase = PD_PHASE_ACTIVE,
+                               .index = i,
+                               .data_wait_ns = 1000000 * ((int64_t)i + 1),
+                               .batch_cost_ns = 10000000 * ((int64_t)i + 1)};
+  timed_run(&test, steps, 4, "100");
+  cr_assert_not_null(strstr(sink_run_file(&test.run, "-")->data,
+                            "batch_cost         0.02500     0.04000     0.01000     0.02500     0.03850\n"));
+  end(&test);
+}
+
+/* ---- faults ------------------------------------------------------------------------------------------------ */
+
+PD_TEST(table, a_failed_write_is_told_and_leaves_nothing) {
+  table_test test = {0};
+  start(&test, SETTINGS("path=out.txt"), false);
+  test.run.fail_after_bytes = 10;
+  send_window(&test, 0, 2);
+  cr_assert_eq(sink_run_close(&test.run, fake_summary()), PD_IO);
+  cr_assert_null(sink_run_file(&test.run, "out.txt"));
+  cr_assert(test.run.all[0]->discarded);
+  end(&test);
+}
+
+PD_TEST(table, a_file_is_announced_and_standard_output_is_not) {
+  table_test test = {0};
+  text_of(&test, NULL);
+  cr_assert(!sink_run_file(&test.run, "-")->announced);
+  end(&test);
+  start(&test, SETTINGS("path=out.txt"), false);
+  cr_assert_eq(sink_run_close(&test.run, fake_summary()), PD_OK);
+  cr_assert(sink_run_file(&test.run, "out.txt")->announced);
+  end(&test);
+}
+
+PD_TEST(table, a_dropped_sink_throws_its_file_away) {
+  table_test test = {0};
+  start(&test, SETTINGS("path=out.txt"), false);
+  send_window(&test, 0, 2);
+  cr_assert_eq(sink_run_close(&test.run, NULL), PD_OK);
+  cr_assert_null(sink_run_file(&test.run, "out.txt"));
+  cr_assert(test.run.all[0]->discarded);
+  end(&test);
+}
