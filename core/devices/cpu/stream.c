@@ -1,0 +1,341 @@
+/* Streams and events: a ring of jobs, one thread each. Callers wait only where the ring is full or they ask to. */
+#include "cpu_device.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct pd_event {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  uint64_t recorded, completed; /* how often */
+  int64_t ns;                   /* of the last completion */
+};
+
+static uint32_t thread_id(void) {
+  static _Thread_local uint32_t id;
+  if (!id) id = (uint32_t)syscall(SYS_gettid);
+  return id;
+}
+
+static uint32_t site_id(const pd_record *record, pd_site *site) {
+  uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+  if (!id) {
+    id = record->intern(record, site->text);
+    __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
+  }
+  return id;
+}
+
+uint64_t call_begin(const pd_device *device) {
+  if (!device->record || !atomic_load_explicit(&device->recording, memory_order_relaxed)) return 0;
+  return device->record->ticks(device->record);
+}
+
+void call_end(const pd_device *device, pd_site *call, pd_api_class api, uint64_t correlation, uint64_t start) {
+  if (!start) return;
+  const pd_record *record = device->record;
+  const pd_activity activity = {.kind = PD_ACTIVITY_RUNTIME,
+                                .name = site_id(record, call),
+                                .start = (int64_t)start,
+                                .end = (int64_t)record->ticks(record),
+                                .correlation = correlation,
+                                .thread = thread_id(),
+                                .u.api = {.api = api}};
+  record->activities(record, PD_CLOCK_TICKS, &activity, 1);
+}
+
+static void report_done(pd_stream *stream, const job *done, uint64_t start) {
+  pd_device *device = stream->device;
+  const pd_record *record = device->record;
+  pd_activity activity = {.kind = done->record.kind,
+                          .name = done->name,
+                          .start = (int64_t)start,
+                          .end = (int64_t)record->ticks(record),
+                          .correlation = done->correlation,
+                          .stream = stream->id,
+                          .bytes = done->record.bytes};
+  if (done->record.kind == PD_ACTIVITY_KERNEL) {
+    activity.u.kernel.grid[0] = activity.u.kernel.grid[1] = activity.u.kernel.grid[2] = 1;
+    activity.u.kernel.block[0] = activity.u.kernel.block[1] = activity.u.kernel.block[2] = 1;
+    activity.u.kernel.occupancy = activity.u.kernel.waves = -1;
+  } else {
+    activity.u.copy.from = done->record.from;
+    activity.u.copy.to = done->record.to;
+  }
+  record->activities(record, PD_CLOCK_TICKS, &activity, 1);
+  atomic_fetch_add(&device->recorded_done, 1);
+  pthread_mutex_lock(&device->drain_lock);
+  pthread_cond_broadcast(&device->drained);
+  pthread_mutex_unlock(&device->drain_lock);
+}
+
+static void *run_jobs(void *argument) {
+  pd_stream *stream = argument;
+  pd_device *device = stream->device;
+  char name[32];
+  snprintf(name, sizeof name, "stream %u", stream->id);
+  if (device->record) device->record->name_thread(device->record, name);
+  if (device->options.threads) omp_set_num_threads((int)device->options.threads);
+  pthread_mutex_lock(&stream->lock);
+  for (;;) {
+    while (stream->head == stream->tail && !stream->closing) pthread_cond_wait(&stream->work, &stream->lock);
+    if (stream->head == stream->tail) break;
+    job *next = &stream->ring[stream->head % stream->depth];
+    const bool skip = stream->failed != PD_OK; /* sticky: what follows a failure is not run, but is accounted for */
+    stream->busy = true;
+    pthread_mutex_unlock(&stream->lock);
+    const uint64_t start = next->recorded ? device->record->ticks(device->record) : 0;
+    if (!skip) (void)next->run(stream, next->arguments);
+    if (next->recorded) report_done(stream, next, start);
+    pthread_mutex_lock(&stream->lock);
+    stream->busy = false;
+    stream->head++;
+    pthread_cond_broadcast(&stream->room);
+    pthread_cond_broadcast(&stream->idle);
+  }
+  pthread_mutex_unlock(&stream->lock);
+  plans_release(stream);
+  return NULL;
+}
+
+pd_status stream_fail(pd_stream *stream, pd_status status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  pthread_mutex_lock(&stream->lock);
+  if (stream->failed == PD_OK) {
+    stream->failed = status;
+    vsnprintf(stream->message, sizeof stream->message, format, args);
+  }
+  pthread_mutex_unlock(&stream->lock);
+  va_end(args);
+  return status;
+}
+
+static pd_status sticky(pd_stream *stream) {
+  const pd_host *host = stream->device->host;
+  return stream->failed == PD_OK ? PD_OK : host->fail(host, stream->failed, "%s", stream->message);
+}
+
+pd_status stream_launch(pd_stream *stream, const launch *how, job_run run, const void *arguments, size_t bytes) {
+  pd_device *device = stream->device;
+  if (bytes > JOB_BYTES) return device->host->fail(device->host, PD_INVALID, "a job's arguments are %zu bytes", bytes);
+  const uint64_t start = how->call ? call_begin(device) : 0;
+  const uint64_t correlation = how->call ? atomic_fetch_add(&device->correlation, 1) + 1 : 0;
+  const bool recorded = start && how->record.kind;
+  pd_status status = PD_OK;
+  if (recorded) atomic_fetch_add(&device->recorded_launches, 1);
+  pthread_mutex_lock(&stream->lock);
+  while (stream->tail - stream->head == stream->depth) pthread_cond_wait(&stream->room, &stream->lock);
+  job *slot = &stream->ring[stream->tail % stream->depth];
+  slot->run = run;
+  slot->name = recorded && how->site ? site_id(device->record, how->site) : 0;
+  slot->recorded = recorded;
+  slot->correlation = correlation;
+  slot->record = how->record;
+  if (bytes) memcpy(slot->arguments, arguments, bytes);
+  const uint64_t mine = stream->tail++;
+  pthread_cond_signal(&stream->work);
+  if (how->wait) {
+    while (stream->head <= mine) pthread_cond_wait(&stream->idle, &stream->lock);
+    status = sticky(stream);
+  }
+  pthread_mutex_unlock(&stream->lock);
+  if (how->call) call_end(device, how->call, how->api, correlation, start);
+  return status;
+}
+
+pd_status stream_kernel(pd_stream *stream, pd_site *site, job_run run, const void *arguments, size_t bytes) {
+  static pd_site call = PD_SITE("pdLaunchKernel", 0);
+  const launch how = {.call = &call, .site = site, .api = PD_API_LAUNCH, .record = {.kind = PD_ACTIVITY_KERNEL}};
+  return stream_launch(stream, &how, run, arguments, bytes);
+}
+
+static pd_status create(pd_device *device, pd_stream **out) {
+  pd_stream *stream = calloc(1, sizeof *stream);
+  *out = NULL;
+  if (stream) stream->ring = calloc((size_t)device->options.queue_depth, sizeof *stream->ring);
+  if (!stream || !stream->ring) goto no_memory;
+  stream->device = device;
+  stream->depth = (uint64_t)device->options.queue_depth;
+  pthread_mutex_init(&stream->lock, NULL);
+  pthread_cond_init(&stream->work, NULL);
+  pthread_cond_init(&stream->room, NULL);
+  pthread_cond_init(&stream->idle, NULL);
+  if (dnnl_stream_create(&stream->dnnl, device->engine, dnnl_stream_default_flags) != dnnl_success) goto no_memory;
+  pthread_mutex_lock(&device->lock);
+  stream->id = device->streams ? device->streams->id + 1 : 7; /* CUDA's default stream is 7 in the traces, too */
+  stream->next = device->streams;
+  device->streams = stream;
+  pthread_mutex_unlock(&device->lock);
+  if (pthread_create(&stream->thread, NULL, run_jobs, stream) != 0) {
+    pthread_mutex_lock(&device->lock);
+    device->streams = stream->next;
+    pthread_mutex_unlock(&device->lock);
+    dnnl_stream_destroy(stream->dnnl);
+    goto no_memory;
+  }
+  *out = stream;
+  return PD_OK;
+no_memory:
+  if (stream) free(stream->ring);
+  free(stream);
+  return device->host->fail(device->host, PD_NO_MEMORY, "no memory or thread for a stream");
+}
+
+static void destroy(pd_device *device, pd_stream *stream) {
+  if (!stream) return;
+  pthread_mutex_lock(&stream->lock);
+  stream->closing = true;
+  pthread_cond_signal(&stream->work);
+  pthread_mutex_unlock(&stream->lock);
+  pthread_join(stream->thread, NULL);
+  pthread_mutex_lock(&device->lock);
+  for (pd_stream **at = &device->streams; *at; at = &(*at)->next)
+    if (*at == stream) {
+      *at = stream->next;
+      break;
+    }
+  pthread_mutex_unlock(&device->lock);
+  dnnl_stream_destroy(stream->dnnl);
+  pthread_mutex_destroy(&stream->lock);
+  pthread_cond_destroy(&stream->work);
+  pthread_cond_destroy(&stream->room);
+  pthread_cond_destroy(&stream->idle);
+  free(stream->ring);
+  free(stream);
+}
+
+static pd_status wait_idle(pd_stream *stream) {
+  pthread_mutex_lock(&stream->lock);
+  const uint64_t until = stream->tail;
+  while (stream->head < until) pthread_cond_wait(&stream->idle, &stream->lock);
+  const pd_status status = sticky(stream);
+  pthread_mutex_unlock(&stream->lock);
+  return status;
+}
+
+static pd_status synchronize(pd_device *device, pd_stream *stream) {
+  static pd_site call = PD_SITE("pdStreamSynchronize", 0);
+  const uint64_t start = call_begin(device);
+  const pd_status status = wait_idle(stream);
+  call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
+  return status;
+}
+
+/* Streams are made and destroyed by the loop thread, which is the one that waits here. */
+static pd_status device_synchronize(pd_device *device) {
+  static pd_site call = PD_SITE("pdDeviceSynchronize", 0);
+  const uint64_t start = call_begin(device);
+  pd_status status = PD_OK;
+  pthread_mutex_lock(&device->lock);
+  pd_stream *stream = device->streams;
+  pthread_mutex_unlock(&device->lock);
+  for (; stream; stream = stream->next) {
+    const pd_status one = wait_idle(stream);
+    if (status == PD_OK) status = one;
+  }
+  call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
+  return status;
+}
+
+static pd_status event_create(pd_device *device, pd_event **out) {
+  pd_event *event = calloc(1, sizeof *event);
+  *out = event;
+  if (!event) return device->host->fail(device->host, PD_NO_MEMORY, "no memory for an event");
+  pthread_mutex_init(&event->lock, NULL);
+  pthread_cond_init(&event->changed, NULL);
+  return PD_OK;
+}
+
+static void event_destroy(pd_device *device, pd_event *event) {
+  (void)device;
+  if (!event) return;
+  pthread_mutex_destroy(&event->lock);
+  pthread_cond_destroy(&event->changed);
+  free(event);
+}
+
+static pd_status run_event_record(pd_stream *stream, void *arguments) {
+  (void)stream;
+  pd_event *event = *(pd_event **)arguments;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  pthread_mutex_lock(&event->lock);
+  event->ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  event->completed++;
+  pthread_cond_broadcast(&event->changed);
+  pthread_mutex_unlock(&event->lock);
+  return PD_OK;
+}
+
+static pd_status event_record(pd_device *device, pd_stream *stream, pd_event *event) {
+  (void)device;
+  pthread_mutex_lock(&event->lock);
+  event->recorded++;
+  pthread_mutex_unlock(&event->lock);
+  const launch how = {0};
+  return stream_launch(stream, &how, run_event_record, &event, sizeof event);
+}
+
+typedef struct wait_arguments {
+  pd_event *event;
+  uint64_t until;
+} wait_arguments;
+
+static pd_status run_event_wait(pd_stream *stream, void *arguments) {
+  (void)stream;
+  const wait_arguments *wait = arguments;
+  pthread_mutex_lock(&wait->event->lock);
+  while (wait->event->completed < wait->until) pthread_cond_wait(&wait->event->changed, &wait->event->lock);
+  pthread_mutex_unlock(&wait->event->lock);
+  return PD_OK;
+}
+
+static pd_status event_wait(pd_device *device, pd_stream *stream, pd_event *event) {
+  (void)device;
+  pthread_mutex_lock(&event->lock);
+  const wait_arguments wait = {event, event->recorded};
+  pthread_mutex_unlock(&event->lock);
+  const launch how = {0};
+  return stream_launch(stream, &how, run_event_wait, &wait, sizeof wait);
+}
+
+static pd_status event_synchronize(pd_device *device, pd_event *event) {
+  (void)device;
+  pthread_mutex_lock(&event->lock);
+  while (event->completed < event->recorded) pthread_cond_wait(&event->changed, &event->lock);
+  pthread_mutex_unlock(&event->lock);
+  return PD_OK;
+}
+
+static pd_status event_elapsed_ns(pd_device *device, pd_event *start, pd_event *end, double *ns) {
+  int64_t stamps[2];
+  pd_event *const both[2] = {start, end};
+  for (int i = 0; i < 2; i++) {
+    pthread_mutex_lock(&both[i]->lock);
+    const bool done = both[i]->recorded && both[i]->completed == both[i]->recorded;
+    stamps[i] = both[i]->ns;
+    pthread_mutex_unlock(&both[i]->lock);
+    if (!done) return device->host->fail(device->host, PD_INVALID, "an event was not recorded or has not completed");
+  }
+  *ns = (double)(stamps[1] - stamps[0]);
+  return PD_OK;
+}
+
+const pd_stream_ops cpu_stream_ops = {.size = sizeof(pd_stream_ops),
+                                      .create = create,
+                                      .destroy = destroy,
+                                      .synchronize = synchronize,
+                                      .device_synchronize = device_synchronize,
+                                      .event_create = event_create,
+                                      .event_destroy = event_destroy,
+                                      .event_record = event_record,
+                                      .event_wait = event_wait,
+                                      .event_synchronize = event_synchronize,
+                                      .event_elapsed_ns = event_elapsed_ns};
