@@ -360,7 +360,7 @@ PD_TEST(sink_tensorboard, hostile_settings_stay_text) {
   const tb_event text = find_event(&file, "run/configuration", 0);
   cr_assert_not_null(memmem(text.content, text.content_bytes, "\xef\xbf\xbd\\| \\`x\\` | o\\| |", 19));
   const tb_event session = find_event(&file, "_hparams_/session_start_info", 0);
-  cr_assert_not_null(memmem(session.content, session.content_bytes, "\x1a\x09\xef\xbf\xbd|\n`x`", 10));
+  cr_assert_not_null(memmem(session.content, session.content_bytes, "\x1a\x08\xef\xbf\xbd|\n`x`", 10));
   free(file.data);
   sink_run_unload(&run);
   remove_folder();
