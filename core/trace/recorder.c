@@ -208,7 +208,7 @@ static void record_activities(const pd_record *record, pd_clock clock, const pd_
 
 static void record_memory(const pd_record *record, const pd_memory_event *event) {
   recorder *self = record->impl;
-  if (!pd_record_on(record)) return;
+  if (!pd_record_on(record) || !self->options.profile_memory) return;
   recorder_thread *thread = enter(self);
   raw_memory *row = thread ? chunk_list_reserve(&thread->memory, sizeof *row) : NULL;
   if (row) {

@@ -220,7 +220,7 @@ PD_TEST(recorder, ranges_deeper_than_the_stack_are_counted) {
 PD_TEST(recorder, a_full_buffer_is_counted_and_recording_goes_on) {
   enum { ROOM = 2 * ((CHUNK_BYTES - CHUNK_HEAD) / sizeof(raw_range)), GIVEN = 5000 };
   rig self;
-  rig_open(&self, (recorder_options){.max_bytes = 2 * CHUNK_BYTES});
+  rig_open(&self, (recorder_options){.max_bytes = 2 * CHUNK_BYTES, .profile_memory = true});
   rig_window_at(&self, 2000, 0);
   rig_begin_at(&self, 2000, "outer", PD_RANGE_USER);
   for (uint64_t i = 0; i < GIVEN; i++) {
@@ -323,6 +323,19 @@ PD_TEST(recorder, memory_events_and_counters_have_time_and_place) {
   cr_assert_eq(counter->ts_ns, 25);
   cr_assert_eq(counter->value, 1.5);
   cr_assert_str_eq(trace_text(trace, counter->name), "DataLoader queue");
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, memory_events_are_kept_only_where_asked_for) {
+  rig self;
+  rig_open(&self, (recorder_options){.max_bytes = 1 << 20});
+  rig_window_at(&self, 2000, 0);
+  self.record->memory(self.record, &(pd_memory_event){.bytes = 1});
+  rig_step_at(&self, 2050, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->memory.count, 0);
+  assert_no_losses(trace);
   trace_free(trace);
   rig_close(&self);
 }

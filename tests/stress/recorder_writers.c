@@ -85,6 +85,31 @@ static void *write_until_stopped(void *given) {
   return NULL;
 }
 
+static void *write_once(void *given) {
+  writer *self = given;
+  char text[32];
+  (void)snprintf(text, sizeof text, "writer %d", self->number);
+  self->record->name_thread(self->record, text);
+  write_round(self);
+  atomic_fetch_add(&self->rounds, 1);
+  return NULL;
+}
+
+/* A thread for every round: they appear and end while windows look at them. */
+static void *write_from_short_threads(void *given) {
+  writer *self = given;
+  while (!atomic_load(self->stop)) {
+    pthread_t thread;
+    if (atomic_load(&self->rounds) >= atomic_load(self->goal) + AHEAD) {
+      sched_yield();
+      continue;
+    }
+    if (pthread_create(&thread, NULL, write_once, self)) continue;
+    pthread_join(thread, NULL);
+  }
+  return NULL;
+}
+
 static int complain(recorder_writers_result *result, const char *what, uint64_t where) {
   (void)snprintf(result->message, sizeof result->message, "%s (row %llu)", what, (unsigned long long)where);
   return 1;
@@ -202,7 +227,9 @@ int recorder_writers_run(int writer_count, int windows, recorder_writers_result 
     at->goal = &goal;
     at->next_correlation = &next_correlation;
     atomic_init(&at->rounds, 0);
-    if (pthread_create(&at->thread, NULL, write_until_stopped, at)) break;
+    /* The first of them is many, one after the other. */
+    void *(*run)(void *) = started ? write_until_stopped : write_from_short_threads;
+    if (pthread_create(&at->thread, NULL, run, at)) break;
   }
   if (started < writer_count) failed = complain(result, "a thread did not start", (uint64_t)started);
   for (int i = 0; !failed && i < windows; i++) {
