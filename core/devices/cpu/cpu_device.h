@@ -54,6 +54,7 @@ typedef struct job {
   job_run run;
   uint32_t name;     /* string id of the device record */
   uint32_t recorded; /* 1: leaves a device record */
+  bool always;       /* runs after a failure of the stream, too: it frees or signals something */
   uint64_t correlation;
   job_record record;
   _Alignas(16) unsigned char arguments[JOB_BYTES];
@@ -82,6 +83,7 @@ typedef struct launch {
   pd_site *site;
   pd_api_class api;
   bool wait;
+  bool always; /* as in job */
   job_record record;
 } launch;
 pd_status stream_launch(pd_stream *stream, const launch *how, job_run run, const void *arguments, size_t bytes);

@@ -126,7 +126,7 @@ static pd_status device_free(pd_device *device, pd_stream *stream, pd_allocator 
   const free_arguments given = {device, data, room, allocator};
   pd_status status = PD_OK;
   /* The plain allocator waits for the device, as cudaFree does. */
-  const launch how = {.wait = allocator == PD_ALLOCATOR_RAW};
+  const launch how = {.wait = allocator == PD_ALLOCATOR_RAW, .always = true};
   if (stream) status = stream_launch(stream, &how, run_free, &given, sizeof given);
   pthread_mutex_lock(&device->lock);
   device->allocated -= room;

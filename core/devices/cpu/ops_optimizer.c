@@ -27,10 +27,9 @@ static void update(const pd_parameter *p, const pd_adamw *h, double correction1,
 }
 
 static pd_status run_adamw(pd_stream *stream, void *arguments) {
-  (void)stream;
   const list_arguments *a = arguments;
   const pd_adamw *h = &a->adamw;
-  if (!h->found_inf || h->found_inf[0] == 0) {
+  if (stream->failed == PD_OK && (!h->found_inf || h->found_inf[0] == 0)) {
     const double step = (double)++*h->step;
     const double correction1 = 1 - pow(h->beta1, step), correction2 = 1 - pow(h->beta2, step);
     for (int64_t i = 0; i < a->count; i++) update(&a->parameters[i], h, correction1, correction2);
@@ -40,17 +39,16 @@ static pd_status run_adamw(pd_stream *stream, void *arguments) {
 }
 
 static pd_status run_unscale(pd_stream *stream, void *arguments) {
-  (void)stream;
   const list_arguments *a = arguments;
-  const float inverse = 1.0f / a->scaler.scale[0];
+  const float inverse = stream->failed == PD_OK ? 1.0f / a->scaler.scale[0] : 0;
   bool found = false;
-  for (int64_t k = 0; k < a->count; k++)
+  for (int64_t k = 0; stream->failed == PD_OK && k < a->count; k++)
     for (int64_t i = 0; i < a->parameters[k].count; i++) {
       float *grad = &a->parameters[k].grad[i];
       if (!isfinite(*grad)) found = true;
       *grad *= inverse;
     }
-  a->scaler.found_inf[0] = found;
+  if (stream->failed == PD_OK) a->scaler.found_inf[0] = found;
   free(a->parameters);
   return PD_OK;
 }
@@ -74,7 +72,13 @@ static pd_status launch_list(pd_device *device, pd_stream *stream, pd_site *site
   a->parameters = malloc(bytes ? bytes : 1);
   if (!a->parameters) return device->host->fail(device->host, PD_NO_MEMORY, "%s: no memory for its list", site->text);
   if (bytes) memcpy(a->parameters, parameters, bytes);
-  return stream_kernel(stream, site, run, a, sizeof *a);
+  static pd_site call = PD_SITE("pdLaunchKernel", 0);
+  const launch how = {.call = &call,
+                      .site = site,
+                      .api = PD_API_LAUNCH,
+                      .always = true, /* frees the list */
+                      .record = {.kind = PD_ACTIVITY_KERNEL}};
+  return stream_launch(stream, &how, run, a, sizeof *a);
 }
 
 pd_status cpu_adamw(pd_device *device, pd_stream *stream, const pd_parameter *parameters, int64_t count,

@@ -87,7 +87,8 @@ static void *run_jobs(void *argument) {
     while (stream->head == stream->tail && !stream->closing) pthread_cond_wait(&stream->work, &stream->lock);
     if (stream->head == stream->tail) break;
     job *next = &stream->ring[stream->head % stream->depth];
-    const bool skip = stream->failed != PD_OK; /* sticky: what follows a failure is not run, but is accounted for */
+    /* A failure sticks: what follows is accounted for, but not run. */
+    const bool skip = stream->failed != PD_OK && !next->always;
     stream->busy = true;
     pthread_mutex_unlock(&stream->lock);
     const uint64_t start = next->recorded ? device->record->ticks(device->record) : 0;
@@ -136,6 +137,7 @@ pd_status stream_launch(pd_stream *stream, const launch *how, job_run run, const
   slot->run = run;
   slot->name = recorded && how->site ? site_id(device->record, how->site) : 0;
   slot->recorded = recorded;
+  slot->always = how->always;
   slot->correlation = correlation;
   slot->record = how->record;
   if (bytes) memcpy(slot->arguments, arguments, bytes);
@@ -279,7 +281,7 @@ static pd_status event_record(pd_device *device, pd_stream *stream, pd_event *ev
   pthread_mutex_lock(&event->lock);
   event->recorded++;
   pthread_mutex_unlock(&event->lock);
-  const launch how = {0};
+  const launch how = {.always = true};
   return stream_launch(stream, &how, run_event_record, &event, sizeof event);
 }
 
@@ -302,7 +304,7 @@ static pd_status event_wait(pd_device *device, pd_stream *stream, pd_event *even
   pthread_mutex_lock(&event->lock);
   const wait_arguments wait = {event, event->recorded};
   pthread_mutex_unlock(&event->lock);
-  const launch how = {0};
+  const launch how = {.always = true};
   return stream_launch(stream, &how, run_event_wait, &wait, sizeof wait);
 }
 

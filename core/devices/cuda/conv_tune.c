@@ -3,6 +3,7 @@
 #include "conv_plan.h"
 
 #include <string.h>
+#include <time.h>
 
 enum { MOST_CANDIDATES = 24, PER_FORM = 8, TRIALS = 3 };
 
@@ -42,6 +43,12 @@ static float trial(pd_device *device, pd_stream *stream, conv_plan *plan, const 
 out:
   (void)cudaGetLastError();
   return best;
+}
+
+static double now_ms(void) {
+  struct timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
 }
 
 static const char *form_name(conv_form form) {
@@ -124,7 +131,9 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
       }
   conv_plan *plans[MOST_CANDIDATES];
   int count = 0, chosen = 0;
+  const double start = now_ms();
   pd_status status = gather(device, key, plans, &count);
+  const double gathered = now_ms();
   if (status) goto out;
   if (!count) {
     status = device->host->fail(device->host, PD_UNSUPPORTED,
@@ -136,6 +145,9 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
   for (int i = 0; !status && i < count; i++) status = cuda_workspace(device, stream, plans[i]->workspace);
   if (!status && count > 1 && !stream->capturing)
     status = choose_fastest(device, stream, plans, count, arguments, &chosen);
+  device->host->log(device->host, PD_LOG_DEBUG,
+                    "conv %s: candidate %d of %d; %.0f ms to set them up, %.0f ms to try them",
+                    direction_name(key->direction), chosen, count, gathered - start, now_ms() - gathered);
 out:
   for (int i = 0; i < count; i++)
     if (status || i != chosen) conv_plan_free(device, plans[i]);

@@ -4,21 +4,22 @@
 
 namespace pd {
 
-constexpr int column_threads = 512;
+constexpr int column_threads = 256;
 /* Rows (or packs) a thread reads before it writes the first: the compiler may not do that by itself, since the output
  * may be the input's memory. */
 constexpr int batch = 4;
 
-/* How a block covers a matrix: `across` threads side by side, each over N columns, the others down the rows. */
+/* How a block covers a matrix: `across` threads side by side, each over N columns, the others down the rows. Few
+ * columns a block leave the last block of a column group little to add up. */
 struct column_shape {
   uint32_t across, groups, splits;
 };
 template <int N>
 column_shape shape_columns(const cuda_launch *at, int64_t rows, int64_t channels, int64_t partials,
-                           uint32_t most_across = 32) {
+                           uint32_t most_channels = 64) {
   const int64_t packs = channels / N;
   uint32_t across = 1;
-  while (across < most_across && across < packs) across *= 2;
+  while (across < 32 && across * N < most_channels && across < packs) across *= 2;
   const uint32_t groups = (uint32_t)((packs + across - 1) / across), down = column_threads / across;
   int64_t splits = (int64_t)at->sm_count * 3 / groups;
   if (splits > (rows + down - 1) / down) splits = (rows + down - 1) / down;
@@ -413,8 +414,8 @@ cudaError_t cuda_mean_hw_relu_backward(const cuda_launch *at, pd_dtype dtype, vo
 template <typename Y, typename X, int N>
 static cudaError_t mean_columns_launch(const cuda_launch *at, Y *y, const X *x, int64_t images, int64_t channels,
                                        int64_t plane) {
-  /* 128 bytes of a row each, so that a few images make enough blocks. */
-  const column_shape s = shape_columns<N>(at, plane, channels, 0, 8);
+  /* Narrow, so that a few images make enough blocks. */
+  const column_shape s = shape_columns<N>(at, plane, channels, 0, 32);
   mean_columns<Y, X, N><<<dim3(s.groups, (uint32_t)images), dim3(s.across, column_threads / s.across),
                           column_threads * N * sizeof(float), at->stream>>>(y, x, plane, channels);
   return cudaGetLastError();

@@ -11,19 +11,25 @@ constexpr int tile_pixels = 128, conv_threads = 256;
  * up with 16 consecutive bytes of the result.
  */
 template <typename X, typename Y, bool Nhwc, bool Exact>
-__global__ void __launch_bounds__(conv_threads, Exact ? 2 : 3) conv_small(const __grid_constant__ cuda_conv_small p) {
+__global__ void __launch_bounds__(conv_threads, 2) conv_small(const __grid_constant__ cuda_conv_small p) {
   constexpr int depth = 32 / sizeof(Y), steps = patch_width / depth; /* numbers of a patch per tensor-core step */
   constexpr int stride = patch_width + 16 / sizeof(Y);               /* of a row in shared memory */
   constexpr int share = 8 / sizeof(Y);                               /* tiles that fill 16 bytes of a thread */
   constexpr int run = 2 * share, word = 4 / sizeof(Y);
-  __shared__ alignas(16) Y patches[tile_pixels * stride];
+  __shared__ alignas(16) Y buffers[2][tile_pixels * stride];
   __shared__ alignas(16) Y weights[group_channels * stride];
   __shared__ float biases[group_channels];
+  /* Where column `i` of the product lies among the rows in shared memory: tile by tile, each tile's columns dealt out
+   * in pairs, so that a thread gets `run` consecutive ones. */
+  auto row_of = [](int i) {
+    const int inside = i % (8 * share);
+    return i - inside + inside % run / 2 * 8 + inside / run * 2 + i % 2;
+  };
   const int thread = threadIdx.x, warp = thread / 32, g = thread % 32 / 4, t = thread % 4;
   const int first_channel = blockIdx.y * group_channels;
   const uint32_t plane = (uint32_t)p.out_height * (uint32_t)p.out_width, total = (uint32_t)p.images * plane;
   for (int i = thread; i < group_channels * patch_width; i += conv_threads)
-    put<Exact>(&weights[i / patch_width * stride + i % patch_width],
+    put<Exact>(&weights[(Nhwc ? row_of(i / patch_width) : i / patch_width) * stride + i % patch_width],
                load_weight(p, first_channel + i / patch_width, i % patch_width));
   if (thread < group_channels) biases[thread] = p.bias ? p.bias[first_channel + thread] : 0.0f;
   __syncthreads();
@@ -32,7 +38,6 @@ __global__ void __launch_bounds__(conv_threads, Exact ? 2 : 3) conv_small(const 
   auto word_at = [&](const Y *matrix, int row, int s, int second) {
     return *reinterpret_cast<const uint32_t *>(matrix + row * stride + s * depth + word * (t + 4 * second));
   };
-  auto column_of = [&](int tile) { return tile / share * 8 * share + g / 2 * run + tile % share * 2 + g % 2; };
   uint32_t row_weights[steps][4];
   const int row_base = Nhwc ? warp * 16 : warp % 4 * 16;
   if constexpr (!Nhwc) {
@@ -41,15 +46,29 @@ __global__ void __launch_bounds__(conv_threads, Exact ? 2 : 3) conv_small(const 
       for (int i = 0; i < 4; i++) row_weights[s][i] = word_at(weights, row_base + g + i % 2 * 8, s, i / 2);
   }
 
-  for (uint32_t tile = blockIdx.x; tile < (total + tile_pixels - 1) / tile_pixels; tile += gridDim.x) {
-    const uint32_t first = tile * tile_pixels;
-    const pixel at = pixel_of(p, first + thread % tile_pixels, total);
-    Y *to = patches + thread % tile_pixels * stride;
+  /* The next tile's patches are read before this one's products, and written to the other buffer after them. */
+  const uint32_t tiles = (total + tile_pixels - 1) / tile_pixels;
+  float next[16];
+  auto fetch = [&](uint32_t tile) {
+    const pixel at = pixel_of(p, tile * tile_pixels + thread % tile_pixels, total);
     if (thread < tile_pixels)
-      gather<0, 16, Exact, X>(to, p, at, false);
+      gather<0, 16, X>(next, p, at, false);
     else
-      gather<16, 16, Exact, X>(to, p, at, false);
-    __syncthreads();
+      gather<16, 16, X>(next, p, at, false);
+  };
+  auto stow = [&](Y *buffer) {
+    const int row = Nhwc ? thread % tile_pixels : row_of(thread % tile_pixels);
+    put_all<16, Exact>(buffer + row * stride + thread / tile_pixels * 16, next);
+  };
+  fetch(blockIdx.x);
+  stow(buffers[0]);
+  __syncthreads();
+  int turn = 0;
+  for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x, turn ^= 1) {
+    const uint32_t first = tile * tile_pixels;
+    const Y *patches = buffers[turn];
+    const bool more = tile + gridDim.x < tiles;
+    if (more) fetch(tile + gridDim.x);
     float c[8][4] = {};
     if constexpr (Nhwc) {
 #pragma unroll
@@ -58,7 +77,7 @@ __global__ void __launch_bounds__(conv_threads, Exact ? 2 : 3) conv_small(const 
         for (int i = 0; i < 4; i++) a[i] = word_at(patches, row_base + g + i % 2 * 8, s, i / 2);
 #pragma unroll
         for (int j = 0; j < 8; j++) {
-          const uint32_t b[2] = {word_at(weights, column_of(j), s, 0), word_at(weights, column_of(j), s, 1)};
+          const uint32_t b[2] = {word_at(weights, j * 8 + g, s, 0), word_at(weights, j * 8 + g, s, 1)};
           step<Exact, Y>(c[j], a, b);
         }
       }
@@ -67,12 +86,12 @@ __global__ void __launch_bounds__(conv_threads, Exact ? 2 : 3) conv_small(const 
       for (int s = 0; s < steps; s++)
 #pragma unroll
         for (int j = 0; j < 8; j++) {
-          const int row = warp / 4 * 64 + column_of(j);
+          const int row = warp / 4 * 64 + j * 8 + g;
           const uint32_t b[2] = {word_at(patches, row, s, 0), word_at(patches, row, s, 1)};
           step<Exact, Y>(c[j], row_weights[s], b);
         }
     }
-    __syncthreads();
+    if (more) stow(buffers[turn ^ 1]);
 
     Y *y = static_cast<Y *>(p.y);
 #pragma unroll
@@ -101,6 +120,7 @@ __global__ void __launch_bounds__(conv_threads, Exact ? 2 : 3) conv_small(const 
           }
         }
       }
+    __syncthreads();
   }
 }
 

@@ -30,6 +30,7 @@ __global__ void __launch_bounds__(weight_threads, 2)
   constexpr int dy_stride = Nhwc ? group_channels + 8 : tile + 16 / sizeof(Y), patch_stride = patch_width + 8;
   constexpr int vectors = tile * group_channels / width / weight_threads;
   constexpr int dy_size = Nhwc ? tile * dy_stride : group_channels * dy_stride;
+  constexpr int share = tile * patch_width / weight_threads; /* numbers of a patch that one thread reads */
   __shared__ alignas(16) Y dys[dy_size];
   __shared__ alignas(16) Y patches[tile * patch_stride];
   const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32, g = lane / 4, t = lane % 4;
@@ -38,70 +39,75 @@ __global__ void __launch_bounds__(weight_threads, 2)
   const Y *dy = static_cast<const Y *>(p.y), *mask = static_cast<const Y *>(p.mask);
   float c[2][4][4] = {};
 
-  for (uint32_t at = blockIdx.x; at < (total + tile - 1) / tile; at += gridDim.x) {
-    const uint32_t first = at * tile;
-    pack<Y> v[vectors], m[vectors];
-    if constexpr (Nhwc) {
+  /* The next tile is read before this one's products, and written to shared memory after them. */
+  raw<Y, width> v[vectors], m[vectors];
+  float next[share];
+  auto fetch = [&](uint32_t first) {
+    const uint32_t q = first + (Nhwc ? 0 : thread % (tile / width) * width);
+    const uint32_t image = Nhwc ? 0 : q / plane, rest = Nhwc ? 0 : q % plane;
 #pragma unroll
-      for (int i = 0; i < vectors; i++) {
+    for (int i = 0; i < vectors; i++) {
+      v[i] = m[i] = raw<Y, width>();
+      if constexpr (Nhwc) {
         const int index = i * weight_threads + thread, px = index / (group_channels / width);
         const int64_t from =
             (int64_t)(first + px) * p.out_channels + first_channel + index % (group_channels / width) * width;
-        const bool inside = first + px < total;
-        v[i] = inside ? *reinterpret_cast<const pack<Y> *>(dy + from) : pack<Y>();
-        if (mask) m[i] = inside ? *reinterpret_cast<const pack<Y> *>(mask + from) : pack<Y>();
-      }
-    } else {
-      const uint32_t q = first + thread % (tile / width) * width;
-#pragma unroll
-      for (int i = 0; i < vectors; i++) {
+        if (first + px >= total) continue;
+        v[i] = load_raw<Y, width>(dy + from);
+        if (mask) m[i] = load_raw<Y, width>(mask + from);
+      } else {
         const int64_t channel = first_channel + i * (weight_threads / (tile / width)) + thread / (tile / width);
+        const int64_t from = (image * (int64_t)p.out_channels + channel) * plane + rest;
+        if (q >= total) continue;
         if (plane % width == 0) {
-          const int64_t from = (q / plane * (int64_t)p.out_channels + channel) * plane + q % plane;
-          v[i] = q < total ? *reinterpret_cast<const pack<Y> *>(dy + from) : pack<Y>();
-          if (mask) m[i] = q < total ? *reinterpret_cast<const pack<Y> *>(mask + from) : pack<Y>();
+          v[i] = load_raw<Y, width>(dy + from);
+          if (mask) m[i] = load_raw<Y, width>(mask + from);
         } else {
-          v[i] = m[i] = pack<Y>();
-          for (uint32_t k = 0; k < width; k++)
-            if (q + k < total) {
-              const int64_t from = ((q + k) / plane * (int64_t)p.out_channels + channel) * plane + (q + k) % plane;
-              v[i].v[k] = dy[from];
-              if (mask) m[i].v[k] = mask[from];
-            }
+          /* A pack may end in the next image, whose pixels lie behind the other channels of this one. */
+          for (uint32_t k = 0; k < width && q + k < total; k++) {
+            const int64_t skip = rest + k < plane ? 0 : (p.out_channels - 1) * (int64_t)plane * ((rest + k) / plane);
+            v[i].v[k] = dy[from + k + skip];
+            if (mask) m[i].v[k] = mask[from + k + skip];
+          }
         }
       }
     }
     const pixel where = pixel_of(p, first + thread % tile, total);
-    Y *to = patches + thread % tile * patch_stride;
-    if constexpr (sizeof(Y) == 2) {
+    if constexpr (share == 16) {
       if (thread < tile)
-        gather<0, 16, Exact, X>(to, p, where, true);
+        gather<0, share, X>(next, p, where, true);
       else
-        gather<16, 16, Exact, X>(to, p, where, true);
+        gather<16, share, X>(next, p, where, true);
     } else {
       if (thread < tile)
-        gather<0, 8, Exact, X>(to, p, where, true);
+        gather<0, share, X>(next, p, where, true);
       else if (thread < 2 * tile)
-        gather<8, 8, Exact, X>(to, p, where, true);
+        gather<8, share, X>(next, p, where, true);
       else if (thread < 3 * tile)
-        gather<16, 8, Exact, X>(to, p, where, true);
+        gather<16, share, X>(next, p, where, true);
       else
-        gather<24, 8, Exact, X>(to, p, where, true);
+        gather<24, share, X>(next, p, where, true);
     }
+  };
+  auto stow = [&]() {
+    put_all<share, Exact>(patches + thread % tile * patch_stride + thread / tile * share, next);
 #pragma unroll
     for (int i = 0; i < vectors; i++) {
       const int index = i * weight_threads + thread;
+      raw<Y, width> out;
 #pragma unroll
-      for (int k = 0; k < width; k++) {
-        const float in = mask && !(load(&m[i].v[k]) > 0) ? 0.0f : load(&v[i].v[k]);
-        put<Exact>(&v[i].v[k], in);
-      }
+      for (int k = 0; k < width; k++) put<Exact>(&out.v[k], mask && !(load(&m[i].v[k]) > 0) ? 0.0f : load(&v[i].v[k]));
       const int row = Nhwc ? index / (group_channels / width) : index / (tile / width);
       const int column = Nhwc ? index % (group_channels / width) * width : index % (tile / width) * width;
-      *reinterpret_cast<pack<Y> *>(dys + row * dy_stride + column) = v[i];
+      store_raw<Y, width>(dys + row * dy_stride + column, out);
     }
+  };
+  const uint32_t tiles = (total + tile - 1) / tile;
+  fetch(blockIdx.x * tile);
+  for (uint32_t at = blockIdx.x; at < tiles; at += gridDim.x) {
+    stow();
     __syncthreads();
-
+    if (at + gridDim.x < tiles) fetch((at + gridDim.x) * tile);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const int px = (warp % 4 * 2 + half) * depth;
@@ -125,7 +131,7 @@ __global__ void __launch_bounds__(weight_threads, 2)
         const int row = (warp / 4 * 2 + i) * 16;
         uint32_t a[4];
         if constexpr (sizeof(Y) == 2 && Nhwc) {
-          matrices_transposed(a, (const __half *)dys + (px + lane / 16 * 8 + lane % 8) * dy_stride + i * 16 +
+          matrices_transposed(a, (const __half *)dys + (px + lane / 16 * 8 + lane % 8) * dy_stride + row +
                                      lane % 16 / 8 * 8);
         } else if constexpr (sizeof(Y) == 2) {
           matrices(a, (const __half *)dys + (row + lane % 16) * dy_stride + px + lane / 16 * 8);
