@@ -26,7 +26,6 @@
   X(module, "Module", NULL, TEXT, 0, "module path of the operation, such as SimpleCNN.conv1", NULL,                    \
     "torch with_modules")                                                                                              \
   X(stack, "Stack", NULL, TEXT, 0, "frames joined by semicolons, outermost first", NULL, "torch export_stacks()")      \
-  X(figure, "Figure", NULL, TEXT, 0, "the figure the row gives", NULL, "pdhost")                                       \
   /* operator table */                                                                                                 \
   X(count, "# of Calls", NULL, COUNT, 0, "how many ranges, calls or device records the row merges", NULL, TORCH_TABLE) \
   X(self_cpu_time_total, "Self CPU", NULL, NS, 0, "host time in the row's ranges outside their direct children",       \

@@ -102,21 +102,32 @@ static void fit(layout *self) {
   }
 }
 
+/* A line break or an escape in a name would leave the table. */
+static void put_bytes(text *out, const char *string, size_t bytes) {
+  for (size_t i = 0, from = 0; i <= bytes; i++) {
+    const unsigned char c = i < bytes ? (unsigned char)string[i] : ' ';
+    if (i < bytes && c >= ' ' && c != 0x7F) continue;
+    text_add_bytes(out, string + from, i - from);
+    if (i < bytes) text_add(out, " ");
+    from = i + 1;
+  }
+}
+
 static void put(text *out, const shown_column *column, const char *string, size_t bytes, size_t indent, bool last) {
   size_t width = width_of(string, bytes), room = column->width > indent ? column->width - indent : 0;
   if (column->is_text) text_repeat(out, ' ', indent < column->width ? indent : column->width);
   if (width > room) {
     size_t kept = width_fit(string, bytes, room > 3 ? room - 3 : room), used = width_of(string, kept);
-    text_add_bytes(out, string, kept);
+    put_bytes(out, string, kept);
     if (room > 3) text_add(out, "...");
     width = used + (room > 3 ? 3 : 0);
     if (!last && width < room) text_repeat(out, ' ', room - width);
   } else if (column->is_text) {
-    text_add_bytes(out, string, bytes);
+    put_bytes(out, string, bytes);
     if (!last) text_repeat(out, ' ', room - width);
   } else {
     text_repeat(out, ' ', room - width);
-    text_add_bytes(out, string, bytes);
+    put_bytes(out, string, bytes);
   }
   if (!last) text_repeat(out, ' ', GAP);
 }

@@ -7,12 +7,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIGURE_ROOM = 48 };
 
 static const char *yes(uint32_t flag) { return flag ? "true" : "false"; }
 
+enum { VALUE_COLUMN = 26, LINE_COLUMNS = 80 };
+
 static void line(text *out, const char *name, const char *value) { text_format(out, "  %-22s  %s\n", name, value); }
+
+/* The same for sentences: what does not fit goes on below the value. */
+static void long_line(text *out, const char *name, const char *value) {
+  const size_t at = out->length;
+  text_wrap(out, value, LINE_COLUMNS, VALUE_COLUMN);
+  if (!out->failed && out->length > at + VALUE_COLUMN) memcpy(out->data + at + 2, name, strlen(name));
+}
 
 static void seconds(text *out, const char *name, double value_s, int digits) {
   char figure[FIGURE_ROOM];
@@ -42,7 +52,7 @@ static void spread_row(text *out, const char *name, const pd_spread *spread, int
   text_format(out, "  %-18s", name);
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     char figure[FIGURE_ROOM];
-    /* Two digits more than the mean deserves: neighbours must be told apart. */
+    /* One digit more than the spread supports: neighbours must be told apart. */
     figures_write(figure, sizeof figure, values[i] * 1e3, digits + 1);
     text_format(out, " %9s", figure);
   }
@@ -100,38 +110,49 @@ static void losses(text *out, const pd_summary *summary) {
 static void measurement(text *out, const pd_run *run, const pd_summary *summary) {
   static const char *const modes[] = {"off: no device records", "full: every launch with its device record",
                                       "events: device times by event pairs"};
+  char sentence[192];
   text_add(out, "\nHow it was measured\n");
-  line(out, "step time",
-       summary->sync_note ? summary->sync_note
-       : run->sync_timing ? "between two device synchronisations"
-                          : "device time of the pipelined step");
+  long_line(out, "step time",
+            summary->sync_note ? summary->sync_note
+            : run->sync_timing ? "between two device synchronisations"
+                               : "device time of the pipelined step");
   line(out, "profile", summary->profile < sizeof modes / sizeof *modes ? modes[summary->profile] : "unknown");
-  if (summary->profile_note) text_wrap(out, summary->profile_note, 78, 26);
-  if (summary->profile != PD_PROFILE_NONE)
-    text_format(out, "  %-22s  %.2f %% of launches in active steps have their device record\n", "coverage",
-                100 * summary->coverage);
-  losses(out, summary);
-  text_format(out,
-              "  %-22s  skip_first %" PRIu64 ", wait %" PRIu64 ", warmup %" PRIu64 ", active %" PRIu64
-              ", repeat %" PRIu64 "; %" PRIu64 " steps done\n",
-              "schedule", run->skip_first, run->wait, run->warmup, run->active, run->repeat, summary->steps);
-  text_format(out, "  %-22s  %" PRIu64 "\n", "seed", run->seed);
-  line(out, "device", run->device && run->device->name ? run->device->name : run->device_name);
-  if (run->device && run->device->versions) line(out, "versions", run->device->versions);
-  if (run->fallback) {
-    text_add(out, "  not a GPU: ");
-    text_wrap(out, run->fallback, 66, 0);
+  if (summary->profile_note) long_line(out, "why", summary->profile_note);
+  if (summary->profile != PD_PROFILE_NONE) {
+    snprintf(sentence, sizeof sentence, "%.2f %% of launches have their device record", 100 * summary->coverage);
+    long_line(out, "coverage", sentence);
   }
+  losses(out, summary);
+  snprintf(sentence, sizeof sentence,
+           "skip_first %" PRIu64 ", wait %" PRIu64 ", warmup %" PRIu64 ", active %" PRIu64 ", repeat %" PRIu64,
+           run->skip_first, run->wait, run->warmup, run->active, run->repeat);
+  long_line(out, "schedule", sentence);
+  snprintf(sentence, sizeof sentence, "%" PRIu64, run->seed);
+  line(out, "seed", sentence);
+  snprintf(sentence, sizeof sentence, "%" PRIu64 " of the loop were done", summary->steps);
+  line(out, "steps", sentence);
+  long_line(out, "device", run->device && run->device->name ? run->device->name : run->device_name);
+  if (run->device && run->device->versions) long_line(out, "versions", run->device->versions);
+  if (run->fallback) long_line(out, "not a GPU", run->fallback);
+}
+
+static void interrupted(text *out, const pd_summary *summary) {
+  text sentence = {0};
+  text_format(&sentence, "The run %s%s%s: the figures cover the %" PRIu64 " steps that were done.",
+              summary->outcome == PD_RUN_INTERRUPTED ? "was interrupted" : "failed", summary->reason ? ": " : "",
+              summary->reason ? summary->reason : "", summary->steps);
+  if (sentence.failed)
+    out->failed = true;
+  else
+    text_wrap(out, sentence.data, LINE_COLUMNS, 0);
+  text_free(&sentence);
 }
 
 void quick_stats_write(text *out, const pd_run *run, const pd_summary *summary) {
   char number[FIGURE_ROOM];
   text_bold(out, "Quick stats");
   text_add(out, "\n");
-  if (summary->outcome != PD_RUN_COMPLETE)
-    text_format(out, "The run %s%s%s: the figures cover the %" PRIu64 " steps that were done.\n",
-                summary->outcome == PD_RUN_INTERRUPTED ? "was interrupted" : "failed", summary->reason ? ": " : "",
-                summary->reason ? summary->reason : "", summary->steps);
+  if (summary->outcome != PD_RUN_COMPLETE) interrupted(out, summary);
   line(out, "scenario", run->scenario);
   snprintf(number, sizeof number, "%" PRId64, run->batch_size);
   line(out, "batch_size", number);

@@ -1,6 +1,7 @@
 /*
- * How many terminal columns a UTF-8 text takes: East Asian wide and fullwidth characters two, combining marks and
- * control characters none. A table of our own, since wcwidth() knows only what the process's locale does.
+ * How many terminal columns a UTF-8 text takes: East Asian wide and fullwidth characters two, combining marks
+ * none. Control characters take one: layout.c shows a blank in their place. A table of our own, since wcwidth() knows
+ * only what the process's locale does.
  */
 #ifndef SINKS_TABLE_WIDTH_H
 #define SINKS_TABLE_WIDTH_H
