@@ -1,4 +1,4 @@
-/* The metrics. One row each: X(key, heading, heading on a CUDA device or NULL, unit, flags, definition, formula or
+/* The metrics. One row each: X(key, heading, heading on a CUDA device, unit, flags, definition, formula or
  * NULL, source). Table headings, CSV columns, JSON keys, docs/metrics.md and --explain come from here. */
 #ifndef CORE_ANALYSIS_METRICS_MAP_H
 #define CORE_ANALYSIS_METRICS_MAP_H
@@ -11,33 +11,34 @@
 
 #define METRIC_MAP(X)                                                                                                  \
   /* names and keys of rows */                                                                                         \
-  X(name, "Name", NULL, TEXT, 0, "what the row is about; ranges and device records of one name share a row", NULL,     \
+  X(name, "Name", "Name", TEXT, 0, "what the row is about; ranges and device records of one name share a row", NULL,   \
     TORCH_TABLE)                                                                                                       \
-  X(kind, "Kind", NULL, TEXT, DETAIL,                                                                                  \
+  X(kind, "Kind", "Kind", TEXT, DETAIL,                                                                                \
     "what the row is: op, user, runtime, kernel, memcpy or memset; in nested tables operator, inner or device", NULL,  \
     "pdhost")                                                                                                          \
-  X(thread, "Thread", NULL, TEXT, 0, "the thread the row's ranges ran on", NULL, PADDLE)                               \
-  X(event_type, "Event Type", NULL, TEXT, 0, "type of event the row adds up", NULL, PADDLE)                            \
-  X(device, "Device", NULL, TEXT, 0, "the device the row is about", NULL, PADDLE)                                      \
-  X(category, "Category", NULL, TEXT, 0, "class of the step's time, in falling priority", NULL, TB_PLUGIN)             \
-  X(input_shapes, "Input Shapes", NULL, TEXT, 0, "shapes of the operation's inputs", NULL, TORCH_TABLE)                \
-  X(source_location, "Source Location", NULL, TEXT, 0, "the innermost frames of the operation's call stack", NULL,     \
-    TORCH_TABLE)                                                                                                       \
-  X(module, "Module", NULL, TEXT, 0, "module path of the operation, such as SimpleCNN.conv1", NULL,                    \
+  X(thread, "Thread", "Thread", TEXT, 0, "the thread the row's ranges ran on", NULL, PADDLE)                           \
+  X(event_type, "Event Type", "Event Type", TEXT, 0, "type of event the row adds up", NULL, PADDLE)                    \
+  X(device, "Device", "Device", TEXT, 0, "the device the row is about", NULL, PADDLE)                                  \
+  X(category, "Category", "Category", TEXT, 0, "class of the step's time, in falling priority", NULL, TB_PLUGIN)       \
+  X(input_shapes, "Input Shapes", "Input Shapes", TEXT, 0, "shapes of the operation's inputs", NULL, TORCH_TABLE)      \
+  X(source_location, "Source Location", "Source Location", TEXT, 0,                                                    \
+    "the innermost frames of the operation's call stack", NULL, TORCH_TABLE)                                           \
+  X(module, "Module", "Module", TEXT, 0, "module path of the operation, such as SimpleCNN.conv1", NULL,                \
     "torch with_modules")                                                                                              \
-  X(stack, "Stack", NULL, TEXT, 0, "frames joined by semicolons, outermost first", NULL, "torch export_stacks()")      \
+  X(stack, "Stack", "Stack", TEXT, 0, "frames joined by semicolons, outermost first", NULL, "torch export_stacks()")   \
   /* operator table */                                                                                                 \
-  X(count, "# of Calls", NULL, COUNT, 0, "how many ranges, calls or device records the row merges", NULL, TORCH_TABLE) \
-  X(self_cpu_time_total, "Self CPU", NULL, NS, 0, "host time in the row's ranges outside their direct children",       \
+  X(count, "# of Calls", "# of Calls", COUNT, 0, "how many ranges, calls or device records the row merges", NULL,      \
+    TORCH_TABLE)                                                                                                       \
+  X(self_cpu_time_total, "Self CPU", "Self CPU", NS, 0, "host time in the row's ranges outside their direct children", \
     "sum over ranges (span - sum of spans of direct child ranges and runtime calls)", TORCH_TABLE)                     \
-  X(self_cpu_percent, "Self CPU %", NULL, PERCENT, WIDE, "share of the sum of all self host times",                    \
+  X(self_cpu_percent, "Self CPU %", "Self CPU %", PERCENT, WIDE, "share of the sum of all self host times",            \
     "100 * self_cpu_time_total / sum over rows of self_cpu_time_total", TORCH_TABLE)                                   \
-  X(cpu_time_total, "CPU total", NULL, NS, 0, "host time in the row's ranges, children included",                      \
+  X(cpu_time_total, "CPU total", "CPU total", NS, 0, "host time in the row's ranges, children included",               \
     "sum of spans of the ranges that no range of the same row holds", TORCH_TABLE)                                     \
-  X(cpu_total_percent, "CPU total %", NULL, PERCENT, WIDE,                                                             \
+  X(cpu_total_percent, "CPU total %", "CPU total %", PERCENT, WIDE,                                                    \
     "share of the sum of all self host times; nested rows count again",                                                \
     "100 * cpu_time_total / sum over rows of self_cpu_time_total", TORCH_TABLE)                                        \
-  X(cpu_time, "CPU time avg", NULL, NS, WIDE, "host time per call", "cpu_time_total / count, rounded down",            \
+  X(cpu_time, "CPU time avg", "CPU time avg", NS, WIDE, "host time per call", "cpu_time_total / count, rounded down",  \
     TORCH_TABLE)                                                                                                       \
   X(self_device_time_total, "Self Device", "Self CUDA", NS, 0,                                                         \
     "device time of what the row's ranges launched themselves; of a kernel or copy, its own",                          \
@@ -50,23 +51,26 @@
     "sum of spans of device records launched within the ranges that no range of the same row holds", TORCH_TABLE)      \
   X(device_time, "Device time avg", "CUDA time avg", NS, WIDE, "device time per call",                                 \
     "device_time_total / count, rounded down", TORCH_TABLE)                                                            \
-  X(cpu_memory_usage, "CPU Mem", NULL, BYTES, WIDE, "pinned host bytes allocated minus freed within the row's ranges", \
+  X(cpu_memory_usage, "CPU Mem", "CPU Mem", BYTES, WIDE,                                                               \
+    "pinned host bytes allocated minus freed within the row's ranges",                                                 \
     "sum of bytes of host memory events inside; frees are negative", TORCH_TABLE)                                      \
-  X(self_cpu_memory_usage, "Self CPU Mem", NULL, BYTES, WIDE, "the same, outside child ranges", NULL, TORCH_TABLE)     \
+  X(self_cpu_memory_usage, "Self CPU Mem", "Self CPU Mem", BYTES, WIDE, "the same, outside child ranges", NULL,        \
+    TORCH_TABLE)                                                                                                       \
   X(device_memory_usage, "Device Mem", "CUDA Mem", BYTES, WIDE,                                                        \
     "device bytes allocated minus freed within the row's ranges",                                                      \
     "sum of bytes of device memory events inside; frees are negative", TORCH_TABLE)                                    \
   X(self_device_memory_usage, "Self Device Mem", "Self CUDA Mem", BYTES, WIDE, "the same, outside child ranges", NULL, \
     TORCH_TABLE)                                                                                                       \
-  X(flops, "Total FLOPs", NULL, FLOPS, WIDE, "floating point operations of convolutions and matrix products",          \
+  X(flops, "Total FLOPs", "Total FLOPs", FLOPS, WIDE, "floating point operations of convolutions and matrix products", \
     "sum of 2 x multiply-adds, from the shapes", "torch with_flops")                                                   \
   /* Paddle's groups */                                                                                                \
-  X(calls, "Calls", NULL, COUNT, 0, "how many events the row merges", NULL, PADDLE)                                    \
-  X(cpu_total, "CPU Total", NULL, NS, 0, "host time of the row's events", "sum of spans", PADDLE)                      \
-  X(cpu_avg, "CPU Avg", NULL, NS, WIDE, "mean host time of an event", "cpu_total / calls, rounded down", PADDLE)       \
-  X(cpu_max, "CPU Max", NULL, NS, WIDE, "longest event on the host", NULL, PADDLE)                                     \
-  X(cpu_min, "CPU Min", NULL, NS, WIDE, "shortest event on the host", NULL, PADDLE)                                    \
-  X(cpu_ratio, "CPU Ratio (%)", NULL, PERCENT, 0, "share of the table's host time; of an inner row, of its parent's",  \
+  X(calls, "Calls", "Calls", COUNT, 0, "how many events the row merges", NULL, PADDLE)                                 \
+  X(cpu_total, "CPU Total", "CPU Total", NS, 0, "host time of the row's events", "sum of spans", PADDLE)               \
+  X(cpu_avg, "CPU Avg", "CPU Avg", NS, WIDE, "mean host time of an event", "cpu_total / calls, rounded down", PADDLE)  \
+  X(cpu_max, "CPU Max", "CPU Max", NS, WIDE, "longest event on the host", NULL, PADDLE)                                \
+  X(cpu_min, "CPU Min", "CPU Min", NS, WIDE, "shortest event on the host", NULL, PADDLE)                               \
+  X(cpu_ratio, "CPU Ratio (%)", "CPU Ratio (%)", PERCENT, 0,                                                           \
+    "share of the table's host time; of an inner row, of its parent's",                                                \
     "100 * cpu_total / the denominator named in the table's note", PADDLE)                                             \
   X(gpu_total, "Device Total", "GPU Total", NS, 0, "device time of what the row's events launched, or of the records", \
     "sum of spans of device records", PADDLE)                                                                          \
@@ -77,115 +81,124 @@
   X(gpu_ratio, "Device Ratio (%)", "GPU Ratio (%)", PERCENT, 0,                                                        \
     "share of the table's device time; of an inner row, of its parent's",                                              \
     "100 * gpu_total / the denominator named in the table's note", PADDLE)                                             \
-  X(cpu_time_union, "CPU Time", NULL, NS, 0, "host time with at least one event of the type",                          \
+  X(cpu_time_union, "CPU Time", "CPU Time", NS, 0, "host time with at least one event of the type",                    \
     "length of the union of the spans over all threads", PADDLE)                                                       \
   X(gpu_time_union, "Device Time", "GPU Time", NS, 0, "device time with at least one record of the type",              \
     "length of the union of the spans over all streams", PADDLE)                                                       \
-  X(step_ratio, "Ratio (%)", NULL, PERCENT, 0, "share of the time of all steps",                                       \
+  X(step_ratio, "Ratio (%)", "Ratio (%)", PERCENT, 0, "share of the time of all steps",                                \
     "100 * time / sum of the spans of the steps", PADDLE)                                                              \
-  X(total_time, "Total Time", NULL, NS, 0, "time covered by the row's events", "length of the union of their spans",   \
-    PADDLE)                                                                                                            \
-  X(utilization, "Utilization (%)", NULL, PERCENT, 0,                                                                  \
+  X(total_time, "Total Time", "Total Time", NS, 0, "time covered by the row's events",                                 \
+    "length of the union of their spans", PADDLE)                                                                      \
+  X(utilization, "Utilization (%)", "Utilization (%)", PERCENT, 0,                                                     \
     "time in use over elapsed time; of a process, CPU time as per cent of one core",                                   \
     "CPU(Process): 100 * CPU time / elapsed; CPU(System): 100 * busy / (busy + idle) over all cores; device: 100 * "   \
     "union of activity / elapsed",                                                                                     \
     PADDLE)                                                                                                            \
-  X(utilization_bound, "At most (%)", NULL, PERCENT, 0, "what the utilization would be with all cores busy",           \
+  X(utilization_bound, "At most (%)", "At most (%)", PERCENT, 0, "what the utilization would be with all cores busy",  \
     "CPU(Process): 100 * cores; else 100", "pdhost")                                                                   \
   /* kernels and copies */                                                                                             \
-  X(grid, "Grid", NULL, TEXT, WIDE, "blocks per launch in x,y,z, where all launches agree", NULL, "CUPTI")             \
-  X(block, "Block", NULL, TEXT, WIDE, "threads per block in x,y,z, where all launches agree", NULL, "CUPTI")           \
-  X(registers, "Regs", NULL, COUNT, WIDE, "registers per thread, where all launches agree", NULL, "CUPTI")             \
-  X(shared_memory, "Shared", NULL, BYTES, WIDE,                                                                        \
+  X(grid, "Grid", "Grid", TEXT, WIDE, "blocks per launch in x,y,z, where all launches agree", NULL, "CUPTI")           \
+  X(block, "Block", "Block", TEXT, WIDE, "threads per block in x,y,z, where all launches agree", NULL, "CUPTI")        \
+  X(registers, "Regs", "Regs", COUNT, WIDE, "registers per thread, where all launches agree", NULL, "CUPTI")           \
+  X(shared_memory, "Shared", "Shared", BYTES, WIDE,                                                                    \
     "static and dynamic shared memory per block, where all launches agree", NULL, "CUPTI")                             \
-  X(occupancy, "Est. Occ. (%)", NULL, PERCENT, WIDE, "estimated achieved occupancy, weighted by duration",             \
+  X(occupancy, "Est. Occ. (%)", "Est. Occ. (%)", PERCENT, WIDE, "estimated achieved occupancy, weighted by duration",  \
     "sum (span * estimated occupancy) / sum of spans, over records where it is known", TB_PLUGIN)                      \
-  X(blocks_per_sm, "Blocks/SM", NULL, RATIO, WIDE, "mean blocks per multiprocessor, weighted by duration",             \
+  X(blocks_per_sm, "Blocks/SM", "Blocks/SM", RATIO, WIDE, "mean blocks per multiprocessor, weighted by duration",      \
     "sum (span * blocks / SMs) / sum of spans", TB_PLUGIN)                                                             \
-  X(bytes, "Bytes", NULL, BYTES, 0, "bytes moved, set, allocated or freed", NULL, "pdhost")                            \
-  X(bandwidth, "GB/s", NULL, GB_PER_S, 0, "bytes over device time, in 10^9 bytes per second", "bytes / gpu_total",     \
+  X(bytes, "Bytes", "Bytes", BYTES, 0, "bytes moved, set, allocated or freed", NULL, "pdhost")                         \
+  X(bandwidth, "GB/s", "GB/s", GB_PER_S, 0, "bytes over device time, in 10^9 bytes per second", "bytes / gpu_total",   \
     "pdhost")                                                                                                          \
   /* steps */                                                                                                          \
-  X(step, "Step", NULL, COUNT, 0, "number of the step in the loop", NULL, "torch ProfilerStep#N")                      \
-  X(step_span, "Span", NULL, NS, 0, "whole iteration: from the end of the step before to the step's own end", NULL,    \
+  X(step, "Step", "Step", COUNT, 0, "number of the step in the loop", NULL, "torch ProfilerStep#N")                    \
+  X(step_span, "Span", "Span", NS, 0, "whole iteration: from the end of the step before to the step's own end", NULL,  \
     "Paddle batch_cost")                                                                                               \
-  X(step_time, "Step time", NULL, NS, 0, "the measured part of the step",                                              \
+  X(step_time, "Step time", "Step time", NS, 0, "the measured part of the step",                                       \
     "t1 - t0, or device time without "                                                                                 \
     "synchronisation",                                                                                                 \
     "profiler_demo step_time")                                                                                         \
-  X(data_wait, "Data wait", NULL, NS, 0, "wait for the batch", "now - end of the previous step",                       \
+  X(data_wait, "Data wait", "Data wait", NS, 0, "wait for the batch", "now - end of the previous step",                \
     "profiler_demo dataloader_wait")                                                                                   \
-  X(launches, "Launches", NULL, COUNT, 0, "successful launches, copies and sets; a graph launch counts once", NULL,    \
+  X(launches, "Launches", "Launches", COUNT, 0, "successful launches, copies and sets; a graph launch counts once",    \
+    NULL, "pdhost")                                                                                                    \
+  X(matched, "Matched", "Matched", COUNT, WIDE, "launches that have their device record", NULL, "pdhost")              \
+  X(device_records, "Device rows", "Device rows", COUNT, WIDE, "device records of the step's launches", NULL,          \
     "pdhost")                                                                                                          \
-  X(matched, "Matched", NULL, COUNT, WIDE, "launches that have their device record", NULL, "pdhost")                   \
-  X(device_records, "Device rows", NULL, COUNT, WIDE, "device records of the step's launches", NULL, "pdhost")         \
   X(device_busy, "Device busy", "GPU busy", NS, 0, "time in the step with at least one device record",                 \
     "length of (union of spans of device records, intersected with the step)", "pdhost")                               \
-  X(loss, "Loss", NULL, NONE, 0, "loss of the step; empty where it was not read", NULL, "pdhost")                      \
-  X(step_kernel, "Kernel", NULL, NS, WIDE, "time with a kernel running", "union of kernels", TB_PLUGIN)                \
-  X(step_memcpy, "Memcpy", NULL, NS, WIDE, "time with a copy running and no kernel", NULL, TB_PLUGIN)                  \
-  X(step_memset, "Memset", NULL, NS, WIDE, "time with a set running and nothing above it", NULL, TB_PLUGIN)            \
-  X(step_communication, "Communication", NULL, NS, WIDE, "time in collectives and nothing above it", NULL, TB_PLUGIN)  \
-  X(step_runtime, "Runtime", NULL, NS, WIDE, "time in runtime calls and nothing above it", NULL, TB_PLUGIN)            \
-  X(step_dataloader, "DataLoader", NULL, NS, WIDE, "time waiting for a batch and nothing above it", NULL, TB_PLUGIN)   \
-  X(step_cpu_exec, "CPU Exec", NULL, NS, WIDE, "time in host ranges and nothing above it", NULL, TB_PLUGIN)            \
-  X(step_other, "Other", NULL, NS, WIDE, "the rest of the step", NULL, TB_PLUGIN)                                      \
-  X(total, "Total", NULL, NS, 0, "time of the class over all steps that no class above it covers",                     \
+  X(loss, "Loss", "Loss", NONE, 0, "loss of the step; empty where it was not read", NULL, "pdhost")                    \
+  X(step_kernel, "Kernel", "Kernel", NS, WIDE, "time with a kernel running", "union of kernels", TB_PLUGIN)            \
+  X(step_memcpy, "Memcpy", "Memcpy", NS, WIDE, "time with a copy running and no kernel", NULL, TB_PLUGIN)              \
+  X(step_memset, "Memset", "Memset", NS, WIDE, "time with a set running and nothing above it", NULL, TB_PLUGIN)        \
+  X(step_communication, "Communication", "Communication", NS, WIDE, "time in collectives and nothing above it", NULL,  \
+    TB_PLUGIN)                                                                                                         \
+  X(step_runtime, "Runtime", "Runtime", NS, WIDE, "time in runtime calls and nothing above it", NULL, TB_PLUGIN)       \
+  X(step_dataloader, "DataLoader", "DataLoader", NS, WIDE, "time waiting for a batch and nothing above it", NULL,      \
+    TB_PLUGIN)                                                                                                         \
+  X(step_cpu_exec, "CPU Exec", "CPU Exec", NS, WIDE, "time in host ranges and nothing above it", NULL, TB_PLUGIN)      \
+  X(step_other, "Other", "Other", NS, WIDE, "the rest of the step", NULL, TB_PLUGIN)                                   \
+  X(total, "Total", "Total", NS, 0, "time of the class over all steps that no class above it covers",                  \
     "length of (union of the class minus the classes above it), intersected with the steps", TB_PLUGIN)                \
-  X(per_step, "Per step", NULL, NS, 0, "the same per step", "total / steps, rounded down", TB_PLUGIN)                  \
-  X(share, "Share (%)", NULL, PERCENT, 0, "share of the steps' time; the rows add up to 100",                          \
+  X(per_step, "Per step", "Per step", NS, 0, "the same per step", "total / steps, rounded down", TB_PLUGIN)            \
+  X(share, "Share (%)", "Share (%)", PERCENT, 0, "share of the steps' time; the rows add up to 100",                   \
     "100 * total / sum of the spans of the steps", TB_PLUGIN)                                                          \
   X(gpu_utilization, "Device util. (%)", "GPU util. (%)", PERCENT, 0, "time with at least one kernel running",         \
     "100 * union of kernels within the window / (end of last step - start of first)", TB_PLUGIN)                       \
-  X(sm_efficiency, "Est. SM eff. (%)", NULL, PERCENT, 0, "share of the multiprocessors that had a block to run",       \
+  X(sm_efficiency, "Est. SM eff. (%)", "Est. SM eff. (%)", PERCENT, 0,                                                 \
+    "share of the multiprocessors that had a block to run",                                                            \
     "100 * integral of min(1, sum of blocks per SM of running kernels) / window; 0 where nothing runs", TB_PLUGIN)     \
-  X(achieved_occupancy, "Est. occupancy (%)", NULL, PERCENT, 0,                                                        \
+  X(achieved_occupancy, "Est. occupancy (%)", "Est. occupancy (%)", PERCENT, 0,                                        \
     "estimated achieved occupancy of kernels, weighted by their time in the window",                                   \
     "sum (time * estimated occupancy) / sum of time, over kernels where it is known", TB_PLUGIN)                       \
   /* memory */                                                                                                         \
-  X(memory_type, "Type", NULL, TEXT, 0, "which memory: device, or pinned host", NULL, PADDLE)                          \
-  X(allocation_count, "Allocs", NULL, COUNT, 0, "allocations directly in the row's ranges", NULL, PADDLE)              \
-  X(free_count, "Frees", NULL, COUNT, 0, "frees directly in the row's ranges", NULL, PADDLE)                           \
-  X(allocation_size, "Alloc Size", NULL, BYTES, 0, "bytes allocated", NULL, PADDLE)                                    \
-  X(free_size, "Free Size", NULL, BYTES, 0, "bytes freed", NULL, PADDLE)                                               \
-  X(increased_size, "Increased", NULL, BYTES, 0, "bytes allocated minus freed", "allocation_size - free_size", PADDLE) \
-  X(held_bytes, "Held", NULL, BYTES, 0, "bytes allocated here in the window and alive at the peak", NULL, "pdhost")    \
-  X(held_percent, "Held (%)", NULL, PERCENT, 0, "share of all memory allocated at the peak",                           \
-    "100 * held_bytes / bytes allocated at the peak", "pdhost")                                                        \
-  X(held_blocks, "Blocks", NULL, COUNT, 0, "blocks among them", NULL, "pdhost")                                        \
-  X(peak_allocated, "Peak alloc.", NULL, BYTES, 0, "most bytes allocated at one time", NULL, PADDLE)                   \
-  X(peak_reserved, "Peak reserved", NULL, BYTES, WIDE, "most bytes reserved from the system at one time", NULL,        \
+  X(memory_type, "Type", "Type", TEXT, 0, "which memory: device, or pinned host", NULL, PADDLE)                        \
+  X(allocation_count, "Allocs", "Allocs", COUNT, 0, "allocations directly in the row's ranges", NULL, PADDLE)          \
+  X(free_count, "Frees", "Frees", COUNT, 0, "frees directly in the row's ranges", NULL, PADDLE)                        \
+  X(allocation_size, "Alloc Size", "Alloc Size", BYTES, 0, "bytes allocated", NULL, PADDLE)                            \
+  X(free_size, "Free Size", "Free Size", BYTES, 0, "bytes freed", NULL, PADDLE)                                        \
+  X(increased_size, "Increased", "Increased", BYTES, 0, "bytes allocated minus freed", "allocation_size - free_size",  \
     PADDLE)                                                                                                            \
-  X(allocations_per_step, "Allocs/step", NULL, NONE, 0, "allocations per step", "allocations / steps", "pdhost")       \
-  X(bytes_per_step, "Bytes/step", NULL, BYTES, 0, "bytes allocated per step, rounded down", "bytes / steps", "pdhost") \
-  X(median_lifetime, "Median life", NULL, NS, 0, "median time from allocation to free, of blocks freed in the window", \
-    NULL, "pdhost")                                                                                                    \
-  X(allocator_time, "Allocator", NULL, NS, 0, "time spent in the allocator", "sum of the events' durations", "pdhost") \
-  X(fragmentation, "Fragmented", NULL, BYTES, WIDE, "reserved and not allocated when the peak was reached",            \
+  X(held_bytes, "Held", "Held", BYTES, 0, "bytes allocated here in the window and alive at the peak", NULL, "pdhost")  \
+  X(held_percent, "Held (%)", "Held (%)", PERCENT, 0, "share of all memory allocated at the peak",                     \
+    "100 * held_bytes / bytes allocated at the peak", "pdhost")                                                        \
+  X(held_blocks, "Blocks", "Blocks", COUNT, 0, "blocks among them", NULL, "pdhost")                                    \
+  X(peak_allocated, "Peak alloc.", "Peak alloc.", BYTES, 0, "most bytes allocated at one time", NULL, PADDLE)          \
+  X(peak_reserved, "Peak reserved", "Peak reserved", BYTES, WIDE, "most bytes reserved from the system at one time",   \
+    NULL, PADDLE)                                                                                                      \
+  X(allocations_per_step, "Allocs/step", "Allocs/step", NONE, 0, "allocations per step", "allocations / steps",        \
+    "pdhost")                                                                                                          \
+  X(bytes_per_step, "Bytes/step", "Bytes/step", BYTES, 0, "bytes allocated per step, rounded down", "bytes / steps",   \
+    "pdhost")                                                                                                          \
+  X(median_lifetime, "Median life", "Median life", NS, 0,                                                              \
+    "median time from allocation to free, of blocks freed in the window", NULL, "pdhost")                              \
+  X(allocator_time, "Allocator", "Allocator", NS, 0, "time spent in the allocator", "sum of the events' durations",    \
+    "pdhost")                                                                                                          \
+  X(fragmentation, "Fragmented", "Fragmented", BYTES, WIDE, "reserved and not allocated when the peak was reached",    \
     "reserved - allocated at the peak", "pdhost")                                                                      \
   /* floating point work, modules */                                                                                   \
-  X(flops_per_step, "FLOPs/step", NULL, FLOPS, 0, "floating point operations per step, rounded down", "flops / steps", \
-    "pdhost")                                                                                                          \
-  X(flops_per_s, "FLOP/s", NULL, PER_S, 0, "achieved rate on the device", "flops / device time", "pdhost")             \
-  X(peak_kind, "Peak of", NULL, TEXT, WIDE, "arithmetic whose peak the share is of: float16, tf32 or float32", NULL,   \
-    "pdhost")                                                                                                          \
-  X(peak_percent, "Of peak (%)", NULL, PERCENT, 0, "share of the device's peak in that arithmetic, where it is known", \
-    "100 * flops_per_s / peak", "pdhost")                                                                              \
-  X(value_us, "us", NULL, COUNT, 0, "time of the stack itself in whole microseconds",                                  \
+  X(flops_per_step, "FLOPs/step", "FLOPs/step", FLOPS, 0, "floating point operations per step, rounded down",          \
+    "flops / steps", "pdhost")                                                                                         \
+  X(flops_per_s, "FLOP/s", "FLOP/s", PER_S, 0, "achieved rate on the device", "flops / device time", "pdhost")         \
+  X(peak_kind, "Peak of", "Peak of", TEXT, WIDE, "arithmetic whose peak the share is of: float16, tf32 or float32",    \
+    NULL, "pdhost")                                                                                                    \
+  X(peak_percent, "Of peak (%)", "Of peak (%)", PERCENT, 0,                                                            \
+    "share of the device's peak in that arithmetic, where it is known", "100 * flops_per_s / peak", "pdhost")          \
+  X(value_us, "us", "us", COUNT, 0, "time of the stack itself in whole microseconds",                                  \
     "round(sum of self times in ns / 1000)", "torch export_stacks()")                                                  \
   /* figures of the whole run; workload.md */                                                                          \
-  X(avg_step_time_s, "avg_step_time_s", NULL, NONE, DETAIL,                                                            \
+  X(avg_step_time_s, "avg_step_time_s", "avg_step_time_s", NONE, DETAIL,                                               \
     "mean measured step time over all steps of the loop, in seconds", "sum of step times / steps", "profiler_demo")    \
-  X(avg_dataloader_wait_s, "avg_dataloader_wait_s", NULL, NONE, DETAIL,                                                \
+  X(avg_dataloader_wait_s, "avg_dataloader_wait_s", "avg_dataloader_wait_s", NONE, DETAIL,                             \
     "mean wait for a batch over all steps of the loop, in seconds", "sum of waits / steps", "profiler_demo")           \
-  X(coverage, "coverage", NULL, RATIO, DETAIL, "share of launches in active steps that have their device record",      \
-    "matched / launches", "pdhost")                                                                                    \
-  X(reader_cost, "reader_cost", NULL, NS, DETAIL, "wait for data of one step", "data wait", "Paddle step_info()")      \
-  X(batch_cost, "batch_cost", NULL, NS, DETAIL, "whole iteration of one step", "end of previous step to end of step",  \
+  X(coverage, "coverage", "coverage", RATIO, DETAIL,                                                                   \
+    "share of launches in active steps that have their device record", "matched / launches", "pdhost")                 \
+  X(reader_cost, "reader_cost", "reader_cost", NS, DETAIL, "wait for data of one step", "data wait",                   \
     "Paddle step_info()")                                                                                              \
-  X(ips, "ips", NULL, PER_S, DETAIL, "samples per second; over several steps, total samples over total time",          \
+  X(batch_cost, "batch_cost", "batch_cost", NS, DETAIL, "whole iteration of one step",                                 \
+    "end of previous step to end of step", "Paddle step_info()")                                                       \
+  X(ips, "ips", "ips", PER_S, DETAIL, "samples per second; over several steps, total samples over total time",         \
     "samples / batch_cost", "Paddle step_info()")                                                                      \
-  X(reader_ratio, "Reader Ratio", NULL, PERCENT, DETAIL, "share of the iteration that is wait for data",               \
+  X(reader_ratio, "Reader Ratio", "Reader Ratio", PERCENT, DETAIL, "share of the iteration that is wait for data",     \
     "100 * sum of reader_cost / sum of batch_cost", "Paddle Perf Summary")
 
 #endif

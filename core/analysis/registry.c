@@ -19,7 +19,7 @@ static const pd_metric general[METRIC_COUNT] = {
 static const pd_metric cuda[METRIC_COUNT] = {
 #define X(key_, heading_, cuda_, unit_, flags_, definition_, formula_, source_)                                        \
   {.key = #key_,                                                                                                       \
-   .heading = (cuda_) ? (cuda_) : (heading_),                                                                          \
+   .heading = (cuda_),                                                                                                 \
    .definition = (definition_),                                                                                        \
    .formula = (formula_),                                                                                              \
    .source = (source_),                                                                                                \

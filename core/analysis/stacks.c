@@ -17,15 +17,13 @@ typedef struct stack_tree {
   uint32_t *of_range;
 } stack_tree;
 
-enum { NO_NODE = UINT32_MAX };
-
-/* The node of `frame` under `parent` (NO_NODE: outermost). */
+/* The node of `frame` under `parent` (PD_NONE: outermost). */
 static uint32_t node_under(stack_tree *tree, uint32_t parent, uint32_t frame) {
-  uint32_t node = groups_index(&tree->nodes, parent == NO_NODE ? 0 : (uint64_t)parent + 1, frame);
-  if (node == UINT32_MAX) return NO_NODE;
+  uint32_t node = groups_index(&tree->nodes, parent == PD_NONE ? 0 : (uint64_t)parent + 1, frame);
+  if (node == UINT32_MAX) return PD_NONE;
   if (tree->nodes.room > tree->room) {
     int64_t *grown = realloc(tree->self_ns, tree->nodes.room * sizeof *grown);
-    if (!grown) return NO_NODE;
+    if (!grown) return PD_NONE;
     memset(grown + tree->room, 0, (tree->nodes.room - tree->room) * sizeof *grown);
     tree->self_ns = grown;
     tree->room = tree->nodes.room;
@@ -36,13 +34,13 @@ static uint32_t node_under(stack_tree *tree, uint32_t parent, uint32_t frame) {
 static uint32_t range_node(stack_tree *tree, const trace_facts *facts, uint64_t i) {
   const pd_trace *trace = facts->trace;
   const pd_range *range = facts_range(facts, i);
-  uint32_t parent = range->parent < i ? tree->of_range[range->parent] : NO_NODE;
+  uint32_t parent = range->parent < i ? tree->of_range[range->parent] : PD_NONE;
   if (range->stack < trace->stacks.count) {
     const pd_stack *stack = PD_AT(pd_stack, &trace->stacks, range->stack);
-    parent = NO_NODE;
+    parent = PD_NONE;
     for (uint64_t f = 0; f < stack->count; f++) {
       parent = node_under(tree, parent, stack->frames[f]);
-      if (parent == NO_NODE) return NO_NODE;
+      if (parent == PD_NONE) return PD_NONE;
     }
   }
   /* All steps are one frame, or no two steps would add up. */
@@ -54,20 +52,20 @@ static bool build_tree(stack_tree *tree, const trace_facts *facts, bool device) 
   if (!tree->of_range) return false;
   for (uint64_t i = 0; i < facts->range_count; i++) {
     tree->of_range[i] = range_node(tree, facts, i);
-    if (tree->of_range[i] == NO_NODE) return false;
+    if (tree->of_range[i] == PD_NONE) return false;
     if (!device) tree->self_ns[tree->of_range[i]] += facts->range_self_ns[i];
   }
   for (uint64_t i = 0; !device && i < facts->call_count; i++) {
     const pd_call *call = facts_call(facts, i);
     uint32_t node =
-        node_under(tree, call->range < facts->range_count ? tree->of_range[call->range] : NO_NODE, call->name);
-    if (node == NO_NODE) return false;
+        node_under(tree, call->range < facts->range_count ? tree->of_range[call->range] : PD_NONE, call->name);
+    if (node == PD_NONE) return false;
     tree->self_ns[node] += facts->call_self_ns[i];
   }
   for (uint64_t i = 0; device && i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
-    uint32_t node = node_under(tree, row->range < facts->range_count ? tree->of_range[row->range] : NO_NODE, row->name);
-    if (node == NO_NODE) return false;
+    uint32_t node = node_under(tree, row->range < facts->range_count ? tree->of_range[row->range] : PD_NONE, row->name);
+    if (node == PD_NONE) return false;
     tree->self_ns[node] += facts_span(row->start_ns, row->end_ns);
   }
   return true;

@@ -221,7 +221,7 @@ static void check_facts(const pd_trace *trace) {
   facts_close(facts);
 }
 
-PD_TEST_WITH(analysis, a_hundred_thousand_random_traces_equal_a_bitmap, .timeout = 300) {
+PD_TEST(analysis, a_hundred_thousand_random_traces_equal_a_bitmap) {
   for (int i = 0; i < 100000; i++) {
     analysis_rig rig;
     rig_begin(&rig);
