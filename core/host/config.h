@@ -59,8 +59,8 @@ struct config {
 pd_status config_load(const config_input *input, config **out, error *err);
 void config_free(config *self);
 
-/* With device "auto": loads device `name` and fills its options from [device]. Keys that only the other device knows are
- * left out. May be called again with another name; the last one stands in self->device and in the settings. */
+/* With device "auto": loads device `name` and fills its options from [device]. Keys that only the other device knows
+ * are left out. May be called again with another name; the last one stands in self->device and in the settings. */
 pd_status config_load_device(config *self, const char *name, error *err);
 
 /* The effective configuration as INI text on stdout, a comment per key saying where it came from. */

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define ROW_AS(T, field, type_, key_, ...) {.key = key_, .offset = offsetof(T, field), .type = (type_), __VA_ARGS__}
+#define ROW_AS(T, field, type_, key_, ...)                                                                             \
+  { .key = key_, .offset = offsetof(T, field), .type = (type_), __VA_ARGS__ }
 
 static const char *const modes[] = {"train", "benchmark", NULL};
 static const char *const residents[] = {"none", "host", "device", NULL};
@@ -11,9 +12,11 @@ static const char *const active_words[] = {"all", NULL};
 
 static const pd_option run_rows[] = {
     PD_OPTION(run_settings, scenario, .help = "what each step does: a name of --list scenarios, or the path of a .so"),
-    PD_OPTION(run_settings, device, .def = "cuda", .help = "cuda, cpu, auto (cuda where it works, else cpu), or a path"),
+    PD_OPTION(run_settings, device, .def = "cuda",
+              .help = "cuda, cpu, auto (cuda where it works, else cpu), or a path"),
     PD_OPTION(run_settings, device_index, .def = "0", .min = "0", .max = "255", .help = "which device of that kind"),
-    PD_OPTION(run_settings, sinks, .def = "table,json,chrome_trace", .help = "what writes results: names or paths, by commas"),
+    PD_OPTION(run_settings, sinks, .def = "table,json,chrome_trace",
+              .help = "what writes results: names or paths, by commas"),
     PD_OPTION(run_settings, seed, .def = "0", .min = "0", .help = "of data, weights and permutations"),
     PD_OPTION(run_settings, warmup_steps, .def = "10", .min = "0", .max = "1_000_000_000", .unit = "steps",
               .help = "steps before the loop, outside the profiler"),
@@ -48,15 +51,18 @@ static const pd_option schedule_rows[] = {
 #define DATA(field, type, ...) ROW_AS(data_settings, config.field, type, #field, __VA_ARGS__)
 static const pd_option data_rows[] = {
     DATA(batch_size, PD_INT, .def = "64", .min = "1", .max = "65536", .unit = "samples", .help = "samples per batch"),
-    DATA(image_size, PD_INT, .def = "224", .min = "1", .max = "4096", .unit = "pixels", .help = "S of the 3 x S x S images"),
+    DATA(image_size, PD_INT, .def = "224", .min = "1", .max = "4096", .unit = "pixels",
+         .help = "S of the 3 x S x S images"),
     DATA(dataset_size, PD_INT, .def = "100000", .min = "1", .max = "1_000_000_000", .unit = "samples",
          .help = "samples per epoch"),
-    DATA(num_workers, PD_INT, .def = "2", .min = "0", .max = "256", .help = "loader threads; 0 loads in the loop's own thread"),
+    DATA(num_workers, PD_INT, .def = "2", .min = "0", .max = "256",
+         .help = "loader threads; 0 loads in the loop's own thread"),
     DATA(prefetch_factor, PD_INT, .def = "2", .min = "1", .max = "1024", .unit = "batches",
          .help = "batches in flight per worker; no meaning with num_workers = 0"),
     DATA(persistent_workers, PD_BOOL, .def = "false",
          .help = "keep the workers from one iterator to the next; no meaning with num_workers = 0"),
-    DATA(pin_memory, PD_BOOL, .def = "false", .help = "batches in page-locked memory, so that their copy is asynchronous"),
+    DATA(pin_memory, PD_BOOL, .def = "false",
+         .help = "batches in page-locked memory, so that their copy is asynchronous"),
     DATA(drop_last, PD_BOOL, .def = "true", .help = "no short batch at the end of an epoch"),
     DATA(cpu_work, PD_INT, .def = "200", .min = "0", .max = "1_000_000_000", .unit = "rounds",
          .help = "rounds of the augment loop per sample"),
@@ -92,8 +98,8 @@ static const pd_option profile_rows[] = {
            .unit = "bytes", .help = "recorded data per window; what does not fit is counted as lost"),
 };
 
-#define SECTION(name_, rows_, summary_) \
-  {.name = name_, .summary = summary_, .rows = (rows_), .count = sizeof(rows_) / sizeof((rows_)[0])}
+#define SECTION(name_, rows_, summary_)                                                                                \
+  { .name = name_, .summary = summary_, .rows = (rows_), .count = sizeof(rows_) / sizeof((rows_)[0]) }
 static const core_section sections[CORE_SECTION_COUNT] = {
     [CORE_RUN] = SECTION("run", run_rows, "what runs, where, and where results go"),
     [CORE_SCHEDULE] = SECTION("schedule", schedule_rows, "which steps of the loop are recorded"),

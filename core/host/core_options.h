@@ -26,8 +26,8 @@ typedef struct run_settings {
 
 typedef struct schedule_settings {
   int64_t skip_first, wait, warmup;
-  int64_t active; /* SCHEDULE_ACTIVE_ALL: record from then on */
-  int64_t repeat; /* 0: cycle until something else ends the loop */
+  int64_t active;    /* SCHEDULE_ACTIVE_ALL: record from then on */
+  int64_t repeat;    /* 0: cycle until something else ends the loop */
   const char *range; /* "" or "start,end": these steps of the loop, in place of the five above */
 } schedule_settings;
 

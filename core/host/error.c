@@ -19,8 +19,10 @@ static size_t copy_visible(char *to, size_t room, const char *from) {
       if (room > 4) memcpy(to + room - 4, "...", 4);
       return room - 1;
     }
-    if (control) snprintf(to + used, 5, "\\x%02x", *at);
-    else to[used] = (char)*at;
+    if (control)
+      snprintf(to + used, 5, "\\x%02x", *at);
+    else
+      to[used] = (char)*at;
     used += need;
   }
   to[used] = '\0';

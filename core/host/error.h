@@ -25,8 +25,8 @@ enum { ERROR_LINES = 20, ERROR_LINE_BYTES = 1024 };
 typedef struct error {
   pd_status status;
   int exit_code;
-  uint32_t count; /* lines added; those past ERROR_LINES are counted alone */
-  uint32_t used;  /* bytes of text */
+  uint32_t count;                            /* lines added; those past ERROR_LINES are counted alone */
+  uint32_t used;                             /* bytes of text */
   char text[ERROR_LINES * ERROR_LINE_BYTES]; /* lines, each ended by a newline */
 } error;
 

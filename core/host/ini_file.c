@@ -23,8 +23,16 @@ typedef struct reader {
 
 #define COMPLAIN(r, ...) error_add((r)->err, PD_INVALID, CODE_CONFIG, __VA_ARGS__)
 
+/* inih tells of a section with its first key only: a misspelt one without keys would go unseen. */
+static bool deliver_heading(reader *r, const char *name, size_t bytes) {
+  char section[NAME_BYTES + 1];
+  snprintf(section, sizeof section, "%.*s", (int)bytes, name);
+  if (!r->row(r->user, section, NULL, NULL, r->line)) r->stopped = true;
+  return !r->stopped;
+}
+
 /* Whether inih may see this line; complains when it is a mistake. */
-static bool line_is_sound(const reader *r, const char *line, size_t bytes) {
+static bool line_is_sound(reader *r, const char *line, size_t bytes) {
   if (bytes > LINE_BYTES) {
     COMPLAIN(r, "%s:%d: line of %zu bytes; at most %d are read", r->path, r->line, bytes, LINE_BYTES);
     return false;
@@ -38,7 +46,8 @@ static bool line_is_sound(const reader *r, const char *line, size_t bytes) {
   while (first < end && isspace((unsigned char)line[first])) first++;
   if (first == end || line[first] == ';' || line[first] == '#') return false; /* nothing to see, and no mistake */
   if (first > 0) {
-    COMPLAIN(r, "%s:%d: the line is indented; a key begins at the margin and its value is on one line", r->path, r->line);
+    COMPLAIN(r, "%s:%d: the line is indented; a key begins at the margin and its value is on one line", r->path,
+             r->line);
     return false;
   }
   if (line[0] == '[') {
@@ -53,7 +62,7 @@ static bool line_is_sound(const reader *r, const char *line, size_t bytes) {
       COMPLAIN(r, "%s:%d: %.*s: text after the section", r->path, r->line, (int)(line + end - after), after);
       return false;
     }
-    return true;
+    return deliver_heading(r, line + 1, (size_t)(close - line - 1));
   }
   const char *equals = memchr(line, '=', end), *colon = memchr(line, ':', end);
   if (!equals || equals == line || (colon && colon < equals)) {
@@ -124,10 +133,12 @@ pd_status ini_file_read(const char *path, ini_row row, void *user, error *err) {
     status = error_add(err, PD_INVALID, CODE_CONFIG, "%s: is a folder; -c takes a file", path);
   } else {
     const size_t bytes = fread(text, 1, FILE_BYTES + 1, file);
-    if (ferror(file)) status = error_add(err, PD_INVALID, CODE_CONFIG, "%s: cannot be read: %s", path, strerror(errno));
+    if (ferror(file))
+      status = error_add(err, PD_INVALID, CODE_CONFIG, "%s: cannot be read: %s", path, strerror(errno));
     else if (bytes > FILE_BYTES)
       status = error_add(err, PD_INVALID, CODE_CONFIG, "%s: is larger than 1 MiB; this is no configuration", path);
-    else status = ini_text_read(path, text, bytes, row, user, err);
+    else
+      status = ini_text_read(path, text, bytes, row, user, err);
   }
   free(text);
   fclose(file);

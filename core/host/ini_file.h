@@ -1,11 +1,12 @@
-/* Reads one INI file through inih with exact line numbers. inih alone cuts long lines and takes indented ones for more of
- * the key before; here both are refused. */
+/* Reads one INI file through inih with exact line numbers. inih alone cuts long lines and takes indented ones for more
+ * of the key before; here both are refused. */
 #ifndef CORE_HOST_INI_FILE_H
 #define CORE_HOST_INI_FILE_H
 
 #include "error.h"
 
-/* One `key = value`. False ends the reading (no memory). Strings are borrowed until it returns. */
+/* One `key = value`, or a [section] heading: then key and value are NULL. False ends the reading (no memory). Strings
+ * are borrowed until it returns. */
 typedef bool (*ini_row)(void *user, const char *section, const char *key, const char *value, int line);
 
 /* All mistakes of the file are added to `err` (CODE_CONFIG), "PATH:LINE: ..."; good rows are delivered all the same. */

@@ -29,20 +29,19 @@ static const unit *find_unit(const unit *units, const char *name) {
 /* The units a number of this row may carry; NULL: none. *own is what a bare number is in. */
 static const unit *units_of(const pd_option *row, const unit **own) {
   switch (row->type) {
-    case PD_BYTES:
-      *own = row->unit && strcmp(row->unit, "bytes") != 0 ? find_unit(byte_units, row->unit) : byte_units;
-      return byte_units;
-    case PD_DURATION:
-      *own = row->unit ? find_unit(time_units, row->unit) : time_units;
-      return time_units;
-    case PD_INT:
-    case PD_FLOAT: *own = find_unit(time_units, row->unit); return *own ? time_units : NULL;
-    default: *own = NULL; return NULL;
+  case PD_BYTES:
+    *own = row->unit && strcmp(row->unit, "bytes") != 0 ? find_unit(byte_units, row->unit) : byte_units;
+    return byte_units;
+  case PD_DURATION: *own = row->unit ? find_unit(time_units, row->unit) : time_units; return time_units;
+  case PD_INT:
+  case PD_FLOAT: *own = find_unit(time_units, row->unit); return *own ? time_units : NULL;
+  default: *own = NULL; return NULL;
   }
 }
 
 const char *option_type_name(pd_type type) {
-  static const char *const names[] = {"unknown", "bool", "int", "float", "string", "choice", "path", "bytes", "duration"};
+  static const char *const names[] = {"unknown", "bool", "int",   "float",   "string",
+                                      "choice",  "path", "bytes", "duration"};
   return names[type <= PD_DURATION ? type : 0];
 }
 
@@ -63,7 +62,8 @@ const char *option_allowed(const pd_option *row, char *text, size_t room) {
     snprintf(text, room, "true, false");
   } else if (row->min || row->max || row->type == PD_INT || row->type == PD_FLOAT || row->type == PD_BYTES ||
              row->type == PD_DURATION) {
-    const int used = snprintf(text, room, "%s .. %s", row->min ? row->min : "no limit", row->max ? row->max : "no limit");
+    const int used =
+        snprintf(text, room, "%s .. %s", row->min ? row->min : "no limit", row->max ? row->max : "no limit");
     if (row->choices && used > 0 && (size_t)used + 4 < room) { /* words of a core row */
       snprintf(text + used, room - (size_t)used, " or ");
       list_choices(row, text + used + 4, room - (size_t)used - 4);
@@ -94,10 +94,14 @@ static const char *take_digits(const char *at, number *out, char *digits, size_t
   size_t count = 0, used = strlen(out->text);
   while (isdigit((unsigned char)*at) || (*at == '_' && count > 0 && isdigit((unsigned char)at[1]))) {
     if (*at != '_') {
-      if (used + 8 < sizeof out->text) out->text[used++] = *at;
-      else out->too_long = true;
-      if (digits && count + 1 < room) digits[count] = *at;
-      else if (digits) out->too_long = true;
+      if (used + 8 < sizeof out->text)
+        out->text[used++] = *at;
+      else
+        out->too_long = true;
+      if (digits && count + 1 < room)
+        digits[count] = *at;
+      else if (digits)
+        out->too_long = true;
       count++;
     }
     at++;
@@ -277,21 +281,21 @@ bool option_parse(const pd_option *row, const char *text, option_value *value, c
   memset(value, 0, sizeof *value);
   why[0] = '\0';
   switch (row->type) {
-    case PD_BOOL: return parse_bool(text, value, why, room);
-    case PD_CHOICE: return parse_choice(row, text, value, why, room);
-    case PD_STRING:
-    case PD_PATH: value->text = text; return true;
-    case PD_INT:
-      for (int64_t i = 0; row->choices && row->choices[i]; i++)
-        if (strcmp(row->choices[i], text) == 0) {
-          value->integer = -1 - i;
-          return true;
-        }
-      break;
-    case PD_FLOAT:
-    case PD_BYTES:
-    case PD_DURATION: break;
-    default: return refuse(why, room, "the row has an unknown type");
+  case PD_BOOL: return parse_bool(text, value, why, room);
+  case PD_CHOICE: return parse_choice(row, text, value, why, room);
+  case PD_STRING:
+  case PD_PATH: value->text = text; return true;
+  case PD_INT:
+    for (int64_t i = 0; row->choices && row->choices[i]; i++)
+      if (strcmp(row->choices[i], text) == 0) {
+        value->integer = -1 - i;
+        return true;
+      }
+    break;
+  case PD_FLOAT:
+  case PD_BYTES:
+  case PD_DURATION: break;
+  default: return refuse(why, room, "the row has an unknown type");
   }
   return parse_number(row, text, value, why, room) && in_bounds(row, value, why, room);
 }
@@ -299,23 +303,23 @@ bool option_parse(const pd_option *row, const char *text, option_value *value, c
 void option_store(const pd_option *row, const option_value *value, void *options) {
   char *field = (char *)options + row->offset;
   switch (row->type) {
-    case PD_BOOL: memcpy(field, &value->truth, sizeof value->truth); break;
-    case PD_FLOAT: memcpy(field, &value->real, sizeof value->real); break;
-    case PD_STRING:
-    case PD_CHOICE:
-    case PD_PATH: memcpy(field, &value->text, sizeof value->text); break;
-    default: memcpy(field, &value->integer, sizeof value->integer); break;
+  case PD_BOOL: memcpy(field, &value->truth, sizeof value->truth); break;
+  case PD_FLOAT: memcpy(field, &value->real, sizeof value->real); break;
+  case PD_STRING:
+  case PD_CHOICE:
+  case PD_PATH: memcpy(field, &value->text, sizeof value->text); break;
+  default: memcpy(field, &value->integer, sizeof value->integer); break;
   }
 }
 
 bool option_equal(const pd_option *row, const option_value *a, const option_value *b) {
   switch (row->type) {
-    case PD_BOOL: return a->truth == b->truth;
-    case PD_FLOAT: return !(a->real < b->real) && !(a->real > b->real);
-    case PD_STRING:
-    case PD_CHOICE:
-    case PD_PATH: return strcmp(a->text, b->text) == 0;
-    default: return a->integer == b->integer;
+  case PD_BOOL: return a->truth == b->truth;
+  case PD_FLOAT: return !(a->real < b->real) && !(a->real > b->real);
+  case PD_STRING:
+  case PD_CHOICE:
+  case PD_PATH: return strcmp(a->text, b->text) == 0;
+  default: return a->integer == b->integer;
   }
 }
 
@@ -323,12 +327,12 @@ bool option_equal(const pd_option *row, const option_value *a, const option_valu
 
 static size_t field_bytes(pd_type type) {
   switch (type) {
-    case PD_BOOL: return sizeof(bool);
-    case PD_FLOAT: return sizeof(double);
-    case PD_STRING:
-    case PD_CHOICE:
-    case PD_PATH: return sizeof(const char *);
-    default: return sizeof(int64_t);
+  case PD_BOOL: return sizeof(bool);
+  case PD_FLOAT: return sizeof(double);
+  case PD_STRING:
+  case PD_CHOICE:
+  case PD_PATH: return sizeof(const char *);
+  default: return sizeof(int64_t);
   }
 }
 
@@ -344,9 +348,7 @@ static bool is_number(pd_type type) {
 }
 
 static bool check_texts(const pd_option *row, char *why, size_t room) {
-  const struct {
-    const char *name, *text;
-  } texts[] = {{"min", row->min}, {"max", row->max}, {"def", row->def}};
+  const struct { const char *name, *text; } texts[] = {{"min", row->min}, {"max", row->max}, {"def", row->def}};
   option_value values[3] = {{.integer = 0}};
   char reason[512];
   for (int i = 0; i < 3; i++) {

@@ -5,9 +5,9 @@
 #include <pdhost/plugin.h>
 
 typedef union option_value {
-  bool truth;      /* BOOL */
-  int64_t integer; /* INT, BYTES (bytes), DURATION (nanoseconds) */
-  double real;     /* FLOAT, in the row's unit */
+  bool truth;       /* BOOL */
+  int64_t integer;  /* INT, BYTES (bytes), DURATION (nanoseconds) */
+  double real;      /* FLOAT, in the row's unit */
   const char *text; /* STRING, PATH: the text given; CHOICE: the row's own */
 } option_value;
 

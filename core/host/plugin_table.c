@@ -27,7 +27,8 @@ pd_option plugin_option(const pd_plugin *table, uint32_t index) {
 }
 
 static pd_status check_versions(const pd_plugin *table, pd_kind kind, const char *path, error *err) {
-  if (table->size < 8) return REJECT("%s: its descriptor says that it has %u bytes; rebuild the plugin", path, table->size);
+  if (table->size < 8)
+    return REJECT("%s: its descriptor says that it has %u bytes; rebuild the plugin", path, table->size);
   if (table->abi_major != PD_ABI_MAJOR)
     return REJECT("%s: built for plugin ABI %u.%u, this pdhost %s speaks %d.%d: rebuild the plugin", path,
                   table->abi_major, table->abi_minor, version_text(), PD_ABI_MAJOR, PD_ABI_MINOR);
@@ -80,9 +81,9 @@ static pd_status check_size(uint32_t size, int needed, const char *what, const c
   return REJECT("%s: its %s table has %u bytes where ABI 1.0 has %d; rebuild the plugin", path, what, size, needed);
 }
 
-#define NEED(table_, member, what)                                                          \
-  do {                                                                                      \
-    if (!(table_)->member) return REJECT("%s: its %s has no %s", path, what, #member);      \
+#define NEED(table_, member, what)                                                                                     \
+  do {                                                                                                                 \
+    if (!(table_)->member) return REJECT("%s: its %s has no %s", path, what, #member);                                 \
   } while (0)
 
 static pd_status check_scenario(const pd_scenario_ops *ops, const char *path, error *err) {
@@ -111,12 +112,16 @@ typedef struct required {
   const char *name;
   size_t offset;
 } required;
-#define REQUIRED(T, member) {#member, offsetof(T, member)}
+#define REQUIRED(T, member)                                                                                            \
+  { #member, offsetof(T, member) }
 
-static const required memory_members[] = {
-    REQUIRED(pd_memory_ops, alloc),     REQUIRED(pd_memory_ops, free),  REQUIRED(pd_memory_ops, host_alloc),
-    REQUIRED(pd_memory_ops, host_free), REQUIRED(pd_memory_ops, usage), REQUIRED(pd_memory_ops, copy),
-    {NULL, 0}};
+static const required memory_members[] = {REQUIRED(pd_memory_ops, alloc),
+                                          REQUIRED(pd_memory_ops, free),
+                                          REQUIRED(pd_memory_ops, host_alloc),
+                                          REQUIRED(pd_memory_ops, host_free),
+                                          REQUIRED(pd_memory_ops, usage),
+                                          REQUIRED(pd_memory_ops, copy),
+                                          {NULL, 0}};
 static const required stream_members[] = {REQUIRED(pd_stream_ops, create),
                                           REQUIRED(pd_stream_ops, destroy),
                                           REQUIRED(pd_stream_ops, synchronize),
@@ -151,9 +156,12 @@ static const required tensor_members[] = {REQUIRED(pd_tensor_ops, supports),
                                           REQUIRED(pd_tensor_ops, unscale),
                                           REQUIRED(pd_tensor_ops, scaler_update),
                                           {NULL, 0}};
-static const required profile_members[] = {REQUIRED(pd_profile_ops, attach), REQUIRED(pd_profile_ops, start),
-                                           REQUIRED(pd_profile_ops, stop),   REQUIRED(pd_profile_ops, drain),
-                                           REQUIRED(pd_profile_ops, detach), REQUIRED(pd_profile_ops, status),
+static const required profile_members[] = {REQUIRED(pd_profile_ops, attach),
+                                           REQUIRED(pd_profile_ops, start),
+                                           REQUIRED(pd_profile_ops, stop),
+                                           REQUIRED(pd_profile_ops, drain),
+                                           REQUIRED(pd_profile_ops, detach),
+                                           REQUIRED(pd_profile_ops, status),
                                            {NULL, 0}};
 
 /* `ops` begins with its size; NULL: the device has no such table. */
@@ -185,12 +193,11 @@ static pd_status check_device(const pd_device_ops *ops, const char *path, error 
 }
 
 static pd_status check_ops(const pd_plugin *table, const char *path, error *err) {
-  if (!table->ops.scenario)
-    return REJECT("%s: it has no table of %s functions", path, plugin_kind_name(table->kind));
+  if (!table->ops.scenario) return REJECT("%s: it has no table of %s functions", path, plugin_kind_name(table->kind));
   switch (table->kind) {
-    case PD_KIND_SCENARIO: return check_scenario(table->ops.scenario, path, err);
-    case PD_KIND_SINK: return check_sink(table->ops.sink, path, err);
-    default: return check_device(table->ops.device, path, err);
+  case PD_KIND_SCENARIO: return check_scenario(table->ops.scenario, path, err);
+  case PD_KIND_SINK: return check_sink(table->ops.sink, path, err);
+  default: return check_device(table->ops.device, path, err);
   }
 }
 

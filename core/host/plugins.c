@@ -29,10 +29,10 @@ struct plugins {
 
 const char *plugin_kind_name(pd_kind kind) {
   switch (kind) {
-    case PD_KIND_SCENARIO: return "scenario";
-    case PD_KIND_SINK: return "sink";
-    case PD_KIND_DEVICE: return "device";
-    default: return "plugin";
+  case PD_KIND_SCENARIO: return "scenario";
+  case PD_KIND_SINK: return "sink";
+  case PD_KIND_DEVICE: return "device";
+  default: return "plugin";
   }
 }
 
@@ -199,9 +199,9 @@ static pd_status open_table(void *handle, const char *path, const pd_plugin **ta
   dlerror();
   void *symbol = dlsym(handle, "pd_plugin_entry");
   if (!symbol)
-    return error_set(err, PD_INVALID, CODE_PLUGIN,
-                     "%s: has no pd_plugin_entry, so it is no pdhost plugin; end it with PD_SCENARIO, PD_SINK or PD_DEVICE",
-                     path);
+    return error_set(
+        err, PD_INVALID, CODE_PLUGIN,
+        "%s: has no pd_plugin_entry, so it is no pdhost plugin; end it with PD_SCENARIO, PD_SINK or PD_DEVICE", path);
   const pd_plugin *(*entry)(void);
   memcpy(&entry, &symbol, sizeof entry); /* C has no cast from an object to a function pointer */
   *table = entry();

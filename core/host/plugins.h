@@ -19,8 +19,8 @@ typedef struct plugin {
   uint32_t option_count;
 } plugin;
 
-/* `first` are folders searched before all others, separated by ':' (--plugin-path, [run] plugin_path); may be NULL. Then
- * come those of PDHOST_PLUGIN_PATH and ../lib/pdhost beside the executable. NULL on no memory. */
+/* `first` are folders searched before all others, separated by ':' (--plugin-path, [run] plugin_path); may be NULL.
+ * Then come those of PDHOST_PLUGIN_PATH and ../lib/pdhost beside the executable. NULL on no memory. */
 plugins *plugins_open(const char *first);
 void plugins_close(plugins *self);
 

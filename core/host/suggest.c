@@ -43,7 +43,9 @@ const char *suggest_best(const suggest *self) {
 
 const char *suggest_text(const suggest *self, char *text, size_t room) {
   const char *best = suggest_best(self);
-  if (best) snprintf(text, room, "; did you mean %s?", best);
-  else snprintf(text, room, "%s", "");
+  if (best)
+    snprintf(text, room, "; did you mean %s?", best);
+  else
+    snprintf(text, room, "%s", "");
   return text;
 }

@@ -1,0 +1,177 @@
+/* Conformance checks of devices. What every device must have is checked when it is loaded; here it is opened and used,
+ * or says why this machine has none. See check_list.h; the operation suite is tests/devices. */
+#include "check_host.h"
+#include "check_list.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COUNT = 1000 };
+
+/* Opens with `options`, calls `body`, closes; then nothing may be left. */
+static check_verdict opened(const check_target *target, const void *options,
+                            check_verdict (*body)(const pd_device_ops *, pd_device *, check_host *)) {
+  const pd_device_ops *ops = target->table->ops.device;
+  check_host host;
+  check_host_init(&host);
+  pd_device *device = NULL;
+  const pd_status status = ops->open(&host.table, options, 0, &device);
+  if (status != PD_OK && device) return check_verdict_of(CHECK_FAILED, "open failed and set *device all the same");
+  if (status != PD_OK && !host.message[0])
+    return check_verdict_of(CHECK_FAILED, "open returned %d without a message by host->fail", status);
+  if (status == PD_UNSUPPORTED) return check_verdict_of(CHECK_SKIPPED, "%s", host.message);
+  if (status != PD_OK) return check_verdict_of(CHECK_FAILED, "open returned %d: %s", status, host.message);
+  check_verdict verdict = body ? body(ops, device, &host) : check_ok();
+  ops->close(device);
+  return verdict;
+}
+
+static check_verdict with_defaults(const check_target *target,
+                                   check_verdict (*body)(const pd_device_ops *, pd_device *, check_host *)) {
+  void *options = check_options(target->table, NULL, NULL);
+  if (!options) return check_verdict_of(CHECK_BROKEN, "out of memory");
+  /* Libraries behind a device keep threads of their own for the process: the second life may add none. */
+  check_verdict verdict = opened(target, options, body);
+  const uint32_t threads = check_thread_count();
+  if (verdict.outcome == CHECK_OK) verdict = opened(target, options, body);
+  free(options);
+  return verdict.outcome == CHECK_OK ? check_threads_gone(threads) : verdict;
+}
+
+#define REQUIRE(call)                                                                                                  \
+  do {                                                                                                                 \
+    const pd_status status_ = (call);                                                                                  \
+    if (status_ != PD_OK)                                                                                              \
+      return check_verdict_of(CHECK_FAILED, "%.60s returned %d: %s", #call, status_,                                   \
+                              host->message[0] ? host->message : "no message");                                        \
+  } while (0)
+
+static check_verdict use_props(const pd_device_ops *ops, pd_device *device, check_host *host) {
+  pd_device_props props = {.size = sizeof props};
+  REQUIRE(ops->props(device, &props));
+  if (!props.name || !props.name[0] || !props.versions)
+    return check_verdict_of(CHECK_FAILED, "props gives no name or no versions");
+  /* A reader of an older ABI has a shorter struct. */
+  pd_device_props shorter;
+  memset(&shorter, 0x5a, sizeof shorter);
+  shorter.size = offsetof(pd_device_props, total_bytes);
+  REQUIRE(ops->props(device, &shorter));
+  const unsigned char *beyond = (const unsigned char *)&shorter + offsetof(pd_device_props, total_bytes);
+  for (size_t i = 0; i < sizeof shorter - offsetof(pd_device_props, total_bytes); i++)
+    if (beyond[i] != 0x5a) return check_verdict_of(CHECK_FAILED, "props wrote beyond the size the reader set");
+  return check_ok();
+}
+
+static check_verdict use_memory(const pd_device_ops *ops, pd_device *device, check_host *host) {
+  static const pd_allocator allocators[] = {PD_ALLOCATOR_POOL, PD_ALLOCATOR_RAW};
+  pd_stream *stream = NULL;
+  REQUIRE(ops->stream->create(device, &stream));
+  for (int i = 0; i < 2; i++) {
+    void *data = &data;
+    REQUIRE(ops->memory->alloc(device, stream, allocators[i], 0, &data));
+    if (data) return check_verdict_of(CHECK_FAILED, "alloc of 0 bytes gives memory");
+    REQUIRE(ops->memory->free(device, stream, allocators[i], 0, NULL));
+    REQUIRE(ops->memory->alloc(device, stream, allocators[i], COUNT, &data));
+    if ((uintptr_t)data % 256)
+      return check_verdict_of(CHECK_FAILED, "alloc gives memory that is not aligned to 256 bytes");
+    REQUIRE(ops->memory->free(device, stream, allocators[i], COUNT, data));
+  }
+  uint64_t allocated, reserved, peak;
+  REQUIRE(ops->stream->synchronize(device, stream));
+  REQUIRE(ops->memory->usage(device, &allocated, &reserved, &peak));
+  ops->stream->destroy(device, stream);
+  return check_ok();
+}
+
+static check_verdict too_much_memory(const pd_device_ops *ops, pd_device *device, check_host *host) {
+  pd_stream *stream = NULL;
+  void *data = NULL;
+  REQUIRE(ops->stream->create(device, &stream));
+  const pd_status status = ops->memory->alloc(device, stream, PD_ALLOCATOR_POOL, UINT64_C(1) << 60, &data);
+  if (status != PD_NO_MEMORY)
+    return check_verdict_of(CHECK_FAILED, "alloc of 2^60 bytes returned %d, not PD_NO_MEMORY", status);
+  if (!host->message[0]) return check_verdict_of(CHECK_FAILED, "alloc failed without a message");
+  REQUIRE(ops->memory->alloc(device, stream, PD_ALLOCATOR_POOL, COUNT, &data));
+  REQUIRE(ops->memory->free(device, stream, PD_ALLOCATOR_POOL, COUNT, data));
+  REQUIRE(ops->stream->synchronize(device, stream));
+  ops->stream->destroy(device, stream);
+  return check_ok();
+}
+
+/* fill, scale, mean, read back: 2 * 1.5 exactly. */
+static check_verdict compute(const pd_device_ops *ops, pd_device *device, check_host *host) {
+  pd_stream *stream = NULL;
+  void *x = NULL, *y = NULL;
+  float mean = 0;
+  REQUIRE(ops->stream->create(device, &stream));
+  REQUIRE(ops->memory->alloc(device, stream, PD_ALLOCATOR_POOL, COUNT * sizeof(float), &x));
+  REQUIRE(ops->memory->alloc(device, stream, PD_ALLOCATOR_POOL, sizeof(float), &y));
+  const pd_tensor input = {.data = x, .shape = {COUNT}, .rank = 1, .dtype = PD_F32};
+  const pd_tensor output = {.data = y, .shape = {1}, .rank = 1, .dtype = PD_F32};
+  REQUIRE(ops->tensor->fill(device, stream, &input, 1.5));
+  REQUIRE(ops->tensor->elementwise(device, stream, PD_EW_SCALE, &input, &input, NULL, 2.0));
+  REQUIRE(ops->tensor->mean(device, stream, &output, &input));
+  REQUIRE(ops->memory->copy(device, stream, &mean, y, sizeof mean, PD_COPY_DEVICE_TO_HOST));
+  REQUIRE(ops->stream->synchronize(device, stream));
+  REQUIRE(ops->memory->free(device, stream, PD_ALLOCATOR_POOL, sizeof(float), y));
+  REQUIRE(ops->memory->free(device, stream, PD_ALLOCATOR_POOL, COUNT * sizeof(float), x));
+  REQUIRE(ops->stream->synchronize(device, stream));
+  ops->stream->destroy(device, stream);
+  return fabsf(mean - 3.0F) < 1e-5F ? check_ok()
+                                    : check_verdict_of(CHECK_FAILED, "the mean of 1000 times 3 is %g", (double)mean);
+}
+
+static check_verdict profile(const pd_device_ops *ops, pd_device *device, check_host *host) {
+  const pd_profile_options options = {.size = sizeof options, .profile_memory = 1};
+  pd_profile_status about = {.size = sizeof about};
+  REQUIRE(ops->profile->attach(device, &options));
+  REQUIRE(ops->profile->start(device));
+  const check_verdict verdict = compute(ops, device, host);
+  if (verdict.outcome != CHECK_OK) return verdict;
+  REQUIRE(ops->profile->stop(device));
+  REQUIRE(ops->profile->drain(device, INT64_C(5000000000)));
+  REQUIRE(ops->profile->status(device, &about));
+  REQUIRE(ops->profile->detach(device));
+  if (about.mode != PD_PROFILE_FULL && !about.note)
+    return check_verdict_of(CHECK_FAILED, "mode %u without a note", about.mode);
+  return check_ok();
+}
+
+static check_verdict open_close(const check_target *target) { return with_defaults(target, NULL); }
+static check_verdict props(const check_target *target) { return with_defaults(target, use_props); }
+static check_verdict memory(const check_target *target) { return with_defaults(target, use_memory); }
+static check_verdict no_memory(const check_target *target) { return with_defaults(target, too_much_memory); }
+static check_verdict computes(const check_target *target) { return with_defaults(target, compute); }
+static check_verdict profiles(const check_target *target) { return with_defaults(target, profile); }
+
+static check_verdict no_such_index(const check_target *target) {
+  const pd_device_ops *ops = target->table->ops.device;
+  check_host host;
+  check_host_init(&host);
+  pd_device *device = NULL;
+  void *options = check_options(target->table, NULL, NULL);
+  if (!options) return check_verdict_of(CHECK_BROKEN, "out of memory");
+  const pd_status status = ops->open(&host.table, options, 250, &device);
+  if (status == PD_OK) ops->close(device);
+  free(options);
+  if (status == PD_OK) return check_verdict_of(CHECK_FAILED, "device 250 opens");
+  return host.message[0] ? check_ok() : check_verdict_of(CHECK_FAILED, "open returned %d without a message", status);
+}
+
+static check_verdict open_with(const check_target *target, const void *options) {
+  const check_verdict verdict = opened(target, options, NULL);
+  return verdict.outcome == CHECK_SKIPPED ? check_ok() : verdict;
+}
+static check_verdict bounds(const check_target *target) { return check_each_bound(target, open_with); }
+
+const check check_device_list[] = {
+    {"open and close, twice", open_close},
+    {"properties, also for a reader with a shorter struct", props},
+    {"memory: none, some, aligned", memory},
+    {"out of memory is a status with a message, and the device stays usable", no_memory},
+    {"fill, scale, mean and read back", computes},
+    {"profiling: attach, start, stop, drain, detach", profiles},
+    {"an index that no machine has is refused with a message", no_such_index},
+    {"open with each bound and each choice of each option", bounds},
+    {NULL, NULL},
+};

@@ -1,0 +1,49 @@
+/* What the conformance checks share: a check is a function that runs in a child process, in an empty folder, and gives
+ * a verdict. check_plugin.c runs the lists of check_scenario.c, check_sink.c and check_device.c. */
+#ifndef CORE_HOST_CHECK_LIST_H
+#define CORE_HOST_CHECK_LIST_H
+
+#include "plugins.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+typedef enum check_outcome { CHECK_OK = 0, CHECK_FAILED = 1, CHECK_SKIPPED = 2, CHECK_BROKEN = 3 } check_outcome;
+
+typedef struct check_verdict {
+  check_outcome outcome;
+  char why[1024];
+} check_verdict;
+
+typedef struct check_target {
+  const char *path;
+  const plugin *plugin; /* NULL while it has not been loaded */
+  const pd_plugin *table;
+} check_target;
+
+typedef struct check {
+  const char *description; /* NULL ends a list */
+  check_verdict (*run)(const check_target *target);
+} check;
+
+extern const check check_scenario_list[], check_sink_list[], check_device_list[];
+
+check_verdict check_ok(void);
+check_verdict check_verdict_of(check_outcome outcome, const char *format, ...) PD_PRINTF(2, 3);
+
+/* Threads of this process, and whether there are no more than `before`. */
+uint32_t check_thread_count(void);
+check_verdict check_threads_gone(uint32_t before);
+
+/* Removes a folder of a check's with all that lies in it. */
+void check_remove_folder(const char *path);
+
+/* The plugin's options struct filled with its defaults; `key` gets `text` instead when it is not NULL. NULL on no
+ * memory. The caller frees it. Strings are borrowed from the rows. */
+void *check_options(const pd_plugin *table, const char *key, const char *text);
+
+/* Calls `body` with the defaults, then with each bound and each choice of each option; stops at the first failure. */
+check_verdict check_each_bound(const check_target *target,
+                               check_verdict (*body)(const check_target *target, const void *options));
+
+#endif

@@ -1,0 +1,191 @@
+/* The conformance checks of a plugin; see check_plugin.h. This file has the driver and what holds for every kind. */
+#include "check_plugin.h"
+
+#include "check_list.h"
+#include "child.h"
+#include "error.h"
+#include "log.h"
+#include "option.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CHILD_SECONDS = 60, THREAD_WAIT_MS = 2000 };
+
+/* ---- verdicts of a check, made in its child ---- */
+
+check_verdict check_ok(void) { return (check_verdict){.outcome = CHECK_OK}; }
+
+check_verdict check_verdict_of(check_outcome outcome, const char *format, ...) {
+  check_verdict verdict = {.outcome = outcome};
+  va_list args;
+  va_start(args, format);
+  vsnprintf(verdict.why, sizeof verdict.why, format, args);
+  va_end(args);
+  return verdict;
+}
+
+uint32_t check_thread_count(void) {
+  uint32_t count = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  if (!tasks) return 0;
+  for (const struct dirent *entry; (entry = readdir(tasks));) count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+/* A joined thread leaves /proc a moment after pthread_join has returned. */
+check_verdict check_threads_gone(uint32_t before) {
+  const struct timespec pause = {.tv_nsec = 1000000};
+  uint32_t now = check_thread_count();
+  for (int waited = 0; now > before && waited < THREAD_WAIT_MS; waited++) {
+    nanosleep(&pause, NULL);
+    now = check_thread_count();
+  }
+  if (now <= before) return check_ok();
+  return check_verdict_of(CHECK_FAILED, "%u thread%s left running", now - before, now - before == 1 ? "" : "s");
+}
+
+/* ---- checks for every kind ---- */
+
+static check_verdict check_same_entry(const check_target *target) {
+  plugins *all = plugins_open(NULL);
+  const plugin *again = NULL;
+  error err;
+  error_clear(&err);
+  const bool same =
+      all && plugins_load_file(all, target->plugin->path, &again, &err) == PD_OK && again->table == target->table;
+  plugins_close(all);
+  return same ? check_ok()
+              : check_verdict_of(CHECK_FAILED, "a second call of pd_plugin_entry gives another descriptor");
+}
+
+static bool one_line(const char *text) { return text && text[0] && !strpbrk(text, "\n\r\t") && strlen(text) <= 160; }
+
+static check_verdict check_help(const check_target *target) {
+  if (!one_line(target->table->summary))
+    return check_verdict_of(CHECK_FAILED, "the summary is not one line of at most 160 bytes");
+  for (uint32_t i = 0; i < target->table->option_count; i++) {
+    const pd_option row = plugin_option(target->table, i);
+    const size_t bytes = strlen(row.help);
+    if (!one_line(row.help))
+      return check_verdict_of(CHECK_FAILED, "option %s: its help is not one line of at most 160 bytes", row.key);
+    if (row.help[bytes - 1] == '.')
+      return check_verdict_of(CHECK_FAILED, "option %s: its help ends with a full stop", row.key);
+  }
+  return check_ok();
+}
+
+static check_verdict check_defaults(const check_target *target) {
+  for (uint32_t i = 0; i < target->table->option_count; i++) {
+    const pd_option row = plugin_option(target->table, i);
+    option_value value;
+    char why[512];
+    if (row.def && !option_parse(&row, row.def, &value, why, sizeof why))
+      return check_verdict_of(CHECK_FAILED, "option %s: its default \"%s\": %s", row.key, row.def, why);
+  }
+  return check_ok();
+}
+
+static const check common_checks[] = {
+    {"the entry point gives the same descriptor each time", check_same_entry},
+    {"every default parses and lies within its bounds", check_defaults},
+    {"summary and help of every option are one line each", check_help},
+    {NULL, NULL},
+};
+
+/* ---- driver ---- */
+
+typedef struct job {
+  const check *what;
+  const check_target *target;
+} job;
+
+static int run_one(void *user, int report) {
+  const job *at = user;
+  char folder[] = "/tmp/pdhost-check-XXXXXX";
+  /* A plugin may write where it stands. */
+  if (!mkdtemp(folder) || chdir(folder) != 0) return CHECK_BROKEN;
+  const check_verdict verdict = at->what->run(at->target);
+  fflush(NULL);
+  const size_t bytes = strlen(verdict.why);
+  if (write(report, verdict.why, bytes) != (ssize_t)bytes) return CHECK_BROKEN;
+  check_remove_folder(folder);
+  return verdict.outcome;
+}
+
+static bool report_one(const check *what, const check_target *target) {
+  job at = {.what = what, .target = target};
+  child_result result;
+  char ending[128];
+  if (!child_call(run_one, &at, CHILD_SECONDS, &result)) {
+    printf("FAIL %s: no child process could be made\n", what->description);
+    return false;
+  }
+  child_ending(&result, ending, sizeof ending);
+  if (ending[0])
+    printf("FAIL %s: %s\n", what->description, ending);
+  else if (result.exit_code != CHECK_OK && result.exit_code != CHECK_SKIPPED)
+    printf("FAIL %s: %s\n", what->description, result.text[0] ? result.text : "it ended the process");
+  else if (result.stdout_bytes)
+    printf("FAIL %s: %llu bytes on standard output, which belongs to the sinks' files\n", what->description,
+           (unsigned long long)result.stdout_bytes);
+  else if (result.exit_code == CHECK_SKIPPED)
+    printf("skip %s: %s\n", what->description, result.text);
+  else {
+    printf("ok   %s\n", what->description);
+    return true;
+  }
+  return !ending[0] && result.exit_code == CHECK_SKIPPED && !result.stdout_bytes;
+}
+
+static uint32_t run_list(const check *list, const check_target *target, uint32_t *count) {
+  uint32_t failed = 0;
+  for (; list->description; list++, (*count)++) failed += !report_one(list, target);
+  return failed;
+}
+
+/* Loading itself may crash: the first check is whether a child survives it. */
+static check_verdict check_loads(const check_target *target) {
+  plugins *all = plugins_open(NULL);
+  const plugin *loaded = NULL;
+  error err;
+  error_clear(&err);
+  char line[512];
+  if (!all) return check_verdict_of(CHECK_FAILED, "out of memory");
+  const pd_status status = plugins_load_file(all, target->path, &loaded, &err);
+  plugins_close(all);
+  return status == PD_OK ? check_ok() : check_verdict_of(CHECK_FAILED, "%s", error_first_line(&err, line, sizeof line));
+}
+
+int check_plugin(const char *path) {
+  char full[4096];
+  /* The children stand in folders of their own. */
+  if (!realpath(path, full)) snprintf(full, sizeof full, "%s", path);
+  static const check first = {"the plugin loads; its descriptor, rows and tables are sound", check_loads};
+  check_target target = {.path = full};
+  uint32_t count = 1;
+  if (!report_one(&first, &target)) return CODE_PLUGIN;
+  plugins *all = plugins_open(NULL);
+  error err;
+  error_clear(&err);
+  if (!all || plugins_load_file(all, full, &target.plugin, &err) != PD_OK) {
+    error_print(&err);
+    plugins_close(all);
+    return CODE_PLUGIN;
+  }
+  target.table = target.plugin->table;
+  uint32_t failed = run_list(common_checks, &target, &count);
+  const check *own = target.table->kind == PD_KIND_SCENARIO ? check_scenario_list
+                     : target.table->kind == PD_KIND_SINK   ? check_sink_list
+                                                            : check_device_list;
+  failed += run_list(own, &target, &count);
+  printf("%s %s %s: %u checks, %u failed\n", plugin_kind_name(target.table->kind), target.table->name,
+         target.table->version, count, failed);
+  plugins_close(all);
+  return failed ? CODE_PLUGIN : CODE_DONE;
+}

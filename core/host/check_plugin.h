@@ -1,0 +1,9 @@
+/* pdhost --check-plugin FILE: the conformance checks for plugin authors, each in a child process of its own, one line
+ * each on stdout. The shipped plugins pass the same list as tests. [loop thread] */
+#ifndef CORE_HOST_CHECK_PLUGIN_H
+#define CORE_HOST_CHECK_PLUGIN_H
+
+/* 0 when every check passed or was skipped with a reason, else CODE_PLUGIN. */
+int check_plugin(const char *path);
+
+#endif

@@ -1,0 +1,106 @@
+/* Conformance checks of scenarios: every prefix of the life cycle, each bound, failures of the kit; see check_list.h.
+ */
+#include "check_host.h"
+#include "check_list.h"
+
+#include <string.h>
+
+enum { STEPS = 3 };
+
+static pd_batch a_batch(void) {
+  static const float images[2 * 3 * 4 * 4];
+  static const int64_t labels[2];
+  return (pd_batch){
+      .size = sizeof(pd_batch), .count = 2, .channels = 3, .height = 4, .width = 4, .images = images, .labels = labels};
+}
+
+/* init, `steps` steps, teardown; then nothing may be left. */
+static check_verdict run_steps(const check_target *target, const void *options, check_host *host, uint64_t steps) {
+  const pd_scenario_ops *ops = target->table->ops.scenario;
+  const uint32_t threads = check_thread_count();
+  void *state = NULL;
+  const pd_status begun = ops->init(&host->table, options, &state);
+  if (begun != PD_OK && state) return check_verdict_of(CHECK_FAILED, "init failed and set *state all the same");
+  if (begun != PD_OK && !host->message[0])
+    return check_verdict_of(CHECK_FAILED, "init returned %d without a message by host->fail", begun);
+  if (begun != PD_OK) return check_verdict_of(CHECK_SKIPPED, "init: %s", host->message);
+  const pd_batch batch = a_batch();
+  pd_status status = PD_OK;
+  for (uint64_t i = 0; i < steps && status == PD_OK; i++) {
+    const pd_step step = {.size = sizeof step, .phase = PD_PHASE_ACTIVE, .index = i, .batch = &batch};
+    status = ops->step(state, &step);
+  }
+  ops->teardown(state);
+  if (host->kit_failures && status == PD_OK)
+    return check_verdict_of(CHECK_FAILED, "step returned PD_OK though the training kit had failed");
+  if (status != PD_OK && status != PD_STOP && !host->kit_failures)
+    return check_verdict_of(CHECK_FAILED, "step returned %d: %s", status,
+                            host->message[0] ? host->message : "no message");
+  if (host->live_tensors)
+    return check_verdict_of(CHECK_FAILED, "%lld tensors of the kit's left", (long long)host->live_tensors);
+  return check_threads_gone(threads);
+}
+
+static check_verdict with_defaults(const check_target *target, bool kit_fails, uint64_t steps) {
+  check_host host;
+  check_host_init(&host);
+  host.kit_fails = kit_fails;
+  void *options = check_options(target->table, NULL, NULL);
+  if (!options) return check_verdict_of(CHECK_BROKEN, "out of memory");
+  const check_verdict verdict = run_steps(target, options, &host, steps);
+  free(options);
+  return verdict;
+}
+
+static check_verdict no_step(const check_target *target) { return with_defaults(target, false, 0); }
+static check_verdict one_step(const check_target *target) { return with_defaults(target, false, 1); }
+static check_verdict more_steps(const check_target *target) { return with_defaults(target, false, STEPS); }
+static check_verdict failing_step(const check_target *target) { return with_defaults(target, true, STEPS); }
+
+static check_verdict twice(const check_target *target) {
+  const check_verdict first = with_defaults(target, false, 1);
+  return first.outcome == CHECK_OK ? with_defaults(target, false, 1) : first;
+}
+
+static check_verdict no_kit(const check_target *target) {
+  const pd_scenario_ops *ops = target->table->ops.scenario;
+  check_host host;
+  check_host_init(&host);
+  host.has_train = false;
+  void *options = check_options(target->table, NULL, NULL), *state = NULL;
+  if (!options) return check_verdict_of(CHECK_BROKEN, "out of memory");
+  const pd_status status = ops->init(&host.table, options, &state);
+  if (status == PD_OK) ops->teardown(state);
+  free(options);
+  if (status != PD_OK && !host.message[0])
+    return check_verdict_of(CHECK_FAILED, "init returned %d without a message by host->fail", status);
+  return check_ok();
+}
+
+/* A bound may be too much for the machine's memory: then init says so. It may not crash or hang. */
+static check_verdict init_alone(const check_target *target, const void *options) {
+  check_host host;
+  check_host_init(&host);
+  const check_verdict verdict = run_steps(target, options, &host, 0);
+  return verdict.outcome == CHECK_SKIPPED ? check_ok() : verdict;
+}
+static check_verdict bounds(const check_target *target) { return check_each_bound(target, init_alone); }
+
+static check_verdict presets(const check_target *target) {
+  for (const pd_preset *at = target->table->ops.scenario->presets; at && at->key; at++)
+    if (strncmp(at->key, "run.", 4) == 0)
+      return check_verdict_of(CHECK_FAILED, "preset %s: [run] is the user's", at->key);
+  return check_ok();
+}
+
+const check check_scenario_list[] = {
+    {"presets leave [run] to the user", presets},
+    {"init and teardown, without a step", no_step},
+    {"init, one step, teardown", one_step},
+    {"init, three steps, teardown", more_steps},
+    {"a second life in the same process", twice},
+    {"init with each bound and each choice of each option", bounds},
+    {"a host without a training kit: a message, or it needs none", no_kit},
+    {"a failing training kit makes step fail; teardown leaves nothing", failing_step},
+    {NULL, NULL},
+};

@@ -1,0 +1,107 @@
+/* The command line; see cli.h. */
+#include "cli.h"
+
+#include "check_plugin.h"
+#include "cli_args.h"
+#include "help.h"
+#include "list.h"
+#include "plan.h"
+#include "suggest.h"
+#include "version.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *text_of(pd_unit unit) {
+  static const char *const names[] = {"none",       "count", "nanoseconds", "bytes",         "percent",
+                                      "ratio 0..1", "flops", "per second",  "GB per second", "text"};
+  return unit < sizeof names / sizeof names[0] ? names[unit] : "unknown";
+}
+
+static pd_status explain(const cli_hooks *hooks, const char *name, error *err) {
+  uint64_t count = 0;
+  const pd_metric *const *all = hooks->metrics ? hooks->metrics(&count) : NULL;
+  if (!all) return error_set(err, PD_UNSUPPORTED, CODE_INTERNAL, "--explain: this build has no registry of metrics");
+  char hint[128];
+  suggest near = {.wanted = name};
+  bool found = false;
+  for (uint64_t i = 0; i < count; i++) {
+    const pd_metric *at = all[i];
+    suggest_offer(&near, at->key);
+    if (strcmp(at->key, name) != 0 && strcasecmp(at->heading, name) != 0) continue;
+    if (found) putchar('\n');
+    found = true;
+    printf("%s   \"%s\"\n  %s\n", at->key, at->heading, at->definition);
+    if (at->formula) printf("  formula  %s\n", at->formula);
+    if (at->source) printf("  source   %s\n", at->source);
+    printf("  unit     %s\n", text_of(at->unit));
+  }
+  if (found) return PD_OK;
+  suggest_text(&near, hint, sizeof hint);
+  return error_set(err, PD_INVALID, CODE_USAGE, "--explain %s: no such metric%s", name,
+                   hint[0] ? hint : "; give a key of the results or the heading of a column");
+}
+
+/* Commands that need the configuration; the run among them. Returns the exit code. */
+static int with_config(const cli_args *args, const cli_hooks *hooks, error *err) {
+  config *loaded = NULL;
+  if (config_load(&args->input, &loaded, err) != PD_OK) return err->exit_code;
+  loaded->quiet = args->quiet;
+  int code = CODE_DONE;
+  switch (args->command) {
+  case CLI_SHOW_CONFIG: config_print(loaded); break;
+  case CLI_CHECK: printf("the configuration is sound\n"); break;
+  case CLI_DRY_RUN: plan_print(loaded); break;
+  default:
+    code = hooks->run ? hooks->run(loaded) : CODE_INTERNAL;
+    if (!hooks->run) error_set(err, PD_UNSUPPORTED, code, "this build cannot run scenarios");
+    break;
+  }
+  config_free(loaded);
+  return code;
+}
+
+static pd_status with_plugins(const cli_args *args, error *err) {
+  plugins *all = plugins_open(args->plugin_path);
+  if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  const pd_status status = args->command == CLI_LIST ? list_print(all, args->topic, err)
+                                                     : help_plugin(all, args->kind, args->topic, args->json, err);
+  plugins_close(all);
+  return status;
+}
+
+static int execute(const cli_args *args, const cli_hooks *hooks, error *err) {
+  if (args->empty) {
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "nothing to run; try pdhost -c conf/dataloader.ini, pdhost --list or pdhost --help");
+    return CODE_USAGE;
+  }
+  switch (args->command) {
+  case CLI_HELP: help_print(); return CODE_DONE;
+  case CLI_VERSION: version_print(); return CODE_DONE;
+  case CLI_LIST:
+  case CLI_HELP_PLUGIN: return with_plugins(args, err) == PD_OK ? CODE_DONE : err->exit_code;
+  case CLI_HELP_SECTION: return help_section(args->topic, args->json, err) == PD_OK ? CODE_DONE : err->exit_code;
+  case CLI_CHECK_PLUGIN: return check_plugin(args->topic);
+  case CLI_EXPLAIN: return explain(hooks, args->topic, err) == PD_OK ? CODE_DONE : err->exit_code;
+  default: return with_config(args, hooks, err);
+  }
+}
+
+int cli_main(int argc, char **argv, const cli_hooks *hooks) {
+  cli_args args;
+  error err;
+  error_clear(&err);
+  int code = cli_args_parse(&args, argc, argv, &err) == PD_OK ? CODE_DONE : err.exit_code;
+  if (code == CODE_DONE) code = execute(&args, hooks, &err);
+  error_print(&err);
+  if ((fflush(stdout) != 0 || ferror(stdout)) && code == CODE_DONE) {
+    log_line(PD_LOG_ERROR, NULL, "standard output: %s", strerror(errno));
+    code = CODE_OUTPUT;
+  }
+  log_flush_repeats();
+  cli_args_free(&args);
+  return code;
+}

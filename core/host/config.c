@@ -1,0 +1,547 @@
+/* The configuration; see config.h. The order: read everything, load the plugins it names, then check every key against
+ * the rows of the core and of those plugins. */
+#include "config.h"
+
+#include "config_sections.h"
+#include "ini_file.h"
+#include "suggest.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_KEYS = 4096, DEVICE_CANDIDATES = 2 };
+
+/* One assignment of any layer; key NULL: the heading of a section. */
+typedef struct entry {
+  const char *section, *key, *value, *origin;
+  int line; /* of its file; 0: command line */
+} entry;
+
+struct config_impl {
+  arena memory;
+  entry *entries;
+  uint32_t entry_count, entry_room;
+  data_settings data;
+  config_section core[CORE_SECTION_COUNT];
+  config_section scenario, device, *sinks;
+  const char **sinks_given; /* as the user wrote them: a path's options may be given under the path */
+  bool device_open;
+  pd_setting *settings;
+};
+
+static pd_status no_memory(error *err) { return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory"); }
+
+/* ---- reading ---- */
+
+typedef struct file_reader {
+  config *self;
+  const char *path;
+  uint32_t first; /* entry of this file */
+  error *err;
+} file_reader;
+
+static bool add_entry(config *self, const char *section, const char *key, const char *value, const char *origin,
+                      int line) {
+  struct config_impl *impl = self->impl;
+  if (impl->entry_count == impl->entry_room) {
+    const uint32_t room = impl->entry_room ? 2 * impl->entry_room : 64;
+    entry *grown = realloc(impl->entries, room * sizeof *grown);
+    if (!grown) return false;
+    impl->entries = grown;
+    impl->entry_room = room;
+  }
+  entry *row = &impl->entries[impl->entry_count++];
+  *row = (entry){.section = arena_text(&impl->memory, section),
+                 .key = key ? arena_text(&impl->memory, key) : NULL,
+                 .value = value ? arena_text(&impl->memory, value) : NULL,
+                 .origin = arena_text(&impl->memory, origin),
+                 .line = line};
+  return row->section && row->origin && (!key || row->key) && (!value || row->value);
+}
+
+static const char *true_key(const char *section, const char *key) {
+  const char *other = core_alias(section, key);
+  return other ? other : key;
+}
+
+static bool take_row(void *user, const char *section, const char *key, const char *value, int line) {
+  const file_reader *r = user;
+  const struct config_impl *impl = r->self->impl;
+  char origin[4200];
+  if (impl->entry_count - r->first == FILE_KEYS) {
+    error_add(r->err, PD_INVALID, CODE_CONFIG, "%s:%d: more than %d lines; this is no configuration", r->path, line,
+              FILE_KEYS);
+    return true;
+  }
+  if (impl->entry_count - r->first > FILE_KEYS) return true;
+  for (uint32_t i = r->first; key && i < impl->entry_count; i++) {
+    const entry *other = &impl->entries[i];
+    if (!other->key || strcmp(other->section, section) != 0 ||
+        strcmp(true_key(section, other->key), true_key(section, key)) != 0)
+      continue;
+    const bool same = strcmp(other->key, key) == 0;
+    error_add(r->err, PD_INVALID, CODE_CONFIG, "%s:%d: [%s] %s: set twice in this file, first %s%sin line %d", r->path,
+              line, section, key, same ? "" : "as ", same ? "" : other->key, other->line);
+    break;
+  }
+  snprintf(origin, sizeof origin, "%s:%d", r->path, line);
+  return add_entry(r->self, section, key, value, origin, line);
+}
+
+/* Files, then the command line. A file that cannot be read at all ends the loading: what it holds may be what is
+ * missing. */
+static pd_status read_layers(config *self, const config_input *input, error *err) {
+  for (uint32_t i = 0; i < input->file_count; i++) {
+    file_reader r = {.self = self, .path = input->files[i], .first = self->impl->entry_count, .err = err};
+    if (ini_file_read(r.path, take_row, &r, err) == PD_NO_MEMORY) return PD_NO_MEMORY;
+  }
+  for (uint32_t i = 0; i < input->assignment_count; i++) {
+    const config_assignment *at = &input->assignments[i];
+    if (!add_entry(self, at->section, at->key, at->value, at->origin, 0)) return no_memory(err);
+  }
+  return PD_OK;
+}
+
+/* The value that stands for a key of [run] before sections exist; its default when nobody set it. */
+static const char *early_value(const config *self, const char *key) {
+  const struct config_impl *impl = self->impl;
+  for (uint32_t i = impl->entry_count; i > 0; i--) {
+    const entry *at = &impl->entries[i - 1];
+    if (at->key && strcmp(at->section, "run") == 0 && strcmp(at->key, key) == 0) return at->value;
+  }
+  const core_section *run = core_section_at(CORE_RUN);
+  for (uint32_t i = 0; i < run->count; i++)
+    if (strcmp(run->rows[i].key, key) == 0) return run->rows[i].def;
+  return NULL;
+}
+
+/* ---- plugins ---- */
+
+static pd_status load_one(config *self, pd_kind kind, const char *name, const plugin **out, error *err) {
+  error one;
+  error_clear(&one);
+  const pd_status status = plugins_load(self->plugins, kind, name, out, &one);
+  if (status != PD_OK) error_merge(err, &one);
+  return status;
+}
+
+static pd_status open_section(config *self, config_section *at, const char *name, const plugin *loaded, error *err) {
+  return section_open_plugin(at, &self->impl->memory, name, loaded->table) == PD_OK ? PD_OK : no_memory(err);
+}
+
+/* Splits "table, json" and loads each. */
+static pd_status load_sinks(config *self, error *err) {
+  struct config_impl *impl = self->impl;
+  const char *list = early_value(self, "sinks");
+  uint32_t most = 1;
+  for (const char *at = list; *at; at++) most += *at == ',';
+  self->sinks = arena_alloc(&impl->memory, most * sizeof *self->sinks);
+  impl->sinks = arena_alloc(&impl->memory, most * sizeof *impl->sinks);
+  impl->sinks_given = arena_alloc(&impl->memory, most * sizeof *impl->sinks_given);
+  if (!self->sinks || !impl->sinks || !impl->sinks_given) return no_memory(err);
+  pd_status status = PD_OK;
+  while (*list) {
+    size_t bytes = strcspn(list, ",");
+    const char *begin = list, *next = list + bytes + (list[bytes] == ',');
+    while (bytes > 0 && isspace((unsigned char)*begin)) begin++, bytes--;
+    while (bytes > 0 && isspace((unsigned char)begin[bytes - 1])) bytes--;
+    list = next;
+    char name[4096];
+    snprintf(name, sizeof name, "%.*s", (int)bytes, begin);
+    if (!name[0]) {
+      status = error_add(err, PD_INVALID, CODE_CONFIG, "[run] sinks = %s: an empty name", early_value(self, "sinks"));
+      continue;
+    }
+    const plugin *loaded = NULL;
+    const pd_status one = load_one(self, PD_KIND_SINK, name, &loaded, err);
+    if (one != PD_OK) {
+      status = one;
+      continue;
+    }
+    for (uint32_t i = 0; i < self->sink_count; i++)
+      if (strcmp(self->sinks[i].plugin->table->name, loaded->table->name) == 0)
+        status = error_add(err, PD_INVALID, CODE_CONFIG, "[run] sinks = %s: %s is there twice",
+                           early_value(self, "sinks"), loaded->table->name);
+    const char *section_name = arena_join(&impl->memory, "sink.", loaded->table->name, "");
+    impl->sinks_given[self->sink_count] = arena_text(&impl->memory, name);
+    if (!section_name || !impl->sinks_given[self->sink_count]) return no_memory(err);
+    if (open_section(self, &impl->sinks[self->sink_count], section_name, loaded, err) != PD_OK) return PD_NO_MEMORY;
+    self->sinks[self->sink_count++].plugin = loaded;
+  }
+  return status;
+}
+
+static pd_status load_plugins(config *self, error *err) {
+  const char *scenario = early_value(self, "scenario"), *device = early_value(self, "device");
+  if (!scenario || !scenario[0])
+    return error_add(err, PD_INVALID, CODE_CONFIG,
+                     "[run] scenario: must be given; name one by --scenario NAME or a file by -c; see pdhost --list");
+  if (!device[0]) return error_add(err, PD_INVALID, CODE_CONFIG, "[run] device: is empty; write cuda, cpu or auto");
+  self->plugins = plugins_open(early_value(self, "plugin_path"));
+  if (!self->plugins) return no_memory(err);
+  pd_status status = load_one(self, PD_KIND_SCENARIO, scenario, &self->scenario.plugin, err);
+  if (status == PD_OK) status = open_section(self, &self->impl->scenario, "scenario", self->scenario.plugin, err);
+  self->device_auto = strcmp(device, "auto") == 0;
+  if (!self->device_auto) {
+    const pd_status loaded = load_one(self, PD_KIND_DEVICE, device, &self->device.plugin, err);
+    if (loaded != PD_OK)
+      status = loaded;
+    else if (open_section(self, &self->impl->device, "device", self->device.plugin, err) != PD_OK)
+      return PD_NO_MEMORY;
+    self->impl->device_open = loaded == PD_OK;
+  }
+  const pd_status sinks = load_sinks(self, err);
+  return status != PD_OK ? status : sinks;
+}
+
+/* ---- layers ---- */
+
+static config_section *find_section(config *self, const char *name) {
+  struct config_impl *impl = self->impl;
+  for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++)
+    if (strcmp(impl->core[i].name, name) == 0) return &impl->core[i];
+  if (strcmp(name, "scenario") == 0) return &impl->scenario;
+  if (strcmp(name, "device") == 0 && impl->device_open) return &impl->device;
+  for (uint32_t i = 0; i < self->sink_count; i++)
+    if (strcmp(impl->sinks[i].name, name) == 0 ||
+        (strncmp(name, "sink.", 5) == 0 && strcmp(impl->sinks_given[i], name + 5) == 0))
+      return &impl->sinks[i];
+  return NULL;
+}
+
+static pd_status apply_presets(config *self, error *err) {
+  const plugin *scenario = self->scenario.plugin;
+  for (const pd_preset *preset = scenario->table->ops.scenario->presets; preset && preset->key; preset++) {
+    const char *dot = strrchr(preset->key, '.');
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(dot - preset->key), preset->key);
+    config_section *at = find_section(self, name);
+    const bool core = at && !at->owner && strcmp(at->name, "run") != 0;
+    if (!core || section_find(at, dot + 1) < 0)
+      return error_set(err, PD_INVALID, CODE_PLUGIN, "%s: preset %s: no such key of the core's", scenario->path,
+                       preset->key);
+    const char *origin = arena_join(&self->impl->memory, "preset of ", scenario->table->name, "");
+    if (!origin) return no_memory(err);
+    error one;
+    error_clear(&one);
+    if (section_set(at, dot + 1, preset->value, origin, CODE_PLUGIN, &one) != PD_OK) {
+      error_wrap(&one, scenario->path);
+      error_clear(err);
+      error_merge(err, &one);
+      return PD_INVALID;
+    }
+  }
+  return PD_OK;
+}
+
+static void unknown_section(config *self, const entry *at, error *err) {
+  char hint[160] = "";
+  suggest near = {.wanted = at->section};
+  for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) suggest_offer(&near, self->impl->core[i].name);
+  suggest_offer(&near, "scenario");
+  suggest_offer(&near, "device");
+  for (uint32_t i = 0; i < self->sink_count; i++) suggest_offer(&near, self->impl->sinks[i].name);
+  if (strncmp(at->section, "sink.", 5) == 0) {
+    suggest_text(&near, hint, sizeof hint);
+    if (at->key)
+      error_add(err, PD_INVALID, CODE_CONFIG, "%s: [%s] %s: sink %s is not in use%s", at->origin, at->section, at->key,
+                at->section + 5, hint[0] ? hint : "; add it to [run] sinks or leave the key out");
+    return;
+  }
+  if (at->line && !at->section[0]) {
+    error_add(err, PD_INVALID, CODE_CONFIG, "%s: %s: stands before the first [section]", at->origin, at->key);
+    return;
+  }
+  if (at->line && at->key) return; /* said at its heading */
+  const char *best = suggest_best(&near);
+  for (uint32_t i = 0; i < self->sink_count && !best; i++)
+    if (strcmp(self->impl->sinks[i].name + 5, at->section) == 0) best = self->impl->sinks[i].name;
+  if (best) snprintf(hint, sizeof hint, "; did you mean [%s]?", best);
+  error_add(err, PD_INVALID, CODE_CONFIG, "%s: [%s]: no such section%s", at->origin, at->section,
+            best ? hint : "; there are run, schedule, data, train, profile, scenario, device and sink.NAME");
+}
+
+/* With device = auto: every device that may be taken knows the key, or one of them does. */
+static void check_auto_key(const entry *at, config_section candidates[DEVICE_CANDIDATES], uint32_t count, error *err) {
+  const config_section *known = NULL;
+  for (uint32_t i = 0; i < count; i++) {
+    if (section_find(&candidates[i], at->key) < 0) continue;
+    known = &candidates[i];
+    if (section_set(&candidates[i], at->key, at->value, at->origin, CODE_CONFIG, err) != PD_OK) return;
+  }
+  if (!known && count > 0) section_unknown_key(&candidates[count - 1], at->key, at->origin, err);
+}
+
+/* The devices behind "auto", loaded only when there are keys to check: the others are not opened for nothing. */
+static uint32_t open_candidates(config *self, config_section candidates[DEVICE_CANDIDATES], error *err) {
+  static const char *const names[DEVICE_CANDIDATES] = {"cuda", "cpu"};
+  uint32_t count = 0;
+  error reasons;
+  error_clear(&reasons);
+  for (int i = 0; i < DEVICE_CANDIDATES; i++) {
+    const plugin *loaded = NULL;
+    if (load_one(self, PD_KIND_DEVICE, names[i], &loaded, &reasons) != PD_OK) continue;
+    if (section_open_plugin(&candidates[count], &self->impl->memory, "device", loaded->table) == PD_OK) count++;
+  }
+  if (count == 0) error_merge(err, &reasons);
+  return count;
+}
+
+static void apply_entries(config *self, error *err) {
+  const struct config_impl *impl = self->impl;
+  config_section candidates[DEVICE_CANDIDATES];
+  uint32_t candidate_count = 0;
+  bool candidates_open = false;
+  for (uint32_t i = 0; i < impl->entry_count; i++) {
+    const entry *at = &impl->entries[i];
+    config_section *to = find_section(self, at->section);
+    if (to && at->key) {
+      section_set(to, at->key, at->value, at->origin, CODE_CONFIG, err);
+    } else if (!to && strcmp(at->section, "device") == 0) {
+      if (!at->key) continue;
+      if (!candidates_open) candidate_count = open_candidates(self, candidates, err);
+      candidates_open = true;
+      check_auto_key(at, candidates, candidate_count, err);
+    } else if (!to) {
+      unknown_section(self, at, err);
+    }
+  }
+}
+
+/* ---- checks across keys ---- */
+
+static const section_value *value_of(const config *self, uint32_t core, const char *key) {
+  const config_section *at = &self->impl->core[core];
+  return &at->values[section_find(at, key)];
+}
+
+/* "5,9": steps 5 to 8. */
+static bool parse_range(const char *text, uint64_t *start, uint64_t *end) {
+  const pd_option row = {.type = PD_INT, .min = "0", .max = "1_000_000_000"};
+  char part[2][32], why[256];
+  const char *comma = strchr(text, ',');
+  if (!comma || comma - text > 30 || strlen(comma) > 30) return false;
+  snprintf(part[0], sizeof part[0], "%.*s", (int)(comma - text), text);
+  snprintf(part[1], sizeof part[1], "%s", comma + 1 + (comma[1] == ' '));
+  option_value values[2];
+  for (int i = 0; i < 2; i++)
+    if (!option_parse(&row, part[i], &values[i], why, sizeof why)) return false;
+  *start = (uint64_t)values[0].integer;
+  *end = (uint64_t)values[1].integer;
+  return *start < *end;
+}
+
+static void plan_schedule(config *self, error *err) {
+  const schedule_settings *s = &self->schedule;
+  self->plan = (schedule){.skip_first = (uint64_t)s->skip_first,
+                          .wait = (uint64_t)s->wait,
+                          .warmup = (uint64_t)s->warmup,
+                          .active = s->active == SCHEDULE_ACTIVE_ALL ? SCHEDULE_FOREVER : (uint64_t)s->active,
+                          .repeat = (uint64_t)s->repeat};
+  if (!s->range[0]) return;
+  static const char *const replaced[] = {"skip_first", "wait", "warmup", "active", "repeat"};
+  const section_value *range = value_of(self, CORE_SCHEDULE, "range");
+  uint64_t start, end;
+  if (!parse_range(s->range, &start, &end)) {
+    error_add(err, PD_INVALID, CODE_CONFIG,
+              "%s: [schedule] range = %s: no range; write START,END with START below END, as in 5,9 for steps 5 to 8",
+              range->origin, range->text);
+    return;
+  }
+  for (size_t i = 0; i < sizeof replaced / sizeof replaced[0]; i++) {
+    const section_value *other = value_of(self, CORE_SCHEDULE, replaced[i]);
+    if (strcmp(other->origin, "default") != 0)
+      error_add(err, PD_INVALID, CODE_CONFIG, "%s: [schedule] range = %s: stands in place of %s, which %s sets too",
+                range->origin, range->text, replaced[i], other->origin);
+  }
+  self->plan = schedule_from_range(start, end);
+}
+
+static void finish_core(config *self, error *err) {
+  struct config_impl *impl = self->impl;
+  static const struct {
+    const char *name;
+    data_resident value;
+  } residents[] = {{"none", DATA_RESIDENT_NONE}, {"host", DATA_RESIDENT_HOST}, {"device", DATA_RESIDENT_DEVICE}};
+  for (size_t i = 0; i < sizeof residents / sizeof residents[0]; i++)
+    if (strcmp(impl->data.resident, residents[i].name) == 0) impl->data.config.resident = residents[i].value;
+  self->data = impl->data.config;
+  self->data.seed = (uint64_t)self->run.seed;
+  self->train.seed = (uint64_t)self->run.seed;
+  self->train.batch_size = self->data.batch_size;
+  self->train.image_size = self->data.image_size;
+  self->train.with_flops = self->profile.with_flops;
+  self->train.with_modules = self->profile.with_modules;
+  if (self->data.drop_last && self->data.dataset_size < self->data.batch_size) {
+    const section_value *size = value_of(self, CORE_DATA, "dataset_size");
+    error_add(err, PD_INVALID, CODE_CONFIG,
+              "%s: [data] dataset_size = %s: below batch_size = %s, so with drop_last there is no batch", size->origin,
+              size->text, value_of(self, CORE_DATA, "batch_size")->text);
+  }
+  plan_schedule(self, err);
+}
+
+/* ---- settings ---- */
+
+static uint64_t add_settings(const config_section *from, pd_setting *to) {
+  for (uint32_t i = 0; to && i < from->count; i++) {
+    const section_value *at = &from->values[i];
+    const pd_option *row = &from->rows[i];
+    const char *text = at->text;
+    if (row->type == PD_PATH) memcpy(&text, (const char *)from->options + row->offset, sizeof text);
+    to[i] = (pd_setting){.section = from->name,
+                         .key = row->key,
+                         .value = text,
+                         .origin = at->origin,
+                         .is_default = section_is_default(from, i)};
+  }
+  return from->count;
+}
+
+static pd_status make_settings(config *self, error *err) {
+  struct config_impl *impl = self->impl;
+  const config_section *all[CORE_SECTION_COUNT + 2];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) all[count++] = &impl->core[i];
+  all[count++] = &impl->scenario;
+  if (impl->device_open) all[count++] = &impl->device;
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < count; i++) total += add_settings(all[i], NULL);
+  for (uint32_t i = 0; i < self->sink_count; i++) total += add_settings(&impl->sinks[i], NULL);
+  pd_setting *settings = calloc(total ? total : 1, sizeof *settings);
+  if (!settings) return no_memory(err);
+  uint64_t used = 0;
+  for (uint32_t i = 0; i < count; i++) used += add_settings(all[i], settings + used);
+  for (uint32_t i = 0; i < self->sink_count; i++) used += add_settings(&impl->sinks[i], settings + used);
+  free(impl->settings);
+  impl->settings = settings;
+  self->settings = settings;
+  self->setting_count = used;
+  return PD_OK;
+}
+
+/* ---- the whole ---- */
+
+static pd_status open_core(config *self, error *err) {
+  void *const structs[CORE_SECTION_COUNT] = {[CORE_RUN] = &self->run,
+                                             [CORE_SCHEDULE] = &self->schedule,
+                                             [CORE_DATA] = &self->impl->data,
+                                             [CORE_TRAIN] = &self->train,
+                                             [CORE_PROFILE] = &self->profile};
+  for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++)
+    if (section_open_core(&self->impl->core[i], &self->impl->memory, core_section_at(i), structs[i]) != PD_OK)
+      return no_memory(err);
+  return PD_OK;
+}
+
+static pd_status store_all(config *self, error *err) {
+  struct config_impl *impl = self->impl;
+  const char *scenario = self->scenario.plugin->table->name;
+  for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) section_store(&impl->core[i], &impl->memory, scenario, err);
+  section_store(&impl->scenario, &impl->memory, scenario, err);
+  self->scenario.options = impl->scenario.options;
+  if (impl->device_open) section_store(&impl->device, &impl->memory, scenario, err);
+  self->device.options = impl->device.options;
+  for (uint32_t i = 0; i < self->sink_count; i++) {
+    section_store(&impl->sinks[i], &impl->memory, scenario, err);
+    self->sinks[i].options = impl->sinks[i].options;
+  }
+  return err->count ? err->status : PD_OK;
+}
+
+/* A plugin that does not load is all there is to say: its own keys would only be noise. */
+static pd_status load_into(config *self, const config_input *input, error *err) {
+  error found;
+  error_clear(&found);
+  pd_status status = read_layers(self, input, &found);
+  if (status == PD_OK) status = open_core(self, &found);
+  if (status != PD_OK) goto out;
+  error loading;
+  error_clear(&loading);
+  status = load_plugins(self, &loading);
+  if (status != PD_OK && (loading.exit_code != CODE_CONFIG || found.count == 0)) {
+    error_clear(&found);
+    error_merge(&found, &loading);
+  }
+  if (status == PD_OK) status = apply_presets(self, &found);
+  if (status != PD_OK) goto out;
+  apply_entries(self, &found);
+  status = store_all(self, &found);
+  if (status == PD_OK) finish_core(self, &found);
+  if (status == PD_OK) status = make_settings(self, &found);
+out:
+  if (found.count) error_merge(err, &found);
+  return found.count ? found.status : status;
+}
+
+pd_status config_load(const config_input *input, config **out, error *err) {
+  *out = NULL;
+  config *self = calloc(1, sizeof *self);
+  if (!self) return no_memory(err);
+  self->impl = calloc(1, sizeof *self->impl);
+  pd_status status = self->impl ? PD_OK : no_memory(err);
+  if (status == PD_OK && input->command_line) {
+    self->command_line = arena_text(&self->impl->memory, input->command_line);
+    if (!self->command_line) status = no_memory(err);
+  }
+  if (status == PD_OK) status = load_into(self, input, err);
+  if (status != PD_OK) {
+    config_free(self);
+    return status;
+  }
+  *out = self;
+  return PD_OK;
+}
+
+void config_free(config *self) {
+  if (!self) return;
+  if (self->impl) {
+    free(self->impl->entries);
+    free(self->impl->settings);
+    arena_free(&self->impl->memory);
+    free(self->impl);
+  }
+  plugins_close(self->plugins);
+  free(self);
+}
+
+pd_status config_load_device(config *self, const char *name, error *err) {
+  struct config_impl *impl = self->impl;
+  const plugin *loaded = NULL;
+  pd_status status = load_one(self, PD_KIND_DEVICE, name, &loaded, err);
+  if (status != PD_OK) return status;
+  config_section opened;
+  if (open_section(self, &opened, "device", loaded, err) != PD_OK) return PD_NO_MEMORY;
+  for (uint32_t i = 0; i < impl->entry_count && status == PD_OK; i++) {
+    const entry *at = &impl->entries[i];
+    if (!at->key || strcmp(at->section, "device") != 0 || section_find(&opened, at->key) < 0) continue;
+    status = section_set(&opened, at->key, at->value, at->origin, CODE_CONFIG, err);
+  }
+  if (status == PD_OK) status = section_store(&opened, &impl->memory, self->scenario.plugin->table->name, err);
+  if (status != PD_OK) return status;
+  impl->device = opened;
+  impl->device_open = true;
+  self->device = (config_plugin){.plugin = loaded, .options = opened.options};
+  return make_settings(self, err);
+}
+
+pd_status config_print(const config *self) {
+  const char *section = "";
+  for (uint64_t i = 0; i < self->setting_count; i++) {
+    const pd_setting *at = &self->settings[i];
+    if (strcmp(section, at->section) != 0) printf("%s[%s]\n", i ? "\n" : "", at->section);
+    section = at->section;
+    printf("# %s\n%s = %s\n", at->origin, at->key, at->value);
+  }
+  bool heading = false;
+  for (uint32_t i = 0; i < self->impl->entry_count && !self->impl->device_open; i++) {
+    const entry *at = &self->impl->entries[i];
+    if (!at->key || strcmp(at->section, "device") != 0) continue;
+    if (!heading) printf("\n[device]\n");
+    heading = true;
+    printf("# %s\n%s = %s\n", at->origin, at->key, at->value);
+  }
+  return PD_OK;
+}

@@ -1,0 +1,55 @@
+/* The sections of one configuration: for each the rows it knows, the struct they fill, and per key the value that
+ * stands and where it came from. config.c's alone. */
+#ifndef CORE_HOST_CONFIG_SECTIONS_H
+#define CORE_HOST_CONFIG_SECTIONS_H
+
+#include "core_options.h"
+#include "error.h"
+#include "option.h"
+
+/* Memory that goes all at once. */
+typedef struct arena {
+  void **blocks;
+  size_t count, room;
+} arena;
+void *arena_alloc(arena *self, size_t bytes); /* zeroed; NULL on no memory */
+char *arena_text(arena *self, const char *text);
+char *arena_join(arena *self, const char *a, const char *b, const char *c);
+void arena_free(arena *self);
+
+typedef struct section_value {
+  option_value value;
+  const char *text;   /* NULL: not set */
+  const char *origin; /* "default", "conf/x.ini:12" */
+} section_value;
+
+typedef struct config_section {
+  const char *name;  /* "data", "sink.table" */
+  const char *owner; /* "scenario sync", or NULL for the core's */
+  const pd_option *rows;
+  uint32_t count;
+  void *options; /* the struct the rows fill; NULL when there are no rows */
+  section_value *values;
+} config_section;
+
+/* Sets up a section with its rows' defaults. Rows are the core's own, or copied out of the plugin's. */
+pd_status section_open_core(config_section *self, arena *memory, const core_section *core, void *options);
+pd_status section_open_plugin(config_section *self, arena *memory, const char *name, const pd_plugin *table);
+
+/* Index of the row called `key`, or of the one it is another name of; -1: none. */
+int section_find(const config_section *self, const char *key);
+
+/* Parses and sets; a mistake is added to `err` with `code` as "ORIGIN: [section] key = value: why". Text and origin are
+ * kept by pointer. */
+pd_status section_set(config_section *self, const char *key, const char *text, const char *origin, int code,
+                      error *err);
+
+/* Adds "no such key" with the nearest one, or with where it is a key. */
+void section_unknown_key(const config_section *self, const char *key, const char *origin, error *err);
+
+/* Fills the struct, with <scenario> replaced in paths; keys that must be given and were not are added to `err`. */
+pd_status section_store(config_section *self, arena *memory, const char *scenario, error *err);
+
+bool section_is_default(const config_section *self, uint32_t row);
+
+#endif

@@ -1,0 +1,241 @@
+/* Help pages; see help.h. */
+#include "help.h"
+
+#include "config_sections.h"
+#include "help_json.h"
+#include "option.h"
+#include "suggest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void help_print(void) {
+  fputs("usage: pdhost -c FILE [-c FILE ...] [options]\n"
+        "\n"
+        "Runs a scenario with a known bottleneck on a device, times it and shows where the time went.\n"
+        "\n"
+        "  pdhost -c conf/dataloader.ini                    run a scenario\n"
+        "  pdhost -c conf/sync.ini -c conf/cpu.ini          the same, small enough for two CPU cores\n"
+        "  pdhost --scenario sync --batch_size 32 --amp     without a file; any key as -o section.key=value\n"
+        "  pdhost --list                                    scenarios, sinks and devices\n"
+        "  pdhost --help-section data                       keys of run, schedule, data, train, profile\n"
+        "\n"
+        "configuration\n"
+        "  -c FILE                     read an INI file; later ones win, key by key\n"
+        "  -o SECTION.KEY=VALUE        set one key\n"
+        "  --scenario, --device NAME   a name of --list, or the path of a .so\n"
+        "  --sink NAME[:KEY=VALUE,..]  write results by this sink; the first replaces the configured ones\n"
+        "  --plugin-path DIR           search here first for scenario/, sink/ and device/\n"
+        "  --batch_size --image_size --dataset_size --num_workers --prefetch_factor --persistent_workers\n"
+        "  --pin_memory --amp --channels_last --lr --seed --warmup_steps --profile_steps --with_stack\n"
+        "  --trace_dir --output_json --row_limit    each another spelling of its key\n"
+        "\n"
+        "instead of a run\n"
+        "  --list [scenarios|sinks|devices]         what there is, and why a file is rejected\n"
+        "  --help-plugin NAME[.KEY]                 also --help-scenario, --help-sink, --help-device\n"
+        "  --help-section SECTION[.KEY]             --format json for help as JSON\n"
+        "  --show-config                            effective keys and where each came from (--dump-config)\n"
+        "  --check, --dry-run                       check the configuration; show the plan\n"
+        "  --check-plugin FILE                      conformance checks of a plugin\n"
+        "  --explain METRIC                         what a column or key of the results means\n"
+        "  --version, --help\n"
+        "\n"
+        "output: -q, -v, --color=auto|always|never\n",
+        stdout);
+}
+
+/* ---- rows ---- */
+
+static void print_row(const char *section, const pd_option *row) {
+  char allowed[640];
+  option_allowed(row, allowed, sizeof allowed);
+  printf("[%s] %s\n  %s\n", section, row->key, row->help);
+  printf("  type     %s\n", option_type_name(row->type));
+  printf("  default  %s\n", row->def ? row->def[0] ? row->def : "(empty)" : "none: it must be given");
+  if (row->unit) printf("  unit     %s\n", row->unit);
+  if (allowed[0]) printf("  %s  %s\n", row->type == PD_CHOICE || row->type == PD_BOOL ? "choices" : "range  ", allowed);
+  if (row->type == PD_BYTES) printf("  suffix   B, KiB, MiB, GiB\n");
+  if (row->type == PD_DURATION) printf("  suffix   ns, us, ms, s\n");
+  printf("  example  -o %s.%s=%s\n", section, row->key,
+         row->type == PD_BOOL      ? (row->def && strcmp(row->def, "true") == 0 ? "false" : "true")
+         : row->def && row->def[0] ? row->def
+         : row->min                ? row->min
+                                   : "VALUE");
+}
+
+static void print_rows(const pd_option *rows, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const pd_option *row = &rows[i];
+    printf("  %-20s %-8s  %-12s  %s\n", row->key, option_type_name(row->type), row->def ? row->def : "(required)",
+           row->help);
+  }
+}
+
+static void json_rows(const pd_option *rows, uint32_t count) {
+  printf("[");
+  for (uint32_t i = 0; i < count; i++) {
+    printf(i ? ",\n    " : "\n    ");
+    help_json_row(&rows[i]);
+  }
+  printf(count ? "\n  ]" : "]");
+}
+
+static pd_status print_key(const char *section, const pd_option *rows, uint32_t count, const char *key, bool json,
+                           error *err) {
+  char hint[128];
+  suggest near = {.wanted = key};
+  for (uint32_t i = 0; i < count; i++) {
+    suggest_offer(&near, rows[i].key);
+    if (strcmp(rows[i].key, key) != 0) continue;
+    if (json) {
+      help_json_row(&rows[i]);
+      putchar('\n');
+    } else {
+      print_row(section, &rows[i]);
+    }
+    return PD_OK;
+  }
+  return error_set(err, PD_INVALID, CODE_USAGE, "[%s] %s: no such key%s", section, key,
+                   suggest_text(&near, hint, sizeof hint));
+}
+
+/* ---- core ---- */
+
+pd_status help_section(const char *topic, bool json, error *err) {
+  const size_t bytes = strcspn(topic, ".");
+  char name[64], hint[128];
+  snprintf(name, sizeof name, "%.*s", (int)bytes, topic);
+  suggest near = {.wanted = name};
+  for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) {
+    const core_section *at = core_section_at(i);
+    suggest_offer(&near, at->name);
+    if (strcmp(at->name, name) != 0) continue;
+    if (topic[bytes]) {
+      const char *alias = core_alias(name, topic + bytes + 1);
+      return print_key(name, at->rows, at->count, alias ? alias : topic + bytes + 1, json, err);
+    }
+    if (json) {
+      printf("{\"section\": \"%s\",\n  \"summary\": ", at->name);
+      help_json_text(at->summary);
+      printf(",\n  \"options\": ");
+      json_rows(at->rows, at->count);
+      printf("\n}\n");
+    } else {
+      printf("[%s]   %s\n\n", at->name, at->summary);
+      print_rows(at->rows, at->count);
+    }
+    return PD_OK;
+  }
+  suggest_text(&near, hint, sizeof hint);
+  return error_set(err, PD_INVALID, CODE_USAGE, "--help-section %s: no such section%s", name,
+                   hint[0] ? hint : "; there are run, schedule, data, train, profile");
+}
+
+/* ---- plugins ---- */
+
+static const char *section_of(const pd_plugin *table, char *text, size_t room) {
+  if (table->kind == PD_KIND_SINK)
+    snprintf(text, room, "sink.%s", table->name);
+  else
+    snprintf(text, room, "%s", plugin_kind_name(table->kind));
+  return text;
+}
+
+static void print_text(const plugin *at, const char *section, const pd_option *rows) {
+  const pd_plugin *table = at->table;
+  const bool scenario = table->kind == PD_KIND_SCENARIO;
+  printf("%s %s   %s   %s", table->name, table->version, plugin_kind_name(table->kind), table->summary);
+  if (scenario) printf("   [ground truth: %s]", table->ops.scenario->bottleneck);
+  printf("\n%s\n", at->path);
+  const pd_preset *preset = scenario ? table->ops.scenario->presets : NULL;
+  if (preset && preset->key) printf("\nIt presets (and you may override):\n");
+  for (; preset && preset->key; preset++) printf("  %-20s  %s\n", preset->key, preset->value);
+  printf("\nKeys of [%s]:%s\n", section, table->option_count ? "" : "  none");
+  print_rows(rows, table->option_count);
+  if (scenario) printf("\nSee also: pdhost --help-section data\n");
+}
+
+static void print_json(const plugin *at, const char *section, const pd_option *rows) {
+  const pd_plugin *table = at->table;
+  printf("{\"name\": \"%s\", \"kind\": \"%s\", \"version\": ", table->name, plugin_kind_name(table->kind));
+  help_json_text(table->version);
+  printf(", \"abi\": \"%u.%u\", \"section\": \"%s\",\n  \"path\": ", table->abi_major, table->abi_minor, section);
+  help_json_text(at->path);
+  printf(",\n  \"summary\": ");
+  help_json_text(table->summary);
+  if (table->kind == PD_KIND_SCENARIO) {
+    printf(",\n  \"bottleneck\": ");
+    help_json_text(table->ops.scenario->bottleneck);
+    printf(",\n  \"presets\": {");
+    const pd_preset *first = table->ops.scenario->presets;
+    for (const pd_preset *preset = first; preset && preset->key; preset++) {
+      if (preset != first) printf(", ");
+      help_json_text(preset->key);
+      printf(": ");
+      help_json_text(preset->value);
+    }
+    printf("}");
+  }
+  printf(",\n  \"options\": ");
+  json_rows(rows, table->option_count);
+  printf("\n}\n");
+}
+
+/* Tries the kinds in turn; a plugin that is there and does not load is the failure to tell of. */
+static pd_status load_any(plugins *from, pd_kind kind, const char *name, const plugin **out, error *err) {
+  if (kind) return plugins_load(from, kind, name, out, err);
+  if (strchr(name, '/')) return plugins_load_file(from, name, out, err);
+  char hint[128];
+  suggest near = {.wanted = name};
+  pd_status status = PD_INVALID;
+  plugin_file *files[PD_KIND_DEVICE];
+  uint32_t counts[PD_KIND_DEVICE];
+  bool found = false;
+  for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_DEVICE; at++) {
+    counts[at - 1] = 0;
+    if (plugins_scan(from, at, &files[at - 1], &counts[at - 1]) != PD_OK) continue;
+    for (uint32_t i = 0; i < counts[at - 1] && !found; i++) {
+      suggest_offer(&near, files[at - 1][i].name);
+      if (strcmp(files[at - 1][i].name, name) != 0) continue;
+      found = true;
+      status = plugins_load(from, at, name, out, err);
+    }
+  }
+  if (!found)
+    status = error_set(err, PD_INVALID, CODE_PLUGIN, "plugin \"%s\": no scenario, sink or device of that name%s", name,
+                       suggest_text(&near, hint, sizeof hint));
+  for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_DEVICE; at++) plugins_scan_free(files[at - 1], counts[at - 1]);
+  return status;
+}
+
+pd_status help_plugin(plugins *from, pd_kind kind, const char *topic, bool json, error *err) {
+  char name[4096], section[64];
+  snprintf(name, sizeof name, "%s", topic);
+  /* NAME.KEY; of a path, what follows ".so." is the key. */
+  const char *key = NULL;
+  char *dot = strchr(name, '/') ? strstr(name, ".so.") : strchr(name, '.');
+  if (dot && strchr(name, '/')) dot += 3;
+  if (dot) {
+    *dot = '\0';
+    key = dot + 1;
+  }
+  const plugin *at = NULL;
+  const pd_status status = load_any(from, kind, name, &at, err);
+  if (status != PD_OK) return status;
+  section_of(at->table, section, sizeof section);
+  arena memory = {.blocks = NULL};
+  config_section rows;
+  if (section_open_plugin(&rows, &memory, section, at->table) != PD_OK) {
+    arena_free(&memory);
+    return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  }
+  pd_status done = PD_OK;
+  if (key)
+    done = print_key(section, rows.rows, rows.count, key, json, err);
+  else if (json)
+    print_json(at, section, rows.rows);
+  else
+    print_text(at, section, rows.rows);
+  arena_free(&memory);
+  return done;
+}

@@ -1,0 +1,95 @@
+/* pdhost --list; see list.h. */
+#include "list.h"
+
+#include "child.h"
+#include "suggest.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHILD_SECONDS = 20 };
+
+typedef struct opening {
+  const plugin_file *file;
+} opening;
+
+/* In the child: writes "name\tversion\tabi\tsummary", or the reason why the plugin is rejected. */
+static int open_one(void *user, int report) {
+  const plugin_file *file = ((opening *)user)->file;
+  error err;
+  error_clear(&err);
+  plugins *all = plugins_open(NULL);
+  const plugin *loaded = NULL;
+  char line[2048];
+  const pd_status status = all ? plugins_load(all, file->kind, file->path, &loaded, &err) : PD_NO_MEMORY;
+  if (status == PD_OK)
+    snprintf(line, sizeof line, "%s\t%s\t%u.%u\t%s", loaded->table->name, loaded->table->version,
+             loaded->table->abi_major, loaded->table->abi_minor, loaded->table->summary);
+  else if (err.count)
+    error_first_line(&err, line, sizeof line);
+  else
+    snprintf(line, sizeof line, "out of memory");
+  const size_t bytes = strlen(line);
+  const bool told = write(report, line, bytes) == (ssize_t)bytes;
+  plugins_close(all);
+  return status == PD_OK && told ? 0 : 1;
+}
+
+static void print_one(const plugin_file *file) {
+  opening what = {.file = file};
+  child_result result;
+  char ending[128] = "no child process could be made";
+  if (child_call(open_one, &what, CHILD_SECONDS, &result)) child_ending(&result, ending, sizeof ending);
+  char *tab[3] = {NULL};
+  char *at = result.text;
+  for (int i = 0; i < 3 && at; i++) {
+    at = strchr(at, '\t');
+    tab[i] = at;
+    if (at) *at++ = '\0';
+  }
+  if (!ending[0] && result.exit_code == 0 && tab[2]) {
+    printf("  %-14s %-7s ABI %-5s %s\n", result.text, tab[0] + 1, tab[1] + 1, tab[2] + 1);
+    if (strcmp(result.text, file->name) != 0) printf("  %14s called %s in its descriptor\n", "", result.text);
+  } else {
+    /* The reason names the file already. */
+    const size_t bytes = strlen(file->path);
+    const char *why = ending[0] ? ending : result.text;
+    if (strncmp(why, file->path, bytes) == 0 && strncmp(why + bytes, ": ", 2) == 0) why += bytes + 2;
+    printf("  %-14s rejected: %s\n", file->name, why);
+  }
+  printf("  %14s %s\n", "", file->path);
+  if (file->shadowed_by) printf("  %14s shadowed by %s\n", "", file->shadowed_by);
+}
+
+pd_status list_print(const plugins *from, const char *what, error *err) {
+  static const char *const titles[] = {"scenarios", "sinks", "devices"};
+  bool known = what == NULL;
+  char hint[64];
+  suggest near = {.wanted = what ? what : ""};
+  for (int i = 0; i < 3 && what; i++) {
+    known = known || strcmp(what, titles[i]) == 0;
+    suggest_offer(&near, titles[i]);
+  }
+  if (!known)
+    return error_set(err, PD_INVALID, CODE_USAGE, "--list %s: no such list; allowed: scenarios, sinks, devices%s", what,
+                     suggest_text(&near, hint, sizeof hint));
+  for (pd_kind kind = PD_KIND_SCENARIO; kind <= PD_KIND_DEVICE; kind++) {
+    const char *title = titles[kind - 1];
+    if (what && strcmp(what, title) != 0) continue;
+    plugin_file *files;
+    uint32_t count;
+    if (plugins_scan(from, kind, &files, &count) != PD_OK)
+      return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    printf("%s%s\n", kind > PD_KIND_SCENARIO && !what ? "\n" : "", title);
+    for (uint32_t i = 0; i < count; i++) print_one(&files[i]);
+    if (count == 0) {
+      printf("  none in:");
+      for (uint32_t i = 0; i < plugins_folder_count(from); i++)
+        printf(" %s/%s", plugins_folder(from, i), plugin_kind_name(kind));
+      printf("\n");
+    }
+    plugins_scan_free(files, count);
+  }
+  return PD_OK;
+}

@@ -1,0 +1,57 @@
+/* pdhost --dry-run; see plan.h. */
+#include "plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_plugin(const char *what, const plugin *at) {
+  printf("%-10s %s %s (%s)\n", what, at->table->name, at->table->version, at->path);
+}
+
+static void print_schedule(const config *self) {
+  const schedule *plan = &self->plan;
+  printf("%-10s ", "schedule");
+  if (plan->skip_first) printf("skip %" PRIu64 ", then ", plan->skip_first);
+  printf("wait %" PRIu64 ", warm up %" PRIu64 ", ", plan->wait, plan->warmup);
+  if (plan->active == SCHEDULE_FOREVER)
+    printf("record from then on");
+  else
+    printf("record %" PRIu64, plan->active);
+  if (plan->repeat == 1)
+    printf("; once\n");
+  else if (plan->repeat == 0)
+    printf("; again and again\n");
+  else
+    printf("; %" PRIu64 " times\n", plan->repeat);
+
+  const uint64_t total = schedule_total(plan);
+  const uint64_t most = (uint64_t)self->run.max_steps;
+  printf("%-10s %" PRId64 " to warm up, then ", "steps", self->run.warmup_steps);
+  if (total != SCHEDULE_FOREVER && (most == 0 || total <= most))
+    printf("%" PRIu64 "\n", total);
+  else if (most)
+    printf("%" PRIu64 " (max_steps)\n", most);
+  else
+    printf("until the data ends or a signal comes\n");
+}
+
+void plan_print(const config *self) {
+  print_plugin("scenario", self->scenario.plugin);
+  printf("%-10s injects %s\n", "", self->scenario.plugin->table->ops.scenario->bottleneck);
+  if (self->device.plugin)
+    print_plugin("device", self->device.plugin);
+  else
+    printf("%-10s auto: cuda where it works, else cpu\n", "device");
+  print_schedule(self);
+  printf("%-10s batches of %" PRId64 " images of 3 x %" PRId64 " x %" PRId64 ", %" PRId64 " workers\n", "data",
+         self->data.batch_size, self->data.image_size, self->data.image_size, self->data.num_workers);
+  for (uint32_t i = 0; i < self->sink_count; i++) print_plugin("sink", self->sinks[i].plugin);
+  printf("%-10s %s\n", "traces", self->run.trace_dir);
+  for (uint64_t i = 0; i < self->setting_count; i++) {
+    const pd_setting *at = &self->settings[i];
+    if (strcmp(at->section, "sink.json") == 0 && strcmp(at->key, "output_json") == 0)
+      printf("%-10s %s%s%s\n", "figures", at->value[0] ? at->value : "results/metrics_",
+             at->value[0] ? "" : self->scenario.plugin->table->name, at->value[0] ? "" : ".json");
+  }
+}
