@@ -161,6 +161,7 @@ static void carry_out_drain(cupti_collect *collect) {
   count_dropped(collect);
   const cupti_match *match = &collect->decoder.match;
   drained->pending = match->pending;
+  drained->moved_ns = collect->decoder.moved_ns;
   drained->device_rows = match->device_rows;
   drained->graphs_empty = match->graph_count > 0 && match->graph_rows == 0;
 }

@@ -39,6 +39,7 @@ typedef struct cupti_drained {
   uint32_t polls;    /* flushes it took */
   uint64_t pending;  /* launches still without a record */
   uint64_t device_rows;
+  int64_t moved_ns; /* how far device records were moved behind their launches */
 } cupti_drained;
 
 /* Attaches, starts the thread and maps the first buffers. `why` holds one clause on failure. */

@@ -129,12 +129,17 @@ static bool place(cupti_decoder *decoder, pd_activity *row, uint32_t graph) {
   cupti_launch *launch = cupti_match_find(&decoder->match, row->correlation);
   if (!launch) return false;
   if (cupti_match_seen(&decoder->match, launch, graph) != PD_OK) decoder->counts.lost_memory++;
-  if (launch->start_ns &&
-      row->start < launch->start_ns) { /* a device takes microseconds to answer: never by the clocks */
+  int64_t early_ns = launch->start_ns - row->start; /* a device takes microseconds to answer: never by the clocks */
+  if (early_ns > CUPTI_CLOCK_TOLERANCE_NS) {
     decoder->counts.implausible++;
     lost(decoder, PD_LOSS_IMPLAUSIBLE);
     return true;
   }
+  /* All that follows moves alike, so that lengths and order on a stream stay as they were. */
+  if (early_ns > decoder->moved_ns) decoder->moved_ns = early_ns;
+  decoder->counts.moved += decoder->moved_ns > 0;
+  row->start += decoder->moved_ns;
+  row->end += decoder->moved_ns;
   hand_on(decoder, row);
   return true;
 }
@@ -459,6 +464,7 @@ void cupti_decoder_window_open(cupti_decoder *decoder, int64_t start_ns, bool by
   decoder->orphans.count = decoder->drivers.count = 0;
   if (!by_time && decoder->correlation_high > decoder->stale_correlation)
     decoder->stale_correlation = decoder->correlation_high; /* what has come so far is all of the past */
+  decoder->moved_ns = 0;
   decoder->window_start_ns = start_ns;
   decoder->by_time = by_time;
   decoder->window_stop_ns = INT64_MAX;

@@ -6,15 +6,27 @@
 
 #include <cuda_runtime_api.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 cudaError_t launch_empty(cudaStream_t stream);
 cudaError_t launch_spin(cudaStream_t stream, long long cycles);
 cudaError_t launch_named(cudaStream_t stream, float *data, int count);
+cudaError_t launch_driver(cudaStream_t stream);
 cudaError_t launch_big_shared(cudaStream_t stream, float *out, int bytes);
 
-enum { WINDOWS = 20, PLAIN = 2000, NODES = 1000, GRAPH_LAUNCHES = 6, BIG_BYTES = 200000, COUNT = 1 << 20 };
+enum {
+  WINDOWS = 20,
+  PLAIN = 2000,
+  NODES = 1000,
+  GRAPH_LAUNCHES = 6,
+  DRIVER = 10,
+  MANY = 1000000,
+  BIG_BYTES = 200000,
+  COUNT = 1 << 20
+};
 
 static int failures;
 static cudaStream_t stream;
@@ -61,6 +73,7 @@ static uint64_t work(bool graphs) {
          "launch");
   for (int i = 0; i < 5; i++, launches++)
     cuda(cudaMemcpyAsync(device_data, host_data, COUNT * sizeof(float), cudaMemcpyHostToDevice, stream), "copy");
+  for (int i = 0; i < DRIVER; i++, launches++) cuda(launch_driver(stream), "launch through the driver");
   cuda(cudaMemsetAsync(device_data, 0, COUNT, stream), "memset");
   cuda(launch_big_shared(stream, device_data, BIG_BYTES), "big launch");
   launches += 2;
@@ -76,7 +89,8 @@ static int by_correlation(const void *a_, const void *b_) {
 }
 
 typedef struct tally {
-  uint64_t calls, matched, graph_calls, graph_full, device_rows, early, orphans, doubled;
+  uint64_t calls, driver_calls, matched, others, others_matched, graph_calls, graph_full, device_rows, early, orphans,
+      doubled;
   int64_t least_gap_ns;
 } tally;
 
@@ -98,8 +112,12 @@ static void tally_window(kept_record *record, tally *sum) {
         sum->least_gap_ns = row->start - call->start;
     }
     if (call && call->u.api.api >= PD_API_LAUNCH && call->u.api.api <= PD_API_MEMSET && call->u.api.result == 0) {
-      sum->calls++;
-      sum->matched += rows > 0;
+      bool own = call->thread == (uint32_t)gettid();
+      if (own)
+        sum->calls++, sum->matched += rows > 0;
+      else
+        sum->others++, sum->others_matched += rows > 0;
+      sum->driver_calls += call->kind == PD_ACTIVITY_DRIVER;
       sum->doubled += rows > 1;
     } else if (call && call->u.api.api == PD_API_GRAPH_LAUNCH) {
       sum->graph_calls++;
@@ -111,6 +129,26 @@ static void tally_window(kept_record *record, tally *sum) {
   record->count = 0;
 }
 
+/* A thread with work of its own on another stream, as a loader's might have. */
+static _Atomic bool beside_on;
+static _Atomic uint64_t beside_launches;
+static void *beside(void *unused) {
+  cudaStream_t own;
+  float *data, *host;
+  (void)unused;
+  cuda(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), "cudaStreamCreate");
+  cuda(cudaMalloc((void **)&data, 1 << 16), "cudaMalloc");
+  cuda(cudaMallocHost((void **)&host, 1 << 16), "cudaMallocHost");
+  while (atomic_load(&beside_on)) {
+    cuda(cudaMemcpyAsync(data, host, 1 << 16, cudaMemcpyHostToDevice, own), "copy beside");
+    cuda(launch_empty(own), "launch beside");
+    atomic_fetch_add(&beside_launches, 2);
+    if (atomic_load(&beside_launches) % 16 == 0) cuda(cudaStreamSynchronize(own), "synchronize beside");
+  }
+  cuda(cudaStreamSynchronize(own), "synchronize beside");
+  return NULL;
+}
+
 static double launch_cost_ns(void) {
   cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   double start = now_s();
@@ -120,8 +158,19 @@ static double launch_cost_ns(void) {
   return ns;
 }
 
-static void run(const cupti_api *api, const pd_device_props *props, cupti_between between, bool graphs,
-                const char *name, bool idle) {
+typedef struct window_plan {
+  const char *name;
+  cupti_between between;
+  bool graphs;
+  bool early; /* the graph is captured before CUPTI is attached */
+  bool idle;  /* two waits of 10 s */
+  bool beside;
+} window_plan;
+
+static void run(const cupti_api *api, const pd_device_props *props, const window_plan *plan) {
+  const char *name = plan->name;
+  bool graphs = plan->graphs;
+  pthread_t other;
   kept_record record;
   cupti_collect *collect;
   cupti_counts counts;
@@ -135,8 +184,16 @@ static void run(const cupti_api *api, const pd_device_props *props, cupti_betwee
                                        .record = &record.table,
                                        .props = props,
                                        .max_bytes = (uint64_t)1 << 30,
-                                       .between = between,
+                                       .between = plan->between,
                                        .graphs = graphs};
+  if (graphs && plan->early) {
+    capture();
+    cuda(cudaGraphLaunch(graph, stream), "cudaGraphLaunch before CUPTI");
+  }
+  if (plan->beside) {
+    atomic_store(&beside_on, true);
+    if (pthread_create(&other, NULL, beside, NULL)) exit(1);
+  }
   double at = now_s();
   if (cupti_collect_open(&config, &collect, why, sizeof why) != PD_OK) {
     printf("FAILED: %s: %s\n", name, why);
@@ -145,7 +202,7 @@ static void run(const cupti_api *api, const pd_device_props *props, cupti_betwee
   }
   double attach_s = now_s() - at, first_s = 0;
   for (int w = 0; w < WINDOWS; w++) {
-    if (idle && w % 10 == 5) nap(10.0);
+    if (plan->idle && w % 10 == 5) nap(10.0);
     at = now_s();
     if (cupti_collect_start(collect, why, sizeof why) != PD_OK) {
       printf("FAILED: %s: window %d: %s\n", name, w, why);
@@ -157,7 +214,7 @@ static void run(const cupti_api *api, const pd_device_props *props, cupti_betwee
       first_s = took;
     else
       start_s += took, start_most_s = took > start_most_s ? took : start_most_s;
-    if (w == 0 && graphs) capture(); /* inside a window, as the warm-up does */
+    if (w == 0 && graphs && !plan->early) capture(); /* inside a window, as the warm-up does */
     launches += work(graphs);
     if (w % 2) cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); /* with and without */
     cupti_collect_stop(collect);
@@ -176,6 +233,15 @@ static void run(const cupti_api *api, const pd_device_props *props, cupti_betwee
   at = now_s();
   cupti_collect_close(collect);
   double close_s = now_s() - at, after_ns = launch_cost_ns();
+  if (plan->beside) {
+    atomic_store(&beside_on, false);
+    pthread_join(other, NULL);
+    printf("  beside: %" PRIu64 " launches, %" PRIu64 " in windows, %" PRIu64 " with a record\n",
+           atomic_load(&beside_launches), sum.others, sum.others_matched);
+    check(sum.others == sum.others_matched, "launches beside with a record", sum.others_matched, sum.others);
+  }
+  check(sum.driver_calls == (uint64_t)WINDOWS * DRIVER, "driver launches", sum.driver_calls,
+        (uint64_t)WINDOWS * DRIVER);
   check(incomplete == 0, "windows not drained", incomplete, 0);
   check(sum.calls == launches, "launch calls", sum.calls, launches);
   check(sum.matched == launches, "launches with a record", sum.matched, launches);
@@ -196,13 +262,105 @@ static void run(const cupti_api *api, const pd_device_props *props, cupti_betwee
          "(most %.3f) ms in %.1f polls, close %.2f ms\n",
          (double)sum.least_gap_ns * 1e-3, attach_s * 1e3, first_s * 1e3, start_s * 1e3 / (WINDOWS - 1),
          start_most_s * 1e3, drain_s * 1e3 / WINDOWS, drain_most_s * 1e3, (double)polls / WINDOWS, close_s * 1e3);
+  printf("  moved for the clock's sake: %" PRIu64 " records\n", counts.moved);
   printf("  launch: before %.0f ns, between windows %.0f ns, after close %.0f ns\n", before_ns, between_ns / WINDOWS,
          after_ns);
-  for (uint32_t i = 1; i < record.name_count && graphs && between == CUPTI_BETWEEN_KEEP; i++)
+  for (uint32_t i = 1; i < record.name_count && graphs && plan->between == CUPTI_BETWEEN_KEEP && !plan->early; i++)
     printf("  name %s\n", record.names[i]);
   kept_record_free(&record);
   if (graph) cuda(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
   graph = NULL;
+  fflush(stdout);
+}
+
+/* One long window, and a kernel that runs for long after the window's end. */
+static void many(const cupti_api *api, const pd_device_props *props) {
+  kept_record record;
+  cupti_collect *collect;
+  cupti_counts counts;
+  cupti_drained drained;
+  char why[256] = "";
+  kept_record_init(&record);
+  const cupti_collect_config config = {
+      .api = api, .record = &record.table, .props = props, .max_bytes = (uint64_t)1 << 30};
+  if (cupti_collect_open(&config, &collect, why, sizeof why) != PD_OK ||
+      cupti_collect_start(collect, why, sizeof why) != PD_OK) {
+    printf("FAILED: %s\n", why);
+    exit(1);
+  }
+  double at = now_s();
+  for (int i = 0; i < MANY; i++) cuda(launch_empty(stream), "launch");
+  double launch_s = now_s() - at;
+  cupti_collect_stop(collect);
+  at = now_s();
+  cupti_collect_drain(collect, INT64_C(20000000000), &drained);
+  double drain_s = now_s() - at;
+  tally sum = {.least_gap_ns = INT64_MAX};
+  tally_window(&record, &sum);
+  cupti_collect_counts(collect, &counts);
+  check(drained.complete, "drained", drained.pending, 0);
+  check(sum.matched == MANY, "launches with a record", sum.matched, MANY);
+  check(counts.dropped + counts.zero_stamped + counts.implausible + sum.early == 0, "losses", counts.dropped, 0);
+  printf("one window of %d launches: %.0f ns a launch, drained in %.2f ms, %" PRIu64 " matched\n", MANY,
+         launch_s / MANY * 1e9, drain_s * 1e3, sum.matched);
+  if (cupti_collect_start(collect, why, sizeof why) != PD_OK) exit(1);
+  cuda(launch_empty(stream), "launch");
+  cuda(launch_spin(stream, 600000000), "long launch");
+  cupti_collect_stop(collect);
+  at = now_s();
+  cupti_collect_drain(collect, INT64_C(20000000000), &drained);
+  drain_s = now_s() - at;
+  sum = (tally){.least_gap_ns = INT64_MAX};
+  tally_window(&record, &sum);
+  check(sum.matched == 2, "launches with a record, one of them long", sum.matched, 2);
+  printf("a kernel of 600M cycles at the window's end: drained in %.1f ms, %u polls\n", drain_s * 1e3, drained.polls);
+  cupti_collect_close(collect);
+  kept_record_free(&record);
+  fflush(stdout);
+}
+
+/* Many short windows: how well CUPTI's device clock is mapped to the host's. */
+static int64_t host_drift_ns(void) {
+  struct timespec real, raw;
+  clock_gettime(CLOCK_REALTIME, &real);
+  clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
+  return (real.tv_sec - raw.tv_sec) * 1000000000 + real.tv_nsec - raw.tv_nsec;
+}
+static void clocks(const cupti_api *api, const pd_device_props *props, cupti_between between, int windows) {
+  kept_record record;
+  cupti_collect *collect;
+  cupti_drained drained;
+  cupti_counts counts;
+  char why[256] = "";
+  tally sum = {.least_gap_ns = INT64_MAX};
+  int moved = 0, undrained = 0;
+  kept_record_init(&record);
+  const cupti_collect_config config = {
+      .api = api, .record = &record.table, .props = props, .max_bytes = (uint64_t)1 << 30, .between = between};
+  if (cupti_collect_open(&config, &collect, why, sizeof why) != PD_OK) exit(1);
+  for (int w = 0; w < windows; w++) {
+    int64_t drift_ns = -host_drift_ns();
+    if (cupti_collect_start(collect, why, sizeof why) != PD_OK) exit(1);
+    work(false);
+    cupti_collect_stop(collect);
+    cupti_collect_drain(collect, INT64_C(10000000000), &drained);
+    drift_ns += host_drift_ns();
+    sum.least_gap_ns = INT64_MAX;
+    cupti_collect_counts(collect, &counts);
+    tally_window(&record, &sum);
+    if (drained.moved_ns || sum.least_gap_ns < 2000) {
+      moved += drained.moved_ns > 0;
+      printf("  window %d: moved by %" PRId64 " ns, %" PRIu64 " records so far, least gap %" PRId64
+             " ns, implausible %" PRIu64 ", host clock against raw %+" PRId64 " ns\n",
+             w, drained.moved_ns, counts.moved, sum.least_gap_ns, counts.implausible, drift_ns);
+    }
+    undrained += !drained.complete;
+  }
+  printf("clocks, %s: %d windows, %d moved, %" PRIu64 " of %" PRIu64 " launches matched, %d not drained\n",
+         between == CUPTI_BETWEEN_DETACH ? "detach" : "disable", windows, moved, sum.matched, sum.calls, undrained);
+  check(sum.matched == sum.calls, "launches with a record", sum.matched, sum.calls);
+  cupti_collect_close(collect);
+  kept_record_free(&record);
   fflush(stdout);
 }
 
@@ -241,12 +399,25 @@ int main(int argc, char **argv) {
     return 1;
   }
   printf("CUPTI %u loaded in %.2f ms; device %s\n", api.version, (now_s() - at) * 1e3, device.name);
-  run(&api, &props, CUPTI_BETWEEN_DISABLE, false, "disable", idle);
-  run(&api, &props, CUPTI_BETWEEN_DETACH, false, "detach", false);
-  run(&api, &props, CUPTI_BETWEEN_KEEP, false, "keep", false);
-  run(&api, &props, CUPTI_BETWEEN_KEEP, true, "keep", idle);
-  run(&api, &props, CUPTI_BETWEEN_DISABLE, true, "disable", false);
-  run(&api, &props, CUPTI_BETWEEN_DETACH, true, "detach", false);
+  if (argc > 2 && !strcmp(argv[1], "clocks")) {
+    clocks(&api, &props, CUPTI_BETWEEN_DISABLE, atoi(argv[2]));
+    clocks(&api, &props, CUPTI_BETWEEN_DETACH, atoi(argv[2]));
+    return failures != 0;
+  }
+  const window_plan plans[] = {
+      {"detach", CUPTI_BETWEEN_DETACH, false, false, idle, false},
+      {"disable", CUPTI_BETWEEN_DISABLE, false, false, false, false},
+      {"keep", CUPTI_BETWEEN_KEEP, false, false, false, false},
+      {"detach", CUPTI_BETWEEN_DETACH, true, false, idle, false},
+      {"disable", CUPTI_BETWEEN_DISABLE, true, false, false, false},
+      {"keep", CUPTI_BETWEEN_KEEP, true, false, false, false},
+      {"detach, graph captured before CUPTI", CUPTI_BETWEEN_DETACH, true, true, false, false},
+      {"keep, graph captured before CUPTI", CUPTI_BETWEEN_KEEP, true, true, false, false},
+      {"detach, a second thread", CUPTI_BETWEEN_DETACH, true, false, false, true},
+      {"disable, a second thread", CUPTI_BETWEEN_DISABLE, false, false, false, true},
+  };
+  many(&api, &props);
+  for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) run(&api, &props, &plans[i]);
   printf(failures ? "%d failures\n" : "all held\n", failures);
   return failures != 0;
 }

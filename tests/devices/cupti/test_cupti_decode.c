@@ -305,10 +305,10 @@ PD_TEST(cupti_decode, counts_bad_times_and_hands_none_on) {
   static const struct {
     uint64_t start, end;
     bool zero;
-  } rows[] = {{0, 0, true}, {3000, 0, true}, {0, 4000, true}, {4000, 3999, false}, {1999, 4000, false}};
+  } rows[] = {{0, 0, true}, {3000, 0, true}, {0, 4000, true}, {4000, 3999, false}, {999999, 1999000, false}};
   open_decoder();
   for (uint32_t i = 0; i < 5; i++) {
-    add_call(211, i + 1);
+    add_call_at(false, 211, i + 1, i == 4 ? 2000000 : 2000, 42);
     add_kernel(i + 1, "_Z1kv", rows[i].start, rows[i].end);
   }
   decode();
@@ -319,6 +319,29 @@ PD_TEST(cupti_decode, counts_bad_times_and_hands_none_on) {
   cr_assert_eq(decoder.counts.implausible, 2);
   cr_assert_eq(record.lost[PD_LOSS_ZERO_TIMESTAMP], 3);
   cr_assert_eq(record.lost[PD_LOSS_IMPLAUSIBLE], 2);
+  close_decoder();
+}
+
+/* The clocks' map is off by 7: from there on all of the window moves, and no length or order changes. */
+PD_TEST(cupti_decode, moves_records_behind_their_launches) {
+  static const int64_t starts[] = {3000, 3993, 5000, 5995, 7000}, wanted[] = {3000, 4000, 5007, 6002, 7007};
+  open_decoder();
+  for (uint32_t i = 0; i < 5; i++) {
+    add_call_at(false, 211, i + 1, i == 1 ? 4000 : 2000, 42);
+    add_kernel(i + 1, "_Z1kv", (uint64_t)starts[i], (uint64_t)starts[i] + 100);
+    decode();
+  }
+  cr_assert_eq(record.count, 10);
+  for (uint32_t i = 0; i < 5; i++) {
+    cr_assert_eq(record.rows[2 * i + 1].start, wanted[i]);
+    cr_assert_eq(record.rows[2 * i + 1].end, wanted[i] + 100);
+  }
+  cr_assert_eq(decoder.counts.moved, 4);
+  cr_assert_eq(decoder.moved_ns, 7);
+  cr_assert_eq(decoder.counts.implausible, 0);
+  cupti_decoder_window_close(&decoder);
+  cupti_decoder_window_open(&decoder, 1000, false);
+  cr_assert_eq(decoder.moved_ns, 0);
   close_decoder();
 }
 

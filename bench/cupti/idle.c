@@ -1,0 +1,109 @@
+/*
+ * What CUPTI costs per launch on this GPU: never attached, attached with all kinds off, recording (pdhost's collector
+ * and a bare one), detached again. Every round measures each state once, so that drift hits all alike; the medians and
+ * the spread of the rounds are printed. Exit 77: no GPU.
+ */
+#include "bare.h"
+#include "cupti_collect.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+cudaError_t bench_launch(cudaStream_t stream);
+
+enum { LAUNCHES = 50000, ROUNDS = 7 };
+enum { NEVER, BARE_KERNELS, BARE, AFTER_BARE, ATTACHED, RECORDING, DISABLED, AFTER, STATES };
+static const char *const states[STATES] = {"never attached",
+                                           "bare CUPTI: kernels, copies, sets",
+                                           "bare CUPTI: the same and runtime calls",
+                                           "after bare CUPTI's finalize",
+                                           "pdhost: attached, nothing on",
+                                           "pdhost: recording a window",
+                                           "pdhost: between windows, disabled",
+                                           "pdhost: detached"};
+static double ns[STATES][ROUNDS];
+static uint32_t counts[STATES];
+static cudaStream_t stream;
+
+static int64_t now_ns(void) {
+  struct timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+}
+
+static void fail(const char *what) {
+  fprintf(stderr, "bench_cupti_idle: %s\n", what);
+  exit(1);
+}
+
+static void measure(int state) {
+  for (int i = 0; i < 1000; i++) (void)bench_launch(stream);
+  if (cudaStreamSynchronize(stream) != cudaSuccess) fail("cudaStreamSynchronize");
+  int64_t start = now_ns();
+  for (int i = 0; i < LAUNCHES; i++) (void)bench_launch(stream);
+  ns[state][counts[state]++] = (double)(now_ns() - start) / LAUNCHES;
+  if (cudaStreamSynchronize(stream) != cudaSuccess) fail("cudaStreamSynchronize");
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void round_of_pdhost(const cupti_api *api) {
+  char why[256];
+  cupti_collect *collect;
+  cupti_drained drained;
+  const cupti_collect_config config = {.api = api, .max_bytes = (uint64_t)1 << 30, .between = CUPTI_BETWEEN_DISABLE};
+  if (cupti_collect_open(&config, &collect, why, sizeof why) != PD_OK) fail(why);
+  measure(ATTACHED);
+  if (cupti_collect_start(collect, why, sizeof why) != PD_OK) fail(why);
+  measure(RECORDING);
+  cupti_collect_stop(collect);
+  cupti_collect_drain(collect, INT64_C(10000000000), &drained);
+  if (!drained.complete) fail("not every launch has its record");
+  measure(DISABLED);
+  cupti_collect_close(collect);
+  measure(AFTER);
+}
+
+int main(void) {
+  static cupti_api api;
+  char why[1024];
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
+    printf("skipped: no CUDA device\n");
+    return 77;
+  }
+  if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) fail("cudaStreamCreate");
+  for (int i = 0; i < ROUNDS; i++) measure(NEVER);
+  if (cupti_api_load(&api, getenv("PDHOST_CUPTI"), why, sizeof why) != PD_OK) fail(why);
+  for (int i = 0; i < ROUNDS; i++) {
+    for (int order = 0; order < 2; order++) {
+      if (order != i % 2) {
+        if (bare_attach(false)) fail("bare CUPTI");
+        measure(BARE_KERNELS);
+        if (bare_detach() || bare_attach(true)) fail("bare CUPTI");
+        measure(BARE);
+        if (bare_detach()) fail("bare CUPTI");
+        measure(AFTER_BARE);
+      } else {
+        round_of_pdhost(&api);
+      }
+    }
+  }
+  printf("CUPTI %u, %d launches of an empty kernel a measurement, %d rounds\n", api.version, LAUNCHES, ROUNDS);
+  printf("%-42s %10s %10s %10s\n", "ns per launch", "median", "least", "most");
+  for (int s = 0; s < STATES; s++) {
+    qsort(ns[s], counts[s], sizeof ns[s][0], by_value);
+    printf("%-42s %10.0f %10.0f %10.0f\n", states[s], ns[s][counts[s] / 2], ns[s][0], ns[s][counts[s] - 1]);
+  }
+  double off = ns[NEVER][ROUNDS / 2], bare = ns[BARE][ROUNDS / 2], kernels = ns[BARE_KERNELS][ROUNDS / 2];
+  double ours = ns[RECORDING][ROUNDS / 2];
+  printf("added per launch: pdhost %.0f ns, bare CUPTI %.0f ns (%.2fx), kernels alone %.0f ns\n", ours - off,
+         bare - off, (ours - off) / (bare - off), kernels - off);
+  return 0;
+}
