@@ -153,6 +153,25 @@ PD_TEST(clock, ticks_that_run_backwards_never_bend_the_axis_back) {
     cr_assert_geq(at, last);
     last = at;
   }
+  /* The reading at 2.5 s stands at an earlier tick than the one before it: the line goes past it to the next. */
+  cr_assert_eq(trace_clock_from_ticks(&clock, (uint64_t)(REALTIME + 2000000000)), REALTIME + 2000000000);
+  cr_assert_eq(trace_clock_from_ticks(&clock, (uint64_t)(REALTIME + 2500000000)), REALTIME + 3000000000);
+  cr_assert_eq(trace_clock_from_ticks(&clock, (uint64_t)(REALTIME + 3000000000)), REALTIME + 4000000000);
+  trace_clock_close(&clock);
+}
+
+PD_TEST(clock, anchors_close_together_do_not_turn_noise_into_slope) {
+  fake state = {.ns = 1000};
+  trace_clock clock;
+  open_fake(&clock, &state);
+  state.ns = 1000000;
+  cr_assert_eq(trace_clock_window_begin(&clock), PD_OK);
+  state.ns = 2000000;
+  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  state.turn_ns = 2000000; /* two microseconds that look like five */
+  state.ns = 2002000;
+  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  cr_assert_eq(trace_clock_from_ticks(&clock, 3000000u * 5 / 2), REALTIME + 3000000);
   trace_clock_close(&clock);
 }
 

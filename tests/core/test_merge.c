@@ -425,6 +425,11 @@ PD_TEST_WITH(merge, the_order_of_arrival_leaves_no_mark, .timeout = 110) {
         known.devices[k] = known.devices[k - 1];
         known.devices[k].activity.u.kernel.active_blocks = (uint32_t)random_below(2);
       }
+    for (uint64_t k = 1; k < known.input.call_count; k++)
+      if (one_in(3)) {
+        known.calls[k] = known.calls[k - 1];
+        known.calls[k].cbid = (uint32_t)random_below(3);
+      }
     pd_trace *trace = merge_case(&known);
     for (int round = 0; round < 3; round++) {
       shuffle(known.calls, known.input.call_count, sizeof known.calls[0]);

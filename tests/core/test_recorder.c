@@ -147,6 +147,76 @@ PD_TEST(recorder, ranges_are_cut_at_the_windows_edges) {
   rig_close(&self);
 }
 
+/* Details are dropped as windows go by, but not those of ranges still open, however much came after them. */
+PD_TEST(recorder, an_open_range_keeps_its_details_over_windows) {
+  const pd_shape shapes[2] = {{1, PD_F32, {41}}, {1, PD_F32, {42}}};
+  pd_range_info info = {.size = sizeof info, .flops = 1000, .shape_count = 2, .shapes = shapes};
+  rig self;
+  rig_open(&self, (recorder_options){.max_bytes = 16 << 20, .record_shapes = true, .with_stack = true});
+  uint32_t name = self.record->intern(self.record, "x");
+  rig_at(&self, 1500);
+  info.flops = 1;
+  self.record->begin(self.record, name, PD_RANGE_OP, &info); /* over before the first window */
+  self.record->end(self.record);
+  info.flops = 1000;
+  self.record->begin(self.record, name, PD_RANGE_OP, &info);
+  info.shapes = &shapes[1];
+  info.shape_count = 1;
+  for (uint32_t window = 0; window < 3; window++) {
+    uint64_t base = 2000 + 10000 * window;
+    for (uint64_t i = 0; i < 5; i++) { /* of before the window: dropped */
+      rig_at(&self, base - 10 + i);
+      info.flops = 5000 + i;
+      self.record->begin(self.record, name, PD_RANGE_OP, &info);
+      self.record->end(self.record);
+    }
+    rig_window_at(&self, base, window);
+    for (uint64_t i = 0; i < 3; i++) {
+      rig_at(&self, base + 10 * i + 10);
+      info.flops = 2000 + i;
+      self.record->begin(self.record, name, PD_RANGE_OP, &info);
+      rig_end_at(&self, base + 10 * i + 15);
+    }
+    rig_step_at(&self, base + 100, window);
+    pd_trace *trace = rig_finish(&self);
+    cr_assert_eq(trace->ranges.count, 4);
+    cr_assert_eq(range_at(trace, 0)->flops, 1000, "window %u", window);
+    cr_assert_eq(range_at(trace, 0)->shape_count, 2);
+    cr_assert_eq(PD_AT(pd_shape, &trace->shapes, range_at(trace, 0)->shape_first)->dims[0], 41);
+    cr_assert_neq(range_at(trace, 0)->stack, PD_NONE, "window %u", window);
+    for (uint64_t i = 0; i < 3; i++) {
+      const pd_range *row = range_at(trace, 1 + i);
+      cr_assert_eq(row->flops, 2000 + i);
+      cr_assert_eq(PD_AT(pd_shape, &trace->shapes, row->shape_first)->dims[0], 42);
+      cr_assert_neq(row->stack, PD_NONE);
+    }
+    assert_no_losses(trace);
+    trace_free(trace);
+  }
+  rig_end_at(&self, 40000);
+  rig_window_at(&self, 50000, 3);
+  cr_assert_leq(chunk_list_count(&thread_current.thread->infos), 1, "now they are gone");
+  cr_assert_leq(chunk_list_count(&thread_current.thread->stacks), 1);
+  cr_assert_leq(chunk_list_count(&thread_current.thread->shapes), 2);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, a_threads_time_never_runs_backwards) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2050, "a", PD_RANGE_USER);
+  rig_begin_at(&self, 2020, "b", PD_RANGE_USER); /* on a processor whose counter is behind */
+  rig_end_at(&self, 2030);
+  rig_end_at(&self, 2060);
+  rig_step_at(&self, 2100, 0);
+  pd_trace *trace = rig_finish(&self);
+  assert_range(trace, 0, "a", 50, 60, PD_NONE, 0, 0);
+  assert_range(trace, 1, "b", 50, 50, 0, 1, 0);
+  trace_free(trace);
+  rig_close(&self);
+}
+
 PD_TEST(recorder, a_window_may_toggle_between_begin_and_end) {
   static pd_site site = PD_SITE("toggled", PD_RANGE_USER);
   rig self;

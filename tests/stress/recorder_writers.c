@@ -115,6 +115,18 @@ static int complain(recorder_writers_result *result, const char *what, uint64_t 
   return 1;
 }
 
+/* One range at a time is open at each depth of a thread. */
+static int check_siblings(const pd_trace *trace, recorder_writers_result *result) {
+  int64_t last_end[3] = {0, 0, 0};
+  for (uint64_t i = 0; i < trace->ranges.count; i++) {
+    const pd_range *range = PD_AT(pd_range, &trace->ranges, i);
+    if (!i || PD_AT(pd_range, &trace->ranges, i - 1)->thread != range->thread) memset(last_end, 0, sizeof last_end);
+    if (range->start_ns < last_end[range->depth]) return complain(result, "a range twice", i);
+    last_end[range->depth] = range->end_ns;
+  }
+  return 0;
+}
+
 static int check_ranges(const pd_trace *trace, recorder_writers_result *result) {
   for (uint64_t i = 0; i < trace->ranges.count; i++) {
     const pd_range *range = PD_AT(pd_range, &trace->ranges, i);
@@ -196,6 +208,7 @@ static int run_window(recorder *self, writer *writers, int count, uint32_t numbe
   if (recorder_window_end(self, &(recorder_window){.profile = PD_PROFILE_FULL}, &trace))
     return complain(result, "window_end failed", number);
   int failed = check_ranges(trace, result);
+  if (!failed) failed = check_siblings(trace, result);
   if (!failed) failed = check_rest(trace, result);
   result->windows++;
   result->ranges += trace->ranges.count;
