@@ -117,7 +117,7 @@ static const flag *find_flag(const char *typed, size_t bytes) {
 }
 
 static const char *keep(builder *b, const char *text, size_t bytes) {
-  char *copy = arena_alloc(&b->args->memory, bytes + 1);
+  char *copy = text_pool_alloc(&b->args->memory, bytes + 1);
   if (!copy) {
     b->failed = true;
     return "";
@@ -127,7 +127,7 @@ static const char *keep(builder *b, const char *text, size_t bytes) {
 }
 
 static const char *join(builder *b, const char *first, const char *middle, const char *last) {
-  const char *text = arena_join(&b->args->memory, first, middle, last);
+  const char *text = text_pool_join(&b->args->memory, first, middle, last);
   if (!text) b->failed = true;
   return text ? text : "";
 }
@@ -293,14 +293,14 @@ pd_status cli_args_parse(cli_args *self, int argc, char **argv, error *err) {
   for (int i = 1; i < argc; i++)
     for (const char *at = argv[i]; *at; at++) commas += *at == ',';
   const size_t room = (size_t)argc + commas + 3; /* one assignment per argument, and per comma of a --sink */
-  b.files = arena_alloc(&self->memory, room * sizeof *b.files);
-  b.options = arena_alloc(&self->memory, room * sizeof *b.options);
-  b.named = arena_alloc(&self->memory, 2 * room * sizeof *b.named);
+  b.files = text_pool_alloc(&self->memory, room * sizeof *b.files);
+  b.options = text_pool_alloc(&self->memory, room * sizeof *b.options);
+  b.named = text_pool_alloc(&self->memory, 2 * room * sizeof *b.named);
   if (!b.files || !b.options || !b.named) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   for (int i = 1; i < argc;) i += take_argument(&b, argv + i, i + 1 < argc ? argv[i + 1] : NULL);
   if (b.sinks) b.named[b.named_count++] = assign("run", "sinks", b.sinks);
   if (self->plugin_path) b.named[b.named_count++] = assign("run", "plugin_path", self->plugin_path);
-  config_assignment *all = arena_alloc(&self->memory, (b.option_count + b.named_count) * sizeof *all);
+  config_assignment *all = text_pool_alloc(&self->memory, (b.option_count + b.named_count) * sizeof *all);
   self->input.command_line = command_line(&b, argc, argv);
   if (!all || b.failed) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   if (b.option_count) memcpy(all, b.options, b.option_count * sizeof *all);
@@ -311,4 +311,4 @@ pd_status cli_args_parse(cli_args *self, int argc, char **argv, error *err) {
   return err->count ? err->status : PD_OK;
 }
 
-void cli_args_free(cli_args *self) { arena_free(&self->memory); }
+void cli_args_free(cli_args *self) { text_pool_free(&self->memory); }

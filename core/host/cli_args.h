@@ -28,7 +28,7 @@ typedef struct cli_args {
   bool empty;              /* no argument at all */
   const char *plugin_path; /* NULL: not given */
   config_input input;
-  arena memory; /* of everything above */
+  text_pool memory; /* of everything above */
 } cli_args;
 
 /* Mistakes are usage errors (CODE_USAGE), all collected. Sets log level and colour at once. */

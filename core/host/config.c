@@ -20,7 +20,7 @@ typedef struct entry {
 } entry;
 
 struct config_impl {
-  arena memory;
+  text_pool memory;
   entry *entries;
   uint32_t entry_count, entry_room;
   data_settings data;
@@ -53,10 +53,10 @@ static bool add_entry(config *self, const char *section, const char *key, const 
     impl->entry_room = room;
   }
   entry *row = &impl->entries[impl->entry_count++];
-  *row = (entry){.section = arena_text(&impl->memory, section),
-                 .key = key ? arena_text(&impl->memory, key) : NULL,
-                 .value = value ? arena_text(&impl->memory, value) : NULL,
-                 .origin = arena_text(&impl->memory, origin),
+  *row = (entry){.section = text_pool_text(&impl->memory, section),
+                 .key = key ? text_pool_text(&impl->memory, key) : NULL,
+                 .value = value ? text_pool_text(&impl->memory, value) : NULL,
+                 .origin = text_pool_text(&impl->memory, origin),
                  .line = line};
   return row->section && row->origin && (!key || row->key) && (!value || row->value);
 }
@@ -137,9 +137,9 @@ static pd_status load_sinks(config *self, error *err) {
   const char *list = early_value(self, "sinks");
   uint32_t most = 1;
   for (const char *at = list; *at; at++) most += *at == ',';
-  self->sinks = arena_alloc(&impl->memory, most * sizeof *self->sinks);
-  impl->sinks = arena_alloc(&impl->memory, most * sizeof *impl->sinks);
-  impl->sinks_given = arena_alloc(&impl->memory, most * sizeof *impl->sinks_given);
+  self->sinks = text_pool_alloc(&impl->memory, most * sizeof *self->sinks);
+  impl->sinks = text_pool_alloc(&impl->memory, most * sizeof *impl->sinks);
+  impl->sinks_given = text_pool_alloc(&impl->memory, most * sizeof *impl->sinks_given);
   if (!self->sinks || !impl->sinks || !impl->sinks_given) return no_memory(err);
   pd_status status = PD_OK;
   while (*list) {
@@ -164,8 +164,8 @@ static pd_status load_sinks(config *self, error *err) {
       if (strcmp(self->sinks[i].plugin->table->name, loaded->table->name) == 0)
         status = error_add(err, PD_INVALID, CODE_CONFIG, "[run] sinks = %s: %s is there twice",
                            early_value(self, "sinks"), loaded->table->name);
-    const char *section_name = arena_join(&impl->memory, "sink.", loaded->table->name, "");
-    impl->sinks_given[self->sink_count] = arena_text(&impl->memory, name);
+    const char *section_name = text_pool_join(&impl->memory, "sink.", loaded->table->name, "");
+    impl->sinks_given[self->sink_count] = text_pool_text(&impl->memory, name);
     if (!section_name || !impl->sinks_given[self->sink_count]) return no_memory(err);
     if (open_section(self, &impl->sinks[self->sink_count], section_name, loaded, err) != PD_OK) return PD_NO_MEMORY;
     self->sinks[self->sink_count++].plugin = loaded;
@@ -222,7 +222,7 @@ static pd_status apply_presets(config *self, error *err) {
     if (!core || section_find(at, dot + 1) < 0)
       return error_set(err, PD_INVALID, CODE_PLUGIN, "%s: preset %s: no such key of the core's", scenario->path,
                        preset->key);
-    const char *origin = arena_join(&self->impl->memory, "preset of ", scenario->table->name, "");
+    const char *origin = text_pool_join(&self->impl->memory, "preset of ", scenario->table->name, "");
     if (!origin) return no_memory(err);
     error one;
     error_clear(&one);
@@ -483,7 +483,7 @@ pd_status config_load(const config_input *input, config **out, error *err) {
   self->impl = calloc(1, sizeof *self->impl);
   pd_status status = self->impl ? PD_OK : no_memory(err);
   if (status == PD_OK && input->command_line) {
-    self->command_line = arena_text(&self->impl->memory, input->command_line);
+    self->command_line = text_pool_text(&self->impl->memory, input->command_line);
     if (!self->command_line) status = no_memory(err);
   }
   if (status == PD_OK) status = load_into(self, input, err);
@@ -500,7 +500,7 @@ void config_free(config *self) {
   if (self->impl) {
     free(self->impl->entries);
     free(self->impl->settings);
-    arena_free(&self->impl->memory);
+    text_pool_free(&self->impl->memory);
     free(self->impl);
   }
   plugins_close(self->plugins);

@@ -10,7 +10,7 @@
 
 /* ---- memory ---- */
 
-void *arena_alloc(arena *self, size_t bytes) {
+void *text_pool_alloc(text_pool *self, size_t bytes) {
   if (self->count == self->room) {
     const size_t room = self->room ? 2 * self->room : 64;
     void **grown = realloc(self->blocks, room * sizeof *grown);
@@ -23,25 +23,25 @@ void *arena_alloc(arena *self, size_t bytes) {
   return block;
 }
 
-char *arena_join(arena *self, const char *a, const char *b, const char *c) {
+char *text_pool_join(text_pool *self, const char *a, const char *b, const char *c) {
   const size_t bytes = strlen(a) + strlen(b) + strlen(c) + 1;
-  char *text = arena_alloc(self, bytes);
+  char *text = text_pool_alloc(self, bytes);
   if (text) snprintf(text, bytes, "%s%s%s", a, b, c);
   return text;
 }
 
-char *arena_text(arena *self, const char *text) { return arena_join(self, text, "", ""); }
+char *text_pool_text(text_pool *self, const char *text) { return text_pool_join(self, text, "", ""); }
 
-void arena_free(arena *self) {
+void text_pool_free(text_pool *self) {
   for (size_t i = 0; i < self->count; i++) free(self->blocks[i]);
   free(self->blocks);
-  *self = (arena){.blocks = NULL};
+  *self = (text_pool){.blocks = NULL};
 }
 
 /* ---- sections ---- */
 
-static pd_status set_defaults(config_section *self, arena *memory) {
-  self->values = arena_alloc(memory, self->count * sizeof *self->values);
+static pd_status set_defaults(config_section *self, text_pool *memory) {
+  self->values = text_pool_alloc(memory, self->count * sizeof *self->values);
   if (!self->values) return PD_NO_MEMORY;
   for (uint32_t i = 0; i < self->count; i++) {
     char why[256]; /* a default that does not parse was refused with the row */
@@ -53,18 +53,18 @@ static pd_status set_defaults(config_section *self, arena *memory) {
   return PD_OK;
 }
 
-pd_status section_open_core(config_section *self, arena *memory, const core_section *core, void *options) {
+pd_status section_open_core(config_section *self, text_pool *memory, const core_section *core, void *options) {
   *self = (config_section){.name = core->name, .rows = core->rows, .count = core->count, .options = options};
   return set_defaults(self, memory);
 }
 
-pd_status section_open_plugin(config_section *self, arena *memory, const char *name, const pd_plugin *table) {
-  pd_option *rows = arena_alloc(memory, table->option_count * sizeof *rows);
-  *self = (config_section){.name = arena_text(memory, name),
-                           .owner = arena_join(memory, plugin_kind_name(table->kind), " ", table->name),
+pd_status section_open_plugin(config_section *self, text_pool *memory, const char *name, const pd_plugin *table) {
+  pd_option *rows = text_pool_alloc(memory, table->option_count * sizeof *rows);
+  *self = (config_section){.name = text_pool_text(memory, name),
+                           .owner = text_pool_join(memory, plugin_kind_name(table->kind), " ", table->name),
                            .rows = rows,
                            .count = table->option_count,
-                           .options = table->option_count ? arena_alloc(memory, table->options_size) : NULL};
+                           .options = table->option_count ? text_pool_alloc(memory, table->options_size) : NULL};
   if (!rows || !self->name || !self->owner || (self->count && !self->options)) return PD_NO_MEMORY;
   for (uint32_t i = 0; i < self->count; i++) rows[i] = plugin_option(table, i);
   return set_defaults(self, memory);
@@ -122,19 +122,19 @@ void section_unknown_key(const config_section *self, const char *key, const char
 }
 
 /* `text` with each <scenario> replaced; `text` itself when there is none; NULL on no memory. */
-static const char *replace_scenario(arena *memory, const char *text, const char *scenario) {
+static const char *replace_scenario(text_pool *memory, const char *text, const char *scenario) {
   static const char mark[] = "<scenario>";
   for (const char *at; (at = strstr(text, mark));) {
-    char *head = arena_alloc(memory, (size_t)(at - text) + 1);
+    char *head = text_pool_alloc(memory, (size_t)(at - text) + 1);
     if (!head) return NULL;
     memcpy(head, text, (size_t)(at - text));
-    text = arena_join(memory, head, scenario, at + sizeof mark - 1);
+    text = text_pool_join(memory, head, scenario, at + sizeof mark - 1);
     if (!text) return NULL;
   }
   return text;
 }
 
-pd_status section_store(config_section *self, arena *memory, const char *scenario, error *err) {
+pd_status section_store(config_section *self, text_pool *memory, const char *scenario, error *err) {
   pd_status status = PD_OK;
   for (uint32_t i = 0; i < self->count; i++) {
     const pd_option *row = &self->rows[i];

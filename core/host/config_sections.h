@@ -8,14 +8,14 @@
 #include "option.h"
 
 /* Memory that goes all at once. */
-typedef struct arena {
+typedef struct text_pool {
   void **blocks;
   size_t count, room;
-} arena;
-void *arena_alloc(arena *self, size_t bytes); /* zeroed; NULL on no memory */
-char *arena_text(arena *self, const char *text);
-char *arena_join(arena *self, const char *a, const char *b, const char *c);
-void arena_free(arena *self);
+} text_pool;
+void *text_pool_alloc(text_pool *self, size_t bytes); /* zeroed; NULL on no memory */
+char *text_pool_text(text_pool *self, const char *text);
+char *text_pool_join(text_pool *self, const char *a, const char *b, const char *c);
+void text_pool_free(text_pool *self);
 
 typedef struct section_value {
   option_value value;
@@ -33,8 +33,8 @@ typedef struct config_section {
 } config_section;
 
 /* Sets up a section with its rows' defaults. Rows are the core's own, or copied out of the plugin's. */
-pd_status section_open_core(config_section *self, arena *memory, const core_section *core, void *options);
-pd_status section_open_plugin(config_section *self, arena *memory, const char *name, const pd_plugin *table);
+pd_status section_open_core(config_section *self, text_pool *memory, const core_section *core, void *options);
+pd_status section_open_plugin(config_section *self, text_pool *memory, const char *name, const pd_plugin *table);
 
 /* Index of the row called `key`, or of the one it is another name of; -1: none. */
 int section_find(const config_section *self, const char *key);
@@ -48,7 +48,7 @@ pd_status section_set(config_section *self, const char *key, const char *text, c
 void section_unknown_key(const config_section *self, const char *key, const char *origin, error *err);
 
 /* Fills the struct, with <scenario> replaced in paths; keys that must be given and were not are added to `err`. */
-pd_status section_store(config_section *self, arena *memory, const char *scenario, error *err);
+pd_status section_store(config_section *self, text_pool *memory, const char *scenario, error *err);
 
 bool section_is_default(const config_section *self, uint32_t row);
 

@@ -223,10 +223,10 @@ pd_status help_plugin(plugins *from, pd_kind kind, const char *topic, bool json,
   const pd_status status = load_any(from, kind, name, &at, err);
   if (status != PD_OK) return status;
   section_of(at->table, section, sizeof section);
-  arena memory = {.blocks = NULL};
+  text_pool memory = {.blocks = NULL};
   config_section rows;
   if (section_open_plugin(&rows, &memory, section, at->table) != PD_OK) {
-    arena_free(&memory);
+    text_pool_free(&memory);
     return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   }
   pd_status done = PD_OK;
@@ -236,6 +236,6 @@ pd_status help_plugin(plugins *from, pd_kind kind, const char *topic, bool json,
     print_json(at, section, rows.rows);
   else
     print_text(at, section, rows.rows);
-  arena_free(&memory);
+  text_pool_free(&memory);
   return done;
 }
