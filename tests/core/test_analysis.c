@@ -1,4 +1,5 @@
-/* The analysis as its readers see it: cached sets, whole tables, and invariants on random traces. */
+/* The analysis as its readers see it: cached sets, whole tables, invariants on random traces, and no memory. The suite is
+ * linked with --wrap for the allocation functions. */
 #include "analysis/facts.h"
 #include "analysis/proc.h"
 #include "analysis/step_parts.h"
@@ -285,4 +286,56 @@ PD_TEST(analysis, proc_stat_is_read_as_the_kernel_writes_it) {
   cr_assert_eq(usage.busy, 30);
   cr_assert_eq(usage.idle, 0, "a count that steps back is not below zero");
   cr_assert_eq(usage.process_ns, 4);
+}
+
+/* ---- no memory --------------------------------------------------------------------------------------------- */
+
+static long allocations_left = -1; /* counts down to the one that fails; negative: none does */
+static bool fail_once;             /* and none after it */
+
+static bool must_fail(void) {
+  if (allocations_left > 0) allocations_left--;
+  if (allocations_left != 0) return false;
+  if (fail_once) allocations_left = -1;
+  return true;
+}
+
+/* --wrap=f sends calls of f to one name and gives f itself another; both are the linker's to choose. */
+void *real_malloc(size_t bytes) __asm__("__real_malloc");
+void *real_calloc(size_t count, size_t bytes) __asm__("__real_calloc");
+void *real_realloc(void *memory, size_t bytes) __asm__("__real_realloc");
+void *wrap_malloc(size_t bytes) __asm__("__wrap_malloc");
+void *wrap_calloc(size_t count, size_t bytes) __asm__("__wrap_calloc");
+void *wrap_realloc(void *memory, size_t bytes) __asm__("__wrap_realloc");
+void *wrap_malloc(size_t bytes) { return must_fail() ? NULL : real_malloc(bytes); }
+void *wrap_calloc(size_t count, size_t bytes) { return must_fail() ? NULL : real_calloc(count, bytes); }
+void *wrap_realloc(void *memory, size_t bytes) { return must_fail() ? NULL : real_realloc(memory, bytes); }
+
+static void fail_at_every_point(bool once) {
+  analysis_rig rig;
+  const pd_table_set *set = NULL;
+  long failures = 0;
+  rig_begin(&rig);
+  fake_trace_training(rig.fake, 2, 2);
+  rig_finish(&rig);
+  rig.request.group_by_input_shape = rig.request.group_by_stack_n = 1;
+  rig.request.sort_by = "count";
+  fail_once = once;
+  for (; !set; failures++) {
+    const pd_analysis *table = analysis_table(rig.analysis);
+    analysis_forget(rig.analysis, rig.trace);
+    allocations_left = failures + 1;
+    set = table->tables(table, rig.trace, &rig.request);
+    cr_assert(!set || allocations_left > 0, "allocation %ld failed and nobody said so", failures);
+    allocations_left = -1;
+    cr_assert_lt(failures, 100000);
+  }
+  cr_assert_gt(failures, 50, "only %ld points could fail", failures);
+  check_tables(set);
+  rig_end(&rig);
+}
+
+PD_TEST(analysis, no_memory_at_any_point_is_an_answer) {
+  fail_at_every_point(false);
+  fail_at_every_point(true);
 }
