@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""The workload of pdhost as a PyTorch script: the peer that the benchmarks compare with.
+
+    profiler_peer.py steps   --scenario S [--amp] [--channels-last] [--tuned] [--steps N]
+    profiler_peer.py profile --scenario S [--amp] [--channels-last] [--tuned] [--steps N] [--dir DIR]
+    profiler_peer.py loader  --workers N [--batches N]
+
+The last line of its output is one JSON object. `steps` times whole steps, each between two synchronisations: the copy of
+a pinned batch to the device, zero_grad, forward, loss, backward, optimiser, scaler. `profile` does the same without and
+with torch.profiler and times what follows the last step until every file is written. `loader` measures the slow
+synthetic dataset alone.
+
+Scenarios: control (the batch lies on the device), plain (control with the copy), sync, tiny_ops, memory_churn.
+PD_START_NS in the environment is the CLOCK_REALTIME at which the caller started this process.
+"""
+import argparse
+import json
+import math
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class TinyOpsBlock(nn.Module):
+    def __init__(self, dim=256, rounds=30):
+        super().__init__()
+        self.norm = nn.LayerNorm(dim)
+        self.linear = nn.Linear(dim, dim)
+        self.rounds = rounds
+
+    def forward(self, x):
+        for _ in range(self.rounds):
+            x = x + 0.01 * torch.tanh(x)
+            x = x * torch.sigmoid(x)
+            x = self.norm(x)
+            x = self.linear(x)
+        return x
+
+
+class SimpleCNN(nn.Module):
+    def __init__(self, tiny):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 64, 3, stride=2, padding=1)
+        self.conv2 = nn.Conv2d(64, 128, 3, stride=2, padding=1)
+        self.conv3 = nn.Conv2d(128, 256, 3, stride=2, padding=1)
+        self.head = nn.Linear(256, 1000)
+        self.tiny = TinyOpsBlock() if tiny else None
+
+    def forward(self, x):
+        for conv in (self.conv1, self.conv2, self.conv3):
+            x = F.relu(conv(x))
+        logits = self.head(x.mean(dim=(2, 3)))
+        if self.tiny is not None:
+            logits = torch.cat([self.tiny(logits[:, :256]), logits[:, 256:]], dim=1)
+        return logits
+
+
+class SlowDataset(torch.utils.data.Dataset):
+    def __init__(self, args):
+        self.args = args
+
+    def __len__(self):
+        return 100000
+
+    def __getitem__(self, index):
+        if self.args.io_sleep_ms:
+            time.sleep(self.args.io_sleep_ms / 1000)
+        image = torch.randn(3, self.args.size, self.args.size)
+        label = int(torch.randint(0, 1000, (1,)).item())
+        acc = 0.0
+        for i in range(self.args.cpu_work):
+            acc += math.sin(i * 0.001) * math.cos(i * 0.002)
+        return image * (1 + acc % 1e-3), label
+
+
+class Trainer:
+    """The model, the optimiser, a ring of pinned batches, and one step."""
+
+    def __init__(self, args):
+        self.args = args
+        torch.manual_seed(0)
+        if args.tuned:
+            torch.backends.cudnn.benchmark = True
+            torch.set_float32_matmul_precision("high")
+        self.format = torch.channels_last if args.channels_last else torch.contiguous_format
+        self.model = SimpleCNN(args.scenario == "tiny_ops").cuda().to(memory_format=self.format)
+        extra = {"fused": True} if args.tuned else {}
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, **extra)
+        self.scaler = torch.amp.GradScaler("cuda", enabled=args.amp)
+        shape = (args.batch, 3, args.size, args.size)
+        self.ring = [(torch.randn(shape).pin_memory(), torch.randint(0, 1000, (args.batch,)).pin_memory())
+                     for _ in range(4)]
+        self.resident = [(x.cuda(), y.cuda()) for x, y in self.ring[:1]]
+        self.count = 0
+
+    def step(self):
+        args = self.args
+        if args.scenario == "control":
+            x, y = self.resident[0]
+        else:
+            x, y = self.ring[self.count % len(self.ring)]
+            x = x.to("cuda", non_blocking=True)
+            y = y.to("cuda", non_blocking=True)
+        if args.channels_last:
+            x = x.to(memory_format=self.format)
+        self.count += 1
+        if args.scenario == "memory_churn":
+            temporaries = [torch.randn_like(x) for _ in range(20)]
+            x = x + 0.001 * torch.stack([t.mean() for t in temporaries]).sum()
+            del temporaries
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cuda", dtype=torch.float16, enabled=args.amp):
+            loss = F.cross_entropy(self.model(x), y)
+        if args.scenario == "sync":
+            loss.item()
+        self.scaler.scale(loss).backward()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return loss
+
+    def timed_step(self):
+        torch.cuda.synchronize()
+        start = time.perf_counter_ns()
+        self.step()
+        torch.cuda.synchronize()
+        return (time.perf_counter_ns() - start) / 1e6
+
+
+def versions():
+    return {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(),
+            "device": torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none"}
+
+
+def steps(args):
+    trainer = Trainer(args)
+    trainer.timed_step()
+    first = time.time_ns()
+    for _ in range(args.warmup):
+        trainer.step()
+    times = [trainer.timed_step() for _ in range(args.steps)]
+    started = int(os.environ.get("PD_START_NS", "0"))
+    return {"step_ms": times, "median_ms": statistics.median(times),
+            "start_to_first_step_s": (first - started) / 1e9 if started else None}
+
+
+def profile(args):
+    from torch.profiler import ProfilerActivity, schedule
+    trainer = Trainer(args)
+    for _ in range(args.warmup):
+        trainer.step()
+    plain = [trainer.timed_step() for _ in range(args.steps)]
+    folder = args.dir or tempfile.mkdtemp(prefix="peer")
+    os.makedirs(folder, exist_ok=True)
+    # The kernels of one step, from a profile of its own.
+    with torch.profiler.profile(activities=[ProfilerActivity.CUDA]) as prof:
+        trainer.timed_step()
+    kernels = sum(1 for e in prof.events() if e.device_type == torch.autograd.DeviceType.CUDA and "Mem" not in e.name)
+    handler = torch.profiler.tensorboard_trace_handler(folder)
+    times = {}
+
+    def ready(p):
+        at = time.perf_counter()
+        handler(p)
+        times["export_s"] = time.perf_counter() - at
+
+    profiled = []
+    prof = torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
+                                  schedule=schedule(wait=1, warmup=1, active=args.steps, repeat=1),
+                                  on_trace_ready=ready, record_shapes=True, profile_memory=True)
+    prof.start()
+    for i in range(args.steps + 2):
+        ms = trainer.timed_step()
+        if i >= 2:
+            profiled.append(ms)
+        last = time.perf_counter()
+        prof.step()
+    prof.stop()
+    at = time.perf_counter()
+    table = prof.key_averages(group_by_input_shape=True).table(sort_by="cuda_time_total", row_limit=25)
+    with open(os.path.join(folder, "table.txt"), "w") as out:
+        out.write(table)
+    end = time.perf_counter()
+    difference = statistics.median(profiled) - statistics.median(plain)
+    return {"plain_ms": statistics.median(plain), "profiled_ms": statistics.median(profiled), "kernels": kernels,
+            "cost_per_kernel_us": difference * 1000 / max(kernels, 1), "last_step_to_closed_s": end - last,
+            "export_s": times.get("export_s"), "table_s": end - at}
+
+
+def loader(args):
+    data = torch.utils.data.DataLoader(SlowDataset(args), batch_size=args.batch, shuffle=True,
+                                       num_workers=args.workers, pin_memory=torch.cuda.is_available(), drop_last=True,
+                                       prefetch_factor=2 if args.workers else None)
+    it = iter(data)
+    for _ in range(2 * args.workers + 2):
+        next(it)
+    start = time.perf_counter()
+    for _ in range(args.batches):
+        next(it)
+    seconds = time.perf_counter() - start
+    return {"samples_per_s": args.batches * args.batch / seconds, "workers": args.workers}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["steps", "profile", "loader"])
+    parser.add_argument("--scenario", default="plain",
+                        choices=["control", "plain", "sync", "tiny_ops", "memory_churn"])
+    parser.add_argument("--amp", action="store_true")
+    parser.add_argument("--channels-last", action="store_true")
+    parser.add_argument("--tuned", action="store_true")
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--warmup", type=int, default=10)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--size", type=int, default=224)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--batches", type=int, default=20)
+    parser.add_argument("--cpu-work", type=int, default=200)
+    parser.add_argument("--io-sleep-ms", type=float, default=0)
+    parser.add_argument("--dir")
+    args = parser.parse_args()
+    if args.what != "loader" and not torch.cuda.is_available():
+        print("profiler_peer: PyTorch sees no CUDA device", file=sys.stderr)
+        return 1
+    result = {"steps": steps, "profile": profile, "loader": loader}[args.what](args)
+    print(json.dumps({"what": args.what, "scenario": args.scenario, "amp": args.amp,
+                      "channels_last": args.channels_last, "tuned": args.tuned, "batch": args.batch, "size": args.size,
+                      **result, **versions()}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
