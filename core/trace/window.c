@@ -6,6 +6,7 @@
  */
 #include "window.h"
 #include "merge.h"
+#include "open_ranges.h"
 #include "recorder_internal.h"
 
 #include <stdlib.h>
@@ -14,31 +15,6 @@
 #include <unistd.h>
 
 enum { SETTLE_NS = 10000000 /* calls younger than this are judged at the window's end, when its start is known */ };
-
-/* A thread's open ranges at one moment. */
-typedef struct open_look {
-  raw_range ranges[THREAD_MAX_DEPTH]; /* info and stack still packed */
-  uint32_t count;
-} open_look;
-
-static void look_at_open(const recorder_thread *thread, open_look *look) {
-  look->count = 0;
-  for (uint32_t depth = 0; depth < THREAD_MAX_DEPTH; depth++) {
-    const open_range *open = &thread->open[depth];
-    uint64_t start = atomic_load_explicit(&open->start, memory_order_acquire);
-    if (!start) return;
-    uint64_t name_kind = atomic_load_explicit(&open->name_kind, memory_order_acquire);
-    uint64_t info_stack = atomic_load_explicit(&open->info_stack, memory_order_acquire);
-    /* Closed meanwhile: then it stands in the list of finished ranges. */
-    if (atomic_load_explicit(&open->start, memory_order_relaxed) != start) return;
-    look->ranges[look->count++] = (raw_range){.start = start,
-                                              .name = (uint32_t)(name_kind >> 32),
-                                              .kind = (uint16_t)name_kind,
-                                              .depth = (uint16_t)depth,
-                                              .info = (uint32_t)(info_stack >> 32),
-                                              .stack = (uint32_t)info_stack};
-  }
-}
 
 /* What may go: everything older than the oldest that an open range still needs, and never the youngest, whose range
  * may be about to open. */
@@ -92,23 +68,6 @@ static pd_status copy_list(const chunk_list *list, uint64_t extra, void **out, u
   return PD_OK;
 }
 
-/* Appends the ranges still open to those that ended, cut at the window's end, unless they ended between the two looks:
- * at one moment one range at most is open at each depth. */
-static void append_open(window_thread *out, const open_look *look, uint64_t end_ticks) {
-  bool closed[THREAD_MAX_DEPTH] = {false};
-  uint64_t count = out->range_count;
-  for (uint64_t i = count; i-- > 0;) {
-    if (out->ranges[i].end < end_ticks) break;
-    if (out->ranges[i].start < end_ticks) closed[out->ranges[i].depth] = true;
-  }
-  for (uint32_t i = look->count; i-- > 0;) {
-    if (look->ranges[i].start >= end_ticks || closed[i]) continue;
-    out->ranges[count] = look->ranges[i];
-    out->ranges[count++].end = end_ticks;
-  }
-  out->range_count = count;
-}
-
 /* Turns the packed running indices into indices of the copies. */
 static void unpack_indices(const recorder_thread *thread, window_thread *out) {
   for (uint64_t i = 0; i < out->range_count; i++) {
@@ -132,12 +91,12 @@ static pd_status collect_thread(recorder_thread *thread, uint64_t end_ticks, win
   uint64_t info_count = chunk_list_count(&thread->infos), stack_count = chunk_list_count(&thread->stacks);
   out->tid = thread->tid;
   out->name = atomic_load_explicit(&thread->name, memory_order_relaxed);
-  look_at_open(thread, &look);
+  open_look_take(thread, &look);
   pd_status status = copy_list(&thread->ranges, look.count, &rows, &out->range_count);
   out->ranges = rows;
   if (status) return status;
   uint64_t finished = out->range_count;
-  append_open(out, &look, end_ticks);
+  open_look_append(&look, end_ticks, out);
   /* After the ranges: what a range refers to was published before it. */
   status = copy_list(&thread->infos, 0, &rows, &out->info_count);
   out->infos = rows;
@@ -242,7 +201,7 @@ static pd_status discard(recorder *self) {
   for (uint64_t i = 0; !status && i < count; i++) {
     recorder_thread *thread = threads[i];
     uint64_t info_count = chunk_list_count(&thread->infos), stack_count = chunk_list_count(&thread->stacks);
-    look_at_open(thread, &look);
+    open_look_take(thread, &look);
     chunk_list_drop(&thread->ranges, chunk_list_count(&thread->ranges));
     chunk_list_drop(&thread->memory, chunk_list_count(&thread->memory));
     chunk_list_drop(&thread->counters, chunk_list_count(&thread->counters));

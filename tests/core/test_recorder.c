@@ -1,5 +1,6 @@
 /* The recorder from outside: ranges, windows, threads, losses. Times are exact: the test moves the clock. */
 #include "recorder_rig.h"
+#include "trace/open_ranges.h"
 #include "../stress/recorder_writers.h"
 
 #include <pthread.h>
@@ -479,6 +480,24 @@ PD_TEST(recorder, a_range_open_on_another_thread_is_cut_at_the_end) {
   trace_free(trace);
   pthread_barrier_destroy(&barrier);
   rig_close(&self);
+}
+
+PD_TEST(recorder, a_range_that_ends_while_it_is_looked_at_is_there_once) {
+  raw_range rows[8] = {{.start = 10, .end = 20, .depth = 1, .name = 1},
+                       {.start = 60, .end = 105, .depth = 2, .name = 2}, /* open at 100, ended before the copy */
+                       {.start = 106, .end = 107, .depth = 2, .name = 3}};
+  const open_look look = {.count = 4,
+                          .ranges = {{.start = 5, .depth = 0, .name = 4},
+                                     {.start = 50, .depth = 1, .name = 5},
+                                     {.start = 60, .depth = 2, .name = 2},
+                                     {.start = 100, .depth = 3, .name = 6}}}; /* began at the end */
+  window_thread thread = {.ranges = rows, .range_count = 3};
+  open_look_append(&look, 100, &thread);
+  cr_assert_eq(thread.range_count, 5);
+  cr_assert_eq(rows[3].name, 5, "inner ranges first, as if they had ended");
+  cr_assert_eq(rows[3].end, 100);
+  cr_assert_eq(rows[4].name, 4);
+  cr_assert_eq(rows[4].end, 100);
 }
 
 PD_TEST(recorder, a_thread_that_ends_inside_a_range_closes_it) {

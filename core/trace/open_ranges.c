@@ -1,0 +1,37 @@
+/* A thread's open ranges, from outside. See open_ranges.h. */
+#include "open_ranges.h"
+
+void open_look_take(const recorder_thread *thread, open_look *look) {
+  look->count = 0;
+  for (uint32_t depth = 0; depth < THREAD_MAX_DEPTH; depth++) {
+    const open_range *open = &thread->open[depth];
+    uint64_t start = atomic_load_explicit(&open->start, memory_order_acquire);
+    if (!start) return;
+    uint64_t name_kind = atomic_load_explicit(&open->name_kind, memory_order_acquire);
+    uint64_t info_stack = atomic_load_explicit(&open->info_stack, memory_order_acquire);
+    /* Closed meanwhile: then it stands in the list of finished ranges. */
+    if (atomic_load_explicit(&open->start, memory_order_relaxed) != start) return;
+    look->ranges[look->count++] = (raw_range){.start = start,
+                                              .name = (uint32_t)(name_kind >> 32),
+                                              .kind = (uint16_t)name_kind,
+                                              .depth = (uint16_t)depth,
+                                              .info = (uint32_t)(info_stack >> 32),
+                                              .stack = (uint32_t)info_stack};
+  }
+}
+
+void open_look_append(const open_look *look, uint64_t end_ticks, window_thread *out) {
+  /* At one moment one range at most is open at each depth. */
+  bool closed[THREAD_MAX_DEPTH] = {false};
+  uint64_t count = out->range_count;
+  for (uint64_t i = count; i-- > 0;) {
+    if (out->ranges[i].end < end_ticks) break;
+    if (out->ranges[i].start < end_ticks) closed[out->ranges[i].depth] = true;
+  }
+  for (uint32_t i = look->count; i-- > 0;) {
+    if (look->ranges[i].start >= end_ticks || closed[i]) continue;
+    out->ranges[count] = look->ranges[i];
+    out->ranges[count++].end = end_ticks;
+  }
+  out->range_count = count;
+}
