@@ -14,18 +14,9 @@ bool device_intervals(const trace_facts *facts, pd_activity_kind kind, uint32_t 
   return intervals_merge(out);
 }
 
-/* Which names are communication, by string id: names are few, ranges are many. */
-static bool *communication_names(const trace_facts *facts) {
-  bool *names = calloc(facts->trace->strings.count + 1, sizeof *names);
-  for (uint64_t i = 0; names && i < facts->trace->strings.count; i++)
-    names[i] = facts_is_communication(facts_text(facts, (uint32_t)i));
-  return names;
-}
-
 /* Only the ranges that no range of the same class holds: the others add nothing to the union. */
 static bool range_intervals(const trace_facts *facts, intervals *communication, intervals *dataloader, intervals *cpu) {
-  bool *names = communication_names(facts);
-  bool ok = names != NULL;
+  bool ok = true;
   for (uint64_t i = 0; ok && i < facts->range_count; i++) {
     const pd_range *range = facts_range(facts, i);
     if (range->kind == PD_RANGE_STEP) continue;
@@ -33,12 +24,11 @@ static bool range_intervals(const trace_facts *facts, intervals *communication, 
       ok = intervals_add(dataloader, range->start_ns, range->end_ns);
     } else {
       const pd_range *parent = range->parent < i ? facts_range(facts, range->parent) : NULL;
-      if (names[range->name]) ok = intervals_add(communication, range->start_ns, range->end_ns);
+      if (facts_is_communication(facts, range->name)) ok = intervals_add(communication, range->start_ns, range->end_ns);
       if (ok && (!parent || parent->kind == PD_RANGE_STEP || parent->kind == PD_RANGE_DATALOADER))
         ok = intervals_add(cpu, range->start_ns, range->end_ns);
     }
   }
-  free(names);
   return ok && intervals_merge(communication) && intervals_merge(dataloader) && intervals_merge(cpu);
 }
 
@@ -103,18 +93,13 @@ const pd_table *breakdown_table(const table_work *work) {
   static const char *const names[STEP_PART_COUNT] = {STEP_PART_NAMES};
   const trace_facts *facts = work->facts;
   int64_t steps = facts->step_count ? (int64_t)facts->step_count : 1;
-  step_parts parts;
   table_build table;
-  if (!step_parts_open(facts, &parts)) {
-    work->arena->failed = true;
-    return NULL;
-  }
   table_begin(&table, work->arena, work->is_cuda, "breakdown", "Step-time breakdown",
               "Each moment counts for the first class of this order that is busy then; the rows add up to the steps.");
   TABLE_COLUMNS(&table, M_category, M_total, M_per_step, M_share);
   for (uint32_t p = 0; p < STEP_PART_COUNT; p++) {
     int64_t total = 0;
-    for (uint64_t s = 0; s < facts->step_count; s++) total += parts.rows[s * STEP_PART_COUNT + p];
+    for (uint64_t s = 0; s < facts->step_count; s++) total += work->parts->rows[s * STEP_PART_COUNT + p];
     table_row(&table, 0);
     table_string(&table, M_category, names[p]);
     table_int(&table, M_total, total);
@@ -125,13 +110,12 @@ const pd_table *breakdown_table(const table_work *work) {
   table_int(&table, M_total, facts->steps_ns);
   table_int(&table, M_per_step, facts->steps_ns / steps);
   table_percent(&table, M_share, facts->steps_ns, facts->steps_ns);
-  step_parts_free(&parts);
   return table_done(&table);
 }
 
 /* ---- device figures ---------------------------------------------------------------------------------------- */
 
-/* A point where the number of resident blocks per SM changes. */
+/* Where a kernel's blocks come or go. */
 typedef struct change {
   int64_t at_ns;
   double blocks;
@@ -149,12 +133,39 @@ typedef struct figures {
   bool has_blocks;
 } figures;
 
+/* Kernels come in the order of their starts; on one stream their ends are in order too. */
+static void sort_changes(change *changes, uint64_t count) {
+  bool sorted = true;
+  for (uint64_t i = 1; i < count && sorted; i++) sorted = changes[i - 1].at_ns <= changes[i].at_ns;
+  if (!sorted) qsort(changes, count, sizeof *changes, by_time);
+}
+
+static double integrate(const change *starts, const change *ends, uint64_t count) {
+  double blocks = 0, sum = 0;
+  uint64_t s = 0, e = 0;
+  int64_t last = count ? starts[0].at_ns : 0;
+  while (e < count) {
+    const change *next = s < count && starts[s].at_ns <= ends[e].at_ns ? &starts[s] : &ends[e];
+    /* What rounding leaves of a sum of changes is no block. */
+    if (blocks > 1e-6) sum += (blocks < 1 ? blocks : 1) * (double)(next->at_ns - last);
+    last = next->at_ns;
+    if (s < count && next == &starts[s]) {
+      blocks += next->blocks;
+      s++;
+    } else {
+      blocks -= next->blocks;
+      e++;
+    }
+  }
+  return sum;
+}
+
 static bool compute_figures(const trace_facts *facts, uint32_t device, int64_t from, int64_t to, figures *out) {
-  change *changes = malloc((2 * facts->activity_count + 1) * sizeof *changes);
+  change *starts = malloc((facts->activity_count + 1) * sizeof *starts);
+  change *ends = malloc((facts->activity_count + 1) * sizeof *ends);
   intervals kernels = {0};
   uint64_t count = 0;
-  double blocks = 0;
-  bool ok = changes != NULL;
+  bool ok = starts && ends;
   *out = (figures){0};
   for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
@@ -162,8 +173,8 @@ static bool compute_figures(const trace_facts *facts, uint32_t device, int64_t f
     if (row->detail.kind != PD_ACTIVITY_KERNEL || row->detail.device != device || end <= start) continue;
     ok = intervals_add(&kernels, start, end);
     if (row->detail.u.kernel.blocks_per_sm > 0) {
-      changes[count++] = (change){start, (double)row->detail.u.kernel.blocks_per_sm};
-      changes[count++] = (change){end, -(double)row->detail.u.kernel.blocks_per_sm};
+      starts[count] = (change){start, (double)row->detail.u.kernel.blocks_per_sm};
+      ends[count++] = (change){end, (double)row->detail.u.kernel.blocks_per_sm};
     }
     if (row->detail.u.kernel.occupancy >= 0) {
       out->occupancy_ns += (double)(end - start) * (double)row->detail.u.kernel.occupancy;
@@ -172,18 +183,15 @@ static bool compute_figures(const trace_facts *facts, uint32_t device, int64_t f
   }
   ok = ok && intervals_merge(&kernels);
   if (ok) {
+    sort_changes(starts, count);
+    sort_changes(ends, count);
     out->kernel_ns = intervals_length(&kernels);
     out->has_blocks = count > 0;
-    qsort(changes, count, sizeof *changes, by_time);
-    for (uint64_t i = 0; i + 1 < count; i++) {
-      blocks += changes[i].blocks;
-      /* What rounding leaves of a sum of changes is no block. */
-      if (blocks > 1e-6)
-        out->sm_busy_ns += (blocks < 1 ? blocks : 1) * (double)(changes[i + 1].at_ns - changes[i].at_ns);
-    }
+    out->sm_busy_ns = integrate(starts, ends, count);
   }
   intervals_free(&kernels);
-  free(changes);
+  free(starts);
+  free(ends);
   return ok;
 }
 

@@ -7,13 +7,12 @@ static bool collect(const trace_facts *facts, intervals *communication, interval
   for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
     if (row->detail.kind != PD_ACTIVITY_KERNEL) continue;
-    ok = intervals_add(facts_is_communication(facts_text(facts, row->name)) ? communication : computation,
-                       row->start_ns, row->end_ns);
+    ok = intervals_add(facts_is_communication(facts, row->name) ? communication : computation, row->start_ns,
+                       row->end_ns);
   }
   for (uint64_t i = 0; ok && i < facts->range_count; i++) {
     const pd_range *range = facts_range(facts, i);
-    if (facts_is_communication(facts_text(facts, range->name)))
-      ok = intervals_add(communication, range->start_ns, range->end_ns);
+    if (facts_is_communication(facts, range->name)) ok = intervals_add(communication, range->start_ns, range->end_ns);
   }
   return ok && intervals_merge(communication) && intervals_merge(computation);
 }

@@ -16,7 +16,7 @@ typedef struct thread_sweep {
   size_t depth, room;
 } thread_sweep;
 
-bool facts_is_communication(const char *name) {
+static bool is_communication(const char *name) {
   return !strncmp(name, "nccl", 4) || !strncmp(name, "gloo:", 5) || strstr(name, "ncclKernel") ||
          strstr(name, "ncclDevKernel");
 }
@@ -171,12 +171,17 @@ trace_facts *facts_open(const pd_trace *trace) {
   self->device_total_ns = calloc(ranges + 1, sizeof *self->device_total_ns);
   self->operation = calloc(ranges + 1, sizeof *self->operation);
   self->inner = calloc(ranges + 1, sizeof *self->inner);
+  self->communication = calloc(trace->strings.count + 1, sizeof *self->communication);
   if (trace->memory.count) self->memory = calloc(ranges + 1, sizeof *self->memory);
   if (!self->range_self_ns || !self->call_self_ns || !self->device_self_ns || !self->device_total_ns ||
-      !self->operation || !self->inner || (trace->memory.count && !self->memory) || !sweep_threads(self)) {
+      !self->operation || !self->inner || !self->communication || (trace->memory.count && !self->memory) ||
+      !sweep_threads(self)) {
     facts_close(self);
     return NULL;
   }
+  /* Names are few, rows are many. */
+  for (uint64_t i = 0; i < trace->strings.count; i++)
+    self->communication[i] = is_communication(facts_text(self, (uint32_t)i));
   add_device(self);
   if (self->memory) add_memory(self);
   find_operations(self);
@@ -195,6 +200,7 @@ void facts_close(trace_facts *self) {
   free(self->device_total_ns);
   free(self->operation);
   free(self->inner);
+  free(self->communication);
   free(self->memory);
   free(self);
 }

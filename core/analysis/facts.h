@@ -26,6 +26,7 @@ typedef struct trace_facts {
   uint32_t *inner;          /* by range: within that operation, the outermost range that holds it or is it; PD_NONE for
                              * the operation itself */
   facts_memory *memory;     /* by range; NULL without memory events */
+  bool *communication;      /* by string id */
   int64_t steps_ns;         /* sum of the steps' spans */
   int64_t self_cpu_ns;      /* sum of all self host times */
   int64_t device_ns;        /* sum of the spans of all device records */
@@ -54,7 +55,9 @@ static inline const char *facts_text(const trace_facts *self, uint32_t id) {
 static inline int64_t facts_span(int64_t start, int64_t end) { return end > start ? end - start : 0; }
 
 static inline bool facts_is_operation(pd_range_kind kind) { return kind == PD_RANGE_OP; }
-/* Collective communication, by the names NCCL and Gloo ranges and kernels have. */
-bool facts_is_communication(const char *name);
+/* Whether a string is the name of collective communication, as NCCL's and Gloo's ranges and kernels are called. */
+static inline bool facts_is_communication(const trace_facts *self, uint32_t name) {
+  return name < self->trace->strings.count && self->communication[name];
+}
 
 #endif

@@ -60,7 +60,7 @@ static bool collect(const trace_facts *facts, type_time *types) {
                     : row->detail.kind == PD_ACTIVITY_MEMSET ? TYPE_MEMSET
                                                              : TYPE_KERNEL;
     ok = add(types, type, row->start_ns, row->end_ns);
-    if (ok && type == TYPE_KERNEL && facts_is_communication(facts_text(facts, row->name)))
+    if (ok && type == TYPE_KERNEL && facts_is_communication(facts, row->name))
       ok = add(types, TYPE_COMMUNICATION, row->start_ns, row->end_ns);
   }
   for (uint32_t t = 0; ok && t < TYPE_COUNT; t++) ok = intervals_merge(&types[t].spans);

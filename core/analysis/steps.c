@@ -7,11 +7,6 @@
 const pd_table *steps_table(const table_work *work) {
   const trace_facts *facts = work->facts;
   table_build table;
-  step_parts parts;
-  if (!step_parts_open(facts, &parts)) {
-    work->arena->failed = true;
-    return NULL;
-  }
   table_begin(&table, work->arena, work->is_cuda, "active_steps", "Active steps",
               facts->trace->sync_timing ? "Step times are bounded by device synchronisations."
                                         : "Step times are device times: no synchronisation around the step.");
@@ -20,7 +15,7 @@ const pd_table *steps_table(const table_work *work) {
                 M_step_runtime, M_step_dataloader, M_step_cpu_exec, M_step_other);
   for (uint64_t i = 0; i < facts->step_count; i++) {
     const pd_trace_step *step = facts_step(facts, i);
-    const int64_t *part = parts.rows + i * STEP_PART_COUNT;
+    const int64_t *part = work->parts->rows + i * STEP_PART_COUNT;
     table_row(&table, 0);
     table_int(&table, M_step, (int64_t)step->number);
     table_int(&table, M_step_span, facts_span(step->start_ns, step->end_ns));
@@ -34,6 +29,5 @@ const pd_table *steps_table(const table_work *work) {
       table_int(&table, M_device_busy, part[STEP_KERNEL] + part[STEP_MEMCPY] + part[STEP_MEMSET]);
     for (uint32_t p = 0; p < STEP_PART_COUNT; p++) table_int(&table, M_step_kernel + p, part[p]);
   }
-  step_parts_free(&parts);
   return table_done(&table);
 }

@@ -5,8 +5,11 @@ typedef const pd_table *table_function(const table_work *work);
 
 enum { MAX_TABLES = 32 };
 
-const pd_table_set *tables_make(const table_work *work) {
-  const pd_trace *trace = work->facts->trace;
+const pd_table_set *tables_make(const table_work *given) {
+  const pd_trace *trace = given->facts->trace;
+  table_work filled = *given;
+  const table_work *work = &filled;
+  step_parts parts;
   const pd_table **tables = arena_take(work->arena, MAX_TABLES * sizeof *tables);
   pd_table_set *set = arena_take(work->arena, sizeof *set);
   const struct {
@@ -33,13 +36,18 @@ const pd_table_set *tables_make(const table_work *work) {
       {stacks_table, true},
       {stacks_device_table, trace->profile != PD_PROFILE_NONE},
   };
-  if (!tables || !set) return NULL;
+  if (!tables || !set || !step_parts_open(work->facts, &parts)) return NULL;
+  filled.parts = &parts;
   set->size = sizeof *set;
   set->tables = tables;
   for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     if (!all[i].wanted) continue;
     tables[set->count] = all[i].make(work);
-    if (!tables[set->count++] || work->arena->failed) return NULL;
+    if (!tables[set->count++] || work->arena->failed) {
+      set = NULL;
+      break;
+    }
   }
+  step_parts_free(&parts);
   return set;
 }

@@ -5,6 +5,7 @@
 #include "analysis.h"
 #include "facts.h"
 #include "proc.h"
+#include "step_parts.h"
 #include "table_build.h"
 
 typedef struct table_work {
@@ -12,6 +13,7 @@ typedef struct table_work {
   const analysis_context *context;
   const pd_table_request *request;
   const proc_usage *usage; /* of the window, or NULL: not measured */
+  const step_parts *parts; /* how the steps divide; made by tables_make */
   arena *arena;
   bool is_cuda;
 } table_work;
@@ -37,8 +39,8 @@ const pd_table *modules_table(const table_work *work);
 const pd_table *stacks_table(const table_work *work);
 const pd_table *stacks_device_table(const table_work *work);
 
-/* All of them that apply, in a reader's order. The context, request, usage and facts are borrowed for the call; the
- * set lives in `arena`. */
+/* All of them that apply, in a reader's order. What `work` points to is borrowed for the call, its `parts` are ignored;
+ * the set lives in `arena`. */
 const pd_table_set *tables_make(const table_work *work);
 
 #endif
