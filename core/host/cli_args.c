@@ -246,7 +246,7 @@ static int take_argument(builder *b, char **at, const char *next) {
   const flag *found = find_flag(text, bytes);
   if (!found) {
     unknown_flag(b, text, bytes);
-    return 1;
+    return !equals && next && next[0] != '-' ? 2 : 1; /* what follows was meant as its value */
   }
   const char *value = equals ? equals + 1 : NULL;
   int used = 1;

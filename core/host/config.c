@@ -82,8 +82,8 @@ static bool take_row(void *user, const char *section, const char *key, const cha
         strcmp(true_key(section, other->key), true_key(section, key)) != 0)
       continue;
     const bool same = strcmp(other->key, key) == 0;
-    error_add(r->err, PD_INVALID, CODE_CONFIG, "%s:%d: [%s] %s: set twice in this file, first %s%sin line %d", r->path,
-              line, section, key, same ? "" : "as ", same ? "" : other->key, other->line);
+    error_add(r->err, PD_INVALID, CODE_CONFIG, "%s:%d: [%s] %s: set twice in this file, first%s%s in line %d", r->path,
+              line, section, key, same ? "" : " as ", same ? "" : other->key, other->line);
     break;
   }
   snprintf(origin, sizeof origin, "%s:%d", r->path, line);
@@ -104,18 +104,21 @@ static pd_status read_layers(config *self, const config_input *input, error *err
   return PD_OK;
 }
 
-/* The value that stands for a key of [run] before sections exist; its default when nobody set it. */
-static const char *early_value(const config *self, const char *key) {
+/* What stands for a key of [run] before sections exist: its last assignment, else its row's default. */
+static entry early_entry(const config *self, const char *key) {
   const struct config_impl *impl = self->impl;
   for (uint32_t i = impl->entry_count; i > 0; i--) {
     const entry *at = &impl->entries[i - 1];
-    if (at->key && strcmp(at->section, "run") == 0 && strcmp(at->key, key) == 0) return at->value;
+    if (at->key && strcmp(at->section, "run") == 0 && strcmp(at->key, key) == 0) return *at;
   }
   const core_section *run = core_section_at(CORE_RUN);
+  entry found = {.section = "run", .key = key, .origin = "default"};
   for (uint32_t i = 0; i < run->count; i++)
-    if (strcmp(run->rows[i].key, key) == 0) return run->rows[i].def;
-  return NULL;
+    if (strcmp(run->rows[i].key, key) == 0) found.value = run->rows[i].def;
+  return found;
 }
+
+static const char *early_value(const config *self, const char *key) { return early_entry(self, key).value; }
 
 /* ---- plugins ---- */
 
@@ -134,7 +137,8 @@ static pd_status open_section(config *self, config_section *at, const char *name
 /* Splits "table, json" and loads each. */
 static pd_status load_sinks(config *self, error *err) {
   struct config_impl *impl = self->impl;
-  const char *list = early_value(self, "sinks");
+  const entry given = early_entry(self, "sinks");
+  const char *list = given.value;
   uint32_t most = 1;
   for (const char *at = list; *at; at++) most += *at == ',';
   self->sinks = text_pool_alloc(&impl->memory, most * sizeof *self->sinks);
@@ -151,19 +155,17 @@ static pd_status load_sinks(config *self, error *err) {
     char name[4096];
     snprintf(name, sizeof name, "%.*s", (int)bytes, begin);
     if (!name[0]) {
-      status = error_add(err, PD_INVALID, CODE_CONFIG, "[run] sinks = %s: an empty name", early_value(self, "sinks"));
+      status =
+          error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] sinks = %s: an empty name", given.origin, given.value);
       continue;
     }
     const plugin *loaded = NULL;
     const pd_status one = load_one(self, PD_KIND_SINK, name, &loaded, err);
-    if (one != PD_OK) {
-      status = one;
-      continue;
-    }
+    if (one != PD_OK) return one;
     for (uint32_t i = 0; i < self->sink_count; i++)
       if (strcmp(self->sinks[i].plugin->table->name, loaded->table->name) == 0)
-        status = error_add(err, PD_INVALID, CODE_CONFIG, "[run] sinks = %s: %s is there twice",
-                           early_value(self, "sinks"), loaded->table->name);
+        status = error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] sinks = %s: %s is there twice", given.origin,
+                           given.value, loaded->table->name);
     const char *section_name = text_pool_join(&impl->memory, "sink.", loaded->table->name, "");
     impl->sinks_given[self->sink_count] = text_pool_text(&impl->memory, name);
     if (!section_name || !impl->sinks_given[self->sink_count]) return no_memory(err);
@@ -178,22 +180,21 @@ static pd_status load_plugins(config *self, error *err) {
   if (!scenario || !scenario[0])
     return error_add(err, PD_INVALID, CODE_CONFIG,
                      "[run] scenario: must be given; name one by --scenario NAME or a file by -c; see pdhost --list");
-  if (!device[0]) return error_add(err, PD_INVALID, CODE_CONFIG, "[run] device: is empty; write cuda, cpu or auto");
+  if (!device[0])
+    return error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] device: is empty; write cuda, cpu or auto",
+                     early_entry(self, "device").origin);
   self->plugins = plugins_open(early_value(self, "plugin_path"));
   if (!self->plugins) return no_memory(err);
+  /* The first that does not load is all that is said: what follows from it would be noise. */
   pd_status status = load_one(self, PD_KIND_SCENARIO, scenario, &self->scenario.plugin, err);
   if (status == PD_OK) status = open_section(self, &self->impl->scenario, "scenario", self->scenario.plugin, err);
   self->device_auto = strcmp(device, "auto") == 0;
-  if (!self->device_auto) {
-    const pd_status loaded = load_one(self, PD_KIND_DEVICE, device, &self->device.plugin, err);
-    if (loaded != PD_OK)
-      status = loaded;
-    else if (open_section(self, &self->impl->device, "device", self->device.plugin, err) != PD_OK)
-      return PD_NO_MEMORY;
-    self->impl->device_open = loaded == PD_OK;
+  if (status == PD_OK && !self->device_auto) {
+    status = load_one(self, PD_KIND_DEVICE, device, &self->device.plugin, err);
+    if (status == PD_OK) status = open_section(self, &self->impl->device, "device", self->device.plugin, err);
+    self->impl->device_open = status == PD_OK;
   }
-  const pd_status sinks = load_sinks(self, err);
-  return status != PD_OK ? status : sinks;
+  return status == PD_OK ? load_sinks(self, err) : status;
 }
 
 /* ---- layers ---- */
