@@ -1,0 +1,108 @@
+/* See input.h. */
+#include "input.h"
+
+#include <stdlib.h>
+
+void input_close(train_context *c, input *in) {
+  train_free(c, &in->own_images);
+  train_free(c, &in->own_labels);
+  for (uint64_t i = 0; i < in->resident_count; i++) {
+    train_free(c, &in->residents[i].images);
+    train_free(c, &in->residents[i].labels);
+  }
+  free(in->residents);
+  *in = (input){0};
+}
+
+/* Room for `shape` in a buffer that only grows; `view` is the part of it that is used. */
+static pd_status fit(train_context *c, pd_tensor *buffer, const pd_tensor *shape, pd_tensor *view) {
+  if (!buffer->data || tensor_bytes(buffer) < tensor_bytes(shape)) {
+    train_free(c, buffer);
+    *buffer = *shape;
+    buffer->data = NULL;
+    const pd_status status = train_alloc(c, buffer);
+    if (status != PD_OK) return status;
+  }
+  *view = *shape;
+  view->data = buffer->data;
+  return PD_OK;
+}
+
+static pd_status copy(train_context *c, const pd_tensor *to, const void *from, pd_copy_kind kind) {
+  static pd_site site_to = PD_SITE("aten::to", PD_RANGE_OP);
+  static pd_site site_copy = PD_SITE("aten::copy_", PD_RANGE_OP);
+  const bool outer = OP_BEGIN(c, &site_to, .inputs = {to});
+  const bool inner = OP_BEGIN(c, &site_copy, .inputs = {to});
+  const pd_status status = c->memory->copy(c->device, c->stream, to->data, from, tensor_bytes(to), kind);
+  op_end(c, inner);
+  op_end(c, outer);
+  return status;
+}
+
+static pd_status upload(train_context *c, const pd_tensor *images, const pd_tensor *labels, const pd_batch *batch) {
+  pd_status status = copy(c, images, batch->images, PD_COPY_HOST_TO_DEVICE);
+  return status == PD_OK ? copy(c, labels, batch->labels, PD_COPY_HOST_TO_DEVICE) : status;
+}
+
+/* The device copy of a resident batch; made on first sight. */
+static pd_status find_resident(train_context *c, input *in, const pd_batch *batch, const pd_tensor *images,
+                               const pd_tensor *labels, const input_resident **out) {
+  for (uint64_t i = 0; i < in->resident_count; i++) {
+    *out = &in->residents[i];
+    if (in->residents[i].number == batch->resident) return PD_OK;
+  }
+  if (in->resident_count == in->resident_capacity) {
+    const uint64_t capacity = in->resident_capacity ? 2 * in->resident_capacity : 16;
+    input_resident *residents = realloc(in->residents, capacity * sizeof *residents);
+    if (!residents) return c->host->fail(c->host, PD_NO_MEMORY, "training kit: no memory for resident batches");
+    in->residents = residents;
+    in->resident_capacity = capacity;
+  }
+  input_resident made = {.number = batch->resident, .images = *images, .labels = *labels};
+  pd_status status = train_alloc(c, &made.images);
+  if (status == PD_OK) status = train_alloc(c, &made.labels);
+  if (status == PD_OK) status = upload(c, &made.images, &made.labels, batch);
+  if (status != PD_OK) {
+    train_free(c, &made.images);
+    train_free(c, &made.labels);
+    return status;
+  }
+  in->residents[in->resident_count] = made;
+  *out = &in->residents[in->resident_count++];
+  return PD_OK;
+}
+
+pd_status input_take(train_context *c, input *in, const pd_batch *batch) {
+  const pd_tensor images = tensor_image(PD_F32, PD_NCHW, batch->count, batch->channels, batch->height, batch->width);
+  const pd_tensor labels = tensor_vector(PD_I64, batch->count);
+  const input_resident *resident = NULL;
+  pd_status status = PD_OK;
+  if (batch->resident) {
+    status = find_resident(c, in, batch, &images, &labels, &resident);
+    if (status != PD_OK) return status;
+    if (!in->fixed) {
+      in->images = resident->images;
+      in->labels = resident->labels;
+      return PD_OK;
+    }
+  }
+  status = fit(c, &in->own_images, &images, &in->images);
+  if (status == PD_OK) status = fit(c, &in->own_labels, &labels, &in->labels);
+  if (status != PD_OK) return status;
+  if (!resident) return upload(c, &in->images, &in->labels, batch);
+  status = copy(c, &in->images, resident->images.data, PD_COPY_DEVICE_TO_DEVICE);
+  return status == PD_OK ? copy(c, &in->labels, resident->labels.data, PD_COPY_DEVICE_TO_DEVICE) : status;
+}
+
+pd_status input_own(train_context *c, input *in, pd_tensor *images) {
+  bool resident = false;
+  for (uint64_t i = 0; i < in->resident_count; i++) resident |= in->residents[i].images.data == images->data;
+  if (!resident) return PD_OK;
+  const bool current = in->images.data == images->data;
+  pd_tensor view;
+  const pd_status status = fit(c, &in->own_images, images, &view);
+  if (status != PD_OK) return status;
+  *images = view;
+  if (current) in->images = view;
+  return PD_OK;
+}

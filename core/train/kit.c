@@ -1,0 +1,410 @@
+/*
+ * The training kit's table and life: train_kit.h, train.h.
+ *
+ * With cuda_graph the first step() runs as it is, which makes every buffer, and is then captured; later steps of the
+ * same shape are replays. The copy to the device and the entry in the loss history stay outside the graph.
+ */
+#include "train_kit.h"
+
+#include "adamw.h"
+#include "caching_allocator.h"
+#include "input.h"
+#include "losses.h"
+#include "loss.h"
+#include "scaler.h"
+#include "simple_cnn.h"
+#include "tape.h"
+#include "tiny_ops_block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct train_kit {
+  train_context c;
+  train_config config;
+  pd_train table;
+  parameters parameters;
+  adamw_state adamw;
+  scaler_state scaler;
+  caching_allocator *cache;
+  input input;
+  loss_history losses;
+  tape_tensor *logits; /* of the last forward pass; the tape's */
+  pd_graph *graph;
+  pd_tensor graph_images; /* what the graph reads */
+  uint64_t random_offset; /* of the next randn's first element */
+  uint64_t forward_count;
+  bool tiny_ops_block;
+};
+
+static train_kit *kit_of(const pd_train *train) { return train->impl; }
+
+static bool begin_part(train_kit *kit, pd_site *site, pd_part part) {
+  kit->c.part = part;
+  return OP_BEGIN(&kit->c, site, .sequence = 0);
+}
+
+static void end_part(train_kit *kit, bool begun) {
+  op_end(&kit->c, begun);
+  kit->c.part = PD_PART_NONE;
+}
+
+/* ---- the parts of the step ---- */
+
+static pd_status configure(const pd_train *train, const pd_train_model *model) {
+  train_kit *kit = kit_of(train);
+  if (!PD_HAS(pd_train_model, model, tiny_ops_block)) return PD_OK;
+  if (kit->forward_count)
+    return kit->c.host->fail(kit->c.host, PD_INVALID, "configure: the model is chosen in init, before the first step");
+  if (!model->tiny_ops_block || kit->tiny_ops_block) return PD_OK;
+  kit->tiny_ops_block = true;
+  return tiny_ops_block_build(&kit->c, &kit->parameters, kit->config.seed);
+}
+
+static pd_status to_device(const pd_train *train, const pd_step *step, pd_tensor *images) {
+  train_kit *kit = kit_of(train);
+  const pd_status status = input_take(&kit->c, &kit->input, step->batch);
+  if (images) *images = kit->input.images;
+  return status;
+}
+
+static pd_status zero_grad(const pd_train *train) {
+  static pd_site site = PD_SITE("Optimizer.zero_grad#AdamW.zero_grad", PD_RANGE_USER);
+  train_kit *kit = kit_of(train);
+  const bool begun = begin_part(kit, &site, PD_PART_OPTIMIZATION);
+  for (uint32_t i = 0; i < kit->parameters.count; i++) kit->parameters.at[i].has_grad = false;
+  end_part(kit, begun);
+  return PD_OK;
+}
+
+/* The images in the type and layout that the model computes with. */
+static pd_status model_input(train_kit *kit, tape_tensor **x) {
+  static pd_site to = PD_SITE("aten::to", PD_RANGE_OP);
+  static pd_site site_copy = PD_SITE("aten::copy_", PD_RANGE_OP);
+  train_context *c = &kit->c;
+  const pd_tensor *images = &kit->input.images;
+  if (c->dtype == PD_F32 && c->layout == PD_NCHW) return tape_tensor_new(c, images, x);
+  pd_tensor shape = tensor_like(images, c->dtype);
+  shape.layout = c->layout;
+  pd_status status = tape_tensor_new(c, &shape, x);
+  if (status != PD_OK) return status;
+  const bool outer = OP_BEGIN(c, &to, .inputs = {images});
+  const bool inner = OP_BEGIN(c, &site_copy, .inputs = {&(*x)->value, images});
+  status = c->t.convert(c->device, c->stream, &(*x)->value, images);
+  op_end(c, inner);
+  op_end(c, outer);
+  return status;
+}
+
+static pd_status forward(const pd_train *train) {
+  static pd_site site = PD_SITE("forward", PD_RANGE_USER);
+  train_kit *kit = kit_of(train);
+  train_context *c = &kit->c;
+  tape_tensor *x = NULL;
+  if (!kit->input.images.data)
+    return c->host->fail(c->host, PD_INVALID, "forward: no batch on the device; call to_device first");
+  const bool begun = begin_part(kit, &site, PD_PART_FORWARD);
+  tape_reset(c->tape);
+  kit->logits = NULL;
+  kit->forward_count++;
+  pd_status status = model_input(kit, &x);
+  if (status == PD_OK) status = simple_cnn_forward(c, &kit->parameters, x, &x);
+  if (status == PD_OK && kit->tiny_ops_block) status = tiny_ops_block_forward(c, &kit->parameters, x, &x);
+  if (status == PD_OK)
+    status = cross_entropy_forward(c, x, &kit->input.labels, kit->config.amp ? &kit->scaler.scale : NULL,
+                                   losses_slot(&kit->losses));
+  if (status == PD_OK) kit->logits = x;
+  end_part(kit, begun);
+  return status;
+}
+
+static pd_status item(const pd_train *train, double *loss) {
+  train_kit *kit = kit_of(train);
+  float value = 0;
+  const pd_status status = scaler_item(&kit->c, &kit->losses.current, &value);
+  *loss = (double)value;
+  return status;
+}
+
+static pd_status backward(const pd_train *train) {
+  static pd_site site = PD_SITE("backward", PD_RANGE_USER);
+  train_kit *kit = kit_of(train);
+  if (!kit->logits)
+    return kit->c.host->fail(kit->c.host, PD_INVALID,
+                             "backward: no forward pass to go back through; call forward first");
+  const bool begun = begin_part(kit, &site, PD_PART_BACKWARD);
+  const pd_status status = tape_backward(&kit->c);
+  end_part(kit, begun);
+  return status;
+}
+
+static pd_status update(train_kit *kit) {
+  train_context *c = &kit->c;
+  c->part = PD_PART_OPTIMIZATION;
+  const pd_status status = kit->config.amp
+                               ? scaler_step(c, &kit->scaler, &kit->adamw, &kit->parameters, kit->config.scaler_sync)
+                               : adamw_step(c, &kit->adamw, &kit->parameters, NULL);
+  c->part = PD_PART_NONE;
+  return status;
+}
+
+static pd_status optimizer_step(const pd_train *train) {
+  train_kit *kit = kit_of(train);
+  const pd_status status = update(kit);
+  return status == PD_OK ? losses_commit(&kit->c, &kit->losses) : status;
+}
+
+/* zero_grad to the update: what a graph holds. */
+static pd_status compute(const pd_train *train) {
+  pd_status status = zero_grad(train);
+  if (status == PD_OK) status = forward(train);
+  if (status == PD_OK) status = backward(train);
+  if (status == PD_OK) status = update(kit_of(train));
+  return status;
+}
+
+static pd_status capture(train_kit *kit) {
+  train_context *c = &kit->c;
+  pd_status status = c->streams->capture_begin(c->device, c->stream);
+  if (status != PD_OK) return status;
+  status = compute(&kit->table);
+  pd_graph *graph = NULL;
+  const pd_status ended = c->streams->capture_end(c->device, c->stream, &graph);
+  if (status == PD_OK) status = ended;
+  if (status != PD_OK) {
+    if (graph) c->streams->graph_destroy(c->device, graph);
+    return status;
+  }
+  kit->graph = graph;
+  kit->graph_images = kit->input.images;
+  return PD_OK;
+}
+
+static bool graph_fits(const train_kit *kit) {
+  return kit->graph && kit->graph_images.data == kit->input.images.data &&
+         !memcmp(kit->graph_images.shape, kit->input.images.shape, sizeof kit->graph_images.shape);
+}
+
+static pd_status replay(train_kit *kit) {
+  static pd_site site = PD_SITE("graph replay", PD_RANGE_USER);
+  const bool begun = OP_BEGIN(&kit->c, &site, .sequence = 0);
+  const pd_status status = kit->c.streams->graph_launch(kit->c.device, kit->c.stream, kit->graph);
+  op_end(&kit->c, begun);
+  return status;
+}
+
+static pd_status step(const pd_train *train, const pd_step *at) {
+  train_kit *kit = kit_of(train);
+  pd_status status = to_device(train, at, NULL);
+  if (status != PD_OK) return status;
+  status = graph_fits(kit) ? replay(kit) : compute(train);
+  if (status == PD_OK) status = losses_commit(&kit->c, &kit->losses);
+  if (status == PD_OK && kit->config.cuda_graph && !kit->graph) status = capture(kit);
+  return status;
+}
+
+/* ---- tensors of a scenario's own ---- */
+
+static pd_status empty_like(const pd_train *train, const pd_tensor *like, pd_allocator allocator, pd_tensor *out) {
+  static pd_site site = PD_SITE("aten::empty_like", PD_RANGE_OP);
+  train_kit *kit = kit_of(train);
+  train_context *c = &kit->c;
+  *out = tensor_like(like, PD_F32);
+  out->layout = PD_NCHW;
+  if (allocator != PD_ALLOCATOR_CACHED && allocator != PD_ALLOCATOR_POOL && allocator != PD_ALLOCATOR_RAW)
+    return c->host->fail(c->host, PD_INVALID, "empty_like: allocator %u is none of pool, raw and cached", allocator);
+  const bool begun = OP_BEGIN(c, &site, .inputs = {like});
+  const pd_status status = allocator == PD_ALLOCATOR_CACHED
+                               ? caching_allocator_alloc(c, kit->cache, tensor_bytes(out), &out->data)
+                               : c->memory->alloc(c->device, c->stream, allocator, tensor_bytes(out), &out->data);
+  op_end(c, begun);
+  return status;
+}
+
+static pd_status tensor_free(const pd_train *train, pd_allocator allocator, pd_tensor *tensor) {
+  train_kit *kit = kit_of(train);
+  train_context *c = &kit->c;
+  const pd_status status = allocator == PD_ALLOCATOR_CACHED
+                               ? caching_allocator_free(c, kit->cache, tensor->data)
+                               : c->memory->free(c->device, c->stream, allocator, tensor_bytes(tensor), tensor->data);
+  tensor->data = NULL;
+  return status;
+}
+
+static pd_status randn(const pd_train *train, pd_tensor *y) {
+  static pd_site site = PD_SITE("aten::normal_", PD_RANGE_OP);
+  train_kit *kit = kit_of(train);
+  pd_status status = input_own(&kit->c, &kit->input, y);
+  if (status != PD_OK) return status;
+  const bool begun = OP_BEGIN(&kit->c, &site, .inputs = {y});
+  status = kit->c.t.randn(kit->c.device, kit->c.stream, y, kit->config.seed, kit->random_offset);
+  op_end(&kit->c, begun);
+  kit->random_offset += (uint64_t)tensor_count(y);
+  return status;
+}
+
+static pd_status mean(const pd_train *train, pd_tensor *y, const pd_tensor *x) {
+  static pd_site site = PD_SITE("aten::mean", PD_RANGE_OP);
+  const train_context *c = &kit_of(train)->c;
+  const bool begun = OP_BEGIN(c, &site, .inputs = {x});
+  const pd_status status = c->t.mean(c->device, c->stream, y, x);
+  op_end(c, begun);
+  return status;
+}
+
+static pd_status add(const pd_train *train, pd_tensor *y, const pd_tensor *a, const pd_tensor *b, double alpha) {
+  static pd_site site = PD_SITE("aten::add", PD_RANGE_OP);
+  train_kit *kit = kit_of(train);
+  const pd_tensor from = *a; /* y may be a, and move */
+  pd_status status = input_own(&kit->c, &kit->input, y);
+  if (status != PD_OK) return status;
+  const bool begun = OP_BEGIN(&kit->c, &site, .inputs = {&from, b});
+  status = kit->c.t.elementwise(kit->c.device, kit->c.stream, PD_EW_ADD, y, &from, b, alpha);
+  op_end(&kit->c, begun);
+  return status;
+}
+
+/* ---- life ---- */
+
+/* What the configuration asks for and the device does not have. */
+static pd_status check(const train_context *c, const pd_device_access *device, const train_config *config) {
+  const pd_host *host = c->host;
+  pd_device_props props = {.size = sizeof props};
+  const char *name = device->ops->props(device->device, &props) == PD_OK && props.name ? props.name : "this device";
+  if (config->amp && !c->t.supports(c->device, PD_F16, config->channels_last ? PD_NHWC : PD_NCHW))
+    return host->fail(host, PD_UNSUPPORTED,
+                      "[train] amp = true: %s does not train in half precision; set amp = false or use --device cuda",
+                      name);
+  if (config->channels_last && !c->t.supports(c->device, PD_F32, PD_NHWC))
+    return host->fail(
+        host, PD_UNSUPPORTED,
+        "[train] channels_last = true: %s has no NHWC layout; set channels_last = false or use --device cuda", name);
+  const pd_stream_ops *s = c->streams;
+  const bool captures = PD_HAS(pd_stream_ops, s, graph_destroy) && s->capture_begin && s->capture_end &&
+                        s->graph_launch && s->graph_destroy;
+  if (config->cuda_graph && !captures)
+    return host->fail(host, PD_UNSUPPORTED,
+                      "[train] cuda_graph = true: %s captures no graphs; set cuda_graph = false or use --device cuda",
+                      name);
+  if (config->cuda_graph && config->amp && config->scaler_sync)
+    return host->fail(host, PD_INVALID,
+                      "[train] cuda_graph = true: a graph cannot hold the host's read of found_inf; "
+                      "set scaler_sync = false");
+  return PD_OK;
+}
+
+pd_status train_kit_open(const pd_host *host, const pd_device_access *device, const pd_record *record,
+                         const train_config *config, train_kit **out) {
+  *out = NULL;
+  train_kit *kit = calloc(1, sizeof *kit);
+  if (!kit) return host->fail(host, PD_NO_MEMORY, "training kit: no memory");
+  train_context *c = &kit->c;
+  kit->config = *config;
+  *c = (train_context){.host = host,
+                       .record = record,
+                       .device = device->device,
+                       .stream = device->stream,
+                       .memory = device->ops->memory,
+                       .streams = device->ops->stream,
+                       .dtype = config->amp ? PD_F16 : PD_F32,
+                       .layout = config->channels_last ? PD_NHWC : PD_NCHW,
+                       .fused = config->fused,
+                       .tf32 = config->tf32,
+                       .with_flops = config->with_flops,
+                       .with_modules = config->with_modules};
+  const pd_tensor_ops *t = device->ops->tensor;
+  memcpy(&c->t, t, t->size < sizeof c->t ? t->size : sizeof c->t);
+  kit->input.fixed = config->cuda_graph;
+  kit->table = (pd_train){.size = sizeof(pd_train),
+                          .impl = kit,
+                          .configure = configure,
+                          .step = step,
+                          .to_device = to_device,
+                          .zero_grad = zero_grad,
+                          .forward = forward,
+                          .item = item,
+                          .backward = backward,
+                          .optimizer_step = optimizer_step,
+                          .empty_like = empty_like,
+                          .tensor_free = tensor_free,
+                          .randn = randn,
+                          .mean = mean,
+                          .add = add};
+  pd_status status = check(c, device, config);
+  if (status == PD_OK) status = tape_open(c, &c->tape);
+  if (status == PD_OK) status = caching_allocator_open(c, &kit->cache);
+  if (status == PD_OK) status = losses_open(c, &kit->losses, config->cuda_graph);
+  if (status == PD_OK) status = adamw_open(c, &kit->adamw, config->lr);
+  if (status == PD_OK && config->amp) status = scaler_open(c, &kit->scaler);
+  if (status == PD_OK) status = simple_cnn_build(c, &kit->parameters, config->seed);
+  if (status != PD_OK) {
+    train_kit_close(kit);
+    return status;
+  }
+  *out = kit;
+  return PD_OK;
+}
+
+void train_kit_close(train_kit *kit) {
+  if (!kit) return;
+  train_context *c = &kit->c;
+  /* What is freed here may still be in use on the device; an error was reported where it happened. */
+  (void)c->streams->synchronize(c->device, c->stream);
+  if (kit->graph) c->streams->graph_destroy(c->device, kit->graph);
+  parameters_close(c, &kit->parameters);
+  scaler_close(c, &kit->scaler);
+  adamw_close(c, &kit->adamw);
+  losses_close(c, &kit->losses);
+  input_close(c, &kit->input);
+  caching_allocator_close(c, kit->cache);
+  tape_close(c, c->tape);
+  free(kit);
+}
+
+const pd_train *train_kit_table(const train_kit *kit) { return &kit->table; }
+
+pd_status train_kit_losses(train_kit *kit, double *losses, uint64_t capacity, uint64_t *count) {
+  return losses_read(&kit->c, &kit->losses, losses, capacity, count);
+}
+
+pd_status train_kit_loss_scale(train_kit *kit, double *scale) {
+  float value = 1;
+  pd_status status = PD_OK;
+  if (kit->config.amp) status = scaler_item(&kit->c, &kit->scaler.scale, &value);
+  *scale = (double)value;
+  return status;
+}
+
+uint32_t train_kit_parameter_count(const train_kit *kit) { return kit->parameters.count; }
+
+pd_status train_kit_parameter(const train_kit *kit, uint32_t index, train_parameter *out) {
+  if (index >= kit->parameters.count) return PD_INVALID;
+  const train_parameter_state *p = &kit->parameters.at[index];
+  *out = (train_parameter){.name = p->name, .rank = p->value.rank, .count = tensor_count(&p->value)};
+  memcpy(out->shape, p->value.shape, sizeof out->shape);
+  return PD_OK;
+}
+
+pd_status train_kit_read_value(train_kit *kit, uint32_t index, float *out) {
+  if (index >= kit->parameters.count) return PD_INVALID;
+  return parameter_read(&kit->c, &kit->parameters.at[index].value, out);
+}
+
+pd_status train_kit_read_grad(train_kit *kit, uint32_t index, float *out, bool *present) {
+  if (index >= kit->parameters.count) return PD_INVALID;
+  *present = kit->parameters.at[index].has_grad;
+  return *present ? parameter_read(&kit->c, &kit->parameters.at[index].grad, out) : PD_OK;
+}
+
+pd_status train_kit_read_logits(train_kit *kit, float *out) {
+  train_context *c = &kit->c;
+  if (!kit->logits) return c->host->fail(c->host, PD_INVALID, "training kit: no forward pass has run");
+  const pd_tensor *logits = &kit->logits->value;
+  if (logits->dtype == PD_F32) return parameter_read(c, logits, out);
+  pd_tensor whole = tensor_like(logits, PD_F32);
+  pd_status status = train_alloc(c, &whole);
+  if (status == PD_OK) status = c->t.convert(c->device, c->stream, &whole, logits);
+  if (status == PD_OK) status = parameter_read(c, &whole, out);
+  train_free(c, &whole);
+  return status;
+}

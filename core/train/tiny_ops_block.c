@@ -1,0 +1,52 @@
+/* See tiny_ops_block.h. */
+#include "tiny_ops_block.h"
+
+#include "elementwise.h"
+#include "linear.h"
+#include "norm.h"
+
+enum { LN = 8, PROJ = 10 }; /* behind SimpleCNN's eight parameters */
+
+pd_status tiny_ops_block_build(train_context *c, parameters *all, uint64_t seed) {
+  const pd_tensor row = tensor_vector(PD_F32, TINY_OPS_WIDTH);
+  const parameter_kind kinds[] = {
+      {.name = "ln.weight", .shape = row, .fan_in = TINY_OPS_WIDTH, .start = PARAMETER_ONE},
+      {.name = "ln.bias", .shape = row, .fan_in = TINY_OPS_WIDTH, .start = PARAMETER_ZERO},
+      {.name = "proj.weight",
+       .shape = tensor_matrix(PD_F32, TINY_OPS_WIDTH, TINY_OPS_WIDTH),
+       .fan_in = TINY_OPS_WIDTH,
+       .multiplied = true},
+      {.name = "proj.bias", .shape = row, .fan_in = TINY_OPS_WIDTH},
+  };
+  pd_status status = PD_OK;
+  for (int i = 0; i < 4 && status == PD_OK; i++) status = parameters_add(c, all, seed, &kinds[i]);
+  return status;
+}
+
+/* x = x + 0.01*tanh(x); x = x*sigmoid(x); x = layer_norm(x); x = linear(x) */
+static pd_status round_forward(train_context *c, parameters *all, tape_tensor **x) {
+  tape_tensor *h = *x, *t = NULL;
+  pd_status status = PD_OK;
+  if (c->fused && tiny_round_offered(c)) {
+    status = tiny_round_forward(c, h, &all->at[LN], &all->at[LN + 1], &h);
+  } else {
+    status = tanh_forward(c, h, &t);
+    if (status == PD_OK) status = scale_forward(c, t, 0.01, &t);
+    if (status == PD_OK) status = add_forward(c, h, t, &h);
+    if (status == PD_OK) status = sigmoid_forward(c, h, &t);
+    if (status == PD_OK) status = mul_forward(c, h, t, &h);
+    if (status == PD_OK) status = layer_norm_forward(c, h, &all->at[LN], &all->at[LN + 1], &h);
+  }
+  return status == PD_OK ? linear_forward(c, h, &all->at[PROJ], &all->at[PROJ + 1], x) : status;
+}
+
+pd_status tiny_ops_block_forward(train_context *c, parameters *all, tape_tensor *logits, tape_tensor **y) {
+  static module_site site = MODULE_SITE("TinyOpsBlock_0", "TinyOpsBlock");
+  const module_mark mark = module_begin(c, &site);
+  tape_tensor *x = NULL;
+  pd_status status = slice_forward(c, logits, TINY_OPS_WIDTH, &x);
+  for (int i = 0; i < TINY_OPS_ROUNDS && status == PD_OK; i++) status = round_forward(c, all, &x);
+  if (status == PD_OK) status = cat_forward(c, x, logits, y);
+  module_end(c, mark);
+  return status;
+}

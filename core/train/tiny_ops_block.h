@@ -1,0 +1,15 @@
+/* TinyOpsBlock(256): 30 rounds of tiny operations on the first 256 logits. [loop thread] */
+#ifndef CORE_TRAIN_TINY_OPS_BLOCK_H
+#define CORE_TRAIN_TINY_OPS_BLOCK_H
+
+#include "parameters.h"
+#include "tape.h"
+
+enum { TINY_OPS_ROUNDS = 30, TINY_OPS_WIDTH = 256 };
+
+/* Appends ln.weight, ln.bias, proj.weight, proj.bias, which all rounds share. */
+pd_status tiny_ops_block_build(train_context *c, parameters *all, uint64_t seed);
+/* y = logits (N,1000) with the block's result in the place of the first 256. Unfused: seven launches a round. */
+pd_status tiny_ops_block_forward(train_context *c, parameters *all, tape_tensor *logits, tape_tensor **y);
+
+#endif
