@@ -25,12 +25,13 @@ static double now_ms(void) {
 }
 
 static double resident_mib(void) {
-  unsigned long pages = 0;
+  char text[128] = "";
   FILE *file = fopen("/proc/self/statm", "r");
   if (!file) return 0;
-  if (fscanf(file, "%*u %lu", &pages) != 1) pages = 0;
+  size_t read = fread(text, 1, sizeof text - 1, file);
   (void)fclose(file);
-  return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
+  const char *second = read ? strchr(text, ' ') : NULL; /* total, resident, ... in pages */
+  return second ? (double)strtoul(second, NULL, 10) * (double)sysconf(_SC_PAGESIZE) / (1 << 20) : 0;
 }
 
 static double peak_mib(void) {

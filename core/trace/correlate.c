@@ -32,8 +32,8 @@ static int64_t time_of(const merging *merge, uint32_t clock, int64_t stamp) {
 }
 
 /* Order by content where nothing else tells two records apart, so that their arrival does not. */
-static bool call_content_after(const raw_call *first, const raw_call *second) {
-  return memcmp(first, second, sizeof *first) > 0;
+static bool content_after(const void *first, const void *second, size_t bytes) {
+  return memcmp(first, second, bytes) > 0;
 }
 
 static bool call_after_by_correlation(const void *rows, uint32_t a, uint32_t b) {
@@ -42,7 +42,7 @@ static bool call_after_by_correlation(const void *rows, uint32_t a, uint32_t b) 
   if (first->correlation != second->correlation) return first->correlation > second->correlation;
   if (first->kind != second->kind) return first->kind > second->kind;
   if (self->starts[a] != self->starts[b]) return self->starts[a] > self->starts[b];
-  return call_content_after(first, second);
+  return content_after(first, second, sizeof *first);
 }
 
 static bool call_after_by_start(const void *rows, uint32_t a, uint32_t b) {
@@ -52,7 +52,7 @@ static bool call_after_by_start(const void *rows, uint32_t a, uint32_t b) {
   if (first->thread != second->thread) return first->thread > second->thread;
   if (first->kind != second->kind) return first->kind > second->kind;
   if (first->correlation != second->correlation) return first->correlation > second->correlation;
-  return call_content_after(first, second);
+  return content_after(first, second, sizeof *first);
 }
 
 /* Among the calls of one correlation id, order[from..to), drops driver calls made inside a runtime call. Runtime calls
@@ -219,7 +219,7 @@ static bool device_after_by_start(const void *rows, uint32_t a, uint32_t b) {
   if (first->context != second->context) return first->context > second->context;
   if (first->stream != second->stream) return first->stream > second->stream;
   if (first->correlation != second->correlation) return first->correlation > second->correlation;
-  return memcmp(first, second, sizeof *first) > 0;
+  return content_after(first, second, sizeof *first);
 }
 
 static bool known_earlier(const window_input *input, uint64_t id) {

@@ -21,17 +21,17 @@ typedef struct recorder_options {
 
 pd_status recorder_open(const recorder_options *options, recorder **out);
 /* No thread may be inside a call of the recorder's. Traces stay valid: they own what they hold. */
-void recorder_close(recorder *recorder);
+void recorder_close(recorder *self);
 
 /* The table behind PD_EXT_RECORD; valid until recorder_close. */
-const pd_record *recorder_table(const recorder *recorder);
+const pd_record *recorder_table(const recorder *self);
 
 /* Turns ranges, memory events and counters on or off; off at first. Called at a window's first warm-up step and after
  * its last active one. Activities are taken whether on or off. */
-void recorder_enable(recorder *recorder, bool on);
+void recorder_enable(recorder *self, bool on);
 
 /* Begins window `window`: everything recorded before it is discarded but the ranges still open. */
-pd_status recorder_window_begin(recorder *recorder, uint32_t window);
+pd_status recorder_window_begin(recorder *self, uint32_t window);
 
 /* One active step is over; in order, back to back. Ticks as of pd_record.ticks(). */
 typedef struct recorder_step {
@@ -40,7 +40,7 @@ typedef struct recorder_step {
   uint64_t train_start_ticks, train_end_ticks; /* t0, t1 */
   int64_t data_wait_ns, step_time_ns;
 } recorder_step;
-pd_status recorder_step_done(recorder *recorder, const recorder_step *step);
+pd_status recorder_step_done(recorder *self, const recorder_step *step);
 
 /* What the loop knows of a window at its end. */
 typedef struct recorder_window {
@@ -53,7 +53,7 @@ typedef struct recorder_window {
 
 /* Ends the window and merges: sorts, nests, correlates. The device has been drained before. Ranges still open on other
  * threads are cut at the window's end. The caller frees the trace. */
-pd_status recorder_window_end(recorder *recorder, const recorder_window *window, pd_trace **out);
+pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_trace **out);
 void trace_free(pd_trace *trace);
 
 #endif

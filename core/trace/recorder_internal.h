@@ -45,9 +45,9 @@ static inline void recorder_lost(recorder *self, pd_loss loss, uint64_t count) {
 }
 
 /* Running indices are kept in 31 bits, plus 1, so that 0 is none. */
-static inline uint32_t index_pack(uint64_t index) { return ((uint32_t)index & 0x7FFFFFFFu) + 1; }
+static inline uint32_t index_pack(uint64_t index) { return ((uint32_t)index & 0x7FFFFFFFU) + 1; }
 static inline uint32_t index_unpack(uint32_t packed, uint64_t first) {
-  return packed ? (packed - 1 - ((uint32_t)first & 0x7FFFFFFFu)) & 0x7FFFFFFFu : PD_NONE;
+  return packed ? (packed - 1 - ((uint32_t)first & 0x7FFFFFFFU)) & 0x7FFFFFFFU : PD_NONE;
 }
 
 #endif

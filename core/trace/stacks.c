@@ -50,7 +50,15 @@ typedef struct stack_set {
   uint64_t mask;
 } stack_set;
 
-static void set_free(stack_set *set) {
+static pd_status set_open(stack_set *set) {
+  *set = (stack_set){.frame_capacity = 1024, .capacity = 64, .mask = 511};
+  set->frames = malloc(set->frame_capacity * sizeof *set->frames);
+  set->ends = calloc(set->capacity, sizeof *set->ends);
+  set->slots = calloc(set->mask + 1, sizeof *set->slots);
+  return set->frames && set->ends && set->slots ? PD_OK : PD_NO_MEMORY;
+}
+
+static void set_close(stack_set *set) {
   free(set->frames);
   free(set->ends);
   free(set->slots);
@@ -61,7 +69,7 @@ static uint64_t start_of(const stack_set *set, uint64_t index) { return index ? 
 static uint64_t hash_frames(const uint32_t *frames, uint64_t count) {
   uint64_t hash = count;
   for (uint64_t i = 0; i < count; i++) {
-    hash = (hash ^ frames[i]) * 0x9E3779B97F4A7C15u;
+    hash = (hash ^ frames[i]) * 0x9E3779B97F4A7C15U;
     hash ^= hash >> 29;
   }
   return hash;
@@ -79,7 +87,7 @@ static uint32_t *slot_of(const stack_set *set, const uint32_t *frames, uint64_t 
 
 static pd_status grow_rows(void **rows, uint64_t *capacity, uint64_t needed, size_t bytes_each) {
   if (needed <= *capacity) return PD_OK;
-  uint64_t more = *capacity ? *capacity * 2 : 256;
+  uint64_t more = *capacity * 2; /* enough: needed grows by one stack at a time */
   void *grown = realloc(*rows, more * bytes_each);
   if (!grown) return PD_NO_MEMORY;
   *rows = grown;
@@ -88,8 +96,8 @@ static pd_status grow_rows(void **rows, uint64_t *capacity, uint64_t needed, siz
 }
 
 static pd_status grow_slots(stack_set *set) {
-  if (set->slots && set->count * 2 <= set->mask) return PD_OK;
-  uint64_t mask = set->slots ? set->mask * 2 + 1 : 511;
+  if (set->count * 2 <= set->mask) return PD_OK;
+  uint64_t mask = set->mask * 2 + 1;
   uint32_t *slots = calloc(mask + 1, sizeof *slots);
   if (!slots) return PD_NO_MEMORY;
   free(set->slots);
@@ -150,15 +158,15 @@ static pd_status write_stacks(merging *merge, const stack_set *set) {
 pd_status stacks_resolve(merging *merge) {
   stack_set set = {0};
   symbols *names = NULL;
-  pd_status status = PD_OK;
-  uint64_t count = merge->trace->trace.ranges.count;
-  for (uint64_t i = 0; !status && i < count; i++) {
-    if (merge->ranges[i].stack == PD_NONE) continue;
-    if (!names) status = symbols_open(&names);
-    if (!status) status = resolve_range(merge, names, &set, &merge->ranges[i]);
-  }
+  uint64_t count = merge->trace->trace.ranges.count, at = 0;
+  while (at < count && merge->ranges[at].stack == PD_NONE) at++;
+  if (at == count) return trace_array(merge->trace, &merge->trace->trace.stacks, 0, sizeof(pd_stack));
+  pd_status status = set_open(&set);
+  if (!status) status = symbols_open(&names);
+  for (; !status && at < count; at++)
+    if (merge->ranges[at].stack != PD_NONE) status = resolve_range(merge, names, &set, &merge->ranges[at]);
   if (!status) status = write_stacks(merge, &set);
   symbols_close(names);
-  set_free(&set);
+  set_close(&set);
   return status;
 }

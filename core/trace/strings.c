@@ -57,6 +57,7 @@ static size_t sequence_length(const unsigned char *text, size_t left, size_t *ba
 }
 
 size_t strings_make_valid(const char *text, size_t length, char *out) {
+  static const unsigned char replacement[3] = {0xEF, 0xBF, 0xBD}; /* U+FFFD */
   const unsigned char *from = (const unsigned char *)text;
   size_t made = 0;
   for (size_t at = 0; at < length;) {
@@ -66,8 +67,8 @@ size_t strings_make_valid(const char *text, size_t length, char *out) {
       made += good;
       at += good;
     } else {
-      if (out) memcpy(out + made, "\xEF\xBF\xBD", 3);
-      made += 3;
+      if (out) memcpy(out + made, replacement, sizeof replacement);
+      made += sizeof replacement;
       at += bad;
     }
   }
@@ -75,18 +76,18 @@ size_t strings_make_valid(const char *text, size_t length, char *out) {
 }
 
 static uint64_t hash_text(const char *text, size_t length) {
-  uint64_t hash = 0x9E3779B97F4A7C15u ^ length;
+  uint64_t hash = 0x9E3779B97F4A7C15U ^ length;
   while (length >= 8) {
     uint64_t word;
     memcpy(&word, text, 8);
-    hash = (hash ^ word) * 0xFF51AFD7ED558CCDu;
+    hash = (hash ^ word) * 0xFF51AFD7ED558CCDU;
     hash ^= hash >> 32;
     text += 8;
     length -= 8;
   }
   uint64_t rest = 0;
   memcpy(&rest, text, length);
-  hash = (hash ^ rest) * 0xC4CEB9FE1A85EC53u;
+  hash = (hash ^ rest) * 0xC4CEB9FE1A85EC53U;
   return hash ^ hash >> 29;
 }
 

@@ -31,7 +31,7 @@ typedef struct symbol {
 
 typedef struct module {
   const void *base;
-  const unsigned char *file;
+  unsigned char *file;
   size_t bytes;
   symbol *symbols; /* sorted by start */
   size_t count;
@@ -69,7 +69,7 @@ void symbols_close(symbols *self) {
   if (!self) return;
   for (size_t i = 0; i < self->module_count; i++) {
     free(self->modules[i].symbols);
-    if (self->modules[i].file) munmap((void *)(uintptr_t)self->modules[i].file, self->modules[i].bytes);
+    if (self->modules[i].file) munmap(self->modules[i].file, self->modules[i].bytes);
   }
   free(self->modules);
   free(self->known);
@@ -134,7 +134,7 @@ static pd_status read_symbols(module *at, uintptr_t bias) {
   at->symbols = malloc((count + 1) * sizeof *at->symbols);
   if (!at->symbols) return PD_NO_MEMORY;
   for (size_t i = 0; i < count; i++) {
-    unsigned type = rows[i].st_info & 0xFu;
+    unsigned type = rows[i].st_info & 0xFU;
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || rows[i].st_shndx == SHN_UNDEF || !rows[i].st_size ||
         rows[i].st_name >= names->sh_size)
       continue;
@@ -188,26 +188,26 @@ static const char *find_symbol(const module *at, uintptr_t address) {
 
 static pd_status describe(symbols *self, const void *address, char *text, size_t size) {
   /* A return address may be the first byte of the next function. */
-  uintptr_t code = (uintptr_t)address - 1;
+  const char *code = address ? (const char *)address - 1 : NULL;
   const module *at = NULL;
   struct link_map *map = NULL;
   Dl_info info;
-  if (!dladdr1((const void *)code, &info, (void **)&map, RTLD_DL_LINKMAP)) {
-    (void)snprintf(text, size, "0x%llx", (unsigned long long)code);
+  if (!address || !dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP)) {
+    (void)snprintf(text, size, "0x%llx", (unsigned long long)(uintptr_t)address);
     return PD_OK;
   }
   pd_status status = find_module(self, &info, map, &at);
   if (status) return status;
-  const char *name = find_symbol(at, code);
+  const char *name = find_symbol(at, (uintptr_t)code);
   if (name)
     (void)snprintf(text, size, "%s (%s)", name, at->name);
   else
-    (void)snprintf(text, size, "%s+0x%llx", at->name, (unsigned long long)(code - (uintptr_t)at->base));
+    (void)snprintf(text, size, "%s+0x%llx", at->name, (unsigned long long)((uintptr_t)code - (uintptr_t)at->base));
   return PD_OK;
 }
 
 static known_address *slot_of(known_address *known, size_t mask, const void *address) {
-  size_t at = ((uintptr_t)address * 0x9E3779B97F4A7C15u >> 20) & mask;
+  size_t at = ((uintptr_t)address * 0x9E3779B97F4A7C15U >> 20) & mask;
   while (known[at].address && known[at].address != address) at = (at + 1) & mask;
   return &known[at];
 }

@@ -132,6 +132,57 @@ PD_TEST(trace, operations_carry_their_call_stack) {
   rig_close(&self);
 }
 
+enum { TURNS = 11 };
+static void turn(const pd_record *record, uint32_t path, int depth);
+static __attribute__((noinline)) void turn_left(const pd_record *record, uint32_t path, int depth) {
+  turn(record, path, depth);
+  __asm__ volatile("" ::: "memory");
+}
+static __attribute__((noinline)) void turn_right(const pd_record *record, uint32_t path, int depth) {
+  turn(record, path, depth);
+  __asm__ volatile("nop" ::: "memory"); /* or the compiler makes the two functions one */
+}
+static __attribute__((noinline)) void turn(const pd_record *record, uint32_t path, int depth) {
+  if (depth == TURNS)
+    pd_range_end(record, pd_range_begin(record, &op_site, NULL));
+  else if (path >> depth & 1)
+    turn_right(record, path, depth + 1);
+  else
+    turn_left(record, path, depth + 1);
+  __asm__ volatile("" ::: "memory");
+}
+
+PD_TEST(trace, every_distinct_stack_is_kept) {
+  enum { PATHS = 1 << TURNS };
+  rig self;
+  rig_open(&self, (recorder_options){.max_bytes = 8 << 20, .with_stack = true});
+  rig_window_at(&self, 2000, 0);
+  for (uint32_t round = 0; round < 2; round++)
+    for (uint32_t path = 0; path < PATHS; path++) {
+      rig_at(&self, 2001 + round * PATHS + path);
+      turn(self.record, path, 0);
+    }
+  rig_step_at(&self, 20000, 0);
+  pd_trace *trace = rig_finish(&self);
+  assert_no_losses(trace);
+  cr_assert_eq(trace->ranges.count, 2 * PATHS);
+  for (uint32_t path = 0; path < PATHS; path++) {
+    uint32_t index = range_at(trace, path)->stack;
+    const pd_stack *stack = PD_AT(pd_stack, &trace->stacks, index);
+    for (uint32_t depth = 0; depth < TURNS; depth++) {
+      /* From the innermost: turn, its caller, turn, ... */
+      const char *name = trace_text(trace, stack->frames[stack->count - 2 - 2 * (TURNS - 1 - depth)]);
+      cr_assert_str_eq(name, path >> depth & 1 ? "turn_right (test_trace)" : "turn_left (test_trace)");
+    }
+  }
+  /* The second round is called from the same places: its stacks are the first round's. */
+  for (uint32_t path = 0; path < PATHS; path++)
+    cr_assert_eq(range_at(trace, PATHS + path)->stack, range_at(trace, path)->stack);
+  cr_assert_eq(trace->stacks.count, PATHS);
+  trace_free(trace);
+  rig_close(&self);
+}
+
 PD_TEST(trace, without_with_stack_there_is_none) {
   rig self;
   rig_open(&self, (recorder_options){.max_bytes = 1 << 20});

@@ -9,6 +9,6 @@ typedef struct recorder_writers_result {
   char message[256]; /* the first thing wrong, where run returns non-zero */
 } recorder_writers_result;
 
-int recorder_writers_run(int writers, int windows, recorder_writers_result *result);
+int recorder_writers_run(int writer_count, int windows, recorder_writers_result *result);
 
 #endif
