@@ -159,8 +159,13 @@ static void write_sync(event_writer *writer, const event_index *index, const pd_
   writer->out->at = at;
   text_out_bytes(writer->out, name->quoted, name->length);
   at = text_out_room(writer->out, EVENT_ROOM);
-  at = EVENT_PUT(at, ",\"stream\":");
-  at = stream ? digits_u64(at, stream->stream) : EVENT_PUT(at, "-1");
+  /* HTA takes every row with a stream for work of the device: a wait would count as busy. So the stream is that of
+   * Kineto's context-wide waits, and the real one stands beside it. */
+  at = EVENT_PUT(at, ",\"stream\":-1");
+  if (stream) {
+    at = EVENT_PUT(at, ",\"wait on stream\":");
+    at = digits_u64(at, stream->stream);
+  }
   if (row->correlation) {
     at = EVENT_PUT(at, ",\"correlation\":");
     at = digits_u64(at, row->correlation);

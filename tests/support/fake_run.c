@@ -80,7 +80,7 @@ static void training_step(fake_trace *fake, int64_t t, uint64_t c, uint32_t sequ
   fake_call(fake, PD_API_MEMCPY, "cudaMemcpyAsync", 0, t + MS(4.31), t + MS(4.33), c + 6);
   fake_copy(fake, PD_MEMORY_DEVICE, PD_MEMORY_PINNED, 4, stream, t + MS(6.5), t + MS(6.51), c + 6);
   fake_call(fake, PD_API_SYNC, "cudaStreamSynchronize", 0, t + MS(4.4), t + MS(9.3), c + 7);
-  fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, t + MS(4.5), t + MS(6.52));
+  fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, t + MS(4.5), t + MS(6.52))->correlation = c + 7;
 }
 
 void fake_trace_training(fake_trace *fake, uint64_t first, uint64_t steps) {

@@ -1,0 +1,127 @@
+"""The json, csv and chrome_trace files of a run by themselves: schema, RFC 4180, nesting, flows, and that the same
+figures stand in all three. Usage: check_files.py RUN_FOLDER ..."""
+import itertools
+import json
+import os
+import sys
+
+import jsonschema
+
+from run_folder import Checks, load_trace, runs_of
+
+SCHEMA = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "schema", "metrics.schema.json")
+
+
+def check_json(checks, run):
+    with open(SCHEMA, encoding="utf-8") as file:
+        schema = json.load(file)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    errors = list(jsonschema.Draft202012Validator(schema).iter_errors(run.metrics))
+    checks.true(not errors, f"metrics: {[error.message[:200] for error in errors[:3]]}")
+    if run.metrics["losses"]:
+        checks.equal("one loss per step", run.metrics["steps"], len(run.metrics["losses"]))
+    checks.equal("one row per step", run.metrics["steps"], len(run.metrics["step_rows"]))
+    rows = run.metrics["step_rows"]
+    if rows:
+        mean = sum(row["step_time_ns"] for row in rows) / len(rows) / 1e9
+        checks.near("avg_step_time_s", run.metrics["avg_step_time_s"], mean, 1e-6)
+        mean = sum(row["data_wait_ns"] for row in rows) / len(rows) / 1e9
+        checks.near("avg_dataloader_wait_s", run.metrics["avg_dataloader_wait_s"], mean, 1e-6)
+
+
+def check_csv(checks, run):
+    steps = run.csv("steps", None)
+    checks.equal("steps.csv", len(run.metrics["step_rows"]), len(steps))
+    for ours, theirs in zip(run.metrics["step_rows"], steps):
+        checks.equal("step_time_ns", ours["step_time_ns"], int(theirs["step_time_ns"]))
+        checks.equal("loss", ours["loss"], float(theirs["loss"]) if theirs["loss"] else None)
+    for window, content in enumerate(run.windows):
+        for name, table in content["tables"].items():
+            rows = [row for row in run.csv(name, window) if row["row_kind"] == "row"]
+            checks.equal(f"rows of {name}", len(table["rows"]), len(rows))
+            for ours, theirs in zip(table["rows"], rows):
+                for column in table["columns"]:
+                    key, value = column["key"], theirs[column["key"]]
+                    if ours[key] is None:
+                        checks.equal(f"{name}.{key}", "", value)
+                    elif column["unit"] == "text":
+                        checks.equal(f"{name}.{key}", ours[key], value)
+                    else:
+                        checks.near(f"{name}.{key}", ours[key], float(value), 1e-12)
+        counts = content["counts"]
+        kernels, copies = run.csv("events/kernels", window), run.csv("events/copies", window)
+        checks.equal("activities", counts["activities"], len(kernels) + len(copies))
+        for name in ("ranges", "calls", "memory", "counters", "others"):
+            checks.equal(name, counts[name], len(run.csv("events/" + name, window)))
+
+
+def ns(event, key):
+    return round(event[key] * 1000)
+
+
+def check_nesting(checks, slices):
+    def track(event):
+        return str(event["pid"]), str(event["tid"])
+
+    for name, events in itertools.groupby(sorted(slices, key=lambda e: (track(e), ns(e, "ts"), -ns(e, "dur"))), track):
+        open_ends, bad = [], None
+        for event in events:
+            start, end = ns(event, "ts"), ns(event, "ts") + ns(event, "dur")
+            while open_ends and open_ends[-1] <= start:
+                open_ends.pop()
+            if open_ends and end > open_ends[-1]:
+                bad = bad or event
+            open_ends.append(end)
+        checks.true(bad is None, f"track {name}: {bad} overlaps")
+
+
+def check_trace(checks, run, window):
+    trace = load_trace(run.trace_of(window))
+    events = trace["traceEvents"]
+    checks.equal("schemaVersion", 1, trace["schemaVersion"])
+    for event in events:
+        checks.true({"name", "ph", "pid", "tid", "ts"} <= event.keys(), f"{event}: a field is missing")
+    slices = [event for event in events if event["ph"] == "X"]
+    checks.true(all("cat" in event and event["dur"] >= 0 for event in slices), "a slice without cat or dur")
+    check_nesting(checks, slices)
+    first = slices[0]["name"]
+    checks.true(first.startswith("ProfilerStep#") or not run.windows[window]["steps"], f"first slice is {first}")
+    steps = [event for event in slices if event["name"].startswith("ProfilerStep#")]
+    checks.equal("steps", [f"ProfilerStep#{step['number']}" for step in run.windows[window]["steps"]],
+                 [event["name"] for event in steps])
+    for before, after in zip(steps, steps[1:]):
+        checks.equal("steps are back to back", ns(before, "ts") + ns(before, "dur"), ns(after, "ts"))
+    starts = [event["id"] for event in events if event["ph"] == "s" and event["cat"] == "ac2g"]
+    ends = {event["id"] for event in events if event["ph"] == "f" and event["cat"] == "ac2g"}
+    checks.equal("one start per flow", len(starts), len(set(starts)))
+    checks.equal("flows with one end missing", set(), ends ^ set(starts))
+    by_category = {}
+    for event in slices:
+        by_category.setdefault(event["cat"], []).append(event)
+    for name, category in (("kernels", ["kernel"]), ("copies", ["gpu_memcpy", "gpu_memset"]),
+                           ("calls", ["cuda_runtime", "cuda_driver"])):
+        ours = run.csv("events/" + name, window)
+        theirs = [event for kind in category for event in by_category.get(kind, [])]
+        checks.equal(name, len(ours), len(theirs))
+        if name != "calls":  # calls may be cut to nest
+            checks.equal(f"time of {name}", sum(int(row["duration_ns"]) for row in ours),
+                         sum(ns(event, "dur") for event in theirs))
+    operations = {event["args"]["External id"] for event in slices
+                  if event["cat"] in ("cpu_op", "user_annotation") and "External id" in event["args"]}
+    launched = {event["args"]["correlation"] for event in by_category.get("cuda_runtime", [])}
+    for event in by_category.get("kernel", []):
+        checks.true(event["args"]["correlation"] in launched, f"{event['name']}: no launch")
+        checks.true(event["args"].get("External id") in operations, f"{event['name']}: no operation")
+
+
+def main():
+    checks = Checks("files")
+    for run in runs_of(sys.argv[1:]):
+        check_json(checks, run)
+        check_csv(checks, run)
+        for window in range(len(run.windows)):
+            check_trace(checks, run, window)
+    checks.end()
+
+
+main()
