@@ -51,14 +51,15 @@ struct cupti_collect {
   order pending; /* guarded by lock */
   struct {       /* of the order at hand */
     int64_t start_ns, stop_ns, deadline_ns;
-    int64_t offset_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC at the start */
+    int64_t offset_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC */
     uint32_t epoch;
     bool by_time;
     cupti_drained drained;
     cupti_counts counts;
   } order;
   bool window_open, stopped, thread_runs, mutex_made;
-  bool leftover; /* the last window's records may still come */
+  int64_t offset_ns; /* the decoder's: CLOCK_REALTIME less CLOCK_MONOTONIC as the window began */
+  bool leftover;     /* the last window's records may still come */
 };
 
 /* CUPTI's buffer callbacks carry no argument of ours. */
@@ -108,7 +109,7 @@ static void after_fork(void) {
 static int64_t clock_offset_ns(void) { return now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC); }
 
 static bool clock_was_set(const cupti_collect *collect) {
-  int64_t step_ns = clock_offset_ns() - collect->order.offset_ns;
+  int64_t step_ns = clock_offset_ns() - collect->offset_ns;
   return step_ns > CLOCK_STEP_NS || step_ns < -CLOCK_STEP_NS;
 }
 
@@ -172,6 +173,7 @@ static void carry_out(cupti_collect *collect, order what) {
   case ORDER_OPEN: /* what has come so far belongs to no window */
     decode_queue(collect);
     count_dropped(collect);
+    collect->offset_ns = collect->order.offset_ns;
     cupti_decoder_window_open(&collect->decoder, collect->order.start_ns, collect->order.by_time);
     break;
   case ORDER_DRAIN: carry_out_drain(collect); break;
@@ -364,10 +366,12 @@ void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drain
   collect->window_open = false;
   *drained = collect->order.drained;
   collect->leftover = !drained->complete;
-  if (collect->between == CUPTI_BETWEEN_DISABLE)
-    cupti_session_disable(&collect->session);
-  else if (collect->between == CUPTI_BETWEEN_DETACH)
+  if (collect->between == CUPTI_BETWEEN_KEEP) return;
+  /* The library is not given back while the device still works for it. */
+  if (collect->between == CUPTI_BETWEEN_DETACH && drained->complete)
     detach(collect);
+  else
+    cupti_session_disable(&collect->session);
 }
 
 void cupti_collect_counts(cupti_collect *collect, cupti_counts *counts) {

@@ -18,6 +18,11 @@ static uint64_t widen(cupti_decoder *decoder, uint32_t correlation) {
   return wide;
 }
 
+/* Whether a record of these times can have happened: after 1970, before 2116, and not backwards. */
+static bool can_be(int64_t start_ns, int64_t end_ns) {
+  return start_ns > 0 && end_ns >= start_ns && end_ns < INT64_C(1) << 62;
+}
+
 static void lost(cupti_decoder *decoder, pd_loss loss) {
   if (decoder->record && decoder->record->lost) decoder->record->lost(decoder->record, loss, 1);
 }
@@ -219,7 +224,7 @@ static void read_call(cupti_decoder *decoder, const CUpti_ActivityAPI *api, bool
     decoder->counts.unknown++;
     return;
   }
-  if (api->start == 0 || api->end < api->start) {
+  if (!can_be((int64_t)api->start, (int64_t)api->end)) {
     decoder->counts.implausible++;
     lost(decoder, PD_LOSS_IMPLAUSIBLE);
     return;
@@ -259,7 +264,7 @@ static void read_call(cupti_decoder *decoder, const CUpti_ActivityAPI *api, bool
 
 /* Whether the record's times can be believed; counts it where not. It still answers its launch: the drain must end. */
 static bool believe(cupti_decoder *decoder, const pd_activity *row) {
-  if (row->start > 0 && row->end >= row->start) return true;
+  if (can_be(row->start, row->end)) return true;
   bool zero = row->start == 0 || row->end == 0;
   if (zero)
     decoder->counts.zero_stamped++;
@@ -390,7 +395,7 @@ static void read_overhead(cupti_decoder *decoder, const CUpti_ActivityOverhead3 
                      .correlation = overhead->correlationId ? widen(decoder, overhead->correlationId) : 0};
   free(overhead->overheadData); /* the record's reader owns it */
   if (!decoder->keep || (decoder->by_time && row.start < decoder->window_start_ns)) return;
-  if (row.start <= 0 || row.end < row.start) {
+  if (!can_be(row.start, row.end)) {
     decoder->counts.implausible++;
     lost(decoder, PD_LOSS_IMPLAUSIBLE);
     return;

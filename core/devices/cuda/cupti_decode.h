@@ -18,7 +18,7 @@ enum { CUPTI_BATCH = 512 };
 /* CUPTI maps the device's clock to the host's by interpolation, and on a virtual machine the map is off by microseconds
  * now and then. A record that begins before its call by less than this moves its window's later records behind their
  * calls; more is counted as implausible. */
-#define CUPTI_CLOCK_TOLERANCE_NS 1000000
+#define CUPTI_CLOCK_TOLERANCE_NS 10000000
 
 typedef struct cupti_name {
   const char *pointer; /* where the library had it; it may hold another name by now */

@@ -11,6 +11,10 @@ void occupancy_init(occupancy *cache, const pd_device_props *props) {
 }
 
 static uint32_t compute(const pd_device_props *props, const occupancy_entry *key) {
+  /* No launch has these; the calculator's integers would overflow. */
+  if (key->block > props->max_threads_per_block || key->registers > 1024 || key->shared_static > props->shared_per_sm ||
+      key->shared_dynamic > props->shared_per_sm)
+    return 0;
   cudaOccDeviceProp device = {
       .computeMajor = (int)props->compute_major,
       .computeMinor = (int)props->compute_minor,

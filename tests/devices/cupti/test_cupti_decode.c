@@ -305,10 +305,10 @@ PD_TEST(cupti_decode, counts_bad_times_and_hands_none_on) {
   static const struct {
     uint64_t start, end;
     bool zero;
-  } rows[] = {{0, 0, true}, {3000, 0, true}, {0, 4000, true}, {4000, 3999, false}, {999999, 1999000, false}};
+  } rows[] = {{0, 0, true}, {3000, 0, true}, {0, 4000, true}, {4000, 3999, false}, {1999999, 12000000, false}};
   open_decoder();
   for (uint32_t i = 0; i < 5; i++) {
-    add_call_at(false, 211, i + 1, i == 4 ? 2000000 : 2000, 42);
+    add_call_at(false, 211, i + 1, i == 4 ? 12000000 : 2000, 42);
     add_kernel(i + 1, "_Z1kv", rows[i].start, rows[i].end);
   }
   decode();

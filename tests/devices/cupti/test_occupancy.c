@@ -73,7 +73,8 @@ PD_TEST(occupancy, counts_grids_beyond_32_bits) {
 
 PD_TEST(occupancy, says_unknown_rather_than_zero) {
   h200();
-  cr_assert_lt(fill(1, 1, 1, 128, 16, 0, 300000).u.kernel.occupancy, 0); /* cannot have run */
+  cr_assert_lt(fill(1, 1, 1, 128, 16, 0, 300000).u.kernel.occupancy, 0);                        /* cannot have run */
+  cr_assert_lt(fill(1, 1, 1, 2000000000, 60000, 0xffffffff, 0xffffffff).u.kernel.occupancy, 0); /* a broken record */
   cr_assert_lt(fill(1, 1, 1, 0, 16, 0, 0).u.kernel.occupancy, 0);
   occupancy_init(&cache, NULL);
   cr_assert_lt(fill(1, 1, 1, 128, 16, 0, 0).u.kernel.occupancy, 0);

@@ -1,0 +1,289 @@
+/* The collector against the fake: everything that goes wrong. */
+#include "collect_fixture.h"
+
+/* The product and the fake see this clock: a test can set it. */
+static _Atomic int64_t realtime_step_ns;
+PD_EXPORT int clock_gettime(clockid_t clock, struct timespec *at);
+int clock_gettime(clockid_t clock, struct timespec *at) {
+  long failed = syscall(SYS_clock_gettime, clock, at);
+  if (!failed && clock == CLOCK_REALTIME) at->tv_sec += (time_t)(atomic_load(&realtime_step_ns) / SECOND_NS);
+  return (int)failed;
+}
+
+PD_TEST(cupti_faults, gives_up_in_time_and_lets_no_record_leak_into_the_next_window) {
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  start();
+  fake_launch("_Z1kv");
+  cupti_collect_stop(collect);
+  cupti_collect_drain(collect, 0, &drained);
+  cr_assert_not(drained.complete);
+  cr_assert_eq(drained.polls, 1);
+  uint64_t before = record.count;
+  start();
+  fake_launch("_Z1kv");
+  fake_finish(0);
+  drain();
+  cr_assert(drained.complete);
+  cr_assert_eq(record.count - before, 2); /* of the second window alone */
+  cr_assert_eq(record.rows[before].correlation, 2);
+  cr_assert_eq(record.rows[before + 1].correlation, 2);
+  cr_assert_geq(counts().stale, 1);
+  close_collect();
+}
+
+PD_TEST(cupti_faults, gives_no_library_back_that_still_works) {
+  open_collect(CUPTI_BETWEEN_DETACH);
+  start();
+  fake_launch("_Z1kv");
+  cupti_collect_stop(collect);
+  cupti_collect_drain(collect, 0, &drained);
+  cr_assert_not(drained.complete);
+  cr_assert_eq(fake_get().finalizes, 0);
+  cr_assert_not(fake_get().kernel_on);
+  uint64_t before = record.count;
+  start();
+  fake_launch("_Z1kv");
+  fake_finish(0);
+  drain();
+  cr_assert(drained.complete);
+  cr_assert_eq(record.count - before, 2);
+  cr_assert_eq(fake_get().finalizes, 1);
+  close_collect();
+}
+
+PD_TEST(cupti_faults, counts_what_a_forced_flush_cuts_short) {
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  start();
+  fake_launch("_Z1kv");
+  cupti_collect_close(collect);
+  cr_assert_geq(fake_get().forced_flushes, 1);
+  cr_assert_eq(record.lost[PD_LOSS_ZERO_TIMESTAMP], 1);
+  cr_assert_eq(rows_of(PD_ACTIVITY_KERNEL), 0);
+  cr_assert_eq(rows_of(PD_ACTIVITY_RUNTIME), 1);
+  fake_join();
+  kept_record_free(&record);
+}
+
+PD_TEST(cupti_faults, counts_records_without_a_time) {
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  start();
+  for (int i = 0; i < 20; i++) {
+    uint32_t id = fake_launch("_Z1kv");
+    if (i < 12)
+      fake_finish(0);
+    else
+      fake_finish_at(id, 0, 0); /* the device's buffers are full */
+  }
+  drain();
+  cr_assert(drained.complete);
+  cr_assert_eq(counts().zero_stamped, 8);
+  cr_assert_eq(record.lost[PD_LOSS_ZERO_TIMESTAMP], 8);
+  cr_assert_eq(rows_of(PD_ACTIVITY_KERNEL), 12);
+  close_collect();
+}
+
+PD_TEST(cupti_faults, notices_graphs_that_leave_no_kernels) {
+  cr_assert_eq(try_open(CUPTI_BETWEEN_DISABLE, true, false), PD_OK);
+  fake_set()->graph_silence = true;
+  for (int window = 0; window < 2; window++) {
+    start();
+    fake_graph_launch(5, 10);
+    fake_finish(0);
+    cupti_collect_stop(collect);
+    cupti_collect_drain(collect, 0, &drained);
+    cr_assert_eq(drained.graphs_empty, window == 1);
+    cr_assert_eq(drained.complete, window == 0);
+    cr_assert_eq(drained.pending, window == 1);
+  }
+  close_collect();
+}
+
+PD_TEST(cupti_faults, hides_no_graph_kernels_under_a_wrong_id) {
+  cr_assert_eq(try_open(CUPTI_BETWEEN_DISABLE, true, false), PD_OK);
+  start();
+  fake_graph_launch_wrong(5, 10);
+  fake_finish(0);
+  cupti_collect_stop(collect);
+  cupti_collect_drain(collect, 0, &drained);
+  cr_assert_not(drained.complete);
+  cr_assert_eq(drained.pending, 1);
+  cr_assert_eq(rows_of(PD_ACTIVITY_KERNEL), 10); /* handed on, for the trace to count as unmatched */
+  close_collect();
+}
+
+PD_TEST(cupti_faults, stops_taking_memory_at_its_limit_and_counts_what_is_dropped) {
+  size_t bytes;
+  uint64_t given = 0;
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  start();
+  for (int i = 0; i < 10000; i++) {
+    given += fake_request(&bytes) ? bytes : 0;
+    if (i % 100 == 99) (void)counts(); /* the decoder is not in the middle of mapping one */
+  }
+  cr_assert_leq(given, (uint64_t)LIMIT_BYTES);
+  cr_assert_geq(given, (uint64_t)LIMIT_BYTES - (4 << 20));
+  cr_assert_gt(fake_get().refused, 9900);
+  cr_assert_eq(fake_get().in_callback, 0);
+  fake_launch("_Z1kv"); /* no buffer for either record */
+  cupti_collect_stop(collect);
+  cupti_collect_drain(collect, 0, &drained);
+  cr_assert_eq(counts().dropped, 2);
+  cr_assert_eq(record.lost[PD_LOSS_RECORDS_DROPPED], 2);
+  close_collect();
+}
+
+PD_TEST(cupti_faults, blames_no_window_for_what_was_dropped_before) {
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  fake_set()->dropped = 7;
+  start();
+  fake_set()->dropped = 3;
+  drain();
+  cr_assert_eq(counts().dropped, 3);
+  cr_assert_eq(record.lost[PD_LOSS_RECORDS_DROPPED], 3);
+  close_collect();
+}
+
+PD_TEST(cupti_faults, survives_a_step_of_the_system_clock) {
+  static const int64_t steps[] = {-SECOND_NS, SECOND_NS};
+  for (int i = 0; i < 2; i++) {
+    fake_reset();
+    atomic_store(&realtime_step_ns, 0);
+    cr_assert_eq(try_open(CUPTI_BETWEEN_KEEP, true, false), PD_OK);
+    start();
+    drain();
+    start(); /* kinds are on already, so calls are told apart by their times */
+    atomic_store(&realtime_step_ns, steps[i]);
+    for (int k = 0; k < 10; k++) fake_launch("_Z1kv");
+    fake_finish(0);
+    drain();
+    cr_assert(drained.complete);
+    check_pairs(10);
+    close_collect();
+  }
+}
+
+PD_TEST(cupti_faults, refuses_another_clock) {
+  fake_set()->clock_elsewhere = true;
+  cr_assert_eq(try_open(CUPTI_BETWEEN_AUTO, false, false), PD_DEVICE);
+  cr_assert_not_null(strstr(why, "CLOCK_REALTIME"), "%s", why);
+  cr_assert_eq(fake_get().attaches, 0);
+  kept_record_free(&record);
+}
+
+PD_TEST(cupti_faults, names_the_tool_that_was_there_first) {
+  fake_set()->other_tool = "CUPTI for Nsight Systems";
+  cr_assert_eq(try_open(CUPTI_BETWEEN_AUTO, false, false), PD_DEVICE);
+  cr_assert_not_null(strstr(why, "\"CUPTI for Nsight Systems\" (39)"), "%s", why);
+  kept_record_free(&record);
+}
+
+PD_TEST(cupti_faults, leaves_nothing_behind_when_a_call_fails) {
+  static const char *const functions[] = {"cuptiSetThreadIdType", "cuptiActivitySetAttribute", "cuptiSubscribe",
+                                          "cuptiEnableDomain", "cuptiActivityRegisterCallbacks"};
+  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+    fake_reset();
+    fake_set()->fail_function = functions[i];
+    fake_set()->fail_code = 35;
+    cr_assert_eq(try_open(CUPTI_BETWEEN_AUTO, false, false), PD_DEVICE, "%s", functions[i]);
+    cr_assert_not_null(strstr(why, functions[i]), "%s", why);
+    cr_assert_not_null(strstr(why, "ERR_NVGPUCTRPERM"), "%s", why);
+    cr_assert_null(collect);
+    kept_record_free(&record);
+    /* And once it works again, it works. */
+    fake_reset();
+    open_collect(CUPTI_BETWEEN_AUTO);
+    close_collect();
+  }
+}
+
+PD_TEST(cupti_faults, switches_everything_off_when_a_kind_cannot_be_switched_on) {
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  fake_set()->fail_function = "cuptiActivityEnable";
+  fake_set()->fail_code = 43;
+  cr_assert_eq(cupti_collect_start(collect, why, sizeof why), PD_DEVICE);
+  cr_assert_not_null(strstr(why, "MIG"), "%s", why);
+  fake_set()->fail_function = NULL;
+  cr_assert_not(fake_get().kernel_on);
+  start(); /* it may be tried again */
+  fake_launch("_Z1kv");
+  fake_finish(0);
+  drain();
+  cr_assert(drained.complete);
+  close_collect();
+}
+
+PD_TEST(cupti_faults, serves_one_at_a_time) {
+  cupti_collect *second;
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  const cupti_collect_config config = {.api = &api, .max_bytes = LIMIT_BYTES};
+  cr_assert_eq(cupti_collect_open(&config, &second, why, sizeof why), PD_UNSUPPORTED);
+  cr_assert_null(second);
+  cr_assert_not_null(strstr(why, "another device"), "%s", why);
+  close_collect();
+}
+
+PD_TEST(cupti_faults, bears_callbacks_after_its_end) {
+  size_t bytes = 1;
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  fake_set()->keeps_callbacks = true;
+  start();
+  uint8_t *held = fake_request(&bytes);
+  cr_assert_not_null(held);
+  cupti_collect_close(collect);
+  held[0] = 1; /* CUPTI may still write to what it holds */
+  fake_complete(held, 8);
+  cr_assert_null(fake_request(&bytes));
+  cr_assert_eq(bytes, 0);
+  kept_record_free(&record);
+}
+
+PD_TEST(cupti_faults, does_nothing_in_a_forked_child) {
+  size_t bytes;
+  int state;
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  start();
+  pid_t child = fork();
+  if (child == 0) {
+    cupti_drained none;
+    int bad = 0;
+    bad |= fake_request(&bytes) != NULL ? 1 : 0;
+    cupti_collect_stop(collect);
+    cupti_collect_drain(collect, 1000, &none);
+    bad |= none.polls ? 2 : 0;
+    bad |= cupti_collect_start(collect, why, sizeof why) != PD_UNSUPPORTED ? 4 : 0;
+    cupti_collect_close(collect);
+    _exit(bad);
+  }
+  cr_assert_eq(waitpid(child, &state, 0), child);
+  cr_assert(WIFEXITED(state));
+  cr_assert_eq(WEXITSTATUS(state), 0);
+  fake_launch("_Z1kv");
+  fake_finish(0);
+  drain();
+  cr_assert(drained.complete); /* the parent goes on */
+  close_collect();
+}
+
+PD_TEST(cupti_faults, reports_the_librarys_own_end) {
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  start();
+  cr_assert_eq(cupti_collect_failed(collect), 0);
+  fake_fatal(999);
+  cr_assert_eq(cupti_collect_failed(collect), 999);
+  drain();
+  close_collect();
+}
+
+PD_TEST(cupti_faults, bears_any_order_of_calls) {
+  open_collect(CUPTI_BETWEEN_DETACH);
+  cupti_collect_drain(collect, SECOND_NS, &drained);
+  cr_assert_eq(drained.polls, 0);
+  cupti_collect_stop(collect);
+  start();
+  cupti_collect_stop(collect);
+  cupti_collect_stop(collect);
+  drain();
+  drain();
+  close_collect();
+  cupti_collect_close(NULL);
+}
