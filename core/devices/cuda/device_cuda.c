@@ -241,6 +241,6 @@ static const pd_option option_rows[] = {
                     .help = "most device memory that one convolution may use as workspace"),
 };
 
-PD_DEVICE("cuda", "1.0.0", "NVIDIA GPU: cuDNN, cuBLASLt and kernels of our own, profiled with CUPTI", cuda_options,
+PD_DEVICE("cuda", "1.0", "NVIDIA GPU: cuDNN, cuBLASLt and kernels of our own, profiled with CUPTI", cuda_options,
           option_rows, .open = device_open, .close = device_close, .props = device_props, .memory = &cuda_memory_ops,
           .stream = &cuda_stream_ops, .tensor = &cuda_tensor_ops, .profile = &profile_ops)
