@@ -111,6 +111,7 @@
     "pdhost")                                                                                                          \
   /* steps */                                                                                                          \
   X(step, "Step", "Step", COUNT, 0, "number of the step in the loop", NULL, "torch ProfilerStep#N")                    \
+  X(step_start, "Start", "Start", NS, DETAIL, "start of the step in the window's time", NULL, "pdhost")                \
   X(step_span, "Span", "Span", NS, 0, "whole iteration: from the end of the step before to the step's own end", NULL,  \
     "Paddle batch_cost")                                                                                               \
   X(step_time, "Step time", "Step time", NS, 0, "the measured part of the step",                                       \

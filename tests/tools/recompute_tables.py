@@ -1,0 +1,616 @@
+"""Recomputes pdhost's tables from the events of the csv sink, by other means, and compares them cell by cell.
+
+    recompute_tables.py CSV_FOLDER                    one finished run
+    recompute_tables.py --run PDHOST CONF_FOLDER      runs every scenario on the CPU device, then checks each
+
+The C code sweeps sorted arrays; here, every nanosecond between two boundaries looks up who is open and who owns it.
+Nothing is shared with the code under test but the definitions in docs/metrics.md.
+"""
+import collections
+import csv
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+PARTS = ["dataloader", "forward", "backward", "optimization"]
+CLASSES = ["Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"]
+SCENARIOS = ["dataloader", "sync", "tiny_ops", "memory_churn", "control"]
+
+
+def number(text):
+    if text == "":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def read(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class Event:
+    def __init__(self, row, numbers):
+        for key, value in row.items():
+            setattr(self, key, number(value) if key in numbers else value)
+
+    @property
+    def span(self):
+        return max(0, self.end_ns - self.start_ns)
+
+
+EVENT_NUMBERS = set("index start_ns end_ns depth parent range step flops call bytes ts_ns total_allocated total_reserved "
+                    "allocator_ns tid grid_x grid_y grid_z block_x block_y block_z registers_per_thread "
+                    "static_shared_bytes dynamic_shared_bytes blocks_per_sm occupancy device stream".split())
+
+
+class Run:
+    def __init__(self, folder):
+        def events(name):
+            return [Event(row, EVENT_NUMBERS) for row in read(os.path.join(folder, "events", name + ".csv"))]
+
+        self.folder = folder
+        self.ranges, self.calls = events("ranges"), events("calls")
+        self.kernels, self.copies, self.memory = events("kernels"), events("copies"), events("memory")
+        for kernel in self.kernels:
+            kernel.kind = "kernel"
+        self.records = self.kernels + self.copies
+        self.is_cuda = any(row["device"].startswith("GPU") for row in self.table("device_summary")[0])
+        self.steps = [(number(row["step_start"]), number(row["step_start"]) + number(row["step_span"]),
+                       number(row["step"])) for row in self.table("active_steps")[0]]
+        self.steps_ns = sum(end - start for start, end, _ in self.steps)
+        self.device_self = collections.Counter()
+        for record in self.records:
+            if record.range is not None:
+                self.device_self[record.range] += record.span
+        self.device_total = collections.Counter(self.device_self)
+        for i in reversed(range(len(self.ranges))):
+            if self.ranges[i].parent is not None:
+                self.device_total[self.ranges[i].parent] += self.device_total[i]
+
+    def table(self, name):
+        """Rows and footer of a table file, or None where this run has no such table."""
+        path = os.path.join(self.folder, name + ".csv")
+        if not os.path.exists(path):
+            return None, None
+        rows = read(path)
+        footer = [row for row in rows if row["row_kind"] == "footer"]
+        return [row for row in rows if row["row_kind"] == "row"], footer[0] if footer else None
+
+    def ancestors(self, i):
+        parent = self.ranges[i].parent
+        while parent is not None:
+            yield parent
+            parent = self.ranges[parent].parent
+
+
+def is_communication(name):
+    return name.startswith(("nccl", "gloo:")) or "ncclKernel" in name or "ncclDevKernel" in name
+
+
+def owners(nodes):
+    """Yields (node, length) for each piece of time and the innermost node open in it: the one that began last."""
+    marks = []
+    for i, (start, end, depth) in enumerate(nodes):
+        if end > start:
+            marks += [(start, 1, i), (end, 0, i)]
+    marks.sort()
+    open_nodes, last = set(), None
+    for at, opens, i in marks:
+        if open_nodes and at > last:
+            yield max(open_nodes, key=lambda n: (nodes[n][0], -nodes[n][1], nodes[n][2])), at - last
+        last = at
+        (open_nodes.add if opens else open_nodes.remove)(i)
+
+
+def self_times(run):
+    """Self host time by range index and by call index."""
+    ranges, calls = collections.Counter(), collections.Counter()
+    by_thread = collections.defaultdict(list)
+    for i, item in enumerate(run.ranges):
+        by_thread[item.tid].append((item.start_ns, item.end_ns, item.depth, ranges, i))
+    for i, item in enumerate(run.calls):
+        by_thread[item.tid].append((item.start_ns, item.end_ns, 10**6, calls, i))
+    for items in by_thread.values():
+        for node, length in owners([item[:3] for item in items]):
+            items[node][3][items[node][4]] += length
+    return ranges, calls
+
+
+def union(spans):
+    total, reached = 0, None
+    for start, end in sorted(span for span in spans if span[1] > span[0]):
+        if reached is None or start > reached:
+            total += end - start
+            reached = end
+        elif end > reached:
+            total += end - reached
+            reached = end
+    return total
+
+
+def divide(steps, lists):
+    """Per step, the time of each list in falling priority, and the rest: by cutting time at every boundary."""
+    points = sorted({p for spans in lists for span in spans for p in span} | {p for s in steps for p in s[:2]})
+    place = {p: i for i, p in enumerate(points)}
+    owner = [len(lists)] * len(points)
+    for rank in reversed(range(len(lists))):
+        for start, end in lists[rank]:
+            for i in range(place[start], place[end]):
+                owner[i] = rank
+    result = []
+    for start, end, _ in steps:
+        cells = [0] * (len(lists) + 1)
+        for i in range(place[start], place[end]):
+            cells[owner[i]] += points[i + 1] - points[i]
+        result.append(cells)
+    return result
+
+
+def merged(spans):
+    out = []
+    for start, end in sorted(span for span in spans if span[1] > span[0]):
+        if out and start <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], end)
+        else:
+            out.append([start, end])
+    return [tuple(span) for span in out]
+
+
+def percent(part, whole):
+    return 100 * part / whole if whole else None
+
+
+class Checker:
+    def __init__(self):
+        self.cells, self.errors = 0, []
+
+    def same(self, where, is_, want):
+        self.cells += 1
+        is_ = number(is_) if isinstance(is_, str) and not isinstance(want, str) else is_
+        if want is None or is_ is None or isinstance(want, str):
+            good = is_ == want or (want == "" and is_ is None)
+        elif isinstance(want, float):
+            good = math.isclose(is_, want, rel_tol=1e-9, abs_tol=1e-9)
+        else:
+            good = is_ == want
+        if not good:
+            self.errors.append(f"{where}: {is_!r}, recomputed {want!r}")
+
+    def table(self, run, name, want, keys=("name",)):
+        """`want` maps the row's key to its cells; every row must be there and no other."""
+        rows, _ = run.table(name)
+        seen = set()
+        for row in rows:
+            key = tuple(row[k] for k in keys)
+            key = key[0] if len(key) == 1 else key
+            where = f"{name}[{key}]"
+            if key not in want:
+                self.errors.append(f"{where}: not recomputed")
+                continue
+            seen.add(key)
+            for column, value in want[key].items():
+                self.same(f"{where}.{column}", row[column], value)
+        for key in want:
+            if key not in seen:
+                self.errors.append(f"{name}[{key}]: missing from the table")
+
+
+def stats_cells(calls, cpu=None, gpu=None, cpu_whole=None, gpu_whole=None):
+    cells = {"calls": calls}
+    for side, values, whole in (("cpu", cpu, cpu_whole), ("gpu", gpu, gpu_whole)):
+        if values is None:
+            continue
+        cells.update({f"{side}_total": sum(values), f"{side}_avg": sum(values) // len(values),
+                      f"{side}_max": max(values), f"{side}_min": min(values),
+                      f"{side}_ratio": percent(sum(values), whole)})
+    return cells
+
+
+def check_operators(run, check):
+    self_ranges, self_calls = self_times(run)
+    whole_cpu = sum(self_ranges.values()) + sum(self_calls.values())
+    whole_device = sum(record.span for record in run.records)
+    label = lambda i: (("ProfilerStep*", "user") if run.ranges[i].kind == "profiler_step" else
+                       (run.ranges[i].name, "op" if run.ranges[i].kind.startswith("cpu_op") else "user"))
+    rows = collections.defaultdict(lambda: collections.defaultdict(int))
+    for i, item in enumerate(run.ranges):
+        row = rows[label(i)]
+        row["count"] += 1
+        row["self_cpu_time_total"] += self_ranges[i]
+        row["self_device_time_total"] += run.device_self[i]
+        if all(label(up) != label(i) for up in run.ancestors(i)):
+            row["cpu_time_total"] += item.span
+            row["device_time_total"] += run.device_total[i]
+    for i, item in enumerate(run.calls):
+        row = rows[(item.name, "runtime")]
+        row["count"] += 1
+        row["self_cpu_time_total"] += self_calls[i]
+        row["cpu_time_total"] += item.span
+    for record in run.records:
+        row = rows[(record.name, record.kind)]
+        row["count"] += 1
+        row["self_device_time_total"] += record.span
+        row["device_time_total"] += record.span
+    want = {}
+    for (name, kind), row in rows.items():
+        cells = {"count": row["count"]}
+        if kind not in ("kernel", "memcpy", "memset"):
+            cells.update({key: row[key] for key in ("self_cpu_time_total", "cpu_time_total")})
+            cells["cpu_time"] = row["cpu_time_total"] // row["count"]
+            cells["self_cpu_percent"] = percent(row["self_cpu_time_total"], whole_cpu)
+            cells["cpu_total_percent"] = percent(row["cpu_time_total"], whole_cpu)
+        if kind != "runtime":
+            cells.update({key: row[key] for key in ("self_device_time_total", "device_time_total")})
+            cells["device_time"] = row["device_time_total"] // row["count"]
+            cells["self_device_percent"] = percent(row["self_device_time_total"], whole_device)
+        want[(name, kind)] = cells
+    check.table(run, "operators", want, ("name", "kind"))
+    footer = run.table("operators")[1]
+    check.same("operators.footer", footer["self_cpu_time_total"], whole_cpu)
+    check.same("operators.footer", footer["self_device_time_total"], whole_device)
+
+
+def class_lists(run):
+    by_kind = lambda kind: [(r.start_ns, r.end_ns) for r in run.records if r.kind == kind]
+    ranges = [r for r in run.ranges if r.kind != "profiler_step"]
+    loading = [r for r in ranges if r.kind == "dataloader"]
+    others = [r for r in ranges if r.kind != "dataloader"]
+    span = lambda rows: [(r.start_ns, r.end_ns) for r in rows]
+    lists = [by_kind("kernel"), by_kind("memcpy"), by_kind("memset"),
+             span(r for r in others if is_communication(r.name)),
+             span(c for c in run.calls if c.kind == "runtime"), span(loading), span(others)]
+    return [merged(spans) for spans in lists]
+
+
+def check_breakdown(run, check):
+    cells = divide(run.steps, class_lists(run))
+    want = {}
+    for rank, name in enumerate(CLASSES):
+        total = sum(row[rank] for row in cells)
+        want[name] = {"total": total, "per_step": total // max(1, len(run.steps)),
+                      "share": percent(total, run.steps_ns)}
+    check.table(run, "breakdown", want, ("category",))
+    keys = ["step_" + name.lower().replace(" ", "_") for name in CLASSES]
+    steps = {str(step[2]): dict(zip(keys, row)) for step, row in zip(run.steps, cells)}
+    for row in steps.values():
+        row["device_busy"] = row["step_kernel"] + row["step_memcpy"] + row["step_memset"]
+    for _, _, n in run.steps:
+        steps[str(n)]["device_records"] = sum(1 for r in run.records if r.step == n)
+    check.table(run, "active_steps", steps, ("step",))
+
+
+def check_device(run, check):
+    start, end = run.steps[0][0], run.steps[-1][1]
+    prefix = "GPU" if run.is_cuda else "Device "
+    figures, summary = {}, {}
+    for device in sorted({r.device for r in run.records}):
+        kernels = [k for k in run.kernels if k.device == device]
+        clip = [(max(k.start_ns, start), min(k.end_ns, end), k) for k in kernels]
+        clip = [c for c in clip if c[1] > c[0]]
+        cells = {"gpu_utilization": percent(union(c[:2] for c in clip), end - start)}
+        loaded = [c for c in clip if c[2].blocks_per_sm]
+        points = sorted({p for c in loaded for p in c[:2]})
+        if loaded:
+            busy = sum((b - a) * min(1.0, sum(c[2].blocks_per_sm for c in loaded if c[0] <= a < c[1]))
+                       for a, b in zip(points, points[1:]))
+            cells["sm_efficiency"] = 100 * busy / (end - start)
+        known = [c for c in clip if c[2].occupancy is not None and c[2].occupancy >= 0]
+        if known:
+            cells["achieved_occupancy"] = (100 * sum((c[1] - c[0]) * c[2].occupancy for c in known) /
+                                           sum(c[1] - c[0] for c in known))
+        figures[f"{prefix}{device}"] = cells
+        busy = union((max(r.start_ns, start), min(r.end_ns, end)) for r in run.records if r.device == device)
+        summary[f"{prefix}{device}"] = {"utilization": percent(busy, end - start), "utilization_bound": 100.0}
+    check.table(run, "device_figures", figures, ("device",))
+    rows = {row["device"]: row for row in run.table("device_summary")[0]}
+    for device, cells in summary.items():
+        for key, value in cells.items():
+            check.same(f"device_summary[{device}].{key}", rows[device][key], float(value))
+    for device in ("CPU(Process)", "CPU(System)"):  # measured at run time: only the bounds can be checked
+        if device in rows and rows[device]["utilization"]:
+            assert 0 <= float(rows[device]["utilization"]) <= float(rows[device]["utilization_bound"])
+
+
+def begins_part(run, i):
+    item = run.ranges[i]
+    return item.part and item.kind != "worker" and (item.parent is None or run.ranges[item.parent].part != item.part)
+
+
+def check_overview(run, check):
+    span = lambda rows: [(r.start_ns, r.end_ns) for r in rows]
+    of_kind = lambda kind: [r for r in run.ranges if r.kind == kind]
+    part = lambda name: [r for i, r in enumerate(run.ranges) if r.part == name and begins_part(run, i)]
+    host = {"CudaRuntime" if run.is_cuda else "Runtime": run.calls, "UserDefined": of_kind("user_annotation"),
+            "Dataloader": part("dataloader"), "Forward": part("forward"), "Backward": part("backward"),
+            "Optimization": part("optimization"), "Operator": of_kind("cpu_op"),
+            "OperatorInner": of_kind("cpu_op_inner")}
+    device = {"Kernel": run.kernels, "Memcpy": [r for r in run.copies if r.kind == "memcpy"],
+              "Memset": [r for r in run.copies if r.kind == "memset"],
+              "Communication": [r for r in run.kernels if is_communication(r.name)]}
+    want = {"ProfileStep": {"calls": len(run.steps), "cpu_time_union": run.steps_ns, "step_ratio": 100.0}}
+    for column, types in (("cpu_time_union", host), ("gpu_time_union", device)):
+        for name, rows in types.items():
+            time = union(span(rows))
+            want[name] = {"calls": len(rows), column: time, "step_ratio": percent(time, run.steps_ns)}
+    check.table(run, "overview", want, ("event_type",))
+    communication = span(device["Communication"]) + span(r for r in run.ranges if is_communication(r.name))
+    computation = span(r for r in run.kernels if not is_communication(r.name))
+    both = union(communication) + union(computation) - union(communication + computation)
+    rows = {"ProfileStep": run.steps_ns, "Communication": union(communication), "Computation": union(computation),
+            "Overlap": both}
+    check.table(run, "distributed", {name: {"total_time": time, "step_ratio": percent(time, run.steps_ns)}
+                                     for name, time in rows.items()})
+
+
+def check_model(run, check):
+    lists = [[], [], [], []]
+    for i, item in enumerate(run.ranges):
+        part = "dataloader" if item.kind == "dataloader" else item.part
+        if part and item.kind != "worker":
+            lists[PARTS.index(part)].append((item.start_ns, item.end_ns))
+    cpu = divide(run.steps, [merged(spans) for spans in lists])
+    gpu = {number_: [0] * 5 for _, _, number_ in run.steps}
+    for record in run.records:
+        part = run.ranges[record.range].part if record.range is not None else ""
+        if record.step in gpu:
+            gpu[record.step][PARTS.index(part) if part else 4] += record.span
+    gpu = [gpu[number_] for _, _, number_ in run.steps]
+    names = ["Dataloader", "Forward", "Backward", "Optimization", "Others"]
+    whole_gpu = sum(map(sum, gpu))
+    want = {"ProfileStep": stats_cells(len(cpu), [sum(row) for row in cpu], [sum(row) for row in gpu], run.steps_ns,
+                                       whole_gpu)}
+    for rank, name in enumerate(names):
+        want[name] = stats_cells(len(cpu), [row[rank] for row in cpu], [row[rank] for row in gpu], run.steps_ns,
+                                 whole_gpu)
+    check.table(run, "model", want)
+
+
+def check_operator_summary(run, check):
+    top, inner = {}, {}
+    for i in range(len(run.ranges)):
+        chain = [i, *run.ancestors(i)]
+        operations = [j for j in chain if run.ranges[j].kind == "cpu_op"]
+        if operations:
+            top[i] = operations[-1]
+            below = chain[:chain.index(operations[-1])]
+            inner[i] = below[-1] if below else None
+    groups = collections.defaultdict(list)  # path of names: [(cpu, gpu)]
+    for i, item in enumerate(run.ranges):
+        if i in top and top[i] == i:
+            groups[(item.name,)].append((item.span, run.device_total[i]))
+        elif i in top and inner[i] == i:
+            groups[(run.ranges[top[i]].name, item.name)].append((item.span, run.device_total[i]))
+    for record in run.records:
+        if record.range in top:
+            path = [run.ranges[top[record.range]].name]
+            if inner[record.range] is not None:
+                path.append(run.ranges[inner[record.range]].name)
+            groups[(*path, "device", record.name)].append((0, record.span))
+    whole = [sum(value[side] for path, values in groups.items() if len(path) == 1 for value in values)
+             for side in (0, 1)]
+    want = {}
+    for path, values in groups.items():
+        device = len(path) > 2 and path[-2] == "device"
+        parent = path[:-2] if device else path[:-1]
+        wholes = [sum(v[side] for v in groups[parent]) for side in (0, 1)] if parent else whole
+        want[path] = stats_cells(len(values), None if device else [v[0] for v in values], [v[1] for v in values], *wholes)
+    rows, path, seen = run.table("operator_summary")[0], [], set()
+    for row in rows:
+        path = path[:int(row["level"])] + [row["name"]]
+        key = tuple(path[:-1] + ["device", path[-1]]) if row["kind"] == "device" else tuple(path)
+        seen.add(key)
+        for column, value in want.get(key, {"calls": None}).items():
+            check.same(f"operator_summary{list(key)}.{column}", row[column], value)
+    check.same("operator_summary rows", str(sorted(seen)), str(sorted(want)))
+
+
+def check_kernels(run, check):
+    groups = collections.defaultdict(list)
+    for kernel in run.kernels:
+        groups[kernel.name].append(kernel)
+    whole = sum(k.span for k in run.kernels)
+    want = {}
+    for name, kernels in groups.items():
+        cells = stats_cells(len(kernels), None, [k.span for k in kernels], None, whole)
+        grids = {(k.grid_x, k.grid_y, k.grid_z) for k in kernels}
+        blocks = {(k.block_x, k.block_y, k.block_z) for k in kernels}
+        cells["grid"] = "%d,%d,%d" % grids.pop() if len(grids) == 1 else ""
+        cells["block"] = "%d,%d,%d" % blocks.pop() if len(blocks) == 1 else ""
+        loaded = [k for k in kernels if k.blocks_per_sm]
+        if sum(k.span for k in loaded):
+            cells["blocks_per_sm"] = sum(k.span * k.blocks_per_sm for k in loaded) / sum(k.span for k in loaded)
+        want[name] = cells
+    check.table(run, "kernels", want)
+
+
+def check_copies(run, check):
+    words = {"Pageable": "CPU", "Pinned": "CUDAPinned" if run.is_cuda else "Pinned",
+             "Device": "GPU" if run.is_cuda else "Device", "Managed": "Managed", "Unknown": "Unknown"}
+    prefix = "Gpu" if run.is_cuda else "Device"
+    groups = collections.defaultdict(list)  # name: [(cpu, gpu, bytes)]
+    for record in run.copies:
+        ends = record.name[record.name.index("(") + 1:-1].split(" -> ")
+        call = run.calls[record.call] if record.call is not None else None
+        mode = "Async" if call and "Async" in call.name else "Sync"
+        kind = "Memcpy" if record.kind == "memcpy" else "Memset"
+        name = f"{prefix}{kind}{mode}:" + "->".join(words[end] for end in ends)
+        groups[name].append((call.span if call else 0, record.span, record.bytes))
+    for event in run.memory:
+        kind = "Free" if event.bytes < 0 else "Allocation"
+        where = words["Device" if event.device_type == "device" else "Pinned"]
+        groups[f"{kind}:{where}"].append((event.allocator_ns, 0, abs(event.bytes)))
+    wholes = [sum(v[side] for values in groups.values() for v in values) for side in (0, 1)]
+    want = {}
+    for name, values in groups.items():
+        device = "Mem" in name.split(":")[0]
+        cells = stats_cells(len(values), [v[0] for v in values], [v[1] for v in values] if device else None, *wholes)
+        cells["bytes"] = sum(v[2] for v in values)
+        if device and cells["gpu_total"]:
+            cells["bandwidth"] = cells["bytes"] / cells["gpu_total"]
+        want[name] = cells
+    check.table(run, "memcpy", want)
+
+
+def check_userdefined(run, check):
+    groups = collections.defaultdict(list)
+    for i, item in enumerate(run.ranges):
+        if item.kind == "user_annotation":
+            groups[item.name].append((item.span, run.device_total[i]))
+    wholes = [sum(v[side] for values in groups.values() for v in values) for side in (0, 1)]
+    check.table(run, "userdefined", {name: stats_cells(len(v), [x[0] for x in v], [x[1] for x in v], *wholes)
+                                     for name, v in groups.items()})
+
+
+def holder(run, event):
+    if event.range is None or run.ranges[event.range].kind == "profiler_step":
+        return "(outside all ranges)"
+    return run.ranges[event.range].name
+
+
+def check_memory(run, check):
+    if run.table("memory")[0] is None:
+        return
+    types = {"device": "GPU" if run.is_cuda else "Device", "host": "Pinned host"}
+    users, peaks, churn = {}, {}, {}
+    for device_type, label in types.items():
+        events = [e for e in run.memory if e.device_type == device_type]
+        if not events:
+            continue
+        for event in events:
+            user = users.setdefault((holder(run, event), label), dict.fromkeys(
+                ("allocation_count", "free_count", "allocation_size", "free_size"), 0))
+            kind = "free" if event.bytes < 0 else "allocation"
+            user[kind + "_count"] += 1
+            user[kind + "_size"] += abs(event.bytes)
+        most = max(e.total_allocated for e in events)
+        peak = next(i for i, e in enumerate(events) if e.total_allocated == most)
+        alive = {}
+        for event in events[:peak + 1]:
+            alive.pop(event.address, None)
+            if event.bytes >= 0:
+                alive[event.address] = event
+        held = collections.defaultdict(lambda: [0, 0])
+        for event in alive.values():
+            held[holder(run, event)][0] += event.bytes
+            held[holder(run, event)][1] += 1
+        for name, (size, blocks) in held.items():
+            peaks[(name, label)] = {"held_bytes": size, "held_blocks": blocks, "held_percent": percent(size, most)}
+        rest = most - sum(size for size, _ in held.values())
+        peaks[("(allocated before the window)", label)] = {"held_bytes": rest, "held_percent": percent(rest, most)}
+        born, lives = {}, []
+        for event in events:
+            if event.bytes >= 0:
+                born[event.address] = event.ts_ns
+            elif event.address in born:
+                lives.append(event.ts_ns - born.pop(event.address))
+        made = [e for e in events if e.bytes >= 0]
+        churn[label] = {"allocations_per_step": len(made) / len(run.steps),
+                        "bytes_per_step": sum(e.bytes for e in made) // len(run.steps),
+                        "allocator_time": sum(e.allocator_ns for e in events), "peak_allocated": most,
+                        "peak_reserved": max(e.total_reserved for e in events),
+                        "median_lifetime": int(statistics.median(lives)) if lives else None}
+    for user in users.values():
+        user["increased_size"] = user["allocation_size"] - user["free_size"]
+    check.table(run, "memory", users, ("name", "memory_type"))
+    check.table(run, "memory_peak", peaks, ("name", "memory_type"))
+    check.table(run, "memory_churn", churn, ("memory_type",))
+
+
+def check_flops_and_modules(run, check):
+    if run.table("flops")[0] is not None:
+        total = sum(r.flops or 0 for r in run.ranges)
+        gpu = sum(run.device_total[i] for i, r in enumerate(run.ranges) if r.flops)
+        footer = run.table("flops")[1]
+        check.same("flops.footer", footer["flops"], total)
+        check.same("flops.footer", footer["gpu_total"], gpu)
+        by_name = collections.Counter()
+        for row in run.table("flops")[0]:
+            by_name[row["name"]] += int(row["flops"])
+        want = collections.Counter()
+        for r in run.ranges:
+            if r.flops:
+                want[r.name] += r.flops
+        check.same("flops by name", str(sorted(by_name.items())), str(sorted(want.items())))
+    if run.table("modules")[0] is not None:
+        groups = collections.defaultdict(list)
+        for i, r in enumerate(run.ranges):
+            if r.module and not (r.parent is not None and run.ranges[r.parent].module == r.module):
+                groups[r.module].append((r.span, run.device_total[i]))
+        whole = sum(record.span for record in run.records)
+        check.table(run, "modules", {name: stats_cells(len(v), [x[0] for x in v], [x[1] for x in v], run.steps_ns, whole)
+                                     for name, v in groups.items()}, ("module",))
+
+
+def check_stacks(run, check):
+    """Only where no call stack was recorded: those are in no event file."""
+    def clean(name):
+        return "".join("_" * len(c.encode()) if ord(c) <= 32 or c in ";\x7f" else c for c in name)
+
+    def path(i):
+        names = [i, *run.ancestors(i)]
+        return [clean("ProfileStep" if run.ranges[j].kind == "profiler_step" else run.ranges[j].name)
+                for j in reversed(names)]
+
+    self_ranges, self_calls = self_times(run)
+    host, device = collections.Counter(), collections.Counter()
+    for i in range(len(run.ranges)):
+        host[";".join(path(i))] += self_ranges[i]
+    for i, call in enumerate(run.calls):
+        host[";".join((path(call.range) if call.range is not None else []) + [clean(call.name)])] += self_calls[i]
+    for record in run.records:
+        device[";".join((path(record.range) if record.range is not None else []) + [clean(record.name)])] += record.span
+    for name, values in (("stacks", host), ("stacks_device", device)):
+        check.table(run, name, {stack: {"value_us": (ns + 500) // 1000} for stack, ns in values.items() if ns >= 500},
+                    ("stack",))
+
+
+def check_run(folder, stacks=True):
+    run, check = Run(folder), Checker()
+    for part in (check_operators, check_breakdown, check_device, check_overview, check_model, check_operator_summary,
+                 check_kernels, check_copies, check_userdefined, check_memory, check_flops_and_modules):
+        part(run, check)
+    if stacks:
+        check_stacks(run, check)
+    events = len(run.ranges) + len(run.calls) + len(run.records) + len(run.memory)
+    if not events or check.cells < 100:
+        check.errors.append(f"{folder}: only {events} events and {check.cells} cells: nothing was checked")
+    for error in check.errors[:20]:
+        print(error, file=sys.stderr)
+    print(f"{folder}: {events} events, {check.cells} cells, {len(check.errors)} differ")
+    return not check.errors
+
+
+def run_scenarios(pdhost, conf):
+    good = True
+    with tempfile.TemporaryDirectory(prefix="pdhost tables ") as root:
+        for scenario in SCENARIOS:
+            folder = os.path.join(root, scenario)
+            os.mkdir(folder)
+            subprocess.run([pdhost, "-c", f"{conf}/{scenario}.ini", "-c", f"{conf}/cpu.ini", "--sink", "csv",
+                            "-o", "data.batch_size=4", "-o", "data.image_size=16", "-o", "schedule.active=3",
+                            "-o", "data.io_sleep_ms=0", "-o", "data.cpu_work=100",
+                            "-o", "profile.with_flops=true", "-o", "profile.with_modules=true"],
+                           cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            good = check_run(os.path.join(folder, "results", "traces", scenario, "csv")) and good
+    return good
+
+
+def main(arguments):
+    if len(arguments) == 3 and arguments[0] == "--run":
+        good = run_scenarios(os.path.abspath(arguments[1]), os.path.abspath(arguments[2]))
+    elif len(arguments) == 1:
+        good = check_run(arguments[0])
+    else:
+        print(__doc__, file=sys.stderr)
+        return 2
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
