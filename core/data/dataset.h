@@ -1,14 +1,24 @@
-/* The slow synthetic dataset of workload.md: what one sample is and what it costs. */
+/* The slow synthetic dataset: workload.md, "Data". A sample depends on (seed, epoch, index) alone. Any thread. */
 #ifndef CORE_DATA_DATASET_H
 #define CORE_DATA_DATASET_H
 
-#include "loader.h"
+#include <stdint.h>
 
-/* Makes sample `index` of `epoch`: image (3,S,S) and label. Depends on (seed, epoch, index) alone. Does the augment
- * loop's work every time, but not the sleep. [any thread] */
-void dataset_sample(const data_config *config, uint64_t epoch, uint64_t index, float *image, int64_t *label);
+enum { DATASET_CHANNELS = 3, DATASET_CLASSES = 1000 };
 
-/* sum over i in [0, rounds) of sin(i*0.001) * cos(i*0.002), computed anew in every call. */
+typedef struct dataset {
+  uint64_t seed;
+  int64_t image_size;
+  int64_t cpu_work;
+} dataset;
+
+/* Elements of one image. */
+int64_t dataset_image_count(const dataset *set);
+
+/* Makes a sample: image (3,S,S), label. Does not sleep: the loader does. */
+void dataset_sample(const dataset *set, uint64_t epoch, uint64_t index, float *image, int64_t *label);
+
+/* The augment loop: sum over i < rounds of sin(i*0.001) * cos(i*0.002), modulo 1e-3, not negative. */
 double dataset_augment(int64_t rounds);
 
 #endif

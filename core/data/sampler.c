@@ -1,16 +1,23 @@
-/* The sampler; see sampler.h. Fisher and Yates' shuffle. */
+/* See sampler.h. */
 #include "sampler.h"
 
-#include "random.h"
+#include "noise.h"
 
-void sampler_permute(uint32_t *order, uint64_t count, uint64_t seed, uint64_t epoch) {
-  const uint64_t key = random_mix(random_mix(seed ^ 0x73616D706C65u) + epoch);
-  for (uint64_t i = 0; i < count; i++) order[i] = (uint32_t)i;
-  for (uint64_t i = count; i > 1; i--) {
-    /* The high half of a product: uniform to 2^-32. */
-    const uint64_t j = ((random_mix(key + i) >> 32) * i) >> 32;
-    const uint32_t kept = order[i - 1];
+/* Uniform in 0..bound-1 without bias (Lemire, arXiv:1805.10941). */
+static uint32_t below(uint64_t *state, uint32_t bound) {
+  const uint32_t reject = (0u - bound) % bound;
+  for (;;) {
+    const uint64_t product = (noise_mix((*state)++) >> 32) * bound;
+    if ((uint32_t)product >= reject) return (uint32_t)(product >> 32);
+  }
+}
+
+void sampler_shuffle(uint32_t *order, uint32_t count, uint64_t seed, uint64_t epoch) {
+  uint64_t state = noise_mix(noise_mix(~seed) + epoch);
+  for (uint32_t i = 0; i < count; i++) order[i] = i;
+  for (uint32_t i = count; i > 1; i--) {
+    const uint32_t j = below(&state, i), taken = order[i - 1];
     order[i - 1] = order[j];
-    order[j] = kept;
+    order[j] = taken;
   }
 }

@@ -1,10 +1,10 @@
-/* The order of an epoch's samples: a fresh random permutation each. */
+/* The order of an epoch: a random permutation of the dataset, fresh for every epoch. [loop thread] */
 #ifndef CORE_DATA_SAMPLER_H
 #define CORE_DATA_SAMPLER_H
 
 #include <stdint.h>
 
-/* order[0..count) = a permutation of 0..count-1 that depends on (seed, epoch) alone. count < 2^32. */
-void sampler_permute(uint32_t *order, uint64_t count, uint64_t seed, uint64_t epoch);
+/* Writes a permutation of 0..count-1 that depends on (seed, epoch, count) alone. */
+void sampler_shuffle(uint32_t *order, uint32_t count, uint64_t seed, uint64_t epoch);
 
 #endif
