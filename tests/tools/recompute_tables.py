@@ -15,97 +15,15 @@ import subprocess
 import sys
 import tempfile
 
+from csv_run import Run, divide, merged, number, owners, read, union
+
 PARTS = ["dataloader", "forward", "backward", "optimization"]
 CLASSES = ["Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"]
 SCENARIOS = ["dataloader", "sync", "tiny_ops", "memory_churn", "control"]
 
 
-def number(text):
-    if text == "":
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
-
-
-def read(path):
-    with open(path, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-class Event:
-    def __init__(self, row, numbers):
-        for key, value in row.items():
-            setattr(self, key, number(value) if key in numbers else value)
-
-    @property
-    def span(self):
-        return max(0, self.end_ns - self.start_ns)
-
-
-EVENT_NUMBERS = set("index start_ns end_ns depth parent range step flops call bytes ts_ns total_allocated total_reserved "
-                    "allocator_ns tid grid_x grid_y grid_z block_x block_y block_z registers_per_thread "
-                    "static_shared_bytes dynamic_shared_bytes blocks_per_sm occupancy device stream".split())
-
-
-class Run:
-    def __init__(self, folder):
-        def events(name):
-            return [Event(row, EVENT_NUMBERS) for row in read(os.path.join(folder, "events", name + ".csv"))]
-
-        self.folder = folder
-        self.ranges, self.calls = events("ranges"), events("calls")
-        self.kernels, self.copies, self.memory = events("kernels"), events("copies"), events("memory")
-        for kernel in self.kernels:
-            kernel.kind = "kernel"
-        self.records = self.kernels + self.copies
-        self.is_cuda = any(row["device"].startswith("GPU") for row in self.table("device_summary")[0])
-        self.steps = [(number(row["step_start"]), number(row["step_start"]) + number(row["step_span"]),
-                       number(row["step"])) for row in self.table("active_steps")[0]]
-        self.steps_ns = sum(end - start for start, end, _ in self.steps)
-        self.device_self = collections.Counter()
-        for record in self.records:
-            if record.range is not None:
-                self.device_self[record.range] += record.span
-        self.device_total = collections.Counter(self.device_self)
-        for i in reversed(range(len(self.ranges))):
-            if self.ranges[i].parent is not None:
-                self.device_total[self.ranges[i].parent] += self.device_total[i]
-
-    def table(self, name):
-        """Rows and footer of a table file, or None where this run has no such table."""
-        path = os.path.join(self.folder, name + ".csv")
-        if not os.path.exists(path):
-            return None, None
-        rows = read(path)
-        footer = [row for row in rows if row["row_kind"] == "footer"]
-        return [row for row in rows if row["row_kind"] == "row"], footer[0] if footer else None
-
-    def ancestors(self, i):
-        parent = self.ranges[i].parent
-        while parent is not None:
-            yield parent
-            parent = self.ranges[parent].parent
-
-
 def is_communication(name):
     return name.startswith(("nccl", "gloo:")) or "ncclKernel" in name or "ncclDevKernel" in name
-
-
-def owners(nodes):
-    """Yields (node, length) for each piece of time and the innermost node open in it: the one that began last."""
-    marks = []
-    for i, (start, end, depth) in enumerate(nodes):
-        if end > start:
-            marks += [(start, 1, i), (end, 0, i)]
-    marks.sort()
-    open_nodes, last = set(), None
-    for at, opens, i in marks:
-        if open_nodes and at > last:
-            yield max(open_nodes, key=lambda n: (nodes[n][0], -nodes[n][1], nodes[n][2])), at - last
-        last = at
-        (open_nodes.add if opens else open_nodes.remove)(i)
 
 
 def self_times(run):
@@ -120,46 +38,6 @@ def self_times(run):
         for node, length in owners([item[:3] for item in items]):
             items[node][3][items[node][4]] += length
     return ranges, calls
-
-
-def union(spans):
-    total, reached = 0, None
-    for start, end in sorted(span for span in spans if span[1] > span[0]):
-        if reached is None or start > reached:
-            total += end - start
-            reached = end
-        elif end > reached:
-            total += end - reached
-            reached = end
-    return total
-
-
-def divide(steps, lists):
-    """Per step, the time of each list in falling priority, and the rest: by cutting time at every boundary."""
-    points = sorted({p for spans in lists for span in spans for p in span} | {p for s in steps for p in s[:2]})
-    place = {p: i for i, p in enumerate(points)}
-    owner = [len(lists)] * len(points)
-    for rank in reversed(range(len(lists))):
-        for start, end in lists[rank]:
-            for i in range(place[start], place[end]):
-                owner[i] = rank
-    result = []
-    for start, end, _ in steps:
-        cells = [0] * (len(lists) + 1)
-        for i in range(place[start], place[end]):
-            cells[owner[i]] += points[i + 1] - points[i]
-        result.append(cells)
-    return result
-
-
-def merged(spans):
-    out = []
-    for start, end in sorted(span for span in spans if span[1] > span[0]):
-        if out and start <= out[-1][1]:
-            out[-1][1] = max(out[-1][1], end)
-        else:
-            out.append([start, end])
-    return [tuple(span) for span in out]
 
 
 def percent(part, whole):
@@ -570,20 +448,55 @@ def check_stacks(run, check):
                     ("stack",))
 
 
-def check_run(folder, stacks=True):
+def check_run(folder, quiet=False):
     run, check = Run(folder), Checker()
     for part in (check_operators, check_breakdown, check_device, check_overview, check_model, check_operator_summary,
-                 check_kernels, check_copies, check_userdefined, check_memory, check_flops_and_modules):
+                 check_kernels, check_copies, check_userdefined, check_memory, check_flops_and_modules, check_stacks,
+                 check_reader_ratio):
         part(run, check)
-    if stacks:
-        check_stacks(run, check)
     events = len(run.ranges) + len(run.calls) + len(run.records) + len(run.memory)
     if not events or check.cells < 100:
         check.errors.append(f"{folder}: only {events} events and {check.cells} cells: nothing was checked")
+    if quiet:
+        return not check.errors
     for error in check.errors[:20]:
         print(error, file=sys.stderr)
     print(f"{folder}: {events} events, {check.cells} cells, {len(check.errors)} differ")
     return not check.errors
+
+
+def check_reader_ratio(run, check):
+    """timer_only's Reader Ratio, from the loop's own clock, and the traced Dataloader ratio: within one point."""
+    active = [row for row in read(os.path.join(run.folder, "steps.csv")) if row["phase"] == "active"]
+    reader = percent(sum(int(row["data_wait_ns"]) for row in active), sum(int(row["batch_cost_ns"]) for row in active))
+    traced = next(float(row["cpu_ratio"]) for row in run.table("model")[0] if row["name"] == "Dataloader")
+    check.cells += 1
+    if abs(reader - traced) > 1:
+        check.errors.append(f"Reader Ratio {reader:.2f} %, but the traced Dataloader ratio is {traced:.2f} %")
+
+
+CORRUPTED = {"operators": "count", "breakdown": "total", "device_figures": "gpu_utilization", "active_steps": "step_kernel",
+             "overview": "cpu_time_union", "model": "gpu_total", "distributed": "total_time",
+             "operator_summary": "cpu_max", "kernels": "gpu_min", "memcpy": "bytes", "userdefined": "cpu_total",
+             "flops": "flops", "modules": "calls", "stacks": "value_us", "stacks_device": "value_us"}
+
+
+def check_that_it_can_fail(folder):
+    """A wrong cell in any table must be found."""
+    good = True
+    for name, column in CORRUPTED.items():
+        path = os.path.join(folder, name + ".csv")
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        kept = [list(row) for row in rows]
+        rows[1][rows[0].index(column)] = "123456789"
+        for content, expect in ((rows, False), (kept, True)):
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                csv.writer(file).writerows(content)
+            if not expect and check_run(folder, quiet=True):
+                print(f"{name}: a wrong {column} was not found", file=sys.stderr)
+                good = False
+    return good
 
 
 def run_scenarios(pdhost, conf):
@@ -596,8 +509,11 @@ def run_scenarios(pdhost, conf):
                             "-o", "data.batch_size=4", "-o", "data.image_size=16", "-o", "schedule.active=3",
                             "-o", "data.io_sleep_ms=0", "-o", "data.cpu_work=100",
                             "-o", "profile.with_flops=true", "-o", "profile.with_modules=true"],
-                           cwd=folder, check=True, stdout=subprocess.DEVNULL)
-            good = check_run(os.path.join(folder, "results", "traces", scenario, "csv")) and good
+                           cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            files = os.path.join(folder, "results", "traces", scenario, "csv")
+            good = check_run(files) and good
+            if scenario == "dataloader":
+                good = check_that_it_can_fail(files) and good
     return good
 
 
