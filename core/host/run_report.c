@@ -100,8 +100,34 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
   return status;
 }
 
+/* Length of the folder part of `path`, its last slash included. */
+static size_t folder_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+static bool same_folder(const char *a, const char *b) {
+  const size_t length = folder_length(a);
+  return length == folder_length(b) && strncmp(a, b, length) == 0;
+}
+
+/* A folder with more files than this is named once. */
+#define FILES_NAMED 3
+
 void run_report_files(const run_state *run) {
   const files *all = run->services.files;
-  for (uint32_t i = 0; i < files_announced_count(all); i++)
-    fprintf(stderr, "pdhost: wrote %s\n", files_announced(all, i));
+  const uint32_t count = files_announced_count(all);
+  for (uint32_t i = 0; i < count; i++) {
+    const char *path = files_announced(all, i);
+    uint32_t before = 0, together = 0;
+    for (uint32_t other = 0; other < count; other++)
+      if (same_folder(path, files_announced(all, other))) {
+        together++;
+        before += other < i;
+      }
+    if (together <= FILES_NAMED)
+      fprintf(stderr, "pdhost: wrote %s\n", path);
+    else if (before == 0)
+      fprintf(stderr, "pdhost: wrote %u files in %.*s\n", together, (int)folder_length(path), path);
+  }
 }

@@ -14,10 +14,10 @@ class Scenarios(Case):
         """Runs `scenario` and returns (metrics, rows of ranges, calls and memory of its window)."""
         code, _, err = self.run_pdhost(*MODEST, "--scenario", scenario, *more, "--sink",
                                        f"json:output_json={scenario}.json", "--sink",
-                                       f"csv:dir={scenario},events=true", "--trace_dir", f"traces_{scenario}")
+                                       f"csv:dir={scenario}", "--trace_dir", f"traces_{scenario}")
         self.assertEqual(code, 0, err)
         tables = {}
-        for path in glob.glob(self.path(f"{scenario}/*.csv")):
+        for path in glob.glob(self.path(f"{scenario}/events/*.csv")):
             with open(path, encoding="utf-8", newline="") as file:
                 tables[os.path.basename(path)[:-4]] = list(csv.DictReader(file))
         return self.json(f"{scenario}.json"), tables

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/sysinfo.h>
 
 static const pd_option rows[] = {
@@ -12,12 +13,19 @@ static const pd_option rows[] = {
               .help = "launches that may wait on a stream before the caller has to"),
 };
 
+static uint64_t total_bytes(void) {
+  struct sysinfo info = {0};
+  sysinfo(&info);
+  return (uint64_t)info.totalram * info.mem_unit;
+}
+
 static pd_status open_device(const pd_host *host, const void *options, uint32_t index, pd_device **out) {
   *out = NULL;
   if (index != 0) return host->fail(host, PD_UNSUPPORTED, "there is one CPU device, number 0; %u was asked for", index);
   pd_device *device = calloc(1, sizeof *device);
   if (!device) return host->fail(host, PD_NO_MEMORY, "no memory for the device's state");
   device->host = host;
+  device->total_bytes = total_bytes();
   device->record = host->extension(host, PD_EXT_RECORD);
   device->options = *(const cpu_options *)options;
   const dnnl_version_t *version = dnnl_version();
@@ -47,14 +55,10 @@ static void close_device(pd_device *device) {
 }
 
 static pd_status props(pd_device *device, pd_device_props *out) {
-  struct sysinfo info = {0};
   const uint32_t size = out->size;
-  const pd_device_props all = {.size = size, .name = device->name, .versions = device->versions};
-  sysinfo(&info);
-  if (size < sizeof *out)
-    return device->host->fail(device->host, PD_INVALID, "device properties of %u bytes are too short", size);
-  *out = all;
-  out->total_bytes = (uint64_t)info.totalram * info.mem_unit;
+  const pd_device_props all = {
+      .size = size, .name = device->name, .versions = device->versions, .total_bytes = device->total_bytes};
+  memcpy(out, &all, size < sizeof all ? size : sizeof all);
   return PD_OK;
 }
 

@@ -19,9 +19,10 @@ static uint64_t rounded(uint64_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGN
 static pd_status no_memory(const pd_device *device, uint64_t bytes) {
   struct sysinfo info = {0};
   sysinfo(&info);
-  return device->host->fail(device->host, PD_NO_MEMORY, "no memory: %llu bytes asked, %llu free of %llu",
+  return device->host->fail(device->host, PD_NO_MEMORY,
+                            "no memory: %llu bytes asked, %llu free of %llu: lower batch_size or image_size",
                             (unsigned long long)bytes, (unsigned long long)info.freeram * info.mem_unit,
-                            (unsigned long long)info.totalram * info.mem_unit);
+                            (unsigned long long)device->total_bytes);
 }
 
 /* `device->lock` is held. */
@@ -37,6 +38,12 @@ static void tell(const pd_device *device, const void *data, int64_t bytes, bool 
                                  .stream = stream ? stream->id : 0,
                                  .allocator = allocator};
   device->record->memory(device->record, &event);
+}
+
+/* Allocations leave runtime records where they were asked for. */
+static uint64_t begin_call(const pd_device *device) { return device->profile_memory ? call_begin(device) : 0; }
+static void end_call(pd_device *device, pd_site *call, pd_api_class api, uint64_t began) {
+  if (began) call_end(device, call, api, atomic_fetch_add(&device->correlation, 1) + 1, began);
 }
 
 static uint64_t ticks(const pd_device *device) { return device->record ? device->record->ticks(device->record) : 0; }
@@ -71,10 +78,11 @@ static pd_status device_alloc(pd_device *device, pd_stream *stream, pd_allocator
   static pd_site call = PD_SITE("pdMalloc", 0);
   *out = NULL;
   if (!bytes) return PD_OK;
-  const uint64_t start = ticks(device), began = call_begin(device), room = rounded(bytes);
+  const uint64_t start = ticks(device), began = begin_call(device), room = rounded(bytes);
   pthread_mutex_lock(&device->lock);
   void *data = allocator == PD_ALLOCATOR_RAW ? NULL : pool_take(device, room);
-  if (!data && room >= bytes) {
+  /* The system may promise more than there is, and end the process when it is used. */
+  if (!data && room >= bytes && room <= device->total_bytes) {
     data = aligned_alloc(ALIGNMENT, room);
     if (!data) {
       pool_trim(device);
@@ -89,7 +97,7 @@ static pd_status device_alloc(pd_device *device, pd_stream *stream, pd_allocator
   }
   pthread_mutex_unlock(&device->lock);
   if (!data) return no_memory(device, bytes);
-  call_end(device, &call, PD_API_ALLOC, atomic_fetch_add(&device->correlation, 1) + 1, began);
+  end_call(device, &call, PD_API_ALLOC, began);
   *out = data;
   return PD_OK;
 }
@@ -122,7 +130,7 @@ static pd_status run_free(pd_stream *stream, void *arguments) {
 static pd_status device_free(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes, void *data) {
   static pd_site call = PD_SITE("pdFree", 0);
   if (!data) return PD_OK;
-  const uint64_t start = ticks(device), began = call_begin(device), room = rounded(bytes);
+  const uint64_t start = ticks(device), began = begin_call(device), room = rounded(bytes);
   const free_arguments given = {device, data, room, allocator};
   pd_status status = PD_OK;
   /* The plain allocator waits for the device, as cudaFree does. */
@@ -133,16 +141,17 @@ static pd_status device_free(pd_device *device, pd_stream *stream, pd_allocator 
   tell(device, data, -(int64_t)room, true, stream, allocator, start);
   pthread_mutex_unlock(&device->lock);
   if (!stream) status = run_free(NULL, &(free_arguments){device, data, room, allocator});
-  call_end(device, &call, PD_API_FREE, atomic_fetch_add(&device->correlation, 1) + 1, began);
+  end_call(device, &call, PD_API_FREE, began);
   return status;
 }
 
 static pd_status host_alloc(pd_device *device, uint64_t bytes, void **out) {
+  static pd_site call = PD_SITE("pdMallocHost", 0);
   *out = NULL;
   if (!bytes) return PD_OK;
-  const uint64_t start = ticks(device), room = rounded(bytes);
+  const uint64_t start = ticks(device), began = begin_call(device), room = rounded(bytes);
   cpu_block *block = malloc(sizeof *block);
-  void *data = block && room >= bytes ? aligned_alloc(ALIGNMENT, room) : NULL;
+  void *data = block && room >= bytes && room <= device->total_bytes ? aligned_alloc(ALIGNMENT, room) : NULL;
   if (!data) {
     free(block);
     return no_memory(device, bytes);
@@ -153,17 +162,19 @@ static pd_status host_alloc(pd_device *device, uint64_t bytes, void **out) {
   device->pinned_bytes += room;
   tell(device, data, (int64_t)room, false, NULL, PD_ALLOCATOR_PINNED, start);
   pthread_mutex_unlock(&device->lock);
+  end_call(device, &call, PD_API_ALLOC, began);
   *out = data;
   return PD_OK;
 }
 
 static pd_status host_free(pd_device *device, uint64_t bytes, void *data) {
+  static pd_site call = PD_SITE("pdFreeHost", 0);
   (void)bytes;
   if (!data) return PD_OK;
-  const uint64_t start = ticks(device);
+  const uint64_t start = ticks(device), began = begin_call(device);
   cpu_block *found = NULL;
   pthread_mutex_lock(&device->lock);
-  for (cpu_block **at = &device->pinned; *at && !found; at = found ? at : &(*at)->next)
+  for (cpu_block **at = &device->pinned; *at; at = &(*at)->next)
     if ((*at)->data == data) {
       found = *at;
       *at = found->next;
@@ -175,6 +186,7 @@ static pd_status host_free(pd_device *device, uint64_t bytes, void *data) {
   if (!found) return device->host->fail(device->host, PD_INVALID, "host_free of memory that host_alloc did not give");
   free(found->data);
   free(found);
+  end_call(device, &call, PD_API_FREE, began);
   return PD_OK;
 }
 

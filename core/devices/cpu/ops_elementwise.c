@@ -64,8 +64,8 @@ pd_status cpu_elementwise(pd_device *device, pd_stream *stream, pd_elementwise o
   const int64_t count = tensor_count(y);
   const bool two = table[op].two;
   const bool broadcast = op == PD_EW_ADD && b && tensor_count(b) == 1 && count != 1;
-  if (y->dtype != PD_F32 || !is_vector(a, count) || (two && (!b || b->dtype != PD_F32)) ||
-      (two && !broadcast && tensor_count(b) != count))
+  if (y->dtype != PD_F32 || a->dtype != PD_F32 || !same_shape(y, a) || (two && (!b || b->dtype != PD_F32)) ||
+      (two && !broadcast && !same_shape(y, b)))
     return refuse(device, "elementwise");
   const elementwise_arguments p = {y->data, a->data, two ? b->data : NULL, count, (float)alpha, broadcast};
   return stream_kernel(stream, &table[op].site, table[op].run, &p, sizeof p);

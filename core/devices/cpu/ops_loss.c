@@ -12,6 +12,11 @@ typedef struct loss_arguments {
   int64_t rows, columns;
 } loss_arguments;
 
+static pd_status bad_label(pd_stream *stream, const loss_arguments *p, int64_t row) {
+  return stream_fail(stream, PD_INVALID, "cross_entropy: label %lld of row %lld is not in 0..%lld",
+                     (long long)p->labels[row], (long long)row, (long long)p->columns - 1);
+}
+
 static pd_status run_forward(pd_stream *stream, void *arguments) {
   const loss_arguments *p = arguments;
   double total = 0;
@@ -19,13 +24,12 @@ static pd_status run_forward(pd_stream *stream, void *arguments) {
     const float *logits = p->logits + r * p->columns;
     float *probs = p->probs + r * p->columns;
     const int64_t label = p->labels[r];
-    if (label < 0 || label >= p->columns)
-      return stream_fail(stream, PD_INVALID, "cross_entropy: label %lld of row %lld is not in 0..%lld",
-                         (long long)label, (long long)r, (long long)p->columns - 1);
+    if (label < 0 || label >= p->columns) return bad_label(stream, p, r);
     double largest = (double)logits[0], sum = 0;
     for (int64_t i = 1; i < p->columns; i++) largest = fmax(largest, (double)logits[i]);
     for (int64_t i = 0; i < p->columns; i++) sum += exp((double)logits[i] - largest);
     for (int64_t i = 0; i < p->columns; i++) probs[i] = (float)(exp((double)logits[i] - largest) / sum);
+    /* cppcheck-suppress invalidFunctionArg ; sum >= 1: the largest logit adds exp(0) */
     total += log(sum) + largest - (double)logits[label];
   }
   p->loss[0] = (float)(total / (double)p->rows);
@@ -33,12 +37,12 @@ static pd_status run_forward(pd_stream *stream, void *arguments) {
 }
 
 static pd_status run_backward(pd_stream *stream, void *arguments) {
-  (void)stream;
   const loss_arguments *p = arguments;
   const float factor = (p->scale ? p->scale[0] : 1.0f) / (float)p->rows;
   for (int64_t r = 0; r < p->rows; r++) {
     const float *probs = p->probs + r * p->columns;
     float *dlogits = p->dlogits + r * p->columns;
+    if (p->labels[r] < 0 || p->labels[r] >= p->columns) return bad_label(stream, p, r);
     for (int64_t i = 0; i < p->columns; i++) dlogits[i] = probs[i] * factor;
     dlogits[p->labels[r]] -= factor;
   }

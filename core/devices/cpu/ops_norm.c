@@ -35,12 +35,14 @@ static pd_status run_forward(pd_stream *stream, void *arguments) {
     const float *x = p->x + r * p->columns;
     float *y = p->y + r * p->columns;
     double sum = 0, squares = 0;
-    for (int64_t i = 0; i < p->columns; i++) sum += input(p, x, i);
+    /* tanh and exp once an element: y holds what is normalised. */
+    for (int64_t i = 0; i < p->columns; i++) y[i] = (float)input(p, x, i);
+    for (int64_t i = 0; i < p->columns; i++) sum += (double)y[i];
     const double mean = sum / count;
-    for (int64_t i = 0; i < p->columns; i++) squares += (input(p, x, i) - mean) * (input(p, x, i) - mean);
+    for (int64_t i = 0; i < p->columns; i++) squares += ((double)y[i] - mean) * ((double)y[i] - mean);
     const double rstd = 1 / sqrt(squares / count + p->eps);
     for (int64_t i = 0; i < p->columns; i++)
-      y[i] = (float)((input(p, x, i) - mean) * rstd * (double)p->gamma[i] + (double)p->beta[i]);
+      y[i] = (float)(((double)y[i] - mean) * rstd * (double)p->gamma[i] + (double)p->beta[i]);
     p->mean[r] = (float)mean;
     p->rstd[r] = (float)rstd;
   }

@@ -14,6 +14,7 @@ typedef struct list_arguments {
 
 /* Loshchilov and Hutter, "Decoupled Weight Decay Regularization", with torch's order of operations. */
 static void update(const pd_parameter *p, const pd_adamw *h, double correction1, double correction2) {
+  if (!p->grad) return; /* it took no part in this step */
   const double size = h->lr / correction1, root2 = sqrt(correction2);
   for (int64_t i = 0; i < p->count; i++) {
     const double g = (double)p->grad[i];

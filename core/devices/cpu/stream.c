@@ -10,11 +10,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Jobs that name an event hold it: it may be destroyed while they wait in a ring. */
 struct pd_event {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   uint64_t recorded, completed; /* how often */
   int64_t ns;                   /* of the last completion */
+  uint32_t holders;             /* its owner and the jobs */
+  pd_status failed;             /* of the stream, when last completed */
+  char message[256];
 };
 
 static uint32_t thread_id(void) {
@@ -61,9 +65,7 @@ static void report_done(pd_stream *stream, const job *done, uint64_t start) {
                           .stream = stream->id,
                           .bytes = done->record.bytes};
   if (done->record.kind == PD_ACTIVITY_KERNEL) {
-    activity.u.kernel.grid[0] = activity.u.kernel.grid[1] = activity.u.kernel.grid[2] = 1;
-    activity.u.kernel.block[0] = activity.u.kernel.block[1] = activity.u.kernel.block[2] = 1;
-    activity.u.kernel.occupancy = activity.u.kernel.waves = -1;
+    activity.u.kernel.occupancy = activity.u.kernel.waves = -1; /* a processor has neither grid nor blocks */
   } else {
     activity.u.copy.from = done->record.from;
     activity.u.copy.to = done->record.to;
@@ -252,27 +254,38 @@ static pd_status event_create(pd_device *device, pd_event **out) {
   if (!event) return device->host->fail(device->host, PD_NO_MEMORY, "no memory for an event");
   pthread_mutex_init(&event->lock, NULL);
   pthread_cond_init(&event->changed, NULL);
+  event->holders = 1;
   return PD_OK;
 }
 
-static void event_destroy(pd_device *device, pd_event *event) {
-  (void)device;
-  if (!event) return;
+/* The lock is held, and gone afterwards. */
+static void event_release(pd_event *event) {
+  const bool last = --event->holders == 0;
+  pthread_mutex_unlock(&event->lock);
+  if (!last) return;
   pthread_mutex_destroy(&event->lock);
   pthread_cond_destroy(&event->changed);
   free(event);
 }
 
+static void event_destroy(pd_device *device, pd_event *event) {
+  (void)device;
+  if (!event) return;
+  pthread_mutex_lock(&event->lock);
+  event_release(event);
+}
+
 static pd_status run_event_record(pd_stream *stream, void *arguments) {
-  (void)stream;
   pd_event *event = *(pd_event **)arguments;
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   pthread_mutex_lock(&event->lock);
   event->ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
   event->completed++;
+  event->failed = stream->failed; /* written by this thread alone */
+  memcpy(event->message, stream->message, sizeof event->message);
   pthread_cond_broadcast(&event->changed);
-  pthread_mutex_unlock(&event->lock);
+  event_release(event);
   return PD_OK;
 }
 
@@ -280,6 +293,7 @@ static pd_status event_record(pd_device *device, pd_stream *stream, pd_event *ev
   (void)device;
   pthread_mutex_lock(&event->lock);
   event->recorded++;
+  event->holders++;
   pthread_mutex_unlock(&event->lock);
   const launch how = {.always = true};
   return stream_launch(stream, &how, run_event_record, &event, sizeof event);
@@ -295,7 +309,7 @@ static pd_status run_event_wait(pd_stream *stream, void *arguments) {
   const wait_arguments *wait = arguments;
   pthread_mutex_lock(&wait->event->lock);
   while (wait->event->completed < wait->until) pthread_cond_wait(&wait->event->changed, &wait->event->lock);
-  pthread_mutex_unlock(&wait->event->lock);
+  event_release(wait->event);
   return PD_OK;
 }
 
@@ -303,17 +317,23 @@ static pd_status event_wait(pd_device *device, pd_stream *stream, pd_event *even
   (void)device;
   pthread_mutex_lock(&event->lock);
   const wait_arguments wait = {event, event->recorded};
+  event->holders++;
   pthread_mutex_unlock(&event->lock);
   const launch how = {.always = true};
   return stream_launch(stream, &how, run_event_wait, &wait, sizeof wait);
 }
 
 static pd_status event_synchronize(pd_device *device, pd_event *event) {
-  (void)device;
+  static pd_site call = PD_SITE("pdEventSynchronize", 0);
+  const uint64_t start = call_begin(device);
+  pd_status status = PD_OK;
   pthread_mutex_lock(&event->lock);
-  while (event->completed < event->recorded) pthread_cond_wait(&event->changed, &event->lock);
+  const uint64_t until = event->recorded;
+  while (event->completed < until) pthread_cond_wait(&event->changed, &event->lock);
+  if (event->failed != PD_OK) status = device->host->fail(device->host, event->failed, "%s", event->message);
   pthread_mutex_unlock(&event->lock);
-  return PD_OK;
+  call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
+  return status;
 }
 
 static pd_status event_elapsed_ns(pd_device *device, pd_event *start, pd_event *end, double *ns) {
