@@ -14,6 +14,9 @@ enum {
   CLOCK_SHIFT = 48
 };
 
+/* Stamps are others' and may be anything: what lies farther off than this is moved here, so that no sum overflows. */
+#define CLOCK_FAR_NS (INT64_MAX / 2)
+
 __extension__ typedef unsigned __int128 wide;
 
 static int64_t read_clock(clockid_t id) {
@@ -97,21 +100,23 @@ static uint64_t slope_between(const clock_point *from, uint64_t ticks, int64_t m
 
 /* The axis must never run backwards: a point that would bend it back is left out. */
 static pd_status add_point(trace_clock *clock, const clock_anchor *anchor) {
-  clock_point *last = clock->point_count ? &clock->points[clock->point_count - 1] : NULL;
-  if (last && (anchor->ticks <= last->ticks || anchor->monotonic_ns - last->monotonic_ns < CLOCK_SPACING_NS))
-    return PD_OK;
-  if (clock->point_count == clock->point_capacity) {
-    uint64_t capacity = clock->point_capacity ? clock->point_capacity * 2 : 16;
+  uint64_t count = clock->point_count, slope = (uint64_t)1 << CLOCK_SHIFT;
+  if (count) {
+    const clock_point *last = &clock->points[count - 1];
+    bool ahead = anchor->ticks > last->ticks && anchor->monotonic_ns - last->monotonic_ns >= CLOCK_SPACING_NS;
+    if (!ahead) return PD_OK;
+    slope = slope_between(last, anchor->ticks, anchor->monotonic_ns);
+  }
+  if (count == clock->point_capacity) {
+    uint64_t capacity = count ? count * 2 : 16;
     clock_point *grown = realloc(clock->points, capacity * sizeof *grown);
     if (!grown) return PD_NO_MEMORY;
     clock->points = grown;
     clock->point_capacity = capacity;
-    last = clock->point_count ? &grown[clock->point_count - 1] : NULL;
   }
-  uint64_t slope = (uint64_t)1 << CLOCK_SHIFT;
-  if (last) slope = last->slope = slope_between(last, anchor->ticks, anchor->monotonic_ns);
-  clock->points[clock->point_count++] =
-      (clock_point){.ticks = anchor->ticks, .monotonic_ns = anchor->monotonic_ns, .slope = slope};
+  if (count) clock->points[count - 1].slope = slope;
+  clock->points[count] = (clock_point){.ticks = anchor->ticks, .monotonic_ns = anchor->monotonic_ns, .slope = slope};
+  clock->point_count++;
   return PD_OK;
 }
 
@@ -139,6 +144,7 @@ pd_status trace_clock_open(trace_clock *clock, const clock_source *source) {
 #endif
   }
   clock->last = take_anchor(&clock->source);
+  clock->offset_ns = clock->last.realtime_ns - clock->last.monotonic_ns;
   pd_status status = add_point(clock, &clock->last);
   if (status || source) return status;
   int64_t until_ns = clock->last.monotonic_ns + CLOCK_CALIBRATE_NS;
@@ -194,11 +200,14 @@ int64_t trace_clock_from_ticks(const trace_clock *clock, uint64_t ticks) {
   int64_t base_ns = point->monotonic_ns + clock->offset_ns;
   uint64_t distance = ticks >= point->ticks ? ticks - point->ticks : point->ticks - ticks;
   wide half = (wide)1 << (CLOCK_SHIFT - 1);
-  int64_t ns = (int64_t)(uint64_t)(((wide)distance * point->slope + half) >> CLOCK_SHIFT);
+  wide exact = ((wide)distance * point->slope + half) >> CLOCK_SHIFT;
+  int64_t ns = exact > CLOCK_FAR_NS ? CLOCK_FAR_NS : (int64_t)(uint64_t)exact;
   return ticks >= point->ticks ? base_ns + ns : base_ns - ns;
 }
 
 int64_t trace_clock_from_realtime(const trace_clock *clock, int64_t realtime_ns) {
+  if (realtime_ns < -CLOCK_FAR_NS) realtime_ns = -CLOCK_FAR_NS;
+  if (realtime_ns > CLOCK_FAR_NS) realtime_ns = CLOCK_FAR_NS;
   if (!clock->zone_count) return realtime_ns;
   for (uint64_t i = 0; i < clock->zone_count; i++) {
     const clock_zone *zone = &clock->zones[i];

@@ -159,23 +159,22 @@ out:
   return status;
 }
 
-static int64_t age_ns(const recorder *self, uint32_t clock, int64_t stamp, int64_t now_ns, int64_t now_axis_ns) {
-  if (clock == PD_CLOCK_TICKS) return now_axis_ns - trace_clock_from_ticks(&self->clock, (uint64_t)stamp);
-  return now_ns - stamp;
+static int64_t age_ns(const recorder *self, uint32_t clock, int64_t stamp, int64_t now_ns) {
+  return now_ns - (clock == PD_CLOCK_TICKS ? trace_clock_from_ticks(&self->clock, (uint64_t)stamp)
+                                           : trace_clock_from_realtime(&self->clock, stamp));
 }
 
 /* Before a window: of calls that are certainly older only the correlation id is kept, so that their device records,
  * which may still come, are known for what they are. */
 static pd_status settle(recorder *self) {
-  int64_t now_ns = trace_clock_now_ns(&self->clock);
-  int64_t now_axis_ns = trace_clock_from_ticks(&self->clock, trace_clock_ticks(&self->clock));
+  int64_t now_ns = trace_clock_from_ticks(&self->clock, trace_clock_ticks(&self->clock));
   uint64_t kept = 0;
   uint64_t *earlier = realloc(self->earlier, (self->earlier_count + self->call_count + 1) * sizeof *earlier);
   if (!earlier) return PD_NO_MEMORY;
   self->earlier = earlier;
   for (uint64_t i = 0; i < self->call_count; i++) {
     const raw_call *call = &self->calls[i];
-    if (age_ns(self, call->clock, call->start, now_ns, now_axis_ns) < SETTLE_NS)
+    if (age_ns(self, call->clock, call->start, now_ns) < SETTLE_NS)
       self->calls[kept++] = *call;
     else if (call->correlation)
       self->earlier[self->earlier_count++] = call->correlation;
@@ -184,8 +183,7 @@ static pd_status settle(recorder *self) {
   kept = 0;
   for (uint64_t i = 0; i < self->device_count; i++) {
     const raw_device *device = &self->devices[i];
-    if (age_ns(self, device->clock, device->activity.start, now_ns, now_axis_ns) < SETTLE_NS)
-      self->devices[kept++] = *device;
+    if (age_ns(self, device->clock, device->activity.start, now_ns) < SETTLE_NS) self->devices[kept++] = *device;
   }
   self->device_count = kept;
   return PD_OK;

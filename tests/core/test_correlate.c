@@ -148,6 +148,32 @@ PD_TEST(correlate, late_records_find_their_window) {
   rig_close(&self);
 }
 
+PD_TEST(correlate, what_came_in_during_a_long_wait_makes_room) {
+  rig self;
+  rig_open(&self, plain);
+  recorder_enable(self.recorder, false);
+  for (uint64_t i = 1; i <= 3000; i++) {
+    give_realtime(&self, rig_call(&self, "launch", PD_API_LAUNCH, i, 1100, 1110));
+    rig_give(&self, rig_kernel(&self, "k", i, 1200, 1300));
+  }
+  rig_at(&self, 90000000);
+  recorder_enable(self.recorder, true);
+  cr_assert_eq(chunk_list_count(&thread_current.thread->calls), 0);
+  cr_assert_eq(chunk_list_count(&thread_current.thread->devices), 0);
+  cr_assert_eq(self.recorder->call_count, 0, "of calls long over only their ids are kept");
+  cr_assert_eq(self.recorder->device_count, 0);
+  cr_assert_eq(self.recorder->earlier_count, 3000);
+  rig_window_at(&self, 100000000, 0);
+  rig_give(&self, rig_kernel(&self, "of the wait", 2999, 100000010, 100000020));
+  rig_step_at(&self, 100000100, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->activities.count, 0);
+  assert_no_losses(trace);
+  cr_assert_eq(self.recorder->earlier_count, 0);
+  trace_free(trace);
+  rig_close(&self);
+}
+
 PD_TEST(correlate, a_graph_launch_has_many_kernels) {
   rig self;
   rig_open(&self, plain);
@@ -268,6 +294,28 @@ PD_TEST(correlate, records_without_a_time_or_with_an_impossible_one_are_counted_
   cr_assert_eq(trace->calls.count, 9);
   cr_assert_eq(call_at(trace, 8)->end_ns, call_at(trace, 8)->start_ns);
   trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(correlate, stamps_from_the_ends_of_time_do_no_harm) {
+  static const int64_t stamps[] = {INT64_MIN, INT64_MIN + 1, -1, 1, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX};
+  enum { STAMPS = sizeof stamps / sizeof stamps[0] };
+  rig self;
+  rig_open(&self, plain);
+  for (uint32_t window = 0; window < 2; window++) {
+    for (uint64_t i = 0; i < 4 * STAMPS * STAMPS; i++) {
+      pd_activity activity = rig_kernel(&self, "k", i, stamps[i % STAMPS], stamps[i / STAMPS % STAMPS]);
+      if (i % 3 == 0) activity = rig_call(&self, "c", PD_API_LAUNCH, i / 3 + 1, activity.start, activity.end);
+      self.record->activities(self.record, i % 2 ? PD_CLOCK_TICKS : PD_CLOCK_REALTIME, &activity, 1);
+      if (i == 2 * STAMPS * STAMPS) rig_window_at(&self, 20000 * (window + 1), window);
+    }
+    rig_step_at(&self, 20000 * (window + 1) + 100, window);
+    pd_trace *trace = rig_finish(&self);
+    cr_assert_eq(trace->calls.count, 0);
+    cr_assert_eq(trace->activities.count, 0);
+    cr_assert_gt(trace->losses[PD_LOSS_ZERO_TIMESTAMP], 0);
+    trace_free(trace);
+  }
   rig_close(&self);
 }
 
