@@ -9,14 +9,14 @@ typedef struct files files;
 /* Makes one file service per run. NULL on no memory. */
 files *files_open(void);
 /* Files still open are left under their temporary name. */
-void files_close(files *files);
+void files_close(files *self);
 
 /* A table for one plugin: failures go through `host->fail`. Valid until files_close. NULL on no memory. */
-const pd_files *files_table(files *files, const pd_host *host);
+const pd_files *files_table(files *self, const pd_host *host);
 
 /* Paths announced so far, in order. */
-uint32_t files_announced_count(const files *files);
-const char *files_announced(const files *files, uint32_t index);
+uint32_t files_announced_count(const files *self);
+const char *files_announced(const files *self, uint32_t index);
 
 /* Makes `path` and its parents as folders. On failure returns PD_IO and writes the cause to `message`. */
 pd_status files_make_folder(const char *path, char *message, size_t message_bytes);

@@ -5,6 +5,6 @@
 #include "config.h"
 
 /* The process's exit code (README, "Exit codes"). Messages are printed. [loop thread] */
-int run_execute(config *config);
+int run_execute(config *settings);
 
 #endif

@@ -55,8 +55,8 @@ int run_device_open(run_state *run, config *settings) {
 }
 
 void run_device_close(run_state *run) {
-  const pd_stream_ops *stream = run->device_ops ? run->device_ops->stream : NULL;
-  if (run->access.device) {
+  if (run->access.device && run->device_ops) {
+    const pd_stream_ops *stream = run->device_ops->stream;
     for (int i = 0; i < RUN_EVENT_PAIRS; i++) {
       if (run->events[i].start) stream->event_destroy(run->access.device, run->events[i].start);
       if (run->events[i].end) stream->event_destroy(run->access.device, run->events[i].end);

@@ -21,7 +21,7 @@ typedef struct services {
 typedef struct service_host service_host;
 
 /* A pd_host for the plugin (or part of the core) called `name`. NULL on no memory. */
-service_host *service_host_open(const services *services, const char *name);
+service_host *service_host_open(const services *all, const char *name);
 void service_host_close(service_host *self);
 const pd_host *service_host_table(const service_host *self);
 

@@ -16,7 +16,7 @@ typedef struct sink_entry {
 } sink_entry;
 
 /* Opens them all. Those that fail are reported and counted; NULL only on no memory. */
-sink_set *sink_set_open(const services *services, const sink_entry *entries, uint32_t count, const pd_run *run);
+sink_set *sink_set_open(const services *all, const sink_entry *entries, uint32_t count, const pd_run *run);
 void sink_set_step(sink_set *set, const pd_step_stats *stats);
 void sink_set_trace(sink_set *set, const pd_trace *trace);
 /* Closes with the summary and frees the set; returns how many sinks failed over the whole run. */

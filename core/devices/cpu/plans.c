@@ -120,7 +120,7 @@ static dnnl_status_t make_reorder(dnnl_engine_t engine, const dnnl_memory_desc_t
 
 static dnnl_status_t bind_argument(pd_stream *stream, plan_argument *argument, int index, bool output,
                                    const dnnl_memory_desc_t *outer, const_dnnl_primitive_desc_t desc) {
-  const dnnl_engine_t engine = stream->device->engine;
+  dnnl_engine_t engine = stream->device->engine;
   const dnnl_memory_desc_t *inner = dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, index);
   argument->index = index;
   argument->output = output;
@@ -193,7 +193,8 @@ pd_status plans_run(pd_stream *stream, const plan_key *key, void *x, void *w, vo
   dnnl_status_t status = dnnl_success;
   int count = 0;
   cpu_plan *plan = plan_find(stream, key, &status);
-  for (int i = 0; plan && !status && i < ARG_COUNT; i++) {
+  if (!plan) goto failed;
+  for (int i = 0; !status && i < ARG_COUNT; i++) {
     const plan_argument *argument = &plan->arguments[i];
     if (!argument->index) continue;
     status = dnnl_memory_set_data_handle(argument->outer, data[i]);
@@ -201,10 +202,11 @@ pd_status plans_run(pd_stream *stream, const plan_key *key, void *x, void *w, vo
     arguments[count++] = (dnnl_exec_arg_t){argument->index, argument->inner ? argument->inner : argument->outer};
   }
   if (!status) status = dnnl_primitive_execute(plan->primitive, stream->dnnl, count, arguments);
-  for (int i = 0; plan && !status && i < ARG_COUNT; i++)
+  for (int i = 0; !status && i < ARG_COUNT; i++)
     if (plan->arguments[i].reorder && plan->arguments[i].output) status = reorder(stream, &plan->arguments[i]);
   if (!status) status = dnnl_stream_wait(stream->dnnl);
   if (!status) return PD_OK;
+failed:
   return stream_fail(stream, status == dnnl_out_of_memory ? PD_NO_MEMORY : PD_DEVICE,
                      "oneDNN convolution %lld->%lld %lldx%lld %s: status %d", (long long)key->i, (long long)key->o,
                      (long long)key->kernel, (long long)key->kernel, key->layout == PD_NHWC ? "NHWC" : "NCHW",

@@ -93,9 +93,10 @@ static void *run_jobs(void *argument) {
     const bool skip = stream->failed != PD_OK && !next->always;
     stream->busy = true;
     pthread_mutex_unlock(&stream->lock);
-    const uint64_t start = next->recorded ? device->record->ticks(device->record) : 0;
+    const bool recorded = next->recorded && device->record;
+    const uint64_t start = recorded ? device->record->ticks(device->record) : 0;
     if (!skip) (void)next->run(stream, next->arguments);
-    if (next->recorded) report_done(stream, next, start);
+    if (recorded) report_done(stream, next, start);
     pthread_mutex_lock(&stream->lock);
     stream->busy = false;
     stream->head++;
@@ -275,8 +276,12 @@ static void event_destroy(pd_device *device, pd_event *event) {
   event_release(event);
 }
 
+typedef struct record_arguments {
+  pd_event *event;
+} record_arguments;
+
 static pd_status run_event_record(pd_stream *stream, void *arguments) {
-  pd_event *event = *(pd_event **)arguments;
+  pd_event *event = ((record_arguments *)arguments)->event;
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   pthread_mutex_lock(&event->lock);
@@ -296,7 +301,8 @@ static pd_status event_record(pd_device *device, pd_stream *stream, pd_event *ev
   event->holders++;
   pthread_mutex_unlock(&event->lock);
   const launch how = {.always = true};
-  return stream_launch(stream, &how, run_event_record, &event, sizeof event);
+  const record_arguments arguments = {event};
+  return stream_launch(stream, &how, run_event_record, &arguments, sizeof arguments);
 }
 
 typedef struct wait_arguments {
