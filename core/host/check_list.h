@@ -8,7 +8,13 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-typedef enum check_outcome { CHECK_OK = 0, CHECK_FAILED = 1, CHECK_SKIPPED = 2, CHECK_BROKEN = 3 } check_outcome;
+/* Exit codes of a check's child: none that a plugin's own exit() would have. */
+typedef enum check_outcome {
+  CHECK_OK = 101,
+  CHECK_FAILED = 102,
+  CHECK_SKIPPED = 103,
+  CHECK_BROKEN = 104
+} check_outcome;
 
 typedef struct check_verdict {
   check_outcome outcome;

@@ -103,27 +103,33 @@ static const check common_checks[] = {
 typedef struct job {
   const check *what;
   const check_target *target;
+  const char *folder;
 } job;
 
 static int run_one(void *user, int report) {
   const job *at = user;
-  char folder[] = "/tmp/pdhost-check-XXXXXX";
-  /* A plugin may write where it stands. */
-  if (!mkdtemp(folder) || chdir(folder) != 0) return CHECK_BROKEN;
+  if (chdir(at->folder) != 0) return CHECK_BROKEN;
   const check_verdict verdict = at->what->run(at->target);
-  fflush(NULL);
   const size_t bytes = strlen(verdict.why);
   if (write(report, verdict.why, bytes) != (ssize_t)bytes) return CHECK_BROKEN;
-  check_remove_folder(folder);
   return verdict.outcome;
 }
 
+/* In a folder of its own: a plugin may write where it stands, and may not live to clean up. */
+static bool run_in_folder(const check *what, const check_target *target, child_result *result) {
+  char folder[] = "/tmp/pdhost-check-XXXXXX";
+  if (!mkdtemp(folder)) return false;
+  job at = {.what = what, .target = target, .folder = folder};
+  const bool started = child_call(run_one, &at, CHILD_SECONDS, result);
+  check_remove_folder(folder);
+  return started;
+}
+
 static bool report_one(const check *what, const check_target *target) {
-  job at = {.what = what, .target = target};
   child_result result;
   char ending[128];
-  if (!child_call(run_one, &at, CHILD_SECONDS, &result)) {
-    printf("FAIL %s: no child process could be made\n", what->description);
+  if (!run_in_folder(what, target, &result)) {
+    printf("FAIL %s: no child process or no folder in /tmp could be made\n", what->description);
     return false;
   }
   child_ending(&result, ending, sizeof ending);

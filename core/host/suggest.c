@@ -26,19 +26,19 @@ size_t suggest_distance(const char *a, const char *b) {
 }
 
 void suggest_offer(suggest *self, const char *candidate) {
-  const size_t distance = suggest_distance(self->wanted, candidate);
+  size_t distance = suggest_distance(self->wanted, candidate);
+  /* A name whose beginning was typed is near however long the rest is. */
+  const size_t length = strlen(self->wanted);
+  if (length >= 3 && distance > 1 && strncmp(self->wanted, candidate, length) == 0) distance = 1;
   if (self->best && distance >= self->best_distance) return;
   self->best = candidate;
   self->best_distance = distance;
 }
 
 const char *suggest_best(const suggest *self) {
-  if (!self->best) return NULL;
+  if (!self->best || self->best_distance > NAME_BYTES) return NULL;
   const size_t length = strlen(self->wanted);
-  const size_t allowed = length < 6 ? 1 : length / 3;
-  /* A name whose beginning was typed is near however long the rest is. */
-  const int prefix = length >= 3 && strncmp(self->wanted, self->best, length) == 0;
-  return self->best_distance <= allowed || prefix ? self->best : NULL;
+  return self->best_distance <= (length < 6 ? 1 : length / 3) ? self->best : NULL;
 }
 
 const char *suggest_text(const suggest *self, char *text, size_t room) {
