@@ -54,7 +54,8 @@ static void group_rows(event_index *index, const pd_trace *trace) {
  * when it starts, to the last lane when none is. */
 static void choose_lanes(event_index *index, const pd_trace *trace) {
   for (uint64_t s = 0; s < trace->streams.count; s++) {
-    int64_t ends[LANES] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
+    int64_t ends[LANES];
+    for (uint32_t lane = 0; lane < LANES; lane++) ends[lane] = INT64_MIN;
     for (uint32_t k = index->stream_first[s]; k < index->stream_first[s + 1]; k++) {
       const uint32_t i = index->rows_by_stream[k];
       const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);

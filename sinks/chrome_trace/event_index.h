@@ -10,7 +10,7 @@ typedef struct annotation {
   uint32_t range, stream;
 } annotation;
 
-enum { LANES = 4 };
+enum { LANES = 16 };
 
 struct event_index {
   uint32_t *calls_by_thread; /* calls grouped by thread, in order of time */

@@ -17,7 +17,7 @@
 typedef enum flow_mode { FLOWS_KINETO, FLOWS_COMPACT, FLOWS_NONE } flow_mode;
 
 /* Rows of one stream that cannot share its track go to tracks of their own. */
-enum { SYNC_TRACK = 1000000, LANE_TRACK = 2000000, OVERHEAD_PID = 16777226, CONTEXT_SYNC_TRACK = SYNC_TRACK - 1 };
+enum { SYNC_TRACK = 1000000, LANE_TRACK = 20000000, OVERHEAD_PID = 16777226, CONTEXT_SYNC_TRACK = SYNC_TRACK - 1 };
 
 typedef struct event_writer {
   text_out *out;

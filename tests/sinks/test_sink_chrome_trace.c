@@ -230,8 +230,8 @@ PD_TEST(sink_chrome_trace, rows_that_overlap_on_a_stream_get_tracks_of_their_own
   fake_kernel(fake, "d()", stream, MS(5), MS(8), 5);
   write_parsed(&out, fake_trace_finish(fake), NULL);
   cr_assert_eq(number(find(out.events, "X", "kernel", "a()"), "tid"), 7);
-  cr_assert_eq(number(find(out.events, "X", "kernel", "b()"), "tid"), 2000007);
-  cr_assert_eq(number(find(out.events, "X", "kernel", "c()"), "tid"), 3000007);
+  cr_assert_eq(number(find(out.events, "X", "kernel", "b()"), "tid"), 20000007);
+  cr_assert_eq(number(find(out.events, "X", "kernel", "c()"), "tid"), 21000007);
   cr_assert_eq(number(find(out.events, "X", "kernel", "d()"), "tid"), 7);
   cr_assert_eq(argument(find(out.events, "X", "kernel", "b()"), "stream")->number, 7);
   expect_nesting(out.events);
