@@ -1,0 +1,205 @@
+/*
+ * SimpleCNN and TinyOpsBlock against PyTorch's float64 numbers (tests/core/goldens): losses, logits, gradient norms,
+ * first gradients, updated parameters, all relative to 1e-4.
+ *
+ * A single element is relative to its own size or the root mean square of its tensor, whichever is larger: float32 sums
+ * cannot keep the digits of an element that cancels out. AdamW's first updates are lr times the gradient's sign, so
+ * that an element whose gradient is rounding noise moves by up to 2 lr either way; hence the elements of gradients
+ * and logits in later steps are relative to the norm, and an updated value is compared where its gradient is above that
+ * noise.
+ */
+#include "pd_test.h"
+#include "train_rig.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- the golden files: keys in a fixed order, so that a cursor is enough ---- */
+
+typedef struct reader {
+  char *text;
+  const char *at;
+} reader;
+
+static void reader_open(reader *in, const char *name) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", PDHOST_GOLDENS, name);
+  FILE *file = fopen(path, "rb");
+  cr_assert(file, "%s", path);
+  cr_assert_eq(fseek(file, 0, SEEK_END), 0);
+  const long length = ftell(file);
+  rewind(file);
+  in->text = calloc(1, (size_t)length + 1);
+  cr_assert(in->text && fread(in->text, 1, (size_t)length, file) == (size_t)length);
+  fclose(file);
+  in->at = in->text;
+}
+
+/* Moves behind the next "key":, fails the test if there is none. */
+static void seek_key(reader *in, const char *key) {
+  char quoted[64];
+  snprintf(quoted, sizeof quoted, "\"%s\":", key);
+  const char *found = strstr(in->at, quoted);
+  cr_assert(found, "no %s left in the golden file", key);
+  in->at = found + strlen(quoted);
+}
+
+static double number(reader *in, const char *key) {
+  seek_key(in, key);
+  char *end;
+  const double value = strtod(in->at, &end);
+  cr_assert(end != in->at, "%s is no number", key);
+  in->at = end;
+  return value;
+}
+
+/* Reads up to `count` numbers of an array; returns how many there are, 0 for null. */
+static int numbers(reader *in, const char *key, double *out, int count) {
+  seek_key(in, key);
+  in->at += strspn(in->at, " \n");
+  if (*in->at != '[') return 0;
+  int got = 0;
+  for (const char *at = in->at + 1; *at != ']'; at += strspn(at, ", \n")) {
+    at += strspn(at, " \n");
+    char *end;
+    const double value = strtod(at, &end);
+    cr_assert(end != at);
+    at = end;
+    if (got < count) out[got++] = value;
+  }
+  return got;
+}
+
+/* ---- inputs: make_goldens.py's generator ---- */
+
+static double uniform(uint64_t stream, uint64_t i) {
+  uint64_t z = (stream << 32) + i + 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+static pd_batch golden_batch(uint64_t seed, uint64_t step, int64_t count, int64_t size) {
+  pd_batch batch = train_rig_batch(count, size, 0);
+  float *images = (float *)(uintptr_t)batch.images;
+  int64_t *labels = (int64_t *)(uintptr_t)batch.labels;
+  for (int64_t i = 0; i < count * 3 * size * size; i++)
+    images[i] = (float)(sqrt(3.0) * (2.0 * uniform(seed * 1000 + 500 + step, (uint64_t)i) - 1.0));
+  for (int64_t i = 0; i < count; i++) labels[i] = (int64_t)(1000.0 * uniform(seed * 1000 + 700 + step, (uint64_t)i));
+  return batch;
+}
+
+/* ---- comparison ---- */
+
+static double bound = 1e-4;
+static int compared;
+
+static void expect(double got, double want, double scale, const char *what, const char *name, uint64_t step) {
+  compared++;
+  cr_assert(fabs(got - want) <= bound * scale, "step %lu %s %s: %.9g, want %.9g (off by %.3g of %.3g)", step, name,
+            what, got, want, fabs(got - want), bound * scale);
+}
+
+static double norm(const float *values, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; i++) sum += (double)values[i] * (double)values[i];
+  return sqrt(sum);
+}
+
+static void check_parameter(train_rig *rig, reader *in, uint32_t index, uint64_t step) {
+  train_parameter about;
+  double want[8];
+  bool present = false;
+  train_rig_ok(rig, train_kit_parameter(rig->kit, index, &about), "parameter");
+  const double root = sqrt((double)about.count);
+  float *values = malloc((size_t)about.count * sizeof *values);
+  seek_key(in, about.name);
+  train_rig_ok(rig, train_kit_read_grad(rig->kit, index, values, &present), "gradient");
+  cr_assert(present, "%s has no gradient", about.name);
+  const double grad_norm = number(in, "grad_l2");
+  expect(norm(values, about.count), grad_norm, grad_norm, "gradient's norm", about.name, step);
+  double grad[4];
+  cr_assert_eq(numbers(in, "grad_first4", grad, 4), 4);
+  for (int i = 0; i < 4; i++)
+    expect((double)values[i], grad[i], fmax(fabs(grad[i]), step ? grad_norm : grad_norm / root), "gradient", about.name,
+           step);
+  train_rig_ok(rig, train_kit_read_value(rig->kit, index, values), "value");
+  const double value_norm = number(in, "value_l2_after");
+  expect(norm(values, about.count), value_norm, value_norm, "norm", about.name, step);
+  cr_assert_eq(numbers(in, "value_first4_after", want, 4), 4);
+  for (int i = 0; i < 4; i++) {
+    if (fabs(grad[i]) < 1e-3 * grad_norm / root) continue;
+    expect((double)values[i], want[i], fmax(fabs(want[i]), value_norm / root), "value", about.name, step);
+  }
+  free(values);
+}
+
+static void check_logits(train_rig *rig, reader *in, int64_t count, uint64_t step) {
+  double want[8];
+  float *logits = malloc((size_t)count * 1000 * sizeof *logits);
+  train_rig_ok(rig, train_kit_read_logits(rig->kit, logits), "logits");
+  const double logits_norm = number(in, "logits_l2");
+  expect(norm(logits, count * 1000), logits_norm, logits_norm, "norm", "logits", step);
+  cr_assert_eq(numbers(in, "logits_first8", want, 8), 8);
+  for (int i = 0; i < 8; i++)
+    expect((double)logits[i], want[i],
+           fmax(fabs(want[i]), step ? logits_norm : logits_norm / sqrt((double)count * 1000)), "first", "logits", step);
+  free(logits);
+}
+
+/* One golden file; `parts`: through the parts of the step instead of step(). */
+static void run_file(const char *name, bool tiny, int64_t count, int64_t size, uint64_t steps, bool fused, bool nhwc,
+                     bool parts) {
+  train_rig rig;
+  reader in;
+  train_rig_open(&rig);
+  reader_open(&in, name);
+  train_config config = train_rig_config();
+  config.batch_size = count;
+  config.image_size = size;
+  config.fused = fused;
+  config.channels_last = nhwc;
+  train_rig_ok(&rig, train_rig_kit(&rig, &config), "kit");
+  const pd_train *train = rig.train;
+  const pd_train_model model = {.size = sizeof model, .tiny_ops_block = tiny};
+  train_rig_ok(&rig, train->configure(train, &model), "configure");
+  cr_assert_eq(train_kit_parameter_count(rig.kit), tiny ? 12 : 8);
+  for (uint64_t step = 0; step < steps; step++) {
+    pd_batch batch = golden_batch(1, step, count, size);
+    const pd_step at = {.size = sizeof at, .index = step, .batch = &batch};
+    double loss = 0, history = 0;
+    uint64_t got = 0;
+    if (parts) {
+      train_rig_ok(&rig, train->to_device(train, &at, NULL), "to_device");
+      train_rig_ok(&rig, train->zero_grad(train), "zero_grad");
+      train_rig_ok(&rig, train->forward(train), "forward");
+      train_rig_ok(&rig, train->item(train, &loss), "item");
+      train_rig_ok(&rig, train->backward(train), "backward");
+      train_rig_ok(&rig, train->optimizer_step(train), "optimizer_step");
+    } else {
+      train_rig_ok(&rig, train->step(train, &at), "step");
+      train_rig_ok(&rig, train->item(train, &loss), "item");
+    }
+    train_rig_ok(&rig, train_kit_losses(rig.kit, &history, 1, &got), "losses");
+    cr_assert(got == 1 && history == loss);
+    const double want = number(&in, "loss");
+    expect(loss, want, want, "loss", "", step);
+    check_logits(&rig, &in, count, step);
+    for (uint32_t i = 0; i < train_kit_parameter_count(rig.kit); i++) check_parameter(&rig, &in, i, step);
+    train_rig_batch_free(&batch);
+  }
+  cr_assert_geq(compared, (int)steps * (10 + (tiny ? 12 : 8) * 6), "only %d numbers compared", compared);
+  free(in.text);
+  train_rig_close(&rig);
+}
+
+PD_TEST(goldens, plain_32_fused) { run_file("plain_seed1_b4_s32.json", false, 4, 32, 5, true, false, false); }
+PD_TEST(goldens, plain_32_unfused) { run_file("plain_seed1_b4_s32.json", false, 4, 32, 5, false, false, true); }
+PD_TEST(goldens, plain_32_channels_last) { run_file("plain_seed1_b4_s32.json", false, 4, 32, 5, true, true, false); }
+PD_TEST(goldens, plain_224_fused) { run_file("plain_seed1_b2_s224.json", false, 2, 224, 2, true, false, false); }
+PD_TEST(goldens, plain_224_unfused) { run_file("plain_seed1_b2_s224.json", false, 2, 224, 2, false, false, false); }
+PD_TEST(goldens, tiny_32_fused) { run_file("tiny_ops_seed1_b4_s32.json", true, 4, 32, 5, true, false, true); }
+PD_TEST(goldens, tiny_32_unfused) { run_file("tiny_ops_seed1_b4_s32.json", true, 4, 32, 5, false, false, false); }
+PD_TEST(goldens, tiny_32_channels_last) { run_file("tiny_ops_seed1_b4_s32.json", true, 4, 32, 5, false, true, false); }
+PD_TEST(goldens, tiny_224_fused) { run_file("tiny_ops_seed1_b2_s224.json", true, 2, 224, 2, true, false, false); }
+PD_TEST(goldens, tiny_224_unfused) { run_file("tiny_ops_seed1_b2_s224.json", true, 2, 224, 2, false, false, false); }
