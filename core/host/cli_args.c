@@ -227,7 +227,8 @@ static void take_flag(builder *b, const flag *at, const char *value) {
 static void unknown_flag(builder *b, const char *typed, size_t bytes) {
   char hint[128];
   suggest near = {.wanted = keep(b, typed, bytes)};
-  for (uint32_t i = 0; i < FLAG_COUNT; i++) suggest_offer(&near, flags[i].name);
+  /* One letter away from -x is every other letter. */
+  for (uint32_t i = 0; bytes > 2 && i < FLAG_COUNT; i++) suggest_offer(&near, flags[i].name);
   suggest_text(&near, hint, sizeof hint);
   USAGE(b, "%.*s: no such option%s", (int)bytes, typed, hint[0] ? hint : "; see pdhost --help");
 }

@@ -1,0 +1,218 @@
+#include "host/cli.h"
+#include "pd_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char out_text[1 << 16], err_text[1 << 16];
+
+static void read_back(FILE *file, char *text, size_t room) {
+  rewind(file);
+  text[fread(text, 1, room - 1, file)] = '\0';
+  fclose(file);
+}
+
+static const pd_metric *const *metrics(uint64_t *count) {
+  static const pd_metric wait = {.key = "data_wait_s",
+                                 .heading = "Data wait",
+                                 .definition = "time from the end of a step to the next batch",
+                                 .formula = "now - end of the previous step",
+                                 .source = "the PyTorch script",
+                                 .unit = PD_UNIT_NS};
+  static const pd_metric *const all[] = {&wait};
+  *count = 1;
+  return all;
+}
+
+/* Runs the command line; its exit code, with what it printed in out_text and err_text. */
+static int run_words(char **words) {
+  const cli_hooks hooks = {.metrics = metrics};
+  int count = 0;
+  while (words[count]) count++;
+  setenv("PDHOST_PLUGIN_PATH", FIXTURES, 1);
+  FILE *out = tmpfile(), *err = tmpfile();
+  cr_assert(out && err);
+  fflush(NULL);
+  const int kept[2] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+  dup2(fileno(out), STDOUT_FILENO);
+  dup2(fileno(err), STDERR_FILENO);
+  const int code = cli_main(count, words, &hooks);
+  fflush(stdout);
+  dup2(kept[0], STDOUT_FILENO);
+  dup2(kept[1], STDERR_FILENO);
+  close(kept[0]);
+  close(kept[1]);
+  read_back(out, out_text, sizeof out_text);
+  read_back(err, err_text, sizeof err_text);
+  return code;
+}
+#define RUN(...) run_words((char *[]){"pdhost", __VA_ARGS__, NULL})
+#define FAILS(code, line, ...)                                                                                         \
+  do {                                                                                                                 \
+    cr_assert_eq(RUN(__VA_ARGS__), (code));                                                                            \
+    cr_assert_str_eq(err_text, "pdhost: error: " line "\n", "%s", err_text);                                           \
+    cr_assert_str_eq(out_text, "");                                                                                    \
+  } while (0)
+
+PD_TEST(help, one_screen) {
+  cr_assert_eq(RUN("--help"), 0);
+  int lines = 0;
+  for (const char *at = out_text; *at; at++) lines += *at == '\n';
+  cr_assert_leq(lines, 45);
+  cr_assert(strncmp(out_text, "usage: pdhost -c FILE", 21) == 0);
+  cr_assert_str_eq(err_text, "");
+}
+
+PD_TEST(help, version) {
+  cr_assert_eq(RUN("--version"), 0);
+  cr_assert(strncmp(out_text, "pdhost " VERSION "\nplugin ABI 1.0\nbuilt by ", strlen("pdhost " VERSION) + 25) == 0,
+            "%s", out_text);
+}
+
+PD_TEST(help, a_key_of_the_core) {
+  cr_assert_eq(RUN("--help-section", "data.num_workers"), 0);
+  cr_assert_str_eq(out_text, "[data] num_workers\n"
+                             "  loader threads; 0 loads in the loop's own thread\n"
+                             "  type     int\n"
+                             "  default  2\n"
+                             "  range    0 .. 256\n"
+                             "  example  -o data.num_workers=2\n");
+}
+
+PD_TEST(help, another_name_of_a_key) {
+  cr_assert_eq(RUN("--help-section", "schedule.profile_steps"), 0);
+  cr_assert(strncmp(out_text, "[schedule] active\n", 18) == 0);
+  cr_assert_not_null(strstr(out_text, "  range    1 .. 1_000_000_000 or all\n"));
+}
+
+PD_TEST(help, every_section_lists_every_row) {
+  for (uint32_t s = 0; s < CORE_SECTION_COUNT; s++) {
+    const core_section *at = core_section_at(s);
+    cr_assert_eq(RUN("--help-section", (char *)at->name), 0);
+    for (uint32_t i = 0; i < at->count; i++) {
+      char line[64];
+      snprintf(line, sizeof line, "\n  %-20s ", at->rows[i].key);
+      cr_assert_not_null(strstr(out_text, line), "[%s] %s", at->name, at->rows[i].key);
+      cr_assert_not_null(strstr(out_text, at->rows[i].help));
+    }
+  }
+}
+
+PD_TEST(help, a_scenario) {
+  cr_assert_eq(RUN("--help-scenario", "probe"), 0);
+  cr_assert(strncmp(out_text,
+                    "probe 2.5   scenario   an option of every type   [ground truth: none]\n" FIXTURES
+                    "/scenario/probe.so\n"
+                    "\nIt presets (and you may override):\n"
+                    "  data.batch_size       8\n"
+                    "  data.io_sleep_ms      3ms\n"
+                    "\nKeys of [scenario]:\n"
+                    "  flag                 bool      false         a truth value\n",
+                    200) == 0,
+            "%s", out_text);
+}
+
+PD_TEST(help, a_plugin_of_any_kind_and_its_key) {
+  cr_assert_eq(RUN("--help-plugin", "null.mood"), 0);
+  cr_assert_str_eq(out_text, "[device] mood\n  what it pretends to be\n  type     choice\n  default  calm\n"
+                             "  choices  calm, busy\n  example  -o device.mood=calm\n");
+  cr_assert_eq(RUN("--help-plugin", FIXTURES "/sink/probe.so.rows"), 0);
+  cr_assert(strncmp(out_text, "[sink.probe] rows\n", 18) == 0);
+}
+
+PD_TEST(help, json) {
+  cr_assert_eq(RUN("--help-sink", "probe.rows", "--format", "json"), 0);
+  cr_assert_str_eq(out_text,
+                   "{\"key\": \"rows\", \"type\": \"int\", \"default\": \"25\", \"min\": \"1\", \"max\": null, "
+                   "\"unit\": null, \"choices\": null, \"help\": \"rows to show\"}\n");
+  cr_assert_eq(RUN("--help-device", "null", "--format", "json"), 0);
+  cr_assert_not_null(strstr(out_text, "\"choices\": [\"calm\", \"busy\"]"));
+}
+
+PD_TEST(help, mistakes) {
+  FAILS(CODE_USAGE, "--help-section dat: no such section; did you mean data?", "--help-section", "dat");
+  FAILS(CODE_USAGE, "[data] batch: no such key; did you mean batch_size?", "--help-section", "data.batch");
+  FAILS(CODE_PLUGIN, "plugin \"prob\": no scenario, sink or device of that name; did you mean probe?", "--help-plugin",
+        "prob");
+  FAILS(CODE_USAGE, "[device] mod: no such key; did you mean mood?", "--help-device", "null.mod");
+  FAILS(CODE_USAGE, "--list sink: no such list; allowed: scenarios, sinks, devices; did you mean sinks?", "--list",
+        "sink");
+  FAILS(CODE_USAGE, "nothing to run; try pdhost -c conf/dataloader.ini, pdhost --list or pdhost --help", NULL);
+}
+
+PD_TEST(help, list_shows_each_plugin_and_why_one_is_rejected) {
+  char folder[] = "/tmp/pdhost-test-XXXXXX", path[128];
+  cr_assert_not_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "mkdir %s/sink && echo text > %s/sink/broken.so", folder, folder);
+  cr_assert_eq(system(path), 0);
+  cr_assert_eq(RUN("--list", "sinks", "--plugin-path", folder), 0);
+  cr_assert_not_null(strstr(out_text, "  broken         rejected: cannot be loaded: file too short\n"), "%s", out_text);
+  cr_assert_not_null(strstr(out_text, "  probe          1.0     ABI 1.0   writes nothing\n"), "%s", out_text);
+  cr_assert_not_null(strstr(out_text, FIXTURES "/sink/probe.so\n"));
+}
+
+PD_TEST(help, explain) {
+  cr_assert_eq(RUN("--explain", "data_wait_s"), 0);
+  cr_assert_str_eq(out_text, "data_wait_s   \"Data wait\"\n  time from the end of a step to the next batch\n"
+                             "  formula  now - end of the previous step\n  source   the PyTorch script\n"
+                             "  unit     nanoseconds\n");
+  cr_assert_eq(RUN("--explain", "data wait"), 0);
+  FAILS(CODE_USAGE, "--explain data_wait: no such metric; did you mean data_wait_s?", "--explain", "data_wait");
+}
+
+PD_TEST(help, check_and_dry_run) {
+  cr_assert_eq(RUN("--scenario", "host_stall", "--device", "null", "--sink", "probe", "--check"), 0);
+  cr_assert_str_eq(out_text, "the configuration is sound\n");
+  cr_assert_eq(
+      RUN("--scenario", "host_stall", "--device", "null", "--sink", "probe", "--dry-run", "-o", "schedule.repeat=2"),
+      0);
+  cr_assert_str_eq(out_text, "scenario   host_stall 1.0 (" FIXTURES "/scenario/host_stall.so)\n"
+                             "           injects host_bound\n"
+                             "device     null 1.0 (" FIXTURES "/device/null.so)\n"
+                             "schedule   wait 1, warm up 1, record 8; 2 times\n"
+                             "steps      10 to warm up, then 20\n"
+                             "data       batches of 64 images of 3 x 224 x 224, 2 workers\n"
+                             "sink       probe 1.0 (" FIXTURES "/sink/probe.so)\n"
+                             "traces     results/traces/host_stall\n");
+  FAILS(CODE_CONFIG, "command line: [scenario] stall: no such key of scenario host_stall; did you mean stall_ms?",
+        "--scenario", "host_stall", "--device", "null", "--sink", "probe", "--check", "-o", "scenario.stall=8");
+}
+
+/* ---- conformance checks ---- */
+
+static void check_sees(const char *file, const char *line) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s.so", FIXTURES, file);
+  cr_assert_eq(RUN("--check-plugin", path), CODE_PLUGIN, "%s passed: %s", file, out_text);
+  cr_assert_not_null(strstr(out_text, line), "%s: %s", file, out_text);
+}
+
+PD_TEST(check, sound_plugins_pass) {
+  cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/host_stall.so"), 0, "%s", out_text);
+  cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 12 checks, 0 failed\n"));
+  cr_assert_eq(RUN("--check-plugin", FIXTURES "/sink/probe.so"), 0, "%s", out_text);
+  cr_assert_null(strstr(out_text, "FAIL"));
+}
+
+PD_TEST(check, each_broken_rule_is_seen) {
+  check_sees("scenario/bad_prints",
+             "FAIL init and teardown, without a step: 6 bytes on standard output, which belongs to the sinks' files\n");
+  check_sees("scenario/bad_thread", "FAIL init and teardown, without a step: 1 thread left running\n");
+  check_sees("scenario/bad_crash", "FAIL init, one step, teardown: it crashed (signal 6, Aborted)\n");
+  check_sees("scenario/bad_silent",
+             "FAIL init and teardown, without a step: init returned 1 without a message by host->fail\n");
+  check_sees("scenario/bad_ignores", "step returned PD_OK though the training kit had failed\n");
+  check_sees("scenario/bad_tensor", "FAIL init, one step, teardown: 1 tensors of the kit's left\n");
+  check_sees("scenario/bad_exits", "FAIL init and teardown, without a step: it ended the process\n");
+  check_sees("sink/bad_ignores", "FAIL a full disk is reported and leaves no file open: a write failed and every "
+                                 "callback returned PD_OK\n");
+  check_sees("device/null", "FAIL fill, scale, mean and read back: the mean of 1000 times 3 is 0\n");
+}
+
+PD_TEST(check, a_file_that_does_not_load) {
+  cr_assert_eq(RUN("--check-plugin", "/nowhere.so"), CODE_PLUGIN);
+  cr_assert_str_eq(out_text, "FAIL the plugin loads; its descriptor, rows and tables are sound: /nowhere.so: cannot be "
+                             "opened: No such file or directory\n");
+}
