@@ -175,6 +175,12 @@ static pd_status load_sinks(config *self, error *err) {
   return status;
 }
 
+/* Of the first error; valid until the next call. */
+static const char *first_line(const error *err) {
+  static char line[ERROR_LINE_BYTES];
+  return error_first_line(err, line, sizeof line);
+}
+
 static pd_status load_plugins(config *self, error *err) {
   const char *scenario = early_value(self, "scenario"), *device = early_value(self, "device");
   if (!scenario || !scenario[0])
@@ -191,6 +197,9 @@ static pd_status load_plugins(config *self, error *err) {
   self->device_auto = strcmp(device, "auto") == 0;
   if (status == PD_OK && !self->device_auto) {
     status = load_one(self, PD_KIND_DEVICE, device, &self->device.plugin, err);
+    /* A build or machine without CUDA is no broken plugin: the user has no usable device. */
+    if (status != PD_OK && strcmp(device, "cuda") == 0)
+      return error_set(err, status, CODE_DEVICE, "%s; run on the CPU with --device cpu", first_line(err));
     if (status == PD_OK) status = open_section(self, &self->impl->device, "device", self->device.plugin, err);
     self->impl->device_open = status == PD_OK;
   }

@@ -15,7 +15,7 @@ CONF = os.environ["PDHOST_CONF"]
 
 # Small enough for a sanitizer on one core.
 SMALL = ["--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1", "--num_workers", "1",
-         "-o", "data.cpu_work=10", "-o", "data.io_sleep_ms=0"]
+         "-o", "device.threads=1", "-o", "data.cpu_work=10", "-o", "data.io_sleep_ms=0"]
 
 
 class Case(unittest.TestCase):
