@@ -1,0 +1,10 @@
+#!/bin/sh
+# The examples of the two guides are the files that the tests build.
+# usage: test_docs.sh SOURCE_FOLDER
+failed=0
+compare() {
+  awk '/^```c$/ {on = 1; next} /^```$/ {on = 0} on' "$1/docs/$2" | diff - "$1/tests/fixtures/$3" || failed=1
+}
+compare "$1" writing-a-scenario.md host_stall.c
+compare "$1" writing-a-sink.md kernel_list.c
+exit $failed
