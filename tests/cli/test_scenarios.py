@@ -6,8 +6,9 @@ import unittest
 
 from pdhost_run import SMALL, Case
 
-# The scenarios' own data keys.
+# The scenarios' own data keys, and enough warm-up for each resident batch to be seen once.
 MODEST = SMALL[:SMALL.index("data.cpu_work=10") - 1]
+MODEST[MODEST.index("--warmup_steps") + 1] = "4"
 
 
 class Scenarios(Case):
