@@ -31,8 +31,8 @@ struct pd_device {
   cpu_block *pinned; /* host_alloc's blocks */
   cpu_block *idle;   /* the pool's free blocks */
   uint64_t allocated, reserved, peak_allocated, pinned_bytes;
-  uint64_t total_bytes; /* of the machine; set once */
-  bool profile_memory;  /* allocations leave runtime records; written by attach */
+  uint64_t total_bytes;       /* of the machine; set once */
+  atomic_bool profile_memory; /* allocations leave runtime records; written by attach */
   atomic_uint_fast64_t correlation;
   atomic_bool recording;
   atomic_uint_fast64_t recorded_launches, recorded_done;

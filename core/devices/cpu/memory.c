@@ -41,7 +41,9 @@ static void tell(const pd_device *device, const void *data, int64_t bytes, bool 
 }
 
 /* Allocations leave runtime records where they were asked for. */
-static uint64_t begin_call(const pd_device *device) { return device->profile_memory ? call_begin(device) : 0; }
+static uint64_t begin_call(const pd_device *device) {
+  return atomic_load_explicit(&device->profile_memory, memory_order_relaxed) ? call_begin(device) : 0;
+}
 static void end_call(pd_device *device, pd_site *call, pd_api_class api, uint64_t began) {
   if (began) call_end(device, call, api, atomic_fetch_add(&device->correlation, 1) + 1, began);
 }

@@ -44,7 +44,7 @@ static pd_status run_unscale(pd_stream *stream, void *arguments) {
   const float inverse = stream->failed == PD_OK ? 1.0f / a->scaler.scale[0] : 0;
   bool found = false;
   for (int64_t k = 0; stream->failed == PD_OK && k < a->count; k++)
-    for (int64_t i = 0; i < a->parameters[k].count; i++) {
+    for (int64_t i = 0; a->parameters[k].grad && i < a->parameters[k].count; i++) {
       float *grad = &a->parameters[k].grad[i];
       if (!isfinite(*grad)) found = true;
       *grad *= inverse;

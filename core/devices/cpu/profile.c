@@ -5,7 +5,7 @@
 #include <time.h>
 
 static pd_status attach(pd_device *device, const pd_profile_options *options) {
-  device->profile_memory = options->profile_memory;
+  atomic_store(&device->profile_memory, options->profile_memory != 0);
   return PD_OK;
 }
 
