@@ -48,17 +48,20 @@ __global__ void __launch_bounds__(conv_threads, 2) conv_small(const __grid_const
 
   /* The next tile's patches are read before this one's products, and written to the other buffer after them. */
   const uint32_t tiles = (total + tile_pixels - 1) / tile_pixels;
-  float next[16];
+  fragment<X, 16> next;
   auto fetch = [&](uint32_t tile) {
     const pixel at = pixel_of(p, tile * tile_pixels + thread % tile_pixels, total);
     if (thread < tile_pixels)
-      gather<0, 16, X>(next, p, at, false);
+      gather<0>(next, p, at);
     else
-      gather<16, 16, X>(next, p, at, false);
+      gather<16>(next, p, at);
   };
   auto stow = [&](Y *buffer) {
     const int row = Nhwc ? thread % tile_pixels : row_of(thread % tile_pixels);
-    put_all<16, Exact>(buffer + row * stride + thread / tile_pixels * 16, next);
+    if (thread < tile_pixels)
+      put_all<0, 16, Exact>(buffer + row * stride, next, false);
+    else
+      put_all<16, 16, Exact>(buffer + row * stride, next, false);
   };
   fetch(blockIdx.x);
   stow(buffers[0]);
@@ -94,6 +97,7 @@ __global__ void __launch_bounds__(conv_threads, 2) conv_small(const __grid_const
     if (more) stow(buffers[turn ^ 1]);
 
     Y *y = static_cast<Y *>(p.y);
+    const uint32_t first_image = Nhwc ? 0 : first / plane, first_rest = Nhwc ? 0 : first % plane;
 #pragma unroll
     for (int i = 0; i < 8 / share; i++)
 #pragma unroll
@@ -111,8 +115,10 @@ __global__ void __launch_bounds__(conv_threads, 2) conv_small(const __grid_const
         } else {
           const uint32_t q = first + warp / 4 * 64 + column;
           const int64_t channel = first_channel + row;
+          uint32_t image = first_image, rest = first_rest + q - first;
+          for (; rest >= plane; rest -= plane) image++;
           if (plane % run == 0) {
-            if (q < total) store_n<Y, run>(y + (q / plane * (int64_t)p.out_channels + channel) * plane + q % plane, v);
+            if (q < total) store_n<Y, run>(y + (image * (int64_t)p.out_channels + channel) * plane + rest, v);
           } else {
             for (uint32_t k = 0; k < run; k++)
               if (q + k < total)

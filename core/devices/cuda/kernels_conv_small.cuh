@@ -70,28 +70,49 @@ __device__ inline pixel pixel_of(const cuda_conv_small &p, uint32_t q, uint32_t 
   return {(int)(q / plane), (int)(rest / (uint32_t)p.out_width), (int)(rest % (uint32_t)p.out_width)};
 }
 
-/* Reads numbers First .. First+N-1 of the patch of one output pixel. Number 27 is 1 where `ones`: its column of the
- * product is then the sum of the other operand. */
+/* Part of a patch, between its reading and its use: what lies outside the image is read elsewhere and not used, so that
+ * all reads are under way at the same time. */
+template <typename X, int N> struct fragment {
+  X v[N];
+  uint32_t inside; /* a bit each */
+};
+
+/* Reads numbers First .. First+N-1 of the patch of one output pixel. */
 template <int First, int N, typename X>
-__device__ inline void gather(float (&v)[N], const cuda_conv_small &p, const pixel &at, bool ones) {
+__device__ inline void gather(fragment<X, N> &f, const cuda_conv_small &p, const pixel &at) {
   const int top = at.row * p.stride - p.padding, left = at.column * p.stride - p.padding;
   const int c_step = (int)p.x_stride[1], r_step = (int)p.x_stride[2], s_step = (int)p.x_stride[3];
-  const X *base = static_cast<const X *>(p.x) + at.image * p.x_stride[0] + top * r_step + left * s_step;
+  const X *x = static_cast<const X *>(p.x);
+  const X *base = x + at.image * p.x_stride[0] + top * r_step + left * s_step;
+  uint32_t rows = 0, columns = 0; /* which of the three lie inside */
+#pragma unroll
+  for (int i = 0; i < 3; i++) {
+    rows |= at.image >= 0 && (uint32_t)(top + i) < (uint32_t)p.height ? 1u << i : 0u;
+    columns |= (uint32_t)(left + i) < (uint32_t)p.width ? 1u << i : 0u;
+  }
+  f.inside = 0;
 #pragma unroll
   for (int i = 0; i < N; i++) {
     const int k = First + i, c = k / 9, r = k % 9 / 3, s = k % 3;
-    v[i] = k == patch_length && ones ? 1.0f : 0.0f;
-    if (k < patch_length && at.image >= 0 && c < p.channels && (uint32_t)(top + r) < (uint32_t)p.height &&
-        (uint32_t)(left + s) < (uint32_t)p.width)
-      v[i] = load(base + c * c_step + r * r_step + s * s_step);
+    if (k >= patch_length) continue;
+    const bool inside = c < p.channels && rows >> r & columns >> s & 1u;
+    f.inside |= inside ? 1u << i : 0u;
+    f.v[i] = *(inside ? base + c * c_step + r * r_step + s * s_step : x);
   }
 }
-template <int N, bool Exact, typename C> __device__ inline void put_all(C *to, const float (&v)[N]) {
+/* Writes them as the tensor cores take them. Number 27 is 1 where `ones`: its column of the product is then the sum of
+ * the other operand. */
+template <int First, int N, bool Exact, typename X, typename C>
+__device__ inline void put_all(C *to, const fragment<X, N> &f, bool ones) {
   pack<C> out[N / pack<C>::width];
 #pragma unroll
-  for (int i = 0; i < N; i++) put<Exact>(&out[i / pack<C>::width].v[i % pack<C>::width], v[i]);
+  for (int i = 0; i < N; i++) {
+    const int k = First + i;
+    const float v = k < patch_length ? (f.inside >> i & 1u ? load(&f.v[i]) : 0.0f) : k == patch_length && ones;
+    put<Exact>(&out[i / pack<C>::width].v[i % pack<C>::width], v);
+  }
 #pragma unroll
-  for (int i = 0; i < N / pack<C>::width; i++) reinterpret_cast<pack<C> *>(to)[i] = out[i];
+  for (int i = 0; i < N / pack<C>::width; i++) reinterpret_cast<pack<C> *>(to + First)[i] = out[i];
 }
 
 __device__ inline float load_weight(const cuda_conv_small &p, int out, int k) {

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(weight_threads, 2)
 
   /* The next tile is read before this one's products, and written to shared memory after them. */
   raw<Y, width> v[vectors], m[vectors];
-  float next[share];
+  fragment<X, share> next;
   auto fetch = [&](uint32_t first) {
     const uint32_t q = first + (Nhwc ? 0 : thread % (tile / width) * width);
     const uint32_t image = Nhwc ? 0 : q / plane, rest = Nhwc ? 0 : q % plane;
@@ -75,22 +75,37 @@ __global__ void __launch_bounds__(weight_threads, 2)
     const pixel where = pixel_of(p, first + thread % tile, total);
     if constexpr (share == 16) {
       if (thread < tile)
-        gather<0, share, X>(next, p, where, true);
+        gather<0>(next, p, where);
       else
-        gather<16, share, X>(next, p, where, true);
+        gather<16>(next, p, where);
     } else {
       if (thread < tile)
-        gather<0, share, X>(next, p, where, true);
+        gather<0>(next, p, where);
       else if (thread < 2 * tile)
-        gather<8, share, X>(next, p, where, true);
+        gather<8>(next, p, where);
       else if (thread < 3 * tile)
-        gather<16, share, X>(next, p, where, true);
+        gather<16>(next, p, where);
       else
-        gather<24, share, X>(next, p, where, true);
+        gather<24>(next, p, where);
     }
   };
   auto stow = [&]() {
-    put_all<share, Exact>(patches + thread % tile * patch_stride + thread / tile * share, next);
+    Y *to = patches + thread % tile * patch_stride;
+    if constexpr (share == 16) {
+      if (thread < tile)
+        put_all<0, share, Exact>(to, next, true);
+      else
+        put_all<16, share, Exact>(to, next, true);
+    } else {
+      if (thread < tile)
+        put_all<0, share, Exact>(to, next, true);
+      else if (thread < 2 * tile)
+        put_all<8, share, Exact>(to, next, true);
+      else if (thread < 3 * tile)
+        put_all<16, share, Exact>(to, next, true);
+      else
+        put_all<24, share, Exact>(to, next, true);
+    }
 #pragma unroll
     for (int i = 0; i < vectors; i++) {
       const int index = i * weight_threads + thread;
