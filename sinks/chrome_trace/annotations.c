@@ -7,6 +7,7 @@
  */
 #include "event_index.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { DEEPEST = 64 }; /* deeper than any viewer draws */
@@ -59,12 +60,15 @@ static uint64_t settle(event_index *index, const pd_trace *trace, uint64_t first
   }
   qsort(all, count, sizeof *all, by_start);
   int64_t open_ends[DEEPEST];
+  double open_ends_us[DEEPEST];
   uint64_t kept = 0, depth = 0;
   for (uint64_t i = 0; i < count; i++) {
     annotation next = all[i];
     while (depth && open_ends[depth - 1] <= next.start_ns) depth--;
     if (depth && open_ends[depth - 1] < next.end_ns) next.end_ns = open_ends[depth - 1];
     if (next.end_ns <= next.start_ns || depth == DEEPEST) continue;
+    next.end_ns =
+        event_safe_end(next.start_ns, next.end_ns, depth ? open_ends_us[depth - 1] : HUGE_VAL, &open_ends_us[depth]);
     open_ends[depth++] = next.end_ns;
     all[kept++] = next;
   }

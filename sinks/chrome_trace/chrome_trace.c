@@ -14,6 +14,7 @@
 
 typedef struct options {
   bool gzip;
+  bool cuda_names;
   const char *flows;
   const char *runtime_category;
   int64_t split_size;
@@ -25,6 +26,9 @@ static const char *const category_choices[] = {"cuda_runtime", "runtime", NULL};
 
 static const pd_option rows[] = {
     PD_OPTION(options, gzip, .def = "false", .help = "compress: files end in .json.gz"),
+    PD_OPTION(options, cuda_names, .def = "false",
+              .help =
+                  "give the CPU device's calls CUDA's names: HTA's launch statistics and queue length look for them"),
     PD_OPTION_CHOICE(options, flows, .def = "kineto", .choices = flow_choices,
                      .help = "arrows from launches to device work: all, one per operation, none"),
     PD_OPTION_CHOICE(options, runtime_category, .def = "cuda_runtime", .choices = category_choices,
@@ -37,7 +41,7 @@ typedef struct state {
   const pd_host *host;
   const pd_files *files;
   const pd_run *run;
-  bool gzip, old_runtime;
+  bool gzip, cuda_names, old_runtime;
   flow_mode flows;
   uint64_t split_bytes;
 } state;
@@ -52,6 +56,7 @@ static pd_status chrome_open(const pd_host *host, const void *given, const pd_ru
   self->files = files;
   self->run = run;
   self->gzip = chosen->gzip;
+  self->cuda_names = chosen->cuda_names;
   self->old_runtime = !strcmp(chosen->runtime_category, "runtime");
   self->flows = !strcmp(chosen->flows, "none")      ? FLOWS_NONE
                 : !strcmp(chosen->flows, "compact") ? FLOWS_COMPACT
@@ -134,7 +139,7 @@ static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
   name_table names = {0};
   part_plan parts = {0};
   event_index *index = NULL;
-  pd_status status = names_open(&names, trace);
+  pd_status status = names_open(&names, trace, self->cuda_names);
   if (status != PD_OK) goto no_memory;
   status = PD_NO_MEMORY;
   index = event_index_build(trace);

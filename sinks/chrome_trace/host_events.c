@@ -8,6 +8,8 @@
  */
 #include "event_index.h"
 
+#include <math.h>
+
 enum { DEEPEST = 512 }; /* as Perfetto has it */
 
 typedef struct thread_state {
@@ -17,6 +19,7 @@ typedef struct thread_state {
   uint32_t step, step_end; /* the next step of this thread, and one past its last */
   int64_t last_start_ns;
   int64_t open_ends[DEEPEST];
+  double open_ends_us[DEEPEST]; /* as readers compute them */
   uint32_t depth;
 } thread_state;
 
@@ -34,6 +37,8 @@ static bool nest(thread_state *state, int64_t *start_ns, int64_t *end_ns) {
     return false;
   }
   state->last_start_ns = *start_ns;
+  const double limit_us = state->depth ? state->open_ends_us[state->depth - 1] : HUGE_VAL;
+  *end_ns = event_safe_end(*start_ns, *end_ns, limit_us, &state->open_ends_us[state->depth]);
   state->open_ends[state->depth++] = *end_ns;
   return true;
 }

@@ -15,8 +15,8 @@ typedef struct name_table {
   uint64_t count;
 } name_table;
 
-/* PD_NO_MEMORY leaves nothing to free. */
-pd_status names_open(name_table *self, const pd_trace *trace);
+/* `cuda_calls`: names of the CPU device's calls (pdLaunchKernel) become CUDA's. PD_NO_MEMORY leaves nothing to free. */
+pd_status names_open(name_table *self, const pd_trace *trace, bool cuda_calls);
 void names_close(name_table *self);
 
 static inline const name_text *names_at(const name_table *self, uint32_t id) {

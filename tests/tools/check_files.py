@@ -59,6 +59,20 @@ def ns(event, key):
     return round(event[key] * 1000)
 
 
+def check_sums(checks, slices):
+    """Nesting again, as readers have it who add ts and dur as doubles."""
+    for _, events in itertools.groupby(sorted(slices, key=lambda e: (str(e["pid"]), str(e["tid"]), e["ts"], -e["dur"])),
+                                       lambda e: (str(e["pid"]), str(e["tid"]))):
+        open_ends, bad = [], None
+        for event in events:
+            while open_ends and open_ends[-1] <= event["ts"]:
+                open_ends.pop()
+            if open_ends and event["ts"] + event["dur"] > open_ends[-1]:
+                bad = bad or event
+            open_ends.append(event["ts"] + event["dur"])
+        checks.true(bad is None, f"{bad} overlaps as a sum of doubles")
+
+
 def check_nesting(checks, slices):
     def track(event):
         return str(event["pid"]), str(event["tid"])
@@ -84,13 +98,16 @@ def check_trace(checks, run, window):
     slices = [event for event in events if event["ph"] == "X"]
     checks.true(all("cat" in event and event["dur"] >= 0 for event in slices), "a slice without cat or dur")
     check_nesting(checks, slices)
+    check_sums(checks, [event for event in slices
+                        if event["cat"] in ("cpu_op", "user_annotation", "gpu_user_annotation", "python_function")])
     first = slices[0]["name"]
     checks.true(first.startswith("ProfilerStep#") or not run.windows[window]["steps"], f"first slice is {first}")
     steps = [event for event in slices if event["name"].startswith("ProfilerStep#")]
     checks.equal("steps", [f"ProfilerStep#{step['number']}" for step in run.windows[window]["steps"]],
                  [event["name"] for event in steps])
     for before, after in zip(steps, steps[1:]):
-        checks.equal("steps are back to back", ns(before, "ts") + ns(before, "dur"), ns(after, "ts"))
+        gap = ns(after, "ts") - ns(before, "ts") - ns(before, "dur")
+        checks.true(gap in (0, 1), f"{after['name']} begins {gap} ns after the step before")
     starts = [event["id"] for event in events if event["ph"] == "s" and event["cat"] == "ac2g"]
     ends = {event["id"] for event in events if event["ph"] == "f" and event["cat"] == "ac2g"}
     checks.equal("one start per flow", len(starts), len(set(starts)))

@@ -62,6 +62,11 @@ def check_kernels(checks, analysis, run, window, kernels, copies):
 LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cudaMemcpyAsync", "cudaMemsetAsync")
 
 
+def with_cuda_names(calls):
+    """As sink.chrome_trace.cuda_names writes them; the csv file keeps the CPU device's own."""
+    return [dict(row, name="cuda" + row["name"][2:]) if row["name"].startswith("pd") else row for row in calls]
+
+
 def check_launches(checks, analysis, calls, kernels, copies):
     rows = {row["correlation"]: row for row in kernels + copies}
     ours = {row["correlation"]: row for row in calls if row["name"] in LAUNCHES and row["correlation"] in rows}
@@ -109,7 +114,7 @@ def main():
             kernels, copies = run.csv("events/kernels", window), run.csv("events/copies", window)
             if not kernels:
                 continue
-            calls = run.csv("events/calls", window)
+            calls = with_cuda_names(run.csv("events/calls", window))
             analysis = analysis_of(run.trace_of(window))
             check_temporal(checks, analysis, kernels, copies)
             check_idle(checks, analysis, kernels, copies)
