@@ -160,13 +160,30 @@ void data_loader_iter_end(data_loader *l) {
   if (l->workers) workers_end(l->workers);
 }
 
+static void describe(const data_loader *l, const batch_buffer *buffer, int64_t count, pd_batch *out) {
+  *out = (pd_batch){.size = sizeof *out,
+                    .pinned = buffer->pinned,
+                    .count = count,
+                    .channels = DATASET_CHANNELS,
+                    .height = l->config.image_size,
+                    .width = l->config.image_size,
+                    .images = buffer->images,
+                    .labels = buffer->labels};
+}
+
+bool data_loader_resident(const data_loader *l, uint64_t index, pd_batch *out) {
+  if (l->config.resident != DATA_RESIDENT_DEVICE || index >= l->resident_count) return false;
+  describe(l, &l->residents[index], l->resident_samples[index], out);
+  out->resident = index + 1;
+  return true;
+}
+
 /* The next batch's memory and samples. */
 static pd_status obtain(data_loader *l, batch_buffer **buffer, int64_t *count) {
   if (l->residents) {
     const uint64_t at = l->next % l->resident_count;
     *buffer = &l->residents[at];
     *count = l->resident_samples[at];
-    l->batch.resident = l->config.resident == DATA_RESIDENT_DEVICE ? at + 1 : 0;
     return PD_OK;
   }
   if (l->workers) {
@@ -195,14 +212,9 @@ pd_status data_loader_next(data_loader *l, const pd_batch **out) {
   status = obtain(l, &buffer, &count);
   pd_range_end(l->record, begun);
   if (status != PD_OK) return status;
-  l->batch.size = sizeof l->batch;
-  l->batch.pinned = buffer->pinned;
+  describe(l, buffer, count, &l->batch);
+  l->batch.resident = l->config.resident == DATA_RESIDENT_DEVICE ? l->next % l->resident_count + 1 : 0;
   l->batch.index = l->next++;
-  l->batch.count = count;
-  l->batch.channels = DATASET_CHANNELS;
-  l->batch.height = l->batch.width = l->config.image_size;
-  l->batch.images = buffer->images;
-  l->batch.labels = buffer->labels;
   *out = &l->batch;
   return PD_OK;
 }

@@ -37,6 +37,10 @@ void data_loader_iter_end(data_loader *loader);
  * [loop thread] */
 pd_status data_loader_next(data_loader *loader, const pd_batch **out);
 
+/* Batch `index` of the set that is resident on the device, for the training kit to copy before the first step; false:
+ * there is none by that index. Its memory is the loader's until close. [loop thread] */
+bool data_loader_resident(const data_loader *loader, uint64_t index, pd_batch *out);
+
 /* Makes a waiting data_loader_next return PD_STOP soon. Async-signal-safe. [any thread] */
 void data_loader_stop(data_loader *loader);
 

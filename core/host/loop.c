@@ -32,6 +32,8 @@ static pd_status fail(run_state *run, pd_status status, service_host *host, cons
   if (run->failed != PD_OK) return status;
   char message[768] = "";
   if (host) service_host_take_message(host, message, sizeof message);
+  /* A failure in a service that a plugin called is that service's to explain. */
+  if (!message[0] && run->core_host) service_host_take_message(run->core_host, message, sizeof message);
   if (!message[0] && run->device_host) service_host_take_message(run->device_host, message, sizeof message);
   snprintf(run->failure, sizeof run->failure, "%s: %s", where, message[0] ? message : service_status_text(status));
   run->failed = status;

@@ -57,6 +57,10 @@ static int bring_up_training(run_state *run, const config *settings) {
   run->services.train = train_kit_table(run->kit);
   status = data_loader_open(host, &run->access, run->record, &settings->data, &run->loader);
   if (status != PD_OK) return report(run->core_host, status, "data loader", CODE_SCENARIO);
+  pd_batch resident;
+  for (uint64_t i = 0; status == PD_OK && data_loader_resident(run->loader, i, &resident); i++)
+    status = train_kit_keep(run->kit, &resident);
+  if (status != PD_OK) return report(run->core_host, status, "training kit", CODE_SCENARIO);
   return CODE_DONE;
 }
 

@@ -44,9 +44,13 @@ static pd_status upload(train_context *c, const pd_tensor *images, const pd_tens
   return status == PD_OK ? copy(c, labels, batch->labels, PD_COPY_HOST_TO_DEVICE) : status;
 }
 
+static pd_tensor images_of(const pd_batch *batch) {
+  return tensor_image(PD_F32, PD_NCHW, batch->count, batch->channels, batch->height, batch->width);
+}
+static pd_tensor labels_of(const pd_batch *batch) { return tensor_vector(PD_I64, batch->count); }
+
 /* The device copy of a resident batch; made on first sight. */
-static pd_status find_resident(train_context *c, input *in, const pd_batch *batch, const pd_tensor *images,
-                               const pd_tensor *labels, const input_resident **out) {
+static pd_status find_resident(train_context *c, input *in, const pd_batch *batch, const input_resident **out) {
   for (uint64_t i = 0; i < in->resident_count; i++) {
     *out = &in->residents[i];
     if (in->residents[i].number == batch->resident) return PD_OK;
@@ -58,7 +62,7 @@ static pd_status find_resident(train_context *c, input *in, const pd_batch *batc
     in->residents = residents;
     in->resident_capacity = capacity;
   }
-  input_resident made = {.number = batch->resident, .images = *images, .labels = *labels};
+  input_resident made = {.number = batch->resident, .images = images_of(batch), .labels = labels_of(batch)};
   pd_status status = train_alloc(c, &made.images);
   if (status == PD_OK) status = train_alloc(c, &made.labels);
   if (status == PD_OK) status = upload(c, &made.images, &made.labels, batch);
@@ -72,13 +76,17 @@ static pd_status find_resident(train_context *c, input *in, const pd_batch *batc
   return PD_OK;
 }
 
+pd_status input_keep(train_context *c, input *in, const pd_batch *batch) {
+  const input_resident *resident;
+  return batch->resident ? find_resident(c, in, batch, &resident) : PD_OK;
+}
+
 pd_status input_take(train_context *c, input *in, const pd_batch *batch) {
-  const pd_tensor images = tensor_image(PD_F32, PD_NCHW, batch->count, batch->channels, batch->height, batch->width);
-  const pd_tensor labels = tensor_vector(PD_I64, batch->count);
+  const pd_tensor images = images_of(batch), labels = labels_of(batch);
   const input_resident *resident = NULL;
   pd_status status = PD_OK;
   if (batch->resident) {
-    status = find_resident(c, in, batch, &images, &labels, &resident);
+    status = find_resident(c, in, batch, &resident);
     if (status != PD_OK) return status;
     if (!in->fixed) {
       in->images = resident->images;

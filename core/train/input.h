@@ -28,6 +28,9 @@ void input_close(train_context *c, input *in);
 /* Makes `batch` the current one: two copies, asynchronous when it is pinned; none for a resident batch seen before. */
 pd_status input_take(train_context *c, input *in, const pd_batch *batch);
 
+/* The device copy of a resident batch, ahead of its first step. */
+pd_status input_keep(train_context *c, input *in, const pd_batch *batch);
+
 /* Where new values of the images at `images` may be written: the same memory, or the buffer when that is a resident
  * batch's, which then becomes the current one. Other tensors are returned as they are. */
 pd_status input_own(train_context *c, input *in, pd_tensor *images);

@@ -363,6 +363,8 @@ void train_kit_close(train_kit *kit) {
 
 const pd_train *train_kit_table(const train_kit *kit) { return &kit->table; }
 
+pd_status train_kit_keep(train_kit *kit, const pd_batch *batch) { return input_keep(&kit->c, &kit->input, batch); }
+
 pd_status train_kit_losses(train_kit *kit, double *losses, uint64_t capacity, uint64_t *count) {
   return losses_read(&kit->c, &kit->losses, losses, capacity, count);
 }

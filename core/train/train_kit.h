@@ -24,6 +24,9 @@ void train_kit_close(train_kit *kit);
 /* The table behind PD_EXT_TRAIN. */
 const pd_train *train_kit_table(const train_kit *kit);
 
+/* Copies a resident batch (pd_batch.resident) to the device before its first step, so that no step has to. */
+pd_status train_kit_keep(train_kit *kit, const pd_batch *batch);
+
 /* The losses of the steps done since the last call, oldest first: reads them back from the device (one copy, waits).
  * Writes at most `capacity`, sets *count. The kit keeps at least the last 65536. */
 pd_status train_kit_losses(train_kit *kit, double *losses, uint64_t capacity, uint64_t *count);

@@ -9,6 +9,7 @@
 typedef struct {
   int64_t temporaries;
   const char *allocator;
+  double scale;
 } options;
 
 static const char *const allocators[] = {"cached", "pool", "raw", NULL};
@@ -17,6 +18,8 @@ static const pd_option rows[] = {
               .help = "batch-sized temporaries in each step"),
     PD_OPTION_CHOICE(options, allocator, .def = "cached", .choices = allocators,
                      .help = "where they come from: the kit's cache, the device's pool, or its plain allocator"),
+    PD_OPTION(options, scale, .def = "0.001", .min = "-1", .max = "1",
+              .help = "share of the sum of their means that is added to the batch"),
 };
 
 static const pd_preset presets[] = {
@@ -54,7 +57,7 @@ static pd_status init(const pd_host *host, const void *opt, void **out) {
   return PD_OK;
 }
 
-/* x = x + 0.001 * sum of the temporaries' means. */
+/* x = x + scale * sum of the temporaries' means. */
 static pd_status churn(state *s, pd_tensor *x) {
   const pd_train *train = s->train;
   const pd_tensor scalar = {.rank = 1, .shape = {1}, .dtype = PD_F32};
@@ -71,7 +74,7 @@ static pd_status churn(state *s, pd_tensor *x) {
     status = train->mean(train, i ? &mean : &sum, &s->tensors[i]);
     if (status == PD_OK && i) status = train->add(train, &sum, &sum, &mean, 1.0);
   }
-  if (status == PD_OK && s->opt->temporaries) status = train->add(train, x, x, &sum, 0.001);
+  if (status == PD_OK && s->opt->temporaries) status = train->add(train, x, x, &sum, s->opt->scale);
   for (int64_t i = 0; i < made; i++) {
     const pd_status freed = train->tensor_free(train, s->allocator, &s->tensors[i]);
     if (status == PD_OK) status = freed;
