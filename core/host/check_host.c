@@ -21,6 +21,7 @@ static const void *extension(const pd_host *host, const char *id) {
   return NULL;
 }
 
+PD_PRINTF(3, 4)
 static pd_status fail(const pd_host *host, pd_status code, const char *format, ...) {
   check_host *self = host->impl;
   va_list args;

@@ -112,7 +112,7 @@ static int run_one(void *user, int report) {
   const check_verdict verdict = at->what->run(at->target);
   const size_t bytes = strlen(verdict.why);
   if (write(report, verdict.why, bytes) != (ssize_t)bytes) return CHECK_BROKEN;
-  return verdict.outcome;
+  return (int)verdict.outcome;
 }
 
 /* In a folder of its own: a plugin may write where it stands, and may not live to clean up. */

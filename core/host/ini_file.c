@@ -41,6 +41,10 @@ static bool line_is_sound(reader *r, const char *line, size_t bytes) {
     COMPLAIN(r, "%s:%d: a NUL byte; this is no text file", r->path, r->line);
     return false;
   }
+  if (bytes >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0) { /* inih would take off a second one by itself */
+    COMPLAIN(r, "%s:%d: a byte order mark inside the file", r->path, r->line);
+    return false;
+  }
   size_t first = 0, end = bytes;
   while (end > 0 && isspace((unsigned char)line[end - 1])) end--;
   while (first < end && isspace((unsigned char)line[first])) first++;

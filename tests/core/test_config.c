@@ -257,6 +257,11 @@ PD_TEST(config, byte_order_mark_crlf_and_comments) {
   config_free(c);
 }
 
+PD_TEST(config, a_second_byte_order_mark_is_refused) {
+  with_file("\xEF\xBB\xBF\xEF\xBB\xBF=\n");
+  RIG_FAILS(NULL, CODE_CONFIG, "a.ini:1: a byte order mark inside the file\n");
+}
+
 PD_TEST(config, a_key_before_any_section) {
   with_file("top = 1\n" BASE);
   RIG_FAILS(NULL, CODE_CONFIG, "a.ini:1: top: stands before the first [section]\n");
