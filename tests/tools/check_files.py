@@ -89,6 +89,9 @@ def check_nesting(checks, slices):
         checks.true(bad is None, f"track {name}: {bad} overlaps")
 
 
+RUNTIME = ["cuda_runtime", "runtime"]  # by sink.chrome_trace.runtime_category
+
+
 def check_trace(checks, run, window):
     trace = load_trace(run.trace_of(window))
     events = trace["traceEvents"]
@@ -116,7 +119,7 @@ def check_trace(checks, run, window):
     for event in slices:
         by_category.setdefault(event["cat"], []).append(event)
     for name, category in (("kernels", ["kernel"]), ("copies", ["gpu_memcpy", "gpu_memset"]),
-                           ("calls", ["cuda_runtime", "cuda_driver"])):
+                           ("calls", RUNTIME + ["cuda_driver"])):
         ours = run.csv("events/" + name, window)
         theirs = [event for kind in category for event in by_category.get(kind, [])]
         checks.equal(name, len(ours), len(theirs))
@@ -125,7 +128,7 @@ def check_trace(checks, run, window):
                          sum(ns(event, "dur") for event in theirs))
     operations = {event["args"]["External id"] for event in slices
                   if event["cat"] in ("cpu_op", "user_annotation") and "External id" in event["args"]}
-    launched = {event["args"]["correlation"] for event in by_category.get("cuda_runtime", [])}
+    launched = {event["args"]["correlation"] for kind in RUNTIME for event in by_category.get(kind, [])}
     for event in by_category.get("kernel", []):
         checks.true(event["args"]["correlation"] in launched, f"{event['name']}: no launch")
         checks.true(event["args"].get("External id") in operations, f"{event['name']}: no operation")

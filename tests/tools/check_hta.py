@@ -56,7 +56,8 @@ def check_kernels(checks, analysis, run, window, kernels, copies):
     for row in run.table("kernels", window) or []:
         checks.near(f"table kernels, {row['name']}", row["gpu_total"] / 1e3, theirs.get(row["name"], 0.0), absolute=0.01)
     by_kind = {row["kernel_type"]: float(row["sum"]) for _, row in kinds.iterrows()}
-    checks.near("compute", union_ns(spans(kernels)) / 1e3, by_kind.get("COMPUTATION", 0.0), absolute=1.01)
+    # This table alone counts whole microseconds, rounded per kernel.
+    checks.near("compute", union_ns(spans(kernels)) / 1e3, by_kind.get("COMPUTATION", 0.0), absolute=len(kernels))
 
 
 LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cudaMemcpyAsync", "cudaMemsetAsync")

@@ -91,14 +91,15 @@ def check_operations(checks, run, window, data):
         if row["kind"] not in ("cpu_op", "cpu_op_inner") or row["name"].startswith("Optimizer."):
             continue
         index = int(row["index"])
-        host, dev = ours.get(row["name"], (0, 0))
-        ours[row["name"]] = (host + own[index], dev + device.get(index, 0))
+        calls, host, dev = ours.get(row["name"], (0, 0, 0))
+        ours[row["name"]] = (calls + 1, host + own[index], dev + device.get(index, 0))
     theirs = {operation.name: operation for operation in data.op_list_groupby_name}
     checks.true(set(ours) <= set(theirs), f"operations that the plugin lacks: {sorted(set(ours) - set(theirs))}")
-    for name, (host, dev) in ours.items():
+    for name, (calls, host, dev) in ours.items():
         if name not in theirs:
             continue
-        checks.near(f"own host time of {name}", host / 1e3, theirs[name].self_host_duration, absolute=0.01)
+        # The trace cuts a range by a nanosecond where doubles would make it overlap the next: as many as there are.
+        checks.near(f"own host time of {name}", host / 1e3, theirs[name].self_host_duration, absolute=0.002 * calls)
         checks.near(f"own device time of {name}", dev / 1e3, theirs[name].self_device_duration, absolute=0.01)
     for row in run.table("operators", window) or []:
         if row["kind"] == "op" and row["name"] in ours and row["name"] in theirs:
