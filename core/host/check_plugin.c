@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILD_SECONDS = 60, THREAD_WAIT_MS = 2000 };
+enum { CHILD_SECONDS = 60, THREAD_WAIT_MS = 500 };
 
 /* ---- verdicts of a check, made in its child ---- */
 

@@ -30,7 +30,7 @@ export PKG_CONFIG_PATH="$prefix/$lib/pkgconfig"
 eval "$cc" -shared -fPIC -fvisibility=hidden -Wl,-z,defs "$(pkg-config --cflags pdhost)" "'$work/project/host_stall.c'" \
   -o "'$work/by_pkg_config.so'"
 check "$work/by_pkg_config.so" "pkg-config"
-[ -d "$(pkg-config --variable=plugindir pdhost)/scenario" ] || { echo "pdhost.pc: plugindir is not there"; exit 1; }
+[ -d "$(pkg-config --variable=plugindir pdhost | tr -d '\\')/scenario" ] || { echo "pdhost.pc: plugindir is not there"; exit 1; }
 
 "$cc" -shared -fPIC -I"$prefix/$include" "$work/project/host_stall.c" -o "$work/by_cc.so"
 check "$work/by_cc.so" "bare cc"
