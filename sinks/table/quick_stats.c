@@ -30,13 +30,14 @@ static void seconds(text *out, const char *name, double value_s, int digits) {
   line(out, name, figure);
 }
 
-/* Digits of the int64 nanosecond field at `offset`, over all steps or the active ones. */
+/* Digits of the int64 nanosecond field at `offset`, over all steps or the active ones; two at least, or a figure that
+ * varies a lot could not be told from its neighbours. */
 static int digits_of(const pd_summary *summary, size_t offset, bool active_only) {
   const uint64_t count = summary->steps_all.count;
   double *values = malloc((count + 1) * sizeof *values);
   uint64_t used = 0;
   int digits;
-  if (!values) return 1;
+  if (!values) return 2;
   for (uint64_t i = 0; i < count; i++) {
     const pd_step_stats *step = PD_AT(pd_step_stats, &summary->steps_all, i);
     if (!active_only || step->phase == PD_PHASE_ACTIVE)
@@ -44,7 +45,7 @@ static int digits_of(const pd_summary *summary, size_t offset, bool active_only)
   }
   digits = figures_digits(values, used);
   free(values);
-  return digits;
+  return digits < 2 ? 2 : digits;
 }
 
 static void spread_row(text *out, const char *name, const pd_spread *spread, int digits) {
