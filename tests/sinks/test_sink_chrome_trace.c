@@ -6,6 +6,7 @@
 #include "json_text.h"
 #include "sink_run.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -274,6 +275,85 @@ PD_TEST(sink_chrome_trace, ranges_that_run_into_a_step_end_there) {
   cr_assert_eq(as_ns(find(out.events, "X", NULL, "ProfilerStep#1"), "dur"), MS(4));
   cr_assert_eq(as_ns(find(out.events, "X", NULL, "ProfilerStep#2"), "dur"), MS(4));
   cr_assert_eq(as_ns(find(out.events, "X", NULL, "across"), "dur"), MS(3));
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+/* Readers add ts and dur as doubles: no sum may lie beyond the end of the slice around or the start of the next. */
+PD_TEST(sink_chrome_trace, ends_are_in_order_as_sums_of_doubles_too) {
+  written out;
+  fake_trace *fake = open_fake();
+  size_t cut = 0;
+  fake_step(fake, 1, 0, MS(200));
+  for (int64_t i = 0; i < 3000; i++) { /* touching neighbours, each with a child that ends with it */
+    const int64_t start = 25205707 + i * 411, end = start + 411;
+    fake_range(fake, PD_RANGE_OP, "outer", 0, start, end);
+    fake_range(fake, PD_RANGE_OP, "inner", 0, start + 10, end);
+  }
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  double next_ts = HUGE_VAL;
+  const json_node **rows = calloc(out.events->count, sizeof *rows);
+  size_t n = 0;
+  for (const json_node *event = out.events->first; event; event = event->next)
+    if (is_event(event, "X", "cpu_op", NULL)) rows[n++] = event;
+  cr_assert_eq(n, 6000);
+  for (size_t i = n; i-- > 0;) {
+    const double end = number(rows[i], "ts") + number(rows[i], "dur");
+    if (json_text_is(json_text_get(rows[i], "name"), "outer")) {
+      const double inner_end = number(rows[i + 1], "ts") + number(rows[i + 1], "dur");
+      cr_assert_leq(inner_end, end, "%.17g %.17g", inner_end, end);
+      cr_assert_leq(end, next_ts);
+      cut += as_ns(rows[i], "dur") != 411;
+      cr_assert_geq(as_ns(rows[i], "dur"), 410);
+      next_ts = number(rows[i], "ts");
+    }
+  }
+  cr_assert(cut > 0 && cut < 3000, "%zu of 3000 were cut by a nanosecond", cut);
+  free(rows);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, calls_of_the_cpu_device_take_cudas_names_on_request) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_step(fake, 1, 0, MS(10));
+  fake_call(fake, PD_API_LAUNCH, "pdLaunchKernel", 0, MS(1), MS(2), 1);
+  fake_call(fake, PD_API_OTHER, "pd", 0, MS(3), MS(4), 2);
+  fake_range(fake, PD_RANGE_OP, "pdhost::op", 0, MS(5), MS(6));
+  const pd_trace *trace = fake_trace_finish(fake);
+  write_parsed(&out, trace, NULL);
+  cr_assert_not_null(find(out.events, "X", "cuda_runtime", "pdLaunchKernel"));
+  drop(&out);
+  write_parsed(&out, trace, (const char *[]){"cuda_names=true", NULL});
+  cr_assert_not_null(find(out.events, "X", "cuda_runtime", "cudaLaunchKernel"));
+  cr_assert_not_null(find(out.events, "X", "cuda_runtime", "pd"));
+  cr_assert_not_null(find(out.events, "X", "cpu_op", "pdhost::op"));
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+/* HTA counts every row with a stream as work of the device. */
+PD_TEST(sink_chrome_trace, waits_are_on_their_own_track_and_no_work) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, 0, MS(10));
+  fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, MS(1), MS(3))->correlation = 77;
+  fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, MS(2), MS(4));
+  fake_other(fake, PD_ACTIVITY_SYNC, "Context Sync", PD_NONE, MS(2), MS(4));
+  fake_other(fake, PD_ACTIVITY_OVERHEAD, "Buffer Flush", PD_NONE, MS(1), MS(3));
+  fake_other(fake, PD_ACTIVITY_OVERHEAD, "Instrumentation", PD_NONE, MS(2), MS(4));
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  const json_node *wait = find(out.events, "X", "cuda_sync", "Stream Sync");
+  cr_assert_eq(number(wait, "tid"), 1000007);
+  cr_assert_eq(argument(wait, "stream")->number, -1);
+  cr_assert_eq(argument(wait, "wait on stream")->number, 7);
+  cr_assert_eq(argument(wait, "correlation")->number, 77);
+  cr_assert_eq(number(find(out.events, "X", "cuda_sync", "Context Sync"), "tid"), 999999);
+  cr_assert_eq(number(find(out.events, "X", "overhead", NULL), "pid"), 16777226);
+  cr_assert_eq(as_ns(find(out.events, "X", "overhead", "Instrumentation"), "ts"), MS(3));
+  expect_nesting(out.events);
   drop(&out);
   fake_trace_close(fake);
 }
