@@ -1,0 +1,96 @@
+"""Configuration and help at the command line: messages, exit codes, what goes to which stream."""
+import os
+import subprocess
+import unittest
+
+from pdhost_run import CONF, FIXTURES, PDHOST, Case
+
+SCENARIO = os.path.join(FIXTURES, "scenario", "host_stall.so")
+
+
+class Config(Case):
+    def write(self, text):
+        with open(self.path("my.ini"), "w", encoding="utf-8") as file:
+            file.write(text)
+        return "my.ini"
+
+    def test_mistakes_are_shown_together_once_and_nothing_runs(self):
+        name = self.write("[run]\nscenario = dataloader\ndevice = cpu\n[data]\nbatch_size = 64k\nnum_worker = 2\n")
+        code, out, err = self.run_pdhost("-c", name, "-o", "train.lr=x")
+        self.assertEqual(code, 3)
+        self.assertEqual(out, "")
+        self.assertEqual(err.splitlines(), [
+            'pdhost: error: my.ini:5: [data] batch_size = 64k: "k" is no unit of a count; write 64 or 64000',
+            "pdhost: error: my.ini:6: [data] num_worker: no such key; did you mean num_workers?",
+            "pdhost: error: command line: [train] lr = x: not a number"])
+        self.assertEqual(os.listdir(self.folder), ["my.ini"])
+
+    def test_twenty_mistakes_and_a_count(self):
+        name = self.write("[run]\nscenario = dataloader\ndevice = cpu\n[data]\n" +
+                          "".join(f"bogus_{i} = 1\n" for i in range(23)))
+        code, _, err = self.run_pdhost("-c", name, "--check")
+        self.assertEqual(code, 3)
+        self.assertEqual(len(err.splitlines()), 21)
+        self.assertEqual(err.splitlines()[-1], "pdhost: error: and 3 more")
+
+    def test_usage(self):
+        self.assert_fails(self.run_pdhost("--num_worker", "3"), 2, "--num_worker: no such option; did you mean --num_workers?")
+        self.assert_fails(self.run_pdhost(), 2, "nothing to run")
+
+    def test_plugin_of_a_misspelt_name(self):
+        self.assert_fails(self.run_pdhost("--scenario", "dataloder", "--device", "cpu", "--batch_size", "x"), 4,
+                          'scenario "dataloder": not found; did you mean dataloader? looked in: ')
+
+    def test_missing_file(self):
+        self.assert_fails(self.run_pdhost("-c", "no.ini"), 3, "no.ini: cannot be read: No such file or directory")
+
+    def test_every_shipped_file_is_sound(self):
+        for name in sorted(os.listdir(CONF)):
+            if name == "cpu.ini":
+                continue
+            files = ["-c", os.path.join(CONF, name), "-c", os.path.join(CONF, "cpu.ini")]
+            code, out, err = self.run_pdhost(*files, "--check")
+            self.assertEqual((code, out, err), (0, "the configuration is sound\n", ""), name)
+
+    def test_dump_loads_again_as_the_same(self):
+        files = ["-c", os.path.join(CONF, "dataloader.ini"), "-c", os.path.join(CONF, "cpu.ini")]
+        code, first, err = self.run_pdhost(*files, "--sink", "table:row_limit=5", "--dump-config")
+        self.assertEqual(code, 0, err)
+        self.assertIn("# command line\nrow_limit = 5\n", first)
+        self.assertIn("# preset of dataloader\ncpu_work = 4000\n", first)
+        self.write(first)
+        code, second, err = self.run_pdhost("-c", "my.ini", "--show-config")
+        self.assertEqual(code, 0, err)
+
+        def keys(text):
+            return [line for line in text.splitlines() if not line.startswith("#")]
+        self.assertEqual(keys(first), keys(second))
+
+    def test_list_and_help_of_what_is_shipped(self):
+        code, out, _ = self.run_pdhost("--list", "scenarios")
+        self.assertEqual(code, 0)
+        for name in ["control", "dataloader", "memory_churn", "sync", "tiny_ops"]:
+            self.assertRegex(out, rf"(?m)^  {name} ")
+            self.assertEqual(self.run_pdhost("--help-scenario", name)[0], 0)
+        self.assertNotIn("rejected", out)
+
+    def test_explain(self):
+        code, out, err = self.run_pdhost("--explain", "Self CPU")
+        self.assertEqual(code, 0, err)
+        self.assertIn("unit     ", out)
+
+    def test_full_standard_output(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([PDHOST, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 8)
+        self.assertEqual(done.stderr, "pdhost: error: standard output: No space left on device\n")
+
+    def test_a_scenario_from_outside_the_tree_runs_by_path(self):
+        code, _, err = self.run_small("--scenario", SCENARIO, "-o", "scenario.stall_ms=100us", "--profile_steps", "2")
+        self.assertEqual(code, 0, err)
+        settings = self.json("results/metrics_host_stall.json")
+        self.assertEqual(settings["scenario"], "host_stall")
+
+
+if __name__ == "__main__":
+    unittest.main()
