@@ -111,22 +111,52 @@ pd_status cpu_bias_forward(pd_device *device, pd_stream *stream, const pd_tensor
   return stream_kernel(stream, &site, run_bias_forward, &a, sizeof a);
 }
 
-/* db = dy summed, in double: the reduction is long. With `y`: dx = dy where y > 0 first. */
+/* dx = dy where y > 0; loops apart, so that each can be vectorised. */
+static void mask(float *dx, const float *dy, const float *y, int64_t count) {
+  for (int64_t i = 0; i < count; i++) dx[i] = y[i] > 0 ? dy[i] : 0;
+}
+
+enum { LANES = 8, CHANNELS = 256 };
+
+/* Sums of rows of `columns` numbers, `stride` apart, CHANNELS of them at most, in double: the reduction is long. */
+static void sum_rows(double *sums, const float *in, int64_t rows, int64_t columns, int64_t stride) {
+  for (int64_t c = 0; c < columns; c++) sums[c] = 0;
+  for (int64_t row = 0; row < rows; row++)
+    for (int64_t c = 0; c < columns; c++) sums[c] += (double)in[row * stride + c];
+}
+
+static double sum_of(const float *in, int64_t count) {
+  double lanes[LANES] = {0}, sum = 0;
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES)
+    for (int k = 0; k < LANES; k++) lanes[k] += (double)in[i + k];
+  for (; i < count; i++) sum += (double)in[i];
+  for (int k = 0; k < LANES; k++) sum += lanes[k];
+  return sum;
+}
+
 static pd_status run_bias_backward(pd_stream *stream, void *arguments) {
   (void)stream;
   const bias_arguments *a = arguments;
   const channel_view v = a->view;
-  for (int64_t c = 0; c < v.channels; c++) {
-    double sum = 0;
-    for (int64_t o = 0; o < v.outer; o++) {
-      const int64_t at = (o * v.channels + c) * v.inner;
-      for (int64_t i = at; i < at + v.inner; i++) {
-        const float gradient = !a->y || a->y[i] > 0 ? a->in[i] : 0;
-        if (a->out) a->out[i] = gradient;
-        sum += (double)gradient;
+  const float *in = a->in;
+  double sums[CHANNELS];
+  if (a->y) {
+    mask(a->out, a->in, a->y, v.outer * v.channels * v.inner);
+    in = a->out;
+  }
+  for (int64_t first = 0; first < v.channels; first += CHANNELS) {
+    const int64_t count = v.channels - first < CHANNELS ? v.channels - first : CHANNELS;
+    if (v.inner == 1) {
+      sum_rows(sums, in + first, v.outer, count, v.channels);
+    } else {
+      for (int64_t c = 0; c < count; c++) {
+        sums[c] = 0;
+        for (int64_t o = 0; o < v.outer; o++) sums[c] += sum_of(in + (o * v.channels + first + c) * v.inner, v.inner);
       }
     }
-    a->db[c] = (float)(a->accumulate ? (double)a->db[c] + sum : sum);
+    for (int64_t c = 0; c < count; c++)
+      a->db[first + c] = (float)((a->accumulate ? (double)a->db[first + c] : 0) + sums[c]);
   }
   return PD_OK;
 }
