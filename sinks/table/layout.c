@@ -1,7 +1,7 @@
 /*
  * See layout.h. Headings take as many lines as they have words, so that a column is as narrow as its figures. In 80
- * columns the columns of PD_METRIC_WIDE are left out and texts are cut; what is still too much is left out from the
- * right, and the table says how many columns are missing.
+ * columns the columns of PD_METRIC_WIDE are left out, then figures that can be done without, and texts are cut; the
+ * table says how many columns are missing.
  */
 #include "layout.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP = 2, CELL_ROOM = 48, NAME_MIN = 16, TEXT_MAX = 80, HEADING_LINES = 4 };
+enum { GAP = 2, CELL_ROOM = 48, NAME_MIN = 16, SHARED_TEXT_MIN = 24, TEXT_MIN = 8, TEXT_MAX = 80, HEADING_LINES = 4 };
 
 typedef struct shown_column {
   size_t width;
@@ -83,22 +83,53 @@ static size_t total_width(const layout *self) {
   return total;
 }
 
-/* Texts first, the widest first; then columns from the right. */
+/* Texts have to stay readable: two of them (a name and what the rows are grouped by) want more room than one. */
+static size_t least_text(const layout *self) {
+  uint32_t texts = 0;
+  for (uint32_t c = 0; c < self->count; c++) texts += self->columns[c].is_text;
+  return texts > 1 ? SHARED_TEXT_MIN : NAME_MIN;
+}
+
+/* The column to do without: totals first, since a self time can be read alone, then figures from the right. Never a
+ * text, never the count. PD_NONE: none is left. */
+static uint32_t dispensable(const layout *self) {
+  uint32_t last = PD_NONE;
+  for (uint32_t c = self->count; c-- > 1;) {
+    const pd_metric *metric = self->table->columns[self->columns[c].index];
+    if (self->columns[c].is_text || metric->unit == PD_UNIT_COUNT) continue;
+    if (strncmp(metric->key, "self", 4) != 0 && strstr(metric->key, "time_total")) return c;
+    if (last == PD_NONE) last = c;
+  }
+  return last;
+}
+
+static void leave_out(layout *self, uint32_t at) {
+  self->count--;
+  self->hidden++;
+  memmove(&self->columns[at], &self->columns[at + 1], (self->count - at) * sizeof *self->columns);
+}
+
+/* Leaves out what cannot fit, then cuts the texts, the widest first. */
 static void fit(layout *self) {
+  const size_t least = least_text(self);
+  for (;;) {
+    size_t total = total_width(self);
+    uint32_t at;
+    for (uint32_t c = 0; c < self->count; c++)
+      if (self->columns[c].is_text && self->columns[c].width > least) total -= self->columns[c].width - least;
+    if (total <= LAYOUT_COLUMNS) break;
+    at = dispensable(self);
+    if (at == PD_NONE) break;
+    leave_out(self, at);
+  }
   while (total_width(self) > LAYOUT_COLUMNS) {
     shown_column *widest = NULL;
     for (uint32_t c = 0; c < self->count; c++) {
       shown_column *column = &self->columns[c];
-      if (column->is_text && column->width > NAME_MIN && (!widest || column->width > widest->width)) widest = column;
+      if (column->is_text && column->width > TEXT_MIN && (!widest || column->width > widest->width)) widest = column;
     }
-    if (widest) {
-      widest->width--;
-    } else if (self->count > 2) {
-      self->count--;
-      self->hidden++;
-    } else {
-      return;
-    }
+    if (!widest) return;
+    widest->width--;
   }
 }
 

@@ -119,6 +119,18 @@ PD_TEST(table, everything_fits_80_columns) {
   end(&test);
 }
 
+PD_TEST(table, what_the_rows_are_grouped_by_is_shown_in_80_columns) {
+  table_test test = {0};
+  const char *text = text_of(&test, SETTINGS("views=operators", "group_by_input_shape=true"));
+  const char *row = strstr(text, "\naten::conv2d");
+  cr_assert_not_null(row);
+  const char *shapes = strstr(row, "[[4, 3, 32, 32]");
+  cr_assert(shapes && shapes < strchr(row + 1, '\n'));
+  cr_assert_leq(longest_line(text), 80);
+  cr_assert_not_null(strstr(text, "Self"));
+  end(&test);
+}
+
 PD_TEST(table, wide_shows_every_column_and_whole_names) {
   table_test test = {0};
   const char *text = text_of(&test, SETTINGS("wide=true", "max_name_column_width=200"));

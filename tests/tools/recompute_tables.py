@@ -298,8 +298,9 @@ def check_kernels(run, check):
         cells = stats_cells(len(kernels), None, [k.span for k in kernels], None, whole)
         grids = {(k.grid_x, k.grid_y, k.grid_z) for k in kernels}
         blocks = {(k.block_x, k.block_y, k.block_z) for k in kernels}
-        cells["grid"] = "%d,%d,%d" % grids.pop() if len(grids) == 1 else ""
-        cells["block"] = "%d,%d,%d" % blocks.pop() if len(blocks) == 1 else ""
+        for key, shapes in (("grid", grids), ("block", blocks)):  # a device without grids reports zeros
+            shape = shapes.pop() if len(shapes) == 1 else (0, 0, 0)
+            cells[key] = "%d,%d,%d" % shape if shape[0] else ""
         loaded = [k for k in kernels if k.blocks_per_sm]
         if sum(k.span for k in loaded):
             cells["blocks_per_sm"] = sum(k.span * k.blocks_per_sm for k in loaded) / sum(k.span for k in loaded)
