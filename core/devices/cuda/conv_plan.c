@@ -174,7 +174,11 @@ static bool acceptable(const cuda_libraries *libraries, cudnnBackendDescriptor_t
   for (int64_t i = 0; i < count; i++) {
     if (notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) ok = false;
     if (notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) ok = false;
-    if (notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE && !key->tf32 && key->x_dtype == PD_F32) ok = false;
+    /* Without TF32 single precision means what a plain sum gives. */
+    const bool loose =
+        notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE || notes[i] == CUDNN_NUMERICAL_NOTE_FFT ||
+        (notes[i] >= CUDNN_NUMERICAL_NOTE_WINOGRAD && notes[i] <= CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13);
+    if (loose && !key->tf32 && key->x_dtype == PD_F32) ok = false;
     if (notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) *nondeterministic = true;
   }
   if (!libraries->cudnn.BackendGetAttribute(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,

@@ -88,7 +88,8 @@ cudaError_t cuda_cross_entropy_backward(const cuda_launch *at, void *dlogits, pd
 
 /* kernels_optimizer.cu: at most CUDA_TABLE parameters a call; `last` ends the step (or the check) */
 typedef struct cuda_adamw_call {
-  float lr, beta1, beta2, eps, weight_decay;
+  float lr, beta1, beta2, rest1, rest2; /* rest: 1 - beta, rounded once */
+  float eps, weight_decay;
   uint32_t last;
   double log_beta1, log_beta2; /* natural logarithms: 1 - beta^step is -expm1(step log beta) */
   int64_t *step;
@@ -99,6 +100,18 @@ cudaError_t cuda_adamw(const cuda_launch *at, const pd_parameter *parameters, in
 cudaError_t cuda_unscale(const cuda_launch *at, const pd_parameter *parameters, int64_t count, const float *scale,
                          float *found_inf, bool last);
 cudaError_t cuda_scaler_update(const cuda_launch *at, const pd_scaler *scaler);
+
+/* kernels_matmul.cu: c (m,n) = op(a) op(b) [+ bias] [+ c]. Pointers of 16-byte alignment; n, and of a and b the length
+ * of a row, a multiple of 4 (float16 rows along k: of 8). */
+typedef struct cuda_matmul {
+  const void *a, *b;
+  void *c;
+  const float *bias;
+  int64_t m, n, k;
+  pd_dtype ab_dtype, c_dtype;
+  bool transpose_a, transpose_b, accumulate, tf32;
+} cuda_matmul;
+cudaError_t cuda_matmul_small(const cuda_launch *at, const cuda_matmul *matmul);
 
 /* kernels_conv_small*.cu: 3x3 convolutions of at most three input channels and a multiple of 64 output channels. x and
  * w come with element strides (n, c, h, w) and (o, i, h, w); y and dy are dense. */

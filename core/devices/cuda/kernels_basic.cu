@@ -27,7 +27,7 @@ struct tanh_op {
   static __device__ float of(float a, float, float) { return tanhf(a); }
 };
 struct sigmoid {
-  static __device__ float of(float a, float, float) { return 1.0f / (1.0f + __expf(-a)); }
+  static __device__ float of(float a, float, float) { return 1.0f / (1.0f + expf(-a)); }
 };
 struct relu_backward {
   static __device__ float of(float a, float b, float) { return b > 0 ? a : 0.0f; }

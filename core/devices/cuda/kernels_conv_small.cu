@@ -11,7 +11,7 @@ constexpr int tile_pixels = 128, conv_threads = 256;
  * up with 16 consecutive bytes of the result.
  */
 template <typename X, typename Y, bool Nhwc, bool Exact>
-__global__ void __launch_bounds__(conv_threads, 2) conv_small(const __grid_constant__ cuda_conv_small p) {
+__global__ void __launch_bounds__(conv_threads, Exact ? 2 : 3) conv_small(const __grid_constant__ cuda_conv_small p) {
   constexpr int depth = 32 / sizeof(Y), steps = patch_width / depth; /* numbers of a patch per tensor-core step */
   constexpr int stride = patch_width + 16 / sizeof(Y);               /* of a row in shared memory */
   constexpr int share = 8 / sizeof(Y);                               /* tiles that fill 16 bytes of a thread */
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(conv_threads, 2) conv_small(const __grid_const
 template <typename X, typename Y, bool Exact>
 cudaError_t conv_small_launch(const cuda_launch *at, const cuda_conv_small *conv) {
   const int64_t pixels = (int64_t)conv->images * conv->out_height * conv->out_width;
-  const dim3 grid(blocks_for(pixels, tile_pixels, (int64_t)at->sm_count * 2),
+  const dim3 grid(blocks_for(pixels, tile_pixels, (int64_t)at->sm_count * (Exact ? 2 : 3)),
                   (uint32_t)conv->out_channels / group_channels);
   if (conv->nhwc)
     conv_small<X, Y, true, Exact><<<grid, conv_threads, 0, at->stream>>>(*conv);

@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(256)
     for (int64_t c = threadIdx.x; c < classes; c += blockDim.x) top = fmaxf(top, load(x + c));
     top = block_max(top);
     for (int64_t c = threadIdx.x; c < classes; c += blockDim.x) {
-      const float e = __expf(load(x + c) - top);
+      const float e = expf(load(x + c) - top);
       p[c] = e;
       sum += e;
     }
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(256)
     const int64_t label = labels[row];
     /* A label out of range makes the loss NaN instead of reading elsewhere. */
     const float of_label = label >= 0 && label < classes ? load(x + label) : NAN;
-    sum_of_losses += top + __logf(sum) - of_label;
+    sum_of_losses += top + logf(sum) - of_label;
   }
   if (threadIdx.x == 0) partials[blockIdx.x] = sum_of_losses;
   if (!last_block(counter, gridDim.x)) return;

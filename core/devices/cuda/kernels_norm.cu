@@ -9,10 +9,10 @@ constexpr int norm_warps = 8;
 /* h = x + 0.01 tanh x; g = h sigmoid h */
 __device__ inline float tiny_value(float x) {
   const float h = fmaf(0.01f, tanhf(x), x);
-  return h / (1.0f + __expf(-h));
+  return h / (1.0f + expf(-h));
 }
 __device__ inline float tiny_slope(float x) {
-  const float t = tanhf(x), h = fmaf(0.01f, t, x), s = 1.0f / (1.0f + __expf(-h));
+  const float t = tanhf(x), h = fmaf(0.01f, t, x), s = 1.0f / (1.0f + expf(-h));
   return s * (1.0f + h * (1.0f - s)) * (1.0f + 0.01f * (1.0f - t * t));
 }
 template <bool Tiny> __device__ inline float value_of(float x) { return Tiny ? tiny_value(x) : x; }

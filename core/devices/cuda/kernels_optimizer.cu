@@ -38,8 +38,8 @@ __global__ void __launch_bounds__(256)
     const int64_t i = begin + k * 256 + threadIdx.x;
     if (i >= end) continue;
     const float g = p.grad[i];
-    const float m = a.beta1 * p.m[i] + (1.0f - a.beta1) * g;
-    const float v = a.beta2 * p.v[i] + (1.0f - a.beta2) * g * g;
+    const float m = a.beta1 * p.m[i] + a.rest1 * g;
+    const float v = a.beta2 * p.v[i] + a.rest2 * g * g;
     float w = p.value[i] * (1.0f - a.lr * a.weight_decay);
     w -= step_size * m / (sqrtf(v) / root_of_correction + a.eps);
     p.m[i] = m;

@@ -1,6 +1,6 @@
 /*
- * Matrix products through cuBLASLt. The library's descriptors and its choice of algorithm are kept per shape; a call in
- * the steady state looks its plan up, sets the bias and launches.
+ * Matrix products: small ones through a kernel of ours, the others through cuBLASLt. The library's descriptors and its
+ * choice of algorithm are kept per shape; a call in the steady state looks its plan up, sets the bias and launches.
  *
  * cuBLASLt is column-major: a row-major c = a b is its c' = b' a', so the operands change places.
  */
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATMUL_WORKSPACE = 32 << 20 };
+enum { MATMUL_WORKSPACE = 32 << 20, SMALL_PRODUCTS = 32 << 20 };
 
 typedef struct matmul_key {
   int64_t m, n, k;
@@ -161,6 +161,16 @@ static pd_status plan_find(pd_device *device, const matmul_key *key, matmul_plan
   return PD_OK;
 }
 
+/* Whether our own kernel takes the product: small enough that a launch of the library's would cost more than it saves,
+ * and read in whole vectors. */
+static bool small_fits(const cuda_matmul *m) {
+  const int64_t whole = m->ab_dtype == PD_F16 ? 8 : 4;
+  const uintptr_t bits = (uintptr_t)m->a | (uintptr_t)m->b | (uintptr_t)m->c;
+  if (m->m * m->n * m->k > SMALL_PRODUCTS || !m->k || bits % 16 || m->n % 4) return false;
+  if (m->transpose_a ? m->m % 4 : m->k % whole) return false;
+  return !m->transpose_b || m->k % whole == 0;
+}
+
 static uint32_t alignment_of(const pd_tensor *c, const pd_tensor *a, const pd_tensor *b) {
   const uintptr_t bits = (uintptr_t)c->data | (uintptr_t)a->data | (uintptr_t)b->data | 16u;
   return (uint32_t)(bits & (~bits + 1));
@@ -176,6 +186,20 @@ pd_status cuda_op_matmul(pd_device *device, pd_stream *stream, const pd_tensor *
   OP_REQUIRE(b->shape[transpose_b] == k && c->shape[0] == m && c->shape[1] == n, "matmul", "the shapes do not fit");
   OP_REQUIRE(!bias || tensor_f32_of(bias, n), "matmul", "bias is not one float32 per column");
   if (!m || !n) return PD_OK;
+  const cuda_matmul small = {.a = a->data,
+                             .b = b->data,
+                             .c = c->data,
+                             .bias = bias ? bias->data : NULL,
+                             .m = m,
+                             .n = n,
+                             .k = k,
+                             .ab_dtype = a->dtype,
+                             .c_dtype = c->dtype,
+                             .transpose_a = transpose_a,
+                             .transpose_b = transpose_b,
+                             .accumulate = accumulate,
+                             .tf32 = allow_tf32};
+  if (small_fits(&small)) OP_LAUNCH("matmul", cuda_matmul_small(&stream->launch, &small));
   matmul_key key;
   memset(&key, 0, sizeof key);
   key.m = m, key.n = n, key.k = k;

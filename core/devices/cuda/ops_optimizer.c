@@ -8,6 +8,8 @@ pd_status cuda_op_adamw(pd_device *device, pd_stream *stream, const pd_parameter
   cuda_adamw_call call = {.lr = (float)adamw->lr,
                           .beta1 = (float)adamw->beta1,
                           .beta2 = (float)adamw->beta2,
+                          .rest1 = (float)(1 - adamw->beta1),
+                          .rest2 = (float)(1 - adamw->beta2),
                           .eps = (float)adamw->eps,
                           .weight_decay = (float)adamw->weight_decay,
                           .log_beta1 = log(adamw->beta1),
