@@ -41,7 +41,7 @@ static const void *extension(const pd_host *host, const char *id) {
   return NULL;
 }
 
-static pd_status fail(const pd_host *host, pd_status code, const char *format, ...) {
+PD_PRINTF(3, 4) static pd_status fail(const pd_host *host, pd_status code, const char *format, ...) {
   service_host *self = host->impl;
   va_list args;
   va_start(args, format);
@@ -52,7 +52,7 @@ static pd_status fail(const pd_host *host, pd_status code, const char *format, .
   return code;
 }
 
-static void log_for(const pd_host *host, pd_log_level level, const char *format, ...) {
+PD_PRINTF(3, 4) static void log_for(const pd_host *host, pd_log_level level, const char *format, ...) {
   const service_host *self = host->impl;
   char line[1024];
   va_list args;
