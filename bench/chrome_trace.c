@@ -267,6 +267,7 @@ int main(int argc, char **argv) {
   if (library) *(void **)&entry = dlsym(library, "pd_plugin_entry");
   if (!entry) {
     fprintf(stderr, "bench_chrome_trace: %s\n", dlerror());
+    if (library) dlclose(library);
     return 1;
   }
   if (!fixture_open(&bench, wanted)) goto out;

@@ -96,7 +96,6 @@ static pd_status write_events(event_writer *writer, const event_index *index, co
 static pd_status write_part(const state *self, event_writer *writer, const event_index *index, int64_t time_ns) {
   const pd_host *host = self->host;
   char *path = NULL;
-  text_out out = {0};
   target to = {.files = self->files};
   pd_status status = PD_NO_MEMORY;
   if (asprintf(&path, "%s/%s.%u.%lld.pt.trace.json%s", self->run->trace_dir, self->run->worker, writer->trace->window,
@@ -110,9 +109,8 @@ static pd_status write_part(const state *self, event_writer *writer, const event
     status = gzip_stream_open(&to.gzip, write_file, &to);
     if (status != PD_OK) goto out;
   }
-  status = text_out_open(&out, write_text, &to);
+  status = text_out_open(writer->out, write_text, &to);
   if (status != PD_OK) goto out;
-  writer->out = &out;
   writer->events = writer->clipped = 0;
   status = write_events(writer, index, path);
   if (status == PD_OK && to.gzip) status = gzip_stream_finish(to.gzip);
@@ -129,7 +127,7 @@ out:
 out_with_message:
   gzip_stream_close(to.gzip);
   if (to.file) self->files->discard(to.file);
-  text_out_close(&out);
+  text_out_close(writer->out);
   free(path);
   return status;
 }
@@ -138,6 +136,7 @@ static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
   const state *self = given;
   name_table names = {0};
   part_plan parts = {0};
+  text_out out = {0};
   event_index *index = NULL;
   pd_status status = names_open(&names, trace, self->cuda_names);
   if (status != PD_OK) goto no_memory;
@@ -146,8 +145,12 @@ static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
   if (!index) goto no_memory;
   status = parts_plan(&parts, trace, &names, self->split_bytes);
   if (status != PD_OK) goto no_memory;
-  event_writer writer = {
-      .run = self->run, .trace = trace, .names = &names, .flows = self->flows, .old_runtime = self->old_runtime};
+  event_writer writer = {.out = &out,
+                         .run = self->run,
+                         .trace = trace,
+                         .names = &names,
+                         .flows = self->flows,
+                         .old_runtime = self->old_runtime};
   writer.host_offset = envelope_host_offset(trace);
   char *at = EVENT_PUT(writer.host_ids, ",\"pid\":");
   at = digits_u64(at, trace->pid + writer.host_offset);

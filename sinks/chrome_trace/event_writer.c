@@ -12,7 +12,6 @@ char *event_begin_slow(event_writer *writer, const char *prefix, size_t prefix_l
 
 void event_flow(event_writer *writer, char phase, const char *kind, uint64_t id, uint32_t pid, uint32_t tid,
                 int64_t ts_ns) {
-  const size_t length = strlen(kind);
   char *at = text_out_room(writer->out, EVENT_ROOM);
   at = EVENT_PUT(at, ",\n{\"ph\":\"");
   *at++ = phase;
@@ -21,11 +20,9 @@ void event_flow(event_writer *writer, char phase, const char *kind, uint64_t id,
   at = event_ids(at, pid, tid);
   at = event_ts(at, ts_ns);
   at = EVENT_PUT(at, ",\"cat\":\"");
-  memcpy(at, kind, length);
-  at += length;
+  at = event_put_text(at, kind);
   at = EVENT_PUT(at, "\",\"name\":\"");
-  memcpy(at, kind, length);
-  at += length;
+  at = event_put_text(at, kind);
   if (phase == 'f')
     at = EVENT_PUT(at, "\",\"bp\":\"e\"");
   else

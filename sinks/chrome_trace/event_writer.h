@@ -38,6 +38,12 @@ enum { EVENT_ROOM = 2048 };
 
 #define EVENT_PUT(at, literal) (memcpy((at), literal, sizeof(literal) - 1), (at) + sizeof(literal) - 1)
 
+/* For texts of a few characters. */
+static inline char *event_put_text(char *at, const char *text) {
+  while (*text) *at++ = *text++;
+  return at;
+}
+
 static inline bool event_in_part(const event_writer *writer, int64_t ts_ns) {
   return ts_ns >= writer->from_ns && ts_ns < writer->to_ns;
 }
@@ -116,7 +122,7 @@ void event_metadata_number(event_writer *writer, const char *name, uint32_t pid,
                            uint64_t value);
 
 /* The number that ties device work to its operation: of a range, of the step a step's range stands for. */
-uint64_t event_external_id(const event_writer *writer, uint32_t range);
+uint64_t event_external_id(const event_writer *writer, uint32_t index);
 
 /* ---- the parts of a file ---- */
 

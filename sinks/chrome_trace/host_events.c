@@ -74,12 +74,10 @@ static char *put_shapes(event_writer *writer, char *at, const pd_range *range) {
   at = EVENT_PUT(at, "],\"Input type\":[");
   for (uint32_t i = 0; i < range->shape_count; i++) {
     const char *name = dtype_name(PD_AT(pd_shape, &writer->trace->shapes, range->shape_first + i)->dtype);
-    const size_t length = strlen(name);
     writer->out->at = at;
     at = text_out_room(writer->out, SHAPE_ROOM + EVENT_ROOM / 2);
     if (i) *at++ = ',';
-    memcpy(at, name, length);
-    at += length;
+    at = event_put_text(at, name);
   }
   *at++ = ']';
   return at;

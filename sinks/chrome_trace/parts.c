@@ -20,7 +20,8 @@ static uint64_t step_of(const pd_trace *trace, int64_t ts_ns) {
 static void weigh(uint64_t *bytes, const pd_trace *trace, const name_table *names) {
   for (uint64_t i = 0; i < trace->ranges.count; i++) {
     const pd_range *row = PD_AT(pd_range, &trace->ranges, i);
-    bytes[step_of(trace, row->start_ns)] += RANGE_BYTES + names_at(names, row->name)->length + 32 * row->shape_count;
+    bytes[step_of(trace, row->start_ns)] +=
+        RANGE_BYTES + names_at(names, row->name)->length + UINT64_C(32) * row->shape_count;
   }
   for (uint64_t i = 0; i < trace->calls.count; i++)
     bytes[step_of(trace, PD_AT(pd_call, &trace->calls, i)->start_ns)] += CALL_BYTES;

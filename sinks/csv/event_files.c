@@ -220,7 +220,7 @@ static void write_losses(csv_writer *csv, const pd_trace *trace) {
 #undef PD_X
   };
   static const char *const texts[] = {
-#define PD_X(name, value, text) [value] = text,
+#define PD_X(name, value, text) [value] = (text),
       PD_LOSS_MAP(PD_X)
 #undef PD_X
   };

@@ -57,9 +57,9 @@ out:
 static pd_status json_sink_trace(void *given, const pd_trace *trace) {
   state *self = given;
   const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  const pd_table_request request = {.size = sizeof request};
   const pd_table_set *set = NULL;
   if (analysis) {
-    const pd_table_request request = {.size = sizeof request};
     set = analysis->tables(analysis, trace, &request);
     if (!set)
       return self->host->fail(self->host, PD_NO_MEMORY, "window %u: tables could not be computed: out of memory",

@@ -22,7 +22,7 @@ char *digits_fixed6(char *at, double value) {
   at = digits_u64(at, millionths / 1000000);
   *at++ = '.';
   const uint32_t rest = (uint32_t)(millionths % 1000000);
-  memcpy(at, digits_pairs + rest / 10000 * 2, 2);
+  memcpy(at, digits_pairs + (size_t)(rest / 10000) * 2, 2);
   return digits_4(at + 2, rest % 10000);
 }
 
@@ -30,8 +30,9 @@ char *digits_double(char *at, double value) {
   char text[DIGITS_ROOM];
   int length;
   if (!isfinite(value)) {
-    memcpy(at, "null", 4);
-    return at + 4;
+    static const char null[4] = {'n', 'u', 'l', 'l'};
+    memcpy(at, null, sizeof null);
+    return at + sizeof null;
   }
   length = snprintf(text, sizeof text, "%.15g", value);
   if (strtod(text, NULL) != value) length = snprintf(text, sizeof text, "%.17g", value);

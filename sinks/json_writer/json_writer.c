@@ -130,7 +130,8 @@ static char *escape_control(char *at, unsigned char byte) {
     *at++ = found[1];
     return at;
   }
-  memcpy(at, "u00", 3);
+  at[0] = 'u';
+  at[1] = at[2] = '0';
   at[3] = (char)('0' + byte / 16);
   at[4] = "0123456789abcdef"[byte % 16];
   return at + 5;

@@ -11,7 +11,8 @@ enum { DTYPE_DOUBLE = 2, DTYPE_STRING = 7, STACK_BYTES = 512 };
 
 /* In two parts: nanoseconds since 1970 as one double are off by hundreds. */
 double events_seconds(int64_t realtime_ns) {
-  return (double)(realtime_ns / 1000000000) + (double)(realtime_ns % 1000000000) / 1e9;
+  const int64_t seconds = realtime_ns / 1000000000;
+  return (double)seconds + (double)(realtime_ns % 1000000000) / 1e9;
 }
 
 static pd_status add(const event_place *place, Pdtb__Event *event) {
@@ -40,7 +41,17 @@ static pd_status add_value(const event_place *place, Pdtb__Value *value) {
 }
 
 /* protobuf-c takes texts as char *, and does not change them. */
-static char *borrow(const char *text) { return (char *)(uintptr_t)text; }
+static char *borrow(const char *text) {
+  char *same;
+  memcpy(&same, &text, sizeof same);
+  return same;
+}
+
+static ProtobufCBinaryData borrow_bytes(const void *data, size_t bytes) {
+  ProtobufCBinaryData same = {bytes, NULL};
+  memcpy(&same.data, &data, sizeof same.data);
+  return same;
+}
 
 pd_status events_version(const event_place *place) {
   Pdtb__Event event = PDTB__EVENT__INIT;
@@ -77,7 +88,7 @@ static pd_status add_string(const event_place *place, const char *tag, const cha
                             size_t bytes) {
   Pdtb__Tensor tensor = PDTB__TENSOR__INIT;
   Pdtb__Shape shape = PDTB__SHAPE__INIT; /* rank 0 */
-  ProtobufCBinaryData strings[] = {{bytes, (uint8_t *)(uintptr_t)data}};
+  ProtobufCBinaryData strings[] = {borrow_bytes(data, bytes)};
   tensor.dtype = DTYPE_STRING;
   tensor.tensor_shape = &shape;
   tensor.n_string_val = 1;
@@ -101,8 +112,8 @@ pd_status events_histogram(const event_place *place, const char *tag, const char
   shape.dim = pointers;
   tensor.dtype = DTYPE_DOUBLE;
   tensor.tensor_shape = &shape;
-  tensor.tensor_content.len = (size_t)row_count * 3 * sizeof *rows; /* little-endian, as all our machines are */
-  tensor.tensor_content.data = (uint8_t *)(uintptr_t)rows;
+  /* little-endian, as all our machines are */
+  tensor.tensor_content = borrow_bytes(rows, (size_t)row_count * 3 * sizeof *rows);
   return add_tensor(place, tag, "histograms", description, &tensor);
 }
 
@@ -113,8 +124,7 @@ pd_status events_plugin(const event_place *place, const char *tag, const char *p
   Pdtb__Metadata metadata = PDTB__METADATA__INIT;
   Pdtb__PluginData plugin_data = PDTB__PLUGIN_DATA__INIT;
   plugin_data.plugin_name = borrow(plugin);
-  plugin_data.content.len = bytes;
-  plugin_data.content.data = (uint8_t *)(uintptr_t)data;
+  plugin_data.content = borrow_bytes(data, bytes);
   metadata.plugin_data = &plugin_data;
   value.tag = borrow(tag);
   value.metadata = &metadata;

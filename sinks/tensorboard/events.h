@@ -16,7 +16,7 @@ double events_seconds(int64_t realtime_ns);
 /* The first event of a file. */
 pd_status events_version(const event_place *place);
 /* NaN and infinities are left out: the charts cannot show them. */
-pd_status events_scalar(const event_place *place, const char *tag, double value);
+pd_status events_scalar(const event_place *place, const char *tag, double number);
 /* Markdown. */
 pd_status events_text(const event_place *place, const char *tag, const char *markdown);
 /* `rows` of (left, right, count). */

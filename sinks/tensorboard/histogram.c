@@ -2,6 +2,7 @@
 #include "histogram.h"
 
 #include <math.h>
+#include <stddef.h>
 
 uint32_t histogram_fill(const double *values, uint64_t count, double rows[HISTOGRAM_BUCKETS * 3]) {
   if (!count) return 0;
@@ -19,8 +20,8 @@ uint32_t histogram_fill(const double *values, uint64_t count, double rows[HISTOG
   const int by_ratio = low > 0 && high > 100 * low;
   const double from = by_ratio ? log(low) : low, to = by_ratio ? log(high) : high;
   const double width = (to - from) / HISTOGRAM_BUCKETS;
-  for (int i = 0; i < HISTOGRAM_BUCKETS; i++) {
-    const double left = from + i * width, right = from + (i + 1) * width;
+  for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+    const double left = from + (double)i * width, right = from + (double)(i + 1) * width;
     rows[3 * i] = i == 0 ? low : by_ratio ? exp(left) : left;
     rows[3 * i + 1] = i + 1 == HISTOGRAM_BUCKETS ? high : by_ratio ? exp(right) : right;
     rows[3 * i + 2] = 0;
@@ -29,7 +30,7 @@ uint32_t histogram_fill(const double *values, uint64_t count, double rows[HISTOG
     int bucket = (int)(((by_ratio ? log(values[i]) : values[i]) - from) / width);
     if (bucket < 0) bucket = 0;
     if (bucket >= HISTOGRAM_BUCKETS) bucket = HISTOGRAM_BUCKETS - 1;
-    rows[3 * bucket + 2]++;
+    rows[3 * (size_t)bucket + 2]++;
   }
   return HISTOGRAM_BUCKETS;
 }

@@ -67,7 +67,7 @@ pd_status hparams_start(const event_place *place, const pd_run *run) {
   Pdtb__SessionStart start = PDTB__SESSION_START__INIT;
   const size_t room = run->settings.count ? run->settings.count : 1;
   row *rows = calloc(room, sizeof *rows);
-  Pdtb__HParam **entries = calloc(room, sizeof *entries);
+  Pdtb__HParam **entries = calloc(room, sizeof(void *));
   pd_status status = PD_NO_MEMORY;
   if (!rows || !entries) goto out;
   for (uint64_t i = 0; i < run->settings.count; i++) {

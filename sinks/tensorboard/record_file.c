@@ -27,7 +27,9 @@ uint32_t record_file_masked_crc(const void *data, size_t bytes) {
   uint32_t crc = 0xffffffffu;
   while (bytes) { /* the library counts in int */
     const size_t piece = bytes < (1u << 30) ? bytes : 1u << 30;
-    crc = crc32_iscsi((unsigned char *)(uintptr_t)at, (int)piece, crc);
+    unsigned char *unchanged; /* by the library, though it does not say so */
+    memcpy(&unchanged, &at, sizeof unchanged);
+    crc = crc32_iscsi(unchanged, (int)piece, crc);
     at += piece;
     bytes -= piece;
   }

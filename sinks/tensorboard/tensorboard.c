@@ -159,9 +159,9 @@ static pd_status tensorboard_step(void *given, const pd_step_stats *stats) {
 static pd_status tensorboard_trace(void *given, const pd_trace *trace) {
   state *self = given;
   const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  const pd_table_request request = {.size = sizeof request};
   const pd_table_set *tables = NULL;
   if (analysis) {
-    const pd_table_request request = {.size = sizeof request};
     tables = analysis->tables(analysis, trace, &request);
     if (!tables)
       return self->host->fail(self->host, PD_NO_MEMORY, "window %u: tables could not be computed: out of memory",
