@@ -15,16 +15,16 @@ typedef struct analysis_context {
 } analysis_context;
 
 pd_status analysis_open(const analysis_context *context, analysis **out);
-void analysis_close(analysis *analysis);
+void analysis_close(analysis *self);
 
 /* The table behind PD_EXT_ANALYSIS. */
-const pd_analysis *analysis_table(const analysis *analysis);
+const pd_analysis *analysis_table(const analysis *self);
 
 /* The trace is about to go: forgets the sets computed from it. [loop thread] */
-void analysis_forget(analysis *analysis, const pd_trace *trace);
+void analysis_forget(analysis *self, const pd_trace *trace);
 
 /* CPU use of this process and of the system between begin and end of a window, from /proc, for Device Summary. */
-pd_status analysis_window_begin(analysis *analysis);
-pd_status analysis_window_end(analysis *analysis);
+pd_status analysis_window_begin(analysis *self);
+pd_status analysis_window_end(analysis *self);
 
 #endif

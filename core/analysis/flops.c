@@ -26,6 +26,18 @@ typedef struct work_sum {
   uint64_t flops;
 } work_sum;
 
+/* The sum beside group `index`; NULL on no memory. */
+static work_sum *work_at(work_sum **rows, uint32_t *room, uint32_t wanted_room, uint32_t index) {
+  if (index >= *room) {
+    work_sum *grown = realloc(*rows, wanted_room * sizeof *grown);
+    if (!grown) return NULL;
+    memset(grown + *room, 0, (wanted_room - *room) * sizeof *grown);
+    *rows = grown;
+    *room = wanted_room;
+  }
+  return *rows + index;
+}
+
 static void put_flops(table_build *table, const table_work *work, uint64_t flops, int64_t gpu_ns) {
   uint64_t steps = work->facts->step_count ? work->facts->step_count : 1;
   table_int(table, M_flops, (int64_t)flops);
@@ -46,20 +58,13 @@ const pd_table *flops_table(const table_work *work) {
   for (uint64_t i = 0; i < facts->range_count; i++) {
     const pd_range *range = facts_range(facts, i);
     span_group *group;
-    uint32_t index;
+    work_sum *sum;
     if (!range->flops) continue;
     group = span_groups_at(&sums, PD_NONE, PD_NONE, is_half(facts, range), range->name);
-    if (!group) goto no_memory;
-    index = (uint32_t)(group - sums.rows);
-    if (index >= room) {
-      work_sum *grown = realloc(flops, sums.room * sizeof *grown);
-      if (!grown) goto no_memory;
-      memset(grown + room, 0, (sums.room - room) * sizeof *grown);
-      flops = grown;
-      room = sums.room;
-    }
+    sum = group ? work_at(&flops, &room, sums.room, (uint32_t)(group - sums.rows)) : NULL;
+    if (!sum) goto no_memory;
     span_stats_add(&group->stats, facts_span(range->start_ns, range->end_ns), facts->device_total_ns[i]);
-    flops[index].flops += range->flops;
+    sum->flops += range->flops;
     total += range->flops;
     gpu_ns += facts->device_total_ns[i];
   }

@@ -64,9 +64,10 @@ const pd_table *kernel_table(const table_work *work) {
     group = span_groups_at(&groups, PD_NONE, PD_NONE, 0, row->name);
     if (!group) goto no_memory;
     index = (uint32_t)(group - groups.rows);
-    if (index >= room) {
+    if (!details || index >= room) {
       launches *grown = realloc(details, groups.room * sizeof *details);
       if (!grown) goto no_memory;
+      memset(grown + room, 0, (groups.room - room) * sizeof *grown);
       details = grown;
       room = groups.room;
     }
@@ -74,7 +75,7 @@ const pd_table *kernel_table(const table_work *work) {
     span_stats_add(&group->stats, 0, span);
     gpu_ns += span;
   }
-  order = span_order(&groups, work->request->sorted_by && strncmp(work->request->sorted_by, "CPU", 3)
+  order = span_order(&groups, work->request->sorted_by && strncmp(work->request->sorted_by, "CPU", 3) != 0
                                   ? work->request->sorted_by
                                   : "GPUTotal");
   if (!order) goto no_memory;

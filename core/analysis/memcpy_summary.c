@@ -44,7 +44,7 @@ static bool add(span_groups *groups, moved **bytes, uint32_t *room, uint32_t kin
   uint32_t index;
   if (!group) return false;
   index = (uint32_t)(group - groups->rows);
-  if (index >= *room) {
+  if (!*bytes || index >= *room) {
     moved *grown = realloc(*bytes, groups->room * sizeof **bytes);
     if (!grown) return false;
     memset(grown + *room, 0, (groups->room - *room) * sizeof *grown);

@@ -54,7 +54,7 @@ static bool collect_users(const trace_facts *facts, key_groups *keys, user **use
     const pd_memory_row *row = event_at(facts, i);
     uint32_t room = keys->room, at = groups_index(keys, holder(facts, row), type_of(row));
     if (at == UINT32_MAX) return false;
-    if (keys->room != room) {
+    if (!*users || keys->room != room) {
       user *grown = realloc(*users, keys->room * sizeof *grown);
       if (!grown) return false;
       memset(grown + room, 0, (keys->room - room) * sizeof *grown);

@@ -73,9 +73,10 @@ static bool build_tree(stack_tree *tree, const trace_facts *facts, bool device) 
 
 /* The characters that separate frames and values become '_'. */
 static void copy_frame(char *to, const char *frame, size_t length) {
+  memcpy(to, frame, length);
   for (size_t i = 0; i < length; i++) {
     unsigned char c = (unsigned char)frame[i];
-    to[i] = c <= ' ' || c == ';' || c == 0x7F ? '_' : (char)c;
+    if (c <= ' ' || c == ';' || c == 0x7F) to[i] = '_';
   }
 }
 

@@ -5,14 +5,19 @@
 #include <string.h>
 
 enum { MAX_COLUMNS = 64 };
+typedef struct column_list {
+  const pd_metric *at[MAX_COLUMNS];
+} column_list;
 
 void table_begin(table_build *build, arena *pool, bool is_cuda, const char *id, const char *title, const char *note) {
+  column_list *columns;
   memset(build, 0, sizeof *build);
   build->arena = pool;
   build->is_cuda = is_cuda;
   build->table = arena_take(pool, sizeof *build->table);
-  build->columns = arena_take(pool, MAX_COLUMNS * sizeof *build->columns);
-  if (!build->table || !build->columns) return;
+  columns = arena_take(pool, sizeof *columns);
+  if (!build->table || !columns) return;
+  build->columns = columns->at;
   build->table->size = sizeof *build->table;
   build->table->id = id;
   build->table->title = title;

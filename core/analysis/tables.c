@@ -4,13 +4,16 @@
 typedef const pd_table *table_function(const table_work *work);
 
 enum { MAX_TABLES = 32 };
+typedef struct table_list {
+  const pd_table *at[MAX_TABLES];
+} table_list;
 
 const pd_table_set *tables_make(const table_work *given) {
   const pd_trace *trace = given->facts->trace;
   table_work filled = *given;
   const table_work *work = &filled;
   step_parts parts;
-  const pd_table **tables = arena_take(work->arena, MAX_TABLES * sizeof *tables);
+  table_list *list = arena_take(work->arena, sizeof *list);
   pd_table_set *set = arena_take(work->arena, sizeof *set);
   const struct {
     table_function *make;
@@ -36,14 +39,14 @@ const pd_table_set *tables_make(const table_work *given) {
       {stacks_table, true},
       {stacks_device_table, trace->profile != PD_PROFILE_NONE},
   };
-  if (!tables || !set || !step_parts_open(work->facts, &parts)) return NULL;
+  if (!list || !set || !step_parts_open(work->facts, &parts)) return NULL;
   filled.parts = &parts;
   set->size = sizeof *set;
-  set->tables = tables;
+  set->tables = list->at;
   for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     if (!all[i].wanted) continue;
-    tables[set->count] = all[i].make(work);
-    if (!tables[set->count++] || work->arena->failed) {
+    list->at[set->count] = all[i].make(work);
+    if (!list->at[set->count++] || work->arena->failed) {
       set = NULL;
       break;
     }

@@ -39,8 +39,8 @@ const pd_table *modules_table(const table_work *work);
 const pd_table *stacks_table(const table_work *work);
 const pd_table *stacks_device_table(const table_work *work);
 
-/* All of them that apply, in a reader's order. What `work` points to is borrowed for the call, its `parts` are ignored;
- * the set lives in `arena`. */
-const pd_table_set *tables_make(const table_work *work);
+/* All of them that apply, in a reader's order. What `given` points to is borrowed for the call, its `parts` are
+ * ignored; the set lives in `arena`. */
+const pd_table_set *tables_make(const table_work *given);
 
 #endif
