@@ -1,5 +1,9 @@
-"""Runs pdhost on the CPU device for every scenario, with all file sinks, for the tool checks.
-Usage: write_real_runs.py PDHOST CONF_FOLDER OUTPUT_FOLDER"""
+"""Runs pdhost for every scenario, with all file sinks, for the tool checks.
+Usage: write_real_runs.py PDHOST CONF_FOLDER OUTPUT_FOLDER [cuda]
+
+On the CPU device with small images; with "cuda" on the GPU with the scenarios' own sizes. The folders may be carried to
+another machine: the check_*.py scripts need nothing but them.
+"""
 import os
 import shutil
 import subprocess
@@ -18,15 +22,19 @@ RUNS = (
 
 
 def main():
-    program, conf, output = sys.argv[1:]
+    program, conf, output = sys.argv[1:4]
+    if "cuda" in sys.argv[4:]:
+        device = ["-o", "run.device=cuda"]
+    else:
+        device = ["-c", os.path.join(conf, "cpu.ini"), "-o", "sink.chrome_trace.cuda_names=true"]
     shutil.rmtree(output, ignore_errors=True)
     for name, scenario, settings in RUNS:
         folder = os.path.join(output, name)
-        subprocess.run([program, "-c", os.path.join(conf, scenario + ".ini"), "-c", os.path.join(conf, "cpu.ini"),
+        subprocess.run([program, "-c", os.path.join(conf, scenario + ".ini"), *device,
                         "-o", "run.sinks=json,csv,chrome_trace,tensorboard",
                         "-o", f"run.trace_dir={folder}/traces",
                         "-o", f"sink.json.output_json={folder}/results/metrics_{scenario}.json",
-                        "-o", "sink.chrome_trace.cuda_names=true", *settings], check=True)
+                        *settings], check=True)
 
 
 main()
