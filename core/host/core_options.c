@@ -6,7 +6,7 @@
 #define ROW_AS(T, field, type_, key_, ...)                                                                             \
   { .key = key_, .offset = offsetof(T, field), .type = (type_), __VA_ARGS__ }
 
-static const char *const modes[] = {"train", "benchmark", NULL};
+static const char *const modes[] = {"train", NULL};
 static const char *const residents[] = {"none", "host", "device", NULL};
 static const char *const active_words[] = {"all", NULL};
 
@@ -23,7 +23,7 @@ static const pd_option run_rows[] = {
     PD_OPTION(run_settings, max_steps, .def = "0", .min = "0", .unit = "steps",
               .help = "end the loop after so many steps; 0: no limit of its own"),
     PD_OPTION_CHOICE(run_settings, mode, .def = "train", .choices = modes,
-                     .help = "benchmark: step and wait times alone, without recording"),
+                     .help = "what the run does: train through the schedule"),
     PD_OPTION(run_settings, sync_timing, .def = "true",
               .help = "synchronise before and after each measured step; false: device events time the pipelined step"),
     PD_OPTION_PATH(run_settings, trace_dir, .def = "results/traces/<scenario>",

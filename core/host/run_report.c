@@ -91,6 +91,9 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
     const pd_step_stats *step = step_log_at(run->log, i);
     if (step->reserved_bytes > summary->peak_reserved_bytes) summary->peak_reserved_bytes = step->reserved_bytes;
   }
+  /* What is allocated is reserved, also where the peak lay inside a step. */
+  if (summary->peak_allocated_bytes > summary->peak_reserved_bytes)
+    summary->peak_reserved_bytes = summary->peak_allocated_bytes;
   summary->coverage = run->coverage_launches > 0 ? run->coverage_matched / run->coverage_launches : 1;
   memcpy(summary->lost, run->lost, sizeof summary->lost);
   summary->profile = run->profile.mode;
