@@ -1,0 +1,41 @@
+/* sync: blocking reads of the loss between the forward and the backward pass. */
+#include "pd_test.h"
+#include "scenario_rig.h"
+
+PD_TEST(sync, presets_data_that_does_not_wait) {
+  scenario_rig rig;
+  const char *const presets[] = {"data.cpu_work=200", "data.io_sleep_ms=0", "data.resident=host", NULL};
+  scenario_rig_open(&rig, "sync", NULL);
+  scenario_rig_expect(&rig, "sync", "forced_sync", presets);
+  scenario_rig_close(&rig);
+}
+
+static void expect_reads(const char *override, uint64_t reads) {
+  scenario_rig rig;
+  const char *const overrides[] = {override, NULL};
+  scenario_rig_open(&rig, "sync", override ? overrides : NULL);
+  pd_trace *trace = scenario_rig_trace(&rig, false, 0);
+  cr_assert_eq(trace_ranges(trace, "aten::item"), reads * SCENARIO_STEPS);
+  cr_assert_eq(trace_copies(trace, PD_MEMORY_DEVICE, PD_MEMORY_PAGEABLE), reads * SCENARIO_STEPS);
+  cr_assert_eq(trace_calls(trace, PD_API_SYNC), (reads + 1) * SCENARIO_STEPS); /* one more is the rig's */
+  cr_assert_eq(trace_allocations(trace, 1), 0);
+  for (uint64_t i = 0; i < SCENARIO_STEPS && reads; i++) {
+    const pd_range *forward = trace_range(trace, "forward", i), *backward = trace_range(trace, "backward", i);
+    for (uint64_t k = 0; k < reads; k++) {
+      const pd_range *read = trace_range(trace, "aten::item", i * reads + k);
+      cr_assert(read->start_ns >= forward->end_ns && read->end_ns <= backward->start_ns);
+      /* when the read returns, nothing launched before it is still running */
+      for (uint64_t r = 0; r < trace->activities.count; r++) {
+        const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, r);
+        const pd_call *call = PD_AT(pd_call, &trace->calls, row->call);
+        if (call->start_ns < read->end_ns) cr_assert_leq(row->end_ns, read->end_ns);
+      }
+    }
+  }
+  trace_free(trace);
+  scenario_rig_close(&rig);
+}
+
+PD_TEST(sync, reads_the_loss_once_a_step) { expect_reads(NULL, 1); }
+PD_TEST(sync, reads_as_often_as_asked) { expect_reads("reads_per_step=4", 4); }
+PD_TEST(sync, without_reads_nothing_waits) { expect_reads("reads_per_step=0", 0); }
