@@ -4,8 +4,9 @@
     profiler_peer.py steps   --scenario S [--amp] [--channels-last] [--tuned] [--steps N]
     profiler_peer.py profile --scenario S [--amp] [--channels-last] [--tuned] [--steps N] [--dir DIR]
     profiler_peer.py loader  --workers N [--batches N]
+    profiler_peer.py many    reads one command line of the above per line of its input, one process for all
 
-The last line of its output is one JSON object. `steps` times whole steps, each between two synchronisations: the copy of
+The last line of its output is one JSON object (of `many`: one per command, in order). `steps` times whole steps, each between two synchronisations: the copy of
 a pinned batch to the device, zero_grad, forward, loss, backward, optimiser, scaler. `profile` does the same without and
 with torch.profiler and times what follows the last step until every file is written. `loader` measures the slow
 synthetic dataset alone.
@@ -85,9 +86,8 @@ class Trainer:
     def __init__(self, args):
         self.args = args
         torch.manual_seed(0)
-        if args.tuned:
-            torch.backends.cudnn.benchmark = True
-            torch.set_float32_matmul_precision("high")
+        torch.backends.cudnn.benchmark = args.tuned
+        torch.set_float32_matmul_precision("high" if args.tuned else "highest")
         self.format = torch.channels_last if args.channels_last else torch.contiguous_format
         self.model = SimpleCNN(args.scenario == "tiny_ops").cuda().to(memory_format=self.format)
         extra = {"fused": True} if args.tuned else {}
@@ -206,9 +206,9 @@ def loader(args):
     return {"samples_per_s": args.batches * args.batch / seconds, "workers": args.workers}
 
 
-def main():
+def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["steps", "profile", "loader"])
+    parser.add_argument("what", choices=["steps", "profile", "loader", "many"])
     parser.add_argument("--scenario", default="plain",
                         choices=["control", "plain", "sync", "tiny_ops", "memory_churn"])
     parser.add_argument("--amp", action="store_true")
@@ -223,14 +223,27 @@ def main():
     parser.add_argument("--cpu-work", type=int, default=200)
     parser.add_argument("--io-sleep-ms", type=float, default=0)
     parser.add_argument("--dir")
-    args = parser.parse_args()
-    if args.what != "loader" and not torch.cuda.is_available():
-        print("profiler_peer: PyTorch sees no CUDA device", file=sys.stderr)
-        return 1
+    return parser.parse_args(words)
+
+
+def measure(args):
     result = {"steps": steps, "profile": profile, "loader": loader}[args.what](args)
     print(json.dumps({"what": args.what, "scenario": args.scenario, "amp": args.amp,
                       "channels_last": args.channels_last, "tuned": args.tuned, "batch": args.batch, "size": args.size,
-                      **result, **versions()}))
+                      **result, **versions()}), flush=True)
+
+
+def main():
+    args = parse(sys.argv[1:])
+    if args.what != "loader" and not torch.cuda.is_available():
+        print("profiler_peer: PyTorch sees no CUDA device", file=sys.stderr)
+        return 1
+    if args.what != "many":
+        measure(args)
+        return 0
+    for line in sys.stdin.read().splitlines():
+        measure(parse(line.split()))
+        torch.cuda.empty_cache()
     return 0
 
 

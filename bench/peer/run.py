@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures pdhost and PyTorch on the same GPU, in alternating rounds, and prints the ratios with their spread.
 
-    run.py --pdhost BIN [--rounds 5] [--steps 40] [--only NAME,...] [--out DIR] [--bare-cupti BIN]
+    run.py --pdhost BIN [--rounds 5] [--steps 40] [--only NAME,...] [--out DIR]
 
-Each round runs pdhost and then PyTorch twice: as the script is written, and tuned (fused AdamW, cudnn.benchmark, TF32
-products). A ratio is pdhost over the better PyTorch of the same round; the table shows the median of the rounds' ratios,
+Each round runs pdhost on every workload, and then PyTorch on every one twice: as the script is written, and tuned (fused
+AdamW, cudnn.benchmark, TF32 products). A ratio is pdhost over the better PyTorch of the same round; the table shows the median of the rounds' ratios,
 their smallest and largest, and the goal. Every raw number is in DIR/peer.json.
 """
 import argparse
@@ -39,20 +39,20 @@ class Failed(Exception):
     pass
 
 
-def run(command, timeout=120):
+def run(command, timeout=120, text=None):
     environment = dict(os.environ, PD_START_NS=str(time.time_ns()))
     start = time.time_ns()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
+    done = subprocess.run(command, env=environment, input=text, capture_output=True, text=True, timeout=timeout)
     if done.returncode != 0:
         raise Failed(f"{' '.join(command)}: exit {done.returncode}: {(done.stderr or done.stdout)[-2000:]}")
     return done.stdout, start
 
 
 class Pdhost:
-    def __init__(self, binary, steps, folder):
-        self.binary, self.steps, self.folder = binary, steps, folder
+    def __init__(self, binary, steps, folder, extra):
+        self.binary, self.steps, self.folder, self.extra = binary, steps, folder, extra
 
-    def run(self, scenario, keys, sinks="json", mode="benchmark", active=None, extra=()):
+    def run(self, scenario, keys, sinks="json", mode="benchmark", active=None):
         metrics = os.path.join(self.folder, "metrics.json")
         traces = os.path.join(self.folder, "traces")
         command = [self.binary, "-q", "--scenario", scenario, "--device", "cuda",
@@ -60,7 +60,7 @@ class Pdhost:
                    "-o", f"sink.json.output_json={metrics}", "-o", f"schedule.active={active or self.steps}"]
         for key in keys:
             command += ["-o", key]
-        command += list(extra)
+        command += self.extra
         _, start = run(command)
         end = time.time_ns()
         with open(metrics) as file:
@@ -78,12 +78,16 @@ def peer(what, flags):
     return json.loads(out.strip().splitlines()[-1])
 
 
-def compare_steps(pdhost, name, scenario, other, keys, flags, steps):
+def compare_steps(pdhost, chosen, steps):
+    """One round of every workload: ours, then the peer's in one process."""
     resident = ["data.resident=host", "data.pin_memory=true"]
-    ours = pdhost.run(scenario, keys + resident)
-    theirs = [peer("steps", ["--scenario", other, "--steps", str(steps)] + flags + extra) for extra in ([], ["--tuned"])]
-    return {"ours": ours["median_ms"], "as_written": theirs[0]["median_ms"], "tuned": theirs[1]["median_ms"],
-            "unit": "ms"}
+    ours = {name: pdhost.run(scenario, keys + resident)["median_ms"] for name, scenario, _o, keys, _f, _g in chosen}
+    lines = [" ".join(["steps", "--scenario", other, "--steps", str(steps)] + flags + tuned)
+             for _n, _s, other, _k, flags, _g in chosen for tuned in ([], ["--tuned"])]
+    out, _ = run([sys.executable, PEER, "many"], timeout=300, text="\n".join(lines))
+    medians = [json.loads(line)["median_ms"] for line in out.splitlines() if line.startswith("{")]
+    return {name: {"ours": ours[name], "as_written": medians[2 * i], "tuned": medians[2 * i + 1], "unit": "ms"}
+            for i, (name, *_rest) in enumerate(chosen)}
 
 
 def compare_start(pdhost):
@@ -145,29 +149,32 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--only", default="")
     parser.add_argument("--out", default=".")
+    parser.add_argument("--pdhost-args", default="", help="further words for every run of pdhost")
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
     folder = tempfile.mkdtemp(prefix="peer")
-    pdhost = Pdhost(args.pdhost, args.steps, folder)
+    pdhost = Pdhost(args.pdhost, args.steps, folder, args.pdhost_args.split())
     only = [n for n in args.only.split(",") if n]
+    chosen = [row for row in STEPS if not only or any(re.search(o, "steps " + row[0]) for o in only)]
     rounds, failures = {}, []
 
     def measure(name, call):
-        if only and not any(re.search(o, name) for o in only):
+        if only and not (name == "steps" and chosen) and not any(re.search(o, name) for o in only):
             return
         try:
             result = call()
-        except (Failed, KeyError, OSError, ValueError, subprocess.TimeoutExpired) as error:
+        except (Failed, IndexError, KeyError, OSError, ValueError, subprocess.TimeoutExpired) as error:
             failures.append(f"{name}: {error}")
             return
         if "unit" in result:
             result = {name: result}
+        if "coverage" in result and result["coverage"] != 1.0:
+            failures.append(f"{name}: coverage {result['coverage']}")
         for key, value in result.items():
             rounds.setdefault(key, []).append(value)
 
     for _ in range(args.rounds):
-        for name, scenario, other, keys, flags, _goal in STEPS:
-            measure(name, lambda: compare_steps(pdhost, name, scenario, other, keys, flags, args.steps))
+        measure("steps", lambda: compare_steps(pdhost, chosen, args.steps))
         measure("start to first step done", lambda: compare_start(pdhost))
         measure("profiling", lambda: compare_profiling(pdhost, args.steps))
     for workers in (2, 8):
