@@ -6,6 +6,7 @@
  */
 #include "layout.h"
 #include "quick_stats.h"
+#include "stack_files.h"
 #include "timer.h"
 
 #include <inttypes.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 typedef struct options {
-  const char *path, *views, *time_unit, *sorted_by, *sort_by, *color;
+  const char *path, *views, *time_unit, *sorted_by, *sort_by, *color, *stacks;
   int64_t row_limit, max_name_column_width, group_by_stack_n;
   bool op_detail, thread_sep, wide, group_by_input_shape, top_level_events_only;
 } options;
@@ -34,11 +35,12 @@ static const char *const sort_bys[] = {"cpu_time",
                                        "self_cuda_memory_usage",
                                        "count",
                                        NULL};
-static const char *const colors[] = {"auto", "always", "never", NULL};
+static const char *const when[] = {"auto", "always", "never", NULL};
 
 static const pd_option rows[] = {
     PD_OPTION_PATH(options, path, .def = "-", .help = "file to write; - is standard output"),
-    PD_OPTION(options, views, .def = "operators,breakdown", .help = "tables to show, by id, or all"),
+    PD_OPTION(options, views, .def = "operators,breakdown",
+              .help = "tables to show, by id, parted by blanks or commas; or all"),
     PD_OPTION_CHOICE(options, time_unit, .def = "auto", .choices = time_units,
                      .help = "unit of times; auto: torch's for each figure"),
     PD_OPTION_CHOICE(options, sorted_by, .def = "CPUTotal", .choices = sorted_bys, .help = "order of Paddle's tables"),
@@ -54,8 +56,10 @@ static const pd_option rows[] = {
     PD_OPTION(options, top_level_events_only, .def = "false", .help = "only ranges that no range holds"),
     PD_OPTION(options, max_name_column_width, .def = "55", .min = "8", .max = "10000", .unit = "columns",
               .help = "width of the name column at most"),
-    PD_OPTION_CHOICE(options, color, .def = "auto", .choices = colors,
+    PD_OPTION_CHOICE(options, color, .def = "auto", .choices = when,
                      .help = "auto: on a terminal, unless NO_COLOR is set"),
+    PD_OPTION_CHOICE(options, stacks, .def = "auto", .choices = when,
+                     .help = "write collapsed stacks to trace_dir, for flamegraph.pl; auto: with profile.with_stack"),
 };
 
 typedef struct state {
@@ -192,7 +196,10 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
     if (layout.unit == CELL_AUTO && strcmp(table->id, "operators") != 0) layout.unit = CELL_MS;
     layout_table(&self->windows, table, &layout);
   }
-  return self->windows.failed ? self->host->fail(self->host, PD_NO_MEMORY, "out of memory for the tables") : PD_OK;
+  if (self->windows.failed) return self->host->fail(self->host, PD_NO_MEMORY, "out of memory for the tables");
+  if (!strcmp(chosen->stacks, "always") || (!strcmp(chosen->stacks, "auto") && self->run->with_stack))
+    return stack_files_write(self->host, self->files, self->run, set, trace->window);
+  return PD_OK;
 }
 
 static pd_status table_close(void *given, const pd_summary *summary) {

@@ -354,6 +354,40 @@ PD_TEST(table, rising_samples_have_a_minimum) { /* Paddle prints inf here: docs/
   end(&test);
 }
 
+/* ---- stacks ------------------------------------------------------------------------------------------------ */
+
+PD_TEST(table, collapsed_stacks_are_files_of_their_own) {
+  table_test test = {0};
+  text_of(&test, SETTINGS("stacks=always"));
+  const memory_file *host = sink_run_file(&test.run, "results/traces/dataloader/stacks_self_cpu_time_total.txt");
+  const memory_file *device = sink_run_file(&test.run, "results/traces/dataloader/stacks_self_device_time_total.txt");
+  cr_assert(host && device && host->announced && device->announced);
+  cr_assert_not_null(strstr(host->data, "\ntrain_step;aten::conv2d;cudnn::convolution_forward 840\n"));
+  cr_assert_eq(strncmp(device->data, "train_step;ConvolutionBackward0;convolve_backward<float>(float*) 4500\n", 70), 0);
+  /* flamegraph.pl: a stack without blanks, one blank, a whole number. */
+  for (const char *line = host->data; *line; line = strchr(line, '\n') + 1) {
+    size_t stack = strcspn(line, " \n"), digits = strspn(line + stack + 1, "0123456789");
+    cr_assert(stack > 0 && line[stack] == ' ' && digits > 0 && line[stack + 1 + digits] == '\n', "%.80s", line);
+  }
+  end(&test);
+}
+
+PD_TEST(table, stacks_follow_with_stack_and_windows_keep_apart) {
+  table_test test = {0};
+  text_of(&test, NULL);
+  cr_assert_null(sink_run_file(&test.run, "results/traces/dataloader/stacks_self_cpu_time_total.txt"));
+  end(&test);
+  start(&test, NULL, false);
+  test.header.with_stack = 1;
+  test.header.repeat = 2;
+  send_window(&test, 0, 2);
+  send_window(&test, 1, 7);
+  cr_assert_eq(sink_run_close(&test.run, fake_summary()), PD_OK);
+  cr_assert_not_null(sink_run_file(&test.run, "results/traces/dataloader/stacks_self_cpu_time_total.0.txt"));
+  cr_assert_not_null(sink_run_file(&test.run, "results/traces/dataloader/stacks_self_cpu_time_total.1.txt"));
+  end(&test);
+}
+
 /* ---- faults ------------------------------------------------------------------------------------------------ */
 
 PD_TEST(table, a_failed_write_is_told_and_leaves_nothing) {
