@@ -152,8 +152,7 @@ static pd_status file_write(pd_file *file, const void *data, uint64_t bytes) {
     const ssize_t done = write(file->descriptor, at, bytes > 1u << 30 ? 1u << 30 : (size_t)bytes);
     if (done < 0) {
       if (errno == EINTR) continue;
-      file->failed =
-          file->host->fail(file->host, PD_IO, "%s: cannot be written: %s", file->path, strerror(errno));
+      file->failed = file->host->fail(file->host, PD_IO, "%s: cannot be written: %s", file->path, strerror(errno));
       break;
     }
     at += done;

@@ -15,8 +15,8 @@ typedef struct schedule {
 
 typedef struct schedule_at {
   pd_phase phase;
-  uint32_t window;    /* of a warm-up or active step: from 0; else PD_NONE */
-  bool warmup_first;  /* the first step of this window that the profiler sees, active when warmup is 0 */
+  uint32_t window;   /* of a warm-up or active step: from 0; else PD_NONE */
+  bool warmup_first; /* the first step of this window that the profiler sees, active when warmup is 0 */
   bool active_first, active_last;
 } schedule_at;
 

@@ -39,6 +39,4 @@ void signals_restore(void) {
 
 int signals_pending(void) { return atomic_load_explicit(&pending, memory_order_relaxed); }
 
-const char *signals_name(int number) {
-  return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "signal";
-}
+const char *signals_name(int number) { return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "signal"; }

@@ -1,5 +1,5 @@
-/* The analysis as its readers see it: cached sets, whole tables, invariants on random traces, and no memory. The suite is
- * linked with --wrap for the allocation functions. */
+/* The analysis as its readers see it: cached sets, whole tables, invariants on random traces, and no memory. The suite
+ * is linked with --wrap for the allocation functions. */
 #include "analysis/facts.h"
 #include "analysis/proc.h"
 #include "analysis/step_parts.h"
@@ -100,7 +100,8 @@ static void check_sums(const analysis_rig *rig) {
   cr_assert_eq((int64_t)column_sum(operators, "self_cpu_time_total", 0), self_ns);
   if (self_ns) cr_assert_float_eq(column_sum(operators, "self_cpu_percent", 0), 100, 1e-6);
   if (rig->trace->steps.count) {
-    if (rig_int(breakdown, breakdown->footer, "total")) cr_assert_float_eq(column_sum(breakdown, "share", 0), 100, 1e-6);
+    if (rig_int(breakdown, breakdown->footer, "total"))
+      cr_assert_float_eq(column_sum(breakdown, "share", 0), 100, 1e-6);
     cr_assert_eq((int64_t)column_sum(breakdown, "total", 0), rig_int(breakdown, breakdown->footer, "total"));
     cr_assert_eq((int64_t)column_sum(model, "cpu_total", 0),
                  2 * rig_int(model, rig_row(model, "ProfileStep"), "cpu_total"));

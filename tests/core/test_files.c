@@ -60,8 +60,10 @@ PD_TEST(files, discard_leaves_the_old_file) {
   for (int i = 0; i < 2; i++) {
     cr_assert_eq(table->open(table, at("x"), &file), PD_OK);
     cr_assert_eq(table->write(file, i ? "new" : "old", 3), PD_OK);
-    if (i) table->discard(file);
-    else cr_assert_eq(table->commit(file), PD_OK);
+    if (i)
+      table->discard(file);
+    else
+      cr_assert_eq(table->commit(file), PD_OK);
   }
   read_back(at("x"), text, sizeof text);
   cr_assert_str_eq(text, "old");

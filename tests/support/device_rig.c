@@ -128,9 +128,7 @@ bool rig_format_at(const device_rig *rig, int index, rig_format *format) {
   return rig->ops->tensor->supports(rig->device, format->dtype, format->layout);
 }
 
-static size_t width_of(pd_dtype dtype) {
-  return dtype == PD_F16 ? 2 : dtype == PD_I64 ? 8 : dtype == PD_U8 ? 1 : 4;
-}
+static size_t width_of(pd_dtype dtype) { return dtype == PD_F16 ? 2 : dtype == PD_I64 ? 8 : dtype == PD_U8 ? 1 : 4; }
 
 int64_t rig_count(const pd_tensor *tensor) {
   int64_t count = 1;
@@ -174,8 +172,8 @@ static double from_half(uint16_t half) {
   const int exponent = half >> 10 & 31;
   const double fraction = (double)(half & 1023);
   const double size = exponent == 31 ? (half & 1023 ? (double)NAN : (double)INFINITY)
-                      : exponent    ? ldexp(1024 + fraction, exponent - 25)
-                                    : ldexp(fraction, -24);
+                      : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                     : ldexp(fraction, -24);
   return half & 0x8000 ? -size : size;
 }
 

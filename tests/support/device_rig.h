@@ -1,6 +1,6 @@
 /*
- * Opens a device plugin for tests and moves doubles in and out of its tensors. The plugin is PDHOST_TEST_DEVICE, a path,
- * or the CPU device of the build: the same suites run on a GPU machine with the CUDA device.
+ * Opens a device plugin for tests and moves doubles in and out of its tensors. The plugin is PDHOST_TEST_DEVICE, a
+ * path, or the CPU device of the build: the same suites run on a GPU machine with the CUDA device.
  */
 #ifndef TESTS_SUPPORT_DEVICE_RIG_H
 #define TESTS_SUPPORT_DEVICE_RIG_H

@@ -19,12 +19,12 @@
 #define pd_test_no_leaks() ((void)0)
 #endif
 
-#define PD_TEST_WITH(suite, name, ...)                 \
-  static void suite##_##name##_body(void);             \
-  Test(suite, name, __VA_ARGS__) {                     \
-    suite##_##name##_body();                           \
-    pd_test_no_leaks();                                \
-  }                                                    \
+#define PD_TEST_WITH(suite, name, ...)                                                                                 \
+  static void suite##_##name##_body(void);                                                                             \
+  Test(suite, name, __VA_ARGS__) {                                                                                     \
+    suite##_##name##_body();                                                                                           \
+    pd_test_no_leaks();                                                                                                \
+  }                                                                                                                    \
   static void suite##_##name##_body(void)
 #define PD_TEST(suite, name) PD_TEST_WITH(suite, name, .timeout = 60)
 

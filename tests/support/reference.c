@@ -94,16 +94,16 @@ void reference_elementwise(pd_elementwise op, double *y, const double *a, const 
   for (int64_t i = 0; i < count; i++) {
     const double other = b ? b[broadcast ? 0 : i] : 0;
     switch (op) {
-      case PD_EW_ADD: y[i] = a[i] + alpha * other; break;
-      case PD_EW_MUL: y[i] = a[i] * other; break;
-      case PD_EW_SCALE: y[i] = alpha * a[i]; break;
-      case PD_EW_RELU: y[i] = a[i] > 0 ? a[i] : 0; break;
-      case PD_EW_TANH: y[i] = tanh(a[i]); break;
-      case PD_EW_SIGMOID: y[i] = sigmoid(a[i]); break;
-      case PD_EW_RELU_BACKWARD: y[i] = other > 0 ? a[i] : 0; break;
-      case PD_EW_TANH_BACKWARD: y[i] = a[i] * (1 - other * other); break;
-      case PD_EW_SIGMOID_BACKWARD: y[i] = a[i] * other * (1 - other); break;
-      default: y[i] = NAN;
+    case PD_EW_ADD: y[i] = a[i] + alpha * other; break;
+    case PD_EW_MUL: y[i] = a[i] * other; break;
+    case PD_EW_SCALE: y[i] = alpha * a[i]; break;
+    case PD_EW_RELU: y[i] = a[i] > 0 ? a[i] : 0; break;
+    case PD_EW_TANH: y[i] = tanh(a[i]); break;
+    case PD_EW_SIGMOID: y[i] = sigmoid(a[i]); break;
+    case PD_EW_RELU_BACKWARD: y[i] = other > 0 ? a[i] : 0; break;
+    case PD_EW_TANH_BACKWARD: y[i] = a[i] * (1 - other * other); break;
+    case PD_EW_SIGMOID_BACKWARD: y[i] = a[i] * other * (1 - other); break;
+    default: y[i] = NAN;
     }
   }
 }

@@ -10,12 +10,14 @@
 
 #define CUDA_CUDNN_MAP(X)                                                                                              \
   X(GetVersion)                                                                                                        \
-  X(GetErrorString) X(GetLastErrorString) X(Create) X(Destroy) X(SetStream) X(BackendCreateDescriptor)                 \
-      X(BackendDestroyDescriptor) X(BackendFinalize) X(BackendSetAttribute) X(BackendGetAttribute) X(BackendExecute)
+  X(GetErrorString)                                                                                                    \
+  X(GetLastErrorString) X(Create) X(Destroy) X(SetStream) X(BackendCreateDescriptor) X(BackendDestroyDescriptor)       \
+      X(BackendFinalize) X(BackendSetAttribute) X(BackendGetAttribute) X(BackendExecute)
 
 #define CUDA_CUBLASLT_MAP(X)                                                                                           \
   X(GetVersion)                                                                                                        \
-  X(GetStatusString) X(Create) X(Destroy) X(Matmul) X(MatmulAlgoGetHeuristic) X(MatmulDescCreate) X(MatmulDescDestroy) \
+  X(GetStatusString)                                                                                                   \
+  X(Create) X(Destroy) X(Matmul) X(MatmulAlgoGetHeuristic) X(MatmulDescCreate) X(MatmulDescDestroy)                    \
       X(MatmulDescSetAttribute) X(MatrixLayoutCreate) X(MatrixLayoutDestroy) X(MatrixLayoutSetAttribute)               \
           X(MatmulPreferenceCreate) X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute)
 

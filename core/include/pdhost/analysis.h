@@ -18,7 +18,7 @@ typedef uint32_t pd_unit;
 enum {
   PD_UNIT_NONE = 0,
   PD_UNIT_COUNT = 1,
-  PD_UNIT_NS = 2,      /* shown in the reader's unit of time */
+  PD_UNIT_NS = 2, /* shown in the reader's unit of time */
   PD_UNIT_BYTES = 3,
   PD_UNIT_PERCENT = 4, /* 0..100 */
   PD_UNIT_RATIO = 5,   /* 0..1 */
@@ -63,7 +63,7 @@ typedef struct pd_table {
   const char *title; /* "Operator Summary" */
   const char *note;  /* what the reader must know ("ratios may add up to more than 100: ..."), or NULL */
   const pd_metric *const *columns;
-  pd_array rows; /* of pd_table_row */
+  pd_array rows;              /* of pd_table_row */
   const pd_table_row *footer; /* or NULL: totals, under the same columns; first cell is their label */
 } pd_table;
 

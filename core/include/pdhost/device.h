@@ -80,7 +80,8 @@ typedef struct pd_memory_ops {
   pd_status (*usage)(pd_device *device, uint64_t *allocated, uint64_t *reserved, uint64_t *peak_allocated);
   /* Copies; asynchronous when the host side is page-locked memory of host_alloc's or both sides are on the device, else
    * returns once the host memory may be reused (to the device) or holds the data (from it). [any thread] */
-  pd_status (*copy)(pd_device *device, pd_stream *stream, void *to, const void *from, uint64_t bytes, pd_copy_kind kind);
+  pd_status (*copy)(pd_device *device, pd_stream *stream, void *to, const void *from, uint64_t bytes,
+                    pd_copy_kind kind);
 } pd_memory_ops;
 
 /* ---- streams ----------------------------------------------------------------------------------------------- */
@@ -113,15 +114,15 @@ typedef struct pd_stream_ops {
 
 typedef uint32_t pd_elementwise;
 enum {
-  PD_EW_ADD = 1,              /* y = a + alpha*b; b of one element is broadcast */
-  PD_EW_MUL = 2,              /* y = a * b */
-  PD_EW_SCALE = 3,            /* y = alpha*a */
-  PD_EW_RELU = 4,             /* y = max(a, 0) */
+  PD_EW_ADD = 1,   /* y = a + alpha*b; b of one element is broadcast */
+  PD_EW_MUL = 2,   /* y = a * b */
+  PD_EW_SCALE = 3, /* y = alpha*a */
+  PD_EW_RELU = 4,  /* y = max(a, 0) */
   PD_EW_TANH = 5,
   PD_EW_SIGMOID = 6,
-  PD_EW_RELU_BACKWARD = 7,    /* y = b > 0 ? a : 0        a = dy, b = forward result */
-  PD_EW_TANH_BACKWARD = 8,    /* y = a * (1 - b^2) */
-  PD_EW_SIGMOID_BACKWARD = 9  /* y = a * b * (1 - b) */
+  PD_EW_RELU_BACKWARD = 7,   /* y = b > 0 ? a : 0        a = dy, b = forward result */
+  PD_EW_TANH_BACKWARD = 8,   /* y = a * (1 - b^2) */
+  PD_EW_SIGMOID_BACKWARD = 9 /* y = a * b * (1 - b) */
 };
 
 typedef struct pd_conv2d {
@@ -135,15 +136,16 @@ typedef struct pd_adamw {
   uint32_t reserved;
   double lr, beta1, beta2, eps, weight_decay;
   int64_t *step; /* device, one element: steps done. The update adds 1 first and corrects the bias with the result */
-  const float *found_inf; /* device, one element; non-zero: leave everything as it is, `step` too. NULL: always update */
+  const float
+      *found_inf; /* device, one element; non-zero: leave everything as it is, `step` too. NULL: always update */
 } pd_adamw;
 
 /* One parameter of the multi-tensor operations. All float32 of `count` elements in device memory. */
 typedef struct pd_parameter {
   float *value;
   float *grad;
-  float *m, *v;   /* first and second moment */
-  void *half;     /* NULL, or (count) float16: receives the new value too, in the same element order */
+  float *m, *v; /* first and second moment */
+  void *half;   /* NULL, or (count) float16: receives the new value too, in the same element order */
   int64_t count;
 } pd_parameter;
 
@@ -178,8 +180,8 @@ typedef struct pd_tensor_ops {
   pd_status (*copy_columns)(pd_device *, pd_stream *, const pd_tensor *y, int64_t y_column, const pd_tensor *x,
                             int64_t x_column, int64_t columns);
 
-  /* y (N,O,H',W') = conv(x (N,I,H,W), w (O,I,K,K)). bias (O) F32 or NULL; relu: max(.,0) of the result. With bias or relu
-   * the device does it in as few kernels as it can. */
+  /* y (N,O,H',W') = conv(x (N,I,H,W), w (O,I,K,K)). bias (O) F32 or NULL; relu: max(.,0) of the result. With bias or
+   * relu the device does it in as few kernels as it can. */
   pd_status (*conv2d_forward)(pd_device *, pd_stream *, const pd_tensor *y, const pd_tensor *x, const pd_tensor *w,
                               const pd_tensor *bias, bool relu, const pd_conv2d *conv);
   pd_status (*conv2d_backward_data)(pd_device *, pd_stream *, const pd_tensor *dx, const pd_tensor *dy,
@@ -198,7 +200,8 @@ typedef struct pd_tensor_ops {
   pd_status (*mean_hw_forward)(pd_device *, pd_stream *, const pd_tensor *y, const pd_tensor *x);
   pd_status (*mean_hw_backward)(pd_device *, pd_stream *, const pd_tensor *dx, const pd_tensor *dy);
 
-  /* c (M,N) = op(a) op(b) [+ bias (N) F32] [+ c]; op is transposition where asked. c may be F32 while a and b are F16. */
+  /* c (M,N) = op(a) op(b) [+ bias (N) F32] [+ c]; op is transposition where asked. c may be F32 while a and b are F16.
+   */
   pd_status (*matmul)(pd_device *, pd_stream *, const pd_tensor *c, const pd_tensor *a, const pd_tensor *b,
                       const pd_tensor *bias, bool transpose_a, bool transpose_b, bool accumulate, bool allow_tf32);
 
@@ -231,12 +234,13 @@ typedef struct pd_tensor_ops {
   /* One AdamW step over all parameters, in one launch where the device can. The list is copied. */
   pd_status (*adamw)(pd_device *, pd_stream *, const pd_parameter *parameters, int64_t count, const pd_adamw *adamw);
   /* grad *= 1/scale; found_inf = 1 where any element is not finite, else 0. */
-  pd_status (*unscale)(pd_device *, pd_stream *, const pd_parameter *parameters, int64_t count, const pd_scaler *scaler);
+  pd_status (*unscale)(pd_device *, pd_stream *, const pd_parameter *parameters, int64_t count,
+                       const pd_scaler *scaler);
   /* Grows or backs off the scale by found_inf, on the device. */
   pd_status (*scaler_update)(pd_device *, pd_stream *, const pd_scaler *scaler);
 
-  /* Fused, for a first layer y = relu(conv(x, w) + bias), whose input needs no gradient: dw and db from dy, the gradient
-   * of y, which may be overwritten. Optional: the kit calls bias_relu_backward and conv2d_backward_weight. */
+  /* Fused, for a first layer y = relu(conv(x, w) + bias), whose input needs no gradient: dw and db from dy, the
+   * gradient of y, which may be overwritten. Optional: the kit calls bias_relu_backward and conv2d_backward_weight. */
   pd_status (*conv2d_relu_backward_weight)(pd_device *, pd_stream *, const pd_tensor *dw, const pd_tensor *db,
                                            const pd_tensor *dy, const pd_tensor *y, const pd_tensor *x,
                                            const pd_conv2d *conv);
@@ -264,7 +268,7 @@ typedef struct pd_profile_status {
   uint32_t size;
   pd_profile_mode mode;
   uint64_t dropped, zero_stamped, implausible; /* since attach */
-  const char *note; /* why the mode is not FULL; NULL: it is. The device's, until close */
+  const char *note;                            /* why the mode is not FULL; NULL: it is. The device's, until close */
 } pd_profile_status;
 
 /* In this order, every call on the loop thread: attach, (start, stop, drain)*, detach. */
@@ -313,11 +317,11 @@ typedef struct pd_device_access {
 } pd_device_access;
 
 #ifndef __cplusplus
-#define PD_DEVICE(name_, version_, summary_, T, rows, ...)                           \
-  static const pd_device_ops pd_ops_ = {.size = sizeof(pd_device_ops), __VA_ARGS__}; \
+#define PD_DEVICE(name_, version_, summary_, T, rows, ...)                                                             \
+  static const pd_device_ops pd_ops_ = {.size = sizeof(pd_device_ops), __VA_ARGS__};                                   \
   PD_PLUGIN(PD_KIND_DEVICE, device, pd_ops_, name_, version_, summary_, T, rows)
-#define PD_DEVICE_PLAIN(name_, version_, summary_, ...)                              \
-  static const pd_device_ops pd_ops_ = {.size = sizeof(pd_device_ops), __VA_ARGS__}; \
+#define PD_DEVICE_PLAIN(name_, version_, summary_, ...)                                                                \
+  static const pd_device_ops pd_ops_ = {.size = sizeof(pd_device_ops), __VA_ARGS__};                                   \
   PD_PLUGIN_PLAIN(PD_KIND_DEVICE, device, pd_ops_, name_, version_, summary_)
 #endif
 

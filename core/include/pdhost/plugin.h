@@ -42,13 +42,13 @@ extern "C" {
 #endif
 
 /* X(name, value, text). Values are frozen; new ones go at the end. */
-#define PD_STATUS_MAP(X)                       \
-  X(OK, 0, "ok")                               \
-  X(INVALID, 1, "invalid value or argument")   \
-  X(UNSUPPORTED, 2, "not supported here")      \
-  X(NO_MEMORY, 3, "out of memory")             \
-  X(IO, 4, "input or output failed")           \
-  X(DEVICE, 5, "device or its library failed") \
+#define PD_STATUS_MAP(X)                                                                                               \
+  X(OK, 0, "ok")                                                                                                       \
+  X(INVALID, 1, "invalid value or argument")                                                                           \
+  X(UNSUPPORTED, 2, "not supported here")                                                                              \
+  X(NO_MEMORY, 3, "out of memory")                                                                                     \
+  X(IO, 4, "input or output failed")                                                                                   \
+  X(DEVICE, 5, "device or its library failed")                                                                         \
   X(STOP, 6, "end of data or an orderly stop")
 
 typedef int32_t pd_status;
@@ -95,14 +95,12 @@ typedef struct pd_option {
 #ifndef __cplusplus
 /* PD_OPTION takes the row's type from the C field: bool, int64_t, double or const char *. Anything else does not
  * compile. The others name the type where the C field does not say it. */
-#define PD_TYPE_OF(field) _Generic((field), bool : PD_BOOL, int64_t : PD_INT, double : PD_FLOAT, const char * : PD_STRING)
-#define PD_OPTION(T, field, ...) \
+#define PD_TYPE_OF(field)                                                                                              \
+  _Generic((field), bool : PD_BOOL, int64_t : PD_INT, double : PD_FLOAT, const char * : PD_STRING)
+#define PD_OPTION(T, field, ...)                                                                                       \
   { .key = #field, .offset = offsetof(T, field), .type = PD_TYPE_OF(((T *)0)->field), __VA_ARGS__ }
-#define PD_OPTION_AS(T, field, c_type, pd_type_, ...)      \
-  {                                                        \
-    .key = #field, .offset = offsetof(T, field),           \
-    .type = _Generic(((T *)0)->field, c_type : (pd_type_)), __VA_ARGS__ \
-  }
+#define PD_OPTION_AS(T, field, c_type, pd_type_, ...)                                                                  \
+  { .key = #field, .offset = offsetof(T, field), .type = _Generic(((T *)0)->field, c_type : (pd_type_)), __VA_ARGS__ }
 #define PD_OPTION_CHOICE(T, field, ...) PD_OPTION_AS(T, field, const char *, PD_CHOICE, __VA_ARGS__)
 #define PD_OPTION_PATH(T, field, ...) PD_OPTION_AS(T, field, const char *, PD_PATH, __VA_ARGS__)
 #define PD_OPTION_BYTES(T, field, ...) PD_OPTION_AS(T, field, int64_t, PD_BYTES, __VA_ARGS__)
@@ -145,9 +143,9 @@ typedef struct pd_plugin {
   uint32_t options_size; /* of the plugin's options struct; the host allocates and fills it before init or open */
   const char *name;      /* what the user types: [a-z0-9_]+ */
   const char *version;
-  const char *summary; /* one line */
-  const pd_option *options; /* `option_count` rows; NULL when there are none */
-  union {                   /* by kind; each table begins with its size */
+  const char *summary;                      /* one line */
+  const pd_option *options;                 /* `option_count` rows; NULL when there are none */
+  union {                                   /* by kind; each table begins with its size */
     const struct pd_scenario_ops *scenario; /* scenario.h */
     const struct pd_sink_ops *sink;         /* sink.h */
     const struct pd_device_ops *device;     /* device.h */
@@ -161,32 +159,32 @@ PD_EXPORT const pd_plugin *pd_plugin_entry(void);
 #ifndef __cplusplus
 /* Defines the entry point of a plugin; scenario.h, sink.h and device.h wrap it. `rows` is an array of PD_OPTION over
  * struct `T`. */
-#define PD_PLUGIN(kind_, member_, ops_, name_, version_, summary_, T, rows)       \
-  static const pd_plugin pd_plugin_ = {.size = sizeof(pd_plugin),                 \
-                                       .abi_major = PD_ABI_MAJOR,                 \
-                                       .abi_minor = PD_ABI_MINOR,                 \
-                                       .kind = (kind_),                           \
-                                       .option_count = sizeof(rows) / sizeof((rows)[0]), \
-                                       .option_size = sizeof(pd_option),          \
-                                       .options_size = sizeof(T),                 \
-                                       .name = (name_),                           \
-                                       .version = (version_),                     \
-                                       .summary = (summary_),                     \
-                                       .options = (rows),                         \
-                                       .ops = {.member_ = &(ops_)}};              \
+#define PD_PLUGIN(kind_, member_, ops_, name_, version_, summary_, T, rows)                                            \
+  static const pd_plugin pd_plugin_ = {.size = sizeof(pd_plugin),                                                      \
+                                       .abi_major = PD_ABI_MAJOR,                                                      \
+                                       .abi_minor = PD_ABI_MINOR,                                                      \
+                                       .kind = (kind_),                                                                \
+                                       .option_count = sizeof(rows) / sizeof((rows)[0]),                               \
+                                       .option_size = sizeof(pd_option),                                               \
+                                       .options_size = sizeof(T),                                                      \
+                                       .name = (name_),                                                                \
+                                       .version = (version_),                                                          \
+                                       .summary = (summary_),                                                          \
+                                       .options = (rows),                                                              \
+                                       .ops = {.member_ = &(ops_)}};                                                   \
   PD_EXPORT const pd_plugin *pd_plugin_entry(void) { return &pd_plugin_; }
 
 /* The same for a plugin without options. */
-#define PD_PLUGIN_PLAIN(kind_, member_, ops_, name_, version_, summary_) \
-  static const pd_plugin pd_plugin_ = {.size = sizeof(pd_plugin),        \
-                                       .abi_major = PD_ABI_MAJOR,        \
-                                       .abi_minor = PD_ABI_MINOR,        \
-                                       .kind = (kind_),                  \
-                                       .option_size = sizeof(pd_option), \
-                                       .name = (name_),                  \
-                                       .version = (version_),            \
-                                       .summary = (summary_),            \
-                                       .ops = {.member_ = &(ops_)}};     \
+#define PD_PLUGIN_PLAIN(kind_, member_, ops_, name_, version_, summary_)                                               \
+  static const pd_plugin pd_plugin_ = {.size = sizeof(pd_plugin),                                                      \
+                                       .abi_major = PD_ABI_MAJOR,                                                      \
+                                       .abi_minor = PD_ABI_MINOR,                                                      \
+                                       .kind = (kind_),                                                                \
+                                       .option_size = sizeof(pd_option),                                               \
+                                       .name = (name_),                                                                \
+                                       .version = (version_),                                                          \
+                                       .summary = (summary_),                                                          \
+                                       .ops = {.member_ = &(ops_)}};                                                   \
   PD_EXPORT const pd_plugin *pd_plugin_entry(void) { return &pd_plugin_; }
 #endif
 

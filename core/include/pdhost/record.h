@@ -29,13 +29,7 @@ enum {
 
 /* The part of the training step a range belongs to; ranges inherit it from their parent when 0. */
 typedef uint32_t pd_part;
-enum {
-  PD_PART_NONE = 0,
-  PD_PART_DATALOADER = 1,
-  PD_PART_FORWARD = 2,
-  PD_PART_BACKWARD = 3,
-  PD_PART_OPTIMIZATION = 4
-};
+enum { PD_PART_NONE = 0, PD_PART_DATALOADER = 1, PD_PART_FORWARD = 2, PD_PART_BACKWARD = 3, PD_PART_OPTIMIZATION = 4 };
 
 /* Device-side and runtime-side records. */
 typedef uint32_t pd_activity_kind;
@@ -53,9 +47,9 @@ enum {
 typedef uint32_t pd_api_class;
 enum {
   PD_API_OTHER = 0,
-  PD_API_LAUNCH = 1, /* exactly one device record follows, unless result != 0 */
-  PD_API_MEMCPY = 2, /* likewise */
-  PD_API_MEMSET = 3, /* likewise */
+  PD_API_LAUNCH = 1,       /* exactly one device record follows, unless result != 0 */
+  PD_API_MEMCPY = 2,       /* likewise */
+  PD_API_MEMSET = 3,       /* likewise */
   PD_API_GRAPH_LAUNCH = 4, /* one or more device records follow */
   PD_API_SYNC = 5,         /* blocks the caller */
   PD_API_ALLOC = 6,
@@ -63,12 +57,18 @@ enum {
 };
 
 typedef uint32_t pd_memory_kind; /* of a copy's or memset's end: Kineto's words */
-enum { PD_MEMORY_UNKNOWN = 0, PD_MEMORY_PAGEABLE = 1, PD_MEMORY_PINNED = 2, PD_MEMORY_DEVICE = 3, PD_MEMORY_MANAGED = 5 };
+enum {
+  PD_MEMORY_UNKNOWN = 0,
+  PD_MEMORY_PAGEABLE = 1,
+  PD_MEMORY_PINNED = 2,
+  PD_MEMORY_DEVICE = 3,
+  PD_MEMORY_MANAGED = 5
+};
 
 typedef struct pd_activity {
   pd_activity_kind kind;
-  uint32_t name; /* string id: kernel (demangled), runtime call; for copies and sets the trace builds it */
-  int64_t start, end; /* in the clock given with the batch */
+  uint32_t name;        /* string id: kernel (demangled), runtime call; for copies and sets the trace builds it */
+  int64_t start, end;   /* in the clock given with the batch */
   uint64_t correlation; /* ties a runtime call to its device records; unique within a run */
   uint32_t device, context;
   uint32_t stream;
@@ -76,20 +76,20 @@ typedef struct pd_activity {
   uint64_t bytes;  /* copies and sets */
   union {
     struct {
-      uint32_t cbid;   /* CUPTI's callback id; 0 on other devices */
+      uint32_t cbid; /* CUPTI's callback id; 0 on other devices */
       pd_api_class api;
-      int32_t result;  /* 0 is success */
+      int32_t result; /* 0 is success */
       uint32_t reserved;
     } api;
     struct {
       uint32_t grid[3], block[3];
-      uint32_t registers;             /* per thread */
+      uint32_t registers;                   /* per thread */
       uint32_t static_bytes, dynamic_bytes; /* shared memory per block */
-      uint32_t graph, graph_node;     /* 0: not from a graph */
+      uint32_t graph, graph_node;           /* 0: not from a graph */
       float blocks_per_sm, warps_per_sm;
-      float occupancy;                /* estimated achieved, 0..1; < 0: unknown */
-      float waves;                    /* grid over the blocks that fit at once; < 0: unknown */
-      uint32_t active_blocks;         /* theoretical resident blocks per SM */
+      float occupancy;        /* estimated achieved, 0..1; < 0: unknown */
+      float waves;            /* grid over the blocks that fit at once; < 0: unknown */
+      uint32_t active_blocks; /* theoretical resident blocks per SM */
     } kernel;
     struct {
       pd_memory_kind from, to;
@@ -120,39 +120,39 @@ typedef struct pd_memory_event {
 } pd_memory_event;
 
 /* A loss, counted and shown in every output. X(name, value, text) */
-#define PD_LOSS_MAP(X)                                                          \
-  X(RANGES_FULL, 0, "host ranges lost to a full buffer")                        \
-  X(RECORDS_DROPPED, 1, "device records dropped by the profiling library")      \
-  X(ZERO_TIMESTAMP, 2, "device records without a time")                         \
-  X(IMPLAUSIBLE, 3, "device records with an implausible time")                  \
-  X(UNMATCHED_ACTIVITY, 4, "device records without a launch")                   \
-  X(UNMATCHED_LAUNCH, 5, "launches without a device record")                    \
-  X(CLOCK_STEP, 6, "steps of the system clock inside the window")               \
-  X(UNBALANCED, 7, "ranges left open or closed twice")                          \
-  X(MEMORY_FULL, 8, "memory events lost to a full buffer")                      \
+#define PD_LOSS_MAP(X)                                                                                                 \
+  X(RANGES_FULL, 0, "host ranges lost to a full buffer")                                                               \
+  X(RECORDS_DROPPED, 1, "device records dropped by the profiling library")                                             \
+  X(ZERO_TIMESTAMP, 2, "device records without a time")                                                                \
+  X(IMPLAUSIBLE, 3, "device records with an implausible time")                                                         \
+  X(UNMATCHED_ACTIVITY, 4, "device records without a launch")                                                          \
+  X(UNMATCHED_LAUNCH, 5, "launches without a device record")                                                           \
+  X(CLOCK_STEP, 6, "steps of the system clock inside the window")                                                      \
+  X(UNBALANCED, 7, "ranges left open or closed twice")                                                                 \
+  X(MEMORY_FULL, 8, "memory events lost to a full buffer")                                                             \
   X(AMBIGUOUS, 9, "launches that no single operation holds")
 typedef uint32_t pd_loss;
 enum {
 #define PD_X(name, value, text) PD_LOSS_##name = value,
   PD_LOSS_MAP(PD_X)
 #undef PD_X
-  PD_LOSS_COUNT = 10
+      PD_LOSS_COUNT = 10
 };
 
 /* Everything one range carries beyond its name. Zero it and fill what is known. */
 typedef struct pd_range_info {
   uint32_t size;
   pd_part part;
-  uint64_t flops;        /* of the operation itself; 0: unknown or none */
-  uint32_t sequence;     /* ties forward and backward of one operation; 0: none */
-  uint32_t backward;     /* 1: this is the backward range of `sequence` */
-  uint32_t shape_count;  /* inputs described below */
-  uint32_t module;       /* string id of the module path ("SimpleCNN.conv1"); 0: none */
+  uint64_t flops;                /* of the operation itself; 0: unknown or none */
+  uint32_t sequence;             /* ties forward and backward of one operation; 0: none */
+  uint32_t backward;             /* 1: this is the backward range of `sequence` */
+  uint32_t shape_count;          /* inputs described below */
+  uint32_t module;               /* string id of the module path ("SimpleCNN.conv1"); 0: none */
   const struct pd_shape *shapes; /* borrowed until the call returns; copied when profile.record_shapes is on */
 } pd_range_info;
 
 typedef struct pd_shape {
-  uint32_t rank; /* 0..4; 0 is a scalar */
+  uint32_t rank;  /* 0..4; 0 is a scalar */
   uint32_t dtype; /* PD_F32 ... of device.h */
   int64_t dims[4];
 } pd_shape;
@@ -210,7 +210,7 @@ typedef struct pd_site {
   uint32_t id;
   pd_range_kind kind;
 } pd_site;
-#define PD_SITE(text_, kind_) \
+#define PD_SITE(text_, kind_)                                                                                          \
   { (text_), 0, (kind_) }
 
 /* Opens a range; returns whether pd_range_end() must be called, so that a window that begins or ends in between does

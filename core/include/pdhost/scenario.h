@@ -54,12 +54,12 @@ typedef struct pd_scenario_ops {
 
 #ifndef __cplusplus
 /* Defines the entry point. `rows` is an array of PD_OPTION over struct `T`; the rest fills pd_scenario_ops. */
-#define PD_SCENARIO(name_, version_, summary_, T, rows, ...)                             \
-  static const pd_scenario_ops pd_ops_ = {.size = sizeof(pd_scenario_ops), __VA_ARGS__}; \
+#define PD_SCENARIO(name_, version_, summary_, T, rows, ...)                                                           \
+  static const pd_scenario_ops pd_ops_ = {.size = sizeof(pd_scenario_ops), __VA_ARGS__};                               \
   PD_PLUGIN(PD_KIND_SCENARIO, scenario, pd_ops_, name_, version_, summary_, T, rows)
 /* The same for a scenario without options. */
-#define PD_SCENARIO_PLAIN(name_, version_, summary_, ...)                                \
-  static const pd_scenario_ops pd_ops_ = {.size = sizeof(pd_scenario_ops), __VA_ARGS__}; \
+#define PD_SCENARIO_PLAIN(name_, version_, summary_, ...)                                                              \
+  static const pd_scenario_ops pd_ops_ = {.size = sizeof(pd_scenario_ops), __VA_ARGS__};                               \
   PD_PLUGIN_PLAIN(PD_KIND_SCENARIO, scenario, pd_ops_, name_, version_, summary_)
 #endif
 

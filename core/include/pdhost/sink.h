@@ -12,8 +12,8 @@ extern "C" {
 /* One key of the effective configuration. */
 typedef struct pd_setting {
   const char *section, *key, *value;
-  const char *origin;   /* "default", "preset of dataloader", "conf/x.ini:12", "command line" */
-  uint32_t is_default;  /* 1: equal to the row's default */
+  const char *origin;  /* "default", "preset of dataloader", "conf/x.ini:12", "command line" */
+  uint32_t is_default; /* 1: equal to the row's default */
   uint32_t reserved;
 } pd_setting;
 
@@ -23,11 +23,11 @@ typedef struct pd_run {
   uint32_t pid;
   int64_t start_realtime_ns;
   const char *scenario, *scenario_version, *bottleneck;
-  const char *device_name;   /* "cpu", "cuda" */
+  const char *device_name; /* "cpu", "cuda" */
   const char *pdhost_version;
   const char *command_line;
-  const char *trace_dir;     /* exists */
-  const char *worker;        /* "<host>_<pid>" */
+  const char *trace_dir; /* exists */
+  const char *worker;    /* "<host>_<pid>" */
   const char *host_name;
   const pd_device_props *device;
   pd_array settings; /* of pd_setting */
@@ -69,19 +69,19 @@ enum { PD_RUN_COMPLETE = 0, PD_RUN_INTERRUPTED = 1, PD_RUN_FAILED = 2 };
 typedef struct pd_summary {
   uint32_t size;
   pd_outcome outcome;
-  const char *reason; /* why it is not COMPLETE ("SIGINT", the error line), or NULL */
-  uint64_t steps;     /* of the loop that were done */
-  uint64_t windows;   /* finished */
+  const char *reason;                            /* why it is not COMPLETE ("SIGINT", the error line), or NULL */
+  uint64_t steps;                                /* of the loop that were done */
+  uint64_t windows;                              /* finished */
   double avg_step_time_s, avg_dataloader_wait_s; /* means over all steps of the loop, as the PyTorch script has them */
   pd_spread step_time_s, data_wait_s;            /* over active steps */
   pd_spread batch_cost_s;                        /* over active steps */
   double steps_per_s, samples_per_s;             /* over active steps: count over their total time */
   double first_batch_s;                          /* wait for the first batch of the loop's iterator */
   uint64_t peak_allocated_bytes, peak_reserved_bytes;
-  pd_array losses;  /* of double: the loss of every step of the loop */
+  pd_array losses;    /* of double: the loss of every step of the loop */
   pd_array steps_all; /* of pd_step_stats: every step of the loop */
-  double coverage;  /* over all windows */
-  uint64_t lost[16]; /* by pd_loss, over all windows */
+  double coverage;    /* over all windows */
+  uint64_t lost[16];  /* by pd_loss, over all windows */
   pd_profile_mode profile;
   uint32_t reserved;
   const char *profile_note;
@@ -126,11 +126,11 @@ typedef struct pd_files {
 } pd_files;
 
 #ifndef __cplusplus
-#define PD_SINK(name_, version_, summary_, T, rows, ...)                         \
-  static const pd_sink_ops pd_ops_ = {.size = sizeof(pd_sink_ops), __VA_ARGS__}; \
+#define PD_SINK(name_, version_, summary_, T, rows, ...)                                                               \
+  static const pd_sink_ops pd_ops_ = {.size = sizeof(pd_sink_ops), __VA_ARGS__};                                       \
   PD_PLUGIN(PD_KIND_SINK, sink, pd_ops_, name_, version_, summary_, T, rows)
-#define PD_SINK_PLAIN(name_, version_, summary_, ...)                            \
-  static const pd_sink_ops pd_ops_ = {.size = sizeof(pd_sink_ops), __VA_ARGS__}; \
+#define PD_SINK_PLAIN(name_, version_, summary_, ...)                                                                  \
+  static const pd_sink_ops pd_ops_ = {.size = sizeof(pd_sink_ops), __VA_ARGS__};                                       \
   PD_PLUGIN_PLAIN(PD_KIND_SINK, sink, pd_ops_, name_, version_, summary_)
 #endif
 

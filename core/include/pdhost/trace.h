@@ -25,7 +25,8 @@ typedef struct pd_array {
 } pd_array;
 
 /* Row `i` of a pd_array of `T`: PD_AT(pd_range, &trace->ranges, i)->start_ns */
-#define PD_AT(T, array, i) ((const T *)(const void *)((const char *)(array)->data + (size_t)(i) * (size_t)(array)->stride))
+#define PD_AT(T, array, i)                                                                                             \
+  ((const T *)(const void *)((const char *)(array)->data + (size_t)(i) * (size_t)(array)->stride))
 
 /* UTF-8, always valid and NUL-terminated: bytes that were not are replaced by U+FFFD when interned. */
 typedef struct pd_string {
@@ -58,7 +59,7 @@ typedef struct pd_range {
   uint32_t module;      /* string id, 0: none */
   uint32_t shape_first; /* into shapes */
   uint32_t shape_count;
-  uint32_t stack;    /* index into stacks, or PD_NONE */
+  uint32_t stack; /* index into stacks, or PD_NONE */
   uint32_t reserved;
   uint64_t flops;
 } pd_range;
@@ -67,10 +68,10 @@ typedef struct pd_range {
 typedef struct pd_call {
   int64_t start_ns, end_ns;
   uint64_t correlation;
-  uint32_t name;   /* string id */
-  uint32_t thread; /* index into threads */
-  uint32_t range;  /* innermost op or, failing that, user range that holds it on its thread; PD_NONE */
-  uint32_t step;   /* index into steps by start time; PD_NONE */
+  uint32_t name;         /* string id */
+  uint32_t thread;       /* index into threads */
+  uint32_t range;        /* innermost op or, failing that, user range that holds it on its thread; PD_NONE */
+  uint32_t step;         /* index into steps by start time; PD_NONE */
   pd_activity_kind kind; /* RUNTIME or DRIVER */
   pd_api_class api;
   uint32_t cbid;
@@ -97,8 +98,8 @@ typedef struct pd_other_row {
   int64_t start_ns, end_ns;
   uint32_t name;
   pd_activity_kind kind;
-  uint32_t thread; /* index into threads, or PD_NONE */
-  uint32_t stream; /* index into streams, or PD_NONE */
+  uint32_t thread;      /* index into threads, or PD_NONE */
+  uint32_t stream;      /* index into streams, or PD_NONE */
   uint64_t correlation; /* of the call that waited; 0: unknown or an overhead */
 } pd_other_row;
 
@@ -124,38 +125,38 @@ typedef struct pd_trace_step {
   int64_t start_ns, end_ns;
   int64_t train_start_ns, train_end_ns; /* the measured part, t0 to t1 */
   int64_t data_wait_ns;
-  int64_t step_time_ns;  /* t1 - t0, or device time with sync_timing = false */
-  uint64_t number;       /* N of ProfilerStep#N */
-  uint64_t launches;     /* successful launches, copies, sets; a graph launch counts once */
-  uint64_t matched;      /* of them, those with at least one device record */
+  int64_t step_time_ns; /* t1 - t0, or device time with sync_timing = false */
+  uint64_t number;      /* N of ProfilerStep#N */
+  uint64_t launches;    /* successful launches, copies, sets; a graph launch counts once */
+  uint64_t matched;     /* of them, those with at least one device record */
   uint64_t device_rows;
-  double loss;           /* NaN where the loss was not read */
+  double loss; /* NaN where the loss was not read */
 } pd_trace_step;
 
 typedef struct pd_trace {
   uint32_t size;
-  uint32_t window;   /* from 0 */
-  int64_t base_ns;   /* CLOCK_REALTIME of time 0 */
+  uint32_t window;          /* from 0 */
+  int64_t base_ns;          /* CLOCK_REALTIME of time 0 */
   int64_t start_ns, end_ns; /* of the window: first active step's start to last one's end */
   uint32_t pid;
   uint32_t reserved;
-  pd_array strings;  /* of pd_string; id 0 is "" */
-  pd_array threads;  /* of pd_thread; the loop's is index 0 */
-  pd_array streams;  /* of pd_stream_row */
-  pd_array ranges;   /* of pd_range */
-  pd_array calls;    /* of pd_call */
+  pd_array strings;            /* of pd_string; id 0 is "" */
+  pd_array threads;            /* of pd_thread; the loop's is index 0 */
+  pd_array streams;            /* of pd_stream_row */
+  pd_array ranges;             /* of pd_range */
+  pd_array calls;              /* of pd_call */
   pd_array activities;         /* of pd_device_row */
   pd_array activities_by_call; /* of uint32_t: indices into activities, grouped by call */
-  pd_array others;   /* of pd_other_row */
-  pd_array memory;   /* of pd_memory_row, sorted by time */
-  pd_array counters; /* of pd_counter_row, sorted by time */
-  pd_array steps;    /* of pd_trace_step */
-  pd_array shapes;   /* of pd_shape */
-  pd_array stacks;   /* of pd_stack */
-  uint64_t losses[16];     /* by pd_loss */
-  pd_profile_mode profile; /* how device records were made */
-  uint32_t sync_timing;    /* 1: steps are bounded by device synchronisations */
-  const char *profile_note; /* why `profile` is not FULL, or NULL */
+  pd_array others;             /* of pd_other_row */
+  pd_array memory;             /* of pd_memory_row, sorted by time */
+  pd_array counters;           /* of pd_counter_row, sorted by time */
+  pd_array steps;              /* of pd_trace_step */
+  pd_array shapes;             /* of pd_shape */
+  pd_array stacks;             /* of pd_stack */
+  uint64_t losses[16];         /* by pd_loss */
+  pd_profile_mode profile;     /* how device records were made */
+  uint32_t sync_timing;        /* 1: steps are bounded by device synchronisations */
+  const char *profile_note;    /* why `profile` is not FULL, or NULL */
   const pd_device_props *device;
 } pd_trace;
 

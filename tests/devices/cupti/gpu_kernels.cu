@@ -53,5 +53,6 @@ extern "C" cudaError_t launch_driver(cudaStream_t stream) {
       error = cudaGetDriverEntryPointByVersion("cuLaunchKernel", (void **)&launch, 12000, cudaEnableDefault, &found);
     if (error != cudaSuccess) return error;
   }
-  return launch((CUfunction)kernel, 1, 1, 1, 32, 1, 1, 0, (CUstream)stream, NULL, NULL) ? cudaErrorUnknown : cudaSuccess;
+  return launch((CUfunction)kernel, 1, 1, 1, 32, 1, 1, 0, (CUstream)stream, NULL, NULL) ? cudaErrorUnknown
+                                                                                        : cudaSuccess;
 }
