@@ -15,7 +15,7 @@ enum { BATCH = 64, IMAGE = 224, ROUNDS = 5 };
 #define SAMPLE_BYTES (3 * (size_t)IMAGE * IMAGE * sizeof(float))
 static const double seconds_per_round = 0.5;
 
-static pd_status host_fail(const pd_host *host, pd_status code, const char *format, ...) {
+PD_PRINTF(3, 4) static pd_status host_fail(const pd_host *host, pd_status code, const char *format, ...) {
   va_list args;
   (void)host;
   va_start(args, format);
@@ -24,7 +24,7 @@ static pd_status host_fail(const pd_host *host, pd_status code, const char *form
   fputc('\n', stderr);
   return code;
 }
-static void host_log(const pd_host *host, pd_log_level level, const char *format, ...) {
+PD_PRINTF(3, 4) static void host_log(const pd_host *host, pd_log_level level, const char *format, ...) {
   (void)host, (void)level, (void)format;
 }
 static const pd_host host = {.size = sizeof(pd_host), .fail = host_fail, .log = host_log};

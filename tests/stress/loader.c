@@ -27,7 +27,7 @@ static atomic_int events_open, blocks_open, failures;
 
 /* ---- a host, a recorder and a device that do just enough ---- */
 
-static pd_status host_fail(const pd_host *host, pd_status code, const char *format, ...) {
+PD_PRINTF(3, 4) static pd_status host_fail(const pd_host *host, pd_status code, const char *format, ...) {
   va_list args;
   (void)host;
   va_start(args, format);
@@ -36,7 +36,7 @@ static pd_status host_fail(const pd_host *host, pd_status code, const char *form
   fputc('\n', stderr);
   return code;
 }
-static void host_log(const pd_host *host, pd_log_level level, const char *format, ...) {
+PD_PRINTF(3, 4) static void host_log(const pd_host *host, pd_log_level level, const char *format, ...) {
   (void)host, (void)level, (void)format;
 }
 static const pd_host host = {.size = sizeof(pd_host), .fail = host_fail, .log = host_log};
