@@ -1,7 +1,7 @@
 /*
  * Times the operations of the plain training step on a device plugin, each alone and all together, without the host.
  *
- *   bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-v] [-o key=value]...
+ *   bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-m mode] [-v] [-o key=value]...
  *
  * One table per precision and layout. The times are the device's own events; `step` is wall time of a whole step with
  * its copy and one synchronisation at each end. The parameters' gradients of every mode are compared with those of the
@@ -342,7 +342,7 @@ static double difference(bench *b, const pd_tensor *t, float **reference) {
 static void run_mode(bench *b, mode m, float **references) {
   static double wall[MOST_ROUNDS];
   open_mode(b, m);
-  for (int i = 0; i < 5; i++) train_step(b, -1);
+  for (int i = 0; i < 5 && i < b->rounds; i++) train_step(b, -1);
   const pd_tensor *results[] = {&b->loss,  &b->dw[0], &b->db[0], &b->dw[1],     &b->db[1],
                                 &b->dw[2], &b->db[2], &b->dhead, &b->dhead_bias};
   static const char *const names[] = {"loss", "dw1", "db1", "dw2", "db2", "dw3", "db3", "dhead", "dhead bias"};
@@ -436,9 +436,10 @@ static void set_option(const pd_plugin *plugin, unsigned char *options, const ch
 }
 
 int main(int argc, char **argv) {
+  int only = -1; /* of the modes */
   static bench b = {.rounds = 50, .batch = 64, .size = 224};
   if (argc < 2) {
-    puts("usage: bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-v] [-o key=value]...");
+    puts("usage: bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-m mode 0..4] [-v] [-o key=value]...");
     return 0;
   }
   void *handle = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
@@ -465,6 +466,7 @@ int main(int argc, char **argv) {
     i++;
     if (strcmp(argv[i - 1], "-b") == 0) b.batch = atoll(value);
     if (strcmp(argv[i - 1], "-s") == 0) b.size = atoll(value);
+    if (strcmp(argv[i - 1], "-m") == 0) only = atoi(value);
     if (strcmp(argv[i - 1], "-n") == 0) b.rounds = atoi(value) < MOST_ROUNDS ? atoi(value) : MOST_ROUNDS;
     char *equals = strchr(value, '=');
     if (strcmp(argv[i - 1], "-o") == 0 && equals) {
@@ -472,7 +474,7 @@ int main(int argc, char **argv) {
       set_option(plugin, options, value, equals + 1);
     }
   }
-  double at = now_ns();
+  const double at = now_ns();
   b.ops = plugin->ops.device;
   b.t = b.ops->tensor;
   need(b.ops->open(&host, options, 0, &b.device), "open");
@@ -494,10 +496,10 @@ int main(int argc, char **argv) {
   for (int64_t i = 0; i < b.batch; i++) b.pinned_labels[i] = i * 37 % CLASSES;
   float *references[9] = {NULL};
   for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-    at = now_ns();
+    if (only >= 0 && only != (int)i) continue;
     if (b.t->supports(b.device, modes[i].dtype, modes[i].layout)) run_mode(&b, modes[i], references);
   }
-  small_things(&b);
+  if (only < 0) small_things(&b);
   for (int i = 0; i < 9; i++) free(references[i]);
   need(b.ops->memory->host_free(b.device, image_bytes, b.pinned_images), "free");
   need(b.ops->memory->host_free(b.device, (uint64_t)b.batch * sizeof(int64_t), b.pinned_labels), "free");

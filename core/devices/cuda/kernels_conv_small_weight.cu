@@ -9,13 +9,15 @@ __device__ inline void matrices(uint32_t (&r)[4], const __half *row) {
   const uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(at));
+               : "r"(at)
+               : "memory");
 }
 __device__ inline void matrices_transposed(uint32_t (&r)[4], const __half *row) {
   const uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(at));
+               : "r"(at)
+               : "memory");
 }
 
 /*
