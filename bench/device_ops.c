@@ -75,6 +75,7 @@ typedef struct bench {
   const char *op_names[MOST_OPS];
   double op_ns[MOST_OPS][MOST_ROUNDS];
   int64_t batch, size;
+  bool is_cuda;
   /* of the mode */
   mode m;
   pd_tensor images, x, y[LAYERS], dy[LAYERS], w[LAYERS], b[LAYERS], dw[LAYERS], db[LAYERS];
@@ -248,8 +249,9 @@ static void open_mode(bench *b, mode m) {
   b->m = m;
   b->images = tensor(b, PD_F32, PD_NCHW, 4, n, 3, size, size);
   b->labels = tensor(b, PD_I64, PD_NCHW, 1, n, 0, 0, 0);
-  /* Float32 in NHWC takes the images as they come: the first layer is ours and reads any layout. */
-  b->x = dtype == PD_F32 ? b->images : tensor(b, dtype, m.layout, 4, n, 3, size, size);
+  /* The CUDA device's first layer reads float32 images in any layout. */
+  const bool direct = dtype == PD_F32 && (m.layout == PD_NCHW || b->is_cuda);
+  b->x = direct ? b->images : tensor(b, dtype, m.layout, 4, n, 3, size, size);
   for (int i = 0; i < LAYERS; i++) {
     const int64_t in = channels[i], out = channels[i + 1];
     size = (size + 1) / 2;
@@ -480,6 +482,7 @@ int main(int argc, char **argv) {
   need(b.ops->open(&host, options, 0, &b.device), "open");
   pd_device_props props = {.size = sizeof props};
   need(b.ops->props(b.device, &props), "props");
+  b.is_cuda = props.is_cuda != 0;
   printf("%s, %s\nbatch %lld, image %lld, %d rounds; medians; opened in %.0f ms\n", props.name, props.versions,
          (long long)b.batch, (long long)b.size, b.rounds, (now_ns() - at) / 1e6);
   need(b.ops->stream->create(b.device, &b.stream), "stream");
