@@ -73,6 +73,18 @@ static pd_status mark(run_state *run, pd_event **event) {
   return stream->event_record(run->access.device, run->access.stream, *event);
 }
 
+pd_status loop_mark_span(run_state *run, int which) { return run->sync_timing ? PD_OK : mark(run, &run->span[which]); }
+
+void loop_add_span(run_state *run, uint64_t steps) {
+  const pd_stream_ops *stream = run->device_ops->stream;
+  double ns = 0;
+  if (run->sync_timing || !steps) return;
+  if (stream->event_synchronize(run->access.device, run->span[1]) != PD_OK) return;
+  if (stream->event_elapsed_ns(run->access.device, run->span[0], run->span[1], &ns) != PD_OK) return;
+  run->span_ns += ns;
+  run->span_steps += steps;
+}
+
 /* Losses of the steps since the last call. They are the kit's, so a scenario that does not use it has none: NaN. */
 static void read_losses(run_state *run) {
   const uint64_t count = step_log_count(run->log) - run->loss_known;

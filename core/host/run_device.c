@@ -61,10 +61,13 @@ void run_device_close(run_state *run) {
       if (run->events[i].start) stream->event_destroy(run->access.device, run->events[i].start);
       if (run->events[i].end) stream->event_destroy(run->access.device, run->events[i].end);
     }
+    for (int i = 0; i < 2; i++)
+      if (run->span[i]) stream->event_destroy(run->access.device, run->span[i]);
     if (run->access.stream) stream->destroy(run->access.device, run->access.stream);
     run->device_ops->close(run->access.device);
   }
   memset(run->events, 0, sizeof run->events);
+  memset(run->span, 0, sizeof run->span);
   memset(&run->access, 0, sizeof run->access);
   run->services.device = NULL;
   service_host_close(run->device_host);

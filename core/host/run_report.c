@@ -76,6 +76,10 @@ void run_report_header(const run_state *run, const config *settings) {
 pd_status run_report_summary(run_state *run, const config *settings, pd_summary *summary) {
   *summary = (pd_summary){.size = sizeof *summary};
   const pd_status status = step_log_summarise(run->log, settings->data.batch_size, summary);
+  if (!run->sync_timing && run->span_ns > 0) {
+    summary->steps_per_s = (double)run->span_steps / run->span_ns * 1e9;
+    summary->samples_per_s = summary->steps_per_s * (double)settings->data.batch_size;
+  }
   if (run->failed != PD_OK) {
     summary->outcome = PD_RUN_FAILED;
     summary->reason = run->failure;

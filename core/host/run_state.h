@@ -67,6 +67,9 @@ typedef struct run_state {
 
   /* loop.c */
   event_pair events[RUN_EVENT_PAIRS];
+  pd_event *span[2]; /* around the open window's work on the device, without sync_timing */
+  double span_ns;    /* of all windows together, and how many steps lie in it */
+  uint64_t span_steps;
   uint64_t timed;      /* steps of the log whose step time is known */
   uint64_t loss_known; /* steps of the log whose loss was asked for */
   uint64_t delivered;  /* steps handed to the sinks */

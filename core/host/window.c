@@ -39,6 +39,8 @@ pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked
     if (status != PD_OK) return status;
     const pd_status counted = analysis_window_begin(run->analysis);
     if (counted != PD_OK) return counted;
+    const pd_status marked = loop_mark_span(run, 0);
+    if (marked != PD_OK) return marked;
     run->in_window = true;
     run->window = at->window;
     run->window_count = 0;
@@ -96,9 +98,10 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
 
 pd_status window_finish(run_state *run) {
   const pd_profile_ops *profile = run->device_ops->profile;
-  pd_status status = PD_OK;
+  pd_status status = run->in_window ? loop_mark_span(run, 1) : PD_OK;
   if (run->started) {
-    status = profile->stop(run->access.device);
+    const pd_status stopped = profile->stop(run->access.device);
+    if (status == PD_OK) status = stopped;
     recorder_enable(run->recorder, false);
     run->started = false;
     const pd_status drained = profile->drain(run->access.device, DRAIN_TIMEOUT_NS);
@@ -109,6 +112,7 @@ pd_status window_finish(run_state *run) {
   const pd_status counted = analysis_window_end(run->analysis);
   if (status == PD_OK) status = counted;
   loop_settle(run);
+  loop_add_span(run, run->window_count);
   pd_trace *trace = NULL;
   const pd_status made = make_trace(run, &trace);
   if (status == PD_OK) status = made;

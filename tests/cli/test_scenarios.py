@@ -75,6 +75,12 @@ class Scenarios(Case):
             self.assertEqual(running, [], "the device still worked when the read returned")
             self.assertTrue(after, "nothing was launched after the read")
 
+    def test_rates_of_unsynchronised_steps_are_the_devices(self):
+        metrics, tables = self.measure("control", "-o", "run.sync_timing=false")
+        rows = tables["kernels"] + tables["copies"]
+        busy_ns = sum(int(row["duration_ns"]) for row in rows)
+        self.assertGreaterEqual(8 * 1e9 / metrics["steps_per_s"], busy_ns, "more steps than the device had time for")
+
     def test_the_same_seed_gives_the_same_losses_for_any_number_of_workers(self):
         losses = []
         for workers in (0, 1, 2, 5):
