@@ -19,7 +19,8 @@ static int by_time(const void *a, const void *b) {
 
 static char *begin_counter(event_writer *writer, const char *what, uint32_t device) {
   char quoted[64];
-  char *at = EVENT_PUT(quoted, "\"GPU ");
+  const pd_device_props *props = writer->trace->device;
+  char *at = event_put_text(quoted, props && !props->is_cuda ? "\"device " : "\"GPU ");
   at = digits_u64(at, device);
   *at++ = ' ';
   const size_t length = strlen(what);

@@ -143,7 +143,7 @@ static void name_streams(event_writer *writer, const event_index *index) {
   for (uint64_t s = 0; s < trace->streams.count; s++) {
     const pd_stream_row *stream = PD_AT(pd_stream_row, &trace->streams, s);
     if (first_of_device(trace, s)) {
-      snprintf(label, sizeof label, "GPU %u", stream->device);
+      snprintf(label, sizeof label, props && !props->is_cuda ? "device %u" : "GPU %u", stream->device);
       if (props && !props->is_cuda)
         snprintf(text, sizeof text, "%.200s", props->name);
       else

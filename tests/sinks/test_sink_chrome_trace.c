@@ -455,6 +455,8 @@ PD_TEST(sink_chrome_trace, a_cpu_device_has_no_figures_of_a_gpu) {
   cr_assert_null(argument(kernel, "est. achieved occupancy %"));
   cr_assert_eq(argument(kernel, "device")->number, 0);
   cr_assert_null(json_text_get(out.root, "cupti_version"));
+  cr_assert_eq(count(out.events, "C", NULL, "GPU 0 busy"), 0);
+  cr_assert_eq(count(out.events, "C", NULL, "device 0 busy"), 3); /* idle at the launch, busy, idle */
   drop(&out);
   fake_trace_close(fake);
 }
