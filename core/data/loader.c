@@ -47,14 +47,17 @@ static void warn_of_unused_keys(const data_loader *l) {
 
 /* Sleeps in the caller's thread; a stop request ends it. */
 static bool own_pause(void *state, int64_t sleep_ns) {
+  static pd_site site = PD_SITE("DataLoader worker: read", PD_RANGE_WORKER);
   data_loader *l = state;
   if (sleep_ns > 0 && !atomic_load(&l->stop)) {
+    const bool begun = pd_range_begin(l->record, &site, NULL);
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     const int64_t ns = until.tv_nsec + sleep_ns % 1000000000;
     until.tv_sec += sleep_ns / 1000000000 + ns / 1000000000;
     until.tv_nsec = ns % 1000000000;
     while (sem_clockwait(&l->stopped, CLOCK_MONOTONIC, &until) != 0 && errno == EINTR) {}
+    pd_range_end(l->record, begun);
   }
   return !atomic_load(&l->stop);
 }
@@ -194,7 +197,10 @@ static pd_status obtain(data_loader *l, batch_buffer **buffer, int64_t *count) {
   const pd_status status = batch_buffer_reclaim(l->device, &l->own);
   if (status != PD_OK) return status;
   *buffer = l->held = &l->own;
+  static pd_site site = PD_SITE("DataLoader worker: batch", PD_RANGE_WORKER);
+  const bool begun = pd_range_begin(l->record, &site, NULL);
   *count = batch_make(&l->set, &l->config, &l->plan, l->next, &l->own, own_pause, l);
+  pd_range_end(l->record, begun);
   return atomic_load(&l->stop) ? PD_STOP : PD_OK;
 }
 

@@ -63,8 +63,10 @@ int64_t batch_make(const dataset *set, const data_config *config, const epoch_pl
 }
 
 static bool worker_pause(void *state, int64_t sleep_ns) {
+  static pd_site site = PD_SITE("DataLoader worker: read", PD_RANGE_WORKER);
   workers *w = state;
   if (sleep_ns > 0 && !atomic_load_explicit(&w->leave, memory_order_relaxed)) {
+    const bool begun = pd_range_begin(w->record, &site, NULL);
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     const int64_t ns = until.tv_nsec + sleep_ns % 1000000000;
@@ -74,6 +76,7 @@ static bool worker_pause(void *state, int64_t sleep_ns) {
     pthread_mutex_lock(&w->lock);
     while (w->active && !w->quit && pthread_cond_timedwait(&w->work, &w->lock, &until) != ETIMEDOUT) {}
     pthread_mutex_unlock(&w->lock);
+    pd_range_end(w->record, begun);
   }
   return !atomic_load_explicit(&w->leave, memory_order_relaxed);
 }

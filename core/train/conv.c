@@ -4,10 +4,10 @@
 #include "elementwise.h"
 #include "parameters.h"
 
-static const uint32_t stride = 2, padding = 1;
+enum { STRIDE = 2, PADDING = 1 };
 
 static pd_conv2d shape_of(const train_context *c) {
-  return (pd_conv2d){.size = sizeof(pd_conv2d), .stride = stride, .padding = padding, .allow_tf32 = c->tf32};
+  return (pd_conv2d){.size = sizeof(pd_conv2d), .stride = STRIDE, .padding = PADDING, .allow_tf32 = c->tf32};
 }
 
 /* dw and db of a first layer straight from dy, in one call. */
@@ -70,9 +70,9 @@ pd_status conv2d_relu_forward(train_context *c, tape_tensor *x, train_parameter_
   pd_status status = parameter_use(c, weight, &w);
   if (status != PD_OK) return status;
   const int64_t kernel = w->shape[2];
-  const pd_tensor shape =
-      tensor_image(c->dtype, c->layout, in->shape[0], w->shape[0], (in->shape[2] + 2 * padding - kernel) / stride + 1,
-                   (in->shape[3] + 2 * padding - kernel) / stride + 1);
+  const pd_tensor shape = tensor_image(c->dtype, c->layout, in->shape[0], w->shape[0],
+                                       (in->shape[2] + PADDING + PADDING - kernel) / STRIDE + 1,
+                                       (in->shape[3] + PADDING + PADDING - kernel) / STRIDE + 1);
   const uint64_t flops = 2 * (uint64_t)(tensor_count(&shape) * w->shape[1] * kernel * kernel);
   status = tape_tensor_new(c, &shape, y);
   if (status != PD_OK) return status;

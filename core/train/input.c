@@ -87,7 +87,7 @@ pd_status input_take(train_context *c, input *in, const pd_batch *batch) {
   pd_status status = PD_OK;
   if (batch->resident) {
     status = find_resident(c, in, batch, &resident);
-    if (status != PD_OK) return status;
+    if (status != PD_OK || !resident) return status;
     if (!in->fixed) {
       in->images = resident->images;
       in->labels = resident->labels;

@@ -266,16 +266,20 @@ static pd_status add(const pd_train *train, pd_tensor *y, const pd_tensor *a, co
 
 /* ---- life ---- */
 
+static bool trains_in(const train_context *c, pd_dtype dtype, pd_layout layout) {
+  return c->t.supports && c->t.supports(c->device, dtype, layout);
+}
+
 /* What the configuration asks for and the device does not have. */
 static pd_status check(const train_context *c, const pd_device_access *device, const train_config *config) {
   const pd_host *host = c->host;
   pd_device_props props = {.size = sizeof props};
   const char *name = device->ops->props(device->device, &props) == PD_OK && props.name ? props.name : "this device";
-  if (config->amp && !c->t.supports(c->device, PD_F16, config->channels_last ? PD_NHWC : PD_NCHW))
+  if (config->amp && !trains_in(c, PD_F16, config->channels_last ? PD_NHWC : PD_NCHW))
     return host->fail(host, PD_UNSUPPORTED,
                       "[train] amp = true: %s does not train in half precision; set amp = false or use --device cuda",
                       name);
-  if (config->channels_last && !c->t.supports(c->device, PD_F32, PD_NHWC))
+  if (config->channels_last && !trains_in(c, PD_F32, PD_NHWC))
     return host->fail(
         host, PD_UNSUPPORTED,
         "[train] channels_last = true: %s has no NHWC layout; set channels_last = false or use --device cuda", name);

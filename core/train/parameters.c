@@ -51,7 +51,7 @@ pd_status parameters_add(train_context *c, parameters *all, uint64_t seed, const
   if (status == PD_OK) status = train_alloc(c, &p->m);
   if (status == PD_OK) status = train_alloc(c, &p->v);
   if (status == PD_OK && kind->multiplied && c->dtype != PD_F32) status = train_alloc(c, &p->cast);
-  if (status == PD_OK) {
+  if (status == PD_OK && values) {
     first_values(values, count, seed * 1000 + (all->count - 1), kind);
     status = upload(c, &p->value, values, values + count);
   }

@@ -40,7 +40,7 @@ pd_status simple_cnn_forward(train_context *c, parameters *all, tape_tensor *x, 
   static module_site head = MODULE_SITE("Linear_0", "SimpleCNN.head");
   const module_mark outer = module_begin(c, &model);
   pd_status status = PD_OK;
-  for (int i = 0; i < 3 && status == PD_OK; i++) {
+  for (size_t i = 0; i < 3 && status == PD_OK; i++) {
     const module_mark mark = module_begin(c, &convs[i]);
     status = conv2d_relu_forward(c, x, &all->at[2 * i], &all->at[2 * i + 1], &x);
     module_end(c, mark);

@@ -11,7 +11,7 @@ static pd_status init(const pd_host *host, const void *options, void **out) {
   (void)options;
   const pd_train *train = host->extension(host, PD_EXT_TRAIN);
   if (!train) return host->fail(host, PD_UNSUPPORTED, "this host has no training kit (%s)", PD_EXT_TRAIN);
-  memcpy(out, &train, sizeof train); /* the kit is all the state there is; it is the host's */
+  memcpy(out, &train, sizeof *out); /* the kit is all the state there is; it is the host's */
   return PD_OK;
 }
 

@@ -17,7 +17,7 @@ static pd_status init(const pd_host *host, const void *options, void **out) {
   const pd_train_model model = {.size = sizeof model, .tiny_ops_block = 1};
   if (!train) return host->fail(host, PD_UNSUPPORTED, "this host has no training kit (%s)", PD_EXT_TRAIN);
   const pd_status status = train->configure(train, &model);
-  if (status == PD_OK) memcpy(out, &train, sizeof train); /* the kit is all the state there is; it is the host's */
+  if (status == PD_OK) memcpy(out, &train, sizeof *out); /* the kit is all the state there is; it is the host's */
   return status;
 }
 

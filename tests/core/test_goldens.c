@@ -82,8 +82,8 @@ static double uniform(uint64_t stream, uint64_t i) {
 
 static pd_batch golden_batch(uint64_t seed, uint64_t step, int64_t count, int64_t size) {
   pd_batch batch = train_rig_batch(count, size, 0);
-  float *images = (float *)(uintptr_t)batch.images;
-  int64_t *labels = (int64_t *)(uintptr_t)batch.labels;
+  float *images = train_rig_writable(batch.images);
+  int64_t *labels = train_rig_writable(batch.labels);
   for (int64_t i = 0; i < count * 3 * size * size; i++)
     images[i] = (float)(sqrt(3.0) * (2.0 * uniform(seed * 1000 + 500 + step, (uint64_t)i) - 1.0));
   for (int64_t i = 0; i < count; i++) labels[i] = (int64_t)(1000.0 * uniform(seed * 1000 + 700 + step, (uint64_t)i));

@@ -124,7 +124,7 @@ PD_TEST(train, shapes_flops_and_modules_are_recorded) {
   static const char *const paths[] = {"SimpleCNN.conv1", "SimpleCNN.conv2", "SimpleCNN.conv3"};
   for (uint64_t i = 0; i < 3; i++) {
     const pd_range *conv = trace_range(trace, "aten::conv2d", i);
-    const uint64_t flops = (uint64_t)(2 * N * channels[i + 1] * side[i + 1] * side[i + 1] * channels[i] * 9);
+    const uint64_t flops = (uint64_t)(2L * N * channels[i + 1] * side[i + 1] * side[i + 1] * channels[i] * 9);
     cr_assert_eq(conv->flops, flops);
     cr_assert_eq(conv->shape_count, 3);
     const pd_shape *x = PD_AT(pd_shape, &trace->shapes, conv->shape_first), *w = x + 1, *b = x + 2;
@@ -138,8 +138,8 @@ PD_TEST(train, shapes_flops_and_modules_are_recorded) {
     cr_assert_eq(back->flops, i ? 2 * flops : flops);
     cr_assert_str_eq(pd_trace_string(trace, back->module)->text, paths[i]);
   }
-  cr_assert_eq(trace_range(trace, "aten::addmm", 0)->flops, 2u * N * 256 * 1000);
-  cr_assert_eq(trace_range(trace, "aten::mm", 0)->flops, 2u * N * 256 * 1000);
+  cr_assert_eq(trace_range(trace, "aten::addmm", 0)->flops, (uint64_t)2 * N * 256 * 1000);
+  cr_assert_eq(trace_range(trace, "aten::mm", 0)->flops, (uint64_t)2 * N * 256 * 1000);
   cr_assert_eq(trace_range(trace, "aten::linear", 0)->flops, 0);
   static const char *const modules[] = {"nn.Module: SimpleCNN_0", "nn.Module: Conv2d_0", "nn.Module: Conv2d_1",
                                         "nn.Module: Conv2d_2", "nn.Module: Linear_0"};
@@ -293,7 +293,7 @@ static void accumulates(bool fused) {
   pd_batch batch = train_rig_batch(N, S, 1);
   const pd_step at = {.size = sizeof at, .batch = &batch};
   const pd_train *train = rig.train;
-  float *once[12], *twice;
+  float *once[12] = {0}, *twice;
   bool present;
   train_rig_ok(&rig, train->to_device(train, &at, NULL), "to_device");
   train_rig_ok(&rig, train->zero_grad(train), "zero_grad");

@@ -86,7 +86,7 @@ pd_trace *scenario_rig_trace(scenario_rig *rig, bool pinned, uint64_t resident) 
   train_rig *train = &rig->train;
   pd_batch batch = train_rig_batch(SCENARIO_BATCH, SCENARIO_SIZE, 1);
   const float *pageable = batch.images;
-  const uint64_t bytes = SCENARIO_BATCH * 3 * SCENARIO_SIZE * SCENARIO_SIZE * sizeof(float);
+  const uint64_t bytes = (uint64_t)SCENARIO_BATCH * 3 * SCENARIO_SIZE * SCENARIO_SIZE * sizeof(float);
   const uint64_t label_bytes = SCENARIO_BATCH * sizeof(int64_t);
   char *locked = NULL;
   if (pinned) {
@@ -94,7 +94,7 @@ pd_trace *scenario_rig_trace(scenario_rig *rig, bool pinned, uint64_t resident) 
                  "pinned");
     memcpy(locked, batch.images, bytes);
     memcpy(locked + bytes, batch.labels, label_bytes);
-    free((void *)(uintptr_t)batch.labels);
+    free(train_rig_writable(batch.labels));
     batch.images = (const float *)(const void *)locked;
     batch.labels = (const int64_t *)(const void *)(locked + bytes);
     batch.pinned = 1;
@@ -117,7 +117,7 @@ pd_trace *scenario_rig_trace(scenario_rig *rig, bool pinned, uint64_t resident) 
   for (uint64_t i = 1; i < count; i++) cr_assert(losses[i] > 0 && losses[i] < 20 && losses[i] != losses[i - 1]);
   if (pinned) {
     train_rig_ok(train, train->memory.host_free(train->access.device, bytes + label_bytes, locked), "host_free");
-    free((void *)(uintptr_t)pageable);
+    free(train_rig_writable(pageable));
   } else {
     train_rig_batch_free(&batch);
   }

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static const int64_t batch_bytes = SCENARIO_BATCH * 3 * SCENARIO_SIZE * SCENARIO_SIZE * 4;
+static const int64_t batch_bytes = (int64_t)SCENARIO_BATCH * 3 * SCENARIO_SIZE * SCENARIO_SIZE * 4;
 
 PD_TEST(memory_churn, presets_data_that_does_not_wait) {
   scenario_rig rig;

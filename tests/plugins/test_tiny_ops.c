@@ -33,8 +33,8 @@ PD_TEST(tiny_ops, runs_the_block_of_the_workload) {
     cr_assert_eq(trace_ranges(trace, want[i].name), want[i].per_step * SCENARIO_STEPS, "%s: %lu", want[i].name,
                  trace_ranges(trace, want[i].name));
   /* forward: scale and product; backward: two products and a scale */
-  cr_assert_eq(trace_ranges(trace, "aten::mul"), 30 * 5 * SCENARIO_STEPS);
-  cr_assert_geq(trace_calls(trace, PD_API_LAUNCH), 570 * SCENARIO_STEPS);
+  cr_assert_eq(trace_ranges(trace, "aten::mul"), (uint64_t)30 * 5 * SCENARIO_STEPS);
+  cr_assert_geq(trace_calls(trace, PD_API_LAUNCH), (uint64_t)570 * SCENARIO_STEPS);
   cr_assert_eq(trace_allocations(trace, 1), 0);
   cr_assert_eq(trace_ranges(trace, "aten::item"), 0);
   trace_free(trace);

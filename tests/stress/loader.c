@@ -109,6 +109,8 @@ static const pd_device_access device = {.size = sizeof(pd_device_access), .ops =
 
 /* ---- rounds ---- */
 
+static bool same(const void *a, const void *b, size_t bytes) { return memcmp(a, b, bytes) == 0; }
+
 static void check_batch(const data_config *config, uint64_t epoch, const pd_batch *batch) {
   static uint32_t order[SAMPLES];
   static uint64_t known;
@@ -119,7 +121,7 @@ static void check_batch(const data_config *config, uint64_t epoch, const pd_batc
   known = epoch;
   for (int64_t i = 0; i < batch->count; i++) {
     dataset_sample(&set, epoch, order[(int64_t)batch->index * BATCH + i], image, &label);
-    CHECK(memcmp(image, batch->images + i * PIXELS, sizeof image) == 0 && label == batch->labels[i]);
+    CHECK(same(image, batch->images + i * PIXELS, sizeof image) && label == batch->labels[i]);
   }
 }
 

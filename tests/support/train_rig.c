@@ -88,6 +88,14 @@ pd_status train_rig_kit(train_rig *rig, const train_config *config) {
   return status;
 }
 
+bool train_rig_same(const void *a, const void *b, size_t bytes) { return memcmp(a, b, bytes) == 0; }
+
+void *train_rig_writable(const void *data) {
+  void *writable;
+  memcpy(&writable, &data, sizeof data);
+  return writable;
+}
+
 pd_batch train_rig_batch(int64_t count, int64_t size, uint64_t seed) {
   const int64_t pixels = count * 3 * size * size;
   float *images = malloc((size_t)pixels * sizeof *images);
@@ -109,8 +117,8 @@ pd_batch train_rig_batch(int64_t count, int64_t size, uint64_t seed) {
 }
 
 void train_rig_batch_free(pd_batch *batch) {
-  free((void *)(uintptr_t)batch->images);
-  free((void *)(uintptr_t)batch->labels);
+  free(train_rig_writable(batch->images));
+  free(train_rig_writable(batch->labels));
 }
 
 /* ---- windows ---- */

@@ -43,6 +43,11 @@ uint64_t train_rig_allocations(void); /* since the rig was opened */
 /* Asserts PD_OK, with the message. */
 void train_rig_ok(train_rig *rig, pd_status status, const char *what);
 
+/* Whether two arrays hold the same bits. */
+bool train_rig_same(const void *a, const void *b, size_t bytes);
+/* The rig's batches are its own to write. */
+void *train_rig_writable(const void *data);
+
 /* A batch whose images are `value` counted up by a generator and whose labels are 0, 1, 2 ...; free() its images. */
 pd_batch train_rig_batch(int64_t count, int64_t size, uint64_t seed);
 void train_rig_batch_free(pd_batch *batch);

@@ -172,6 +172,7 @@ typedef struct pd_tensor_ops {
   pd_status (*randn)(pd_device *, pd_stream *, const pd_tensor *y, uint64_t seed, uint64_t offset);
   /* Converts type and layout; shapes equal. */
   pd_status (*convert)(pd_device *, pd_stream *, const pd_tensor *y, const pd_tensor *x);
+  /* y may be a or b. */
   pd_status (*elementwise)(pd_device *, pd_stream *, pd_elementwise op, const pd_tensor *y, const pd_tensor *a,
                            const pd_tensor *b, double alpha);
   /* y (1) F32 = mean of all elements of x. */
