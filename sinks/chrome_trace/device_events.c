@@ -142,7 +142,7 @@ static void write_annotations(event_writer *writer, const event_index *index) {
 /* On a track beside the stream's, since the stream's rows begin and end at other times; cut where two would overlap. */
 static void write_sync(event_writer *writer, const event_index *index, const pd_other_row *row) {
   const pd_trace *trace = writer->trace;
-  const pd_stream_row *stream = row->stream == PD_NONE ? NULL : PD_AT(pd_stream_row, &trace->streams, row->stream);
+  const pd_stream_row *stream = event_index_stream(trace, row);
   int64_t *track_end = &index->track_end[stream ? row->stream : trace->streams.count];
   const int64_t start_ns = row->start_ns < *track_end ? *track_end : row->start_ns;
   if (start_ns > row->end_ns) {

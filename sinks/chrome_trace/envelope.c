@@ -150,6 +150,7 @@ static void name_streams(event_writer *writer, const event_index *index) {
         snprintf(text, sizeof text, "GPU %u (%.200s)", stream->device, props ? props->name : "unknown");
       name_process(writer, stream->device, text, label, UINT64_C(5000000) + stream->device);
     }
+    if (stream->stream == UINT32_MAX) continue; /* stands for no stream */
     snprintf(text, sizeof text, "stream %u ", stream->stream);
     name_thread(writer, stream->device, stream->stream, text);
     for (uint32_t lane = 1; lane < index->lanes_used[s]; lane++) {
@@ -167,7 +168,7 @@ static void name_others(event_writer *writer) {
     const pd_other_row *row = PD_AT(pd_other_row, &trace->others, i);
     if (row->kind == PD_ACTIVITY_OVERHEAD)
       overhead = true;
-    else if (row->stream == PD_NONE)
+    else if (!event_index_stream(trace, row))
       context = true;
   }
   for (uint64_t s = 0; s < trace->streams.count; s++) {
@@ -175,7 +176,7 @@ static void name_others(event_writer *writer) {
     bool used = false;
     for (uint64_t i = 0; i < trace->others.count && !used; i++)
       used = PD_AT(pd_other_row, &trace->others, i)->stream == s;
-    if (!used) continue;
+    if (!used || stream->stream == UINT32_MAX) continue;
     snprintf(text, sizeof text, "stream %u (sync)", stream->stream);
     name_thread(writer, stream->device, stream->stream + SYNC_TRACK, text);
   }

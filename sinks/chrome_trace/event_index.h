@@ -33,6 +33,13 @@ static inline uint32_t event_index_track(const event_index *index, const pd_trac
   return row->detail.stream + (lane ? LANE_TRACK + (lane - 1) * SYNC_TRACK : 0);
 }
 
+/* The stream of a wait or an overhead; NULL: none, or CUPTI's number for a wait for the whole context. */
+static inline const pd_stream_row *event_index_stream(const pd_trace *trace, const pd_other_row *row) {
+  if (row->stream == PD_NONE) return NULL;
+  const pd_stream_row *stream = PD_AT(pd_stream_row, &trace->streams, row->stream);
+  return stream->stream == UINT32_MAX ? NULL : stream;
+}
+
 /* Fills the annotations; the rest of the index is there. */
 pd_status annotations_build(event_index *index, const pd_trace *trace);
 

@@ -169,8 +169,8 @@ static void write_others(csv_writer *csv, const pd_trace *trace) {
     string(csv, trace, row->name);
     csv_text(csv, row->kind == PD_ACTIVITY_OVERHEAD ? "overhead" : "sync");
     thread_id(csv, trace, row->thread);
-    if (row->stream == PD_NONE)
-      csv_empty(csv);
+    if (row->stream == PD_NONE || PD_AT(pd_stream_row, &trace->streams, row->stream)->stream == UINT32_MAX)
+      csv_empty(csv); /* a wait for the whole context */
     else
       csv_u64(csv, PD_AT(pd_stream_row, &trace->streams, row->stream)->stream);
     times(csv, row->start_ns, row->end_ns);

@@ -342,6 +342,7 @@ PD_TEST(sink_chrome_trace, waits_are_on_their_own_track_and_no_work) {
   fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, MS(1), MS(3))->correlation = 77;
   fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, MS(2), MS(4));
   fake_other(fake, PD_ACTIVITY_SYNC, "Context Sync", PD_NONE, MS(2), MS(4));
+  fake_other(fake, PD_ACTIVITY_SYNC, "Whole Context", fake_stream(fake, 0, 1, UINT32_MAX), MS(5), MS(6));
   fake_other(fake, PD_ACTIVITY_OVERHEAD, "Buffer Flush", PD_NONE, MS(1), MS(3));
   fake_other(fake, PD_ACTIVITY_OVERHEAD, "Instrumentation", PD_NONE, MS(2), MS(4));
   write_parsed(&out, fake_trace_finish(fake), NULL);
@@ -351,6 +352,9 @@ PD_TEST(sink_chrome_trace, waits_are_on_their_own_track_and_no_work) {
   cr_assert_eq(argument(wait, "wait on stream")->number, 7);
   cr_assert_eq(argument(wait, "correlation")->number, 77);
   cr_assert_eq(number(find(out.events, "X", "cuda_sync", "Context Sync"), "tid"), 999999);
+  cr_assert_eq(number(find(out.events, "X", "cuda_sync", "Whole Context"), "tid"), 999999);
+  cr_assert_null(argument(find(out.events, "X", "cuda_sync", "Whole Context"), "wait on stream"));
+  cr_assert_null(strstr(out.run.all[0]->data, "4294967295"));
   cr_assert_eq(number(find(out.events, "X", "overhead", NULL), "pid"), 16777226);
   cr_assert_eq(as_ns(find(out.events, "X", "overhead", "Instrumentation"), "ts"), MS(3));
   expect_nesting(out.events);
