@@ -27,8 +27,8 @@ typedef struct cupti_buffer {
   size_t valid_bytes;    /* set by its completion */
   _Atomic uint32_t next; /* slot + 1 of the next one in its list; 0: the last */
   _Atomic uint32_t state;
-  _Atomic uint32_t epoch; /* when it was handed out */
-  uint32_t reserved;
+  _Atomic uint32_t epoch;  /* when it was handed out */
+  _Atomic uint32_t thread; /* and to whom */
 } cupti_buffer;
 
 typedef struct cupti_buffers {
@@ -66,7 +66,7 @@ void cupti_buffers_release(cupti_buffers *pool, cupti_buffer *buffer);
 bool cupti_buffers_low(cupti_buffers *pool);
 void cupti_buffers_refill(cupti_buffers *pool);
 
-/* Buffers that CUPTI holds and that were handed out up to `epoch`. */
-uint32_t cupti_buffers_held(cupti_buffers *pool, uint32_t epoch);
+/* Buffers that CUPTI holds and that were handed out up to `epoch`; `thread` non-zero: to that thread. */
+uint32_t cupti_buffers_held(cupti_buffers *pool, uint32_t epoch, uint32_t thread);
 
 #endif

@@ -22,6 +22,7 @@ enum {
   LARGE_AT_START = 4,
   FIRST_POLL_NS = 50000,
   LONGEST_POLL_NS = 5000000,
+  OTHERS_NS = 500000000,
   CLOCK_STEP_NS = 1000000
 };
 
@@ -53,6 +54,7 @@ struct cupti_collect {
     int64_t start_ns, stop_ns, deadline_ns;
     int64_t offset_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC */
     uint32_t epoch;
+    uint32_t thread; /* the loop's */
     bool by_time;
     cupti_drained drained;
     cupti_counts counts;
@@ -140,13 +142,17 @@ static void count_dropped(cupti_collect *collect) {
 }
 
 static bool is_drained(cupti_collect *collect) {
-  return cupti_decoder_settle(&collect->decoder) && cupti_buffers_held(&collect->pool, collect->order.epoch) == 0;
+  return cupti_decoder_settle(&collect->decoder) && !cupti_buffers_held(&collect->pool, collect->order.epoch, 0);
+}
+static bool loop_is_drained(cupti_collect *collect) {
+  return !cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread) &&
+         cupti_match_complete_for(&collect->decoder.match, collect->order.thread);
 }
 
 /* Asks CUPTI for whatever is complete until nothing is due. A completion may come after the flush has returned, and a
  * running kernel keeps its whole buffer back, so the flush's own result says nothing. */
 static void carry_out_drain(cupti_collect *collect) {
-  int64_t pause_ns = FIRST_POLL_NS;
+  int64_t pause_ns = FIRST_POLL_NS, loop_done_ns = 0;
   cupti_drained *drained = &collect->order.drained;
   cupti_decoder_window_stop(&collect->decoder, collect->order.stop_ns);
   for (;;) {
@@ -154,7 +160,14 @@ static void carry_out_drain(cupti_collect *collect) {
     decode_queue(collect);
     drained->polls++;
     drained->complete = is_drained(collect);
-    if (drained->complete || now_ns(CLOCK_MONOTONIC) >= collect->order.deadline_ns) break;
+    int64_t now = now_ns(CLOCK_MONOTONIC);
+    drained->loop_complete |= drained->complete;
+    if (drained->complete || now >= collect->order.deadline_ns) break;
+    if (drained->loop_complete || loop_is_drained(collect)) {
+      drained->loop_complete = true;
+      if (!loop_done_ns) loop_done_ns = now;
+      if (now - loop_done_ns > OTHERS_NS) break;
+    }
     struct timespec pause = {.tv_nsec = (long)pause_ns};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
     pause_ns = pause_ns * 2 > LONGEST_POLL_NS ? LONGEST_POLL_NS : pause_ns * 2;
@@ -162,6 +175,8 @@ static void carry_out_drain(cupti_collect *collect) {
   count_dropped(collect);
   const cupti_match *match = &collect->decoder.match;
   drained->pending = match->pending;
+  drained->others_held = cupti_buffers_held(&collect->pool, collect->order.epoch, 0) -
+                         cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread);
   drained->moved_ns = collect->decoder.moved_ns;
   drained->device_rows = match->device_rows;
   drained->graphs_empty = match->graph_count > 0 && match->graph_rows == 0;
@@ -351,6 +366,7 @@ void cupti_collect_stop(cupti_collect *collect) {
   if (!collect->window_open || collect->stopped) return;
   collect->order.epoch = atomic_fetch_add(&collect->pool.epoch, 1);
   collect->order.stop_ns = now_ns(CLOCK_REALTIME);
+  collect->order.thread = (uint32_t)gettid();
   collect->stopped = true;
 }
 

@@ -113,12 +113,23 @@ void cupti_match_captured(cupti_match *match, uint32_t thread, int64_t from_ns, 
   }
 }
 
+static bool has_all_nodes(const cupti_match *match, const cupti_launch *launch) {
+  const cupti_graph_size *size = find_graph(match, launch->graph);
+  return !size || launch->device_rows >= size->nodes;
+}
+
 bool cupti_match_complete(const cupti_match *match) {
   if (match->pending) return false;
-  for (uint64_t i = 0; i < match->graph_count; i++) {
-    const cupti_launch *launch = &match->launches[match->graph_launches[i]];
-    const cupti_graph_size *size = find_graph(match, launch->graph);
-    if (size && launch->device_rows < size->nodes) return false;
+  for (uint64_t i = 0; i < match->graph_count; i++)
+    if (!has_all_nodes(match, &match->launches[match->graph_launches[i]])) return false;
+  return true;
+}
+
+bool cupti_match_complete_for(const cupti_match *match, uint32_t thread) {
+  for (uint64_t i = 0; i < match->count; i++) {
+    const cupti_launch *launch = &match->launches[i];
+    if (launch->thread != thread) continue;
+    if (launch->pending || (launch->is_graph && !has_all_nodes(match, launch))) return false;
   }
   return true;
 }

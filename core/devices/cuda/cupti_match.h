@@ -53,5 +53,7 @@ void cupti_match_captured(cupti_match *match, uint32_t thread, int64_t from_ns, 
 
 /* Whether every launch has all its records, as far as can be known. */
 bool cupti_match_complete(const cupti_match *match);
+/* The same for the launches of one thread. */
+bool cupti_match_complete_for(const cupti_match *match, uint32_t thread);
 
 #endif

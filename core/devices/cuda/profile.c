@@ -142,7 +142,9 @@ pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns) {
     return PD_OK;
   }
   cupti_collect_drain(profile->collect, timeout_ns, &drained);
-  if (!drained.complete)
+  if (!drained.complete && drained.loop_complete)
+    host->log(host, PD_LOG_WARN, "other threads kept the device busy; records of what they launched may be missing");
+  else if (!drained.complete)
     host->log(host, PD_LOG_WARN, "%llu launches have no device record after a wait of %.1f s",
               (unsigned long long)drained.pending, (double)timeout_ns * 1e-9);
   if (drained.moved_ns)

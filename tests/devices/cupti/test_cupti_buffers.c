@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 static cupti_buffers pool;
 
@@ -89,11 +90,13 @@ PD_TEST(cupti_buffers, know_what_is_out_by_epoch) {
   uint8_t *first = cupti_buffers_take(&pool, &bytes);
   atomic_fetch_add(&pool.epoch, 1);
   (void)cupti_buffers_take(&pool, &bytes);
-  cr_assert_eq(cupti_buffers_held(&pool, 0), 1);
-  cr_assert_eq(cupti_buffers_held(&pool, 1), 2);
+  cr_assert_eq(cupti_buffers_held(&pool, 0, 0), 1);
+  cr_assert_eq(cupti_buffers_held(&pool, 1, 0), 2);
+  cr_assert_eq(cupti_buffers_held(&pool, 1, (uint32_t)gettid()), 2);
+  cr_assert_eq(cupti_buffers_held(&pool, 1, (uint32_t)gettid() + 1), 0);
   cr_assert(cupti_buffers_complete(&pool, first, 8));
-  cr_assert_eq(cupti_buffers_held(&pool, 0), 0);
-  cr_assert_eq(cupti_buffers_held(&pool, 1), 1);
+  cr_assert_eq(cupti_buffers_held(&pool, 0, 0), 0);
+  cr_assert_eq(cupti_buffers_held(&pool, 1, 0), 1);
   (void)cupti_buffers_close(&pool);
 }
 

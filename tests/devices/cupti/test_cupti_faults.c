@@ -17,6 +17,8 @@ PD_TEST(cupti_faults, gives_up_in_time_and_lets_no_record_leak_into_the_next_win
   cupti_collect_stop(collect);
   cupti_collect_drain(collect, 0, &drained);
   cr_assert_not(drained.complete);
+  cr_assert_not(drained.loop_complete);
+  cr_assert_eq(drained.others_held, 0);
   cr_assert_eq(drained.polls, 1);
   uint64_t before = record.count;
   start();
@@ -28,6 +30,33 @@ PD_TEST(cupti_faults, gives_up_in_time_and_lets_no_record_leak_into_the_next_win
   cr_assert_eq(record.rows[before].correlation, 2);
   cr_assert_eq(record.rows[before + 1].correlation, 2);
   cr_assert_geq(counts().stale, 1);
+  close_collect();
+}
+
+static void *launch_forever_unfinished(void *unused) {
+  (void)unused;
+  fake_launch("_Z5otherv");
+  return NULL;
+}
+
+/* The timeout is for ever: only what the loop launched is waited for without end. */
+PD_TEST(cupti_faults, waits_for_no_other_threads_endless_work) {
+  pthread_t other;
+  open_collect(CUPTI_BETWEEN_DETACH);
+  start();
+  fake_launch("_Z1kv");
+  fake_finish(0);
+  cr_assert_eq(pthread_create(&other, NULL, launch_forever_unfinished, NULL), 0);
+  pthread_join(other, NULL);
+  cupti_collect_stop(collect);
+  cupti_collect_drain(collect, INT64_MAX, &drained);
+  cr_assert_not(drained.complete);
+  cr_assert(drained.loop_complete);
+  cr_assert_eq(drained.others_held, 1);
+  cr_assert_eq(drained.pending, 0); /* the other's call has not even been seen */
+  check_pairs(1);
+  cr_assert_eq(fake_get().finalizes, 0);
+  fake_finish(0);
   close_collect();
 }
 

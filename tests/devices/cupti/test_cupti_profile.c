@@ -213,6 +213,28 @@ PD_TEST(cupti_profile, warns_of_launches_without_a_record) {
   close_profile();
 }
 
+static void *launch_beside(void *unused) {
+  (void)unused;
+  fake_launch("_Z5otherv");
+  return NULL;
+}
+
+PD_TEST(cupti_profile, warns_of_other_threads_work) {
+  pthread_t other;
+  open_profile(FAKE_CUPTI_PATH, "disable");
+  attach();
+  cr_assert_eq(cuda_profile_start(profile), PD_OK);
+  cr_assert_eq(pthread_create(&other, NULL, launch_beside, NULL), 0);
+  pthread_join(other, NULL);
+  cr_assert_eq(cuda_profile_stop(profile), PD_OK);
+  cr_assert_eq(cuda_profile_drain(profile, INT64_MAX), PD_OK);
+  cr_assert_not_null(strstr(logged, "other threads"), "%s", logged);
+  look();
+  cr_assert_eq(status.mode, PD_PROFILE_FULL);
+  fake_finish(0);
+  close_profile();
+}
+
 PD_TEST(cupti_profile, warns_of_graphs_without_kernels) {
   open_profile(FAKE_CUPTI_PATH, "disable");
   attach();
