@@ -451,12 +451,12 @@ int main(int argc, char **argv) {
   }
   const pd_plugin *(*entry)(void);
   void *symbol = dlsym(handle, "pd_plugin_entry");
-  if (!symbol) return 1;
+  need(symbol ? PD_OK : PD_INVALID, "pd_plugin_entry");
   memcpy(&entry, &symbol, sizeof entry);
   const pd_plugin *plugin = entry();
-  if (plugin->kind != PD_KIND_DEVICE) return 1;
-  unsigned char *options = calloc(1, plugin->options_size + sizeof(void *));
-  if (!options) return 1;
+  need(plugin->kind == PD_KIND_DEVICE ? PD_OK : PD_INVALID, "a device plugin");
+  unsigned char *options = calloc(1, plugin->options_size + 1);
+  need(options ? PD_OK : PD_NO_MEMORY, "options");
   set_option(plugin, options, NULL, NULL);
   for (int i = 2; i < argc; i++) {
     char *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -464,12 +464,15 @@ int main(int argc, char **argv) {
       verbose = true;
       continue;
     }
-    if (!value) return 2;
+    need(value ? PD_OK : PD_INVALID, argv[i]);
     i++;
-    if (strcmp(argv[i - 1], "-b") == 0) b.batch = atoll(value);
-    if (strcmp(argv[i - 1], "-s") == 0) b.size = atoll(value);
-    if (strcmp(argv[i - 1], "-m") == 0) only = atoi(value);
-    if (strcmp(argv[i - 1], "-n") == 0) b.rounds = atoi(value) < MOST_ROUNDS ? atoi(value) : MOST_ROUNDS;
+    if (strcmp(argv[i - 1], "-b") == 0) b.batch = strtoll(value, NULL, 10);
+    if (strcmp(argv[i - 1], "-s") == 0) b.size = strtoll(value, NULL, 10);
+    if (strcmp(argv[i - 1], "-m") == 0) only = (int)strtol(value, NULL, 10);
+    if (strcmp(argv[i - 1], "-n") == 0) {
+      const long rounds = strtol(value, NULL, 10);
+      b.rounds = rounds < MOST_ROUNDS ? (int)rounds : MOST_ROUNDS;
+    }
     char *equals = strchr(value, '=');
     if (strcmp(argv[i - 1], "-o") == 0 && equals) {
       *equals = '\0';

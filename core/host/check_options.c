@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the folders that a check's plugin made */
 void check_remove_folder(const char *path) {
   DIR *dir = opendir(path);
   for (const struct dirent *entry; dir && (entry = readdir(dir));) {

@@ -104,7 +104,7 @@ typedef struct builder {
 static bool same_flag(const char *name, const char *typed, size_t bytes) {
   if (strlen(name) != bytes) return false;
   for (size_t i = 0; i < bytes; i++) {
-    const char a = name[i] == '_' ? '-' : name[i], b = typed[i] == '_' ? '-' : typed[i];
+    const int a = name[i] == '_' ? '-' : name[i], b = typed[i] == '_' ? '-' : typed[i];
     if (a != b) return false;
   }
   return true;
@@ -200,20 +200,21 @@ static void take_command(builder *b, const flag *at, const char *value) {
 }
 
 static void take_flag(builder *b, const flag *at, const char *value) {
+  const char *given = value ? value : ""; /* of the kinds that need one */
   switch (at->kind) {
   case FLAG_KEY:
   case FLAG_TRUTH: b->named[b->named_count++] = assign(at->section, at->key, value ? value : "true"); break;
   case FLAG_COMMAND: take_command(b, at, value); break;
   case FLAG_FILE: b->files[b->args->input.file_count++] = value; break;
-  case FLAG_ASSIGN: take_option(b, value); break;
-  case FLAG_SINK: take_sink(b, value); break;
+  case FLAG_ASSIGN: take_option(b, given); break;
+  case FLAG_SINK: take_sink(b, given); break;
   case FLAG_FOLDER:
     b->args->plugin_path = b->args->plugin_path ? join(b, b->args->plugin_path, ":", value) : value;
     break;
   case FLAG_FORMAT:
-    b->args->json = strcmp(value, "json") == 0;
-    if (!b->args->json && strcmp(value, "text") != 0)
-      USAGE(b, "--format %s: no such choice; allowed: text, json", value);
+    b->args->json = strcmp(given, "json") == 0;
+    if (!b->args->json && strcmp(given, "text") != 0)
+      USAGE(b, "--format %s: no such choice; allowed: text, json", given);
     break;
   case FLAG_COLOR: take_color(b, value); break;
   case FLAG_QUIET:

@@ -31,7 +31,10 @@ struct config_impl {
   pd_setting *settings;
 };
 
-static pd_status no_memory(error *err) { return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory"); }
+static pd_status no_memory(error *err) {
+  (void)error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return PD_NO_MEMORY;
+}
 
 /* ---- reading ---- */
 
@@ -112,7 +115,7 @@ static entry early_entry(const config *self, const char *key) {
     if (at->key && strcmp(at->section, "run") == 0 && strcmp(at->key, key) == 0) return *at;
   }
   const core_section *run = core_section_at(CORE_RUN);
-  entry found = {.section = "run", .key = key, .origin = "default"};
+  entry found = {.section = "run", .key = key, .value = "", .origin = "default"};
   for (uint32_t i = 0; i < run->count; i++)
     if (strcmp(run->rows[i].key, key) == 0) found.value = run->rows[i].def;
   return found;

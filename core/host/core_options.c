@@ -99,7 +99,7 @@ static const pd_option profile_rows[] = {
 };
 
 #define SECTION(name_, rows_, summary_)                                                                                \
-  { .name = name_, .summary = summary_, .rows = (rows_), .count = sizeof(rows_) / sizeof((rows_)[0]) }
+  { .name = (name_), .summary = (summary_), .rows = (rows_), .count = sizeof(rows_) / sizeof((rows_)[0]) }
 static const core_section sections[CORE_SECTION_COUNT] = {
     [CORE_RUN] = SECTION("run", run_rows, "what runs, where, and where results go"),
     [CORE_SCHEDULE] = SECTION("schedule", schedule_rows, "which steps of the loop are recorded"),

@@ -201,9 +201,11 @@ static pd_status load_any(plugins *from, pd_kind kind, const char *name, const p
       status = plugins_load(from, at, name, out, err);
     }
   }
-  if (!found)
-    status = error_set(err, PD_INVALID, CODE_PLUGIN, "plugin \"%s\": no scenario, sink or device of that name%s", name,
-                       suggest_text(&near, hint, sizeof hint));
+  if (!found) {
+    status = PD_INVALID;
+    (void)error_set(err, status, CODE_PLUGIN, "plugin \"%s\": no scenario, sink or device of that name%s", name,
+                    suggest_text(&near, hint, sizeof hint));
+  }
   for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_DEVICE; at++) plugins_scan_free(files[at - 1], counts[at - 1]);
   return status;
 }

@@ -229,8 +229,14 @@ static bool parse_number(const pd_option *row, const char *text, option_value *v
   }
   if (n.too_long) return refuse(why, room, "too many digits");
   value->real = strtod(n.text, NULL);
-  if (own && scale > own->scale) value->real *= (double)(scale / own->scale);
-  if (own && scale < own->scale) value->real /= (double)(own->scale / scale);
+  if (own && scale > own->scale) {
+    const int64_t times = scale / own->scale;
+    value->real *= (double)times;
+  }
+  if (own && scale < own->scale) {
+    const int64_t times = own->scale / scale;
+    value->real /= (double)times;
+  }
   return isfinite(value->real) ? true : too_large(row, why, room);
 }
 

@@ -12,7 +12,7 @@
 
 /* Bytes of the tables as they were in ABI 1.0: what every plugin of major 1 has. */
 enum {
-  PLUGIN_1_0_BYTES = offsetof(pd_plugin, ops) + sizeof(((pd_plugin *)0)->ops),
+  PLUGIN_1_0_BYTES = offsetof(pd_plugin, ops) + sizeof(void *), /* a union of pointers */
   OPTION_1_0_BYTES = offsetof(pd_option, type) + sizeof(((pd_option *)0)->type),
   SCENARIO_1_0_BYTES = offsetof(pd_scenario_ops, teardown) + sizeof(((pd_scenario_ops *)0)->teardown),
   SINK_1_0_BYTES = offsetof(pd_sink_ops, close) + sizeof(((pd_sink_ops *)0)->close),

@@ -36,7 +36,10 @@ const char *plugin_kind_name(pd_kind kind) {
   }
 }
 
-static pd_status no_memory(error *err) { return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory"); }
+static pd_status no_memory(error *err) {
+  (void)error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return PD_NO_MEMORY;
+}
 
 /* ---- folders ---- */
 
@@ -150,7 +153,7 @@ pd_status plugins_scan(const plugins *self, pd_kind kind, plugin_file **files, u
       *count = 0;
       return PD_NO_MEMORY;
     }
-    qsort(*files + begin, *count - begin, sizeof **files, by_name);
+    if (*files) qsort(*files + begin, *count - begin, sizeof **files, by_name);
   }
   for (uint32_t i = 0; i < *count; i++)
     for (uint32_t j = 0; j < i && !(*files)[i].shadowed_by; j++)
@@ -198,15 +201,18 @@ static pd_status open_library(const char *path, void **handle, error *err) {
 static pd_status open_table(void *handle, const char *path, const pd_plugin **table, error *err) {
   dlerror();
   void *symbol = dlsym(handle, "pd_plugin_entry");
-  if (!symbol)
-    return error_set(
+  if (!symbol) {
+    (void)error_set(
         err, PD_INVALID, CODE_PLUGIN,
         "%s: has no pd_plugin_entry, so it is no pdhost plugin; end it with PD_SCENARIO, PD_SINK or PD_DEVICE", path);
+    return PD_INVALID;
+  }
   const pd_plugin *(*entry)(void);
   memcpy(&entry, &symbol, sizeof entry); /* C has no cast from an object to a function pointer */
   *table = entry();
-  if (!*table) return error_set(err, PD_INVALID, CODE_PLUGIN, "%s: pd_plugin_entry returned NULL", path);
-  return PD_OK;
+  if (*table) return PD_OK;
+  (void)error_set(err, PD_INVALID, CODE_PLUGIN, "%s: pd_plugin_entry returned NULL", path);
+  return PD_INVALID;
 }
 
 /* `path` as dlopen wants it: a bare file name would be searched in the system's folders. */

@@ -63,10 +63,10 @@ static stream_key key_of(const pd_activity *activity) {
 
 pd_status streams_open(merging *merge, const uint32_t *kept, uint64_t count, stream_table **out) {
   stream_table *self = calloc(1, sizeof *self);
-  pd_status status = self ? PD_OK : PD_NO_MEMORY;
+  pd_status status = PD_OK;
   stream_key last = {0};
   *out = NULL;
-  if (status) return status;
+  if (!self) return PD_NO_MEMORY;
   self->strings = merge->input->strings;
   for (uint64_t i = 0; !status && i < count; i++) {
     const pd_activity *activity = &merge->input->devices[kept[i]].activity;

@@ -278,7 +278,7 @@ cudnnStatus_t conv_execute(pd_device *device, pd_stream *stream, conv_plan *plan
     if (status) return status;
     device->cudnn_stream = stream;
   }
-  if (!plan->pack || memcmp(&plan->packed, arguments, sizeof *arguments) ||
+  if (!plan->pack || memcmp(&plan->packed, arguments, sizeof *arguments) != 0 ||
       plan->packed_workspace != stream->workspace) {
     if (plan->pack) libraries->cudnn.BackendDestroyDescriptor(plan->pack);
     plan->pack = NULL;

@@ -66,7 +66,7 @@ bool cupti_allowlist_classify(const char *name, bool driver, bool sync, pd_api_c
                         : sizeof runtime_patterns / sizeof runtime_patterns[0];
   name = skip_underscores(name);
   for (size_t i = 0; i < count; i++) {
-    if (strncmp(name, rows[i].prefix, strlen(rows[i].prefix))) continue;
+    if (strncmp(name, rows[i].prefix, strlen(rows[i].prefix)) != 0) continue;
     *api = rows[i].api;
     return sync || !rows[i].sync_only;
   }

@@ -38,7 +38,7 @@ static void *open_in(const char *folder, const char *suffix, char *tried, size_t
 static int find_runtime(struct dl_phdr_info *info, size_t bytes, void *folder) {
   (void)bytes;
   const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-  if (!slash || (strncmp(slash, "/libcudart.so", 13) && strncmp(slash, "/libcublasLt.so", 15))) return 0;
+  if (!slash || (strncmp(slash, "/libcudart.so", 13) != 0 && strncmp(slash, "/libcublasLt.so", 15) != 0)) return 0;
   snprintf(folder, 4096, "%.*s", (int)(slash - info->dlpi_name), info->dlpi_name);
   return 1;
 }
@@ -158,8 +158,8 @@ pd_status cupti_api_check_layout(const cupti_api *api, char *why, size_t why_byt
     CUpti_Activity *record = NULL;
     memset(&buffer, 0, sizeof buffer);
     for (size_t at = 0; at < sizeof buffer; at += 8) memcpy(buffer.bytes + at, &rows[i].kind, sizeof rows[i].kind);
-    CUptiResult result = api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record);
-    if (result == CUPTI_SUCCESS) result = api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record);
+    if (api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record) == CUPTI_SUCCESS)
+      (void)api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record);
     size_t stride = record ? (size_t)((uint8_t *)record - buffer.bytes) : 0;
     /* A newer library's records are longer: they grow at the end, and the iterator knows by how much. */
     if (stride < rows[i].bytes) {

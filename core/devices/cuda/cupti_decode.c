@@ -444,6 +444,7 @@ void cupti_decoder_init(cupti_decoder *decoder, const cupti_api *api, const pd_r
   /* The C++ library's own; where there is none, names stay as they are. It is not closed: its code may be in use. */
   void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
   if (library) *(void **)&decoder->demangle = dlsym(library, "__cxa_demangle");
+  /* cppcheck-suppress resourceLeak ; see above */
 }
 
 void cupti_decoder_free(cupti_decoder *decoder) {

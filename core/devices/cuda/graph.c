@@ -19,7 +19,10 @@ pd_status cuda_capture_end(pd_device *device, pd_stream *stream, pd_graph **out)
   if (status) return status;
   stream->capturing = false;
   pd_graph *graph = calloc(1, sizeof *graph);
-  if (!graph) status = device->host->fail(device->host, PD_NO_MEMORY, "cuda: no memory for a graph");
+  if (!graph) {
+    status = PD_NO_MEMORY;
+    (void)device->host->fail(device->host, status, "cuda: no memory for a graph");
+  }
   /* The capture ends in any case, or the stream could not be used again. */
   cudaGraph_t captured = NULL;
   const cudaError_t error = cudaStreamEndCapture(stream->handle, &captured);

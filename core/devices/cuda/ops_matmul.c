@@ -143,7 +143,7 @@ static pd_status plan_find(pd_device *device, const matmul_key *key, matmul_plan
   pd_status status = open_library(device);
   if (status) return status;
   for (matmul_plan *plan = device->matmuls->plans; plan; plan = plan->next) {
-    if (memcmp(&plan->key, key, sizeof *key)) continue;
+    if (memcmp(&plan->key, key, sizeof *key) != 0) continue;
     *out = plan;
     return PD_OK;
   }
@@ -151,10 +151,12 @@ static pd_status plan_find(pd_device *device, const matmul_key *key, matmul_plan
   status = plan_make(device, key, false, &plan);
   if (!status && !plan && key->bias) status = plan_make(device, key, true, &plan);
   if (status) return status;
-  if (!plan)
-    return device->host->fail(device->host, PD_UNSUPPORTED,
-                              "cuBLASLt has no algorithm for a (%lld,%lld) product over %lld", (long long)key->m,
-                              (long long)key->n, (long long)key->k);
+  if (!plan) {
+    (void)device->host->fail(device->host, PD_UNSUPPORTED,
+                             "cuBLASLt has no algorithm for a (%lld,%lld) product over %lld", (long long)key->m,
+                             (long long)key->n, (long long)key->k);
+    return PD_UNSUPPORTED;
+  }
   plan->next = device->matmuls->plans;
   device->matmuls->plans = plan;
   *out = plan;
