@@ -151,6 +151,82 @@
   X(achieved_occupancy, "Est. occupancy (%)", "Est. occupancy (%)", PERCENT, 0,                                        \
     "estimated achieved occupancy of kernels, weighted by their time in the window",                                   \
     "sum (time * estimated occupancy) / sum of time, over kernels where it is known", TB_PLUGIN)                       \
+  /* ledger, verdict */                                                                                                \
+  X(cause, "Cause", "Cause", TEXT, DETAIL,                                                                             \
+    "key of the cause in the ledger, as a column of ledger_steps names it behind ledger_", NULL, "pdhost")             \
+  X(state, "State", "State", TEXT, 0, "whether the device was busy or idle in the row's time", NULL, "pdhost")         \
+  X(ledger_compute, "Kernels", "Kernels", NS, WIDE, "time of the step that the ledger gives to: kernels",              \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_temporaries, "Kernels on temporaries", "Kernels on temporaries", NS, WIDE,                                  \
+    "time of the step that the ledger gives to: kernels on temporaries",                                               \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_tiny_kernels, "Tiny kernels", "Tiny kernels", NS, WIDE,                                                     \
+    "time of the step that the ledger gives to: tiny kernels", "first owner in the order of core/analysis/ledger.h",   \
+    "pdhost")                                                                                                          \
+  X(ledger_copy_pageable, "Exposed pageable copy", "Exposed pageable copy", NS, WIDE,                                  \
+    "time of the step that the ledger gives to: exposed pageable copy",                                                \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_copy_pinned, "Exposed pinned copy", "Exposed pinned copy", NS, WIDE,                                        \
+    "time of the step that the ledger gives to: exposed pinned copy",                                                  \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_copy_device, "Exposed device copy or set", "Exposed device copy or set", NS, WIDE,                          \
+    "time of the step that the ledger gives to: exposed device copy or set",                                           \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_profiler, "Profiler overhead", "Profiler overhead", NS, WIDE,                                               \
+    "time of the step that the ledger gives to: profiler overhead",                                                    \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_launch_gap, "Device's own cost per launch", "Device's own cost per launch", NS, WIDE,                       \
+    "time of the step that the ledger gives to: device's own cost per launch",                                         \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_device_side, "Device-side dependency", "Device-side dependency", NS, WIDE,                                  \
+    "time of the step that the ledger gives to: device-side dependency",                                               \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_input_io, "Input wait: I/O", "Input wait: I/O", NS, WIDE,                                                   \
+    "time of the step that the ledger gives to: input wait: I/O",                                                      \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_input_cpu, "Input wait: CPU work", "Input wait: CPU work", NS, WIDE,                                        \
+    "time of the step that the ledger gives to: input wait: CPU work",                                                 \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_input_handover, "Input wait: hand-over", "Input wait: hand-over", NS, WIDE,                                 \
+    "time of the step that the ledger gives to: input wait: hand-over",                                                \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_allocator, "Allocator", "Allocator", NS, WIDE, "time of the step that the ledger gives to: allocator",      \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_measurement, "Measurement's own synchronisations", "Measurement's own synchronisations", NS, WIDE,          \
+    "time of the step that the ledger gives to: measurement's own synchronisations",                                   \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_host_compute, "Host compute", "Host compute", NS, WIDE,                                                     \
+    "time of the step that the ledger gives to: host compute", "first owner in the order of core/analysis/ledger.h",   \
+    "pdhost")                                                                                                          \
+  X(ledger_forced_sync, "Forced synchronisation", "Forced synchronisation", NS, WIDE,                                  \
+    "time of the step that the ledger gives to: forced synchronisation",                                               \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_transfer, "Pageable copy staged by the host", "Pageable copy staged by the host", NS, WIDE,                 \
+    "time of the step that the ledger gives to: pageable copy staged by the host",                                     \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_launch, "Launch-bound host", "Launch-bound host", NS, WIDE,                                                 \
+    "time of the step that the ledger gives to: launch-bound host",                                                    \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_unknown, "Unknown", "Unknown", NS, WIDE, "time of the step that the ledger gives to: unknown",              \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(verdict, "Verdict", "Verdict", TEXT, 0, "where the time of the steps goes, in one line; or why that is not said",  \
+    NULL, "pdhost")                                                                                                    \
+  X(verdict_cause, "Cause", "Cause", TEXT, DETAIL,                                                                     \
+    "the verdict as one word: a bottleneck as scenarios spell it, none, or withheld", NULL, "pdhost")                  \
+  X(verdict_share, "Share (%)", "Share (%)", PERCENT, 0, "share of the steps' time that the cause takes",              \
+    "100 * sum of the cause's rows of the ledger / sum of the spans of the steps", "pdhost")                           \
+  X(verdict_confidence, "Confidence (%)", "Confidence (%)", PERCENT, 0,                                                \
+    "share of the active steps whose own ledger alone gives the same verdict", "100 * steps that agree / steps",       \
+    "pdhost")                                                                                                          \
+  X(verdict_evidence, "Evidence", "Evidence", TEXT, 0, "the figures that the verdict rests on", NULL, "pdhost")        \
+  X(verdict_not, "Not", "Not", TEXT, 0, "what else it could have been, and how much of the step that takes", NULL,     \
+    "pdhost")                                                                                                          \
+  X(verdict_next, "Try next", "Try next", TEXT, 0, "a command whose run would show the cause gone or smaller", NULL,   \
+    "pdhost")                                                                                                          \
+  X(verdict_step, "Step now", "Step now", NS, 0, "mean span of the active steps",                                      \
+    "sum of the spans of the steps / steps, rounded down", "pdhost")                                                   \
+  X(verdict_expected, "Step expected", "Step expected", NS, 0, "mean span to expect without the cause",                \
+    "verdict_step - the cause's time / steps", "pdhost")                                                               \
   /* memory */                                                                                                         \
   X(memory_type, "Type", "Type", TEXT, 0, "which memory: device, or pinned host", NULL, PADDLE)                        \
   X(allocation_count, "Allocs", "Allocs", COUNT, 0, "allocations directly in the row's ranges", NULL, PADDLE)          \

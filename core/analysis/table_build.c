@@ -64,6 +64,10 @@ void table_row(table_build *build, uint32_t level) {
   build->table->rows.count = count + 1;
 }
 
+void table_row_flags(table_build *build, uint32_t flags) {
+  if (build->cells && build->table->rows.count) build->rows[build->table->rows.count - 1].flags = flags;
+}
+
 void table_footer(table_build *build, const char *label) {
   pd_table_row *footer = build->arena->failed ? NULL : arena_take(build->arena, sizeof *footer);
   build->cells = take_cells(build);

@@ -12,15 +12,19 @@ const pd_table_set *tables_make(const table_work *given) {
   const pd_trace *trace = given->facts->trace;
   table_work filled = *given;
   const table_work *work = &filled;
-  step_parts parts;
+  step_parts parts = {0};
+  ledger owners = {0};
   table_list *list = arena_take(work->arena, sizeof *list);
   pd_table_set *set = arena_take(work->arena, sizeof *set);
   const struct {
     table_function *make;
     bool wanted;
   } all[] = {
+      {verdict_table, true},
       {operator_table, true},
       {breakdown_table, true},
+      {ledger_table, trace->profile != PD_PROFILE_NONE},
+      {ledger_steps_table, trace->profile != PD_PROFILE_NONE},
       {device_figures_table, trace->profile != PD_PROFILE_NONE},
       {steps_table, true},
       {device_summary_table, true},
@@ -40,7 +44,12 @@ const pd_table_set *tables_make(const table_work *given) {
       {stacks_device_table, trace->profile != PD_PROFILE_NONE},
   };
   if (!list || !set || !step_parts_open(work->facts, &parts)) return NULL;
+  if (!ledger_open(work->facts, &owners)) {
+    step_parts_free(&parts);
+    return NULL;
+  }
   filled.parts = &parts;
+  filled.ledger = &owners;
   set->size = sizeof *set;
   set->tables = list->at;
   for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -52,5 +61,6 @@ const pd_table_set *tables_make(const table_work *given) {
     }
   }
   step_parts_free(&parts);
+  ledger_free(&owners);
   return set;
 }

@@ -4,6 +4,7 @@
 
 #include "analysis.h"
 #include "facts.h"
+#include "ledger.h"
 #include "proc.h"
 #include "step_parts.h"
 #include "table_build.h"
@@ -14,11 +15,15 @@ typedef struct table_work {
   const pd_table_request *request;
   const proc_usage *usage; /* of the window, or NULL: not measured */
   const step_parts *parts; /* how the steps divide; made by tables_make */
+  const ledger *ledger;    /* likewise */
   arena *arena;
   bool is_cuda;
 } table_work;
 
 /* Each returns NULL on no memory. */
+const pd_table *verdict_table(const table_work *work);
+const pd_table *ledger_table(const table_work *work);
+const pd_table *ledger_steps_table(const table_work *work);
 const pd_table *operator_table(const table_work *work);
 const pd_table *steps_table(const table_work *work);
 const pd_table *breakdown_table(const table_work *work);

@@ -48,7 +48,9 @@ static int bring_up_training(run_state *run, const config *settings) {
                                     .with_flops = settings->profile.with_flops,
                                     .with_modules = settings->profile.with_modules,
                                     .profile_memory = settings->profile.profile_memory,
-                                    .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN)};
+                                    .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+                                    .command_line = settings->command_line,
+                                    .fallback = run->fallback[0] ? run->fallback : NULL};
   pd_status status = analysis_open(&context, &run->analysis);
   if (status != PD_OK) return report(NULL, status, "analysis", CODE_INTERNAL);
   run->services.analysis = analysis_table(run->analysis);

@@ -268,3 +268,28 @@ void layout_table(text *out, const pd_table *table, const layout_options *option
   text_add(out, "\n");
   free(self.columns);
 }
+
+void layout_record(text *out, const pd_table *table, const layout_options *options) {
+  const pd_table_row *row = PD_AT(pd_table_row, &table->rows, 0);
+  size_t names = 0;
+  for (uint32_t c = 1; c < table->column_count; c++) {
+    const size_t width = strlen(table->columns[c]->heading);
+    if (!(table->columns[c]->flags & PD_METRIC_DETAIL) && width > names) names = width;
+  }
+  for (uint32_t c = 0; c < table->column_count; c++) {
+    const pd_metric *metric = table->columns[c];
+    const pd_cell *cell = &row->cells[c];
+    char room[CELL_ROOM];
+    text value = {0};
+    if (cell->missing || (metric->flags & PD_METRIC_DETAIL)) continue;
+    if (c == 0) text_bold(out, metric->heading);
+    if (c > 0) text_format(out, "  %-*s", (int)names, metric->heading);
+    if (metric->unit != PD_UNIT_TEXT) cell_write(room, sizeof room, metric, cell, options->unit);
+    text_wrap(&value, metric->unit == PD_UNIT_TEXT ? cell->v.text : room, LAYOUT_COLUMNS, c ? names + 4 : 9);
+    out->failed = out->failed || value.failed;
+    /* The first line goes on behind the heading. */
+    text_add(out, value.length ? value.data + (c ? names + 2 : 7) : "\n");
+    text_free(&value);
+  }
+  text_add(out, "\n");
+}

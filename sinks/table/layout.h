@@ -14,6 +14,8 @@ typedef struct layout_options {
   size_t max_name_columns; /* of the first column */
 } layout_options;
 
+/* The only row of a table as a list of headings and values (PD_ROW_RECORD). */
+void layout_record(text *out, const pd_table *table, const layout_options *options);
 void layout_table(text *out, const pd_table *table, const layout_options *options);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * The table sink: quick stats, then the tables of each window, to standard output by default. [loop thread]
  *
- * Quick stats come first and are known last: the windows' tables are kept as text until close. With timer_only there
- * are no windows, and the lines of the steps are written as they come.
+ * The verdict comes first, then quick stats, which are known last: the windows' tables are kept as text until close.
+ * With timer_only there are no windows, and the lines of the steps are written as they come.
  */
 #include "layout.h"
 #include "quick_stats.h"
@@ -39,7 +39,7 @@ static const char *const when[] = {"auto", "always", "never", NULL};
 
 static const pd_option rows[] = {
     PD_OPTION_PATH(options, path, .def = "-", .help = "file to write; - is standard output"),
-    PD_OPTION(options, views, .def = "operators,breakdown",
+    PD_OPTION(options, views, .def = "verdict,operators,breakdown",
               .help = "tables to show, by id, parted by blanks or commas; or all"),
     PD_OPTION_CHOICE(options, time_unit, .def = "auto", .choices = time_units,
                      .help = "unit of times; auto: torch's for each figure"),
@@ -68,7 +68,7 @@ typedef struct state {
   const pd_run *run;
   const pd_files *files;
   pd_file *file;
-  text windows;
+  text windows, verdicts; /* verdicts: before all else */
   timer timer;
 } state;
 
@@ -98,7 +98,7 @@ static pd_status table_open(const pd_host *host, const void *given, const pd_run
   self->host = host;
   self->options = given;
   self->run = run;
-  self->windows.colour = wants_colour(self->options);
+  self->windows.colour = self->verdicts.colour = wants_colour(self->options);
   self->files = host->extension(host, PD_EXT_FILES);
   if (!self->files) {
     free(self);
@@ -194,9 +194,15 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
     layout.unit = cell_time_of(chosen->time_unit);
     /* Paddle's tables have one unit for all. */
     if (layout.unit == CELL_AUTO && strcmp(table->id, "operators") != 0) layout.unit = CELL_MS;
-    layout_table(&self->windows, table, &layout);
+    if (table->rows.count == 1 && PD_AT(pd_table_row, &table->rows, 0)->flags & PD_ROW_RECORD) {
+      if (trace->window) text_format(&self->verdicts, "Window %u\n", trace->window);
+      layout_record(&self->verdicts, table, &layout);
+    } else {
+      layout_table(&self->windows, table, &layout);
+    }
   }
-  if (self->windows.failed) return self->host->fail(self->host, PD_NO_MEMORY, "out of memory for the tables");
+  if (self->windows.failed || self->verdicts.failed)
+    return self->host->fail(self->host, PD_NO_MEMORY, "out of memory for the tables");
   if (!strcmp(chosen->stacks, "always") || (!strcmp(chosen->stacks, "auto") && self->run->with_stack))
     return stack_files_write(self->host, self->files, self->run, set, trace->window);
   return PD_OK;
@@ -209,7 +215,8 @@ static pd_status table_close(void *given, const pd_summary *summary) {
   if (summary) {
     quick_stats_write(&head, self->run, summary);
     if (self->run->timer_only) timer_summary(&head, self->run, summary);
-    status = flush(self, &head);
+    status = flush(self, &self->verdicts);
+    if (status == PD_OK) status = flush(self, &head);
     if (status == PD_OK) status = flush(self, &self->windows);
   }
   if (summary && status == PD_OK) {
@@ -221,6 +228,7 @@ static pd_status table_close(void *given, const pd_summary *summary) {
   }
   text_free(&head);
   text_free(&self->windows);
+  text_free(&self->verdicts);
   free(self);
   return status;
 }

@@ -88,12 +88,13 @@ PD_TEST(table, all_tables_as_they_are_in_the_tree) {
   end(&test);
 }
 
-PD_TEST(table, quick_stats_stand_first_under_the_names_of_the_script) {
+PD_TEST(table, the_verdict_stands_first_then_quick_stats_under_the_names_of_the_script) {
   static const char *const names[] = {"scenario", "batch_size",      "num_workers",           "pin_memory",
                                       "amp",      "avg_step_time_s", "avg_dataloader_wait_s", "trace_dir"};
   table_test test = {0};
   const char *text = text_of(&test, NULL), *at = text;
-  cr_assert_eq(strncmp(text, "Quick stats\n", 12), 0);
+  cr_assert_eq(strncmp(text, "Verdict  withheld: 3 active steps are too few", 45), 0);
+  cr_assert_not_null(at = strstr(text, "\n\nQuick stats\n"));
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char line[64];
     snprintf(line, sizeof line, "\n  %s ", names[i]);
@@ -151,7 +152,7 @@ PD_TEST(table, views_pick_tables_and_an_unknown_one_is_told) {
   cr_assert_null(strstr(text, "Operator table"));
   end(&test);
   text = text_of(&test, SETTINGS("views=kernel,model"));
-  cr_assert_not_null(strstr(text, "this run has no table \"kernel\"; it has: operators, breakdown"));
+  cr_assert_not_null(strstr(text, "this run has no table \"kernel\"; it has: verdict, operators,"));
   cr_assert_not_null(strstr(text, "Model Summary"));
   end(&test);
 }

@@ -53,8 +53,9 @@ typedef struct pd_cell {
 typedef struct pd_table_row {
   const pd_cell *cells; /* column_count */
   uint32_t level;       /* indentation of the first column: 0 operator, 1 inner range, 2 kernel */
-  uint32_t flags;
+  uint32_t flags;       /* PD_ROW_* */
 } pd_table_row;
+enum { PD_ROW_RECORD = 1 /* the only row of its table: reads as a list of headings and values */ };
 
 typedef struct pd_table {
   uint32_t size;

@@ -1,0 +1,97 @@
+/*
+ * The ledger: each nanosecond of the active steps has exactly one owner, so that the causes of a step add up to its
+ * span. First what the device did, then, where it did nothing, why. Times are taken in this order; what an earlier line
+ * owns, no later one gets. "Loop" is the loop's thread, thread 0; "train_step" is the range of that name on it.
+ *
+ * Busy:
+ * - compute: a kernel runs that is not among the next two.
+ * - temporaries: a kernel runs that was launched outside forward, backward and optimiser while memory lived that the
+ *   same step allocates, outside them too, and frees.
+ * - tiny_kernels: likewise, but only kernels run that are shorter than LEDGER_TINY_*_NS: their fixed cost is most of
+ * it.
+ * - copy_pageable, copy_pinned: only copies run, one end in pageable (pinned) host memory.
+ * - copy_device: only copies within the device, or sets, run.
+ *
+ * Idle:
+ * - profiler: an overhead record of the profiling library runs.
+ * - launch_gap: as the next, in a piece no longer than the device's own cost per launch, LEDGER_GAP_*_NS.
+ * - device_side: work was given to the device more than its start-up latency ago and has not begun: it waits for other
+ *   work, for an event or for the device itself.
+ * - input_io, input_cpu, input_handover: the loop waits for a batch; of the worker that made it: reading, else making
+ *   it, else neither (it was ready, or on its way).
+ * - allocator: the loop is in an allocation or a free.
+ * - measurement: the loop is in a synchronisation outside train_step.
+ * - forced_sync: the loop is in a synchronisation within train_step, or in a copy to pageable memory.
+ * - host_compute: the loop is in train_step and makes no call for at least LEDGER_HOST_COMPUTE_NS.
+ * - forced_sync and measurement again: after such a call, until the work of the next launch begins.
+ * - transfer: the loop is in a copy from pageable memory, which the runtime stages.
+ * - launch: the loop is in train_step otherwise, in launches and between them.
+ * - measurement again: the loop is between train_steps otherwise.
+ * - unknown: the rest, in steps without a train_step.
+ */
+#ifndef CORE_ANALYSIS_LEDGER_H
+#define CORE_ANALYSIS_LEDGER_H
+
+#include "facts.h"
+
+/* X(key, state, what a reader sees) */
+#define LEDGER_MAP(X)                                                                                                  \
+  X(compute, "busy", "Kernels")                                                                                        \
+  X(temporaries, "busy", "Kernels on temporaries")                                                                     \
+  X(tiny_kernels, "busy", "Tiny kernels")                                                                              \
+  X(copy_pageable, "busy", "Exposed pageable copy")                                                                    \
+  X(copy_pinned, "busy", "Exposed pinned copy")                                                                        \
+  X(copy_device, "busy", "Exposed device copy or set")                                                                 \
+  X(profiler, "idle", "Profiler overhead")                                                                             \
+  X(launch_gap, "idle", "Device's own cost per launch")                                                                \
+  X(device_side, "idle", "Device-side dependency")                                                                     \
+  X(input_io, "idle", "Input wait: I/O")                                                                               \
+  X(input_cpu, "idle", "Input wait: CPU work")                                                                         \
+  X(input_handover, "idle", "Input wait: hand-over")                                                                   \
+  X(allocator, "idle", "Allocator")                                                                                    \
+  X(measurement, "idle", "Measurement's own synchronisations")                                                         \
+  X(host_compute, "idle", "Host compute")                                                                              \
+  X(forced_sync, "idle", "Forced synchronisation")                                                                     \
+  X(transfer, "idle", "Pageable copy staged by the host")                                                              \
+  X(launch, "idle", "Launch-bound host")                                                                               \
+  X(unknown, "idle", "Unknown")
+
+enum {
+#define X(key, state, text) LEDGER_##key,
+  LEDGER_MAP(X)
+#undef X
+      LEDGER_CAUSE_COUNT
+};
+enum { LEDGER_FIRST_IDLE = LEDGER_profiler };
+
+/* From the end of a launch to the start of its work on an idle device: up to here it is the launch's own cost. Some 3
+ * to 8 us on an H200; on a device of threads, one has to be woken. */
+#define LEDGER_LATENCY_CUDA_NS 10000
+#define LEDGER_LATENCY_OTHER_NS 100000
+/* What an empty kernel takes is 1 to 2 us on an H200; 4 to 8 us on the CPU device, whose smallest operations take 20.
+ */
+#define LEDGER_TINY_CUDA_NS 4000
+#define LEDGER_TINY_OTHER_NS 20000
+/* Between one record and the next of a full queue. 1 to 2 us on an H200; a device of threads takes up to 20 us. */
+#define LEDGER_GAP_CUDA_NS 5000
+#define LEDGER_GAP_OTHER_NS 50000
+/* A training step's host code takes 2 to 20 us between calls; ten times that is computing, not launching. */
+#define LEDGER_HOST_COMPUTE_NS 200000
+
+typedef struct ledger {
+  int64_t *rows;            /* LEDGER_CAUSE_COUNT per step */
+  uint64_t blocking_calls;  /* that forced_sync counts: synchronisations and reads within train_step */
+  uint64_t allocations;     /* of temporaries */
+  uint64_t allocated_bytes; /* by them */
+  uint64_t launches;
+} ledger;
+
+/* false on no memory. */
+bool ledger_open(const trace_facts *facts, ledger *out);
+void ledger_free(ledger *self);
+
+/* Over all steps. */
+int64_t ledger_total(const trace_facts *facts, const ledger *self, uint32_t cause);
+const char *ledger_key(uint32_t cause);
+
+#endif

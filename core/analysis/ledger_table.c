@@ -1,0 +1,56 @@
+/* The ledger as tables: over all steps, and step by step. */
+#include "tables.h"
+
+const pd_table *ledger_table(const table_work *work) {
+  static const struct {
+    const char *state, *text;
+  } rows[LEDGER_CAUSE_COUNT] = {
+#define X(key, state, text) {state, text},
+      LEDGER_MAP(X)
+#undef X
+  };
+  const trace_facts *facts = work->facts;
+  const int64_t steps = facts->step_count ? (int64_t)facts->step_count : 1;
+  table_build table;
+  table_begin(&table, work->arena, work->is_cuda, "ledger", "Ledger of the device's time",
+              "Each moment of a step has one owner; the rows add up to the steps exactly.");
+  TABLE_COLUMNS(&table, M_category, M_cause, M_state, M_total, M_per_step, M_share);
+  for (uint32_t cause = 0; cause < LEDGER_CAUSE_COUNT; cause++) {
+    const int64_t total = ledger_total(facts, work->ledger, cause);
+    table_row(&table, 0);
+    table_string(&table, M_category, rows[cause].text);
+    table_string(&table, M_cause, ledger_key(cause));
+    table_string(&table, M_state, rows[cause].state);
+    table_int(&table, M_total, total);
+    table_int(&table, M_per_step, total / steps);
+    table_percent(&table, M_share, total, facts->steps_ns);
+  }
+  table_footer(&table, "Steps");
+  table_int(&table, M_total, facts->steps_ns);
+  table_int(&table, M_per_step, facts->steps_ns / steps);
+  table_percent(&table, M_share, facts->steps_ns, facts->steps_ns);
+  return table_done(&table);
+}
+
+const pd_table *ledger_steps_table(const table_work *work) {
+  static const metric_id metrics[LEDGER_CAUSE_COUNT] = {
+#define X(key, state, text) M_ledger_##key,
+      LEDGER_MAP(X)
+#undef X
+  };
+  const trace_facts *facts = work->facts;
+  table_build table;
+  table_begin(&table, work->arena, work->is_cuda, "ledger_steps", "Ledger of each step",
+              "The causes of a step add up to its span exactly.");
+  TABLE_COLUMNS(&table, M_step, M_step_span);
+  table_columns(&table, metrics, LEDGER_CAUSE_COUNT);
+  for (uint64_t s = 0; s < facts->step_count; s++) {
+    const pd_trace_step *step = facts_step(facts, s);
+    table_row(&table, 0);
+    table_int(&table, M_step, (int64_t)step->number);
+    table_int(&table, M_step_span, facts_span(step->start_ns, step->end_ns));
+    for (uint32_t cause = 0; cause < LEDGER_CAUSE_COUNT; cause++)
+      table_int(&table, metrics[cause], work->ledger->rows[s * LEDGER_CAUSE_COUNT + cause]);
+  }
+  return table_done(&table);
+}

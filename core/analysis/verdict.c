@@ -1,0 +1,190 @@
+/* See verdict.h. */
+#include "verdict.h"
+
+#include <string.h>
+
+static const char *const keys[VERDICT_COUNT] = {
+#define X(key, text) #key,
+    VERDICT_MAP(X)
+#undef X
+};
+static const char *const texts[VERDICT_COUNT] = {
+#define X(key, text) text,
+    VERDICT_MAP(X)
+#undef X
+};
+
+int64_t verdict_time(const int64_t *rows, uint32_t cause) {
+  switch (cause) {
+  case VERDICT_input_bound: return rows[LEDGER_input_io] + rows[LEDGER_input_cpu] + rows[LEDGER_input_handover];
+  case VERDICT_forced_sync: return rows[LEDGER_forced_sync];
+  case VERDICT_launch_bound: return rows[LEDGER_launch] + rows[LEDGER_launch_gap] + rows[LEDGER_tiny_kernels];
+  case VERDICT_allocator: return rows[LEDGER_allocator] + rows[LEDGER_temporaries];
+  case VERDICT_pageable_copy: return rows[LEDGER_copy_pageable] + rows[LEDGER_transfer];
+  case VERDICT_pinned_copy: return rows[LEDGER_copy_pinned];
+  case VERDICT_host_compute: return rows[LEDGER_host_compute];
+  case VERDICT_device_side: return rows[LEDGER_device_side];
+  case VERDICT_profiler: return rows[LEDGER_profiler];
+  default: return rows[LEDGER_compute] + rows[LEDGER_copy_device];
+  }
+}
+
+uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *basis) {
+  uint32_t best = VERDICT_none;
+  int64_t most = 0;
+  for (uint32_t cause = 0; cause < VERDICT_none; cause++) {
+    const int64_t time = verdict_time(rows, cause);
+    if (time <= most || (cause == VERDICT_device_side && !basis->is_cuda)) continue;
+    most = time;
+    best = cause;
+  }
+  if ((double)most >= VERDICT_MIN_SHARE * (double)span_ns) return best;
+  const int64_t sync = verdict_time(rows, VERDICT_forced_sync);
+  if (basis->blocking && (double)sync >= VERDICT_MIN_SYNC_SHARE * (double)span_ns) return VERDICT_forced_sync;
+  return VERDICT_none;
+}
+
+/* ---- the words ---- */
+
+typedef struct findings {
+  int64_t rows[LEDGER_CAUSE_COUNT]; /* over all steps */
+  int64_t span_ns;
+  double steps;
+  uint32_t cause, second; /* second: the largest of the others */
+  uint64_t agreeing;
+} findings;
+
+static double percent(const findings *of, int64_t time) {
+  return of->span_ns ? 100 * (double)time / (double)of->span_ns : 0;
+}
+
+static verdict_basis basis_of(const table_work *work) {
+  return (verdict_basis){.blocking =
+                             work->ledger->blocking_calls && work->ledger->blocking_calls >= work->facts->step_count,
+                         .is_cuda = work->is_cuda};
+}
+
+static void find(const table_work *work, findings *out) {
+  const trace_facts *facts = work->facts;
+  const verdict_basis basis = basis_of(work);
+  *out = (findings){.span_ns = facts->steps_ns, .steps = (double)facts->step_count};
+  for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++) out->rows[c] = ledger_total(facts, work->ledger, c);
+  out->cause = verdict_of(out->rows, out->span_ns, &basis);
+  out->second = VERDICT_COUNT;
+  for (uint32_t c = 0; c < VERDICT_none; c++) {
+    if (c == out->cause) continue;
+    if (out->second == VERDICT_COUNT || verdict_time(out->rows, c) > verdict_time(out->rows, out->second))
+      out->second = c;
+  }
+  for (uint64_t s = 0; s < facts->step_count; s++) {
+    const pd_trace_step *step = facts_step(facts, s);
+    const int64_t span = facts_span(step->start_ns, step->end_ns);
+    out->agreeing += verdict_of(work->ledger->rows + s * LEDGER_CAUSE_COUNT, span, &basis) == out->cause;
+  }
+}
+
+static const char *evidence(const table_work *work, const findings *of) {
+  const ledger *owners = work->ledger;
+  const double steps = of->steps, us = 1e-3 / steps;
+  const int64_t *rows = of->rows;
+  switch (of->cause) {
+  case VERDICT_input_bound:
+    return arena_format(work->arena,
+                        "per step %.1f us without work while the loop waits for a batch: I/O %.1f us, CPU work %.1f "
+                        "us, hand-over %.1f us",
+                        us * (double)verdict_time(rows, of->cause), us * (double)rows[LEDGER_input_io],
+                        us * (double)rows[LEDGER_input_cpu], us * (double)rows[LEDGER_input_handover]);
+  case VERDICT_forced_sync:
+    return arena_format(work->arena, "%.2f blocking calls per step inside train_step, %.1f us idle behind them",
+                        (double)owners->blocking_calls / steps, us * (double)rows[LEDGER_forced_sync]);
+  case VERDICT_allocator:
+    return arena_format(work->arena,
+                        "%.1f temporaries of %.0f bytes together per step: %.1f us in kernels on them, %.1f us idle "
+                        "in the allocator",
+                        (double)owners->allocations / steps, (double)owners->allocated_bytes / steps,
+                        us * (double)rows[LEDGER_temporaries], us * (double)rows[LEDGER_allocator]);
+  case VERDICT_launch_bound:
+    return arena_format(work->arena,
+                        "%.1f launches per step: %.1f us idle while the host launches, %.1f us between queued ones, "
+                        "%.1f us in kernels too short to be worth one",
+                        (double)owners->launches / steps, us * (double)rows[LEDGER_launch],
+                        us * (double)rows[LEDGER_launch_gap], us * (double)rows[LEDGER_tiny_kernels]);
+  case VERDICT_pageable_copy:
+    return arena_format(work->arena, "per step %.1f us in pageable copies alone, %.1f us idle while they are staged",
+                        us * (double)rows[LEDGER_copy_pageable], us * (double)rows[LEDGER_transfer]);
+  case VERDICT_none:
+    return arena_format(work->arena, "the device works on the model for %.1f us of each step, %.1f %% of it",
+                        us * (double)verdict_time(rows, VERDICT_none), percent(of, verdict_time(rows, VERDICT_none)));
+  default: return arena_format(work->arena, "%.1f us of each step", us * (double)verdict_time(rows, of->cause));
+  }
+}
+
+static const char *not_it(const table_work *work, const findings *of) {
+  return arena_format(work->arena,
+                      "%s (%.1f %%), kernels of the model (%.1f %%), the measurement's own synchronisations (%.1f %%)",
+                      keys[of->second], percent(of, verdict_time(of->rows, of->second)),
+                      percent(of, of->rows[LEDGER_compute]), percent(of, of->rows[LEDGER_measurement]));
+}
+
+static const char *next_options(const table_work *work, const findings *of) {
+  switch (of->cause) {
+  case VERDICT_input_bound:
+    return arena_format(work->arena, "-o data.num_workers=%u -o data.prefetch_factor=4",
+                        work->context->cores > 4 ? work->context->cores : 4);
+  case VERDICT_forced_sync: return "-o run.sync_timing=false";
+  case VERDICT_launch_bound: return work->is_cuda ? "-o train.cuda_graph=true" : "-o train.fused=true";
+  case VERDICT_allocator: return "-o scenario.temporaries=0";
+  case VERDICT_pageable_copy: return "-o data.pin_memory=true";
+  case VERDICT_pinned_copy: return "-o data.resident=device";
+  case VERDICT_profiler: return "-o profile.timer_only=true";
+  case VERDICT_none: return work->is_cuda ? "-o train.amp=true" : "-o train.channels_last=true";
+  default: return "-o profile.with_stack=true --sink chrome_trace";
+  }
+}
+
+static const char *withheld(const table_work *work) {
+  const pd_trace *trace = work->facts->trace;
+  const double coverage = pd_trace_coverage(trace);
+  if (work->context->fallback)
+    return arena_format(work->arena, "withheld: the CPU device stood in for the one wanted (%s)",
+                        work->context->fallback);
+  if (trace->profile == PD_PROFILE_NONE)
+    return arena_format(work->arena, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
+                        trace->profile_note ? trace->profile_note : "");
+  if (coverage < VERDICT_MIN_COVERAGE)
+    return arena_format(work->arena, "withheld: only %.2f %% of the launches have their device record", 100 * coverage);
+  if (work->facts->step_count < VERDICT_MIN_STEPS)
+    return arena_format(work->arena, "withheld: %llu active steps are too few, %d are needed",
+                        (unsigned long long)work->facts->step_count, VERDICT_MIN_STEPS);
+  return NULL;
+}
+
+const pd_table *verdict_table(const table_work *work) {
+  const char *command =
+      work->context->command_line && work->context->command_line[0] ? work->context->command_line : "pdhost";
+  const char *why_not = withheld(work);
+  findings of;
+  table_build table;
+  table_begin(&table, work->arena, work->is_cuda, "verdict", "Verdict", NULL);
+  TABLE_COLUMNS(&table, M_verdict, M_verdict_cause, M_verdict_share, M_verdict_confidence, M_verdict_evidence,
+                M_verdict_not, M_verdict_next, M_verdict_step, M_verdict_expected);
+  table_row(&table, 0);
+  table_row_flags(&table, PD_ROW_RECORD);
+  if (why_not) {
+    table_string(&table, M_verdict, why_not);
+    table_string(&table, M_verdict_cause, "withheld");
+    return table_done(&table);
+  }
+  find(work, &of);
+  const int64_t time = verdict_time(of.rows, of.cause), steps = (int64_t)work->facts->step_count;
+  table_string(&table, M_verdict, texts[of.cause]);
+  table_string(&table, M_verdict_cause, keys[of.cause]);
+  table_percent(&table, M_verdict_share, time, of.span_ns);
+  table_percent(&table, M_verdict_confidence, (int64_t)of.agreeing, steps);
+  table_string(&table, M_verdict_evidence, evidence(work, &of));
+  table_string(&table, M_verdict_not, not_it(work, &of));
+  table_string(&table, M_verdict_next, arena_format(work->arena, "%s %s", command, next_options(work, &of)));
+  table_int(&table, M_verdict_step, of.span_ns / steps);
+  if (of.cause != VERDICT_none) table_int(&table, M_verdict_expected, (of.span_ns - time) / steps);
+  return table_done(&table);
+}

@@ -1,0 +1,53 @@
+/*
+ * The verdict on a window: which cause takes the largest share of the steps' time, from the ledger (ledger.h) alone. It
+ * knows nothing of what the scenario injects.
+ *
+ * A bottleneck is the cause with the largest share of at least VERDICT_MIN_SHARE. Blocking calls are counted, not
+ * inferred, and the measurement's own synchronisations hide most of what they cost: where every step makes one and no
+ * other cause reaches its share, VERDICT_MIN_SYNC_SHARE will do. Else there is none.
+ */
+#ifndef CORE_ANALYSIS_VERDICT_H
+#define CORE_ANALYSIS_VERDICT_H
+
+#include "tables.h"
+
+/* Set on runs of the five scenarios on the CPU device, 16 x 3 x 24 x 24 and 4 x 3 x 16 x 16: the baseline's largest
+ * share that is not the device's stays below, the injected ones' above. */
+#define VERDICT_MIN_SHARE 0.10
+#define VERDICT_MIN_SYNC_SHARE 0.001
+/* Below these nothing is said. */
+#define VERDICT_MIN_COVERAGE 0.999
+#define VERDICT_MIN_STEPS 5
+
+/* X(key as scenarios spell their bottleneck, what a reader sees) */
+#define VERDICT_MAP(X)                                                                                                 \
+  X(input_bound, "input-bound: the device waits for data")                                                             \
+  X(forced_sync, "forced synchronisation: a blocking call drains the device")                                          \
+  X(launch_bound, "launch-bound: small launches cost more than their work")                                            \
+  X(allocator, "allocator: temporaries are made, filled and freed in each step")                                       \
+  X(pageable_copy, "pageable copies: the device waits for pageable memory")                                            \
+  X(pinned_copy, "transfer-bound: copies of pinned memory run alone")                                                  \
+  X(host_compute, "host compute: the host works between launches")                                                     \
+  X(device_side, "device-side dependency: work is queued and waits")                                                   \
+  X(profiler, "profiler overhead: the profiling library stops the host")                                               \
+  X(none, "no bottleneck injected: device-bound")
+
+enum {
+#define X(key, text) VERDICT_##key,
+  VERDICT_MAP(X)
+#undef X
+      VERDICT_COUNT
+};
+
+/* What a trace's rows are judged by. */
+typedef struct verdict_basis {
+  bool blocking; /* there is a blocking call per step */
+  bool is_cuda;  /* a device of threads that does not begin what is queued was not scheduled: no fault of the step's */
+} verdict_basis;
+
+/* The cause that `rows` (LEDGER_CAUSE_COUNT) of `span_ns` name. */
+uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *basis);
+/* The cause's time in `rows`. */
+int64_t verdict_time(const int64_t *rows, uint32_t cause);
+
+#endif
