@@ -16,7 +16,7 @@ enum {
   OPTION_1_0_BYTES = offsetof(pd_option, type) + sizeof(((pd_option *)0)->type),
   SCENARIO_1_0_BYTES = offsetof(pd_scenario_ops, teardown) + sizeof(((pd_scenario_ops *)0)->teardown),
   SINK_1_0_BYTES = offsetof(pd_sink_ops, close) + sizeof(((pd_sink_ops *)0)->close),
-  DEVICE_1_0_BYTES = offsetof(pd_device_ops, profile) + sizeof(((pd_device_ops *)0)->profile)
+  DEVICE_1_0_BYTES = offsetof(pd_device_ops, profile) + sizeof(void *)
 };
 
 pd_option plugin_option(const pd_plugin *table, uint32_t index) {

@@ -30,7 +30,8 @@ static void driver_release(char *out, size_t size) {
   FILE *file = fopen("/proc/driver/nvidia/version", "re");
   if (!file) return;
   if (fgets(line, sizeof line, file)) {
-    for (char *word = strtok(line, " \t\n"); word; word = strtok(NULL, " \t\n")) {
+    char *rest = NULL;
+    for (char *word = strtok_r(line, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest)) {
       if (word[0] < '0' || word[0] > '9' || !strchr(word, '.')) continue;
       snprintf(out, size, "%s", word);
       break;

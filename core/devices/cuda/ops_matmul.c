@@ -215,7 +215,7 @@ pd_status cuda_op_matmul(pd_device *device, pd_stream *stream, const pd_tensor *
   pthread_mutex_lock(&device->lock);
   status = plan_find(device, &key, &plan);
   if (!status) status = cuda_workspace(device, stream, MATMUL_WORKSPACE);
-  const bool add_bias = plan && bias && plan->separate_bias;
+  const bool add_bias = !status && bias && plan->separate_bias;
   if (!status) {
     const float one = 1.0f, beta = accumulate ? 1.0f : 0.0f;
     cublasStatus_t error = CUBLAS_STATUS_SUCCESS;

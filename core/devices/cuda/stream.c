@@ -39,7 +39,7 @@ static pd_status stream_create(pd_device *device, pd_stream **out) {
   }
   stream->launch = (cuda_launch){.stream = stream->handle,
                                  .counters = stream->scratch,
-                                 .partials = (float *)((char *)stream->scratch + counters),
+                                 .partials = (float *)(void *)((char *)stream->scratch + counters),
                                  .sm_count = device->sm_count};
   pthread_mutex_lock(&device->lock);
   if (!device->first_stream) device->first_stream = stream;
