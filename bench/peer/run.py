@@ -52,11 +52,11 @@ class Pdhost:
     def __init__(self, binary, steps, folder, extra):
         self.binary, self.steps, self.folder, self.extra = binary, steps, folder, extra
 
-    def run(self, scenario, keys, sinks="json", mode="benchmark", active=None):
+    def run(self, scenario, keys, sinks="json", traced=False, active=None):
         metrics = os.path.join(self.folder, "metrics.json")
         traces = os.path.join(self.folder, "traces")
         command = [self.binary, "-q", "--scenario", scenario, "--device", "cuda",
-                   "-o", f"run.sinks={sinks}", "-o", f"run.mode={mode}", "-o", f"run.trace_dir={traces}",
+                   "-o", f"run.sinks={sinks}", "-o", f"profile.timer_only={'false' if traced else 'true'}", "-o", f"run.trace_dir={traces}",
                    "-o", f"sink.json.output_json={metrics}", "-o", f"schedule.active={active or self.steps}"]
         for key in keys:
             command += ["-o", key]
@@ -100,7 +100,7 @@ def compare_start(pdhost):
 def compare_profiling(pdhost, steps):
     keys = ["train.fused=false", "data.resident=host", "data.pin_memory=true"]
     plain = pdhost.run("tiny_ops", keys)
-    on = pdhost.run("tiny_ops", keys, sinks="json,table,chrome_trace", mode="train")
+    on = pdhost.run("tiny_ops", keys, sinks="json,table,chrome_trace", traced=True)
     # The launches of a step: calls of the window over its active steps.
     window = on["windows"][0] if on.get("windows") else {}
     launches = window.get("counts", {}).get("calls", 0) / max(len(window.get("steps", [])), 1)

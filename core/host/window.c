@@ -17,6 +17,8 @@ static pd_status attach(run_state *run) {
     const pd_status status = profile->attach(run->access.device, &run->profile_options);
     if (status != PD_OK) return status;
     run->attached = true;
+    /* Again: the profiling library's version is known only now. */
+    (void)run->device_ops->props(run->access.device, &run->props);
   }
   if (run->started) return PD_OK;
   const pd_status status = profile->start(run->access.device);
