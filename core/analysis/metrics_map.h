@@ -213,7 +213,8 @@
     NULL, "pdhost")                                                                                                    \
   X(verdict_cause, "Cause", "Cause", TEXT, DETAIL,                                                                     \
     "the verdict as one word: a bottleneck as scenarios spell it, none, or withheld", NULL, "pdhost")                  \
-  X(verdict_share, "Share (%)", "Share (%)", PERCENT, 0, "share of the steps' time that the cause takes",              \
+  X(verdict_share, "Share (%)", "Share (%)", PERCENT, 0,                                                               \
+    "share that the cause takes of the steps the verdict rests on: all but the slowest eighth",                        \
     "100 * sum of the cause's rows of the ledger / sum of the spans of the steps", "pdhost")                           \
   X(verdict_confidence, "Confidence (%)", "Confidence (%)", PERCENT, 0,                                                \
     "share of the active steps whose own ledger alone gives the same verdict", "100 * steps that agree / steps",       \
@@ -223,7 +224,7 @@
     "pdhost")                                                                                                          \
   X(verdict_next, "Try next", "Try next", TEXT, 0, "a command whose run would show the cause gone or smaller", NULL,   \
     "pdhost")                                                                                                          \
-  X(verdict_step, "Step now", "Step now", NS, 0, "mean span of the active steps",                                      \
+  X(verdict_step, "Step now", "Step now", NS, 0, "mean span of the steps the verdict rests on",                        \
     "sum of the spans of the steps / steps, rounded down", "pdhost")                                                   \
   X(verdict_expected, "Step expected", "Step expected", NS, 0, "mean span to expect without the cause",                \
     "verdict_step - the cause's time / steps", "pdhost")                                                               \

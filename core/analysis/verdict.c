@@ -1,7 +1,7 @@
 /* See verdict.h. */
 #include "verdict.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 static const char *const keys[VERDICT_COUNT] = {
 #define X(key, text) #key,
@@ -30,6 +30,7 @@ int64_t verdict_time(const int64_t *rows, uint32_t cause) {
 }
 
 uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *basis) {
+  const int64_t own = span_ns - rows[LEDGER_measurement] - (basis->is_cuda ? 0 : rows[LEDGER_device_side]);
   uint32_t best = VERDICT_none;
   int64_t most = 0;
   for (uint32_t cause = 0; cause < VERDICT_none; cause++) {
@@ -38,18 +39,18 @@ uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *b
     most = time;
     best = cause;
   }
-  if ((double)most >= VERDICT_MIN_SHARE * (double)span_ns) return best;
+  if ((double)most >= VERDICT_MIN_SHARE * (double)own) return best;
   const int64_t sync = verdict_time(rows, VERDICT_forced_sync);
-  if (basis->blocking && (double)sync >= VERDICT_MIN_SYNC_SHARE * (double)span_ns) return VERDICT_forced_sync;
+  if (basis->blocking && (double)sync >= VERDICT_MIN_SYNC_SHARE * (double)own) return VERDICT_forced_sync;
   return VERDICT_none;
 }
 
 /* ---- the words ---- */
 
 typedef struct findings {
-  int64_t rows[LEDGER_CAUSE_COUNT]; /* over all steps */
+  int64_t rows[LEDGER_CAUSE_COUNT]; /* of those steps */
   int64_t span_ns;
-  double steps;
+  uint64_t steps;         /* that the verdict rests on */
   uint32_t cause, second; /* second: the largest of the others */
   uint64_t agreeing;
 } findings;
@@ -64,11 +65,42 @@ static verdict_basis basis_of(const table_work *work) {
                          .is_cuda = work->is_cuda};
 }
 
-static void find(const table_work *work, findings *out) {
+static int64_t span_of(const trace_facts *facts, uint64_t step) {
+  return facts_span(facts_step(facts, step)->start_ns, facts_step(facts, step)->end_ns);
+}
+
+typedef struct step_span {
+  int64_t span_ns;
+  uint64_t step;
+} step_span;
+
+static int by_span(const void *a, const void *b) {
+  const step_span *x = a, *y = b;
+  if (x->span_ns != y->span_ns) return x->span_ns < y->span_ns ? -1 : 1;
+  return (x->step > y->step) - (x->step < y->step);
+}
+
+/* The steps that the verdict rests on, added up. */
+static bool add_steps(const table_work *work, findings *out) {
+  const trace_facts *facts = work->facts;
+  const uint64_t count = facts->step_count;
+  step_span *order = arena_take(work->arena, (count + 1) * sizeof *order);
+  if (!order) return false;
+  for (uint64_t s = 0; s < count; s++) order[s] = (step_span){span_of(facts, s), s};
+  qsort(order, count, sizeof *order, by_span);
+  *out = (findings){.steps = count - count / VERDICT_TRIM};
+  for (uint64_t i = 0; i < out->steps; i++) {
+    out->span_ns += order[i].span_ns;
+    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++)
+      out->rows[c] += work->ledger->rows[order[i].step * LEDGER_CAUSE_COUNT + c];
+  }
+  return true;
+}
+
+static bool find(const table_work *work, findings *out) {
   const trace_facts *facts = work->facts;
   const verdict_basis basis = basis_of(work);
-  *out = (findings){.span_ns = facts->steps_ns, .steps = (double)facts->step_count};
-  for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++) out->rows[c] = ledger_total(facts, work->ledger, c);
+  if (!add_steps(work, out)) return false;
   out->cause = verdict_of(out->rows, out->span_ns, &basis);
   out->second = VERDICT_COUNT;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
@@ -76,16 +108,14 @@ static void find(const table_work *work, findings *out) {
     if (out->second == VERDICT_COUNT || verdict_time(out->rows, c) > verdict_time(out->rows, out->second))
       out->second = c;
   }
-  for (uint64_t s = 0; s < facts->step_count; s++) {
-    const pd_trace_step *step = facts_step(facts, s);
-    const int64_t span = facts_span(step->start_ns, step->end_ns);
-    out->agreeing += verdict_of(work->ledger->rows + s * LEDGER_CAUSE_COUNT, span, &basis) == out->cause;
-  }
+  for (uint64_t s = 0; s < facts->step_count; s++)
+    out->agreeing += verdict_of(work->ledger->rows + s * LEDGER_CAUSE_COUNT, span_of(facts, s), &basis) == out->cause;
+  return true;
 }
 
 static const char *evidence(const table_work *work, const findings *of) {
   const ledger *owners = work->ledger;
-  const double steps = of->steps, us = 1e-3 / steps;
+  const double steps = (double)work->facts->step_count, us = 1e-3 / (double)of->steps;
   const int64_t *rows = of->rows;
   switch (of->cause) {
   case VERDICT_input_bound:
@@ -175,12 +205,12 @@ const pd_table *verdict_table(const table_work *work) {
     table_string(&table, M_verdict_cause, "withheld");
     return table_done(&table);
   }
-  find(work, &of);
-  const int64_t time = verdict_time(of.rows, of.cause), steps = (int64_t)work->facts->step_count;
+  if (!find(work, &of)) return NULL;
+  const int64_t time = verdict_time(of.rows, of.cause), steps = (int64_t)of.steps;
   table_string(&table, M_verdict, texts[of.cause]);
   table_string(&table, M_verdict_cause, keys[of.cause]);
   table_percent(&table, M_verdict_share, time, of.span_ns);
-  table_percent(&table, M_verdict_confidence, (int64_t)of.agreeing, steps);
+  table_percent(&table, M_verdict_confidence, (int64_t)of.agreeing, (int64_t)work->facts->step_count);
   table_string(&table, M_verdict_evidence, evidence(work, &of));
   table_string(&table, M_verdict_not, not_it(work, &of));
   table_string(&table, M_verdict_next, arena_format(work->arena, "%s %s", command, next_options(work, &of)));

@@ -2,9 +2,12 @@
  * The verdict on a window: which cause takes the largest share of the steps' time, from the ledger (ledger.h) alone. It
  * knows nothing of what the scenario injects.
  *
- * A bottleneck is the cause with the largest share of at least VERDICT_MIN_SHARE. Blocking calls are counted, not
- * inferred, and the measurement's own synchronisations hide most of what they cost: where every step makes one and no
- * other cause reaches its share, VERDICT_MIN_SYNC_SHARE will do. Else there is none.
+ * It rests on the steps without the slowest of every VERDICT_TRIM: a stall of the machine hits single steps, what a
+ * step does hits all. A bottleneck is the cause with the largest share, at least VERDICT_MIN_SHARE of the steps' own
+ * time: their spans without the measurement's own synchronisations and, on a device of threads, without the time in
+ * which it was not scheduled. Blocking calls are counted, not inferred, and the measurement's own synchronisations hide
+ * most of what they cost: where every step makes one and no other cause reaches its share, VERDICT_MIN_SYNC_SHARE will
+ * do. Else there is none.
  */
 #ifndef CORE_ANALYSIS_VERDICT_H
 #define CORE_ANALYSIS_VERDICT_H
@@ -15,6 +18,8 @@
  * share that is not the device's stays below, the injected ones' above. */
 #define VERDICT_MIN_SHARE 0.10
 #define VERDICT_MIN_SYNC_SHARE 0.001
+/* One step of the usual eight. */
+#define VERDICT_TRIM 8
 /* Below these nothing is said. */
 #define VERDICT_MIN_COVERAGE 0.999
 #define VERDICT_MIN_STEPS 5

@@ -1,0 +1,107 @@
+/* The ledger: toy traces worked out by hand, and random schedules whose ledger is known. */
+#include "analysis_rig.h"
+#include "schedule_rig.h"
+
+#include <stdio.h>
+
+enum { SCHEDULES = 100000 };
+
+static void owns(analysis_rig *rig, const char *cause, int64_t want) { RIG_INT(rig, "ledger", cause, "total", want); }
+
+PD_TEST(ledger, random_schedules_come_back_exactly) {
+  for (uint64_t seed = 1; seed <= SCHEDULES; seed++) {
+    schedule made;
+    ledger got;
+    schedule_make(&made, seed);
+    cr_assert_not_null(made.fake);
+    const pd_trace *trace = fake_trace_finish(made.fake);
+    cr_assert_not_null(trace);
+    trace_facts *facts = facts_open(trace);
+    cr_assert_not_null(facts);
+    cr_assert(ledger_open(facts, &got));
+    for (uint32_t s = 0; s < made.steps; s++)
+      for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++)
+        cr_assert_eq(got.rows[s * LEDGER_CAUSE_COUNT + c], made.want[s][c],
+                     "schedule %llu, step %u: %s is %lld, not %lld", (unsigned long long)seed, s, ledger_key(c),
+                     (long long)got.rows[s * LEDGER_CAUSE_COUNT + c], (long long)made.want[s][c]);
+    ledger_free(&got);
+    facts_close(facts);
+    fake_trace_close(made.fake);
+  }
+}
+
+PD_TEST(ledger, idle_behind_a_blocking_read_is_forced_until_the_next_work_begins) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  fake_step(rig.fake, 0, 0, 100000);
+  fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, 10000, 90000);
+  fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, 1000, 2000, 1);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 12000, 14000, 2);
+  fake_kernel(rig.fake, "k", stream, 15000, 35000, 2);
+  fake_call(rig.fake, PD_API_SYNC, "cudaStreamSynchronize", 0, 20000, 38000, 3);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 45000, 47000, 4);
+  fake_kernel(rig.fake, "k", stream, 50000, 60000, 4);
+  fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, 92000, 93000, 5);
+  rig_finish(&rig);
+  owns(&rig, "Kernels", 20000 + 10000);
+  owns(&rig, "Forced synchronisation", 50000 - 35000);
+  /* Before train_step, in it up to the first work, and behind it. */
+  owns(&rig, "Measurement's own synchronisations", 15000 + 10000);
+  owns(&rig, "Launch-bound host", 90000 - 60000);
+  owns(&rig, "Unknown", 0);
+  rig_end(&rig);
+}
+
+PD_TEST(ledger, work_queued_longer_than_the_latency_is_the_devices_own) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  fake_step(rig.fake, 0, 0, 100000);
+  fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, 0, 100000);
+  for (uint64_t i = 0; i < 3; i++)
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, (int64_t)i * 1000, (int64_t)i * 1000 + 1000, i + 1);
+  fake_kernel(rig.fake, "k", stream, 3000, 30000, 1);
+  fake_kernel(rig.fake, "k", stream, 32000, 60000, 2);  /* 2 us: the cost of a launch */
+  fake_kernel(rig.fake, "k", stream, 80000, 100000, 3); /* 20 us: it waited for something */
+  rig_finish(&rig);
+  owns(&rig, "Device's own cost per launch", 2000);
+  owns(&rig, "Device-side dependency", 20000);
+  owns(&rig, "Launch-bound host", 3000);
+  rig_end(&rig);
+}
+
+PD_TEST(ledger, rows_add_up_to_the_steps_and_the_table_to_its_footer) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_trace_training(rig.fake, 2, 5);
+  rig_finish(&rig);
+  const pd_table *table = rig_table(&rig, "ledger_steps"), *sums = rig_table(&rig, "ledger");
+  int64_t all = 0;
+  cr_assert_eq(table->rows.count, 5);
+  for (uint64_t s = 0; s < table->rows.count; s++) {
+    const pd_table_row *row = rig_row_at(table, s);
+    int64_t sum = 0;
+    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++) {
+      char key[64];
+      snprintf(key, sizeof key, "ledger_%s", ledger_key(c));
+      sum += rig_int(table, row, key);
+    }
+    cr_assert_eq(sum, rig_int(table, row, "step_span"));
+  }
+  for (uint64_t i = 0; i < sums->rows.count; i++) all += rig_int(sums, rig_row_at(sums, i), "total");
+  cr_assert_eq(sums->rows.count, LEDGER_CAUSE_COUNT);
+  cr_assert_eq(all, rig_int(sums, sums->footer, "total"));
+  rig_end(&rig);
+}
+
+PD_TEST(ledger, a_device_without_records_has_no_ledger) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_step(rig.fake, 0, 0, 100);
+  rig_finish(&rig);
+  rig.trace->profile = PD_PROFILE_NONE;
+  const pd_table_set *set = rig_tables(&rig);
+  for (uint32_t i = 0; i < set->count; i++) cr_assert_null(strstr(set->tables[i]->id, "ledger"));
+  rig_end(&rig);
+}

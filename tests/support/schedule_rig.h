@@ -1,0 +1,30 @@
+/*
+ * Random schedules of training steps with a ledger known beforehand: a host and a device walk through labelled segments
+ * in turn, and each segment books its nanoseconds as it writes its records.
+ */
+#ifndef TESTS_SUPPORT_SCHEDULE_RIG_H
+#define TESTS_SUPPORT_SCHEDULE_RIG_H
+
+#include "analysis/ledger.h"
+#include "fake_trace.h"
+
+enum { SCHEDULE_MAX_STEPS = 3 };
+
+typedef struct schedule {
+  fake_trace *fake;
+  uint64_t random;
+  int64_t now; /* host and device both stand here */
+  uint64_t correlation;
+  uint32_t streams[2], loader;
+  int64_t loader_free; /* when the loader's thread made its last batch */
+  uint32_t step, steps;
+  bool syncs;      /* the loop synchronises around train_step */
+  bool tail;       /* a blocking call was the last thing before a launch: */
+  uint32_t behind; /* whose idle time follows it */
+  int64_t want[SCHEDULE_MAX_STEPS][LEDGER_CAUSE_COUNT];
+} schedule;
+
+/* A whole schedule of 1 to SCHEDULE_MAX_STEPS steps from a seed. Finish and close `fake` yourself. */
+void schedule_make(schedule *self, uint64_t seed);
+
+#endif
