@@ -220,6 +220,7 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   uint64_t peak;
   status = run->device_ops->memory->usage(run->access.device, &stats.allocated_bytes, &stats.reserved_bytes, &peak);
   if (status == PD_OK) status = step_log_add(run->log, &stats);
+  truth_step(run->truth, &stats);
   if (status == PD_OK && at->phase == PD_PHASE_ACTIVE) status = window_step_done(run, &marks);
   if (status != PD_OK) return fail(run, status, run->device_host, "run");
   if (run->sync_timing) run->timed = step_log_count(run->log);

@@ -30,11 +30,14 @@ static int bring_up_records(run_state *run, const config *settings) {
                                     .profile_memory = settings->profile.profile_memory,
                                     .with_stack = settings->profile.with_stack};
   run->log = step_log_open();
+  run->truth = truth_open();
   run->services.files = files_open();
-  pd_status status = run->log && run->services.files ? recorder_open(&options, &run->recorder) : PD_NO_MEMORY;
+  pd_status status =
+      run->log && run->truth && run->services.files ? recorder_open(&options, &run->recorder) : PD_NO_MEMORY;
   if (status != PD_OK) return report(NULL, status, "recorder", CODE_INTERNAL);
   run->record = recorder_table(run->recorder);
   run->services.record = run->record;
+  run->services.truth = truth_table(run->truth);
   run->record->name_thread(run->record, "pdhost loop");
   return CODE_DONE;
 }
@@ -124,6 +127,7 @@ static void take_down(run_state *run) {
   service_host_close(run->core_host);
   if (run->recorder) recorder_close(run->recorder);
   step_log_close(run->log);
+  truth_close(run->truth);
   free(run->window_steps);
   files_close(run->services.files);
 }
@@ -147,7 +151,15 @@ static int exit_code(const run_state *run, const config *settings, const pd_summ
   return CODE_DONE;
 }
 
-static int run_and_report(run_state *run, const config *settings) {
+/* What was injected, beside the results. */
+static int write_truth(run_state *run, const pd_run *about) {
+  const pd_host *host = service_host_table(run->core_host);
+  if (!truth_steps(run->truth)) return CODE_DONE;
+  const pd_status status = truth_write(run->truth, host->extension(host, PD_EXT_FILES), about);
+  return status == PD_OK ? CODE_DONE : report(run->core_host, status, "truth.json", CODE_OUTPUT);
+}
+
+static int run_and_report(run_state *run, const config *settings, const pd_run *about) {
   signals_install((void (*)(void *))data_loader_stop, run->loader);
   if (!run->quiet) run_report_header(run, settings);
   const pd_status status = loop_run(run);
@@ -157,11 +169,13 @@ static int run_and_report(run_state *run, const config *settings) {
   if (summed != PD_OK) report(NULL, summed, "summary", CODE_INTERNAL);
   const uint32_t failed_sinks = sink_set_close(run->sinks, &summary);
   run->sinks = NULL;
+  const int told = write_truth(run, about);
   if (!run->quiet) run_report_files(run);
   const int code = exit_code(run, settings, &summary, failed_sinks);
   log_flush_repeats();
   signals_restore();
-  return summed != PD_OK && code == CODE_DONE ? CODE_INTERNAL : code;
+  if (code != CODE_DONE) return code;
+  return summed != PD_OK ? CODE_INTERNAL : told;
 }
 
 int run_execute(config *settings) {
@@ -177,7 +191,7 @@ int run_execute(config *settings) {
     run_report_about(run, settings, &about);
     code = bring_up_sinks(run, settings, &about);
   }
-  if (code == CODE_DONE) code = run_and_report(run, settings);
+  if (code == CODE_DONE) code = run_and_report(run, settings, &about);
   take_down(run);
   free(run);
   return code;

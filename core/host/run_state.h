@@ -6,6 +6,7 @@
 #include "services.h"
 #include "sink_set.h"
 #include "step_log.h"
+#include "truth.h"
 
 #include "analysis/analysis.h"
 #include "data/loader.h"
@@ -43,6 +44,7 @@ typedef struct run_state {
   train_kit *kit;
   sink_set *sinks;
   step_log *log;
+  truth *truth;
 
   schedule plan;
   uint64_t warmup_steps, max_steps; /* max_steps 0: no limit of its own */

@@ -37,6 +37,7 @@ static const void *extension(const pd_host *host, const char *id) {
   if (strcmp(id, PD_EXT_TRAIN) == 0) return all->train;
   if (strcmp(id, PD_EXT_DEVICE) == 0) return all->device;
   if (strcmp(id, PD_EXT_ANALYSIS) == 0) return all->analysis;
+  if (strcmp(id, PD_EXT_TRUTH) == 0) return all->truth;
   if (strcmp(id, PD_EXT_FILES) == 0) return self->files;
   return NULL;
 }

@@ -8,6 +8,7 @@
 #include <pdhost/device.h>
 #include <pdhost/record.h>
 #include <pdhost/train.h>
+#include <pdhost/truth.h>
 
 /* Filled by the run as its parts come up; a NULL service is one this run has not. */
 typedef struct services {
@@ -15,6 +16,7 @@ typedef struct services {
   const pd_train *train;
   const pd_device_access *device;
   const pd_analysis *analysis;
+  const pd_truth *truth;
   files *files;
 } services;
 

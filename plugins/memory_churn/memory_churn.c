@@ -2,6 +2,7 @@
  * kernels. All of them live until the last one is filled. */
 #include <pdhost/scenario.h>
 #include <pdhost/train.h>
+#include <pdhost/truth.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static const pd_preset presets[] = {
 typedef struct {
   const options *opt;
   const pd_train *train;
+  const pd_truth *truth; /* or NULL */
   pd_allocator allocator;
   pd_tensor *tensors; /* temporaries */
 } state;
@@ -43,6 +45,7 @@ static pd_status init(const pd_host *host, const void *opt, void **out) {
   if (!s) return host->fail(host, PD_NO_MEMORY, "no memory for the scenario's state");
   s->opt = opt;
   s->train = host->extension(host, PD_EXT_TRAIN);
+  s->truth = host->extension(host, PD_EXT_TRUTH);
   s->allocator = strcmp(s->opt->allocator, "raw") == 0    ? PD_ALLOCATOR_RAW
                  : strcmp(s->opt->allocator, "pool") == 0 ? PD_ALLOCATOR_POOL
                                                           : PD_ALLOCATOR_CACHED;
@@ -89,7 +92,9 @@ static pd_status step(void *state_, const pd_step *at) {
   const pd_train *train = s->train;
   pd_tensor images;
   pd_status status = train->to_device(train, at, &images);
+  pd_truth_begin(s->truth);
   if (status == PD_OK) status = churn(s, &images);
+  pd_truth_end(s->truth, (uint64_t)s->opt->temporaries);
   if (status == PD_OK) status = train->zero_grad(train);
   if (status == PD_OK) status = train->forward(train);
   if (status == PD_OK) status = train->backward(train);

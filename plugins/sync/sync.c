@@ -2,6 +2,7 @@
  * pass is launched. Its cost shows in the step time with [run] sync_timing = false. */
 #include <pdhost/scenario.h>
 #include <pdhost/train.h>
+#include <pdhost/truth.h>
 
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@ static const pd_preset presets[] = {
 typedef struct {
   const options *opt;
   const pd_train *train;
+  const pd_truth *truth; /* or NULL */
 } state;
 
 static pd_status init(const pd_host *host, const void *opt, void **out) {
@@ -27,6 +29,7 @@ static pd_status init(const pd_host *host, const void *opt, void **out) {
   if (!s) return host->fail(host, PD_NO_MEMORY, "no memory for the scenario's state");
   s->opt = opt;
   s->train = host->extension(host, PD_EXT_TRAIN);
+  s->truth = host->extension(host, PD_EXT_TRUTH);
   if (!s->train) {
     free(s);
     return host->fail(host, PD_UNSUPPORTED, "this host has no training kit (%s)", PD_EXT_TRAIN);
@@ -43,7 +46,9 @@ static pd_status step(void *state_, const pd_step *at) {
   pd_status status = train->to_device(train, at, &images);
   if (status == PD_OK) status = train->zero_grad(train);
   if (status == PD_OK) status = train->forward(train);
+  pd_truth_begin(s->truth);
   for (int64_t i = 0; i < s->opt->reads_per_step && status == PD_OK; i++) status = train->item(train, &loss);
+  pd_truth_end(s->truth, (uint64_t)s->opt->reads_per_step);
   if (status == PD_OK) status = train->backward(train);
   if (status == PD_OK) status = train->optimizer_step(train);
   return status;

@@ -20,11 +20,13 @@ class Verdicts(Case):
         return tables["verdict"]["rows"][0], tables, out
 
     def test_every_scenario(self):
-        expected = {"control": "none", "dataloader": "input_bound", "sync": "forced_sync", "tiny_ops": "launch_bound",
-                    "memory_churn": "allocator"}
-        for scenario, cause in expected.items():
+        for_5_ms = ["-o", "scenario.inject_us=5000"]
+        expected = {"control": ("none", []), "dataloader": ("input_bound", []), "sync": ("forced_sync", []),
+                    "tiny_ops": ("launch_bound", []), "memory_churn": ("allocator", []),
+                    "host_compute": ("host_compute", for_5_ms), "pageable_copy": ("pageable_copy", for_5_ms)}
+        for scenario, (cause, more) in expected.items():
             with self.subTest(scenario=scenario):
-                row, tables, out = self.verdict(scenario)
+                row, tables, out = self.verdict(scenario, *more)
                 self.assertEqual(row["verdict_cause"], cause, out[:2000])
                 self.assertTrue(out.startswith("Verdict  " + row["verdict"][:40]), out[:200])
                 if cause == "none":

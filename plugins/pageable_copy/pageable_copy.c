@@ -1,0 +1,99 @@
+/* pageable_copy: copies from pageable host memory to the device before each step. The runtime stages them, so that the
+ * host waits for each and the device does nothing else. */
+#include <pdhost/device.h>
+#include <pdhost/scenario.h>
+#include <pdhost/train.h>
+#include <pdhost/truth.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct {
+  int64_t copies, bytes;
+  double inject_us;
+} options;
+
+static const pd_option rows[] = {
+    PD_OPTION(options, copies, .def = "8", .min = "0", .max = "100000", .unit = "copies",
+              .help = "copies in each step"),
+    PD_OPTION(options, bytes, .def = "4194304", .min = "1", .max = "1073741824", .unit = "bytes",
+              .help = "size of each copy"),
+    PD_OPTION(options, inject_us, .def = "0", .min = "0", .max = "1e7", .unit = "us",
+              .help = "copy for this long in each step, whatever `copies` says; 0: `copies` counts"),
+};
+
+static const pd_preset presets[] = {
+    {"data.cpu_work", "200"}, {"data.io_sleep_ms", "0"}, {"data.resident", "device"}, {NULL, NULL}};
+
+typedef struct {
+  const options *opt;
+  const pd_train *train;
+  const pd_device_access *device;
+  const pd_truth *truth; /* or NULL */
+  void *from;            /* pageable */
+  void *to;              /* the device's */
+} state;
+
+static void teardown(void *state_) {
+  state *s = state_;
+  if (s->to)
+    (void)s->device->ops->memory->free(s->device->device, s->device->stream, PD_ALLOCATOR_RAW, (uint64_t)s->opt->bytes,
+                                       s->to);
+  free(s->from);
+  free(s);
+}
+
+static pd_status init(const pd_host *host, const void *opt, void **out) {
+  state *s = calloc(1, sizeof *s);
+  if (!s) return host->fail(host, PD_NO_MEMORY, "no memory for the scenario's state");
+  s->opt = opt;
+  s->train = host->extension(host, PD_EXT_TRAIN);
+  s->device = host->extension(host, PD_EXT_DEVICE);
+  s->truth = host->extension(host, PD_EXT_TRUTH);
+  pd_status status = PD_OK;
+  if (!s->train || !s->device)
+    status = host->fail(host, PD_UNSUPPORTED, "this host has no training kit (%s) or no device (%s)", PD_EXT_TRAIN,
+                        PD_EXT_DEVICE);
+  if (status == PD_OK && !(s->from = malloc((size_t)s->opt->bytes)))
+    status = host->fail(host, PD_NO_MEMORY, "no memory for the %lld bytes to copy", (long long)s->opt->bytes);
+  if (status == PD_OK)
+    status = s->device->ops->memory->alloc(s->device->device, s->device->stream, PD_ALLOCATOR_RAW,
+                                           (uint64_t)s->opt->bytes, &s->to);
+  if (status != PD_OK) {
+    teardown(s);
+    return status;
+  }
+  memset(s->from, 1, (size_t)s->opt->bytes); /* pages that were never touched would all be the zero page */
+  *out = s;
+  return PD_OK;
+}
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static pd_status copy(const state *s) {
+  uint64_t done = 0;
+  pd_status status = PD_OK;
+  pd_truth_begin(s->truth);
+  const int64_t until = now_ns() + (int64_t)(s->opt->inject_us * 1000);
+  while (status == PD_OK && (s->opt->inject_us > 0 ? now_ns() < until : done < (uint64_t)s->opt->copies)) {
+    status = s->device->ops->memory->copy(s->device->device, s->device->stream, s->to, s->from, (uint64_t)s->opt->bytes,
+                                          PD_COPY_HOST_TO_DEVICE);
+    done++;
+  }
+  pd_truth_end(s->truth, done);
+  return status;
+}
+
+static pd_status step(void *state_, const pd_step *at) {
+  const state *s = state_;
+  const pd_status status = copy(s);
+  return status == PD_OK ? s->train->step(s->train, at) : status;
+}
+
+PD_SCENARIO("pageable_copy", "1.0", "copies from pageable memory hold up host and device", options, rows,
+            .bottleneck = "pageable_copy", .presets = presets, .init = init, .step = step, .teardown = teardown)
