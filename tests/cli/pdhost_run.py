@@ -1,17 +1,20 @@
 """Runs pdhost for tests: small, fast runs on the CPU device in a folder of their own.
 
 PDHOST, PDHOST_FIXTURES and PDHOST_CONF come from CTest: the program, the folder of the fixture plugins, conf/.
+PDHOST_TEST_SANITIZER is the sanitizer that slows the program down: address, thread or nothing.
 """
 import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 PDHOST = os.environ["PDHOST"]
 FIXTURES = os.environ["PDHOST_FIXTURES"]
 CONF = os.environ["PDHOST_CONF"]
+SANITIZER = os.environ.get("PDHOST_TEST_SANITIZER", "")
 
 # Small enough for a sanitizer on one core.
 SMALL = ["--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1", "--num_workers", "1",
@@ -23,12 +26,17 @@ class Case(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="pdhost cli ")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
+    def skip(self, reason):
+        """Skips and says so: unittest alone prints no reason."""
+        print(f"SKIPPED: {self.id()}: {reason}", file=sys.stderr, flush=True)
+        self.skipTest(reason)
+
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def start(self, *arguments, **options):
         environment = dict(os.environ, NO_COLOR="1", **options.pop("env", {}))
-        return subprocess.Popen([PDHOST, *arguments], cwd=self.folder, env=environment, text=True,
+        return subprocess.Popen([*options.pop("under", ()), PDHOST, *arguments], cwd=self.folder, env=environment, text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
     def run_pdhost(self, *arguments, **options):

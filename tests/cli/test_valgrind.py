@@ -1,0 +1,29 @@
+"""A whole run under valgrind, with every sink: nothing leaks, and no access is bad."""
+import shutil
+import sys
+import unittest
+
+from pdhost_run import SANITIZER, Case
+
+# The code that oneDNN generates for newer processors reads a little past its own buffers.
+PLAIN_CODE = {"ONEDNN_MAX_CPU_ISA": "SSE41", "DNNL_MAX_CPU_ISA": "SSE41"}
+
+
+class Valgrind(Case):
+    def test_control_leaks_nothing(self):
+        sinks = [word for name in ("table", "json", "csv", "chrome_trace", "tensorboard") for word in ("--sink", name)]
+        valgrind = ["valgrind", "--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=1"]
+        code, out, err = self.run_small("--scenario", "control", *sinks, "--trace_dir", "traces", under=valgrind,
+                                        env=PLAIN_CODE)
+        self.assertEqual(code, 0, err)
+        self.assertNotIn("==", err)
+        self.assertIn("steps_per_s", out)
+
+
+if __name__ == "__main__":
+    missing = "valgrind is not installed" if not shutil.which("valgrind") else \
+        f"the build has a sanitizer ({SANITIZER})" if SANITIZER else ""
+    if missing:
+        print(f"SKIPPED: cli.valgrind: {missing}", file=sys.stderr)
+        sys.exit(77)
+    unittest.main()
