@@ -3,6 +3,9 @@
 #include "run.h"
 
 #include "analysis/analysis.h"
+#include "score/score.h"
+
+#include <string.h>
 
 /* The registry belongs to an analysis that lives until the process ends. */
 static const pd_metric *const *metrics(uint64_t *count) {
@@ -15,6 +18,7 @@ static const pd_metric *const *metrics(uint64_t *count) {
 }
 
 int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "score") == 0) return score_main(argc - 1, argv + 1);
   const cli_hooks hooks = {.run = run_execute, .metrics = metrics};
   return cli_main(argc, argv, &hooks);
 }
