@@ -15,6 +15,7 @@ Scenarios: control (the batch lies on the device), plain (control with the copy)
 PD_START_NS in the environment is the CLOCK_REALTIME at which the caller started this process.
 """
 import argparse
+import glob
 import json
 import math
 import os
@@ -149,6 +150,13 @@ def steps(args):
             "start_to_first_step_s": (first - started) / 1e9 if started else None}
 
 
+def trace_size(path):
+    """Bytes of a Chrome trace, and its events that are no metadata."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        events = json.load(file)["traceEvents"]
+    return os.path.getsize(path), sum(1 for event in events if event.get("ph") != "M")
+
+
 def profile(args):
     from torch.profiler import ProfilerActivity, schedule
     trainer = Trainer(args)
@@ -187,7 +195,10 @@ def profile(args):
         out.write(table)
     end = time.perf_counter()
     difference = statistics.median(profiled) - statistics.median(plain)
+    traces = sorted(glob.glob(os.path.join(folder, "*.pt.trace.json")), key=os.path.getmtime)
+    size, events = trace_size(traces[-1]) if traces else (None, None)
     return {"plain_ms": statistics.median(plain), "profiled_ms": statistics.median(profiled), "kernels": kernels,
+            "trace_bytes": size, "trace_events": events,
             "cost_per_kernel_us": difference * 1000 / max(kernels, 1), "last_step_to_closed_s": end - last,
             "export_s": times.get("export_s"), "table_s": end - at}
 

@@ -8,6 +8,7 @@ AdamW, cudnn.benchmark, TF32 products). A ratio is pdhost over the better PyTorc
 their smallest and largest, and the goal. Every raw number is in DIR/peer.json.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -48,6 +49,16 @@ def run(command, timeout=120, text=None):
     return done.stdout, start
 
 
+def trace_size(paths):
+    """Bytes of the run's Chrome traces, and their events that are no metadata."""
+    size = events = 0
+    for path in paths:
+        size += os.path.getsize(path)
+        with open(path, encoding="utf-8") as file:
+            events += sum(1 for event in json.load(file)["traceEvents"] if event["ph"] != "M")
+    return size, events
+
+
 class Pdhost:
     def __init__(self, binary, steps, folder, extra):
         self.binary, self.steps, self.folder, self.extra = binary, steps, folder, extra
@@ -65,6 +76,7 @@ class Pdhost:
         end = time.time_ns()
         with open(metrics) as file:
             result = json.load(file)
+        result["trace_size"] = trace_size(glob.glob(os.path.join(traces, "*.pt.trace.json")))
         shutil.rmtree(traces, ignore_errors=True)
         rows = [r for r in result["step_rows"] if r["phase"] == "active"]
         result["median_ms"] = statistics.median(r["step_time_ns"] for r in rows) / 1e6
@@ -106,12 +118,19 @@ def compare_profiling(pdhost, steps):
     launches = window.get("counts", {}).get("calls", 0) / max(len(window.get("steps", [])), 1)
     theirs = peer("profile", ["--scenario", "tiny_ops", "--steps", str(steps)])
     cost = (on["median_ms"] - plain["median_ms"]) * 1000 / max(launches, 1)
-    return {
+    result = {
         "profiling, per kernel": {"ours": cost, "as_written": theirs["cost_per_kernel_us"], "unit": "us"},
         "last step to files closed": {"ours": on["last_step_to_end_s"], "as_written": theirs["last_step_to_closed_s"],
                                       "unit": "s"},
         "coverage": on.get("coverage"),
     }
+    size, events = on["trace_size"]
+    if events and theirs.get("trace_events"):
+        result["trace, bytes per event"] = {"ours": size / events, "unit": "bytes",
+                                            "as_written": theirs["trace_bytes"] / theirs["trace_events"]}
+        result["trace, bytes per step"] = {"ours": size / len(window["steps"]), "unit": "bytes",
+                                           "as_written": theirs["trace_bytes"] / steps}
+    return result
 
 
 def compare_loader(pdhost, workers, batches):
