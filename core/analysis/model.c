@@ -128,7 +128,7 @@ const pd_table *model_table(const table_work *work) {
   TABLE_COLUMNS(&table, M_name, M_calls, M_cpu_total, M_cpu_avg, M_cpu_max, M_cpu_min, M_cpu_ratio, M_gpu_total,
                 M_gpu_avg, M_gpu_max, M_gpu_min, M_gpu_ratio);
   for (uint32_t r = 0; r < ROW_COUNT; r++)
-    put_row(&table, facts, steps, r, names[r], facts->trace->profile != PD_PROFILE_NONE);
+    put_row(&table, facts, steps, r, names[r], facts->trace->profile == PD_PROFILE_FULL);
   free(steps);
   return table_done(&table);
 }

@@ -55,7 +55,7 @@ static bool collect(const table_work *work, span_groups *groups) {
 const pd_table *operator_summary_table(const table_work *work) {
   static const char *const kinds[] = {"operator", "inner", "device"};
   const trace_facts *facts = work->facts;
-  const bool device = facts->trace->profile != PD_PROFILE_NONE;
+  const bool device = facts->trace->profile == PD_PROFILE_FULL;
   span_groups groups = {0};
   uint32_t *order = NULL;
   const pd_table *done = NULL;

@@ -281,7 +281,7 @@ static void name_row(table_build *table, const table_work *work, const row *at) 
 
 static void emit_row(table_build *table, const table_work *work, const row *at) {
   const trace_facts *facts = work->facts;
-  bool known = facts->trace->profile != PD_PROFILE_NONE;
+  bool known = facts->trace->profile == PD_PROFILE_FULL;
   table_row(table, 0);
   name_row(table, work, at);
   table_int(table, M_count, at->calls);
@@ -340,7 +340,7 @@ static const pd_table *emit(const build *self) {
   for (uint32_t i = 0; i < kept; i++) emit_row(&table, work, &self->rows[order[i].row]);
   table_footer(&table, "Total");
   table_int(&table, M_self_cpu_time_total, facts->self_cpu_ns);
-  if (facts->trace->profile != PD_PROFILE_NONE) table_int(&table, M_self_device_time_total, facts->device_ns);
+  if (facts->trace->profile == PD_PROFILE_FULL) table_int(&table, M_self_device_time_total, facts->device_ns);
   return table_done(&table);
 }
 

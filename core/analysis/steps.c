@@ -26,7 +26,7 @@ const pd_table *steps_table(const table_work *work) {
     table_int(&table, M_matched, (int64_t)step->matched);
     table_int(&table, M_device_records, (int64_t)step->device_rows);
     table_double(&table, M_loss, step->loss);
-    if (facts->trace->profile != PD_PROFILE_NONE)
+    if (facts->trace->profile == PD_PROFILE_FULL)
       table_int(&table, M_device_busy, part[STEP_KERNEL] + part[STEP_MEMCPY] + part[STEP_MEMSET]);
     for (uint32_t p = 0; p < STEP_PART_COUNT; p++) table_int(&table, M_step_kernel + p, part[p]);
   }

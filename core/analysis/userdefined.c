@@ -5,7 +5,7 @@
 
 const pd_table *userdefined_table(const table_work *work) {
   const trace_facts *facts = work->facts;
-  const bool device = facts->trace->profile != PD_PROFILE_NONE;
+  const bool device = facts->trace->profile == PD_PROFILE_FULL;
   span_groups groups = {0};
   uint32_t *order = NULL;
   const pd_table *done = NULL;

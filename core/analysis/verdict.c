@@ -178,7 +178,7 @@ static const char *withheld(const table_work *work) {
   if (work->context->fallback)
     return arena_format(work->arena, "withheld: the CPU device stood in for the one wanted (%s)",
                         work->context->fallback);
-  if (trace->profile == PD_PROFILE_NONE)
+  if (trace->profile != PD_PROFILE_FULL)
     return arena_format(work->arena, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
                         trace->profile_note ? trace->profile_note : "");
   if (coverage < VERDICT_MIN_COVERAGE)

@@ -5,6 +5,7 @@
 #include "signals.h"
 #include "version.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -98,9 +99,10 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
   /* What is allocated is reserved, also where the peak lay inside a step. */
   if (summary->peak_allocated_bytes > summary->peak_reserved_bytes)
     summary->peak_reserved_bytes = summary->peak_allocated_bytes;
-  summary->coverage = run->coverage_launches > 0 ? run->coverage_matched / run->coverage_launches : 1;
   memcpy(summary->lost, run->lost, sizeof summary->lost);
   summary->profile = run->profile.mode;
+  summary->coverage = run->coverage_launches > 0 ? run->coverage_matched / run->coverage_launches : 1;
+  if (summary->profile != PD_PROFILE_FULL) summary->coverage = (double)NAN; /* nobody counted */
   summary->profile_note = run->profile.note;
   summary->sync_note = run->sync_timing ? "host time between two device synchronisations around each step"
                                         : "device time between two events around each step; steps are not synchronised";

@@ -2,7 +2,8 @@
  * The training kit's table and life: train_kit.h, train.h.
  *
  * With cuda_graph the first step() runs as it is, which makes every buffer, and is then captured; later steps of the
- * same shape are replays. The copy to the device and the entry in the loss history stay outside the graph.
+ * same shape are replays. The copy to the device and the entry in the loss history stay outside the graph. A scenario
+ * that calls the parts itself has no graph, and is told.
  */
 #include "train_kit.h"
 
@@ -35,6 +36,7 @@ struct train_kit {
   uint64_t random_offset; /* of the next randn's first element */
   uint64_t forward_count;
   bool tiny_ops_block;
+  bool told_no_graph;
 };
 
 static train_kit *kit_of(const pd_train *train) { return train->impl; }
@@ -150,6 +152,12 @@ static pd_status update(train_kit *kit) {
 
 static pd_status optimizer_step(const pd_train *train) {
   train_kit *kit = kit_of(train);
+  if (kit->config.cuda_graph && !kit->told_no_graph) {
+    kit->told_no_graph = true;
+    kit->c.host->log(kit->c.host, PD_LOG_WARN,
+                     "[train] cuda_graph = true: this scenario calls the parts of the step, so that no graph is "
+                     "captured; set cuda_graph = false");
+  }
   const pd_status status = update(kit);
   return status == PD_OK ? losses_commit(&kit->c, &kit->losses) : status;
 }

@@ -5,6 +5,7 @@
 #include "figures.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,10 +120,8 @@ static void measurement(text *out, const pd_run *run, const pd_summary *summary)
                                : "device time of the pipelined step");
   line(out, "profile", summary->profile < sizeof modes / sizeof *modes ? modes[summary->profile] : "unknown");
   if (summary->profile_note) long_line(out, "why", summary->profile_note);
-  if (summary->profile != PD_PROFILE_NONE) {
-    snprintf(sentence, sizeof sentence, "%.2f %% of launches have their device record", 100 * summary->coverage);
-    long_line(out, "coverage", sentence);
-  }
+  snprintf(sentence, sizeof sentence, "%.2f %% of launches have their device record", 100 * summary->coverage);
+  long_line(out, "coverage", isnan(summary->coverage) ? "n/a: no device records" : sentence);
   losses(out, summary);
   snprintf(sentence, sizeof sentence,
            "skip_first %" PRIu64 ", wait %" PRIu64 ", warmup %" PRIu64 ", active %" PRIu64 ", repeat %" PRIu64,

@@ -10,6 +10,7 @@
 #include "timer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -140,7 +141,11 @@ static void window_title(state *self, const pd_trace *trace) {
                 steps, (double)(trace->end_ns - trace->start_ns) * 1e-6);
   else
     text_add(out, "no steps");
-  text_format(out, ", coverage %.2f %%\n\n", 100 * pd_trace_coverage(trace));
+  const double coverage = pd_trace_coverage(trace);
+  if (isnan(coverage))
+    text_add(out, ", coverage n/a\n\n");
+  else
+    text_format(out, ", coverage %.2f %%\n\n", 100 * coverage);
 }
 
 /* An id of `views` that no table has is the user's slip; which tables there are is known only now, and the figures of

@@ -3,6 +3,7 @@
 
 #include "../json_writer/utf8.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +188,10 @@ void markdown_summary(markdown *self, const pd_run *run, const pd_summary *summa
                summary->data_wait_s.p10, summary->data_wait_s.p90);
   markdown_add(self, "| samples per second | %.3f |\n", summary->samples_per_s);
   markdown_add(self, "| peak device memory | %llu bytes |\n", (unsigned long long)summary->peak_allocated_bytes);
-  markdown_add(self, "| launches with their device record | %.4f%% |\n", 100 * summary->coverage);
+  if (isnan(summary->coverage))
+    fact(self, "launches with their device record", "n/a");
+  else
+    markdown_add(self, "| launches with their device record | %.4f%% |\n", 100 * summary->coverage);
   fact(self, "profile", summary->profile_note);
   fact(self, "timing", summary->sync_note);
   for (uint32_t i = 0; i < PD_LOSS_COUNT; i++)

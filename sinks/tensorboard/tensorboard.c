@@ -11,6 +11,7 @@
 
 #include "layout.pb-c.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -148,7 +149,7 @@ static pd_status tensorboard_step(void *given, const pd_step_stats *stats) {
   };
   pd_status status = PD_OK;
   for (size_t i = 0; i < sizeof figures / sizeof *figures && status == PD_OK; i++)
-    status = events_scalar(&place, figures[i].tag, figures[i].value);
+    if (!isnan(figures[i].value)) status = events_scalar(&place, figures[i].tag, figures[i].value);
   if (status == PD_OK && monotonic_ns() - self->flushed_ns >= FLUSH_EVERY_NS) {
     status = record_file_flush(self->file);
     self->flushed_ns = monotonic_ns();
@@ -185,7 +186,7 @@ static pd_status write_end(const state *self, const pd_summary *summary) {
   markdown text = {0};
   pd_status status = PD_OK;
   for (size_t i = 0; i < sizeof figures / sizeof *figures && status == PD_OK; i++)
-    status = events_scalar(&place, figures[i].tag, figures[i].value);
+    if (!isnan(figures[i].value)) status = events_scalar(&place, figures[i].tag, figures[i].value);
   if (status == PD_OK) {
     markdown_summary(&text, self->run, summary);
     status = text.failed ? PD_NO_MEMORY : events_text(&place, "run/quick_stats", text.text);

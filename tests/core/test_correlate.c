@@ -198,6 +198,8 @@ PD_TEST(correlate, a_graph_launch_has_many_kernels) {
   cr_assert_eq(step_row_at(trace, 0)->device_rows, 100);
   cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_LAUNCH], 1);
   cr_assert_float_eq(pd_trace_coverage(trace), 0.5, 1e-12);
+  trace->profile = PD_PROFILE_EVENTS;
+  cr_assert(isnan(pd_trace_coverage(trace)), "nobody counted");
   trace_free(trace);
   rig_close(&self);
 }

@@ -6,7 +6,10 @@
 #include "train/tensor.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N = 4, S = 16 };
 
@@ -185,6 +188,41 @@ PD_TEST(train_modes, the_first_step_is_captured_and_the_others_are_replays) {
   train_rig_batch_free(&kept);
   train_rig_close(&rig);
   cr_assert_eq(capture.destroyed, 1);
+}
+
+static int warnings;
+static char last_warning[160];
+PD_PRINTF(3, 4) static void keep_warning(const pd_host *host, pd_log_level level, const char *format, ...) {
+  (void)host;
+  cr_assert_eq(level, PD_LOG_WARN);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(last_warning, sizeof last_warning, format, args);
+  va_end(args);
+  warnings++;
+}
+
+PD_TEST(train_modes, a_scenario_that_calls_the_parts_is_told_once_that_it_has_no_graph) {
+  train_rig rig;
+  pd_stream_ops streams;
+  open_graph_kit(&rig, &streams, train_rig_config());
+  rig.host.host.log = keep_warning;
+  pd_batch batch = train_rig_batch(N, S, 1);
+  const pd_step at = {.size = sizeof at, .batch = &batch};
+  step(&rig, &batch);
+  step(&rig, &batch);
+  cr_assert(capture.launched == 1 && warnings == 0);
+  for (int i = 0; i < 2; i++) {
+    train_rig_ok(&rig, rig.train->to_device(rig.train, &at, NULL), "to_device");
+    train_rig_ok(&rig, rig.train->zero_grad(rig.train), "zero_grad");
+    train_rig_ok(&rig, rig.train->forward(rig.train), "forward");
+    train_rig_ok(&rig, rig.train->backward(rig.train), "backward");
+    train_rig_ok(&rig, rig.train->optimizer_step(rig.train), "optimizer_step");
+  }
+  cr_assert(capture.launched == 1 && warnings == 1);
+  cr_assert_not_null(strstr(last_warning, "[train] cuda_graph = true: this scenario calls the parts of the step"));
+  train_rig_batch_free(&batch);
+  train_rig_close(&rig);
 }
 
 PD_TEST(train_modes, a_graph_cannot_hold_the_scalers_read) {

@@ -92,6 +92,8 @@ PD_TEST(verdict, is_withheld_without_device_records) {
   rig.trace->profile = PD_PROFILE_NONE;
   rig.trace->profile_note = "no permission";
   withheld(&rig, "withheld: no device records: no permission");
+  rig.trace->profile = PD_PROFILE_EVENTS;
+  withheld(&rig, "withheld: no device records: no permission");
   rig_end(&rig);
 }
 

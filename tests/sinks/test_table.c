@@ -269,6 +269,27 @@ PD_TEST(table, losses_and_an_interrupted_run_are_told) {
   end(&test);
 }
 
+PD_TEST(table, a_run_without_device_records_claims_no_coverage) {
+  table_test test = {0};
+  pd_summary summary = *fake_summary();
+  fake_trace *fake = fake_trace_open();
+  cr_assert_not_null(fake);
+  summary.coverage = NAN;
+  summary.profile = PD_PROFILE_EVENTS;
+  start(&test, NULL, false);
+  fake_trace_training(fake, 2, 2);
+  pd_trace *trace = fake_trace_finish(fake);
+  trace->profile = PD_PROFILE_EVENTS;
+  cr_assert_eq(sink_run_trace(&test.run, trace), PD_OK);
+  fake_trace_close(fake);
+  cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK);
+  const char *text = sink_run_file(&test.run, "-")->data;
+  cr_assert_not_null(strstr(text, ", coverage n/a\n"));
+  cr_assert_not_null(strstr(text, "n/a: no device records"));
+  cr_assert_null(strstr(text, "of launches have"));
+  end(&test);
+}
+
 PD_TEST(table, a_run_without_active_steps_has_no_figures_of_them) {
   table_test test = {0};
   pd_summary summary = {.size = sizeof summary, .outcome = PD_RUN_FAILED, .reason = "step 0: no memory"};

@@ -81,7 +81,7 @@ typedef struct pd_summary {
   uint64_t peak_allocated_bytes, peak_reserved_bytes;
   pd_array losses;    /* of double: the loss of every step of the loop */
   pd_array steps_all; /* of pd_step_stats: every step of the loop */
-  double coverage;    /* over all windows */
+  double coverage;    /* over all windows; NaN where `profile` is not FULL */
   uint64_t lost[16];  /* by pd_loss, over all windows */
   pd_profile_mode profile;
   uint32_t reserved;

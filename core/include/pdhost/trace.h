@@ -12,6 +12,8 @@
 #include "record.h"
 #include "scenario.h"
 
+#include <math.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -170,9 +172,11 @@ static inline const pd_string *pd_trace_string(const pd_trace *trace, uint32_t i
   return PD_AT(pd_string, &trace->strings, id < trace->strings.count ? id : 0);
 }
 
-/* Share of launches in the window that have their device record, 0..1; 1 when there were none. */
+/* Share of launches in the window that have their device record, 0..1; 1 when there were none. NaN where `profile` is
+ * not FULL: then nobody counted, and outputs say n/a. */
 static inline double pd_trace_coverage(const pd_trace *trace) {
   uint64_t launches = 0, matched = 0, i;
+  if (trace->profile != PD_PROFILE_FULL) return (double)NAN;
   for (i = 0; i < trace->steps.count; i++) {
     launches += PD_AT(pd_trace_step, &trace->steps, i)->launches;
     matched += PD_AT(pd_trace_step, &trace->steps, i)->matched;
