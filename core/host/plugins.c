@@ -195,7 +195,10 @@ static pd_status open_library(const char *path, void **handle, error *err) {
   if (!why) why = "dlopen failed";
   const size_t bytes = strlen(path);
   if (strncmp(why, path, bytes) == 0 && why[bytes] == ':') why += bytes + 1 + (why[bytes + 1] == ' ');
-  return error_set(err, PD_INVALID, CODE_PLUGIN, "%s: cannot be loaded: %s", path, why);
+  return error_set(err, PD_INVALID, CODE_PLUGIN, "%s: cannot be loaded: %s%s", path, why,
+                   strstr(why, "cannot open shared object file")
+                       ? "; install the package that has it, or put its folder into LD_LIBRARY_PATH"
+                       : "");
 }
 
 static pd_status open_table(void *handle, const char *path, const pd_plugin **table, error *err) {

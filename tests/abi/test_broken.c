@@ -57,6 +57,17 @@ PD_TEST(broken, rows) {
   REFUSED("offset", 0, "option count: offset 4000 does not fit a int in a struct of 16 bytes");
 }
 
+PD_TEST(broken, a_library_that_is_not_installed_is_named_with_what_to_do) {
+  plugins *all = plugins_open(NULL);
+  const plugin *out = NULL;
+  cr_assert_neq(load("needs_absent", 0, all, &out), PD_OK);
+  cr_assert_eq(err.count, 1);
+  cr_assert_not_null(strstr(err.text, "needs_absent.so: cannot be loaded: libpdhost_absent.so: "), "%s", err.text);
+  cr_assert_not_null(strstr(err.text, "; install the package that has it, or put its folder into LD_LIBRARY_PATH\n"),
+                     "%s", err.text);
+  plugins_close(all);
+}
+
 PD_TEST(broken, an_undefined_symbol_is_named) {
   plugins *all = plugins_open(NULL);
   const plugin *out = NULL;
