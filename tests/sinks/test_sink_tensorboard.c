@@ -383,6 +383,25 @@ PD_TEST(sink_tensorboard, an_empty_window_adds_nothing) {
   remove_folder();
 }
 
+PD_TEST(sink_tensorboard, a_run_without_device_records_claims_no_coverage) {
+  event_file file;
+  sink_run run;
+  pd_summary summary = *fake_summary();
+  summary.profile = PD_PROFILE_EVENTS;
+  summary.coverage = (double)NAN;
+  make_folder();
+  start(&run, folder, fake_run(folder));
+  cr_assert_eq(sink_run_close(&run, &summary), PD_OK);
+  read_folder(&file, folder, ".0");
+  cr_assert_eq(count_tag(&file, "summary/coverage"), 0);
+  cr_assert_eq(count_tag(&file, "summary/samples_per_s"), 1);
+  const tb_event text = find_event(&file, "run/quick_stats", FAKE_STEP_COUNT);
+  cr_assert_not_null(memmem(text.content, text.content_bytes, "| launches with their device record | n/a |", 43));
+  free(file.data);
+  sink_run_unload(&run);
+  remove_folder();
+}
+
 PD_TEST(histogram, every_value_is_counted_once) {
   double rows[HISTOGRAM_BUCKETS * 3];
   const double even[] = {0, 1, 2, 3, 29, 30}, wide[] = {1, 2, 10, 1000, 1e6}, same[] = {5, 5, 5};
