@@ -49,6 +49,20 @@ class Verdicts(Case):
         by_cause = {row["cause"]: row["total"] for row in tables["ledger"]["rows"]}
         self.assertEqual({row["cause"]: int(row["total"]) for row in written if row["cause"]}, by_cause)
 
+    def test_waits_for_reading_and_for_computing_are_told_apart(self):
+        for workers in ("0", "1"):
+            for more, largest in ((["data.io_sleep_ms=2", "data.cpu_work=0"], "input_io"),
+                                  (["data.io_sleep_ms=0", "data.cpu_work=40000"], "input_cpu")):
+                with self.subTest(workers=workers, largest=largest):
+                    row, tables, out = self.verdict("dataloader", "-o", more[0], "-o", more[1], "-o",
+                                                    "data.num_workers=" + workers)
+                    self.assertEqual(row["verdict_cause"], "input_bound", out[:2000])
+                    owned = {row["cause"]: row["total"] for row in tables["ledger"]["rows"]}
+                    waits = [cause for cause in owned if cause and cause.startswith("input_")]
+                    self.assertEqual(max(waits, key=owned.get), largest, owned)
+                    if largest == "input_cpu":
+                        self.assertEqual(owned["input_io"], 0)
+
     def test_is_withheld_when_steps_are_few(self):
         row, _, out = self.verdict("control", "-o", "schedule.active=4")
         self.assertEqual(row["verdict_cause"], "withheld")
