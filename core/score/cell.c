@@ -189,8 +189,8 @@ static bool run_anew(const command *cmd, const char *place, const char *command_
   return false;
 }
 
-bool cell_run(const corpus *all, const corpus_cell *cell, const char *program, const char *folder,
-              cell_result *result, bool *was_there, error *err) {
+bool cell_run(const corpus *all, const corpus_cell *cell, const char *program, const char *folder, cell_result *result,
+              bool *was_there, error *err) {
   char name[ARGUMENT_BYTES / 2], place[ARGUMENT_BYTES], path[ARGUMENT_BYTES + 32], command_path[ARGUMENT_BYTES + 16];
   command *cmd = calloc(1, sizeof *cmd);
   *result = (cell_result){0};

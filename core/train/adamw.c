@@ -18,11 +18,11 @@ int64_t adamw_list(const train_context *c, const parameters *all, pd_parameter l
     const train_parameter_state *p = &all->at[i];
     if (!p->has_grad) continue;
     list[count] = (pd_parameter){.value = p->value.data,
-                                   .grad = p->grad.data,
-                                   .m = p->m.data,
-                                   .v = p->v.data,
-                                   .half = c->fused ? p->cast.data : NULL,
-                                   .count = tensor_count(&p->value)};
+                                 .grad = p->grad.data,
+                                 .m = p->m.data,
+                                 .v = p->v.data,
+                                 .half = c->fused ? p->cast.data : NULL,
+                                 .count = tensor_count(&p->value)};
     count++;
   }
   return count;

@@ -8,18 +8,22 @@
 #include <cudnn_graph.h>
 #include <cublasLt.h>
 
+/* clang-format off: it never settles on lists like these */
 #define CUDA_CUDNN_MAP(X)                                                                                              \
   X(GetVersion)                                                                                                        \
   X(GetErrorString)                                                                                                    \
-  X(GetLastErrorString) X(Create) X(Destroy) X(SetStream) X(BackendCreateDescriptor) X(BackendDestroyDescriptor)       \
-      X(BackendFinalize) X(BackendSetAttribute) X(BackendGetAttribute) X(BackendExecute)
+  X(GetLastErrorString)                                                                                                \
+  X(Create) X(Destroy) X(SetStream) X(BackendCreateDescriptor) X(BackendDestroyDescriptor) X(BackendFinalize)          \
+      X(BackendSetAttribute) X(BackendGetAttribute) X(BackendExecute)
 
 #define CUDA_CUBLASLT_MAP(X)                                                                                           \
   X(GetVersion)                                                                                                        \
   X(GetStatusString)                                                                                                   \
-  X(Create) X(Destroy) X(Matmul) X(MatmulAlgoGetHeuristic) X(MatmulDescCreate) X(MatmulDescDestroy)                    \
-      X(MatmulDescSetAttribute) X(MatrixLayoutCreate) X(MatrixLayoutDestroy) X(MatrixLayoutSetAttribute)               \
-          X(MatmulPreferenceCreate) X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute)
+  X(Create)                                                                                                            \
+  X(Destroy) X(Matmul) X(MatmulAlgoGetHeuristic) X(MatmulDescCreate) X(MatmulDescDestroy) X(MatmulDescSetAttribute)    \
+      X(MatrixLayoutCreate) X(MatrixLayoutDestroy) X(MatrixLayoutSetAttribute) X(MatmulPreferenceCreate)               \
+          X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute)
+/* clang-format on */
 
 typedef struct cuda_libraries {
   void *cudnn_handle, *cublaslt_handle;
