@@ -5,6 +5,7 @@
 #include "markdown.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { TABLE_ROWS = 100 };
 
@@ -83,6 +84,29 @@ static pd_status write_histograms(const event_place *place, const pd_trace *trac
   return status;
 }
 
+/* Where the device's time went, one chart per owner of the ledger; owners that never own anything have none. */
+static pd_status write_ledger(record_file *file, const pd_trace *trace, const pd_table *ledger) {
+  static const char prefix[] = "ledger_";
+  pd_status status = PD_OK;
+  for (uint32_t c = 0; c < ledger->column_count && status == PD_OK; c++) {
+    const char *key = ledger->columns[c]->key;
+    bool owns = false;
+    if (strncmp(key, prefix, sizeof prefix - 1) != 0) continue;
+    for (uint64_t i = 0; i < ledger->rows.count; i++)
+      owns = owns || PD_AT(pd_table_row, &ledger->rows, i)->cells[c].v.i != 0;
+    for (uint64_t i = 0; owns && i < ledger->rows.count && status == PD_OK; i++) {
+      const event_place place = place_of(file, trace, (uint32_t)i);
+      markdown tag = {0};
+      markdown_add(&tag, "ledger/%s_us", key + sizeof prefix - 1);
+      status = tag.failed ? PD_NO_MEMORY
+                          : events_scalar(&place, tag.text,
+                                          (double)PD_AT(pd_table_row, &ledger->rows, i)->cells[c].v.i * 1e-3);
+      markdown_free(&tag);
+    }
+  }
+  return status;
+}
+
 static pd_status write_tables(const event_place *place, const pd_table_set *tables) {
   pd_status status = PD_OK;
   for (uint32_t i = 0; tables && i < tables->count && status == PD_OK; i++) {
@@ -99,6 +123,8 @@ static pd_status write_tables(const event_place *place, const pd_table_set *tabl
 
 pd_status window_events_write(record_file *file, const pd_trace *trace, const pd_table_set *tables) {
   pd_status status = write_steps(file, trace);
+  for (uint32_t i = 0; tables && i < tables->count && status == PD_OK; i++)
+    if (!strcmp(tables->tables[i]->id, "ledger_steps")) status = write_ledger(file, trace, tables->tables[i]);
   event_place place = {file, trace->base_ns + trace->end_ns, 0};
   if (trace->steps.count) place = place_of(file, trace, (uint32_t)trace->steps.count - 1);
   if (status == PD_OK) status = write_histograms(&place, trace);

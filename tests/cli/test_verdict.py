@@ -1,5 +1,6 @@
 """The verdict of whole runs on the CPU device names what the scenario injects, and nothing else."""
 import csv
+import glob
 import unittest
 
 from pdhost_run import SANITIZER, Case
@@ -37,7 +38,7 @@ class Verdicts(Case):
                     self.assertLess(row["verdict_expected"], row["verdict_step"])
 
     def test_the_ledger_adds_up_in_every_form(self):
-        _, tables, _ = self.verdict("sync")
+        _, tables, _ = self.verdict("sync", "--sink", "tensorboard:logdir=tb")
         total = sum(row["total"] for row in tables["ledger"]["rows"])
         steps = tables["ledger_steps"]["rows"]
         self.assertEqual(total, sum(row["step_span"] for row in steps))
@@ -48,6 +49,10 @@ class Verdicts(Case):
             written = list(csv.DictReader(file))
         by_cause = {row["cause"]: row["total"] for row in tables["ledger"]["rows"]}
         self.assertEqual({row["cause"]: int(row["total"]) for row in written if row["cause"]}, by_cause)
+        with open(glob.glob(self.path("tb/*tfevents*"))[0], "rb") as file:
+            events = file.read()
+        for cause, total in by_cause.items():
+            self.assertEqual(events.count(b"ledger/%s_us" % cause.encode()), 16 if total else 0, cause)
 
     def test_waits_for_reading_and_for_computing_are_told_apart(self):
         for workers in ("0", "1"):
