@@ -1,0 +1,131 @@
+"""Runs of pdhost at the edges, opened by the readers of their files: no window, one step, windows split and compressed,
+texts that are no text, a run killed half-way, and runs to compare in the HParams tab.
+Usage: check_edges.py PDHOST CONF_FOLDER OUTPUT_FOLDER
+
+The runs to compare are left as OUTPUT_FOLDER/workers0 and workers2, for check_tensorboard.py.
+"""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import jsonschema
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from run_folder import Checks, Run, load_trace
+
+SCHEMA = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "schema", "metrics.schema.json")
+SINKS = "run.sinks=json,csv,chrome_trace,tensorboard"
+
+
+class Edges:
+    def __init__(self, program, conf, output):
+        self.program, self.conf, self.output = program, conf, output
+        self.checks = Checks("edges")
+        shutil.rmtree(output, ignore_errors=True)
+        with open(SCHEMA, encoding="utf-8") as file:
+            self.schema = jsonschema.Draft202012Validator(json.load(file))
+
+    def command(self, name, scenario, *settings):
+        folder = os.path.join(self.output, name)
+        command = [self.program, "-q", "-c", os.path.join(self.conf, scenario + ".ini"),
+                   "-c", os.path.join(self.conf, "cpu.ini"), "-o", SINKS, "-o", f"run.trace_dir={folder}/traces",
+                   "-o", f"sink.json.output_json={folder}/results/metrics_{scenario}.json"]
+        for setting in settings:
+            command += ["-o", setting]
+        return folder, command
+
+    def run(self, name, scenario, *settings):
+        folder, command = self.command(name, scenario, *settings)
+        subprocess.run(command, check=True)
+        run = Run(folder)
+        errors = [error.message[:200] for error in self.schema.iter_errors(run.metrics)]
+        self.checks.equal(f"{name}: against the schema", [], errors)
+        return run
+
+    def scalars(self, folder, tag):
+        reader = EventAccumulator(os.path.join(folder, "traces"), size_guidance={"scalars": 0, "tensors": 0})
+        reader.Reload()
+        return [event.step for event in reader.Scalars(tag)] if tag in reader.Tags()["scalars"] else []
+
+    def no_window(self):
+        """Steps, but none of them recorded."""
+        run = self.run("no_window", "control", "schedule.skip_first=5", "run.max_steps=3")
+        self.checks.equal("no_window: steps and windows", (3, 0), (run.metrics["steps"], len(run.windows)))
+        self.checks.equal("no_window: traces", [], run.traces)
+        self.checks.equal("no_window: steps in TensorBoard", [0, 1, 2], self.scalars(run.folder, "time/step_time_s"))
+        self.checks.equal("no_window: rows of steps.csv", 3, len(run.csv("steps", None)))
+
+    def one_step(self):
+        run = self.run("one_step", "control", "schedule.wait=0", "schedule.warmup=0", "schedule.active=1",
+                       "run.max_steps=1")
+        self.checks.equal("one_step: steps", 1, run.metrics["steps"])
+        self.checks.equal("one_step: steps in the trace", ["ProfilerStep#0"],
+                          [event["name"] for event in load_trace(run.trace_of(0))["traceEvents"]
+                           if event["name"].startswith("ProfilerStep#") and event["cat"] == "user_annotation"])
+
+    def split(self):
+        """Files of about 20 KiB, each valid by itself, hold every event once."""
+        run = self.run("split", "control", "sink.chrome_trace.split_size=20KiB", "sink.chrome_trace.gzip=true")
+        self.checks.true(len(run.traces) > 2, f"split: {len(run.traces)} files")
+        found = {}
+        for path in sorted(run.traces, key=lambda path: int(path.split(".pt.")[0].split(".")[-1])):
+            self.checks.equal(f"gzip -t {path}", 0, subprocess.run(["gzip", "-t", path], check=False).returncode)
+            for event in load_trace(path)["traceEvents"]:
+                if event["ph"] == "X":
+                    found.setdefault(event["cat"], []).append(event["name"])
+        self.checks.equal("split: steps", [f"ProfilerStep#{step['number']}" for step in run.windows[0]["steps"]],
+                          [name for name in found["user_annotation"] if name.startswith("ProfilerStep#")])
+        self.checks.equal("split: kernels", sorted(row["name"] for row in run.csv("events/kernels")),
+                          sorted(found["kernel"]))
+        self.checks.equal("split: copies", len(run.csv("events/copies")),
+                          len(found.get("gpu_memcpy", [])) + len(found.get("gpu_memset", [])))
+
+    def hostile(self):
+        """A folder with a quote, a backslash, a control byte and a byte that is no UTF-8 stands in the configuration."""
+        name = os.fsdecode(b'a "quoted" \\ \x01 \xff folder')
+        run = self.run(name, "control")
+        shown = [row["value"] for row in run.metrics["configuration"] if row["key"] == "trace_dir"][0]
+        self.checks.true('a "quoted" \\ \x01 \ufffd folder' in shown, f"hostile: trace_dir is {shown!r}")
+        link = os.path.join(self.output, "hostile")  # TensorBoard cannot open a name that is no UTF-8 itself
+        os.symlink(run.folder, link)
+        self.checks.equal("hostile: steps in TensorBoard", [row["index"] for row in run.metrics["step_rows"]],
+                          self.scalars(link, "time/step_time_s"))
+        load_trace(run.trace_of(0))
+
+    def killed(self):
+        """SIGKILL between two of many windows: the event file is read up to its last whole record."""
+        folder, command = self.command("killed", "control", "schedule.repeat=0", "schedule.active=1",
+                                       "run.max_steps=1000000")
+        with subprocess.Popen(command) as process:
+            end = time.monotonic() + 60
+            while len(glob.glob(os.path.join(folder, "traces", "*.pt.trace.json"))) < 3:
+                if process.poll() is not None or time.monotonic() > end:
+                    break
+                time.sleep(0.01)
+            self.checks.equal("killed: still running", None, process.poll())
+            process.send_signal(signal.SIGKILL)
+        steps = self.scalars(folder, "time/step_time_s")
+        self.checks.true(len(steps) >= 6, f"killed: only steps {steps} are readable")
+        self.checks.equal("killed: steps", list(range(len(steps))), steps)
+        for path in glob.glob(os.path.join(folder, "traces", "*.pt.trace.json")):
+            load_trace(path)
+
+    def workers(self):
+        for workers in (0, 2):
+            run = self.run(f"workers{workers}", "dataloader", f"data.num_workers={workers}")
+            self.checks.equal("workers", workers, run.metrics["num_workers"])
+
+
+def main():
+    edges = Edges(*sys.argv[1:4])
+    for case in (edges.no_window, edges.one_step, edges.split, edges.hostile, edges.killed, edges.workers):
+        case()
+    edges.checks.end()
+
+
+main()
