@@ -8,7 +8,8 @@
 #include <cudnn_graph.h>
 #include <cublasLt.h>
 
-/* clang-format off: it never settles on lists like these */
+/* clang-format never settles on lists like these. */
+/* clang-format off */
 #define CUDA_CUDNN_MAP(X)                                                                                              \
   X(GetVersion)                                                                                                        \
   X(GetErrorString)                                                                                                    \
