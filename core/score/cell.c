@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { MAX_ARGUMENTS = 256, ARGUMENT_BYTES = 1024, COMMAND_BYTES = 16384, ROW_BYTES = 65536 };
 
 /* ---- the verdict ---- */
@@ -44,7 +42,7 @@ static char *next_field(char **at) {
 
 bool cell_read_verdict(const char *path, cell_result *result) {
   FILE *file = fopen(path, "r");
-  char *head = malloc(2 * ROW_BYTES), *values = head ? head + ROW_BYTES : NULL;
+  char *head = malloc((size_t)2 * ROW_BYTES), *values = head ? head + ROW_BYTES : NULL;
   bool found = false;
   *result = (cell_result){0};
   if (file && head && fgets(head, ROW_BYTES, file) && fgets(values, ROW_BYTES, file)) {

@@ -36,13 +36,13 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* The same runs drawn again with replacement; a fixed sequence, so that the interval is the same every time. */
-static void bootstrap(const judged *const *counted, uint32_t count, figures *out, double *rounds, figures *scratch) {
+static void bootstrap(const judged *counted, uint32_t count, figures *out, double *rounds, figures *scratch) {
   uint64_t state = 1;
   for (uint32_t round = 0; round < FIGURES_ROUNDS; round++) {
     *scratch = (figures){.causes = out->causes};
     for (uint32_t i = 0; i < count; i++) {
       state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-      count_cell(scratch, counted[(state >> 33) % count]);
+      count_cell(scratch, &counted[(state >> 33) % count]);
     }
     rounds[round] = macro_of(scratch);
   }
@@ -52,7 +52,7 @@ static void bootstrap(const judged *const *counted, uint32_t count, figures *out
 }
 
 bool figures_make(const judged *cells, uint32_t count, uint32_t causes, figures *out) {
-  const judged **counted = malloc((count + 1u) * sizeof *counted);
+  judged *counted = calloc(count + 1u, sizeof *counted);
   double *errors = malloc((count + 1u) * sizeof *errors), *rounds = malloc(FIGURES_ROUNDS * sizeof *rounds);
   figures *scratch = malloc(sizeof *scratch);
   const bool ok = counted && errors && rounds && scratch;
@@ -64,7 +64,7 @@ bool figures_make(const judged *cells, uint32_t count, uint32_t causes, figures 
       out->left_out++;
       continue;
     }
-    counted[out->counted++] = cell;
+    counted[out->counted++] = *cell;
     count_cell(out, cell);
     if (cell->truth == 0) {
       out->baselines++;

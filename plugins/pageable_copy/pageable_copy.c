@@ -51,11 +51,14 @@ static pd_status init(const pd_host *host, const void *opt, void **out) {
   s->train = host->extension(host, PD_EXT_TRAIN);
   s->device = host->extension(host, PD_EXT_DEVICE);
   s->truth = host->extension(host, PD_EXT_TRUTH);
+  if (!s->train || !s->device) {
+    free(s);
+    return host->fail(host, PD_UNSUPPORTED, "this host has no training kit (%s) or no device (%s)", PD_EXT_TRAIN,
+                      PD_EXT_DEVICE);
+  }
   pd_status status = PD_OK;
-  if (!s->train || !s->device)
-    status = host->fail(host, PD_UNSUPPORTED, "this host has no training kit (%s) or no device (%s)", PD_EXT_TRAIN,
-                        PD_EXT_DEVICE);
-  if (status == PD_OK && !(s->from = malloc((size_t)s->opt->bytes)))
+  s->from = malloc((size_t)s->opt->bytes);
+  if (!s->from)
     status = host->fail(host, PD_NO_MEMORY, "no memory for the %lld bytes to copy", (long long)s->opt->bytes);
   if (status == PD_OK)
     status = s->device->ops->memory->alloc(s->device->device, s->device->stream, PD_ALLOCATOR_RAW,
