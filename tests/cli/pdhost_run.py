@@ -3,6 +3,8 @@
 PDHOST, PDHOST_FIXTURES and PDHOST_CONF come from CTest: the program, the folder of the fixture plugins, conf/.
 PDHOST_TEST_SANITIZER is the sanitizer that slows the program down: address, thread or nothing.
 """
+import csv
+import glob
 import json
 import os
 import shutil
@@ -47,10 +49,35 @@ class Case(unittest.TestCase):
             process.kill()
             out, err = process.communicate()
             self.fail(f"pdhost did not end: {arguments}\n{err}")
+        if process.returncode in (0, 8):
+            self.assert_nothing_untied()
         return process.returncode, out, err
 
     def run_small(self, *arguments, **options):
+        """A small run that also writes its events as csv where it names sinks, so that every such run is checked."""
+        if "--sink" in arguments and "csv" not in arguments:
+            arguments = (*arguments, "--sink", "csv")
         return self.run_pdhost(*SMALL, *arguments, **options)
+
+    def rows(self, path):
+        with open(path, encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def assert_nothing_untied(self):
+        """Whatever csv events the run left: each launch has one device record, each record one call, range and step."""
+        for calls_path in glob.glob(self.path("**/events/calls*.csv"), recursive=True):
+            folder, window = os.path.dirname(calls_path), os.path.basename(calls_path)[len("calls"):]
+            calls = {row["index"]: row for row in self.rows(calls_path)}
+            records = [row for name in ("kernels", "copies") for row in self.rows(os.path.join(folder, name + window))]
+            for row in records:
+                self.assertTrue(row["call"] and row["range"] and row["step"], row)
+                self.assertEqual(calls[row["call"]]["correlation"], row["correlation"], row)
+            for row in calls.values():
+                if row["class"] == "launch":
+                    self.assertEqual(row["device_records"], "1", row)
+                    self.assertTrue(row["range"] and row["step"], row)
+            for row in self.rows(os.path.join(folder, "lost" + window)):
+                self.assertEqual(row["count"], "0", row)
 
     def errors(self, err):
         return [line for line in err.splitlines() if line.startswith("pdhost: error:")]
