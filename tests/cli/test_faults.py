@@ -6,10 +6,11 @@ import subprocess
 import time
 import unittest
 
-from pdhost_run import FIXTURES, Case
+from pdhost_run import CONF, FIXTURES, Case
 
 FAULT_SCENARIO = os.path.join(FIXTURES, "scenario", "fault.so")
 FAULT_SINK = os.path.join(FIXTURES, "sink", "fault.so")
+BROKEN = os.path.join(FIXTURES, "..", "abi", "broken")
 JSON = "json:output_json=metrics.json"
 ENDLESS = ["-o", "schedule.repeat=0", "-o", "schedule.wait=0", "-o", "schedule.warmup=1", "-o", "schedule.active=2"]
 
@@ -32,6 +33,23 @@ class Faults(Case):
 
     def test_scenario_of_another_kind(self):
         self.assert_fails(self.run_small("--scenario", FAULT_SINK), 4, "sink")
+
+    def test_plugins_that_do_not_fit(self):
+        for name, said in (("no_entry", "pd_plugin_entry"), ("major", "rebuild the plugin"), ("null_entry", "NULL"),
+                           ("undefined", "undefined symbol"), ("size_0", "size_0.so"), ("kind_99", "kind_99.so")):
+            with self.subTest(plugin=name):
+                self.assert_fails(self.run_small("--scenario", os.path.join(BROKEN, f"{name}.so")), 4, said)
+
+    def test_a_scenario_from_elsewhere_trains(self):
+        source = os.path.join(CONF, "..", "tests", "fixtures", "host_stall.c")
+        with open(source, encoding="utf-8") as file:
+            self.assertLess(len(file.readlines()), 60)
+        include = os.path.join(CONF, "..", "core", "include")
+        subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", source, "-o", self.path("mine.so")], check=True)
+        code, _, err = self.run_small("--scenario", "./mine.so", "-o", "scenario.stall_ms=0", "--sink", JSON)
+        self.assertEqual(code, 0, err)
+        metrics = self.json("metrics.json")
+        self.assertEqual((metrics["scenario"], metrics["coverage"], len(metrics["losses"])), ("host_stall", 1.0, 10))
 
     def test_init_fails(self):
         result = self.run_small("--scenario", FAULT_SCENARIO, "-o", "scenario.fail_init=true", "--sink", JSON)
