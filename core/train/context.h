@@ -42,9 +42,29 @@ typedef struct op_about {
   const pd_tensor *inputs[4];
 } op_about;
 
+/* Part of its caller, so that the innermost frame of a recorded call stack is the operation. */
+__attribute__((always_inline)) static inline bool op_begin(const train_context *c, pd_site *site,
+                                                           const op_about *about) {
+  pd_shape shapes[4];
+  uint32_t count = 0;
+  for (; count < 4 && about->inputs[count]; count++) {
+    const pd_tensor *input = about->inputs[count];
+    shapes[count] = (pd_shape){.rank = input->rank, .dtype = input->dtype};
+    for (uint32_t i = 0; i < input->rank; i++) shapes[count].dims[i] = input->shape[i];
+  }
+  const pd_range_info info = {.size = sizeof info,
+                              .part = c->part,
+                              .flops = c->with_flops ? about->flops : 0,
+                              .sequence = about->sequence,
+                              .backward = about->backward,
+                              .shape_count = count,
+                              .module = c->module,
+                              .shapes = shapes};
+  return pd_range_begin(c->record, site, &info);
+}
+
 /* Opens a range; give the result to op_end(). Costs a load and a branch while the recorder is off. */
 #define OP_BEGIN(c, site, ...) (pd_record_on((c)->record) && op_begin((c), (site), &(op_about){__VA_ARGS__}))
-bool op_begin(const train_context *c, pd_site *site, const op_about *about);
 static inline void op_end(const train_context *c, bool begun) { pd_range_end(c->record, begun); }
 
 /* A module's range, nn.Module: NAME_0, while `with_modules`; until module_end ranges name its path. */
