@@ -330,14 +330,14 @@ static const section_value *value_of(const config *self, uint32_t core, const ch
   return &at->values[section_find(at, key)];
 }
 
-/* "5,9": steps 5 to 8. */
+/* "5,9" or "5:9": steps 5 to 8. */
 static bool parse_range(const char *text, uint64_t *start, uint64_t *end) {
   const pd_option row = {.type = PD_INT, .min = "0", .max = "1_000_000_000"};
   char part[2][32], why[256];
-  const char *comma = strchr(text, ',');
-  if (!comma || comma - text > 30 || strlen(comma) > 30) return false;
-  snprintf(part[0], sizeof part[0], "%.*s", (int)(comma - text), text);
-  snprintf(part[1], sizeof part[1], "%s", comma + 1 + (comma[1] == ' '));
+  const char *mark = strpbrk(text, ",:");
+  if (!mark || mark - text > 30 || strlen(mark) > 30) return false;
+  snprintf(part[0], sizeof part[0], "%.*s", (int)(mark - text), text);
+  snprintf(part[1], sizeof part[1], "%s", mark + 1 + (mark[1] == ' '));
   option_value values[2];
   for (int i = 0; i < 2; i++)
     if (!option_parse(&row, part[i], &values[i], why, sizeof why)) return false;

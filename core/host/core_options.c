@@ -45,7 +45,7 @@ static const pd_option schedule_rows[] = {
     PD_OPTION(schedule_settings, repeat, .def = "1", .min = "0", .max = "1_000_000_000", .unit = "cycles",
               .help = "cycles; 0: until max_steps or the end of the data"),
     PD_OPTION(schedule_settings, range, .def = "",
-              .help = "START,END: record steps START to END-1 instead of the cycles above"),
+              .help = "START,END or START:END: record steps START to END-1 instead of the cycles above"),
 };
 
 #define DATA(field, type, ...) ROW_AS(data_settings, config.field, type, #field, __VA_ARGS__)

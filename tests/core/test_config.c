@@ -167,6 +167,14 @@ PD_TEST(config, a_range_replaces_the_cycles) {
   cr_assert_eq(c->plan.skip_first, expected.skip_first);
   cr_assert_eq(c->plan.wait, expected.wait);
   config_free(c);
+  c = rig_load_well(RIG_SETTINGS("schedule.range=2:10"));
+  cr_assert_eq(c->plan.active, 8);
+  cr_assert_eq(c->plan.wait, 1);
+  cr_assert_eq(c->plan.warmup, 1);
+  config_free(c);
+  RIG_FAILS(RIG_SETTINGS("schedule.range=2:3:4"), CODE_CONFIG,
+            "command line: [schedule] range = 2:3:4: no range; write START,END with START below END, as in 5,9 for "
+            "steps 5 to 8\n");
   RIG_FAILS(RIG_SETTINGS("schedule.range=9,5"), CODE_CONFIG,
             "command line: [schedule] range = 9,5: no range; write START,END with START below END, as in 5,9 for steps "
             "5 to 8\n");
