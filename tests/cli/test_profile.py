@@ -1,0 +1,125 @@
+"""What each key of [profile] adds to a run on the CPU device, against sums done by hand here."""
+import csv
+import os
+import re
+import unittest
+from collections import Counter
+
+from pdhost_run import FIXTURES, Case
+
+ACTIVE = 4
+BATCH, CLASSES, CHANNELS = 16, 1000, [3, 64, 128, 256]
+SIDES = [24, 12, 6, 3]  # every convolution is 3 x 3 with stride 2
+SHAPED = ["--device", "cpu", "--batch_size", str(BATCH), "--image_size", str(SIDES[0]), "--warmup_steps", "1",
+          "--num_workers", "1", "--profile_steps", str(ACTIVE), "-o", "device.threads=1", "-o", "data.cpu_work=10",
+          "-o", "data.io_sleep_ms=0", "-o", "run.trace_dir=trace"]
+STALL = os.path.join(FIXTURES, "scenario", "host_stall.so")
+
+
+def conv_flops(i):
+    """Twice the multiply-adds of convolution i: each output element takes 3 * 3 * its input channels."""
+    return 2 * BATCH * CHANNELS[i + 1] * SIDES[i + 1] ** 2 * CHANNELS[i] * 9
+
+
+class Profile(Case):
+    def run_csv(self, scenario, *arguments):
+        code, out, err = self.run_pdhost("--scenario", scenario, *SHAPED, "--sink", "csv", *arguments)
+        self.assertEqual(code, 0, err)
+        return out
+
+    def table(self, name):
+        with open(self.path(os.path.join("trace", "csv", name)), encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def ranges_named(self, name):
+        return [row for row in self.table("events/ranges.csv") if row["name"] == name]
+
+    def test_flops_of_each_operation(self):
+        self.run_csv("control", "-o", "profile.with_flops=true")
+        forward = Counter(int(row["flops"]) for row in self.ranges_named("aten::conv2d"))
+        self.assertEqual(forward, Counter([conv_flops(i) for i in range(3)] * ACTIVE))
+        # A backward pass has as many for the weights, and again for the data, which the first layer leaves out.
+        backward = Counter(int(row["flops"]) for row in self.ranges_named("aten::convolution_backward"))
+        self.assertEqual(backward, Counter([conv_flops(i) * (2 if i else 1) for i in range(3)] * ACTIVE))
+        linear = 2 * BATCH * CHANNELS[3] * CLASSES
+        total = 3 * sum(map(conv_flops, range(3))) - conv_flops(0) + 3 * linear
+        footer = [row for row in self.table("flops.csv") if row["name"] == "Total"]
+        self.assertEqual([int(row["flops_per_step"]) for row in footer], [total])
+
+    def test_modules_name_the_path(self):
+        self.run_csv("control", "-o", "profile.with_modules=true")
+        modules = Counter(row["module"] for row in self.ranges_named("aten::conv2d"))
+        self.assertEqual(modules, Counter({f"SimpleCNN.conv{i}": ACTIVE for i in (1, 2, 3)}))
+        self.assertLessEqual({"SimpleCNN", "SimpleCNN.conv1", "SimpleCNN.head"},
+                             {row["module"] for row in self.table("modules.csv")})
+
+    def test_shapes_of_the_inputs(self):
+        self.run_csv("control", "-o", "profile.record_shapes=true")
+        shapes = Counter(row["input_shapes"] for row in self.ranges_named("aten::conv2d"))
+        self.assertEqual(shapes, Counter({
+            f"[{BATCH} {CHANNELS[i]} {SIDES[i]} {SIDES[i]}]"
+            f"[{CHANNELS[i + 1]} {CHANNELS[i]} 3 3][{CHANNELS[i + 1]}]": ACTIVE for i in range(3)}))
+
+    def test_every_allocation_is_an_event(self):
+        self.run_csv("memory_churn", "-o", "profile.profile_memory=true", "-o", "scenario.allocator=raw",
+                     "-o", "scenario.temporaries=7")
+        raw = [row for row in self.table("events/memory.csv") if row["allocator"] == "raw"]
+        size = BATCH * 3 * SIDES[0] ** 2 * 4
+        self.assertEqual(Counter(int(row["bytes"]) for row in raw), Counter({size: 7 * ACTIVE, -size: 7 * ACTIVE}))
+        held = {}
+        for row in raw:
+            if int(row["bytes"]) > 0:
+                self.assertNotIn(row["address"], held)
+                held[row["address"]] = row
+            else:
+                del held[row["address"]]
+        self.assertEqual(held, {})
+
+    def test_nothing_of_it_unless_asked_for(self):
+        self.run_csv("memory_churn", "-o", "scenario.allocator=raw", "-o", "profile.record_shapes=false",
+                     "-o", "profile.profile_memory=false")
+        rows = self.table("events/ranges.csv")
+        self.assertEqual({(row["flops"], row["module"], row["input_shapes"]) for row in rows}, {("0", "", "")})
+        self.assertEqual(self.table("events/memory.csv"), [])
+
+    def test_stacks_end_in_the_operation(self):
+        """The files as flamegraph.pl reads them (its pattern, its semicolons), and speedscope (a whole number last)."""
+        self.run_csv("control", "-o", "profile.with_stack=true", "--sink", "table:stacks=always")
+        with open(self.path("trace/stacks_self_cpu_time_total.txt"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        called = []
+        for line in lines:
+            found = re.fullmatch(r"(.*)\s+?(\d+(?:\.\d*)?)", line)
+            self.assertIsNotNone(found, line)
+            self.assertRegex(line, r"^[^\s]+ [1-9][0-9]*$")
+            frames = found.group(1).split(";")
+            self.assertNotIn("", frames)
+            if any(frame.startswith("main_(") for frame in frames):
+                called.append(frames)
+        self.assertEqual(len({line.rsplit(" ", 1)[0] for line in lines}), len(lines), "a stack has two lines")
+        self.assertGreater(len(called), 0)
+        inner = [frames[-2] for frames in called if frames[-1].startswith("aten::")]
+        self.assertTrue(inner)
+        for frame in inner:
+            self.assertNotRegex(frame, r"^(op_begin|module_begin|pd_range_begin|record_begin)")
+
+    def test_reader_ratio_is_the_traced_runs(self):
+        """A batch takes 80 ms, the step 40 ms: half is waiting. A busy machine may stretch one run: three tries."""
+        fixed = ["-o", "schedule.skip_first=4", "-o", "data.io_sleep_ms=5", "-o", "data.cpu_work=0",
+                 "-o", "scenario.stall_ms=40", "--profile_steps", "10"]
+        tries = []
+        while len(tries) < 3 and (not tries or abs(tries[-1][0] - tries[-1][1]) > 1):
+            code, out, err = self.run_pdhost("--scenario", STALL, *SHAPED, *fixed, "--sink", "table",
+                                             "-o", "profile.timer_only=true")
+            self.assertEqual(code, 0, err)
+            ratio = re.search(r"Reader Ratio: ([0-9.]+)%", out)
+            self.assertIsNotNone(ratio, out)
+            self.run_csv(STALL, *fixed)
+            model = {row["name"]: float(row["cpu_ratio"]) for row in self.table("model.csv")}
+            tries.append((float(ratio.group(1)), model["Dataloader"]))
+        self.assertLessEqual(abs(tries[-1][0] - tries[-1][1]), 1, tries)
+        self.assertGreater(tries[-1][0], 25, tries)
+
+
+if __name__ == "__main__":
+    unittest.main()
