@@ -1,5 +1,6 @@
 """Configuration and help at the command line: messages, exit codes, what goes to which stream."""
 import os
+import re
 import subprocess
 import unittest
 
@@ -78,6 +79,17 @@ class Config(Case):
         code, out, err = self.run_pdhost("--explain", "Self CPU")
         self.assertEqual(code, 0, err)
         self.assertIn("unit     ", out)
+
+    def test_explain_knows_every_metric_of_the_glossary(self):
+        with open(os.path.join(CONF, "..", "docs", "metrics.md"), encoding="utf-8") as file:
+            keys = re.findall(r"(?m)^\| `([a-z0-9_]+)` \|", file.read())
+        self.assertGreater(len(keys), 100)
+        for key in keys:
+            code, out, err = self.run_pdhost("--explain", key)
+            self.assertEqual((code, err), (0, ""), key)
+            self.assertIn(key, out)
+            self.assertRegex(out, r"(?m)^  unit     \S")
+        self.assert_fails(self.run_pdhost("--explain", keys[-1] + "x"), 2, f"did you mean {keys[-1]}?")
 
     def test_full_standard_output(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
