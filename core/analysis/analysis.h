@@ -11,7 +11,7 @@ typedef struct analysis_context {
   const pd_device_props *device;
   int64_t batch_size;
   bool with_flops, with_modules, profile_memory;
-  uint32_t cores; /* of the machine */
+  uint32_t cores;           /* of the machine */
   const char *command_line; /* of the run, for the verdict's next command; NULL: "pdhost" */
   const char *fallback;     /* why the device is not the one wanted, or NULL */
 } analysis_context;
