@@ -255,7 +255,7 @@ static pd_status scheduled_steps(run_state *run) {
       break;
     }
     if (at.active_last) {
-      status = window_finish(run);
+      status = window_finish(run, true);
       worked = true;
       if (status != PD_OK) {
         fail(run, status, run->device_host, "profiler");
@@ -269,6 +269,9 @@ static pd_status scheduled_steps(run_state *run) {
   return status == PD_STOP ? PD_OK : status;
 }
 
+/* With `active = all` the end of the loop is the end of the window. */
+static bool loop_records_all(const run_state *run) { return run->plan.active == SCHEDULE_FOREVER; }
+
 pd_status loop_run(run_state *run) {
   run->loss_scale = run->amp ? 65536 : 1;
   pd_status status = warm_up(run);
@@ -276,7 +279,7 @@ pd_status loop_run(run_state *run) {
   if (status == PD_OK && !signals_pending()) status = scheduled_steps(run);
   progress_clear(run);
   /* A window that the end of the data, a signal or a failure cut short is still a window. */
-  const pd_status finished = window_finish(run);
+  const pd_status finished = window_finish(run, loop_records_all(run) && !signals_pending() && run->failed == PD_OK);
   if (status == PD_OK && finished != PD_OK) status = fail(run, finished, run->device_host, "profiler");
   window_detach(run);
   loop_settle(run);

@@ -98,7 +98,7 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
   return status;
 }
 
-pd_status window_finish(run_state *run) {
+pd_status window_finish(run_state *run, bool whole) {
   const pd_profile_ops *profile = run->device_ops->profile;
   pd_status status = run->in_window ? loop_mark_span(run, 1) : PD_OK;
   if (run->started) {
@@ -119,6 +119,7 @@ pd_status window_finish(run_state *run) {
   const pd_status made = make_trace(run, &trace);
   if (status == PD_OK) status = made;
   if (trace) {
+    trace->partial = !whole;
     count_coverage(run, trace);
     sink_set_trace(run->sinks, trace);
     analysis_forget(run->analysis, trace);

@@ -271,6 +271,7 @@ static void own_keys(event_writer *writer, const char *path) {
   json_key(&json, "command_line");
   json_string(&json, run->command_line);
   number(&json, "window", trace->window);
+  if (PD_HAS(pd_trace, trace, partial) && trace->partial) number(&json, "partial", 1);
   json_key(&json, "coverage");
   json_double(&json, pd_trace_coverage(trace));
   json_key(&json, "profile");

@@ -127,6 +127,21 @@ static pd_status csv_sink_trace(void *given, const pd_trace *trace) {
   return status;
 }
 
+/* A run that did not come to its end leaves a file that says so, beside the figures it has. */
+static pd_status write_partial(state *self, const pd_summary *summary) {
+  file_out file;
+  const pd_status status = open_file(self, "partial", PD_NONE, &file);
+  if (status != PD_OK) return status;
+  csv_writer csv = {.out = &file.out};
+  csv_header(&csv, "outcome,reason,steps,windows");
+  csv_text(&csv, summary->outcome == PD_RUN_INTERRUPTED ? "interrupted" : "failed");
+  csv_text(&csv, summary->reason);
+  csv_u64(&csv, summary->steps);
+  csv_u64(&csv, summary->windows);
+  csv_end_record(&csv);
+  return file_out_commit(&file);
+}
+
 static pd_status csv_sink_close(void *given, const pd_summary *summary) {
   state *self = given;
   pd_status status = PD_OK;
@@ -138,6 +153,7 @@ static pd_status csv_sink_close(void *given, const pd_summary *summary) {
       event_files_steps(&csv, summary);
       status = file_out_commit(&file);
     }
+    if (status == PD_OK && summary->outcome != PD_RUN_COMPLETE) status = write_partial(self, summary);
   }
   state_free(self);
   return status;

@@ -64,7 +64,8 @@ class Faults(Case):
                                 "traces")
         self.assert_fails(result, 5, "scenario fault: step 7: asked to fail here")
         self.assertTrue(os.path.exists(self.path("torn")), "teardown did not run")
-        self.assertEqual(len(glob.glob(self.path("traces/*.pt.trace.json"))), 3, "two whole windows and one cut short")
+        traces = sorted(glob.glob(self.path("traces/*.pt.trace.json")))
+        self.assertEqual([self.json(path)["pdhost"].get("partial", 0) for path in traces], [0, 0, 1])
         self.assertEqual(self.json("metrics.json")["outcome"], "failed")
         with open(log, encoding="utf-8") as file:
             self.assertEqual(file.read(), "steps 7 traces 3 summary yes outcome 2\n")
@@ -128,7 +129,8 @@ class Faults(Case):
             with self.subTest(signal=name):
                 process = self.start("--device", "cpu", "--batch_size", "4", "--image_size", "16", "--num_workers", "1",
                                      "-o", "data.cpu_work=10", "-o", "data.io_sleep_ms=0", "--scenario", "control",
-                                     *ENDLESS, "--sink", JSON, "--sink", "chrome_trace", "--trace_dir", "traces")
+                                     *ENDLESS, "--sink", JSON, "--sink", "chrome_trace", "--sink", "csv:dir=csv",
+                                     "--trace_dir", "traces")
                 self.wait_for_first_window(process)
                 process.send_signal(number)
                 try:
@@ -140,6 +142,8 @@ class Faults(Case):
                 metrics = self.json("metrics.json")
                 self.assertEqual(metrics["outcome"], "interrupted")
                 self.assertGreater(len(metrics["losses"]), 0)
+                with open(self.path("csv/partial.csv"), encoding="utf-8") as file:
+                    self.assertTrue(file.read().splitlines()[1].startswith(f"interrupted,{name},"))
                 self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
                 for path in glob.glob(self.path("traces/*")):
                     os.remove(path)

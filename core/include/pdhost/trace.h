@@ -160,6 +160,8 @@ typedef struct pd_trace {
   uint32_t sync_timing;        /* 1: steps are bounded by device synchronisations */
   const char *profile_note;    /* why `profile` is not FULL, or NULL */
   const pd_device_props *device;
+  uint32_t partial; /* 1: cut short by a signal, a failure or the end of the data */
+  uint32_t reserved_partial;
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */
