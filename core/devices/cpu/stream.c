@@ -105,6 +105,8 @@ static void *run_jobs(void *argument) {
   }
   pthread_mutex_unlock(&stream->lock);
   plans_release(stream);
+  /* Its helpers would end some time after it; this waits for them. */
+  (void)omp_pause_resource_all(omp_pause_hard);
   return NULL;
 }
 
