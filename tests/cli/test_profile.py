@@ -104,13 +104,15 @@ class Profile(Case):
             self.assertNotRegex(frame, r"^(op_begin|module_begin|pd_range_begin|record_begin)")
 
     def test_reader_ratio_is_the_traced_runs(self):
-        """A batch takes 80 ms, the step 40 ms: half is waiting. A busy machine may stretch one run: three tries."""
+        """A batch takes 80 ms, the step 40 ms: half is waiting. A busy machine may stretch one of the two runs: six tries."""
+        if SANITIZER:
+            self.skipTest(f"SKIPPED: two runs under the {SANITIZER} sanitizer differ by more than the ratio may")
         if SANITIZER:
             self.skip(f"under the {SANITIZER} sanitizer two runs differ by more than the ratio allows")
         fixed = ["-o", "schedule.skip_first=4", "-o", "data.io_sleep_ms=5", "-o", "data.cpu_work=0",
                  "-o", "scenario.stall_ms=40", "--profile_steps", "10"]
         tries = []
-        while len(tries) < 3 and (not tries or abs(tries[-1][0] - tries[-1][1]) > 1):
+        while len(tries) < 6 and (not tries or abs(tries[-1][0] - tries[-1][1]) > 1):
             code, out, err = self.run_pdhost("--scenario", STALL, *SHAPED, *fixed, "--sink", "table",
                                              "-o", "profile.timer_only=true")
             self.assertEqual(code, 0, err)
