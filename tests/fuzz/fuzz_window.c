@@ -1,0 +1,32 @@
+/* Files of the window sink, whatever their bytes: refused with a line, or the ledger of what they hold adds up. */
+#include "score/window_file.h"
+
+#include "analysis/ledger.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void check(bool condition) {
+  if (!condition) __builtin_trap();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+  static error err;
+  window_file window;
+  ledger owners;
+  error_clear(&err);
+  if (!window_file_take("w", data, bytes, &window, &err)) {
+    check(err.count == 1);
+    return 0;
+  }
+  trace_facts *facts = facts_open(&window.trace);
+  check(facts != NULL && ledger_open(facts, &owners));
+  int64_t sum = 0;
+  for (uint32_t cause = 0; cause < LEDGER_CAUSE_COUNT; cause++) sum += ledger_total(facts, &owners, cause);
+  check(sum == facts->steps_ns);
+  ledger_free(&owners);
+  facts_close(facts);
+  window_file_close(&window);
+  return 0;
+}

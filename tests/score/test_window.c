@@ -1,0 +1,155 @@
+/* The window sink's file, read back: the same rows, and no damaged file taken for whole. */
+#include "score/window_file.h"
+
+#include "fake_trace.h"
+#include "pd_test.h"
+#include "sink_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct fixture {
+  fake_trace *fake;
+  pd_trace *trace;
+  sink_run sink;
+  const memory_file *file;
+} fixture;
+
+static void set_up(fixture *f) {
+  static const char *const settings[] = {NULL};
+  memset(f, 0, sizeof *f);
+  f->fake = fake_trace_open();
+  cr_assert_not_null(f->fake);
+  fake_trace_training(f->fake, 2, 3);
+  f->trace = fake_trace_finish(f->fake);
+  cr_assert_not_null(f->trace);
+  cr_assert(sink_run_load(&f->sink, SINK_PATH, settings), "%s", f->sink.error);
+  cr_assert_eq(sink_run_open(&f->sink, fake_run("out")), PD_OK, "%s", f->sink.error);
+  cr_assert_eq(sink_run_trace(&f->sink, f->trace), PD_OK);
+  cr_assert_eq(sink_run_close(&f->sink, fake_summary()), PD_OK);
+  f->file = sink_run_file(&f->sink, "out/window0.pdw");
+  cr_assert_not_null(f->file);
+}
+
+static void tear_down(fixture *f) {
+  sink_run_unload(&f->sink);
+  fake_trace_close(f->fake);
+}
+
+#define SAME(array, T)                                                                                                 \
+  do {                                                                                                                 \
+    cr_assert_eq(got.trace.array.count, f.trace->array.count, #array);                                                 \
+    for (uint64_t i_ = 0; i_ < got.trace.array.count; i_++)                                                            \
+      cr_assert_eq(memcmp(PD_AT(T, &got.trace.array, i_), PD_AT(T, &f.trace->array, i_), sizeof(T)), 0,                \
+                   #array " row %llu", (unsigned long long)i_);                                                        \
+  } while (0)
+
+PD_TEST(window, rows_come_back_as_they_were) {
+  static error err;
+  fixture f;
+  window_file got;
+  set_up(&f);
+  cr_assert(window_file_take("w", f.file->data, f.file->bytes, &got, &err), "%s", err.text);
+  SAME(threads, pd_thread);
+  SAME(streams, pd_stream_row);
+  SAME(calls, pd_call);
+  SAME(activities, pd_device_row);
+  SAME(activities_by_call, uint32_t);
+  SAME(others, pd_other_row);
+  SAME(memory, pd_memory_row);
+  SAME(counters, pd_counter_row);
+  SAME(steps, pd_trace_step);
+  SAME(shapes, pd_shape);
+  SAME(ranges, pd_range);
+  cr_assert_eq(got.trace.strings.count, f.trace->strings.count);
+  for (uint32_t i = 0; i < got.trace.strings.count; i++)
+    cr_assert_str_eq(pd_trace_string(&got.trace, i)->text, pd_trace_string(f.trace, i)->text);
+  cr_assert_eq(got.trace.start_ns, f.trace->start_ns);
+  cr_assert_eq(got.trace.profile, f.trace->profile);
+  cr_assert_str_eq(got.trace.device->name, f.trace->device->name);
+  cr_assert_eq(got.trace.device->is_cuda, f.trace->device->is_cuda);
+  const pd_run *run = fake_run("out");
+  cr_assert_str_eq(got.texts[PD_WINDOW_TEXT_SCENARIO], run->scenario);
+  cr_assert_str_eq(got.texts[PD_WINDOW_TEXT_COMMAND_LINE], run->command_line);
+  cr_assert_eq(got.run.batch_size, run->batch_size);
+  cr_assert_eq(got.run.has_fallback, (uint32_t)(run->fallback != NULL));
+  window_file_close(&got);
+  tear_down(&f);
+}
+
+PD_TEST(window, no_beginning_of_a_file_is_taken_for_whole) {
+  static error err;
+  fixture f;
+  window_file got;
+  set_up(&f);
+  for (uint64_t bytes = 0; bytes < f.file->bytes; bytes += bytes < 400 ? 1 : 97) {
+    error_clear(&err);
+    cr_assert_not(window_file_take("w", f.file->data, bytes, &got, &err), "%llu bytes", (unsigned long long)bytes);
+    cr_assert_eq(err.exit_code, CODE_CONFIG);
+  }
+  char *longer = calloc(1, f.file->bytes + 1);
+  memcpy(longer, f.file->data, f.file->bytes);
+  cr_assert_not(window_file_take("w", longer, f.file->bytes + 1, &got, &err));
+  free(longer);
+  cr_assert_not(window_file_read("/nowhere/window0.pdw", &got, &err));
+  tear_down(&f);
+}
+
+/* Where the rows of section `id` begin. */
+static size_t rows_at(const memory_file *file, uint32_t id) {
+  size_t at = sizeof(pd_window_head);
+  while (at + sizeof(pd_window_section) <= file->bytes) {
+    pd_window_section head;
+    memcpy(&head, file->data + at, sizeof head);
+    at += sizeof head;
+    if (head.id == id) return at;
+    at += head.stride * head.count;
+  }
+  cr_assert_fail("no section %u", id);
+  return 0;
+}
+
+PD_TEST(window, an_index_that_points_nowhere_is_told) {
+  static error err;
+  static const struct {
+    uint32_t id;
+    size_t offset;
+    const char *what;
+  } faults[] = {{PD_WINDOW_RANGES, offsetof(pd_range, parent), "a range's row is wrong"},
+                {PD_WINDOW_RANGES, offsetof(pd_range, thread), "a range's row is wrong"},
+                {PD_WINDOW_CALLS, offsetof(pd_call, activity_first), "a call's row is wrong"},
+                {PD_WINDOW_ACTIVITIES, offsetof(pd_device_row, call), "a device record's row is wrong"},
+                {PD_WINDOW_ACTIVITIES_BY_CALL, 0, "a device record's row is wrong"},
+                {PD_WINDOW_MEMORY, offsetof(pd_memory_row, range), "a memory event's row is wrong"},
+                {PD_WINDOW_OTHERS, offsetof(pd_other_row, name), "a thread's, stream's"},
+                {PD_WINDOW_STEPS, offsetof(pd_trace_step, end_ns) + 4, "a step's row is wrong"}};
+  fixture f;
+  window_file got;
+  set_up(&f);
+  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+    const uint32_t far = 1000000000;
+    uint32_t was;
+    char *at = f.file->data + rows_at(f.file, faults[i].id) + faults[i].offset;
+    memcpy(&was, at, sizeof was);
+    memcpy(at, &far, sizeof far);
+    error_clear(&err);
+    cr_assert_not(window_file_take("w", f.file->data, f.file->bytes, &got, &err));
+    cr_assert_not_null(strstr(err.text, faults[i].what), "%zu: %s", i, err.text);
+    memcpy(at, &was, sizeof was);
+  }
+  error_clear(&err);
+  cr_assert(window_file_take("w", f.file->data, f.file->bytes, &got, &err), "%s", err.text);
+  window_file_close(&got);
+  tear_down(&f);
+}
+
+PD_TEST(window, another_version_is_refused) {
+  static error err;
+  fixture f;
+  window_file got;
+  set_up(&f);
+  f.file->data[offsetof(pd_window_head, format)]++;
+  cr_assert_not(window_file_take("w", f.file->data, f.file->bytes, &got, &err));
+  cr_assert_not_null(strstr(err.text, "another version"), "%s", err.text);
+  tear_down(&f);
+}
