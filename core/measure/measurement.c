@@ -1,0 +1,137 @@
+/* See measurement.h. */
+#include "measurement.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void pairs_clear(pd_pairs *pairs) {
+  for (uint64_t i = 0; i < pairs->count; i++) {
+    free(pairs->rows[i].key);
+    free(pairs->rows[i].value);
+  }
+  free(pairs->rows);
+}
+
+void measurement_clear(pd_measurement *self) {
+  char *const texts[] = {self->label,    self->sub_label, self->description, self->env,
+                         self->scenario, self->device,    self->method};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) free(texts[i]);
+  free(self->host_s);
+  free(self->device_s);
+  pairs_clear(&self->options);
+  pairs_clear(&self->versions);
+  pairs_clear(&self->conditions);
+  for (uint64_t i = 0; i < self->warning_count; i++) free(self->warnings[i]);
+  free(self->warnings);
+  memset(self, 0, sizeof *self);
+}
+
+pd_status measurement_set(char **field, const char *text) {
+  char *copy = text ? strdup(text) : NULL;
+  if (text && !copy) return PD_NO_MEMORY;
+  free(*field);
+  *field = copy;
+  return PD_OK;
+}
+
+pd_status pairs_set(pd_pairs *pairs, const char *key, const char *value) {
+  for (uint64_t i = 0; i < pairs->count; i++)
+    if (strcmp(pairs->rows[i].key, key) == 0) return measurement_set(&pairs->rows[i].value, value);
+  if (pairs->count == pairs->room) {
+    const uint64_t room = pairs->room ? 2 * pairs->room : 16;
+    pd_pair *grown = realloc(pairs->rows, room * sizeof *grown);
+    if (!grown) return PD_NO_MEMORY;
+    pairs->rows = grown;
+    pairs->room = room;
+  }
+  pd_pair row = {strdup(key), strdup(value)};
+  if (!row.key || !row.value) {
+    free(row.key);
+    free(row.value);
+    return PD_NO_MEMORY;
+  }
+  pairs->rows[pairs->count++] = row;
+  return PD_OK;
+}
+
+const char *pairs_get(const pd_pairs *pairs, const char *key) {
+  for (uint64_t i = 0; i < pairs->count; i++)
+    if (strcmp(pairs->rows[i].key, key) == 0) return pairs->rows[i].value;
+  return NULL;
+}
+
+static bool is_time(double seconds) { return isfinite(seconds) && seconds >= 0; }
+
+/* Both columns grow together, so that a device time has its place if there is one. */
+static pd_status grow_blocks(pd_measurement *self) {
+  const uint64_t room = self->block_room ? 2 * self->block_room : 64;
+  double *host = realloc(self->host_s, room * sizeof *host);
+  if (!host) return PD_NO_MEMORY;
+  self->host_s = host;
+  if (self->device_s || self->block_count == 0) {
+    double *device = realloc(self->device_s, room * sizeof *device);
+    if (!device) return PD_NO_MEMORY;
+    self->device_s = device;
+  }
+  self->block_room = room;
+  return PD_OK;
+}
+
+pd_status measurement_add_block(pd_measurement *self, double host_s, double device_s) {
+  if (!is_time(host_s) || !(isnan(device_s) || is_time(device_s))) return PD_INVALID;
+  if (self->block_count == self->block_room && grow_blocks(self) != PD_OK) return PD_NO_MEMORY;
+  if (isnan(device_s)) {
+    free(self->device_s);
+    self->device_s = NULL;
+  }
+  if (self->device_s) self->device_s[self->block_count] = device_s;
+  self->host_s[self->block_count++] = host_s;
+  return PD_OK;
+}
+
+pd_status measurement_warn(pd_measurement *self, const char *text) {
+  char *copy = strdup(text);
+  char **grown = copy ? realloc(self->warnings, (self->warning_count + 1) * sizeof *grown) : NULL;
+  if (!grown) {
+    free(copy);
+    return PD_NO_MEMORY;
+  }
+  self->warnings = grown;
+  self->warnings[self->warning_count++] = copy;
+  return PD_OK;
+}
+
+pd_status measurement_run_times(const pd_measurement *self, bool device, double *runs) {
+  const double *blocks = device ? self->device_s : self->host_s;
+  if (!blocks) return PD_UNSUPPORTED;
+  for (uint64_t i = 0; i < self->block_count; i++) runs[i] = blocks[i] / (double)self->number_per_run;
+  return PD_OK;
+}
+
+const char *measurement_title(const pd_measurement *self, char *text, size_t room) {
+  const char *label = self->label ? self->label : self->scenario ? self->scenario : "";
+  const char *sub = self->sub_label ? self->sub_label : "";
+  snprintf(text, room, "%s%s%s", label, sub[0] ? ": " : "", sub);
+  return text;
+}
+
+pd_status measurements_add(pd_measurements *self, pd_measurement *row) {
+  if (self->count == self->room) {
+    const uint64_t room = self->room ? 2 * self->room : 8;
+    pd_measurement *grown = realloc(self->rows, room * sizeof *grown);
+    if (!grown) return PD_NO_MEMORY;
+    self->rows = grown;
+    self->room = room;
+  }
+  self->rows[self->count++] = *row;
+  memset(row, 0, sizeof *row);
+  return PD_OK;
+}
+
+void measurements_clear(pd_measurements *self) {
+  for (uint64_t i = 0; i < self->count; i++) measurement_clear(&self->rows[i]);
+  free(self->rows);
+  *self = (pd_measurements){.rows = NULL};
+}

@@ -1,0 +1,316 @@
+/* See measurement_json.h. */
+#include "measurement_json.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More is no file of measurements: ten million blocks take less. */
+enum { MAX_FILE_BYTES = 256 << 20 };
+
+/* ---- writing ---- */
+
+/* NULL is null. What is no UTF-8 (a key's value may be any bytes) loses its bytes beyond ASCII. */
+static json_t *text_value(const char *text) {
+  if (!text) return json_null();
+  json_t *value = json_string(text);
+  char *plain = value ? NULL : strdup(text);
+  if (!plain) return value;
+  for (char *at = plain; *at; at++)
+    if ((unsigned char)*at >= 0x80) *at = '?';
+  value = json_string(plain);
+  free(plain);
+  return value;
+}
+
+static json_t *times_value(const double *times, uint64_t count) {
+  if (!times) return json_null();
+  json_t *array = json_array();
+  for (uint64_t i = 0; array && i < count; i++)
+    if (json_array_append_new(array, json_real(times[i])) != 0) {
+      json_decref(array);
+      array = NULL;
+    }
+  return array;
+}
+
+static json_t *pairs_value(const pd_pairs *pairs) {
+  json_t *object = json_object();
+  for (uint64_t i = 0; object && i < pairs->count; i++)
+    if (json_object_set_new(object, pairs->rows[i].key, text_value(pairs->rows[i].value)) != 0) {
+      json_decref(object);
+      object = NULL;
+    }
+  return object;
+}
+
+static json_t *warnings_value(const pd_measurement *row) {
+  json_t *array = json_array();
+  for (uint64_t i = 0; array && i < row->warning_count; i++)
+    if (json_array_append_new(array, text_value(row->warnings[i])) != 0) {
+      json_decref(array);
+      array = NULL;
+    }
+  return array;
+}
+
+/* Its keys are in the order in which they are written. */
+static json_t *measurement_value(const pd_measurement *row) {
+  const struct {
+    const char *key;
+    json_t *value;
+  } members[] = {{"label", text_value(row->label)},
+                 {"sub_label", text_value(row->sub_label)},
+                 {"description", text_value(row->description)},
+                 {"env", text_value(row->env)},
+                 {"scenario", text_value(row->scenario)},
+                 {"device", text_value(row->device)},
+                 {"method", text_value(row->method)},
+                 {"threads", json_integer((json_int_t)row->threads)},
+                 {"number_per_run", json_integer((json_int_t)row->number_per_run)},
+                 {"cold_cache", json_boolean(row->cold_cache)},
+                 {"partial", json_boolean(row->partial)},
+                 {"start_realtime_ns", json_integer((json_int_t)row->start_realtime_ns)},
+                 {"timer_overhead_s", json_real(row->timer_overhead_s)},
+                 {"warnings", warnings_value(row)},
+                 {"options", pairs_value(&row->options)},
+                 {"versions", pairs_value(&row->versions)},
+                 {"conditions", pairs_value(&row->conditions)},
+                 {"host_s", times_value(row->host_s, row->block_count)},
+                 {"device_s", times_value(row->device_s, row->block_count)}};
+  json_t *object = json_object();
+  bool whole = object != NULL;
+  for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+    if (!object)
+      json_decref(members[i].value);
+    else if (json_object_set_new(object, members[i].key, members[i].value) != 0)
+      whole = false;
+  }
+  if (whole) return object;
+  json_decref(object);
+  return NULL;
+}
+
+/* A line per key: jansson's own indentation would put each of thousands of times on a line. */
+static bool write_measurement(FILE *out, const pd_measurement *row) {
+  json_t *object = measurement_value(row), *value;
+  const char *key, *comma = "";
+  bool whole = object != NULL;
+  fputs("  {", out);
+  json_object_foreach(object, key, value) {
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    whole = whole && text;
+    if (text) fprintf(out, "%s\n   \"%s\": %s", comma, key, text);
+    comma = ",";
+    free(text);
+  }
+  fputs("\n  }", out);
+  json_decref(object);
+  return whole;
+}
+
+char *measurements_to_json(const pd_measurement *rows, uint64_t count) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&text, &bytes);
+  if (!out) return NULL;
+  bool whole = true;
+  fputs("{\n \"format\": \"" MEASUREMENTS_FORMAT "\",\n \"measurements\": [", out);
+  for (uint64_t i = 0; i < count; i++) {
+    fputs(i ? ",\n" : "\n", out);
+    whole = write_measurement(out, &rows[i]) && whole;
+  }
+  fputs("\n ]\n}\n", out);
+  whole = !ferror(out) && whole;
+  whole = fclose(out) == 0 && whole;
+  if (whole) return text;
+  free(text);
+  return NULL;
+}
+
+/* ---- reading ---- */
+
+/* Where reading stands, for its messages. */
+typedef struct reader {
+  const char *name;
+  uint64_t index; /* of the measurement */
+  char *why;
+  size_t room;
+  pd_status status;
+} reader;
+
+PD_PRINTF(3, 4) static bool refuse(reader *r, const char *key, const char *format, ...) {
+  char problem[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(problem, sizeof problem, format, args);
+  va_end(args);
+  if (r->status == PD_OK)
+    snprintf(r->why, r->room, "%s: measurements[%llu].%s: %s", r->name, (unsigned long long)r->index, key, problem);
+  r->status = PD_INVALID;
+  return false;
+}
+
+static bool no_memory(reader *r) {
+  if (r->status == PD_OK) snprintf(r->why, r->room, "%s: out of memory", r->name);
+  r->status = PD_NO_MEMORY;
+  return false;
+}
+
+static bool read_text(reader *r, const json_t *object, const char *key, bool required, char **to) {
+  const json_t *value = json_object_get(object, key);
+  if ((!value || json_is_null(value)) && !required) return true;
+  if (!json_is_string(value)) return refuse(r, key, "has to be a text");
+  return measurement_set(to, json_string_value(value)) == PD_OK || no_memory(r);
+}
+
+static bool read_bool(reader *r, const json_t *object, const char *key, bool *to) {
+  const json_t *value = json_object_get(object, key);
+  if (!json_is_boolean(value)) return refuse(r, key, "has to be true or false");
+  *to = json_is_true(value);
+  return true;
+}
+
+static bool read_count(reader *r, const json_t *object, const char *key, uint64_t *to) {
+  const json_t *value = json_object_get(object, key);
+  if (!json_is_integer(value) || json_integer_value(value) < 1)
+    return refuse(r, key, "has to be a whole number from 1");
+  *to = (uint64_t)json_integer_value(value);
+  return true;
+}
+
+static bool is_time(const json_t *value) {
+  return json_is_number(value) && json_number_value(value) >= 0 && isfinite(json_number_value(value));
+}
+
+static bool read_pairs(reader *r, const json_t *object, const char *name, pd_pairs *to) {
+  json_t *pairs = json_object_get(object, name), *value;
+  const char *key;
+  if (!json_is_object(pairs)) return refuse(r, name, "has to be an object");
+  json_object_foreach(pairs, key, value) {
+    if (!json_is_string(value)) return refuse(r, name, "%s has to be a text", key);
+    if (pairs_set(to, key, json_string_value(value)) != PD_OK) return no_memory(r);
+  }
+  return true;
+}
+
+static bool read_warnings(reader *r, const json_t *object, pd_measurement *to) {
+  const json_t *array = json_object_get(object, "warnings"), *value;
+  size_t i;
+  if (!json_is_array(array)) return refuse(r, "warnings", "has to be an array");
+  json_array_foreach(array, i, value) {
+    if (!json_is_string(value)) return refuse(r, "warnings", "element %zu has to be a text", i);
+    if (measurement_warn(to, json_string_value(value)) != PD_OK) return no_memory(r);
+  }
+  return true;
+}
+
+static bool read_blocks(reader *r, const json_t *object, pd_measurement *to) {
+  const json_t *host = json_object_get(object, "host_s"), *device = json_object_get(object, "device_s");
+  const size_t count = json_array_size(host);
+  if (!json_is_array(host) || count == 0) return refuse(r, "host_s", "has to be an array of at least one time");
+  if (device && !json_is_null(device) && (!json_is_array(device) || json_array_size(device) != count))
+    return refuse(r, "device_s", "has to be null or as long as host_s, %zu times", count);
+  for (size_t i = 0; i < count; i++) {
+    const json_t *host_time = json_array_get(host, i), *device_time = json_array_get(device, i);
+    if (!is_time(host_time)) return refuse(r, "host_s", "element %zu is no time in seconds", i);
+    if (device_time && !is_time(device_time)) return refuse(r, "device_s", "element %zu is no time in seconds", i);
+    const double device_s = device_time ? json_number_value(device_time) : (double)NAN;
+    if (measurement_add_block(to, json_number_value(host_time), device_s) != PD_OK) return no_memory(r);
+  }
+  return true;
+}
+
+static bool read_measurement(reader *r, const json_t *object, pd_measurement *to) {
+  if (!json_is_object(object)) return refuse(r, "", "has to be an object");
+  const json_t *start = json_object_get(object, "start_realtime_ns"),
+               *overhead = json_object_get(object, "timer_overhead_s");
+  if (!json_is_integer(start)) return refuse(r, "start_realtime_ns", "has to be a whole number");
+  to->start_realtime_ns = (int64_t)json_integer_value(start);
+  if (!is_time(overhead)) return refuse(r, "timer_overhead_s", "is no time in seconds");
+  to->timer_overhead_s = json_number_value(overhead);
+  return read_text(r, object, "label", false, &to->label) && read_text(r, object, "sub_label", false, &to->sub_label) &&
+         read_text(r, object, "description", false, &to->description) && read_text(r, object, "env", false, &to->env) &&
+         read_text(r, object, "scenario", true, &to->scenario) && read_text(r, object, "device", true, &to->device) &&
+         read_text(r, object, "method", true, &to->method) && read_count(r, object, "threads", &to->threads) &&
+         read_count(r, object, "number_per_run", &to->number_per_run) &&
+         read_bool(r, object, "cold_cache", &to->cold_cache) && read_bool(r, object, "partial", &to->partial) &&
+         read_warnings(r, object, to) && read_pairs(r, object, "options", &to->options) &&
+         read_pairs(r, object, "versions", &to->versions) && read_pairs(r, object, "conditions", &to->conditions) &&
+         read_blocks(r, object, to);
+}
+
+static void read_all(reader *r, const json_t *rows, pd_measurements *out) {
+  const json_t *value;
+  size_t i;
+  json_array_foreach(rows, i, value) {
+    pd_measurement row = {.label = NULL};
+    r->index = i;
+    if (read_measurement(r, value, &row) && measurements_add(out, &row) != PD_OK) no_memory(r);
+    measurement_clear(&row);
+    if (r->status != PD_OK) return;
+  }
+}
+
+pd_status measurements_from_json(const char *text, size_t bytes, const char *name, pd_measurements *out, char *why,
+                                 size_t room) {
+  json_error_t problem;
+  reader r = {.name = name, .why = why, .room = room};
+  json_t *document = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
+  if (!document) {
+    snprintf(why, room, "%s:%d:%d: byte %d: %s", name, problem.line, problem.column, problem.position, problem.text);
+    return json_error_code(&problem) == json_error_out_of_memory ? PD_NO_MEMORY : PD_INVALID;
+  }
+  const json_t *format = json_object_get(document, "format"), *rows = json_object_get(document, "measurements");
+  const uint64_t before = out->count;
+  if (!json_is_string(format) || strcmp(json_string_value(format), MEASUREMENTS_FORMAT) != 0) {
+    snprintf(why, room, "%s: format is %s%.64s%s; this pdhost reads %s: is it a file of [run] mode = benchmark?", name,
+             json_is_string(format) ? "\"" : "", json_is_string(format) ? json_string_value(format) : "missing",
+             json_is_string(format) ? "\"" : "", MEASUREMENTS_FORMAT);
+    r.status = PD_INVALID;
+  } else if (!json_is_array(rows) || json_array_size(rows) == 0) {
+    snprintf(why, room, "%s: measurements has to be an array of at least one", name);
+    r.status = PD_INVALID;
+  } else {
+    read_all(&r, rows, out);
+  }
+  while (r.status != PD_OK && out->count > before) measurement_clear(&out->rows[--out->count]);
+  json_decref(document);
+  return r.status;
+}
+
+pd_status measurements_read(const char *path, pd_measurements *out, char *why, size_t room) {
+  FILE *file = fopen(path, "rb");
+  char *text = NULL;
+  size_t bytes = 0, room_bytes = 0;
+  pd_status status = PD_OK;
+  if (!file) {
+    snprintf(why, room, "%s: %s", path, strerror(errno));
+    return PD_IO;
+  }
+  for (size_t got = 1; got > 0 && status == PD_OK; bytes += got) {
+    if (bytes == room_bytes) {
+      room_bytes = room_bytes ? 2 * room_bytes : 65536;
+      char *grown = bytes < MAX_FILE_BYTES ? realloc(text, room_bytes) : NULL;
+      if (!grown) {
+        snprintf(why, room, "%s: %s", path, bytes < MAX_FILE_BYTES ? "out of memory" : "too large for measurements");
+        status = bytes < MAX_FILE_BYTES ? PD_NO_MEMORY : PD_INVALID;
+        break;
+      }
+      text = grown;
+    }
+    errno = 0;
+    got = fread(text + bytes, 1, room_bytes - bytes, file);
+  }
+  if (status == PD_OK && ferror(file)) {
+    snprintf(why, room, "%s: %s", path, strerror(errno));
+    status = PD_IO;
+  }
+  fclose(file);
+  if (status == PD_OK) status = measurements_from_json(text, bytes, path, out, why, room);
+  free(text);
+  return status;
+}
