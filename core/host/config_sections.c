@@ -150,3 +150,29 @@ pd_status section_store(config_section *self, text_pool *memory, const char *sce
   }
   return status;
 }
+
+void sections_check_stdout(const config_section *sinks, uint32_t count, error *err) {
+  const config_section *taker = NULL;
+  uint32_t taken = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t row = 0; row < sinks[i].count; row++) {
+      const section_value *at = &sinks[i].values[row];
+      if (sinks[i].rows[row].type != PD_PATH || !at->text || strcmp(at->value.text, "-") != 0) continue;
+      if (!taker) {
+        taker = &sinks[i];
+        taken = row;
+        continue;
+      }
+      /* The one that the user wrote is the one to change; the other may be a default. */
+      const section_value *first = &taker->values[taken];
+      const bool blame_first = strcmp(at->origin, "default") == 0;
+      const section_value *blamed = blame_first ? first : at, *other = blame_first ? at : first;
+      const config_section *blamed_in = blame_first ? taker : &sinks[i], *other_in = blame_first ? &sinks[i] : taker;
+      const char *blamed_key = blamed_in->rows[blame_first ? taken : row].key;
+      const char *other_key = other_in->rows[blame_first ? row : taken].key;
+      error_add(err, PD_INVALID, CODE_CONFIG,
+                "%s: [%s] %s = -: standard output goes to [%s] %s already (%s); give one of the two a file",
+                blamed->origin, blamed_in->name, blamed_key, other_in->name, other_key, other->origin);
+    }
+  }
+}

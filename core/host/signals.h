@@ -1,4 +1,5 @@
-/* SIGINT and SIGTERM: the first asks the run to end in good order, the second ends the process at once. */
+/* SIGINT and SIGTERM: the first asks the run to end in good order, the second ends the process at once. SIGPIPE is
+ * ignored meanwhile: the write that met it fails. */
 #ifndef CORE_HOST_SIGNALS_H
 #define CORE_HOST_SIGNALS_H
 

@@ -3,10 +3,12 @@
 PDHOST, PDHOST_FIXTURES and PDHOST_CONF come from CTest: the program, the folder of the fixture plugins, conf/.
 PDHOST_TEST_SANITIZER is the sanitizer that slows the program down: address, thread or nothing.
 """
+import collections
 import csv
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +24,11 @@ SANITIZER = os.environ.get("PDHOST_TEST_SANITIZER", "")
 SMALL = ["--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1", "--num_workers", "1",
          "-o", "device.threads=1", "-o", "data.cpu_work=10", "-o", "data.io_sleep_ms=0"]
 
+# What prints something and runs nothing.
+COMMANDS = ("--list", "--help", "--check", "--show-config", "--dump-config", "--dry-run", "--version", "--explain")
+# Exits after which the files of a run's sinks are there: done, done but for one sink, SIGINT, SIGTERM.
+ENDS_WITH_FILES = (0, 8, 130, 143)
+
 
 class Case(unittest.TestCase):
     def setUp(self):
@@ -36,47 +43,100 @@ class Case(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def start(self, *arguments, **options):
-        environment = dict(os.environ, NO_COLOR="1", **options.pop("env", {}))
-        return subprocess.Popen([*options.pop("under", ()), PDHOST, *arguments], cwd=self.folder, env=environment, text=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    def start(self, *arguments, watch=True, under=(), env=None, **options):
+        """Starts pdhost. A run that writes no csv of its own is given one more sink, so that ended() can check it;
+        `watch` false: it is left as it is, for what a test says about the set of sinks or their order."""
+        arguments, self.watched = self.with_csv(arguments) if watch else (arguments, None)
+        return subprocess.Popen([*under, PDHOST, *arguments], cwd=self.folder, env=dict(os.environ, NO_COLOR="1", **env or {}),
+                                text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+    def with_csv(self, arguments):
+        """The arguments of a run with a csv sink, and the folder of its files; (arguments, None): no run, or no sinks."""
+        if not arguments or any(argument.startswith(COMMANDS) for argument in arguments):
+            return arguments, None
+        sinks = [arguments[i + 1] for i, argument in enumerate(arguments[:-1]) if argument == "--sink"]
+        for sink in sinks:
+            name, _, rest = sink.partition(":")
+            if name == "csv":
+                folder = dict(pair.split("=", 1) for pair in rest.split(",") if pair).get("dir")
+                return arguments, self.path(folder or os.path.join(self.trace_dir(arguments), "csv"))
+        if not sinks: # --sink replaces the configured ones: they are named too
+            shown = subprocess.run([PDHOST, *arguments, "--show-config"], cwd=self.folder, capture_output=True, text=True,
+                                   check=False)
+            found = re.search(r"^sinks = (.*)$", shown.stdout, re.MULTILINE)
+            if shown.returncode != 0 or not found:
+                return arguments, None
+            for name in found.group(1).split(","):
+                if name.strip():
+                    arguments = (*arguments, "--sink", name.strip())
+        folder = tempfile.mkdtemp(prefix="pdhost watched ")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        return (*arguments, "--sink", f"csv:dir={folder}"), folder
+
+    def trace_dir(self, arguments):
+        shown = subprocess.run([PDHOST, *arguments, "--show-config"], cwd=self.folder, capture_output=True, text=True,
+                               check=False)
+        found = re.search(r"^trace_dir = (.*)$", shown.stdout, re.MULTILINE)
+        return found.group(1) if found else "."
 
     def run_pdhost(self, *arguments, **options):
-        process = self.start(*arguments, **options)
+        return self.ended(self.start(*arguments, **options))
+
+    def ended(self, process, timeout=110):
+        """Waits for the end; whatever it was, the windows that the run leaves behind are whole."""
         try:
-            out, err = process.communicate(timeout=110)
+            out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
-            self.fail(f"pdhost did not end: {arguments}\n{err}")
-        if process.returncode in (0, 8):
-            self.assert_nothing_untied()
+            self.fail(f"pdhost did not end: {process.args}\n{err}")
+        if self.watched:
+            steps = os.path.join(self.watched, "steps.csv")
+            if process.returncode in ENDS_WITH_FILES:
+                self.assertTrue(os.path.exists(steps), f"no steps.csv after exit {process.returncode}: {process.args}\n{err}")
+            if os.path.exists(steps):
+                self.assert_windows_whole(self.watched, "profile.timer_only=true" in process.args)
         return process.returncode, out, err
 
     def run_small(self, *arguments, **options):
-        """A small run that also writes its events as csv where it names sinks, so that every such run is checked."""
-        if "--sink" in arguments and "csv" not in arguments:
-            arguments = (*arguments, "--sink", "csv")
         return self.run_pdhost(*SMALL, *arguments, **options)
 
     def rows(self, path):
         with open(path, encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
 
-    def assert_nothing_untied(self):
-        """Whatever csv events the run left: each launch has one device record, each record one call, range and step."""
-        for calls_path in glob.glob(self.path("**/events/calls*.csv"), recursive=True):
-            folder, window = os.path.dirname(calls_path), os.path.basename(calls_path)[len("calls"):]
-            calls = {row["index"]: row for row in self.rows(calls_path)}
-            records = [row for name in ("kernels", "copies") for row in self.rows(os.path.join(folder, name + window))]
+    def assert_windows_whole(self, folder, timer_only=False):
+        """Every active step lies in a window that has launches; each launch, copy and set of it has exactly one device
+        record, one operation and one step, each record its call, and nothing was lost: coverage 1 by the counts."""
+        windows = {row["window"] for row in self.rows(os.path.join(folder, "steps.csv")) if row["phase"] == "active"}
+        files = glob.glob(os.path.join(glob.escape(folder), "events", "calls*.csv"))
+        endings = {os.path.basename(path)[len("calls"):]: path for path in files}
+        stepped = set() if timer_only else \
+            {".csv"} & set(endings) if windows == {"0"} and ".csv" in endings else {f".{window}.csv" for window in windows}
+        self.assertLessEqual(stepped, set(endings), "windows without files")
+        self.assertEqual(bool(stepped), bool(windows) and not timer_only)
+        for ending, path in endings.items():
+            name = lambda kind: os.path.join(folder, "events", kind + ending)
+            calls = {row["index"]: row for row in self.rows(path)}
+            records = self.rows(name("kernels")) + self.rows(name("copies"))
+            launches = [row for row in calls.values() if row["class"] in ("launch", "memcpy", "memset", "graph_launch")]
+            # A window that a failure cut short in its first step may have none.
+            self.assertTrue(launches or ending not in stepped, f"no launch in {path}")
+            per_call = collections.Counter(row["call"] for row in records)
+            for row in launches:
+                self.assertEqual(row["result"], "0", row)
+                self.assertTrue(row["range"] and row["step"], row)
+                self.assertEqual(int(row["device_records"]), per_call[row["index"]], row)
+                if row["class"] == "graph_launch":
+                    self.assertGreaterEqual(per_call[row["index"]], 1, row)
+                else:
+                    self.assertEqual(per_call[row["index"]], 1, row)
             for row in records:
                 self.assertTrue(row["call"] and row["range"] and row["step"], row)
-                self.assertEqual(calls[row["call"]]["correlation"], row["correlation"], row)
-            for row in calls.values():
-                if row["class"] == "launch":
-                    self.assertEqual(row["device_records"], "1", row)
-                    self.assertTrue(row["range"] and row["step"], row)
-            for row in self.rows(os.path.join(folder, "lost" + window)):
+                call = calls[row["call"]]
+                self.assertEqual((call["correlation"], call["range"], call["step"]),
+                                 (row["correlation"], row["range"], row["step"]), row)
+            for row in self.rows(name("lost")):
                 self.assertEqual(row["count"], "0", row)
 
     def errors(self, err):

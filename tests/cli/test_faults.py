@@ -95,8 +95,49 @@ class Faults(Case):
     def test_output_folder_that_cannot_be_made(self):
         with open(self.path("in_the_way"), "w", encoding="utf-8"):
             pass
-        result = self.run_small("--scenario", "control", "--sink", JSON, "--trace_dir", "in_the_way/traces")
+        result = self.run_small("--scenario", "control", "--sink", JSON, "--trace_dir", "in_the_way/traces",
+                                watch=False)
         self.assert_fails(result, 8, "in_the_way")
+
+    def test_standard_output_twice(self):
+        for sinks, said in ((("--sink", "table", "--sink", "json:output_json=-"),
+                             "[sink.json] output_json = -: standard output goes to [sink.table] path already (default)"),
+                            (("--sink", "json:output_json=-", "--sink", "table"), "command line: [sink.json] output_json")):
+            with self.subTest(sinks=sinks):
+                self.assert_fails(self.run_small("--scenario", "control", *sinks, "--sink", "csv:dir=csv"), 3, said)
+                self.assertFalse(os.path.exists(self.path("csv")), "a run began")
+        with open(self.path("my.ini"), "w", encoding="utf-8") as file:
+            file.write("[run]\nscenario = control\nsinks = json, table\n[sink.json]\noutput_json = -\n")
+        self.assert_fails(self.run_small("-c", "my.ini"), 3, "my.ini:5: [sink.json] output_json = -")
+
+    def test_output_folder_that_cannot_be_written(self):
+        bound = () # root may write anywhere, unless it gives that up
+        if os.geteuid() == 0:
+            bound = ("setpriv", "--bounding-set", "-dac_override", "--inh-caps", "-dac_override")
+            if subprocess.run([*bound, "true"], check=False, capture_output=True).returncode != 0:
+                self.skip("root may write anywhere, and setpriv cannot take that away here")
+        os.mkdir(self.path("closed"), 0o555)
+        self.assert_fails(self.run_small("--scenario", "control", "--sink", JSON, "--trace_dir", "closed/traces",
+                                         watch=False, under=bound), 8, "closed/traces: folder cannot be made: ")
+        code, _, err = self.run_small("--scenario", "control", "--sink", "json:output_json=closed/metrics.json", "--sink",
+                                      "chrome_trace", "--trace_dir", "traces", under=bound)
+        self.assertEqual(code, 8, err)
+        self.assertEqual(len(self.errors(err)), 1, err)
+        self.assertIn("closed/metrics.json", self.errors(err)[0])
+        self.assertIn("Permission denied", self.errors(err)[0])
+        self.assertEqual(len(glob.glob(self.path("traces/*.pt.trace.json"))), 1)
+
+    def test_reader_of_standard_output_goes_away(self):
+        process = self.start("--device", "cpu", "--batch_size", "4", "--image_size", "16", "--scenario", "control",
+                             "-o", "device.threads=1", "--sink", "table", "--sink", JSON)
+        process.stdout.close()
+        with process.stderr:
+            err = process.stderr.read()
+        self.assertEqual(process.wait(timeout=60), 8, err)
+        self.assertEqual(len(self.errors(err)), 1, err)
+        self.assertIn("sink table: ", self.errors(err)[0])
+        self.assertIn("Broken pipe", self.errors(err)[0])
+        self.assertEqual(self.json("metrics.json")["outcome"], "complete")
 
     def test_full_disk(self):
         code, _, err = self.run_small("--scenario", "control", "--sink", "json:output_json=/dev/full", "--sink",
@@ -133,12 +174,8 @@ class Faults(Case):
                                      "--trace_dir", "traces")
                 self.wait_for_first_window(process)
                 process.send_signal(number)
-                try:
-                    _, err = process.communicate(timeout=60)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    self.fail("pdhost did not end on a signal")
-                self.assertEqual(process.returncode, 128 + number, err)
+                code, _, err = self.ended(process, timeout=60)
+                self.assertEqual(code, 128 + number, err)
                 metrics = self.json("metrics.json")
                 self.assertEqual(metrics["outcome"], "interrupted")
                 self.assertGreater(len(metrics["losses"]), 0)
@@ -155,12 +192,8 @@ class Faults(Case):
             if line.startswith("pdhost 1"):
                 break
         process.send_signal(signal.SIGINT)
-        try:
-            process.communicate(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            self.fail("pdhost waited for the loader's sleep")
-        self.assertEqual(process.returncode, 130)
+        code, _, err = self.ended(process, timeout=10) # less than the loader's sleep
+        self.assertEqual(code, 130, err)
 
 
 if __name__ == "__main__":

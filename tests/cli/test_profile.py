@@ -107,8 +107,6 @@ class Profile(Case):
         """A batch takes 80 ms, the step 40 ms: half is waiting. A busy machine may stretch one of the two runs: six tries."""
         if SANITIZER:
             self.skip(f"two runs under the {SANITIZER} sanitizer differ by more than the ratio may")
-        if SANITIZER:
-            self.skip(f"under the {SANITIZER} sanitizer two runs differ by more than the ratio allows")
         fixed = ["-o", "schedule.skip_first=4", "-o", "data.io_sleep_ms=5", "-o", "data.cpu_work=0",
                  "-o", "scenario.stall_ms=40", "--profile_steps", "10"]
         tries = []

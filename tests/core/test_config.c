@@ -314,6 +314,17 @@ PD_TEST(config, keys_of_the_scenario_are_checked) {
             "command line: [scenario] zzz: no such key of scenario probe; see pdhost --help-scenario probe\n");
 }
 
+PD_TEST(config, standard_output_is_for_one_sink) {
+  with_file("[run]\nscenario = probe\ndevice = null\nsinks = probe, other\n[scenario]\ntoken = t\n[sink.other]\n"
+            "path = -\n");
+  config_free(rig_load_well(NULL));
+  RIG_FAILS(
+      RIG_SETTINGS("sink.probe.path=-"), CODE_CONFIG,
+      "a.ini:8: [sink.other] path = -: standard output goes to [sink.probe] path already (command line); give one "
+      "of the two a file\n");
+  config_free(rig_load_well(RIG_SETTINGS("sink.probe.path=-", "sink.other.path=./-")));
+}
+
 PD_TEST(config, sinks_twice_or_without_a_name) {
   with_file(BASE);
   RIG_FAILS(RIG_SETTINGS("run.sinks=probe,probe"), CODE_CONFIG,
