@@ -36,26 +36,3 @@ pd_spread stats_spread(double *values, uint64_t count) {
   spread.p90 = stats_quantile(values, count, 0.9);
   return spread;
 }
-
-int stats_digits(const double *sorted, uint64_t count, double floor_) {
-  uint64_t first = count / 4, end = count - count / 4;
-  double mean = 0, square = 0, interval, median;
-  int digits;
-  if (count < 2) return 4;
-  for (uint64_t i = first; i < end; i++) mean += sorted[i];
-  mean /= (double)(end - first);
-  for (uint64_t i = first; i < end; i++) square += (sorted[i] - mean) * (sorted[i] - mean);
-  interval = 1.645 * sqrt(square) / (double)(end - first); /* 1.645 sigma / sqrt(n) */
-  interval = fmax(interval, floor_);
-  median = fabs(stats_quantile(sorted, count, 0.5));
-  if (median <= 0 || interval <= 0) return median > 0 ? 4 : 1;
-  digits = (int)floor(log10(median / interval));
-  return digits < 1 ? 1 : digits > 4 ? 4 : digits;
-}
-
-double stats_round(double value, int digits) {
-  double scale;
-  if (!(fabs(value) > 0)) return 0;
-  scale = pow(10, digits - 1 - (int)floor(log10(fabs(value))));
-  return round(value * scale) / scale;
-}

@@ -9,11 +9,5 @@
 pd_spread stats_spread(double *values, uint64_t count);
 /* `quantile` in 0..1 of `count` sorted values; 0 of none. */
 double stats_quantile(const double *sorted, uint64_t count, double quantile);
-/* How many digits of the median the spread supports, 1..4: the confidence interval of the middle half, as
- * torch.utils.benchmark computes it (Measurement.significant_figures); `floor` is the smallest interval to believe in.
- */
-int stats_digits(const double *sorted, uint64_t count, double floor);
-/* `value` rounded to `digits` significant digits. */
-double stats_round(double value, int digits);
 
 #endif

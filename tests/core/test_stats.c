@@ -45,21 +45,3 @@ PD_TEST(stats, the_order_of_the_figures_holds_on_100000_random_samples) {
     cr_assert(isfinite(s.mean) && isfinite(s.median));
   }
 }
-
-PD_TEST(stats, digits_follow_the_spread) {
-  double steady[101], noisy[101], equal[5] = {2, 2, 2, 2, 2};
-  for (int i = 0; i < 101; i++) {
-    steady[i] = 1.0 + 1e-5 * (i - 50);
-    noisy[i] = 1.0 + 0.02 * (i - 50) / 50.0 * 20;
-  }
-  for (int i = 0; i < 101; i++)
-    if (noisy[i] < 0.1) noisy[i] = 0.1;
-  /* torch.utils.benchmark: sigma of the middle half over the root of its size, times 1.645 */
-  cr_assert_eq(stats_digits(steady, 101, 25e-9), 4);
-  cr_assert_eq(stats_digits(noisy, 101, 25e-9), 1);
-  cr_assert_eq(stats_digits(equal, 5, 25e-9), 4);
-  cr_assert_eq(stats_digits(equal, 5, 0.5), 1, "the floor counts");
-  cr_assert_float_eq(stats_round(0.0123456, 3), 0.0123, 1e-12);
-  cr_assert_float_eq(stats_round(98765, 2), 99000, 1e-9);
-  cr_assert_eq(stats_round(0, 3), 0);
-}

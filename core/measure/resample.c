@@ -1,0 +1,174 @@
+/* See resample.h. */
+#include "resample.h"
+
+#include "analysis/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 2000, LEAST_ROUNDS = 400 };
+/* Values drawn in all, so that a long sample does not take forever. */
+#define DRAWS 20000000
+
+uint64_t resample_bits(uint64_t *state) {
+  uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
+}
+
+/* Below `limit`, which is far below 2^53. */
+static uint64_t below(uint64_t *state, uint64_t limit) {
+  return (uint64_t)((double)(resample_bits(state) >> 11) * 0x1p-53 * (double)limit);
+}
+
+static uint64_t rounds_for(uint64_t values) {
+  const uint64_t rounds = DRAWS / values;
+  return rounds > ROUNDS ? ROUNDS : rounds < LEAST_ROUNDS ? LEAST_ROUNDS : rounds;
+}
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Moves the `rank`-th smallest value to its place, smaller ones before it: Hoare's selection. */
+static double select_rank(double *values, uint64_t count, uint64_t rank) {
+  uint64_t low = 0, high = count - 1;
+  while (low < high) {
+    const double pivot = values[rank];
+    uint64_t i = low, j = high;
+    for (;;) {
+      while (values[i] < pivot) i++;
+      while (values[j] > pivot) j--;
+      if (i <= j) {
+        const double kept = values[i];
+        values[i] = values[j];
+        values[j] = kept;
+        i++;
+        if (j == 0) break;
+        j--;
+      }
+      if (i > j) break;
+    }
+    if (j < rank) low = i;
+    if (i > rank) high = j;
+  }
+  return values[rank];
+}
+
+static double median_of(double *values, uint64_t count) {
+  const uint64_t middle = count / 2;
+  const double upper = select_rank(values, count, middle);
+  if (count % 2) return upper;
+  double lower = values[0];
+  for (uint64_t i = 1; i < middle; i++) lower = fmax(lower, values[i]);
+  return (lower + upper) / 2;
+}
+
+double resample_trimmed_mean(double *values, uint64_t count) {
+  const uint64_t cut = count / 5, kept = count - 2 * cut;
+  double sum = 0;
+  if (cut) {
+    (void)select_rank(values, count, cut);
+    (void)select_rank(values + cut, count - cut, kept - 1);
+  }
+  for (uint64_t i = cut; i < cut + kept; i++) sum += values[i];
+  return sum / (double)kept;
+}
+
+static void take_interval(double *drawn, uint64_t rounds, resample_ratio *out) {
+  qsort(drawn, rounds, sizeof *drawn, by_value);
+  out->low = exp(stats_quantile(drawn, rounds, 0.025));
+  out->high = exp(stats_quantile(drawn, rounds, 0.975));
+}
+
+bool resample_paired(const double *values, uint64_t count, uint64_t seed, resample_ratio *out) {
+  const uint64_t rounds = rounds_for(count);
+  double *scratch = malloc((count + rounds) * sizeof *scratch);
+  if (!scratch) return false;
+  double *drawn = scratch + count;
+  memcpy(scratch, values, count * sizeof *values);
+  const double centre = resample_trimmed_mean(scratch, count);
+  for (uint64_t round = 0; round < rounds; round++) {
+    for (uint64_t i = 0; i < count; i++) scratch[i] = values[below(&seed, count)];
+    drawn[round] = resample_trimmed_mean(scratch, count);
+  }
+  take_interval(drawn, rounds, out);
+  uint64_t as_large = 1;
+  for (uint64_t round = 0; round < rounds; round++) {
+    for (uint64_t i = 0; i < count; i++) scratch[i] = resample_bits(&seed) & 1 ? -values[i] : values[i];
+    as_large += fabs(resample_trimmed_mean(scratch, count)) >= fabs(centre);
+  }
+  out->ratio = exp(centre);
+  out->p = (double)as_large / (double)(rounds + 1);
+  free(scratch);
+  return true;
+}
+
+/* Length of the runs of neighbours: it grows as the third root, from twice of it since noise lasts. */
+static uint64_t run_length(uint64_t count) { return (uint64_t)ceil(2 * cbrt((double)count)) - 1; }
+
+static double log_median_of_runs(const double *values, uint64_t count, uint64_t *seed, double *scratch) {
+  const uint64_t length = run_length(count);
+  uint64_t at = 0;
+  while (at < count) {
+    const uint64_t start = below(seed, count);
+    for (uint64_t i = 0; i < length && at < count; i++) scratch[at++] = values[(start + i) % count];
+  }
+  return log(median_of(scratch, count));
+}
+
+/* Both samples' runs in one list, shuffled; the first a_count values are then called A's. */
+typedef struct shuffle {
+  const double *all;
+  uint64_t *starts;
+  uint64_t runs, length, count;
+} shuffle;
+
+static double shuffled_difference(const shuffle *self, uint64_t a_count, uint64_t *seed, double *scratch) {
+  uint64_t at = 0;
+  for (uint64_t i = self->runs; i > 1; i--) {
+    const uint64_t other = below(seed, i), kept = self->starts[i - 1];
+    self->starts[i - 1] = self->starts[other];
+    self->starts[other] = kept;
+  }
+  for (uint64_t run = 0; run < self->runs; run++)
+    for (uint64_t i = 0; i < self->length && self->starts[run] + i < self->count; i++)
+      scratch[at++] = self->all[self->starts[run] + i];
+  return log(median_of(scratch + a_count, at - a_count)) - log(median_of(scratch, a_count));
+}
+
+bool resample_unpaired(const double *a, uint64_t a_count, const double *b, uint64_t b_count, uint64_t seed,
+                       resample_ratio *out) {
+  const uint64_t count = a_count + b_count, rounds = rounds_for(count);
+  const uint64_t length = run_length(a_count < b_count ? a_count : b_count), runs = (count + length - 1) / length;
+  double *memory = malloc((2 * count + rounds) * sizeof *memory);
+  uint64_t *starts = malloc(runs * sizeof *starts);
+  if (!memory || !starts) {
+    free(memory);
+    free(starts);
+    return false;
+  }
+  double *all = memory, *scratch = all + count, *drawn = scratch + count;
+  memcpy(all, a, a_count * sizeof *a);
+  memcpy(all + a_count, b, b_count * sizeof *b);
+  memcpy(scratch, all, count * sizeof *all);
+  const double centre = log(median_of(scratch + a_count, b_count)) - log(median_of(scratch, a_count));
+  for (uint64_t round = 0; round < rounds; round++) {
+    const double of_a = log_median_of_runs(a, a_count, &seed, scratch);
+    drawn[round] = log_median_of_runs(b, b_count, &seed, scratch) - of_a;
+  }
+  take_interval(drawn, rounds, out);
+  const shuffle mixed = {.all = all, .starts = starts, .runs = runs, .length = length, .count = count};
+  for (uint64_t i = 0; i < runs; i++) starts[i] = i * length;
+  uint64_t as_large = 1;
+  for (uint64_t round = 0; round < rounds; round++)
+    as_large += fabs(shuffled_difference(&mixed, a_count, &seed, scratch)) >= fabs(centre);
+  out->ratio = exp(centre);
+  out->p = (double)as_large / (double)(rounds + 1);
+  free(memory);
+  free(starts);
+  return true;
+}

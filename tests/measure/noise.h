@@ -1,0 +1,16 @@
+/* Synthetic times: seeded, with the noise that machines have. */
+#ifndef TESTS_MEASURE_NOISE_H
+#define TESTS_MEASURE_NOISE_H
+
+#include "measure/resample.h"
+
+#include <math.h>
+
+static inline double noise_uniform(uint64_t *state) { return ((double)(resample_bits(state) >> 11) + 0.5) * 0x1p-53; }
+
+static inline double noise_normal(uint64_t *state) {
+  const double radius = sqrt(-2 * log(noise_uniform(state)));
+  return radius * cos(6.283185307179586 * noise_uniform(state));
+}
+
+#endif
