@@ -225,6 +225,23 @@ pd_status data_loader_next(data_loader *l, const pd_batch **out) {
   return PD_OK;
 }
 
+bool data_loader_peek(const data_loader *l, pd_batch *out) {
+  batch_buffer *buffer = NULL;
+  int64_t count = 0;
+  if (!l->iterating || l->next >= l->plan.batches || atomic_load(&l->stop)) return false;
+  if (l->residents) {
+    const uint64_t at = l->next % l->resident_count;
+    buffer = &l->residents[at];
+    count = l->resident_samples[at];
+  } else if (!l->workers || !workers_peek(l->workers, &buffer, &count)) {
+    return false;
+  }
+  describe(l, buffer, count, out);
+  if (l->config.resident == DATA_RESIDENT_DEVICE) out->resident = l->next % l->resident_count + 1;
+  out->index = l->next;
+  return true;
+}
+
 void data_loader_stop(data_loader *l) {
   atomic_store(&l->stop, true);
   sem_post(&l->stopped);

@@ -15,6 +15,7 @@ typedef struct data_config {
   int64_t batch_size, image_size, dataset_size;
   int64_t num_workers, prefetch_factor;
   bool persistent_workers, pin_memory, drop_last;
+  bool prefetch_to_device; /* the loop offers the training kit the batch after the current one */
   int64_t cpu_work;
   int64_t io_sleep_ns;
   data_resident resident; /* HOST, DEVICE: `resident_batches` are made before the loop and served in turn */
@@ -36,6 +37,10 @@ void data_loader_iter_end(data_loader *loader);
  * the call before is given back. PD_STOP: the epoch is over. A stop request ends the wait early with PD_STOP.
  * [loop thread] */
 pd_status data_loader_next(data_loader *loader, const pd_batch **out);
+
+/* The batch that data_loader_next() will hand out, if it has been made already; its memory stays as it is until that
+ * batch's own turn is over. False: it is not there, or there is none. Never waits. [loop thread] */
+bool data_loader_peek(const data_loader *loader, pd_batch *out);
 
 /* Batch `index` of the set that is resident on the device, for the training kit to copy before the first step; false:
  * there is none by that index. Its memory is the loader's until close. [loop thread] */

@@ -275,6 +275,16 @@ pd_status workers_take(workers *w, batch_buffer **buffer, int64_t *count) {
   return status;
 }
 
+bool workers_peek(workers *w, batch_buffer **buffer, int64_t *count) {
+  pthread_mutex_lock(&w->lock);
+  slot *at = &w->slots[w->taken % w->slot_count];
+  const bool made = at->made == w->taken + 1 && at->status == PD_OK;
+  *buffer = &at->buffer;
+  *count = at->count;
+  pthread_mutex_unlock(&w->lock);
+  return made;
+}
+
 pd_status workers_give_back(workers *w, batch_buffer *buffer) { return batch_buffer_release(w->device, buffer); }
 
 void workers_stop(workers *w) {

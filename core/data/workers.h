@@ -36,6 +36,9 @@ void workers_end(workers *workers);
 /* Waits for the next batch; its buffer stays the loop's until workers_give_back(). PD_STOP after workers_stop().
  * [loop thread] */
 pd_status workers_take(workers *workers, batch_buffer **buffer, int64_t *count);
+/* What workers_take() would hand out without waiting; the buffer is not written again before it is taken and given
+ * back. [loop thread] */
+bool workers_peek(workers *workers, batch_buffer **buffer, int64_t *count);
 pd_status workers_give_back(workers *workers, batch_buffer *buffer);
 
 /* Ends a wait in workers_take(). Async-signal-safe. [any thread] */

@@ -393,6 +393,13 @@ static void finish_core(config *self, error *err) {
               "%s: [data] dataset_size = %s: below batch_size = %s, so with drop_last there is no batch", size->origin,
               size->text, value_of(self, CORE_DATA, "batch_size")->text);
   }
+  if (self->data.prefetch_to_device && !self->data.pin_memory) {
+    const section_value *prefetch = value_of(self, CORE_DATA, "prefetch_to_device");
+    error_add(
+        err, PD_INVALID, CODE_CONFIG,
+        "%s: [data] prefetch_to_device = %s: the copy of pageable memory holds up the loop; set pin_memory = true",
+        prefetch->origin, prefetch->text);
+  }
   plan_schedule(self, err);
 }
 

@@ -63,6 +63,8 @@ static const pd_option data_rows[] = {
          .help = "keep the workers from one iterator to the next; no meaning with num_workers = 0"),
     DATA(pin_memory, PD_BOOL, .def = "false",
          .help = "batches in page-locked memory, so that their copy is asynchronous"),
+    DATA(prefetch_to_device, PD_BOOL, .def = "false",
+         .help = "copy the next batch while a step computes, on a stream of its own; needs pin_memory"),
     DATA(drop_last, PD_BOOL, .def = "true", .help = "no short batch at the end of an epoch"),
     DATA(cpu_work, PD_INT, .def = "200", .min = "0", .max = "1_000_000_000", .unit = "rounds",
          .help = "rounds of the augment loop per sample"),

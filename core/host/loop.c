@@ -109,6 +109,18 @@ void loop_deliver(run_state *run) {
     sink_set_step(run->sinks, step_log_at(run->log, run->delivered));
 }
 
+/* Lets the training kit copy the batch after this one beside the step's work, where there is one and it is wanted. */
+static void offer_next(run_state *run, pd_batch *next) {
+  if (run->prefetch_to_device) train_kit_offer_next(run->kit, data_loader_peek(run->loader, next) ? next : NULL);
+}
+
+/* No copy is on its way to the device when the loader takes its buffers back. */
+static pd_status end_iterator(run_state *run) {
+  const pd_status status = run->prefetch_to_device ? train_kit_forget_next(run->kit) : PD_OK;
+  data_loader_iter_end(run->loader);
+  return status == PD_OK ? status : fail(run, status, run->core_host, "training kit");
+}
+
 /* One call of the scenario's step inside its range, between two synchronisations or two events. */
 static pd_status measured_step(run_state *run, const pd_step *step, int64_t *start_ns, int64_t *end_ns,
                                recorder_step *marks) {
@@ -150,10 +162,13 @@ static pd_status warm_up(run_state *run) {
     }
     const pd_step step = {.size = sizeof step, .phase = PD_PHASE_WARMUP_STEPS, .index = i, .batch = batch};
     recorder_step marks = {0};
+    pd_batch next;
     int64_t start_ns, end_ns;
+    offer_next(run, &next);
     status = measured_step(run, &step, &start_ns, &end_ns, &marks);
   }
-  data_loader_iter_end(run->loader);
+  const pd_status ended = end_iterator(run);
+  if (status == PD_OK) status = ended;
   if (status == PD_OK || status == PD_STOP) {
     double ignored[64];
     uint64_t count = 0;
@@ -197,6 +212,8 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   int64_t start_ns = 0, end_ns = 0;
   if (status == PD_OK) {
     const pd_step step = {.size = sizeof step, .phase = at->phase, .index = index, .batch = batch};
+    pd_batch next;
+    offer_next(run, &next);
     status = measured_step(run, &step, &start_ns, &end_ns, &marks);
   } else if (status != PD_STOP) {
     fail(run, status, run->core_host, "data loader");
@@ -265,8 +282,8 @@ static pd_status scheduled_steps(run_state *run) {
     between_steps(run, &worked);
     if (worked) previous_end_ns = monotonic_ns();
   }
-  data_loader_iter_end(run->loader);
-  return status == PD_STOP ? PD_OK : status;
+  const pd_status ended = end_iterator(run);
+  return status == PD_STOP || status == PD_OK ? ended : status;
 }
 
 /* With `active = all` the end of the loop is the end of the window. */

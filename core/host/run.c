@@ -107,6 +107,7 @@ static void take_settings(run_state *run, const config *settings) {
   run->warmup_steps = (uint64_t)settings->run.warmup_steps;
   run->max_steps = (uint64_t)settings->run.max_steps;
   run->sync_timing = settings->run.sync_timing;
+  run->prefetch_to_device = settings->data.prefetch_to_device;
   run->timer_only = settings->profile.timer_only;
   run->amp = settings->train.amp;
   run->quiet = settings->quiet;

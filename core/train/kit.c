@@ -29,6 +29,7 @@ struct train_kit {
   scaler_state scaler;
   caching_allocator *cache;
   input input;
+  const pd_batch *next; /* to be copied ahead; NULL: none */
   loss_history losses;
   tape_tensor *logits; /* of the last forward pass; the tape's */
   pd_graph *graph;
@@ -65,7 +66,9 @@ static pd_status configure(const pd_train *train, const pd_train_model *model) {
 
 static pd_status to_device(const pd_train *train, const pd_step *step, pd_tensor *images) {
   train_kit *kit = kit_of(train);
-  const pd_status status = input_take(&kit->c, &kit->input, step->batch);
+  pd_status status = input_take(&kit->c, &kit->input, step->batch);
+  if (status == PD_OK && kit->next) status = input_fetch(&kit->c, &kit->input, kit->next);
+  kit->next = NULL;
   if (images) *images = kit->input.images;
   return status;
 }
@@ -387,6 +390,13 @@ pd_status train_kit_loss_scale(train_kit *kit, double *scale) {
   if (kit->config.amp) status = scaler_item(&kit->c, &kit->scaler.scale, &value);
   *scale = (double)value;
   return status;
+}
+
+void train_kit_offer_next(train_kit *kit, const pd_batch *next) { kit->next = next; }
+
+pd_status train_kit_forget_next(train_kit *kit) {
+  kit->next = NULL;
+  return input_forget(&kit->c, &kit->input);
 }
 
 uint32_t train_kit_parameter_count(const train_kit *kit) { return kit->parameters.count; }

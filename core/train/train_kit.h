@@ -27,6 +27,13 @@ const pd_train *train_kit_table(const train_kit *kit);
 /* Copies a resident batch (pd_batch.resident) to the device before its first step, so that no step has to. */
 pd_status train_kit_keep(train_kit *kit, const pd_batch *batch);
 
+/* The batch that the loader will hand out after the current one; NULL: not known yet. The next to_device() begins its
+ * copy behind its own, so that it runs beside the step's work. `next` and its memory, which has to be page-locked, stay
+ * as they are until that batch is the current one or train_kit_forget_next(). */
+void train_kit_offer_next(train_kit *kit, const pd_batch *next);
+/* Waits for such a copy, which will not be used. */
+pd_status train_kit_forget_next(train_kit *kit);
+
 /* The losses of the steps done since the last call, oldest first: reads them back from the device (one copy, waits).
  * Writes at most `capacity`, sets *count. The kit keeps at least the last 65536. */
 pd_status train_kit_losses(train_kit *kit, double *losses, uint64_t capacity, uint64_t *count);

@@ -92,6 +92,23 @@ class Scenarios(Case):
         for other in losses[1:]:
             self.assertEqual(losses[0], other)
 
+    def test_the_next_batch_is_copied_beside_the_step(self):
+        keys = ("-o", "data.resident=host", "-o", "data.pin_memory=true")
+        plain, alone = self.measure("control", *keys)
+        metrics, tables = self.measure("control", *keys, "-o", "data.prefetch_to_device=true")
+        self.assertEqual(metrics["losses"], plain["losses"])
+        self.assertEqual(metrics["coverage"], 1.0)
+        busy = {row["stream"] for row in tables["kernels"]}
+        self.assertEqual({row["stream"] for row in alone["copies"]}, busy)
+        ahead = [row for row in tables["copies"] if row["stream"] not in busy]
+        self.assertEqual(len(ahead), 2 * 8, "images and labels of each next batch, on a stream of their own")
+        self.assertEqual(len(tables["copies"]), len(alone["copies"]))
+        code, _, err = self.run_small("--scenario", "dataloader", "--num_workers", "2", "-o", "data.pin_memory=true",
+                                      "-o", "data.prefetch_to_device=true", "-o", "run.max_steps=3")
+        self.assertEqual(code, 0, err)
+        refused = self.run_small("--scenario", "control", "-o", "data.prefetch_to_device=true")
+        self.assert_fails(refused, 3, "set pin_memory = true")
+
     def test_windows_are_files_of_their_own(self):
         metrics, _ = self.measure("control", "--sink", "chrome_trace", "-o", "schedule.active=2", "-o",
                                   "schedule.repeat=3")

@@ -7,6 +7,7 @@
 #include "data/sampler.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 enum { SIZE = 5, PIXELS = 3 * SIZE * SIZE };
@@ -342,6 +343,66 @@ PD_TEST(loader, a_page_locked_buffer_is_not_written_before_its_copy_is_done) {
   expect_epochs(&rig, &config, 10, 0);
   cr_assert_eq(events_recorded, 20);
   cr_assert_eq(events_waited, 20);
+  train_rig_close(&rig);
+}
+
+/* ---- the batch after the current one ---- */
+
+/* Waits for a worker to make the next batch. */
+static void expect_peek(data_loader *loader, const data_config *config, uint64_t index) {
+  pd_batch next;
+  while (!data_loader_peek(loader, &next)) sched_yield();
+  expect_batch(config, 1, index, &next);
+  cr_assert_eq(next.count, config->batch_size);
+  cr_assert_eq(next.pinned, config->pin_memory);
+}
+
+PD_TEST(loader, the_next_batch_is_seen_before_its_turn) {
+  train_rig rig;
+  open_rig(&rig);
+  data_config config = config_of(2);
+  config.pin_memory = true;
+  data_loader *loader = open_loader(&rig, &config);
+  const pd_batch *batch;
+  pd_batch next;
+  cr_assert_not(data_loader_peek(loader, &next)); /* no iterator */
+  train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
+  expect_peek(loader, &config, 0);
+  for (uint64_t i = 0; i < 10; i++) {
+    train_rig_ok(&rig, data_loader_next(loader, &batch), "next");
+    expect_batch(&config, 1, i, batch);
+    if (i == 9) break;
+    expect_peek(loader, &config, i + 1);
+    expect_batch(&config, 1, i, batch); /* the current one is as it was */
+  }
+  cr_assert_not(data_loader_peek(loader, &next)); /* the epoch is over */
+  data_loader_close(loader);
+  train_rig_close(&rig);
+}
+
+PD_TEST(loader, without_workers_only_resident_batches_are_known_ahead) {
+  train_rig rig;
+  open_rig(&rig);
+  data_config config = config_of(0);
+  const pd_batch *batch;
+  pd_batch next;
+  data_loader *loader = open_loader(&rig, &config);
+  train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
+  train_rig_ok(&rig, data_loader_next(loader, &batch), "next");
+  cr_assert_not(data_loader_peek(loader, &next));
+  data_loader_close(loader);
+  config.resident_batches = 3;
+  for (data_resident where = DATA_RESIDENT_HOST; where <= DATA_RESIDENT_DEVICE; where++) {
+    config.resident = where;
+    loader = open_loader(&rig, &config);
+    train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
+    for (uint64_t i = 0; i < 7; i++) {
+      cr_assert(data_loader_peek(loader, &next));
+      train_rig_ok(&rig, data_loader_next(loader, &batch), "next");
+      cr_assert(next.index == batch->index && next.images == batch->images && next.resident == batch->resident);
+    }
+    data_loader_close(loader);
+  }
   train_rig_close(&rig);
 }
 

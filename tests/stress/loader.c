@@ -139,7 +139,11 @@ static void run(data_config config, uint64_t epochs) {
     const uint64_t taken = epoch % 3 == 0 ? BATCHES + 1 : epoch % BATCHES; /* whole epochs and broken ones */
     CHECK(data_loader_iter_begin(loader) == PD_OK);
     for (uint64_t i = 0; i < taken; i++) {
+      pd_batch next;
+      const bool known = data_loader_peek(loader, &next);
+      if (known) check_batch(&config, epoch, &next);
       const pd_status status = data_loader_next(loader, &batch);
+      CHECK(!known || (status == PD_OK && next.images == batch->images && next.index == batch->index));
       CHECK(status == (i < BATCHES ? PD_OK : PD_STOP));
       if (status != PD_OK) break;
       CHECK(batch->index == i && batch->count == BATCH);
