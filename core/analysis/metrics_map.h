@@ -22,7 +22,7 @@
   X(category, "Category", "Category", TEXT, 0, "class of the step's time, in falling priority", NULL, TB_PLUGIN)       \
   X(input_shapes, "Input Shapes", "Input Shapes", TEXT, 0, "shapes of the operation's inputs", NULL, TORCH_TABLE)      \
   X(source_location, "Source Location", "Source Location", TEXT, 0,                                                    \
-    "the innermost frames of the operation's call stack", NULL, TORCH_TABLE)                                           \
+    "the innermost frames of the operation's call stack, with file and line where they are known", NULL, TORCH_TABLE)  \
   X(module, "Module", "Module", TEXT, 0, "module path of the operation, such as SimpleCNN.conv1", NULL,                \
     "torch with_modules")                                                                                              \
   X(stack, "Stack", "Stack", TEXT, 0, "frames joined by semicolons, outermost first", NULL, "torch export_stacks()")   \

@@ -5,6 +5,7 @@
  * own symbol tables are read, with every offset in them checked.
  */
 #include "symbols.h"
+#include "source_lines.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -49,6 +50,7 @@ struct symbols {
   size_t module_count;
   known_address *known; /* open addressing */
   size_t known_count, known_mask;
+  source_lines *lines; /* NULL: none are known */
 };
 
 pd_status symbols_open(symbols **out) {
@@ -61,6 +63,7 @@ pd_status symbols_open(symbols **out) {
     free(self);
     return PD_NO_MEMORY;
   }
+  self->lines = source_lines_open();
   *out = self;
   return PD_OK;
 }
@@ -73,6 +76,7 @@ void symbols_close(symbols *self) {
   }
   free(self->modules);
   free(self->known);
+  source_lines_close(self->lines);
   free(self);
 }
 
@@ -187,6 +191,7 @@ static const char *find_symbol(const module *at, uintptr_t address) {
 }
 
 static pd_status describe(symbols *self, const void *address, char *text, size_t size) {
+  char line[256];
   /* A return address may be the first byte of the next function. */
   const char *code = address ? (const char *)address - 1 : NULL;
   const module *at = NULL;
@@ -200,7 +205,8 @@ static pd_status describe(symbols *self, const void *address, char *text, size_t
   if (status) return status;
   const char *name = find_symbol(at, (uintptr_t)code);
   if (name)
-    (void)snprintf(text, size, "%s (%s)", name, at->name);
+    (void)snprintf(text, size, "%s (%s)", name,
+                   source_lines_find(self->lines, code, line, sizeof line) ? line : at->name);
   else
     (void)snprintf(text, size, "%s+0x%llx", at->name, (unsigned long long)((uintptr_t)code - (uintptr_t)at->base));
   return PD_OK;

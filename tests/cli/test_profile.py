@@ -1,11 +1,13 @@
 """What each key of [profile] adds to a run on the CPU device, against sums done by hand here."""
 import csv
+import ctypes.util
+import glob
 import os
 import re
 import unittest
-from collections import Counter
+from collections import Counter, defaultdict
 
-from pdhost_run import SANITIZER, FIXTURES, Case
+from pdhost_run import CONF, SANITIZER, FIXTURES, Case
 
 ACTIVE = 4
 BATCH, CLASSES, CHANNELS = 16, 1000, [3, 64, 128, 256]
@@ -13,6 +15,7 @@ SIDES = [24, 12, 6, 3]  # every convolution is 3 x 3 with stride 2
 SHAPED = ["--device", "cpu", "--batch_size", str(BATCH), "--image_size", str(SIDES[0]), "--warmup_steps", "1",
           "--num_workers", "1", "--profile_steps", str(ACTIVE), "-o", "device.threads=1", "-o", "data.cpu_work=10",
           "-o", "data.io_sleep_ms=0", "-o", "run.trace_dir=trace"]
+SOURCES = os.path.join(CONF, "..")
 STALL = os.path.join(FIXTURES, "scenario", "host_stall.so")
 
 
@@ -83,7 +86,7 @@ class Profile(Case):
         self.assertEqual(self.table("events/memory.csv"), [])
 
     def test_stacks_end_in_the_operation(self):
-        """The files as flamegraph.pl reads them (its pattern, its semicolons), and speedscope (a whole number last)."""
+        """As flamegraph.pl reads them (its pattern, its semicolons), and speedscope (a whole number last)."""
         self.run_csv("control", "-o", "profile.with_stack=true", "--sink", "table:stacks=always")
         with open(self.path("trace/stacks_self_cpu_time_total.txt"), encoding="utf-8") as file:
             lines = file.read().splitlines()
@@ -102,9 +105,31 @@ class Profile(Case):
         self.assertTrue(inner)
         for frame in inner:
             self.assertNotRegex(frame, r"^(op_begin|module_begin|pd_range_begin|record_begin)")
+        self.assert_lines_are_calls(called)
+
+    def assert_lines_are_calls(self, stacks):
+        """Where lines are known, that of main() holds the call, and every line of our sources is one of its file's."""
+        if ctypes.util.find_library("dw") is None:
+            self.skip("no libdw: frames name their module, not their line")
+        sources = defaultdict(list)
+        for path in glob.glob(os.path.join(SOURCES, "core", "**", "*.c"), recursive=True):
+            with open(path, encoding="utf-8") as file:
+                sources[os.path.basename(path)].append(file.read().splitlines())
+        checked = 0
+        for stack in stacks:
+            for frame, callee in zip(stack, stack[1:]):
+                found = re.fullmatch(r"(\w+)[.\w]*_\((\w+\.c):(\d+)\)", frame)
+                if not found or found.group(2) not in sources:
+                    continue
+                at = int(found.group(3)) - 1
+                self.assertTrue(any(at < len(lines) for lines in sources[found.group(2)]), frame)
+                if found.group(1) == "main":
+                    self.assertIn(callee.split("_(")[0] + "(", sources["main.c"][0][at])
+                    checked += 1
+        self.assertGreater(checked, 0)
 
     def test_reader_ratio_is_the_traced_runs(self):
-        """A batch takes 80 ms, the step 40 ms: half is waiting. A busy machine may stretch one of the two runs: six tries."""
+        """A batch takes 80 ms, the step 40 ms: half is waiting. A busy machine may stretch a run: six tries."""
         if SANITIZER:
             self.skip(f"two runs under the {SANITIZER} sanitizer differ by more than the ratio may")
         fixed = ["-o", "schedule.skip_first=4", "-o", "data.io_sleep_ms=5", "-o", "data.cpu_work=0",
