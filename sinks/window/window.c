@@ -124,9 +124,9 @@ static pd_status window_sink_trace(void *given, const pd_trace *trace) {
   return status;
 }
 
-static pd_status window_sink_close(void *state, const pd_summary *summary) {
+static pd_status window_sink_close(void *given, const pd_summary *summary) {
   (void)summary;
-  free(state);
+  free(given);
   return PD_OK;
 }
 
