@@ -99,15 +99,31 @@ class Trainer:
                      for _ in range(4)]
         self.resident = [(x.cuda(), y.cuda()) for x, y in self.ring[:1]]
         self.count = 0
+        self.side = torch.cuda.Stream() if args.prefetch else None
+        if self.side:
+            self.fetch(0)
+
+    def fetch(self, count):
+        """The copy of a batch, on a stream of its own."""
+        with torch.cuda.stream(self.side):
+            self.ahead = [t.to("cuda", non_blocking=True) for t in self.ring[count % len(self.ring)]]
+
+    def batch(self):
+        if self.args.scenario == "control":
+            return self.resident[0]
+        if not self.side:
+            return [t.to("cuda", non_blocking=True) for t in self.ring[self.count % len(self.ring)]]
+        current = torch.cuda.current_stream()
+        current.wait_stream(self.side)
+        batch = self.ahead
+        for tensor in batch:
+            tensor.record_stream(current)
+        self.fetch(self.count + 1)
+        return batch
 
     def step(self):
         args = self.args
-        if args.scenario == "control":
-            x, y = self.resident[0]
-        else:
-            x, y = self.ring[self.count % len(self.ring)]
-            x = x.to("cuda", non_blocking=True)
-            y = y.to("cuda", non_blocking=True)
+        x, y = self.batch()
         if args.channels_last:
             x = x.to(memory_format=self.format)
         self.count += 1
@@ -225,6 +241,7 @@ def parse(words):
     parser.add_argument("--amp", action="store_true")
     parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--tuned", action="store_true")
+    parser.add_argument("--prefetch", action="store_true", help="copy the next batch while a step computes")
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--warmup", type=int, default=10)
     parser.add_argument("--batch", type=int, default=64)
