@@ -1,0 +1,73 @@
+/* See measurement_text.h. */
+#include "measurement_text.h"
+
+#include "statistics.h"
+
+#include <stdlib.h>
+
+enum { SPREAD_BLOCKS = 4 }; /* below that a range between quartiles says nothing */
+
+static void print_spread(FILE *out, const statistics *all, const char *name, const time_unit *unit) {
+  fprintf(out, "%s%.2f %s (%.2f to %.2f)", name, all->iqr / unit->s, unit->symbol, all->p25 / unit->s,
+          all->p75 / unit->s);
+}
+
+static void print_host(const pd_measurement *self, const statistics *all, FILE *out) {
+  const time_unit unit = statistics_unit(all->median);
+  const bool several = all->count > 1;
+  fprintf(out, "  %s%.2f %s\n", several ? "Median: " : "", all->median / unit.s, unit.symbol);
+  if (all->count >= SPREAD_BLOCKS) {
+    print_spread(out, all, "  IQR:    ", &unit);
+    fputc('\n', out);
+  }
+  fprintf(out, "  %llu measurement%s, %llu runs %s %llu thread%s\n", (unsigned long long)all->count, several ? "s" : "",
+          (unsigned long long)self->number_per_run, several ? "per measurement," : ",",
+          (unsigned long long)self->threads, self->threads > 1 ? "s" : "");
+}
+
+static void print_more(const pd_measurement *self, const statistics *host, const statistics *device, FILE *out) {
+  const time_unit unit = statistics_unit(host->mean), empty = statistics_unit(self->timer_overhead_s);
+  if (host->count > 1)
+    fprintf(out, "  Mean:   %.2f %s, %d significant figure%s\n", host->mean / unit.s, unit.symbol, host->figures,
+            host->figures > 1 ? "s" : "");
+  if (device->count) {
+    const time_unit other = statistics_unit(device->median);
+    fprintf(out, "  Device: %.2f %s", device->median / other.s, other.symbol);
+    if (device->count >= SPREAD_BLOCKS) print_spread(out, device, ", IQR ", &other);
+    fputc('\n', out);
+  }
+  fprintf(out, "  Empty:  %.2f %s a block of no runs%s%s\n", self->timer_overhead_s / empty.s, empty.symbol,
+          self->cold_cache ? "; cold cache" : "", self->partial ? "; PARTIAL: ended before its rule was met" : "");
+}
+
+static void print_warning(const char *text, FILE *out) {
+  fputs("  WARNING: ", out);
+  for (; *text; text++) {
+    fputc(*text, out);
+    if (*text == '\n') fputs("           ", out);
+  }
+  fputc('\n', out);
+}
+
+/* Of one run; all zero where there are no such times. */
+static pd_status figures(const pd_measurement *self, bool device, statistics *all) {
+  double *runs = malloc((self->block_count ? self->block_count : 1) * sizeof *runs);
+  if (!runs) return PD_NO_MEMORY;
+  const uint64_t count = measurement_run_times(self, device, runs) == PD_OK ? self->block_count : 0;
+  const bool made = statistics_make(runs, count, all);
+  free(runs);
+  return made ? PD_OK : PD_NO_MEMORY;
+}
+
+pd_status measurement_print(const pd_measurement *self, FILE *out) {
+  statistics host, device;
+  char title[512];
+  if (figures(self, false, &host) != PD_OK || figures(self, true, &device) != PD_OK) return PD_NO_MEMORY;
+  fprintf(out, "<pdhost measurement of %s on %s, %s>\n%s\n", self->scenario, self->device, self->method,
+          measurement_title(self, title, sizeof title));
+  if (self->description && self->description[0]) fprintf(out, "%s\n", self->description);
+  print_host(self, &host, out);
+  for (uint64_t i = 0; i < self->warning_count; i++) print_warning(self->warnings[i], out);
+  print_more(self, &host, &device, out);
+  return PD_OK;
+}

@@ -1,0 +1,36 @@
+/*
+ * How often a block of runs is timed: the rules of torch.utils.benchmark's Timer, over a callback that runs one block
+ * and tells its times. Whatever the clock says, every rule ends.
+ */
+#ifndef CORE_MEASURE_TIMER_H
+#define CORE_MEASURE_TIMER_H
+
+#include "measurement.h"
+
+typedef enum timer_method { TIMER_TIMEIT = 0, TIMER_BLOCKED_AUTORANGE = 1, TIMER_ADAPTIVE_AUTORANGE = 2 } timer_method;
+
+typedef struct timer_rules {
+  timer_method method;
+  /* Runs in a block. 0: found by growing a block tenfold, from one run, until an empty block takes at most 1e-4 of it;
+   * timeit needs a number. */
+  uint64_t number;
+  double min_run_time_s; /* blocked and adaptive: of all blocks together */
+  double max_run_time_s; /* adaptive: it gives up then */
+  double threshold;      /* adaptive: it is content below this ratio of interquartile range to median */
+} timer_rules;
+
+/* No rule takes more blocks than this, nor a block more runs. */
+enum { TIMER_MAX_BLOCKS = 100000, TIMER_MAX_NUMBER = 1000000000 };
+
+/* Does `number` runs between two looks at the clock; 0: an empty block. Times are in seconds; device_s NaN: not
+ * measured. PD_STOP: asked to end, the block does not count. */
+typedef pd_status (*timer_block)(void *user, uint64_t number, double *host_s, double *device_s);
+
+/* Fills method, number_per_run, timer_overhead_s, the blocks and `partial` of an empty measurement. A block whose time
+ * is negative or not finite does not count, and a warning says how many there were. PD_STOP and failures of `block` end
+ * the measurement with what there is, partial; PD_INVALID: no block had a time. */
+pd_status timer_measure(const timer_rules *rules, timer_block block, void *user, pd_measurement *out);
+
+const char *timer_method_name(timer_method method);
+
+#endif

@@ -1,0 +1,325 @@
+/* The stopping rules over streams of block times that no clock makes: every rule ends on every stream, and with the
+ * blocks that torch.utils.benchmark would take. */
+#include "noise.h"
+#include "pd_test.h"
+
+#include "measure/judge.h"
+#include "measure/measurement_text.h"
+#include "measure/timer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum stream_kind {
+  CONSTANT,
+  HEAVY_TAIL,
+  DRIFT_UP,
+  DRIFT_DOWN,
+  ZERO,
+  JUMPING,
+  BACKWARDS,
+  NOT_A_NUMBER,
+  ALTERNATING,
+  STREAM_KINDS
+} stream_kind;
+
+typedef struct stream {
+  stream_kind kind;
+  double run_s, empty_s;
+  uint64_t state; /* of the random numbers */
+  uint64_t blocks, runs, empty_blocks;
+  uint64_t stop_after; /* blocks; 0: never */
+  pd_status stop_with;
+} stream;
+
+static double block_time(stream *self, uint64_t number) {
+  const double even_s = self->empty_s + self->run_s * (double)number;
+  switch (self->kind) {
+  case HEAVY_TAIL: return even_s / noise_uniform(&self->state); /* no mean */
+  case DRIFT_UP: return even_s * (1 + 0.05 * (double)self->blocks);
+  case DRIFT_DOWN: return even_s / (1 + 0.05 * (double)self->blocks);
+  case ZERO: return 0;
+  case JUMPING: return self->blocks % 7 == 3 ? 3600 : self->blocks % 5 == 1 ? -3600 : even_s;
+  case BACKWARDS: return -even_s;
+  case NOT_A_NUMBER: return (double)NAN;
+  case ALTERNATING: return self->blocks % 2 ? even_s : 10 * even_s;
+  default: return even_s;
+  }
+}
+
+static pd_status block(void *user, uint64_t number, double *host_s, double *device_s) {
+  stream *self = user;
+  *device_s = (double)NAN;
+  if (number == 0) {
+    self->empty_blocks++;
+    *host_s = self->kind == NOT_A_NUMBER ? (double)NAN : self->empty_s;
+    return PD_OK;
+  }
+  if (self->stop_after && self->blocks == self->stop_after) return self->stop_with;
+  self->blocks++;
+  self->runs += number;
+  *host_s = block_time(self, number);
+  return PD_OK;
+}
+
+static const timer_rules blocked = {.method = TIMER_BLOCKED_AUTORANGE, .min_run_time_s = 0.2};
+static const timer_rules adaptive = {
+    .method = TIMER_ADAPTIVE_AUTORANGE, .min_run_time_s = 0.01, .max_run_time_s = 10, .threshold = 0.1};
+static const timer_rules timeit = {.method = TIMER_TIMEIT, .number = 500};
+
+PD_TEST(timer, every_rule_ends_on_every_stream) {
+  static const timer_rules *const all[] = {&blocked, &adaptive, &timeit};
+  static const double run_times[] = {1e-10, 1e-7, 3e-5, 0.01, 30};
+  for (size_t r = 0; r < sizeof all / sizeof all[0]; r++)
+    for (stream_kind kind = CONSTANT; kind < STREAM_KINDS; kind++)
+      for (size_t i = 0; i < sizeof run_times / sizeof run_times[0]; i++)
+        for (int number = 0; number < 2; number++) {
+          timer_rules rules = *all[r];
+          if (number) rules.number = 3;
+          stream s = {.kind = kind, .run_s = run_times[i], .empty_s = 1e-6, .state = 5};
+          pd_measurement got = {.threads = 1};
+          const pd_status status = timer_measure(&rules, block, &s, &got);
+          const bool timeless = kind == BACKWARDS || kind == NOT_A_NUMBER;
+          /* A single block may be the one that jumps back. */
+          const bool unlucky = kind == JUMPING && rules.method == TIMER_TIMEIT && got.block_count == 0;
+          cr_assert_eq(status, timeless || unlucky ? PD_INVALID : PD_OK, "rule %zu stream %d run %g: status %d", r,
+                       kind, run_times[i], status);
+          cr_assert_eq(got.block_count == 0, timeless || unlucky);
+          cr_assert_leq(got.block_count, TIMER_MAX_BLOCKS);
+          cr_assert_leq(got.number_per_run, TIMER_MAX_NUMBER);
+          cr_assert_not(got.partial);
+          cr_assert_eq(got.warning_count, timeless || unlucky || (kind == JUMPING && got.warning_count) ? 1 : 0);
+          for (uint64_t b = 0; b < got.block_count; b++) cr_assert(got.host_s[b] >= 0);
+          measurement_clear(&got);
+        }
+}
+
+PD_TEST(timer, timeit_warms_up_with_a_hundredth_and_takes_one_block) {
+  stream s = {.kind = CONSTANT, .run_s = 1e-3, .empty_s = 1e-6};
+  pd_measurement got = {.threads = 1};
+  cr_assert_eq(timer_measure(&timeit, block, &s, &got), PD_OK);
+  cr_assert_eq(s.empty_blocks, 5);
+  cr_assert_eq(s.runs, 505);
+  cr_assert_eq(got.block_count, 1);
+  cr_assert_eq(got.number_per_run, 500);
+  cr_assert_float_eq(got.host_s[0], 0.500001, 1e-12);
+  cr_assert_float_eq(got.timer_overhead_s, 1e-6, 1e-18);
+  cr_assert_str_eq(got.method, "timeit");
+  measurement_clear(&got);
+}
+
+/* torch's loop, in its own words: the smallest power of ten that is cheap to time and long enough. */
+static uint64_t torch_number(double run_s, double empty_s, double min_run_time_s) {
+  for (uint64_t number = 1;; number *= 10) {
+    const double took_s = empty_s + run_s * (double)number;
+    if (empty_s / took_s <= 1e-4 && took_s >= min_run_time_s / 1000) return number;
+    if (took_s > min_run_time_s) return number;
+  }
+}
+
+PD_TEST(timer, blocked_autorange_takes_the_blocks_that_torch_takes) {
+  static const double runs[] = {2e-9, 1.7e-7, 3e-5, 0.004, 0.19, 0.21, 5}, empties[] = {0, 4e-8, 1e-5};
+  for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
+    for (size_t e = 0; e < sizeof empties / sizeof empties[0]; e++) {
+      stream s = {.kind = CONSTANT, .run_s = runs[i], .empty_s = empties[e]};
+      pd_measurement got = {.threads = 1};
+      cr_assert_eq(timer_measure(&blocked, block, &s, &got), PD_OK);
+      cr_assert_eq(got.number_per_run, torch_number(runs[i], empties[e], 0.2), "%g %g: %lu", runs[i], empties[e],
+                   got.number_per_run);
+      const double took_s = empties[e] + runs[i] * (double)got.number_per_run;
+      cr_assert_float_eq((double)got.block_count, ceil(0.2 / took_s), 1.01, "%g %g: %lu", runs[i], empties[e],
+                         got.block_count);
+      measurement_clear(&got);
+    }
+}
+
+PD_TEST(timer, adaptive_autorange_stops_at_four_blocks_when_they_agree) {
+  stream s = {.kind = CONSTANT, .run_s = 1e-4, .empty_s = 1e-8};
+  pd_measurement got = {.threads = 1};
+  cr_assert_eq(timer_measure(&adaptive, block, &s, &got), PD_OK);
+  /* Blocks of 1e-4 s; the least time of 0.01 s asks for a hundred. */
+  cr_assert_eq(got.number_per_run, torch_number(1e-4, 1e-8, 0.05));
+  cr_assert_float_eq((double)got.block_count, 100, 1.01);
+  measurement_clear(&got);
+  s = (stream){.kind = CONSTANT, .run_s = 0.1, .empty_s = 1e-8};
+  cr_assert_eq(timer_measure(&adaptive, block, &s, &got), PD_OK);
+  cr_assert_eq(got.block_count, 4);
+  measurement_clear(&got);
+}
+
+PD_TEST(timer, adaptive_autorange_gives_up_at_its_limit) {
+  stream s = {.kind = ALTERNATING, .run_s = 0.01, .empty_s = 1e-8};
+  pd_measurement got = {.threads = 1};
+  cr_assert_eq(timer_measure(&adaptive, block, &s, &got), PD_OK);
+  double spent_s = 0;
+  for (uint64_t i = 0; i < got.block_count; i++) spent_s += got.host_s[i];
+  cr_assert(spent_s > 10 && spent_s < 10.2, "%g", spent_s);
+  cr_assert_not(got.partial);
+  measurement_clear(&got);
+}
+
+PD_TEST(timer, a_number_is_kept) {
+  timer_rules rules = blocked;
+  rules.number = 7;
+  stream s = {.kind = CONSTANT, .run_s = 1e-3, .empty_s = 1e-3};
+  pd_measurement got = {.threads = 1};
+  cr_assert_eq(timer_measure(&rules, block, &s, &got), PD_OK);
+  cr_assert_eq(got.number_per_run, 7);
+  cr_assert_eq(got.block_count, 25); /* of 8 ms, until 0.2 s */
+  measurement_clear(&got);
+}
+
+PD_TEST(timer, ends_early_with_what_there_is) {
+  static const pd_status ends[] = {PD_STOP, PD_DEVICE};
+  for (int i = 0; i < 2; i++) {
+    /* One block of growing, five that count. */
+    stream s = {.kind = CONSTANT, .run_s = 0.01, .empty_s = 0, .stop_after = 6, .stop_with = ends[i]};
+    pd_measurement got = {.threads = 1};
+    cr_assert_eq(timer_measure(&blocked, block, &s, &got), ends[i]);
+    cr_assert_eq(got.block_count, 5);
+    cr_assert(got.partial);
+    measurement_clear(&got);
+  }
+}
+
+PD_TEST(timer, blocks_of_a_jumping_clock_are_counted_out) {
+  stream s = {.kind = JUMPING, .run_s = 1e-3, .empty_s = 0};
+  const timer_rules rules = {.method = TIMER_BLOCKED_AUTORANGE, .number = 1, .min_run_time_s = 4000};
+  pd_measurement got = {.threads = 1};
+  cr_assert_eq(timer_measure(&rules, block, &s, &got), PD_OK);
+  cr_assert_eq(got.warning_count, 1);
+  cr_assert(strstr(got.warnings[0], "have no time and do not count"), "%s", got.warnings[0]);
+  measurement_clear(&got);
+}
+
+/* ---- what the blocks say against themselves ---- */
+
+static pd_measurement of_times(const double *times, uint64_t count) {
+  pd_measurement row = {.threads = 1, .number_per_run = 10};
+  cr_assert_eq(measurement_set(&row.label, "dot"), PD_OK);
+  cr_assert_eq(measurement_set(&row.scenario, "vec_dot"), PD_OK);
+  cr_assert_eq(measurement_set(&row.device, "CPU"), PD_OK);
+  cr_assert_eq(measurement_set(&row.method, "blocked_autorange"), PD_OK);
+  for (uint64_t i = 0; i < count; i++) cr_assert_eq(measurement_add_block(&row, times[i], times[i] / 2), PD_OK);
+  return row;
+}
+
+/* 100 times around 1 ms with this interquartile range, in any order. */
+static void spread_times(double *times, double iqr) {
+  uint64_t state = 3;
+  for (int i = 0; i < 100; i++) times[i] = 1e-3 * (1 + iqr * 2 * ((i + 0.5) / 100 - 0.5));
+  for (int i = 99; i > 0; i--) {
+    const int other = (int)(noise_uniform(&state) * (i + 1));
+    const double kept = times[i];
+    times[i] = times[other];
+    times[other] = kept;
+  }
+}
+
+PD_TEST(judge, warns_of_spread_as_torch_does) {
+  static const struct {
+    double iqr;
+    uint64_t warnings;
+    const char *said;
+    bool trusted;
+  } rows[] = {{0.09, 0, NULL, true},
+              {0.12, 1, "This could indicate system fluctuation.", true},
+              {0.24, 1, "This could indicate system fluctuation.", true},
+              {0.27, 1, "This suggests significant environmental influence.", false}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    double times[100];
+    bool trusted = false;
+    spread_times(times, rows[i].iqr);
+    pd_measurement row = of_times(times, 100);
+    cr_assert_eq(measurement_judge(&row, &trusted), PD_OK);
+    cr_assert_eq(row.warning_count, rows[i].warnings, "%g", rows[i].iqr);
+    cr_assert_eq(trusted, rows[i].trusted);
+    if (rows[i].said) cr_assert(strstr(row.warnings[0], rows[i].said), "%s", row.warnings[0]);
+    measurement_clear(&row);
+  }
+}
+
+PD_TEST(judge, sees_a_drift_and_no_drift_in_noise) {
+  uint64_t state = 11, alarms = 0;
+  for (int trial = 0; trial < 200; trial++) {
+    double times[60];
+    bool trusted;
+    for (int i = 0; i < 60; i++) times[i] = 1e-3 * (1 + 0.03 * noise_normal(&state));
+    pd_measurement row = of_times(times, 60);
+    cr_assert_eq(measurement_judge(&row, &trusted), PD_OK);
+    alarms += row.warning_count;
+    measurement_clear(&row);
+  }
+  cr_assert_leq(alarms, 2);
+  double times[60];
+  bool trusted;
+  for (int i = 0; i < 60; i++) times[i] = 1e-3 * (1 - 0.002 * i + 0.005 * noise_normal(&state));
+  pd_measurement row = of_times(times, 60);
+  cr_assert_eq(measurement_judge(&row, &trusted), PD_OK);
+  cr_assert_eq(row.warning_count, 1);
+  cr_assert(strstr(row.warnings[0], "faster than the first"), "%s", row.warnings[0]);
+  cr_assert(trusted);
+  measurement_clear(&row);
+}
+
+PD_TEST(judge, says_when_the_timer_is_what_was_measured) {
+  const double times[] = {1e-3, 1e-3};
+  bool trusted;
+  pd_measurement row = of_times(times, 2);
+  row.timer_overhead_s = 2e-5;
+  cr_assert_eq(measurement_judge(&row, &trusted), PD_OK);
+  cr_assert_eq(row.warning_count, 1);
+  cr_assert(strstr(row.warnings[0], "An empty block takes 2.0%"), "%s", row.warnings[0]);
+  measurement_clear(&row);
+}
+
+/* ---- as text ---- */
+
+static void expect_text(const pd_measurement *row, const char *want) {
+  char *text = NULL;
+  size_t bytes;
+  FILE *out = open_memstream(&text, &bytes);
+  cr_assert_eq(measurement_print(row, out), PD_OK);
+  fclose(out);
+  cr_assert_str_eq(text, want);
+  free(text);
+}
+
+PD_TEST(measurement_text, looks_as_torch_prints_it) {
+  const double times[] = {4.01e-5, 5.74e-5, 5.74e-5, 6.28e-5, 6.28e-5};
+  bool trusted;
+  pd_measurement row = of_times(times, 5);
+  row.timer_overhead_s = 2e-7;
+  cr_assert_eq(measurement_set(&row.label, "Broadcasting add"), PD_OK);
+  cr_assert_eq(measurement_set(&row.sub_label, "4x8"), PD_OK);
+  cr_assert_eq(measurement_set(&row.description, "contiguous"), PD_OK);
+  row.threads = 2;
+  cr_assert_eq(measurement_warn(&row, "one\ntwo"), PD_OK);
+  cr_assert_eq(measurement_judge(&row, &trusted), PD_OK);
+  expect_text(&row, "<pdhost measurement of vec_dot on CPU, blocked_autorange>\n"
+                    "Broadcasting add: 4x8\n"
+                    "contiguous\n"
+                    "  Median: 5.74 us\n"
+                    "  IQR:    0.54 us (5.74 to 6.28)\n"
+                    "  5 measurements, 10 runs per measurement, 2 threads\n"
+                    "  WARNING: one\n"
+                    "           two\n"
+                    "  Mean:   5.61 us, 1 significant figure\n"
+                    "  Device: 2.87 us, IQR 0.27 us (2.87 to 3.14)\n"
+                    "  Empty:  200.00 ns a block of no runs\n");
+  measurement_clear(&row);
+}
+
+PD_TEST(measurement_text, one_block_has_no_median) {
+  const double one = 0.5;
+  pd_measurement row = of_times(&one, 1);
+  row.partial = row.cold_cache = true;
+  cr_assert_eq(measurement_set(&row.label, NULL), PD_OK);
+  expect_text(&row, "<pdhost measurement of vec_dot on CPU, blocked_autorange>\n"
+                    "vec_dot\n"
+                    "  50.00 ms\n"
+                    "  1 measurement, 10 runs , 1 thread\n"
+                    "  Device: 25.00 ms\n"
+                    "  Empty:  0.00 ns a block of no runs; cold cache; PARTIAL: ended before its rule was met\n");
+  measurement_clear(&row);
+}
