@@ -3,6 +3,7 @@
 #include "run.h"
 
 #include "analysis/analysis.h"
+#include "compare/compare.h"
 #include "score/score.h"
 
 #include <string.h>
@@ -17,8 +18,15 @@ static const pd_metric *const *metrics(uint64_t *count) {
   return table->metrics(table, count);
 }
 
+/* Commands with a command line of their own. */
+static const struct {
+  const char *name;
+  int (*run)(int argc, char **argv);
+} commands[] = {{"compare", compare_main}, {"score", score_main}};
+
 int main(int argc, char **argv) {
-  if (argc > 1 && strcmp(argv[1], "score") == 0) return score_main(argc - 1, argv + 1);
+  for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
+    if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
   const cli_hooks hooks = {.run = run_execute, .metrics = metrics};
   return cli_main(argc, argv, &hooks);
 }

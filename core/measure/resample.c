@@ -120,24 +120,70 @@ static double log_median_of_runs(const double *values, uint64_t count, uint64_t 
   return log(median_of(scratch, count));
 }
 
-/* Both samples' runs in one list, shuffled; the first a_count values are then called A's. */
+/* The place of each value among all of them, from 0; equal ones share the mean of theirs. */
+static bool rank_all(const double *values, uint64_t count, double *ranks) {
+  double *sorted = malloc(count * sizeof *sorted);
+  if (!sorted) return false;
+  memcpy(sorted, values, count * sizeof *values);
+  qsort(sorted, count, sizeof *sorted, by_value);
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t first = 0, end = count; /* the first that is not below, then the first that is above */
+    for (uint64_t high = count; first < high;) {
+      const uint64_t middle = first + (high - first) / 2;
+      if (sorted[middle] < values[i])
+        first = middle + 1;
+      else
+        high = middle;
+    }
+    for (uint64_t low = first; low < end;) {
+      const uint64_t middle = low + (end - low) / 2;
+      if (sorted[middle] > values[i])
+        end = middle;
+      else
+        low = middle + 1;
+    }
+    ranks[i] = (double)(first + end - 1) / 2;
+  }
+  free(sorted);
+  return true;
+}
+
+/* Both samples' ranks in one list of runs, to be shuffled; the first a_count are then called A's. */
 typedef struct shuffle {
-  const double *all;
+  const double *ranks;
   uint64_t *starts;
   uint64_t runs, length, count;
 } shuffle;
 
-static double shuffled_difference(const shuffle *self, uint64_t a_count, uint64_t *seed, double *scratch) {
+/* How far the sum of A's ranks is from what it is on average. */
+static double rank_distance(const shuffle *self, uint64_t a_count) {
+  double sum = 0;
   uint64_t at = 0;
+  for (uint64_t run = 0; run < self->runs; run++)
+    for (uint64_t i = self->starts[run]; i < self->starts[run] + self->length && i < self->count && at < a_count; i++) {
+      sum += self->ranks[i];
+      at++;
+    }
+  return fabs(sum - (double)a_count * (double)(self->count - 1) / 2);
+}
+
+static void shuffle_runs(const shuffle *self, uint64_t *seed) {
   for (uint64_t i = self->runs; i > 1; i--) {
     const uint64_t other = below(seed, i), kept = self->starts[i - 1];
     self->starts[i - 1] = self->starts[other];
     self->starts[other] = kept;
   }
-  for (uint64_t run = 0; run < self->runs; run++)
-    for (uint64_t i = 0; i < self->length && self->starts[run] + i < self->count; i++)
-      scratch[at++] = self->all[self->starts[run] + i];
-  return log(median_of(scratch + a_count, at - a_count)) - log(median_of(scratch, a_count));
+}
+
+/* Share of the shuffles that part the ranks at least as well as A and B do. */
+static double shuffled_share(const shuffle *self, uint64_t a_count, uint64_t rounds, uint64_t *seed) {
+  const double distance = rank_distance(self, a_count) * (1 - 1e-12); /* sums in another order differ in rounding */
+  uint64_t as_large = 1;
+  for (uint64_t round = 0; round < rounds; round++) {
+    shuffle_runs(self, seed);
+    as_large += rank_distance(self, a_count) >= distance;
+  }
+  return (double)as_large / (double)(rounds + 1);
 }
 
 bool resample_unpaired(const double *a, uint64_t a_count, const double *b, uint64_t b_count, uint64_t seed,
@@ -146,29 +192,24 @@ bool resample_unpaired(const double *a, uint64_t a_count, const double *b, uint6
   const uint64_t length = run_length(a_count < b_count ? a_count : b_count), runs = (count + length - 1) / length;
   double *memory = malloc((2 * count + rounds) * sizeof *memory);
   uint64_t *starts = malloc(runs * sizeof *starts);
-  if (!memory || !starts) {
-    free(memory);
-    free(starts);
-    return false;
+  bool ok = memory && starts;
+  if (ok) {
+    double *all = memory, *scratch = all + count, *drawn = scratch + count;
+    memcpy(all, a, a_count * sizeof *a);
+    memcpy(all + a_count, b, b_count * sizeof *b);
+    memcpy(scratch, all, count * sizeof *all);
+    out->ratio = median_of(scratch + a_count, b_count) / median_of(scratch, a_count);
+    for (uint64_t round = 0; round < rounds; round++) {
+      const double of_a = log_median_of_runs(a, a_count, &seed, scratch);
+      drawn[round] = log_median_of_runs(b, b_count, &seed, scratch) - of_a;
+    }
+    take_interval(drawn, rounds, out);
+    const shuffle mixed = {.ranks = scratch, .starts = starts, .runs = runs, .length = length, .count = count};
+    for (uint64_t i = 0; i < runs; i++) starts[i] = i * length;
+    ok = rank_all(all, count, scratch);
+    if (ok) out->p = shuffled_share(&mixed, a_count, rounds, &seed);
   }
-  double *all = memory, *scratch = all + count, *drawn = scratch + count;
-  memcpy(all, a, a_count * sizeof *a);
-  memcpy(all + a_count, b, b_count * sizeof *b);
-  memcpy(scratch, all, count * sizeof *all);
-  const double centre = log(median_of(scratch + a_count, b_count)) - log(median_of(scratch, a_count));
-  for (uint64_t round = 0; round < rounds; round++) {
-    const double of_a = log_median_of_runs(a, a_count, &seed, scratch);
-    drawn[round] = log_median_of_runs(b, b_count, &seed, scratch) - of_a;
-  }
-  take_interval(drawn, rounds, out);
-  const shuffle mixed = {.all = all, .starts = starts, .runs = runs, .length = length, .count = count};
-  for (uint64_t i = 0; i < runs; i++) starts[i] = i * length;
-  uint64_t as_large = 1;
-  for (uint64_t round = 0; round < rounds; round++)
-    as_large += fabs(shuffled_difference(&mixed, a_count, &seed, scratch)) >= fabs(centre);
-  out->ratio = exp(centre);
-  out->p = (double)as_large / (double)(rounds + 1);
   free(memory);
   free(starts);
-  return true;
+  return ok;
 }

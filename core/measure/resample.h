@@ -18,7 +18,8 @@ typedef struct resample_ratio {
 bool resample_paired(const double *rounds, uint64_t count, uint64_t seed, resample_ratio *out);
 
 /* Two samples in the order of their measurement, taken one after the other; all values above 0. The ratio is that of
- * their medians; the interval resamples runs of neighbours, whose noise is alike; p shuffles such runs. Counts > 0.
+ * their medians; the interval resamples runs of neighbours, whose noise is alike; p shuffles such runs and looks at
+ * the sums of their ranks. Counts > 0.
  * False on no memory. */
 bool resample_unpaired(const double *a, uint64_t a_count, const double *b, uint64_t b_count, uint64_t seed,
                        resample_ratio *out);

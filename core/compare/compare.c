@@ -1,0 +1,195 @@
+/* See compare.h. */
+#include "compare.h"
+
+#include "report.h"
+
+#include "host/log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: pdhost compare [options] A.json [B.json ...]\n"
+    "\n"
+    "Puts measurements side by side: a table per label, a row per sub_label and threads, a column\n"
+    "per description. Files are those that [run] mode = benchmark writes. Of two files, B against A:\n"
+    "FASTER, SLOWER, SAME or UNCLEAR, with the ratio and its 95 % interval.\n"
+    "\n"
+    "  --format text|md|csv|json  what to print (text)\n"
+    "  --time host|device         which of a block's times to compare (host)\n"
+    "  --margin PERCENT           a difference that does not matter (1)\n"
+    "  --gate                     exit 9 if B is SLOWER, 10 if that is UNCLEAR\n"
+    "  --color[=always|never|auto]\n"
+    "\n"
+    "A and B were measured one after the other, so whatever changed in between counts as theirs;\n"
+    "pdhost ab measures both in turns.\n";
+
+typedef enum compare_format { FORMAT_TEXT, FORMAT_MD, FORMAT_CSV, FORMAT_JSON } compare_format;
+
+typedef struct compare_options {
+  const char **paths;
+  uint32_t path_count;
+  compare_format format;
+  double margin;
+  bool device, gate, help;
+} compare_options;
+
+/* ---- command line ---- */
+
+static bool take_format(compare_options *self, const char *value) {
+  static const char *const names[] = {"text", "md", "csv", "json"};
+  for (int i = 0; i < 4; i++)
+    if (strcmp(value, names[i]) == 0) {
+      self->format = (compare_format)i;
+      return true;
+    }
+  return false;
+}
+
+static bool take_time(compare_options *self, const char *value) {
+  self->device = strcmp(value, "device") == 0;
+  return self->device || strcmp(value, "host") == 0;
+}
+
+static bool take_margin(compare_options *self, const char *value) {
+  char *end;
+  const double percent = strtod(value, &end);
+  self->margin = percent / 100;
+  return end != value && (*end == '\0' || strcmp(end, "%") == 0) && percent >= 0 && percent <= 100;
+}
+
+static bool take_color(compare_options *self, const char *value) {
+  static const char *const names[] = {"auto", "always", "never"};
+  (void)self;
+  for (int i = 0; i < 3; i++)
+    if (strcmp(value, names[i]) == 0) {
+      log_set_color((log_color)i);
+      return true;
+    }
+  return false;
+}
+
+static const struct {
+  const char *name, *allowed;
+  bool (*take)(compare_options *self, const char *value);
+  const char *alone; /* what it stands for without a value; NULL: it needs one */
+} valued[] = {{"--format", "text, md, csv, json", take_format, NULL},
+              {"--time", "host, device", take_time, NULL},
+              {"--margin", "per cent, 0 .. 100", take_margin, NULL},
+              {"--color", "auto, always, never", take_color, "always"}};
+
+/* How many arguments were used; 0 when it is none of those with a value. */
+static int take_valued(compare_options *self, const char *text, const char *next, error *err) {
+  for (size_t i = 0; i < sizeof valued / sizeof valued[0]; i++) {
+    const size_t length = strlen(valued[i].name);
+    if (strncmp(text, valued[i].name, length) != 0 || (text[length] && text[length] != '=')) continue;
+    const bool joined = text[length] == '=';
+    const char *value = joined ? text + length + 1 : valued[i].alone ? valued[i].alone : next;
+    if (!value)
+      error_set(err, PD_INVALID, CODE_USAGE, "compare: %s: needs a value; allowed: %s", valued[i].name,
+                valued[i].allowed);
+    else if (!valued[i].take(self, value))
+      error_set(err, PD_INVALID, CODE_USAGE, "compare: %s %s: no such choice; allowed: %s", valued[i].name, value,
+                valued[i].allowed);
+    return joined || valued[i].alone ? 1 : 2;
+  }
+  return 0;
+}
+
+static void parse(compare_options *self, int argc, char **argv, error *err) {
+  for (int i = 1; i < argc && !err->count && !self->help;) {
+    const int used = take_valued(self, argv[i], i + 1 < argc ? argv[i + 1] : NULL, err);
+    if (!used && (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0))
+      self->help = true;
+    else if (!used && strcmp(argv[i], "--gate") == 0)
+      self->gate = true;
+    else if (!used && argv[i][0] == '-')
+      error_set(err, PD_INVALID, CODE_USAGE, "compare: %s: no such option; see pdhost compare --help", argv[i]);
+    else if (!used)
+      self->paths[self->path_count++] = argv[i];
+    i += used ? used : 1;
+  }
+  if (err->count || self->help) return;
+  if (!self->path_count)
+    error_set(err, PD_INVALID, CODE_USAGE, "compare: no file given; see pdhost compare --help");
+  else if (self->gate && self->path_count != 2)
+    error_set(err, PD_INVALID, CODE_USAGE, "compare: --gate: needs two files, the baseline first");
+}
+
+/* ---- the comparison ---- */
+
+static int gate_code(const sample_pairs *pairs, error *err) {
+  int code = CODE_DONE;
+  if (!pairs->count) {
+    error_set(err, PD_INVALID, CODE_CONFIG,
+              "compare: --gate: the files have no task in common (label, sub_label, description, threads)");
+    return CODE_CONFIG;
+  }
+  for (uint32_t i = 0; i < pairs->count; i++) {
+    if (pairs->all[i].verdict == OUTCOME_SLOWER) return CODE_REGRESSION;
+    if (pairs->all[i].verdict == OUTCOME_UNCLEAR) code = CODE_INCONCLUSIVE;
+  }
+  return pairs->alone_count ? CODE_INCONCLUSIVE : code;
+}
+
+static bool report(const compare_options *options, const compare_report *of) {
+  switch (options->format) {
+  case FORMAT_MD: compare_report_markdown(of); return true;
+  case FORMAT_CSV: compare_report_csv(of); return true;
+  case FORMAT_JSON: return compare_report_json(of);
+  default: compare_report_text(of, log_color_on(STDOUT_FILENO)); return true;
+  }
+}
+
+static void tell_partial(const samples *from) {
+  char title[512];
+  for (uint32_t i = 0; i < from->count; i++)
+    if (from->all[i].partial)
+      log_line(PD_LOG_WARN, NULL, "%s: %s was cut short before its rule was met", from->names[from->all[i].file],
+               sample_title(&from->all[i], true, title, sizeof title));
+}
+
+static int compare_files(const compare_options *options, error *err) {
+  samples from;
+  if (!samples_read(options->paths, options->path_count, options->device, &from, err)) return err->exit_code;
+  grids tables = {.all = NULL};
+  sample_pairs pairs = {.all = NULL};
+  bool ok = grids_make(&from, &tables) && sample_pairs_make(&from, options->margin, &pairs);
+  int code = CODE_DONE;
+  if (ok) {
+    const compare_report of = {.from = &from, .tables = &tables, .pairs = &pairs};
+    tell_partial(&from);
+    ok = report(options, &of);
+    code = options->gate ? gate_code(&pairs, err) : CODE_DONE;
+  }
+  if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  sample_pairs_free(&pairs);
+  grids_free(&tables);
+  samples_free(&from);
+  return ok ? code : CODE_INTERNAL;
+}
+
+int compare_main(int argc, char **argv) {
+  static error err; /* large; the main thread's alone */
+  error_clear(&err);
+  compare_options options = {.margin = COMPARISON_MARGIN};
+  options.paths = calloc((size_t)argc, sizeof *options.paths);
+  if (!options.paths) error_set(&err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!err.count) parse(&options, argc, argv, &err);
+  int code = err.count ? err.exit_code : CODE_DONE;
+  if (!err.count && options.help)
+    fputs(usage, stdout);
+  else if (!err.count)
+    code = compare_files(&options, &err);
+  error_print(&err);
+  if ((fflush(stdout) != 0 || ferror(stdout)) && code == CODE_DONE) {
+    log_line(PD_LOG_ERROR, NULL, "standard output: %s", strerror(errno));
+    code = CODE_OUTPUT;
+  }
+  free(options.paths);
+  return code;
+}

@@ -1,0 +1,24 @@
+/* See comparison.h. */
+#include "comparison.h"
+
+#include <stdio.h>
+
+outcome comparison_outcome(const resample_ratio *of, uint64_t count, double margin) {
+  const double most = 1 + margin, least = 1 / most;
+  if (count < COMPARISON_LEAST) return OUTCOME_UNCLEAR;
+  if (of->low >= least && of->high <= most) return OUTCOME_SAME;
+  if (of->p >= COMPARISON_P) return OUTCOME_UNCLEAR;
+  if (of->low > 1 && of->ratio > most) return OUTCOME_SLOWER;
+  if (of->high < 1 && of->ratio < least) return OUTCOME_FASTER;
+  return OUTCOME_UNCLEAR;
+}
+
+const char *comparison_word(outcome of) {
+  static const char *const words[] = {"UNCLEAR", "SAME", "FASTER", "SLOWER"};
+  return words[of];
+}
+
+void comparison_sentence(const resample_ratio *of, const char *a, const char *b, char *text, unsigned long room) {
+  snprintf(text, room, "%s takes %.4f times as long as %s (95 %%: %.4f to %.4f, p = %.4f)", b, of->ratio, a, of->low,
+           of->high, of->p);
+}

@@ -1,0 +1,102 @@
+/* See pairs.h. */
+#include "pairs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The same data give the same interval every time. */
+#define SEED 1
+
+/* env is left out: it is what tells two builds or machines apart. */
+static bool same_task(const sample *a, const sample *b) {
+  return a->of->threads == b->of->threads && strcmp(sample_label(a), sample_label(b)) == 0 &&
+         strcmp(sample_row_name(a), sample_row_name(b)) == 0 &&
+         samples_same_text(a->of->description, b->of->description);
+}
+
+static bool all_above_zero(const sample *at) { return at->figures.min > 0; }
+
+static bool add(sample_pairs *self, const sample *a, const sample *b, double margin) {
+  sample_pair *to = &self->all[self->count++];
+  *to = (sample_pair){.a = a, .b = b};
+  to->timeless = !all_above_zero(a) || !all_above_zero(b);
+  if (to->timeless) return true;
+  const uint64_t a_count = a->figures.count, b_count = b->figures.count;
+  if (!resample_unpaired(a->times, a_count, b->times, b_count, SEED, &to->of)) return false;
+  to->verdict = comparison_outcome(&to->of, a_count < b_count ? a_count : b_count, margin);
+  return true;
+}
+
+static bool pair_files(const samples *from, double margin, sample_pairs *out) {
+  uint32_t count[2] = {0, 0};
+  bool *taken = calloc(from->count, sizeof *taken);
+  bool ok = taken != NULL;
+  for (uint32_t i = 0; i < from->count; i++) count[from->all[i].file]++;
+  const bool only_one = count[0] == 1 && count[1] == 1;
+  for (uint32_t i = 0; i < from->count && ok; i++) {
+    const sample *a = &from->all[i];
+    for (uint32_t k = 0; k < from->count && a->file == 0 && !taken[i] && ok; k++) {
+      const sample *b = &from->all[k];
+      if (b->file != 1 || taken[k] || (!only_one && !same_task(a, b))) continue;
+      taken[i] = taken[k] = true;
+      ok = add(out, a, b, margin);
+    }
+  }
+  for (uint32_t i = 0; i < from->count && ok; i++)
+    if (!taken[i]) out->alone[out->alone_count++] = &from->all[i];
+  free(taken);
+  return ok;
+}
+
+bool sample_pairs_make(const samples *from, double margin, sample_pairs *out) {
+  *out = (sample_pairs){.all = calloc(from->count + 1u, sizeof *out->all),
+                        .alone = calloc(from->count + 1u, sizeof *out->alone)};
+  bool ok = out->all && out->alone;
+  if (ok && from->file_count == 2) ok = pair_files(from, margin, out);
+  if (ok && from->file_count == 1 && from->count == 2) ok = add(out, &from->all[0], &from->all[1], margin);
+  if (!ok) sample_pairs_free(out);
+  return ok;
+}
+
+void sample_pairs_free(sample_pairs *self) {
+  free(self->all);
+  free(self->alone);
+  *self = (sample_pairs){.all = NULL};
+}
+
+const char *sample_pair_title(const sample_pair *self, char *text, size_t room) {
+  return sample_title(self->a, samples_same_text(self->a->of->description, self->b->of->description), text, room);
+}
+
+const char *sample_pair_side(const samples *from, const sample *of, const sample *other, char *text, size_t room) {
+  if (of->file != other->file)
+    snprintf(text, room, "%s", from->names[of->file]);
+  else if (!samples_same_text(of->of->description, other->of->description))
+    snprintf(text, room, "%s", of->of->description ? of->of->description : "the one without a description");
+  else if (!samples_same_text(of->of->env, other->of->env))
+    snprintf(text, room, "%s", of->of->env ? of->of->env : "the one without an env");
+  else if (of->of->threads != other->of->threads)
+    snprintf(text, room, "%llu threads", (unsigned long long)of->of->threads);
+  else
+    (void)measurement_title(of->of, text, room);
+  return text;
+}
+
+static void tell_pairs(const pd_pairs *a, const pd_pairs *b,
+                       void (*tell)(void *user, const char *key, const char *a, const char *b), void *user) {
+  for (uint64_t i = 0; i < a->count; i++) {
+    const char *other = pairs_get(b, a->rows[i].key);
+    if (!samples_same_text(a->rows[i].value, other)) tell(user, a->rows[i].key, a->rows[i].value, other);
+  }
+  for (uint64_t i = 0; i < b->count; i++)
+    if (!pairs_get(a, b->rows[i].key)) tell(user, b->rows[i].key, NULL, b->rows[i].value);
+}
+
+void sample_pair_differences(const sample_pair *self,
+                             void (*tell)(void *user, const char *key, const char *a, const char *b), void *user) {
+  const pd_measurement *a = self->a->of, *b = self->b->of;
+  if (!samples_same_text(a->device, b->device)) tell(user, "device", a->device, b->device);
+  tell_pairs(&a->versions, &b->versions, tell, user);
+  tell_pairs(&a->options, &b->options, tell, user);
+}

@@ -1,0 +1,36 @@
+/* Two runs, task by task: ratio, interval, verdict, and what else differs. [loop thread] */
+#ifndef CORE_COMPARE_PAIRS_H
+#define CORE_COMPARE_PAIRS_H
+
+#include "comparison.h"
+#include "samples.h"
+
+typedef struct sample_pair {
+  const sample *a, *b; /* b against a */
+  resample_ratio of;
+  outcome verdict;
+  bool timeless; /* a time is zero: there is no ratio */
+} sample_pair;
+
+typedef struct sample_pairs {
+  sample_pair *all;
+  uint32_t count;
+  const sample **alone; /* tasks that only one of the runs has */
+  uint32_t alone_count;
+} sample_pairs;
+
+/* Two files: tasks of the same name, or whatever they hold where each holds one. One file of two samples: these two.
+ * Otherwise there are no pairs. False on no memory. */
+bool sample_pairs_make(const samples *from, double margin, sample_pairs *out);
+void sample_pairs_free(sample_pairs *self);
+
+/* What both sides have of their names. */
+const char *sample_pair_title(const sample_pair *self, char *text, size_t room);
+/* What the two sides of a pair are called. */
+const char *sample_pair_side(const samples *from, const sample *of, const sample *other, char *text, size_t room);
+
+/* Calls `tell` for the device and each version and option in which the two sides differ; NULL: not there. */
+void sample_pair_differences(const sample_pair *self,
+                             void (*tell)(void *user, const char *key, const char *a, const char *b), void *user);
+
+#endif

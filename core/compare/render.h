@@ -1,0 +1,20 @@
+/* Grids as text for people, Markdown, CSV. [loop thread] */
+#ifndef CORE_COMPARE_RENDER_H
+#define CORE_COMPARE_RENDER_H
+
+#include "grid.h"
+
+#include <stdio.h>
+
+/* As torch.utils.benchmark.Compare prints: medians in one unit, their significant figures trimmed, wide spreads marked;
+ * with `color` the best of each row and those near and far from it. */
+void render_text(const grid *self, bool color, FILE *out);
+/* The best of each row is bold. */
+void render_markdown(const grid *self, FILE *out);
+/* A row per cell, times in seconds; the heading row stands alone. */
+void render_csv_heading(FILE *out);
+void render_csv(const grid *self, const samples *from, FILE *out);
+/* One field of CSV, quoted where it has to be. */
+void render_csv_field(const char *text, FILE *out);
+
+#endif

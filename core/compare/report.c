@@ -1,0 +1,150 @@
+/* See report.h. */
+#include "report.h"
+
+#include "render.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES = 512, SENTENCE_BYTES = 2 * NAME_BYTES + 256, DIFFERENCES_SHOWN = 12 };
+#define COMPARISON_FORMAT "pdhost.comparison/1"
+
+static const char *sentence(const compare_report *self, const sample_pair *at, char text[SENTENCE_BYTES]) {
+  char a[NAME_BYTES], b[NAME_BYTES];
+  sample_pair_side(self->from, at->a, at->b, a, sizeof a);
+  sample_pair_side(self->from, at->b, at->a, b, sizeof b);
+  if (at->timeless)
+    snprintf(text, SENTENCE_BYTES, "a time of %s or %s is zero: there is no ratio", a, b);
+  else
+    comparison_sentence(&at->of, a, b, text, SENTENCE_BYTES);
+  return text;
+}
+
+static bool is_short(const sample_pair *at) {
+  return at->a->figures.count < COMPARISON_LEAST || at->b->figures.count < COMPARISON_LEAST;
+}
+
+/* ---- text ---- */
+
+typedef struct listing {
+  uint32_t count;
+} listing;
+
+static void print_difference(void *user, const char *key, const char *a, const char *b) {
+  listing *self = user;
+  if (self->count++ < DIFFERENCES_SHOWN) printf("         %s: %s -> %s\n", key, a ? a : "(none)", b ? b : "(none)");
+}
+
+static void print_pair(const compare_report *self, const sample_pair *at, bool color) {
+  static const char *const colors[] = {"\033[33m", "\033[36m", "\033[92m", "\033[31m"}; /* by outcome */
+  char title[NAME_BYTES], text[SENTENCE_BYTES];
+  listing differences = {.count = 0};
+  printf("\n%s%-7s%s  %s: %s\n", color ? colors[at->verdict] : "", comparison_word(at->verdict), color ? "\033[0m" : "",
+         sample_pair_title(at, title, sizeof title), sentence(self, at, text));
+  if (is_short(at))
+    printf("         a side has fewer than %d blocks: measure with blocked_autorange\n", COMPARISON_LEAST);
+  sample_pair_differences(at, print_difference, &differences);
+  if (differences.count > DIFFERENCES_SHOWN)
+    printf("         and %u more differences\n", differences.count - DIFFERENCES_SHOWN);
+}
+
+void compare_report_text(const compare_report *self, bool color) {
+  char title[NAME_BYTES];
+  for (uint32_t i = 0; i < self->tables->count; i++) {
+    if (i) putchar('\n');
+    render_text(&self->tables->all[i], color, stdout);
+  }
+  for (uint32_t i = 0; i < self->pairs->count; i++) print_pair(self, &self->pairs->all[i], color);
+  for (uint32_t i = 0; i < self->pairs->alone_count; i++) {
+    const sample *at = self->pairs->alone[i];
+    printf("%sonly in %s: %s\n", i ? "" : "\n", self->from->names[at->file],
+           sample_title(at, true, title, sizeof title));
+  }
+}
+
+/* ---- Markdown ---- */
+
+void compare_report_markdown(const compare_report *self) {
+  char title[NAME_BYTES], text[SENTENCE_BYTES];
+  for (uint32_t i = 0; i < self->tables->count; i++) {
+    if (i) putchar('\n');
+    render_markdown(&self->tables->all[i], stdout);
+  }
+  if (self->pairs->count) putchar('\n');
+  for (uint32_t i = 0; i < self->pairs->count; i++) {
+    const sample_pair *at = &self->pairs->all[i];
+    printf("- **%s** %s: %s\n", comparison_word(at->verdict), sample_pair_title(at, title, sizeof title),
+           sentence(self, at, text));
+  }
+}
+
+/* ---- CSV ---- */
+
+void compare_report_csv(const compare_report *self) {
+  render_csv_heading(stdout);
+  for (uint32_t i = 0; i < self->tables->count; i++) render_csv(&self->tables->all[i], self->from, stdout);
+}
+
+/* ---- JSON ---- */
+
+static json_t *cell_value(const compare_report *self, const sample *at) {
+  const statistics *of = &at->figures;
+  return json_pack("{s:s, s:s, s:s?, s:s?, s:I, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:b}", "label",
+                   sample_label(at), "sub_label", sample_row_name(at), "description", at->of->description, "env",
+                   at->of->env, "threads", (json_int_t)at->of->threads, "file", self->from->names[at->file], "device",
+                   at->of->device, "median_s", of->median, "mean_s", of->mean, "iqr_s", of->iqr, "min_s", of->min,
+                   "max_s", of->max, "blocks", (json_int_t)of->count, "figures", of->figures, "partial",
+                   (int)at->partial);
+}
+
+typedef struct difference_list {
+  json_t *array;
+  bool failed;
+} difference_list;
+
+static void add_difference(void *user, const char *key, const char *a, const char *b) {
+  difference_list *self = user;
+  if (json_array_append_new(self->array, json_pack("{s:s, s:s?, s:s?}", "key", key, "a", a, "b", b)) != 0)
+    self->failed = true;
+}
+
+/* What is no number is null. */
+static json_t *number(const sample_pair *at, double value) {
+  return at->timeless || !isfinite(value) ? json_null() : json_real(value);
+}
+
+static json_t *pair_value(const compare_report *self, const sample_pair *at) {
+  char title[NAME_BYTES], a[NAME_BYTES], b[NAME_BYTES];
+  difference_list list = {.array = json_array()};
+  if (list.array) sample_pair_differences(at, add_difference, &list);
+  if (list.failed) {
+    json_decref(list.array);
+    list.array = NULL;
+  }
+  return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "task", sample_pair_title(at, title, sizeof title),
+                   "a", sample_pair_side(self->from, at->a, at->b, a, sizeof a), "b",
+                   sample_pair_side(self->from, at->b, at->a, b, sizeof b), "verdict", comparison_word(at->verdict),
+                   "ratio", number(at, at->of.ratio), "low", number(at, at->of.low), "high", number(at, at->of.high),
+                   "p", number(at, at->of.p), "differences", list.array);
+}
+
+bool compare_report_json(const compare_report *self) {
+  json_t *cells = json_array(), *verdicts = json_array(), *alone = json_array();
+  bool whole = true;
+  for (uint32_t i = 0; i < self->from->count; i++)
+    whole = json_array_append_new(cells, cell_value(self, &self->from->all[i])) == 0 && whole;
+  for (uint32_t i = 0; i < self->pairs->count; i++)
+    whole = json_array_append_new(verdicts, pair_value(self, &self->pairs->all[i])) == 0 && whole;
+  for (uint32_t i = 0; i < self->pairs->alone_count; i++)
+    whole = json_array_append_new(alone, cell_value(self, self->pairs->alone[i])) == 0 && whole;
+  json_t *document = json_pack("{s:s, s:o, s:o, s:o}", "format", COMPARISON_FORMAT, "cells", cells, "verdicts",
+                               verdicts, "unmatched", alone);
+  char *text = document && whole ? json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(document);
+  if (!text) return false;
+  puts(text);
+  free(text);
+  return true;
+}

@@ -1,0 +1,139 @@
+/* See samples.h. */
+#include "samples.h"
+
+#include "measure/measurement_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool samples_same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
+
+const char *sample_label(const sample *self) { return self->of->label ? self->of->label : self->of->scenario; }
+
+const char *sample_row_name(const sample *self) {
+  const char *name = self->of->sub_label;
+  return name && name[0] ? name : self->of->scenario;
+}
+
+const char *sample_title(const sample *self, bool description, char *text, size_t room) {
+  char name[256], threads[32] = "";
+  const char *what = description && self->of->description ? self->of->description : "";
+  if (self->of->threads > 1) snprintf(threads, sizeof threads, ", %llu threads", (unsigned long long)self->of->threads);
+  snprintf(text, room, "%s%s%s%s", measurement_title(self->of, name, sizeof name), what[0] ? ", " : "", what, threads);
+  return text;
+}
+
+static bool same_task(const pd_measurement *a, const pd_measurement *b) {
+  return a->threads == b->threads && samples_same_text(a->label, b->label) &&
+         samples_same_text(a->sub_label, b->sub_label) && samples_same_text(a->description, b->description) &&
+         samples_same_text(a->env, b->env) && samples_same_text(a->scenario, b->scenario);
+}
+
+static bool no_memory(error *err) {
+  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return false;
+}
+
+/* Appends the row's times to its sample, a new one where there is none yet. `first` is the first row of the file. */
+static bool merge(samples *self, uint64_t row, uint64_t first, uint32_t file, const char *path, bool device,
+                  error *err) {
+  const pd_measurement *of = &self->rows.rows[row];
+  uint32_t at = 0;
+  while (at < self->count && !(self->all[at].file == file && same_task(self->all[at].of, of))) at++;
+  sample *to = &self->all[at];
+  if (at == self->count) {
+    *to = (sample){.of = of, .file = file};
+    self->count++;
+  }
+  double *grown = realloc(to->times, (to->figures.count + of->block_count) * sizeof *grown);
+  if (!grown) return no_memory(err);
+  to->times = grown;
+  if (measurement_run_times(of, device, grown + to->figures.count) != PD_OK) {
+    error_set(err, PD_UNSUPPORTED, CODE_CONFIG,
+              "%s: measurement %llu has no device times; leave --time device out to compare its host times", path,
+              (unsigned long long)(row - first));
+    return false;
+  }
+  to->figures.count += of->block_count;
+  to->partial |= of->partial;
+  return true;
+}
+
+static bool finish(samples *self, error *err) {
+  for (uint32_t i = 0; i < self->count; i++)
+    if (!statistics_make(self->all[i].times, self->all[i].figures.count, &self->all[i].figures)) return no_memory(err);
+  return true;
+}
+
+/* File names without folder and ".json"; the whole paths where those are not unique. */
+static bool name_files(samples *self, const char *const *paths, error *err) {
+  bool unique = true;
+  for (uint32_t i = 0; i < self->file_count; i++) {
+    const char *slash = strrchr(paths[i], '/'), *name = slash ? slash + 1 : paths[i];
+    const size_t length = strlen(name);
+    const bool ends = length > 5 && strcmp(name + length - 5, ".json") == 0;
+    self->names[i] = strndup(name, ends ? length - 5 : length);
+    if (!self->names[i]) return no_memory(err);
+    for (uint32_t other = 0; other < i; other++) unique = unique && strcmp(self->names[i], self->names[other]) != 0;
+  }
+  for (uint32_t i = 0; i < self->file_count && !unique; i++) {
+    free(self->names[i]);
+    self->names[i] = strdup(paths[i]);
+    if (!self->names[i]) return no_memory(err);
+  }
+  return true;
+}
+
+static bool read_all(samples *self, const char *const *paths, bool device, error *err) {
+  uint64_t *ends = calloc(self->file_count, sizeof *ends); /* rows up to and with each file */
+  bool ok = ends || no_memory(err);
+  char why[ERROR_LINE_BYTES];
+  for (uint32_t i = 0; i < self->file_count && ok; i++) {
+    const pd_status status = measurements_read(paths[i], &self->rows, why, sizeof why);
+    ok = status == PD_OK;
+    if (!ok) error_set(err, status, status == PD_NO_MEMORY ? CODE_INTERNAL : CODE_CONFIG, "%s", why);
+    ends[i] = self->rows.count;
+  }
+  if (ok) {
+    self->all = calloc(self->rows.count, sizeof *self->all);
+    ok = self->all || no_memory(err);
+  }
+  uint32_t file = 0;
+  for (uint64_t row = 0; row < self->rows.count && ok; row++) {
+    while (row >= ends[file]) file++;
+    ok = merge(self, row, file ? ends[file - 1] : 0, file, paths[file], device, err);
+  }
+  free(ends);
+  return ok && finish(self, err);
+}
+
+bool samples_read(const char *const *paths, uint32_t count, bool device, samples *out, error *err) {
+  *out = (samples){.file_count = count};
+  out->names = calloc(count, sizeof *out->names);
+  if ((out->names || no_memory(err)) && name_files(out, paths, err) && read_all(out, paths, device, err)) return true;
+  samples_free(out);
+  return false;
+}
+
+bool samples_take(pd_measurements *rows, const char *name, bool device, samples *out, error *err) {
+  *out = (samples){.rows = *rows, .file_count = 1};
+  *rows = (pd_measurements){.rows = NULL};
+  out->names = calloc(1, sizeof *out->names);
+  out->all = calloc(out->rows.count ? out->rows.count : 1, sizeof *out->all);
+  bool ok = (out->names && out->all) || no_memory(err);
+  if (ok) ok = name_files(out, &name, err);
+  for (uint64_t row = 0; row < out->rows.count && ok; row++) ok = merge(out, row, 0, 0, name, device, err);
+  if (ok && finish(out, err)) return true;
+  samples_free(out);
+  return false;
+}
+
+void samples_free(samples *self) {
+  for (uint32_t i = 0; i < self->count; i++) free(self->all[i].times);
+  for (uint32_t i = 0; i < self->file_count && self->names; i++) free(self->names[i]);
+  free(self->names);
+  free(self->all);
+  measurements_clear(&self->rows);
+  *self = (samples){.count = 0};
+}

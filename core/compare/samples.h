@@ -1,0 +1,40 @@
+/* What files of measurements say, merged as torch.utils.benchmark does: blocks of the same task in one file are one
+ * sample. The same task in two files stays two samples. [loop thread] */
+#ifndef CORE_COMPARE_SAMPLES_H
+#define CORE_COMPARE_SAMPLES_H
+
+#include "host/error.h"
+#include "measure/measurement.h"
+#include "measure/statistics.h"
+
+typedef struct sample {
+  const pd_measurement *of; /* the first measurement of it; the samples' own */
+  uint32_t file;            /* which of the files it is from */
+  bool partial;             /* a measurement of it was cut short */
+  double *times;            /* of one run, in seconds, in the order in which they were taken */
+  statistics figures;       /* of the times */
+} sample;
+
+typedef struct samples {
+  pd_measurements rows;
+  sample *all;
+  uint32_t count, file_count;
+  char **names; /* of the files: the shortest that tell them apart */
+} samples;
+
+/* Host times, or device times where `device`. Every message is one line that names the file. On failure `out` is
+ * empty. */
+bool samples_read(const char *const *paths, uint32_t count, bool device, samples *out, error *err);
+/* The same of measurements that are in memory already, as from one file; takes `rows` over, whatever comes. */
+bool samples_take(pd_measurements *rows, const char *name, bool device, samples *out, error *err);
+void samples_free(samples *self);
+
+/* Texts that may be missing compare as "". */
+bool samples_same_text(const char *a, const char *b);
+/* What a sample's table and row are called. */
+const char *sample_label(const sample *self);
+const char *sample_row_name(const sample *self);
+/* "vec_dot: [64, 512], bmm, 4 threads": its whole name, or without the description. */
+const char *sample_title(const sample *self, bool description, char *text, size_t room);
+
+#endif

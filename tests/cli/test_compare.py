@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""pdhost compare: the table, the verdict on two runs, the gate, its formats, files that are none of its own."""
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import unittest
+
+from measurement_files import measurement, write
+from pdhost_run import PDHOST, Case
+
+
+class Compare(Case):
+    def files(self, **runs):
+        for name, rows in runs.items():
+            write(self.path(name + ".json"), *rows)
+
+    def verdict(self, *arguments, **options):
+        code, out, err = self.run_pdhost("compare", "--format", "json", *arguments, **options)
+        self.assertEqual(code, 0, err)
+        return json.loads(out)["verdicts"]
+
+    def test_the_table_is_that_of_torch(self):
+        steady = {"spread": 0, "count": 4}
+        self.files(a=[measurement(12.34e-6, description="mul sum", **steady),
+                      measurement(5.4321e-6, description="bmm", **steady),
+                      measurement(250.4e-6, sub_label="[64, 4096]", description="mul sum", **steady),
+                      measurement(30e-6, sub_label="[64, 4096]", description="bmm", threads=4,
+                                  host_s=[1e-4, 2e-4, 3e-4, 4e-4, 5e-4])])
+        code, out, err = self.run_pdhost("compare", "a.json")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out, """\
+[------------ batched dot ------------]
+              |  mul sum  |     bmm    
+1 threads: ----------------------------
+  [64, 512]   |     12    |   5        
+  [64, 4096]  |    250    |            
+4 threads: ----------------------------
+  [64, 4096]  |           |  30 (! 67%)
+
+Times are in microseconds (us).
+(! XX%) Measurement has high variance, where XX is the IQR / median * 100.
+""")
+
+    def test_verdicts(self):
+        base = [measurement(1e-3, seed=1)]
+        self.files(a=base, same=[measurement(1e-3, seed=2)], slower=[measurement(1.03e-3, seed=3)],
+                   faster=[measurement(0.97e-3, seed=4)], noisy=[measurement(1.03e-3, spread=0.2, seed=5)],
+                   short=[measurement(2e-3, count=3)])
+        for name, word in (("same", "SAME"), ("slower", "SLOWER"), ("faster", "FASTER"), ("noisy", "UNCLEAR"),
+                           ("short", "UNCLEAR")):
+            (found,) = self.verdict("a.json", name + ".json")
+            self.assertEqual(found["verdict"], word, found)
+            self.assertLessEqual(found["low"], found["ratio"])
+            self.assertLessEqual(found["ratio"], found["high"])
+            self.assertEqual((found["a"], found["b"], found["differences"]), ("a", name, []))
+            code, out, _ = self.run_pdhost("compare", "a.json", name + ".json")
+            self.assertEqual(code, 0)
+            self.assertIn(f"\n{word:7}  batched dot: [64, 512], bmm: {name} takes ", out)
+        self.assertIn("fewer than 8 blocks", self.run_pdhost("compare", "a.json", "short.json")[1])
+        self.assertEqual(self.verdict("--margin", "5%", "a.json", "slower.json")[0]["verdict"], "SAME")
+
+    def test_gate(self):
+        self.files(a=[measurement(1e-3, seed=1)], same=[measurement(1e-3, seed=2)],
+                   slower=[measurement(1.03e-3, seed=3)], faster=[measurement(0.97e-3, seed=4)],
+                   noisy=[measurement(1.03e-3, spread=0.2, seed=5)], other=[measurement(1e-3, sub_label="x")] * 2,
+                   two=[measurement(1e-3, seed=6), measurement(1e-3, sub_label="x")])
+        for name, expected in (("same", 0), ("faster", 0), ("slower", 9), ("noisy", 10), ("two", 10)):
+            self.assertEqual(self.run_pdhost("compare", "--gate", "a.json", name + ".json")[0], expected, name)
+        self.assertEqual(self.run_pdhost("compare", "a.json", "slower.json")[0], 0, "without --gate")
+        self.assert_fails(self.run_pdhost("compare", "--gate", "two.json", "empty.json"), 3, "empty.json: No such file")
+        self.files(left=[measurement(1e-3), measurement(1e-3, sub_label="l")],
+                   right=[measurement(1e-3, sub_label="r"), measurement(1e-3, sub_label="s")])
+        self.assert_fails(self.run_pdhost("compare", "--gate", "left.json", "right.json"), 3, "no task in common")
+        self.assert_fails(self.run_pdhost("compare", "--gate", "a.json"), 2, "--gate: needs two files")
+
+    def test_what_differs_is_named_and_the_right_tasks_meet(self):
+        self.files(a=[measurement(1e-3, seed=1), measurement(2e-3, sub_label="x", seed=2)],
+                   b=[measurement(2e-3, sub_label="x", seed=3, env="new", device="NVIDIA H200",
+                                  options={"data.batch_size": "65", "train.amp": "true"}),
+                      measurement(3e-3, sub_label="y")])
+        (found,) = self.verdict("a.json", "b.json")
+        self.assertEqual((found["task"], found["verdict"]), ("batched dot: x, bmm", "SAME"))
+        self.assertEqual(found["differences"],
+                         [{"key": "device", "a": "CPU (oneDNN 2.6.3)", "b": "NVIDIA H200"},
+                          {"key": "data.batch_size", "a": "64", "b": "65"},
+                          {"key": "train.amp", "a": None, "b": "true"}])
+        out = self.run_pdhost("compare", "a.json", "b.json")[1]
+        self.assertIn("         train.amp: (none) -> true\n", out)
+        self.assertIn("only in a: batched dot: [64, 512], bmm\nonly in b: batched dot: y, bmm\n", out)
+        self.assertIn("(new)", out)
+
+    def test_two_measurements_of_one_file_and_replicates(self):
+        self.files(a=[measurement(1e-3, seed=1), measurement(1e-3, seed=2),
+                      measurement(5e-4, seed=3, description="mul sum")])
+        (found,) = self.verdict("a.json")
+        self.assertEqual((found["a"], found["b"], found["verdict"]), ("bmm", "mul sum", "FASTER"))
+        cells = json.loads(self.run_pdhost("compare", "--format", "json", "a.json")[1])["cells"]
+        self.assertEqual([cell["blocks"] for cell in cells], [120, 60], "blocks of one task are one sample")
+
+    def test_device_times(self):
+        rows = [measurement(1e-3, seed=seed, device_s=[scale * 5e-3] * 60) for seed, scale in ((1, 1), (2, 2))]
+        self.files(a=rows[:1], b=rows[1:], c=[measurement(1e-3)])
+        self.assertEqual(self.verdict("a.json", "b.json")[0]["verdict"], "SAME")
+        (found,) = self.verdict("--time=device", "a.json", "b.json")
+        self.assertEqual((found["verdict"], found["ratio"]), ("SLOWER", 2))
+        self.assert_fails(self.run_pdhost("compare", "--time", "device", "a.json", "c.json"), 3,
+                          "c.json: measurement 0 has no device times")
+
+    def test_a_time_of_zero_has_no_ratio(self):
+        self.files(a=[measurement(0)], b=[measurement(1e-3)])
+        (found,) = self.verdict("a.json", "b.json")
+        self.assertEqual((found["verdict"], found["ratio"]), ("UNCLEAR", None))
+        self.assertIn("is zero: there is no ratio", self.run_pdhost("compare", "a.json", "b.json")[1])
+
+    def test_formats(self):
+        self.files(a=[measurement(1e-3, label='a,"b"', spread=0), measurement(2e-3, label='a,"b"', spread=0,
+                                                                            description="x|y")])
+        out = self.run_pdhost("compare", "--format", "csv", "a.json")[1]
+        rows = list(csv.DictReader(io.StringIO(out)))
+        self.assertEqual([(row["label"], row["description"], float(row["median_s"]), row["blocks"]) for row in rows],
+                         [('a,"b"', "bmm", 1e-3, "60"), ('a,"b"', "x|y", 2e-3, "60")])
+        out = self.run_pdhost("compare", "--format", "md", "a.json")[1].splitlines()
+        self.assertEqual(out[0], '| a,"b" (ms) | bmm | x\\|y |')
+        self.assertEqual(out[2], "| [64, 512] | **1.000** | 2.000 |")
+        self.assertIn("- **SLOWER** ", out[4])
+
+    def test_same_names_in_two_folders_are_told_apart(self):
+        for folder in ("old", "new"):
+            os.mkdir(self.path(folder))
+            write(self.path(folder + "/m.json"), measurement(1e-3))
+        out = self.run_pdhost("compare", "old/m.json", "new/m.json")[1]
+        self.assertIn("bmm (old/m.json)  |  bmm (new/m.json)", out)
+
+    def test_a_partial_measurement_is_said(self):
+        self.files(a=[measurement(1e-3, partial=True)])
+        code, _, err = self.run_pdhost("compare", "a.json")
+        self.assertEqual(code, 0)
+        self.assertIn("a: batched dot: [64, 512], bmm was cut short", err)
+
+    def on_terminal(self, *arguments, **environment):
+        """Standard output of a run whose standard output is a terminal."""
+        master, slave = pty.openpty()
+        kept = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        subprocess.run([PDHOST, *arguments], cwd=self.folder, env=dict(kept, TERM="xterm", **environment), stdout=slave,
+                       stdin=subprocess.DEVNULL, check=True, timeout=60)
+        os.close(slave)
+        text = b""
+        try:
+            while piece := os.read(master, 65536):
+                text += piece
+        except OSError:
+            pass  # the other end is gone
+        os.close(master)
+        return text.decode()
+
+    def test_colours_on_a_terminal_alone(self):
+        self.files(a=[measurement(1e-3), measurement(9e-3, description="slow")])
+        self.assertIn("\x1b[92m", self.on_terminal("compare", "a.json"))
+        self.assertNotIn("\x1b", self.on_terminal("compare", "a.json", NO_COLOR="1"))
+        self.assertNotIn("\x1b", self.run_pdhost("compare", "a.json")[1])
+        self.assertIn("\x1b[31m", self.run_pdhost("compare", "--color", "a.json")[1])
+
+    def test_files_that_are_no_measurements(self):
+        self.files(a=[measurement(1e-3)])
+        for name, text, message in (("empty", "", "empty.json:1:0"), ("text", "hello", "text.json:1"),
+                                    ("other", '{"format": "pdhost.score/1"}', 'format is "pdhost.score/1"'),
+                                    ("later", '{"format": "pdhost.measurements/2"}', "this pdhost reads pdhost.measure"),
+                                    ("none", '{"format": "pdhost.measurements/1", "measurements": []}', "at least one")):
+            with open(self.path(name + ".json"), "w", encoding="utf-8") as file:
+                file.write(text)
+            self.assert_fails(self.run_pdhost("compare", "a.json", name + ".json"), 3, message)
+        self.assert_fails(self.run_pdhost("compare", "missing.json"), 3, "missing.json: No such file")
+
+    def test_mistakes(self):
+        for arguments, message in (((), "no file given"), (("--fast", "a"), "--fast: no such option"),
+                                   (("--format", "xml", "a"), "--format xml: no such choice; allowed: text, md"),
+                                   (("--margin", "much", "a"), "--margin much"), (("a", "--time"), "needs a value")):
+            self.assert_fails(self.run_pdhost("compare", *arguments), 2, message)
+        code, out, err = self.run_pdhost("compare", "--help")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("usage: pdhost compare", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
