@@ -1,0 +1,162 @@
+/* See guard.h. */
+#include "guard.h"
+
+#include "nvml.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_EVERY_NS 20000000
+/* Others that keep so large a share of the machine busy are worth a warning; the clock may fall by this much unnoticed.
+ */
+#define OTHERS_WARN 0.1
+#define CLOCK_WARN 0.95
+
+struct guard {
+  nvml *gpu; /* NULL: none, or no NVML */
+  guard_facts facts;
+  int64_t begun_ns, looked_ns;
+  double busy_s, own_s; /* of processors, when it began */
+};
+
+static int64_t monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static double load_average(void) {
+  double load;
+  return getloadavg(&load, 1) == 1 ? load : -1;
+}
+
+/* Seconds that all processors together have worked since the machine started; negative: unknown. */
+static double busy_seconds(void) {
+  /* user nice system idle iowait irq softirq steal: all but the two that wait. */
+  enum { COLUMNS = 8, IDLE = 3, IOWAIT = 4 };
+  char line[256] = "", *at = line + 3;
+  unsigned long long busy = 0;
+  FILE *file = fopen("/proc/stat", "r");
+  if (!file) return -1;
+  const bool got = fgets(line, sizeof line, file) && strncmp(line, "cpu ", 4) == 0;
+  fclose(file);
+  for (int i = 0; got && i < COLUMNS; i++) {
+    const unsigned long long ticks = strtoull(at, &at, 10);
+    if (i != IDLE && i != IOWAIT) busy += ticks;
+  }
+  return got ? (double)busy / (double)sysconf(_SC_CLK_TCK) : -1;
+}
+
+static double own_seconds(void) {
+  struct rusage use;
+  if (getrusage(RUSAGE_SELF, &use) != 0) return -1;
+  return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+         1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+}
+
+guard *guard_open(bool is_cuda, uint32_t device_index) {
+  guard *self = calloc(1, sizeof *self);
+  if (self && is_cuda) self->gpu = nvml_open(device_index);
+  return self;
+}
+
+void guard_close(guard *self) {
+  if (!self) return;
+  nvml_close(self->gpu);
+  free(self);
+}
+
+static void look(guard *self) {
+  guard_facts *facts = &self->facts;
+  nvml_clocks clocks;
+  self->looked_ns = monotonic_ns();
+  if (!self->gpu || !nvml_read(self->gpu, &clocks)) return;
+  if (!facts->looks || clocks.sm_mhz < facts->least_sm_mhz) facts->least_sm_mhz = clocks.sm_mhz;
+  facts->last_sm_mhz = clocks.sm_mhz;
+  facts->most_sm_mhz = clocks.most_sm_mhz;
+  facts->reasons |= clocks.reasons;
+  facts->looks++;
+}
+
+void guard_look(guard *self) {
+  if (self->begun_ns && self->gpu && monotonic_ns() - self->looked_ns >= LOOK_EVERY_NS) look(self);
+}
+
+void guard_begin(guard *self) {
+  self->facts = (guard_facts){.load_before = load_average(), .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN)};
+  look(self);
+  self->busy_s = busy_seconds();
+  self->own_s = own_seconds();
+  self->begun_ns = monotonic_ns();
+}
+
+void guard_end(guard *self, guard_facts *facts) {
+  const double elapsed_s = 1e-9 * (double)(monotonic_ns() - self->begun_ns);
+  const double busy_s = busy_seconds(), own_s = own_seconds();
+  self->facts.own_cores = self->facts.other_cores = -1;
+  if (elapsed_s > 0 && self->busy_s >= 0 && busy_s >= self->busy_s) {
+    const double own = (own_s - self->own_s) / elapsed_s, all = (busy_s - self->busy_s) / elapsed_s;
+    self->facts.own_cores = own;
+    self->facts.other_cores = all > own ? all - own : 0;
+  }
+  look(self);
+  self->facts.load_after = load_average();
+  self->begun_ns = 0;
+  *facts = self->facts;
+}
+
+PD_PRINTF(3, 4) static pd_status note(pd_measurement *out, const char *key, const char *format, ...) {
+  char text[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return pairs_set(&out->conditions, key, text);
+}
+
+static pd_status report_machine(const guard_facts *facts, pd_measurement *out) {
+  char text[256];
+  pd_status status = note(out, "cores", "%u", facts->cores);
+  if (status == PD_OK && facts->load_before >= 0)
+    status = note(out, "load_average", "%.2f before, %.2f after", facts->load_before, facts->load_after);
+  if (status != PD_OK || facts->other_cores < 0) return status;
+  status = note(out, "busy_cores", "%.2f with this process, %.2f with others", facts->own_cores, facts->other_cores);
+  if (status != PD_OK || facts->other_cores < OTHERS_WARN * facts->cores) return status;
+  snprintf(text, sizeof text,
+           "Other programs kept %.1f of %u cores busy during the measurement.\nRun it on a quiet machine.",
+           facts->other_cores, facts->cores);
+  return measurement_warn(out, text);
+}
+
+static pd_status report_clocks(const guard_facts *facts, pd_measurement *out, bool *trusted) {
+  char reasons[256], text[512];
+  if (!facts->looks) return PD_OK;
+  nvml_reasons_text(facts->reasons, reasons, sizeof reasons);
+  pd_status status = note(out, "sm_clock", "%u MHz at the end, %u at least, %u at most; %u looks", facts->last_sm_mhz,
+                          facts->least_sm_mhz, facts->most_sm_mhz, facts->looks);
+  if (status == PD_OK) status = note(out, "clock_limits", "%s", reasons);
+  if (status != PD_OK) return status;
+  const uint64_t slowing = nvml_slowing(facts->reasons);
+  if (slowing) {
+    *trusted = false;
+    snprintf(text, sizeof text,
+             "The GPU slowed itself down: %s.\nIts clock was %u MHz at least, of %u; the times are not its own.",
+             nvml_reasons_text(slowing, reasons, sizeof reasons), facts->least_sm_mhz, facts->most_sm_mhz);
+    return measurement_warn(out, text);
+  }
+  if (facts->least_sm_mhz >= CLOCK_WARN * facts->last_sm_mhz) return PD_OK;
+  snprintf(text, sizeof text,
+           "The GPU's clock rose from %u to %u MHz during the measurement.\nGive it more run.warmup_steps.",
+           facts->least_sm_mhz, facts->last_sm_mhz);
+  return measurement_warn(out, text);
+}
+
+pd_status guard_report(const guard_facts *facts, pd_measurement *out, bool *trusted) {
+  const pd_status status = report_machine(facts, out);
+  return status == PD_OK ? report_clocks(facts, out, trusted) : status;
+}
