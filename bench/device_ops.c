@@ -1,11 +1,12 @@
 /*
  * Times the operations of the plain training step on a device plugin, each alone and all together, without the host.
  *
- *   bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-m mode] [-v] [-o key=value]...
+ *   bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-m mode] [-k] [-v] [-o key=value]...
  *
  * One table per precision and layout. The times are the device's own events; `step` is wall time of a whole step with
  * its copy and one synchronisation at each end. The parameters' gradients of every mode are compared with those of the
- * first, float32 without TF32, so that a fast wrong kernel shows.
+ * first, float32 without TF32, so that a fast wrong kernel shows. -k leaves out what cuDNN and cuBLASLt do, for tools
+ * that check the other kernels and cannot stand theirs: tensors then hold NaN, and only that every kernel runs matters.
  */
 #include <pdhost/device.h>
 
@@ -19,7 +20,7 @@
 
 enum { MOST_OPS = 40, MOST_ROUNDS = 400, LAYERS = 3, CLASSES = 1000 };
 
-static bool verbose;
+static bool verbose, own_kernels_only;
 
 static const void *no_extension(const pd_host *host, const char *id) {
   (void)host;
@@ -151,13 +152,20 @@ static void finish(bench *b, int round, const char *name, pd_status status) {
     finish(b, round, name, (call));                                                                                    \
   } while (0)
 
+/* What a library does on the CUDA device. */
+#define LIBRARY_OP(name, call)                                                                                         \
+  do {                                                                                                                 \
+    if (!own_kernels_only) OP(name, call);                                                                             \
+  } while (0)
+
 static void layers_forward(bench *b, int round, const pd_conv2d *conv) {
   static const char *const names[] = {"conv1 forward", "conv2 forward", "conv3 forward"};
   const bool direct = b->x.data == b->images.data;
   if (!direct) OP("convert images", b->t->convert(b->device, b->stream, &b->x, &b->images));
-  for (int i = 0; i < LAYERS; i++)
-    OP(names[i],
-       b->t->conv2d_forward(b->device, b->stream, &b->y[i], i ? &b->y[i - 1] : &b->x, &b->w[i], &b->b[i], true, conv));
+  OP(names[0], b->t->conv2d_forward(b->device, b->stream, &b->y[0], &b->x, &b->w[0], &b->b[0], true, conv));
+  for (int i = 1; i < LAYERS; i++)
+    LIBRARY_OP(names[i],
+               b->t->conv2d_forward(b->device, b->stream, &b->y[i], &b->y[i - 1], &b->w[i], &b->b[i], true, conv));
 }
 
 static void layers_backward(bench *b, int round, const pd_conv2d *conv) {
@@ -172,8 +180,8 @@ static void layers_backward(bench *b, int round, const pd_conv2d *conv) {
     OP(mask[2], b->t->bias_relu_backward(b->device, b->stream, &b->dy[2], &b->db[2], &b->dy[2], &b->y[2]));
   }
   for (int i = LAYERS - 1; i > 0; i--) {
-    OP(weight[i], b->t->conv2d_backward_weight(b->device, b->stream, &b->dw[i], &b->dy[i], &b->y[i - 1], conv));
-    OP(data[i], b->t->conv2d_backward_data(b->device, b->stream, &b->dy[i - 1], &b->dy[i], &b->w[i], conv));
+    LIBRARY_OP(weight[i], b->t->conv2d_backward_weight(b->device, b->stream, &b->dw[i], &b->dy[i], &b->y[i - 1], conv));
+    LIBRARY_OP(data[i], b->t->conv2d_backward_data(b->device, b->stream, &b->dy[i - 1], &b->dy[i], &b->w[i], conv));
     if (i == 1 && b->t->conv2d_relu_backward_weight) break;
     OP(mask[i - 1],
        b->t->bias_relu_backward(b->device, b->stream, &b->dy[i - 1], &b->db[i - 1], &b->dy[i - 1], &b->y[i - 1]));
@@ -227,16 +235,16 @@ static void train_step(bench *b, int round) {
                                          PD_COPY_HOST_TO_DEVICE));
   layers_forward(b, round, &conv);
   OP("mean forward", b->t->mean_hw_forward(b->device, b->stream, &b->pooled, &b->y[2]));
-  OP("head forward", b->t->matmul(b->device, b->stream, &b->logits, &b->pooled, &b->head, &b->head_bias, false, true,
-                                  false, b->m.tf32));
+  LIBRARY_OP("head forward", b->t->matmul(b->device, b->stream, &b->logits, &b->pooled, &b->head, &b->head_bias, false,
+                                          true, false, b->m.tf32));
   OP("cross entropy", b->t->cross_entropy_forward(b->device, b->stream, &b->loss, &b->probs, &b->logits, &b->labels));
   OP("cross entropy backward",
      b->t->cross_entropy_backward(b->device, b->stream, &b->dlogits, &b->probs, &b->labels, half ? &b->scale : NULL));
   OP("head bias backward", b->t->bias_backward(b->device, b->stream, &b->dhead_bias, &b->dlogits, false));
-  OP("head backward weight",
-     b->t->matmul(b->device, b->stream, &b->dhead, &b->dlogits, &b->pooled, NULL, true, false, false, b->m.tf32));
-  OP("head backward data",
-     b->t->matmul(b->device, b->stream, &b->dpooled, &b->dlogits, &b->head, NULL, false, false, false, b->m.tf32));
+  LIBRARY_OP("head backward weight", b->t->matmul(b->device, b->stream, &b->dhead, &b->dlogits, &b->pooled, NULL, true,
+                                                  false, false, b->m.tf32));
+  LIBRARY_OP("head backward data", b->t->matmul(b->device, b->stream, &b->dpooled, &b->dlogits, &b->head, NULL, false,
+                                                false, false, b->m.tf32));
   layers_backward(b, round, &conv);
   optimise(b, round);
 }
@@ -441,7 +449,7 @@ int main(int argc, char **argv) {
   int only = -1; /* of the modes */
   static bench b = {.rounds = 50, .batch = 64, .size = 224};
   if (argc < 2) {
-    puts("usage: bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-m mode 0..4] [-v] [-o key=value]...");
+    puts("usage: bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-m mode 0..4] [-k] [-v] [-o key=value]...");
     return 0;
   }
   void *handle = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
@@ -460,8 +468,8 @@ int main(int argc, char **argv) {
   set_option(plugin, options, NULL, NULL);
   for (int i = 2; i < argc; i++) {
     char *value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strcmp(argv[i], "-v") == 0) {
-      verbose = true;
+    if (strcmp(argv[i], "-v") == 0 || strcmp(argv[i], "-k") == 0) {
+      *(argv[i][1] == 'v' ? &verbose : &own_kernels_only) = true;
       continue;
     }
     need(value ? PD_OK : PD_INVALID, argv[i]);
