@@ -115,6 +115,8 @@ uint8_t *cupti_buffers_take(cupti_buffers *pool, size_t *bytes) {
   }
   thread_taken++;
   *bytes = buffer->bytes;
+  atomic_store_explicit(&buffer->session, atomic_load_explicit(&pool->session, memory_order_relaxed),
+                        memory_order_relaxed);
   atomic_store_explicit(&buffer->epoch, atomic_load_explicit(&pool->epoch, memory_order_relaxed), memory_order_relaxed);
   atomic_store_explicit(&buffer->thread, (uint32_t)gettid(), memory_order_relaxed);
   atomic_store_explicit(&buffer->state, CUPTI_BUFFER_CUPTI, memory_order_release);
@@ -180,12 +182,12 @@ void cupti_buffers_refill(cupti_buffers *pool) {
 }
 
 uint32_t cupti_buffers_held(cupti_buffers *pool, uint32_t epoch, uint32_t thread) {
-  uint32_t used = atomic_load(&pool->used), held = 0;
+  uint32_t used = atomic_load(&pool->used), session = atomic_load(&pool->session), held = 0;
   for (uint32_t i = 0; i < used; i++) {
     cupti_buffer *buffer = &pool->slots[i];
     if (atomic_load(&buffer->state) != CUPTI_BUFFER_CUPTI || (thread && atomic_load(&buffer->thread) != thread))
       continue;
-    held += (int32_t)(atomic_load(&buffer->epoch) - epoch) <= 0;
+    held += atomic_load(&buffer->session) == session && (int32_t)(atomic_load(&buffer->epoch) - epoch) <= 0;
   }
   return held;
 }

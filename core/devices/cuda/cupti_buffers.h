@@ -27,8 +27,9 @@ typedef struct cupti_buffer {
   size_t valid_bytes;    /* set by its completion */
   _Atomic uint32_t next; /* slot + 1 of the next one in its list; 0: the last */
   _Atomic uint32_t state;
-  _Atomic uint32_t epoch;  /* when it was handed out */
-  _Atomic uint32_t thread; /* and to whom */
+  _Atomic uint32_t session; /* in which attachment it was handed out, */
+  _Atomic uint32_t epoch;   /* when, */
+  _Atomic uint32_t thread;  /* and to whom */
 } cupti_buffer;
 
 typedef struct cupti_buffers {
@@ -40,7 +41,7 @@ typedef struct cupti_buffers {
   _Atomic uint32_t free_large_count;       /* may lag behind the list */
   _Atomic uint64_t free_small, free_large; /* a counter against reuse in the upper half, slot + 1 in the lower */
   _Atomic uint32_t queue;                  /* slot + 1 of the newest completed one */
-  _Atomic uint32_t epoch;                  /* stamped on what is handed out */
+  _Atomic uint32_t session, epoch;         /* stamped on what is handed out */
   _Atomic uint64_t bytes;                  /* mapped */
   _Atomic uint64_t refused;                /* requests that got nothing */
   _Atomic uint64_t foreign;                /* completions of what is not ours to complete */
@@ -66,7 +67,8 @@ void cupti_buffers_release(cupti_buffers *pool, cupti_buffer *buffer);
 bool cupti_buffers_low(cupti_buffers *pool);
 void cupti_buffers_refill(cupti_buffers *pool);
 
-/* Buffers that CUPTI holds and that were handed out up to `epoch`; `thread` non-zero: to that thread. */
+/* Buffers that CUPTI holds and that were handed out in this session up to `epoch`; `thread` non-zero: to that thread.
+ * What CUPTI held of another thread's when it was detached it need not ever give back. */
 uint32_t cupti_buffers_held(cupti_buffers *pool, uint32_t epoch, uint32_t thread);
 
 #endif

@@ -61,7 +61,7 @@ struct cupti_collect {
   } order;
   bool window_open, stopped, thread_runs, mutex_made;
   int64_t offset_ns; /* the decoder's: CLOCK_REALTIME less CLOCK_MONOTONIC as the window began */
-  bool leftover;     /* the last window's records may still come */
+  bool windows_done; /* records of calls that were under way as the last one ended may still come */
 };
 
 /* CUPTI's buffer callbacks carry no argument of ours. */
@@ -123,7 +123,10 @@ static void decode_queue(cupti_collect *collect) {
   }
   while (buffer) {
     cupti_buffer *next = cupti_buffers_following(&collect->pool, buffer);
-    cupti_decoder_buffer(&collect->decoder, atomic_load(&buffer->data), buffer->valid_bytes);
+    if (atomic_load(&buffer->session) == atomic_load(&collect->pool.session))
+      cupti_decoder_buffer(&collect->decoder, atomic_load(&buffer->data), buffer->valid_bytes);
+    else
+      cupti_decoder_skip(&collect->decoder, atomic_load(&buffer->data), buffer->valid_bytes);
     cupti_buffers_release(&collect->pool, buffer);
     buffer = next;
   }
@@ -141,14 +144,6 @@ static void count_dropped(cupti_collect *collect) {
     collect->record->lost(collect->record, PD_LOSS_RECORDS_DROPPED, dropped);
 }
 
-static bool is_drained(cupti_collect *collect) {
-  return cupti_decoder_settle(&collect->decoder) && !cupti_buffers_held(&collect->pool, collect->order.epoch, 0);
-}
-static bool loop_is_drained(cupti_collect *collect) {
-  return !cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread) &&
-         cupti_match_complete_for(&collect->decoder.match, collect->order.thread);
-}
-
 /* Asks CUPTI for whatever is complete until nothing is due. A completion may come after the flush has returned, and a
  * running kernel keeps its whole buffer back, so the flush's own result says nothing. */
 static void carry_out_drain(cupti_collect *collect) {
@@ -157,13 +152,17 @@ static void carry_out_drain(cupti_collect *collect) {
   cupti_decoder_window_stop(&collect->decoder, collect->order.stop_ns);
   for (;;) {
     (void)collect->session.api->ActivityFlushAll(0);
+    /* Counted before the queue is read: what is given back in between is in the queue then. */
+    bool held = cupti_buffers_held(&collect->pool, collect->order.epoch, 0) > 0;
+    bool loop_held = held && cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread) > 0;
     decode_queue(collect);
     drained->polls++;
-    drained->complete = is_drained(collect);
+    drained->complete = cupti_decoder_settle(&collect->decoder) && !held;
     int64_t now = now_ns(CLOCK_MONOTONIC);
     drained->loop_complete |= drained->complete;
     if (drained->complete || now >= collect->order.deadline_ns) break;
-    if (drained->loop_complete || loop_is_drained(collect)) {
+    if (drained->loop_complete ||
+        (!loop_held && cupti_match_complete_for(&collect->decoder.match, collect->order.thread))) {
       drained->loop_complete = true;
       if (!loop_done_ns) loop_done_ns = now;
       if (now - loop_done_ns > OTHERS_NS) break;
@@ -180,6 +179,7 @@ static void carry_out_drain(cupti_collect *collect) {
   drained->moved_ns = collect->decoder.moved_ns;
   drained->device_rows = match->device_rows;
   drained->graphs_empty = match->graph_count > 0 && match->graph_rows == 0;
+  cupti_decoder_window_close(&collect->decoder); /* at once: a call that comes now would miss its device record */
 }
 
 static void carry_out(cupti_collect *collect, order what) {
@@ -198,7 +198,10 @@ static void carry_out(cupti_collect *collect, order what) {
     decode_queue(collect);
     count_dropped(collect);
     break;
-  case ORDER_COUNT: collect->order.counts = collect->decoder.counts; break;
+  case ORDER_COUNT:
+    collect->order.counts = collect->decoder.counts;
+    collect->order.counts.buffer_bytes = atomic_load(&collect->pool.bytes);
+    break;
   case ORDER_NONE:
   case ORDER_QUIT: break;
   }
@@ -251,6 +254,7 @@ static pd_status start_thread(cupti_collect *collect) {
 }
 
 static pd_status attach(cupti_collect *collect, char *why, size_t why_bytes) {
+  atomic_fetch_add(&collect->pool.session, 1);
   pd_status status = cupti_session_attach(&collect->session, on_request, on_complete, why, why_bytes);
   if (status == PD_OK) order_and_wait(collect, ORDER_SESSION);
   return status;
@@ -350,7 +354,7 @@ pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_byte
   }
   collect->order.start_ns = now_ns(CLOCK_REALTIME);
   collect->order.offset_ns = clock_offset_ns();
-  collect->order.by_time = collect->session.enabled || collect->leftover;
+  collect->order.by_time = collect->windows_done;
   order_and_wait(collect, ORDER_OPEN);
   collect->window_open = true;
   collect->stopped = false;
@@ -378,10 +382,9 @@ void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drain
   memset(&collect->order.drained, 0, sizeof collect->order.drained);
   collect->order.deadline_ns = timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
   order_and_wait(collect, ORDER_DRAIN);
-  order_and_wait(collect, ORDER_CLOSE);
   collect->window_open = false;
   *drained = collect->order.drained;
-  collect->leftover = !drained->complete;
+  collect->windows_done = true;
   if (collect->between == CUPTI_BETWEEN_KEEP) return;
   /* The library is not given back while the device still works for it. */
   if (collect->between == CUPTI_BETWEEN_DETACH && drained->complete)

@@ -30,7 +30,7 @@ typedef struct cupti_collect_config {
   const pd_device_props *props;
   uint64_t max_bytes;
   cupti_between between;
-  bool graphs, sync;
+  bool sync; /* synchronisation records too */
 } cupti_collect_config;
 
 typedef struct cupti_collect cupti_collect;

@@ -133,6 +133,11 @@ static void wait_for(cupti_decoder *decoder, cupti_pending_list *list, const pd_
 static bool place(cupti_decoder *decoder, pd_activity *row, uint32_t graph) {
   cupti_launch *launch = cupti_match_find(&decoder->match, row->correlation);
   if (!launch) return false;
+  if (launch->single && launch->device_rows) { /* an id that came twice: never two kernels under one launch */
+    decoder->counts.surplus++;
+    lost(decoder, PD_LOSS_UNMATCHED_ACTIVITY);
+    return true;
+  }
   if (cupti_match_seen(&decoder->match, launch, graph) != PD_OK) decoder->counts.lost_memory++;
   int64_t early_ns = launch->start_ns - row->start; /* a device takes microseconds to answer: never by the clocks */
   if (early_ns > CUPTI_CLOCK_TOLERANCE_NS) {
@@ -174,7 +179,20 @@ bool cupti_decoder_settle(cupti_decoder *decoder) {
   }
   decoder->orphans.count = kept;
   flush_batch(decoder);
-  return cupti_match_complete(&decoder->match);
+  return cupti_match_complete(&decoder->match) ||
+         (decoder->early.count && decoder->match.pending <= decoder->early.count);
+}
+
+/* What ran before the window began is a call's from before it, even where its id has come again since; but where a
+ * launch of the window has no other record, it is the clocks that disagree. */
+static void settle_early(cupti_decoder *decoder) {
+  for (uint64_t i = 0; i < decoder->early.count; i++) {
+    pd_activity *row = &decoder->early.rows[i];
+    const cupti_launch *launch = cupti_match_find(&decoder->match, row->correlation);
+    if (!launch || !cupti_match_owes(&decoder->match, launch) || !place(decoder, row, graph_of(row)))
+      decoder->counts.stale++;
+  }
+  decoder->early.count = 0;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------- */
@@ -249,6 +267,7 @@ static void read_call(cupti_decoder *decoder, const CUpti_ActivityAPI *api, bool
     return;
   }
   bool known = launch->start_ns != 0;
+  if (!known) launch->single = launches && call->api == PD_API_LAUNCH;
   if (!driver) launch->runtime = true;
   if (!known || (int64_t)api->start < launch->start_ns) launch->start_ns = (int64_t)api->start;
   launch->thread = api->threadId;
@@ -277,13 +296,16 @@ static bool believe(cupti_decoder *decoder, const pd_activity *row) {
 }
 
 static void deliver(cupti_decoder *decoder, pd_activity *row) {
-  if (!decoder->keep ||
-      (row->correlation <= decoder->stale_correlation && !cupti_match_find(&decoder->match, row->correlation))) {
+  bool past = row->correlation <= decoder->stale_correlation && !cupti_match_find(&decoder->match, row->correlation);
+  if (!decoder->keep || (past && !can_be(row->start, row->end))) {
     decoder->counts.stale++;
     return;
   }
   if (!believe(decoder, row)) return;
-  if (!place(decoder, row, graph_of(row))) wait_for(decoder, &decoder->orphans, row);
+  if (decoder->by_time && row->start < decoder->window_start_ns)
+    wait_for(decoder, &decoder->early, row);
+  else if (!place(decoder, row, graph_of(row)))
+    wait_for(decoder, &decoder->orphans, row);
 }
 
 static void read_kernel(cupti_decoder *decoder, const CUpti_ActivityKernel10 *kernel) {
@@ -432,6 +454,17 @@ void cupti_decoder_buffer(cupti_decoder *decoder, uint8_t *data, size_t valid_by
   flush_batch(decoder);
 }
 
+void cupti_decoder_skip(cupti_decoder *decoder, uint8_t *data, size_t valid_bytes) {
+  CUpti_Activity *record = NULL;
+  while (valid_bytes && decoder->api->ActivityGetNextRecord(data, valid_bytes, &record) == CUPTI_SUCCESS) {
+    decoder->counts.records++;
+    decoder->counts.stale++;
+    decoder->counts.strays++;
+    if (record->kind == CUPTI_ACTIVITY_KIND_OVERHEAD)
+      free(((const CUpti_ActivityOverhead3 *)(const void *)record)->overheadData);
+  }
+}
+
 /* ---- life -------------------------------------------------------------------------------------------------- */
 
 void cupti_decoder_init(cupti_decoder *decoder, const cupti_api *api, const pd_record *record, cupti_allowlist *calls,
@@ -451,6 +484,7 @@ void cupti_decoder_free(cupti_decoder *decoder) {
   for (uint64_t i = 0; i < decoder->name_size; i++) free(decoder->names[i].text);
   free(decoder->names);
   free(decoder->orphans.rows);
+  free(decoder->early.rows);
   free(decoder->drivers.rows);
   cupti_match_free(&decoder->match);
   memset(decoder, 0, sizeof *decoder);
@@ -467,7 +501,7 @@ void cupti_decoder_session(cupti_decoder *decoder) {
 
 void cupti_decoder_window_open(cupti_decoder *decoder, int64_t start_ns, bool by_time) {
   cupti_match_reset(&decoder->match);
-  decoder->orphans.count = decoder->drivers.count = 0;
+  decoder->orphans.count = decoder->early.count = decoder->drivers.count = 0;
   if (!by_time && decoder->correlation_high > decoder->stale_correlation)
     decoder->stale_correlation = decoder->correlation_high; /* what has come so far is all of the past */
   decoder->moved_ns = 0;
@@ -482,9 +516,11 @@ void cupti_decoder_window_stop(cupti_decoder *decoder, int64_t stop_ns) { decode
 
 void cupti_decoder_window_close(cupti_decoder *decoder) {
   cupti_decoder_settle(decoder);
+  settle_early(decoder);
   settle_drivers(decoder);
   for (uint64_t i = 0; i < decoder->orphans.count; i++) {
-    if (decoder->orphans.rows[i].correlation < decoder->later_correlation)
+    uint64_t id = decoder->orphans.rows[i].correlation;
+    if (id > decoder->stale_correlation && id < decoder->later_correlation)
       hand_on(decoder, &decoder->orphans.rows[i]);
     else
       decoder->counts.stale++;

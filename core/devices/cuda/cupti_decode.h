@@ -37,12 +37,15 @@ typedef struct cupti_counts {
   uint64_t records;   /* read from buffers */
   uint64_t handed_on; /* given to pd_record */
   uint64_t zero_stamped, implausible;
-  uint64_t dropped;     /* by the library or a full pool; the collector's */
-  uint64_t stale;       /* left over from before the window */
-  uint64_t nested;      /* driver calls that are part of a runtime call */
-  uint64_t unknown;     /* of kinds or calls not asked for */
-  uint64_t lost_memory; /* for want of memory */
-  uint64_t moved;       /* device records moved for the clock's sake */
+  uint64_t dropped;      /* by the library or a full pool; the collector's */
+  uint64_t stale;        /* left over from before the window */
+  uint64_t strays;       /* of them, in buffers of an earlier session */
+  uint64_t surplus;      /* second records of one kernel's launch */
+  uint64_t nested;       /* driver calls that are part of a runtime call */
+  uint64_t unknown;      /* of kinds or calls not asked for */
+  uint64_t lost_memory;  /* for want of memory */
+  uint64_t moved;        /* device records moved for the clock's sake */
+  uint64_t buffer_bytes; /* mapped for records, at present; the collector's */
 } cupti_counts;
 
 /* A stream's capture on one thread. */
@@ -71,6 +74,7 @@ typedef struct cupti_decoder {
   cupti_name *names;          /* open addressing by pointer; a power of two */
   uint64_t name_count, name_size;
   cupti_pending_list orphans; /* device records without a call yet */
+  cupti_pending_list early;   /* device records from before the window began, by the clocks */
   cupti_pending_list drivers; /* driver calls that may be part of a runtime call */
   cupti_capture captures[16];
   uint32_t batch_count;
@@ -94,6 +98,9 @@ void cupti_decoder_window_close(cupti_decoder *decoder);
 
 /* Decodes one buffer and frees what its records own. */
 void cupti_decoder_buffer(cupti_decoder *decoder, uint8_t *data, size_t valid_bytes);
+
+/* Lets the records of a buffer from an earlier session go: their ids come again in this one. */
+void cupti_decoder_skip(cupti_decoder *decoder, uint8_t *data, size_t valid_bytes);
 
 /* Hands on device records whose calls have come since; whether nothing is due any more. */
 bool cupti_decoder_settle(cupti_decoder *decoder);

@@ -118,6 +118,10 @@ static bool has_all_nodes(const cupti_match *match, const cupti_launch *launch) 
   return !size || launch->device_rows >= size->nodes;
 }
 
+bool cupti_match_owes(const cupti_match *match, const cupti_launch *launch) {
+  return launch->pending || (launch->is_graph && !has_all_nodes(match, launch));
+}
+
 bool cupti_match_complete(const cupti_match *match) {
   if (match->pending) return false;
   for (uint64_t i = 0; i < match->graph_count; i++)
@@ -128,8 +132,7 @@ bool cupti_match_complete(const cupti_match *match) {
 bool cupti_match_complete_for(const cupti_match *match, uint32_t thread) {
   for (uint64_t i = 0; i < match->count; i++) {
     const cupti_launch *launch = &match->launches[i];
-    if (launch->thread != thread) continue;
-    if (launch->pending || (launch->is_graph && !has_all_nodes(match, launch))) return false;
+    if (launch->thread == thread && cupti_match_owes(match, launch)) return false;
   }
   return true;
 }

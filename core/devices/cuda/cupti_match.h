@@ -15,7 +15,7 @@ typedef struct cupti_launch {
   bool pending;         /* device records are due and none has come */
   bool is_graph;        /* a graph's launch: one record is not all */
   bool runtime;         /* a runtime call has this id: a driver call with it is a part of that one */
-  bool reserved;
+  bool single;          /* a kernel's launch: a second record is another's */
 } cupti_launch;
 
 typedef struct cupti_graph_size {
@@ -51,6 +51,8 @@ pd_status cupti_match_seen(cupti_match *match, cupti_launch *launch, uint32_t gr
 /* Nothing will come of the launches of `thread` in [from_ns, to_ns]: they were captured. */
 void cupti_match_captured(cupti_match *match, uint32_t thread, int64_t from_ns, int64_t to_ns);
 
+/* Whether records of `launch` are still to come, as far as can be known. */
+bool cupti_match_owes(const cupti_match *match, const cupti_launch *launch);
 /* Whether every launch has all its records, as far as can be known. */
 bool cupti_match_complete(const cupti_match *match);
 /* The same for the launches of one thread. */

@@ -75,7 +75,6 @@ pd_status cuda_profile_attach(cuda_profile *profile, const pd_profile_options *o
         .props = config->props,
         .max_bytes = config->settings.cupti_memory > 0 ? (uint64_t)config->settings.cupti_memory : (uint64_t)1 << 30,
         .between = between_of(config->settings.cupti_between),
-        .graphs = options->graphs != 0,
         .sync = options->sync != 0,
     };
     status = cupti_collect_open(&collect, &profile->collect, profile->note, sizeof profile->note);

@@ -24,20 +24,14 @@ static char why[512];
 enum { LIMIT_BYTES = 64 << 20 };
 #define SECOND_NS INT64_C(1000000000)
 
-static inline pd_status try_open(cupti_between between, bool graphs, bool sync) {
-  const cupti_collect_config config = {.api = &api,
-                                       .record = &record.table,
-                                       .max_bytes = LIMIT_BYTES,
-                                       .between = between,
-                                       .graphs = graphs,
-                                       .sync = sync};
+static inline pd_status try_open(cupti_between between, bool sync) {
+  const cupti_collect_config config = {
+      .api = &api, .record = &record.table, .max_bytes = LIMIT_BYTES, .between = between, .sync = sync};
   cr_assert_eq(cupti_api_load(&api, FAKE_CUPTI_PATH, why, sizeof why), PD_OK, "%s", why);
   kept_record_init(&record);
   return cupti_collect_open(&config, &collect, why, sizeof why);
 }
-static inline void open_collect(cupti_between between) {
-  cr_assert_eq(try_open(between, false, false), PD_OK, "%s", why);
-}
+static inline void open_collect(cupti_between between) { cr_assert_eq(try_open(between, false), PD_OK, "%s", why); }
 static inline void start(void) { cr_assert_eq(cupti_collect_start(collect, why, sizeof why), PD_OK, "%s", why); }
 static inline void drain(void) {
   cupti_collect_stop(collect);

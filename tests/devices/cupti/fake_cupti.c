@@ -12,6 +12,7 @@ typedef struct fake_buffer {
   size_t bytes, used;
   uint32_t running; /* kernels not finished */
   bool full;
+  bool kept, lost; /* until the next session, for good */
   struct fake_buffer *next;
   pthread_t owner;
 } fake_buffer;
@@ -155,7 +156,7 @@ static void *deliver_later(void *buffer_) {
 static void flush(bool forced) {
   for (fake_buffer **at = &buffers; *at;) {
     fake_buffer *buffer = *at;
-    if (buffer->running && !forced) {
+    if (buffer->kept || (buffer->running && !forced)) {
       at = &buffer->next;
       continue;
     }
@@ -344,6 +345,17 @@ CUptiResult CUPTIAPI cuptiFinalize(void) {
   ENTER("cuptiFinalize");
   __atomic_store_n(&finalizing, true, __ATOMIC_RELAXED);
   flush(true);
+  for (fake_buffer **at = &buffers; *at;) {
+    fake_buffer *buffer = *at;
+    buffer->kept = false;
+    buffer->full = true;
+    if (!buffer->lost) {
+      at = &buffer->next;
+      continue;
+    }
+    *at = buffer->next;
+    free(buffer);
+  }
   counts.finalizes++;
   if (!config.keeps_callbacks) on_request = NULL, on_complete = NULL;
   per_thread_set = false;
@@ -584,6 +596,33 @@ void fake_fill(void) {
   for (fake_buffer *buffer = buffers; buffer; buffer = buffer->next)
     if (pthread_equal(buffer->owner, pthread_self())) buffer->full = true;
   pthread_mutex_unlock(&lock);
+}
+void fake_keep(bool for_good) {
+  pthread_mutex_lock(&lock);
+  for (fake_buffer *buffer = buffers; buffer; buffer = buffer->next)
+    if (pthread_equal(buffer->owner, pthread_self()) && !buffer->full) buffer->kept = true, buffer->lost = for_good;
+  pthread_mutex_unlock(&lock);
+}
+uint32_t fake_straggler(const char *name, uint64_t start) {
+  pthread_mutex_lock(&lock);
+  uint32_t id = new_correlation();
+  CUpti_ActivityAPI *call_row = put(CUPTI_ACTIVITY_KIND_RUNTIME, NULL);
+  if (call_row)
+    *call_row = (CUpti_ActivityAPI){.kind = CUPTI_ACTIVITY_KIND_RUNTIME,
+                                    .cbid = 211,
+                                    .start = start,
+                                    .end = now(),
+                                    .threadId = (uint32_t)gettid(),
+                                    .correlationId = id};
+  CUpti_ActivityKernel10 *kernel_row = put(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, NULL);
+  if (kernel_row)
+    *kernel_row = (CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                           .name = name,
+                                           .start = start + 1,
+                                           .end = start + 2,
+                                           .correlationId = id};
+  pthread_mutex_unlock(&lock);
+  return id;
 }
 uint8_t *fake_request(size_t *bytes) {
   pthread_mutex_lock(&lock);

@@ -73,6 +73,10 @@ void fake_finish(uint32_t only);
 void fake_finish_at(uint32_t correlation, uint64_t start, uint64_t end);
 /* Hands the calling thread's buffer over as a full one. */
 void fake_fill(void);
+/* Keeps the calling thread's buffer until the library has been given back; it comes in the next session, or never. */
+void fake_keep(bool for_good);
+/* A call begun at `start`, and its kernel, as of a thread that was inside it while kinds were switched off. */
+uint32_t fake_straggler(const char *name, uint64_t start);
 /* Requests a buffer as a launching thread would and keeps it; NULL where none was given. */
 uint8_t *fake_request(size_t *bytes);
 void fake_complete(uint8_t *buffer, size_t valid);

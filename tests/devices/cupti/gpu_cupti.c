@@ -94,6 +94,18 @@ typedef struct tally {
   int64_t least_gap_ns;
 } tally;
 
+/* The first few launches with two records, row by row; times from the call's start. */
+static void show(const pd_activity *rows, uint64_t count) {
+  static int shown;
+  if (shown++ >= 5) return;
+  printf("  doubled: id %#" PRIx64 ", the loop's thread %d\n", rows->correlation, gettid());
+  for (uint64_t i = 0; i < count; i++)
+    printf("    kind %d name %u thread %u stream %u graph %u from %+" PRId64 " to %+" PRId64 " ns, %" PRIu64 " bytes\n",
+           (int)rows[i].kind, rows[i].name, rows[i].thread, rows[i].stream,
+           rows[i].kind == PD_ACTIVITY_KERNEL ? rows[i].u.kernel.graph : 0, rows[i].start - rows->start,
+           rows[i].end - rows->start, rows[i].bytes);
+}
+
 static void tally_window(kept_record *record, tally *sum) {
   qsort(record->rows, record->count, sizeof *record->rows, by_correlation);
   for (uint64_t i = 0; i < record->count;) {
@@ -119,6 +131,7 @@ static void tally_window(kept_record *record, tally *sum) {
         sum->others++, sum->others_matched += rows > 0;
       sum->driver_calls += call->kind == PD_ACTIVITY_DRIVER;
       sum->doubled += rows > 1;
+      if (rows > 1) show(record->rows + i, end - i);
     } else if (call && call->u.api.api == PD_API_GRAPH_LAUNCH) {
       sum->graph_calls++;
       sum->graph_full += rows == NODES + 1;
@@ -129,13 +142,14 @@ static void tally_window(kept_record *record, tally *sum) {
   record->count = 0;
 }
 
-/* A thread with work of its own on another stream, as a loader's might have. */
+/* A thread with work of its own on another stream, as a loader's might have. It waits for it now and then, or, calm,
+ * each time, so that CUPTI can be detached beside it. */
 static _Atomic bool beside_on;
 static _Atomic uint64_t beside_launches;
-static void *beside(void *unused) {
+static void *beside(void *calm) {
   cudaStream_t own;
   float *data, *host;
-  (void)unused;
+  uint64_t each = calm ? 2 : 16;
   cuda(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), "cudaStreamCreate");
   cuda(cudaMalloc((void **)&data, 1 << 16), "cudaMalloc");
   cuda(cudaMallocHost((void **)&host, 1 << 16), "cudaMallocHost");
@@ -143,7 +157,7 @@ static void *beside(void *unused) {
     cuda(cudaMemcpyAsync(data, host, 1 << 16, cudaMemcpyHostToDevice, own), "copy beside");
     cuda(launch_empty(own), "launch beside");
     atomic_fetch_add(&beside_launches, 2);
-    if (atomic_load(&beside_launches) % 16 == 0) cuda(cudaStreamSynchronize(own), "synchronize beside");
+    if (atomic_load(&beside_launches) % each == 0) cuda(cudaStreamSynchronize(own), "synchronize beside");
   }
   cuda(cudaStreamSynchronize(own), "synchronize beside");
   return NULL;
@@ -164,8 +178,10 @@ typedef struct window_plan {
   bool graphs;
   bool early; /* the graph is captured before CUPTI is attached */
   bool idle;  /* two waits of 10 s */
-  bool beside;
+  bool beside, calm;
 } window_plan;
+
+static bool brief; /* no waits and no figures, for repetitions */
 
 static void run(const cupti_api *api, const pd_device_props *props, const window_plan *plan) {
   const char *name = plan->name;
@@ -178,21 +194,18 @@ static void run(const cupti_api *api, const pd_device_props *props, const window
   tally sum = {.least_gap_ns = INT64_MAX};
   char why[256] = "";
   uint64_t launches = 0, incomplete = 0, polls = 0, others_held = 0;
-  double drain_s = 0, drain_most_s = 0, start_s = 0, start_most_s = 0, between_ns = 0, before_ns = launch_cost_ns();
+  double drain_s = 0, drain_most_s = 0, start_s = 0, start_most_s = 0, between_ns = 0,
+         before_ns = brief ? 0 : launch_cost_ns();
   kept_record_init(&record);
-  const cupti_collect_config config = {.api = api,
-                                       .record = &record.table,
-                                       .props = props,
-                                       .max_bytes = (uint64_t)1 << 30,
-                                       .between = plan->between,
-                                       .graphs = graphs};
+  const cupti_collect_config config = {
+      .api = api, .record = &record.table, .props = props, .max_bytes = (uint64_t)1 << 30, .between = plan->between};
   if (graphs && plan->early) {
     capture();
     cuda(cudaGraphLaunch(graph, stream), "cudaGraphLaunch before CUPTI");
   }
   if (plan->beside) {
     atomic_store(&beside_on, true);
-    if (pthread_create(&other, NULL, beside, NULL)) exit(1);
+    if (pthread_create(&other, NULL, beside, plan->calm ? &beside_on : NULL)) exit(1);
   }
   double at = now_s();
   if (cupti_collect_open(&config, &collect, why, sizeof why) != PD_OK) {
@@ -202,7 +215,7 @@ static void run(const cupti_api *api, const pd_device_props *props, const window
   }
   double attach_s = now_s() - at, first_s = 0;
   for (int w = 0; w < WINDOWS; w++) {
-    if (plan->idle && w % 10 == 5) nap(10.0);
+    if (plan->idle && !brief && w % 10 == 5) nap(10.0);
     at = now_s();
     if (cupti_collect_start(collect, why, sizeof why) != PD_OK) {
       printf("FAILED: %s: window %d: %s\n", name, w, why);
@@ -227,19 +240,21 @@ static void run(const cupti_api *api, const pd_device_props *props, const window
     incomplete += plan->beside ? !drained.loop_complete : !drained.complete;
     others_held += drained.others_held > 0;
     tally_window(&record, &sum);
-    between_ns += launch_cost_ns();
+    if (!brief) between_ns += launch_cost_ns();
     if (graphs) cuda(cudaGraphLaunch(graph, stream), "cudaGraphLaunch outside a window");
   }
   cupti_collect_counts(collect, &counts);
   at = now_s();
   cupti_collect_close(collect);
-  double close_s = now_s() - at, after_ns = launch_cost_ns();
+  double close_s = now_s() - at, after_ns = brief ? 0 : launch_cost_ns();
   if (plan->beside) {
     atomic_store(&beside_on, false);
     pthread_join(other, NULL);
     printf("  beside: %" PRIu64 " launches, %" PRIu64 " in windows, %" PRIu64 " with a record, %" PRIu64
            " windows left early\n",
            atomic_load(&beside_launches), sum.others, sum.others_matched, others_held);
+    check(sum.others == sum.others_matched || others_held, "other threads' launches with a record", sum.others_matched,
+          sum.others);
   }
   check(sum.driver_calls == (uint64_t)WINDOWS * DRIVER, "driver launches", sum.driver_calls,
         (uint64_t)WINDOWS * DRIVER);
@@ -247,6 +262,7 @@ static void run(const cupti_api *api, const pd_device_props *props, const window
   check(sum.calls == launches, "launch calls", sum.calls, launches);
   check(sum.matched == launches, "launches with a record", sum.matched, launches);
   check(sum.doubled == 0, "launches with two records", sum.doubled, 0);
+  check(counts.surplus == 0, "second records of a launch", counts.surplus, 0);
   /* Beside: calls begun before the kinds were on leave a record of the device's and none of their own. */
   check(sum.orphans == 0 || plan->beside, "records without a launch", sum.orphans, 0);
   check(sum.early == 0, "records before their launch", sum.early, 0);
@@ -256,9 +272,11 @@ static void run(const cupti_api *api, const pd_device_props *props, const window
   check(sum.graph_calls == (graphs ? (uint64_t)WINDOWS * GRAPH_LAUNCHES : 0), "graph launches", sum.graph_calls,
         (uint64_t)WINDOWS * GRAPH_LAUNCHES);
   printf("%s graphs=%d: windows %d launches %" PRIu64 " matched %" PRIu64 " graph launches %" PRIu64 " full %" PRIu64
-         " device rows %" PRIu64 " nested %" PRIu64 " stale %" PRIu64 " unknown %" PRIu64 "\n",
+         " device rows %" PRIu64 " nested %" PRIu64 " stale %" PRIu64 " of earlier sessions %" PRIu64
+         " unknown %" PRIu64 " orphans %" PRIu64 " buffers %" PRIu64 " MiB\n",
          name, graphs, WINDOWS, launches, sum.matched, sum.graph_calls, sum.graph_full, sum.device_rows, counts.nested,
-         counts.stale, counts.unknown);
+         counts.stale, counts.strays, counts.unknown, sum.orphans, counts.buffer_bytes >> 20);
+  if (brief) goto out;
   printf("  least call-to-start %.3f us; attach %.2f ms, first start %.2f ms, later starts %.3f (most %.3f) ms, drain "
          "%.3f "
          "(most %.3f) ms in %.1f polls, close %.2f ms\n",
@@ -269,6 +287,7 @@ static void run(const cupti_api *api, const pd_device_props *props, const window
          after_ns);
   for (uint32_t i = 1; i < record.name_count && graphs && plan->between == CUPTI_BETWEEN_KEEP && !plan->early; i++)
     printf("  name %s\n", record.names[i]);
+out:
   kept_record_free(&record);
   if (graph) cuda(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
   graph = NULL;
@@ -406,19 +425,23 @@ int main(int argc, char **argv) {
     return failures != 0;
   }
   const window_plan plans[] = {
-      {"detach", CUPTI_BETWEEN_DETACH, false, false, false, false},
-      {"disable", CUPTI_BETWEEN_DISABLE, false, false, false, false},
-      {"keep", CUPTI_BETWEEN_KEEP, false, false, false, false},
-      {"detach", CUPTI_BETWEEN_DETACH, true, false, true, false},
-      {"disable", CUPTI_BETWEEN_DISABLE, true, false, false, false},
-      {"keep", CUPTI_BETWEEN_KEEP, true, false, false, false},
-      {"detach, graph captured before CUPTI", CUPTI_BETWEEN_DETACH, true, true, false, false},
-      {"keep, graph captured before CUPTI", CUPTI_BETWEEN_KEEP, true, true, false, false},
-      {"detach, a second thread", CUPTI_BETWEEN_DETACH, true, false, false, true},
-      {"disable, a second thread", CUPTI_BETWEEN_DISABLE, false, false, false, true},
+      {"detach", CUPTI_BETWEEN_DETACH, false, false, false, false, false},
+      {"disable", CUPTI_BETWEEN_DISABLE, false, false, false, false, false},
+      {"keep", CUPTI_BETWEEN_KEEP, false, false, false, false, false},
+      {"detach", CUPTI_BETWEEN_DETACH, true, false, true, false, false},
+      {"disable", CUPTI_BETWEEN_DISABLE, true, false, false, false, false},
+      {"keep", CUPTI_BETWEEN_KEEP, true, false, false, false, false},
+      {"detach, graph captured before CUPTI", CUPTI_BETWEEN_DETACH, true, true, false, false, false},
+      {"keep, graph captured before CUPTI", CUPTI_BETWEEN_KEEP, true, true, false, false, false},
+      {"detach, a second thread", CUPTI_BETWEEN_DETACH, true, false, false, true, false},
+      {"disable, a second thread", CUPTI_BETWEEN_DISABLE, false, false, false, true, false},
+      {"detach, a calm second thread", CUPTI_BETWEEN_DETACH, true, false, false, true, true},
   };
   if (argc > 1 && !strcmp(argv[1], "beside")) {
-    for (size_t i = 8; i < sizeof plans / sizeof plans[0]; i++) run(&api, &props, &plans[i]);
+    brief = argc > 2;
+    for (int round = 0; round < (brief ? atoi(argv[2]) : 1); round++)
+      for (size_t i = 8; i < sizeof plans / sizeof plans[0]; i++) run(&api, &props, &plans[i]);
+    printf(failures ? "%d failures\n" : "all held\n", failures);
     return failures != 0;
   }
   many(&api, &props);

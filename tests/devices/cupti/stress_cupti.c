@@ -49,8 +49,7 @@ static int run(const cupti_api *api, cupti_between between, bool late) {
   fake_reset();
   fake_set()->late_completion = late;
   kept_record_init(&record);
-  const cupti_collect_config config = {
-      .api = api, .record = &record.table, .max_bytes = 256 << 20, .between = between, .graphs = true};
+  const cupti_collect_config config = {.api = api, .record = &record.table, .max_bytes = 256 << 20, .between = between};
   if (cupti_collect_open(&config, &collect, why, sizeof why) != PD_OK) {
     printf("%s\n", why);
     return 1;

@@ -458,7 +458,98 @@ PD_TEST(cupti_decode, lets_the_past_go_where_kinds_stay_on) {
   cr_assert_eq(record.count, 2);
   cr_assert_eq(record.rows[0].correlation, 2);
   cr_assert_eq(record.rows[1].correlation, 2);
+  cupti_decoder_window_close(&decoder);
+  cr_assert_eq(record.count, 2);
   cr_assert_eq(decoder.counts.stale, 2);
+  close_decoder();
+}
+
+/* A kernel from before the window under an id that has come again since: its launch keeps the one that is its own. */
+PD_TEST(cupti_decode, takes_no_earlier_kernel_for_a_launchs_own) {
+  for (int order = 0; order < 6; order++) {
+    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    open_decoder();
+    cupti_decoder_window_close(&decoder);
+    cupti_decoder_window_open(&decoder, 10000, true);
+    for (int i = 0; i < 3; i++) {
+      if (orders[order][i] == 0) add_call_at(false, 211, 7, 20000, 42);
+      if (orders[order][i] == 1) add_kernel(7, "_Z5stalev", 9000, 9500);
+      if (orders[order][i] == 2) add_kernel(7, "_Z3ownv", 23000, 24000);
+      decode();
+    }
+    cr_assert(cupti_decoder_settle(&decoder));
+    cupti_decoder_window_close(&decoder);
+    cr_assert_eq(record.count, 2, "order %d", order);
+    for (uint64_t i = 0; i < record.count; i++)
+      if (record.rows[i].kind == PD_ACTIVITY_KERNEL) cr_assert_eq(record.rows[i].start, 23000);
+    cr_assert_eq(decoder.counts.stale, 1);
+    cr_assert_eq(decoder.counts.moved, 0);
+    close_decoder();
+  }
+}
+
+/* Where nothing else comes, it is the clocks that disagree. */
+PD_TEST(cupti_decode, takes_an_early_record_where_a_launch_has_no_other) {
+  open_decoder();
+  cupti_decoder_window_close(&decoder);
+  cupti_decoder_window_open(&decoder, 10000, true);
+  add_call_at(false, 211, 7, 10050, 42);
+  add_kernel(7, "_Z1kv", 9990, 9995);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder)); /* the drain need not wait for more */
+  cupti_decoder_window_close(&decoder);
+  cr_assert_eq(record.count, 2);
+  cr_assert_eq(record.rows[1].start, 10050);
+  cr_assert_eq(decoder.counts.stale, 0);
+  cr_assert_eq(decoder.counts.moved, 1);
+  close_decoder();
+}
+
+/* The past's ids may be greater than the window's where the library has begun anew. */
+PD_TEST(cupti_decode, drops_no_kernel_for_a_greater_id_of_the_past) {
+  open_decoder();
+  cupti_decoder_window_close(&decoder);
+  cupti_decoder_window_open(&decoder, 10000, true);
+  add_call_at(false, 211, 90, 9000, 42);
+  add_kernel(5, "_Z1kv", 12000, 13000);
+  decode();
+  add_call_at(false, 211, 5, 11000, 42);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(record.count, 2);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, never_gives_a_launch_two_kernels) {
+  open_decoder();
+  add_call(211, 7);
+  add_call(41, 8); /* a copy may come in parts */
+  add_kernel(7, "_Z1kv", 3000, 4000);
+  add_kernel(7, "_Z1kv", 5000, 6000);
+  add_kernel(8, "_Z4partv", 5000, 6000);
+  add_kernel(8, "_Z4partv", 6000, 7000);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cr_assert_eq(record.count, 5);
+  cr_assert_eq(decoder.counts.surplus, 1);
+  cr_assert_eq(record.lost[PD_LOSS_UNMATCHED_ACTIVITY], 1);
+  close_decoder();
+}
+
+PD_TEST(cupti_decode, lets_a_buffer_of_an_earlier_session_go) {
+  CUpti_ActivityOverhead3 overhead = {.kind = CUPTI_ACTIVITY_KIND_OVERHEAD, .start = 2000, .end = 2100};
+  overhead.overheadData = malloc(24); /* else the sanitizer finds it */
+  open_decoder();
+  add_call(211, 7);
+  add_kernel(7, "_Z1kv", 3000, 4000);
+  add(&overhead, sizeof overhead);
+  cupti_decoder_skip(&decoder, buffer, used);
+  used = 0;
+  memset(buffer, 0, sizeof buffer);
+  cr_assert(cupti_decoder_settle(&decoder));
+  cupti_decoder_window_close(&decoder);
+  cr_assert_eq(record.count, 0);
+  cr_assert_eq(decoder.counts.strays, 3);
   close_decoder();
 }
 

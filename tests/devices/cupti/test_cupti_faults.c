@@ -112,7 +112,7 @@ PD_TEST(cupti_faults, counts_records_without_a_time) {
 }
 
 PD_TEST(cupti_faults, notices_graphs_that_leave_no_kernels) {
-  cr_assert_eq(try_open(CUPTI_BETWEEN_DISABLE, true, false), PD_OK);
+  cr_assert_eq(try_open(CUPTI_BETWEEN_DISABLE, false), PD_OK);
   fake_set()->graph_silence = true;
   for (int window = 0; window < 2; window++) {
     start();
@@ -128,7 +128,7 @@ PD_TEST(cupti_faults, notices_graphs_that_leave_no_kernels) {
 }
 
 PD_TEST(cupti_faults, hides_no_graph_kernels_under_a_wrong_id) {
-  cr_assert_eq(try_open(CUPTI_BETWEEN_DISABLE, true, false), PD_OK);
+  cr_assert_eq(try_open(CUPTI_BETWEEN_DISABLE, false), PD_OK);
   start();
   fake_graph_launch_wrong(5, 10);
   fake_finish(0);
@@ -177,7 +177,7 @@ PD_TEST(cupti_faults, survives_a_step_of_the_system_clock) {
   for (int i = 0; i < 2; i++) {
     fake_reset();
     atomic_store(&realtime_step_ns, 0);
-    cr_assert_eq(try_open(CUPTI_BETWEEN_KEEP, true, false), PD_OK);
+    cr_assert_eq(try_open(CUPTI_BETWEEN_KEEP, false), PD_OK);
     start();
     drain();
     start(); /* kinds are on already, so calls are told apart by their times */
@@ -193,7 +193,7 @@ PD_TEST(cupti_faults, survives_a_step_of_the_system_clock) {
 
 PD_TEST(cupti_faults, refuses_another_clock) {
   fake_set()->clock_elsewhere = true;
-  cr_assert_eq(try_open(CUPTI_BETWEEN_AUTO, false, false), PD_DEVICE);
+  cr_assert_eq(try_open(CUPTI_BETWEEN_AUTO, false), PD_DEVICE);
   cr_assert_not_null(strstr(why, "CLOCK_REALTIME"), "%s", why);
   cr_assert_eq(fake_get().attaches, 0);
   kept_record_free(&record);
@@ -201,7 +201,7 @@ PD_TEST(cupti_faults, refuses_another_clock) {
 
 PD_TEST(cupti_faults, names_the_tool_that_was_there_first) {
   fake_set()->other_tool = "CUPTI for Nsight Systems";
-  cr_assert_eq(try_open(CUPTI_BETWEEN_AUTO, false, false), PD_DEVICE);
+  cr_assert_eq(try_open(CUPTI_BETWEEN_AUTO, false), PD_DEVICE);
   cr_assert_not_null(strstr(why, "\"CUPTI for Nsight Systems\" (39)"), "%s", why);
   kept_record_free(&record);
 }
@@ -213,7 +213,7 @@ PD_TEST(cupti_faults, leaves_nothing_behind_when_a_call_fails) {
     fake_reset();
     fake_set()->fail_function = functions[i];
     fake_set()->fail_code = 35;
-    cr_assert_eq(try_open(CUPTI_BETWEEN_AUTO, false, false), PD_DEVICE, "%s", functions[i]);
+    cr_assert_eq(try_open(CUPTI_BETWEEN_AUTO, false), PD_DEVICE, "%s", functions[i]);
     cr_assert_not_null(strstr(why, functions[i]), "%s", why);
     cr_assert_not_null(strstr(why, "ERR_NVGPUCTRPERM"), "%s", why);
     cr_assert_null(collect);
