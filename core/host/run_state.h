@@ -60,8 +60,9 @@ typedef struct run_state {
   /* window.c */
   bool attached, started, in_window;
   uint32_t window;
-  recorder_step *window_steps;                      /* of the window, handed to the recorder at its end */
-  uint64_t window_count, window_room, window_first; /* first: index into the log */
+  recorder_step *window_steps;                            /* of the window, handed to the recorder at its end */
+  uint64_t window_allocated_bytes, window_reserved_bytes; /* of device memory when it began */
+  uint64_t window_count, window_room, window_first;       /* first: index into the log */
   uint64_t windows_done;
   double coverage_launches, coverage_matched;
   uint64_t lost[16];

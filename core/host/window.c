@@ -43,6 +43,10 @@ pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked
     if (counted != PD_OK) return counted;
     const pd_status marked = loop_mark_span(run, 0);
     if (marked != PD_OK) return marked;
+    uint64_t peak;
+    const pd_status asked = run->device_ops->memory->usage(run->access.device, &run->window_allocated_bytes,
+                                                           &run->window_reserved_bytes, &peak);
+    if (asked != PD_OK) return asked;
     run->in_window = true;
     run->window = at->window;
     run->window_count = 0;
@@ -91,7 +95,9 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
                                     .sync_timing = run->sync_timing,
                                     .profile_note = run->profile.note,
                                     .device = &run->props,
-                                    .losses = losses};
+                                    .losses = losses,
+                                    .start_allocated_bytes = run->window_allocated_bytes,
+                                    .start_reserved_bytes = run->window_reserved_bytes};
     status = recorder_window_end(run->recorder, &window, trace);
   }
   free(losses);

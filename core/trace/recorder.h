@@ -46,9 +46,10 @@ pd_status recorder_step_done(recorder *self, const recorder_step *step);
 typedef struct recorder_window {
   pd_profile_mode profile;
   bool sync_timing;
-  const char *profile_note;      /* borrowed by the trace */
-  const pd_device_props *device; /* borrowed by the trace */
-  const double *losses;          /* one per step done, or NULL: not read */
+  const char *profile_note;                             /* borrowed by the trace */
+  const pd_device_props *device;                        /* borrowed by the trace */
+  const double *losses;                                 /* one per step done, or NULL: not read */
+  uint64_t start_allocated_bytes, start_reserved_bytes; /* of device memory when it began */
 } recorder_window;
 
 /* Ends the window and merges: sorts, nests, correlates. The device has been drained before. Ranges still open on other

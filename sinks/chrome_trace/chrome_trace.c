@@ -3,16 +3,17 @@
  * TensorBoard's profiler plugin and HTA. [loop thread]
  *
  * Files are <worker>.<window>.<time in ns>.pt.trace.json in run.trace_dir: the form by which TensorBoard's plugin finds
- * them. With split_size a window becomes several, parted where steps meet.
+ * them; file_name.h has the others. With split_size a window becomes several, parted where steps meet.
  */
 #include "envelope.h"
+#include "file_name.h"
 #include "gzip_stream.h"
 #include "parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct options {
+  const char *path;
   bool gzip;
   bool cuda_names;
   const char *flows;
@@ -25,6 +26,10 @@ static const char *const flow_choices[] = {"kineto", "compact", "none", NULL};
 static const char *const category_choices[] = {"cuda_runtime", "runtime", NULL};
 
 static const pd_option rows[] = {
+    PD_OPTION_PATH(options, path, .def = "",
+                   .help =
+                       "folder; or one file, if it ends in .json or .json.gz, with .<window> before the ending when "
+                       "windows repeat; - for standard output; empty: run.trace_dir"),
     PD_OPTION(options, gzip, .def = "false", .help = "compress: files end in .json.gz"),
     PD_OPTION(options, cuda_names, .def = "false",
               .help =
@@ -40,8 +45,8 @@ static const pd_option rows[] = {
 typedef struct state {
   const pd_host *host;
   const pd_files *files;
-  const pd_run *run;
-  bool gzip, cuda_names, old_runtime;
+  file_name name;
+  bool cuda_names, old_runtime;
   flow_mode flows;
   uint64_t split_bytes;
 } state;
@@ -50,12 +55,18 @@ static pd_status chrome_open(const pd_host *host, const void *given, const pd_ru
   const options *chosen = given;
   const pd_files *files = host->extension(host, PD_EXT_FILES);
   if (!files) return host->fail(host, PD_UNSUPPORTED, "this host has no %s", PD_EXT_FILES);
+  if (!strcmp(chosen->path, "-") && (run->repeat != 1 || chosen->split_size))
+    return host->fail(host, PD_INVALID,
+                      "path = -: standard output takes one file, and schedule.repeat or split_size "
+                      "make several; give a folder");
   state *self = calloc(1, sizeof *self);
   if (!self) return host->fail(host, PD_NO_MEMORY, "out of memory");
   self->host = host;
   self->files = files;
-  self->run = run;
-  self->gzip = chosen->gzip;
+  self->name = (file_name){.run = run,
+                           .path = chosen->path,
+                           .gzip = chosen->gzip || file_name_is_gzip(chosen->path),
+                           .split = chosen->split_size > 0};
   self->cuda_names = chosen->cuda_names;
   self->old_runtime = !strcmp(chosen->runtime_category, "runtime");
   self->flows = !strcmp(chosen->flows, "none")      ? FLOWS_NONE
@@ -93,19 +104,16 @@ static pd_status write_events(event_writer *writer, const event_index *index, co
   return text_out_flush(writer->out);
 }
 
-static pd_status write_part(const state *self, event_writer *writer, const event_index *index, int64_t time_ns) {
+static pd_status write_part(const state *self, event_writer *writer, const event_index *index, uint64_t part,
+                            int64_t time_ns) {
   const pd_host *host = self->host;
-  char *path = NULL;
+  char *path = file_name_of(&self->name, writer->trace->window, part, time_ns);
   target to = {.files = self->files};
   pd_status status = PD_NO_MEMORY;
-  if (asprintf(&path, "%s/%s.%u.%lld.pt.trace.json%s", self->run->trace_dir, self->run->worker, writer->trace->window,
-               (long long)time_ns, self->gzip ? ".gz" : "") < 0) {
-    path = NULL;
-    goto out;
-  }
+  if (!path) goto out;
   status = self->files->open(self->files, path, &to.file);
   if (status != PD_OK) goto out_with_message;
-  if (self->gzip) {
+  if (self->name.gzip) {
     status = gzip_stream_open(&to.gzip, write_file, &to);
     if (status != PD_OK) goto out;
   }
@@ -146,7 +154,7 @@ static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
   status = parts_plan(&parts, trace, &names, self->split_bytes);
   if (status != PD_OK) goto no_memory;
   event_writer writer = {.out = &out,
-                         .run = self->run,
+                         .run = self->name.run,
                          .trace = trace,
                          .names = &names,
                          .flows = self->flows,
@@ -159,7 +167,7 @@ static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
   for (uint64_t i = 0; i < parts.count && status == PD_OK; i++) {
     writer.from_ns = i == 0 ? INT64_MIN : parts.starts_ns[i];
     writer.to_ns = i + 1 < parts.count ? parts.starts_ns[i + 1] : INT64_MAX;
-    status = write_part(self, &writer, index, trace->base_ns + parts.starts_ns[i]);
+    status = write_part(self, &writer, index, i, trace->base_ns + parts.starts_ns[i]);
   }
   goto out;
 no_memory:

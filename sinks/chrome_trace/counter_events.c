@@ -17,44 +17,14 @@ static int by_time(const void *a, const void *b) {
   return (x->ts_ns > y->ts_ns) - (x->ts_ns < y->ts_ns);
 }
 
-static char *begin_counter(event_writer *writer, const char *what, uint32_t device) {
-  char quoted[64];
-  const pd_device_props *props = writer->trace->device;
-  char *at = event_put_text(quoted, props && !props->is_cuda ? "\"device " : "\"GPU ");
-  at = digits_u64(at, device);
-  *at++ = ' ';
-  const size_t length = strlen(what);
-  memcpy(at, what, length);
-  at += length;
-  *at++ = '"';
-  const name_text name = {quoted, (size_t)(at - quoted)};
-  return EVENT_BEGIN(writer, "{\"ph\":\"C\",\"name\":", &name);
-}
-
 static void write_value(event_writer *writer, const char *what, uint32_t device, int64_t ts_ns, int64_t value) {
-  char *at = begin_counter(writer, what, device);
+  char *at = event_counter(writer, what, device);
   at = event_ids(at, device, 0);
   at = event_ts(at, ts_ns);
   at = EVENT_PUT(at, ",\"args\":{\"value\":");
   at = digits_i64(at, value);
   *at++ = '}';
   event_end(writer, at);
-}
-
-static void write_memory(event_writer *writer) {
-  for (uint64_t i = 0; i < writer->trace->memory.count; i++) {
-    const pd_memory_row *row = PD_AT(pd_memory_row, &writer->trace->memory, i);
-    if (!row->event.device_type || !event_in_part(writer, row->ts_ns)) continue;
-    char *at = begin_counter(writer, "memory", row->event.device);
-    at = event_ids(at, row->event.device, 0);
-    at = event_ts(at, row->ts_ns);
-    at = EVENT_PUT(at, ",\"args\":{\"allocated\":");
-    at = digits_u64(at, row->event.total_allocated);
-    at = EVENT_PUT(at, ",\"reserved\":");
-    at = digits_u64(at, row->event.total_reserved);
-    *at++ = '}';
-    event_end(writer, at);
-  }
 }
 
 static void write_recorded(event_writer *writer) {
@@ -111,7 +81,7 @@ static pd_status write_device(event_writer *writer, uint32_t device) {
 
 pd_status counter_events_write(event_writer *writer) {
   const pd_trace *trace = writer->trace;
-  write_memory(writer);
+  memory_counters_write(writer);
   write_recorded(writer);
   for (uint64_t s = 0; s < trace->streams.count; s++) {
     const uint32_t device = PD_AT(pd_stream_row, &trace->streams, s)->device;

@@ -66,3 +66,17 @@ uint64_t event_external_id(const event_writer *writer, uint32_t index) {
   if (range->kind == PD_RANGE_STEP && range->step != PD_NONE) return writer->trace->ranges.count + range->step + 1;
   return (uint64_t)index + 1;
 }
+
+char *event_counter(event_writer *writer, const char *what, uint32_t device) {
+  char quoted[64];
+  const pd_device_props *props = writer->trace->device;
+  char *at = event_put_text(quoted, props && !props->is_cuda ? "\"device " : "\"GPU ");
+  at = digits_u64(at, device);
+  *at++ = ' ';
+  const size_t length = strlen(what);
+  memcpy(at, what, length);
+  at += length;
+  *at++ = '"';
+  const name_text name = {quoted, (size_t)(at - quoted)};
+  return EVENT_BEGIN(writer, "{\"ph\":\"C\",\"name\":", &name);
+}

@@ -121,6 +121,9 @@ void event_metadata_text(event_writer *writer, const char *name, uint32_t pid, u
 void event_metadata_number(event_writer *writer, const char *name, uint32_t pid, uint32_t tid, const char *key,
                            uint64_t value);
 
+/* Begins a sample of the counter track "GPU 0 WHAT", or "device 0 WHAT" of a device that is no GPU. */
+char *event_counter(event_writer *writer, const char *what, uint32_t device);
+
 /* The number that ties device work to its operation: of a range, of the step a step's range stands for. */
 uint64_t event_external_id(const event_writer *writer, uint32_t index);
 
@@ -136,6 +139,9 @@ void event_index_free(event_index *index);
 void host_events_write(event_writer *writer, const event_index *index);
 /* Annotations, kernels, copies, sets, synchronisations, overhead, flow ends. */
 void device_events_write(event_writer *writer, const event_index *index);
+/* The [memory] instants and the counter track of device memory, both from what was live when the file begins. */
+void memory_instants_write(event_writer *writer);
+void memory_counters_write(event_writer *writer);
 /* Counter tracks. PD_NO_MEMORY leaves them out. */
 pd_status counter_events_write(event_writer *writer);
 

@@ -291,35 +291,7 @@ static void write_thread(event_writer *writer, const event_index *index, uint32_
   }
 }
 
-static void write_memory(event_writer *writer) {
-  static const name_text name = {"\"[memory]\"", sizeof("\"[memory]\"") - 1};
-  const pd_trace *trace = writer->trace;
-  for (uint64_t i = 0; i < trace->memory.count; i++) {
-    const pd_memory_row *row = PD_AT(pd_memory_row, &trace->memory, i);
-    if (!event_in_part(writer, row->ts_ns)) continue;
-    char *at = EVENT_BEGIN(writer, "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":", &name);
-    at = event_host_ids(writer, at, event_tid(writer, row->thread == PD_NONE ? 0 : row->thread));
-    at = event_ts(at, row->ts_ns);
-    at = EVENT_PUT(at, ",\"args\":{\"Total Reserved\":");
-    at = digits_u64(at, row->event.total_reserved);
-    at = EVENT_PUT(at, ",\"Total Allocated\":");
-    at = digits_u64(at, row->event.total_allocated);
-    at = EVENT_PUT(at, ",\"Bytes\":");
-    at = digits_i64(at, row->event.bytes);
-    at = EVENT_PUT(at, ",\"Device Id\":");
-    at = row->event.device_type ? digits_u64(at, row->event.device) : EVENT_PUT(at, "-1");
-    at = EVENT_PUT(at, ",\"Device Type\":");
-    at = digits_u64(at, row->event.device_type);
-    at = EVENT_PUT(at, ",\"Addr\":");
-    at = digits_u64(at, row->event.address);
-    at = EVENT_PUT(at, ",\"finished\":false,\"Ev Idx\":");
-    at = digits_u64(at, trace->ranges.count + trace->steps.count + i);
-    *at++ = '}';
-    event_end(writer, at);
-  }
-}
-
 void host_events_write(event_writer *writer, const event_index *index) {
   for (uint32_t thread = 0; thread < writer->trace->threads.count; thread++) write_thread(writer, index, thread);
-  write_memory(writer);
+  memory_instants_write(writer);
 }

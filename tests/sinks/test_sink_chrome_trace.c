@@ -387,3 +387,59 @@ PD_TEST(sink_chrome_trace, a_window_without_kernels_is_a_valid_file) {
   drop(&out);
   fake_trace_close(fake);
 }
+
+static const json_node *memory_argument(const json_node *events, size_t which, const char *key) {
+  const json_node *event = events->first;
+  for (; event; event = event->next)
+    if (is_event(event, "i", "cpu_instant_event", "[memory]") && !which--) break;
+  return event ? argument(event, key) : NULL;
+}
+
+/* TensorBoard's plugin has no Memory view without a record, and no curve of one point. */
+PD_TEST(sink_chrome_trace, a_window_without_allocations_says_what_lives) {
+  written out;
+  fake_trace *fake = open_fake();
+  fake_step(fake, 1, MS(1), MS(3));
+  pd_trace *trace = fake_trace_finish(fake);
+  trace->start_ns = MS(1);
+  trace->end_ns = MS(3);
+  trace->start_allocated_bytes = 4096;
+  trace->start_reserved_bytes = 8192;
+  write_parsed(&out, trace, NULL);
+  cr_assert_eq(count(out.events, "i", NULL, "[memory]"), 2);
+  cr_assert_eq(memory_argument(out.events, 0, "Bytes")->number, 4096);
+  cr_assert_eq(memory_argument(out.events, 0, "Total Allocated")->number, 4096);
+  cr_assert_eq(memory_argument(out.events, 0, "Total Reserved")->number, 8192);
+  cr_assert_eq(memory_argument(out.events, 1, "Bytes")->number, 0);
+  cr_assert_eq(memory_argument(out.events, 1, "Total Allocated")->number, 4096);
+  const json_node *sample = find(out.events, "C", NULL, "GPU 0 memory");
+  cr_assert_eq(as_ns(sample, "ts"), MS(1));
+  cr_assert_eq(argument(sample, "allocated")->number, 4096);
+  drop(&out);
+  trace->size = offsetof(pd_trace, start_allocated_bytes); /* of a host that does not know */
+  write_parsed(&out, trace, NULL);
+  cr_assert_eq(count(out.events, "i", NULL, "[memory]"), 0);
+  cr_assert_eq(count(out.events, "C", NULL, "GPU 0 memory"), 0);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, every_part_begins_with_what_lives) {
+  written out;
+  fake_trace *fake = open_fake();
+  for (uint64_t i = 0; i < 3; i++) fake_step(fake, i, MS((double)i), MS((double)i + 1));
+  fake_memory(fake, 0, MS(0.5), 16, 100, 1100, 2000);
+  fake_memory(fake, 0, MS(1.5), 32, 10, 1110, 2000);
+  write_trace(&out, fake_trace_finish(fake), (const char *[]){"split_size=1", NULL});
+  cr_assert_eq(out.run.count, 3);
+  static const double expected[3][2] = {{1000, 100}, {1100, 10}, {1110, 0}};
+  for (uint32_t i = 0; i < 3; i++) {
+    json_node *root = json_text_parse(out.run.all[i]->data, out.run.all[i]->bytes);
+    const json_node *events = json_text_get(root, "traceEvents");
+    cr_assert_eq(count(events, "i", NULL, "[memory]"), 2);
+    for (size_t k = 0; k < 2; k++) cr_assert_eq(memory_argument(events, k, "Bytes")->number, expected[i][k]);
+    json_text_free(root);
+  }
+  drop(&out);
+  fake_trace_close(fake);
+}

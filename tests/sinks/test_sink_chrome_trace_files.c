@@ -90,6 +90,59 @@ PD_TEST(sink_chrome_trace_files, every_window_has_a_file) {
   sink_run_unload(&run);
 }
 
+/* The paths of two windows of a run that repeats `repeat` times (0: for ever), in up to two parts each. */
+static void expect_paths(const char *const *settings, uint64_t repeat, const char *const *paths) {
+  sink_run run;
+  pd_run header = *fake_run("traces");
+  header.repeat = repeat;
+  cr_assert(sink_run_load(&run, SINK_PATH, settings), "%s", run.error);
+  cr_assert_eq(sink_run_open(&run, &header), PD_OK, "%s", run.host.message);
+  for (uint32_t w = 0; w < (repeat == 1 ? 1 : 2); w++) {
+    fake_trace *fake = open_fake();
+    fake_trace_training(fake, 2, 2);
+    pd_trace *trace = fake_trace_finish(fake);
+    trace->window = w;
+    cr_assert_eq(sink_run_trace(&run, trace), PD_OK, "%s", run.host.message);
+    fake_trace_close(fake);
+  }
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  for (uint32_t i = 0; i < run.count; i++) {
+    cr_assert_not_null(paths[i], "%s is one too many", run.all[i]->path);
+    cr_assert_str_eq(run.all[i]->path, paths[i]);
+    const bool packed = run.all[i]->data[0] == '\x1f';
+    cr_assert_eq(packed, strstr(paths[i], ".gz") != NULL);
+  }
+  cr_assert_null(paths[run.count]);
+  sink_run_unload(&run);
+}
+#define SETTINGS(...) ((const char *[]){__VA_ARGS__, NULL})
+
+PD_TEST(sink_chrome_trace_files, path_is_a_folder_or_a_file) {
+  expect_paths(SETTINGS("path=other/folder"), 1,
+               SETTINGS("other/folder/fakehost_4242.0.1790857026001000000.pt.trace.json"));
+  expect_paths(SETTINGS("path=a.b", "gzip=true"), 1,
+               SETTINGS("a.b/fakehost_4242.0.1790857026001000000.pt.trace.json.gz"));
+  expect_paths(SETTINGS("path=my.json"), 1, SETTINGS("my.json"));
+  expect_paths(SETTINGS("path=my.json.gz"), 1, SETTINGS("my.json.gz"));
+  expect_paths(SETTINGS("path=my.json", "gzip=true"), 1, SETTINGS("my.json.gz"));
+  expect_paths(SETTINGS("path=d/my.json"), 0, SETTINGS("d/my.0.json", "d/my.1.json"));
+  expect_paths(SETTINGS("path=my.pt.trace.json.gz"), 2, SETTINGS("my.0.pt.trace.json.gz", "my.1.pt.trace.json.gz"));
+  expect_paths(SETTINGS("path=my.json", "split_size=1"), 1, SETTINGS("my.0.json", "my.1.json"));
+  expect_paths(SETTINGS("path=my.json", "split_size=1"), 2,
+               SETTINGS("my.0.0.json", "my.0.1.json", "my.1.0.json", "my.1.1.json"));
+  expect_paths(SETTINGS("path=-"), 1, SETTINGS("-"));
+}
+
+PD_TEST(sink_chrome_trace_files, standard_output_takes_one_file) {
+  sink_run run;
+  pd_run header = *fake_run("traces");
+  header.repeat = 2;
+  cr_assert(sink_run_load(&run, SINK_PATH, SETTINGS("path=-")));
+  cr_assert_eq(sink_run_open(&run, &header), PD_INVALID);
+  cr_assert_not_null(strstr(run.host.message, "give a folder"));
+  sink_run_unload(&run);
+}
+
 static void expect_failure(const char *const *settings, uint64_t after) {
   sink_run run;
   fake_trace *fake = open_fake();

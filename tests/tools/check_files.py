@@ -136,7 +136,7 @@ def check_trace(checks, run, window):
 
 def main():
     checks = Checks("files")
-    for run in runs_of(sys.argv[1:]):
+    for run in runs_of(sys.argv[1:], "files"):
         check_json(checks, run)
         check_csv(checks, run)
         for window in range(len(run.windows)):

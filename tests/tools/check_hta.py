@@ -111,7 +111,7 @@ def check_queue(checks, analysis, calls, kernels, copies):
 
 def main():
     checks = Checks("HTA")
-    for run in runs_of(sys.argv[1:]):
+    for run in runs_of(sys.argv[1:], "hta"):
         for window in range(len(run.windows)):
             kernels, copies = run.csv("events/kernels", window), run.csv("events/copies", window)
             if not kernels:

@@ -75,7 +75,7 @@ def check_trace(checks, path):
 
 def main():
     checks = Checks("Perfetto")
-    for run in runs_of(sys.argv[1:]):
+    for run in runs_of(sys.argv[1:], "perfetto"):
         for path in run.traces:
             check_trace(checks, path)
     checks.end()

@@ -38,15 +38,56 @@ def load(path):
     return data, RunGenerator(match.group(1), 1, data).generate_run_profile()
 
 
-def check_views(checks, run, profile, with_kernels):
+def check_views(checks, run, profile, stock):
+    """Every view is there and has rows."""
     views = [view.display_name for view in profile.views]
-    wanted = ["Overview", "Operator"] + (["Kernel"] if with_kernels else []) + ["Trace"]
-    if run.csv("events/memory"):
-        wanted.append("Memory")
-    if run.metrics["with_modules"]:
-        wanted.append("Module")
-    for view in wanted:
-        checks.true(view in views, f"{run.folder}: no {view} view, only {views}")
+    wanted = {"Overview", "Operator", "Kernel", "Trace", "Memory", "Module"}
+    if run.hand_made:  # its steps have no modules
+        wanted.remove("Module")
+    checks.equal(f"{run.folder}: views", sorted(wanted), sorted(set(views) & wanted))
+    if not wanted <= set(views):
+        return
+    rows = {
+        "Overview, steps": profile.overview["steps"]["rows"],
+        "Overview, breakdown": [row for row in profile.overview["performance"][0]["children"] if row["value"] > 0],
+        "Operator": profile.operation_table_by_name["data"],
+        "Operator by input": profile.operation_table_by_name_input["data"],
+        "Operator, pie of host time": profile.operation_pie_by_name["host_total_time"]["rows"],
+        "Kernel": profile.kernel_table["data"]["rows"],
+        "Kernel by operation": profile.kernel_op_table["data"]["rows"],
+    }
+    if "Module" in wanted:
+        rows["Module"] = profile.get_module_view()["data"]
+    if not stock:  # as released it ties no device time to operations
+        rows["Operator, pie of device time"] = profile.operation_pie_by_name["device_total_time"]["rows"]
+    curve, events = profile.get_memory_curve()["rows"], profile.get_memory_events()["rows"]
+    for device, points in curve.items():
+        rows[f"Memory, curve of {device}"] = points[1:]  # a line has two ends
+        checks.true(max(point[1] for point in points) > 0, f"{run.folder}: nothing allocated on {device}")
+    rows["Memory, devices"] = list(curve)
+    rows["Memory, events"] = [row for rows_of in events.values() for row in rows_of]
+    if run.metrics["scenario"] == "memory_churn":  # no other step allocates
+        rows["Memory, operators"] = [row for of in profile.get_memory_stats()["rows"].values() for row in of]
+    for view, found in rows.items():
+        checks.true(len(found) > 0, f"{run.folder}: view {view} is empty")
+
+
+def check_modules(checks, run, window, profile):
+    """Calls of every module, as the ranges have them."""
+    theirs = {}
+
+    def walk(stats):
+        for row in stats:
+            theirs[row["name"]] = row["occurences"]
+            walk(row["children"])
+
+    walk((profile.get_module_view() or {"data": []})["data"])
+    ours = {}
+    for row in run.csv("events/ranges", window):
+        if row["name"].startswith("nn.Module: "):
+            name = row["name"].replace("nn.Module: ", "")
+            ours[name] = ours.get(name, 0) + 1
+    checks.equal(f"{run.folder}: calls of modules", ours, theirs)
 
 
 def check_kernels(checks, run, window, profile):
@@ -141,11 +182,12 @@ def main():
     else:
         teach_last_source()
     checks = Checks("torch-tb-profiler" + (" as released" if stock else ""))
-    for run in runs_of(arguments):
+    for run in runs_of(arguments, "profiler_plugin_stock" if stock else "profiler_plugin"):
         for window in range(len(run.windows)):
             data, profile = load(run.trace_of(window))
             with_kernels = bool(run.csv("events/kernels", window))
-            check_views(checks, run, profile, with_kernels)
+            check_views(checks, run, profile, stock)
+            check_modules(checks, run, window, profile)
             if with_kernels:
                 check_kernels(checks, run, window, profile)
                 check_utilization(checks, run, window, data)

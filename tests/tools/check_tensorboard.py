@@ -156,7 +156,7 @@ def check_hparams(checks, server, runs):
 
 def main():
     checks = Checks("TensorBoard")
-    runs = runs_of(sys.argv[1:])
+    runs = runs_of(sys.argv[1:], "tensorboard")
     for run in runs:
         check_reader(checks, run)
     check_server(checks, runs)

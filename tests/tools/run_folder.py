@@ -36,8 +36,8 @@ class Checks:
 
 
 class Run:
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, hand_made=False):
+        self.folder, self.hand_made = folder, hand_made
         found = glob.glob(os.path.join(folder, "results", "metrics_*.json"))
         if len(found) != 1:
             raise SystemExit(f"{folder}: {len(found)} metrics files, expected one")
@@ -91,7 +91,17 @@ def union_ns(intervals):
     return total
 
 
-def runs_of(arguments):
-    if not arguments:
-        raise SystemExit("usage: check_*.py RUN_FOLDER ...")
-    return [Run(folder) for folder in arguments]
+def runs_of(arguments, check):
+    """Runs by their folders; of a folder with a runs.json those that it lists for this check."""
+    runs = []
+    for argument in arguments:
+        listed = os.path.join(argument, "runs.json")
+        if os.path.exists(listed):
+            with open(listed, encoding="utf-8") as file:
+                runs += [Run(os.path.join(argument, name)) for name, checks in json.load(file).items()
+                         if check in checks]
+        else:
+            runs.append(Run(argument, hand_made=True))
+    if not runs:
+        raise SystemExit(f"no run for check {check}; usage: check_*.py FOLDER ...")
+    return runs

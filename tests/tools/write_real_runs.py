@@ -1,24 +1,45 @@
 """Runs pdhost for every scenario, with all file sinks, for the tool checks.
 Usage: write_real_runs.py PDHOST CONF_FOLDER OUTPUT_FOLDER [cuda]
 
+The scenarios are those that a file of CONF_FOLDER names. OUTPUT_FOLDER/runs.json says which checks each run is for.
 On the CPU device with small images; with "cuda" on the GPU with the scenarios' own sizes. The folders may be carried to
 another machine: the check_*.py scripts need nothing but them.
 """
+import configparser
+import glob
+import json
 import os
 import shutil
 import subprocess
 import sys
 
-# Folder, scenario, further settings. Two windows, modules, compression: each somewhere.
-RUNS = (
-    ("dataloader", "dataloader", ["-o", "schedule.repeat=2", "-o", "schedule.active=4"]),
-    ("sync", "sync", ["-o", "profile.with_modules=true"]),
-    ("tiny_ops", "tiny_ops", ["-o", "sink.chrome_trace.gzip=true"]),
-    ("memory_churn", "memory_churn", ["-o", "profile.with_flops=true"]),
-    ("control", "control", []),
-    ("pipelined", "control", ["-o", "run.sync_timing=false"]),
-    ("stock", "dataloader", ["-o", "sink.chrome_trace.runtime_category=runtime"]),
+ALL = ("files", "profiler_plugin", "hta", "tensorboard", "perfetto")
+
+# Two windows and compression: each somewhere. A scenario that is not here has no settings beside its file's.
+SETTINGS = {
+    "dataloader": ["schedule.repeat=2", "schedule.active=4"],
+    "tiny_ops": ["sink.chrome_trace.gzip=true"],
+    "memory_churn": ["profile.with_flops=true"],
+    "sync": ["profile.with_stack=true"],
+}
+
+# Folder, scenario, settings, checks. In the pipelined run the device works on after the host's step has ended; the
+# plugin then stretches the step, and its shares are of something else.
+VARIANTS = (
+    ("pipelined", "control", ["run.sync_timing=false"], tuple(check for check in ALL if check != "profiler_plugin")),
+    ("stock", "dataloader", ["sink.chrome_trace.runtime_category=runtime"], ("files", "profiler_plugin_stock")),
 )
+
+
+def scenarios(conf):
+    """Files of scenarios, without overlays such as cpu.ini."""
+    found = []
+    for path in sorted(glob.glob(os.path.join(conf, "*.ini"))):
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read(path)
+        if parser.has_option("run", "scenario"):
+            found.append(os.path.splitext(os.path.basename(path))[0])
+    return found
 
 
 def main():
@@ -28,13 +49,17 @@ def main():
     else:
         device = ["-c", os.path.join(conf, "cpu.ini"), "-o", "sink.chrome_trace.cuda_names=true"]
     shutil.rmtree(output, ignore_errors=True)
-    for name, scenario, settings in RUNS:
+    runs = [(name, name, SETTINGS.get(name, []), ALL) for name in scenarios(conf)] + list(VARIANTS)
+    for name, scenario, settings, _ in runs:
         folder = os.path.join(output, name)
-        subprocess.run([program, "-c", os.path.join(conf, scenario + ".ini"), *device,
-                        "-o", "run.sinks=json,csv,chrome_trace,tensorboard",
-                        "-o", f"run.trace_dir={folder}/traces",
-                        "-o", f"sink.json.output_json={folder}/results/metrics_{scenario}.json",
-                        *settings], check=True)
+        command = [program, "-c", os.path.join(conf, scenario + ".ini"), *device,
+                   "-o", "run.sinks=json,csv,chrome_trace,tensorboard", "-o", f"run.trace_dir={folder}/traces",
+                   "-o", f"sink.json.output_json={folder}/results/metrics_{scenario}.json"]
+        for setting in settings:
+            command += ["-o", setting]
+        subprocess.run(command, check=True)
+    with open(os.path.join(output, "runs.json"), "w", encoding="utf-8") as file:
+        json.dump({name: checks for name, _, _, checks in runs}, file, indent=1)
 
 
 main()
