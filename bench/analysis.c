@@ -1,17 +1,21 @@
 /*
  * What the tables of a window cost: traces shaped like tiny_ops windows, from 60 steps (about 450,000 events) to about
- * 5 million events. Prints the time of all tables together on one core, of each trace's facts, and whether the cost
- * grows linearly. The goal is 100 ms for the first line.
+ * 5 million events, or of as many steps as asked for. Prints the time of all tables together on one core and whether
+ * the cost grows linearly: by the clock, and the processor time in the program and in the kernel, which other work on
+ * the machine touches less. The goal is 100 ms for the first line.
+ *
+ *   bench_analysis [STEPS]
  */
 #include "analysis/analysis.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 /* Per step: `OPERATIONS` operations with an inner range each, a launch and a kernel under it; 40 allocations. */
-enum { OPERATIONS = 1860, NAMES = 60, EVENTS = 4 * OPERATIONS + 40 + 4, ROUNDS = 3 };
+enum { OPERATIONS = 1860, NAMES = 60, EVENTS = 4 * OPERATIONS + 40 + 4, ROUNDS = 9 };
 
 typedef struct big_trace {
   pd_trace trace;
@@ -23,10 +27,25 @@ typedef struct big_trace {
   pd_trace_step *steps;
 } big_trace;
 
-static double now_ms(void) {
+enum { WALL, USER, SYSTEM, CLOCKS };
+
+typedef struct cost {
+  double ms[CLOCKS];
+} cost;
+
+static cost now_ms(void) {
   struct timespec now;
+  struct rusage used;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+  getrusage(RUSAGE_SELF, &used);
+  return (cost){{(double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6,
+                 (double)used.ru_utime.tv_sec * 1e3 + (double)used.ru_utime.tv_usec / 1e3,
+                 (double)used.ru_stime.tv_sec * 1e3 + (double)used.ru_stime.tv_usec / 1e3}};
+}
+
+static int compare(const void *a, const void *b) {
+  const double first = *(const double *)a, second = *(const double *)b;
+  return (first > second) - (first < second);
 }
 
 static void name_strings(big_trace *big) {
@@ -145,8 +164,8 @@ static bool big_open(big_trace *big, uint32_t steps) {
   return true;
 }
 
-/* The shortest of ROUNDS, in ms; < 0 on no memory. */
-static double time_tables(const pd_trace *trace) {
+/* Medians of ROUNDS, and the shortest; false on no memory. */
+static bool time_tables(const pd_trace *trace, cost *median, double *shortest) {
   static const pd_device_props device = {.size = sizeof device, .is_cuda = 1};
   const analysis_context context = {.device = &device,
                                     .batch_size = 64,
@@ -154,37 +173,56 @@ static double time_tables(const pd_trace *trace) {
                                     .with_modules = true,
                                     .profile_memory = true,
                                     .cores = 1};
-  double best = -1;
+  double ms[CLOCKS][ROUNDS];
   for (int i = 0; i < ROUNDS; i++) {
     analysis *of;
-    double start = now_ms(), took;
-    if (analysis_open(&context, &of) != PD_OK) return -1;
+    const cost start = now_ms();
+    if (analysis_open(&context, &of) != PD_OK) return false;
     const pd_analysis *table = analysis_table(of);
     const pd_table_set *set = table->tables(table, trace, NULL);
-    took = now_ms() - start;
+    const cost end = now_ms();
     analysis_close(of);
-    if (!set) return -1;
-    if (best < 0 || took < best) best = took;
+    if (!set) return false;
+    for (int c = 0; c < CLOCKS; c++) ms[c][i] = end.ms[c] - start.ms[c];
   }
-  return best;
+  for (int c = 0; c < CLOCKS; c++) {
+    qsort(ms[c], ROUNDS, sizeof ms[c][0], compare);
+    median->ms[c] = ms[c][ROUNDS / 2];
+  }
+  *shortest = ms[WALL][0];
+  return true;
 }
 
-int main(void) {
-  static const uint32_t steps[] = {60, 120, 240, 480, 672};
+int main(int argc, char **argv) {
+  uint32_t steps[] = {60, 120, 240, 480, 672};
+  size_t sizes = sizeof steps / sizeof *steps;
   double first_per_event = 0;
-  int failed = 0;
-  printf("all tables of a tiny_ops window, one core, best of %d\n", ROUNDS);
-  printf("%8s %12s %10s %16s %10s\n", "steps", "events", "ms", "ns per event", "to first");
-  for (size_t i = 0; i < sizeof steps / sizeof *steps && !failed; i++) {
+  if (argc > 1) {
+    steps[0] = (uint32_t)strtoul(argv[1], NULL, 10);
+    sizes = 1;
+    if (argc > 2 || !steps[0] || steps[0] > 100000) {
+      fprintf(stderr, "usage: bench_analysis [STEPS]\n");
+      return 2;
+    }
+  }
+  printf("all tables of a tiny_ops window, one core, %d rounds; ms\n", ROUNDS);
+  printf("%8s %10s %9s %9s %9s %9s %16s %9s\n", "steps", "events", "median", "least", "user", "system", "user ns/event",
+         "to first");
+  for (size_t i = 0; i < sizes; i++) {
     const double events = (double)steps[i] * EVENTS;
     big_trace big;
-    double ms = big_open(&big, steps[i]) ? time_tables(&big.trace) : -1;
+    cost median;
+    double least;
+    const bool done = big_open(&big, steps[i]) && time_tables(&big.trace, &median, &least);
     big_close(&big);
-    failed = ms < 0;
-    if (failed) break;
-    if (!i) first_per_event = ms / events;
-    printf("%8u %12.0f %10.1f %16.1f %10.2f\n", steps[i], events, ms, ms * 1e6 / events, ms / events / first_per_event);
+    if (!done) {
+      fprintf(stderr, "out of memory\n");
+      return 1;
+    }
+    const double per_event = median.ms[USER] * 1e6 / events;
+    if (!i) first_per_event = per_event;
+    printf("%8u %10.0f %9.1f %9.1f %9.1f %9.1f %16.1f %9.2f\n", steps[i], events, median.ms[WALL], least,
+           median.ms[USER], median.ms[SYSTEM], per_event, first_per_event > 0 ? per_event / first_per_event : 0);
   }
-  if (failed) fprintf(stderr, "out of memory\n");
-  return failed;
+  return 0;
 }

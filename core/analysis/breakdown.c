@@ -5,13 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool device_intervals(const trace_facts *facts, pd_activity_kind kind, uint32_t device, intervals *out) {
+/* Kernels, copies and sets. */
+static bool device_intervals(const trace_facts *facts, intervals *lists) {
   for (uint64_t i = 0; i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
-    if (row->detail.kind != kind || (device != PD_NONE && row->detail.device != device)) continue;
-    if (!intervals_add(out, row->start_ns, row->end_ns)) return false;
+    const uint32_t part = row->detail.kind == PD_ACTIVITY_KERNEL   ? STEP_KERNEL
+                          : row->detail.kind == PD_ACTIVITY_MEMCPY ? STEP_MEMCPY
+                                                                   : STEP_MEMSET;
+    if (!intervals_add(&lists[part], row->start_ns, row->end_ns)) return false;
   }
-  return intervals_merge(out);
+  return intervals_merge(&lists[STEP_KERNEL]) && intervals_merge(&lists[STEP_MEMCPY]) &&
+         intervals_merge(&lists[STEP_MEMSET]);
 }
 
 /* Only the ranges that no range of the same class holds: the others add nothing to the union. */
@@ -55,17 +59,17 @@ static void add_to_steps(const trace_facts *facts, const intervals *list, uint32
 }
 
 bool step_parts_open(const trace_facts *facts, step_parts *parts) {
-  intervals lists[STEP_OTHER], covered = {0}, alone = {0}, next = {0};
+  intervals *const lists = parts->lists;
+  intervals covered = {0}, alone = {0}, next = {0};
   bool ok;
-  memset(lists, 0, sizeof lists);
+  memset(parts, 0, sizeof *parts);
   parts->rows = calloc((facts->step_count + 1) * STEP_PART_COUNT, sizeof *parts->rows);
-  ok = parts->rows && device_intervals(facts, PD_ACTIVITY_KERNEL, PD_NONE, &lists[STEP_KERNEL]) &&
-       device_intervals(facts, PD_ACTIVITY_MEMCPY, PD_NONE, &lists[STEP_MEMCPY]) &&
-       device_intervals(facts, PD_ACTIVITY_MEMSET, PD_NONE, &lists[STEP_MEMSET]) &&
+  ok = parts->rows && device_intervals(facts, lists) &&
        range_intervals(facts, &lists[STEP_COMMUNICATION], &lists[STEP_DATALOADER], &lists[STEP_CPU_EXEC]) &&
        runtime_intervals(facts, &lists[STEP_RUNTIME]);
   for (uint32_t p = 0; ok && p < STEP_OTHER; p++) {
     intervals spare = covered;
+    if (!lists[p].count) continue;
     ok = intervals_subtract(&lists[p], &covered, &alone) && intervals_union(&covered, &lists[p], &next);
     add_to_steps(facts, &alone, p, parts->rows);
     covered = next;
@@ -76,7 +80,6 @@ bool step_parts_open(const trace_facts *facts, step_parts *parts) {
     row[STEP_OTHER] = facts_span(facts_step(facts, s)->start_ns, facts_step(facts, s)->end_ns);
     for (uint32_t p = 0; p < STEP_OTHER; p++) row[STEP_OTHER] -= row[p];
   }
-  for (uint32_t p = 0; p < STEP_OTHER; p++) intervals_free(&lists[p]);
   intervals_free(&covered);
   intervals_free(&alone);
   intervals_free(&next);
@@ -85,6 +88,7 @@ bool step_parts_open(const trace_facts *facts, step_parts *parts) {
 }
 
 void step_parts_free(step_parts *parts) {
+  for (uint32_t p = 0; p < STEP_OTHER; p++) intervals_free(&parts->lists[p]);
   free(parts->rows);
   parts->rows = NULL;
 }
@@ -160,7 +164,8 @@ static double integrate(const change *starts, const change *ends, uint64_t count
   return sum;
 }
 
-static bool compute_figures(const trace_facts *facts, uint32_t device, int64_t from, int64_t to, figures *out) {
+static bool compute_figures(const table_work *work, uint32_t device, int64_t from, int64_t to, figures *out) {
+  const trace_facts *facts = work->facts;
   change *starts = malloc((facts->activity_count + 1) * sizeof *starts);
   change *ends = malloc((facts->activity_count + 1) * sizeof *ends);
   intervals kernels = {0};
@@ -171,7 +176,7 @@ static bool compute_figures(const trace_facts *facts, uint32_t device, int64_t f
     const pd_device_row *row = facts_activity(facts, i);
     int64_t start = row->start_ns > from ? row->start_ns : from, end = row->end_ns < to ? row->end_ns : to;
     if (row->detail.kind != PD_ACTIVITY_KERNEL || row->detail.device != device || end <= start) continue;
-    ok = intervals_add(&kernels, start, end);
+    ok = facts->one_device || intervals_add(&kernels, start, end);
     if (row->detail.u.kernel.blocks_per_sm > 0) {
       starts[count] = (change){start, (double)row->detail.u.kernel.blocks_per_sm};
       ends[count++] = (change){end, (double)row->detail.u.kernel.blocks_per_sm};
@@ -185,7 +190,8 @@ static bool compute_figures(const trace_facts *facts, uint32_t device, int64_t f
   if (ok) {
     sort_changes(starts, count);
     sort_changes(ends, count);
-    out->kernel_ns = intervals_length(&kernels);
+    out->kernel_ns =
+        facts->one_device ? intervals_within(&work->parts->lists[STEP_KERNEL], from, to) : intervals_length(&kernels);
     out->has_blocks = count > 0;
     out->sm_busy_ns = integrate(starts, ends, count);
   }
@@ -212,7 +218,7 @@ const pd_table *device_figures_table(const table_work *work) {
     figures of;
     for (uint64_t i = 0; i < s; i++) seen = seen || PD_AT(pd_stream_row, &trace->streams, i)->device == device;
     if (seen) continue;
-    if (!compute_figures(facts, device, from, to, &of)) {
+    if (!compute_figures(work, device, from, to, &of)) {
       work->arena->failed = true;
       return NULL;
     }

@@ -2,7 +2,20 @@
 #include "step_parts.h"
 #include "tables.h"
 
-/* Share of [from, to) in which the device had any record running. */
+/* Of the only device, from the lists that the breakdown has made: kernels, copies without them, sets without both. */
+static bool only_device_busy(const step_parts *parts, int64_t from, int64_t to, int64_t *busy_ns) {
+  intervals alone = {0}, left = {0};
+  bool ok = intervals_subtract(&parts->lists[STEP_MEMCPY], &parts->lists[STEP_KERNEL], &alone);
+  *busy_ns = intervals_within(&parts->lists[STEP_KERNEL], from, to) + intervals_within(&alone, from, to);
+  ok = ok && intervals_subtract(&parts->lists[STEP_MEMSET], &parts->lists[STEP_KERNEL], &left) &&
+       intervals_subtract(&left, &parts->lists[STEP_MEMCPY], &alone);
+  *busy_ns += ok ? intervals_within(&alone, from, to) : 0;
+  intervals_free(&alone);
+  intervals_free(&left);
+  return ok;
+}
+
+/* The time within [from, to) in which the device had any record running. */
 static bool device_busy(const trace_facts *facts, uint32_t device, int64_t from, int64_t to, int64_t *busy_ns) {
   intervals list = {0};
   bool ok = true;
@@ -46,7 +59,8 @@ const pd_table *device_summary_table(const table_work *work) {
     bool seen = false;
     for (uint64_t i = 0; i < s; i++) seen = seen || PD_AT(pd_stream_row, &trace->streams, i)->device == device;
     if (seen) continue;
-    if (!device_busy(facts, device, trace->start_ns, trace->end_ns, &busy_ns)) {
+    if (!(facts->one_device ? only_device_busy(work->parts, trace->start_ns, trace->end_ns, &busy_ns)
+                            : device_busy(facts, device, trace->start_ns, trace->end_ns, &busy_ns))) {
       work->arena->failed = true;
       return NULL;
     }

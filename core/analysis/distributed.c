@@ -27,9 +27,11 @@ static void put_row(table_build *table, const char *name, int64_t time_ns, int64
 const pd_table *distributed_table(const table_work *work) {
   const trace_facts *facts = work->facts;
   intervals communication = {0}, computation = {0}, overlap = {0};
+  const bool any = facts->has_communication; /* else every kernel is computation, and their union is known */
   const pd_table *done = NULL;
   table_build table;
-  if (!collect(facts, &communication, &computation) || !intervals_intersect(&communication, &computation, &overlap)) {
+  if (any &&
+      (!collect(facts, &communication, &computation) || !intervals_intersect(&communication, &computation, &overlap))) {
     work->arena->failed = true;
     goto out;
   }
@@ -39,7 +41,8 @@ const pd_table *distributed_table(const table_work *work) {
   TABLE_COLUMNS(&table, M_name, M_total_time, M_step_ratio);
   put_row(&table, "ProfileStep", facts->steps_ns, facts->steps_ns);
   put_row(&table, "Communication", intervals_length(&communication), facts->steps_ns);
-  put_row(&table, "Computation", intervals_length(&computation), facts->steps_ns);
+  put_row(&table, "Computation", intervals_length(any ? &computation : &work->parts->lists[STEP_KERNEL]),
+          facts->steps_ns);
   put_row(&table, "Overlap", intervals_length(&overlap), facts->steps_ns);
   done = table_done(&table);
 out:

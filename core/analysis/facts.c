@@ -147,6 +147,7 @@ static void find_operations(trace_facts *self) {
     const pd_range *range = facts_range(self, i);
     uint32_t parent = range->parent < i ? range->parent : PD_NONE;
     self->operation[i] = self->inner[i] = PD_NONE;
+    if (range->depth > self->deepest) self->deepest = range->depth;
     if (parent != PD_NONE && self->operation[parent] != PD_NONE) {
       self->operation[i] = self->operation[parent];
       self->inner[i] = self->inner[parent] != PD_NONE ? self->inner[parent] : (uint32_t)i;
@@ -181,7 +182,11 @@ trace_facts *facts_open(const pd_trace *trace) {
   }
   /* Names are few, rows are many. */
   for (uint64_t i = 0; i < trace->strings.count; i++)
-    self->communication[i] = is_communication(facts_text(self, (uint32_t)i));
+    self->has_communication |= self->communication[i] = is_communication(facts_text(self, (uint32_t)i));
+  self->one_device = true;
+  for (uint64_t i = 1; i < trace->streams.count; i++)
+    self->one_device &=
+        PD_AT(pd_stream_row, &trace->streams, i)->device == PD_AT(pd_stream_row, &trace->streams, 0)->device;
   add_device(self);
   if (self->memory) add_memory(self);
   find_operations(self);

@@ -27,6 +27,9 @@ typedef struct trace_facts {
                              * the operation itself */
   facts_memory *memory;     /* by range; NULL without memory events */
   bool *communication;      /* by string id */
+  uint32_t deepest;         /* most ranges that hold one */
+  bool has_communication;   /* any string is one's name */
+  bool one_device;          /* all streams are of one device */
   int64_t steps_ns;         /* sum of the steps' spans */
   int64_t self_cpu_ns;      /* sum of all self host times */
   int64_t device_ns;        /* sum of the spans of all device records */

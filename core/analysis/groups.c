@@ -3,13 +3,6 @@
 
 #include <stdlib.h>
 
-static uint64_t mix(uint64_t a, uint64_t b) {
-  uint64_t h = a * 0x9E3779B97F4A7C15u ^ (b + 0x7F4A7C15u) * 0xC2B2AE3D27D4EB4Fu;
-  h ^= h >> 32;
-  h *= 0xD6E8FEB86659FD93u;
-  return h ^ h >> 29;
-}
-
 static bool grow(key_groups *self) {
   uint32_t room = self->room ? self->room * 2 : 64, slot_count = room * 2;
   group_key *keys;
@@ -27,17 +20,17 @@ static bool grow(key_groups *self) {
   self->room = room;
   self->slot_mask = slot_count - 1;
   for (uint32_t i = 0; i < self->count; i++) {
-    uint32_t at = (uint32_t)mix(keys[i].a, keys[i].b) & self->slot_mask;
+    uint32_t at = (uint32_t)groups_mix(keys[i].a, keys[i].b) & self->slot_mask;
     while (slots[at]) at = (at + 1) & self->slot_mask;
     slots[at] = i + 1;
   }
   return true;
 }
 
-uint32_t groups_index(key_groups *self, uint64_t a, uint64_t b) {
+uint32_t groups_add(key_groups *self, uint64_t a, uint64_t b) {
   uint32_t at;
   if (self->count == self->room && !grow(self)) return UINT32_MAX;
-  at = (uint32_t)mix(a, b) & self->slot_mask;
+  at = (uint32_t)groups_mix(a, b) & self->slot_mask;
   while (self->slots[at]) {
     const group_key *key = &self->keys[self->slots[at] - 1];
     if (key->a == a && key->b == b) return self->slots[at] - 1;

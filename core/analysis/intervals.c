@@ -3,19 +3,15 @@
 
 #include <stdlib.h>
 
-bool intervals_add(intervals *list, int64_t start, int64_t end) {
-  if (end <= start) return true;
-  if (list->count == list->room) {
-    size_t room = list->room ? list->room * 2 : 64;
-    interval *rows = realloc(list->rows, room * sizeof *rows);
-    if (!rows) {
-      list->count = 0;
-      return false;
-    }
-    list->rows = rows;
-    list->room = room;
+bool intervals_grow(intervals *list) {
+  size_t room = list->room ? list->room * 2 : 64;
+  interval *rows = realloc(list->rows, room * sizeof *rows);
+  if (!rows) {
+    list->count = 0;
+    return false;
   }
-  list->rows[list->count++] = (interval){start, end};
+  list->rows = rows;
+  list->room = room;
   return true;
 }
 
@@ -64,7 +60,8 @@ static bool sort_runs(interval *rows, size_t count) {
 
 bool intervals_merge(intervals *list) {
   size_t at = 0;
-  if (list->count < 2) return true;
+  if (!list->unsorted) return true;
+  list->unsorted = false;
   if (!sort_runs(list->rows, list->count)) {
     list->count = 0;
     return false;
@@ -80,24 +77,25 @@ bool intervals_merge(intervals *list) {
   return true;
 }
 
+static void empty(intervals *list) {
+  list->count = 0;
+  list->unsorted = false;
+}
+
 bool intervals_union(const intervals *a, const intervals *b, intervals *out) {
   size_t i = 0, j = 0;
-  out->count = 0;
+  empty(out);
   while (i < a->count || j < b->count) {
     const interval *next =
         j == b->count || (i < a->count && a->rows[i].start <= b->rows[j].start) ? &a->rows[i++] : &b->rows[j++];
-    if (out->count && next->start <= out->rows[out->count - 1].end) {
-      if (next->end > out->rows[out->count - 1].end) out->rows[out->count - 1].end = next->end;
-    } else if (!intervals_add(out, next->start, next->end)) {
-      return false;
-    }
+    if (!intervals_add(out, next->start, next->end)) return false;
   }
   return true;
 }
 
 bool intervals_intersect(const intervals *a, const intervals *b, intervals *out) {
   size_t i = 0, j = 0;
-  out->count = 0;
+  empty(out);
   while (i < a->count && j < b->count) {
     const interval *x = &a->rows[i], *y = &b->rows[j];
     int64_t start = x->start > y->start ? x->start : y->start, end = x->end < y->end ? x->end : y->end;
@@ -112,7 +110,7 @@ bool intervals_intersect(const intervals *a, const intervals *b, intervals *out)
 
 bool intervals_subtract(const intervals *a, const intervals *b, intervals *out) {
   size_t j = 0;
-  out->count = 0;
+  empty(out);
   for (size_t i = 0; i < a->count; i++) {
     int64_t start = a->rows[i].start, end = a->rows[i].end;
     while (j < b->count && b->rows[j].end <= start) j++;
@@ -129,5 +127,15 @@ bool intervals_subtract(const intervals *a, const intervals *b, intervals *out) 
 int64_t intervals_length(const intervals *list) {
   int64_t length = 0;
   for (size_t i = 0; i < list->count; i++) length += list->rows[i].end - list->rows[i].start;
+  return length;
+}
+
+int64_t intervals_within(const intervals *list, int64_t from, int64_t to) {
+  int64_t length = 0;
+  for (size_t i = 0; i < list->count; i++) {
+    const int64_t start = list->rows[i].start > from ? list->rows[i].start : from;
+    const int64_t end = list->rows[i].end < to ? list->rows[i].end : to;
+    if (end > start) length += end - start;
+  }
   return length;
 }

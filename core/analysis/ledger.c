@@ -38,6 +38,7 @@ static void add_to_steps(painter *self, uint32_t cause) {
 
 /* Gives `cause` what `list` holds of the rest; frees the list. */
 static bool paint(painter *self, uint32_t cause, intervals *list) {
+  if (!list->count) return true;
   bool ok = intervals_merge(list) && intervals_intersect(&self->left, list, &self->mine) &&
             intervals_subtract(&self->left, list, &self->next);
   if (ok) {

@@ -49,6 +49,7 @@ static bool divide_steps(const trace_facts *facts, cells *steps) {
   ok = part_intervals(facts, parts);
   for (uint32_t p = PD_PART_DATALOADER; ok && p <= PD_PART_OPTIMIZATION; p++) {
     intervals spare = covered;
+    if (!parts[p].count) continue;
     ok = intervals_subtract(&parts[p], &covered, &alone) && intervals_union(&covered, &parts[p], &next);
     add_to_steps(facts, &alone, ROW_DATALOADER + p - PD_PART_DATALOADER, steps);
     covered = next;

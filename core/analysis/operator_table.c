@@ -108,10 +108,8 @@ static bool add_ranges(build *self) {
   struct {
     uint32_t range, row;
   } * stack;
+  const uint32_t deepest = facts->deepest;
   size_t depth = 0;
-  uint32_t deepest = 0;
-  for (uint64_t i = 0; i < facts->range_count; i++)
-    if (facts_range(facts, i)->depth > deepest) deepest = facts_range(facts, i)->depth;
   stack = malloc(((size_t)deepest + 2) * sizeof *stack);
   if (!stack) return false;
   for (uint64_t i = 0; i < facts->range_count; i++) {

@@ -59,8 +59,8 @@ static bool collect(const trace_facts *facts, type_time *types) {
     uint32_t type = row->detail.kind == PD_ACTIVITY_MEMCPY   ? TYPE_MEMCPY
                     : row->detail.kind == PD_ACTIVITY_MEMSET ? TYPE_MEMSET
                                                              : TYPE_KERNEL;
-    ok = add(types, type, row->start_ns, row->end_ns);
-    if (ok && type == TYPE_KERNEL && facts_is_communication(facts, row->name))
+    types[type].calls++;
+    if (type == TYPE_KERNEL && facts_is_communication(facts, row->name))
       ok = add(types, TYPE_COMMUNICATION, row->start_ns, row->end_ns);
   }
   for (uint32_t t = 0; ok && t < TYPE_COUNT; t++) ok = intervals_merge(&types[t].spans);
@@ -91,7 +91,9 @@ const pd_table *overview_table(const table_work *work) {
   table_int(&table, M_cpu_time_union, facts->steps_ns);
   table_percent(&table, M_step_ratio, facts->steps_ns, facts->steps_ns);
   for (uint32_t t = 0; t < TYPE_COUNT; t++) {
-    int64_t length = intervals_length(&types[t].spans);
+    const intervals *spans =
+        t >= TYPE_KERNEL && t <= TYPE_MEMSET ? &work->parts->lists[STEP_KERNEL + t - TYPE_KERNEL] : &types[t].spans;
+    int64_t length = intervals_length(spans);
     table_row(&table, 0);
     table_string(&table, M_event_type, t == TYPE_RUNTIME && !work->is_cuda ? "Runtime" : names[t]);
     table_int(&table, M_calls, types[t].calls);

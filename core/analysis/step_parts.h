@@ -22,14 +22,12 @@ enum {
 #define STEP_PART_NAMES "Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"
 
 typedef struct step_parts {
-  int64_t *rows; /* STEP_PART_COUNT per step */
+  int64_t *rows;               /* STEP_PART_COUNT per step */
+  intervals lists[STEP_OTHER]; /* when each class has an event running, whatever else does; normal */
 } step_parts;
 
 /* false on no memory. */
 bool step_parts_open(const trace_facts *facts, step_parts *parts);
 void step_parts_free(step_parts *parts);
-
-/* Normal list of the device records of a kind (PD_ACTIVITY_KERNEL ...), on all devices with PD_NONE. */
-bool device_intervals(const trace_facts *facts, pd_activity_kind kind, uint32_t device, intervals *out);
 
 #endif

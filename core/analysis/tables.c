@@ -14,6 +14,7 @@ const pd_table_set *tables_make(const table_work *given) {
   const table_work *work = &filled;
   step_parts parts = {0};
   ledger owners = {0};
+  stack_tree stacks = {0};
   table_list *list = arena_take(work->arena, sizeof *list);
   pd_table_set *set = arena_take(work->arena, sizeof *set);
   const struct {
@@ -43,13 +44,15 @@ const pd_table_set *tables_make(const table_work *given) {
       {stacks_table, true},
       {stacks_device_table, trace->profile == PD_PROFILE_FULL},
   };
-  if (!list || !set || !step_parts_open(work->facts, &parts)) return NULL;
-  if (!ledger_open(work->facts, &owners)) {
-    step_parts_free(&parts);
-    return NULL;
+  if (!list || !set) return NULL;
+  if (!step_parts_open(work->facts, &parts) || !ledger_open(work->facts, &owners) ||
+      !stack_tree_open(work->facts, &stacks)) {
+    set = NULL;
+    goto out;
   }
   filled.parts = &parts;
   filled.ledger = &owners;
+  filled.stacks = &stacks;
   set->size = sizeof *set;
   set->tables = list->at;
   for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -60,7 +63,9 @@ const pd_table_set *tables_make(const table_work *given) {
       break;
     }
   }
+out:
   step_parts_free(&parts);
   ledger_free(&owners);
+  stack_tree_free(&stacks);
   return set;
 }

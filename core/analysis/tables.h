@@ -6,6 +6,7 @@
 #include "facts.h"
 #include "ledger.h"
 #include "proc.h"
+#include "stack_tree.h"
 #include "step_parts.h"
 #include "table_build.h"
 
@@ -13,9 +14,10 @@ typedef struct table_work {
   const trace_facts *facts;
   const analysis_context *context;
   const pd_table_request *request;
-  const proc_usage *usage; /* of the window, or NULL: not measured */
-  const step_parts *parts; /* how the steps divide; made by tables_make */
-  const ledger *ledger;    /* likewise */
+  const proc_usage *usage;  /* of the window, or NULL: not measured */
+  const step_parts *parts;  /* how the steps divide; made by tables_make */
+  const ledger *ledger;     /* likewise */
+  const stack_tree *stacks; /* likewise */
   arena *arena;
   bool is_cuda;
 } table_work;
@@ -44,8 +46,8 @@ const pd_table *modules_table(const table_work *work);
 const pd_table *stacks_table(const table_work *work);
 const pd_table *stacks_device_table(const table_work *work);
 
-/* All of them that apply, in a reader's order. What `given` points to is borrowed for the call, its `parts` are
- * ignored; the set lives in `arena`. */
+/* All of them that apply, in a reader's order. What `given` points to is borrowed for the call, its `parts`,
+ * `ledger` and `stacks` are ignored; the set lives in `arena`. */
 const pd_table_set *tables_make(const table_work *given);
 
 #endif

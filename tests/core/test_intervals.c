@@ -51,6 +51,8 @@ PD_TEST(intervals, equal_a_bitmap_on_200000_random_lists) {
     check(&out, p & q);
     cr_assert(intervals_subtract(&a, &b, &out));
     check(&out, p & ~q);
+    const int64_t from = (int64_t)(draw() % 60), to = from + (int64_t)(draw() % 4);
+    cr_assert_eq(intervals_within(&a, from, to), __builtin_popcountll(p & bits_between(from, to)));
   }
   intervals_free(&a);
   intervals_free(&b);
@@ -79,5 +81,16 @@ PD_TEST(intervals, touching_ones_become_one_and_empty_ones_vanish) {
   cr_assert_eq(list.count, 1);
   cr_assert_eq(list.rows[0].start, 10);
   cr_assert_eq(list.rows[0].end, 30);
+  intervals_free(&list);
+}
+
+PD_TEST(intervals, the_length_within_a_window) {
+  intervals list = {0};
+  cr_assert(intervals_add(&list, 10, 20));
+  cr_assert(intervals_add(&list, 30, 40));
+  cr_assert_eq(intervals_within(&list, 0, 100), 20);
+  cr_assert_eq(intervals_within(&list, 15, 33), 5 + 3);
+  cr_assert_eq(intervals_within(&list, 20, 30), 0);
+  cr_assert_eq(intervals_within(&list, 35, 12), 0);
   intervals_free(&list);
 }

@@ -1,0 +1,25 @@
+/*
+ * All stacks of a trace as one tree: the C call stack where with_stack recorded one, else the ranges that hold each
+ * other; runtime calls and device records are leaves. [loop thread]
+ */
+#ifndef CORE_ANALYSIS_STACK_TREE_H
+#define CORE_ANALYSIS_STACK_TREE_H
+
+#include "facts.h"
+#include "groups.h"
+
+/* A stack is a node: its parent's number and its last frame. */
+typedef struct stack_tree {
+  key_groups nodes;   /* a: parent + 1, 0: outermost; b: string id of the frame */
+  int64_t *self_ns;   /* by node: host time of the last frame itself */
+  int64_t *device_ns; /* by node: device time launched in it alone */
+  uint32_t *of_range; /* node of each range */
+  uint32_t *of_stack; /* node + 1 of each recorded call stack, 0: not yet made */
+  uint32_t room, reserved;
+} stack_tree;
+
+/* false on no memory. */
+bool stack_tree_open(const trace_facts *facts, stack_tree *out);
+void stack_tree_free(stack_tree *self);
+
+#endif
