@@ -43,9 +43,26 @@ void markdown_add(markdown *self, const char *format, ...) {
   va_end(args);
 }
 
+/* What stands for a character that markdown or HTML would take for its own; NULL: the character itself. */
+static const char *escaped(char c) {
+  switch (c) {
+  case '\n':
+  case '\r': return " ";
+  case '|': return "\\|";
+  case '\\': return "\\\\";
+  case '`': return "\\`";
+  case '*': return "\\*";
+  case '_': return "\\_";
+  case '[': return "\\[";
+  case '<': return "&lt;"; /* TensorBoard's markdown shows a backslash before it */
+  case '&': return "&amp;";
+  default: return NULL;
+  }
+}
+
 void markdown_cell(markdown *self, const char *text) {
   size_t length = text ? strlen(text) : 0;
-  char *at = reserve(self, 4 * length);
+  char *at = reserve(self, 5 * length);
   if (!at) return;
   char *const start = at;
   while (length) {
@@ -54,12 +71,11 @@ void markdown_cell(markdown *self, const char *text) {
       memcpy(at, UTF8_REPLACEMENT, 3);
       at += 3;
       bytes = 1;
-    } else if (*text == '\n' || *text == '\r') {
-      *at++ = ' ';
     } else {
-      if (*text == '|' || *text == '\\' || *text == '`' || *text == '*' || *text == '_' || *text == '<') *at++ = '\\';
-      memcpy(at, text, bytes);
-      at += bytes;
+      const char *instead = escaped(*text);
+      const size_t copied = instead ? strlen(instead) : bytes;
+      memcpy(at, instead ? instead : text, copied);
+      at += copied;
     }
     text += bytes;
     length -= bytes;

@@ -348,7 +348,7 @@ PD_TEST(sink_tensorboard, a_folder_that_cannot_be_is_named) {
 }
 
 PD_TEST(sink_tensorboard, hostile_settings_stay_text) {
-  const pd_setting settings[] = {{"a", "b", "\xff|\n`x`", "o|", 0, 0}, {"a", "nan", "nan", "o", 0, 0}};
+  const pd_setting settings[] = {{"a", "b", "\xff|\n`x`[<&", "o|", 0, 0}, {"a", "nan", "nan", "o", 0, 0}};
   pd_run header = *fake_run("traces");
   event_file file;
   sink_run run;
@@ -358,9 +358,10 @@ PD_TEST(sink_tensorboard, hostile_settings_stay_text) {
   cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
   read_folder(&file, folder, ".0");
   const tb_event text = find_event(&file, "run/configuration", 0);
-  cr_assert_not_null(memmem(text.content, text.content_bytes, "\xef\xbf\xbd\\| \\`x\\` | o\\| |", 19));
+  static const char shown[] = "\xef\xbf\xbd\\| \\`x\\`\\[&lt;&amp; | o\\| |";
+  cr_assert_not_null(memmem(text.content, text.content_bytes, shown, sizeof shown - 1));
   const tb_event session = find_event(&file, "_hparams_/session_start_info", 0);
-  cr_assert_not_null(memmem(session.content, session.content_bytes, "\x1a\x08\xef\xbf\xbd|\n`x`", 10));
+  cr_assert_not_null(memmem(session.content, session.content_bytes, "\x1a\x0b\xef\xbf\xbd|\n`x`[<&", 13));
   free(file.data);
   sink_run_unload(&run);
   remove_folder();

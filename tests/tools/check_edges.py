@@ -2,19 +2,21 @@
 texts that are no text, a run killed half-way, and runs to compare in the HParams tab.
 Usage: check_edges.py PDHOST CONF_FOLDER OUTPUT_FOLDER
 
-The runs to compare are left as OUTPUT_FOLDER/workers0 and workers2, for check_tensorboard.py.
+The runs to compare are left as OUTPUT_FOLDER/workers0, workers2 and workers8, for check_tensorboard.py.
 """
 import glob
 import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
 
 import jsonschema
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
 from run_folder import Checks, Run, load_trace
 
@@ -115,15 +117,36 @@ class Edges:
         for path in glob.glob(os.path.join(folder, "traces", "*.pt.trace.json")):
             load_trace(path)
 
+    def cut(self):
+        """A file cut anywhere, as a kill or a full disk leaves it, is read up to its last whole record."""
+        run = self.run("whole", "control")
+        path = glob.glob(os.path.join(run.trace_dir, "events.out.tfevents.*"))[0]
+        with open(path, "rb") as file:
+            whole = file.read()
+        ends, at = [0], 0
+        while at < len(whole):
+            at += 8 + 4 + struct.unpack_from("<Q", whole, at)[0] + 4
+            ends.append(at)
+        self.checks.equal("cut: the file ends with a record", len(whole), at)
+        folder = os.path.join(self.output, "cut")
+        os.makedirs(folder)
+        copy = os.path.join(folder, os.path.basename(path))
+        for number in range(0, len(ends) - 1, max(1, len(ends) // 25)):
+            for size in {ends[number], ends[number] + 1, ends[number] + 11, ends[number + 1] - 1}:
+                with open(copy, "wb") as file:
+                    file.write(whole[:size])
+                read = sum(1 for _ in EventFileLoader(copy).Load())
+                self.checks.equal(f"cut: records in the first {size} bytes", number, read)
+
     def workers(self):
-        for workers in (0, 2):
+        for workers in (0, 2, 8):
             run = self.run(f"workers{workers}", "dataloader", f"data.num_workers={workers}")
             self.checks.equal("workers", workers, run.metrics["num_workers"])
 
 
 def main():
     edges = Edges(*sys.argv[1:4])
-    for case in (edges.no_window, edges.one_step, edges.split, edges.hostile, edges.killed, edges.workers):
+    for case in (edges.no_window, edges.one_step, edges.split, edges.hostile, edges.killed, edges.cut, edges.workers):
         case()
     edges.checks.end()
 

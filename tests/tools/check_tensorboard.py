@@ -1,5 +1,6 @@
-"""TensorBoard returns the very values of the json file: its event reader, and the web server over the runs together.
-Usage: check_tensorboard.py RUN_FOLDER ..."""
+"""TensorBoard returns the very values of the json and csv files: its event reader, and the web server over the runs
+together. Usage: check_tensorboard.py FOLDER ..."""
+import html.parser
 import json
 import os
 import socket
@@ -14,53 +15,58 @@ import urllib.request
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+import tensorboard_values as values
 from run_folder import Checks, runs_of
 
 
-def single(value):
-    return struct.unpack("<f", struct.pack("<f", value))[0]
+def text_of(event):
+    return event.tensor_proto.string_val[0].decode("utf-8")
 
 
-def expected_scalars(run):
-    """{tag: {step: value}} as the json file has them."""
-    expected = {}
+def bins_of(event):
+    flat = struct.unpack("<%dd" % (len(event.tensor_proto.tensor_content) // 8), event.tensor_proto.tensor_content)
+    return [flat[i:i + 3] for i in range(0, len(flat), 3)]
 
-    def add(tag, step, value):
-        if value is not None:
-            expected.setdefault(tag, {})[step] = single(value)
 
-    for row in run.metrics["step_rows"]:
-        add("time/step_time_s", row["index"], row["step_time_ns"] / 1e9)
-        add("time/dataloader_wait_s", row["index"], row["data_wait_ns"] / 1e9)
-        add("time/batch_cost_s", row["index"], row["batch_cost_ns"] / 1e9)
-        add("train/loss", row["index"], row["loss"])
-        add("memory/allocated_bytes", row["index"], row["allocated_bytes"])
-        add("memory/reserved_bytes", row["index"], row["reserved_bytes"])
-        if row["batch_cost_ns"]:
-            add("throughput/samples_per_s", row["index"], run.metrics["batch_size"] / (row["batch_cost_ns"] / 1e9))
-    for window in run.windows:
-        for step in window["steps"]:
-            add("device/launches", step["number"], step["launches"])
-    steps = run.metrics["steps"]
-    for key in ("avg_step_time_s", "avg_dataloader_wait_s", "samples_per_s", "peak_allocated_bytes", "coverage"):
-        add("summary/" + key, steps, run.metrics[key])
-    return expected
+def check_texts(checks, run, texts, rows_of):
+    """`texts` is {tag: {step: text}}; `rows_of` finds the table in one."""
+    header, body = rows_of(texts["run/configuration"][0])
+    checks.equal(f"{run.folder}: columns of the configuration", ["key", "value", "origin"], header)
+    checks.equal(f"{run.folder}: the configuration",
+                 [[f"{row['section']}.{row['key']}", row["value"], row["origin"]] for row in run.metrics["configuration"]],
+                 body)
+    _, body = rows_of(texts["run/quick_stats"][run.metrics["steps"]])
+    stats = {row[0]: row[1] for row in body}
+    for name, value in values.quick_stats(run).items():
+        checks.equal(f"{run.folder}: quick stats, {name}", value, stats.get(name))
+    for window, content in enumerate(run.windows):
+        for name, table in content["tables"].items():
+            found = texts.get("tables/" + name, {}).get(values.last_step(run, window))
+            checks.true(found is not None, f"{run.folder}: no table {name} of window {window}")
+            if found is not None:
+                values.check_table(checks, f"{run.folder}: table {name}", table, *rows_of(found))
 
 
 def check_reader(checks, run):
     reader = EventAccumulator(run.trace_dir, size_guidance={"scalars": 0, "tensors": 0})
     reader.Reload()
     tags = reader.Tags()
-    for tag, values in expected_scalars(run).items():
-        theirs = {event.step: event.value for event in reader.Scalars(tag)} if tag in tags["scalars"] else {}
-        checks.equal(f"{run.folder}: {tag}", values, theirs)
-    for tag in ("run/configuration", "run/quick_stats", "custom_scalars__config__"):
-        checks.true(tag in tags["tensors"], f"{run.folder}: no {tag}")
-    if run.csv("events/kernels"):
-        event = reader.Tensors("histograms/kernel_duration_us")[0]
-        rows = struct.unpack("<%dd" % (len(event.tensor_proto.tensor_content) // 8), event.tensor_proto.tensor_content)
-        checks.equal("kernels in the histogram", len(run.csv("events/kernels")), int(sum(rows[2::3])))
-    return reader
+    expected = values.scalars(run)
+    checks.equal(f"{run.folder}: scalars", sorted(expected), sorted(tags["scalars"]))
+    for tag in set(expected) & set(tags["scalars"]):
+        checks.equal(f"{run.folder}: {tag}", expected[tag], {event.step: event.value for event in reader.Scalars(tag)})
+    checks.true("custom_scalars__config__" in tags["tensors"], f"{run.folder}: no layout of the charts")
+    found = set()
+    for window in range(len(run.windows)):
+        for tag, numbers in values.histogram_values(run, window).items():
+            found.add(tag)
+            events = [event for event in reader.Tensors(tag) if event.step == values.last_step(run, window)]
+            checks.equal(f"{run.folder}: {tag} of window {window}", 1, len(events))
+            values.check_bins(checks, f"{run.folder}: {tag}", numbers, bins_of(events[0]))
+    checks.equal(f"{run.folder}: histograms", found, {tag for tag in tags["tensors"] if tag.startswith("histograms/")})
+    texts = {tag: {event.step: text_of(event) for event in reader.Tensors(tag)} for tag in tags["tensors"]
+             if tag.startswith(("run/", "tables/"))}
+    check_texts(checks, run, texts, values.rows_of_markdown)
 
 
 class Server:
@@ -75,7 +81,8 @@ class Server:
             self.port = free.getsockname()[1]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tensorboard.main", "--logdir", self.folder.name, "--port", str(self.port),
-             "--host", "127.0.0.1", "--reload_interval", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             "--host", "127.0.0.1", "--reload_interval", "1", "--samples_per_plugin", "text=100,histograms=100"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def get(self, route, body=None, **query):
         address = f"http://127.0.0.1:{self.port}/data/{route}?{urllib.parse.urlencode(query)}"
@@ -85,12 +92,12 @@ class Server:
             return json.load(answer)
 
     def wait_for(self, wanted, seconds=90):
-        """Until every run shows its last scalar: the server reads in the background."""
+        """Until every run shows its last text: the server reads in the background, and the file's end last."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
             try:
-                tags = self.get("plugin/scalars/tags")
-                if len(tags) == wanted and all("summary/coverage" in tags[run] for run in tags):
+                tags = self.get("plugin/text/tags")
+                if len(tags) == wanted and all("run/quick_stats" in tags[run] for run in tags):
                     return True
             except (urllib.error.URLError, ConnectionError):
                 pass
@@ -103,55 +110,85 @@ class Server:
         self.folder.cleanup()
 
 
+class HtmlTable(html.parser.HTMLParser):
+    """Cells of the one table in a text that the server has rendered."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.rows, self.cell = [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.cell = ""
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell += data
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th") and self.cell is not None:
+            self.rows[-1].append(self.cell.strip("\u00a0 \n"))
+            self.cell = None
+
+
+def rows_of_html(text):
+    rows = HtmlTable(text).rows
+    return rows[0], [row for row in rows[1:] if any(row)]  # a table without rows is rendered with an empty one
+
+
 def check_server(checks, runs):
     server = Server(runs)
     try:
         checks.true(server.wait_for(len(runs)), "the server does not show the runs")
         for number, run in enumerate(runs):
             name = f"run{number}"
-            for tag, values in expected_scalars(run).items():
-                theirs = {int(step): value for _, step, value in server.get("plugin/scalars/scalars", run=name, tag=tag)}
-                checks.equal(f"{name}: {tag} over HTTP", sorted(values), sorted(theirs))
-                for step, value in values.items():
-                    checks.near(f"{name}: {tag} at {step} over HTTP", value, theirs.get(step, float("nan")), 1e-6)
-            texts = server.get("plugin/text/text", run=name, tag="run/quick_stats")
-            checks.true(texts and "samples per second" in texts[0]["text"], f"{name}: no quick stats over HTTP")
-            if run.csv("events/kernels"):
-                histogram = server.get("plugin/histograms/histograms", run=name, tag="histograms/kernel_duration_us")
-                checks.equal(f"{name}: kernels in the histogram over HTTP", len(run.csv("events/kernels")),
-                             int(sum(bucket[2] for bucket in histogram[0][2])))
+            for tag, expected in values.scalars(run).items():
+                rows = server.get("plugin/scalars/scalars", run=name, tag=tag)
+                checks.equal(f"{name}: {tag} over HTTP", expected,
+                             {int(step): values.single(value) for _, step, value in rows})
+            for window in range(len(run.windows)):
+                for tag, numbers in values.histogram_values(run, window).items():
+                    events = {event[1]: event[2]
+                              for event in server.get("plugin/histograms/histograms", run=name, tag=tag)}
+                    values.check_bins(checks, f"{name}: {tag} over HTTP", numbers,
+                                      events.get(values.last_step(run, window), []))
+            texts = {tag: {row["step"]: row["text"] for row in server.get("plugin/text/text", run=name, tag=tag)}
+                     for tag in server.get("plugin/text/tags")[name]}
+            check_texts(checks, run, texts, rows_of_html)
         check_hparams(checks, server, runs)
     finally:
         server.close()
 
 
 def check_hparams(checks, server, runs):
+    """One session per run, with every key of its own and its figures."""
     experiment = server.get("plugin/hparams/experiment", body={"experimentName": ""})
+    expected = [values.hyperparameters(run) for run in runs]
     shown = {info["name"] for info in experiment["hparamInfos"]}
-    always = {"run.scenario", "data.batch_size", "data.num_workers", "data.pin_memory", "train.amp"}
-    # What is alike in all runs is left out by the tab itself when it can tell from one value only.
-    checks.true(shown, "the HParams tab shows no parameter")
+    checks.equal("keys in the HParams tab", {key for keys in expected for key in keys}, shown)
+    metrics = {info["name"]["tag"] for info in experiment["metricInfos"]}
     sessions = server.get("plugin/hparams/session_groups", body={
         "experimentName": "", "startIndex": 0, "sliceSize": 100,
         "allowedStatuses": ["STATUS_SUCCESS", "STATUS_FAILURE", "STATUS_RUNNING", "STATUS_UNKNOWN"],
         "colParams": [{"hparam": name} for name in sorted(shown)]
-        + [{"metric": {"group": "", "tag": "summary/samples_per_s"}}]})
-    groups = {group["name"]: group for group in sessions["sessionGroups"]}
-    checks.equal("sessions in the HParams tab", len(runs), len(groups))
-    settings = {}
+        + [{"metric": {"group": "", "tag": tag}} for tag in sorted(metrics)]})
+    groups = {group["sessions"][0]["name"]: group for group in sessions["sessionGroups"]}
+    checks.equal("sessions in the HParams tab", {f"run{number}" for number in range(len(runs))}, set(groups))
     for number, run in enumerate(runs):
-        group = next((value for key, value in groups.items() if f"run{number}" in json.dumps(value)), None)
-        checks.true(group is not None, f"run{number} is no session")
+        group = groups.get(f"run{number}")
         if group is None:
             continue
-        settings = {f"{row['section']}.{row['key']}": row for row in run.metrics["configuration"]}
-        for name in always & set(settings):
-            checks.true(name in group["hparams"], f"run{number}: no {name} in the HParams tab")
-        workers = group["hparams"].get("data.num_workers")
-        checks.equal(f"run{number}: num_workers in the HParams tab", float(run.metrics["num_workers"]), workers)
-        metrics = {value["name"]["tag"]: value["value"] for value in group["metricValues"]}
-        checks.near(f"run{number}: samples_per_s in the HParams tab", single(run.metrics["samples_per_s"]),
-                    metrics.get("summary/samples_per_s", float("nan")), 1e-6)
+        checks.equal(f"run{number} in the HParams tab", expected[number],
+                     {key: value for key, value in group["hparams"].items() if value not in (None, "")})
+        checks.equal(f"run{number}: outcome in the HParams tab",
+                     "STATUS_SUCCESS" if run.metrics["outcome"] == "complete" else "STATUS_FAILURE",
+                     group["sessions"][0]["status"])
+        found = {value["name"]["tag"]: values.single(value["value"]) for value in group["metricValues"]}
+        for tag, scalars in values.scalars(run).items():
+            checks.equal(f"run{number}: {tag} in the HParams tab", scalars[max(scalars)], found.get(tag))
 
 
 def main():
