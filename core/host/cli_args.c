@@ -68,6 +68,7 @@ static const flag flags[] = {
     COMMAND("--explain", VALUE_REQUIRED, CLI_EXPLAIN),
     KEY("--scenario", "run", "scenario"),
     KEY("--device", "run", "device"),
+    KEY("--mode", "run", "mode"),
     KEY("--trace_dir", "run", "trace_dir"),
     KEY("--seed", "run", "seed"),
     KEY("--warmup_steps", "run", "warmup_steps"),

@@ -273,7 +273,7 @@ static void unknown_section(config *self, const entry *at, error *err) {
     if (strcmp(self->impl->sinks[i].name + 5, at->section) == 0) best = self->impl->sinks[i].name;
   if (best) snprintf(hint, sizeof hint, "; did you mean [%s]?", best);
   error_add(err, PD_INVALID, CODE_CONFIG, "%s: [%s]: no such section%s", at->origin, at->section,
-            best ? hint : "; there are run, schedule, data, train, profile, scenario, device and sink.NAME");
+            best ? hint : "; there are run, schedule, data, train, profile, benchmark, scenario, device and sink.NAME");
 }
 
 /* With device = auto: every device that may be taken knows the key, or one of them does. */
@@ -372,6 +372,25 @@ static void plan_schedule(config *self, error *err) {
   self->plan = schedule_from_range(start, end);
 }
 
+static void check_benchmark(const config *self, error *err) {
+  const benchmark_settings *b = &self->benchmark;
+  const section_value *number = value_of(self, CORE_BENCHMARK, "number");
+  const section_value *max = value_of(self, CORE_BENCHMARK, "max_run_time");
+  const bool timeit = strcmp(b->method, "timeit") == 0;
+  if (timeit && b->number == 0 && !b->cold_cache)
+    error_add(
+        err, PD_INVALID, CODE_CONFIG,
+        "%s: [benchmark] method = timeit: needs number, the runs of its one block, as in -o benchmark.number=1000",
+        value_of(self, CORE_BENCHMARK, "method")->origin);
+  if (b->cold_cache && b->number > 1)
+    error_add(err, PD_INVALID, CODE_CONFIG,
+              "%s: [benchmark] number = %s: with cold_cache each run is a block; leave number out", number->origin,
+              number->text);
+  if (strcmp(b->method, "adaptive_autorange") == 0 && b->min_run_time > b->max_run_time)
+    error_add(err, PD_INVALID, CODE_CONFIG, "%s: [benchmark] max_run_time = %s: below min_run_time = %s", max->origin,
+              max->text, value_of(self, CORE_BENCHMARK, "min_run_time")->text);
+}
+
 static void finish_core(config *self, error *err) {
   struct config_impl *impl = self->impl;
   static const struct {
@@ -401,6 +420,7 @@ static void finish_core(config *self, error *err) {
         prefetch->origin, prefetch->text);
   }
   plan_schedule(self, err);
+  if (strcmp(self->run.mode, "benchmark") == 0) check_benchmark(self, err);
 }
 
 /* ---- settings ---- */
@@ -445,15 +465,25 @@ static pd_status make_settings(config *self, error *err) {
 /* ---- the whole ---- */
 
 static pd_status open_core(config *self, error *err) {
-  void *const structs[CORE_SECTION_COUNT] = {[CORE_RUN] = &self->run,
-                                             [CORE_SCHEDULE] = &self->schedule,
-                                             [CORE_DATA] = &self->impl->data,
-                                             [CORE_TRAIN] = &self->train,
-                                             [CORE_PROFILE] = &self->profile};
+  void *const structs[CORE_SECTION_COUNT] = {
+      [CORE_RUN] = &self->run,     [CORE_SCHEDULE] = &self->schedule, [CORE_DATA] = &self->impl->data,
+      [CORE_TRAIN] = &self->train, [CORE_PROFILE] = &self->profile,   [CORE_BENCHMARK] = &self->benchmark};
   for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++)
     if (section_open_core(&self->impl->core[i], &self->impl->memory, core_section_at(i), structs[i]) != PD_OK)
       return no_memory(err);
   return PD_OK;
+}
+
+/* [benchmark] threads is the device's own key by another name, and wins over it. */
+static void apply_threads(const config *self, config_section *device, error *err) {
+  const section_value *threads = value_of(self, CORE_BENCHMARK, "threads");
+  if (strcmp(value_of(self, CORE_RUN, "mode")->text, "benchmark") != 0 || threads->value.integer == 0) return;
+  if (section_find(device, "threads") >= 0)
+    (void)section_set(device, "threads", threads->text, threads->origin, CODE_CONFIG, err);
+  else
+    error_add(err, PD_INVALID, CODE_CONFIG,
+              "%s: [benchmark] threads = %s: %s computes with no threads of the host; leave it out", threads->origin,
+              threads->text, device->owner);
 }
 
 static pd_status store_all(config *self, error *err) {
@@ -462,7 +492,10 @@ static pd_status store_all(config *self, error *err) {
   for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) section_store(&impl->core[i], &impl->memory, scenario, err);
   section_store(&impl->scenario, &impl->memory, scenario, err);
   self->scenario.options = impl->scenario.options;
-  if (impl->device_open) section_store(&impl->device, &impl->memory, scenario, err);
+  if (impl->device_open) {
+    apply_threads(self, &impl->device, err);
+    section_store(&impl->device, &impl->memory, scenario, err);
+  }
   self->device.options = impl->device.options;
   for (uint32_t i = 0; i < self->sink_count; i++) {
     section_store(&impl->sinks[i], &impl->memory, scenario, err);
@@ -540,6 +573,8 @@ pd_status config_load_device(config *self, const char *name, error *err) {
     if (!at->key || strcmp(at->section, "device") != 0 || section_find(&opened, at->key) < 0) continue;
     status = section_set(&opened, at->key, at->value, at->origin, CODE_CONFIG, err);
   }
+  if (status == PD_OK) apply_threads(self, &opened, err);
+  if (status == PD_OK && err->count) status = err->status;
   if (status == PD_OK) status = section_store(&opened, &impl->memory, self->scenario.plugin->table->name, err);
   if (status != PD_OK) return status;
   impl->device = opened;

@@ -38,6 +38,7 @@ struct config {
   data_config data;
   train_config train; /* complete: seed, batch_size, image_size, with_* copied from their sections */
   profile_settings profile;
+  benchmark_settings benchmark;
 
   config_plugin scenario;
   config_plugin device; /* plugin is NULL while run.device is "auto": see config_load_device */

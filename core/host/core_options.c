@@ -6,7 +6,8 @@
 #define ROW_AS(T, field, type_, key_, ...)                                                                             \
   { .key = key_, .offset = offsetof(T, field), .type = (type_), __VA_ARGS__ }
 
-static const char *const modes[] = {"train", NULL};
+static const char *const modes[] = {"train", "benchmark", NULL};
+static const char *const methods[] = {"timeit", "blocked_autorange", "adaptive_autorange", NULL};
 static const char *const residents[] = {"none", "host", "device", NULL};
 static const char *const active_words[] = {"all", NULL};
 
@@ -23,7 +24,8 @@ static const pd_option run_rows[] = {
     PD_OPTION(run_settings, max_steps, .def = "0", .min = "0", .unit = "steps",
               .help = "end the loop after so many steps; 0: no limit of its own"),
     PD_OPTION_CHOICE(run_settings, mode, .def = "train", .choices = modes,
-                     .help = "what the run does: train through the schedule"),
+                     .help =
+                         "what the run does: train through the schedule, or time the step alone, as [benchmark] says"),
     PD_OPTION(run_settings, sync_timing, .def = "true",
               .help = "synchronise before and after each measured step; false: device events time the pipelined step"),
     PD_OPTION_PATH(run_settings, trace_dir, .def = "results/traces/<scenario>",
@@ -100,6 +102,31 @@ static const pd_option profile_rows[] = {
            .unit = "bytes", .help = "recorded data per window; what does not fit is counted as lost"),
 };
 
+static const pd_option benchmark_rows[] = {
+    PD_OPTION_CHOICE(benchmark_settings, method, .def = "blocked_autorange", .choices = methods,
+                     .help = "when it ends: after one block; after min_run_time; when the blocks agree"),
+    PD_OPTION(benchmark_settings, number, .def = "0", .min = "0", .max = "1_000_000_000", .unit = "runs",
+              .help = "runs of the step in a block; 0: grow it until the timer costs nothing (not with timeit)"),
+    PD_OPTION_DURATION(benchmark_settings, min_run_time, .def = "0", .min = "0", .max = "86400s", .unit = "s",
+                       .help = "of all blocks together; 0: the method's own, 0.2 s blocked and 0.01 s adaptive"),
+    PD_OPTION_DURATION(benchmark_settings, max_run_time, .def = "10", .min = "1ms", .max = "86400s", .unit = "s",
+                       .help = "of all blocks together, where adaptive_autorange gives up"),
+    PD_OPTION(benchmark_settings, threshold, .def = "0.1", .min = "0.0001", .max = "10",
+              .help = "adaptive_autorange is content below this ratio of interquartile range to median"),
+    PD_OPTION(benchmark_settings, threads, .def = "0", .min = "0", .max = "1024", .unit = "threads",
+              .help = "threads that a CPU device computes with; 0: as many as [device] says"),
+    PD_OPTION(benchmark_settings, cold_cache, .def = "false",
+              .help = "empty the caches before every run: each is a block of its own"),
+    PD_OPTION(benchmark_settings, device_time, .def = "true",
+              .help = "the device's own time of each block too, between two events"),
+    PD_OPTION(benchmark_settings, label, .def = "", .help = "what is measured; a table of pdhost compare each"),
+    PD_OPTION(benchmark_settings, sub_label, .def = "", .help = "which variant of it; a row each"),
+    PD_OPTION(benchmark_settings, description, .def = "", .help = "on what; a column each"),
+    PD_OPTION(benchmark_settings, env, .def = "", .help = "in which environment; never merged with another"),
+    PD_OPTION_PATH(benchmark_settings, output, .def = "results/benchmark_<scenario>.json",
+                   .help = "file of the measurement; - is standard output; empty: none"),
+};
+
 #define SECTION(name_, rows_, summary_)                                                                                \
   { .name = (name_), .summary = (summary_), .rows = (rows_), .count = sizeof(rows_) / sizeof((rows_)[0]) }
 static const core_section sections[CORE_SECTION_COUNT] = {
@@ -108,6 +135,7 @@ static const core_section sections[CORE_SECTION_COUNT] = {
     [CORE_DATA] = SECTION("data", data_rows, "the slow synthetic dataset and its loader"),
     [CORE_TRAIN] = SECTION("train", train_rows, "precision, layout and optimiser of the training step"),
     [CORE_PROFILE] = SECTION("profile", profile_rows, "what is recorded in a window"),
+    [CORE_BENCHMARK] = SECTION("benchmark", benchmark_rows, "how [run] mode = benchmark times the step"),
 };
 
 const core_section *core_section_at(uint32_t index) { return &sections[index]; }

@@ -1,5 +1,5 @@
-/* The core's own keys: sections [run] [schedule] [data] [train] [profile], as option rows like a plugin's. The structs
- * are filled by config.c; units are in the names. */
+/* The core's own keys: sections [run] [schedule] [data] [train] [profile] [benchmark], as option rows like a plugin's.
+ * The structs are filled by config.c; units are in the names. */
 #ifndef CORE_HOST_CORE_OPTIONS_H
 #define CORE_HOST_CORE_OPTIONS_H
 
@@ -11,7 +11,7 @@
 typedef struct run_settings {
   const char *scenario, *device; /* names or paths of .so files; device may be "auto" */
   const char *sinks;             /* as written: names or paths, separated by commas */
-  const char *mode;              /* "train" */
+  const char *mode;              /* "train", "benchmark" */
   const char *trace_dir;         /* <scenario> replaced */
   const char *plugin_path;       /* "" : none */
   int64_t device_index;
@@ -43,6 +43,17 @@ typedef struct profile_settings {
   int64_t max_memory_bytes; /* of recorded data per window */
 } profile_settings;
 
+typedef struct benchmark_settings {
+  const char *method;                 /* "timeit", "blocked_autorange", "adaptive_autorange" */
+  int64_t number;                     /* 0: grow */
+  int64_t min_run_time, max_run_time; /* ns; min 0: the method's own */
+  double threshold;
+  int64_t threads; /* 0: as [device] says */
+  bool cold_cache, device_time;
+  const char *label, *sub_label, *description, *env; /* "": none */
+  const char *output;                                /* "": no file; <scenario> replaced */
+} benchmark_settings;
+
 typedef struct core_section {
   const char *name; /* "data" */
   const char *summary;
@@ -50,7 +61,15 @@ typedef struct core_section {
   uint32_t count;
 } core_section;
 
-enum { CORE_RUN = 0, CORE_SCHEDULE = 1, CORE_DATA = 2, CORE_TRAIN = 3, CORE_PROFILE = 4, CORE_SECTION_COUNT = 5 };
+enum {
+  CORE_RUN = 0,
+  CORE_SCHEDULE = 1,
+  CORE_DATA = 2,
+  CORE_TRAIN = 3,
+  CORE_PROFILE = 4,
+  CORE_BENCHMARK = 5,
+  CORE_SECTION_COUNT = 6
+};
 const core_section *core_section_at(uint32_t index);
 
 /* Another name of a key: profile_steps of [schedule] active. NULL: it is none. */

@@ -18,11 +18,13 @@ void help_print(void) {
         "  pdhost -c conf/sync.ini -c conf/cpu.ini          the same, small enough for two CPU cores\n"
         "  pdhost --scenario sync --batch_size 32 --amp     without a file; any key as -o section.key=value\n"
         "  pdhost --list                                    scenarios, sinks and devices\n"
-        "  pdhost --help-section data                       keys of run, schedule, data, train, profile\n"
+        "  pdhost --help-section data                       keys of run, schedule, data, train, profile,\n"
+        "                                                   benchmark\n"
         "\n"
         "configuration\n"
         "  -c FILE                     read an INI file; later ones win, key by key\n"
         "  -o SECTION.KEY=VALUE        set one key\n"
+        "  --mode benchmark            time the step alone, as [benchmark] says; prints and writes a measurement\n"
         "  --scenario, --device NAME   a name of --list, or the path of a .so\n"
         "  --sink NAME[:KEY=VALUE,..]  write results by this sink; the first replaces the configured ones\n"
         "  --plugin-path DIR           search here first for scenario/, sink/ and device/\n"
@@ -130,7 +132,7 @@ pd_status help_section(const char *topic, bool json, error *err) {
   }
   suggest_text(&near, hint, sizeof hint);
   return error_set(err, PD_INVALID, CODE_USAGE, "--help-section %s: no such section%s", name,
-                   hint[0] ? hint : "; there are run, schedule, data, train, profile");
+                   hint[0] ? hint : "; there are run, schedule, data, train, profile, benchmark");
 }
 
 /* ---- plugins ---- */

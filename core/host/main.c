@@ -1,4 +1,5 @@
 /* pdhost's main: the command line, with the parts that it needs from above it. */
+#include "benchmark.h"
 #include "cli.h"
 #include "run.h"
 
@@ -24,9 +25,13 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {{"compare", compare_main}, {"score", score_main}};
 
+static int run(config *settings) {
+  return strcmp(settings->run.mode, "benchmark") == 0 ? benchmark_execute(settings) : run_execute(settings);
+}
+
 int main(int argc, char **argv) {
   for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
     if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-  const cli_hooks hooks = {.run = run_execute, .metrics = metrics};
+  const cli_hooks hooks = {.run = run, .metrics = metrics};
   return cli_main(argc, argv, &hooks);
 }

@@ -36,6 +36,18 @@ static void print_schedule(const config *self) {
     printf("until the data ends or a signal comes\n");
 }
 
+static void print_benchmark(const config *self) {
+  const benchmark_settings *b = &self->benchmark;
+  printf("%-10s %" PRId64 " to warm up; then %s", "steps", self->run.warmup_steps, b->method);
+  if (b->cold_cache)
+    printf(", one run a block, the cache emptied before it");
+  else if (b->number)
+    printf(", %" PRId64 " run%s a block", b->number, b->number > 1 ? "s" : "");
+  printf("\n%-10s one batch of %" PRId64 " images of 3 x %" PRId64 " x %" PRId64 "\n", "data", self->data.batch_size,
+         self->data.image_size, self->data.image_size);
+  printf("%-10s %s\n", "figures", b->output[0] ? b->output : "on standard output alone");
+}
+
 void plan_print(const config *self) {
   print_plugin("scenario", self->scenario.plugin);
   printf("%-10s injects %s\n", "", self->scenario.plugin->table->ops.scenario->bottleneck);
@@ -43,6 +55,10 @@ void plan_print(const config *self) {
     print_plugin("device", self->device.plugin);
   else
     printf("%-10s auto: cuda where it works, else cpu\n", "device");
+  if (strcmp(self->run.mode, "benchmark") == 0) {
+    print_benchmark(self);
+    return;
+  }
   print_schedule(self);
   printf("%-10s batches of %" PRId64 " images of 3 x %" PRId64 " x %" PRId64 ", %" PRId64 " workers\n", "data",
          self->data.batch_size, self->data.image_size, self->data.image_size, self->data.num_workers);

@@ -49,6 +49,7 @@ typedef struct run_state {
   schedule plan;
   uint64_t warmup_steps, max_steps; /* max_steps 0: no limit of its own */
   bool sync_timing, timer_only, amp, prefetch_to_device;
+  bool benchmark; /* the step is timed alone */
   pd_profile_options profile_options;
   bool show_progress;
   bool quiet;

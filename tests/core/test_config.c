@@ -196,11 +196,11 @@ PD_TEST(config, mistakes_of_a_file_are_shown_together_with_their_lines) {
 
 PD_TEST(config, an_unknown_section_is_said_once_even_when_empty) {
   with_file(BASE "[dta]\nx = 1\ny = 2\n[nonsense]\n");
-  RIG_FAILS(
-      NULL, CODE_CONFIG,
-      "a.ini:7: [dta]: no such section; did you mean [data]?\n"
-      "a.ini:10: [nonsense]: no such section; there are run, schedule, data, train, profile, scenario, device and "
-      "sink.NAME\n");
+  RIG_FAILS(NULL, CODE_CONFIG,
+            "a.ini:7: [dta]: no such section; did you mean [data]?\n"
+            "a.ini:10: [nonsense]: no such section; there are run, schedule, data, train, profile, benchmark, "
+            "scenario, device and "
+            "sink.NAME\n");
   with_file(BASE "[probe]\nrows = 1\n");
   RIG_FAILS(NULL, CODE_CONFIG, "a.ini:7: [probe]: no such section; did you mean [sink.probe]?\n");
 }

@@ -1,0 +1,117 @@
+/* See benchmark.h. */
+#include "benchmark.h"
+
+#include "bench.h"
+#include "log.h"
+#include "services.h"
+#include "signals.h"
+#include "version.h"
+
+#include "measure/judge.h"
+#include "measure/measurement_json.h"
+#include "measure/measurement_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(void) {
+  log_line(PD_LOG_ERROR, NULL, "benchmark: %s", service_status_text(PD_NO_MEMORY));
+  return CODE_INTERNAL;
+}
+
+/* Measures and judges. `out` has no block where nothing was measured. */
+static int measure(bench *step, const config *settings, pd_measurement *out) {
+  const timer_rules rules = bench_rules(settings);
+  guard_facts facts = {.own_cores = -1};
+  bool trusted = true;
+  pd_status status = bench_warm_up(step);
+  if (status == PD_OK) {
+    bench_watch_begin(step);
+    status = timer_measure(&rules, bench_block, step, out);
+    bench_watch_end(step, &facts);
+  }
+  if (status == PD_NO_MEMORY) return no_memory();
+  if (out->block_count && (measurement_judge(out, &trusted) != PD_OK || guard_report(&facts, out, &trusted) != PD_OK))
+    return no_memory();
+  if (signals_pending()) return 128 + signals_pending();
+  if (status == PD_INVALID && !bench_failure(step)[0]) {
+    log_line(PD_LOG_ERROR, NULL, "benchmark: no block has a time: the machine's clock is broken");
+    return CODE_INTERNAL;
+  }
+  if (status != PD_OK) {
+    log_line(PD_LOG_ERROR, NULL, "%s%s", bench_failure(step),
+             status == PD_STOP ? ": the measurement's rule was not met" : "");
+    return CODE_SCENARIO;
+  }
+  return trusted ? CODE_DONE : CODE_UNTRUSTED;
+}
+
+/* Into [benchmark] output, by a temporary name. */
+static int write_file(const char *path, const pd_measurement *row) {
+  services none = {.files = files_open()};
+  service_host *host = none.files ? service_host_open(&none, "benchmark") : NULL;
+  char *text = host ? measurements_to_json(row, 1) : NULL;
+  int code = text ? CODE_DONE : no_memory();
+  if (text) {
+    const pd_host *table = service_host_table(host);
+    const pd_files *outputs = table->extension(table, PD_EXT_FILES);
+    pd_file *file = NULL;
+    pd_status status = outputs->open(outputs, path, &file);
+    if (status == PD_OK) {
+      status = outputs->write(file, text, strlen(text));
+      if (status == PD_OK)
+        status = outputs->commit(file);
+      else
+        outputs->discard(file);
+    }
+    if (status != PD_OK) {
+      char message[1024];
+      service_host_take_message(host, message, sizeof message);
+      log_line(PD_LOG_ERROR, NULL, "%s", message);
+      code = CODE_OUTPUT;
+    }
+  }
+  free(text);
+  service_host_close(host);
+  files_close(none.files);
+  return code;
+}
+
+/* On standard output, unless the file goes there. */
+static int show(const config *settings, const pd_measurement *row) {
+  const bool taken = strcmp(settings->benchmark.output, "-") == 0;
+  if (settings->quiet) return CODE_DONE;
+  return measurement_print(row, taken ? stderr : stdout) == PD_OK ? CODE_DONE : no_memory();
+}
+
+static int measure_and_tell(bench *step, const config *settings) {
+  pd_measurement row = {.threads = 1, .number_per_run = 1};
+  const char *path = settings->benchmark.output;
+  int code = bench_describe(step, &row) == PD_OK ? CODE_DONE : no_memory();
+  if (code == CODE_DONE) {
+    if (!settings->quiet)
+      fprintf(stderr, "pdhost %s: %s of %s on %s (%s)\n", version_text(), settings->benchmark.method, row.scenario,
+              row.device, pairs_get(&row.versions, "libraries"));
+    code = measure(step, settings, &row);
+  }
+  if (row.block_count) {
+    const int told = show(settings, &row), written = path[0] ? write_file(path, &row) : CODE_DONE;
+    if (written == CODE_DONE && path[0] && strcmp(path, "-") != 0 && !settings->quiet)
+      fprintf(stderr, "pdhost: wrote %s\n", path);
+    if (code == CODE_DONE || code == CODE_UNTRUSTED) code = written != CODE_DONE ? written : told ? told : code;
+  }
+  measurement_clear(&row);
+  return code;
+}
+
+int benchmark_execute(config *settings) {
+  bench *step;
+  signals_install(NULL, NULL);
+  int code = bench_open(settings, &step);
+  if (code == CODE_DONE) code = measure_and_tell(step, settings);
+  bench_close(step);
+  signals_restore();
+  log_flush_repeats();
+  return code;
+}

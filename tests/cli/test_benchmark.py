@@ -1,0 +1,186 @@
+"""[run] mode = benchmark: whole measurements on the CPU device, their text and file, and what ends them early."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from pdhost_run import CONF, FIXTURES, Case
+
+FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
+SCHEMA = os.path.join(CONF, "..", "docs", "schema", "measurements.schema.json")
+TOOLS = os.path.join(CONF, "..", ".venv", "tools", "bin", "python")
+# 7: measured, and too noisy to trust, which is the machine's doing.
+MEASURED = (0, 7)
+
+
+class Benchmark(Case):
+    def bench(self, *arguments, scenario="control", **options):
+        return self.run_small("--scenario", scenario, "--mode", "benchmark", "-o", "benchmark.output=out.json",
+                              "-o", "benchmark.min_run_time=0.02", *arguments, watch=False, **options)
+
+    def only(self, name="out.json"):
+        document = self.json(name)
+        self.assertEqual(document["format"], "pdhost.measurements/1")
+        self.assertEqual(len(document["measurements"]), 1)
+        return document["measurements"][0]
+
+    def assert_sound(self, row):
+        """What holds of every measurement."""
+        self.assertGreaterEqual(len(row["host_s"]), 1)
+        self.assertEqual(len(row["host_s"]), len(row["device_s"]))
+        for host, device in zip(row["host_s"], row["device_s"]):
+            self.assertGreater(host, 0)
+            # The device begins before the host's clock does, and ends before it.
+            self.assertGreater(device, 0)
+        self.assertEqual(row["options"]["run.mode"], "benchmark")
+        self.assertEqual(row["options"]["data.batch_size"], "4")
+        self.assertEqual([key for key in row["options"] if key.startswith("sink.")], [])
+        self.assertTrue({"pdhost", "scenario", "device", "libraries", "system"} <= row["versions"].keys())
+        self.assertTrue({"host_name", "command_line", "cores", "load_average"} <= row["conditions"].keys())
+        self.assertGreater(row["timer_overhead_s"], 0)
+        self.assertEqual(row["threads"], 1)
+
+    def assert_shown(self, out, row):
+        """The text is of the file's blocks."""
+        times = sorted(block / row["number_per_run"] for block in row["host_s"])
+        median = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
+        found = re.search(r"^  (?:Median: )?([0-9.]+) (ns|us|ms|s)$", out, re.M)
+        scale = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[found[2]]
+        self.assertAlmostEqual(float(found[1]), median / scale, delta=0.0051)
+        self.assertIn(f"{row['number_per_run']} runs ", out)
+        self.assertIn(f"  {len(times)} measurement", out)
+
+    def test_every_method_measures(self):
+        for method, more in (("timeit", ["-o", "benchmark.number=3"]), ("blocked_autorange", []),
+                             ("adaptive_autorange", ["-o", "benchmark.max_run_time=0.3"])):
+            with self.subTest(method=method):
+                code, out, err = self.bench("-o", f"benchmark.method={method}", *more)
+                self.assertIn(code, MEASURED, err)
+                row = self.only()
+                self.assert_sound(row)
+                self.assert_shown(out, row)
+                self.assertEqual((row["method"], row["scenario"], row["partial"]), (method, "control", False))
+                if method == "timeit":
+                    self.assertEqual((len(row["host_s"]), row["number_per_run"]), (1, 3))
+                else:
+                    self.assertGreaterEqual(sum(row["host_s"]), 0.02)
+                self.assertTrue(out.startswith("<pdhost measurement of control on CPU (oneDNN"), out)
+
+    def test_one_block_is_one_run_with_a_cold_cache(self):
+        code, out, err = self.bench("-o", "benchmark.cold_cache=true")
+        self.assertIn(code, MEASURED, err)
+        row = self.only()
+        self.assertEqual((row["number_per_run"], row["cold_cache"]), (1, True))
+        self.assertIn("cold cache", out)
+
+    def test_names_and_threads(self):
+        code, out, err = self.bench("-o", "benchmark.label=train", "-o", "benchmark.sub_label=plain", "-o",
+                                    "benchmark.description=4 images", "-o", "benchmark.env=gcc", "-o",
+                                    "benchmark.threads=2", "-o", "benchmark.device_time=false")
+        self.assertIn(code, MEASURED, err)
+        row = self.only()
+        self.assertEqual([row[key] for key in ("label", "sub_label", "description", "env", "threads")],
+                         ["train", "plain", "4 images", "gcc", 2])
+        self.assertEqual(row["options"]["device.threads"], "2")
+        self.assertIsNone(row["device_s"])
+        self.assertNotIn("Device:", out)
+        self.assertIn("train: plain\n4 images\n", out)
+        self.assertIn("2 threads", out)
+
+    def test_the_file_is_compared(self):
+        for name in ("a.json", "b.json"):
+            code, _, err = self.bench("-o", f"benchmark.output={name}", "-o", f"benchmark.description={name}")
+            self.assertIn(code, MEASURED, err)
+        code, out, err = self.run_pdhost("compare", "a.json", "b.json", watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertIn("a.json", out)
+
+    def test_output_to_standard_output_is_json_alone(self):
+        code, out, err = self.bench("-o", "benchmark.output=-")
+        self.assertIn(code, MEASURED, err)
+        with open(self.path("out.json"), "w", encoding="utf-8") as file:
+            file.write(out)
+        self.assert_sound(self.only())
+        self.assertIn("measurement of control", err)
+
+    def test_no_file_where_none_is_wanted(self):
+        code, out, err = self.bench("-q", "-o", "benchmark.output=")
+        self.assertIn(code, MEASURED, err)
+        self.assertEqual((out, os.listdir(self.folder)), ("", []))
+
+    def test_files_fit_the_schema(self):
+        if not os.path.exists(TOOLS):
+            self.skip("no .venv/tools; scripts/tools-venv makes it")
+        for more in ([], ["-o", "benchmark.device_time=false", "-o", "benchmark.label=a"]):
+            code, _, err = self.bench(*more)
+            self.assertIn(code, MEASURED, err)
+            check = ("import json, sys, jsonschema; schema = json.load(open(sys.argv[1])); "
+                     "jsonschema.Draft202012Validator.check_schema(schema); "
+                     "jsonschema.validate(json.load(open(sys.argv[2])), schema, jsonschema.Draft202012Validator)")
+            subprocess.run([TOOLS, "-c", check, SCHEMA, self.path("out.json")], check=True, stdout=sys.stderr)
+
+    def test_keys_that_cannot_be(self):
+        for keys, said in ((["method=timeit"], "needs number"), (["method=best"], "allowed: timeit, blocked_autorange"),
+                           (["cold_cache=true", "number=5"], "each run is a block"),
+                           (["method=adaptive_autorange", "min_run_time=2", "max_run_time=1"], "below min_run_time = 2"),
+                           (["numbr=5"], "did you mean number?"), (["number=-1"], "out of range"),
+                           (["min_run_time=fast"], "min_run_time"), (["threshold=0"], "out of range")):
+            with self.subTest(keys=keys):
+                arguments = [part for key in keys for part in ("-o", f"benchmark.{key}")]
+                self.assert_fails(self.run_small("--scenario", "control", "--mode", "benchmark", *arguments), 3, said)
+        self.assert_fails(self.run_small("--scenario", "control", "--mode", "bench"), 3, "did you mean benchmark?")
+
+    def test_keys_are_not_checked_against_each_other_in_another_mode(self):
+        code, _, err = self.run_small("--scenario", "control", "-o", "benchmark.method=timeit", "--check")
+        self.assertEqual(code, 0, err)
+
+    def test_a_failing_step_is_told(self):
+        result = self.bench("-o", "scenario.fail_step=0", scenario=FAULT)
+        self.assert_fails(result, 5, "scenario fault: step 0: asked to fail")
+        self.assertFalse(os.path.exists(self.path("out.json")))
+
+    def test_a_scenario_that_stops_leaves_what_there_is(self):
+        result = self.bench("-o", "benchmark.number=1", "-o", "benchmark.min_run_time=100", "-o", "scenario.stop_step=5",
+                            scenario=FAULT)
+        self.assert_fails(result, 5, "the measurement's rule was not met")
+        row = self.only()
+        self.assertEqual((row["partial"], len(row["host_s"])), (True, 4))  # the first run warms the block up
+
+    def test_an_output_that_cannot_be_written(self):
+        with open(self.path("file"), "w", encoding="utf-8"):
+            pass
+        self.assert_fails(self.bench("-o", "benchmark.output=file/out.json"), 8, "file")
+
+    def test_an_interrupt_leaves_a_partial_file_or_none(self):
+        for number, wait_for in (("1", 0.6), ("1000000000", 0.2)):
+            with self.subTest(number=number):
+                process = self.start("--device", "cpu", "--scenario", "control", "--mode", "benchmark",
+                                     "-o", "benchmark.output=cut.json", "-o", "benchmark.min_run_time=1000",
+                                     "-o", f"benchmark.number={number}", "--batch_size", "4", "--image_size", "16",
+                                     "-o", "device.threads=1", "--warmup_steps", "1", watch=False)
+                line = process.stderr.readline()
+                self.assertIn("blocked_autorange of control", line)
+                time.sleep(wait_for)
+                process.send_signal(signal.SIGINT)
+                _, err = process.communicate(timeout=100)
+                self.assertEqual(process.returncode, 130, err)
+                self.assertFalse(os.path.exists(self.path("cut.json.partial")))
+                if number != "1":
+                    self.assertFalse(os.path.exists(self.path("cut.json")), "no block was whole")
+                elif os.path.exists(self.path("cut.json")):
+                    row = self.only("cut.json")
+                    self.assertTrue(row["partial"])
+                    os.remove(self.path("cut.json"))
+
+    def test_the_dry_run_says_how_it_will_time(self):
+        code, out, err = self.bench("--dry-run", "-o", "benchmark.method=adaptive_autorange")
+        self.assertEqual(code, 0, err)
+        self.assertIn("adaptive_autorange", out)
+        self.assertIn("out.json", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
