@@ -13,58 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_ARGUMENTS = 256, ARGUMENT_BYTES = 1024, COMMAND_BYTES = 16384, ROW_BYTES = 65536 };
-
-/* ---- the verdict ---- */
-
-/* The next field of a CSV row, in place; quotes are taken off. */
-static char *next_field(char **at) {
-  char *field = *at, *to = field, *from = field;
-  if (!*from) return NULL;
-  const bool quoted = *from == '"';
-  if (quoted) from++;
-  for (; *from; from++) {
-    if (quoted && *from == '"') {
-      if (from[1] != '"') {
-        from++;
-        break;
-      }
-      from++;
-    } else if (!quoted && *from == ',') {
-      break;
-    }
-    *to++ = *from;
-  }
-  *at = *from == ',' ? from + 1 : from;
-  *to = '\0';
-  return field;
-}
-
-bool cell_read_verdict(const char *path, cell_result *result) {
-  FILE *file = fopen(path, "r");
-  char *head = malloc((size_t)2 * ROW_BYTES), *values = head ? head + ROW_BYTES : NULL;
-  bool found = false;
-  *result = (cell_result){0};
-  if (file && head && fgets(head, ROW_BYTES, file) && fgets(values, ROW_BYTES, file)) {
-    head[strcspn(head, "\r\n")] = values[strcspn(values, "\r\n")] = '\0';
-    char *at_head = head, *at_value = values, *name, *value;
-    while ((name = next_field(&at_head)) && (value = next_field(&at_value))) {
-      if (!strcmp(name, "verdict_cause")) {
-        snprintf(result->cause, sizeof result->cause, "%s", value);
-        found = value[0] != '\0';
-      } else if (!strcmp(name, "verdict_share")) {
-        result->share = strtod(value, NULL);
-      } else if (!strcmp(name, "verdict_confidence")) {
-        result->confidence = strtod(value, NULL);
-      } else if (!strcmp(name, "verdict_step")) {
-        result->step_ns = strtod(value, NULL);
-      }
-    }
-  }
-  free(head);
-  if (file) fclose(file);
-  return found;
-}
+enum { MAX_ARGUMENTS = 256, ARGUMENT_BYTES = 1024, COMMAND_BYTES = 16384 };
 
 /* ---- the command ---- */
 
@@ -90,13 +39,14 @@ static void setting(command *self, const char *key, const char *value) {
   word(self, text);
 }
 
-static void settings(command *self, const char *list) {
+/* Each word of `list` behind `flag`; words that are the flag already are left out. */
+static void words(command *self, const char *flag, const char *list) {
   while (*list) {
     const size_t length = strcspn(list, " ");
     char text[ARGUMENT_BYTES];
     snprintf(text, sizeof text, "%.*s", (int)length, list);
-    if (length) {
-      word(self, "-o");
+    if (length && strcmp(text, flag) != 0) {
+      word(self, flag);
       word(self, text);
     }
     list += length;
@@ -104,21 +54,26 @@ static void settings(command *self, const char *list) {
   }
 }
 
-static void make_command(command *self, const corpus *all, const corpus_cell *cell, const char *program,
-                         const char *folder) {
+static void make_command(command *self, const corpus *all, const corpus_cell *cell, const char *fix,
+                         const char *program, const char *folder) {
+  const corpus_group *group = &all->groups[cell->group];
   char text[ARGUMENT_BYTES];
   word(self, program);
   word(self, "-q");
-  for (uint32_t i = 0; i < all->set_count; i++) settings(self, all->sets[i]);
+  for (uint32_t i = 0; i < all->set_count; i++) words(self, "-o", all->sets[i]);
+  if (all->size_count) words(self, "-o", all->sizes[cell->size]);
   word(self, "--scenario");
-  word(self, all->groups[cell->group].scenario);
+  word(self, group->scenario);
+  words(self, "-o", group->set);
   snprintf(text, sizeof text, "%u", cell->seed);
   setting(self, "run.seed", text);
   if (cell->dial != CORPUS_GROUPS)
     setting(self, all->groups[cell->dial].dial, all->groups[cell->dial].values[cell->value]);
+  if (fix) words(self, "-o", fix);
   setting(self, "run.trace_dir", folder);
   word(self, "--sink");
-  word(self, "csv:events=false");
+  word(self, "window");
+  words(self, "--sink", all->sinks);
 }
 
 static void free_command(command *self) {
@@ -161,7 +116,8 @@ static int run(const command *cmd, const char *log_path) {
   return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
 
-static bool run_anew(const command *cmd, const char *place, const char *command_path, cell_result *result, error *err) {
+/* Whether the run ended well is for its window to tell: only one that did is remembered. */
+static bool run_anew(const command *cmd, const char *place, const char *command_path, error *err) {
   char log_path[ARGUMENT_BYTES + 16], message[512];
   (void)remove(command_path);
   if (files_make_folder(place, message, sizeof message) != PD_OK) {
@@ -178,33 +134,36 @@ static bool run_anew(const command *cmd, const char *place, const char *command_
     error_set(err, PD_STOP, code, "interrupted; the same command goes on from here");
     return false;
   }
-  if (code != 0) {
-    snprintf(result->cause, sizeof result->cause, "failed");
-    return true;
-  }
-  if (remember_command(command_path, cmd)) return true;
+  if ((code != CODE_DONE && code != CODE_UNTRUSTED) || remember_command(command_path, cmd)) return true;
   error_set(err, PD_IO, CODE_OUTPUT, "%s: %s", command_path, strerror(errno));
   return false;
 }
 
-bool cell_run(const corpus *all, const corpus_cell *cell, const char *program, const char *folder, cell_result *result,
-              bool *was_there, error *err) {
-  char name[ARGUMENT_BYTES / 2], place[ARGUMENT_BYTES], path[ARGUMENT_BYTES + 32], command_path[ARGUMENT_BYTES + 16];
+/* A window that cannot be read counts as a failed run. */
+static void read_run(const char *place, reading *out) {
+  static error unreadable; /* large; the main thread's alone */
+  char path[ARGUMENT_BYTES + 16];
+  snprintf(path, sizeof path, "%s/window0.pdw", place);
+  error_clear(&unreadable);
+  (void)reading_of(path, out, &unreadable);
+}
+
+bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix, reading *out, bool *was_there,
+              error *err) {
+  char name[ARGUMENT_BYTES / 2], place[ARGUMENT_BYTES], command_path[ARGUMENT_BYTES + 16];
   command *cmd = calloc(1, sizeof *cmd);
-  *result = (cell_result){0};
   if (!cmd) {
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
     return false;
   }
-  corpus_cell_name(all, cell, name, sizeof name);
-  snprintf(place, sizeof place, "%s/%s", folder, name);
-  snprintf(path, sizeof path, "%s/csv/verdict.csv", place);
+  corpus_cell_name(self->corpus, cell, name, sizeof name);
+  snprintf(place, sizeof place, "%s/%s%s", self->folder, name, fix ? "_fix" : "");
   snprintf(command_path, sizeof command_path, "%s/command", place);
-  make_command(cmd, all, cell, program, place);
-  *was_there = same_command(command_path, cmd) && cell_read_verdict(path, result);
-  bool ok = *was_there || run_anew(cmd, place, command_path, result, err);
-  if (ok && !*was_there && !result->cause[0] && !cell_read_verdict(path, result))
-    snprintf(result->cause, sizeof result->cause, "failed");
+  make_command(cmd, self->corpus, cell, fix, self->program, place);
+  *was_there = self->only_read || same_command(command_path, cmd);
+  *out = (reading){.cause = "failed"};
+  const bool ok = *was_there || run_anew(cmd, place, command_path, err);
+  if (ok && (self->only_read || same_command(command_path, cmd))) read_run(place, out);
   free_command(cmd);
   free(cmd);
   return ok;

@@ -1,21 +1,20 @@
-/* One run of a corpus: a process of its own, and the verdict that it wrote. */
+/* One run of a corpus: a process of its own, and what the window says that it left. */
 #ifndef CORE_SCORE_CELL_H
 #define CORE_SCORE_CELL_H
 
 #include "corpus.h"
+#include "reading.h"
 
-typedef struct cell_result {
-  char cause[32];           /* "failed" when the run did not end well */
-  double share, confidence; /* per cent */
-  double step_ns;
-} cell_result;
+typedef struct cell_runner {
+  const corpus *corpus;
+  const char *program, *folder; /* pdhost; where each run has a folder of its name */
+  bool only_read;               /* no run is started: what is there is read, whatever wrote it */
+} cell_runner;
 
-/* Runs the cell in `folder`/its name, or takes its result from there when the same command was run before. `program` is
- * pdhost. False: a signal ended it, or nothing could be run, see `err`. */
-bool cell_run(const corpus *all, const corpus_cell *cell, const char *program, const char *folder, cell_result *result,
-              bool *was_there, error *err);
-
-/* Reads the verdict of the table in `path`, as the csv sink writes it. */
-bool cell_read_verdict(const char *path, cell_result *result);
+/* Runs the cell, with the settings `fix` on top ("_fix" is added to its folder's name) or without (NULL), or reads what
+ * is there when the same command was run before. A run that failed, or left no window that can be read, reads "failed".
+ * False: a signal ended it, or nothing could be run, see `err`. */
+bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix, reading *out, bool *was_there,
+              error *err);
 
 #endif

@@ -28,6 +28,7 @@ static corpus_group *group_of(reader *r, const char *section, int line) {
   corpus_group *group = &c->groups[c->group_count++];
   snprintf(group->name, sizeof group->name, "%s", section);
   group->line = line;
+  group->repeat = 1;
   return group;
 }
 
@@ -44,21 +45,75 @@ static void take_values(reader *r, corpus_group *group, const char *value, int l
   }
 }
 
+/* A whole number from `low` to `high`. */
+static uint32_t whole(reader *r, const char *key, const char *value, uint32_t low, uint32_t high, int line) {
+  char *end = NULL, what[96];
+  const unsigned long number = strtoul(value, &end, 10);
+  if (value[0] >= '0' && value[0] <= '9' && !*end && number >= low && number <= high) return (uint32_t)number;
+  snprintf(what, sizeof what, "%s: a number from %u to %u", key, low, high);
+  wrong(r, line, what, value);
+  return low;
+}
+
+static void effect(reader *r, const char *value, int line) {
+  char *end = NULL;
+  r->into->min_effect = strtod(value, &end);
+  if (!value[0] || *end || !(r->into->min_effect >= 0 && r->into->min_effect < 1))
+    wrong(r, line, "min_effect: a share from 0 to 1", value);
+}
+
+static void text_of(reader *r, char *into, const char *value, int line) {
+  if (strlen(value) >= CORPUS_TEXT) wrong(r, line, "too long", value);
+  snprintf(into, CORPUS_TEXT, "%s", value);
+}
+
 static void corpus_key(reader *r, const char *key, const char *value, int line) {
   corpus *c = r->into;
-  char *end = NULL;
-  if (!strcmp(key, "seeds")) {
-    const unsigned long seeds = strtoul(value, &end, 10);
-    if (*end || !seeds || seeds > 100) wrong(r, line, "seeds: a number from 1 to 100", value);
-    c->seeds = (uint32_t)seeds;
-  } else if (!strcmp(key, "min_effect")) {
-    c->min_effect = strtod(value, &end);
-    if (*end || !(c->min_effect >= 0 && c->min_effect < 1)) wrong(r, line, "min_effect: a share from 0 to 1", value);
-  } else if (!strncmp(key, "set", 3) && c->set_count < CORPUS_SETS) {
-    snprintf(c->sets[c->set_count++], CORPUS_TEXT, "%s", value);
-  } else {
-    wrong(r, line, "no such key of [corpus]: it has seeds, min_effect, set, set2 ...", key);
+  if (!strcmp(key, "seeds"))
+    c->seeds = whole(r, key, value, 1, 100, line);
+  else if (!strcmp(key, "min_effect"))
+    effect(r, value, line);
+  else if (!strcmp(key, "hold_out"))
+    c->hold_out = whole(r, key, value, 0, 100, line);
+  else if (!strcmp(key, "fix_seeds"))
+    c->fix_seeds = whole(r, key, value, 0, 100, line);
+  else if (!strcmp(key, "sinks"))
+    text_of(r, c->sinks, value, line);
+  else if (!strncmp(key, "set", 3) && c->set_count < CORPUS_SETS)
+    text_of(r, c->sets[c->set_count++], value, line);
+  else if (!strncmp(key, "size", 4) && c->size_count < CORPUS_SIZES)
+    text_of(r, c->sizes[c->size_count++], value, line);
+  else
+    wrong(r, line,
+          "no such key of [corpus]: it has seeds, min_effect, hold_out, fix_seeds, sinks, set, set2 ..., size, size2 "
+          "...",
+          key);
+}
+
+static void group_key(reader *r, corpus_group *group, const char *key, const char *value, int line) {
+  const struct {
+    const char *key;
+    char *into;
+  } texts[] = {{"scenario", group->scenario},
+               {"expect", group->expect},
+               {"dial", group->dial},
+               {"set", group->set},
+               {"fix", group->fix}};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    if (strcmp(key, texts[i].key) != 0) continue;
+    text_of(r, texts[i].into, value, line);
+    return;
   }
+  if (!strcmp(key, "values"))
+    take_values(r, group, value, line);
+  else if (!strcmp(key, "repeat"))
+    group->repeat = whole(r, key, value, 1, 100, line);
+  else if (!strcmp(key, "paired"))
+    group->paired = !strcmp(value, "true");
+  else if (!strcmp(key, "off_path"))
+    group->off_path = !strcmp(value, "true");
+  else
+    wrong(r, line, "no such key: a cause has scenario, expect, dial, values, set, paired, off_path, fix, repeat", key);
 }
 
 static bool row(void *user, const char *section, const char *key, const char *value, int line) {
@@ -68,19 +123,7 @@ static bool row(void *user, const char *section, const char *key, const char *va
     return true;
   }
   corpus_group *group = group_of(r, section, line);
-  if (!group || !key) return true;
-  if (!strcmp(key, "scenario"))
-    snprintf(group->scenario, sizeof group->scenario, "%s", value);
-  else if (!strcmp(key, "expect"))
-    snprintf(group->expect, sizeof group->expect, "%s", value);
-  else if (!strcmp(key, "dial"))
-    snprintf(group->dial, sizeof group->dial, "%s", value);
-  else if (!strcmp(key, "values"))
-    take_values(r, group, value, line);
-  else if (!strcmp(key, "paired"))
-    group->paired = !strcmp(value, "true");
-  else
-    wrong(r, line, "no such key: a cause has scenario, expect, dial, values, paired", key);
+  if (group && key) group_key(r, group, key, value, line);
   return true;
 }
 
@@ -99,25 +142,62 @@ static void check(reader *r) {
   if (c->baseline == CORPUS_GROUPS) wrong(r, 1, "no section expects none: there is no baseline", "corpus");
 }
 
-static uint32_t add(corpus *c, corpus_cell cell) {
-  if (c->cell_count == CORPUS_CELLS) return CORPUS_CELLS;
-  c->cells[c->cell_count] = cell;
-  return c->cell_count++;
+/* ---- cells ---- */
+
+static bool add(corpus *c, corpus_cell cell) {
+  if (c->cell_count == CORPUS_CELLS) return false;
+  cell.held_out = c->hold_out && (cell.is_baseline && cell.dial == CORPUS_GROUPS ? cell.seed + cell.repeat + cell.size
+                                                                                 : cell.value + cell.size) %
+                                         c->hold_out ==
+                                     1 % c->hold_out;
+  c->cells[c->cell_count++] = cell;
+  return true;
 }
 
-/* Baselines beside what is judged by them, so that the machine's mood is the same for both. */
+/* One cause's runs of one seed and size, each paired one behind its baseline. */
+static bool add_group(corpus *c, uint32_t g, uint32_t seed, uint32_t size, uint32_t plain) {
+  const corpus_group *group = &c->groups[g];
+  for (uint32_t v = 0; v < (group->value_count ? group->value_count : 1); v++) {
+    corpus_cell cell = {.group = g,
+                        .dial = group->value_count ? g : (uint32_t)CORPUS_GROUPS,
+                        .value = v,
+                        .seed = seed,
+                        .size = size,
+                        .baseline = plain};
+    if (group->paired && group->value_count) {
+      cell.baseline = c->baseline_classes++;
+      corpus_cell own = cell;
+      own.group = c->baseline;
+      own.is_baseline = true;
+      if (!add(c, own)) return false;
+    }
+    for (cell.repeat = 0; cell.repeat < group->repeat; cell.repeat++)
+      if (!add(c, cell)) return false;
+  }
+  return true;
+}
+
+/* Baselines lie spread among what is judged by them, so that the machine's mood is the same for both. */
 static bool make_cells(corpus *c) {
+  const uint32_t wanted = c->groups[c->baseline].repeat;
   for (uint32_t seed = 0; seed < c->seeds; seed++) {
-    const uint32_t plain = add(c, (corpus_cell){c->baseline, CORPUS_GROUPS, 0, seed, c->cell_count, 0});
-    for (uint32_t g = 0; g < c->group_count; g++) {
-      const corpus_group *group = &c->groups[g];
-      if (g == c->baseline) continue;
-      for (uint32_t v = 0; v < (group->value_count ? group->value_count : 1); v++) {
-        const uint32_t dial = group->value_count ? g : (uint32_t)CORPUS_GROUPS;
-        uint32_t baseline = plain;
-        if (group->paired && group->value_count)
-          baseline = add(c, (corpus_cell){c->baseline, dial, v, seed, c->cell_count, 0});
-        if (add(c, (corpus_cell){g, dial, v, seed, baseline, 0}) == CORPUS_CELLS) return false;
+    for (uint32_t size = 0; size < (c->size_count ? c->size_count : 1); size++) {
+      const uint32_t plain = c->baseline_classes++;
+      uint32_t made = 0, others = 0;
+      for (uint32_t g = 0; g <= c->group_count; g++) {
+        for (; made < wanted && made * (c->group_count - 1) <= others * wanted; made++) {
+          const corpus_cell cell = {.group = c->baseline,
+                                    .dial = CORPUS_GROUPS,
+                                    .seed = seed,
+                                    .size = size,
+                                    .repeat = made,
+                                    .baseline = plain,
+                                    .is_baseline = true};
+          if (!add(c, cell)) return false;
+        }
+        if (g == c->group_count || g == c->baseline) continue;
+        if (!add_group(c, g, seed, size, plain)) return false;
+        others++;
       }
     }
   }
@@ -151,13 +231,15 @@ void corpus_free(corpus *self) {
 }
 
 void corpus_cell_name(const corpus *self, const corpus_cell *cell, char *text, size_t room) {
-  const char *scenario = self->groups[cell->group].name;
-  if (cell->dial == CORPUS_GROUPS) {
-    snprintf(text, room, "%s_seed%u", scenario, cell->seed);
-    return;
+  const corpus_group *group = &self->groups[cell->group];
+  char dial[2 * CORPUS_TEXT + 4] = "", size[32] = "", repeat[32] = "";
+  if (cell->dial != CORPUS_GROUPS) {
+    const corpus_group *of = &self->groups[cell->dial];
+    snprintf(dial, sizeof dial, "_%s=%s", of->dial, of->values[cell->value]);
   }
-  const corpus_group *dial = &self->groups[cell->dial];
-  snprintf(text, room, "%s_%s=%s_seed%u", scenario, dial->dial, dial->values[cell->value], cell->seed);
+  if (self->size_count > 1) snprintf(size, sizeof size, "_size%u", cell->size);
+  if (group->repeat > 1 && !(cell->is_baseline && dial[0])) snprintf(repeat, sizeof repeat, "_run%u", cell->repeat);
+  snprintf(text, room, "%s%s%s_seed%u%s", group->name, dial, size, cell->seed, repeat);
   for (char *at = text; *at; at++)
     if (*at == '/') *at = '_';
 }

@@ -1,51 +1,76 @@
 /*
  * A corpus: runs whose cause is known, from an INI file.
  *
- *   [corpus]                       seeds, min_effect; `set` and keys that begin with it: SECTION.KEY=VALUE ... of all
- * runs [any name]                     scenario, expect (a bottleneck as scenarios spell it; none for the baseline)
- *                                  dial, values: one run per value; paired: the baseline takes the same dial
+ *   [corpus]
+ *   seeds         runs of each cell, 1 to 100
+ *   min_effect    share of the step (0..1) from which an effect counts; smaller ones are for the detection limit alone
+ *   hold_out      N: every N-th cell of each cause is held out, no threshold may be set on it; 0: none
+ *   fix_seeds     the suggested fix is tried for runs of that many seeds; 0: not tried
+ *   set, set2 ... SECTION.KEY=VALUE ... of all runs; keys that begin with "set"
+ *   size, size2 . likewise, of all runs of one size: every cause runs at every size; keys that begin with "size"
+ *   sinks         sinks to run beside the window sink: NAME NAME ...
  *
- * One section expects none. Every run of the others has a baseline of the same seed, and value where it is paired.
+ *   [any name]
+ *   scenario      what to run
+ *   expect        the cause it injects, as scenarios spell it; none for the baseline
+ *   dial, values  one run per value of that key
+ *   set           SECTION.KEY=VALUE ... of these runs
+ *   paired        true: the baseline takes the same dial
+ *   off_path      true: the cause is there, but may be hidden behind other work: with an effect below min_effect it
+ * must not be named fix           settings that take the cause out, where the verdict suggests none repeat        runs
+ * of each seed and size (1)
+ *
+ * One section expects none. Every run of the others has baselines of the same seed and size, and value where it is
+ * paired. A cell is a cause at one intensity and size; the one with value v and size s is held out when
+ * (v + s) % hold_out == 1, a baseline when (seed + repeat + s) % hold_out == 1.
  */
 #ifndef CORE_SCORE_CORPUS_H
 #define CORE_SCORE_CORPUS_H
 
 #include "host/error.h"
 
-enum { CORPUS_GROUPS = 32, CORPUS_VALUES = 16, CORPUS_TEXT = 192, CORPUS_SETS = 8, CORPUS_CELLS = 4096 };
+enum {
+  CORPUS_GROUPS = 32,
+  CORPUS_VALUES = 16,
+  CORPUS_TEXT = 192,
+  CORPUS_SETS = 8,
+  CORPUS_SIZES = 8,
+  CORPUS_CELLS = 4096
+};
 
 typedef struct corpus_group {
-  char name[CORPUS_TEXT], scenario[CORPUS_TEXT], expect[CORPUS_TEXT], dial[CORPUS_TEXT];
+  char name[CORPUS_TEXT], scenario[CORPUS_TEXT], expect[CORPUS_TEXT], dial[CORPUS_TEXT], set[CORPUS_TEXT],
+      fix[CORPUS_TEXT];
   char values[CORPUS_VALUES][CORPUS_TEXT];
   uint32_t value_count; /* 0: one run without a dial */
-  bool paired;
+  uint32_t repeat;
+  bool paired, off_path;
   int line;
 } corpus_group;
 
 typedef struct corpus_cell {
   uint32_t group; /* whose scenario it runs */
   uint32_t dial;  /* the group whose dial is set, and to which value; CORPUS_GROUPS: none */
-  uint32_t value, seed;
-  uint32_t baseline; /* cell; its own index for a baseline */
-  uint32_t reserved;
+  uint32_t value, seed, size, repeat;
+  uint32_t baseline; /* index of its class of baselines: cells that are its baselines have the same and are_baseline */
+  bool is_baseline, held_out;
 } corpus_cell;
 
 typedef struct corpus {
   corpus_group groups[CORPUS_GROUPS];
   uint32_t group_count, baseline; /* baseline: the group that expects none */
-  char sets[CORPUS_SETS][CORPUS_TEXT];
-  uint32_t set_count, seeds;
+  char sets[CORPUS_SETS][CORPUS_TEXT], sizes[CORPUS_SIZES][CORPUS_TEXT], sinks[CORPUS_TEXT];
+  uint32_t set_count, size_count, seeds, hold_out, fix_seeds;
   double min_effect;
   corpus_cell *cells;
-  uint32_t cell_count;
-  uint32_t reserved;
+  uint32_t cell_count, baseline_classes;
 } corpus;
 
 /* All mistakes of the file are added to `err`. NULL on failure. */
 corpus *corpus_read(const char *path, error *err);
 void corpus_free(corpus *self);
 
-/* "dataloader_data.io_sleep_ms=2_seed0": the cell's folder. */
+/* "dataloader_data.io_sleep_ms=2_seed0", with "_size1" and "_run1" where there are several: the cell's folder. */
 void corpus_cell_name(const corpus *self, const corpus_cell *cell, char *text, size_t room);
 
 #endif

@@ -7,81 +7,208 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Over causes that have runs or were named without any. */
-static double macro_of(figures *out) {
-  double sum = 0;
-  uint32_t count = 0;
-  for (uint32_t c = 0; c < out->causes; c++) {
-    cause_figures *of = &out->of[c];
-    of->precision = of->named ? (double)of->right / (double)of->named : 0;
-    of->recall = of->runs ? (double)of->right / (double)of->runs : 0;
-    of->f1 = of->runs + of->named ? 2 * (double)of->right / (double)(of->runs + of->named) : 0;
-    if (!of->runs) continue;
-    sum += of->f1;
-    count++;
-  }
-  return count ? sum / count : 0;
-}
+typedef struct pair {
+  double effect, hit;
+} pair;
 
-static void count_cell(figures *out, const judged *cell) {
-  out->matrix[cell->truth][cell->verdict]++;
-  out->of[cell->truth].runs++;
-  out->of[cell->verdict].named++;
-  out->of[cell->truth].right += cell->truth == cell->verdict;
-}
+/* Room for one round: as many as there are runs. */
+typedef struct room {
+  judged *cells;
+  double *errors, *fixes, *effects, *hits;
+  uint32_t *begins;
+  pair *pairs;
+} room;
 
 static int by_value(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-/* The same runs drawn again with replacement; a fixed sequence, so that the interval is the same every time. */
-static void bootstrap(const judged *counted, uint32_t count, figures *out, double *rounds, figures *scratch) {
-  uint64_t state = 1;
-  for (uint32_t round = 0; round < FIGURES_ROUNDS; round++) {
-    *scratch = (figures){.causes = out->causes};
-    for (uint32_t i = 0; i < count; i++) {
-      state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-      count_cell(scratch, &counted[(state >> 33) % count]);
-    }
-    rounds[round] = macro_of(scratch);
-  }
-  qsort(rounds, FIGURES_ROUNDS, sizeof *rounds, by_value);
-  out->macro_low = stats_quantile(rounds, FIGURES_ROUNDS, 0.025);
-  out->macro_high = stats_quantile(rounds, FIGURES_ROUNDS, 0.975);
+static int by_effect(const void *a, const void *b) {
+  const pair *x = a, *y = b;
+  if (x->effect != y->effect) return x->effect < y->effect ? -1 : 1;
+  return (x->hit > y->hit) - (x->hit < y->hit);
 }
 
-bool figures_make(const judged *cells, uint32_t count, uint32_t causes, figures *out) {
-  judged *counted = calloc(count + 1u, sizeof *counted);
-  double *errors = malloc((count + 1u) * sizeof *errors), *rounds = malloc(FIGURES_ROUNDS * sizeof *rounds);
-  figures *scratch = malloc(sizeof *scratch);
-  const bool ok = counted && errors && rounds && scratch;
-  uint32_t error_count = 0;
+static double ratio(double part, double whole) { return whole > 0 ? part / whole : NAN; }
+
+static double quantile_of(double *values, uint32_t count, double quantile) {
+  if (!count) return NAN;
+  qsort(values, count, sizeof *values, by_value);
+  return stats_quantile(values, count, quantile);
+}
+
+/* ---- one set of runs ---- */
+
+/* Blocks lie one behind the other: hits[b] is the rate of block b, whose runs end where the next block begins. */
+double figures_limit(const double *effects, double *hits, uint32_t *begins, uint32_t count, double wanted) {
+  uint32_t blocks = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    begins[blocks] = i;
+    hits[blocks++] = hits[i];
+    while (blocks > 1) {
+      const uint32_t last = blocks - 1, begin = begins[last];
+      if (hits[last - 1] < hits[last] && effects[begin - 1] < effects[begin]) break;
+      const double left = begin - begins[last - 1], right = i + 1 - begin;
+      hits[last - 1] = (hits[last - 1] * left + hits[last] * right) / (left + right);
+      blocks--;
+    }
+  }
+  for (uint32_t b = 0; b < blocks; b++)
+    if (hits[b] >= wanted) return effects[begins[b]];
+  return NAN;
+}
+
+static void limits(const judged *cells, uint32_t count, uint32_t cause, room *at, cause_figures *out) {
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (cells[i].truth == cause && !cells[i].off_path)
+      at->pairs[found++] = (pair){cells[i].effect, cells[i].verdict == cause};
+  qsort(at->pairs, found, sizeof *at->pairs, by_effect);
+  for (int pass = 0; pass < 2; pass++) {
+    for (uint32_t i = 0; i < found; i++) {
+      at->effects[i] = at->pairs[i].effect;
+      at->hits[i] = at->pairs[i].hit;
+    }
+    *(pass ? &out->limit95 : &out->limit50) =
+        figures_limit(at->effects, at->hits, at->begins, found, pass ? 0.95 : 0.5);
+  }
+}
+
+static void count_cell(figures *out, const judged *cell) {
+  calibration_bin *bin = &out->bins[cell->confidence >= 1 ? FIGURES_BINS - 1 : (int)(cell->confidence * FIGURES_BINS)];
+  const bool right = cell->truth == cell->verdict;
+  out->counted++;
+  out->matrix[cell->truth][cell->verdict]++;
+  out->counts[cell->truth].runs++;
+  out->counts[cell->verdict].named++;
+  out->counts[cell->truth].right += right;
+  bin->runs++;
+  bin->right += right;
+  bin->confidence += cell->confidence;
+}
+
+static void by_cause(figures *out, const judged *cells, uint32_t count, room *at) {
+  uint32_t causes = 0, right = 0;
+  out->value.macro_f1 = 0;
+  for (uint32_t c = 0; c < out->causes; c++) {
+    const cause_counts *of = &out->counts[c];
+    cause_figures *value = &out->value.of[c];
+    value->precision = ratio(of->right, of->named);
+    value->recall = ratio(of->right, of->runs);
+    value->f1 = ratio(2.0 * of->right, (double)of->runs + of->named);
+    value->limit50 = value->limit95 = NAN;
+    right += of->right;
+    if (c) limits(cells, count, c, at, value);
+    if (!of->runs) continue;
+    out->value.macro_f1 += value->f1;
+    causes++;
+  }
+  out->value.macro_f1 = ratio(out->value.macro_f1, causes);
+  out->value.accuracy = ratio(right, out->counted);
+}
+
+static double calibration_of(const figures *of) {
+  double sum = 0;
+  for (uint32_t b = 0; b < FIGURES_BINS; b++) sum += fabs(of->bins[b].confidence - of->bins[b].right);
+  return ratio(sum, of->counted);
+}
+
+static void point(const judged *cells, uint32_t count, figures *out, room *at) {
+  uint32_t errors = 0, alarms = 0, off_path_alarms = 0;
+  double idle = 0, unknown = 0;
+  const uint32_t causes = out->causes;
   *out = (figures){.causes = causes};
-  for (uint32_t i = 0; ok && i < count; i++) {
+  for (uint32_t i = 0; i < count; i++) {
     const judged *cell = &cells[i];
-    if (!cell->counts) {
-      out->left_out++;
+    idle += cell->idle_ns;
+    unknown += cell->unknown_ns;
+    out->off_path += cell->off_path;
+    off_path_alarms += cell->off_path && cell->verdict != 0;
+    if (!isnan(cell->fix_error)) at->fixes[out->tried++] = cell->fix_error;
+    if (!cell->counts || cell->off_path) {
+      out->left_out += !cell->off_path;
       continue;
     }
-    counted[out->counted++] = *cell;
     count_cell(out, cell);
     if (cell->truth == 0) {
       out->baselines++;
-      out->false_alarms += cell->verdict != 0;
+      alarms += cell->verdict != 0;
     } else if (cell->truth == cell->verdict) {
-      errors[error_count++] = 100 * fabs(cell->share - cell->effect);
+      at->errors[errors++] = 100 * fabs(cell->share - cell->effect);
     }
   }
-  if (ok) {
-    out->macro_f1 = macro_of(out);
-    if (out->counted) bootstrap(counted, out->counted, out, rounds, scratch);
-    qsort(errors, error_count, sizeof *errors, by_value);
-    out->error_median = stats_quantile(errors, error_count, 0.5);
-    out->error_p95 = stats_quantile(errors, error_count, 0.95);
+  by_cause(out, cells, count, at);
+  out->value.false_alarms = ratio(alarms, out->baselines);
+  out->value.off_path_alarms = ratio(off_path_alarms, out->off_path);
+  out->value.error_median = quantile_of(at->errors, errors, 0.5);
+  out->value.error_p95 = quantile_of(at->errors, errors, 0.95);
+  out->value.calibration = calibration_of(out);
+  out->value.unknown = ratio(unknown, idle);
+  out->value.fix_error = quantile_of(at->fixes, out->tried, 0.5);
+}
+
+/* ---- intervals ---- */
+
+enum { VALUES = sizeof(figures_values) / sizeof(double) };
+
+/* The same runs drawn again with replacement; a fixed sequence, so that the intervals are the same every time. */
+static void resample(const judged *cells, uint32_t count, figures *out, room *at, double *rounds, figures *scratch) {
+  uint64_t state = 1;
+  for (uint32_t round = 0; round < FIGURES_ROUNDS; round++) {
+    for (uint32_t i = 0; i < count; i++) {
+      state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+      at->cells[i] = cells[(state >> 33) % count];
+    }
+    scratch->causes = out->causes;
+    point(at->cells, count, scratch, at);
+    double values[VALUES];
+    memcpy(values, &scratch->value, sizeof values);
+    for (uint32_t v = 0; v < VALUES; v++) rounds[v * FIGURES_ROUNDS + round] = values[v];
   }
-  free(counted);
-  free(errors);
+}
+
+/* Rounds in which a figure has no run to tell are left out of its interval. */
+static void interval_of(double *rounds, double *low, double *high) {
+  uint32_t known = 0;
+  for (uint32_t i = 0; i < FIGURES_ROUNDS; i++)
+    if (!isnan(rounds[i])) rounds[known++] = rounds[i];
+  *low = quantile_of(rounds, known, 0.025);
+  *high = quantile_of(rounds, known, 0.975);
+}
+
+static void bootstrap(const judged *cells, uint32_t count, figures *out, room *at, double *rounds, figures *scratch) {
+  double low[VALUES], high[VALUES];
+  if (count) resample(cells, count, out, at, rounds, scratch);
+  for (uint32_t v = 0; v < VALUES; v++) {
+    low[v] = high[v] = NAN;
+    if (count) interval_of(rounds + v * FIGURES_ROUNDS, &low[v], &high[v]);
+  }
+  memcpy(&out->low, low, sizeof low);
+  memcpy(&out->high, high, sizeof high);
+}
+
+bool figures_make(const judged *cells, uint32_t count, uint32_t causes, figures *out) {
+  const size_t n = count + 1u;
+  room at = {calloc(n, sizeof *at.cells),    malloc(n * sizeof *at.errors), malloc(n * sizeof *at.fixes),
+             malloc(n * sizeof *at.effects), malloc(n * sizeof *at.hits),   malloc(n * sizeof *at.begins),
+             malloc(n * sizeof *at.pairs)};
+  double *rounds = malloc((size_t)VALUES * FIGURES_ROUNDS * sizeof *rounds);
+  figures *scratch = malloc(sizeof *scratch);
+  const bool ok =
+      at.cells && at.errors && at.fixes && at.effects && at.hits && at.begins && at.pairs && rounds && scratch;
+  *out = (figures){.causes = causes};
+  if (ok) {
+    point(cells, count, out, &at);
+    bootstrap(cells, count, out, &at, rounds, scratch);
+  }
+  free(at.cells);
+  free(at.errors);
+  free(at.fixes);
+  free(at.effects);
+  free(at.hits);
+  free(at.begins);
+  free(at.pairs);
   free(rounds);
   free(scratch);
   return ok;

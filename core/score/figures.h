@@ -1,35 +1,66 @@
-/* How often the verdict was right: pure arithmetic on cells. */
+/* How often the verdict was right, and how far its figures were off: pure arithmetic on cells. */
 #ifndef CORE_SCORE_FIGURES_H
 #define CORE_SCORE_FIGURES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FIGURES_CAUSES = 24, FIGURES_ROUNDS = 1000 };
+enum { FIGURES_CAUSES = 24, FIGURES_ROUNDS = 1000, FIGURES_BINS = 10 };
 
 /* One judged run. */
 typedef struct judged {
   uint32_t truth, verdict; /* causes; 0 is none */
   bool counts;             /* its effect is large enough, or it is a baseline */
-  double effect, share;    /* of the step, 0..1; effect: 1 - baseline's step / its own */
+  bool off_path;           /* the cause is there and hidden: it may not be named. Such a run never counts */
+  bool held_out;
+  double effect, share;       /* of the step, 0..1; effect: 1 - baseline's step / its own */
+  double confidence;          /* 0..1 */
+  double idle_ns, unknown_ns; /* of the ledger */
+  double fix_error;           /* of the step predicted without the cause, against the step measured; NaN: not tried */
 } judged;
 
+/* What has an interval. Shares and errors are 0..1, but for percentage points, which say so. NaN: no run to tell. */
 typedef struct cause_figures {
-  uint32_t runs, named, right; /* counted runs of the cause, verdicts of it, both */
   double precision, recall, f1;
+  double limit50, limit95; /* smallest effect from which 50 % (95 %) of the runs are named */
 } cause_figures;
+
+typedef struct figures_values {
+  double macro_f1;                /* mean F1 of causes with runs */
+  double accuracy;                /* right verdicts over counted runs */
+  double false_alarms;            /* of the baselines: a cause is named */
+  double off_path_alarms;         /* of the runs off the path: a cause is named */
+  double error_median, error_p95; /* of right verdicts on a cause: |share - effect| in percentage points */
+  double calibration;             /* expected calibration error: mean of |confidence - hit rate| over bins, by runs */
+  double unknown;                 /* share of the idle time */
+  double fix_error;               /* median */
+  cause_figures of[FIGURES_CAUSES];
+} figures_values;
+
+typedef struct cause_counts {
+  uint32_t runs, named, right; /* counted runs of the cause, verdicts of it, both */
+} cause_counts;
+
+typedef struct calibration_bin {
+  uint32_t runs, right;
+  double confidence; /* sum */
+} calibration_bin;
 
 typedef struct figures {
   uint32_t causes;
-  uint32_t matrix[FIGURES_CAUSES][FIGURES_CAUSES]; /* truth, verdict */
-  cause_figures of[FIGURES_CAUSES];
-  double macro_f1, macro_low, macro_high; /* over causes with runs; 95 % by resampling the runs */
-  uint32_t baselines, false_alarms;
-  double error_median, error_p95; /* of right verdicts on a cause: |share - effect| in percentage points */
-  uint32_t counted, left_out;
+  uint32_t matrix[FIGURES_CAUSES][FIGURES_CAUSES]; /* truth, verdict; of counted runs */
+  cause_counts counts[FIGURES_CAUSES];
+  calibration_bin bins[FIGURES_BINS];
+  uint32_t counted, left_out, baselines, off_path, tried; /* runs; tried: with a fix_error */
+  figures_values value, low, high;                        /* low, high: 95 % by resampling the runs */
 } figures;
 
 /* `causes` of `cells` are below it and below FIGURES_CAUSES. False on no memory. */
 bool figures_make(const judged *cells, uint32_t count, uint32_t causes, figures *out);
+
+/* Smallest effect from which runs are named in at least `wanted` of the cases: runs sorted by effect, hits (0 or 1)
+ * made monotone by pooling adjacent violators, the first effect whose pooled rate reaches `wanted`. NaN: none does.
+ * `effects` are sorted; `hits` is used up, and `begins` is room for `count`. */
+double figures_limit(const double *effects, double *hits, uint32_t *begins, uint32_t count, double wanted);
 
 #endif

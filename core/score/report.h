@@ -2,19 +2,24 @@
 #ifndef CORE_SCORE_REPORT_H
 #define CORE_SCORE_REPORT_H
 
-#include "cell.h"
-#include "figures.h"
+#include "judge.h"
 
-typedef struct score {
-  const corpus *corpus;
-  const cell_result *results; /* by cell */
-  const judged *judged;       /* by cell */
-  figures figures;
-  const char *const *causes; /* names; 0 is "none" */
-} score;
+/* A figure of all causes together, for whoever prints it. */
+typedef struct report_figure {
+  const char *key, *title, *unit; /* unit: "", "%" or "points"; values are 0..1 for the first two */
+  size_t offset;                  /* into figures_values */
+} report_figure;
+
+enum { REPORT_FIGURES = 9 };
+extern const report_figure report_figures[REPORT_FIGURES];
+
+static inline double report_value(const figures_values *values, const report_figure *figure) {
+  return *(const double *)(const void *)((const char *)values + figure->offset);
+}
 
 void report_table(const score *self);
-/* `folder`/score.json, score.csv (causes) and cells.csv. */
+/* `folder`/score.json, and as CSV figures.csv, score.csv (causes), confusion.csv, calibration.csv, rivals.csv and
+ * cells.csv. */
 bool report_files(const score *self, const char *folder, error *err);
 
 #endif

@@ -1,109 +1,158 @@
 /* See score.h. Each run is a process of its own; runs that are there from an earlier call are taken as they are. */
 #include "score.h"
 
+#include "cell.h"
 #include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: pdhost score CORPUS.ini [--out FOLDER]\n"
+    "usage: pdhost score CORPUS.ini [--out FOLDER] [--rescore]\n"
     "\n"
-    "Runs each cause of the corpus, and says how often the verdict named it. The runs and the\n"
-    "score go to FOLDER (results/score); the same command goes on where an earlier one ended.\n";
+    "Runs each cause of the corpus, and says how often the verdict named it, and how often the\n"
+    "published rules of other tools do. The runs and the score go to FOLDER (results/score); the\n"
+    "same command goes on where an earlier one ended. --rescore starts no run: it judges anew\n"
+    "what FOLDER holds, from wherever that came.\n";
 
-/* Indices of causes by name; the first is "none". */
-typedef struct names {
-  const char *all[FIGURES_CAUSES];
-  uint32_t count;
-} names;
+typedef struct progress {
+  uint32_t done, total;
+  struct timespec begun;
+  bool is_terminal;
+} progress;
 
-/* The last name stands for all that find no room. */
-static uint32_t name_index(names *self, const char *name) {
-  for (uint32_t i = 0; i < self->count; i++)
-    if (!strcmp(self->all[i], name)) return i;
-  if (self->count == FIGURES_CAUSES) return FIGURES_CAUSES - 1;
-  self->all[self->count] = name;
-  return self->count++;
+/* One line that is written over on a terminal, else a line for each run. */
+static void show(progress *self, const char *name, const char *said, bool was_there) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  self->done++;
+  if (!self->is_terminal) {
+    fprintf(stderr, "pdhost: score %u/%u %s: %s%s\n", self->done, self->total, name, said,
+            was_there ? " (was there)" : "");
+    return;
+  }
+  const double past = (double)(now.tv_sec - self->begun.tv_sec) + 1e-9 * (double)(now.tv_nsec - self->begun.tv_nsec);
+  fprintf(stderr, "\r\033[Kscore %u/%u, %.0f s left: %.60s: %s%s", self->done, self->total,
+          past / self->done * (self->total - self->done), name, said, self->done == self->total ? "\n" : "");
 }
 
-static bool run_cells(const corpus *all, const char *program, const char *folder, cell_result *results, error *err) {
+static progress begin_progress(uint32_t total) {
+  progress self = {.total = total, .is_terminal = isatty(STDERR_FILENO)};
+  clock_gettime(CLOCK_MONOTONIC, &self.begun);
+  return self;
+}
+
+static bool run_cells(const cell_runner *runner, reading *readings, error *err) {
+  const corpus *all = runner->corpus;
+  progress at = begin_progress(all->cell_count);
   for (uint32_t i = 0; i < all->cell_count; i++) {
     char name[512];
     bool was_there = false;
     corpus_cell_name(all, &all->cells[i], name, sizeof name);
-    if (!cell_run(all, &all->cells[i], program, folder, &results[i], &was_there, err)) return false;
-    fprintf(stderr, "pdhost: score %u/%u %s: %s%s\n", i + 1, all->cell_count, name, results[i].cause,
-            was_there ? " (was there)" : "");
+    if (!cell_run(runner, &all->cells[i], NULL, &readings[i], &was_there, err)) return false;
+    show(&at, name, readings[i].cause, was_there);
   }
   return true;
 }
 
-/* Small effects are left out; a run that failed counts as wrong whatever its effect. */
-static void judge(const corpus *all, const cell_result *results, names *causes, judged *out) {
-  for (uint32_t i = 0; i < all->cell_count; i++) {
-    const corpus_cell *cell = &all->cells[i];
-    const double own = results[i].step_ns, base = results[cell->baseline].step_ns;
-    const double effect = own > 0 && base > 0 ? 1 - base / own : 0;
-    out[i] = (judged){.truth = name_index(causes, all->groups[cell->group].expect),
-                      .verdict = name_index(causes, results[i].cause),
-                      .counts = cell->baseline == i || !(own > 0 && base > 0) || effect >= all->min_effect,
-                      .effect = effect,
-                      .share = results[i].share / 100};
-  }
+/* What takes the cause of cell `i` out, where it is to be tried: the verdict's own suggestion, else the corpus's. */
+static const char *fix_of(const corpus *all, const reading *of, uint32_t i) {
+  const corpus_cell *cell = &all->cells[i];
+  const corpus_group *group = &all->groups[cell->group];
+  if (cell->is_baseline || cell->seed >= all->fix_seeds || strcmp(group->expect, of->cause) != 0) return NULL;
+  if (!(of->expected_ns > 0)) return NULL;
+  return group->fix[0] ? group->fix : of->fix[0] ? of->fix : NULL;
 }
 
-static int score_corpus(const corpus *all, const char *program, const char *folder, error *err) {
-  cell_result *results = calloc(all->cell_count, sizeof *results);
-  judged *cells = calloc(all->cell_count, sizeof *cells);
-  names causes = {.all = {"none"}, .count = 1};
-  score made = {.corpus = all, .results = results, .judged = cells};
-  bool ok = results && cells;
+static bool try_fixes(const cell_runner *runner, const reading *readings, fix_trial *fixes, error *err) {
+  const corpus *all = runner->corpus;
+  uint32_t total = 0;
+  for (uint32_t i = 0; i < all->cell_count; i++) total += fix_of(all, &readings[i], i) != NULL;
+  progress at = begin_progress(total);
+  for (uint32_t i = 0; i < all->cell_count; i++) {
+    const char *fix = fix_of(all, &readings[i], i);
+    if (!fix) continue;
+    char name[512];
+    bool was_there = false;
+    reading with;
+    corpus_cell_name(all, &all->cells[i], name, sizeof name);
+    if (!cell_run(runner, &all->cells[i], fix, &with, &was_there, err)) return false;
+    fixes[i].step_ns = with.step_ns;
+    show(&at, name, fix, was_there);
+  }
+  return true;
+}
+
+static int score_corpus(const cell_runner *runner, error *err) {
+  const corpus *all = runner->corpus;
+  reading *readings = calloc(all->cell_count, sizeof *readings);
+  fix_trial *fixes = calloc(all->cell_count, sizeof *fixes);
+  score *made = calloc(1, sizeof *made);
+  bool ok = readings && fixes && made;
+  if (ok) {
+    *made = (score){.corpus = all, .readings = readings, .fixes = fixes};
+    made->judged = calloc(all->cell_count, sizeof *made->judged);
+    ok = made->judged != NULL;
+  }
   if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  ok = ok && run_cells(all, program, folder, results, err);
+  ok = ok && run_cells(runner, readings, err) && try_fixes(runner, readings, fixes, err);
+  if (ok && !score_judge(made)) ok = error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory") == PD_OK;
   if (ok) {
-    judge(all, results, &causes, cells);
-    made.causes = causes.all;
-    ok = figures_make(cells, all->cell_count, causes.count, &made.figures);
-    if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    report_table(made);
+    ok = report_files(made, runner->folder, err);
   }
-  if (ok) {
-    report_table(&made);
-    ok = report_files(&made, folder, err);
-  }
-  free(results);
-  free(cells);
+  if (made) free(made->judged);
+  free(made);
+  free(readings);
+  free(fixes);
   return ok ? CODE_DONE : err->exit_code;
+}
+
+typedef struct arguments {
+  const char *path, *folder;
+  bool only_read, help;
+} arguments;
+
+static arguments parse(int argc, char **argv, error *err) {
+  arguments self = {.folder = "results/score"};
+  for (int i = 1; i < argc && !err->count; i++) {
+    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+      self.help = true;
+    else if (!strcmp(argv[i], "--rescore"))
+      self.only_read = true;
+    else if (!strcmp(argv[i], "--out") && i + 1 < argc)
+      self.folder = argv[++i];
+    else if (argv[i][0] == '-' || self.path)
+      error_set(err, PD_INVALID, CODE_USAGE, "score: %s: not expected; see pdhost score --help", argv[i]);
+    else
+      self.path = argv[i];
+  }
+  if (!err->count && !self.path && !self.help)
+    error_set(err, PD_INVALID, CODE_USAGE, "score: no corpus given; see pdhost score --help");
+  return self;
 }
 
 int score_main(int argc, char **argv) {
   static error err; /* large; the main thread's alone */
-  const char *path = NULL, *folder = "results/score";
   char program[4096];
   error_clear(&err);
-  for (int i = 1; i < argc && !err.count; i++) {
-    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-      fputs(usage, stdout);
-      return CODE_DONE;
-    }
-    if (!strcmp(argv[i], "--out") && i + 1 < argc)
-      folder = argv[++i];
-    else if (argv[i][0] == '-' || path)
-      error_set(&err, PD_INVALID, CODE_USAGE, "score: %s: not expected; see pdhost score --help", argv[i]);
-    else
-      path = argv[i];
+  const arguments given = parse(argc, argv, &err);
+  if (!err.count && given.help) {
+    fputs(usage, stdout);
+    return CODE_DONE;
   }
-  if (!err.count && !path) error_set(&err, PD_INVALID, CODE_USAGE, "score: no corpus given; see pdhost score --help");
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   if (!err.count && length <= 0) error_set(&err, PD_IO, CODE_INTERNAL, "score: /proc/self/exe cannot be read");
   corpus *all = NULL;
   if (!err.count) {
     program[length] = '\0';
-    all = corpus_read(path, &err);
+    all = corpus_read(given.path, &err);
   }
-  const int code = all ? score_corpus(all, program, folder, &err) : err.exit_code;
+  const cell_runner runner = {all, program, given.folder, given.only_read};
+  const int code = all ? score_corpus(&runner, &err) : err.exit_code;
   corpus_free(all);
   error_print(&err);
   return code;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct state {
   const pd_host *host;
@@ -72,7 +73,8 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
   const pd_window_run about = {.seed = run->seed,
                                .batch_size = run->batch_size,
                                .num_workers = run->num_workers,
-                               .has_fallback = run->fallback != NULL};
+                               .has_fallback = run->fallback != NULL,
+                               .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN)};
   pd_trace flat = *trace;
   pd_device_props device = trace->device ? *trace->device : (pd_device_props){0};
   pd_array *const pointers[] = {&flat.strings,

@@ -1,20 +1,37 @@
-/* The score's arithmetic on cells worked out by hand, corpus files, and the verdict read back from CSV. */
-#include "score/cell.h"
-#include "score/corpus.h"
-#include "score/figures.h"
+/* The score's arithmetic on cells worked out by hand, and corpus files. */
+#include "score/judge.h"
 
 #include "pd_test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* A counted run that is named with certainty and has no figures worth looking at. */
+static judged run_of(uint32_t truth, uint32_t verdict) {
+  return (judged){.truth = truth, .verdict = verdict, .counts = true, .confidence = 1, .fix_error = NAN};
+}
+
+static judged effect_of(uint32_t truth, uint32_t verdict, double effect, double share) {
+  judged cell = run_of(truth, verdict);
+  cell.effect = effect;
+  cell.share = share;
+  return cell;
+}
+
 PD_TEST(score, figures_are_those_of_the_confusion_matrix) {
   /* 3 of none, 2 of cause 1, 2 of cause 2; one false alarm, one cause 2 taken for 1, one small effect. */
-  const judged cells[] = {{0, 0, true, 0, 0},       {0, 0, true, 0, 0},       {0, 1, true, 0, 0.2},
-                          {1, 1, true, 0.30, 0.32}, {1, 1, true, 0.50, 0.44}, {2, 1, true, 0.40, 0.40},
-                          {2, 2, true, 0.60, 0.59}, {2, 0, false, 0.05, 0}};
+  judged cells[] = {run_of(0, 0),
+                    run_of(0, 0),
+                    effect_of(0, 1, 0, 0.2),
+                    effect_of(1, 1, 0.30, 0.32),
+                    effect_of(1, 1, 0.50, 0.44),
+                    effect_of(2, 1, 0.40, 0.40),
+                    effect_of(2, 2, 0.60, 0.59),
+                    effect_of(2, 0, 0.05, 0)};
+  cells[7].counts = false;
   figures got;
   cr_assert(figures_make(cells, 8, 3, &got));
   cr_assert_eq(got.counted, 7);
@@ -22,34 +39,157 @@ PD_TEST(score, figures_are_those_of_the_confusion_matrix) {
   cr_assert_eq(got.matrix[0][1], 1);
   cr_assert_eq(got.matrix[2][1], 1);
   cr_assert_eq(got.baselines, 3);
-  cr_assert_eq(got.false_alarms, 1);
-  cr_assert_float_eq(got.of[0].precision, 1.0, 1e-12);
-  cr_assert_float_eq(got.of[0].recall, 2.0 / 3, 1e-12);
-  cr_assert_float_eq(got.of[0].f1, 0.8, 1e-12);
-  cr_assert_float_eq(got.of[1].precision, 0.5, 1e-12);
-  cr_assert_float_eq(got.of[1].recall, 1.0, 1e-12);
-  cr_assert_float_eq(got.of[1].f1, 2.0 / 3, 1e-12);
-  cr_assert_float_eq(got.of[2].f1, 2.0 / 3, 1e-12);
-  cr_assert_float_eq(got.macro_f1, (0.8 + 2.0 / 3 + 2.0 / 3) / 3, 1e-12);
-  cr_assert_float_eq(got.error_median, 2.0, 1e-9); /* of 1, 2 and 6 points */
-  cr_assert(got.macro_low < got.macro_f1 && got.macro_f1 < got.macro_high);
+  cr_assert_float_eq(got.value.false_alarms, 1.0 / 3, 1e-12);
+  cr_assert_float_eq(got.value.of[0].precision, 1.0, 1e-12);
+  cr_assert_float_eq(got.value.of[0].recall, 2.0 / 3, 1e-12);
+  cr_assert_float_eq(got.value.of[0].f1, 0.8, 1e-12);
+  cr_assert_float_eq(got.value.of[1].precision, 0.5, 1e-12);
+  cr_assert_float_eq(got.value.of[1].recall, 1.0, 1e-12);
+  cr_assert_float_eq(got.value.of[1].f1, 2.0 / 3, 1e-12);
+  cr_assert_float_eq(got.value.of[2].f1, 2.0 / 3, 1e-12);
+  cr_assert_float_eq(got.value.macro_f1, (0.8 + 2.0 / 3 + 2.0 / 3) / 3, 1e-12);
+  cr_assert_float_eq(got.value.accuracy, 5.0 / 7, 1e-12);
+  cr_assert_float_eq(got.value.error_median, 2.0, 1e-9); /* of 1, 2 and 6 points */
+  cr_assert_float_eq(got.value.error_p95, 5.6, 1e-9);
+  cr_assert(got.low.macro_f1 < got.value.macro_f1 && got.value.macro_f1 < got.high.macro_f1);
+  cr_assert(got.low.error_p95 <= 5.6 && got.high.error_p95 >= 5.6);
 }
 
 PD_TEST(score, a_verdict_that_no_cause_expects_counts_against_recall_alone) {
-  const judged cells[] = {{0, 0, true, 0, 0}, {1, 2, true, 0.5, 0}};
+  const judged cells[] = {run_of(0, 0), run_of(1, 2)};
   figures got;
   cr_assert(figures_make(cells, 2, 3, &got));
-  cr_assert_float_eq(got.macro_f1, 0.5, 1e-12); /* of none and cause 1 */
-  cr_assert_eq(got.of[2].named, 1);
+  cr_assert_float_eq(got.value.macro_f1, 0.5, 1e-12); /* of none and cause 1 */
+  cr_assert_eq(got.counts[2].named, 1);
 }
 
-PD_TEST(score, all_right_is_one_without_a_spread) {
-  const judged cells[] = {{0, 0, true, 0, 0}, {0, 0, true, 0, 0}};
+PD_TEST(score, all_right_is_one_without_a_spread_and_nothing_is_no_figure) {
+  const judged cells[] = {run_of(0, 0), run_of(0, 0)};
   figures got;
   cr_assert(figures_make(cells, 2, 1, &got));
-  cr_assert(got.macro_f1 == 1 && got.macro_low == 1 && got.macro_high == 1);
+  cr_assert(got.value.macro_f1 == 1 && got.low.macro_f1 == 1 && got.high.macro_f1 == 1);
+  cr_assert(isnan(got.value.error_median) && isnan(got.low.error_median));
   cr_assert(figures_make(cells, 0, 1, &got));
-  cr_assert(got.macro_f1 == 0 && got.counted == 0);
+  cr_assert(isnan(got.value.macro_f1) && isnan(got.high.macro_f1) && got.counted == 0);
+}
+
+PD_TEST(score, a_hidden_cause_may_not_be_named) {
+  /* Three off the path, one of them named; they are no part of the confusion. */
+  judged cells[] = {run_of(0, 0), run_of(1, 1), run_of(1, 0), run_of(1, 0), run_of(1, 1)};
+  for (int i = 2; i < 5; i++) {
+    cells[i].off_path = true;
+    cells[i].counts = false;
+  }
+  figures got;
+  cr_assert(figures_make(cells, 5, 2, &got));
+  cr_assert_eq(got.off_path, 3);
+  cr_assert_eq(got.counted, 2);
+  cr_assert_eq(got.left_out, 0);
+  cr_assert_float_eq(got.value.off_path_alarms, 1.0 / 3, 1e-12);
+  cr_assert_float_eq(got.value.macro_f1, 1, 1e-12);
+}
+
+PD_TEST(score, confidence_is_held_against_the_hit_rate) {
+  /* 10 of 95 % of which 8 are right, 4 of 55 % of which 3 are: (10 * 0.15 + 4 * 0.2) / 14. */
+  judged cells[14];
+  for (uint32_t i = 0; i < 14; i++) {
+    const bool right = i < 8 || (i >= 10 && i < 13);
+    cells[i] = run_of(1, right ? 1 : 0);
+    cells[i].confidence = i < 10 ? 0.95 : 0.55;
+  }
+  figures got;
+  cr_assert(figures_make(cells, 14, 2, &got));
+  cr_assert_float_eq(got.value.calibration, (10 * 0.15 + 4 * 0.2) / 14, 1e-12);
+  cr_assert_eq(got.bins[9].runs, 10);
+  cr_assert_eq(got.bins[9].right, 8);
+  cr_assert_eq(got.bins[5].runs, 4);
+  cr_assert_float_eq(got.bins[5].confidence, 2.2, 1e-12);
+}
+
+PD_TEST(score, unknown_time_and_the_error_of_fixes_are_summed_up) {
+  judged cells[] = {run_of(1, 1), run_of(1, 1), run_of(1, 1), run_of(0, 0)};
+  cells[0].idle_ns = 100;
+  cells[0].unknown_ns = 10;
+  cells[3].idle_ns = 300;
+  cells[0].fix_error = 0.04;
+  cells[1].fix_error = 0.10;
+  figures got;
+  cr_assert(figures_make(cells, 4, 2, &got));
+  cr_assert_float_eq(got.value.unknown, 0.025, 1e-12);
+  cr_assert_eq(got.tried, 2);
+  cr_assert_float_eq(got.value.fix_error, 0.07, 1e-12);
+}
+
+static double limit(const double *effects, const double *hits, uint32_t count, double wanted) {
+  double used[8];
+  uint32_t begins[8];
+  memcpy(used, hits, count * sizeof *hits);
+  return figures_limit(effects, used, begins, count, wanted);
+}
+
+PD_TEST(score, the_detection_limit_is_where_the_monotone_rate_passes) {
+  static const double effects[] = {0.01, 0.02, 0.03, 0.04, 0.05, 0.06};
+  static const double hits[] = {0, 1, 0, 1, 1, 1}; /* pooled: 0 | 1/2 1/2 | 1 1 1 */
+  static const double none[6] = {0}, reversed[] = {1, 1, 0, 0, 0, 0};
+  cr_assert_float_eq(limit(effects, hits, 6, 0.5), 0.02, 1e-12);
+  cr_assert_float_eq(limit(effects, hits, 6, 0.95), 0.04, 1e-12);
+  cr_assert(isnan(limit(effects, none, 6, 0.5)));
+  cr_assert(isnan(limit(effects, reversed, 6, 0.5))); /* pooled: a third throughout */
+  cr_assert_float_eq(limit(effects, reversed, 6, 0.3), 0.01, 1e-12);
+  static const double tied[] = {0.02, 0.02, 0.02, 0.03};
+  static const double mixed[] = {0, 1, 1, 1}; /* runs of one effect are one: two thirds, then 1 */
+  cr_assert_float_eq(limit(tied, mixed, 4, 0.5), 0.02, 1e-12);
+  cr_assert_float_eq(limit(tied, mixed, 4, 0.95), 0.03, 1e-12);
+  cr_assert(isnan(limit(tied, mixed, 0, 0.5)));
+}
+
+PD_TEST(score, small_effects_are_for_the_detection_limit) {
+  judged cells[] = {effect_of(1, 0, 0.02, 0), effect_of(1, 1, 0.04, 0.04), effect_of(1, 1, 0.30, 0.3)};
+  cells[0].counts = cells[1].counts = false;
+  figures got;
+  cr_assert(figures_make(cells, 3, 2, &got));
+  cr_assert_float_eq(got.value.of[1].limit50, 0.04, 1e-12);
+  cr_assert_float_eq(got.value.of[1].limit95, 0.04, 1e-12);
+}
+
+/* ---- what is held against what ---- */
+
+PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
+  corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 0, .is_baseline = true, .held_out = true},
+                         {.group = 0, .is_baseline = true}, {.group = 1},
+                         {.group = 1, .held_out = true},    {.group = 2}};
+  corpus all = {.groups = {{.expect = "none"}, {.expect = "allocator"}, {.expect = "forced_sync", .off_path = true}},
+                .group_count = 3,
+                .hold_out = 2,
+                .min_effect = 0.1,
+                .cells = cells,
+                .cell_count = 6,
+                .baseline_classes = 1};
+  reading readings[] = {{.cause = "none", .step_ns = 90},
+                        {.cause = "none", .step_ns = 100},
+                        {.cause = "none", .step_ns = 150},
+                        {.cause = "allocator", .step_ns = 200, .share = 0.45, .expected_ns = 110},
+                        {.cause = "failed"},
+                        {.cause = "none", .step_ns = 102}};
+  fix_trial fixes[6] = {[3] = {100}};
+  judged out[6];
+  score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
+  for (int i = 0; i < 6; i++)
+    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = i == 3 ? "allocator" : "none";
+  cr_assert(score_judge(&self));
+  cr_assert_float_eq(out[3].effect, 0.5, 1e-12);
+  cr_assert_float_eq(out[3].fix_error, 0.1, 1e-12);
+  cr_assert(isnan(out[0].fix_error));
+  cr_assert(out[3].counts && out[4].counts && !out[5].counts && out[5].off_path);
+  cr_assert_eq(self.part_count, 3);
+  cr_assert_eq(self.parts[PART_ALL].ours.counted, 5);
+  cr_assert_eq(self.parts[PART_CALIBRATION].ours.counted, 3);
+  cr_assert_eq(self.parts[PART_HELD_OUT].ours.counted, 2);
+  cr_assert_float_eq(self.parts[PART_HELD_OUT].ours.value.accuracy, 0.5, 1e-12); /* the run that failed is wrong */
+  cr_assert_float_eq(self.parts[PART_CALIBRATION].rivals[0].value.macro_f1, 1, 1e-12);
+  all.hold_out = 0;
+  cr_assert(score_judge(&self));
+  cr_assert_eq(self.part_count, 1);
 }
 
 /* `text` in a file of its own. */
@@ -80,15 +220,45 @@ PD_TEST(score, each_run_has_its_baseline) {
   cr_assert_not_null(got, "%s", err.text);
   static const char *const names[] = {"base_seed0", "slow_data.d=1_seed0", "slow_data.d=2_seed0", "base_data.e=3_seed0",
                                       "sized_data.e=3_seed0"};
-  static const uint32_t baselines[] = {0, 0, 0, 3, 3};
+  static const uint32_t baselines[] = {0, 0, 0, 1, 1};
   cr_assert_eq(got->cell_count, 10);
   for (uint32_t i = 0; i < 5; i++) {
     char name[256];
     corpus_cell_name(got, &got->cells[i], name, sizeof name);
     cr_assert_str_eq(name, names[i]);
     cr_assert_eq(got->cells[i].baseline, baselines[i]);
-    cr_assert_eq(got->cells[5 + i].baseline, 5 + baselines[i]);
+    cr_assert_eq(got->cells[5 + i].baseline, 2 + baselines[i]);
+    cr_assert_eq(got->cells[i].is_baseline, i == 0 || i == 3);
+    cr_assert_not(got->cells[i].held_out);
   }
+  corpus_free(got);
+}
+
+PD_TEST(score, sizes_and_repeats_multiply_and_a_share_of_the_cells_is_held_out) {
+  static error err;
+  corpus *got = read_corpus("[corpus]\nsize = data.n=1\nsize2 = data.n=2\nhold_out = 3\nsinks = csv\n"
+                            "[base]\nscenario = control\nexpect = none\nrepeat = 2\n"
+                            "[slow]\nscenario = s\nexpect = x\ndial = data.d\nvalues = 1, 2, 3\nset = data.p=1\n",
+                            &err);
+  cr_assert_not_null(got, "%s", err.text);
+  static const struct {
+    const char *name;
+    bool held_out;
+  } want[] = {{"base_size0_seed0_run0", false},     {"slow_data.d=1_size0_seed0", false},
+              {"slow_data.d=2_size0_seed0", true},  {"slow_data.d=3_size0_seed0", false},
+              {"base_size0_seed0_run1", true},      {"base_size1_seed0_run0", true},
+              {"slow_data.d=1_size1_seed0", true},  {"slow_data.d=2_size1_seed0", false},
+              {"slow_data.d=3_size1_seed0", false}, {"base_size1_seed0_run1", false}};
+  cr_assert_eq(got->cell_count, 10);
+  for (uint32_t i = 0; i < 10; i++) {
+    char name[256];
+    corpus_cell_name(got, &got->cells[i], name, sizeof name);
+    cr_assert_str_eq(name, want[i].name);
+    cr_assert_eq(got->cells[i].held_out, want[i].held_out, "%s", name);
+    cr_assert_eq(got->cells[i].baseline, i / 5);
+  }
+  cr_assert_str_eq(got->groups[1].set, "data.p=1");
+  cr_assert_str_eq(got->sinks, "csv");
   corpus_free(got);
 }
 
@@ -104,18 +274,4 @@ PD_TEST(score, mistakes_of_a_corpus_are_all_told_with_their_lines) {
   cr_assert_null(read_corpus("[a]\nscenario = s\nexpect = none\n[b]\nscenario = s\nexpect = none\n", &err));
   cr_assert_not_null(strstr(err.text, ":4: b: the baseline"), "%s", err.text);
   cr_assert_null(corpus_read("/nowhere/corpus.ini", &err));
-}
-
-PD_TEST(score, the_verdict_is_read_by_column_name) {
-  cell_result got;
-  const char *path = file_of("verdict,verdict_cause,verdict_share,verdict_evidence,verdict_confidence,verdict_step\n"
-                             "\"made, \"\"filled\"\"\",allocator,12.5,\"a, b\",75,1000\n");
-  cr_assert(cell_read_verdict(path, &got));
-  unlink(path);
-  cr_assert_str_eq(got.cause, "allocator");
-  cr_assert(got.share == 12.5 && got.confidence == 75 && got.step_ns == 1000);
-  path = file_of("verdict\n");
-  cr_assert_not(cell_read_verdict(path, &got));
-  unlink(path);
-  cr_assert_not(cell_read_verdict("/nowhere/verdict.csv", &got));
 }

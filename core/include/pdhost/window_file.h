@@ -59,7 +59,7 @@ typedef struct pd_window_run {
   uint64_t seed;
   int64_t batch_size, num_workers;
   uint32_t has_fallback; /* 1: the CPU device stood in for the one wanted */
-  uint32_t reserved;
+  uint32_t cores;        /* of the machine */
 } pd_window_run;
 
 /* Texts in their order; an absent one is empty. */

@@ -1,0 +1,120 @@
+/* See judge.h. */
+#include "judge.h"
+
+#include "analysis/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t name_index(cause_names *self, const char *name) {
+  for (uint32_t i = 0; i < self->count; i++)
+    if (!strcmp(self->all[i], name)) return i;
+  if (self->count == FIGURES_CAUSES) return FIGURES_CAUSES - 1;
+  self->all[self->count] = name;
+  return self->count++;
+}
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The median step of the runs that are baselines of `class`; 0 where none ended well. */
+static double baseline_step(const score *self, uint32_t class, double *room) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < self->corpus->cell_count; i++) {
+    const corpus_cell *cell = &self->corpus->cells[i];
+    if (cell->is_baseline && cell->baseline == class && self->readings[i].step_ns > 0)
+      room[count++] = self->readings[i].step_ns;
+  }
+  qsort(room, count, sizeof *room, by_value);
+  return stats_quantile(room, count, 0.5);
+}
+
+static double fix_error(const reading *of, const fix_trial *fix) {
+  if (!(of->expected_ns > 0 && fix->step_ns > 0)) return NAN;
+  return fabs(of->expected_ns - fix->step_ns) / fix->step_ns;
+}
+
+/* Small effects do not count; a run that failed counts as wrong whatever its effect. */
+static void judge_cell(score *self, uint32_t i, double base) {
+  const corpus_cell *cell = &self->corpus->cells[i];
+  const corpus_group *group = &self->corpus->groups[cell->group];
+  const reading *of = &self->readings[i];
+  const bool is_known = of->step_ns > 0 && base > 0;
+  const double effect = cell->is_baseline || !is_known ? 0 : 1 - base / of->step_ns;
+  const bool is_small = !cell->is_baseline && is_known && effect < self->corpus->min_effect;
+  self->judged[i] = (judged){.truth = name_index(&self->causes, group->expect),
+                             .verdict = name_index(&self->causes, of->cause),
+                             .counts = !is_small,
+                             .off_path = is_small && group->off_path,
+                             .held_out = cell->held_out,
+                             .effect = effect,
+                             .share = of->share,
+                             .confidence = of->confidence,
+                             .idle_ns = of->idle_ns,
+                             .unknown_ns = of->unknown_ns,
+                             .fix_error = fix_error(of, &self->fixes[i])};
+}
+
+/* The cells of a part, into `out`; their number. */
+static uint32_t choose(const score *self, uint32_t part, judged *out) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < self->corpus->cell_count; i++)
+    if (part == PART_ALL || self->judged[i].held_out == (part == PART_HELD_OUT)) out[count++] = self->judged[i];
+  return count;
+}
+
+/* The same cells with a rival's verdict, which comes without figures. */
+static void choose_rival(score *self, uint32_t part, uint32_t rival, judged *out) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < self->corpus->cell_count; i++) {
+    if (part != PART_ALL && self->judged[i].held_out != (part == PART_HELD_OUT)) continue;
+    const char *verdict = self->readings[i].rivals[rival];
+    out[count] = self->judged[i];
+    out[count].fix_error = NAN;
+    out[count++].verdict = name_index(&self->causes, verdict ? verdict : "failed");
+  }
+}
+
+/* All names first, so that every part has the same causes. */
+static void name_rivals(score *self) {
+  for (uint32_t i = 0; i < self->corpus->cell_count; i++)
+    for (uint32_t r = 0; r < RIVAL_COUNT; r++)
+      (void)name_index(&self->causes, self->readings[i].rivals[r] ? self->readings[i].rivals[r] : "failed");
+}
+
+static bool make_part(score *self, uint32_t part, judged *room) {
+  static const struct {
+    const char *key, *title;
+  } names[PART_COUNT] = {{"all", "all cells"}, {"calibration", "calibration"}, {"held_out", "held out"}};
+  score_part *out = &self->parts[part];
+  out->key = names[part].key;
+  out->title = names[part].title;
+  const uint32_t count = choose(self, part, room);
+  bool ok = figures_make(room, count, self->causes.count, &out->ours);
+  for (uint32_t r = 0; ok && r < RIVAL_COUNT; r++) {
+    choose_rival(self, part, r, room);
+    ok = figures_make(room, count, self->causes.count, &out->rivals[r]);
+  }
+  return ok;
+}
+
+bool score_judge(score *self) {
+  const uint32_t count = self->corpus->cell_count;
+  double *bases = calloc(self->corpus->baseline_classes + 1u, sizeof *bases),
+         *steps = malloc((count + 1u) * sizeof *steps);
+  judged *room = calloc(count + 1u, sizeof *room);
+  bool ok = bases && steps && room;
+  self->causes = (cause_names){.all = {"none"}, .count = 1};
+  for (uint32_t c = 0; ok && c < self->corpus->baseline_classes; c++) bases[c] = baseline_step(self, c, steps);
+  for (uint32_t i = 0; ok && i < count; i++) judge_cell(self, i, bases[self->corpus->cells[i].baseline]);
+  if (ok) name_rivals(self);
+  self->part_count = self->corpus->hold_out > 1 ? PART_COUNT : 1;
+  for (uint32_t part = 0; ok && part < self->part_count; part++) ok = make_part(self, part, room);
+  free(bases);
+  free(steps);
+  free(room);
+  return ok;
+}

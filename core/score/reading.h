@@ -1,0 +1,23 @@
+/* What a run's window says: our verdict, computed again from the window's records, and every rival's. */
+#ifndef CORE_SCORE_READING_H
+#define CORE_SCORE_READING_H
+
+#include "host/error.h"
+#include "rivals/rivals.h"
+
+enum { READING_TEXT = 192 };
+
+typedef struct reading {
+  char cause[32];         /* the verdict; "withheld"; "failed" where there is no window */
+  char fix[READING_TEXT]; /* settings it suggests, "-o " before each; "" for none */
+  const char *rivals[RIVAL_COUNT];
+  double share, confidence;   /* 0..1 */
+  double step_ns;             /* mean of the steps that the verdict rests on; 0 for none */
+  double expected_ns;         /* the step without the cause; 0 for none */
+  double idle_ns, unknown_ns; /* of all steps, from the ledger */
+} reading;
+
+/* False: the window cannot be read, see `err`. */
+bool reading_of(const char *window_path, reading *out, error *err);
+
+#endif
