@@ -178,9 +178,9 @@ static void interval_of(double *rounds, double *low, double *high) {
 }
 
 static void bootstrap(const judged *cells, uint32_t count, figures *out, room *at, double *rounds, figures *scratch) {
-  double low[VALUES], high[VALUES];
+  double low[VALUES] = {0}, high[VALUES] = {0};
   if (count) resample(cells, count, out, at, rounds, scratch);
-  for (uint32_t v = 0; v < VALUES; v++) {
+  for (size_t v = 0; v < VALUES; v++) {
     low[v] = high[v] = NAN;
     if (count) interval_of(rounds + v * FIGURES_ROUNDS, &low[v], &high[v]);
   }

@@ -67,11 +67,11 @@ static uint32_t choose(const score *self, uint32_t part, judged *out) {
 }
 
 /* The same cells with a rival's verdict, which comes without figures. */
-static void choose_rival(score *self, uint32_t part, uint32_t rival, judged *out) {
+static void choose_rival(score *self, uint32_t part, uint32_t which, judged *out) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < self->corpus->cell_count; i++) {
     if (part != PART_ALL && self->judged[i].held_out != (part == PART_HELD_OUT)) continue;
-    const char *verdict = self->readings[i].rivals[rival];
+    const char *verdict = self->readings[i].rivals[which];
     out[count] = self->judged[i];
     out[count].fix_error = NAN;
     out[count++].verdict = name_index(&self->causes, verdict ? verdict : "failed");

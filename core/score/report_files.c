@@ -97,13 +97,13 @@ static void put_part(FILE *out, const score *self, const score_part *part) {
   }
   fputs("\n      },\n      \"rivals\": {\n", out);
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) {
-    const figures *rival = &part->rivals[r];
+    const figures *theirs = &part->rivals[r];
     fprintf(out, "%s        \"%s\": {", r ? ",\n" : "", rival_all[r]->key);
     for (uint32_t i = 0; i < 3; i++) {
       const report_figure *figure = &report_figures[i];
       fputs(i ? ", " : "", out);
-      put_interval(out, figure->key, report_value(&rival->value, figure), report_value(&rival->low, figure),
-                   report_value(&rival->high, figure));
+      put_interval(out, figure->key, report_value(&theirs->value, figure), report_value(&theirs->low, figure),
+                   report_value(&theirs->high, figure));
     }
     fputs("}", out);
   }
