@@ -96,16 +96,19 @@ void step_parts_free(step_parts *parts) {
 const pd_table *breakdown_table(const table_work *work) {
   static const char *const names[STEP_PART_COUNT] = {STEP_PART_NAMES};
   const trace_facts *facts = work->facts;
+  const bool device = facts->trace->profile == PD_PROFILE_FULL;
   int64_t steps = facts->step_count ? (int64_t)facts->step_count : 1;
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "breakdown", "Step-time breakdown",
               "Each moment counts for the first class of this order that is busy then; the rows add up to the steps.");
+  if (!device) table_without_device(&table, facts->trace->profile_note);
   TABLE_COLUMNS(&table, M_category, M_total, M_per_step, M_share);
   for (uint32_t p = 0; p < STEP_PART_COUNT; p++) {
     int64_t total = 0;
     for (uint64_t s = 0; s < facts->step_count; s++) total += work->parts->rows[s * STEP_PART_COUNT + p];
     table_row(&table, 0);
     table_string(&table, M_category, names[p]);
+    if (!device && (p == STEP_KERNEL || p == STEP_MEMCPY || p == STEP_MEMSET || p == STEP_RUNTIME)) continue;
     table_int(&table, M_total, total);
     table_int(&table, M_per_step, total / steps);
     table_percent(&table, M_share, total, facts->steps_ns);

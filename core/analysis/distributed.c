@@ -38,12 +38,16 @@ const pd_table *distributed_table(const table_work *work) {
   table_begin(
       &table, work->arena, work->is_cuda, "distributed", "Distributed Summary",
       "Communication: collective ranges and kernels; computation: all other kernels; overlap: both at one time.");
+  const bool device = facts->trace->profile == PD_PROFILE_FULL;
+  if (!device) table_without_device(&table, facts->trace->profile_note);
   TABLE_COLUMNS(&table, M_name, M_total_time, M_step_ratio);
   put_row(&table, "ProfileStep", facts->steps_ns, facts->steps_ns);
   put_row(&table, "Communication", intervals_length(&communication), facts->steps_ns);
-  put_row(&table, "Computation", intervals_length(any ? &computation : &work->parts->lists[STEP_KERNEL]),
-          facts->steps_ns);
-  put_row(&table, "Overlap", intervals_length(&overlap), facts->steps_ns);
+  if (device) {
+    put_row(&table, "Computation", intervals_length(any ? &computation : &work->parts->lists[STEP_KERNEL]),
+            facts->steps_ns);
+    put_row(&table, "Overlap", intervals_length(&overlap), facts->steps_ns);
+  }
   done = table_done(&table);
 out:
   intervals_free(&communication);

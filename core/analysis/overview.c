@@ -72,6 +72,7 @@ const pd_table *overview_table(const table_work *work) {
                                                 "Backward",    "Optimization", "Operator",   "OperatorInner",
                                                 "Kernel",      "Memcpy",       "Memset",     "Communication"};
   const trace_facts *facts = work->facts;
+  const bool device = facts->trace->profile == PD_PROFILE_FULL;
   const pd_table *done = NULL;
   type_time types[TYPE_COUNT];
   table_build table;
@@ -84,6 +85,7 @@ const pd_table *overview_table(const table_work *work) {
       &table, work->arena, work->is_cuda, "overview", "Overview Summary",
       "A type's time has overlaps over threads or streams merged. Ratios are of the time of all steps and may add "
       "up to more than 100: types nest, and host and device run at the same time.");
+  if (!device) table_without_device(&table, facts->trace->profile_note);
   TABLE_COLUMNS(&table, M_event_type, M_calls, M_cpu_time_union, M_gpu_time_union, M_step_ratio);
   table_row(&table, 0);
   table_string(&table, M_event_type, "ProfileStep");
@@ -96,6 +98,7 @@ const pd_table *overview_table(const table_work *work) {
     int64_t length = intervals_length(spans);
     table_row(&table, 0);
     table_string(&table, M_event_type, t == TYPE_RUNTIME && !work->is_cuda ? "Runtime" : names[t]);
+    if (!device && (t == TYPE_RUNTIME || t >= TYPE_HOST_COUNT)) continue;
     table_int(&table, M_calls, types[t].calls);
     table_int(&table, t < TYPE_HOST_COUNT ? M_cpu_time_union : M_gpu_time_union, length);
     table_percent(&table, M_step_ratio, length, facts->steps_ns);

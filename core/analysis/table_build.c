@@ -25,6 +25,13 @@ void table_begin(table_build *build, arena *pool, bool is_cuda, const char *id, 
   build->table->columns = build->columns;
 }
 
+void table_without_device(table_build *build, const char *why) {
+  if (build->arena->failed) return;
+  const char *note = arena_format(build->arena, "%s Device records are missing%s%s: what they would tell is left out.",
+                                  build->table->note, why ? ", " : "", why ? why : "");
+  if (note) build->table->note = note;
+}
+
 void table_column(table_build *build, metric_id id) {
   if (build->arena->failed || build->column_of[id] || build->table->column_count == MAX_COLUMNS) return;
   build->columns[build->table->column_count++] = registry_metric(id, build->is_cuda);

@@ -20,6 +20,8 @@ typedef struct table_build {
 } table_build;
 
 void table_begin(table_build *build, arena *pool, bool is_cuda, const char *id, const char *title, const char *note);
+/* Adds to the note that device records are missing, and why (NULL: not known). */
+void table_without_device(table_build *build, const char *why);
 void table_column(table_build *build, metric_id id);
 void table_columns(table_build *build, const metric_id *ids, uint64_t count);
 #define TABLE_COLUMNS(build, ...)                                                                                      \

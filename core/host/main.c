@@ -4,8 +4,12 @@
 #include "run.h"
 
 #include "analysis/analysis.h"
+#ifdef PDHOST_WITH_COMPARE
 #include "compare/compare.h"
+#endif
+#ifdef PDHOST_WITH_SCORE
 #include "score/score.h"
+#endif
 
 #include <string.h>
 
@@ -19,18 +23,26 @@ static const pd_metric *const *metrics(uint64_t *count) {
   return table->metrics(table, count);
 }
 
-/* Commands with a command line of their own. */
+/* Commands with a command line of their own, as far as their folders are in this build. */
 static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
-} commands[] = {{"compare", compare_main}, {"score", score_main}};
+} commands[] = {
+#ifdef PDHOST_WITH_COMPARE
+    {"compare", compare_main},
+#endif
+#ifdef PDHOST_WITH_SCORE
+    {"score", score_main},
+#endif
+    {NULL, NULL},
+};
 
 static int run(config *settings) {
   return strcmp(settings->run.mode, "benchmark") == 0 ? benchmark_execute(settings) : run_execute(settings);
 }
 
 int main(int argc, char **argv) {
-  for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
+  for (size_t i = 0; argc > 1 && commands[i].name; i++)
     if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
   const cli_hooks hooks = {.run = run, .metrics = metrics};
   return cli_main(argc, argv, &hooks);

@@ -104,6 +104,9 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
   summary->coverage = run->coverage_launches > 0 ? run->coverage_matched / run->coverage_launches : 1;
   if (summary->profile != PD_PROFILE_FULL) summary->coverage = (double)NAN; /* nobody counted */
   summary->profile_note = run->profile.note;
+  if (summary->profile == PD_PROFILE_NONE && !summary->profile_note)
+    summary->profile_note = run->timer_only ? "profile.timer_only = true: only steps were timed"
+                                            : "the run ended before a window of active steps did";
   summary->sync_note = run->sync_timing ? "host time between two device synchronisations around each step"
                                         : "device time between two events around each step; steps are not synchronised";
   return status;

@@ -50,6 +50,8 @@ class Schedules(Case):
         self.assertEqual(code, 0, err)
         metrics = self.json("metrics.json")
         self.assertEqual((metrics["steps"], metrics["windows"], metrics["coverage"]), (10, [], None))
+        self.assertEqual((metrics["profile"], metrics["profile_note"]),
+                         ("none", "profile.timer_only = true: only steps were timed"))
         self.assertIn("reader_cost", out)
         self.assertIn("Reader Ratio", out)
 

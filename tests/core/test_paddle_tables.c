@@ -367,3 +367,33 @@ PD_TEST(paddle_tables, modules_count_where_they_are_entered) {
   RIG_DOUBLE(&rig, "modules", "SimpleCNN", "cpu_ratio", 50.0);
   rig_end(&rig);
 }
+
+/* Zero would be a figure. */
+PD_TEST(paddle_tables, leave_out_what_only_device_records_tell) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_range(rig.fake, PD_RANGE_OP, "a", 0, 0, 100);
+  rig_finish(&rig);
+  rig.trace->profile = PD_PROFILE_EVENTS;
+  rig.trace->profile_note = "no libcupti";
+  static const char *const kinds[] = {"CudaRuntime", "Kernel", "Memcpy", "Memset", "Communication"};
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    RIG_MISSING(&rig, "overview", kinds[i], "calls");
+    RIG_MISSING(&rig, "overview", kinds[i], "cpu_time_union");
+    RIG_MISSING(&rig, "overview", kinds[i], "gpu_time_union");
+    RIG_MISSING(&rig, "overview", kinds[i], "step_ratio");
+  }
+  RIG_INT(&rig, "overview", "Operator", "calls", 1);
+  static const char *const classes[] = {"Kernel", "Memcpy", "Memset", "Runtime"};
+  for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+    RIG_MISSING(&rig, "breakdown", classes[i], "total");
+    RIG_MISSING(&rig, "breakdown", classes[i], "share");
+  }
+  static const char *const labelled[] = {"overview", "breakdown", "distributed"};
+  for (size_t i = 0; i < sizeof labelled / sizeof labelled[0]; i++)
+    cr_assert(strstr(rig_table(&rig, labelled[i])->note, "missing, no libcupti"), "%s",
+              rig_table(&rig, labelled[i])->note);
+  const pd_table *distributed = rig_table(&rig, "distributed");
+  cr_assert_eq(distributed->rows.count, 2);
+  rig_end(&rig);
+}
