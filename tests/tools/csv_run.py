@@ -41,6 +41,7 @@ class Run:
         self.folder = folder
         self.ranges, self.calls = events("ranges"), events("calls")
         self.kernels, self.copies, self.memory = events("kernels"), events("copies"), events("memory")
+        self.others = events("others")
         for kernel in self.kernels:
             kernel.kind = "kernel"
         self.records = self.kernels + self.copies

@@ -16,10 +16,13 @@ import sys
 import tempfile
 
 from csv_run import Run, divide, merged, number, owners, read, union
+from recompute_ledger import check_ledger
 
 PARTS = ["dataloader", "forward", "backward", "optimization"]
 CLASSES = ["Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"]
-SCENARIOS = ["dataloader", "sync", "tiny_ops", "memory_churn", "control"]
+RUNS = [("dataloader", []), ("sync", []), ("tiny_ops", []), ("memory_churn", []), ("control", []),
+        ("dataloader", ["-o", "data.io_sleep_ms=1"]), ("sync", ["-o", "run.sync_timing=false"]),
+        ("memory_churn", ["-o", "scenario.allocator=raw", "-o", "run.sync_timing=false"])]
 
 
 def is_communication(name):
@@ -304,6 +307,13 @@ def check_kernels(run, check):
         loaded = [k for k in kernels if k.blocks_per_sm]
         if sum(k.span for k in loaded):
             cells["blocks_per_sm"] = sum(k.span * k.blocks_per_sm for k in loaded) / sum(k.span for k in loaded)
+        known = [k for k in kernels if k.occupancy is not None and k.occupancy >= 0]
+        if sum(k.span for k in known):
+            cells["occupancy"] = 100 * sum(k.span * k.occupancy for k in known) / sum(k.span for k in known)
+        registers = {k.registers_per_thread for k in kernels}
+        cells["registers"] = registers.pop() or None if len(registers) == 1 else None
+        shared = {(k.static_shared_bytes, k.dynamic_shared_bytes) for k in kernels}
+        cells["shared_memory"] = sum(shared.pop()) if len(shared) == 1 and kernels[0].grid_x else None
         want[name] = cells
     check.table(run, "kernels", want)
 
@@ -393,6 +403,7 @@ def check_memory(run, check):
                         "bytes_per_step": sum(e.bytes for e in made) // len(run.steps),
                         "allocator_time": sum(e.allocator_ns for e in events), "peak_allocated": most,
                         "peak_reserved": max(e.total_reserved for e in events),
+                        "fragmentation": events[peak].total_reserved - most,
                         "median_lifetime": int(statistics.median(lives)) if lives else None}
     for user in users.values():
         user["increased_size"] = user["allocation_size"] - user["free_size"]
@@ -408,14 +419,20 @@ def check_flops_and_modules(run, check):
         footer = run.table("flops")[1]
         check.same("flops.footer", footer["flops"], total)
         check.same("flops.footer", footer["gpu_total"], gpu)
-        by_name = collections.Counter()
-        for row in run.table("flops")[0]:
-            by_name[row["name"]] += int(row["flops"])
-        want = collections.Counter()
-        for r in run.ranges:
+        check.same("flops.footer", footer["flops_per_step"], total // len(run.steps))
+        rows = collections.defaultdict(list)  # in float32, as every run here: no event file tells of which type
+        for i, r in enumerate(run.ranges):
             if r.flops:
-                want[r.name] += r.flops
-        check.same("flops by name", str(sorted(by_name.items())), str(sorted(want.items())))
+                rows[r.name].append((r.flops, run.device_total[i]))
+        want = {}
+        for name, values in rows.items():
+            flops, time = (sum(value[side] for value in values) for side in (0, 1))
+            want[name] = {"calls": len(values), "flops": flops, "flops_per_step": flops // len(run.steps),
+                          "gpu_total": time, "flops_per_s": flops * 1e9 / time if time else None}
+        check.table(run, "flops", want)
+        for row in run.table("flops")[0]:
+            if row["peak_percent"]:
+                assert 0 < float(row["peak_percent"]) <= 100, row
     if run.table("modules")[0] is not None:
         groups = collections.defaultdict(list)
         for i, r in enumerate(run.ranges):
@@ -453,8 +470,11 @@ def check_run(folder, quiet=False):
     run, check = Run(folder), Checker()
     for part in (check_operators, check_breakdown, check_device, check_overview, check_model, check_operator_summary,
                  check_kernels, check_copies, check_userdefined, check_memory, check_flops_and_modules, check_stacks,
-                 check_reader_ratio):
+                 check_reader_ratio, check_ledger):
         part(run, check)
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".csv") and name[:-4] not in CORRUPTED and name != "steps.csv":
+            check.errors.append(f"{name}: this table is not recomputed")
     events = len(run.ranges) + len(run.calls) + len(run.records) + len(run.memory)
     if not events or check.cells < 100:
         check.errors.append(f"{folder}: only {events} events and {check.cells} cells: nothing was checked")
@@ -479,7 +499,9 @@ def check_reader_ratio(run, check):
 CORRUPTED = {"operators": "count", "breakdown": "total", "device_figures": "gpu_utilization", "active_steps": "step_kernel",
              "overview": "cpu_time_union", "model": "gpu_total", "distributed": "total_time",
              "operator_summary": "cpu_max", "kernels": "gpu_min", "memcpy": "bytes", "userdefined": "cpu_total",
-             "flops": "flops", "modules": "calls", "stacks": "value_us", "stacks_device": "value_us"}
+             "flops": "flops", "modules": "calls", "ledger": "total", "ledger_steps": "ledger_compute",
+             "verdict": "verdict_share", "device_summary": "utilization", "memory": "free_size",
+             "memory_peak": "held_bytes", "memory_churn": "fragmentation", "stacks": "value_us", "stacks_device": "value_us"}
 
 
 def check_that_it_can_fail(folder):
@@ -490,7 +512,7 @@ def check_that_it_can_fail(folder):
         with open(path, encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))
         kept = [list(row) for row in rows]
-        rows[1][rows[0].index(column)] = "123456789"
+        rows[-1 if name == "device_summary" else 1][rows[0].index(column)] = "123456789"  # not the process's own share
         for content, expect in ((rows, False), (kept, True)):
             with open(path, "w", encoding="utf-8", newline="") as file:
                 csv.writer(file).writerows(content)
@@ -503,17 +525,17 @@ def check_that_it_can_fail(folder):
 def run_scenarios(pdhost, conf):
     good = True
     with tempfile.TemporaryDirectory(prefix="pdhost tables ") as root:
-        for scenario in SCENARIOS:
-            folder = os.path.join(root, scenario)
+        for scenario, settings in RUNS:
+            folder = os.path.join(root, " ".join([scenario, *settings[1::2]]))
             os.mkdir(folder)
             subprocess.run([pdhost, "-c", f"{conf}/{scenario}.ini", "-c", f"{conf}/cpu.ini", "--sink", "csv",
-                            "-o", "data.batch_size=4", "-o", "data.image_size=16", "-o", "schedule.active=3",
+                            "-o", "data.batch_size=4", "-o", "data.image_size=16", "-o", "schedule.active=6",
                             "-o", "data.io_sleep_ms=0", "-o", "data.cpu_work=100",
-                            "-o", "profile.with_flops=true", "-o", "profile.with_modules=true"],
+                            "-o", "profile.with_flops=true", "-o", "profile.with_modules=true", *settings],
                            cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             files = os.path.join(folder, "results", "traces", scenario, "csv")
             good = check_run(files) and good
-            if scenario == "dataloader":
+            if scenario == "memory_churn" and not settings:
                 good = check_that_it_can_fail(files) and good
     return good
 

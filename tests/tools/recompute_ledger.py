@@ -1,0 +1,233 @@
+"""The ledger and the verdict of a run, recomputed from the events of the csv sink; for recompute_tables.py.
+
+The definitions are those of core/analysis/ledger.h and verdict.h, from which the thresholds are read. The C code paints
+sorted lists over what the lists before have left; here, every piece of time between two boundaries looks up its owner.
+"""
+import os
+import re
+
+from csv_run import divide, merged
+
+ANALYSIS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "core", "analysis")
+
+
+def thresholds(name):
+    with open(os.path.join(ANALYSIS, name), encoding="utf-8") as file:
+        return {key: float(value) for key, value in re.findall(r"(?m)^#define (\w+) ([0-9.]+)$", file.read())}
+
+
+LEDGER, VERDICT = thresholds("ledger.h"), thresholds("verdict.h")
+# In order: what an earlier one owns, no later one gets.
+OWNERS = ["compute", "temporaries", "tiny_kernels", "copy_pageable", "copy_pinned", "copy_device", "profiler",
+          "launch_gap", "device_side", "input_io", "input_cpu", "input_handover", "allocator", "measurement",
+          "forced_sync", "host_compute", "forced_sync", "measurement", "transfer", "launch", "measurement", "unknown"]
+CAUSES = ["compute", "temporaries", "tiny_kernels", "copy_pageable", "copy_pinned", "copy_device", "profiler",
+          "launch_gap", "device_side", "input_io", "input_cpu", "input_handover", "allocator", "measurement",
+          "host_compute", "forced_sync", "transfer", "launch", "unknown"]
+VERDICTS = {"input_bound": ["input_io", "input_cpu", "input_handover"], "forced_sync": ["forced_sync"],
+            "launch_bound": ["launch", "launch_gap", "tiny_kernels"], "allocator": ["allocator", "temporaries"],
+            "pageable_copy": ["copy_pageable", "transfer"], "pinned_copy": ["copy_pinned"],
+            "host_compute": ["host_compute"], "device_side": ["device_side"], "profiler": ["profiler"]}
+
+
+def span(item):
+    return item.start_ns, item.end_ns
+
+
+def holding(spans, at):
+    return next((one for one in spans if one[0] <= at < one[1]), None)
+
+
+def intersection(a, b):
+    return [(max(x[0], y[0]), min(x[1], y[1])) for x in a for y in b if x[0] < y[1] and y[0] < x[1]]
+
+
+def gaps(spans, start, end):
+    """What the merged spans leave of [start, end)."""
+    edges = [start] + [edge for one in spans if one[1] > start and one[0] < end for edge in one] + [end]
+    return [(a, b) for a, b in zip(edges[::2], edges[1::2]) if b > a]
+
+
+class Ledger:
+    def __init__(self, run):
+        suffix = "CUDA_NS" if run.is_cuda else "OTHER_NS"
+        self.run = run
+        self.tiny, self.latency, self.gap = (LEDGER[f"LEDGER_{key}_{suffix}"] for key in ("TINY", "LATENCY", "GAP"))
+        self.loop = next(item.tid for item in run.ranges if item.kind == "profiler_step")
+        self.calls = [call for call in run.calls if call.tid == self.loop]
+        self.train = merged([span(item) for item in run.ranges
+                             if item.tid == self.loop and item.kind == "user_annotation" and item.name == "train_step"])
+        self.work = {}  # of each call, its first record
+        for record in run.records:
+            first = self.work.get(record.call)
+            if record.call is not None and (first is None or record.start_ns < first.start_ns):
+                self.work[record.call] = record
+        self.lists = [[] for _ in OWNERS]
+        self.blocking = self.allocations = self.allocated_bytes = 0
+        self.device()
+        self.input()
+        self.host()
+        self.steps = divide(run.steps, [merged(spans) for spans in self.lists])
+        self.steps = [{cause: sum(cells[i] for i, owner in enumerate(OWNERS) if owner == cause) for cause in CAUSES}
+                      for cells in self.steps]
+
+    def add(self, owner, *spans, which=0):
+        at = [i for i, name in enumerate(OWNERS) if name == owner][which]
+        self.lists[at] += [one for one in spans if one[1] > one[0]]
+
+    def part_of(self, event):
+        return self.run.ranges[event.range].part if event.range is not None else ""
+
+    def alive(self):
+        """When memory lives that its step makes and frees outside the model's parts."""
+        spans = []
+        events = sorted(enumerate(self.run.memory), key=lambda item: (item[1].address, item[1].ts_ns, item[0]))
+        for (_, made), (_, freed) in zip(events, events[1:]):
+            if (made.address == freed.address and made.bytes > 0 > freed.bytes and made.device_type == "device" and
+                    made.step is not None and made.step == freed.step and not self.part_of(made)):
+                self.allocations += 1
+                self.allocated_bytes += made.bytes
+                spans.append((made.ts_ns, freed.ts_ns))
+        return merged(spans)
+
+    def device(self):
+        alive, queued = self.alive(), []
+        for record in self.run.records:
+            call = self.run.calls[record.call] if record.call is not None else None
+            if record.kind == "kernel":
+                owner = "tiny_kernels" if record.end_ns - record.start_ns < self.tiny else "compute"
+                if call and holding(alive, call.start_ns) and not (record.range is not None and self.part_of(record)):
+                    owner = "temporaries"
+            else:
+                copied = record.kind == "memcpy"
+                owner = ("copy_pageable" if copied and "Pageable" in record.name else
+                         "copy_pinned" if copied and "Pinned" in record.name else "copy_device")
+            self.add(owner, span(record))
+            if call:
+                queued.append((int(call.end_ns + self.latency), record.start_ns))
+        self.add("profiler", *[span(item) for item in self.run.others if item.kind == "overhead"])
+        queued = merged(queued)
+        taken = merged([one for spans in self.lists for one in spans])
+        for start, end in merged([step[:2] for step in self.run.steps]):
+            short = [one for one in gaps(taken, start, end) if one[1] - one[0] <= self.gap]
+            self.add("launch_gap", *intersection(short, queued))
+        self.add("device_side", *queued)
+
+    def input(self):
+        workers = [item for item in self.run.ranges if item.kind == "worker"]
+        batches = sorted((item.end_ns, i) for i, item in enumerate(workers) if item.name == "DataLoader worker: batch")
+        for wait in self.run.ranges:
+            if wait.kind != "dataloader" or wait.tid != self.loop:
+                continue
+            self.add("input_handover", span(wait))
+            ended = [i for end, i in batches if end <= wait.end_ns]
+            if not ended or workers[ended[-1]].end_ns <= wait.start_ns:
+                continue
+            made = workers[ended[-1]]
+            start = max(made.start_ns, wait.start_ns)
+            self.add("input_cpu", (start, made.end_ns))
+            for item in workers:
+                if (item.name == "DataLoader worker: read" and item.tid == made.tid and
+                        made.start_ns <= item.start_ns < made.end_ns):
+                    self.add("input_io", (max(item.start_ns, start), item.end_ns))
+
+    def copies(self, call, where):
+        work = self.work.get(call.index)
+        if getattr(call, "class") != "memcpy" or work is None or work.kind != "memcpy":
+            return False
+        return work.name.split("(")[1].rstrip(")").split(" -> ")[where] == "Pageable"
+
+    def host(self):
+        tail = None  # (from, limit, within train_step)
+        for call in self.calls:
+            kind, train = getattr(call, "class"), holding(self.train, call.start_ns)
+            if call.index in self.work:
+                tail = self.end_tail(tail, self.work[call.index].start_ns)
+            if kind in ("alloc", "free"):
+                self.add("allocator", span(call))
+            elif kind == "sync" or (train and self.copies(call, 1)):
+                self.end_tail(tail, call.start_ns)
+                tail = (call.end_ns, train[1] if train else self.run.steps[-1][1], bool(train))
+                self.blocking += bool(train)
+                self.add("forced_sync" if train else "measurement", span(call))
+            elif self.copies(call, 0):
+                self.add("transfer", span(call))
+        self.end_tail(tail, self.run.steps[-1][1])
+        for event in self.run.memory:
+            if event.tid == self.loop:
+                self.add("allocator", (event.ts_ns - event.allocator_ns, event.ts_ns))
+        busy = merged([span(call) for call in self.calls])
+        for start, end in self.train:
+            self.add("host_compute", *[one for one in gaps(busy, start, end)
+                                       if one[1] - one[0] >= LEDGER["LEDGER_HOST_COMPUTE_NS"]])
+            self.add("launch", (start, end))
+        for start, end, _ in self.run.steps:
+            if any(start <= train[0] < end for train in self.train):
+                self.add("measurement", (start, end), which=2)
+            self.add("unknown", (start, end))
+
+    def end_tail(self, tail, at):
+        if tail:
+            self.add("forced_sync" if tail[2] else "measurement", (tail[0], min(at, tail[1])), which=1)
+
+
+def time_of(row, verdict):
+    return sum(row[cause] for cause in VERDICTS.get(verdict, ["compute", "copy_device"]))
+
+
+def verdict_of(row, length, ledger):
+    own = length - row["measurement"] - (0 if ledger.run.is_cuda else row["device_side"])
+    may = [name for name in VERDICTS if name != "device_side" or ledger.run.is_cuda]
+    best = max(may, key=lambda name: time_of(row, name))  # the first of equals
+    if time_of(row, best) >= VERDICT["VERDICT_MIN_SHARE"] * own:
+        return best if time_of(row, best) else "none"
+    blocking = ledger.blocking and ledger.blocking >= len(ledger.run.steps)
+    if blocking and row["forced_sync"] >= VERDICT["VERDICT_MIN_SYNC_SHARE"] * own:
+        return "forced_sync"
+    return "none"
+
+
+def check_ledger(run, check):
+    ledger = Ledger(run)
+    total = {cause: sum(row[cause] for row in ledger.steps) for cause in CAUSES}
+    rows = {cause: {"total": time, "per_step": time // len(run.steps), "share": 100 * time / run.steps_ns}
+            for cause, time in total.items()}
+    check.table(run, "ledger", rows, ("cause",))
+    check.table(run, "ledger_steps", {str(step[2]): {"step_span": step[1] - step[0],
+                                                     **{"ledger_" + cause: row[cause] for cause in CAUSES}}
+                                      for step, row in zip(run.steps, ledger.steps)}, ("step",))
+    check_verdict(run, check, ledger)
+
+
+def check_verdict(run, check, ledger):
+    count = len(run.steps)
+    if count < VERDICT["VERDICT_MIN_STEPS"]:
+        check.table(run, "verdict", {"withheld": {"verdict_share": None}}, ("verdict_cause",))
+        return
+    spans = [end - start for start, end, _ in run.steps]
+    kept = sorted(range(count), key=lambda s: (spans[s], s))[:count - count // int(VERDICT["VERDICT_TRIM"])]
+    length = sum(spans[s] for s in kept)
+    row = {cause: sum(ledger.steps[s][cause] for s in kept) for cause in CAUSES}
+    cause = verdict_of(row, length, ledger)
+    time = time_of(row, cause)
+    agree = sum(verdict_of(one, spans[s], ledger) == cause for s, one in enumerate(ledger.steps))
+    second = max((name for name in VERDICTS if name != cause), key=lambda name: time_of(row, name))
+    want = {"verdict_share": 100 * time / length, "verdict_confidence": 100 * agree / count,
+            "verdict_step": length // len(kept),
+            "verdict_expected": (length - time) // len(kept) if cause != "none" else None,
+            "verdict_not": f"{second} ({100 * time_of(row, second) / length:.1f} %), kernels of the model "
+                           f"({100 * row['compute'] / length:.1f} %), the measurement's own synchronisations "
+                           f"({100 * row['measurement'] / length:.1f} %)"}
+    check.table(run, "verdict", {cause: want}, ("verdict_cause",))
+    # The evidence is a sentence; its figures are those of the rows, in the order of its words.
+    text = run.table("verdict")[0][0]["verdict_evidence"]
+    us = {name: f"{row[name] * 1e-3 / len(kept):.1f}" for name in CAUSES}
+    figures = {"input_bound": [f"{time * 1e-3 / len(kept):.1f}", us["input_io"], us["input_cpu"], us["input_handover"]],
+               "forced_sync": [f"{ledger.blocking / count:.2f}", us["forced_sync"]],
+               "allocator": [f"{ledger.allocations / count:.1f}", f"{ledger.allocated_bytes / count:.0f}",
+                             us["temporaries"], us["allocator"]],
+               "launch_bound": [f"{sum(int(step['launches']) for step in run.table('active_steps')[0]) / count:.1f}",
+                                us["launch"], us["launch_gap"], us["tiny_kernels"]],
+               "pageable_copy": [us["copy_pageable"], us["transfer"]]}
+    if cause in figures:
+        check.same("verdict.evidence", " ".join(re.findall(r"\d+(?:\.\d+)?", text)), " ".join(figures[cause]))
