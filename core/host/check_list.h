@@ -25,12 +25,22 @@ typedef struct check_target {
   const char *path;
   const plugin *plugin; /* NULL while it has not been loaded */
   const pd_plugin *table;
+  const char *device;      /* that real runs use: name or path */
+  const char *plugin_path; /* NULL: none was given */
+  char *progress;          /* CHECK_PROGRESS_BYTES, shared with the parent: what was being tried, for when it crashes */
 } check_target;
+
+enum { CHECK_PROGRESS_BYTES = 256 };
+void check_progress(const check_target *target, const char *format, ...) PD_PRINTF(2, 3);
 
 typedef struct check {
   const char *description; /* NULL ends a list */
   check_verdict (*run)(const check_target *target);
 } check;
+
+/* Three steps of the program's own run with the plugin in its place: as scenario, as sink of control's window, or as
+ * device. check_run.c */
+check_verdict check_real_run(const check_target *target);
 
 extern const check check_scenario_list[], check_sink_list[], check_device_list[];
 
@@ -43,6 +53,9 @@ check_verdict check_threads_gone(uint32_t before);
 
 /* Removes a folder of a check's with all that lies in it. */
 void check_remove_folder(const char *path);
+
+/* A row's default, or a value it takes where it has none. */
+const char *check_stand_in(const pd_option *row);
 
 /* The plugin's options struct filled with its defaults; `key` gets `text` instead when it is not NULL. NULL on no
  * memory. The caller frees it. Strings are borrowed from the rows. */

@@ -26,8 +26,7 @@ void check_remove_folder(const char *path) {
   rmdir(path);
 }
 
-/* What a row takes when it has no default. */
-static const char *stand_in(const pd_option *row) {
+const char *check_stand_in(const pd_option *row) {
   if (row->def) return row->def;
   if (row->type == PD_CHOICE) return row->choices[0];
   if (row->type == PD_BOOL) return "false";
@@ -42,7 +41,7 @@ void *check_options(const pd_plugin *table, const char *key, const char *text) {
     option_value value;
     char why[512];
     const bool chosen = key && strcmp(row.key, key) == 0;
-    if (option_parse(&row, chosen ? text : stand_in(&row), &value, why, sizeof why))
+    if (option_parse(&row, chosen ? text : check_stand_in(&row), &value, why, sizeof why))
       option_store(&row, &value, options);
   }
   return options;

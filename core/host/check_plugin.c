@@ -8,8 +8,10 @@
 #include "option.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +29,13 @@ check_verdict check_verdict_of(check_outcome outcome, const char *format, ...) {
   vsnprintf(verdict.why, sizeof verdict.why, format, args);
   va_end(args);
   return verdict;
+}
+
+void check_progress(const check_target *target, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(target->progress, CHECK_PROGRESS_BYTES, format, args);
+  va_end(args);
 }
 
 uint32_t check_thread_count(void) {
@@ -120,6 +129,7 @@ static bool run_in_folder(const check *what, const check_target *target, child_r
   char folder[] = "/tmp/pdhost-check-XXXXXX";
   if (!mkdtemp(folder)) return false;
   job at = {.what = what, .target = target, .folder = folder};
+  check_progress(target, "%s", "");
   const bool started = child_call(run_one, &at, CHILD_SECONDS, result);
   check_remove_folder(folder);
   return started;
@@ -133,10 +143,12 @@ static bool report_one(const check *what, const check_target *target) {
     return false;
   }
   child_ending(&result, ending, sizeof ending);
+  const char *tried = target->progress;
   if (ending[0])
-    printf("FAIL %s: %s\n", what->description, ending);
+    printf("FAIL %s: %s%s%s\n", what->description, tried, tried[0] ? ": " : "", ending);
   else if (result.exit_code != CHECK_OK && result.exit_code != CHECK_SKIPPED)
-    printf("FAIL %s: %s\n", what->description, result.text[0] ? result.text : "it ended the process");
+    printf("FAIL %s: %s%s%s\n", what->description, tried, tried[0] ? ": " : "",
+           result.text[0] ? result.text : "it ended the process");
   else if (result.stdout_bytes)
     printf("FAIL %s: %llu bytes on standard output, which belongs to the sinks' files\n", what->description,
            (unsigned long long)result.stdout_bytes);
@@ -168,30 +180,47 @@ static check_verdict check_loads(const check_target *target) {
   return status == PD_OK ? check_ok() : check_verdict_of(CHECK_FAILED, "%s", error_first_line(&err, line, sizeof line));
 }
 
-int check_plugin(const char *path) {
-  char full[4096];
-  /* The children stand in folders of their own. */
-  if (!realpath(path, full)) snprintf(full, sizeof full, "%s", path);
+/* The children stand in folders of their own. */
+static void whole_path(const char *path, char *full, size_t room) {
+  char found[PATH_MAX];
+  snprintf(full, room, "%s", strchr(path, '/') && realpath(path, found) ? found : path);
+}
+
+static int check_all(check_target *target) {
   static const check first = {"the plugin loads; its descriptor, rows and tables are sound", check_loads};
-  check_target target = {.path = full};
   uint32_t count = 1;
-  if (!report_one(&first, &target)) return CODE_PLUGIN;
+  if (!report_one(&first, target)) return CODE_PLUGIN;
   plugins *all = plugins_open(NULL);
   error err;
   error_clear(&err);
-  if (!all || plugins_load_file(all, full, &target.plugin, &err) != PD_OK) {
+  if (!all || plugins_load_file(all, target->path, &target->plugin, &err) != PD_OK) {
     error_print(&err);
     plugins_close(all);
     return CODE_PLUGIN;
   }
-  target.table = target.plugin->table;
-  uint32_t failed = run_list(common_checks, &target, &count);
-  const check *own = target.table->kind == PD_KIND_SCENARIO ? check_scenario_list
-                     : target.table->kind == PD_KIND_SINK   ? check_sink_list
-                                                            : check_device_list;
-  failed += run_list(own, &target, &count);
-  printf("%s %s %s: %u checks, %u failed\n", plugin_kind_name(target.table->kind), target.table->name,
-         target.table->version, count, failed);
+  target->table = target->plugin->table;
+  uint32_t failed = run_list(common_checks, target, &count);
+  const check *own = target->table->kind == PD_KIND_SCENARIO ? check_scenario_list
+                     : target->table->kind == PD_KIND_SINK   ? check_sink_list
+                                                             : check_device_list;
+  failed += run_list(own, target, &count);
+  printf("%s %s %s: %u checks, %u failed\n", plugin_kind_name(target->table->kind), target->table->name,
+         target->table->version, count, failed);
   plugins_close(all);
   return failed ? CODE_PLUGIN : CODE_DONE;
+}
+
+int check_plugin(const char *path, const char *device, const char *plugin_path) {
+  char full[PATH_MAX], full_device[PATH_MAX];
+  if (!realpath(path, full)) snprintf(full, sizeof full, "%s", path);
+  whole_path(device ? device : "cpu", full_device, sizeof full_device);
+  char *progress = mmap(NULL, CHECK_PROGRESS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (progress == MAP_FAILED) {
+    log_line(PD_LOG_ERROR, NULL, "--check-plugin: out of memory");
+    return CODE_INTERNAL;
+  }
+  check_target target = {.path = full, .device = full_device, .plugin_path = plugin_path, .progress = progress};
+  const int code = check_all(&target);
+  munmap(progress, CHECK_PROGRESS_BYTES);
+  return code;
 }

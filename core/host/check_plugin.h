@@ -3,7 +3,8 @@
 #ifndef CORE_HOST_CHECK_PLUGIN_H
 #define CORE_HOST_CHECK_PLUGIN_H
 
-/* 0 when every check passed or was skipped with a reason, else CODE_PLUGIN. */
-int check_plugin(const char *path);
+/* `device` (NULL: cpu) is what real runs use, by name or path; `plugin_path` may be NULL. 0 when every check passed or
+ * was skipped with a reason, else CODE_PLUGIN. */
+int check_plugin(const char *path, const char *device, const char *plugin_path);
 
 #endif

@@ -1,7 +1,6 @@
 /* Conformance checks of scenarios: every prefix of the life cycle, each bound, failures of the kit; see check_list.h.
  */
-#include "check_host.h"
-#include "check_list.h"
+#include "check_failures.h"
 
 #include <string.h>
 
@@ -14,31 +13,53 @@ static pd_batch a_batch(void) {
       .size = sizeof(pd_batch), .count = 2, .channels = 3, .height = 4, .width = 4, .images = images, .labels = labels};
 }
 
-/* init, `steps` steps, teardown; then nothing may be left. */
-static check_verdict run_steps(const check_target *target, const void *options, check_host *host, uint64_t steps) {
+/* What the ABI's rules say about a life that is over. */
+static check_verdict judge(const check_host *host, pd_status status, bool stepped) {
+  if (host->misuse[0]) return check_verdict_of(CHECK_FAILED, "%s", host->misuse);
+  if (host->kit_failures && status == PD_OK)
+    return check_verdict_of(CHECK_FAILED, "step returned PD_OK though the training kit had failed");
+  if (stepped && status != PD_OK && status != PD_STOP && !host->message[0])
+    return check_verdict_of(CHECK_FAILED, "step returned %d without a message by host->fail", status);
+  if (host->live_tensors)
+    return check_verdict_of(CHECK_FAILED, "%lld tensors of the kit's left", (long long)host->live_tensors);
+  if (host->open_ranges) return check_verdict_of(CHECK_FAILED, "%lld ranges left open", (long long)host->open_ranges);
+  if (host->in_truth && status == PD_OK) return check_verdict_of(CHECK_FAILED, "pd_truth.begin was called without end");
+  return check_ok();
+}
+
+/* init, `steps` steps, teardown; then nothing may be left. *out: the first status that was not PD_OK; *stepped: of a
+ * step. */
+static check_verdict live(const check_target *target, const void *options, check_host *host, uint64_t steps,
+                          pd_status *out, bool *stepped) {
   const pd_scenario_ops *ops = target->table->ops.scenario;
   const uint32_t threads = check_thread_count();
   void *state = NULL;
-  const pd_status begun = ops->init(&host->table, options, &state);
-  if (begun != PD_OK && state) return check_verdict_of(CHECK_FAILED, "init failed and set *state all the same");
-  if (begun != PD_OK && !host->message[0])
-    return check_verdict_of(CHECK_FAILED, "init returned %d without a message by host->fail", begun);
-  if (begun != PD_OK) return check_verdict_of(CHECK_SKIPPED, "init: %s", host->message);
-  const pd_batch batch = a_batch();
-  pd_status status = PD_OK;
-  for (uint64_t i = 0; i < steps && status == PD_OK; i++) {
-    const pd_step step = {.size = sizeof step, .phase = PD_PHASE_ACTIVE, .index = i, .batch = &batch};
-    status = ops->step(state, &step);
+  host->recording = 1; /* so that its ranges are opened and closed */
+  *out = ops->init(&host->table, options, &state);
+  if (*out != PD_OK && state) return check_verdict_of(CHECK_FAILED, "init failed and set *state all the same");
+  if (*out != PD_OK && !host->message[0])
+    return check_verdict_of(CHECK_FAILED, "init returned %d without a message by host->fail", *out);
+  *stepped = *out == PD_OK;
+  if (*stepped) {
+    const pd_batch batch = a_batch();
+    for (uint64_t i = 0; i < steps && *out == PD_OK; i++) {
+      const pd_step step = {.size = sizeof step, .phase = PD_PHASE_ACTIVE, .index = i, .batch = &batch};
+      *out = ops->step(state, &step);
+    }
+    ops->teardown(state);
   }
-  ops->teardown(state);
-  if (host->kit_failures && status == PD_OK)
-    return check_verdict_of(CHECK_FAILED, "step returned PD_OK though the training kit had failed");
-  if (status != PD_OK && status != PD_STOP && !host->kit_failures)
-    return check_verdict_of(CHECK_FAILED, "step returned %d: %s", status,
-                            host->message[0] ? host->message : "no message");
-  if (host->live_tensors)
-    return check_verdict_of(CHECK_FAILED, "%lld tensors of the kit's left", (long long)host->live_tensors);
-  return check_threads_gone(threads);
+  const check_verdict verdict = judge(host, *out, *stepped);
+  return verdict.outcome == CHECK_OK ? check_threads_gone(threads) : verdict;
+}
+
+/* The same where nothing is made to fail but, perhaps, the kit. */
+static check_verdict run_steps(const check_target *target, const void *options, check_host *host, uint64_t steps) {
+  pd_status status = PD_OK;
+  bool stepped = false;
+  const check_verdict verdict = live(target, options, host, steps, &status, &stepped);
+  if (verdict.outcome != CHECK_OK || status == PD_OK || status == PD_STOP || host->kit_failures) return verdict;
+  if (!stepped) return check_verdict_of(CHECK_SKIPPED, "init: %s", host->message);
+  return check_verdict_of(CHECK_FAILED, "step returned %d: %s", status, host->message);
 }
 
 static check_verdict with_defaults(const check_target *target, bool kit_fails, uint64_t steps) {
@@ -86,6 +107,24 @@ static check_verdict init_alone(const check_target *target, const void *options)
 }
 static check_verdict bounds(const check_target *target) { return check_each_bound(target, init_alone); }
 
+static void live_in_turn(const check_target *target, check_life *life) {
+  check_host host;
+  check_host_init(&host);
+  host.fail_call = life->fail_call;
+  void *options = check_options(target->table, NULL, NULL);
+  life->verdict = check_verdict_of(CHECK_BROKEN, "out of memory");
+  if (!options) return;
+  pd_status status = PD_OK;
+  bool stepped = false;
+  const check_verdict verdict = live(target, options, &host, STEPS, &status, &stepped);
+  free(options);
+  check_life_take(life, &host, status);
+  life->output[0] = host.kit_calls;
+  life->verdict = verdict;
+}
+static check_verdict no_memory(const check_target *target) { return check_each_allocation(target, live_in_turn); }
+static check_verdict no_service(const check_target *target) { return check_each_call(target, live_in_turn); }
+
 static check_verdict presets(const check_target *target) {
   for (const pd_preset *at = target->table->ops.scenario->presets; at && at->key; at++)
     if (strncmp(at->key, "run.", 4) == 0)
@@ -102,5 +141,8 @@ const check check_scenario_list[] = {
     {"init with each bound and each choice of each option", bounds},
     {"a host without a training kit: a message, or it needs none", no_kit},
     {"a failing training kit makes step fail; teardown leaves nothing", failing_step},
+    {"each call of the training kit fails in its turn: step fails with a message, nothing is left", no_service},
+    {"each allocation of its own fails in its turn: a message, nothing is left", no_memory},
+    {"three steps of a real run", check_real_run},
     {NULL, NULL},
 };

@@ -1,10 +1,13 @@
 /* Conformance checks of sinks: life cycle, each bound, four kinds of trace, a full disk; see check_list.h. */
 #include "analysis/analysis.h"
-#include "check_host.h"
-#include "check_list.h"
+#include "check_failures.h"
 #include "check_trace.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* How far a life goes before close. */
 typedef struct life {
@@ -56,6 +59,7 @@ static check_verdict give_traces(services *all, const pd_sink_ops *ops, void *st
 
 static check_verdict judge(const services *all, const life *what, pd_status status) {
   const check_host *host = &all->host;
+  if (host->misuse[0]) return check_verdict_of(CHECK_FAILED, "%s", host->misuse);
   if (what->disk_full) {
     if (host->writes_failed == 0) return check_verdict_of(CHECK_SKIPPED, "it wrote nothing through the host's files");
     if (status == PD_OK) return check_verdict_of(CHECK_FAILED, "a write failed and every callback returned PD_OK");
@@ -133,6 +137,78 @@ static check_verdict one_window(const check_target *target, const void *options)
   return live(target, options,
               &(life){.steps = true, .summary = true, .trace_count = 1, .traces = {CHECK_TRACE_PLAIN}});
 }
+/* The life that is lived in turn: a step, a window, the summary, on one trace for all. */
+typedef struct turn {
+  services all;
+  pd_trace *trace;
+} turn;
+static turn *the_turn(void) {
+  static turn only;
+  if (only.trace) return &only;
+  if (open_services(&only.all) == PD_OK &&
+      check_trace_make(only.all.recorder, CHECK_TRACE_PLAIN, 0, &only.trace) == PD_OK)
+    return &only;
+  return NULL;
+}
+
+/* For sinks that write files of their own: the bytes that lie in the check's folder. */
+static uint64_t bytes_here(void) {
+  uint64_t bytes = 0;
+  DIR *folder = opendir(".");
+  for (const struct dirent *at; folder && (at = readdir(folder));) {
+    struct stat about;
+    if (stat(at->d_name, &about) == 0 && S_ISREG(about.st_mode)) bytes += (uint64_t)about.st_size;
+  }
+  if (folder) closedir(folder);
+  return bytes;
+}
+static bool empty_folder(void) {
+  char here[PATH_MAX];
+  if (!getcwd(here, sizeof here)) return false;
+  check_remove_folder(here);
+  return mkdir(here, 0700) == 0 && chdir(here) == 0;
+}
+
+static void live_in_turn(const check_target *target, check_life *one) {
+  const pd_sink_ops *ops = target->table->ops.sink;
+  turn *on = the_turn();
+  void *options = check_options(target->table, NULL, NULL), *state = NULL;
+  if (!on || !options) {
+    free(options);
+    one->verdict = check_verdict_of(CHECK_BROKEN, "recorder, analysis or trace could not be made");
+    return;
+  }
+  check_host host;
+  check_host_init(&host);
+  host.analysis = on->all.host.analysis;
+  host.own_record = on->all.host.own_record;
+  host.fail_call = one->fail_call;
+  const uint32_t threads = check_thread_count();
+  pd_status status = ops->open(&host.table, options, check_run(), &state);
+  check_verdict verdict = check_ok();
+  if (status != PD_OK && state) verdict = check_verdict_of(CHECK_FAILED, "open failed and set *state all the same");
+  if (status == PD_OK) {
+    if (ops->on_step) status = ops->on_step(state, check_step_stats());
+    if (status == PD_OK && ops->on_trace_ready) status = ops->on_trace_ready(state, on->trace);
+    const pd_status closed = ops->close(state, status == PD_OK ? check_summary() : NULL);
+    if (status == PD_OK) status = closed;
+  }
+  free(options);
+  check_life_take(one, &host, status);
+  one->output[0] = host.files_committed;
+  one->output[1] = host.bytes_written;
+  one->output[2] = bytes_here();
+  if (verdict.outcome == CHECK_OK && host.misuse[0]) verdict = check_verdict_of(CHECK_FAILED, "%s", host.misuse);
+  if (verdict.outcome == CHECK_OK && host.open_files)
+    verdict = check_verdict_of(CHECK_FAILED, "%lld files neither committed nor discarded", (long long)host.open_files);
+  if (verdict.outcome == CHECK_OK) verdict = check_threads_gone(threads);
+  if (verdict.outcome == CHECK_OK && !empty_folder())
+    verdict = check_verdict_of(CHECK_BROKEN, "the folder of this check could not be emptied");
+  one->verdict = verdict;
+}
+static check_verdict no_memory(const check_target *target) { return check_each_allocation(target, live_in_turn); }
+static check_verdict no_service(const check_target *target) { return check_each_call(target, live_in_turn); }
+
 static check_verdict bounds(const check_target *target) { return check_each_bound(target, one_window); }
 
 const check check_sink_list[] = {
@@ -145,5 +221,8 @@ const check check_sink_list[] = {
     {"odd names: quotes, newlines, control characters, broken UTF-8, 10 kB", names},
     {"a window with each bound and each choice of each option", bounds},
     {"a full disk is reported and leaves no file open", full_disk},
+    {"each call of files and tables fails in its turn: a message, no file left open", no_service},
+    {"each allocation of its own fails in its turn: a message, nothing is left", no_memory},
+    {"a window of a real run", check_real_run},
     {NULL, NULL},
 };

@@ -72,6 +72,16 @@ static pd_status with_plugins(const cli_args *args, error *err) {
   return status;
 }
 
+/* --device; NULL: not given. */
+static const char *device_of(const cli_args *args) {
+  const char *device = NULL;
+  for (uint32_t i = 0; i < args->input.assignment_count; i++) {
+    const config_assignment *at = &args->input.assignments[i];
+    if (strcmp(at->section, "run") == 0 && strcmp(at->key, "device") == 0) device = at->value;
+  }
+  return device;
+}
+
 static int execute(const cli_args *args, const cli_hooks *hooks, error *err) {
   if (args->empty) {
     error_set(err, PD_INVALID, CODE_USAGE,
@@ -84,7 +94,7 @@ static int execute(const cli_args *args, const cli_hooks *hooks, error *err) {
   case CLI_LIST:
   case CLI_HELP_PLUGIN: return with_plugins(args, err) == PD_OK ? CODE_DONE : err->exit_code;
   case CLI_HELP_SECTION: return help_section(args->topic, args->json, err) == PD_OK ? CODE_DONE : err->exit_code;
-  case CLI_CHECK_PLUGIN: return check_plugin(args->topic);
+  case CLI_CHECK_PLUGIN: return check_plugin(args->topic, device_of(args), args->plugin_path);
   case CLI_EXPLAIN: return explain(hooks, args->topic, err) == PD_OK ? CODE_DONE : err->exit_code;
   default: return with_config(args, hooks, err);
   }

@@ -33,12 +33,15 @@ static void seconds(text *out, const char *name, double value_s, int digits) {
 
 /* Digits of the int64 nanosecond field at `offset`, over all steps or the active ones; two at least, or a figure that
  * varies a lot could not be told from its neighbours. */
-static int digits_of(const pd_summary *summary, size_t offset, bool active_only) {
+static int digits_of(text *out, const pd_summary *summary, size_t offset, bool active_only) {
   const uint64_t count = summary->steps_all.count;
   double *values = malloc((count + 1) * sizeof *values);
   uint64_t used = 0;
   int digits;
-  if (!values) return 2;
+  if (!values) {
+    out->failed = true;
+    return 2;
+  }
   for (uint64_t i = 0; i < count; i++) {
     const pd_step_stats *step = PD_AT(pd_step_stats, &summary->steps_all, i);
     if (!active_only || step->phase == PD_PHASE_ACTIVE)
@@ -63,7 +66,7 @@ static void spread_row(text *out, const char *name, const pd_spread *spread, int
 
 static void active_steps(text *out, const pd_summary *summary) {
   char figure[FIGURE_ROOM], reserved[FIGURE_ROOM];
-  int digits = digits_of(summary, offsetof(pd_step_stats, batch_cost_ns), true);
+  int digits = digits_of(out, summary, offsetof(pd_step_stats, batch_cost_ns), true);
   uint64_t first = 0, last = 0, count = 0;
   for (uint64_t i = 0; i < summary->steps_all.count; i++) {
     const pd_step_stats *step = PD_AT(pd_step_stats, &summary->steps_all, i);
@@ -78,8 +81,10 @@ static void active_steps(text *out, const pd_summary *summary) {
   text_format(out, "\nActive steps, in ms: %" PRIu64 " of steps %" PRIu64 "..%" PRIu64 ", %" PRIu64 " window%s\n",
               count, first, last, summary->windows, summary->windows == 1 ? "" : "s");
   text_format(out, "  %-18s %9s %9s %9s %9s %9s %9s\n", "", "median", "mean", "min", "p10", "p90", "max");
-  spread_row(out, "step time", &summary->step_time_s, digits_of(summary, offsetof(pd_step_stats, step_time_ns), true));
-  spread_row(out, "data wait", &summary->data_wait_s, digits_of(summary, offsetof(pd_step_stats, data_wait_ns), true));
+  spread_row(out, "step time", &summary->step_time_s,
+             digits_of(out, summary, offsetof(pd_step_stats, step_time_ns), true));
+  spread_row(out, "data wait", &summary->data_wait_s,
+             digits_of(out, summary, offsetof(pd_step_stats, data_wait_ns), true));
   spread_row(out, "whole iteration", &summary->batch_cost_s, digits);
   figures_write(figure, sizeof figure, summary->steps_per_s, digits);
   line(out, "steps_per_s", figure);
@@ -161,9 +166,9 @@ void quick_stats_write(text *out, const pd_run *run, const pd_summary *summary) 
   line(out, "pin_memory", yes(run->pin_memory));
   line(out, "amp", yes(run->amp));
   seconds(out, "avg_step_time_s", summary->avg_step_time_s,
-          digits_of(summary, offsetof(pd_step_stats, step_time_ns), false));
+          digits_of(out, summary, offsetof(pd_step_stats, step_time_ns), false));
   seconds(out, "avg_dataloader_wait_s", summary->avg_dataloader_wait_s,
-          digits_of(summary, offsetof(pd_step_stats, data_wait_ns), false));
+          digits_of(out, summary, offsetof(pd_step_stats, data_wait_ns), false));
   line(out, "trace_dir", run->trace_dir ? run->trace_dir : "");
   active_steps(out, summary);
   measurement(out, run, summary);

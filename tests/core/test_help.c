@@ -191,9 +191,60 @@ static void check_sees(const char *file, const char *line) {
 
 PD_TEST(check, sound_plugins_pass) {
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/host_stall.so"), 0, "%s", out_text);
-  cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 12 checks, 0 failed\n"));
+  cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 15 checks, 0 failed\n"));
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/sink/probe.so"), 0, "%s", out_text);
   cr_assert_null(strstr(out_text, "FAIL"));
+  cr_assert_eq(RUN("--check-plugin", FIXTURES "/device/sound.so"), 0, "%s", out_text);
+  cr_assert_not_null(strstr(out_text, "device sound 1.0: 15 checks, 0 failed\n"));
+}
+
+/* The last check of each kind runs the program itself, for which it needs plugins of pdhost's own. */
+PD_TEST(check, real_runs) {
+  cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/host_stall.so", "--device", FIXTURES "/device/null.so"), 0,
+               "%s", out_text);
+  cr_assert_not_null(strstr(out_text, "ok   three steps of a real run\n"), "%s", out_text);
+  RUN("--check-plugin", FIXTURES "/scenario/host_stall.so", "--device", "/no/such.so");
+  cr_assert_not_null(strstr(out_text, "skip three steps of a real run: there is no device to run on: /no/such.so: "),
+                     "%s", out_text);
+  cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/fault.so", "--device", FIXTURES "/device/null.so"), 0, "%s",
+               out_text);
+}
+
+PD_TEST(check, each_allocation_and_each_call_fail_in_turn) {
+#define MEMORY "FAIL each allocation of its own fails in its turn: a message, nothing is left: "
+#define KIT "FAIL each call of the training kit fails in its turn: step fails with a message, nothing is left: "
+#define FILES "FAIL each call of files and tables fails in its turn: a message, no file left open: "
+  /* It crashed, or under a sanitizer the process ended. */
+  check_sees("scenario/bad_memory", MEMORY "allocation 2 of 2 failed: it ");
+  check_sees("scenario/bad_leak", MEMORY "allocation 2 failed: 1 allocation left\n");
+  check_sees("scenario/bad_partial", MEMORY "allocation 1 failed: init failed and set *state all the same\n");
+  check_sees("scenario/bad_quiet",
+             MEMORY "allocation 2 failed: every callback returned PD_OK, and its output is not whole\n");
+  check_sees("scenario/bad_range", KIT "host call 1 failed: 1 ranges left open\n");
+  check_sees("sink/bad_memory", MEMORY "allocation 1 of 1 failed: it ");
+  check_sees("sink/bad_half",
+             MEMORY "allocation 1 failed: every callback returned PD_OK, and its output is not whole\n");
+  check_sees("sink/bad_leaves", FILES "host call 2 failed: 1 files neither committed nor discarded\n");
+  check_sees("sink/bad_ignores",
+             FILES "host call 1 failed: every callback returned PD_OK, and its output is not whole\n");
+  check_sees("device/bad_memory", MEMORY "allocation 1 of 3 failed: it ");
+}
+
+PD_TEST(check, threads_that_a_service_is_not_for) {
+  check_sees("scenario/bad_off_thread", "FAIL init, one step, teardown: pd_train.step was called on a thread of the "
+                                        "plugin's own: it is for the loop thread\n");
+  check_sees("sink/bad_off_thread", "FAIL a run without a window: pd_files.write was called on another thread than the "
+                                    "one that opened the file\n");
+}
+
+PD_TEST(check, steps_and_records) {
+  check_sees("scenario/bad_second",
+             "FAIL init, three steps, teardown: step returned 5 without a message by host->fail\n");
+  check_sees("scenario/bad_truth", "FAIL init, one step, teardown: pd_truth.begin was called without end\n");
+#define RECORDS "FAIL each operation leaves its call, its device record and its memory events: "
+  check_sees("device/bad_untied", RECORDS "the call nullLaunchKernel has 0 device records, not one\n");
+  check_sees("device/bad_never", RECORDS "the call nullLaunchKernel has 0 device records, not one\n");
+  check_sees("device/bad_twice", RECORDS "the call nullLaunchKernel has 2 device records, not one\n");
 }
 
 PD_TEST(check, each_broken_rule_is_seen) {
