@@ -16,6 +16,7 @@ typedef struct options {
   const char *path;
   bool gzip;
   bool cuda_names;
+  bool ledger;
   const char *flows;
   const char *runtime_category;
   int64_t split_size;
@@ -34,6 +35,7 @@ static const pd_option rows[] = {
     PD_OPTION(options, cuda_names, .def = "false",
               .help =
                   "give the CPU device's calls CUDA's names: HTA's launch statistics and queue length look for them"),
+    PD_OPTION(options, ledger, .def = "true", .help = "a counter track of who owned the device's time in each step"),
     PD_OPTION_CHOICE(options, flows, .def = "kineto", .choices = flow_choices,
                      .help = "arrows from launches to device work: all, one per operation, none"),
     PD_OPTION_CHOICE(options, runtime_category, .def = "cuda_runtime", .choices = category_choices,
@@ -46,7 +48,7 @@ typedef struct state {
   const pd_host *host;
   const pd_files *files;
   file_name name;
-  bool cuda_names, old_runtime;
+  bool cuda_names, ledger, old_runtime;
   flow_mode flows;
   uint64_t split_bytes;
 } state;
@@ -68,6 +70,7 @@ static pd_status chrome_open(const pd_host *host, const void *given, const pd_ru
                            .gzip = chosen->gzip || file_name_is_gzip(chosen->path),
                            .split = chosen->split_size > 0};
   self->cuda_names = chosen->cuda_names;
+  self->ledger = chosen->ledger;
   self->old_runtime = !strcmp(chosen->runtime_category, "runtime");
   self->flows = !strcmp(chosen->flows, "none")      ? FLOWS_NONE
                 : !strcmp(chosen->flows, "compact") ? FLOWS_COMPACT
@@ -119,7 +122,7 @@ static pd_status write_part(const state *self, event_writer *writer, const event
   }
   status = text_out_open(writer->out, write_text, &to);
   if (status != PD_OK) goto out;
-  writer->events = writer->clipped = 0;
+  writer->events = writer->operations = writer->clipped = 0;
   status = write_events(writer, index, path);
   if (status == PD_OK && to.gzip) status = gzip_stream_finish(to.gzip);
   if (status == PD_OK) {
@@ -140,15 +143,25 @@ out_with_message:
   return status;
 }
 
+/* The tables, where they are wanted and the host has an analysis. False on no memory. */
+static bool find_tables(const state *self, const pd_trace *trace, const pd_table_set **tables) {
+  const pd_analysis *analysis = self->ledger ? self->host->extension(self->host, PD_EXT_ANALYSIS) : NULL;
+  const pd_table_request request = {.size = sizeof request};
+  *tables = analysis ? analysis->tables(analysis, trace, &request) : NULL;
+  return !analysis || *tables;
+}
+
 static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
   const state *self = given;
   name_table names = {0};
   part_plan parts = {0};
   text_out out = {0};
   event_index *index = NULL;
+  const pd_table_set *tables = NULL;
   pd_status status = names_open(&names, trace, self->cuda_names);
   if (status != PD_OK) goto no_memory;
   status = PD_NO_MEMORY;
+  if (!find_tables(self, trace, &tables)) goto no_memory;
   index = event_index_build(trace);
   if (!index) goto no_memory;
   status = parts_plan(&parts, trace, &names, self->split_bytes);
@@ -157,6 +170,7 @@ static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
                          .run = self->name.run,
                          .trace = trace,
                          .names = &names,
+                         .tables = tables,
                          .flows = self->flows,
                          .old_runtime = self->old_runtime};
   writer.host_offset = envelope_host_offset(trace);

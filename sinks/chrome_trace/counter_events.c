@@ -1,7 +1,7 @@
 /*
- * Counter tracks: memory allocated and reserved, device busy, queue depth (work launched that has not begun), and the
- * counters that were recorded (DataLoader queue). Perfetto and chrome://tracing draw them; the analysers skip them.
- * [loop thread]
+ * Counter tracks: memory allocated and reserved, the ledger, device busy, queue depth (work launched that has not
+ * begun), and the counters that were recorded (DataLoader queue). Perfetto and chrome://tracing draw them; the
+ * analysers skip them. [loop thread]
  */
 #include "event_writer.h"
 
@@ -82,6 +82,8 @@ static pd_status write_device(event_writer *writer, uint32_t device) {
 pd_status counter_events_write(event_writer *writer) {
   const pd_trace *trace = writer->trace;
   memory_counters_write(writer);
+  const pd_status written = ledger_events_write(writer);
+  if (written != PD_OK) return written;
   write_recorded(writer);
   for (uint64_t s = 0; s < trace->streams.count; s++) {
     const uint32_t device = PD_AT(pd_stream_row, &trace->streams, s)->device;

@@ -221,7 +221,9 @@ static void span(event_writer *writer) {
   text_out_us(out, start_ns);
   text_out_literal(out, ",\"dur\":");
   text_out_us(out, end_ns - start_ns);
-  text_out_literal(out, ",\"args\":{\"Op count\":0}}");
+  text_out_literal(out, ",\"args\":{\"Op count\":");
+  text_out_u64(out, writer->operations);
+  text_out_literal(out, "}}");
   text_out_literal(out, ",\n{\"name\":\"process_sort_index\",\"ph\":\"M\",\"ts\":");
   text_out_us(out, start_ns);
   text_out_literal(out, ",\"pid\":\"Spans\",\"tid\":0,\"args\":{\"sort_index\":536870912}}");

@@ -24,10 +24,12 @@ typedef struct event_writer {
   const pd_run *run;
   const pd_trace *trace;
   const name_table *names;
+  const pd_table_set *tables; /* of the analysis; NULL: none */
   flow_mode flows;
   bool old_runtime;       /* calls are of category "runtime" */
   uint32_t host_offset;   /* added to the host's pid and thread ids where they would meet a device's or a stream's */
   uint64_t events;        /* written so far */
+  uint64_t operations;    /* among them */
   uint64_t clipped;       /* ranges shortened to keep the nesting */
   int64_t from_ns, to_ns; /* only what belongs to this part of the window */
   char host_ids[40];      /* ,"pid":4242,"tid": */
@@ -142,6 +144,8 @@ void device_events_write(event_writer *writer, const event_index *index);
 /* The [memory] instants and the counter track of device memory, both from what was live when the file begins. */
 void memory_instants_write(event_writer *writer);
 void memory_counters_write(event_writer *writer);
+/* The counter track of the ledger, where there are tables. PD_NO_MEMORY leaves it out. */
+pd_status ledger_events_write(event_writer *writer);
 /* Counter tracks. PD_NO_MEMORY leaves them out. */
 pd_status counter_events_write(event_writer *writer);
 

@@ -153,6 +153,7 @@ static void write_range(thread_state *state, uint32_t i) {
   /* The wait for data is an operation to its readers: TensorBoard's released plugin sees no other annotation. */
   const bool is_op =
       range->kind == PD_RANGE_OP || range->kind == PD_RANGE_OP_INNER || range->kind == PD_RANGE_DATALOADER;
+  writer->operations += is_op;
   if (is_op)
     at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":", name);
   else if (range->kind == PD_RANGE_MODULE)

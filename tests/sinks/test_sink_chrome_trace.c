@@ -443,3 +443,59 @@ PD_TEST(sink_chrome_trace, every_part_begins_with_what_lives) {
   drop(&out);
   fake_trace_close(fake);
 }
+
+/* Two steps; of three causes one owns nothing, and other columns are none. */
+static const pd_table_set *ledger_of_two(const pd_analysis *analysis, const pd_trace *trace,
+                                         const pd_table_request *request) {
+  static const pd_metric metrics[] = {{.key = "step", .unit = PD_UNIT_COUNT},
+                                      {.key = "ledger_compute", .unit = PD_UNIT_NS},
+                                      {.key = "ledger_unknown", .unit = PD_UNIT_NS},
+                                      {.key = "ledger_launch", .unit = PD_UNIT_NS}};
+  static const pd_metric *const columns[] = {&metrics[0], &metrics[1], &metrics[2], &metrics[3]};
+  static const pd_cell cells[2][4] = {{{.v.i = 7}, {.v.i = 1500}, {.v.i = 0}, {.v.i = 0}},
+                                      {{.v.i = 8}, {.v.i = 0}, {.v.i = 0}, {.v.i = 2000001}}};
+  static const pd_table_row rows[] = {{cells[0], 0, 0}, {cells[1], 0, 0}};
+  static const pd_table ledger = {.size = sizeof ledger,
+                                  .column_count = 4,
+                                  .id = "ledger_steps",
+                                  .title = "Ledger",
+                                  .columns = columns,
+                                  .rows = {rows, 2, sizeof *rows}};
+  static const pd_table *const tables[] = {&ledger};
+  static const pd_table_set set = {sizeof set, 1, tables};
+  (void)analysis;
+  (void)trace;
+  (void)request;
+  return &set;
+}
+
+PD_TEST(sink_chrome_trace, the_ledger_is_a_counter_track) {
+  static const pd_analysis analysis = {.size = sizeof analysis, .tables = ledger_of_two};
+  for (int on = 0; on < 2; on++) {
+    sink_run run;
+    fake_trace *fake = open_fake();
+    fake_step(fake, 7, MS(0), MS(1));
+    fake_step(fake, 8, MS(1), MS(3));
+    cr_assert(sink_run_load(&run, SINK_PATH, (const char *[]){on ? "ledger=true" : "ledger=false", NULL}));
+    test_host_add(&run.host, PD_EXT_ANALYSIS, &analysis);
+    cr_assert_eq(sink_run_open(&run, fake_run("traces")), PD_OK);
+    cr_assert_eq(sink_run_trace(&run, fake_trace_finish(fake)), PD_OK);
+    cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+    json_node *root = json_text_parse(run.all[0]->data, run.all[0]->bytes);
+    const json_node *events = json_text_get(root, "traceEvents");
+    const json_node *sample = find(events, "C", NULL, "GPU 0 ledger, us per step:");
+    cr_assert_eq(sample != NULL, on);
+    for (int i = 0; on && i < 3; i++) { /* two steps, and nothing when they are over */
+      static const double compute[] = {1.5, 0, 0}, launch[] = {0, 2000.001, 0};
+      static const int64_t at_ns[] = {MS(0), MS(1), MS(3)};
+      cr_assert_eq(as_ns(sample, "ts"), at_ns[i]);
+      cr_assert_float_eq(argument(sample, "compute")->number, compute[i], 1e-9);
+      cr_assert_float_eq(argument(sample, "launch")->number, launch[i], 1e-9);
+      cr_assert_null(argument(sample, "unknown"));
+      sample = sample->next;
+    }
+    json_text_free(root);
+    sink_run_unload(&run);
+    fake_trace_close(fake);
+  }
+}

@@ -103,6 +103,8 @@ def check_trace(checks, run, window):
     check_nesting(checks, slices)
     check_sums(checks, [event for event in slices
                         if event["cat"] in ("cpu_op", "user_annotation", "gpu_user_annotation", "python_function")])
+    spans = [event["args"]["Op count"] for event in slices if event["cat"] == "Trace"]
+    checks.equal("operations in the span", [sum(event["cat"] == "cpu_op" for event in slices)], spans)
     first = slices[0]["name"]
     checks.true(first.startswith("ProfilerStep#") or not run.windows[window]["steps"], f"first slice is {first}")
     steps = [event for event in slices if event["name"].startswith("ProfilerStep#")]
@@ -134,6 +136,18 @@ def check_trace(checks, run, window):
         checks.true(event["args"].get("External id") in operations, f"{event['name']}: no operation")
 
 
+def check_ledger(checks, run, window):
+    """The counter track has the ledger of every step, and nothing when they are over."""
+    trace = load_trace(run.trace_of(window))
+    samples = [event["args"] for event in trace["traceEvents"] if event["ph"] == "C" and " ledger, " in event["name"]]
+    rows = run.table("ledger_steps", window) or []
+    owners = {key for row in rows for key in row if key.startswith("ledger_") and row[key]}
+    checks.equal("steps in the ledger's track", len(rows) + 1 if owners else 0, len(samples))
+    for row, sample in zip(rows, samples):
+        checks.equal("ledger of a step", {key[len("ledger_"):]: row[key] for key in owners},
+                     {key: round(value * 1000) for key, value in sample.items()})
+
+
 def main():
     checks = Checks("files")
     for run in runs_of(sys.argv[1:], "files"):
@@ -141,6 +155,7 @@ def main():
         check_csv(checks, run)
         for window in range(len(run.windows)):
             check_trace(checks, run, window)
+            check_ledger(checks, run, window)
     checks.end()
 
 
