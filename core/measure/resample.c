@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 2000, LEAST_ROUNDS = 400 };
+enum { ROUNDS = 1000, LEAST_ROUNDS = 400 };
 /* Values drawn in all, so that a long sample does not take forever. */
-#define DRAWS 20000000
+#define DRAWS 4000000
 
 uint64_t resample_bits(uint64_t *state) {
   uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);

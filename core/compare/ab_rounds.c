@@ -1,0 +1,148 @@
+/* See ab_rounds.h. The rounds end by the interval's width alone: to end by its place would be to look until it pleases.
+ */
+#include "ab_rounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A block takes at least so long, and so many times what an empty one takes: the ratio is off by less than a
+ * thousandth of its distance from 1. */
+#define LEAST_BLOCK_S 1e-3
+#define OVERHEADS 1000
+enum { EMPTY_BLOCKS = 5, MOST_GROWTH = 10, BLOCKS_A_ROUND = 4 };
+/* The same rounds give the same interval every time. */
+#define SEED 1
+
+typedef struct ab_run {
+  const ab_rules *rules;
+  timer_block block;
+  void *const *users;
+  ab_result *out;
+  uint64_t room; /* of rounds */
+} ab_run;
+
+/* One block; *host_s NaN where the clock went wrong. */
+static pd_status take_block(const ab_run *self, int side, uint64_t number, double *host_s) {
+  double device_s;
+  const pd_status status = self->block(self->users[side], number, host_s, &device_s);
+  if (status != PD_OK) return status;
+  if (isfinite(*host_s) && *host_s > 0)
+    self->out->spent_s += *host_s;
+  else
+    *host_s = (double)NAN;
+  return PD_OK;
+}
+
+static bool time_is_up(const ab_run *self) { return self->out->spent_s >= self->rules->max_time_s; }
+
+/* The least time of an empty block of either side. */
+static pd_status time_nothing(const ab_run *self) {
+  double least = INFINITY;
+  for (int i = 0; i < 2 * EMPTY_BLOCKS; i++) {
+    double host_s, device_s;
+    const pd_status status = self->block(self->users[i % 2], 0, &host_s, &device_s);
+    if (status != PD_OK) return status;
+    if (isfinite(host_s) && host_s >= 0) least = fmin(least, host_s);
+  }
+  self->out->overhead_s = isfinite(least) ? least : 0;
+  return PD_OK;
+}
+
+/* Grows the block until the faster side takes long enough. Warms both up on the way. */
+static pd_status find_number(const ab_run *self) {
+  const double wanted = fmax(LEAST_BLOCK_S, OVERHEADS * self->out->overhead_s);
+  uint64_t *number = &self->out->number;
+  *number = 1;
+  for (int i = 0; i < 64; i++) {
+    double least = INFINITY;
+    for (int side = 0; side < 2; side++) {
+      double host_s;
+      const pd_status status = take_block(self, side, *number, &host_s);
+      if (status != PD_OK) return status;
+      least = fmin(least, isnan(host_s) ? 0 : host_s);
+    }
+    if (least >= wanted || *number >= TIMER_MAX_NUMBER || time_is_up(self)) break;
+    const double growth = least > 0 ? fmin(MOST_GROWTH, 1.2 * wanted / least) : MOST_GROWTH;
+    *number = (uint64_t)fmin(ceil((double)*number * fmax(growth, 1.2)), TIMER_MAX_NUMBER);
+  }
+  return PD_OK;
+}
+
+static bool grow(ab_run *self) {
+  if (self->out->rounds < self->room) return true;
+  const uint64_t room = self->room ? 2 * self->room : 64;
+  for (int side = 0; side < 2; side++) {
+    double *grown = realloc(self->out->times_s[side], 2 * room * sizeof *grown);
+    if (!grown) return false;
+    self->out->times_s[side] = grown;
+  }
+  double *logs = realloc(self->out->logs, room * sizeof *logs);
+  if (!logs) return false;
+  self->out->logs = logs;
+  self->room = room;
+  return true;
+}
+
+/* A B B A, or B A A B in every other round. */
+static pd_status take_round(ab_run *self, uint64_t index) {
+  double times[2][2];
+  uint64_t taken[2] = {0, 0};
+  if (!grow(self)) return PD_NO_MEMORY;
+  ab_result *out = self->out;
+  for (uint64_t i = 0; i < BLOCKS_A_ROUND; i++) {
+    const int side = (int)(((i == 1 || i == 2) + index) % 2);
+    const pd_status status = take_block(self, side, out->number, &times[side][taken[side]++]);
+    if (status != PD_OK) return status;
+  }
+  const double ratio = (times[1][0] + times[1][1]) / (times[0][0] + times[0][1]);
+  if (!isfinite(ratio)) {
+    out->dropped++;
+    return PD_OK;
+  }
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < 2; i++) out->times_s[side][2 * out->rounds + (uint64_t)i] = times[side][i];
+  out->logs[out->rounds++] = log(ratio);
+  return PD_OK;
+}
+
+static pd_status look(const ab_run *self) {
+  ab_result *out = self->out;
+  if (!resample_paired(out->logs, out->rounds, SEED, &out->of)) return PD_NO_MEMORY;
+  out->narrow = log(out->of.high / out->of.low) / 2 <= self->rules->width;
+  return PD_OK;
+}
+
+static pd_status take_rounds(ab_run *self, void (*tell)(void *teller, const ab_result *so_far), void *teller) {
+  uint64_t next_look = AB_LEAST_ROUNDS;
+  for (uint64_t index = 0; index < AB_MOST_ROUNDS && !time_is_up(self); index++) {
+    pd_status status = take_round(self, index);
+    if (status == PD_OK && self->out->rounds == next_look) {
+      status = look(self);
+      next_look += next_look / 2;
+    }
+    if (status != PD_OK) return status;
+    if (tell) tell(teller, self->out);
+    if (self->out->narrow) break;
+  }
+  return PD_OK;
+}
+
+pd_status ab_measure(const ab_rules *rules, timer_block block, void *const users[2],
+                     void (*tell)(void *teller, const ab_result *so_far), void *teller, ab_result *out) {
+  ab_run self = {.rules = rules, .block = block, .users = users, .out = out};
+  *out = (ab_result){.number = 1};
+  pd_status status = time_nothing(&self);
+  if (status == PD_OK) status = find_number(&self);
+  out->spent_s = 0;
+  if (status == PD_OK) status = take_rounds(&self, tell, teller);
+  if (!out->rounds) return status == PD_OK ? PD_INVALID : status;
+  const pd_status looked = look(&self);
+  return status == PD_OK ? looked : status;
+}
+
+void ab_free(ab_result *self) {
+  free(self->times_s[0]);
+  free(self->times_s[1]);
+  free(self->logs);
+  *self = (ab_result){.number = 0};
+}

@@ -1,0 +1,188 @@
+/* The rounds of pdhost ab on made-up machines: no false alarm where A is B, 3 % found where they are there, and an end
+ * whatever the clock says. */
+#include "compare/ab_rounds.h"
+#include "compare/comparison.h"
+
+#include "noise.h"
+#include "pd_test.h"
+
+#include <string.h>
+
+enum { TRIALS = 200 };
+/* As pdhost ab has them. */
+static const ab_rules usual = {.width = 0.4 * COMPARISON_MARGIN, .max_time_s = 10};
+
+/* A machine with a clock of its own; both sides run on it. */
+typedef struct machine {
+  uint64_t seed;
+  double now_s;
+  double step_s[2]; /* of A and B */
+  double jitter;    /* normal, of a block */
+  double spikes;    /* share of blocks in which somebody else had the core */
+  double drift;     /* of the speed, from one end of a second to the other */
+  double neighbour; /* another program runs for a third of the time, and takes this share */
+  uint64_t stop_at; /* block at which a signal comes; 0: none */
+  uint64_t blocks, empty;
+  char order[64];
+} machine;
+
+typedef struct side {
+  machine *on;
+  int which;
+} side;
+
+static pd_status block(void *user, uint64_t number, double *host_s, double *device_s) {
+  const side *self = user;
+  machine *on = self->on;
+  *device_s = (double)NAN;
+  *host_s = 2e-7;
+  if (!number) {
+    on->empty++;
+    return PD_OK;
+  }
+  if (++on->blocks == on->stop_at) return PD_STOP;
+  if (on->blocks < sizeof on->order) on->order[on->blocks - 1] = (char)('A' + self->which);
+  double time = on->step_s[self->which] * (double)number * exp(on->jitter * noise_normal(&on->seed));
+  time *= 1 + on->drift * sin(on->now_s);
+  if (on->neighbour > 0 && sin(2 * on->now_s) > 0.5) time /= 1 - on->neighbour;
+  if (noise_uniform(&on->seed) < on->spikes) time += 4e-3 * noise_uniform(&on->seed);
+  on->now_s += time;
+  *host_s += time;
+  return PD_OK;
+}
+
+static outcome run(machine *on, ab_result *out) {
+  side a = {on, 0}, b = {on, 1};
+  void *const users[2] = {&a, &b};
+  cr_assert_eq(ab_measure(&usual, block, users, NULL, NULL, out), PD_OK);
+  return comparison_outcome(&out->of, out->rounds, COMPARISON_MARGIN);
+}
+
+/* Steps of 5 ms, then of 3 us; a quiet machine, then one that others use too. */
+static machine make(int trial, double effect) {
+  const double step_s = trial % 2 ? 5e-3 : 3e-6;
+  machine on = {.seed = (uint64_t)trial * 977 + 5, .step_s = {step_s, step_s * (1 + effect)}, .jitter = 0.01};
+  if (trial % 4 < 2) return on;
+  on.jitter = 0.04;
+  on.spikes = 0.1;
+  on.drift = 0.1;
+  on.neighbour = 0.4;
+  return on;
+}
+
+PD_TEST_WITH(ab_rounds, a_against_a_raises_no_alarm, .timeout = 300) {
+  int alarms = 0, same = 0;
+  for (int trial = 0; trial < TRIALS; trial++) {
+    machine on = make(trial, 0);
+    ab_result got;
+    const outcome verdict = run(&on, &got);
+    alarms += verdict == OUTCOME_FASTER || verdict == OUTCOME_SLOWER;
+    same += verdict == OUTCOME_SAME;
+    ab_free(&got);
+  }
+  cr_assert_leq(alarms, TRIALS / 20, "%d alarms", alarms);
+  cr_assert_geq(same, TRIALS * 9 / 10, "%d are the same", same);
+}
+
+PD_TEST_WITH(ab_rounds, three_per_cent_are_found, .timeout = 300) {
+  int found = 0, held = 0;
+  for (int trial = 0; trial < TRIALS; trial++) {
+    machine on = make(trial, 0.03);
+    ab_result got;
+    found += run(&on, &got) == OUTCOME_SLOWER;
+    held += got.of.low <= 1.03 && 1.03 <= got.of.high;
+    ab_free(&got);
+  }
+  cr_assert_geq(found, TRIALS * 95 / 100, "%d found", found);
+  cr_assert_geq(held, TRIALS * 9 / 10, "%d intervals hold the truth", held);
+}
+
+PD_TEST(ab_rounds, turns_are_abba_then_baab) {
+  machine on = make(1, 0);
+  ab_result got;
+  on.jitter = 0;
+  (void)run(&on, &got);
+  cr_assert_eq(strncmp(on.order, "ABABBABAABABBABAAB", 18), 0, "%s", on.order); /* AB: the number is found */
+  cr_assert_eq(got.number, 1);
+  cr_assert_eq(got.rounds, AB_LEAST_ROUNDS, "no noise: the first look is the last");
+  cr_assert(got.narrow && got.of.ratio == 1);
+  ab_free(&got);
+}
+
+PD_TEST(ab_rounds, short_steps_make_long_blocks) {
+  machine on = make(0, 0.03);
+  ab_result got;
+  (void)run(&on, &got);
+  cr_assert_geq((double)got.number * 3e-6, 0.95e-3);
+  cr_assert_leq((double)got.number * 3e-6, 2e-3);
+  ab_free(&got);
+}
+
+PD_TEST(ab_rounds, a_noisy_machine_ends_by_time) {
+  machine on = make(1, 0.03);
+  ab_result got;
+  on.jitter = 1;
+  cr_assert_eq(run(&on, &got), OUTCOME_UNCLEAR);
+  cr_assert(!got.narrow && got.spent_s >= usual.max_time_s && got.spent_s < 1.2 * usual.max_time_s);
+  ab_free(&got);
+}
+
+PD_TEST(ab_rounds, a_signal_keeps_the_whole_rounds) {
+  machine on = make(1, 0);
+  ab_result got;
+  side a = {&on, 0}, b = {&on, 1};
+  void *const users[2] = {&a, &b};
+  on.stop_at = 2 + 4 * 10 + 3;
+  cr_assert_eq(ab_measure(&usual, block, users, NULL, NULL, &got), PD_STOP);
+  cr_assert_eq(got.rounds, 10);
+  cr_assert(got.of.ratio > 0 && !isnan(got.of.low));
+  ab_free(&got);
+  on = make(1, 0);
+  on.stop_at = 1;
+  cr_assert_eq(ab_measure(&usual, block, users, NULL, NULL, &got), PD_STOP);
+  cr_assert_eq(got.rounds, 0);
+  ab_free(&got);
+}
+
+/* Clocks that stand, run backwards or lose their mind. */
+static pd_status broken_block(void *user, uint64_t number, double *host_s, double *device_s) {
+  const double *const value = user;
+  (void)number;
+  *host_s = *value;
+  *device_s = (double)NAN;
+  return PD_OK;
+}
+
+PD_TEST(ab_rounds, it_ends_on_broken_clocks) {
+  const double values[] = {0, -1, INFINITY, NAN, 1e-12, 1e300};
+  for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+    double value = values[i];
+    void *const users[2] = {&value, &value};
+    ab_result got;
+    const pd_status status = ab_measure(&usual, broken_block, users, NULL, NULL, &got);
+    cr_assert_eq(status, value > 0 && isfinite(value) ? PD_OK : PD_INVALID, "%g", value);
+    cr_assert(got.rounds + got.dropped <= AB_MOST_ROUNDS);
+    ab_free(&got);
+  }
+}
+
+typedef struct heard {
+  uint64_t calls, looks;
+} heard;
+static void hear(void *user, const ab_result *so_far) {
+  heard *self = user;
+  self->calls++;
+  self->looks += so_far->of.ratio > 0;
+}
+
+PD_TEST(ab_rounds, progress_is_told_after_every_round) {
+  machine on = make(1, 0);
+  side a = {&on, 0}, b = {&on, 1};
+  void *const users[2] = {&a, &b};
+  heard to = {0};
+  ab_result got;
+  cr_assert_eq(ab_measure(&usual, block, users, hear, &to, &got), PD_OK);
+  cr_assert_eq(to.calls, got.rounds);
+  cr_assert_eq(to.looks, got.rounds - AB_LEAST_ROUNDS + 1);
+  ab_free(&got);
+}
