@@ -1,6 +1,7 @@
 /* See compare.h. */
 #include "compare.h"
 
+#include "own_options.h"
 #include "report.h"
 
 #include "host/log.h"
@@ -31,7 +32,7 @@ static const char usage[] =
 typedef enum compare_format { FORMAT_TEXT, FORMAT_MD, FORMAT_CSV, FORMAT_JSON } compare_format;
 
 typedef struct compare_options {
-  const char **paths;
+  const char *const *paths;
   uint32_t path_count;
   compare_format format;
   double margin;
@@ -40,8 +41,9 @@ typedef struct compare_options {
 
 /* ---- command line ---- */
 
-static bool take_format(compare_options *self, const char *value) {
+static bool take_format(void *user, const char *value) {
   static const char *const names[] = {"text", "md", "csv", "json"};
+  compare_options *self = user;
   for (int i = 0; i < 4; i++)
     if (strcmp(value, names[i]) == 0) {
       self->format = (compare_format)i;
@@ -50,69 +52,35 @@ static bool take_format(compare_options *self, const char *value) {
   return false;
 }
 
-static bool take_time(compare_options *self, const char *value) {
+static bool take_time(void *user, const char *value) {
+  compare_options *self = user;
   self->device = strcmp(value, "device") == 0;
   return self->device || strcmp(value, "host") == 0;
 }
 
-static bool take_margin(compare_options *self, const char *value) {
-  char *end;
-  const double percent = strtod(value, &end);
-  self->margin = percent / 100;
-  return end != value && (*end == '\0' || strcmp(end, "%") == 0) && percent >= 0 && percent <= 100;
+static bool take_margin(void *user, const char *value) { return own_share(value, &((compare_options *)user)->margin); }
+static bool take_gate(void *user, const char *value) { return ((compare_options *)user)->gate = !value; }
+static bool take_help(void *user, const char *value) { return ((compare_options *)user)->help = !value; }
+static bool take_color(void *user, const char *value) {
+  (void)user;
+  return own_color(value);
 }
 
-static bool take_color(compare_options *self, const char *value) {
-  static const char *const names[] = {"auto", "always", "never"};
-  (void)self;
-  for (int i = 0; i < 3; i++)
-    if (strcmp(value, names[i]) == 0) {
-      log_set_color((log_color)i);
-      return true;
-    }
-  return false;
-}
+static const own_option own[] = {{"--format", OWN_REQUIRED, "text, md, csv, json", take_format},
+                                 {"--time", OWN_REQUIRED, "host, device", take_time},
+                                 {"--margin", OWN_REQUIRED, "per cent, 0 .. 100", take_margin},
+                                 {"--color", OWN_OPTIONAL, "auto, always, never", take_color},
+                                 {"--gate", OWN_NONE, "", take_gate},
+                                 {"--help", OWN_NONE, "", take_help},
+                                 {"-h", OWN_NONE, "", take_help}};
 
-static const struct {
-  const char *name, *allowed;
-  bool (*take)(compare_options *self, const char *value);
-  const char *alone; /* what it stands for without a value; NULL: it needs one */
-} valued[] = {{"--format", "text, md, csv, json", take_format, NULL},
-              {"--time", "host, device", take_time, NULL},
-              {"--margin", "per cent, 0 .. 100", take_margin, NULL},
-              {"--color", "auto, always, never", take_color, "always"}};
-
-/* How many arguments were used; 0 when it is none of those with a value. */
-static int take_valued(compare_options *self, const char *text, const char *next, error *err) {
-  for (size_t i = 0; i < sizeof valued / sizeof valued[0]; i++) {
-    const size_t length = strlen(valued[i].name);
-    if (strncmp(text, valued[i].name, length) != 0 || (text[length] && text[length] != '=')) continue;
-    const bool joined = text[length] == '=';
-    const char *value = joined ? text + length + 1 : valued[i].alone ? valued[i].alone : next;
-    if (!value)
-      error_set(err, PD_INVALID, CODE_USAGE, "compare: %s: needs a value; allowed: %s", valued[i].name,
-                valued[i].allowed);
-    else if (!valued[i].take(self, value))
-      error_set(err, PD_INVALID, CODE_USAGE, "compare: %s %s: no such choice; allowed: %s", valued[i].name, value,
-                valued[i].allowed);
-    return joined || valued[i].alone ? 1 : 2;
-  }
-  return 0;
-}
-
-static void parse(compare_options *self, int argc, char **argv, error *err) {
-  for (int i = 1; i < argc && !err->count && !self->help;) {
-    const int used = take_valued(self, argv[i], i + 1 < argc ? argv[i + 1] : NULL, err);
-    if (!used && (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0))
-      self->help = true;
-    else if (!used && strcmp(argv[i], "--gate") == 0)
-      self->gate = true;
-    else if (!used && argv[i][0] == '-')
-      error_set(err, PD_INVALID, CODE_USAGE, "compare: %s: no such option; see pdhost compare --help", argv[i]);
-    else if (!used)
-      self->paths[self->path_count++] = argv[i];
-    i += used ? used : 1;
-  }
+static void parse(compare_options *self, int argc, char **argv, char **rest, error *err) {
+  const int count = own_options_take(own, sizeof own / sizeof own[0], self, argc, argv, rest, err);
+  for (int i = 1; i < count; i++)
+    if (rest[i][0] == '-' && rest[i][1])
+      error_add(err, PD_INVALID, CODE_USAGE, "compare: %s: no such option; see pdhost compare --help", rest[i]);
+  self->paths = (const char *const *)rest + 1;
+  self->path_count = count > 1 ? (uint32_t)count - 1 : 0;
   if (err->count || self->help) return;
   if (!self->path_count)
     error_set(err, PD_INVALID, CODE_USAGE, "compare: no file given; see pdhost compare --help");
@@ -177,19 +145,17 @@ int compare_main(int argc, char **argv) {
   static error err; /* large; the main thread's alone */
   error_clear(&err);
   compare_options options = {.margin = COMPARISON_MARGIN};
-  options.paths = calloc((size_t)argc, sizeof *options.paths);
-  if (!options.paths) error_set(&err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  if (!err.count) parse(&options, argc, argv, &err);
+  char **rest = calloc((size_t)argc + 1, sizeof *rest);
+  if (rest)
+    parse(&options, argc, argv, rest, &err);
+  else
+    error_set(&err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   int code = err.count ? err.exit_code : CODE_DONE;
   if (!err.count && options.help)
     fputs(usage, stdout);
   else if (!err.count)
     code = compare_files(&options, &err);
   error_print(&err);
-  if ((fflush(stdout) != 0 || ferror(stdout)) && code == CODE_DONE) {
-    log_line(PD_LOG_ERROR, NULL, "standard output: %s", strerror(errno));
-    code = CODE_OUTPUT;
-  }
-  free(options.paths);
-  return code;
+  free(rest);
+  return command_end(code);
 }

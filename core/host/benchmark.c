@@ -3,12 +3,12 @@
 
 #include "bench.h"
 #include "log.h"
+#include "measurement_file.h"
 #include "services.h"
 #include "signals.h"
 #include "version.h"
 
 #include "measure/judge.h"
-#include "measure/measurement_json.h"
 #include "measure/measurement_text.h"
 
 #include <stdio.h>
@@ -47,37 +47,6 @@ static int measure(bench *step, const config *settings, pd_measurement *out) {
   return trusted ? CODE_DONE : CODE_UNTRUSTED;
 }
 
-/* Into [benchmark] output, by a temporary name. */
-static int write_file(const char *path, const pd_measurement *row) {
-  services none = {.files = files_open()};
-  service_host *host = none.files ? service_host_open(&none, "benchmark") : NULL;
-  char *text = host ? measurements_to_json(row, 1) : NULL;
-  int code = text ? CODE_DONE : no_memory();
-  if (text) {
-    const pd_host *table = service_host_table(host);
-    const pd_files *outputs = table->extension(table, PD_EXT_FILES);
-    pd_file *file = NULL;
-    pd_status status = outputs->open(outputs, path, &file);
-    if (status == PD_OK) {
-      status = outputs->write(file, text, strlen(text));
-      if (status == PD_OK)
-        status = outputs->commit(file);
-      else
-        outputs->discard(file);
-    }
-    if (status != PD_OK) {
-      char message[1024];
-      service_host_take_message(host, message, sizeof message);
-      log_line(PD_LOG_ERROR, NULL, "%s", message);
-      code = CODE_OUTPUT;
-    }
-  }
-  free(text);
-  service_host_close(host);
-  files_close(none.files);
-  return code;
-}
-
 /* On standard output, unless the file goes there. */
 static int show(const config *settings, const pd_measurement *row) {
   const bool taken = strcmp(settings->benchmark.output, "-") == 0;
@@ -96,7 +65,7 @@ static int measure_and_tell(bench *step, const config *settings) {
     code = measure(step, settings, &row);
   }
   if (row.block_count) {
-    const int told = show(settings, &row), written = path[0] ? write_file(path, &row) : CODE_DONE;
+    const int told = show(settings, &row), written = path[0] ? measurement_file_write(path, &row, 1) : CODE_DONE;
     if (written == CODE_DONE && path[0] && strcmp(path, "-") != 0 && !settings->quiet)
       fprintf(stderr, "pdhost: wrote %s\n", path);
     if (code == CODE_DONE || code == CODE_UNTRUSTED) code = written != CODE_DONE ? written : told ? told : code;

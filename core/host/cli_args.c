@@ -96,8 +96,10 @@ typedef struct builder {
   const char **files;
   config_assignment *options, *named; /* -o; flags, which win */
   uint32_t option_count, named_count;
-  const char *sinks; /* of --sink, joined */
-  bool failed;       /* no memory */
+  const char *sinks;  /* of --sink, joined */
+  bool failed;        /* no memory */
+  const char **words; /* that stand alone; NULL: they are mistakes */
+  uint32_t word_count;
 } builder;
 
 #define USAGE(b, ...) error_add((b)->err, PD_INVALID, CODE_USAGE, __VA_ARGS__)
@@ -238,6 +240,10 @@ static void unknown_flag(builder *b, const char *typed, size_t bytes) {
 /* One argument, and the next one when it is its value. Returns how many were used. */
 static int take_argument(builder *b, char **at, const char *next) {
   const char *text = at[0];
+  if (b->words && (text[0] != '-' || !text[1])) {
+    b->words[b->word_count++] = text;
+    return 1;
+  }
   if (text[0] != '-' || !text[1]) {
     const size_t bytes = strlen(text);
     const bool file = bytes > 4 && strcmp(text + bytes - 4, ".ini") == 0;
@@ -289,9 +295,9 @@ static const char *command_line(builder *b, int argc, char **argv) {
   return line;
 }
 
-pd_status cli_args_parse(cli_args *self, int argc, char **argv, error *err) {
+static pd_status parse(cli_args *self, int argc, char **argv, const char **words, uint32_t *word_count, error *err) {
   *self = (cli_args){.empty = argc < 2};
-  builder b = {.args = self, .err = err};
+  builder b = {.args = self, .err = err, .words = words};
   size_t commas = 0;
   for (int i = 1; i < argc; i++)
     for (const char *at = argv[i]; *at; at++) commas += *at == ',';
@@ -311,7 +317,18 @@ pd_status cli_args_parse(cli_args *self, int argc, char **argv, error *err) {
   self->input.files = b.files;
   self->input.assignments = all;
   self->input.assignment_count = b.option_count + b.named_count;
+  if (word_count) *word_count = b.word_count;
   return err->count ? err->status : PD_OK;
+}
+
+pd_status cli_args_parse(cli_args *self, int argc, char **argv, error *err) {
+  return parse(self, argc, argv, NULL, NULL, err);
+}
+
+pd_status cli_args_parse_words(cli_args *self, int argc, char **argv, const char **words, uint32_t *word_count,
+                               error *err) {
+  *word_count = 0;
+  return parse(self, argc, argv, words, word_count, err);
 }
 
 void cli_args_free(cli_args *self) { text_pool_free(&self->memory); }

@@ -33,6 +33,9 @@ typedef struct cli_args {
 
 /* Mistakes are usage errors (CODE_USAGE), all collected. Sets log level and colour at once. */
 pd_status cli_args_parse(cli_args *self, int argc, char **argv, error *err);
+/* The same for a command that takes words: those that stand alone go to `words` (room for argc), in order. */
+pd_status cli_args_parse_words(cli_args *self, int argc, char **argv, const char **words, uint32_t *word_count,
+                               error *err);
 void cli_args_free(cli_args *self);
 
 #endif

@@ -176,7 +176,7 @@ Times are in microseconds (us).
 
     def test_mistakes(self):
         for arguments, message in (((), "no file given"), (("--fast", "a"), "--fast: no such option"),
-                                   (("--format", "xml", "a"), "--format xml: no such choice; allowed: text, md"),
+                                   (("--format", "xml", "a"), "--format xml: not allowed; allowed: text, md"),
                                    (("--margin", "much", "a"), "--margin much"), (("a", "--time"), "needs a value")):
             self.assert_fails(self.run_pdhost("compare", *arguments), 2, message)
         code, out, err = self.run_pdhost("compare", "--help")
