@@ -36,6 +36,8 @@ struct train_kit {
   pd_tensor graph_images; /* what the graph reads */
   uint64_t random_offset; /* of the next randn's first element */
   uint64_t forward_count;
+  int64_t narrow_first, narrow_count; /* samples of the batch that forward takes; count 0: all */
+  uint32_t rounds, graph_rounds;      /* of TinyOpsBlock; what the graph holds */
   bool tiny_ops_block;
   bool told_no_graph;
 };
@@ -69,6 +71,7 @@ static pd_status to_device(const pd_train *train, const pd_step *step, pd_tensor
   pd_status status = input_take(&kit->c, &kit->input, step->batch);
   if (status == PD_OK && kit->next) status = input_fetch(&kit->c, &kit->input, kit->next);
   kit->next = NULL;
+  kit->narrow_count = 0;
   if (images) *images = kit->input.images;
   return status;
 }
@@ -82,12 +85,21 @@ static pd_status zero_grad(const pd_train *train) {
   return PD_OK;
 }
 
+/* `whole` without the samples that narrow() left out. */
+static pd_tensor narrowed(const train_kit *kit, const pd_tensor *whole) {
+  pd_tensor part = *whole;
+  if (!kit->narrow_count) return part;
+  const int64_t sample_bytes = (int64_t)tensor_bytes(whole) / whole->shape[0];
+  part.data = (char *)whole->data + kit->narrow_first * sample_bytes;
+  part.shape[0] = kit->narrow_count;
+  return part;
+}
+
 /* The images in the type and layout that the model computes with. */
-static pd_status model_input(train_kit *kit, tape_tensor **x) {
+static pd_status model_input(train_kit *kit, const pd_tensor *images, tape_tensor **x) {
   static pd_site to = PD_SITE("aten::to", PD_RANGE_OP);
   static pd_site site_copy = PD_SITE("aten::copy_", PD_RANGE_OP);
   train_context *c = &kit->c;
-  const pd_tensor *images = &kit->input.images;
   if (c->dtype == PD_F32 && c->layout == PD_NCHW) return tape_tensor_new(c, images, x);
   pd_tensor shape = tensor_like(images, c->dtype);
   shape.layout = c->layout;
@@ -112,11 +124,13 @@ static pd_status forward(const pd_train *train) {
   tape_reset(c->tape);
   kit->logits = NULL;
   kit->forward_count++;
-  pd_status status = model_input(kit, &x);
+  const pd_tensor images = narrowed(kit, &kit->input.images), labels = narrowed(kit, &kit->input.labels);
+  pd_status status = model_input(kit, &images, &x);
   if (status == PD_OK) status = simple_cnn_forward(c, &kit->parameters, x, &x);
-  if (status == PD_OK && kit->tiny_ops_block) status = tiny_ops_block_forward(c, &kit->parameters, x, &x);
+  if (status == PD_OK && kit->tiny_ops_block && kit->rounds)
+    status = tiny_ops_block_forward(c, &kit->parameters, kit->rounds, x, &x);
   if (status == PD_OK)
-    status = cross_entropy_forward(c, x, &kit->input.labels, kit->config.amp ? &kit->scaler.scale : NULL,
+    status = cross_entropy_forward(c, x, &labels, kit->config.amp ? &kit->scaler.scale : NULL,
                                    losses_slot(&kit->losses));
   if (status == PD_OK) kit->logits = x;
   end_part(kit, begun);
@@ -188,11 +202,12 @@ static pd_status capture(train_kit *kit) {
   }
   kit->graph = graph;
   kit->graph_images = kit->input.images;
+  kit->graph_rounds = kit->rounds;
   return PD_OK;
 }
 
 static bool graph_fits(const train_kit *kit) {
-  return kit->graph && kit->graph_images.data == kit->input.images.data &&
+  return kit->graph && kit->graph_rounds == kit->rounds && kit->graph_images.data == kit->input.images.data &&
          !memcmp(kit->graph_images.shape, kit->input.images.shape, sizeof kit->graph_images.shape);
 }
 
@@ -275,6 +290,29 @@ static pd_status add(const pd_train *train, pd_tensor *y, const pd_tensor *a, co
   return status;
 }
 
+/* ---- what a step computes ---- */
+
+static pd_status narrow(const pd_train *train, int64_t first, int64_t count) {
+  train_kit *kit = kit_of(train);
+  const pd_tensor *images = &kit->input.images;
+  if (!images->data || first < 0 || count < 1 || count > images->shape[0] || first > images->shape[0] - count)
+    return kit->c.host->fail(kit->c.host, PD_INVALID, "narrow: samples %lld to %lld of a batch of %lld",
+                             (long long)first, (long long)(first + count - 1),
+                             (long long)(images->data ? images->shape[0] : 0));
+  kit->narrow_first = first;
+  kit->narrow_count = count;
+  return PD_OK;
+}
+
+static pd_status tiny_ops_rounds(const pd_train *train, uint32_t rounds) {
+  train_kit *kit = kit_of(train);
+  if (!kit->tiny_ops_block || rounds > TINY_OPS_ROUNDS)
+    return kit->c.host->fail(kit->c.host, PD_INVALID, "tiny_ops_rounds: %u rounds of %s", rounds,
+                             kit->tiny_ops_block ? "at most 30" : "a model without TinyOpsBlock");
+  kit->rounds = rounds;
+  return PD_OK;
+}
+
 /* ---- life ---- */
 
 static bool trains_in(const train_context *c, pd_dtype dtype, pd_layout layout) {
@@ -315,6 +353,7 @@ pd_status train_kit_open(const pd_host *host, const pd_device_access *device, co
   if (!kit) return host->fail(host, PD_NO_MEMORY, "training kit: no memory");
   train_context *c = &kit->c;
   kit->config = *config;
+  kit->rounds = TINY_OPS_ROUNDS;
   *c = (train_context){.host = host,
                        .record = record,
                        .device = device->device,
@@ -344,7 +383,9 @@ pd_status train_kit_open(const pd_host *host, const pd_device_access *device, co
                           .tensor_free = tensor_free,
                           .randn = randn,
                           .mean = mean,
-                          .add = add};
+                          .add = add,
+                          .narrow = narrow,
+                          .tiny_ops_rounds = tiny_ops_rounds};
   pd_status status = check(c, device, config);
   if (status == PD_OK) status = tape_open(c, &c->tape);
   if (status == PD_OK) status = caching_allocator_open(c, &kit->cache);

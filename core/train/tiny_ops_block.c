@@ -40,12 +40,13 @@ static pd_status round_forward(train_context *c, parameters *all, tape_tensor **
   return status == PD_OK ? linear_forward(c, h, &all->at[PROJ], &all->at[PROJ + 1], x) : status;
 }
 
-pd_status tiny_ops_block_forward(train_context *c, parameters *all, tape_tensor *logits, tape_tensor **y) {
+pd_status tiny_ops_block_forward(train_context *c, parameters *all, uint32_t rounds, tape_tensor *logits,
+                                 tape_tensor **y) {
   static module_site site = MODULE_SITE("TinyOpsBlock_0", "TinyOpsBlock");
   const module_mark mark = module_begin(c, &site);
   tape_tensor *x = NULL;
   pd_status status = slice_forward(c, logits, TINY_OPS_WIDTH, &x);
-  for (int i = 0; i < TINY_OPS_ROUNDS && status == PD_OK; i++) status = round_forward(c, all, &x);
+  for (uint32_t i = 0; i < rounds && status == PD_OK; i++) status = round_forward(c, all, &x);
   if (status == PD_OK) status = cat_forward(c, x, logits, y);
   module_end(c, mark);
   return status;

@@ -9,7 +9,9 @@ enum { TINY_OPS_ROUNDS = 30, TINY_OPS_WIDTH = 256 };
 
 /* Appends ln.weight, ln.bias, proj.weight, proj.bias, which all rounds share. */
 pd_status tiny_ops_block_build(train_context *c, parameters *all, uint64_t seed);
-/* y = logits (N,1000) with the block's result in the place of the first 256. Unfused: seven launches a round. */
-pd_status tiny_ops_block_forward(train_context *c, parameters *all, tape_tensor *logits, tape_tensor **y);
+/* y = logits (N,1000) with the result of `rounds` rounds in the place of the first 256. Unfused: seven launches a
+ * round. */
+pd_status tiny_ops_block_forward(train_context *c, parameters *all, uint32_t rounds, tape_tensor *logits,
+                                 tape_tensor **y);
 
 #endif

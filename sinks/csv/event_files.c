@@ -75,7 +75,7 @@ static void write_ranges(csv_writer *csv, const pd_trace *trace) {
 }
 
 static void write_calls(csv_writer *csv, const pd_trace *trace) {
-  static const char *const classes[] = {"other", "launch", "memcpy", "memset", "graph_launch", "sync", "alloc", "free"};
+  static const char *const classes[] = {"other", "launch", "memcpy", "memset", "graph_launch", "sync", "alloc", "free", "stream_wait"};
   csv_header(csv, "index,name,kind,class,tid,start_ns,end_ns,duration_ns,correlation,range,step,cbid,result,"
                   "device_records");
   for (uint64_t i = 0; i < trace->calls.count; i++) {

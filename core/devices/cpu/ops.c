@@ -33,4 +33,5 @@ const pd_tensor_ops cpu_tensor_ops = {.size = sizeof(pd_tensor_ops),
                                       .tiny_round_backward = cpu_tiny_round_backward,
                                       .adamw = cpu_adamw,
                                       .unscale = cpu_unscale,
-                                      .scaler_update = cpu_scaler_update};
+                                      .scaler_update = cpu_scaler_update,
+                                      .spin = cpu_spin};

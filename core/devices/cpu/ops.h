@@ -73,6 +73,7 @@ OP(cross_entropy_backward)
 OP(adamw)(pd_device *, pd_stream *, const pd_parameter *, int64_t, const pd_adamw *);
 OP(unscale)(pd_device *, pd_stream *, const pd_parameter *, int64_t, const pd_scaler *);
 OP(scaler_update)(pd_device *, pd_stream *, const pd_scaler *);
+OP(spin)(pd_device *, pd_stream *, int64_t);
 #undef OP
 
 #endif

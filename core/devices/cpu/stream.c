@@ -322,12 +322,13 @@ static pd_status run_event_wait(pd_stream *stream, void *arguments) {
 }
 
 static pd_status event_wait(pd_device *device, pd_stream *stream, pd_event *event) {
+  static pd_site call = PD_SITE("pdStreamWaitEvent", 0);
   (void)device;
   pthread_mutex_lock(&event->lock);
   const wait_arguments wait = {event, event->recorded};
   event->holders++;
   pthread_mutex_unlock(&event->lock);
-  const launch how = {.always = true};
+  const launch how = {.call = &call, .api = PD_API_STREAM_WAIT, .always = true};
   return stream_launch(stream, &how, run_event_wait, &wait, sizeof wait);
 }
 

@@ -30,7 +30,7 @@ static const pattern runtime_patterns[] = {
     {"cudaLibraryLoad", PD_API_OTHER, 0},
     {"cudaStreamBeginCapture", PD_API_OTHER, 0},
     {"cudaStreamEndCapture", PD_API_OTHER, 0},
-    {"cudaStreamWaitEvent", PD_API_OTHER, 1},
+    {"cudaStreamWaitEvent", PD_API_STREAM_WAIT, 1},
     {"cudaEventRecord", PD_API_OTHER, 1},
 };
 static const pattern driver_patterns[] = {
@@ -51,7 +51,7 @@ static const pattern driver_patterns[] = {
     {"cuLibraryLoad", PD_API_OTHER, 0},
     {"cuStreamBeginCapture", PD_API_OTHER, 0},
     {"cuStreamEndCapture", PD_API_OTHER, 0},
-    {"cuStreamWaitEvent", PD_API_OTHER, 1},
+    {"cuStreamWaitEvent", PD_API_STREAM_WAIT, 1},
     {"cuEventRecord", PD_API_OTHER, 1},
 };
 

@@ -33,6 +33,9 @@ cudaError_t cuda_mean(const cuda_launch *at, float *y, pd_dtype dtype, const voi
 cudaError_t cuda_copy_columns(const cuda_launch *at, void *y, pd_dtype y_dtype, int64_t y_stride, const void *x,
                               pd_dtype x_dtype, int64_t x_stride, int64_t rows, int64_t columns);
 
+/* kernels_spin.cu: one thread busy for `ns` */
+cudaError_t cuda_spin(const cuda_launch *at, int64_t ns);
+
 /* kernels_random.cu */
 cudaError_t cuda_randn(const cuda_launch *at, float *y, int64_t count, uint64_t seed, uint64_t offset);
 

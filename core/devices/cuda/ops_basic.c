@@ -84,6 +84,11 @@ static pd_status op_copy_columns(pd_device *device, pd_stream *stream, const pd_
                                               x->shape[0], columns));
 }
 
+static pd_status op_spin(pd_device *device, pd_stream *stream, int64_t ns) {
+  OP_REQUIRE(ns >= 0, "spin", "a time below zero");
+  OP_LAUNCH("spin", cuda_spin(&stream->launch, ns));
+}
+
 const pd_tensor_ops cuda_tensor_ops = {.size = sizeof(pd_tensor_ops),
                                        .supports = op_supports,
                                        .fill = cuda_op_fill,
@@ -111,4 +116,5 @@ const pd_tensor_ops cuda_tensor_ops = {.size = sizeof(pd_tensor_ops),
                                        .unscale = cuda_op_unscale,
                                        .scaler_update = cuda_op_scaler_update,
                                        .conv2d_relu_backward_weight = cuda_op_conv2d_relu_backward_weight,
-                                       .mean_hw_relu_backward = cuda_op_mean_hw_relu_backward};
+                                       .mean_hw_relu_backward = cuda_op_mean_hw_relu_backward,
+                                       .spin = op_spin};

@@ -249,6 +249,10 @@ typedef struct pd_tensor_ops {
    * all but the channels. Optional: the kit calls mean_hw_backward and bias_relu_backward. */
   pd_status (*mean_hw_relu_backward)(pd_device *, pd_stream *, const pd_tensor *dx, const pd_tensor *db,
                                      const pd_tensor *dy, const pd_tensor *y);
+
+  /* Optional, since 1.1: one kernel that keeps the stream busy for `ns` nanoseconds, and as little of the device as it
+   * can, so that other streams run beside it. */
+  pd_status (*spin)(pd_device *, pd_stream *, int64_t ns);
 } pd_tensor_ops;
 
 /* ---- profiling --------------------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #define PD_ABI_MAJOR 1
-#define PD_ABI_MINOR 0
+#define PD_ABI_MINOR 1
 
 /* True when the table behind `p`, of type `T`, is long enough to hold `field`. Never compare sizes for equality. */
 #define PD_HAS(T, p, field) ((p)->size >= offsetof(T, field) + sizeof((p)->field))

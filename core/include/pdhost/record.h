@@ -53,7 +53,8 @@ enum {
   PD_API_GRAPH_LAUNCH = 4, /* one or more device records follow */
   PD_API_SYNC = 5,         /* blocks the caller */
   PD_API_ALLOC = 6,
-  PD_API_FREE = 7
+  PD_API_FREE = 7,
+  PD_API_STREAM_WAIT = 8 /* makes a stream wait for an event, not the caller; since 1.1 */
 };
 
 typedef uint32_t pd_memory_kind; /* of a copy's or memset's end: Kineto's words */

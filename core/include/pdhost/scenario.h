@@ -31,12 +31,23 @@ typedef struct pd_step {
   pd_phase phase;        /* of the schedule; PD_PHASE_WARMUP_STEPS before the loop begins */
   uint64_t index;        /* from 0, over the whole loop; over the warm-up steps while in that phase */
   const pd_batch *batch; /* a scenario may read and copy it, and keeps no pointer */
+  uint32_t control;      /* since 1.1; 1: the same step without what the scenario injects, to compare with */
+  uint32_t reserved;
 } pd_step;
+
+/* Whether the step is to have what the scenario injects. */
+static inline bool pd_step_injects(const pd_step *step) { return !(PD_HAS(pd_step, step, control) && step->control); }
 
 /* A key of the core's that the scenario sets before the user's files are read ("data.io_sleep_ms", "2"). */
 typedef struct pd_preset {
   const char *key, *value;
 } pd_preset;
+
+/* What takes a cause out of this scenario. The verdict says so to a user, where it has found that very cause. */
+typedef struct pd_cure {
+  const char *cause;    /* as the verdict spells it */
+  const char *settings; /* "scenario.serial=false", several with one space between */
+} pd_cure;
 
 typedef struct pd_scenario_ops {
   uint32_t size;
@@ -50,6 +61,8 @@ typedef struct pd_scenario_ops {
   pd_status (*step)(void *state, const pd_step *step);
   /* Called once after every init that returned PD_OK, whatever happened in between. [loop thread] */
   void (*teardown)(void *state);
+
+  const pd_cure *cures; /* since 1.1; ends with a NULL cause; NULL: none */
 } pd_scenario_ops;
 
 #ifndef __cplusplus

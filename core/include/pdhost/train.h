@@ -58,6 +58,15 @@ struct pd_train {
   pd_status (*mean)(const pd_train *train, pd_tensor *y, const pd_tensor *x);
   /* y = a + alpha*b; b of one element is broadcast. y may be a. */
   pd_status (*add)(const pd_train *train, pd_tensor *y, const pd_tensor *a, const pd_tensor *b, double alpha);
+
+  /* ---- since 1.1 ---- */
+
+  /* The next forward passes take `count` samples from `first` on of the batch last copied, until the next to_device.
+   * Gradients add up from zero_grad to optimizer_step. [loop thread] */
+  pd_status (*narrow)(const pd_train *train, int64_t first, int64_t count);
+  /* Rounds of TinyOpsBlock in the next forward passes, 0..30; 30 without it. Needs configure's tiny_ops_block. A graph
+   * is captured of the rounds of its first step; steps of others run as they are. [loop thread] */
+  pd_status (*tiny_ops_rounds)(const pd_train *train, uint32_t rounds);
 };
 
 #ifdef __cplusplus

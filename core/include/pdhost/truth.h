@@ -5,7 +5,7 @@
 #ifndef PDHOST_TRUTH_H
 #define PDHOST_TRUTH_H
 
-#include "plugin.h"
+#include "device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +21,18 @@ typedef struct pd_truth {
   void (*begin)(const struct pd_truth *truth);
   /* `count`: how many things were injected since begin: reads, copies, temporaries. [loop thread] */
   void (*end)(const struct pd_truth *truth, uint64_t count);
+
+  /* ---- since 1.1; call them through the functions below ---- */
+
+  /* What each step was asked to have: microseconds, below 0 where time is not what is dialled, and how many things, 0
+   * where they are not. The last call before a step counts. [loop thread] */
+  void (*asked)(const struct pd_truth *truth, double us, uint64_t count);
+  /* `count` things were injected, whose time cannot be told from the step's own. [loop thread] */
+  void (*count)(const struct pd_truth *truth, uint64_t count);
+  /* The device's time from begin to end belongs to what is injected; each may be on a stream of its own. Recorded as
+   * events, read after the window. Not nested. [loop thread] */
+  pd_status (*device_begin)(const struct pd_truth *truth, pd_stream *stream);
+  pd_status (*device_end)(const struct pd_truth *truth, pd_stream *stream, uint64_t count);
 } pd_truth;
 
 /* For a host that may have none: `truth` is NULL then. */
@@ -29,6 +41,18 @@ static inline void pd_truth_begin(const pd_truth *truth) {
 }
 static inline void pd_truth_end(const pd_truth *truth, uint64_t count) {
   if (truth) truth->end(truth, count);
+}
+static inline void pd_truth_asked(const pd_truth *truth, double us, uint64_t count) {
+  if (truth && PD_HAS(pd_truth, truth, asked)) truth->asked(truth, us, count);
+}
+static inline void pd_truth_count(const pd_truth *truth, uint64_t count) {
+  if (truth && PD_HAS(pd_truth, truth, count)) truth->count(truth, count);
+}
+static inline pd_status pd_truth_device_begin(const pd_truth *truth, pd_stream *stream) {
+  return truth && PD_HAS(pd_truth, truth, device_end) ? truth->device_begin(truth, stream) : (pd_status)PD_OK;
+}
+static inline pd_status pd_truth_device_end(const pd_truth *truth, pd_stream *stream, uint64_t count) {
+  return truth && PD_HAS(pd_truth, truth, device_end) ? truth->device_end(truth, stream, count) : (pd_status)PD_OK;
 }
 
 #ifdef __cplusplus

@@ -1,0 +1,130 @@
+/* serial_streams: work on streams of its own that could run beside the training step, were it not for events that make
+ * each stream wait for the one before, and the training step for them all. serial = false takes the events out. */
+#include <pdhost/device.h>
+#include <pdhost/record.h>
+#include <pdhost/scenario.h>
+#include <pdhost/train.h>
+#include <pdhost/truth.h>
+
+#include <stdlib.h>
+
+enum { STREAMS = 16 };
+
+typedef struct {
+  double inject_us;
+  int64_t streams, kernels;
+  bool serial;
+} options;
+
+static const pd_option rows[] = {
+    PD_OPTION(options, inject_us, .def = "3000", .min = "0", .max = "1e7", .unit = "us",
+              .help = "device time of the work on the other streams, in each step and all together"),
+    PD_OPTION(options, streams, .def = "1", .min = "1", .max = "16", .unit = "streams",
+              .help = "streams beside the one that trains"),
+    PD_OPTION(options, kernels, .def = "4", .min = "1", .max = "1000", .unit = "kernels",
+              .help = "kernels in each step on each of them"),
+    PD_OPTION(options, serial, .def = "true", .help = "one stream waits for the other; false: all run side by side"),
+};
+
+static const pd_preset presets[] = {
+    {"data.cpu_work", "200"}, {"data.io_sleep_ms", "0"}, {"data.resident", "device"}, {NULL, NULL}};
+static const pd_cure cures[] = {{"serial_streams", "scenario.serial=false"}, {NULL, NULL}};
+
+typedef struct {
+  const options *opt;
+  const pd_train *train;
+  const pd_device_access *access;
+  const pd_record *record;
+  const pd_truth *truth; /* or NULL */
+  pd_event *begun;
+  struct {
+    pd_stream *stream;
+    pd_event *done;
+  } side[STREAMS];
+} state;
+
+static void teardown(void *state_) {
+  state *s = state_;
+  const pd_stream_ops *ops = s->access->ops->stream;
+  pd_device *device = s->access->device;
+  for (int i = 0; i < STREAMS; i++) {
+    if (s->side[i].stream) ops->destroy(device, s->side[i].stream);
+    if (s->side[i].done) ops->event_destroy(device, s->side[i].done);
+  }
+  if (s->begun) ops->event_destroy(device, s->begun);
+  free(s);
+}
+
+static pd_status init(const pd_host *host, const void *opt, void **out) {
+  const pd_train *train = host->extension(host, PD_EXT_TRAIN);
+  const pd_device_access *access = host->extension(host, PD_EXT_DEVICE);
+  const pd_record *record = host->extension(host, PD_EXT_RECORD);
+  if (!train || !access || !record)
+    return host->fail(host, PD_UNSUPPORTED, "this host has no training kit (%s), no device (%s) or no recorder (%s)",
+                      PD_EXT_TRAIN, PD_EXT_DEVICE, PD_EXT_RECORD);
+  if (!PD_HAS(pd_tensor_ops, access->ops->tensor, spin) || !access->ops->tensor->spin)
+    return host->fail(host, PD_UNSUPPORTED, "this device has no operation that only takes time (spin)");
+  state *s = calloc(1, sizeof *s);
+  if (!s) return host->fail(host, PD_NO_MEMORY, "no memory for the scenario's state");
+  *s = (state){.opt = opt, .train = train, .access = access, .record = record};
+  s->truth = host->extension(host, PD_EXT_TRUTH);
+  const pd_stream_ops *ops = access->ops->stream;
+  pd_status status = ops->event_create(access->device, &s->begun);
+  for (int64_t i = 0; status == PD_OK && i < s->opt->streams; i++) {
+    status = ops->create(access->device, &s->side[i].stream);
+    if (status == PD_OK) status = ops->event_create(access->device, &s->side[i].done);
+  }
+  if (status != PD_OK) {
+    teardown(s);
+    return status;
+  }
+  *out = s;
+  return PD_OK;
+}
+
+/* One stream's share: begins with the step, or after the stream before. */
+static pd_status side_work(const state *s, int64_t i, bool serial) {
+  const pd_device_ops *ops = s->access->ops;
+  pd_device *device = s->access->device;
+  pd_stream *stream = s->side[i].stream;
+  const double ns = s->opt->inject_us * 1000 / (double)(s->opt->streams * s->opt->kernels);
+  pd_status status = ops->stream->event_wait(device, stream, serial && i ? s->side[i - 1].done : s->begun);
+  if (status == PD_OK && serial && i == 0) status = pd_truth_device_begin(s->truth, stream);
+  for (int64_t k = 0; status == PD_OK && k < s->opt->kernels; k++)
+    status = ops->tensor->spin(device, stream, (int64_t)ns);
+  if (status == PD_OK && serial && i == s->opt->streams - 1)
+    status = pd_truth_device_end(s->truth, stream, (uint64_t)s->opt->streams);
+  return status == PD_OK ? ops->stream->event_record(device, stream, s->side[i].done) : status;
+}
+
+static pd_status all_side_work(const state *s, bool serial) {
+  static pd_site site = PD_SITE("side streams", PD_RANGE_USER);
+  const bool begun = pd_range_begin(s->record, &site, NULL);
+  pd_status status = s->access->ops->stream->event_record(s->access->device, s->access->stream, s->begun);
+  for (int64_t i = 0; status == PD_OK && i < s->opt->streams; i++) status = side_work(s, i, serial);
+  pd_range_end(s->record, begun);
+  return status;
+}
+
+/* What the training stream does next waits for the others. */
+static pd_status join(const state *s) {
+  pd_status status = PD_OK;
+  for (int64_t i = 0; status == PD_OK && i < s->opt->streams; i++)
+    status = s->access->ops->stream->event_wait(s->access->device, s->access->stream, s->side[i].done);
+  return status;
+}
+
+static pd_status step(void *state_, const pd_step *at) {
+  const state *s = state_;
+  const bool serial = s->opt->serial && pd_step_injects(at);
+  pd_truth_asked(s->truth, s->opt->serial ? s->opt->inject_us : 0, 0);
+  pd_status status = all_side_work(s, serial);
+  if (status == PD_OK && serial) status = join(s);
+  if (status == PD_OK) status = s->train->step(s->train, at);
+  if (status == PD_OK && !serial) status = join(s); /* or the other streams would fall behind */
+  return status;
+}
+
+PD_SCENARIO("serial_streams", "1.0", "work that could overlap on streams waits for one another", options, rows,
+            .bottleneck = "serial_streams", .presets = presets, .init = init, .step = step, .teardown = teardown,
+            .cures = cures)
