@@ -11,7 +11,8 @@ typedef struct batch_buffer {
   int64_t *labels;  /* (batch_size) */
   pd_event *copied; /* recorded behind the last copy from this memory; NULL: never */
   bool pinned;
-  bool copying; /* `copied` has not been waited for */
+  bool copying;       /* `copied` has not been waited for */
+  int64_t dialled_ns; /* of making the batch: what io_sleep and cpu_us took */
 } batch_buffer;
 
 /* [loop thread] */

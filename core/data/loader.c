@@ -225,6 +225,20 @@ pd_status data_loader_next(data_loader *l, const pd_batch **out) {
   return PD_OK;
 }
 
+void data_loader_inject(data_loader *l, bool inject) {
+  l->config.control = !inject;
+  if (l->workers) workers_inject(l->workers, inject);
+}
+
+void data_loader_dialled(const data_loader *l, int64_t *asked_ns, int64_t *measured_ns) {
+  *asked_ns = l->held ? l->batch.count * (l->config.io_sleep_ns + l->config.cpu_ns) : 0;
+  *measured_ns = l->held ? l->held->dialled_ns : 0;
+}
+
+uint64_t data_loader_ahead(const data_loader *l) {
+  return l->workers ? (uint64_t)(l->config.num_workers * l->config.prefetch_factor) : 0;
+}
+
 bool data_loader_peek(const data_loader *l, pd_batch *out) {
   batch_buffer *buffer = NULL;
   int64_t count = 0;

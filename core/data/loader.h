@@ -17,10 +17,11 @@ typedef struct data_config {
   bool persistent_workers, pin_memory, drop_last;
   bool prefetch_to_device; /* the loop offers the training kit the batch after the current one */
   int64_t cpu_work;
-  int64_t io_sleep_ns;
-  data_resident resident; /* HOST, DEVICE: `resident_batches` are made before the loop and served in turn */
+  int64_t io_sleep_ns, cpu_ns; /* per sample */
+  data_resident resident;      /* HOST, DEVICE: `resident_batches` are made before the loop and served in turn */
   int64_t resident_batches;
   uint64_t seed;
+  bool control; /* no work and no sleep: see data_loader_inject */
 } data_config;
 
 /* `device` gives page-locked memory for pin_memory. The message of a failure goes through host->fail. [loop thread] */
@@ -45,6 +46,14 @@ bool data_loader_peek(const data_loader *loader, pd_batch *out);
 /* Batch `index` of the set that is resident on the device, for the training kit to copy before the first step; false:
  * there is none by that index. Its memory is the loader's until close. [loop thread] */
 bool data_loader_resident(const data_loader *loader, uint64_t index, pd_batch *out);
+
+/* Whether the batches of the iterators to come cost cpu_work, cpu_us and io_sleep. Between iterators. [loop thread] */
+void data_loader_inject(data_loader *loader, bool inject);
+/* Nanoseconds that io_sleep and cpu_us of the current batch were asked to take, and did; 0: it was made before the
+ * loop. [loop thread] */
+void data_loader_dialled(const data_loader *loader, int64_t *asked_ns, int64_t *measured_ns);
+/* Batches that may be ready ahead of the loop. */
+uint64_t data_loader_ahead(const data_loader *loader);
 
 /* Makes a waiting data_loader_next return PD_STOP soon. Async-signal-safe. [any thread] */
 void data_loader_stop(data_loader *loader);

@@ -50,14 +50,40 @@ struct workers {
   atomic_uint ready;
 };
 
+static int64_t monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The augment loop for a time, not a count. */
+static void work_until(int64_t until_ns) {
+  while (monotonic_ns() < until_ns) (void)dataset_augment(8);
+}
+
 int64_t batch_make(const dataset *set, const data_config *config, const epoch_plan *plan, uint64_t index,
                    batch_buffer *buffer, batch_pause pause, void *state) {
   const uint64_t size = (uint64_t)config->batch_size, first = index * size;
   const uint64_t count = plan->samples - first < size ? plan->samples - first : size;
   const int64_t pixels = dataset_image_count(set);
+  const int64_t sleep_ns = config->control ? 0 : config->io_sleep_ns, work_ns = config->control ? 0 : config->cpu_ns;
+  const dataset own = {
+      .seed = set->seed, .image_size = set->image_size, .cpu_work = config->control ? 0 : set->cpu_work};
+  int64_t owed_ns = 0; /* of the batch's sleep and work; below 0 where they took too long */
+  buffer->dialled_ns = 0;
   for (uint64_t i = 0; i < count; i++) {
-    if (!pause(state, config->io_sleep_ns)) return (int64_t)i;
-    dataset_sample(set, plan->epoch, plan->order[first + i], buffer->images + (int64_t)i * pixels, &buffer->labels[i]);
+    const int64_t start_ns = monotonic_ns();
+    owed_ns += sleep_ns;
+    if (!pause(state, owed_ns > 0 && sleep_ns ? owed_ns : 0)) return (int64_t)i;
+    const int64_t awake_ns = monotonic_ns();
+    owed_ns -= awake_ns - start_ns;
+    if (work_ns) {
+      owed_ns += work_ns;
+      work_until(awake_ns + owed_ns);
+      owed_ns -= monotonic_ns() - awake_ns;
+    }
+    buffer->dialled_ns += monotonic_ns() - start_ns;
+    dataset_sample(&own, plan->epoch, plan->order[first + i], buffer->images + (int64_t)i * pixels, &buffer->labels[i]);
   }
   return (int64_t)count;
 }
@@ -219,6 +245,12 @@ void workers_close(workers *w) {
   pthread_cond_destroy(&w->work);
   pthread_mutex_destroy(&w->lock);
   free(w);
+}
+
+void workers_inject(workers *w, bool inject) {
+  pthread_mutex_lock(&w->lock);
+  w->config.control = !inject;
+  pthread_mutex_unlock(&w->lock);
 }
 
 pd_status workers_begin(workers *w, const epoch_plan *plan) {

@@ -19,8 +19,8 @@ typedef struct epoch_plan {
   uint64_t samples, batches;
 } epoch_plan;
 
-/* Makes batch `index` of the plan into `buffer`; returns its count. `pause` sleeps before a sample for io_sleep and
- * returns false to leave the batch unfinished. [loop or loader thread] */
+/* Makes batch `index` of the plan into `buffer`; returns its count. `pause` sleeps before a sample for io_sleep, less
+ * what the sleep before was too long, and returns false to leave the batch unfinished. [loop or loader thread] */
 typedef bool (*batch_pause)(void *state, int64_t sleep_ns);
 int64_t batch_make(const dataset *set, const data_config *config, const epoch_plan *plan, uint64_t index,
                    batch_buffer *buffer, batch_pause pause, void *state);
@@ -32,6 +32,9 @@ void workers_close(workers *workers);
 /* [loop thread] */
 pd_status workers_begin(workers *workers, const epoch_plan *plan);
 void workers_end(workers *workers);
+
+/* data_loader_inject; while no iterator runs. [loop thread] */
+void workers_inject(workers *workers, bool inject);
 
 /* Waits for the next batch; its buffer stays the loop's until workers_give_back(). PD_STOP after workers_stop().
  * [loop thread] */

@@ -137,6 +137,16 @@ static pd_status kit_add(const pd_train *train, pd_tensor *y, const pd_tensor *a
   return kit_call(train, "pd_train.add");
 }
 
+static pd_status kit_narrow(const pd_train *train, int64_t first, int64_t count) {
+  (void)first;
+  (void)count;
+  return kit_call(train, "pd_train.narrow");
+}
+static pd_status kit_tiny_ops_rounds(const pd_train *train, uint32_t rounds) {
+  (void)rounds;
+  return kit_call(train, "pd_train.tiny_ops_rounds");
+}
+
 /* ---- truth ---- */
 
 static void truth_begin_one(const pd_truth *truth) {
@@ -151,6 +161,32 @@ static void truth_end_one(const pd_truth *truth, uint64_t count) {
   on_loop_thread(self, "pd_truth.end");
   if (!self->in_truth) misused(self, "pd_truth.end was called without begin");
   self->in_truth = false;
+}
+static void truth_asked(const pd_truth *truth, double us, uint64_t count) {
+  (void)us;
+  (void)count;
+  on_loop_thread(truth->impl, "pd_truth.asked");
+}
+static void truth_count(const pd_truth *truth, uint64_t count) {
+  (void)count;
+  on_loop_thread(truth->impl, "pd_truth.count");
+}
+static pd_status truth_device_begin(const pd_truth *truth, pd_stream *stream) {
+  check_host *self = truth->impl;
+  (void)stream;
+  on_loop_thread(self, "pd_truth.device_begin");
+  if (self->in_device_truth) misused(self, "pd_truth.device_begin was called within begin and end: they do not nest");
+  self->in_device_truth = true;
+  return PD_OK;
+}
+static pd_status truth_device_end(const pd_truth *truth, pd_stream *stream, uint64_t count) {
+  check_host *self = truth->impl;
+  (void)stream;
+  (void)count;
+  on_loop_thread(self, "pd_truth.device_end");
+  if (!self->in_device_truth) misused(self, "pd_truth.device_end was called without device_begin");
+  self->in_device_truth = false;
+  return PD_OK;
 }
 
 /* ---- analysis ---- */
@@ -292,8 +328,17 @@ void check_host_init(check_host *self) {
                            .tensor_free = kit_tensor_free,
                            .randn = kit_randn,
                            .mean = kit_mean,
-                           .add = kit_add};
-  self->truth = (pd_truth){.size = sizeof(pd_truth), .impl = self, .begin = truth_begin_one, .end = truth_end_one};
+                           .add = kit_add,
+                           .narrow = kit_narrow,
+                           .tiny_ops_rounds = kit_tiny_ops_rounds};
+  self->truth = (pd_truth){.size = sizeof(pd_truth),
+                           .impl = self,
+                           .begin = truth_begin_one,
+                           .end = truth_end_one,
+                           .asked = truth_asked,
+                           .count = truth_count,
+                           .device_begin = truth_device_begin,
+                           .device_end = truth_device_end};
   self->watched_analysis =
       (pd_analysis){.size = sizeof(pd_analysis), .impl = self, .tables = analysis_tables, .metrics = analysis_metrics};
   self->files = (pd_files){.size = sizeof(pd_files),

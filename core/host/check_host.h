@@ -30,7 +30,7 @@ typedef struct check_host {
   uint64_t fail_call;          /* the call of kit or files that fails, from 1; 0: none */
   uint64_t calls;              /* of kit and files that may fail, so far */
   bool call_failed;            /* that one was reached */
-  bool in_truth;
+  bool in_truth, in_device_truth;
   uint64_t kit_calls, kit_failures;
   int64_t live_tensors; /* made and not freed */
   int64_t open_files;   /* neither committed nor discarded */

@@ -467,7 +467,8 @@ static pd_status make_settings(config *self, error *err) {
 static pd_status open_core(config *self, error *err) {
   void *const structs[CORE_SECTION_COUNT] = {
       [CORE_RUN] = &self->run,     [CORE_SCHEDULE] = &self->schedule, [CORE_DATA] = &self->impl->data,
-      [CORE_TRAIN] = &self->train, [CORE_PROFILE] = &self->profile,   [CORE_BENCHMARK] = &self->benchmark};
+      [CORE_TRAIN] = &self->train, [CORE_PROFILE] = &self->profile,   [CORE_BENCHMARK] = &self->benchmark,
+      [CORE_TRUTH] = &self->truth};
   for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++)
     if (section_open_core(&self->impl->core[i], &self->impl->memory, core_section_at(i), structs[i]) != PD_OK)
       return no_memory(err);

@@ -39,6 +39,7 @@ struct config {
   train_config train; /* complete: seed, batch_size, image_size, with_* copied from their sections */
   profile_settings profile;
   benchmark_settings benchmark;
+  truth_settings truth;
 
   config_plugin scenario;
   config_plugin device; /* plugin is NULL while run.device is "auto": see config_load_device */

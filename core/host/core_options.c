@@ -72,6 +72,8 @@ static const pd_option data_rows[] = {
          .help = "rounds of the augment loop per sample"),
     ROW_AS(data_settings, config.io_sleep_ns, PD_DURATION, "io_sleep_ms", .def = "0", .min = "0", .max = "60s",
            .unit = "ms", .help = "sleep per sample, before it is made"),
+    ROW_AS(data_settings, config.cpu_ns, PD_DURATION, "cpu_us", .def = "0", .min = "0", .max = "60s", .unit = "us",
+           .help = "augment loop per sample for so long, besides cpu_work"),
     PD_OPTION_CHOICE(data_settings, resident, .def = "none", .choices = residents,
                      .help = "make resident_batches once, keep them there and serve them in turn"),
     DATA(resident_batches, PD_INT, .def = "4", .min = "1", .max = "4096", .unit = "batches",
@@ -127,6 +129,14 @@ static const pd_option benchmark_rows[] = {
                    .help = "file of the measurement; - is standard output; empty: none"),
 };
 
+static const pd_option truth_rows[] = {
+    PD_OPTION(truth_settings, interleave, .def = "0", .min = "0", .max = "10_000", .unit = "rounds",
+              .help =
+                  "before the loop, rounds of one block of steps with the injection and one without, for truth.json"),
+    PD_OPTION(truth_settings, block, .def = "8", .min = "1", .max = "1_000_000", .unit = "steps",
+              .help = "steps of each block"),
+};
+
 #define SECTION(name_, rows_, summary_)                                                                                \
   { .name = (name_), .summary = (summary_), .rows = (rows_), .count = sizeof(rows_) / sizeof((rows_)[0]) }
 static const core_section sections[CORE_SECTION_COUNT] = {
@@ -136,6 +146,7 @@ static const core_section sections[CORE_SECTION_COUNT] = {
     [CORE_TRAIN] = SECTION("train", train_rows, "precision, layout and optimiser of the training step"),
     [CORE_PROFILE] = SECTION("profile", profile_rows, "what is recorded in a window"),
     [CORE_BENCHMARK] = SECTION("benchmark", benchmark_rows, "how [run] mode = benchmark times the step"),
+    [CORE_TRUTH] = SECTION("truth", truth_rows, "what the injected bottleneck does to the step, measured"),
 };
 
 const core_section *core_section_at(uint32_t index) { return &sections[index]; }

@@ -1,5 +1,5 @@
-/* The core's own keys: sections [run] [schedule] [data] [train] [profile] [benchmark], as option rows like a plugin's.
- * The structs are filled by config.c; units are in the names. */
+/* The core's own keys: sections [run] [schedule] [data] [train] [profile] [benchmark] [truth], as option rows like a
+ * plugin's. The structs are filled by config.c; units are in the names. */
 #ifndef CORE_HOST_CORE_OPTIONS_H
 #define CORE_HOST_CORE_OPTIONS_H
 
@@ -54,6 +54,10 @@ typedef struct benchmark_settings {
   const char *output;                                /* "": no file; <scenario> replaced */
 } benchmark_settings;
 
+typedef struct truth_settings {
+  int64_t interleave, block; /* rounds of two blocks; steps of a block */
+} truth_settings;
+
 typedef struct core_section {
   const char *name; /* "data" */
   const char *summary;
@@ -68,7 +72,8 @@ enum {
   CORE_TRAIN = 3,
   CORE_PROFILE = 4,
   CORE_BENCHMARK = 5,
-  CORE_SECTION_COUNT = 6
+  CORE_TRUTH = 6,
+  CORE_SECTION_COUNT = 7
 };
 const core_section *core_section_at(uint32_t index);
 

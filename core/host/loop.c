@@ -101,6 +101,7 @@ static void read_losses(run_state *run) {
 
 void loop_settle(run_state *run) {
   if (read_events(run, 0) != PD_OK) run->timed = step_log_count(run->log);
+  truth_settle(run->truth);
   read_losses(run);
 }
 
@@ -147,36 +148,98 @@ static pd_status measured_step(run_state *run, const pd_step *step, int64_t *sta
   return PD_OK;
 }
 
-static pd_status warm_up(run_state *run) {
-  if (run->warmup_steps == 0) return PD_OK;
+/* Steps that no output shows, on an iterator of their own. */
+typedef struct aside {
+  const char *what;
+  uint64_t steps, timed; /* timed: how many of the last ones */
+  bool control;          /* without what the scenario injects */
+  double mean_ns;        /* of a timed one, its wait for data included; NaN: the data ended before */
+} aside;
+
+static pd_status one_aside(run_state *run, const aside *self, uint64_t index) {
+  const pd_batch *batch = NULL;
+  progress_step(run, self->what, index, self->steps);
+  const pd_status status = data_loader_next(run->loader, &batch);
+  if (status == PD_STOP) return status;
+  if (status != PD_OK) return fail(run, status, run->core_host, "data loader");
+  const pd_step step = {
+      .size = sizeof step, .phase = PD_PHASE_WARMUP_STEPS, .index = index, .batch = batch, .control = self->control};
+  recorder_step marks = {0};
+  pd_batch next;
+  int64_t start_ns, end_ns;
+  offer_next(run, &next);
+  return measured_step(run, &step, &start_ns, &end_ns, &marks);
+}
+
+static pd_status forget_losses(run_state *run) {
+  double ignored[64];
+  uint64_t count = 0;
+  const pd_status status = synchronize(run);
+  if (status != PD_OK) return fail(run, status, run->device_host, "device");
+  do {
+    if (!run->kit || train_kit_losses(run->kit, ignored, 64, &count) != PD_OK) break;
+  } while (count == 64);
+  return PD_OK;
+}
+
+static pd_status steps_aside(run_state *run, aside *self) {
+  int64_t from_ns = 0;
+  uint64_t done = 0;
+  self->mean_ns = NAN;
+  if (self->steps == 0) return PD_OK;
+  truth_step_begin(run->truth, PD_PHASE_WARMUP_STEPS);
   pd_status status = data_loader_iter_begin(run->loader);
   if (status != PD_OK) return fail(run, status, run->core_host, "data loader");
-  for (uint64_t i = 0; i < run->warmup_steps && status == PD_OK && !signals_pending(); i++) {
-    progress_step(run, "warm-up", i, run->warmup_steps);
-    const pd_batch *batch = NULL;
-    status = data_loader_next(run->loader, &batch);
-    if (status == PD_STOP) break;
-    if (status != PD_OK) {
-      fail(run, status, run->core_host, "data loader");
-      break;
+  for (; done < self->steps && status == PD_OK && !signals_pending(); done++) {
+    if (done == self->steps - self->timed) {
+      status = synchronize(run);
+      from_ns = monotonic_ns();
+      if (status != PD_OK) return fail(run, status, run->device_host, "device");
     }
-    const pd_step step = {.size = sizeof step, .phase = PD_PHASE_WARMUP_STEPS, .index = i, .batch = batch};
-    recorder_step marks = {0};
-    pd_batch next;
-    int64_t start_ns, end_ns;
-    offer_next(run, &next);
-    status = measured_step(run, &step, &start_ns, &end_ns, &marks);
+    status = one_aside(run, self, done);
+  }
+  if (status == PD_OK && self->timed && done == self->steps) {
+    status = synchronize(run);
+    if (status == PD_OK) self->mean_ns = (double)(monotonic_ns() - from_ns) / (double)self->timed;
   }
   const pd_status ended = end_iterator(run);
   if (status == PD_OK) status = ended;
-  if (status == PD_OK || status == PD_STOP) {
-    double ignored[64];
-    uint64_t count = 0;
-    status = synchronize(run);
-    if (status != PD_OK) return fail(run, status, run->device_host, "device");
-    do { /* the warm-up's losses are nobody's */
-      if (!run->kit || train_kit_losses(run->kit, ignored, 64, &count) != PD_OK) break;
-    } while (count == 64);
+  return status == PD_OK || status == PD_STOP ? forget_losses(run) : status;
+}
+
+static pd_status warm_up(run_state *run) {
+  aside steps = {.what = "warm-up", .steps = run->warmup_steps};
+  return steps_aside(run, &steps);
+}
+
+/* Enough for the loader to be in its stride. */
+static uint64_t steps_to_settle(const run_state *run) { return 2 + data_loader_ahead(run->loader); }
+
+/* One block. A loader that is the injection has to go without it, too. */
+static pd_status truth_block(run_state *run, bool control, double *mean_ns) {
+  aside steps = {.what = control ? "control steps" : "injected steps",
+                 .steps = steps_to_settle(run) + run->truth_block,
+                 .timed = run->truth_block,
+                 .control = control};
+  const bool loads = run->scenario->bottleneck && strcmp(run->scenario->bottleneck, "input_bound") == 0;
+  if (loads) data_loader_inject(run->loader, !control);
+  const pd_status status = steps_aside(run, &steps);
+  if (loads) data_loader_inject(run->loader, true);
+  *mean_ns = steps.mean_ns;
+  return status;
+}
+
+/* The injection's effect on the step: blocks with it and without it in turn, the order changing from round to round, so
+ * that what drifts with time hits both alike. Outside the profiler. */
+static pd_status interleave(run_state *run) {
+  pd_status status = PD_OK;
+  for (uint64_t round = 0; round < run->truth_rounds && status == PD_OK && !signals_pending(); round++) {
+    const bool control_first = round % 2;
+    double ns[2];
+    status = truth_block(run, control_first, &ns[control_first]);
+    if (status == PD_OK) status = truth_block(run, !control_first, &ns[!control_first]);
+    if (status != PD_OK || isnan(ns[0]) || isnan(ns[1])) break;
+    status = truth_round(run->truth, ns[0], ns[1]);
   }
   return status;
 }
@@ -213,7 +276,11 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   if (status == PD_OK) {
     const pd_step step = {.size = sizeof step, .phase = at->phase, .index = index, .batch = batch};
     pd_batch next;
+    int64_t asked_ns, dialled_ns;
     offer_next(run, &next);
+    truth_step_begin(run->truth, at->phase);
+    data_loader_dialled(run->loader, &asked_ns, &dialled_ns);
+    truth_step_loaded(run->truth, asked_ns, dialled_ns);
     status = measured_step(run, &step, &start_ns, &end_ns, &marks);
   } else if (status != PD_STOP) {
     fail(run, status, run->core_host, "data loader");
@@ -237,7 +304,7 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   uint64_t peak;
   status = run->device_ops->memory->usage(run->access.device, &stats.allocated_bytes, &stats.reserved_bytes, &peak);
   if (status == PD_OK) status = step_log_add(run->log, &stats);
-  truth_step(run->truth, &stats);
+  if (status == PD_OK) status = truth_step(run->truth, &stats);
   if (status == PD_OK && at->phase == PD_PHASE_ACTIVE) status = window_step_done(run, &marks);
   if (status != PD_OK) return fail(run, status, run->device_host, "run");
   if (run->sync_timing) run->timed = step_log_count(run->log);
@@ -292,6 +359,8 @@ static bool loop_records_all(const run_state *run) { return run->plan.active == 
 pd_status loop_run(run_state *run) {
   run->loss_scale = run->amp ? 65536 : 1;
   pd_status status = warm_up(run);
+  if (status == PD_STOP) status = PD_OK;
+  if (status == PD_OK && !signals_pending()) status = interleave(run);
   if (status == PD_STOP) status = PD_OK;
   if (status == PD_OK && !signals_pending()) status = scheduled_steps(run);
   progress_clear(run);

@@ -36,6 +36,7 @@ static int bring_up_records(run_state *run, const config *settings) {
 }
 
 static int bring_up_training(run_state *run, const config *settings) {
+  truth_use_device(run->truth, &run->access);
   run->core_host = service_host_open(&run->services, "core");
   if (!run->core_host) return run_parts_report(NULL, PD_NO_MEMORY, "run", CODE_INTERNAL);
   const pd_host *host = service_host_table(run->core_host);
@@ -80,6 +81,8 @@ static int bring_up_scenario(run_state *run, const config *settings) {
 static void take_settings(run_state *run, const config *settings) {
   run->plan = settings->plan;
   run->warmup_steps = (uint64_t)settings->run.warmup_steps;
+  run->truth_rounds = (uint64_t)settings->truth.interleave;
+  run->truth_block = (uint64_t)settings->truth.block;
   run->max_steps = (uint64_t)settings->run.max_steps;
   run->sync_timing = settings->run.sync_timing;
   run->prefetch_to_device = settings->data.prefetch_to_device;
@@ -108,11 +111,11 @@ void run_parts_close(run_state *run) {
   data_loader_close(run->loader);
   train_kit_close(run->kit);
   analysis_close(run->analysis);
+  truth_close(run->truth); /* its events are the device's */
   run_device_close(run);
   service_host_close(run->core_host);
   if (run->recorder) recorder_close(run->recorder);
   step_log_close(run->log);
-  truth_close(run->truth);
   free(run->window_steps);
   files_close(run->services.files);
 }

@@ -48,6 +48,7 @@ typedef struct run_state {
 
   schedule plan;
   uint64_t warmup_steps, max_steps; /* max_steps 0: no limit of its own */
+  uint64_t truth_rounds, truth_block;
   bool sync_timing, timer_only, amp, prefetch_to_device;
   bool benchmark; /* the step is timed alone */
   pd_profile_options profile_options;

@@ -1,22 +1,30 @@
-/* See truth.h. A scenario whose bottleneck lies in the loader alone reports nothing itself: what it injects is the wait
- * for data, which the loop measures. */
+/* See truth.h. Device time is taken by pairs of events, which are read when nobody is measuring any more. */
 #include "truth.h"
 
-#include <inttypes.h>
+#include "truth_figures.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
+
+/* Of injected device work, waiting to be read. */
+typedef struct device_span {
+  pd_event *start, *end;
+  uint64_t row; /* of the step */
+} device_span;
 
 struct truth {
   pd_truth table;
-  int64_t begun_ns; /* 0: not inside */
-  int64_t step_ns;  /* of the step that runs */
-  uint64_t step_count;
-  bool reported;  /* the scenario measures itself */
-  uint64_t steps; /* active ones */
-  int64_t injected_ns, batch_cost_ns, data_wait_ns;
-  uint64_t count;
+  const pd_device_access *access; /* NULL: no device time */
+  bool active;                    /* the step that runs is measured */
+  bool device_open;               /* between device_begin and device_end */
+  int64_t begun_ns;               /* 0: not inside */
+  truth_row now;                  /* of the step that runs */
+  truth_row *rows;
+  truth_block_pair *rounds;
+  device_span *spans; /* the first `span_count` are in use; the others keep their events */
+  uint64_t row_room, round_room, span_count, span_made, span_room;
+  truth_figures all;
 };
 
 static int64_t monotonic_ns(void) {
@@ -25,104 +33,178 @@ static int64_t monotonic_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* Room for one more; NULL: no memory, and `array` is as it was. */
+static void *grown(void *array, uint64_t count, uint64_t *room, size_t bytes) {
+  if (count < *room) return array;
+  const uint64_t more = *room ? 2 * *room : 64;
+  void *larger = realloc(array, more * bytes);
+  if (larger) *room = more;
+  return larger;
+}
+
+/* ---- what a scenario calls ---- */
+
 static void begin(const pd_truth *table) {
   truth *self = table->impl;
-  self->reported = true;
   self->begun_ns = monotonic_ns();
 }
 
 static void end(const pd_truth *table, uint64_t count) {
   truth *self = table->impl;
-  if (self->begun_ns) self->step_ns += monotonic_ns() - self->begun_ns;
+  if (self->begun_ns) self->now.host_ns += monotonic_ns() - self->begun_ns;
   self->begun_ns = 0;
-  self->step_count += count;
+  self->now.count += count;
+  self->all.timed = self->all.counted = true;
 }
+
+static void asked(const pd_truth *table, double us, uint64_t count) {
+  truth *self = table->impl;
+  self->all.asked_us = us;
+  self->all.asked_count = count;
+}
+
+static void count_things(const pd_truth *table, uint64_t count) {
+  truth *self = table->impl;
+  self->now.count += count;
+  self->all.counted = true;
+}
+
+/* The next span, with its events. */
+static pd_status next_span(truth *self, device_span **out) {
+  const pd_stream_ops *ops = self->access->ops->stream;
+  device_span *spans = grown(self->spans, self->span_count, &self->span_room, sizeof *spans);
+  if (!spans) return PD_NO_MEMORY;
+  self->spans = spans;
+  *out = &spans[self->span_count];
+  if (self->span_count < self->span_made) return PD_OK;
+  **out = (device_span){0};
+  pd_status status = ops->event_create(self->access->device, &(*out)->start);
+  if (status == PD_OK) status = ops->event_create(self->access->device, &(*out)->end);
+  if (status == PD_OK)
+    self->span_made++;
+  else if ((*out)->start)
+    ops->event_destroy(self->access->device, (*out)->start);
+  return status;
+}
+
+static pd_status device_begin(const pd_truth *table, pd_stream *stream) {
+  truth *self = table->impl;
+  device_span *span;
+  if (!self->active || !self->access || self->device_open) return PD_OK;
+  pd_status status = next_span(self, &span);
+  if (status == PD_OK) status = self->access->ops->stream->event_record(self->access->device, stream, span->start);
+  self->device_open = status == PD_OK;
+  return status;
+}
+
+static pd_status device_end(const pd_truth *table, pd_stream *stream, uint64_t count) {
+  truth *self = table->impl;
+  if (!self->device_open) return PD_OK;
+  device_span *span = &self->spans[self->span_count];
+  self->device_open = false;
+  self->now.count += count;
+  self->all.timed = self->all.counted = true;
+  span->row = self->all.row_count;
+  const pd_status status = self->access->ops->stream->event_record(self->access->device, stream, span->end);
+  if (status == PD_OK) self->span_count++;
+  return status;
+}
+
+/* ---- life ---- */
 
 truth *truth_open(void) {
   truth *self = calloc(1, sizeof *self);
-  if (self) self->table = (pd_truth){.size = sizeof(pd_truth), .impl = self, .begin = begin, .end = end};
+  if (!self) return NULL;
+  self->all.asked_us = -1;
+  self->table = (pd_truth){.size = sizeof(pd_truth),
+                           .impl = self,
+                           .begin = begin,
+                           .end = end,
+                           .asked = asked,
+                           .count = count_things,
+                           .device_begin = device_begin,
+                           .device_end = device_end};
   return self;
 }
 
-void truth_close(truth *self) { free(self); }
+void truth_close(truth *self) {
+  if (!self) return;
+  for (uint64_t i = 0; i < self->span_made; i++) {
+    self->access->ops->stream->event_destroy(self->access->device, self->spans[i].start);
+    self->access->ops->stream->event_destroy(self->access->device, self->spans[i].end);
+  }
+  free(self->spans);
+  free(self->rows);
+  free(self->rounds);
+  free(self);
+}
+
 const pd_truth *truth_table(const truth *self) { return &self->table; }
+void truth_use_device(truth *self, const pd_device_access *access) { self->access = access; }
 
-void truth_step(truth *self, const pd_step_stats *stats) {
-  if (stats->phase == PD_PHASE_ACTIVE) {
-    self->steps++;
-    self->injected_ns += self->step_ns;
-    self->count += self->step_count;
-    self->batch_cost_ns += stats->batch_cost_ns;
-    self->data_wait_ns += stats->data_wait_ns;
+/* ---- steps ---- */
+
+void truth_step_begin(truth *self, pd_phase phase) {
+  self->active = phase == PD_PHASE_ACTIVE;
+  self->device_open = false;
+  self->begun_ns = 0;
+  self->now = (truth_row){0};
+}
+
+void truth_step_loaded(truth *self, int64_t asked_ns, int64_t measured_ns) {
+  self->now.loader_ns = measured_ns;
+  self->all.asked_loader_ns = asked_ns;
+  self->all.loaded = asked_ns > 0;
+}
+
+pd_status truth_step(truth *self, const pd_step_stats *stats) {
+  if (!self->active) return PD_OK;
+  self->active = false;
+  truth_row *rows = grown(self->rows, self->all.row_count, &self->row_room, sizeof *rows);
+  if (!rows) return PD_NO_MEMORY;
+  self->rows = rows;
+  rows[self->all.row_count] = self->now;
+  rows[self->all.row_count].cost_ns = stats->batch_cost_ns;
+  rows[self->all.row_count++].wait_ns = stats->data_wait_ns;
+  return PD_OK;
+}
+
+void truth_settle(truth *self) {
+  for (uint64_t i = 0; i < self->span_count; i++) {
+    const device_span *span = &self->spans[i];
+    const pd_stream_ops *ops = self->access->ops->stream;
+    double ns = 0;
+    if (span->row >= self->all.row_count) continue; /* of a step that failed */
+    if (ops->event_synchronize(self->access->device, span->end) == PD_OK &&
+        ops->event_elapsed_ns(self->access->device, span->start, span->end, &ns) == PD_OK)
+      self->rows[span->row].device_ns += (int64_t)ns;
   }
-  self->step_ns = self->begun_ns = 0;
-  self->step_count = 0;
+  self->span_count = 0;
 }
 
-uint64_t truth_steps(const truth *self) { return self->steps; }
-
-static void put_text(FILE *out, const char *text) {
-  putc('"', out);
-  for (; *text; text++) {
-    if (*text == '"' || *text == '\\') putc('\\', out);
-    if ((unsigned char)*text < ' ')
-      fprintf(out, "\\u%04x", (unsigned)*text);
-    else
-      putc(*text, out);
-  }
-  putc('"', out);
+pd_status truth_round(truth *self, double with_ns, double without_ns) {
+  truth_block_pair *rounds = grown(self->rounds, self->all.round_count, &self->round_room, sizeof *rounds);
+  if (!rounds) return PD_NO_MEMORY;
+  self->rounds = rounds;
+  rounds[self->all.round_count++] = (truth_block_pair){with_ns, without_ns};
+  return PD_OK;
 }
 
-/* What sets the intensity. */
-static void put_settings(FILE *out, const pd_run *run) {
-  const char *comma = "";
-  fputs("  \"settings\": {", out);
-  for (uint64_t i = 0; i < run->settings.count; i++) {
-    const pd_setting *setting = PD_AT(pd_setting, &run->settings, i);
-    if (strcmp(setting->section, "scenario") != 0 && strcmp(setting->section, "data") != 0) continue;
-    char key[128];
-    snprintf(key, sizeof key, "%s.%s", setting->section, setting->key);
-    fprintf(out, "%s\n    ", comma);
-    put_text(out, key);
-    fputs(": ", out);
-    put_text(out, setting->value ? setting->value : "");
-    comma = ",";
-  }
-  fputs("\n  }\n", out);
-}
+uint64_t truth_steps(const truth *self) { return self->all.row_count; }
 
-static void put_all(const truth *self, const pd_run *run, FILE *out) {
-  const bool is_input = strcmp(run->bottleneck, "input_bound") == 0;
-  const double steps = self->steps ? (double)self->steps : 1;
-  const int64_t injected = is_input ? self->data_wait_ns : self->injected_ns;
-  fputs("{\n  \"format\": \"pdhost.truth/1\",\n  \"scenario\": ", out);
-  put_text(out, run->scenario);
-  fputs(",\n  \"cause\": ", out);
-  put_text(out, run->bottleneck);
-  fprintf(out, ",\n  \"steps\": %" PRIu64 ",\n  \"step_us\": %.3f,\n", self->steps,
-          (double)self->batch_cost_ns * 1e-3 / steps);
-  /* Nothing measured is not the same as nothing injected. */
-  if (is_input || self->reported || strcmp(run->bottleneck, "none") == 0)
-    fprintf(out, "  \"injected_us_per_step\": %.3f,\n", (double)injected * 1e-3 / steps);
-  else
-    fputs("  \"injected_us_per_step\": null,\n", out);
-  if (self->reported)
-    fprintf(out, "  \"count_per_step\": %.3f,\n", (double)self->count / steps);
-  else
-    fputs("  \"count_per_step\": null,\n", out);
-  put_settings(out, run);
-  fputs("}\n", out);
-}
+/* ---- the file ---- */
 
 pd_status truth_write(const truth *self, const pd_files *files, const pd_run *run) {
   char *text = NULL, *path = NULL;
   size_t bytes = 0, path_bytes = 0;
   pd_file *file = NULL;
   pd_status status = PD_NO_MEMORY;
+  truth_figures all = self->all;
+  all.rows = self->rows;
+  all.rounds = self->rounds;
   FILE *name = open_memstream(&path, &path_bytes), *out = open_memstream(&text, &bytes);
   if (name) fprintf(name, "%s/truth.json", run->trace_dir);
-  if (out) put_all(self, run, out);
-  const bool whole = name && out && !ferror(name) && !ferror(out);
+  const bool whole = name && out && truth_figures_print(&all, run, out) && !ferror(name) && !ferror(out);
   if (name && fclose(name) != 0) path = NULL;
   if (out && fclose(out) != 0) text = NULL;
   if (whole && path && text) {

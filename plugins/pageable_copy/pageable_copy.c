@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { LEAST_BYTES = 4096 /* a smaller copy takes no less time */ };
+
 typedef struct {
   int64_t copies, bytes;
   double inject_us;
@@ -26,6 +28,8 @@ static const pd_option rows[] = {
 static const pd_preset presets[] = {
     {"data.cpu_work", "200"}, {"data.io_sleep_ms", "0"}, {"data.resident", "device"}, {NULL, NULL}};
 
+static const pd_cure cures[] = {{"pageable_copy", "scenario.inject_us=0 scenario.copies=0"}, {NULL, NULL}};
+
 typedef struct {
   const options *opt;
   const pd_train *train;
@@ -33,6 +37,8 @@ typedef struct {
   const pd_truth *truth; /* or NULL */
   void *from;            /* pageable */
   void *to;              /* the device's */
+  int64_t owed_ns;       /* of inject_us so far; below 0: copied too long */
+  double bytes_per_ns;   /* of the last copy; 0: none yet */
 } state;
 
 static void teardown(void *state_) {
@@ -78,25 +84,56 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static pd_status copy(const state *s) {
+static pd_status one_copy(const state *s, int64_t bytes) {
+  return s->device->ops->memory->copy(s->device->device, s->device->stream, s->to, s->from, (uint64_t)bytes,
+                                      PD_COPY_HOST_TO_DEVICE);
+}
+
+/* What fits into `left_ns` at the speed of the last copy. */
+static int64_t fitting(const state *s, int64_t left_ns) {
+  const double bytes = s->bytes_per_ns * (double)left_ns;
+  if (s->bytes_per_ns <= 0 || bytes >= (double)s->opt->bytes) return s->opt->bytes;
+  const int64_t least = s->opt->bytes < LEAST_BYTES ? s->opt->bytes : LEAST_BYTES;
+  return bytes < (double)least ? least : (int64_t)bytes;
+}
+
+static pd_status copy_for_a_time(state *s, uint64_t *done) {
+  pd_status status = PD_OK;
+  const int64_t start = now_ns(), wanted = (int64_t)(s->opt->inject_us * 1000);
+  int64_t at = start;
+  s->owed_ns += wanted; /* what the step before took too long is taken off this one */
+  while (status == PD_OK && at - start < s->owed_ns) {
+    const int64_t bytes = fitting(s, s->owed_ns - (at - start)), from = at;
+    status = one_copy(s, bytes);
+    at = now_ns();
+    if (at > from) s->bytes_per_ns = (double)bytes / (double)(at - from);
+    ++*done;
+  }
+  s->owed_ns -= at - start;
+  if (s->owed_ns < -wanted) s->owed_ns = -wanted; /* a stall of the machine is not made up for in many steps */
+  return status;
+}
+
+static pd_status copy(state *s) {
   uint64_t done = 0;
   pd_status status = PD_OK;
   pd_truth_begin(s->truth);
-  const int64_t until = now_ns() + (int64_t)(s->opt->inject_us * 1000);
-  while (status == PD_OK && (s->opt->inject_us > 0 ? now_ns() < until : done < (uint64_t)s->opt->copies)) {
-    status = s->device->ops->memory->copy(s->device->device, s->device->stream, s->to, s->from, (uint64_t)s->opt->bytes,
-                                          PD_COPY_HOST_TO_DEVICE);
-    done++;
-  }
+  if (s->opt->inject_us > 0)
+    status = copy_for_a_time(s, &done);
+  else
+    for (; status == PD_OK && done < (uint64_t)s->opt->copies; done++) status = one_copy(s, s->opt->bytes);
   pd_truth_end(s->truth, done);
   return status;
 }
 
 static pd_status step(void *state_, const pd_step *at) {
-  const state *s = state_;
-  const pd_status status = copy(s);
+  state *s = state_;
+  const bool timed = s->opt->inject_us > 0;
+  pd_truth_asked(s->truth, timed ? s->opt->inject_us : -1, timed ? 0 : (uint64_t)s->opt->copies);
+  const pd_status status = pd_step_injects(at) ? copy(s) : (pd_status)PD_OK;
   return status == PD_OK ? s->train->step(s->train, at) : status;
 }
 
 PD_SCENARIO("pageable_copy", "1.0", "copies from pageable memory hold up host and device", options, rows,
-            .bottleneck = "pageable_copy", .presets = presets, .init = init, .step = step, .teardown = teardown)
+            .bottleneck = "pageable_copy", .presets = presets, .init = init, .step = step, .teardown = teardown,
+            .cures = cures)

@@ -35,7 +35,7 @@ PD_TEST(broken, entry) {
 }
 
 PD_TEST(broken, versions_and_sizes) {
-  REFUSED("major", 0, "built for plugin ABI 2.0, this pdhost " VERSION " speaks 1.0: rebuild the plugin");
+  REFUSED("major", 0, "built for plugin ABI 2.1, this pdhost " VERSION " speaks 1.1: rebuild the plugin");
   REFUSED("size_0", 0, "its descriptor says that it has 0 bytes; rebuild the plugin");
   REFUSED("size_8", 0, "its descriptor has 8 bytes where ABI 1.0 has 64; rebuild the plugin");
   REFUSED("short_ops", 0, "its scenario table has 16 bytes where ABI 1.0 has 48; rebuild the plugin");

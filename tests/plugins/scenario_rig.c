@@ -48,6 +48,7 @@ void scenario_rig_open(scenario_rig *rig, const char *name, const char *const *o
   train_rig_ok(&rig->train, train_rig_kit(&rig->train, &config), "kit");
   scenario_rig_expect_needs_kit(rig);
   test_host_add(&rig->train.host, PD_EXT_TRAIN, rig->train.train);
+  test_host_add(&rig->train.host, PD_EXT_DEVICE, &rig->train.access);
   train_rig_ok(&rig->train, rig->ops->init(&rig->train.host.host, rig->options, &rig->state), "init");
 }
 
@@ -100,7 +101,7 @@ pd_trace *scenario_rig_trace(scenario_rig *rig, bool pinned, uint64_t resident) 
     batch.pinned = 1;
   }
   batch.resident = resident;
-  pd_step at = {.size = sizeof at, .phase = PD_PHASE_WARMUP_STEPS, .batch = &batch};
+  pd_step at = {.size = sizeof at, .phase = PD_PHASE_WARMUP_STEPS, .batch = &batch, .control = rig->control};
   for (at.index = 0; at.index < 2; at.index++) train_rig_ok(train, rig->ops->step(rig->state, &at), "step");
   train_rig_trace_begin(train);
   at.phase = PD_PHASE_ACTIVE;

@@ -13,6 +13,7 @@ typedef struct scenario_rig {
   const pd_plugin *plugin;
   const pd_scenario_ops *ops;
   void *options, *state;
+  bool control; /* of all steps: without what is injected */
 } scenario_rig;
 
 /* Opens device and kit, loads the plugin `name`, fills its options: `overrides` is "key=value" pairs up to NULL, or

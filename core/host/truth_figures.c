@@ -1,0 +1,170 @@
+/* See truth_figures.h. A scenario whose bottleneck lies in the loader alone reports nothing itself: what it injects is
+ * the wait for data, which the loop measures. */
+#include "truth_figures.h"
+
+#include "measure/resample.h"
+#include "measure/statistics.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A smaller effect is not told from none. */
+#define TRUTH_MIN_EFFECT 0.01
+
+static void put_text(FILE *out, const char *text) {
+  putc('"', out);
+  for (; *text; text++) {
+    if (*text == '"' || *text == '\\') putc('\\', out);
+    if ((unsigned char)*text < ' ')
+      fprintf(out, "\\u%04x", (unsigned)*text);
+    else
+      putc(*text, out);
+  }
+  putc('"', out);
+}
+
+static void put_key(FILE *out, const char *key) { fprintf(out, ",\n  \"%s\": ", key); }
+
+/* NaN: null. */
+static void put_number(FILE *out, const char *key, double value) {
+  put_key(out, key);
+  if (isnan(value))
+    fputs("null", out);
+  else
+    fprintf(out, "%.3f", value);
+}
+
+/* What sets the intensity. */
+static void put_settings(FILE *out, const pd_run *run) {
+  const char *comma = "";
+  put_key(out, "settings");
+  fputs("{", out);
+  for (uint64_t i = 0; i < run->settings.count; i++) {
+    const pd_setting *setting = PD_AT(pd_setting, &run->settings, i);
+    if (strcmp(setting->section, "scenario") != 0 && strcmp(setting->section, "data") != 0) continue;
+    char key[128];
+    snprintf(key, sizeof key, "%s.%s", setting->section, setting->key);
+    fprintf(out, "%s\n    ", comma);
+    put_text(out, key);
+    fputs(": ", out);
+    put_text(out, setting->value ? setting->value : "");
+    comma = ",";
+  }
+  fputs("\n  }\n", out);
+}
+
+static bool is_input(const pd_run *run) { return strcmp(run->bottleneck, "input_bound") == 0; }
+static bool is_baseline(const pd_run *run) { return strcmp(run->bottleneck, "none") == 0; }
+
+/* ---- injected ---- */
+
+typedef struct sums {
+  double step_us, injected_us, count;
+  double measured_us; /* median of what is dialled by time, which a stall of the machine does not move */
+} sums;
+
+static bool add_up(const truth_figures *self, const pd_run *run, sums *out) {
+  const double steps = self->row_count ? (double)self->row_count : 1;
+  double *dialled = malloc((self->row_count + 1) * sizeof *dialled);
+  statistics spread = {0};
+  *out = (sums){0};
+  if (!dialled) return false;
+  for (uint64_t i = 0; i < self->row_count; i++) {
+    const truth_row *row = &self->rows[i];
+    out->step_us += 1e-3 * (double)row->cost_ns / steps;
+    out->injected_us += 1e-3 * (double)(is_input(run) ? row->wait_ns : row->host_ns + row->device_ns) / steps;
+    out->count += (double)row->count / steps;
+    dialled[i] = 1e-3 * (double)(is_input(run) ? row->loader_ns : row->host_ns + row->device_ns);
+  }
+  const bool ok = statistics_make(dialled, self->row_count, &spread);
+  out->measured_us = spread.median;
+  free(dialled);
+  /* Nothing measured is not the same as nothing injected. */
+  if (!is_input(run) && !self->timed && !is_baseline(run)) out->injected_us = NAN;
+  if (!self->counted) out->count = NAN;
+  return ok;
+}
+
+static void put_dial(const truth_figures *self, const pd_run *run, const sums *all, FILE *out) {
+  const double asked = is_input(run) ? (self->loaded ? 1e-3 * (double)self->asked_loader_ns : NAN)
+                                     : (self->asked_us < 0 ? NAN : self->asked_us);
+  const double measured = isnan(asked) ? NAN : all->measured_us;
+  put_number(out, "asked_us_per_step", asked);
+  put_number(out, "measured_us_per_step", measured);
+  put_number(out, "dial_error_percent", asked > 0 ? 100 * (measured / asked - 1) : NAN);
+  put_number(out, "asked_count_per_step", self->asked_count ? (double)self->asked_count : NAN);
+}
+
+/* ---- its effect ---- */
+
+static const char *path_of(const resample_ratio *effect) {
+  return effect->low > 1 && effect->ratio >= 1 + TRUTH_MIN_EFFECT ? "on the path" : "present, off the path";
+}
+
+static bool effect_of(const truth_figures *self, resample_ratio *out, double *with_us, double *without_us) {
+  const uint64_t count = self->round_count;
+  double *values = malloc(3 * count * sizeof *values), *without = values + count, *ratios = values + 2 * count;
+  statistics with_spread, without_spread;
+  if (!values) return false;
+  for (uint64_t i = 0; i < count; i++) {
+    values[i] = self->rounds[i].with_ns;
+    without[i] = self->rounds[i].without_ns;
+    ratios[i] = log(values[i] / without[i]);
+  }
+  const bool ok = statistics_make(values, count, &with_spread) && statistics_make(without, count, &without_spread) &&
+                  resample_paired(ratios, count, 1, out);
+  if (ok) {
+    *with_us = 1e-3 * with_spread.median;
+    *without_us = 1e-3 * without_spread.median;
+  }
+  free(values);
+  return ok;
+}
+
+static bool put_effect(const truth_figures *self, const pd_run *run, FILE *out) {
+  resample_ratio effect;
+  double with_us, without_us;
+  if (!self->round_count) {
+    put_key(out, "effect");
+    fputs("null", out);
+    put_key(out, "path");
+    fputs("null", out);
+    return true;
+  }
+  if (!effect_of(self, &effect, &with_us, &without_us)) return false;
+  put_key(out, "effect");
+  fprintf(
+      out,
+      "{\n    \"step_us\": %.3f,\n    \"control_step_us\": %.3f,\n    \"us_per_step\": %.3f,\n    \"share\": %.5f,\n"
+      "    \"share_low\": %.5f,\n    \"share_high\": %.5f,\n    \"rounds\": [",
+      with_us, without_us, without_us * (effect.ratio - 1), 1 - 1 / effect.ratio, 1 - 1 / effect.low,
+      1 - 1 / effect.high);
+  for (uint64_t i = 0; i < self->round_count; i++)
+    fprintf(out, "%s[%.3f, %.3f]", i ? ", " : "", 1e-3 * self->rounds[i].with_ns, 1e-3 * self->rounds[i].without_ns);
+  fputs("]\n  }", out);
+  put_key(out, "path");
+  put_text(out, is_baseline(run) ? "nothing injected" : path_of(&effect));
+  return true;
+}
+
+bool truth_figures_print(const truth_figures *self, const pd_run *run, FILE *out) {
+  sums all;
+  if (!add_up(self, run, &all)) return false;
+  fputs("{\n  \"format\": \"pdhost.truth/1\"", out);
+  put_key(out, "scenario");
+  put_text(out, run->scenario);
+  put_key(out, "cause");
+  put_text(out, run->bottleneck);
+  put_key(out, "steps");
+  fprintf(out, "%" PRIu64, self->row_count);
+  put_number(out, "step_us", all.step_us);
+  put_number(out, "injected_us_per_step", all.injected_us);
+  put_number(out, "count_per_step", all.count);
+  put_dial(self, run, &all, out);
+  if (!put_effect(self, run, out)) return false;
+  put_settings(out, run);
+  fputs("}\n", out);
+  return true;
+}
