@@ -89,11 +89,10 @@ static pd_status side_work(const state *s, int64_t i, bool serial) {
   pd_stream *stream = s->side[i].stream;
   const double ns = s->opt->inject_us * 1000 / (double)(s->opt->streams * s->opt->kernels);
   pd_status status = ops->stream->event_wait(device, stream, serial && i ? s->side[i - 1].done : s->begun);
-  if (status == PD_OK && serial && i == 0) status = pd_truth_device_begin(s->truth, stream);
+  if (status == PD_OK && serial) status = pd_truth_device_begin(s->truth, stream);
   for (int64_t k = 0; status == PD_OK && k < s->opt->kernels; k++)
     status = ops->tensor->spin(device, stream, (int64_t)ns);
-  if (status == PD_OK && serial && i == s->opt->streams - 1)
-    status = pd_truth_device_end(s->truth, stream, (uint64_t)s->opt->streams);
+  if (status == PD_OK && serial) status = pd_truth_device_end(s->truth, stream, (uint64_t)s->opt->kernels);
   return status == PD_OK ? ops->stream->event_record(device, stream, s->side[i].done) : status;
 }
 
