@@ -70,7 +70,12 @@ static void schedule(json_writer *json, const pd_run *run) {
   number_u64(json, "skip_first", run->skip_first);
   number_u64(json, "wait", run->wait);
   number_u64(json, "warmup", run->warmup);
-  number_u64(json, "active", run->active);
+  if (run->active == UINT64_MAX) {
+    json_key(json, "active");
+    json_null(json);
+  } else {
+    number_u64(json, "active", run->active);
+  }
   number_u64(json, "repeat", run->repeat);
   number_u64(json, "total_steps", run->total_steps);
   json_end_object(json);

@@ -117,7 +117,7 @@ static void losses(text *out, const pd_summary *summary) {
 static void measurement(text *out, const pd_run *run, const pd_summary *summary) {
   static const char *const modes[] = {"off: no device records", "full: every launch with its device record",
                                       "events: device times by event pairs"};
-  char sentence[192];
+  char sentence[192], active[24];
   text_add(out, "\nHow it was measured\n");
   long_line(out, "step time",
             summary->sync_note ? summary->sync_note
@@ -128,9 +128,10 @@ static void measurement(text *out, const pd_run *run, const pd_summary *summary)
   snprintf(sentence, sizeof sentence, "%.2f %% of launches have their device record", 100 * summary->coverage);
   long_line(out, "coverage", isnan(summary->coverage) ? "n/a: no device records" : sentence);
   losses(out, summary);
+  snprintf(active, sizeof active, "%" PRIu64, run->active);
   snprintf(sentence, sizeof sentence,
-           "skip_first %" PRIu64 ", wait %" PRIu64 ", warmup %" PRIu64 ", active %" PRIu64 ", repeat %" PRIu64,
-           run->skip_first, run->wait, run->warmup, run->active, run->repeat);
+           "skip_first %" PRIu64 ", wait %" PRIu64 ", warmup %" PRIu64 ", active %s, repeat %" PRIu64, run->skip_first,
+           run->wait, run->warmup, run->active == UINT64_MAX ? "all" : active, run->repeat);
   long_line(out, "schedule", sentence);
   snprintf(sentence, sizeof sentence, "%" PRIu64, run->seed);
   line(out, "seed", sentence);

@@ -7,7 +7,7 @@
 #include <pdhost/sink.h>
 
 typedef struct timer {
-  int64_t batch_size, every;          /* a line after `every` steps */
+  int64_t batch_size, every;          /* a line after `every` steps; 0: never */
   int64_t reader_ns, batch_ns, steps; /* since the last line */
 } timer;
 

@@ -346,6 +346,64 @@ PD_TEST(table, timer_only_prints_a_line_every_few_steps_and_the_perf_summary) {
   end(&test);
 }
 
+PD_TEST(table, the_lines_of_timer_only_come_as_often_as_asked_for) {
+  static const struct {
+    const char *every;
+    int lines;
+  } cases[] = {{"1", 3}, {"0_3", 1}, {"1_000", 0}, {"0", 0}};
+  pd_step_stats steps[3];
+  for (uint64_t i = 0; i < 3; i++)
+    steps[i] = (pd_step_stats){.size = sizeof *steps, .phase = PD_PHASE_ACTIVE, .index = i, .batch_cost_ns = 1000000};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    table_test test = {0};
+    int lines = 0;
+    timed_run(&test, steps, 3, cases[c].every);
+    for (const char *at = sink_run_file(&test.run, "-")->data; (at = strstr(at, " reader_cost: ")); at++) lines++;
+    cr_assert_eq(lines, cases[c].lines, "every %s: %d lines", cases[c].every, lines);
+    end(&test);
+  }
+}
+
+PD_TEST(table, a_schedule_without_an_end_is_told) {
+  table_test test = {0};
+  start(&test, NULL, false);
+  test.header.active = UINT64_MAX;
+  cr_assert_eq(sink_run_close(&test.run, fake_summary()), PD_OK);
+  const char *text = sink_run_file(&test.run, "-")->data;
+  cr_assert_not_null(strstr(text, "active all, repeat"));
+  cr_assert_null(strstr(text, "18446744073709551615"));
+  end(&test);
+}
+
+/* The rows of quick stats show one digit more than the confidence interval of the middle half leaves certain. */
+PD_TEST(table, digits_follow_the_spread) {
+  static const struct {
+    int64_t noise_ns;
+    const char *row;
+  } cases[] = {{0, "whole iteration       10.000    10.000    10.000    10.000    10.000    10.000\n"},
+               {20000, "whole iteration        10.00     10.01     10.00     10.00     10.02     10.02\n"},
+               {2000000, "whole iteration         10.0      11.0      10.0      10.0      12.0      12.0\n"}};
+  pd_step_stats steps[9];
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    table_test test = {0};
+    pd_summary summary = *fake_summary();
+    for (uint64_t i = 0; i < 9; i++)
+      steps[i] = (pd_step_stats){.size = sizeof *steps,
+                                 .phase = PD_PHASE_ACTIVE,
+                                 .index = i,
+                                 .batch_cost_ns = 10000000 + (i % 2 ? cases[c].noise_ns : 0)};
+    summary.steps_all = (pd_array){steps, 9, sizeof *steps};
+    const double low = 0.01, high = 0.01 + (double)cases[c].noise_ns * 1e-9;
+    summary.batch_cost_s = (pd_spread){
+        .count = 9, .median = low, .mean = (low + high) / 2, .min = low, .p10 = low, .p90 = high, .max = high};
+    start(&test, NULL, false);
+    cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK);
+    const char *text = sink_run_file(&test.run, "-")->data;
+    cr_assert_not_null(strstr(text, cases[c].row), "%s", strstr(text, "Active steps"));
+    end(&test);
+  }
+}
+
 PD_TEST(table, timer_only_knows_no_infinity) {
   pd_step_stats steps[3];
   table_test test = {0};

@@ -34,8 +34,8 @@ typedef struct pd_run {
   uint64_t seed;
   int64_t batch_size, num_workers, image_size;
   uint32_t pin_memory, amp, channels_last, sync_timing;
-  uint64_t total_steps; /* of the loop; 0: not known beforehand */
-  uint64_t skip_first, wait, warmup, active, repeat;
+  uint64_t total_steps;                              /* of the loop; 0: not known beforehand */
+  uint64_t skip_first, wait, warmup, active, repeat; /* active: UINT64_MAX records all; repeat: 0 is for ever */
   uint32_t record_shapes, profile_memory, with_stack, with_flops, with_modules, timer_only;
   const char *fallback; /* why `auto` took the CPU; NULL: it did not */
 } pd_run;

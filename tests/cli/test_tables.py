@@ -1,0 +1,242 @@
+"""The printed tables of whole runs: every key of the table sink acts, and the text is sound. By columns, not by eye."""
+import os
+import re
+import subprocess
+import unicodedata
+import unittest
+
+from pdhost_run import CONF, Case
+
+ALL = ["verdict", "operators", "breakdown", "ledger", "ledger_steps", "device_figures", "active_steps",
+       "device_summary",
+       "overview", "model", "distributed", "operator_summary", "kernels", "memcpy", "userdefined", "memory",
+       "memory_peak", "memory_churn", "flops", "modules", "stacks", "stacks_device"]
+CHINESE = """
+#include <pdhost/record.h>
+#include <pdhost/scenario.h>
+#include <pdhost/train.h>
+static const pd_train *kit;
+static const pd_record *record;
+static pd_status init(const pd_host *host, const void *options, void **state) {
+  static int none;
+  (void)options;
+  kit = host->extension(host, PD_EXT_TRAIN);
+  record = host->extension(host, PD_EXT_RECORD);
+  *state = &none;
+  return kit && record ? PD_OK : PD_UNSUPPORTED;
+}
+static pd_status step(void *state, const pd_step *at) {
+  static pd_site chinese = PD_SITE("数据预处理", PD_RANGE_USER), japanese = PD_SITE("データ読込み ab", PD_RANGE_USER);
+  const bool outer = pd_range_begin(record, &chinese, NULL), inner = pd_range_begin(record, &japanese, NULL);
+  (void)state;
+  pd_range_end(record, inner);
+  pd_range_end(record, outer);
+  return kit->step(kit, at);
+}
+static void teardown(void *state) { (void)state; }
+typedef struct { bool unused; } options;
+static const pd_option rows[] = {PD_OPTION(options, unused, .def = "false", .help = "nothing")};
+PD_SCENARIO("chinese", "1.0", "names of two columns a character", options, rows, .bottleneck = "none", .init = init,
+            .step = step, .teardown = teardown)
+"""
+
+
+def width(text):
+    """Columns on a terminal, by Unicode's own tables."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+class Table:
+    """A printed table: its title, its headings and its rows, cut at the columns of its rule."""
+    def __init__(self, out, title):
+        lines = out[re.search(rf"(?m)^{title}(   \(|$)", out).start():].splitlines()
+        rules = [i for i, line in enumerate(lines) if re.fullmatch(r"-+(  -+)*", line)][:3]
+        self.title, self.after = lines[0], lines[rules[2] + 1:]
+        self.rule = lines[rules[0]]
+        edges = [found.span() for found in re.finditer(r"-+", self.rule)]
+        headings = [self.cut(line, edges) for line in lines[rules[0] + 1:rules[1]]]
+        self.headings = [" ".join(word for word in words if word) for words in zip(*headings)]
+        self.lines = lines[rules[1] + 1:rules[2]]
+        self.rows = [dict(zip(self.headings, self.cut(line, edges))) for line in self.lines]
+        self.levels = [(len(line) - len(line.lstrip())) // 2 for line in self.lines]
+
+    @staticmethod
+    def cut(line, edges):
+        return [line[start:end].strip() for start, end in edges]
+
+    def column(self, heading):
+        return [row[heading] for row in self.rows]
+
+
+def figures(cells):
+    return [float(cell) for cell in cells]
+
+
+class Tables(Case):
+    lossy = False  # a run that is meant to lose records
+
+    def assert_windows_whole(self, folder, timer_only=False):
+        if not self.lossy:
+            super().assert_windows_whole(folder, timer_only)
+
+    def show(self, *settings, scenario="control", more=(), code=0):
+        options = ",".join(("row_limit=-1", *settings))
+        actual, out, err = self.run_small("--scenario", scenario, "--sink", f"table:{options}", *more)
+        self.assertEqual(actual, code, err)
+        return out
+
+    def test_the_operator_table_sorts_by_every_key(self):
+        columns = {"cpu_time": "CPU time avg", "cpu_time_total": "CPU total", "self_cpu_time_total": "Self CPU",
+                   "cuda_time": "Device time avg", "cuda_time_total": "Device total",
+                   "self_cuda_time_total": "Self Device", "cpu_memory_usage": "CPU Mem",
+                   "cuda_memory_usage": "Device Mem", "self_cpu_memory_usage": "Self CPU Mem",
+                   "self_cuda_memory_usage": "Self Device Mem", "count": "# of Calls"}
+        scale = {"B": 1, "KB": 1024, "MB": 1024 ** 2}
+        for key, heading in columns.items():
+            with self.subTest(sort_by=key):
+                out = self.show("views=operators", "time_unit=ns", "wide=true", f"sort_by={key}",
+                                scenario="memory_churn")
+                values = []
+                for cell in Table(out, "Operator table").column(heading):
+                    number, _, unit = (cell or "0").partition(" ")
+                    values.append(float(number) * scale[unit or "B"])
+                self.assertGreater(len(set(values)), 1 if "memory" not in key or "cuda" in key else 0)
+                for before, after in zip(values, values[1:]):
+                    # Averages and bytes are rounded for print, the order is of what they were before.
+                    self.assertGreaterEqual(before * 1.01 + 1, after)
+
+    def test_rows_are_limited_grouped_and_hidden(self):
+        whole = Table(self.show("views=operators", "wide=true"), "Operator table")
+        names = whole.column("Name")
+        code, out, err = self.run_small("--scenario", "control", "--sink", "table:views=operators,row_limit=3")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(len(Table(out, "Operator table").rows), 3)
+        self.assertIn(f"{len(names) - 3} more rows: row_limit = -1 shows all", out)
+        top = Table(self.show("views=operators", "top_level_events_only=true", "wide=true"), "Operator table")
+        self.assertIn("ProfilerStep*", top.column("Name"))
+        self.assertEqual([name for name in top.column("Name") if name.startswith("aten::")], [])
+        self.assertIn("aten::conv2d", names)
+        self.assertLess(len(top.rows), len(names))
+        shapes = Table(self.show("views=operators", "group_by_input_shape=true", "wide=true"), "Operator table")
+        convolutions = [row for row in shapes.rows if row["Name"] == "aten::conv2d"]
+        self.assertEqual([row["# of Calls"] for row in convolutions], ["8"] * 3)
+        self.assertEqual(len({row["Input Shapes"] for row in convolutions}), 3)
+        self.assertIn("[[4, 3, 16, 16], [64, 3, 3, 3], [64]]", [row["Input Shapes"] for row in convolutions])
+        stacks = Table(self.show("views=operators", "group_by_stack_n=2", "wide=true", "max_name_column_width=500",
+                                 more=["-o", "profile.with_stack=true"]), "Operator table")
+        products = [row["Source Location"] for row in stacks.rows if row["Name"] == "aten::mm"]
+        self.assertEqual(len(products), 2)  # of the input's and of the weight's gradient, on lines of their own
+        for place in products:
+            self.assertRegex(place, r"^linear_backward \(.*\); \w+ \(.*\)$")
+
+    def test_views_are_all_tables_and_fit_80_columns_unless_wide(self):
+        everything = ["-o", "profile.with_flops=true", "-o", "profile.with_modules=true",
+                      "-o", "profile.with_stack=true"]
+        out = self.show("views=all", scenario="memory_churn", more=everything)
+        wide = self.show("views=all", "wide=true", scenario="memory_churn", more=everything)
+        self.assertLessEqual(max(map(width, out.splitlines())), 80)
+        self.assertGreater(max(map(width, wide.splitlines())), 80)
+        self.assertIn("more columns: wide = true shows all", out)
+        self.assertNotIn("more columns", wide)
+        for text in (out, wide):
+            self.assertNotRegex(text, r"(?i)\b-?(inf|nan)\b")
+        code, _, err = self.run_small("--scenario", "control", "--sink", "table:views=none_such")
+        self.assertEqual(code, 0)
+        for name in ALL[:18]:
+            self.assertRegex(err, rf"this run has no table.*\b{name}\b")
+
+    def test_paddles_tables_in_every_unit_and_order(self):
+        for unit, per_ms in (("s", 1e-3), ("ms", 1), ("us", 1e3), ("ns", 1e6)):
+            table = Table(self.show("views=model", f"time_unit={unit}", "wide=true"), "Model Summary")
+            self.assertIn(f"(time unit: {unit})", table.title)
+            step = table.rows[0]
+            total, average, calls = float(step["CPU Total"]), float(step["CPU Avg"]), int(step["Calls"])
+            self.assertAlmostEqual(total, average * calls, delta=calls * (1.001e-6 * per_ms if unit == "ns" else 0.001))
+            self.assertLess(total / per_ms, 1e5)  # eight steps in milliseconds
+            parts = [sum(figures(row[column] for row in table.rows[1:])) for column in ("CPU Total", "CPU Ratio (%)")]
+            self.assertAlmostEqual(parts[0], total, delta=0.005 if unit != "ns" else 1)
+            self.assertAlmostEqual(parts[1], 100, delta=0.05)
+        for side, prefix in (("CPU", "CPU"), ("GPU", "Device")):
+            for figure in ("Total", "Avg", "Max", "Min"):
+                table = Table(self.show("views=operator_summary", f"sorted_by={side}{figure}", "time_unit=ns",
+                                        "wide=true", "op_detail=false"), "Operator Summary")
+                values = figures(cell or 0 for cell in table.column(f"{prefix} {figure}"))
+                self.assertEqual(values, sorted(values, reverse=True), (side, figure))
+                for row in table.rows:
+                    low, mean, high = (float(row[f"CPU {key}"]) for key in ("Min", "Avg", "Max"))
+                    self.assertTrue(low <= mean <= high, row)
+
+    def test_details_and_threads_of_the_operator_summary(self):
+        whole = Table(self.show("views=operator_summary", "wide=true"), "Operator Summary")
+        self.assertLessEqual({0, 1}, set(whole.levels))
+        plain = Table(self.show("views=operator_summary", "wide=true", "op_detail=false"), "Operator Summary")
+        self.assertEqual(set(plain.levels), {0})
+        operators = {row["Name"] for row, level in zip(whole.rows, whole.levels) if not level}
+        self.assertEqual(set(plain.column("Name")), operators)
+        apart = Table(self.show("views=operator_summary", "wide=true", "thread_sep=true"), "Operator Summary")
+        self.assertIn("Thread", apart.headings)
+        self.assertNotIn("", [row["Thread"] for row, level in zip(apart.rows, apart.levels) if not level])
+
+    def test_utilisation_is_bounded_and_of_this_run(self):
+        rows = {row["Device"]: row for row in Table(self.show("views=device_summary"), "Device Summary").rows}
+        self.assertEqual(set(rows), {"CPU(Process)", "CPU(System)", "Device 0"})
+        for row in rows.values():
+            self.assertLessEqual(0, float(row["Utilization (%)"]))
+            self.assertLessEqual(float(row["Utilization (%)"]), float(row["At most (%)"]))
+        self.assertEqual(float(rows["CPU(Process)"]["At most (%)"]), 100.0 * os.cpu_count())
+        self.assertGreater(float(rows["CPU(Process)"]["Utilization (%)"]), 0)
+        self.assertGreater(float(rows["Device 0"]["Utilization (%)"]), 0)
+
+    def test_chinese_and_japanese_names_align(self):
+        with open(self.path("chinese.c"), "w", encoding="utf-8") as file:
+            file.write(CHINESE)
+        include = os.path.join(CONF, "..", "core", "include")
+        subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", "chinese.c", "-o", "chinese.so"], check=True,
+                       cwd=self.folder)
+        for settings in ([], ["wide=true"], ["max_name_column_width=9"]):
+            out = self.show("views=operators userdefined", *settings, scenario="./chinese.so")
+            for title in ("Operator table", "UserDefined Summary"):
+                table = Table(out, title)
+                rows = [line for line in table.lines if "数据" in line or "データ" in line]
+                self.assertEqual(len(rows), 2, out)
+                for line in table.lines:
+                    self.assertEqual(width(line), len(table.rule), line)
+
+    def test_memory_peak_and_its_holders(self):
+        out = self.show("views=memory memory_peak memory_churn", "wide=true", scenario="memory_churn",
+                        more=["-o", "scenario.allocator=raw", "-o", "scenario.temporaries=7",
+                              "--sink", "json:output_json=m.json"])
+        for title in ("Memory Summary", "Memory at the peak", "Memory churn"):
+            self.assertTrue(Table(out, title).rows)
+        tables = self.json("m.json")["windows"][0]["tables"]
+        churn = {row["memory_type"]: row for row in tables["memory_churn"]["rows"]}
+        for kind, row in churn.items():
+            held = [one for one in tables["memory_peak"]["rows"] if one["memory_type"] == kind]
+            self.assertEqual(sum(one["held_bytes"] for one in held), row["peak_allocated"])
+            self.assertAlmostEqual(sum(one["held_percent"] for one in held), 100, places=6)
+            self.assertLessEqual(row["peak_allocated"], row["peak_reserved"])
+        batch = 4 * 3 * 16 * 16 * 4
+        self.assertGreaterEqual(churn["Device"]["allocations_per_step"], 7)
+        self.assertGreaterEqual(churn["Device"]["bytes_per_step"], 7 * batch)
+
+    def test_a_window_without_an_end_stays_in_its_memory(self):
+        window = ["-o", "schedule.wait=0", "-o", "schedule.warmup=0", "-o", "schedule.active=all",
+                  "--sink", "json:output_json=m.json"]
+        self.lossy = True
+        out = self.show(scenario="tiny_ops", more=[*window, "-o", "run.max_steps=60", "-o", "profile.max_memory=1MiB"],
+                        code=7)
+        self.lossy = False
+        self.assertIn("active all,", out)
+        self.assertIn("host ranges lost to a full buffer", out)
+        metrics = self.json("m.json")
+        self.assertEqual((metrics["steps"], len(metrics["windows"]), metrics["schedule"]["active"]), (60, 1, None))
+        self.assertGreater(metrics["lost"]["RANGES_FULL"], 0)
+        counts = metrics["windows"][0]["counts"]
+        kept = counts["ranges"] * 32 + (counts["calls"] + counts["activities"]) * 64  # each takes more than that
+        self.assertLess(kept, 4 << 20)
+        self.show(scenario="tiny_ops", more=[*window, "-o", "run.max_steps=5"])
+        self.assertEqual(sum(self.json("m.json")["lost"].values()), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
