@@ -1,12 +1,14 @@
 /*
  * Times the operations of the plain training step on a device plugin, each alone and all together, without the host.
  *
- *   bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-m mode] [-k] [-v] [-o key=value]...
+ *   bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-m mode] [-k] [-c ratio] [-v] [-o key=value]...
  *
  * One table per precision and layout. The times are the device's own events; `step` is wall time of a whole step with
  * its copy and one synchronisation at each end. The parameters' gradients of every mode are compared with those of the
  * first, float32 without TF32, so that a fast wrong kernel shows. -k leaves out what cuDNN and cuBLASLt do, for tools
  * that check the other kernels and cannot stand theirs: tensors then hold NaN, and only that every kernel runs matters.
+ * -c RATIO measures the copies from pinned memory alone: exit 1 where a batch's rate is below RATIO times that of 256
+ * MiB.
  */
 #include <pdhost/device.h>
 
@@ -421,6 +423,37 @@ static void small_things(bench *b) {
   release(b, &out);
 }
 
+/* Bytes per nanosecond of one copy from pinned memory, by events, the median of the rounds. */
+static double copy_rate(bench *b, void *device, const void *pinned, uint64_t bytes, double *ns) {
+  for (int i = -2; i < b->rounds; i++) {
+    double elapsed;
+    need(b->ops->stream->event_record(b->device, b->stream, b->start), "event");
+    need(b->ops->memory->copy(b->device, b->stream, device, pinned, bytes, PD_COPY_HOST_TO_DEVICE), "copy");
+    need(b->ops->stream->event_record(b->device, b->stream, b->end), "event");
+    need(b->ops->stream->event_synchronize(b->device, b->end), "event");
+    need(b->ops->stream->event_elapsed_ns(b->device, b->start, b->end, &elapsed), "event");
+    if (i >= 0) ns[i] = elapsed;
+  }
+  return (double)bytes / median(ns, b->rounds);
+}
+
+/* Whether a batch goes to the device at `least` times the rate of a copy of 256 MiB. */
+static bool copies(bench *b, double least) {
+  static double ns[MOST_ROUNDS];
+  const uint64_t large = (uint64_t)256 << 20, batch = (uint64_t)(b->batch * 3 * b->size * b->size) * sizeof(float);
+  const uint64_t room = batch > large ? batch : large;
+  void *pinned, *device;
+  need(b->ops->memory->host_alloc(b->device, room, &pinned), "pinned memory");
+  memset(pinned, 1, room);
+  need(b->ops->memory->alloc(b->device, b->stream, PD_ALLOCATOR_POOL, room, &device), "alloc");
+  const double plain = copy_rate(b, device, pinned, large, ns), own = copy_rate(b, device, pinned, batch, ns);
+  printf("copies from pinned memory: a batch of %.1f MB %.2f GB/s, 256 MiB %.2f GB/s, ratio %.3f, wanted %.3f\n",
+         (double)batch / 1e6, own, plain, own / plain, least);
+  need(b->ops->memory->free(b->device, b->stream, PD_ALLOCATOR_POOL, room, device), "free");
+  need(b->ops->memory->host_free(b->device, room, pinned), "free");
+  return own >= least * plain;
+}
+
 /* Fills an options struct from the rows' defaults and the command line, as far as this program needs it. */
 static void set_option(const pd_plugin *plugin, unsigned char *options, const char *key, const char *value) {
   for (uint32_t i = 0; i < plugin->option_count; i++) {
@@ -446,10 +479,13 @@ static void set_option(const pd_plugin *plugin, unsigned char *options, const ch
 }
 
 int main(int argc, char **argv) {
-  int only = -1; /* of the modes */
+  int only = -1;            /* of the modes */
+  double copies_least = -1; /* negative: everything else */
+  bool held = true;
   static bench b = {.rounds = 50, .batch = 64, .size = 224};
   if (argc < 2) {
-    puts("usage: bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-m mode 0..4] [-k] [-v] [-o key=value]...");
+    puts("usage: bench_device_ops PLUGIN [-b batch] [-s size] [-n rounds] [-m mode 0..4] [-k] [-c ratio] [-v] [-o "
+         "key=value]...");
     return 0;
   }
   void *handle = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
@@ -476,6 +512,7 @@ int main(int argc, char **argv) {
     i++;
     if (strcmp(argv[i - 1], "-b") == 0) b.batch = strtoll(value, NULL, 10);
     if (strcmp(argv[i - 1], "-s") == 0) b.size = strtoll(value, NULL, 10);
+    if (strcmp(argv[i - 1], "-c") == 0) copies_least = strtod(value, NULL);
     if (strcmp(argv[i - 1], "-m") == 0) only = (int)strtol(value, NULL, 10);
     if (strcmp(argv[i - 1], "-n") == 0) {
       const long rounds = strtol(value, NULL, 10);
@@ -499,6 +536,10 @@ int main(int argc, char **argv) {
   need(b.ops->stream->create(b.device, &b.stream), "stream");
   need(b.ops->stream->event_create(b.device, &b.start), "event");
   need(b.ops->stream->event_create(b.device, &b.end), "event");
+  if (copies_least >= 0) {
+    held = copies(&b, copies_least);
+    goto out;
+  }
   const uint64_t image_bytes = (uint64_t)(b.batch * 3 * b.size * b.size) * sizeof(float);
   void *pinned;
   need(b.ops->memory->host_alloc(b.device, image_bytes, &pinned), "pinned memory");
@@ -517,11 +558,12 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 9; i++) free(references[i]);
   need(b.ops->memory->host_free(b.device, image_bytes, b.pinned_images), "free");
   need(b.ops->memory->host_free(b.device, (uint64_t)b.batch * sizeof(int64_t), b.pinned_labels), "free");
+out:
   b.ops->stream->event_destroy(b.device, b.start);
   b.ops->stream->event_destroy(b.device, b.end);
   b.ops->stream->destroy(b.device, b.stream);
   b.ops->close(b.device);
   free(options);
   dlclose(handle);
-  return 0;
+  return held ? 0 : 1;
 }
