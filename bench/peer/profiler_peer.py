@@ -6,10 +6,10 @@
     profiler_peer.py loader  --workers N [--batches N]
     profiler_peer.py many    reads one command line of the above per line of its input, one process for all
 
-The last line of its output is one JSON object (of `many`: one per command, in order). `steps` times whole steps, each between two synchronisations: the copy of
-a pinned batch to the device, zero_grad, forward, loss, backward, optimiser, scaler. `profile` does the same without and
-with torch.profiler and times what follows the last step until every file is written. `loader` measures the slow
-synthetic dataset alone.
+The last line of its output is one JSON object (of `many`: one per command, in order). `steps` times whole steps, each
+between two synchronisations: the copy of a pinned batch to the device, zero_grad, forward, loss, backward, optimiser,
+scaler. `profile` does the same without and with torch.profiler and times what follows the last step until every file is
+written. `loader` measures the slow synthetic dataset alone.
 
 Scenarios: control (the batch lies on the device), plain (control with the copy), sync, tiny_ops, memory_churn.
 PD_START_NS in the environment is the CLOCK_REALTIME at which the caller started this process.

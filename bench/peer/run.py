@@ -3,9 +3,11 @@
 
     run.py --pdhost BIN [--rounds 5] [--steps 40] [--only NAME,...] [--out DIR]
 
-Each round runs pdhost on every workload, and then PyTorch on every one twice: as the script is written, and tuned (fused
-AdamW, cudnn.benchmark, TF32 products). A ratio is pdhost over the better PyTorch of the same round; the table shows the median of the rounds' ratios,
-their smallest and largest, and the goal. Every raw number is in DIR/peer.json.
+Each round runs pdhost on every workload, and then PyTorch on every one twice: as the script is written, and tuned
+(fused AdamW, cudnn.benchmark, TF32 products). A ratio is pdhost over the better PyTorch of the same round; the table
+shows the median of the rounds' ratios, their smallest and largest, and the goal. The last column is bare CUPTI, a
+collector that counts records and does nothing else: under pdhost's own workload (by CUDA_INJECTION64_PATH), and under
+null kernels back to back (bench_cupti_idle), whose ratio is to it. Every raw number is in DIR/peer.json.
 """
 import argparse
 import glob
@@ -46,17 +48,20 @@ STEPS = [
 ]
 
 
+COLUMNS = ("ours", "as_written", "tuned", "bare")
+
+
 class Failed(Exception):
     pass
 
 
-def run(command, timeout=120, text=None):
-    environment = dict(os.environ, PD_START_NS=str(time.time_ns()))
+def run(command, timeout=120, text=None, more=None):
+    environment = dict(os.environ, PD_START_NS=str(time.time_ns()), **more or {})
     start = time.time_ns()
     done = subprocess.run(command, env=environment, input=text, capture_output=True, text=True, timeout=timeout)
     if done.returncode != 0:
         raise Failed(f"{' '.join(command)}: exit {done.returncode}: {(done.stderr or done.stdout)[-2000:]}")
-    return done.stdout, start
+    return done.stdout + (done.stderr if more else ""), start
 
 
 def trace_size(paths):
@@ -72,26 +77,33 @@ def trace_size(paths):
 class Pdhost:
     def __init__(self, binary, steps, folder, extra):
         self.binary, self.steps, self.folder, self.extra = binary, steps, folder, extra
+        self.benches = os.path.join(os.path.dirname(os.path.abspath(binary)), "..", "bench")
 
-    def run(self, scenario, keys, sinks="json", traced=False, active=None):
+    def run(self, scenario, keys, sinks="json", traced=False, active=None, more=None):
         metrics = os.path.join(self.folder, "metrics.json")
         traces = os.path.join(self.folder, "traces")
         command = [self.binary, "-q", "--scenario", scenario, "--device", "cuda",
-                   "-o", f"run.sinks={sinks}", "-o", f"profile.timer_only={'false' if traced else 'true'}", "-o", f"run.trace_dir={traces}",
+                   "-o", f"run.sinks={sinks}", "-o", f"profile.timer_only={'false' if traced else 'true'}",
+                   "-o", f"run.trace_dir={traces}",
                    "-o", f"sink.json.output_json={metrics}", "-o", f"schedule.active={active or self.steps}"]
         for key in keys:
             command += ["-o", key]
         command += self.extra
-        _, start = run(command)
+        out, start = run(command, more=more)
         end = time.time_ns()
         with open(metrics) as file:
             result = json.load(file)
         result["trace_size"] = trace_size(glob.glob(os.path.join(traces, "*.pt.trace.json")))
+        # A file's time is that of its last write; it is closed and has its name microseconds later.
+        files = glob.glob(os.path.join(traces, "**"), recursive=True) + [metrics]
+        closed = max(os.stat(path).st_mtime_ns for path in files)
         shutil.rmtree(traces, ignore_errors=True)
         rows = [r for r in result["step_rows"] if r["phase"] == "active"]
         result["median_ms"] = statistics.median(r["step_time_ns"] for r in rows) / 1e6
         result["start_to_first_step_s"] = (result["step_rows"][0]["end_realtime_ns"] - start) / 1e9
-        result["last_step_to_end_s"] = (end - result["step_rows"][-1]["end_realtime_ns"]) / 1e9
+        last = result["step_rows"][-1]["end_realtime_ns"]
+        result["last_step_to_closed_s"], result["last_step_to_end_s"] = (closed - last) / 1e9, (end - last) / 1e9
+        result["out"] = out
         return result
 
 
@@ -119,19 +131,65 @@ def compare_start(pdhost):
     return {"ours": ours["start_to_first_step_s"], "as_written": theirs["start_to_first_step_s"], "unit": "s"}
 
 
+TINY = ["train.fused=false", "data.resident=host", "data.pin_memory=true"]
+
+
+def bare_step(pdhost):
+    """Median step of tiny_ops while a bare collector counts the records of the whole process."""
+    library = os.path.join(pdhost.benches, "libpdhost_cupti_bare.so")
+    result = pdhost.run("tiny_ops", TINY, more={"CUDA_INJECTION64_PATH": library})
+    counted = re.search(r"bare CUPTI: (\d+) device records", result["out"])
+    if not counted or not int(counted[1]):
+        raise Failed("the bare collector counted nothing: " + result["out"][-300:])
+    return result["median_ms"]
+
+
+def compare_launches(pdhost):
+    """What recording adds to a launch of a null kernel, in one run with the bare collector."""
+    out, _ = run([os.path.join(pdhost.benches, "bench_cupti_idle")])
+    added = re.search(r"added per launch: pdhost (-?\d+) ns, bare CUPTI (-?\d+) ns", out)
+    if not added:
+        raise Failed("bench_cupti_idle: " + out[-300:])
+    return {"ours": float(added[1]), "bare": float(added[2]), "unit": "ns"}
+
+
+def compare_closing(pdhost, steps, times):
+    """From the last step's end to the last write to any file, and to the process's end. PyTorch's is to the end of its
+    stop, export and table."""
+    runs = [pdhost.run("tiny_ops", TINY, sinks="json,table,chrome_trace", traced=True, active=steps)
+            for _ in range(times)]
+    theirs = peer("profile", ["--scenario", "tiny_ops", "--steps", str(steps)])["last_step_to_closed_s"]
+    result = {}
+    for name, key in (("files closed", "last_step_to_closed_s"), ("process end", "last_step_to_end_s")):
+        ours = [r[key] for r in runs]
+        result[f"last of {steps} steps to {name}"] = {"ours": statistics.median(ours), "runs": ours, "unit": "s",
+                                                  "as_written": theirs}
+    return result
+
+
+def compare_graph(pdhost):
+    """Microseconds that each kernel of tiny_ops beyond the plain step's adds when the step is a graph."""
+    def kernels(scenario):
+        window = pdhost.run(scenario, TINY, traced=True, active=4)["windows"][0]
+        return window["counts"]["activities"] / len(window["steps"])
+
+    def graph(scenario):
+        return pdhost.run(scenario, TINY + ["train.cuda_graph=true"])["median_ms"]
+    more = kernels("tiny_ops") - kernels("control")
+    return {"ours": (graph("tiny_ops") - graph("control")) * 1000 / more, "unit": "us", "kernels": more}
+
+
 def compare_profiling(pdhost, steps):
-    keys = ["train.fused=false", "data.resident=host", "data.pin_memory=true"]
-    plain = pdhost.run("tiny_ops", keys)
-    on = pdhost.run("tiny_ops", keys, sinks="json,table,chrome_trace", traced=True)
+    plain = pdhost.run("tiny_ops", TINY)
+    on = pdhost.run("tiny_ops", TINY, sinks="json,table,chrome_trace", traced=True)
     # The launches of a step: calls of the window over its active steps.
     window = on["windows"][0] if on.get("windows") else {}
     launches = window.get("counts", {}).get("calls", 0) / max(len(window.get("steps", [])), 1)
     theirs = peer("profile", ["--scenario", "tiny_ops", "--steps", str(steps)])
     cost = (on["median_ms"] - plain["median_ms"]) * 1000 / max(launches, 1)
     result = {
-        "profiling, per kernel": {"ours": cost, "as_written": theirs["cost_per_kernel_us"], "unit": "us"},
-        "last step to files closed": {"ours": on["last_step_to_end_s"], "as_written": theirs["last_step_to_closed_s"],
-                                      "unit": "s"},
+        "profiling, per kernel": {"ours": cost, "as_written": theirs["cost_per_kernel_us"], "unit": "us",
+                                  "bare": (bare_step(pdhost) - plain["median_ms"]) * 1000 / max(launches, 1)},
         "coverage": on.get("coverage"),
     }
     size, events = on["trace_size"]
@@ -165,7 +223,10 @@ def versions():
 
 
 def ratio_of(round_):
+    """To the better PyTorch; where there is none, to bare CUPTI; None where pdhost stands alone."""
     best = [round_[k] for k in ("as_written", "tuned") if round_.get(k) is not None]
+    if not best:
+        return round_["ours"] / round_["bare"] if "bare" in round_ else None
     if round_["unit"] == "samples/s":
         return max(best) / round_["ours"]
     return round_["ours"] / min(best)
@@ -206,27 +267,35 @@ def main():
         measure("steps", lambda: compare_steps(pdhost, chosen, args.steps))
         measure("start to first step done", lambda: compare_start(pdhost))
         measure("profiling", lambda: compare_profiling(pdhost, args.steps))
+    measure("launches recorded", lambda: compare_launches(pdhost))
+    measure("graph, each further kernel", lambda: compare_graph(pdhost))
+    measure("files closed", lambda: compare_closing(pdhost, 60, 3))
     for workers in (2, 8):
         measure(f"loader, {workers} workers", lambda: compare_loader(pdhost, workers, 40 if workers == 2 else 80))
 
     goals = {name: goal for name, _s, _o, _k, _f, goal in STEPS}
     goals.update({"profiling, per kernel": 1 / 6, "loader, 2 workers": 0.2, "loader, 8 workers": 0.2,
-                  "start to first step done": 0.2})
+                  "start to first step done": 0.2, "launches recorded": 1.25})
+    # In the row's own unit. A node of a graph of null kernels takes 0.5 us on an H200.
+    limits = {"last of 60 steps to files closed": 0.2, "graph, each further kernel": 1.5 * 0.5}
     rows = []
     for name, values in rounds.items():
         if name == "coverage":
             continue
-        ratios = sorted(ratio_of(v) for v in values)
-        middle = {k: statistics.median(v[k] for v in values) for k in ("ours", "as_written", "tuned") if k in values[0]}
-        rows.append({"name": name, "unit": values[0]["unit"], **middle, "ratio": statistics.median(ratios),
-                     "ratio_min": ratios[0], "ratio_max": ratios[-1], "goal": goals.get(name)})
-    print(f"{'':40}{'pdhost':>10}{'PyTorch':>10}{'tuned':>10}  {'unit':10}{'ratio':>7}  {'spread':15}{'goal':>6}")
+        ratios = sorted(r for r in map(ratio_of, values) if r is not None) or [None]
+        middle = {k: statistics.median(v[k] for v in values) for k in COLUMNS if k in values[0]}
+        rows.append({"name": name, "unit": values[0]["unit"], **middle, "ratio_min": ratios[0], "ratio_max": ratios[-1],
+                     "ratio": statistics.median(ratios) if ratios[0] is not None else None,
+                     "goal": goals.get(name), "limit": limits.get(name)})
+    heads = "".join(f"{head:>10}" for head in ("pdhost", "PyTorch", "tuned", "bare"))
+    print(f"{'':40}{heads}  {'unit':10}{'ratio':>7}  {'spread':15}{'goal':>7}")
     for r in rows:
-        tuned = f"{r['tuned']:10.3f}" if "tuned" in r else f"{'':10}"
-        goal = f"{r['goal']:6.3f}" if r["goal"] else f"{'':6}"
-        met = "" if not r["goal"] else ("  met" if r["ratio_max"] <= r["goal"] else "  missed")
-        print(f"{r['name']:40}{r['ours']:10.3f}{r['as_written']:10.3f}{tuned}  {r['unit']:10}{r['ratio']:7.3f}  "
-              f"{r['ratio_min']:.3f}-{r['ratio_max']:.3f}    {goal}{met}")
+        cells = "".join(f"{r[k]:10.3f}" if k in r else f"{'':10}" for k in COLUMNS)
+        spread = "" if r["ratio"] is None else f"{r['ratio']:7.3f}  {r['ratio_min']:.3f}-{r['ratio_max']:.3f}"
+        goal = f"{r['goal']:7.3f}" if r["goal"] else f"{r['limit']:5.2f} {r['unit']}" if r["limit"] else ""
+        reached = r["ratio_max"] <= r["goal"] if r["goal"] else r["limit"] and r["ours"] <= r["limit"]
+        met = ("  met" if reached else "  missed") if goal else ""
+        print(f"{r['name']:40}{cells}  {r['unit']:10}{spread:24}{goal}{met}".rstrip())
     for failure in failures:
         print("FAILED", failure)
     with open(os.path.join(args.out, "peer.json"), "w") as file:
