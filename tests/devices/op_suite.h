@@ -71,6 +71,8 @@ void suite_layer_norm_differences(device_rig *rig, rig_format f);
 void suite_tiny_round(device_rig *rig, rig_format f);
 void suite_cross_entropy(device_rig *rig, rig_format f);
 
+void suite_sum_rows(device_rig *rig);
+void suite_batched_matmul(device_rig *rig);
 void suite_randn(device_rig *rig);
 void suite_adamw(device_rig *rig);
 void suite_adamw_skips(device_rig *rig);

@@ -34,4 +34,7 @@ const pd_tensor_ops cpu_tensor_ops = {.size = sizeof(pd_tensor_ops),
                                       .adamw = cpu_adamw,
                                       .unscale = cpu_unscale,
                                       .scaler_update = cpu_scaler_update,
-                                      .spin = cpu_spin};
+                                      .spin = cpu_spin,
+
+                                      .sum_rows = cpu_sum_rows,
+                                      .batched_matmul = cpu_batched_matmul};

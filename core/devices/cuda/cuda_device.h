@@ -14,6 +14,7 @@
 
 typedef struct cuda_conv_cache cuda_conv_cache;     /* conv_plan.h */
 typedef struct cuda_matmul_cache cuda_matmul_cache; /* ops_matmul.c */
+typedef struct cuda_blas cuda_blas;                 /* ops_batched.c */
 
 typedef struct cuda_options {
   const char *cupti_between;
@@ -42,6 +43,7 @@ struct pd_device {
   cublasLtHandle_t cublaslt;
   cuda_conv_cache *convolutions;
   cuda_matmul_cache *matmuls;
+  cuda_blas *blas; /* NULL: no batched product so far */
   cuda_profile *profile;
   pd_stream *first_stream; /* where the profiler's marks go */
   pd_event *marks[2];
@@ -81,8 +83,9 @@ pd_status cuda_capture_end(pd_device *device, pd_stream *stream, pd_graph **out)
 pd_status cuda_graph_launch(pd_device *device, pd_stream *stream, pd_graph *graph);
 void cuda_graph_destroy(pd_device *device, pd_graph *graph);
 
-/* conv_plan.c, ops_matmul.c: free the libraries' plans and handles */
+/* conv_plan.c, ops_matmul.c, ops_batched.c: free the libraries' plans and handles */
 void cuda_convolutions_close(pd_device *device);
 void cuda_matmuls_close(pd_device *device);
+void cuda_blas_close(pd_device *device);
 
 #endif

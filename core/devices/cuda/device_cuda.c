@@ -170,6 +170,7 @@ static void device_close(pd_device *device) {
     cudaDeviceSynchronize();
     cuda_convolutions_close(device);
     cuda_matmuls_close(device);
+    cuda_blas_close(device);
     for (int i = 0; i < 2; i++) cuda_stream_ops.event_destroy(device, device->marks[i]);
     cudaMemPoolTrimTo(device->pool, 0);
   }

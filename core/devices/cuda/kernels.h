@@ -30,6 +30,8 @@ cudaError_t cuda_fill(const cuda_launch *at, void *y, pd_dtype dtype, int64_t co
 cudaError_t cuda_elementwise(const cuda_launch *at, pd_elementwise op, pd_dtype dtype, void *y, const void *a,
                              const void *b, pd_dtype b_dtype, bool b_scalar, int64_t count, float alpha);
 cudaError_t cuda_mean(const cuda_launch *at, float *y, pd_dtype dtype, const void *x, int64_t count);
+/* y (rows) = the sums of the rows of x (rows, columns). */
+cudaError_t cuda_sum_rows(const cuda_launch *at, float *y, const float *x, int64_t rows, int64_t columns);
 cudaError_t cuda_copy_columns(const cuda_launch *at, void *y, pd_dtype y_dtype, int64_t y_stride, const void *x,
                               pd_dtype x_dtype, int64_t x_stride, int64_t rows, int64_t columns);
 

@@ -1,4 +1,4 @@
-/* Fill, elementwise operations, mean of a tensor, column copies. */
+/* Fill, elementwise operations, mean of a tensor, sums of rows, column copies. */
 #include "kernels.cuh"
 
 #include <type_traits>
@@ -126,6 +126,50 @@ __global__ void __launch_bounds__(512) mean(float *y, const T *x, int64_t count,
   if (threadIdx.x == 0) *y = (float)((double)sum / (double)count);
 }
 
+/* G lanes of a warp add up one row, 32 / G rows a warp at a time. */
+template <int G, int N>
+__global__ void __launch_bounds__(256) sum_rows(float *y, const float *x, int64_t rows, int64_t columns) {
+  constexpr int together = 32 / G;
+  const int lane = threadIdx.x % 32, part = lane % G;
+  const int64_t warps = (int64_t)gridDim.x * blockDim.x / 32;
+  for (int64_t first = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / 32 * together; first < rows;
+       first += warps * together) {
+    const int64_t row = first + lane / G;
+    float sum = 0;
+    if (row < rows) {
+      const float *from = x + row * columns;
+#pragma unroll 4
+      for (int64_t i = part * N; i < columns; i += G * N) {
+        float v[N];
+        load_n<float, N>(v, from + i);
+#pragma unroll
+        for (int j = 0; j < N; j++) sum += v[j];
+      }
+    }
+#pragma unroll
+    for (int mask = G / 2; mask; mask >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, mask);
+    if (part == 0 && row < rows) y[row] = sum;
+  }
+}
+
+template <int G, int N>
+cudaError_t sum_rows_launch(const cuda_launch *at, float *y, const float *x, int64_t rows, int64_t columns) {
+  const uint32_t blocks = blocks_for(rows, 256 / G, (int64_t)at->sm_count * 32);
+  sum_rows<G, N><<<blocks, 256, 0, at->stream>>>(y, x, rows, columns);
+  return cudaGetLastError();
+}
+
+/* As many lanes as a row has packs of N, so that none is idle in short rows. */
+template <int N>
+cudaError_t sum_rows_of(const cuda_launch *at, float *y, const float *x, int64_t rows, int64_t columns) {
+  const int64_t packs = columns / N;
+  if (packs <= 1) return sum_rows_launch<1, N>(at, y, x, rows, columns);
+  if (packs <= 4) return sum_rows_launch<4, N>(at, y, x, rows, columns);
+  if (packs <= 8) return sum_rows_launch<8, N>(at, y, x, rows, columns);
+  if (packs <= 16) return sum_rows_launch<16, N>(at, y, x, rows, columns);
+  return sum_rows_launch<32, N>(at, y, x, rows, columns);
+}
+
 template <typename Y, typename X>
 __global__ void copy_columns(Y *y, int64_t y_stride, const X *x, int64_t x_stride, int64_t rows, int64_t columns) {
   for (int64_t row = blockIdx.y; row < rows; row += gridDim.y)
@@ -175,6 +219,11 @@ cudaError_t cuda_mean(const cuda_launch *at, float *y, pd_dtype dtype, const voi
       mean<T, 1><<<blocks, 512, 0, at->stream>>>(y, in, count, at->partials, at->counters);
     return cudaGetLastError();
   });
+}
+
+cudaError_t cuda_sum_rows(const cuda_launch *at, float *y, const float *x, int64_t rows, int64_t columns) {
+  if (aligned(x) && columns % 4 == 0) return sum_rows_of<4>(at, y, x, rows, columns);
+  return sum_rows_of<1>(at, y, x, rows, columns);
 }
 
 cudaError_t cuda_copy_columns(const cuda_launch *at, void *y, pd_dtype y_dtype, int64_t y_stride, const void *x,

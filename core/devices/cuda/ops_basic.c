@@ -69,6 +69,13 @@ static pd_status op_mean(pd_device *device, pd_stream *stream, const pd_tensor *
   OP_LAUNCH("mean", cuda_mean(&stream->launch, y->data, x->dtype, x->data, tensor_count(x)));
 }
 
+static pd_status op_sum_rows(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x) {
+  OP_REQUIRE(x->rank == 2 && x->dtype == PD_F32 && tensor_f32_of(y, x->shape[0]), "sum_rows",
+             "x is no float32 matrix, or y not one float32 per row");
+  if (!x->shape[0]) return PD_OK;
+  OP_LAUNCH("sum_rows", cuda_sum_rows(&stream->launch, y->data, x->data, x->shape[0], x->shape[1]));
+}
+
 static pd_status op_copy_columns(pd_device *device, pd_stream *stream, const pd_tensor *y, int64_t y_column,
                                  const pd_tensor *x, int64_t x_column, int64_t columns) {
   OP_REQUIRE(y->rank == 2 && x->rank == 2 && y->shape[0] == x->shape[0], "copy_columns",
@@ -117,4 +124,7 @@ const pd_tensor_ops cuda_tensor_ops = {.size = sizeof(pd_tensor_ops),
                                        .scaler_update = cuda_op_scaler_update,
                                        .conv2d_relu_backward_weight = cuda_op_conv2d_relu_backward_weight,
                                        .mean_hw_relu_backward = cuda_op_mean_hw_relu_backward,
-                                       .spin = op_spin};
+                                       .spin = op_spin,
+
+                                       .sum_rows = op_sum_rows,
+                                       .batched_matmul = cuda_op_batched_matmul};

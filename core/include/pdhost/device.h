@@ -253,6 +253,11 @@ typedef struct pd_tensor_ops {
   /* Optional, since 1.1: one kernel that keeps the stream busy for `ns` nanoseconds, and as little of the device as it
    * can, so that other streams run beside it. */
   pd_status (*spin)(pd_device *, pd_stream *, int64_t ns);
+  /* y (R) = the sums of the rows of x (R,D); all F32. Optional, since 1.1. */
+  pd_status (*sum_rows)(pd_device *, pd_stream *, const pd_tensor *y, const pd_tensor *x);
+  /* c (B,M,N) = a (B,M,K) b (B,K,N), a product for each of B; all F32. Optional, since 1.1. */
+  pd_status (*batched_matmul)(pd_device *, pd_stream *, const pd_tensor *c, const pd_tensor *a, const pd_tensor *b,
+                              bool allow_tf32);
 } pd_tensor_ops;
 
 /* ---- profiling --------------------------------------------------------------------------------------------- */
