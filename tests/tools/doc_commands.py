@@ -1,4 +1,5 @@
-"""Runs every pdhost command of a document ("$ pdhost ..." in its console blocks) and expects exit code 0.
+"""Runs every pdhost command of a document ("$ pdhost ..." in its console blocks) and expects exit code 0, or
+7 of a measurement: it says that the machine is too noisy.
 
     doc_commands.py PDHOST CONF_FOLDER DOCUMENT...
 """
@@ -28,7 +29,8 @@ def main(pdhost, conf, *documents):
                 result = subprocess.run([os.path.abspath(pdhost), *words[1:]], cwd=folder, text=True,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 ran += 1
-                if result.returncode or not result.stdout:
+                measures = "conf/vec_dot.ini" in words or "benchmark" in words
+                if result.returncode not in ((0, 7) if measures else (0,)) or not result.stdout:
                     failed += 1
                     print(f"{document}: {shlex.join(words)}: exit {result.returncode}\n{result.stderr}", file=sys.stderr)
     print(f"{ran} commands, {failed} failed")
