@@ -147,14 +147,15 @@ static void count_dropped(cupti_collect *collect) {
 /* Asks CUPTI for whatever is complete until nothing is due. A completion may come after the flush has returned, and a
  * running kernel keeps its whole buffer back, so the flush's own result says nothing. */
 static void carry_out_drain(cupti_collect *collect) {
-  int64_t pause_ns = FIRST_POLL_NS, loop_done_ns = 0;
+  int64_t pause_ns = FIRST_POLL_NS, progress_ns = 0;
+  uint64_t due_before = UINT64_MAX;
   cupti_drained *drained = &collect->order.drained;
   cupti_decoder_window_stop(&collect->decoder, collect->order.stop_ns);
   for (;;) {
     (void)collect->session.api->ActivityFlushAll(0);
     /* Counted before the queue is read: what is given back in between is in the queue then. */
-    bool held = cupti_buffers_held(&collect->pool, collect->order.epoch, 0) > 0;
-    bool loop_held = held && cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread) > 0;
+    uint32_t held = cupti_buffers_held(&collect->pool, collect->order.epoch, 0);
+    bool loop_held = held > 0 && cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread) > 0;
     decode_queue(collect);
     drained->polls++;
     drained->complete = cupti_decoder_settle(&collect->decoder) && !held;
@@ -164,8 +165,9 @@ static void carry_out_drain(cupti_collect *collect) {
     if (drained->loop_complete ||
         (!loop_held && cupti_match_complete_for(&collect->decoder.match, collect->order.thread))) {
       drained->loop_complete = true;
-      if (!loop_done_ns) loop_done_ns = now;
-      if (now - loop_done_ns > OTHERS_NS) break;
+      uint64_t due = held + collect->decoder.match.pending;
+      if (due < due_before) due_before = due, progress_ns = now;
+      if (now - progress_ns > OTHERS_NS) break;
     }
     struct timespec pause = {.tv_nsec = (long)pause_ns};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);

@@ -54,8 +54,8 @@ void cupti_collect_close(cupti_collect *collect);
 
 pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_bytes);
 void cupti_collect_stop(cupti_collect *collect);
-/* Waits for the launches of the thread that stopped the window until the timeout, and for other threads' a little
- * longer than that takes: CUPTI gives no buffer back while its thread has work on the device, and another thread may
+/* Waits for the launches of the thread that stopped the window until the timeout, and for other threads' as long as
+ * some of them still come: CUPTI gives no buffer back while its thread has work on the device, and another thread may
  * always have some. Then closes the window and does what is due between windows. */
 void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drained *drained);
 
