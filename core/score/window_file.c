@@ -44,6 +44,7 @@ static pd_array *array_of(pd_trace *trace, uint32_t id) {
   case PD_WINDOW_COUNTERS: return &trace->counters;
   case PD_WINDOW_STEPS: return &trace->steps;
   case PD_WINDOW_SHAPES: return &trace->shapes;
+  case PD_WINDOW_LOSS_ROWS: return &trace->loss_rows;
   default: return NULL;
   }
 }
@@ -202,6 +203,11 @@ static bool others_are_right(const pd_trace *t) {
     const pd_counter_row *row = PD_AT(pd_counter_row, &t->counters, i);
     if (!is_time(row->ts_ns) || !within(row->name, &t->strings)) return false;
   }
+  for (uint64_t i = 0; i < t->loss_rows.count; i++) {
+    const pd_loss_row *row = PD_AT(pd_loss_row, &t->loss_rows, i);
+    if (!is_span(row->start_ns, row->end_ns) || row->loss >= PD_LOSS_COUNT || !within_or_none(row->thread, &t->threads))
+      return false;
+  }
   for (uint64_t i = 0; i < t->threads.count; i++)
     if (!within(PD_AT(pd_thread, &t->threads, i)->name, &t->strings)) return false;
   for (uint64_t i = 0; i < t->streams.count; i++)
@@ -228,7 +234,7 @@ static const char *check(window_file *self) {
   if (!activities_are_right(t)) return "a device record's row is wrong";
   if (!memory_is_right(t)) return "a memory event's row is wrong";
   if (!steps_are_right(t)) return "a step's row is wrong";
-  if (!others_are_right(t)) return "a thread's, stream's, overhead's or counter's row is wrong";
+  if (!others_are_right(t)) return "a thread's, stream's, overhead's, counter's or loss's row is wrong";
   return NULL;
 }
 

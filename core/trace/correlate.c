@@ -84,7 +84,7 @@ static void classify(correlation *self, raw_fate *fates) {
     self->rows[i] = PD_NONE;
     fates[i] = FATE_DROPPED;
     if (call->start <= 0)
-      merge->losses[PD_LOSS_ZERO_TIMESTAMP]++;
+      merge_lost(merge, PD_LOSS_ZERO_TIMESTAMP, call->thread, MERGE_NO_TIME);
     else if (self->starts[i] >= merge->end_ns)
       fates[i] = FATE_LATER;
     else if (self->starts[i] >= 0)
@@ -184,13 +184,13 @@ static pd_status write_calls(correlation *self, const raw_fate *fates) {
                       .result = raw->result};
     if (call->end_ns < call->start_ns) {
       call->end_ns = call->start_ns;
-      merge->losses[PD_LOSS_IMPLAUSIBLE]++;
+      merge_lost(merge, PD_LOSS_IMPLAUSIBLE, raw->thread, call->start_ns);
     }
     uint32_t innermost = sweep_at(sweep, call->thread, call->start_ns);
     call->range = innermost == PD_NONE ? PD_NONE : holders[innermost];
     call->step = step_at(&cursor, call->start_ns);
     self->rows[order[i]] = (uint32_t)i;
-    if (call_launches(raw) && call->range == PD_NONE) merge->losses[PD_LOSS_AMBIGUOUS]++;
+    if (call_launches(raw) && call->range == PD_NONE) merge_lost(merge, PD_LOSS_AMBIGUOUS, raw->thread, call->start_ns);
   }
 out:
   sweep_close(sweep);
@@ -238,14 +238,14 @@ static bool known_earlier(const window_input *input, uint64_t id) {
 static raw_fate unknown_fate(const correlation *self, const pd_activity *activity, int64_t start_ns) {
   merging *merge = self->merge;
   if (activity->start <= 0 || activity->end <= 0) {
-    merge->losses[PD_LOSS_UNMATCHED_ACTIVITY]++;
+    merge_lost(merge, PD_LOSS_UNMATCHED_ACTIVITY, LOSS_NO_THREAD, MERGE_NO_TIME);
     return FATE_DROPPED;
   }
   if (start_ns >= merge->end_ns) return FATE_LATER;
   if (start_ns < 0) return FATE_DROPPED;
-  merge->losses[PD_LOSS_UNMATCHED_ACTIVITY]++;
+  merge_lost(merge, PD_LOSS_UNMATCHED_ACTIVITY, LOSS_NO_THREAD, start_ns);
   if (activity->end >= activity->start) return FATE_KEPT;
-  merge->losses[PD_LOSS_IMPLAUSIBLE]++;
+  merge_lost(merge, PD_LOSS_IMPLAUSIBLE, LOSS_NO_THREAD, start_ns);
   return FATE_DROPPED;
 }
 
@@ -258,11 +258,11 @@ static raw_fate work_fate(const correlation *self, const pd_activity *activity, 
   }
   if (call_fate != FATE_KEPT) return call_fate;
   if (activity->start <= 0 || activity->end <= 0) {
-    merge->losses[PD_LOSS_ZERO_TIMESTAMP]++;
+    merge_lost(merge, PD_LOSS_ZERO_TIMESTAMP, merge->input->calls[call].thread, self->starts[call]);
     return FATE_DROPPED;
   }
   if (activity->end < activity->start || start_ns < self->starts[call] - EARLY_NS) {
-    merge->losses[PD_LOSS_IMPLAUSIBLE]++;
+    merge_lost(merge, PD_LOSS_IMPLAUSIBLE, merge->input->calls[call].thread, self->starts[call]);
     return FATE_DROPPED;
   }
   return FATE_KEPT;
@@ -336,7 +336,10 @@ static pd_status group_by_call(correlation *self, const pd_device_row *rows, uin
   for (uint64_t i = 0; i < self->call_count; i++) {
     const pd_call *call = &self->calls[i];
     bool launch = call->result == 0 && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
-    if (launch && !call->activity_count) merge->losses[PD_LOSS_UNMATCHED_LAUNCH]++;
+    if (launch && !call->activity_count)
+      merge_lost(merge, PD_LOSS_UNMATCHED_LAUNCH,
+                 call->thread < merge->thread_count ? merge->threads[call->thread].tid : LOSS_NO_THREAD,
+                 call->start_ns);
     if (call->step == PD_NONE) continue;
     pd_trace_step *step = &merge->steps[call->step];
     step->launches += launch;

@@ -304,6 +304,66 @@ static pd_status add_strings(merging *merge) {
   return PD_OK;
 }
 
+/* ---- losses ---- */
+
+/* Losses this close to each other are one place. */
+#define SAME_PLACE_NS 1000000
+
+void merge_lost(merging *merge, pd_loss loss, uint32_t tid, int64_t at_ns) {
+  merge->losses[loss]++;
+  if (at_ns != MERGE_NO_TIME) (void)loss_marks_add(&merge->marks, loss, tid, at_ns, 1, SAME_PLACE_NS);
+}
+
+static int64_t within(const merging *merge, int64_t at_ns) {
+  return at_ns < 0 ? 0 : at_ns > merge->end_ns ? merge->end_ns : at_ns;
+}
+
+static bool loss_after(const void *rows, uint32_t a, uint32_t b) {
+  const pd_loss_row *first = &((const pd_loss_row *)rows)[a], *second = &((const pd_loss_row *)rows)[b];
+  if (first->start_ns != second->start_ns) return first->start_ns > second->start_ns;
+  return first->loss != second->loss ? first->loss > second->loss : first->thread > second->thread;
+}
+
+/* One row per place, and one per kind for what has no place: it was somewhere in the window. */
+static uint32_t fill_loss_rows(const merging *merge, pd_loss_row *rows) {
+  const loss_marks *given = merge->input->marks;
+  const uint32_t given_count = given ? given->count : 0;
+  uint64_t placed[PD_LOSS_COUNT] = {0};
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < given_count + merge->marks.count; i++) {
+    const bool own = i >= given_count;
+    const loss_mark *mark = own ? &merge->marks.rows[i - given_count] : &given->rows[i];
+    rows[count++] =
+        (pd_loss_row){.start_ns = within(merge, own ? mark->first : merge_ticks_ns(merge, (uint64_t)mark->first)),
+                      .end_ns = within(merge, own ? mark->last : merge_ticks_ns(merge, (uint64_t)mark->last)),
+                      .count = mark->count,
+                      .loss = mark->loss,
+                      .thread = mark->tid == LOSS_NO_THREAD ? PD_NONE : merge_find_thread(merge, mark->tid)};
+    placed[mark->loss] += mark->count;
+  }
+  for (pd_loss loss = 0; loss < PD_LOSS_COUNT; loss++)
+    if (merge->trace->trace.losses[loss] > placed[loss])
+      rows[count++] = (pd_loss_row){.end_ns = merge->end_ns,
+                                    .count = merge->trace->trace.losses[loss] - placed[loss],
+                                    .loss = loss,
+                                    .thread = PD_NONE};
+  return count;
+}
+
+static pd_status add_losses(merging *merge) {
+  pd_loss_row rows[2 * LOSS_MARKS + PD_LOSS_COUNT];
+  uint32_t order[2 * (2 * LOSS_MARKS + PD_LOSS_COUNT)];
+  for (int i = 0; i < PD_LOSS_COUNT; i++) merge->trace->trace.losses[i] = merge->input->losses[i] + merge->losses[i];
+  const uint32_t count = fill_loss_rows(merge, rows);
+  pd_array *array = &merge->trace->trace.loss_rows;
+  const pd_status status = trace_array(merge->trace, array, count, sizeof *rows);
+  if (status) return status;
+  for (uint32_t i = 0; i < count; i++) order[i] = i;
+  sort_runs(order, order + count, count, loss_after, rows);
+  for (uint32_t i = 0; i < count; i++) ((pd_loss_row *)array->data)[i] = rows[order[i]];
+  return PD_OK;
+}
+
 pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *device_fates, pd_trace **out) {
   merging merge = {.input = input};
   correlation *pairs = NULL;
@@ -332,6 +392,8 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
   if (!status) status = correlation_run(pairs, call_fates, device_fates);
   if (!status) status = add_memory(&merge);
   if (!status) status = add_counters(&merge);
+  merge.losses[PD_LOSS_CLOCK_STEP] += trace_clock_steps(input->clock);
+  if (!status) status = add_losses(&merge);
   if (!status) status = stacks_resolve(&merge);
   if (!status) status = add_strings(&merge);
   correlation_close(pairs);
@@ -340,8 +402,6 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
     trace_free(trace);
     return status;
   }
-  merge.losses[PD_LOSS_CLOCK_STEP] += trace_clock_steps(input->clock);
-  for (int i = 0; i < PD_LOSS_COUNT; i++) trace->losses[i] = input->losses[i] + merge.losses[i];
   *out = trace;
   return PD_OK;
 }

@@ -26,10 +26,16 @@ typedef struct merging {
   merge_thread *threads; /* as the trace's: the loop's, then by tid */
   uint64_t thread_count;
   uint64_t losses[PD_LOSS_COUNT];
+  loss_marks marks; /* of them, in the trace's nanoseconds */
 } merging;
 
 /* The device's side of correlation is given a fate per call and record; see raw_fate. */
 pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *device_fates, pd_trace **out);
+
+/* For losses whose place nobody knows. */
+#define MERGE_NO_TIME INT64_MIN
+/* Counts one loss of the merge's own, at a time of the trace; `tid` as in loss_mark. */
+void merge_lost(merging *merge, pd_loss loss, uint32_t tid, int64_t at_ns);
 
 int64_t merge_ticks_ns(const merging *merge, uint64_t ticks);
 /* Index into the trace's threads, or PD_NONE. */

@@ -2,6 +2,7 @@
 #ifndef CORE_TRACE_RECORDER_INTERNAL_H
 #define CORE_TRACE_RECORDER_INTERNAL_H
 
+#include "loss_marks.h"
 #include "memory.h"
 #include "threads.h"
 
@@ -32,6 +33,8 @@ struct recorder {
 
   _Alignas(64) uint32_t enabled; /* read by every range of every thread */
   _Alignas(64) atomic_uint_fast64_t losses[PD_LOSS_COUNT];
+  atomic_flag marking; /* of loss_marks */
+  loss_marks marks;    /* where they were lost; in ticks */
 };
 
 /* recorder_open with a clock of the caller's. */
@@ -40,9 +43,11 @@ pd_status recorder_open_with_clock(const recorder_options *options, const clock_
 /* Closes the calling thread's innermost range. */
 void recorder_end_range(recorder *self, recorder_thread *thread);
 
-static inline void recorder_lost(recorder *self, pd_loss loss, uint64_t count) {
-  atomic_fetch_add_explicit(&self->losses[loss], count, memory_order_relaxed);
-}
+/* Counts a loss and notes its place. [any thread; signal handlers too] */
+void recorder_lost(recorder *self, pd_loss loss, uint64_t count);
+
+/* Copies the places into `marks` (NULL: nowhere) and forgets them. */
+void recorder_take_marks(recorder *self, loss_marks *marks);
 
 /* Running indices are kept in 31 bits, plus 1, so that 0 is none. */
 static inline uint32_t index_pack(uint64_t index) { return ((uint32_t)index & 0x7FFFFFFFU) + 1; }

@@ -226,6 +226,7 @@ pd_status recorder_window_begin(recorder *self, uint32_t window) {
   if (!status) status = discard(self);
   if (status) return status;
   for (int i = 0; i < PD_LOSS_COUNT; i++) atomic_store_explicit(&self->losses[i], 0, memory_order_relaxed);
+  recorder_take_marks(self, NULL);
   self->step_count = 0;
   self->window = window;
   self->loop_tid = (uint32_t)syscall(SYS_gettid);
@@ -279,6 +280,7 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
                         .end = window};
   recorder_thread **threads = NULL;
   raw_fate *fates = NULL;
+  loss_marks marks;
   *out = NULL;
   if (!self->in_window) return PD_INVALID;
   self->in_window = false;
@@ -305,6 +307,8 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
   input.earlier_count = self->earlier_count;
   for (int i = 0; i < PD_LOSS_COUNT; i++)
     input.losses[i] = atomic_load_explicit(&self->losses[i], memory_order_relaxed);
+  recorder_take_marks(self, &marks);
+  input.marks = &marks;
   fates = calloc(input.call_count + input.device_count + 1, sizeof *fates);
   status = fates ? merge_window(&input, fates, fates + input.call_count, out) : PD_NO_MEMORY;
   if (!status) keep_later(self, fates, fates + input.call_count);

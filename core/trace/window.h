@@ -6,6 +6,7 @@
 #define CORE_TRACE_WINDOW_H
 
 #include "clock.h"
+#include "loss_marks.h"
 #include "recorder.h"
 #include "strings.h"
 
@@ -94,6 +95,7 @@ typedef struct window_input {
   uint64_t step_count;
   const recorder_window *end;
   uint64_t losses[PD_LOSS_COUNT];
+  const loss_marks *marks; /* where, in ticks; NULL: not known */
 } window_input;
 
 /* What correlation found out about a call or record. */

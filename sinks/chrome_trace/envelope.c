@@ -240,19 +240,23 @@ static const struct {
 #undef PD_X
 };
 
+/* Each at its place, in the file that holds it. */
 static void loss_marks(event_writer *writer) {
   const pd_trace *trace = writer->trace;
-  for (uint32_t i = 0; i < PD_LOSS_COUNT; i++) {
+  for (uint64_t i = 0; i < trace->loss_rows.count; i++) {
+    const pd_loss_row *row = PD_AT(pd_loss_row, &trace->loss_rows, i);
     char quoted[160];
-    if (!trace->losses[i] || writer->to_ns != INT64_MAX) continue;
+    if (row->loss >= PD_LOSS_COUNT || !event_in_part(writer, row->start_ns)) continue;
     const int length =
-        snprintf(quoted, sizeof quoted, "\"lost: %llu %s\"", (unsigned long long)trace->losses[i], losses[i].text);
+        snprintf(quoted, sizeof quoted, "\"lost: %llu %s\"", (unsigned long long)row->count, losses[row->loss].text);
     const name_text name = {quoted, (size_t)length};
     char *at = EVENT_BEGIN(writer, "{\"ph\":\"i\",\"cat\":\"pdhost\",\"s\":\"g\",\"name\":", &name);
     at = event_host_ids(writer, at, trace->pid + writer->host_offset);
-    at = event_ts(at, trace->end_ns);
+    at = event_ts(at, row->start_ns);
     at = EVENT_PUT(at, ",\"args\":{\"count\":");
-    at = digits_u64(at, trace->losses[i]);
+    at = digits_u64(at, row->count);
+    at = EVENT_PUT(at, ",\"until_us\":");
+    at = digits_us(at, row->end_ns);
     *at++ = '}';
     event_end(writer, at);
   }

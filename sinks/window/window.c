@@ -89,7 +89,8 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
                                 &flat.counters,
                                 &flat.steps,
                                 &flat.shapes,
-                                &flat.stacks};
+                                &flat.stacks,
+                                &flat.loss_rows};
   for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++) *pointers[i] = nothing;
   flat.device = NULL;
   flat.profile_note = device.name = device.versions = NULL;
@@ -109,6 +110,7 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
   rows(out, PD_WINDOW_COUNTERS, &trace->counters, sizeof(pd_counter_row));
   rows(out, PD_WINDOW_STEPS, &trace->steps, sizeof(pd_trace_step));
   rows(out, PD_WINDOW_SHAPES, &trace->shapes, sizeof(pd_shape));
+  rows(out, PD_WINDOW_LOSS_ROWS, &trace->loss_rows, sizeof(pd_loss_row));
 }
 
 static pd_status window_sink_trace(void *given, const pd_trace *trace) {

@@ -127,6 +127,11 @@ PD_TEST(correlate, late_records_find_their_window) {
   cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_LAUNCH], 1, "3 has got nothing");
   cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_ACTIVITY], 0, "all others are of known calls, or of later ones");
   cr_assert_eq(trace->losses[PD_LOSS_AMBIGUOUS], 1);
+  cr_assert_eq(trace->loss_rows.count, 2);
+  for (uint64_t i = 0; i < 2; i++) {
+    const pd_loss_row *row = PD_AT(pd_loss_row, &trace->loss_rows, i);
+    cr_assert(row->start_ns == 10 && row->end_ns == 10 && row->count == 1 && row->thread == 0, "where the launch is");
+  }
   trace_free(trace);
   rig_window_at(&self, 50000450, 1);
   rig_give(&self, rig_kernel(&self, "too late", 3, 50000410, 50000420)); /* its window is over */

@@ -262,6 +262,37 @@ PD_TEST(recorder, one_end_too_many_is_counted) {
   rig_close(&self);
 }
 
+PD_TEST(recorder, losses_far_apart_are_places_of_their_own) {
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_end_at(&self, 2100);
+  rig_end_at(&self, 2200);
+  rig_end_at(&self, 9002000);
+  rig_step_at(&self, 9003000, 0);
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->loss_rows.count, 2);
+  const pd_loss_row *first = PD_AT(pd_loss_row, &trace->loss_rows, 0),
+                    *second = PD_AT(pd_loss_row, &trace->loss_rows, 1);
+  cr_assert(first->loss == PD_LOSS_UNBALANCED && first->count == 2 && first->start_ns == 100 && first->end_ns == 200);
+  cr_assert(second->loss == PD_LOSS_UNBALANCED && second->count == 1 && second->start_ns == 9000000);
+  trace_free(trace);
+  rig_close(&self);
+}
+
+PD_TEST(recorder, a_full_list_of_places_widens_the_last_of_the_kind) {
+  static loss_marks marks;
+  for (int64_t i = 0; i < LOSS_MARKS; i++) cr_assert(loss_marks_add(&marks, PD_LOSS_MEMORY_FULL, 7, 10 * i, 1, 5));
+  cr_assert_eq(marks.count, LOSS_MARKS);
+  cr_assert(loss_marks_add(&marks, PD_LOSS_MEMORY_FULL, 7, 100000, 3, 5));
+  cr_assert(loss_marks_add(&marks, PD_LOSS_MEMORY_FULL, 8, 100010, 1, 5));
+  cr_assert_not(loss_marks_add(&marks, PD_LOSS_AMBIGUOUS, 7, 5, 1, 5), "no place of that kind");
+  cr_assert_eq(marks.count, LOSS_MARKS);
+  const loss_mark *last = &marks.rows[LOSS_MARKS - 1];
+  cr_assert(last->first == 10 * (LOSS_MARKS - 1) && last->last == 100010 && last->count == 5);
+  cr_assert_eq(last->tid, LOSS_NO_THREAD, "of two threads by now");
+}
+
 PD_TEST(recorder, ranges_deeper_than_the_stack_are_counted) {
   rig self;
   enum { DEEP = THREAD_MAX_DEPTH + 5 };
@@ -303,6 +334,14 @@ PD_TEST(recorder, a_full_buffer_is_counted_and_recording_goes_on) {
   cr_assert_eq(trace->losses[PD_LOSS_RANGES_FULL], GIVEN + 1 - ROOM);
   cr_assert_eq(trace->losses[PD_LOSS_MEMORY_FULL], 2);
   cr_assert_eq(trace->losses[PD_LOSS_RECORDS_DROPPED], 1);
+  /* Where: from the end of the first range that found no room to that of the last, on this thread. */
+  cr_assert_eq(trace->loss_rows.count, 3);
+  const pd_loss_row *full = PD_AT(pd_loss_row, &trace->loss_rows, 0);
+  cr_assert_eq(full->loss, PD_LOSS_RANGES_FULL);
+  cr_assert_eq(full->count, GIVEN + 1 - ROOM);
+  cr_assert_eq(full->start_ns, 2 + 2 * (int64_t)ROOM);
+  cr_assert_eq(full->end_ns, 18000);
+  cr_assert_eq(full->thread, 0);
   for (uint64_t i = 0; i < ROOM; i++)
     assert_range(trace, i, "inner", 1 + 2 * (int64_t)i, 2 + 2 * (int64_t)i, PD_NONE, 0, 0);
   trace_free(trace);

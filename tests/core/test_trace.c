@@ -344,6 +344,7 @@ static bool run_all(long failing) {
     cr_assert_eq(trace != NULL, status == PD_OK);
     if (window && (failing < 0 || allocations_left < 0) && status == PD_OK && !begun)
       cr_assert_geq(trace->ranges.count + trace->losses[PD_LOSS_RANGES_FULL], 1);
+    if (trace) rig_check_losses(trace);
     trace_free(trace);
   }
   bool failed = failing >= 0 && allocations_left < 0;

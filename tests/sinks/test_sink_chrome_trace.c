@@ -247,11 +247,16 @@ PD_TEST(sink_chrome_trace, losses_are_marks_and_numbers) {
   fake_trace *fake = open_fake();
   fake_trace_training(fake, 2, 1);
   pd_trace *trace = fake_trace_finish(fake);
+  const pd_loss_row rows[] = {{.start_ns = 5000, .end_ns = 7500, .count = 10, .loss = PD_LOSS_RANGES_FULL},
+                              {.start_ns = 9000, .end_ns = 9000, .count = 2, .loss = PD_LOSS_RANGES_FULL}};
   trace->losses[PD_LOSS_RANGES_FULL] = 12;
+  trace->loss_rows = (pd_array){rows, 2, sizeof rows[0]};
   write_parsed(&out, trace, NULL);
-  const json_node *mark = find(out.events, "i", "pdhost", "lost: 12 host ranges lost to a full buffer");
+  const json_node *mark = find(out.events, "i", "pdhost", "lost: 10 host ranges lost to a full buffer");
   cr_assert_not_null(mark);
-  cr_assert_eq(argument(mark, "count")->number, 12);
+  cr_assert_eq(argument(mark, "count")->number, 10);
+  cr_assert_float_eq(argument(mark, "until_us")->number - number(mark, "ts"), 2.5, 1e-6, "it stands where it happened");
+  cr_assert_not_null(find(out.events, "i", "pdhost", "lost: 2 host ranges lost to a full buffer"));
   const json_node *own = json_text_get(out.root, "pdhost");
   cr_assert_eq(number(json_text_get(own, "lost"), "RANGES_FULL"), 12);
   cr_assert_eq(number(own, "coverage"), 1);

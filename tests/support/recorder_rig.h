@@ -66,10 +66,26 @@ static inline void rig_step_at(rig *self, uint64_t ticks, uint64_t number) {
   cr_assert_eq(recorder_step_done(self->recorder, &step), PD_OK);
   self->step_start = ticks;
 }
+/* Every loss has its place in the window, and the places add up. */
+static inline void rig_check_losses(const pd_trace *trace) {
+  uint64_t placed[PD_LOSS_COUNT] = {0};
+  int64_t last = 0;
+  for (uint64_t i = 0; i < trace->loss_rows.count; i++) {
+    const pd_loss_row *row = PD_AT(pd_loss_row, &trace->loss_rows, i);
+    cr_assert_lt(row->loss, PD_LOSS_COUNT);
+    cr_assert(row->thread == PD_NONE || row->thread < trace->threads.count);
+    cr_assert(row->start_ns >= last && row->end_ns >= row->start_ns && row->end_ns <= trace->end_ns);
+    last = row->start_ns;
+    placed[row->loss] += row->count;
+  }
+  for (int loss = 0; loss < PD_LOSS_COUNT; loss++) cr_assert_eq(placed[loss], trace->losses[loss], "loss %d", loss);
+}
+
 static inline pd_trace *rig_finish(rig *self) {
   pd_trace *trace = NULL;
   cr_assert_eq(recorder_window_end(self->recorder, &(recorder_window){.profile = PD_PROFILE_FULL}, &trace), PD_OK);
   cr_assert_not_null(trace);
+  rig_check_losses(trace);
   return trace;
 }
 

@@ -135,6 +135,14 @@ typedef struct pd_trace_step {
   double loss; /* NaN where the loss was not read */
 } pd_trace_step;
 
+/* Where something was lost: somewhere in [start_ns, end_ns]. Sorted by start; the counts add up to `losses`. */
+typedef struct pd_loss_row {
+  int64_t start_ns, end_ns;
+  uint64_t count;
+  pd_loss loss;
+  uint32_t thread; /* index into threads; PD_NONE: of no one thread */
+} pd_loss_row;
+
 typedef struct pd_trace {
   uint32_t size;
   uint32_t window;          /* from 0 */
@@ -163,6 +171,7 @@ typedef struct pd_trace {
   uint32_t partial; /* 1: cut short by a signal, a failure or the end of the data */
   uint32_t reserved_partial;
   uint64_t start_allocated_bytes, start_reserved_bytes; /* of device memory when the window began; 0: not known */
+  pd_array loss_rows;                                   /* of pd_loss_row */
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */

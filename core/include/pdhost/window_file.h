@@ -46,12 +46,13 @@ typedef struct pd_window_section {
   X(MEMORY, 13, pd_memory_row)                                                                                         \
   X(COUNTERS, 14, pd_counter_row)                                                                                      \
   X(STEPS, 15, pd_trace_step)                                                                                          \
-  X(SHAPES, 16, pd_shape)
+  X(SHAPES, 16, pd_shape)                                                                                              \
+  X(LOSS_ROWS, 17, pd_loss_row)
 enum {
 #define PD_X(name, value, row) PD_WINDOW_##name = value,
   PD_WINDOW_MAP(PD_X)
 #undef PD_X
-      PD_WINDOW_SECTION_END = 17
+      PD_WINDOW_SECTION_END = 18
 };
 
 /* What a window's verdict depends on beside the trace. */
