@@ -1,20 +1,25 @@
 /*
- * What writing a Chrome trace costs: events formatted per second on one thread into nothing, compressed with all cores,
- * bytes per event and per launch (operation, call, kernel and both ends of the flow), and the memory it takes.
+ * What writing a Chrome trace costs: events formatted per second on one thread into nothing; compressed with all cores,
+ * beside the library alone on the same text; bytes per event and per launch (operation, call, kernel and both ends of
+ * the flow), with and without the counter tracks that Kineto does not have; and the memory it takes. Medians of the
+ * rounds, with the fastest and the slowest.
  *
  * bench_chrome_trace [LAUNCHES [PLUGIN]]: the built sink, driven as the host drives it.
  */
 #include <pdhost/sink.h>
 
 #include <dlfcn.h>
+#include <isa-l.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { ROUNDS = 5, NAMES = 64, STEP_LAUNCHES = 200, OP_NS = 12000 };
+enum { ROUNDS = 9, NAMES = 64, STEP_LAUNCHES = 200, OP_NS = 12000, KEPT_BYTES = 256 << 20, MOST_THREADS = 64 };
 
 /* ---- a trace of one thread and one stream ---- */
 
@@ -146,10 +151,11 @@ static void fixture_close(fixture *self) {
   free(self->steps);
 }
 
-/* ---- a host that throws the bytes away ---- */
+/* ---- a host that throws the bytes away, counts their lines or keeps them ---- */
 
 struct pd_file {
   uint64_t bytes, lines, peak_heap;
+  char *kept; /* of KEPT_BYTES, or NULL */
 };
 static struct pd_file only_file;
 
@@ -160,7 +166,7 @@ static uint64_t heap_bytes(void) {
 static pd_status file_open(const pd_files *files, const char *path, pd_file **out) {
   (void)files;
   (void)path;
-  memset(&only_file, 0, sizeof only_file);
+  only_file = (struct pd_file){.kept = only_file.kept};
   *out = &only_file;
   return PD_OK;
 }
@@ -168,6 +174,11 @@ static pd_status file_write(pd_file *file, const void *data, uint64_t bytes) {
   (void)data;
   file->bytes += bytes;
   if (heap_bytes() > file->peak_heap) file->peak_heap = heap_bytes();
+  return PD_OK;
+}
+static pd_status file_write_keeping(pd_file *file, const void *data, uint64_t bytes) {
+  if (file->bytes + bytes <= KEPT_BYTES) memcpy(file->kept + file->bytes, data, bytes);
+  file->bytes += bytes;
   return PD_OK;
 }
 static pd_status file_write_counting(pd_file *file, const void *data, uint64_t bytes) {
@@ -207,51 +218,180 @@ PD_PRINTF(3, 4) static pd_status fail(const pd_host *host, pd_status code, const
 
 /* ---- rounds ---- */
 
-static double now_s(void) {
+static double clock_s(clockid_t clock) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
+static double now_s(void) { return clock_s(CLOCK_MONOTONIC); }
+static double processor_s(void) { return clock_s(CLOCK_PROCESS_CPUTIME_ID); }
 
-/* Options of the plugin at their defaults but gzip; defaults of its rows are flags, choices and byte counts. */
-static void fill_options(const pd_plugin *plugin, bool gzip, void *options) {
+/* Options of the plugin at their defaults but those given. */
+typedef struct chosen {
+  bool gzip;
+  const char *counters;
+} chosen;
+
+static void fill_options(const pd_plugin *plugin, const chosen *wanted, void *options) {
   for (uint32_t i = 0; i < plugin->option_count; i++) {
     const pd_option *option = &plugin->options[i];
     char *field = (char *)options + option->offset;
     if (option->type == PD_BOOL)
-      *(bool *)field = strcmp(option->key, "gzip") == 0 ? gzip : strcmp(option->def, "true") == 0;
-    else if (option->type == PD_CHOICE)
-      *(const char **)(void *)field = option->def;
+      *(bool *)field = strcmp(option->key, "gzip") == 0 ? wanted->gzip : strcmp(option->def, "true") == 0;
+    else if (option->type == PD_CHOICE || option->type == PD_PATH)
+      *(const char **)(void *)field = strcmp(option->key, "counters") == 0 ? wanted->counters : option->def;
     else
       *(int64_t *)(void *)field = strtoll(option->def, NULL, 10);
   }
 }
 
-/* Seconds of the fastest round, 0 on failure. */
-static double write_once(const pd_plugin *plugin, const pd_trace *trace, bool gzip) {
+/* Of the rounds, in seconds; `processor` is the median of what all threads together took of it. */
+typedef struct times {
+  double median, least, most, processor;
+} times;
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static times times_of(double *spent, double *processor) {
+  qsort(spent, ROUNDS, sizeof *spent, by_value);
+  qsort(processor, ROUNDS, sizeof *processor, by_value);
+  return (times){spent[ROUNDS / 2], spent[0], spent[ROUNDS - 1], processor[ROUNDS / 2]};
+}
+
+/* False on failure. */
+static bool write_rounds(const pd_plugin *plugin, const pd_trace *trace, const chosen *wanted, times *out) {
   const pd_host host = {
       .size = sizeof host, .abi_major = PD_ABI_MAJOR, .abi_minor = PD_ABI_MINOR, .extension = extension, .fail = fail};
   const pd_run run = {.size = sizeof run, .scenario = "bench", .trace_dir = ".", .worker = "bench", .repeat = 1};
-  double best = 0;
+  double spent[ROUNDS], processor[ROUNDS];
   void *options = calloc(1, plugin->options_size), *state = NULL;
-  if (!options) return 0;
-  fill_options(plugin, gzip, options);
-  if (plugin->ops.sink->open(&host, options, &run, &state) != PD_OK) {
+  bool good = options != NULL;
+  if (good) fill_options(plugin, wanted, options);
+  if (!good || plugin->ops.sink->open(&host, options, &run, &state) != PD_OK) {
     free(options);
-    return 0;
+    return false;
   }
-  for (int round = 0; round < ROUNDS; round++) {
-    const double start = now_s();
-    if (plugin->ops.sink->on_trace_ready(state, trace) != PD_OK) {
-      best = 0;
-      break;
-    }
-    const double spent = now_s() - start;
-    if (round == 0 || spent < best) best = spent;
+  for (int round = 0; round < ROUNDS && good; round++) {
+    const double start = now_s(), start_processor = processor_s();
+    good = plugin->ops.sink->on_trace_ready(state, trace) == PD_OK;
+    spent[round] = now_s() - start;
+    processor[round] = processor_s() - start_processor;
   }
   plugin->ops.sink->close(state, NULL);
   free(options);
-  return best;
+  if (good) *out = times_of(spent, processor);
+  return good;
+}
+
+/* ---- the library alone: the same pieces and level, on threads that do nothing else ---- */
+
+typedef struct share {
+  pthread_t thread;
+  const char *text;
+  uint64_t bytes, packed_bytes;
+} share;
+
+static void *deflate_share(void *given) {
+  enum { PIECE = 1 << 20, ROOM = PIECE + PIECE / 4 };
+  share *mine = given;
+  uint8_t *level = malloc(ISAL_DEF_LVL1_DEFAULT), *packed = malloc(ROOM);
+  for (uint64_t at = 0; level && packed && at < mine->bytes; at += PIECE) {
+    struct isal_zstream stream;
+    isal_deflate_init(&stream);
+    stream.level = 1;
+    stream.level_buf = level;
+    stream.level_buf_size = ISAL_DEF_LVL1_DEFAULT;
+    stream.gzip_flag = IGZIP_DEFLATE;
+    stream.flush = FULL_FLUSH;
+    stream.next_in = (uint8_t *)(uintptr_t)(mine->text + at);
+    stream.avail_in = (uint32_t)(mine->bytes - at < PIECE ? mine->bytes - at : PIECE);
+    stream.next_out = packed;
+    stream.avail_out = ROOM;
+    if (isal_deflate(&stream) != COMP_OK) break;
+    mine->packed_bytes += ROOM - stream.avail_out;
+    (void)crc32_gzip_refl(0, (const uint8_t *)mine->text + at, mine->bytes - at < PIECE ? mine->bytes - at : PIECE);
+  }
+  free(level);
+  free(packed);
+  return NULL;
+}
+
+static times library_rounds(const char *text, uint64_t bytes, int threads) {
+  double spent[ROUNDS], processor[ROUNDS];
+  for (int round = 0; round < ROUNDS; round++) {
+    share shares[MOST_THREADS] = {0};
+    const double start = now_s(), start_processor = processor_s();
+    for (int i = 0; i < threads; i++) {
+      const uint64_t from = bytes / (uint64_t)threads * (uint64_t)i;
+      shares[i].text = text + from;
+      shares[i].bytes = i + 1 < threads ? bytes / (uint64_t)threads : bytes - from;
+      if (pthread_create(&shares[i].thread, NULL, deflate_share, &shares[i]) != 0) threads = i;
+    }
+    for (int i = 0; i < threads; i++) pthread_join(shares[i].thread, NULL);
+    spent[round] = now_s() - start;
+    processor[round] = processor_s() - start_processor;
+  }
+  return times_of(spent, processor);
+}
+
+/* By the clock, and by processor time, which other work on the machine touches less. */
+static void print_rate(const char *what, double amount, const char *unit, times spent) {
+  printf("  %-34s %8.2f %s (%.2f to %.2f); %.2f per processor second\n", what, amount / spent.median, unit,
+         amount / spent.most, amount / spent.least, amount / spent.processor);
+}
+
+/* Size and count of lines under `wanted`; each event is one line. */
+static bool measure_size(const pd_plugin *plugin, const fixture *bench, const chosen *wanted, const char *what,
+                         double *events, double *bytes) {
+  times ignored;
+  files.write = file_write_counting;
+  if (!write_rounds(plugin, &bench->trace, wanted, &ignored)) return false;
+  *events = (double)only_file.lines;
+  *bytes = (double)only_file.bytes;
+  printf("  %-34s %8.0f events, %.1f bytes/event, %.0f bytes/launch\n", what, *events, *bytes / *events,
+         *bytes / (double)bench->launches);
+  files.write = file_write;
+  return true;
+}
+
+static int run_bench(const pd_plugin *plugin, const fixture *bench) {
+  const chosen all = {false, "all"}, none = {false, "none"}, packed = {true, "all"};
+  const uint64_t heap_before = heap_bytes();
+  double events, bytes, kineto_events, kineto_bytes;
+  times plain, gzip;
+  printf("chrome_trace, %llu launches; median of %d rounds (slowest to fastest)\n", (unsigned long long)bench->launches,
+         ROUNDS);
+  if (!measure_size(plugin, bench, &all, "all counters", &events, &bytes)) return 1;
+  if (!measure_size(plugin, bench, &none, "no counters, as Kineto", &kineto_events, &kineto_bytes)) return 1;
+  if (!write_rounds(plugin, &bench->trace, &all, &plain)) return 1;
+  const uint64_t plain_peak = only_file.peak_heap - heap_before;
+  print_rate("one thread", events / 1e6, "million events/s", plain);
+  print_rate("one thread", bytes / 1e9, "GB/s", plain);
+  if (!write_rounds(plugin, &bench->trace, &packed, &gzip)) return 1;
+  const double ratio = bytes / (double)only_file.bytes;
+  const uint64_t gzip_peak = only_file.peak_heap - heap_before;
+  print_rate("gzip, all cores", events / 1e6, "million events/s", gzip);
+  print_rate("gzip, all cores", bytes / 1e6, "MB/s of text", gzip);
+  printf("  ratio %.1f; heap at most %.1f MB plain, %.1f MB gzip (%.1f bytes/event)\n", ratio, (double)plain_peak / 1e6,
+         (double)gzip_peak / 1e6, (double)plain_peak / events);
+  if (bytes > KEPT_BYTES) return 0;
+  only_file.kept = malloc(KEPT_BYTES);
+  files.write = file_write_keeping;
+  times ignored;
+  if (!only_file.kept || !write_rounds(plugin, &bench->trace, &all, &ignored)) return 1;
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  const int threads = cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (int)cores;
+  const times one = library_rounds(only_file.kept, only_file.bytes, 1);
+  const times many = library_rounds(only_file.kept, only_file.bytes, threads);
+  print_rate("ISA-L alone, one thread", bytes / 1e6, "MB/s of text", one);
+  print_rate("ISA-L alone, all cores", bytes / 1e6, "MB/s of text", many);
+  printf("  gzip takes %.2f of the processor time of formatting and of ISA-L alone together\n",
+         gzip.processor / (plain.processor + many.processor));
+  free(only_file.kept);
+  return 0;
 }
 
 int main(int argc, char **argv) {
@@ -270,28 +410,7 @@ int main(int argc, char **argv) {
     if (library) dlclose(library);
     return 1;
   }
-  if (!fixture_open(&bench, wanted)) goto out;
-  const uint64_t heap_before = heap_bytes();
-  files.write = file_write_counting;
-  if (write_once(entry(), &bench.trace, false) <= 0) goto out;
-  const double events = (double)only_file.lines, launches = (double)bench.launches;
-  files.write = file_write;
-  const double plain_s = write_once(entry(), &bench.trace, false);
-  const double plain_bytes = (double)only_file.bytes;
-  const uint64_t plain_peak = only_file.peak_heap - heap_before;
-  const double gzip_s = write_once(entry(), &bench.trace, true);
-  const double gzip_bytes = (double)only_file.bytes;
-  const uint64_t gzip_peak = only_file.peak_heap - heap_before;
-  if (plain_s <= 0 || gzip_s <= 0) goto out;
-  printf("chrome_trace, %.0f launches, %.0f events, fastest of %d rounds\n", launches, events, ROUNDS);
-  printf("  one thread: %.1f ns/event, %.2f million events/s, %.2f GB/s\n", plain_s / events * 1e9,
-         events / plain_s / 1e6, plain_bytes / plain_s / 1e9);
-  printf("  %.0f bytes/event, %.0f bytes/launch; heap at most %.1f MB, %.1f bytes/event\n", plain_bytes / events,
-         plain_bytes / launches, (double)plain_peak / 1e6, (double)plain_peak / events);
-  printf("  gzip on all cores: %.2f million events/s, %.0f MB/s of text, ratio %.1f; heap at most %.1f MB\n",
-         events / gzip_s / 1e6, plain_bytes / gzip_s / 1e6, plain_bytes / gzip_bytes, (double)gzip_peak / 1e6);
-  result = 0;
-out:
+  if (fixture_open(&bench, wanted)) result = run_bench(entry(), &bench);
   fixture_close(&bench);
   dlclose(library);
   return result;

@@ -16,13 +16,15 @@ typedef struct options {
   const char *path;
   bool gzip;
   bool cuda_names;
-  bool ledger;
   const char *flows;
+  const char *counters;
   const char *runtime_category;
   int64_t split_size;
 } options;
 
 static const char *const flow_choices[] = {"kineto", "compact", "none", NULL};
+
+static const char *const counter_choices[] = {"all", "few", "none", NULL};
 
 static const char *const category_choices[] = {"cuda_runtime", "runtime", NULL};
 
@@ -35,9 +37,11 @@ static const pd_option rows[] = {
     PD_OPTION(options, cuda_names, .def = "false",
               .help =
                   "give the CPU device's calls CUDA's names: HTA's launch statistics and queue length look for them"),
-    PD_OPTION(options, ledger, .def = "true", .help = "a counter track of who owned the device's time in each step"),
     PD_OPTION_CHOICE(options, flows, .def = "kineto", .choices = flow_choices,
                      .help = "arrows from launches to device work: all, one per operation, none"),
+    PD_OPTION_CHOICE(options, counters, .def = "all", .choices = counter_choices,
+                     .help = "counter tracks: all; few, without the device's queue and busy, which grow with the "
+                             "launches; none"),
     PD_OPTION_CHOICE(options, runtime_category, .def = "cuda_runtime", .choices = category_choices,
                      .help = "category of runtime calls: runtime is what torch-tb-profiler 0.4.3 from PyPI looks for"),
     PD_OPTION_BYTES(options, split_size, .def = "0", .min = "0", .unit = "bytes",
@@ -48,8 +52,9 @@ typedef struct state {
   const pd_host *host;
   const pd_files *files;
   file_name name;
-  bool cuda_names, ledger, old_runtime;
+  bool cuda_names, old_runtime;
   flow_mode flows;
+  counter_mode counters;
   uint64_t split_bytes;
 } state;
 
@@ -70,11 +75,13 @@ static pd_status chrome_open(const pd_host *host, const void *given, const pd_ru
                            .gzip = chosen->gzip || file_name_is_gzip(chosen->path),
                            .split = chosen->split_size > 0};
   self->cuda_names = chosen->cuda_names;
-  self->ledger = chosen->ledger;
   self->old_runtime = !strcmp(chosen->runtime_category, "runtime");
   self->flows = !strcmp(chosen->flows, "none")      ? FLOWS_NONE
                 : !strcmp(chosen->flows, "compact") ? FLOWS_COMPACT
                                                     : FLOWS_KINETO;
+  self->counters = !strcmp(chosen->counters, "none")  ? COUNTERS_NONE
+                   : !strcmp(chosen->counters, "few") ? COUNTERS_FEW
+                                                      : COUNTERS_ALL;
   self->split_bytes = (uint64_t)chosen->split_size;
   *out = self;
   return PD_OK;
@@ -145,7 +152,8 @@ out_with_message:
 
 /* The tables, where they are wanted and the host has an analysis. False on no memory. */
 static bool find_tables(const state *self, const pd_trace *trace, const pd_table_set **tables) {
-  const pd_analysis *analysis = self->ledger ? self->host->extension(self->host, PD_EXT_ANALYSIS) : NULL;
+  const pd_analysis *analysis =
+      self->counters != COUNTERS_NONE ? self->host->extension(self->host, PD_EXT_ANALYSIS) : NULL;
   const pd_table_request request = {.size = sizeof request};
   *tables = analysis ? analysis->tables(analysis, trace, &request) : NULL;
   return !analysis || *tables;
@@ -172,6 +180,7 @@ static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
                          .names = &names,
                          .tables = tables,
                          .flows = self->flows,
+                         .counters = self->counters,
                          .old_runtime = self->old_runtime};
   writer.host_offset = envelope_host_offset(trace);
   char *at = EVENT_PUT(writer.host_ids, ",\"pid\":");

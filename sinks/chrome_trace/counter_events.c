@@ -7,14 +7,33 @@
 
 #include <stdlib.h>
 
-typedef struct change {
-  int64_t ts_ns;
-  int32_t queue, busy;
-} change;
+/* Times at which something of a device's begins or ends, and how many of them are told already. */
+typedef struct moments {
+  int64_t *ns;
+  uint64_t count, told;
+} moments;
 
 static int by_time(const void *a, const void *b) {
-  const change *x = a, *y = b;
-  return (x->ts_ns > y->ts_ns) - (x->ts_ns < y->ts_ns);
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* They nearly always come in order: the rows of a device are sorted by start, and so are the calls. */
+static void put_in_order(moments *self) {
+  for (uint64_t i = 1; i < self->count; i++)
+    if (self->ns[i] < self->ns[i - 1]) {
+      qsort(self->ns, self->count, sizeof *self->ns, by_time);
+      return;
+    }
+}
+
+static int64_t next_ns(const moments *self) { return self->told < self->count ? self->ns[self->told] : INT64_MAX; }
+
+/* How many lie at `ts_ns`, which is the next time; they are told then. */
+static int64_t take(moments *self, int64_t ts_ns) {
+  const uint64_t before = self->told;
+  while (next_ns(self) == ts_ns && self->told < self->count) self->told++;
+  return (int64_t)(self->told - before);
 }
 
 static void write_value(event_writer *writer, const char *what, uint32_t device, int64_t ts_ns, int64_t value) {
@@ -41,50 +60,58 @@ static void write_recorded(event_writer *writer) {
   }
 }
 
-/* Changes of one device, in order of time; those of one moment are one sample. */
-static void write_changes(event_writer *writer, uint32_t device, const change *changes, uint64_t count) {
-  int64_t queue = 0, busy = 0, shown_queue = -1, shown_busy = -1;
-  for (uint64_t i = 0; i < count; i++) {
-    queue += changes[i].queue;
-    busy += changes[i].busy;
-    if (i + 1 < count && changes[i + 1].ts_ns == changes[i].ts_ns) continue;
-    if (!event_in_part(writer, changes[i].ts_ns)) continue;
-    if (queue != shown_queue) write_value(writer, "queue depth", device, changes[i].ts_ns, queue);
-    if ((busy > 0) != shown_busy) write_value(writer, "busy", device, changes[i].ts_ns, busy > 0);
+static int64_t earliest(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Queue depth and busy in order of time; what changes at one moment is one sample. */
+static void write_changes(event_writer *writer, uint32_t device, moments *launches, moments *begins, moments *starts,
+                          moments *ends) {
+  int64_t queue = 0, running = 0, shown_queue = -1, shown_busy = -1;
+  for (;;) {
+    const int64_t ts_ns =
+        earliest(earliest(next_ns(launches), next_ns(begins)), earliest(next_ns(starts), next_ns(ends)));
+    if (ts_ns == INT64_MAX) break;
+    queue += take(launches, ts_ns) - take(begins, ts_ns);
+    running += take(starts, ts_ns) - take(ends, ts_ns);
+    if (!event_in_part(writer, ts_ns)) continue;
+    if (queue != shown_queue) write_value(writer, "queue depth", device, ts_ns, queue);
+    if ((running > 0) != shown_busy) write_value(writer, "busy", device, ts_ns, running > 0);
     shown_queue = queue;
-    shown_busy = busy > 0;
+    shown_busy = running > 0;
   }
 }
 
 static pd_status write_device(event_writer *writer, uint32_t device) {
   const pd_trace *trace = writer->trace;
-  uint64_t count = 0;
-  change *changes = malloc((trace->activities.count * 3 + 1) * sizeof *changes);
-  if (!changes) return PD_NO_MEMORY;
+  const uint64_t room = trace->activities.count + 1;
+  int64_t *all = malloc(4 * room * sizeof *all);
+  if (!all) return PD_NO_MEMORY;
+  moments launches = {.ns = all},
+          begins = {.ns = all + room}; /* of what has a launch: it enters and leaves the queue */
+  moments starts = {.ns = all + 2 * room}, ends = {.ns = all + 3 * room};
   for (uint64_t i = 0; i < trace->activities.count; i++) {
     const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
     if (row->detail.device != device) continue;
     if (row->call != PD_NONE) {
-      const int64_t launch_ns = PD_AT(pd_call, &trace->calls, row->call)->start_ns;
-      changes[count++] = (change){launch_ns < row->start_ns ? launch_ns : row->start_ns, 1, 0};
-      changes[count++] = (change){row->start_ns, -1, 1};
-    } else {
-      changes[count++] = (change){row->start_ns, 0, 1};
+      launches.ns[launches.count++] = earliest(PD_AT(pd_call, &trace->calls, row->call)->start_ns, row->start_ns);
+      begins.ns[begins.count++] = row->start_ns;
     }
-    changes[count++] = (change){row->end_ns, 0, -1};
+    starts.ns[starts.count++] = row->start_ns;
+    ends.ns[ends.count++] = row->end_ns;
   }
-  qsort(changes, count, sizeof *changes, by_time);
-  write_changes(writer, device, changes, count);
-  free(changes);
+  put_in_order(&launches);
+  put_in_order(&ends);
+  write_changes(writer, device, &launches, &begins, &starts, &ends);
+  free(all);
   return PD_OK;
 }
 
 pd_status counter_events_write(event_writer *writer) {
   const pd_trace *trace = writer->trace;
+  if (writer->counters == COUNTERS_NONE) return PD_OK;
   memory_counters_write(writer);
-  const pd_status written = ledger_events_write(writer);
-  if (written != PD_OK) return written;
   write_recorded(writer);
+  const pd_status written = ledger_events_write(writer);
+  if (written != PD_OK || writer->counters == COUNTERS_FEW) return written;
   for (uint64_t s = 0; s < trace->streams.count; s++) {
     const uint32_t device = PD_AT(pd_stream_row, &trace->streams, s)->device;
     bool done = false;

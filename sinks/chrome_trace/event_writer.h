@@ -15,6 +15,7 @@
 #include <pdhost/sink.h>
 
 typedef enum flow_mode { FLOWS_KINETO, FLOWS_COMPACT, FLOWS_NONE } flow_mode;
+typedef enum counter_mode { COUNTERS_ALL, COUNTERS_FEW, COUNTERS_NONE } counter_mode;
 
 /* Rows of one stream that cannot share its track go to tracks of their own. */
 enum { SYNC_TRACK = 1000000, LANE_TRACK = 20000000, OVERHEAD_PID = 16777226, CONTEXT_SYNC_TRACK = SYNC_TRACK - 1 };
@@ -26,6 +27,7 @@ typedef struct event_writer {
   const name_table *names;
   const pd_table_set *tables; /* of the analysis; NULL: none */
   flow_mode flows;
+  counter_mode counters;
   bool old_runtime;       /* calls are of category "runtime" */
   uint32_t host_offset;   /* added to the host's pid and thread ids where they would meet a device's or a stream's */
   uint64_t events;        /* written so far */
@@ -146,7 +148,7 @@ void memory_instants_write(event_writer *writer);
 void memory_counters_write(event_writer *writer);
 /* The counter track of the ledger, where there are tables. PD_NO_MEMORY leaves it out. */
 pd_status ledger_events_write(event_writer *writer);
-/* Counter tracks. PD_NO_MEMORY leaves them out. */
+/* The counter tracks that are wanted. PD_NO_MEMORY leaves them out. */
 pd_status counter_events_write(event_writer *writer);
 
 #endif

@@ -3,15 +3,11 @@
 
 #include <math.h>
 
-static void separate(csv_writer *csv) {
-  if (csv->fields++) text_out_literal(csv->out, ",");
-}
-
 void csv_text(csv_writer *csv, const char *text) { csv_text_of(csv, text ? text : "", text ? strlen(text) : 0); }
 
 void csv_text_of(csv_writer *csv, const char *text, size_t length) {
   bool quote = false;
-  separate(csv);
+  csv_empty(csv); /* the separator alone */
   for (size_t i = 0; i < length && !quote; i++)
     quote = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
   if (!quote) {
@@ -30,19 +26,15 @@ void csv_text_of(csv_writer *csv, const char *text, size_t length) {
   text_out_literal(csv->out, "\"");
 }
 
-void csv_u64(csv_writer *csv, uint64_t value) {
-  separate(csv);
-  text_out_u64(csv->out, value);
-}
-void csv_i64(csv_writer *csv, int64_t value) {
-  separate(csv);
-  text_out_i64(csv->out, value);
-}
 void csv_double(csv_writer *csv, double value) {
-  separate(csv);
-  if (isfinite(value)) text_out_double(csv->out, value);
+  char *at = csv_begin_number(csv);
+  csv->out->at = isfinite(value) ? digits_double(at, value) : at;
 }
-void csv_empty(csv_writer *csv) { separate(csv); }
+
+void csv_fixed12(csv_writer *csv, double value) {
+  char *at = csv_begin_number(csv);
+  csv->out->at = isfinite(value) ? digits_fixed12(at, value) : at;
+}
 
 void csv_end_record(csv_writer *csv) {
   text_out_literal(csv->out, "\r\n");

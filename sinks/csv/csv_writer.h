@@ -9,12 +9,21 @@ typedef struct csv_writer {
   uint64_t fields; /* of the record so far */
 } csv_writer;
 
+/* Room for a number and a separator, which is written. */
+static inline char *csv_begin_number(csv_writer *csv) {
+  char *at = text_out_room(csv->out, DIGITS_ROOM + 1);
+  if (csv->fields++) *at++ = ',';
+  return at;
+}
+static inline void csv_u64(csv_writer *csv, uint64_t value) { csv->out->at = digits_u64(csv_begin_number(csv), value); }
+static inline void csv_i64(csv_writer *csv, int64_t value) { csv->out->at = digits_i64(csv_begin_number(csv), value); }
+static inline void csv_empty(csv_writer *csv) { csv->out->at = csv_begin_number(csv); }
+
 void csv_text(csv_writer *csv, const char *text); /* NULL is an empty field */
 void csv_text_of(csv_writer *csv, const char *text, size_t length);
-void csv_u64(csv_writer *csv, uint64_t value);
-void csv_i64(csv_writer *csv, int64_t value);
 void csv_double(csv_writer *csv, double value); /* NaN and infinities are empty */
-void csv_empty(csv_writer *csv);
+/* To twelve decimals, and fast: for floats and rates. */
+void csv_fixed12(csv_writer *csv, double value);
 void csv_end_record(csv_writer *csv);
 /* A record of `names`, comma-separated. */
 void csv_header(csv_writer *csv, const char *names);

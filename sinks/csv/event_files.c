@@ -111,7 +111,7 @@ static void known(csv_writer *csv, float value) {
   if (value < 0)
     csv_empty(csv);
   else
-    csv_double(csv, (double)value);
+    csv_fixed12(csv, (double)value);
 }
 
 static void kernel_columns(csv_writer *csv, const pd_activity *detail) {
@@ -153,7 +153,7 @@ static void write_copies(csv_writer *csv, const pd_trace *trace) {
     device_columns(csv, trace, row);
     csv_u64(csv, row->detail.bytes);
     if (row->end_ns > row->start_ns)
-      csv_double(csv, (double)row->detail.bytes / (double)(row->end_ns - row->start_ns));
+      csv_fixed12(csv, (double)row->detail.bytes / (double)(row->end_ns - row->start_ns));
     else
       csv_empty(csv);
     csv_u64(csv, row->detail.u.copy.graph);

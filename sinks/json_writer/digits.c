@@ -26,6 +26,19 @@ char *digits_fixed6(char *at, double value) {
   return digits_4(at + 2, rest % 10000);
 }
 
+char *digits_fixed12(char *at, double value) {
+  if (!(value >= 0 && value < 1e6)) return digits_double(at, value);
+  const uint64_t all = (uint64_t)(value * 1e12 + 0.5), scale = UINT64_C(1000000000000);
+  uint64_t rest = all % scale;
+  at = digits_u64(at, all / scale);
+  if (!rest) return at;
+  *at++ = '.';
+  for (int i = 8; i >= 0; i -= 4, rest /= 10000) (void)digits_4(at + i, (uint32_t)(rest % 10000));
+  at += 12;
+  while (at[-1] == '0') at--;
+  return at;
+}
+
 char *digits_double(char *at, double value) {
   char text[DIGITS_ROOM];
   int length;

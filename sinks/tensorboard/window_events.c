@@ -9,20 +9,29 @@
 
 enum { TABLE_ROWS = 100 };
 
-/* Rows are sorted by start, so their union is one pass; clipped to the step's own time. */
-double window_events_busy(const pd_trace *trace, uint32_t step) {
-  const pd_trace_step *at = PD_AT(pd_trace_step, &trace->steps, step);
-  int64_t covered = at->start_ns, busy = 0;
+/* Adds [start, end) of the device's time to the steps it lies in. Calls come in order of time; steps are back to back.
+ */
+static void add_busy(const pd_trace *trace, int64_t *busy_ns, uint64_t *step, int64_t start_ns, int64_t end_ns) {
+  for (; *step < trace->steps.count; ++*step) {
+    const pd_trace_step *at = PD_AT(pd_trace_step, &trace->steps, *step);
+    const int64_t from = start_ns > at->start_ns ? start_ns : at->start_ns;
+    const int64_t to = end_ns < at->end_ns ? end_ns : at->end_ns;
+    if (to > from) busy_ns[*step] += to - from;
+    if (end_ns < at->end_ns) return;
+  }
+}
+
+/* How long the device worked in each step, on anything. Rows are sorted by start, so their union is one pass. */
+static void find_busy(const pd_trace *trace, int64_t *busy_ns) {
+  int64_t covered_ns = INT64_MIN;
+  uint64_t step = 0;
   for (uint64_t i = 0; i < trace->activities.count; i++) {
     const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
-    const int64_t start = row->start_ns > covered ? row->start_ns : covered;
-    const int64_t end = row->end_ns < at->end_ns ? row->end_ns : at->end_ns;
-    if (start >= at->end_ns) break;
-    if (end <= start) continue;
-    busy += end - start;
-    covered = end;
+    const int64_t start_ns = row->start_ns > covered_ns ? row->start_ns : covered_ns;
+    if (row->end_ns <= start_ns) continue;
+    add_busy(trace, busy_ns, &step, start_ns, row->end_ns);
+    covered_ns = row->end_ns;
   }
-  return at->end_ns > at->start_ns ? (double)busy / (double)(at->end_ns - at->start_ns) : 0;
 }
 
 static event_place place_of(record_file *file, const pd_trace *trace, uint32_t step) {
@@ -31,13 +40,18 @@ static event_place place_of(record_file *file, const pd_trace *trace, uint32_t s
 }
 
 static pd_status write_steps(record_file *file, const pd_trace *trace) {
+  int64_t *busy_ns = calloc(trace->steps.count ? trace->steps.count : 1, sizeof *busy_ns);
+  if (!busy_ns) return PD_NO_MEMORY;
+  find_busy(trace, busy_ns);
   pd_status status = PD_OK;
   for (uint32_t i = 0; i < trace->steps.count && status == PD_OK; i++) {
     const pd_trace_step *step = PD_AT(pd_trace_step, &trace->steps, i);
     const event_place place = place_of(file, trace, i);
-    status = events_scalar(&place, "device/busy_share", window_events_busy(trace, i));
+    const int64_t span_ns = step->end_ns - step->start_ns;
+    status = events_scalar(&place, "device/busy_share", span_ns > 0 ? (double)busy_ns[i] / (double)span_ns : 0);
     if (status == PD_OK) status = events_scalar(&place, "device/launches", (double)step->launches);
   }
+  free(busy_ns);
   return status;
 }
 

@@ -9,7 +9,4 @@
 /* `tables` may be NULL. */
 pd_status window_events_write(record_file *file, const pd_trace *trace, const pd_table_set *tables);
 
-/* Share of [start, end) in which the device worked on the rows of step `step`, 0..1. */
-double window_events_busy(const pd_trace *trace, uint32_t step);
-
 #endif

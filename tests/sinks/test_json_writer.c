@@ -87,6 +87,32 @@ PD_TEST(json_writer, fractions_have_six_digits) {
   }
 }
 
+PD_TEST(digits, fixed_decimals_hold_every_float) {
+  static const struct {
+    double value;
+    const char *text;
+  } cases[] = {{0, "0"},
+               {1, "1"},
+               {0.25, "0.25"},
+               {12.000000000001, "12.000000000001"},
+               {1e-12, "0.000000000001"},
+               {1e-13, "0"},
+               {999999.5, "999999.5"},
+               {1e6, "1000000"},
+               {-0.5, "-0.5"},
+               {NAN, "null"}};
+  char text[DIGITS_ROOM];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    *digits_fixed12(text, cases[i].value) = '\0';
+    cr_assert_str_eq(text, cases[i].text);
+  }
+  for (uint32_t blocks = 1; blocks < 100000; blocks += 7) { /* as many per SM as a kernel may have */
+    const float value = (float)blocks / 132.0f;
+    *digits_fixed12(text, (double)value) = '\0';
+    cr_assert_eq(strtof(text, NULL), value, "%s", text);
+  }
+}
+
 PD_TEST(json_writer, doubles_read_back_as_themselves) {
   const double values[] = {0, 1, 0.1, 1.0 / 3, 6.02e23, 5e-324, 1.7976931348623157e308, -2.5, 0.0058};
   char text[DIGITS_ROOM];

@@ -481,7 +481,7 @@ PD_TEST(sink_chrome_trace, the_ledger_is_a_counter_track) {
     fake_trace *fake = open_fake();
     fake_step(fake, 7, MS(0), MS(1));
     fake_step(fake, 8, MS(1), MS(3));
-    cr_assert(sink_run_load(&run, SINK_PATH, (const char *[]){on ? "ledger=true" : "ledger=false", NULL}));
+    cr_assert(sink_run_load(&run, SINK_PATH, (const char *[]){on ? "counters=few" : "counters=none", NULL}));
     test_host_add(&run.host, PD_EXT_ANALYSIS, &analysis);
     cr_assert_eq(sink_run_open(&run, fake_run("traces")), PD_OK);
     cr_assert_eq(sink_run_trace(&run, fake_trace_finish(fake)), PD_OK);
@@ -503,4 +503,54 @@ PD_TEST(sink_chrome_trace, the_ledger_is_a_counter_track) {
     sink_run_unload(&run);
     fake_trace_close(fake);
   }
+}
+
+PD_TEST(sink_chrome_trace, counters_may_be_fewer_or_none) {
+  static const struct {
+    const char *setting;
+    bool queue, memory;
+  } modes[] = {{"counters=all", true, true}, {"counters=few", false, true}, {"counters=none", false, false}};
+  written out;
+  fake_trace *fake = open_fake();
+  fake_trace_training(fake, 2, 1);
+  const pd_trace *trace = fake_trace_finish(fake);
+  for (size_t i = 0; i < 3; i++) {
+    write_parsed(&out, trace, (const char *[]){modes[i].setting, NULL});
+    cr_assert_eq(find(out.events, "C", NULL, "GPU 0 queue depth") != NULL, modes[i].queue);
+    cr_assert_eq(find(out.events, "C", NULL, "GPU 0 busy") != NULL, modes[i].queue);
+    cr_assert_eq(find(out.events, "C", NULL, "GPU 0 memory") != NULL, modes[i].memory);
+    cr_assert_eq(count(out.events, "C", NULL, NULL) > 0, modes[i].memory);
+    drop(&out);
+  }
+  fake_trace_close(fake);
+}
+
+/* Launches out of order, kernels at the same moment, one without a launch, on two streams. */
+PD_TEST(sink_chrome_trace, queue_and_busy_follow_every_change) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t first = fake_stream(fake, 0, 1, 7), second = fake_stream(fake, 0, 1, 9);
+  fake_step(fake, 1, 0, MS(20));
+  for (uint64_t i = 0; i < 3; i++)
+    fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, MS(1 + (double)i), MS(1.5 + (double)i), 1 + i);
+  fake_kernel(fake, "late()", first, MS(6), MS(7), 1);
+  fake_kernel(fake, "early()", second, MS(4), MS(9), 2);
+  fake_kernel(fake, "touching()", first, MS(9), MS(10), 3);
+  fake_kernel(fake, "nobody's()", first, MS(12), MS(13), 99);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  static const int64_t queue[][2] = {{MS(1), 1}, {MS(2), 2}, {MS(3), 3}, {MS(4), 2}, {MS(6), 1}, {MS(9), 0}};
+  static const int64_t busy[][2] = {{MS(1), 0}, {MS(4), 1}, {MS(10), 0}, {MS(12), 1}, {MS(13), 0}};
+  size_t seen_queue = 0, seen_busy = 0;
+  for (const json_node *event = out.events->first; event; event = event->next) {
+    const bool is_queue = is_event(event, "C", NULL, "GPU 0 queue depth");
+    if (!is_queue && !is_event(event, "C", NULL, "GPU 0 busy")) continue;
+    const int64_t *expected = is_queue ? queue[seen_queue++] : busy[seen_busy++];
+    cr_assert(seen_queue <= 6 && seen_busy <= 5);
+    cr_assert_eq(as_ns(event, "ts"), expected[0]);
+    cr_assert_eq(argument(event, "value")->number, (double)expected[1]);
+  }
+  cr_assert_eq(seen_queue, 6);
+  cr_assert_eq(seen_busy, 5);
+  drop(&out);
+  fake_trace_close(fake);
 }
