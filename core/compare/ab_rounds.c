@@ -2,13 +2,15 @@
  */
 #include "ab_rounds.h"
 
+#include "measure/statistics.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-/* A block takes at least so long, and so many times what an empty one takes: the ratio is off by less than a
- * thousandth of its distance from 1. */
+/* A block takes at least so long, and so many times what an empty one takes: the ratio is off by less than a hundredth
+ * of its distance from 1. */
 #define LEAST_BLOCK_S 1e-3
-#define OVERHEADS 1000
+#define OVERHEADS 100
 enum { EMPTY_BLOCKS = 5, MOST_GROWTH = 10, BLOCKS_A_ROUND = 4 };
 /* The same rounds give the same interval every time. */
 #define SEED 1
@@ -52,7 +54,7 @@ static pd_status time_nothing(const ab_run *self) {
 static pd_status find_number(const ab_run *self) {
   const double wanted = fmax(LEAST_BLOCK_S, OVERHEADS * self->out->overhead_s);
   uint64_t *number = &self->out->number;
-  *number = 1;
+  *number = self->rules->number ? self->rules->number : 1;
   for (int i = 0; i < 64; i++) {
     double least = INFINITY;
     for (int side = 0; side < 2; side++) {
@@ -61,7 +63,7 @@ static pd_status find_number(const ab_run *self) {
       if (status != PD_OK) return status;
       least = fmin(least, isnan(host_s) ? 0 : host_s);
     }
-    if (least >= wanted || *number >= TIMER_MAX_NUMBER || time_is_up(self)) break;
+    if (self->rules->number || least >= wanted || *number >= TIMER_MAX_NUMBER || time_is_up(self)) break;
     const double growth = least > 0 ? fmin(MOST_GROWTH, 1.2 * wanted / least) : MOST_GROWTH;
     *number = (uint64_t)fmin(ceil((double)*number * fmax(growth, 1.2)), TIMER_MAX_NUMBER);
   }
@@ -136,8 +138,14 @@ pd_status ab_measure(const ab_rules *rules, timer_block block, void *const users
   out->spent_s = 0;
   if (status == PD_OK) status = take_rounds(&self, tell, teller);
   if (!out->rounds) return status == PD_OK ? PD_INVALID : status;
-  const pd_status looked = look(&self);
+  statistics spread;
+  const pd_status looked = statistics_make(out->logs, out->rounds, &spread) ? look(&self) : PD_NO_MEMORY;
+  out->spread = spread.iqr;
   return status == PD_OK ? looked : status;
+}
+
+outcome ab_outcome(const ab_result *of, double margin) {
+  return of->spread >= AB_WIDE_SPREAD ? OUTCOME_UNCLEAR : comparison_outcome(&of->of, of->rounds, margin);
 }
 
 void ab_free(ab_result *self) {

@@ -3,11 +3,13 @@
 #ifndef CORE_COMPARE_AB_ROUNDS_H
 #define CORE_COMPARE_AB_ROUNDS_H
 
-#include "measure/resample.h"
+#include "comparison.h"
+
 #include "measure/timer.h"
 
 typedef struct ab_rules {
   double width;      /* the interval of the ratio is narrow enough when it reaches no further than this share */
+  uint64_t number;   /* runs in a block; 0: so many that the clock's own cost does not count */
   double max_time_s; /* of all blocks together; then it ends, narrow or not */
 } ab_rules;
 
@@ -23,6 +25,7 @@ typedef struct ab_result {
   double spent_s;     /* in all blocks */
   uint64_t dropped;   /* rounds with a time that is none */
   resample_ratio of;  /* of all rounds */
+  double spread;      /* interquartile range of the logs: how far the rounds disagree */
   bool narrow;        /* it ended since the interval is narrow enough */
 } ab_result;
 
@@ -31,6 +34,10 @@ typedef struct ab_result {
  * what there is in `out`; PD_INVALID: no round has times. ab_free is due whatever comes. */
 pd_status ab_measure(const ab_rules *rules, timer_block block, void *const users[2],
                      void (*tell)(void *teller, const ab_result *so_far), void *teller, ab_result *out);
+/* The verdict; UNCLEAR too where the rounds disagree by AB_WIDE_SPREAD: on a machine so busy the two sides are not
+ * served alike, however often they take turns. */
+#define AB_WIDE_SPREAD 0.25
+outcome ab_outcome(const ab_result *of, double margin);
 void ab_free(ab_result *self);
 
 #endif

@@ -18,6 +18,11 @@ const char *comparison_word(outcome of) {
   return words[of];
 }
 
+const char *comparison_color(outcome of) {
+  static const char *const colors[] = {"\033[33m", "\033[36m", "\033[92m", "\033[31m"};
+  return colors[of];
+}
+
 void comparison_sentence(const resample_ratio *of, const char *a, const char *b, char *text, unsigned long room) {
   snprintf(text, room, "%s takes %.4f times as long as %s (95 %%: %.4f to %.4f, p = %.4f)", b, of->ratio, a, of->low,
            of->high, of->p);

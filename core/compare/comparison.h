@@ -20,6 +20,8 @@ typedef enum outcome { OUTCOME_UNCLEAR = 0, OUTCOME_SAME, OUTCOME_FASTER, OUTCOM
 outcome comparison_outcome(const resample_ratio *of, uint64_t count, double margin);
 /* "FASTER" */
 const char *comparison_word(outcome of);
+/* The escape sequence of its colour on a terminal. */
+const char *comparison_color(outcome of);
 
 /* "B takes 1.031 times as long as A (95 %: 1.027 to 1.036, p = 0.0005)" */
 void comparison_sentence(const resample_ratio *of, const char *a, const char *b, char *text, unsigned long room);

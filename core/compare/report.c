@@ -38,11 +38,10 @@ static void print_difference(void *user, const char *key, const char *a, const c
 }
 
 static void print_pair(const compare_report *self, const sample_pair *at, bool color) {
-  static const char *const colors[] = {"\033[33m", "\033[36m", "\033[92m", "\033[31m"}; /* by outcome */
   char title[NAME_BYTES], text[SENTENCE_BYTES];
   listing differences = {.count = 0};
-  printf("\n%s%-7s%s  %s: %s\n", color ? colors[at->verdict] : "", comparison_word(at->verdict), color ? "\033[0m" : "",
-         sample_pair_title(at, title, sizeof title), sentence(self, at, text));
+  printf("\n%s%-7s%s  %s: %s\n", color ? comparison_color(at->verdict) : "", comparison_word(at->verdict),
+         color ? "\033[0m" : "", sample_pair_title(at, title, sizeof title), sentence(self, at, text));
   if (is_short(at))
     printf("         a side has fewer than %d blocks: measure with blocked_autorange\n", COMPARISON_LEAST);
   sample_pair_differences(at, print_difference, &differences);

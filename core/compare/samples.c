@@ -35,10 +35,9 @@ static bool no_memory(error *err) {
   return false;
 }
 
-/* Appends the row's times to its sample, a new one where there is none yet. `first` is the first row of the file. */
-static bool merge(samples *self, uint64_t row, uint64_t first, uint32_t file, const char *path, bool device,
+/* Appends the times of measurement `index` of its file to their sample, a new one where there is none yet. */
+static bool merge(samples *self, const pd_measurement *of, uint64_t index, uint32_t file, const char *path, bool device,
                   error *err) {
-  const pd_measurement *of = &self->rows.rows[row];
   uint32_t at = 0;
   while (at < self->count && !(self->all[at].file == file && same_task(self->all[at].of, of))) at++;
   sample *to = &self->all[at];
@@ -52,7 +51,7 @@ static bool merge(samples *self, uint64_t row, uint64_t first, uint32_t file, co
   if (measurement_run_times(of, device, grown + to->figures.count) != PD_OK) {
     error_set(err, PD_UNSUPPORTED, CODE_CONFIG,
               "%s: measurement %llu has no device times; leave --time device out to compare its host times", path,
-              (unsigned long long)(row - first));
+              (unsigned long long)index);
     return false;
   }
   to->figures.count += of->block_count;
@@ -102,7 +101,7 @@ static bool read_all(samples *self, const char *const *paths, bool device, error
   uint32_t file = 0;
   for (uint64_t row = 0; row < self->rows.count && ok; row++) {
     while (row >= ends[file]) file++;
-    ok = merge(self, row, file ? ends[file - 1] : 0, file, paths[file], device, err);
+    ok = merge(self, &self->rows.rows[row], row - (file ? ends[file - 1] : 0), file, paths[file], device, err);
   }
   free(ends);
   return ok && finish(self, err);
@@ -116,14 +115,13 @@ bool samples_read(const char *const *paths, uint32_t count, bool device, samples
   return false;
 }
 
-bool samples_take(pd_measurements *rows, const char *name, bool device, samples *out, error *err) {
-  *out = (samples){.rows = *rows, .file_count = 1};
-  *rows = (pd_measurements){.rows = NULL};
+bool samples_of(const pd_measurements *rows, const char *name, bool device, samples *out, error *err) {
+  *out = (samples){.file_count = 1};
   out->names = calloc(1, sizeof *out->names);
-  out->all = calloc(out->rows.count ? out->rows.count : 1, sizeof *out->all);
+  out->all = calloc(rows->count ? rows->count : 1, sizeof *out->all);
   bool ok = (out->names && out->all) || no_memory(err);
   if (ok) ok = name_files(out, &name, err);
-  for (uint64_t row = 0; row < out->rows.count && ok; row++) ok = merge(out, row, 0, 0, name, device, err);
+  for (uint64_t row = 0; row < rows->count && ok; row++) ok = merge(out, &rows->rows[row], row, 0, name, device, err);
   if (ok && finish(out, err)) return true;
   samples_free(out);
   return false;

@@ -8,7 +8,7 @@
 #include "measure/statistics.h"
 
 typedef struct sample {
-  const pd_measurement *of; /* the first measurement of it; the samples' own */
+  const pd_measurement *of; /* the first measurement of it */
   uint32_t file;            /* which of the files it is from */
   bool partial;             /* a measurement of it was cut short */
   double *times;            /* of one run, in seconds, in the order in which they were taken */
@@ -16,7 +16,7 @@ typedef struct sample {
 } sample;
 
 typedef struct samples {
-  pd_measurements rows;
+  pd_measurements rows; /* of the files that were read */
   sample *all;
   uint32_t count, file_count;
   char **names; /* of the files: the shortest that tell them apart */
@@ -25,8 +25,8 @@ typedef struct samples {
 /* Host times, or device times where `device`. Every message is one line that names the file. On failure `out` is
  * empty. */
 bool samples_read(const char *const *paths, uint32_t count, bool device, samples *out, error *err);
-/* The same of measurements that are in memory already, as from one file; takes `rows` over, whatever comes. */
-bool samples_take(pd_measurements *rows, const char *name, bool device, samples *out, error *err);
+/* The same of measurements that are in memory already, as from one file; they have to outlive the samples. */
+bool samples_of(const pd_measurements *rows, const char *name, bool device, samples *out, error *err);
 void samples_free(samples *self);
 
 /* Texts that may be missing compare as "". */

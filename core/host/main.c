@@ -5,6 +5,7 @@
 
 #include "analysis/analysis.h"
 #ifdef PDHOST_WITH_COMPARE
+#include "compare/ab.h"
 #include "compare/compare.h"
 #endif
 #ifdef PDHOST_WITH_SCORE
@@ -29,6 +30,7 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {
 #ifdef PDHOST_WITH_COMPARE
+    {"ab", ab_main},
     {"compare", compare_main},
 #endif
 #ifdef PDHOST_WITH_SCORE

@@ -1,7 +1,6 @@
 /* The rounds of pdhost ab on made-up machines: no false alarm where A is B, 3 % found where they are there, and an end
  * whatever the clock says. */
 #include "compare/ab_rounds.h"
-#include "compare/comparison.h"
 
 #include "noise.h"
 #include "pd_test.h"
@@ -55,7 +54,7 @@ static outcome run(machine *on, ab_result *out) {
   side a = {on, 0}, b = {on, 1};
   void *const users[2] = {&a, &b};
   cr_assert_eq(ab_measure(&usual, block, users, NULL, NULL, out), PD_OK);
-  return comparison_outcome(&out->of, out->rounds, COMPARISON_MARGIN);
+  return ab_outcome(out, COMPARISON_MARGIN);
 }
 
 /* Steps of 5 ms, then of 3 us; a quiet machine, then one that others use too. */
@@ -124,6 +123,16 @@ PD_TEST(ab_rounds, a_noisy_machine_ends_by_time) {
   on.jitter = 1;
   cr_assert_eq(run(&on, &got), OUTCOME_UNCLEAR);
   cr_assert(!got.narrow && got.spent_s >= usual.max_time_s && got.spent_s < 1.2 * usual.max_time_s);
+  ab_free(&got);
+}
+
+/* B is served worse than A, and neither steadily: 30 % that are not B's. */
+PD_TEST(ab_rounds, rounds_that_disagree_have_no_verdict) {
+  machine on = make(1, 0.3);
+  ab_result got;
+  on.jitter = 0.3;
+  cr_assert_eq(run(&on, &got), OUTCOME_UNCLEAR);
+  cr_assert(got.spread > AB_WIDE_SPREAD && got.of.low > 1 + COMPARISON_MARGIN, "%g", got.spread);
   ab_free(&got);
 }
 

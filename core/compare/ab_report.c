@@ -1,0 +1,110 @@
+/* See ab_report.h. */
+#include "ab_report.h"
+
+#include "grid.h"
+#include "render.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define AB_FORMAT "pdhost.ab/1"
+#define PROGRESS_INTERVAL_NS 100000000
+
+static bool no_memory(error *err) {
+  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return false;
+}
+
+/* ---- text ---- */
+
+static void print_end(const ab_report *self) {
+  const ab_result *of = self->of;
+  printf("         %" PRIu64 " rounds A B B A, B A A B; %" PRIu64 " run%s a block; %.1f s; ended %s\n", of->rounds,
+         of->number, of->number == 1 ? "" : "s", of->spent_s,
+         self->partial ? "early"
+         : of->narrow  ? "since the interval is narrow enough"
+                       : "since the time was up");
+  if (of->spread >= AB_WIDE_SPREAD)
+    printf("         the rounds disagree by %.0f %%: the machine is too busy with other work\n", 100 * of->spread);
+  if (of->dropped) printf("         %" PRIu64 " rounds left out: the clock gave no time for them\n", of->dropped);
+}
+
+static bool print_table(const ab_report *self, bool color, error *err) {
+  samples from;
+  grids tables;
+  if (!samples_of(&self->sides->rows, "ab", false, &from, err)) return false;
+  const bool ok = grids_make(&from, &tables) || no_memory(err);
+  for (uint32_t i = 0; ok && i < tables.count; i++) render_text(&tables.all[i], color, stdout);
+  if (ok) grids_free(&tables);
+  samples_free(&from);
+  return ok;
+}
+
+bool ab_report_text(const ab_report *self, bool color, error *err) {
+  char text[256];
+  if (!print_table(self, color, err)) return false;
+  comparison_sentence(&self->of->of, "A", "B", text, sizeof text);
+  printf("\n%s%-7s%s  %s\n", color ? comparison_color(self->verdict) : "", comparison_word(self->verdict),
+         color ? "\033[0m" : "", text);
+  print_end(self);
+  return true;
+}
+
+/* ---- JSON ---- */
+
+static json_t *side_value(const ab_report *self, int side) {
+  json_t *times = json_array();
+  const pd_measurement *row = &self->sides->rows.rows[side];
+  for (uint64_t i = 0; i < row->block_count && times; i++)
+    if (json_array_append_new(times, json_real(row->host_s[i])) != 0) {
+      json_decref(times);
+      times = NULL;
+    }
+  return json_pack("{s:s, s:o}", "set", self->sides->texts[side], "host_s", times);
+}
+
+bool ab_report_json(const ab_report *self, error *err) {
+  const ab_result *of = self->of;
+  const pd_measurement *row = &self->sides->rows.rows[0];
+  json_t *document =
+      json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:b, s:b, s:o, s:o}", "format",
+                AB_FORMAT, "scenario", row->scenario, "device", row->device, "verdict", comparison_word(self->verdict),
+                "ratio", of->of.ratio, "low", of->of.low, "high", of->of.high, "p", of->of.p, "margin", self->margin,
+                "spread", of->spread, "rounds", (json_int_t)of->rounds, "dropped", (json_int_t)of->dropped,
+                "number_per_run", (json_int_t)of->number, "spent_s", of->spent_s, "narrow", (int)of->narrow, "partial",
+                (int)self->partial, "a", side_value(self, 0), "b", side_value(self, 1));
+  char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(document);
+  if (!text) return no_memory(err);
+  puts(text);
+  free(text);
+  return true;
+}
+
+/* ---- progress ---- */
+
+static int64_t shown_ns;
+
+void ab_report_progress(const ab_result *so_far, double max_time_s) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  if (now_ns - shown_ns < PROGRESS_INTERVAL_NS) return;
+  shown_ns = now_ns;
+  fprintf(stderr, "\r\033[Kab: %" PRIu64 " rounds, %.1f of at most %.0f s", so_far->rounds, so_far->spent_s,
+          max_time_s);
+  if (so_far->of.ratio > 0)
+    fprintf(stderr, "; B/A %.4f (%.4f to %.4f)", so_far->of.ratio, so_far->of.low, so_far->of.high);
+  fflush(stderr);
+}
+
+void ab_report_progress_end(void) {
+  if (!shown_ns) return;
+  shown_ns = 0;
+  fputs("\r\033[K", stderr);
+  fflush(stderr);
+}

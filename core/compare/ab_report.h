@@ -1,0 +1,24 @@
+/* What `pdhost ab` says. [loop thread] */
+#ifndef CORE_COMPARE_AB_REPORT_H
+#define CORE_COMPARE_AB_REPORT_H
+
+#include "ab_sides.h"
+#include "comparison.h"
+
+typedef struct ab_report {
+  const ab_sides *sides; /* measured */
+  const ab_result *of;
+  double margin;
+  outcome verdict;
+  bool partial;
+} ab_report;
+
+/* On standard output. False: `err` says why. */
+bool ab_report_text(const ab_report *self, bool color, error *err);
+bool ab_report_json(const ab_report *self, error *err);
+
+/* A line on a terminal while it runs. */
+void ab_report_progress(const ab_result *so_far, double max_time_s);
+void ab_report_progress_end(void);
+
+#endif

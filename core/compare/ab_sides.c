@@ -1,0 +1,142 @@
+/* See ab_sides.h. */
+#include "ab_sides.h"
+
+#include "host/log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- configurations ---- */
+
+/* Keys of the loader's threads and data: they are no part of the step. */
+static bool is_loaders(const config_assignment *at) {
+  static const char *const keys[] = {"num_workers", "prefetch_factor", "persistent_workers", "prefetch_to_device",
+                                     "io_sleep_ms", "cpu_work",        "dataset_size",       "drop_last"};
+  if (strcmp(at->section, "data") != 0) return false;
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    if (strcmp(at->key, keys[i]) == 0) return true;
+  return false;
+}
+
+static bool only_loaders(const assignments *a, const assignments *b) {
+  for (uint32_t i = 0; i < a->count; i++)
+    if (!is_loaders(&a->all[i])) return false;
+  for (uint32_t i = 0; i < b->count; i++)
+    if (!is_loaders(&b->all[i])) return false;
+  return a->count + b->count > 0;
+}
+
+/* What both were given, then the side's own, which win; then what `ab` needs. */
+static bool load(ab_sides *self, int side, const cli_args *args, const assignments *own, error *err) {
+  static const config_assignment mode = {"run", "mode", "benchmark", "pdhost ab"};
+  config_input input = args->input;
+  config_assignment *all = calloc(input.assignment_count + own->count + 1u, sizeof *all);
+  if (!all) {
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return false;
+  }
+  if (input.assignment_count) memcpy(all, input.assignments, input.assignment_count * sizeof *all);
+  if (own->count) memcpy(all + input.assignment_count, own->all, own->count * sizeof *all);
+  all[input.assignment_count + own->count] = mode;
+  input.assignments = all;
+  input.assignment_count += own->count + 1;
+  const bool ok = config_load(&input, &self->settings[side], err) == PD_OK;
+  if (ok) self->settings[side]->quiet = args->quiet;
+  free(all);
+  return ok;
+}
+
+/* Whether every key has the same value on both sides. */
+static bool are_equal(const config *a, const config *b) {
+  if (a->setting_count != b->setting_count) return false;
+  for (uint64_t i = 0; i < a->setting_count; i++) {
+    const char *one = a->settings[i].value, *other = b->settings[i].value;
+    if (strcmp(a->settings[i].key, b->settings[i].key) != 0 || strcmp(one ? one : "", other ? other : "") != 0)
+      return false;
+  }
+  return a->scenario.plugin->table == b->scenario.plugin->table || strcmp(a->run.scenario, b->run.scenario) == 0;
+}
+
+bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts[2], error *err) {
+  assignments own[2];
+  const bool first = assignments_parse(texts[0], "ab: A:", &own[0], err);
+  const bool second = assignments_parse(texts[1], "ab: B:", &own[1], err);
+  bool ok = first && second;
+  *self = (ab_sides){.texts = {texts[0], texts[1]}};
+  if (ok && only_loaders(&own[0], &own[1])) {
+    error_set(
+        err, PD_INVALID, CODE_USAGE,
+        "ab: these keys are the loader's, and ab times the step alone; compare whole iterations with pdhost sweep");
+    ok = false;
+  }
+  for (int side = 0; side < 2 && ok; side++) ok = load(self, side, args, &own[side], err);
+  if (ok && strcmp(texts[0], texts[1]) != 0 && are_equal(self->settings[0], self->settings[1])) {
+    error_set(err, PD_INVALID, CODE_CONFIG, "ab: A (%s) and B (%s) are the same configuration", texts[0], texts[1]);
+    ok = false;
+  }
+  if (first) assignments_free(&own[0]);
+  if (second) assignments_free(&own[1]);
+  return ok;
+}
+
+/* ---- up and down ---- */
+
+int ab_sides_open(ab_sides *self) {
+  for (int side = 0; side < 2; side++) {
+    const int code = bench_open(self->settings[side], &self->steps[side]);
+    if (code != CODE_DONE) return code;
+  }
+  for (int side = 0; side < 2; side++) {
+    const pd_status status = bench_warm_up(self->steps[side]);
+    if (status == PD_OK || status == PD_STOP) continue;
+    log_line(PD_LOG_ERROR, NULL, "%s", bench_failure(self->steps[side]));
+    return CODE_SCENARIO;
+  }
+  return CODE_DONE;
+}
+
+void ab_sides_close(ab_sides *self) {
+  measurements_clear(&self->rows);
+  for (int side = 1; side >= 0; side--) {
+    bench_close(self->steps[side]);
+    config_free(self->settings[side]);
+  }
+  *self = (ab_sides){.texts = {NULL}};
+}
+
+const char *ab_sides_failure(const ab_sides *self) {
+  const char *first = bench_failure(self->steps[0]);
+  return first[0] ? first : bench_failure(self->steps[1]);
+}
+
+const char *ab_sides_name(const ab_sides *self, int side, char *text, size_t room) {
+  const char *own = self->texts[side];
+  snprintf(text, room, "%s (%s)", side ? "B" : "A", own[0] ? own : "as configured");
+  return text;
+}
+
+static pd_status describe(const ab_sides *self, int side, const ab_result *of, bool partial, pd_measurement *row) {
+  char name[512];
+  pd_status status = bench_describe(self->steps[side], row);
+  if (status == PD_OK) status = measurement_set(&row->method, "ab");
+  if (status == PD_OK) status = measurement_set(&row->description, ab_sides_name(self, side, name, sizeof name));
+  row->number_per_run = of->number;
+  row->timer_overhead_s = of->overhead_s;
+  row->partial = partial;
+  for (uint64_t i = 0; i < 2 * of->rounds && status == PD_OK; i++)
+    status = measurement_add_block(row, of->times_s[side][i], (double)NAN);
+  return status;
+}
+
+pd_status ab_sides_measured(ab_sides *self, const ab_result *of, bool partial) {
+  for (int side = 0; side < 2; side++) {
+    pd_measurement row = {.threads = 1};
+    pd_status status = describe(self, side, of, partial, &row);
+    if (status == PD_OK) status = measurements_add(&self->rows, &row);
+    measurement_clear(&row);
+    if (status != PD_OK) return status;
+  }
+  return PD_OK;
+}

@@ -1,0 +1,30 @@
+/* The two sides of `pdhost ab`: each a configuration of its own, brought up to be timed. [loop thread] */
+#ifndef CORE_COMPARE_AB_SIDES_H
+#define CORE_COMPARE_AB_SIDES_H
+
+#include "ab_rounds.h"
+#include "assignments.h"
+
+#include "host/bench.h"
+#include "host/cli_args.h"
+
+typedef struct ab_sides {
+  const char *texts[2]; /* as typed; borrowed */
+  config *settings[2];
+  bench *steps[2];
+  pd_measurements rows; /* of A and B, after ab_sides_measured */
+} ab_sides;
+
+/* Checks and loads both configurations: what is in `args`, then a side's own keys. A mistake is in `err`. */
+bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts[2], error *err);
+/* Brings both up and warms them up. The exit code; messages are printed. */
+int ab_sides_open(ab_sides *self);
+/* Each side's blocks as a measurement of its own, to be compared or written. PD_NO_MEMORY alone. */
+pd_status ab_sides_measured(ab_sides *self, const ab_result *of, bool partial);
+/* Why a block failed; "" where none did. */
+const char *ab_sides_failure(const ab_sides *self);
+/* "A (train.fused=true)" */
+const char *ab_sides_name(const ab_sides *self, int side, char *text, size_t room);
+void ab_sides_close(ab_sides *self);
+
+#endif

@@ -1,0 +1,107 @@
+/* See assignments.h. */
+#include "assignments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool no_memory(error *err) {
+  error_add(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return false;
+}
+
+/* Parts "section.key=value" in place. */
+static bool part(char *text, const char **section, const char **key, char **value) {
+  char *equals = strchr(text, '=');
+  if (!equals) return false;
+  *equals = '\0';
+  char *dot = strrchr(text, '.');
+  if (!dot || dot == text || !dot[1]) {
+    *equals = '=';
+    return false;
+  }
+  *dot = '\0';
+  *section = text;
+  *key = dot + 1;
+  *value = equals + 1;
+  return true;
+}
+
+bool assignments_parse(const char *text, const char *what, assignments *out, error *err) {
+  const size_t length = strlen(text);
+  *out = (assignments){.memory = strdup(text), .all = calloc(length / 2 + 1, sizeof *out->all)};
+  if (!out->memory || !out->all) {
+    assignments_free(out);
+    return no_memory(err);
+  }
+  char *place = NULL;
+  for (char *word = strtok_r(out->memory, " ", &place); word; word = strtok_r(NULL, " ", &place)) {
+    config_assignment *to = &out->all[out->count++];
+    char *value = NULL;
+    *to = (config_assignment){.origin = "command line"};
+    if (part(word, &to->section, &to->key, &value)) {
+      to->value = value;
+      continue;
+    }
+    error_add(err, PD_INVALID, CODE_USAGE, "%s %s: write section.key=value, as in train.fused=false", what, word);
+    assignments_free(out);
+    return false;
+  }
+  return true;
+}
+
+void assignments_free(assignments *self) {
+  free(self->all);
+  free(self->memory);
+  *self = (assignments){.all = NULL};
+}
+
+/* The next value, in place, up to a comma without a backslash before it. NULL: there is none. */
+static char *next_value(char **at) {
+  char *value = *at, *from = value, *to = value;
+  if (!from) return NULL;
+  while (*from && *from != ',') {
+    if (from[0] == '\\' && from[1] == ',') from++;
+    *to++ = *from++;
+  }
+  *at = *from ? from + 1 : NULL;
+  *to = '\0';
+  return value;
+}
+
+static bool take_values(const char *text, char *values, axis *out, error *err) {
+  for (char *value = next_value(&values); value; value = next_value(&values)) {
+    if (!value[0]) {
+      error_add(err, PD_INVALID, CODE_USAGE, "--vary %s: a value is empty; write section.key=VALUE,VALUE", text);
+      return false;
+    }
+    for (uint32_t i = 0; i < out->count; i++)
+      if (strcmp(out->values[i], value) == 0) {
+        error_add(err, PD_INVALID, CODE_USAGE, "--vary %s: %s stands there twice", text, value);
+        return false;
+      }
+    out->values[out->count++] = value;
+  }
+  return true;
+}
+
+bool axis_parse(const char *text, axis *out, error *err) {
+  size_t commas = 0;
+  char *values = NULL;
+  for (const char *at = text; *at; at++) commas += *at == ',';
+  *out = (axis){.memory = strdup(text), .values = calloc(commas + 1, sizeof *out->values)};
+  bool ok = (out->memory && out->values) || no_memory(err);
+  if (ok && !part(out->memory, &out->section, &out->key, &values)) {
+    error_add(err, PD_INVALID, CODE_USAGE, "--vary %s: write section.key=VALUE,VALUE, as in data.num_workers=0,2,4",
+              text);
+    ok = false;
+  }
+  ok = ok && take_values(text, values, out, err);
+  if (!ok) axis_free(out);
+  return ok;
+}
+
+void axis_free(axis *self) {
+  free(self->values);
+  free(self->memory);
+  *self = (axis){.values = NULL};
+}

@@ -1,0 +1,33 @@
+/* Keys and values as `pdhost ab` and `pdhost sweep` are given them. [any thread] */
+#ifndef CORE_COMPARE_ASSIGNMENTS_H
+#define CORE_COMPARE_ASSIGNMENTS_H
+
+#include "host/config.h"
+
+/* Some keys with one value each: "train.fused=true data.batch_size=128". */
+typedef struct assignments {
+  config_assignment *all;
+  uint32_t count;
+  uint32_t reserved;
+  char *memory; /* of the texts */
+} assignments;
+
+/* Parted by spaces; the last dot before a = parts section and key. An empty text has none. `what` begins a message.
+ * False: a mistake, added to `err`. */
+bool assignments_parse(const char *text, const char *what, assignments *out, error *err);
+void assignments_free(assignments *self);
+
+/* "data.num_workers=0,2,4,8": a key with its values; a comma inside a value is written \, */
+typedef struct axis {
+  const char *section, *key;
+  const char **values;
+  uint32_t count;
+  uint32_t reserved;
+  char *memory;
+} axis;
+
+/* Every value once. False: a mistake, added to `err`. */
+bool axis_parse(const char *text, axis *out, error *err);
+void axis_free(axis *self);
+
+#endif

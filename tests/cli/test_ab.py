@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""pdhost ab: two configurations in one process, its verdict, its outputs, signals and mistakes."""
+import json
+import os
+import signal
+import time
+import unittest
+
+from pdhost_run import FIXTURES, SMALL, Case
+
+STALL = [*SMALL, "--scenario", "host_compute", "--image_size", "8", "--batch_size", "1"]
+
+
+class Ab(Case):
+    def test_twice_the_work_is_slower(self):
+        code, out, err = self.run_pdhost("ab", *STALL, "scenario.inject_us=1000", "scenario.inject_us=40000",
+                                         "--max-time", "3", "--output", "ab.json")
+        self.assertEqual(code, 0, err)
+        self.assertIn("ab of host_compute: A (scenario.inject_us=1000), B (scenario.inject_us=40000)", err)
+        self.assertIn("A (scenario.inject_us=1000)  |  B (scenario.inject_us=40000)", out)
+        self.assertRegex(out, r"\n(SLOWER |UNCLEAR)  B takes \d+\.\d{4} times as long as A \(95 %: ")
+        self.assertRegex(out, r"\n +\d+ rounds A B B A, B A A B; \d+ runs? a block; ")
+        document = self.json("ab.json")
+        a, b = document["measurements"]
+        self.assertEqual((a["method"], a["partial"], len(a["host_s"])), ("ab", False, len(b["host_s"])))
+        self.assertEqual((a["options"]["scenario.inject_us"], b["options"]["scenario.inject_us"]), ("1000", "40000"))
+        verdicts = json.loads(self.run_pdhost("compare", "--format", "json", "ab.json")[1])["verdicts"]
+        self.assertEqual([row["verdict"] for row in verdicts], ["SLOWER"])
+
+    def test_json_and_gate(self):
+        code, out, err = self.run_pdhost("ab", *STALL, "--format", "json", "--max-time", "2", "--gate", "-q",
+                                         "scenario.inject_us=500", "scenario.inject_us=20000")
+        got = json.loads(out)
+        self.assertEqual(code, {"SLOWER": 9, "UNCLEAR": 10}[got["verdict"]], out)
+        self.assertEqual(err, "")
+        self.assertGreater(got["low"], 1.2)
+        self.assertLessEqual(got["low"], got["ratio"])
+        self.assertLessEqual(got["ratio"], got["high"])
+        self.assertEqual(len(got["a"]["host_s"]), 2 * got["rounds"])
+        self.assertEqual(got["b"]["set"], "scenario.inject_us=20000")
+        self.assertEqual((got["margin"], got["partial"]), (0.01, False))
+
+    def test_a_wide_margin_takes_anything_for_the_same_and_ends_at_once(self):
+        code, out, _ = self.run_pdhost("ab", *STALL, "--format", "json", "--margin", "100%", "--gate", "", "")
+        got = json.loads(out)
+        if got["verdict"] == "UNCLEAR":
+            self.assertGreaterEqual(got["spread"], 0.25)
+            self.skip("the rounds disagree: the machine is too busy")
+        self.assertEqual((code, got["verdict"], got["narrow"], got["rounds"]), (0, "SAME", True, 32))
+
+    def test_two_devices_and_two_scenarios_in_one_process(self):
+        for a, b in (("run.scenario=control", "run.scenario=tiny_ops"), ("device.threads=1", "device.threads=2"),
+                     ("train.fused=true data.batch_size=1", "train.fused=false data.batch_size=2")):
+            code, out, err = self.run_pdhost("ab", *SMALL, *(() if "run" in a else ("--scenario", "control")), "--max-time",
+                                             "0.2", a, b)
+            self.assertEqual(code, 0, err)
+            self.assertIn("times as long as A", out)
+
+    def test_cold_cache_is_a_run_a_block(self):
+        code, out, err = self.run_pdhost("ab", *STALL, "--max-time", "0.2", "-o", "benchmark.cold_cache=true", "",
+                                         "scenario.inject_us=100")
+        self.assertEqual(code, 0, err)
+        self.assertIn("; 1 run a block; ", out)
+
+    def test_a_signal_tells_what_there_is(self):
+        process = self.start("ab", *STALL, "--max-time", "600", "--width", "0.000001", "scenario.inject_us=500",
+                             "scenario.inject_us=600", "--output", "ab.json")
+        process.stderr.readline()  # it has begun
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        if out:  # a machine that did not get through a round in this time has nothing to tell
+            self.assertIn("ended early", out)
+            self.assertTrue(self.json("ab.json")["measurements"][0]["partial"])
+
+    def test_a_failing_step_is_said(self):
+        fault = os.path.join(FIXTURES, "scenario", "fault.so")
+        self.assert_fails(self.run_pdhost("ab", *SMALL, "--scenario", fault, "", "scenario.fail_step=3"), 5,
+                          "scenario fault: step 3: ")
+        self.assert_fails(self.run_pdhost("ab", *SMALL, "--scenario", fault, "", "scenario.fail_init=true"), 5,
+                          "scenario fault: init: asked to fail")
+
+    def test_mistakes(self):
+        base = [*SMALL, "--scenario", "control"]
+        for arguments, code, message in (
+                ((*base,), 2, "0 of the two configurations are given"),
+                ((*base, "a.b=1"), 2, "1 of the two configurations are given"),
+                ((*base, "", "", ""), 2, "3 of the two configurations are given"),
+                ((*base, "", "batch_size=4"), 2, "B: batch_size=4: write section.key=value"),
+                ((*base, "", "data.batch=4"), 3, "[data] batch"),
+                ((*base, "", "data.batch_size=many"), 3, "batch_size = many"),
+                ((*base, "train.amp=false", "train.fused=true"), 3, "are the same configuration"),
+                ((*base, "data.num_workers=0", "data.num_workers=2"), 2, "pdhost sweep"),
+                ((*base, "--width", "0", "", ""), 2, "--width 0: not allowed"),
+                ((*base, "--margin", "0", "", ""), 2, "also needs --width"),
+                ((*base, "--max-time", "-1", "", ""), 2, "--max-time -1: not allowed"),
+                ((*base, "--list", "", ""), 2, "only options of a run"),
+                ((*base, "--output", "/dev/null/x", "--max-time", "0.1", "", ""), 8, "/dev/null")):
+            self.assert_fails(self.run_pdhost("ab", *arguments), code, message)
+        code, out, err = self.run_pdhost("ab", "--help")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("usage: pdhost ab", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
