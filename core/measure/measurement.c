@@ -62,7 +62,7 @@ const char *pairs_get(const pd_pairs *pairs, const char *key) {
   return NULL;
 }
 
-static bool is_time(double seconds) { return isfinite(seconds) && seconds >= 0; }
+static bool is_time(double seconds) { return seconds >= 0 && seconds <= MEASUREMENT_LONGEST_S; }
 
 /* Both columns grow together, so that a device time has its place if there is one. */
 static pd_status grow_blocks(pd_measurement *self) {

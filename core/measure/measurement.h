@@ -52,8 +52,10 @@ pd_status measurement_set(char **field, const char *text);
 pd_status pairs_set(pd_pairs *pairs, const char *key, const char *value);
 /* NULL: there is none. */
 const char *pairs_get(const pd_pairs *pairs, const char *key);
-/* `device_s` NaN: not measured; then no block of this measurement has a device time. PD_INVALID: a time is negative or
- * not finite. */
+/* No block took longer, in seconds: sums of times stay finite. */
+#define MEASUREMENT_LONGEST_S 1e12
+/* `device_s` NaN: not measured; then no block of this measurement has a device time. PD_INVALID: a time is negative,
+ * not finite or longer than the longest. */
 pd_status measurement_add_block(pd_measurement *self, double host_s, double device_s);
 pd_status measurement_warn(pd_measurement *self, const char *text);
 

@@ -1,6 +1,8 @@
 /* See measurement_json.h. */
 #include "measurement_json.h"
 
+#include "statistics.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -48,6 +50,21 @@ static json_t *pairs_value(const pd_pairs *pairs) {
   return object;
 }
 
+/* Figures of one run, for readers that do not compute them; null where there are no such times. */
+static json_t *statistics_value(const pd_measurement *row, bool device) {
+  double *runs = malloc((row->block_count ? row->block_count : 1) * sizeof *runs);
+  statistics all;
+  json_t *value = NULL;
+  if (runs && measurement_run_times(row, device, runs) != PD_OK)
+    value = json_null();
+  else if (runs && statistics_make(runs, row->block_count, &all))
+    value = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "median_s", all.median, "mean_s", all.mean,
+                      "min_s", all.min, "p25_s", all.p25, "p75_s", all.p75, "p90_s", all.p90, "p99_s", all.p99, "max_s",
+                      all.max, "iqr_s", all.iqr, "significant_figures", all.figures);
+  free(runs);
+  return value;
+}
+
 static json_t *warnings_value(const pd_measurement *row) {
   json_t *array = json_array();
   for (uint64_t i = 0; array && i < row->warning_count; i++)
@@ -76,6 +93,8 @@ static json_t *measurement_value(const pd_measurement *row) {
                  {"partial", json_boolean(row->partial)},
                  {"start_realtime_ns", json_integer((json_int_t)row->start_realtime_ns)},
                  {"timer_overhead_s", json_real(row->timer_overhead_s)},
+                 {"host_run", statistics_value(row, false)},
+                 {"device_run", statistics_value(row, true)},
                  {"warnings", warnings_value(row)},
                  {"options", pairs_value(&row->options)},
                  {"versions", pairs_value(&row->versions)},
@@ -184,7 +203,7 @@ static bool read_count(reader *r, const json_t *object, const char *key, uint64_
 }
 
 static bool is_time(const json_t *value) {
-  return json_is_number(value) && json_number_value(value) >= 0 && isfinite(json_number_value(value));
+  return json_is_number(value) && json_number_value(value) >= 0 && json_number_value(value) <= MEASUREMENT_LONGEST_S;
 }
 
 static bool read_pairs(reader *r, const json_t *object, const char *name, pd_pairs *to) {

@@ -32,7 +32,7 @@ const char *timer_method_name(timer_method method) {
   return names[method];
 }
 
-static bool is_time(double seconds) { return isfinite(seconds) && seconds >= 0; }
+static bool is_time(double seconds) { return seconds >= 0 && seconds <= MEASUREMENT_LONGEST_S; }
 
 static double at_least(double host_s, uint64_t number) {
   const double least = RUN_AT_LEAST_S * (double)(number ? number : 1);

@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -40,6 +41,12 @@ class Benchmark(Case):
         self.assertEqual([key for key in row["options"] if key.startswith("sink.")], [])
         self.assertTrue({"pdhost", "scenario", "device", "libraries", "system"} <= row["versions"].keys())
         self.assertTrue({"host_name", "command_line", "cores", "load_average"} <= row["conditions"].keys())
+        for blocks, figures in ((row["host_s"], row["host_run"]), (row["device_s"], row["device_run"])):
+            runs = sorted(block / row["number_per_run"] for block in blocks)
+            self.assertAlmostEqual(figures["median_s"] / statistics.median(runs), 1, places=9)
+            self.assertAlmostEqual(figures["mean_s"] / statistics.mean(runs), 1, places=9)
+            self.assertEqual((figures["min_s"], figures["max_s"]), (runs[0], runs[-1]))
+            self.assertAlmostEqual(figures["iqr_s"], figures["p75_s"] - figures["p25_s"], places=15)
         self.assertGreater(row["timer_overhead_s"], 0)
         self.assertEqual(row["threads"], 1)
 
@@ -85,7 +92,7 @@ class Benchmark(Case):
         self.assertEqual([row[key] for key in ("label", "sub_label", "description", "env", "threads")],
                          ["train", "plain", "4 images", "gcc", 2])
         self.assertEqual(row["options"]["device.threads"], "2")
-        self.assertIsNone(row["device_s"])
+        self.assertEqual((row["device_s"], row["device_run"]), (None, None))
         self.assertNotIn("Device:", out)
         self.assertIn("train: plain\n4 images\n", out)
         self.assertIn("2 threads", out)

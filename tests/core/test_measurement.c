@@ -106,6 +106,7 @@ PD_TEST(measurement, refuses_what_is_no_time) {
   cr_assert_eq(measurement_add_block(&row, -1e-9, (double)NAN), PD_INVALID);
   cr_assert_eq(measurement_add_block(&row, (double)NAN, (double)NAN), PD_INVALID);
   cr_assert_eq(measurement_add_block(&row, 1, (double)INFINITY), PD_INVALID);
+  cr_assert_eq(measurement_add_block(&row, 2e12, 1), PD_INVALID);
   cr_assert_eq(measurement_add_block(&row, 0, 0), PD_OK);
   cr_assert_eq(row.block_count, 1);
   measurement_clear(&row);
