@@ -23,6 +23,7 @@ static const pd_option rows[] = {
 
 typedef struct state {
   const pd_host *host;
+  const pd_run *run;
   file_out file;
   json_writer json;
 } state;
@@ -39,6 +40,7 @@ static pd_status json_sink_open(const pd_host *host, const void *given, const pd
     goto out;
   }
   self->host = host;
+  self->run = run;
   status = file_out_open(&self->file, host, path);
   if (status != PD_OK) goto out;
   json_open(&self->json, &self->file.out, 2);
@@ -74,7 +76,7 @@ static pd_status json_sink_close(void *given, const pd_summary *summary) {
   pd_status status = PD_OK;
   if (summary) {
     json_end_array(&self->json);
-    section_summary(&self->json, summary);
+    section_summary(&self->json, self->run, summary);
     json_end_object(&self->json);
     text_out_literal(&self->file.out, "\n");
     status = file_out_commit(&self->file);

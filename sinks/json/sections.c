@@ -107,7 +107,6 @@ void section_run(json_writer *json, const pd_run *run) {
   flag(json, "with_flops", run->with_flops);
   flag(json, "with_modules", run->with_modules);
   schedule(json, run);
-  device(json, run);
   configuration(json, run);
 }
 
@@ -268,7 +267,8 @@ static void step_row(json_writer *json, const pd_step_stats *step) {
   json_end_object(json);
 }
 
-void section_summary(json_writer *json, const pd_summary *summary) {
+void section_summary(json_writer *json, const pd_run *run, const pd_summary *summary) {
+  device(json, run);
   static const char *const outcomes[] = {"complete", "interrupted", "failed"};
   number_double(json, "avg_step_time_s", summary->avg_step_time_s);
   number_double(json, "avg_dataloader_wait_s", summary->avg_dataloader_wait_s);

@@ -96,6 +96,23 @@ PD_TEST(sink_json, the_keys_of_the_script_have_their_types) {
   sink_run_unload(&run);
 }
 
+PD_TEST(sink_json, the_device_is_as_it_is_known_at_the_end) {
+  sink_run run;
+  pd_run about = *fake_run("traces");
+  pd_device_props props = *about.device;
+  about.device = &props;
+  cr_assert(sink_run_load(&run, SINK_PATH, NULL), "%s", run.error);
+  cr_assert_eq(sink_run_open(&run, &about), PD_OK, "%s", run.host.message);
+  props.versions = "with the profiling library that came later";
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  const memory_file *file = sink_run_file(&run, PATH);
+  json_node *root = json_text_parse(file->data, file->bytes);
+  cr_assert_not_null(root);
+  cr_assert(json_text_is(json_text_get(json_text_get(root, "device"), "versions"), props.versions));
+  json_text_free(root);
+  sink_run_unload(&run);
+}
+
 PD_TEST(sink_json, every_window_has_its_tables_and_losses) {
   sink_run run;
   static const pd_analysis analysis = {.size = sizeof analysis, .tables = fake_tables};
