@@ -3,6 +3,7 @@
 #define CORE_ANALYSIS_ANALYSIS_H
 
 #include <pdhost/analysis.h>
+#include <pdhost/scenario.h>
 
 typedef struct analysis analysis;
 
@@ -14,6 +15,7 @@ typedef struct analysis_context {
   uint32_t cores;           /* of the machine */
   const char *command_line; /* of the run, for the verdict's next command; NULL: "pdhost" */
   const char *fallback;     /* why the device is not the one wanted, or NULL */
+  const pd_cure *cures;     /* what the scenario says takes a cause out; NULL: nothing */
 } analysis_context;
 
 pd_status analysis_open(const analysis_context *context, analysis **out);

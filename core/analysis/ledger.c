@@ -4,6 +4,8 @@
 
 #include "intervals.h"
 #include "ledger_host.h"
+#include "ledger_passes.h"
+#include "ledger_streams.h"
 #include "step_parts.h"
 
 #include <stdlib.h>
@@ -145,10 +147,15 @@ static bool temporaries(const trace_facts *facts, ledger *out, intervals *alive)
 /* ---- the whole ---- */
 
 static bool paint_device(painter *self, ledger *out, intervals *queued) {
+  const pd_device_props *device = self->facts->trace->device;
+  const int64_t latency = device && device->is_cuda ? LEDGER_LATENCY_CUDA_NS : LEDGER_LATENCY_OTHER_NS;
   intervals alive = {0};
   device_lists lists;
   memset(&lists, 0, sizeof lists);
-  bool ok = temporaries(self->facts, out, &alive) && device_lists_fill(self->facts, &alive, &lists);
+  out->passes = ledger_passes_per_step(self->facts);
+  bool ok = ledger_streams_serialised(self->facts, latency, &lists.of[LEDGER_serialised]) &&
+            ledger_passes_cost(self->facts, out->passes, &lists.of[LEDGER_passes]) &&
+            temporaries(self->facts, out, &alive) && device_lists_fill(self->facts, &alive, &lists);
   for (uint32_t cause = 0; cause < LEDGER_FIRST_IDLE; cause++) {
     ok = ok && paint(self, cause, &lists.of[cause]);
     intervals_free(&lists.of[cause]);

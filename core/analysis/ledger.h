@@ -4,6 +4,8 @@
  * owns, no later one gets. "Loop" is the loop's thread, thread 0; "train_step" is the range of that name on it.
  *
  * Busy:
+ * - serialised: a kernel runs while another stream's waits for an event: ledger_streams.h.
+ * - passes: a kernel does what fewer, larger passes through the model would not need: ledger_passes.h.
  * - compute: a kernel runs that is not among the next two.
  * - temporaries: a kernel runs that was launched outside forward, backward and optimiser while memory lived that the
  *   same step allocates, outside them too, and frees.
@@ -36,6 +38,8 @@
 
 /* X(key, state, what a reader sees) */
 #define LEDGER_MAP(X)                                                                                                  \
+  X(serialised, "busy", "Kernels that another stream waits for")                                                       \
+  X(passes, "busy", "Cost of more passes than one")                                                                    \
   X(compute, "busy", "Kernels")                                                                                        \
   X(temporaries, "busy", "Kernels on temporaries")                                                                     \
   X(tiny_kernels, "busy", "Tiny kernels")                                                                              \
@@ -84,6 +88,7 @@ typedef struct ledger {
   uint64_t allocations;     /* of temporaries */
   uint64_t allocated_bytes; /* by them */
   uint64_t launches;
+  uint64_t passes; /* forward passes per step */
 } ledger;
 
 /* false on no memory. */

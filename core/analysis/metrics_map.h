@@ -155,6 +155,12 @@
   X(cause, "Cause", "Cause", TEXT, DETAIL,                                                                             \
     "key of the cause in the ledger, as a column of ledger_steps names it behind ledger_", NULL, "pdhost")             \
   X(state, "State", "State", TEXT, 0, "whether the device was busy or idle in the row's time", NULL, "pdhost")         \
+  X(ledger_serialised, "Kernels that another stream waits for", "Kernels that another stream waits for", NS, WIDE,     \
+    "time of the step that the ledger gives to: kernels that another stream waits for",                                \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_passes, "Cost of more passes than one", "Cost of more passes than one", NS, WIDE,                           \
+    "time of the step that the ledger gives to: cost of more passes than one",                                         \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
   X(ledger_compute, "Kernels", "Kernels", NS, WIDE, "time of the step that the ledger gives to: kernels",              \
     "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
   X(ledger_temporaries, "Kernels on temporaries", "Kernels on temporaries", NS, WIDE,                                  \
@@ -224,10 +230,13 @@
     "pdhost")                                                                                                          \
   X(verdict_next, "Try next", "Try next", TEXT, 0, "a command whose run would show the cause gone or smaller", NULL,   \
     "pdhost")                                                                                                          \
+  X(verdict_overrides, "Settings", "Settings", TEXT, DETAIL,                                                           \
+    "what that command sets anew: section.key=value, separated by spaces; none where it only looks closer", NULL,      \
+    "pdhost")                                                                                                          \
   X(verdict_step, "Step now", "Step now", NS, 0, "mean span of the steps the verdict rests on",                        \
     "sum of the spans of the steps / steps, rounded down", "pdhost")                                                   \
-  X(verdict_expected, "Step expected", "Step expected", NS, 0, "mean span to expect without the cause",                \
-    "verdict_step - the cause's time / steps", "pdhost")                                                               \
+  X(verdict_expected, "Step expected", "Step expected", NS, 0, "mean span to expect with the settings to try",         \
+    "verdict_step - the time that the settings take away / steps; without settings, the cause's", "pdhost")            \
   /* memory */                                                                                                         \
   X(memory_type, "Type", "Type", TEXT, 0, "which memory: device, or pinned host", NULL, PADDLE)                        \
   X(allocation_count, "Allocs", "Allocs", COUNT, 0, "allocations directly in the row's ranges", NULL, PADDLE)          \

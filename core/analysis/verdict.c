@@ -1,6 +1,8 @@
 /* See verdict.h. */
 #include "verdict.h"
 
+#include "verdict_advice.h"
+
 #include <stdlib.h>
 
 static const char *const keys[VERDICT_COUNT] = {
@@ -14,18 +16,33 @@ static const char *const texts[VERDICT_COUNT] = {
 #undef X
 };
 
+const char *verdict_key(uint32_t cause) { return keys[cause]; }
+
 int64_t verdict_time(const int64_t *rows, uint32_t cause) {
   switch (cause) {
   case VERDICT_input_bound: return rows[LEDGER_input_io] + rows[LEDGER_input_cpu] + rows[LEDGER_input_handover];
   case VERDICT_forced_sync: return rows[LEDGER_forced_sync];
   case VERDICT_launch_bound: return rows[LEDGER_launch] + rows[LEDGER_launch_gap] + rows[LEDGER_tiny_kernels];
+  case VERDICT_small_batch:
+    return rows[LEDGER_launch] + rows[LEDGER_launch_gap] + rows[LEDGER_tiny_kernels] + rows[LEDGER_passes];
   case VERDICT_allocator: return rows[LEDGER_allocator] + rows[LEDGER_temporaries];
   case VERDICT_pageable_copy: return rows[LEDGER_copy_pageable] + rows[LEDGER_transfer];
   case VERDICT_pinned_copy: return rows[LEDGER_copy_pinned];
   case VERDICT_host_compute: return rows[LEDGER_host_compute];
+  case VERDICT_serial_streams: return rows[LEDGER_serialised];
   case VERDICT_device_side: return rows[LEDGER_device_side];
   case VERDICT_profiler: return rows[LEDGER_profiler];
   default: return rows[LEDGER_compute] + rows[LEDGER_copy_device];
+  }
+}
+
+/* Whether the trace can show the cause at all. */
+static bool applies(uint32_t cause, const verdict_basis *basis) {
+  switch (cause) {
+  case VERDICT_device_side: return basis->is_cuda;
+  case VERDICT_launch_bound: return !basis->passes;
+  case VERDICT_small_batch: return basis->passes;
+  default: return true;
   }
 }
 
@@ -35,13 +52,15 @@ uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *b
   int64_t most = 0;
   for (uint32_t cause = 0; cause < VERDICT_none; cause++) {
     const int64_t time = verdict_time(rows, cause);
-    if (time <= most || (cause == VERDICT_device_side && !basis->is_cuda)) continue;
+    if (time <= most || !applies(cause, basis)) continue;
     most = time;
     best = cause;
   }
   if ((double)most >= VERDICT_MIN_SHARE * (double)own) return best;
   const int64_t sync = verdict_time(rows, VERDICT_forced_sync);
   if (basis->blocking && (double)sync >= VERDICT_MIN_SYNC_SHARE * (double)own) return VERDICT_forced_sync;
+  if (basis->passes && (double)verdict_time(rows, VERDICT_small_batch) >= VERDICT_MIN_PASSES_SHARE * (double)own)
+    return VERDICT_small_batch;
   return VERDICT_none;
 }
 
@@ -62,6 +81,7 @@ static double percent(const findings *of, int64_t time) {
 static verdict_basis basis_of(const table_work *work) {
   return (verdict_basis){.blocking =
                              work->ledger->blocking_calls && work->ledger->blocking_calls >= work->facts->step_count,
+                         .passes = work->ledger->passes > 1,
                          .is_cuda = work->is_cuda};
 }
 
@@ -104,7 +124,7 @@ static bool find(const table_work *work, findings *out) {
   out->cause = verdict_of(out->rows, out->span_ns, &basis);
   out->second = VERDICT_COUNT;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
-    if (c == out->cause) continue;
+    if (c == out->cause || !applies(c, &basis)) continue;
     if (out->second == VERDICT_COUNT || verdict_time(out->rows, c) > verdict_time(out->rows, out->second))
       out->second = c;
   }
@@ -139,6 +159,19 @@ static const char *evidence(const table_work *work, const findings *of) {
                         "%.1f us in kernels too short to be worth one",
                         (double)owners->launches / steps, us * (double)rows[LEDGER_launch],
                         us * (double)rows[LEDGER_launch_gap], us * (double)rows[LEDGER_tiny_kernels]);
+  case VERDICT_small_batch:
+    return arena_format(work->arena,
+                        "%llu passes through the model in each step, with %.1f launches together: at least %.1f us in "
+                        "kernels for what fewer passes would not need, %.1f us in launches and in kernels too short to "
+                        "be worth one",
+                        (unsigned long long)owners->passes, (double)owners->launches / steps,
+                        us * (double)rows[LEDGER_passes],
+                        us * (double)(verdict_time(rows, of->cause) - rows[LEDGER_passes]));
+  case VERDICT_serial_streams:
+    return arena_format(work->arena,
+                        "per step kernels of one stream run for %.1f us while those of another, launched already, wait "
+                        "for an event; side by side the step would be that much shorter",
+                        us * (double)rows[LEDGER_serialised]);
   case VERDICT_pageable_copy:
     return arena_format(work->arena, "per step %.1f us in pageable copies alone, %.1f us idle while they are staged",
                         us * (double)rows[LEDGER_copy_pageable], us * (double)rows[LEDGER_transfer]);
@@ -154,22 +187,6 @@ static const char *not_it(const table_work *work, const findings *of) {
                       "%s (%.1f %%), kernels of the model (%.1f %%), the measurement's own synchronisations (%.1f %%)",
                       keys[of->second], percent(of, verdict_time(of->rows, of->second)),
                       percent(of, of->rows[LEDGER_compute]), percent(of, of->rows[LEDGER_measurement]));
-}
-
-static const char *next_options(const table_work *work, const findings *of) {
-  switch (of->cause) {
-  case VERDICT_input_bound:
-    return arena_format(work->arena, "-o data.num_workers=%u -o data.prefetch_factor=4",
-                        work->context->cores > 4 ? work->context->cores : 4);
-  case VERDICT_forced_sync: return "-o run.sync_timing=false";
-  case VERDICT_launch_bound: return work->is_cuda ? "-o train.cuda_graph=true" : "-o train.fused=true";
-  case VERDICT_allocator: return "-o scenario.temporaries=0";
-  case VERDICT_pageable_copy: return "-o data.pin_memory=true";
-  case VERDICT_pinned_copy: return "-o data.resident=device";
-  case VERDICT_profiler: return "-o profile.timer_only=true";
-  case VERDICT_none: return work->is_cuda ? "-o train.amp=true" : "-o train.channels_last=true";
-  default: return "-o profile.with_stack=true --sink chrome_trace";
-  }
 }
 
 static const char *withheld(const table_work *work) {
@@ -197,7 +214,7 @@ const pd_table *verdict_table(const table_work *work) {
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "verdict", "Verdict", NULL);
   TABLE_COLUMNS(&table, M_verdict, M_verdict_cause, M_verdict_share, M_verdict_confidence, M_verdict_evidence,
-                M_verdict_not, M_verdict_next, M_verdict_step, M_verdict_expected);
+                M_verdict_not, M_verdict_next, M_verdict_overrides, M_verdict_step, M_verdict_expected);
   table_row(&table, 0);
   table_row_flags(&table, PD_ROW_RECORD);
   if (why_not) {
@@ -207,14 +224,16 @@ const pd_table *verdict_table(const table_work *work) {
   }
   if (!find(work, &of)) return NULL;
   const int64_t time = verdict_time(of.rows, of.cause), steps = (int64_t)of.steps;
+  const verdict_advice advice = verdict_advise(work, of.cause, of.rows, of.span_ns / steps, of.steps);
   table_string(&table, M_verdict, texts[of.cause]);
   table_string(&table, M_verdict_cause, keys[of.cause]);
   table_percent(&table, M_verdict_share, time, of.span_ns);
   table_percent(&table, M_verdict_confidence, (int64_t)of.agreeing, (int64_t)work->facts->step_count);
   table_string(&table, M_verdict_evidence, evidence(work, &of));
   table_string(&table, M_verdict_not, not_it(work, &of));
-  table_string(&table, M_verdict_next, arena_format(work->arena, "%s %s", command, next_options(work, &of)));
+  table_string(&table, M_verdict_next, arena_format(work->arena, "%s %s", command, advice.options));
+  if (advice.overrides) table_string(&table, M_verdict_overrides, advice.overrides);
   table_int(&table, M_verdict_step, of.span_ns / steps);
-  if (of.cause != VERDICT_none) table_int(&table, M_verdict_expected, (of.span_ns - time) / steps);
+  if (of.cause != VERDICT_none) table_int(&table, M_verdict_expected, (of.span_ns - advice.saved_ns) / steps);
   return table_done(&table);
 }

@@ -7,7 +7,10 @@
  * time: their spans without the measurement's own synchronisations and, on a device of threads, without the time in
  * which it was not scheduled. Blocking calls are counted, not inferred, and the measurement's own synchronisations hide
  * most of what they cost: where every step makes one and no other cause reaches its share, VERDICT_MIN_SYNC_SHARE will
- * do. Else there is none.
+ * do. So are passes through the model, and most of what many small ones cost lies in their kernels, where it is not
+ * told from work: VERDICT_MIN_PASSES_SHARE. Else there is none.
+ *
+ * Launches that cost more than their work are a small batch's where a step has several passes, and launch-bound else.
  */
 #ifndef CORE_ANALYSIS_VERDICT_H
 #define CORE_ANALYSIS_VERDICT_H
@@ -18,6 +21,7 @@
  * share that is not the device's stays below, the injected ones' above. */
 #define VERDICT_MIN_SHARE 0.10
 #define VERDICT_MIN_SYNC_SHARE 0.001
+#define VERDICT_MIN_PASSES_SHARE 0.02
 /* One step of the usual eight. */
 #define VERDICT_TRIM 8
 /* Below these nothing is said. */
@@ -29,10 +33,12 @@
   X(input_bound, "input-bound: the device waits for data")                                                             \
   X(forced_sync, "forced synchronisation: a blocking call drains the device")                                          \
   X(launch_bound, "launch-bound: small launches cost more than their work")                                            \
+  X(small_batch, "small batch: the samples go through the model in many small passes")                                 \
   X(allocator, "allocator: temporaries are made, filled and freed in each step")                                       \
   X(pageable_copy, "pageable copies: the device waits for pageable memory")                                            \
   X(pinned_copy, "transfer-bound: copies of pinned memory run alone")                                                  \
   X(host_compute, "host compute: the host works between launches")                                                     \
+  X(serial_streams, "serialised streams: work that could overlap waits for an event")                                  \
   X(device_side, "device-side dependency: work is queued and waits")                                                   \
   X(profiler, "profiler overhead: the profiling library stops the host")                                               \
   X(none, "no bottleneck injected: device-bound")
@@ -47,11 +53,14 @@ enum {
 /* What a trace's rows are judged by. */
 typedef struct verdict_basis {
   bool blocking; /* there is a blocking call per step */
+  bool passes;   /* a step goes through the model more than once */
   bool is_cuda;  /* a device of threads that does not begin what is queued was not scheduled: no fault of the step's */
 } verdict_basis;
 
 /* The cause that `rows` (LEDGER_CAUSE_COUNT) of `span_ns` name. */
 uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *basis);
+/* As scenarios spell it. */
+const char *verdict_key(uint32_t cause);
 /* The cause's time in `rows`. */
 int64_t verdict_time(const int64_t *rows, uint32_t cause);
 

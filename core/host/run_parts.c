@@ -35,6 +35,10 @@ static int bring_up_records(run_state *run, const config *settings) {
   return CODE_DONE;
 }
 
+static const pd_cure *cures_of(const pd_scenario_ops *scenario) {
+  return PD_HAS(pd_scenario_ops, scenario, cures) ? scenario->cures : NULL;
+}
+
 static int bring_up_training(run_state *run, const config *settings) {
   truth_use_device(run->truth, &run->access);
   run->core_host = service_host_open(&run->services, "core");
@@ -47,7 +51,8 @@ static int bring_up_training(run_state *run, const config *settings) {
                                     .profile_memory = settings->profile.profile_memory,
                                     .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
                                     .command_line = settings->command_line,
-                                    .fallback = run->fallback[0] ? run->fallback : NULL};
+                                    .fallback = run->fallback[0] ? run->fallback : NULL,
+                                    .cures = cures_of(settings->scenario.plugin->table->ops.scenario)};
   pd_status status = analysis_open(&context, &run->analysis);
   if (status != PD_OK) return run_parts_report(NULL, status, "analysis", CODE_INTERNAL);
   run->services.analysis = analysis_table(run->analysis);

@@ -47,7 +47,8 @@ PD_TEST(verdict, names_the_wait_and_what_the_step_takes_without_it) {
   cr_assert_str_eq(rig_text(table, row, "verdict_evidence"),
                    "per step 40.0 us without work while the loop waits for a batch: I/O 0.0 us, CPU work 0.0 us, "
                    "hand-over 40.0 us");
-  cr_assert_str_eq(rig_text(table, row, "verdict_next"), "pdhost -o data.num_workers=4 -o data.prefetch_factor=4");
+  cr_assert_str_eq(rig_text(table, row, "verdict_next"), "pdhost -o data.resident=device");
+  cr_assert_str_eq(rig_text(table, row, "verdict_overrides"), "data.resident=device");
   cr_assert_not_null(strstr(rig_text(table, row, "verdict_not"), "kernels of the model (59.0 %)"));
   rig_end(&rig);
 }
@@ -124,6 +125,13 @@ PD_TEST(verdict, thresholds) {
   cr_assert_eq(verdict_of(rows, 100000, &blocking), VERDICT_forced_sync);
   rows[LEDGER_forced_sync] = 99;
   cr_assert_eq(verdict_of(rows, 100000, &blocking), VERDICT_none);
+  const verdict_basis passes = {.passes = true, .is_cuda = true};
+  rows[LEDGER_passes] = 1998;
+  cr_assert_eq(verdict_of(rows, 100000, &passes), VERDICT_none);
+  rows[LEDGER_passes]++;
+  cr_assert_eq(verdict_of(rows, 100000, &passes), VERDICT_small_batch);
+  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_none);
+  rows[LEDGER_passes] = 0;
   rows[LEDGER_device_side] = 30000;
   cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_device_side);
   cr_assert_eq(verdict_of(rows, 100000, &threads), VERDICT_none);
@@ -134,6 +142,141 @@ PD_TEST(verdict, thresholds) {
   rows[LEDGER_input_io] = 1000;
   cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_input_bound);
 }
+
+/* ---- what to try ---- */
+
+/* A worker makes a batch of `batch_us`, of which it reads `read_us`, for each of five steps of 60 us of work. */
+static void loaded_steps(analysis_rig *rig, int64_t batch_us, int64_t read_us, uint32_t cores) {
+  rig_begin(rig);
+  const uint32_t worker = fake_thread(rig->fake, 4243, "pdhost loader 0"), stream = fake_stream(rig->fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t length = (batch_us + 60) * 1000, at = (int64_t)s * length, train = at + batch_us * 1000;
+    fake_step(rig->fake, s, at, at + length);
+    fake_range(rig->fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", 0, at, train);
+    fake_range(rig->fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, at, train);
+    fake_range(rig->fake, PD_RANGE_WORKER, "DataLoader worker: read", worker, at, at + read_us * 1000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, train, at + length);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, train, train + 1000, s + 1);
+    fake_kernel(rig->fake, "k", stream, train + 1000, at + length, s + 1);
+  }
+  rig_finish(rig);
+  analysis_close(rig->analysis);
+  const analysis_context context = {
+      .device = fake_device(), .cores = cores, .command_line = "pdhost -c x.ini", .with_flops = true};
+  cr_assert_eq(analysis_open(&context, &rig->analysis), PD_OK);
+}
+
+static void expect_next(analysis_rig *rig, const char *cause, const char *overrides, const char *next) {
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), cause);
+  cr_assert_str_eq(rig_text(table, row, "verdict_next"), next);
+  if (overrides)
+    cr_assert_str_eq(rig_text(table, row, "verdict_overrides"), overrides);
+  else
+    cr_assert(rig_cell(table, row, "verdict_overrides")->missing);
+  rig_end(rig);
+}
+
+PD_TEST(verdict, as_many_workers_as_reading_needs) {
+  analysis_rig rig;
+  loaded_steps(&rig, 600, 560, 2); /* 12.5 of them would just do */
+  expect_next(&rig, "input_bound", "data.num_workers=13 data.prefetch_factor=4",
+              "pdhost -c x.ini -o data.num_workers=13 -o data.prefetch_factor=4");
+}
+
+PD_TEST(verdict, workers_without_a_core_each_are_no_cure) {
+  analysis_rig rig;
+  loaded_steps(&rig, 600, 100, 2); /* 500 us of work in 60 us */
+  expect_next(&rig, "input_bound", "data.resident=device", "pdhost -c x.ini -o data.resident=device");
+}
+
+PD_TEST(verdict, with_cores_they_are) {
+  analysis_rig rig;
+  loaded_steps(&rig, 600, 100, 12);
+  expect_next(&rig, "input_bound", "data.num_workers=13 data.prefetch_factor=4",
+              "pdhost -c x.ini -o data.num_workers=13 -o data.prefetch_factor=4");
+}
+
+PD_TEST(verdict, nor_are_hundreds_of_workers) {
+  analysis_rig rig;
+  loaded_steps(&rig, 60000, 59990, 64);
+  expect_next(&rig, "input_bound", "data.resident=device", "pdhost -c x.ini -o data.resident=device");
+}
+
+/* Five steps of 100 us; for 60 of them a kernel of stream 8 runs, and that of stream 7 waits. */
+static void waiting_steps(analysis_rig *rig, const pd_cure *cures) {
+  rig_begin(rig);
+  const uint32_t own = fake_stream(rig->fake, 0, 1, 7), other = fake_stream(rig->fake, 0, 1, 8);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig->fake, s, at, at + 100000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, 2 * s + 1);
+    fake_call(rig->fake, PD_API_STREAM_WAIT, "cudaStreamWaitEvent", 0, at + 1000, at + 2000, 0);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 2000, at + 3000, 2 * s + 2);
+    fake_kernel(rig->fake, "side", other, at + 3000, at + 43000, 2 * s + 1);
+    fake_kernel(rig->fake, "k", own, at + 43000, at + 100000, 2 * s + 2);
+  }
+  rig_finish(rig);
+  analysis_close(rig->analysis);
+  const analysis_context context = {.device = fake_device(), .cores = 2, .cures = cures};
+  cr_assert_eq(analysis_open(&context, &rig->analysis), PD_OK);
+}
+
+PD_TEST(verdict, names_streams_that_wait_and_the_scenarios_cure) {
+  static const pd_cure cures[] = {
+      {"forced_sync", "scenario.x=1"}, {"serial_streams", "scenario.serial=false scenario.y=2"}, {NULL, NULL}};
+  analysis_rig rig;
+  waiting_steps(&rig, cures);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 40.0, 1e-9);
+  cr_assert_eq(rig_int(table, row, "verdict_expected"), 60000);
+  cr_assert_not_null(strstr(rig_text(table, row, "verdict_evidence"), "of one stream run for 40.0 us while"));
+  expect_next(&rig, "serial_streams", "scenario.serial=false scenario.y=2",
+              "pdhost -o scenario.serial=false -o scenario.y=2");
+}
+
+PD_TEST(verdict, without_a_cure_it_looks_closer) {
+  analysis_rig rig;
+  waiting_steps(&rig, NULL);
+  expect_next(&rig, "serial_streams", NULL, "pdhost -o profile.with_stack=true --sink table --sink chrome_trace");
+}
+
+/* Five steps of `passes` passes, whose kernels fill a quarter of the device for 10 us each. */
+static void steps_of_passes(analysis_rig *rig, uint64_t passes, float waves) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t length = (int64_t)passes * 10000, at = (int64_t)s * length;
+    fake_step(rig->fake, s, at, at + length);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + length);
+    for (uint64_t p = 0; p < passes; p++) {
+      const int64_t from = at + (int64_t)p * 10000;
+      fake_range(rig->fake, PD_RANGE_USER, "forward", 0, from, from + 5000);
+      fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from, from + 10, s * passes + p + 1);
+      fake_kernel(rig->fake, "k", stream, from, from + 10000, s * passes + p + 1)->detail.u.kernel.waves = waves;
+    }
+  }
+  rig_finish(rig);
+}
+
+static void expect_passes(uint64_t passes, float waves, const char *cause, int64_t cost) {
+  analysis_rig rig;
+  steps_of_passes(&rig, passes, waves);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), cause);
+  RIG_INT(&rig, "ledger", "Cost of more passes than one", "total", 5 * cost);
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, small_passes_cost_what_the_device_was_empty) { expect_passes(8, 0.25F, "small_batch", 60000); }
+PD_TEST(verdict, no_more_than_one_pass_would_save) { expect_passes(2, 0.25F, "small_batch", 10000); }
+PD_TEST(verdict, passes_that_fill_the_device_cost_nothing) { expect_passes(8, 1.5F, "none", 0); }
+PD_TEST(verdict, one_small_pass_is_no_small_batch) { expect_passes(1, 0.25F, "none", 0); }
+PD_TEST(verdict, a_device_that_does_not_say_is_taken_as_full) { expect_passes(8, -1, "none", 0); }
 
 PD_TEST(verdict, the_slowest_eighth_of_the_steps_does_not_sway_it) {
   analysis_rig rig;

@@ -35,11 +35,49 @@ static uint64_t launch(schedule *self, pd_api_class api) {
   return id;
 }
 
+/* A kernel of stream 0 or 1 that begins now and runs alone. */
+static void alone(schedule *self, int stream, const char *name, uint32_t cause, int64_t ns, uint64_t id) {
+  fake_kernel(self->fake, name, self->streams[stream], self->now, self->now + ns, id);
+  self->busy[stream] += ns;
+  self->together += ns;
+  book(self, cause, ns);
+}
+
 static void kernel(schedule *self) {
   const uint64_t id = launch(self, PD_API_LAUNCH);
   const int64_t ns = draw(self, 1, 60000);
-  fake_kernel(self->fake, "k", self->streams[0], self->now, self->now + ns, id);
-  book(self, kernel_cause(ns), ns);
+  alone(self, 0, "k", kernel_cause(ns), ns, id);
+}
+
+/* Stream 0 waits for an event behind a kernel of stream 1: since its launch, while that runs. */
+static void waiting_kernel(schedule *self) {
+  const int64_t in_call = draw(self, 500, 3000), latency = draw(self, 0, 3000), gap = draw(self, 0, 12000);
+  const int64_t first = draw(self, LEDGER_LATENCY_CUDA_NS + 1, 80000), second = draw(self, 1, 80000);
+  const uint64_t one = call(self, PD_API_LAUNCH, "cudaLaunch", self->now, in_call);
+  call(self, PD_API_STREAM_WAIT, "cudaStreamWaitEvent", self->now + in_call, in_call);
+  const uint64_t two = call(self, PD_API_LAUNCH, "cudaLaunch", self->now + 2 * in_call, in_call);
+  book(self, idle_cause(self), 3 * in_call + latency);
+  self->tail = false;
+  if (self->wait_count < SCHEDULE_MAX_WAITS) {
+    self->waits[self->wait_count] = first;
+    self->wait_causes[self->wait_count++] = kernel_cause(first);
+  }
+  alone(self, 1, "k", kernel_cause(first), first, one);
+  book(self, gap <= LEDGER_GAP_CUDA_NS ? LEDGER_launch_gap : LEDGER_device_side, gap);
+  alone(self, 0, "k", kernel_cause(second), second, two);
+}
+
+/* What the waits cost, from the first on, is no more than the streams would save side by side. */
+static void book_waits(schedule *self) {
+  int64_t left = self->together - (self->busy[0] > self->busy[1] ? self->busy[0] : self->busy[1]);
+  for (uint32_t i = 0; i < self->wait_count; i++) {
+    const int64_t ns = self->waits[i] < left ? self->waits[i] : left;
+    self->want[self->step][LEDGER_serialised] += ns;
+    self->want[self->step][self->wait_causes[i]] -= ns;
+    left -= ns;
+  }
+  self->busy[0] = self->busy[1] = self->together = 0;
+  self->wait_count = 0;
 }
 
 static void queued_kernels(schedule *self) {
@@ -49,11 +87,9 @@ static void queued_kernels(schedule *self) {
   const uint64_t two = call(self, PD_API_LAUNCH, "cudaLaunch", self->now + in_call, in_call);
   book(self, idle_cause(self), 2 * in_call + latency);
   self->tail = false;
-  fake_kernel(self->fake, "k", self->streams[0], self->now, self->now + first, one);
-  book(self, kernel_cause(first), first);
+  alone(self, 0, "k", kernel_cause(first), first, one);
   book(self, gap <= LEDGER_GAP_CUDA_NS ? LEDGER_launch_gap : LEDGER_device_side, gap);
-  fake_kernel(self->fake, "k", self->streams[1], self->now, self->now + second, two);
-  book(self, kernel_cause(second), second);
+  alone(self, 1, "k", kernel_cause(second), second, two);
 }
 
 /* A pinned copy beside a kernel: only what sticks out of it is exposed. */
@@ -64,10 +100,9 @@ static void copy_beside_kernel(schedule *self) {
   const uint64_t two = call(self, PD_API_MEMCPY, "cudaMemcpyAsync", self->now + in_call, in_call);
   book(self, idle_cause(self), 2 * in_call + latency);
   self->tail = false;
-  fake_kernel(self->fake, "k", self->streams[0], self->now, self->now + ns, one);
   fake_copy(self->fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 64, self->streams[1], self->now + from,
             self->now + ns + out, two);
-  book(self, LEDGER_compute, ns);
+  alone(self, 0, "k", LEDGER_compute, ns, one);
   book(self, LEDGER_copy_pinned, out);
 }
 
@@ -148,8 +183,7 @@ static void temporary(schedule *self) {
   book(self, LEDGER_allocator, ALLOCATOR_NS);
   const uint64_t id = launch(self, PD_API_LAUNCH);
   const int64_t ns = draw(self, 1, 30000);
-  fake_kernel(self->fake, "fill", self->streams[0], self->now, self->now + ns, id);
-  book(self, LEDGER_temporaries, ns);
+  alone(self, 0, "fill", LEDGER_temporaries, ns, id);
   fake_memory(self->fake, 0, self->now + ALLOCATOR_NS, address, -4096, 0, 4096);
   book(self, LEDGER_allocator, ALLOCATOR_NS);
 }
@@ -190,7 +224,7 @@ static void loop_sync(schedule *self) {
 static void train_step(schedule *self) {
   static void (*const segments[])(schedule *) = {
       kernel,          queued_kernels, copy_beside_kernel, pinned_copy, set,       pageable_copy, blocking_read,
-      synchronisation, allocation,     host_compute,       overhead,    temporary, kernel};
+      synchronisation, allocation,     host_compute,       overhead,    temporary, kernel,        waiting_kernel};
   const int64_t start = self->now, count = draw(self, 1, 6);
   for (int64_t i = 0; i < count; i++)
     segments[draw(self, 0, (int64_t)(sizeof segments / sizeof segments[0]) - 1)](self);
@@ -221,6 +255,7 @@ void schedule_make(schedule *self, uint64_t seed) {
       train_step(self);
       loop_sync(self);
       book(self, LEDGER_measurement, draw(self, 1, 3000));
+      book_waits(self);
     }
     fake_step(self->fake, self->step, start, self->now);
   }

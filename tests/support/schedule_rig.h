@@ -8,7 +8,7 @@
 #include "analysis/ledger.h"
 #include "fake_trace.h"
 
-enum { SCHEDULE_MAX_STEPS = 3 };
+enum { SCHEDULE_MAX_STEPS = 3, SCHEDULE_MAX_WAITS = 8 };
 
 typedef struct schedule {
   fake_trace *fake;
@@ -18,9 +18,12 @@ typedef struct schedule {
   uint32_t streams[2], loader;
   int64_t loader_free; /* when the loader's thread made its last batch */
   uint32_t step, steps;
-  bool syncs;      /* the loop synchronises around train_step */
-  bool tail;       /* a blocking call was the last thing before a launch: */
-  uint32_t behind; /* whose idle time follows it */
+  bool syncs;                        /* the loop synchronises around train_step */
+  bool tail;                         /* a blocking call was the last thing before a launch: */
+  uint32_t behind;                   /* whose idle time follows it */
+  int64_t busy[2], together;         /* kernels of each stream, and of both, in the step */
+  int64_t waits[SCHEDULE_MAX_WAITS]; /* kernels that the other stream waits for, in order */
+  uint32_t wait_count, wait_causes[SCHEDULE_MAX_WAITS];
   int64_t want[SCHEDULE_MAX_STEPS][LEDGER_CAUSE_COUNT];
 } schedule;
 

@@ -30,7 +30,7 @@ class Event:
 
 EVENT_NUMBERS = set("index start_ns end_ns depth parent range step flops call bytes ts_ns total_allocated total_reserved "
                     "allocator_ns tid grid_x grid_y grid_z block_x block_y block_z registers_per_thread "
-                    "static_shared_bytes dynamic_shared_bytes blocks_per_sm occupancy device stream".split())
+                    "static_shared_bytes dynamic_shared_bytes blocks_per_sm occupancy waves device stream".split())
 
 
 class Run:

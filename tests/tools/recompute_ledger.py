@@ -18,16 +18,17 @@ def thresholds(name):
 
 LEDGER, VERDICT = thresholds("ledger.h"), thresholds("verdict.h")
 # In order: what an earlier one owns, no later one gets.
-OWNERS = ["compute", "temporaries", "tiny_kernels", "copy_pageable", "copy_pinned", "copy_device", "profiler",
+OWNERS = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_pageable", "copy_pinned", "copy_device", "profiler",
           "launch_gap", "device_side", "input_io", "input_cpu", "input_handover", "allocator", "measurement",
           "forced_sync", "host_compute", "forced_sync", "measurement", "transfer", "launch", "measurement", "unknown"]
-CAUSES = ["compute", "temporaries", "tiny_kernels", "copy_pageable", "copy_pinned", "copy_device", "profiler",
+CAUSES = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_pageable", "copy_pinned", "copy_device", "profiler",
           "launch_gap", "device_side", "input_io", "input_cpu", "input_handover", "allocator", "measurement",
           "host_compute", "forced_sync", "transfer", "launch", "unknown"]
 VERDICTS = {"input_bound": ["input_io", "input_cpu", "input_handover"], "forced_sync": ["forced_sync"],
-            "launch_bound": ["launch", "launch_gap", "tiny_kernels"], "allocator": ["allocator", "temporaries"],
+            "launch_bound": ["launch", "launch_gap", "tiny_kernels"],
+            "small_batch": ["launch", "launch_gap", "tiny_kernels", "passes"], "allocator": ["allocator", "temporaries"],
             "pageable_copy": ["copy_pageable", "transfer"], "pinned_copy": ["copy_pinned"],
-            "host_compute": ["host_compute"], "device_side": ["device_side"], "profiler": ["profiler"]}
+            "host_compute": ["host_compute"], "serial_streams": ["serialised"], "device_side": ["device_side"], "profiler": ["profiler"]}
 
 
 def span(item):
@@ -64,6 +65,11 @@ class Ledger:
                 self.work[record.call] = record
         self.lists = [[] for _ in OWNERS]
         self.blocking = self.allocations = self.allocated_bytes = 0
+        forward = [item for item in run.ranges if item.tid == self.loop and item.kind == "user_annotation" and
+                   item.name == "forward" and item.step is not None]
+        self.passes = len(forward) // len(run.steps)
+        self.streams()
+        self.several_passes()
         self.device()
         self.input()
         self.host()
@@ -89,6 +95,46 @@ class Ledger:
                 self.allocated_bytes += made.bytes
                 spans.append((made.ts_ns, freed.ts_ns))
         return merged(spans)
+
+    def streams(self):
+        """Kernels that run while the first kernel behind an event wait does not, up to what each step would save."""
+        behind, waiting, found = set(), None, []
+        for call in self.run.calls:
+            if getattr(call, "class") == "stream_wait":
+                waiting = call.tid
+            elif call.index in self.work and call.tid == waiting:
+                behind.add(call.index)
+                waiting = None
+        busy = {stream: merged([span(one) for one in self.run.kernels if one.stream == stream])
+                for stream in {one.stream for one in self.run.kernels}}
+        last = {}
+        for record in sorted(self.run.records, key=lambda one: one.start_ns):
+            if record.call is None:
+                continue
+            start = max(self.run.calls[record.call].end_ns, last.get(record.stream, 0))
+            if record.kind == "kernel" and record.call in behind and record.start_ns - start > self.latency:
+                found += [one for stream in busy if stream != record.stream
+                          for one in intersection([(start, record.start_ns)], busy[stream])]
+            last[record.stream] = max(record.end_ns, last.get(record.stream, 0))
+        found, together = merged(found), merged([one for spans in busy.values() for one in spans])
+        for start, end, _ in self.run.steps:
+            within = {stream: sum(b - a for a, b in intersection([(start, end)], spans))
+                      for stream, spans in busy.items()}
+            left = sum(b - a for a, b in intersection([(start, end)], together)) - max(within.values(), default=0)
+            for a, b in intersection([(start, end)], found):
+                b = min(b, a + left)
+                self.add("serialised", (a, b))
+                left -= b - a
+
+    def several_passes(self):
+        """What each kernel would not need with one pass through the model."""
+        for kernel in self.run.kernels if self.passes > 1 else []:
+            op = self.run.ranges[kernel.range] if kernel.range is not None else None
+            if op and op.name == "aten::add_" and op.part == "backward":
+                self.add("passes", span(kernel))
+            elif kernel.waves is not None and 0 <= kernel.waves < 1:
+                kept = int((kernel.end_ns - kernel.start_ns) * max(kernel.waves, 1 / self.passes))
+                self.add("passes", (kernel.start_ns + kept, kernel.end_ns))
 
     def device(self):
         alive, queued = self.alive(), []
@@ -175,15 +221,22 @@ def time_of(row, verdict):
     return sum(row[cause] for cause in VERDICTS.get(verdict, ["compute", "copy_device"]))
 
 
+def applying(ledger):
+    none = {"device_side": not ledger.run.is_cuda, "launch_bound": ledger.passes > 1, "small_batch": ledger.passes < 2}
+    return [name for name in VERDICTS if not none.get(name)]
+
+
 def verdict_of(row, length, ledger):
     own = length - row["measurement"] - (0 if ledger.run.is_cuda else row["device_side"])
-    may = [name for name in VERDICTS if name != "device_side" or ledger.run.is_cuda]
+    may = applying(ledger)
     best = max(may, key=lambda name: time_of(row, name))  # the first of equals
     if time_of(row, best) >= VERDICT["VERDICT_MIN_SHARE"] * own:
         return best if time_of(row, best) else "none"
     blocking = ledger.blocking and ledger.blocking >= len(ledger.run.steps)
     if blocking and row["forced_sync"] >= VERDICT["VERDICT_MIN_SYNC_SHARE"] * own:
         return "forced_sync"
+    if ledger.passes > 1 and time_of(row, "small_batch") >= VERDICT["VERDICT_MIN_PASSES_SHARE"] * own:
+        return "small_batch"
     return "none"
 
 
@@ -210,11 +263,13 @@ def check_verdict(run, check, ledger):
     row = {cause: sum(ledger.steps[s][cause] for s in kept) for cause in CAUSES}
     cause = verdict_of(row, length, ledger)
     time = time_of(row, cause)
+    # A captured step is launched as one.
+    saved = row["launch"] + row["launch_gap"] if cause == "launch_bound" and run.is_cuda else time
     agree = sum(verdict_of(one, spans[s], ledger) == cause for s, one in enumerate(ledger.steps))
-    second = max((name for name in VERDICTS if name != cause), key=lambda name: time_of(row, name))
+    second = max((name for name in applying(ledger) if name != cause), key=lambda name: time_of(row, name))
     want = {"verdict_share": 100 * time / length, "verdict_confidence": 100 * agree / count,
             "verdict_step": length // len(kept),
-            "verdict_expected": (length - time) // len(kept) if cause != "none" else None,
+            "verdict_expected": (length - saved) // len(kept) if cause != "none" else None,
             "verdict_not": f"{second} ({100 * time_of(row, second) / length:.1f} %), kernels of the model "
                            f"({100 * row['compute'] / length:.1f} %), the measurement's own synchronisations "
                            f"({100 * row['measurement'] / length:.1f} %)"}
@@ -228,6 +283,10 @@ def check_verdict(run, check, ledger):
                              us["temporaries"], us["allocator"]],
                "launch_bound": [f"{sum(int(step['launches']) for step in run.table('active_steps')[0]) / count:.1f}",
                                 us["launch"], us["launch_gap"], us["tiny_kernels"]],
+               "small_batch": [f"{ledger.passes}",
+                               f"{sum(int(step['launches']) for step in run.table('active_steps')[0]) / count:.1f}",
+                               us["passes"], f"{(time - row['passes']) * 1e-3 / len(kept):.1f}"],
+               "serial_streams": [us["serialised"]],
                "pageable_copy": [us["copy_pageable"], us["transfer"]]}
     if cause in figures:
         check.same("verdict.evidence", " ".join(re.findall(r"\d+(?:\.\d+)?", text)), " ".join(figures[cause]))

@@ -1,0 +1,98 @@
+/* See verdict_advice.h. */
+#include "verdict_advice.h"
+
+#include "verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+/* More than is needed by this much, so that one late batch does not hold up the step; more workers than this are no
+ * cure. */
+#define WORKERS_TO_SPARE 1.25
+#define WORKERS_MOST 64
+
+/* "a=1 b=2" as "-o a=1 -o b=2". */
+static const char *as_options(const table_work *work, const char *overrides) {
+  const char *options = "";
+  for (const char *at = overrides; *at; at += strspn(at, " ")) {
+    const size_t length = strcspn(at, " ");
+    options = arena_format(work->arena, "%s%s-o %.*s", options, *options ? " " : "", (int)length, at);
+    at += length;
+  }
+  return options;
+}
+
+static const char *cure_of(const table_work *work, const char *cause) {
+  for (const pd_cure *cure = work->context->cures; cure && cure->cause; cure++)
+    if (!strcmp(cure->cause, cause)) return cure->settings;
+  return NULL;
+}
+
+/* ---- input ---- */
+
+typedef struct loading {
+  double batch_ns, read_ns; /* of one batch: making it, and reading within that */
+  uint64_t batches;
+} loading;
+
+static loading loading_of(const trace_facts *facts) {
+  loading out = {0};
+  for (uint64_t i = 0; i < facts->range_count; i++) {
+    const pd_range *range = facts_range(facts, i);
+    if (range->kind != PD_RANGE_WORKER) continue;
+    const bool batch = !strcmp(facts_text(facts, range->name), "DataLoader worker: batch");
+    const bool read = !batch && !strcmp(facts_text(facts, range->name), "DataLoader worker: read");
+    const double ns = (double)facts_span(range->start_ns, range->end_ns);
+    if (batch) out.batches++;
+    if (batch) out.batch_ns += ns;
+    if (read) out.read_ns += ns;
+  }
+  if (out.batches) {
+    out.batch_ns /= (double)out.batches;
+    out.read_ns /= (double)out.batches;
+  }
+  return out;
+}
+
+/* Enough workers, where that is a matter of their number: reading needs no core, the rest needs all but the loop's.
+ * Else batches that are made before the run. */
+static const char *input_cure(const table_work *work, double own_step_ns) {
+  const loading one = loading_of(work->facts);
+  const double cores = work->context->cores > 1 ? work->context->cores - 1 : 1;
+  const double wanted = ceil(WORKERS_TO_SPARE * one.batch_ns / own_step_ns);
+  const bool have_cores = (one.batch_ns - one.read_ns) * WORKERS_TO_SPARE <= own_step_ns * cores;
+  if (!one.batches || !have_cores || !(wanted <= WORKERS_MOST)) return "data.resident=device";
+  return arena_format(work->arena, "data.num_workers=%.0f data.prefetch_factor=4", wanted < 2 ? 2 : wanted);
+}
+
+/* ---- all causes ---- */
+
+/* A setting of the core's; NULL: there is none. */
+static const char *core_cure(const table_work *work, uint32_t cause, double own_step_ns) {
+  switch (cause) {
+  case VERDICT_input_bound: return input_cure(work, own_step_ns);
+  case VERDICT_launch_bound: return work->is_cuda ? "train.cuda_graph=true" : "train.fused=true";
+  case VERDICT_pageable_copy: return "data.pin_memory=true data.prefetch_to_device=true";
+  case VERDICT_pinned_copy: return "data.prefetch_to_device=true";
+  case VERDICT_profiler: return "profile.timer_only=true";
+  case VERDICT_none: return work->is_cuda ? "train.amp=true" : "train.channels_last=true";
+  default: return NULL;
+  }
+}
+
+/* A captured step is launched as one; what its kernels cost the device remains. */
+static int64_t saved(const table_work *work, uint32_t cause, const int64_t *rows) {
+  if (cause == VERDICT_launch_bound && work->is_cuda) return rows[LEDGER_launch] + rows[LEDGER_launch_gap];
+  return verdict_time(rows, cause);
+}
+
+verdict_advice verdict_advise(const table_work *work, uint32_t cause, const int64_t *rows, int64_t step_ns,
+                              uint64_t steps) {
+  const double own_step_ns = (double)step_ns - (double)verdict_time(rows, cause) / (double)steps;
+  const char *cure = cure_of(work, verdict_key(cause));
+  verdict_advice out = {.overrides = cure ? cure : core_cure(work, cause, own_step_ns)};
+  out.options =
+      out.overrides ? as_options(work, out.overrides) : "-o profile.with_stack=true --sink table --sink chrome_trace";
+  out.saved_ns = cure ? verdict_time(rows, cause) : saved(work, cause, rows);
+  return out;
+}
