@@ -5,6 +5,7 @@
 #include "window_file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const pd_table *find_table(const pd_table_set *set, const char *id) {
@@ -66,12 +67,28 @@ static bool read_rivals(const pd_trace *trace, reading *out) {
   return ok;
 }
 
-static bool read_window(const window_file *window, reading *out) {
+enum { CURES_MOST = 16 };
+
+/* The window's lines, taken apart in place, as the scenario had them. `cures` has room for CURES_MOST + 1. */
+static void take_cures(char *lines, pd_cure *cures) {
+  uint32_t count = 0;
+  char *rest = NULL;
+  for (char *line = strtok_r(lines, "\n", &rest); line && count < CURES_MOST; line = strtok_r(NULL, "\n", &rest)) {
+    char *space = strchr(line, ' ');
+    if (!space) continue;
+    *space = '\0';
+    cures[count++] = (pd_cure){line, space + 1};
+  }
+  cures[count] = (pd_cure){NULL, NULL};
+}
+
+static bool judge_window(const window_file *window, const pd_cure *cures, reading *out) {
   const analysis_context context = {.device = &window->device,
                                     .batch_size = window->run.batch_size,
                                     .cores = window->run.cores,
                                     .fallback =
-                                        window->run.has_fallback ? window->texts[PD_WINDOW_TEXT_FALLBACK] : NULL};
+                                        window->run.has_fallback ? window->texts[PD_WINDOW_TEXT_FALLBACK] : NULL,
+                                    .cures = cures};
   const pd_table_request request = {.size = sizeof request};
   analysis *self = NULL;
   if (analysis_open(&context, &self) != PD_OK) return false;
@@ -83,6 +100,16 @@ static bool read_window(const window_file *window, reading *out) {
   }
   const bool ok = set && read_rivals(&window->trace, out);
   analysis_close(self);
+  return ok;
+}
+
+static bool read_window(const window_file *window, reading *out) {
+  char *lines = strdup(window->texts[PD_WINDOW_TEXT_CURES]);
+  if (!lines) return false;
+  pd_cure cures[CURES_MOST + 1];
+  take_cures(lines, cures);
+  const bool ok = judge_window(window, cures, out);
+  free(lines);
   return ok;
 }
 

@@ -22,7 +22,8 @@ PARTS = ["dataloader", "forward", "backward", "optimization"]
 CLASSES = ["Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"]
 RUNS = [("dataloader", []), ("sync", []), ("tiny_ops", []), ("memory_churn", []), ("control", []),
         ("dataloader", ["-o", "data.io_sleep_ms=1"]), ("sync", ["-o", "run.sync_timing=false"]),
-        ("memory_churn", ["-o", "scenario.allocator=raw", "-o", "run.sync_timing=false"])]
+        ("memory_churn", ["-o", "scenario.allocator=raw", "-o", "run.sync_timing=false"]),
+        ("serial_streams", ["-o", "scenario.streams=3"]), ("small_batch", [])]
 
 
 def is_communication(name):

@@ -38,6 +38,7 @@ typedef struct pd_run {
   uint64_t skip_first, wait, warmup, active, repeat; /* active: UINT64_MAX records all; repeat: 0 is for ever */
   uint32_t record_shapes, profile_memory, with_stack, with_flops, with_modules, timer_only;
   const char *fallback; /* why `auto` took the CPU; NULL: it did not */
+  const pd_cure *cures; /* since 1.1; the scenario's: pd_scenario_ops; NULL: none */
 } pd_run;
 
 /* One step of the loop, of any phase. */
