@@ -70,8 +70,10 @@ bool step_parts_open(const trace_facts *facts, step_parts *parts) {
   for (uint32_t p = 0; ok && p < STEP_OTHER; p++) {
     intervals spare = covered;
     if (!lists[p].count) continue;
-    ok = intervals_subtract(&lists[p], &covered, &alone) && intervals_union(&covered, &lists[p], &next);
-    add_to_steps(facts, &alone, p, parts->rows);
+    ok = !covered.count || intervals_subtract(&lists[p], &covered, &alone);
+    add_to_steps(facts, covered.count ? &alone : &lists[p], p, parts->rows);
+    if (p + 1 == STEP_OTHER) break; /* nobody asks any more what is covered */
+    ok = ok && intervals_union(&covered, &lists[p], &next);
     covered = next;
     next = spare;
   }
