@@ -1,4 +1,5 @@
 """The printed tables of whole runs: every key of the table sink acts, and the text is sound. By columns, not by eye."""
+import glob
 import os
 import re
 import subprocess
@@ -133,13 +134,21 @@ class Tables(Case):
         everything = ["-o", "profile.with_flops=true", "-o", "profile.with_modules=true",
                       "-o", "profile.with_stack=true"]
         out = self.show("views=all", scenario="memory_churn", more=everything)
-        wide = self.show("views=all", "wide=true", scenario="memory_churn", more=everything)
+        wide = self.show("views=all", "wide=true", scenario="memory_churn",
+                         more=[*everything, "--sink", "csv:dir=rows", "--sink", "json:output_json=m.json"])
         self.assertLessEqual(max(map(width, out.splitlines())), 80)
         self.assertGreater(max(map(width, wide.splitlines())), 80)
         self.assertIn("more columns: wide = true shows all", out)
         self.assertNotIn("more columns", wide)
         for text in (out, wide):
             self.assertNotRegex(text, r"(?i)\b-?(inf|nan)\b")
+        with open(self.path("m.json"), encoding="utf-8") as file:
+            self.assertNotRegex(file.read(), r"(?i)[:,\[]\s*-?(inf|nan)")
+        files = glob.glob(self.path("rows/**/*.csv"), recursive=True)
+        self.assertLessEqual({f"{name}.csv" for name in ALL}, {os.path.basename(path) for path in files})
+        for path in files:
+            with open(path, encoding="utf-8") as file:
+                self.assertNotRegex(file.read(), r"(?im)(^|,)-?(inf|nan)(,|$)", path)
         code, _, err = self.run_small("--scenario", "control", "--sink", "table:views=none_such")
         self.assertEqual(code, 0)
         for name in ALL[:18]:
