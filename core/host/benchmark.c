@@ -26,9 +26,10 @@ static int measure(bench *step, const config *settings, pd_measurement *out) {
   guard_facts facts = {.own_cores = -1};
   bool trusted = true;
   pd_status status = bench_warm_up(step);
+  if (status == PD_OK) status = timer_prepare(&rules, bench_block, step, out);
   if (status == PD_OK) {
     bench_watch_begin(step);
-    status = timer_measure(&rules, bench_block, step, out);
+    status = timer_take(&rules, bench_block, step, out);
     bench_watch_end(step, &facts);
   }
   if (status == PD_NO_MEMORY) return no_memory();

@@ -475,13 +475,15 @@ static pd_status open_core(config *self, error *err) {
   return PD_OK;
 }
 
-/* [benchmark] threads is the device's own key by another name, and wins over it. */
+/* [benchmark] threads is the device's own key by another name, and wins over it. A device that `auto` took may have
+ * none.
+ */
 static void apply_threads(const config *self, config_section *device, error *err) {
   const section_value *threads = value_of(self, CORE_BENCHMARK, "threads");
   if (strcmp(value_of(self, CORE_RUN, "mode")->text, "benchmark") != 0 || threads->value.integer == 0) return;
   if (section_find(device, "threads") >= 0)
     (void)section_set(device, "threads", threads->text, threads->origin, CODE_CONFIG, err);
-  else
+  else if (!self->device_auto)
     error_add(err, PD_INVALID, CODE_CONFIG,
               "%s: [benchmark] threads = %s: %s computes with no threads of the host; leave it out", threads->origin,
               threads->text, device->owner);

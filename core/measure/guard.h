@@ -27,8 +27,8 @@ void guard_look(guard *self);
 void guard_begin(guard *self);
 void guard_end(guard *self, guard_facts *facts);
 
-/* Puts the facts into `conditions` and a warning for each disturbance; *trusted becomes false where the GPU slowed
- * itself down, and stays as it is otherwise. */
+/* Puts the facts into `conditions` and a warning for each disturbance; *trusted becomes false where heat or the power
+ * supply slowed the GPU down, and stays as it is otherwise. */
 pd_status guard_report(const guard_facts *facts, pd_measurement *out, bool *trusted);
 
 #endif

@@ -58,9 +58,10 @@ static json_t *statistics_value(const pd_measurement *row, bool device) {
   if (runs && measurement_run_times(row, device, runs) != PD_OK)
     value = json_null();
   else if (runs && statistics_make(runs, row->block_count, &all))
-    value = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "median_s", all.median, "mean_s", all.mean,
-                      "min_s", all.min, "p25_s", all.p25, "p75_s", all.p75, "p90_s", all.p90, "p99_s", all.p99, "max_s",
-                      all.max, "iqr_s", all.iqr, "significant_figures", all.figures);
+    value =
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "median_s", all.median, "mean_s", all.mean,
+                  "min_s", all.min, "p25_s", all.p25, "p75_s", all.p75, "p90_s", all.p90, "p99_s", all.p99, "max_s",
+                  all.max, "iqr_s", all.iqr, "mad_s", all.mad, "significant_figures", all.figures);
   free(runs);
   return value;
 }

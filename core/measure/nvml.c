@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NVML_OK = 0, NVML_CLOCK_OF_SM = 1 };
+enum { NVML_OK = 0, NVML_CLOCK_OF_SM = 1, POWER_CAP = 0x4 };
 
 typedef struct nvml_device nvml_device;
 
@@ -28,7 +28,7 @@ static const struct {
   bool slows;
 } all_reasons[] = {{0x1, "idle", false},
                    {0x2, "application clocks", false},
-                   {0x4, "software power cap", true},
+                   {POWER_CAP, "software power cap", true},
                    {0x8, "hardware slowdown", true},
                    {0x10, "sync boost", false},
                    {0x20, "software thermal slowdown", true},
@@ -107,6 +107,8 @@ uint64_t nvml_slowing(uint64_t reasons) {
     if (all_reasons[i].slows) slowing |= reasons & all_reasons[i].bit;
   return slowing;
 }
+
+uint64_t nvml_disturbing(uint64_t reasons) { return nvml_slowing(reasons) & ~(uint64_t)POWER_CAP; }
 
 const char *nvml_reasons_text(uint64_t reasons, char *text, uint32_t room) {
   size_t used = 0;

@@ -18,8 +18,10 @@ typedef struct nvml_clocks {
 /* False: it cannot be read. */
 bool nvml_read(nvml *self, nvml_clocks *out);
 
-/* Of the reasons, those that slow a GPU down against its own will: power cap, heat, brake. */
+/* Of the reasons, those that make a GPU slower than it could be: power cap, heat, brake. The power cap is the card's
+ * own and comes again in every run; the others are a disturbance. */
 uint64_t nvml_slowing(uint64_t reasons);
+uint64_t nvml_disturbing(uint64_t reasons);
 /* "software power cap, hardware thermal slowdown"; "none". */
 const char *nvml_reasons_text(uint64_t reasons, char *text, uint32_t room);
 

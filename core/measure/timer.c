@@ -108,26 +108,22 @@ static pd_status take_blocks(timer *t) {
   return PD_OK;
 }
 
-static pd_status measure(timer *t) {
-  const timer_rules *rules = t->rules;
-  double host_s, device_s;
-  t->out->number_per_run = rules->number ? rules->number : 1;
-  pd_status status = measure_overhead(t);
-  if (status != PD_OK) return status;
-  if (rules->number) {
-    const uint64_t warmup = rules->number / WARMUP_PART;
-    status = t->block(t->user, warmup ? warmup : 1, &host_s, &device_s);
-  } else {
-    status = grow(t, rules->method == TIMER_ADAPTIVE_AUTORANGE ? ADAPTIVE_GROW_S : rules->min_run_time_s);
-  }
-  if (status != PD_OK) return status;
-  return rules->method == TIMER_TIMEIT ? take_block(t) : take_blocks(t);
-}
-
-pd_status timer_measure(const timer_rules *rules, timer_block block, void *user, pd_measurement *out) {
+pd_status timer_prepare(const timer_rules *rules, timer_block block, void *user, pd_measurement *out) {
   timer t = {.rules = rules, .block = block, .user = user, .out = out};
   pd_status status = measurement_set(&out->method, timer_method_name(rules->method));
-  if (status == PD_OK) status = measure(&t);
+  out->number_per_run = rules->number ? rules->number : 1;
+  if (status == PD_OK) status = measure_overhead(&t);
+  if (status != PD_OK) return status;
+  if (!rules->number)
+    return grow(&t, rules->method == TIMER_ADAPTIVE_AUTORANGE ? ADAPTIVE_GROW_S : rules->min_run_time_s);
+  double host_s, device_s;
+  const uint64_t warmup = rules->number / WARMUP_PART;
+  return block(user, warmup ? warmup : 1, &host_s, &device_s);
+}
+
+pd_status timer_take(const timer_rules *rules, timer_block block, void *user, pd_measurement *out) {
+  timer t = {.rules = rules, .block = block, .user = user, .out = out};
+  pd_status status = rules->method == TIMER_TIMEIT ? take_block(&t) : take_blocks(&t);
   out->partial = status != PD_OK;
   if (t.unusable) {
     char text[160];

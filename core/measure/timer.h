@@ -26,10 +26,14 @@ enum { TIMER_MAX_BLOCKS = 100000, TIMER_MAX_NUMBER = 1000000000 };
  * measured. PD_STOP: asked to end, the block does not count. */
 typedef pd_status (*timer_block)(void *user, uint64_t number, double *host_s, double *device_s);
 
-/* Fills method, number_per_run, timer_overhead_s, the blocks and `partial` of an empty measurement. A block whose time
- * is negative or not finite does not count, and a warning says how many there were. PD_STOP and failures of `block` end
- * the measurement with what there is, partial; PD_INVALID: no block had a time. */
-pd_status timer_measure(const timer_rules *rules, timer_block block, void *user, pd_measurement *out);
+/* Fills method, number_per_run and timer_overhead_s of an empty measurement, from empty blocks and those that grow,
+ * which are its warm-up. */
+pd_status timer_prepare(const timer_rules *rules, timer_block block, void *user, pd_measurement *out);
+
+/* Takes the blocks of a prepared measurement, and sets `partial`. A block whose time is negative or not finite does not
+ * count, and a warning says how many there were. PD_STOP and failures of `block` end the measurement with what there
+ * is, partial; PD_INVALID: no block had a time. */
+pd_status timer_take(const timer_rules *rules, timer_block block, void *user, pd_measurement *out);
 
 const char *timer_method_name(timer_method method);
 

@@ -34,7 +34,9 @@ PD_TEST(guard, judges_what_it_saw) {
   expect_warning(&facts, NULL, true);
   facts.least_sm_mhz = 1200;
   expect_warning(&facts, "rose from 1200 to 1980 MHz", true);
-  facts.reasons |= 0x40 | 0x4;
+  facts.reasons |= 0x4;
+  expect_warning(&facts, "slowed itself down: software power cap.", true);
+  facts.reasons |= 0x40;
   expect_warning(&facts, "slowed itself down: software power cap, hardware thermal slowdown.", false);
 }
 

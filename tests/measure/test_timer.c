@@ -62,6 +62,11 @@ static pd_status block(void *user, uint64_t number, double *host_s, double *devi
   return PD_OK;
 }
 
+static pd_status timer_measure(const timer_rules *rules, stream *user, pd_measurement *out) {
+  const pd_status status = timer_prepare(rules, block, user, out);
+  return status == PD_OK ? timer_take(rules, block, user, out) : status;
+}
+
 static const timer_rules blocked = {.method = TIMER_BLOCKED_AUTORANGE, .min_run_time_s = 0.2};
 static const timer_rules adaptive = {
     .method = TIMER_ADAPTIVE_AUTORANGE, .min_run_time_s = 0.01, .max_run_time_s = 10, .threshold = 0.1};
@@ -78,7 +83,7 @@ PD_TEST(timer, every_rule_ends_on_every_stream) {
           if (number) rules.number = 3;
           stream s = {.kind = kind, .run_s = run_times[i], .empty_s = 1e-6, .state = 5};
           pd_measurement got = {.threads = 1};
-          const pd_status status = timer_measure(&rules, block, &s, &got);
+          const pd_status status = timer_measure(&rules, &s, &got);
           const bool timeless = kind == BACKWARDS || kind == NOT_A_NUMBER;
           /* A single block may be the one that jumps back. */
           const bool unlucky = kind == JUMPING && rules.method == TIMER_TIMEIT && got.block_count == 0;
@@ -97,7 +102,7 @@ PD_TEST(timer, every_rule_ends_on_every_stream) {
 PD_TEST(timer, timeit_warms_up_with_a_hundredth_and_takes_one_block) {
   stream s = {.kind = CONSTANT, .run_s = 1e-3, .empty_s = 1e-6};
   pd_measurement got = {.threads = 1};
-  cr_assert_eq(timer_measure(&timeit, block, &s, &got), PD_OK);
+  cr_assert_eq(timer_measure(&timeit, &s, &got), PD_OK);
   cr_assert_eq(s.empty_blocks, 5);
   cr_assert_eq(s.runs, 505);
   cr_assert_eq(got.block_count, 1);
@@ -123,7 +128,7 @@ PD_TEST(timer, blocked_autorange_takes_the_blocks_that_torch_takes) {
     for (size_t e = 0; e < sizeof empties / sizeof empties[0]; e++) {
       stream s = {.kind = CONSTANT, .run_s = runs[i], .empty_s = empties[e]};
       pd_measurement got = {.threads = 1};
-      cr_assert_eq(timer_measure(&blocked, block, &s, &got), PD_OK);
+      cr_assert_eq(timer_measure(&blocked, &s, &got), PD_OK);
       cr_assert_eq(got.number_per_run, torch_number(runs[i], empties[e], 0.2), "%g %g: %lu", runs[i], empties[e],
                    got.number_per_run);
       const double took_s = empties[e] + runs[i] * (double)got.number_per_run;
@@ -136,13 +141,13 @@ PD_TEST(timer, blocked_autorange_takes_the_blocks_that_torch_takes) {
 PD_TEST(timer, adaptive_autorange_stops_at_four_blocks_when_they_agree) {
   stream s = {.kind = CONSTANT, .run_s = 1e-4, .empty_s = 1e-8};
   pd_measurement got = {.threads = 1};
-  cr_assert_eq(timer_measure(&adaptive, block, &s, &got), PD_OK);
+  cr_assert_eq(timer_measure(&adaptive, &s, &got), PD_OK);
   /* Blocks of 1e-4 s; the least time of 0.01 s asks for a hundred. */
   cr_assert_eq(got.number_per_run, torch_number(1e-4, 1e-8, 0.05));
   cr_assert_float_eq((double)got.block_count, 100, 1.01);
   measurement_clear(&got);
   s = (stream){.kind = CONSTANT, .run_s = 0.1, .empty_s = 1e-8};
-  cr_assert_eq(timer_measure(&adaptive, block, &s, &got), PD_OK);
+  cr_assert_eq(timer_measure(&adaptive, &s, &got), PD_OK);
   cr_assert_eq(got.block_count, 4);
   measurement_clear(&got);
 }
@@ -150,7 +155,7 @@ PD_TEST(timer, adaptive_autorange_stops_at_four_blocks_when_they_agree) {
 PD_TEST(timer, adaptive_autorange_gives_up_at_its_limit) {
   stream s = {.kind = ALTERNATING, .run_s = 0.01, .empty_s = 1e-8};
   pd_measurement got = {.threads = 1};
-  cr_assert_eq(timer_measure(&adaptive, block, &s, &got), PD_OK);
+  cr_assert_eq(timer_measure(&adaptive, &s, &got), PD_OK);
   double spent_s = 0;
   for (uint64_t i = 0; i < got.block_count; i++) spent_s += got.host_s[i];
   cr_assert(spent_s > 10 && spent_s < 10.2, "%g", spent_s);
@@ -163,7 +168,7 @@ PD_TEST(timer, a_number_is_kept) {
   rules.number = 7;
   stream s = {.kind = CONSTANT, .run_s = 1e-3, .empty_s = 1e-3};
   pd_measurement got = {.threads = 1};
-  cr_assert_eq(timer_measure(&rules, block, &s, &got), PD_OK);
+  cr_assert_eq(timer_measure(&rules, &s, &got), PD_OK);
   cr_assert_eq(got.number_per_run, 7);
   cr_assert_eq(got.block_count, 25); /* of 8 ms, until 0.2 s */
   measurement_clear(&got);
@@ -175,7 +180,7 @@ PD_TEST(timer, ends_early_with_what_there_is) {
     /* One block of growing, five that count. */
     stream s = {.kind = CONSTANT, .run_s = 0.01, .empty_s = 0, .stop_after = 6, .stop_with = ends[i]};
     pd_measurement got = {.threads = 1};
-    cr_assert_eq(timer_measure(&blocked, block, &s, &got), ends[i]);
+    cr_assert_eq(timer_measure(&blocked, &s, &got), ends[i]);
     cr_assert_eq(got.block_count, 5);
     cr_assert(got.partial);
     measurement_clear(&got);
@@ -186,7 +191,7 @@ PD_TEST(timer, blocks_of_a_jumping_clock_are_counted_out) {
   stream s = {.kind = JUMPING, .run_s = 1e-3, .empty_s = 0};
   const timer_rules rules = {.method = TIMER_BLOCKED_AUTORANGE, .number = 1, .min_run_time_s = 4000};
   pd_measurement got = {.threads = 1};
-  cr_assert_eq(timer_measure(&rules, block, &s, &got), PD_OK);
+  cr_assert_eq(timer_measure(&rules, &s, &got), PD_OK);
   cr_assert_eq(got.warning_count, 1);
   cr_assert(strstr(got.warnings[0], "have no time and do not count"), "%s", got.warnings[0]);
   measurement_clear(&got);
