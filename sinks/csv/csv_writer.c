@@ -7,14 +7,24 @@ void csv_text(csv_writer *csv, const char *text) { csv_text_of(csv, text ? text 
 
 void csv_text_of(csv_writer *csv, const char *text, size_t length) {
   bool quote = false;
-  csv_empty(csv); /* the separator alone */
   for (size_t i = 0; i < length && !quote; i++)
     quote = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
-  if (!quote) {
+  if (quote) {
+    csv_begin_quoted(csv);
+    csv_add_quoted(csv, text, length);
+    csv_end_quoted(csv);
+  } else {
+    csv_empty(csv); /* the separator alone */
     text_out_bytes(csv->out, text, length);
-    return;
   }
+}
+
+void csv_begin_quoted(csv_writer *csv) {
+  csv_empty(csv);
   text_out_literal(csv->out, "\"");
+}
+
+void csv_add_quoted(csv_writer *csv, const char *text, size_t length) {
   while (length) {
     const char *found = memchr(text, '"', length);
     const size_t piece = found ? (size_t)(found - text) + 1 : length;
@@ -23,8 +33,9 @@ void csv_text_of(csv_writer *csv, const char *text, size_t length) {
     text += piece;
     length -= piece;
   }
-  text_out_literal(csv->out, "\"");
 }
+
+void csv_end_quoted(csv_writer *csv) { text_out_literal(csv->out, "\""); }
 
 void csv_double(csv_writer *csv, double value) {
   char *at = csv_begin_number(csv);

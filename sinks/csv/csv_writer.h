@@ -21,6 +21,10 @@ static inline void csv_empty(csv_writer *csv) { csv->out->at = csv_begin_number(
 
 void csv_text(csv_writer *csv, const char *text); /* NULL is an empty field */
 void csv_text_of(csv_writer *csv, const char *text, size_t length);
+/* A field in pieces, in quotes. */
+void csv_begin_quoted(csv_writer *csv);
+void csv_add_quoted(csv_writer *csv, const char *text, size_t length);
+void csv_end_quoted(csv_writer *csv);
 void csv_double(csv_writer *csv, double value); /* NaN and infinities are empty */
 /* To twelve decimals, and fast: for floats and rates. */
 void csv_fixed12(csv_writer *csv, double value);

@@ -34,18 +34,38 @@ static void times(csv_writer *csv, int64_t start_ns, int64_t end_ns) {
 }
 
 static void shapes(csv_writer *csv, const pd_trace *trace, const pd_range *range) {
-  char text[512];
-  char *at = text;
-  for (uint32_t i = 0; i < range->shape_count && i < 5; i++) {
+  csv_empty(csv); /* the separator; what follows has nothing to quote */
+  for (uint32_t i = 0; i < range->shape_count; i++) {
     const pd_shape *shape = PD_AT(pd_shape, &trace->shapes, range->shape_first + i);
+    char *at = text_out_room(csv->out, 6 * DIGITS_ROOM);
     *at++ = '[';
     for (uint32_t d = 0; d < shape->rank && d < 4; d++) {
       if (d) *at++ = ' ';
       at = digits_i64(at, shape->dims[d]);
     }
     *at++ = ']';
+    csv->out->at = at;
   }
-  csv_text_of(csv, text, (size_t)(at - text));
+}
+
+/* PyTorch's names of element types, as in the Chrome trace. */
+static const char *type_name(uint32_t dtype) {
+  switch (dtype) {
+  case PD_F32: return "float";
+  case PD_F16: return "c10::Half";
+  case PD_I64: return "long int";
+  case PD_I32: return "int";
+  case PD_U8: return "unsigned char";
+  default: return "";
+  }
+}
+
+static void types(csv_writer *csv, const pd_trace *trace, const pd_range *range) {
+  csv_empty(csv);
+  for (uint32_t i = 0; i < range->shape_count; i++) {
+    if (i) text_out_literal(csv->out, ";");
+    text_out_text(csv->out, type_name(PD_AT(pd_shape, &trace->shapes, range->shape_first + i)->dtype));
+  }
 }
 
 static void write_ranges(csv_writer *csv, const pd_trace *trace) {
@@ -53,7 +73,7 @@ static void write_ranges(csv_writer *csv, const pd_trace *trace) {
                                       "dataloader", "worker", "python_function", "cpu_op_inner"};
   static const char *const parts[] = {"", "dataloader", "forward", "backward", "optimization"};
   csv_header(csv, "index,name,kind,part,tid,start_ns,end_ns,duration_ns,depth,parent,step,sequence,backward,"
-                  "input_shapes,flops,module");
+                  "input_shapes,flops,module,input_types,stack");
   for (uint64_t i = 0; i < trace->ranges.count; i++) {
     const pd_range *range = PD_AT(pd_range, &trace->ranges, i);
     csv_u64(csv, i);
@@ -70,12 +90,32 @@ static void write_ranges(csv_writer *csv, const pd_trace *trace) {
     shapes(csv, trace, range);
     csv_u64(csv, range->flops);
     string(csv, trace, range->module);
+    types(csv, trace, range);
+    index_or_empty(csv, range->stack);
+    csv_end_record(csv);
+  }
+}
+
+/* Frames from the innermost outwards, as PyTorch has them. */
+static void write_stacks(csv_writer *csv, const pd_trace *trace) {
+  csv_header(csv, "index,frames");
+  for (uint64_t i = 0; i < trace->stacks.count; i++) {
+    const pd_stack *stack = PD_AT(pd_stack, &trace->stacks, i);
+    csv_u64(csv, i);
+    csv_begin_quoted(csv);
+    for (uint64_t k = stack->count; k-- > 0;) {
+      const pd_string *frame = pd_trace_string(trace, stack->frames[k]);
+      csv_add_quoted(csv, frame->text, frame->length);
+      if (k) csv_add_quoted(csv, ";", 1);
+    }
+    csv_end_quoted(csv);
     csv_end_record(csv);
   }
 }
 
 static void write_calls(csv_writer *csv, const pd_trace *trace) {
-  static const char *const classes[] = {"other", "launch", "memcpy", "memset", "graph_launch", "sync", "alloc", "free", "stream_wait"};
+  static const char *const classes[] = {"other", "launch", "memcpy", "memset",     "graph_launch",
+                                        "sync",  "alloc",  "free",   "stream_wait"};
   csv_header(csv, "index,name,kind,class,tid,start_ns,end_ns,duration_ns,correlation,range,step,cbid,result,"
                   "device_records");
   for (uint64_t i = 0; i < trace->calls.count; i++) {
@@ -163,7 +203,7 @@ static void write_copies(csv_writer *csv, const pd_trace *trace) {
 }
 
 static void write_others(csv_writer *csv, const pd_trace *trace) {
-  csv_header(csv, "name,kind,tid,stream,start_ns,end_ns,duration_ns");
+  csv_header(csv, "name,kind,tid,stream,start_ns,end_ns,duration_ns,correlation");
   for (uint64_t i = 0; i < trace->others.count; i++) {
     const pd_other_row *row = PD_AT(pd_other_row, &trace->others, i);
     string(csv, trace, row->name);
@@ -174,6 +214,7 @@ static void write_others(csv_writer *csv, const pd_trace *trace) {
     else
       csv_u64(csv, PD_AT(pd_stream_row, &trace->streams, row->stream)->stream);
     times(csv, row->start_ns, row->end_ns);
+    csv_u64(csv, row->correlation);
     csv_end_record(csv);
   }
 }
@@ -233,10 +274,11 @@ static void write_losses(csv_writer *csv, const pd_trace *trace) {
   }
 }
 
-const event_file event_files[] = {
-    {"events/lost", write_losses},     {"events/ranges", write_ranges},     {"events/calls", write_calls},
-    {"events/kernels", write_kernels}, {"events/copies", write_copies},     {"events/others", write_others},
-    {"events/memory", write_memory},   {"events/counters", write_counters}, {NULL, NULL}};
+const event_file event_files[] = {{"events/lost", write_losses},   {"events/ranges", write_ranges},
+                                  {"events/calls", write_calls},   {"events/kernels", write_kernels},
+                                  {"events/copies", write_copies}, {"events/others", write_others},
+                                  {"events/memory", write_memory}, {"events/counters", write_counters},
+                                  {"events/stacks", write_stacks}, {NULL, NULL}};
 
 void event_files_steps(csv_writer *csv, const pd_summary *summary) {
   static const char *const phases[] = {"warmup_steps", "skip", "wait", "warmup", "active"};

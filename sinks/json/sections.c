@@ -207,6 +207,7 @@ void section_window(json_writer *json, const pd_trace *trace, const pd_table_set
   text(json, "profile", profile_name(trace->profile));
   text(json, "profile_note", trace->profile_note);
   flag(json, "sync_timing", trace->sync_timing);
+  flag(json, "partial", PD_HAS(pd_trace, trace, partial) && trace->partial);
   number_double(json, "coverage", pd_trace_coverage(trace));
   losses_by_kind(json, trace->losses);
   json_key(json, "counts");

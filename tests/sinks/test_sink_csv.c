@@ -77,7 +77,8 @@ PD_TEST(sink_csv, tables_are_rfc_4180) {
 }
 
 PD_TEST(sink_csv, events_and_steps_are_as_in_the_tree) {
-  static const char *const names[] = {"ranges", "calls", "kernels", "copies", "others", "memory", "counters", "lost"};
+  static const char *const names[] = {"ranges", "calls",    "kernels", "copies", "others",
+                                      "memory", "counters", "lost",    "stacks"};
   sink_run run;
   start(&run, NULL, 1);
   send_window(&run, 0, PD_OK);
@@ -89,7 +90,7 @@ PD_TEST(sink_csv, events_and_steps_are_as_in_the_tree) {
     expect_golden(&run, path, golden);
   }
   expect_golden(&run, "traces/csv/steps.csv", GOLDEN_DIR "/steps.csv");
-  cr_assert_eq(run.count, 10, "eight kinds of events, a table, the steps");
+  cr_assert_eq(run.count, 11, "nine kinds of events, a table, the steps");
   sink_run_unload(&run);
 }
 
@@ -140,6 +141,33 @@ PD_TEST(sink_csv, an_empty_window_has_headers_alone) {
   cr_assert_eq(sink_run_trace(&run, fake_trace_finish(fake)), PD_OK);
   cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
   cr_assert_str_eq(sink_run_file(&run, "traces/csv/events/counters.csv")->data, "ts_ns,name,value\r\n");
+  sink_run_unload(&run);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_csv, hostile_names_stay_fields) {
+  enum { LONG = 65536 };
+  static char long_name[LONG + 1];
+  sink_run run;
+  fake_trace *fake = fake_trace_open();
+  cr_assert_not_null(fake);
+  memset(long_name, '"', LONG);
+  fake_step(fake, 1, 0, 100);
+  fake_range(fake, PD_RANGE_OP, long_name, 0, 1, 9)->stack = 0;
+  for (int64_t i = 0; i < 7; i++) fake_shape(fake, PD_F16, 4, (const int64_t[]){i, INT64_MAX, INT64_MAX, INT64_MIN});
+  const uint32_t frames[] = {fake_string(fake, "outer (a,b)"), fake_string(fake, "inner \"x\"\n")};
+  const pd_stack stack = {frames, 2};
+  pd_trace *trace = fake_trace_finish(fake);
+  trace->stacks = (pd_array){&stack, 1, sizeof stack};
+  start(&run, NULL, 1);
+  cr_assert_eq(sink_run_trace(&run, trace), PD_OK);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  cr_assert_str_eq(sink_run_file(&run, "traces/csv/events/stacks.csv")->data,
+                   "index,frames\r\n0,\"inner \"\"x\"\"\n;outer (a,b)\"\r\n");
+  const char *row = strstr(sink_run_file(&run, "traces/csv/events/ranges.csv")->data, "\r\n0,\"") + 5;
+  cr_assert_eq(strspn(row, "\""), 2 * LONG + 1, "each quote twice, and the end of the field");
+  cr_assert_not_null(strstr(row, "[6 9223372036854775807 9223372036854775807 -9223372036854775808],0,,"));
+  cr_assert_not_null(strstr(row, "c10::Half;c10::Half,0\r\n"));
   sink_run_unload(&run);
   fake_trace_close(fake);
 }

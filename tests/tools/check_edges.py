@@ -1,8 +1,9 @@
 """Runs of pdhost at the edges, opened by the readers of their files: no window, one step, windows split and compressed,
 texts that are no text, a run killed half-way, and runs to compare in the HParams tab.
-Usage: check_edges.py PDHOST CONF_FOLDER OUTPUT_FOLDER
+Usage: check_edges.py PDHOST CONF_FOLDER FIXTURE_FOLDER OUTPUT_FOLDER
 
-The runs to compare are left as OUTPUT_FOLDER/workers0, workers2 and workers8, for check_tensorboard.py.
+OUTPUT_FOLDER/runs.json lists the runs that other checks look at: those to compare, workers0, workers2 and workers8, and
+those with next to nothing in them.
 """
 import glob
 import json
@@ -25,8 +26,9 @@ SINKS = "run.sinks=json,csv,chrome_trace,tensorboard"
 
 
 class Edges:
-    def __init__(self, program, conf, output):
+    def __init__(self, program, conf, fixtures, output):
         self.program, self.conf, self.output = program, conf, output
+        self.fault, self.probe = (os.path.join(fixtures, "scenario", name + ".so") for name in ("fault", "probe"))
         self.checks = Checks("edges")
         shutil.rmtree(output, ignore_errors=True)
         with open(SCHEMA, encoding="utf-8") as file:
@@ -54,6 +56,11 @@ class Edges:
         reader.Reload()
         return [event.step for event in reader.Scalars(tag)] if tag in reader.Tags()["scalars"] else []
 
+    def tensors(self, folder):
+        reader = EventAccumulator(os.path.join(folder, "traces"))
+        reader.Reload()
+        return reader.Tags()["tensors"]
+
     def no_window(self):
         """Steps, but none of them recorded."""
         run = self.run("no_window", "control", "schedule.skip_first=5", "run.max_steps=3")
@@ -61,6 +68,25 @@ class Edges:
         self.checks.equal("no_window: traces", [], run.traces)
         self.checks.equal("no_window: steps in TensorBoard", [0, 1, 2], self.scalars(run.folder, "time/step_time_s"))
         self.checks.equal("no_window: rows of steps.csv", 3, len(run.csv("steps", None)))
+
+    def no_step(self):
+        """The scenario asks for the end at once: before the first window, and in it."""
+        for name, wait, windows in (("no_step", 1, 0), ("no_step_in_window", 0, 1)):
+            run = self.run(name, "control", "run.scenario=" + self.fault, "scenario.stop_step=0", f"schedule.wait={wait}",
+                           "schedule.warmup=0")
+            self.checks.equal(f"{name}: steps and windows", (0, windows), (run.metrics["steps"], len(run.windows)))
+            self.checks.equal(f"{name}: traces", windows, len(run.traces))
+            self.checks.equal(f"{name}: steps in TensorBoard", [], self.scalars(run.folder, "time/step_time_s"))
+            self.checks.equal(f"{name}: rows of steps.csv", 0, len(run.csv("steps", None)))
+            self.checks.equal(f"{name}: cut short", [True] * windows, [window["partial"] for window in run.windows])
+
+    def no_kernels(self):
+        """A scenario whose steps launch nothing."""
+        run = self.run("no_kernels", "control", "run.scenario=" + self.probe, "scenario.token=t")
+        self.checks.equal("no_kernels: steps", 8, len(run.windows[0]["steps"]))
+        self.checks.equal("no_kernels: kernels", [], run.csv("events/kernels"))
+        self.checks.equal("no_kernels: histograms", [], [tag for tag in self.tensors(run.folder) if "kernel" in tag
+                                                         and tag.startswith("histograms/")])
 
     def one_step(self):
         run = self.run("one_step", "control", "schedule.wait=0", "schedule.warmup=0", "schedule.active=1",
@@ -138,6 +164,12 @@ class Edges:
                 read = sum(1 for _ in EventFileLoader(copy).Load())
                 self.checks.equal(f"cut: records in the first {size} bytes", number, read)
 
+    def list_runs(self):
+        listed = {f"workers{workers}": ["tensorboard"] for workers in (0, 2, 8)}
+        listed.update({name: ["perfetto", "files"] for name in ("no_step_in_window", "no_kernels", "one_step")})
+        with open(os.path.join(self.output, "runs.json"), "w", encoding="utf-8") as file:
+            json.dump(listed, file)
+
     def workers(self):
         for workers in (0, 2, 8):
             run = self.run(f"workers{workers}", "dataloader", f"data.num_workers={workers}")
@@ -145,9 +177,10 @@ class Edges:
 
 
 def main():
-    edges = Edges(*sys.argv[1:4])
-    for case in (edges.no_window, edges.one_step, edges.split, edges.hostile, edges.killed, edges.cut, edges.workers):
+    edges = Edges(*sys.argv[1:5])
+    for case in (edges.no_window, edges.no_step, edges.no_kernels, edges.one_step, edges.split, edges.hostile, edges.killed, edges.cut, edges.workers):
         case()
+    edges.list_runs()
     edges.checks.end()
 
 

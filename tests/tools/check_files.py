@@ -92,6 +92,20 @@ def check_nesting(checks, slices):
 RUNTIME = ["cuda_runtime", "runtime"]  # by sink.chrome_trace.runtime_category
 
 
+def check_arguments(checks, run, window, operations):
+    """Shapes, element types and call stacks of every operation."""
+    ranges = {int(row["index"]): row for row in run.csv("events/ranges", window)}
+    stacks = {row["index"]: row["frames"] for row in run.csv("events/stacks", window)}
+    for event in operations:
+        args, row = event["args"], ranges[event["args"]["Ev Idx"]]
+        dims = "".join("[" + " ".join(str(dim) for dim in shape) + "]" for shape in args.get("Input Dims", []))
+        checks.equal(f"shapes of {event['name']}", row["input_shapes"], dims)
+        checks.equal(f"types of {event['name']}", row["input_types"], ";".join(args.get("Input type", [])))
+        checks.equal(f"stack of {event['name']}", stacks.get(row["stack"]), args.get("Call stack"))
+    if run.metrics["with_stack"] and operations:
+        checks.true(bool(stacks), f"{run.folder}: no stacks")
+
+
 def check_trace(checks, run, window):
     trace = load_trace(run.trace_of(window))
     events = trace["traceEvents"]
@@ -128,6 +142,7 @@ def check_trace(checks, run, window):
         if name != "calls":  # calls may be cut to nest
             checks.equal(f"time of {name}", sum(int(row["duration_ns"]) for row in ours),
                          sum(ns(event, "dur") for event in theirs))
+    check_arguments(checks, run, window, by_category.get("cpu_op", []))
     operations = {event["args"]["External id"] for event in slices
                   if event["cat"] in ("cpu_op", "user_annotation") and "External id" in event["args"]}
     launched = {event["args"]["correlation"] for kind in RUNTIME for event in by_category.get(kind, [])}

@@ -70,7 +70,8 @@ def check_trace(checks, path):
                  [row[0] for row in rows["steps"]])
     samples = sum(len(event["args"]) for event in events if event["ph"] == "C")
     checks.equal("counter samples", samples, sum(row[1] for row in rows["values"]))
-    checks.equal("calls inside a range", ours.get("cuda_runtime", (0, 0))[0], rows["launches"][0][0])
+    if rows["steps"]:  # without a step there is no range around them
+        checks.equal("calls inside a range", ours.get("cuda_runtime", (0, 0))[0], rows["launches"][0][0])
 
 
 def main():

@@ -53,6 +53,7 @@ def main():
     for name, scenario, settings, _ in runs:
         folder = os.path.join(output, name)
         command = [program, "-c", os.path.join(conf, scenario + ".ini"), *device,
+                   "-o", "run.mode=train",
                    "-o", "run.sinks=json,csv,chrome_trace,tensorboard", "-o", f"run.trace_dir={folder}/traces",
                    "-o", f"sink.json.output_json={folder}/results/metrics_{scenario}.json"]
         for setting in settings:
