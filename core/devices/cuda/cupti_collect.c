@@ -178,6 +178,7 @@ static void carry_out_drain(cupti_collect *collect) {
   drained->pending = match->pending;
   drained->others_held = cupti_buffers_held(&collect->pool, collect->order.epoch, 0) -
                          cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread);
+  drained->twins = collect->decoder.parted;
   drained->moved_ns = collect->decoder.moved_ns;
   drained->device_rows = match->device_rows;
   drained->graphs_empty = match->graph_count > 0 && match->graph_rows == 0;
@@ -387,11 +388,12 @@ void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drain
   collect->window_open = false;
   *drained = collect->order.drained;
   collect->windows_done = true;
-  if (collect->between == CUPTI_BETWEEN_KEEP) return;
-  /* The library is not given back while the device still works for it. */
-  if (collect->between == CUPTI_BETWEEN_DETACH && drained->complete)
+  /* Ids are shared until the library is given back. That is not done while the device still works for it; and then no
+   * kind is switched off either, since doing so beside another thread's calls is what makes them share ids. */
+  bool give_back = collect->between == CUPTI_BETWEEN_DETACH || drained->twins > 0;
+  if (give_back && drained->complete)
     detach(collect);
-  else
+  else if (collect->between == CUPTI_BETWEEN_DISABLE && !give_back)
     cupti_session_disable(&collect->session);
 }
 

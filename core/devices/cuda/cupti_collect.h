@@ -44,6 +44,7 @@ typedef struct cupti_drained {
   uint32_t others_held; /* buffers that other threads' work keeps */
   uint64_t pending;     /* launches still without a record */
   uint64_t device_rows;
+  uint64_t twins;   /* calls that had their id from another call, see cupti_twin */
   int64_t moved_ns; /* how far device records were moved behind their launches */
 } cupti_drained;
 

@@ -133,6 +133,10 @@ static void wait_for(cupti_decoder *decoder, cupti_pending_list *list, const pd_
 static bool place(cupti_decoder *decoder, pd_activity *row, uint32_t graph) {
   cupti_launch *launch = cupti_match_find(&decoder->match, row->correlation);
   if (!launch) return false;
+  if (launch->shared) {
+    wait_for(decoder, &decoder->shared, row);
+    return true;
+  }
   if (launch->single && launch->device_rows) { /* an id that came twice: never two kernels under one launch */
     decoder->counts.surplus++;
     lost(decoder, PD_LOSS_UNMATCHED_ACTIVITY);
@@ -179,8 +183,8 @@ bool cupti_decoder_settle(cupti_decoder *decoder) {
   }
   decoder->orphans.count = kept;
   flush_batch(decoder);
-  return cupti_match_complete(&decoder->match) ||
-         (decoder->early.count && decoder->match.pending <= decoder->early.count);
+  uint64_t waiting = decoder->early.count + decoder->shared.count;
+  return cupti_match_complete(&decoder->match) || (waiting && decoder->match.pending <= waiting);
 }
 
 /* What ran before the window began is a call's from before it, even where its id has come again since; but where a
@@ -193,6 +197,79 @@ static void settle_early(cupti_decoder *decoder) {
       decoder->counts.stale++;
   }
   decoder->early.count = 0;
+}
+
+/* ---- calls under one id ------------------------------------------------------------------------------------ */
+
+static int by_start(const void *a, const void *b) {
+  int64_t x = ((const pd_activity *)a)->start, y = ((const pd_activity *)b)->start;
+  return (x > y) - (x < y);
+}
+static int by_call_start(const void *a, const void *b) {
+  int64_t x = ((const cupti_twin *)a)->start_ns, y = ((const cupti_twin *)b)->start_ns;
+  return (x > y) - (x < y);
+}
+
+static bool fits(const cupti_twin *twin, const pd_activity *row) {
+  if (twin->used || twin->shared != row->correlation || graph_of(row)) return false;
+  return twin->api == (row->kind == PD_ACTIVITY_KERNEL   ? PD_API_LAUNCH
+                       : row->kind == PD_ACTIVITY_MEMCPY ? PD_API_MEMCPY
+                                                         : PD_API_MEMSET);
+}
+
+/* Ties the device records of calls under one id to them by order, kind by kind: exact where a thread has one stream.
+ * What is left over is nobody's. */
+static void settle_shared(cupti_decoder *decoder) {
+  uint64_t first = 0;
+  if (decoder->shared.count) qsort(decoder->shared.rows, decoder->shared.count, sizeof(pd_activity), by_start);
+  if (decoder->twin_count) qsort(decoder->twins, decoder->twin_count, sizeof *decoder->twins, by_call_start);
+  for (uint64_t i = 0; i < decoder->twin_count; i++) { /* from here on each has an id of its own */
+    cupti_launch *launch = cupti_match_find(&decoder->match, decoder->twins[i].own);
+    if (launch) launch->shared = false;
+  }
+  for (uint64_t i = 0; i < decoder->shared.count; i++) {
+    pd_activity *row = &decoder->shared.rows[i];
+    while (first < decoder->twin_count && decoder->twins[first].used) first++;
+    uint64_t at = first;
+    while (at < decoder->twin_count && !fits(&decoder->twins[at], row)) at++;
+    if (at < decoder->twin_count) {
+      decoder->twins[at].used = true;
+      row->correlation = decoder->twins[at].own;
+      if (place(decoder, row, 0)) continue;
+    }
+    decoder->counts.surplus++;
+    lost(decoder, PD_LOSS_UNMATCHED_ACTIVITY);
+  }
+  decoder->shared.count = decoder->twin_count = 0;
+}
+
+static bool add_twin(cupti_decoder *decoder, uint64_t shared, const cupti_launch *launch) {
+  if (launch->api < PD_API_LAUNCH || launch->api > PD_API_MEMSET) return true;
+  if (decoder->twin_count == decoder->twin_capacity) {
+    uint64_t capacity = decoder->twin_capacity ? decoder->twin_capacity * 2 : 256;
+    cupti_twin *grown = realloc(decoder->twins, capacity * sizeof *grown);
+    if (!grown) return false;
+    decoder->twins = grown;
+    decoder->twin_capacity = capacity;
+  }
+  decoder->twins[decoder->twin_count++] = (cupti_twin){.shared = shared,
+                                                       .own = launch->correlation,
+                                                       .start_ns = launch->start_ns,
+                                                       .api = launch->api,
+                                                       .used = launch->device_rows > 0};
+  return true;
+}
+
+/* A call under the id of `launch`, another call, gets an id of its own; their device records wait for the window's end.
+ */
+static cupti_launch *part(cupti_decoder *decoder, cupti_launch *launch, int64_t start_ns, pd_api_class api) {
+  uint64_t shared = launch->correlation;
+  if (!launch->shared && !add_twin(decoder, shared, launch)) return NULL;
+  launch->shared = true;
+  decoder->counts.twins++;
+  decoder->parted++;
+  cupti_launch own = {.correlation = ++decoder->own_ids, .start_ns = start_ns, .api = api};
+  return add_twin(decoder, shared, &own) ? cupti_match_add(&decoder->match, own.correlation) : NULL;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------- */
@@ -260,13 +337,19 @@ static void read_call(cupti_decoder *decoder, const CUpti_ActivityAPI *api, bool
   row.u.api.result = (int32_t)api->returnValue;
   bool launches = call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
   if (launches && is_captured(decoder, api)) row.u.api.api = PD_API_OTHER, launches = false;
+  const pd_api_class device_class = launches && api->returnValue == 0 ? call->api : PD_API_OTHER;
   cupti_launch *launch = cupti_match_add(&decoder->match, correlation);
+  if (launch && !driver && launch->runtime && launch->start_ns != row.start) {
+    launch = part(decoder, launch, row.start, device_class);
+    if (launch) row.correlation = launch->correlation;
+  }
   if (!launch) {
     decoder->counts.lost_memory++;
     lost(decoder, PD_LOSS_RECORDS_DROPPED);
     return;
   }
   bool known = launch->start_ns != 0;
+  if (!known) launch->api = device_class;
   if (!known) launch->single = launches && call->api == PD_API_LAUNCH;
   if (!driver) launch->runtime = true;
   if (!known || (int64_t)api->start < launch->start_ns) launch->start_ns = (int64_t)api->start;
@@ -474,6 +557,7 @@ void cupti_decoder_init(cupti_decoder *decoder, const cupti_api *api, const pd_r
   decoder->record = record;
   decoder->calls = calls;
   decoder->fullness = fullness;
+  decoder->own_ids = UINT64_C(1) << 51; /* beyond CUPTI's, and a double holds it */
   /* The C++ library's own; where there is none, names stay as they are. It is not closed: its code may be in use. */
   void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
   if (library) *(void **)&decoder->demangle = dlsym(library, "__cxa_demangle");
@@ -485,6 +569,8 @@ void cupti_decoder_free(cupti_decoder *decoder) {
   free(decoder->names);
   free(decoder->orphans.rows);
   free(decoder->early.rows);
+  free(decoder->shared.rows);
+  free(decoder->twins);
   free(decoder->drivers.rows);
   cupti_match_free(&decoder->match);
   memset(decoder, 0, sizeof *decoder);
@@ -502,6 +588,7 @@ void cupti_decoder_session(cupti_decoder *decoder) {
 void cupti_decoder_window_open(cupti_decoder *decoder, int64_t start_ns, bool by_time) {
   cupti_match_reset(&decoder->match);
   decoder->orphans.count = decoder->early.count = decoder->drivers.count = 0;
+  decoder->shared.count = decoder->twin_count = decoder->parted = 0;
   if (!by_time && decoder->correlation_high > decoder->stale_correlation)
     decoder->stale_correlation = decoder->correlation_high; /* what has come so far is all of the past */
   decoder->moved_ns = 0;
@@ -517,6 +604,7 @@ void cupti_decoder_window_stop(cupti_decoder *decoder, int64_t stop_ns) { decode
 void cupti_decoder_window_close(cupti_decoder *decoder) {
   cupti_decoder_settle(decoder);
   settle_early(decoder);
+  settle_shared(decoder);
   settle_drivers(decoder);
   for (uint64_t i = 0; i < decoder->orphans.count; i++) {
     uint64_t id = decoder->orphans.rows[i].correlation;

@@ -32,6 +32,15 @@ typedef struct cupti_pending_list {
   uint64_t count, capacity;
 } cupti_pending_list;
 
+/* One of several calls under one id. CUPTI 13.0 does that to a thread that was inside a call while kinds were switched
+ * off: it misses the call's end, and takes all further calls for parts of that one until the library is given back. */
+typedef struct cupti_twin {
+  uint64_t shared, own; /* ids: as CUPTI had it, and as handed on */
+  int64_t start_ns;
+  pd_api_class api;
+  bool used;
+} cupti_twin;
+
 /* Since the decoder was opened. */
 typedef struct cupti_counts {
   uint64_t records;   /* read from buffers */
@@ -41,6 +50,7 @@ typedef struct cupti_counts {
   uint64_t stale;        /* left over from before the window */
   uint64_t strays;       /* of them, in buffers of an earlier session */
   uint64_t surplus;      /* second records of one kernel's launch */
+  uint64_t twins;        /* calls that had their id from another call */
   uint64_t nested;       /* driver calls that are part of a runtime call */
   uint64_t unknown;      /* of kinds or calls not asked for */
   uint64_t lost_memory;  /* for want of memory */
@@ -75,6 +85,11 @@ typedef struct cupti_decoder {
   uint64_t name_count, name_size;
   cupti_pending_list orphans; /* device records without a call yet */
   cupti_pending_list early;   /* device records from before the window began, by the clocks */
+  cupti_pending_list shared;  /* device records under the id of several calls */
+  cupti_twin *twins;          /* those of these calls that have a device record */
+  uint64_t twin_count, twin_capacity;
+  uint64_t own_ids;           /* given to calls without one of their own */
+  uint64_t parted;            /* such calls of this window */
   cupti_pending_list drivers; /* driver calls that may be part of a runtime call */
   cupti_capture captures[16];
   uint32_t batch_count;

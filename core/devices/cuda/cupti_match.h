@@ -16,6 +16,8 @@ typedef struct cupti_launch {
   bool is_graph;        /* a graph's launch: one record is not all */
   bool runtime;         /* a runtime call has this id: a driver call with it is a part of that one */
   bool single;          /* a kernel's launch: a second record is another's */
+  bool shared;          /* another call has the same id */
+  pd_api_class api;
 } cupti_launch;
 
 typedef struct cupti_graph_size {

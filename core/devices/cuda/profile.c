@@ -146,6 +146,10 @@ pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns) {
   else if (!drained.complete)
     host->log(host, PD_LOG_WARN, "%llu launches have no device record after a wait of %.1f s",
               (unsigned long long)drained.pending, (double)timeout_ns * 1e-9);
+  if (drained.twins)
+    host->log(host, PD_LOG_WARN,
+              "CUPTI gave %llu calls of another thread one id; their device records are told apart by their order",
+              (unsigned long long)drained.twins);
   if (drained.moved_ns)
     host->log(host, PD_LOG_INFO,
               "CUPTI's device clock was up to %.3f us early in this window; its records are moved by that",

@@ -36,6 +36,8 @@ static pthread_t deliverers[256];
 static uint32_t deliverer_count;
 static pid_t subscriber_tid;
 static _Thread_local bool inside;
+static uint32_t stuck_id; /* 0: none */
+static pthread_t stuck_thread;
 
 static uint64_t now(void) {
   struct timespec at;
@@ -363,7 +365,7 @@ CUptiResult CUPTIAPI cuptiFinalize(void) {
   counts.runtime_kind = counts.driver_kind = false;
   memset(runtime_call, 0, sizeof runtime_call);
   memset(driver_call, 0, sizeof driver_call);
-  correlation = 0; /* as measured: ids begin anew */
+  correlation = stuck_id = 0; /* as measured: ids begin anew */
   __atomic_store_n(&finalizing, false, __ATOMIC_RELAXED);
   LEAVE(CUPTI_SUCCESS);
 }
@@ -421,7 +423,7 @@ void fake_reset(void) {
   }
   config = (fake_config){.version = 130001};
   counts = (fake_counts){0};
-  running_count = correlation = sessions_on = 0;
+  running_count = correlation = sessions_on = stuck_id = 0;
   on_request = NULL;
   on_complete = NULL;
   on_state = NULL;
@@ -444,6 +446,7 @@ fake_counts fake_get(void) {
 }
 
 static uint32_t new_correlation(void) {
+  if (stuck_id && pthread_equal(stuck_thread, pthread_self())) return stuck_id;
   if (config.first_correlation) correlation = config.first_correlation;
   config.first_correlation = 0;
   if (!++correlation) ++correlation; /* 0 means none */
@@ -601,6 +604,12 @@ void fake_keep(bool for_good) {
   pthread_mutex_lock(&lock);
   for (fake_buffer *buffer = buffers; buffer; buffer = buffer->next)
     if (pthread_equal(buffer->owner, pthread_self()) && !buffer->full) buffer->kept = true, buffer->lost = for_good;
+  pthread_mutex_unlock(&lock);
+}
+void fake_stick(void) {
+  pthread_mutex_lock(&lock);
+  stuck_id = correlation;
+  stuck_thread = pthread_self();
   pthread_mutex_unlock(&lock);
 }
 uint32_t fake_straggler(const char *name, uint64_t start) {

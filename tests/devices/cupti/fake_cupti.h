@@ -77,6 +77,8 @@ void fake_fill(void);
 void fake_keep(bool for_good);
 /* A call begun at `start`, and its kernel, as of a thread that was inside it while kinds were switched off. */
 uint32_t fake_straggler(const char *name, uint64_t start);
+/* The calling thread's further calls have the id of the last call, until the library is given back. */
+void fake_stick(void);
 /* Requests a buffer as a launching thread would and keeps it; NULL where none was given. */
 uint8_t *fake_request(size_t *bytes);
 void fake_complete(uint8_t *buffer, size_t valid);

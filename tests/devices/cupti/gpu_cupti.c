@@ -273,9 +273,9 @@ static void run(const cupti_api *api, const pd_device_props *props, const window
         (uint64_t)WINDOWS * GRAPH_LAUNCHES);
   printf("%s graphs=%d: windows %d launches %" PRIu64 " matched %" PRIu64 " graph launches %" PRIu64 " full %" PRIu64
          " device rows %" PRIu64 " nested %" PRIu64 " stale %" PRIu64 " of earlier sessions %" PRIu64
-         " unknown %" PRIu64 " orphans %" PRIu64 " buffers %" PRIu64 " MiB\n",
+         " unknown %" PRIu64 " orphans %" PRIu64 " with another call's id %" PRIu64 " buffers %" PRIu64 " MiB\n",
          name, graphs, WINDOWS, launches, sum.matched, sum.graph_calls, sum.graph_full, sum.device_rows, counts.nested,
-         counts.stale, counts.strays, counts.unknown, sum.orphans, counts.buffer_bytes >> 20);
+         counts.stale, counts.strays, counts.unknown, sum.orphans, counts.twins, counts.buffer_bytes >> 20);
   if (brief) goto out;
   printf("  least call-to-start %.3f us; attach %.2f ms, first start %.2f ms, later starts %.3f (most %.3f) ms, drain "
          "%.3f "
@@ -439,8 +439,10 @@ int main(int argc, char **argv) {
   };
   if (argc > 1 && !strcmp(argv[1], "beside")) {
     brief = argc > 2;
+    size_t only = argc > 3 ? (size_t)atoi(argv[3]) : 0;
     for (int round = 0; round < (brief ? atoi(argv[2]) : 1); round++)
-      for (size_t i = 8; i < sizeof plans / sizeof plans[0]; i++) run(&api, &props, &plans[i]);
+      for (size_t i = 8; i < sizeof plans / sizeof plans[0]; i++)
+        if (!only || i == only) run(&api, &props, &plans[i]);
     printf(failures ? "%d failures\n" : "all held\n", failures);
     return failures != 0;
   }

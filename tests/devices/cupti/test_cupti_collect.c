@@ -263,6 +263,75 @@ PD_TEST(cupti_collect, waits_for_no_buffer_that_an_earlier_session_kept) {
   close_collect();
 }
 
+static int by_start(const void *a, const void *b) {
+  int64_t x = ((const pd_activity *)a)->start, y = ((const pd_activity *)b)->start;
+  return (x > y) - (x < y);
+}
+
+/* CUPTI missed the end of a call as it was switched off, and gives all further calls of the thread that call's id. */
+PD_TEST(cupti_collect, tells_calls_under_one_id_apart) {
+  static const char *const names[] = {"_Z1av", "_Z1bv", "_Z1cv"};
+  static const cupti_between policies[] = {CUPTI_BETWEEN_DISABLE, CUPTI_BETWEEN_KEEP, CUPTI_BETWEEN_DETACH};
+  enum { CALLS = 30 };
+  for (size_t p = 0; p < sizeof policies / sizeof policies[0]; p++) {
+    fake_reset();
+    open_collect(policies[p]);
+    start();
+    fake_launch("_Z5firstv");
+    fake_stick();
+    for (int i = 0; i < CALLS; i++) {
+      fake_call(false, 165, 0, false); /* cudaDeviceSynchronize: no device record */
+      if (i % 4 == 3) fake_memcpy(100 + (uint64_t)i);
+      fake_launch(names[i % 3]);
+      fake_call(false, 211, 9, false); /* a launch that failed */
+      fake_finish(0);
+      if (i % 7 == 6) fake_fill();
+    }
+    drain();
+    cr_assert(drained.complete);
+    cr_assert_eq(drained.polls, 1);
+    cr_assert_eq(drained.twins, 3 * CALLS + CALLS / 4);
+    cr_assert_eq(counts().surplus, 0);
+    cr_assert_eq(counts().moved, 0);
+    cr_assert_eq(rows_of(PD_ACTIVITY_KERNEL), CALLS + 1);
+    cr_assert_eq(rows_of(PD_ACTIVITY_MEMCPY), CALLS / 4);
+    qsort(record.rows, record.count, sizeof *record.rows, by_start);
+    int launch = -1; /* the first is under its own name */
+    for (uint64_t i = 0; i < record.count; i++) {
+      const pd_activity *call = &record.rows[i];
+      if (call->kind != PD_ACTIVITY_RUNTIME) continue;
+      uint64_t mates = 0, calls = 0;
+      for (uint64_t j = 0; j < record.count; j++) {
+        if (record.rows[j].correlation != call->correlation) continue;
+        if (record.rows[j].kind == PD_ACTIVITY_RUNTIME) {
+          calls++;
+          continue;
+        }
+        mates++;
+        cr_assert_geq(record.rows[j].start, call->start);
+        if (record.rows[j].kind == PD_ACTIVITY_KERNEL && launch >= 0) {
+          char wanted[8] = {names[launch % 3][3], '(', ')', '\0'};
+          cr_assert_str_eq(record.names[record.rows[j].name], wanted);
+        }
+      }
+      bool launched = call->u.api.api == PD_API_LAUNCH && !call->u.api.result;
+      cr_assert_eq(calls, 1);
+      cr_assert_eq(mates, launched || call->u.api.api == PD_API_MEMCPY);
+      launch += launched;
+    }
+    cr_assert_eq(fake_get().finalizes, 1); /* whatever the policy: ids are the threads' own again */
+    record.count = 0;
+    start();
+    for (int i = 0; i < 5; i++) fake_launch("_Z1kv");
+    fake_finish(0);
+    drain();
+    cr_assert(drained.complete);
+    cr_assert_eq(drained.twins, 0);
+    check_pairs(5);
+    close_collect();
+  }
+}
+
 PD_TEST(cupti_collect, keeps_all_on_and_lets_records_between_windows_go) {
   cr_assert_eq(try_open(CUPTI_BETWEEN_KEEP, false), PD_OK);
   for (uint64_t window = 1; window <= 3; window++) {

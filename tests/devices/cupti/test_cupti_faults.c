@@ -68,7 +68,7 @@ PD_TEST(cupti_faults, gives_no_library_back_that_still_works) {
   cupti_collect_drain(collect, 0, &drained);
   cr_assert_not(drained.complete);
   cr_assert_eq(fake_get().finalizes, 0);
-  cr_assert_not(fake_get().kernel_on);
+  cr_assert(fake_get().kernel_on && fake_get().runtime_kind); /* switching off beside a call makes ids shared */
   uint64_t before = record.count;
   start();
   fake_launch("_Z1kv");

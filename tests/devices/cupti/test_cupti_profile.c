@@ -235,6 +235,20 @@ PD_TEST(cupti_profile, warns_of_other_threads_work) {
   close_profile();
 }
 
+PD_TEST(cupti_profile, warns_of_calls_under_one_id) {
+  open_profile(FAKE_CUPTI_PATH, "disable");
+  attach();
+  cr_assert_eq(cuda_profile_start(profile), PD_OK);
+  fake_launch("_Z1kv");
+  fake_stick();
+  for (int i = 0; i < 3; i++) fake_launch("_Z1kv");
+  fake_finish(0);
+  cr_assert_eq(cuda_profile_stop(profile), PD_OK);
+  cr_assert_eq(cuda_profile_drain(profile, INT64_MAX), PD_OK);
+  cr_assert_not_null(strstr(logged, "3 calls of another thread one id"), "%s", logged);
+  close_profile();
+}
+
 PD_TEST(cupti_profile, warns_of_graphs_without_kernels) {
   open_profile(FAKE_CUPTI_PATH, "disable");
   attach();
