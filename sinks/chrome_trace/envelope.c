@@ -243,7 +243,8 @@ static const struct {
 /* Each at its place, in the file that holds it. */
 static void loss_marks(event_writer *writer) {
   const pd_trace *trace = writer->trace;
-  for (uint64_t i = 0; i < trace->loss_rows.count; i++) {
+  const uint64_t count = PD_HAS(pd_trace, trace, loss_rows) ? trace->loss_rows.count : 0;
+  for (uint64_t i = 0; i < count; i++) {
     const pd_loss_row *row = PD_AT(pd_loss_row, &trace->loss_rows, i);
     char quoted[160];
     if (row->loss >= PD_LOSS_COUNT || !event_in_part(writer, row->start_ns)) continue;

@@ -90,8 +90,10 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
                                .num_workers = run->num_workers,
                                .has_fallback = run->fallback != NULL,
                                .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN)};
-  pd_trace flat = *trace;
+  pd_trace flat = {.size = sizeof flat};
+  memcpy(&flat, trace, trace->size < sizeof flat ? trace->size : sizeof flat); /* a host of 1.0 has a shorter one */
   pd_device_props device = trace->device ? *trace->device : (pd_device_props){0};
+  const pd_array losses = flat.loss_rows;
   pd_array *const pointers[] = {&flat.strings,
                                 &flat.threads,
                                 &flat.streams,
@@ -125,7 +127,7 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
   rows(out, PD_WINDOW_COUNTERS, &trace->counters, sizeof(pd_counter_row));
   rows(out, PD_WINDOW_STEPS, &trace->steps, sizeof(pd_trace_step));
   rows(out, PD_WINDOW_SHAPES, &trace->shapes, sizeof(pd_shape));
-  rows(out, PD_WINDOW_LOSS_ROWS, &trace->loss_rows, sizeof(pd_loss_row));
+  rows(out, PD_WINDOW_LOSS_ROWS, &losses, sizeof(pd_loss_row));
 }
 
 static pd_status window_sink_trace(void *given, const pd_trace *trace) {

@@ -7,6 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+/* What this host speaks. */
+#define SPOKEN TEXT(PD_ABI_MAJOR) "." TEXT(PD_ABI_MINOR)
+
 static error err;
 
 static pd_status load(const char *file, pd_kind kind, plugins *all, const plugin **out) {
@@ -35,7 +40,9 @@ PD_TEST(broken, entry) {
 }
 
 PD_TEST(broken, versions_and_sizes) {
-  REFUSED("major", 0, "built for plugin ABI 2.1, this pdhost " VERSION " speaks 1.1: rebuild the plugin");
+  REFUSED("major", 0,
+          "built for plugin ABI 2." TEXT(PD_ABI_MINOR) ", this pdhost " VERSION " speaks " SPOKEN
+                                                       ": rebuild the plugin");
   REFUSED("size_0", 0, "its descriptor says that it has 0 bytes; rebuild the plugin");
   REFUSED("size_8", 0, "its descriptor has 8 bytes where ABI 1.0 has 64; rebuild the plugin");
   REFUSED("short_ops", 0, "its scenario table has 16 bytes where ABI 1.0 has 48; rebuild the plugin");

@@ -171,7 +171,7 @@ typedef struct pd_trace {
   uint32_t partial; /* 1: cut short by a signal, a failure or the end of the data */
   uint32_t reserved_partial;
   uint64_t start_allocated_bytes, start_reserved_bytes; /* of device memory when the window began; 0: not known */
-  pd_array loss_rows;                                   /* of pd_loss_row */
+  pd_array loss_rows;                                   /* of pd_loss_row; since 1.1 */
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */

@@ -1,0 +1,69 @@
+/* pdhost scenario ABI: a plugin that decides what one training step does. */
+#ifndef PDHOST_SCENARIO_H
+#define PDHOST_SCENARIO_H
+
+#include "plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One batch as the loader made it. Host memory; the loop's until step() returns. */
+typedef struct pd_batch {
+  uint32_t size;
+  uint32_t pinned;       /* 1: page-locked, so that the copy to the device can be asynchronous */
+  uint64_t index;        /* from 0 within its iterator */
+  int64_t count;         /* N, samples */
+  int64_t channels;      /* C = 3 */
+  int64_t height, width; /* H, W */
+  const float *images;   /* (N,C,H,W) */
+  const int64_t *labels; /* (N), 0..999 */
+  uint64_t resident;     /* 0: copy it. Else a number that names this batch for the whole run: the training kit keeps
+                          * one device copy per number and copies only once ([data] resident = device) */
+} pd_batch;
+
+typedef uint32_t pd_phase;
+enum { PD_PHASE_WARMUP_STEPS = 0, PD_PHASE_SKIP = 1, PD_PHASE_WAIT = 2, PD_PHASE_WARMUP = 3, PD_PHASE_ACTIVE = 4 };
+
+/* One step of the loop. Valid until step() returns. */
+typedef struct pd_step {
+  uint32_t size;
+  pd_phase phase;        /* of the schedule; PD_PHASE_WARMUP_STEPS before the loop begins */
+  uint64_t index;        /* from 0, over the whole loop; over the warm-up steps while in that phase */
+  const pd_batch *batch; /* a scenario may read and copy it, and keeps no pointer */
+} pd_step;
+
+/* A key of the core's that the scenario sets before the user's files are read ("data.io_sleep_ms", "2"). */
+typedef struct pd_preset {
+  const char *key, *value;
+} pd_preset;
+
+typedef struct pd_scenario_ops {
+  uint32_t size;
+  uint32_t reserved;
+  const char *bottleneck;   /* the truth it injects, as the verdict spells it: "input_bound"; "none" for a baseline */
+  const pd_preset *presets; /* ends with a NULL key; NULL: none */
+
+  /* `options` is filled and checked, and valid until teardown returns. On failure *state stays NULL. [loop thread] */
+  pd_status (*init)(const pd_host *host, const void *options, void **state);
+  /* Returns PD_OK, PD_STOP to end the run early, or a failure that ends it. [loop thread] */
+  pd_status (*step)(void *state, const pd_step *step);
+  /* Called once after every init that returned PD_OK, whatever happened in between. [loop thread] */
+  void (*teardown)(void *state);
+} pd_scenario_ops;
+
+#ifndef __cplusplus
+/* Defines the entry point. `rows` is an array of PD_OPTION over struct `T`; the rest fills pd_scenario_ops. */
+#define PD_SCENARIO(name_, version_, summary_, T, rows, ...)                                                           \
+  static const pd_scenario_ops pd_ops_ = {.size = sizeof(pd_scenario_ops), __VA_ARGS__};                               \
+  PD_PLUGIN(PD_KIND_SCENARIO, scenario, pd_ops_, name_, version_, summary_, T, rows)
+/* The same for a scenario without options. */
+#define PD_SCENARIO_PLAIN(name_, version_, summary_, ...)                                                              \
+  static const pd_scenario_ops pd_ops_ = {.size = sizeof(pd_scenario_ops), __VA_ARGS__};                               \
+  PD_PLUGIN_PLAIN(PD_KIND_SCENARIO, scenario, pd_ops_, name_, version_, summary_)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

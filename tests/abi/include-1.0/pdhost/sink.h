@@ -1,0 +1,141 @@
+/* pdhost sink ABI: a plugin that writes what a run measured. */
+#ifndef PDHOST_SINK_H
+#define PDHOST_SINK_H
+
+#include "analysis.h"
+#include "trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One key of the effective configuration. */
+typedef struct pd_setting {
+  const char *section, *key, *value;
+  const char *origin;  /* "default", "preset of dataloader", "conf/x.ini:12", "command line" */
+  uint32_t is_default; /* 1: equal to the row's default */
+  uint32_t reserved;
+} pd_setting;
+
+/* What is known before the first step. Owned by the host until close returns. */
+typedef struct pd_run {
+  uint32_t size;
+  uint32_t pid;
+  int64_t start_realtime_ns;
+  const char *scenario, *scenario_version, *bottleneck;
+  const char *device_name; /* "cpu", "cuda" */
+  const char *pdhost_version;
+  const char *command_line;
+  const char *trace_dir; /* exists */
+  const char *worker;    /* "<host>_<pid>" */
+  const char *host_name;
+  const pd_device_props *device;
+  pd_array settings; /* of pd_setting */
+  uint64_t seed;
+  int64_t batch_size, num_workers, image_size;
+  uint32_t pin_memory, amp, channels_last, sync_timing;
+  uint64_t total_steps; /* of the loop; 0: not known beforehand */
+  uint64_t skip_first, wait, warmup, active, repeat;
+  uint32_t record_shapes, profile_memory, with_stack, with_flops, with_modules, timer_only;
+  const char *fallback; /* why `auto` took the CPU; NULL: it did not */
+} pd_run;
+
+/* One step of the loop, of any phase. */
+typedef struct pd_step_stats {
+  uint32_t size;
+  pd_phase phase;
+  uint64_t index;
+  uint32_t window; /* of an active step, else PD_NONE */
+  uint32_t reserved;
+  int64_t data_wait_ns;
+  int64_t step_time_ns;
+  int64_t batch_cost_ns; /* whole iteration: end of the previous step to end of this one */
+  double loss;           /* NaN where the loss was not read */
+  double loss_scale;     /* 1 without amp */
+  uint64_t allocated_bytes, reserved_bytes;
+  int64_t end_realtime_ns;
+} pd_step_stats;
+
+/* Of n values, in their own unit. count = 0: all zero. */
+typedef struct pd_spread {
+  uint64_t count;
+  double mean, median, min, max, p10, p90;
+} pd_spread;
+
+typedef uint32_t pd_outcome;
+enum { PD_RUN_COMPLETE = 0, PD_RUN_INTERRUPTED = 1, PD_RUN_FAILED = 2 };
+
+/* What is known at the end; the figures of workload.md, "Figures every run reports". */
+typedef struct pd_summary {
+  uint32_t size;
+  pd_outcome outcome;
+  const char *reason;                            /* why it is not COMPLETE ("SIGINT", the error line), or NULL */
+  uint64_t steps;                                /* of the loop that were done */
+  uint64_t windows;                              /* finished */
+  double avg_step_time_s, avg_dataloader_wait_s; /* means over all steps of the loop, as the PyTorch script has them */
+  pd_spread step_time_s, data_wait_s;            /* over active steps */
+  pd_spread batch_cost_s;                        /* over active steps */
+  double steps_per_s, samples_per_s;             /* over active steps: count over their total time; without
+                                                  * sync_timing over the device's time from first to last */
+  double first_batch_s;                          /* wait for the first batch of the loop's iterator */
+  uint64_t peak_allocated_bytes, peak_reserved_bytes;
+  pd_array losses;    /* of double: the loss of every step of the loop */
+  pd_array steps_all; /* of pd_step_stats: every step of the loop */
+  double coverage;    /* over all windows; NaN where `profile` is not FULL */
+  uint64_t lost[16];  /* by pd_loss, over all windows */
+  pd_profile_mode profile;
+  uint32_t reserved;
+  const char *profile_note;
+  const char *sync_note; /* how step times were measured */
+} pd_summary;
+
+/* A callback that fails is reported, its sink is closed and dropped; the run and the other sinks go on. */
+typedef struct pd_sink_ops {
+  uint32_t size;
+  uint32_t reserved;
+  /* `options` is filled and checked, and valid until close returns; `run` likewise. On failure *state stays NULL.
+   * [loop thread] */
+  pd_status (*open)(const pd_host *host, const void *options, const pd_run *run, void **state);
+  /* Optional: after every step of the loop. Must be quick: it runs between steps. [loop thread] */
+  pd_status (*on_step)(void *state, const pd_step_stats *stats);
+  /* Optional: after every finished window; `trace` is borrowed until the call returns. [loop thread] */
+  pd_status (*on_trace_ready)(void *state, const pd_trace *trace);
+  /* Called once after every open that returned PD_OK. `summary` is borrowed until it returns; NULL when the sink was
+   * dropped: then close and free only. Files that this run did not finish are marked partial. [loop thread] */
+  pd_status (*close)(void *state, const pd_summary *summary);
+} pd_sink_ops;
+
+/* Files of the host's: written under a temporary name in the same folder, renamed when whole. */
+#define PD_EXT_FILES "pdhost.files/1"
+typedef struct pd_file pd_file;
+typedef struct pd_files {
+  uint32_t size;
+  uint32_t reserved;
+  void *impl;
+  /* Opens `path` for writing, making its folders; "-" is standard output, for one sink of a run at most. The failure's
+   * message names path and cause. [any thread] */
+  pd_status (*open)(const struct pd_files *files, const char *path, pd_file **file);
+  /* Buffered by the caller: each call is one write. A failed write sticks. [thread of open] */
+  pd_status (*write)(pd_file *file, const void *data, uint64_t bytes);
+  /* Renames to the final name (commit), or removes the temporary file (discard). Frees `file` either way, and a file
+   * whose write failed is discarded with the failure's status. A file that a signal or crash of the run interrupts
+   * keeps the ending ".partial". [thread of open] */
+  pd_status (*commit)(pd_file *file);
+  void (*discard)(pd_file *file);
+  /* Tells the user, at the end, that `path` was written. [any thread] */
+  void (*announce)(const struct pd_files *files, const char *path);
+} pd_files;
+
+#ifndef __cplusplus
+#define PD_SINK(name_, version_, summary_, T, rows, ...)                                                               \
+  static const pd_sink_ops pd_ops_ = {.size = sizeof(pd_sink_ops), __VA_ARGS__};                                       \
+  PD_PLUGIN(PD_KIND_SINK, sink, pd_ops_, name_, version_, summary_, T, rows)
+#define PD_SINK_PLAIN(name_, version_, summary_, ...)                                                                  \
+  static const pd_sink_ops pd_ops_ = {.size = sizeof(pd_sink_ops), __VA_ARGS__};                                       \
+  PD_PLUGIN_PLAIN(PD_KIND_SINK, sink, pd_ops_, name_, version_, summary_)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

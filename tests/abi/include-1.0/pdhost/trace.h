@@ -1,0 +1,192 @@
+/*
+ * pd_trace: one finished active window, merged, sorted, nested and correlated. Read-only; sinks and the analysis read
+ * the same one.
+ *
+ * Times are int64 nanoseconds relative to `base_ns`. An index that points nowhere is PD_NONE. Arrays carry their
+ * stride, so that rows can grow: read them through PD_AT.
+ */
+#ifndef PDHOST_TRACE_H
+#define PDHOST_TRACE_H
+
+#include "device.h"
+#include "record.h"
+#include "scenario.h"
+
+#include <math.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PD_NONE UINT32_MAX
+
+typedef struct pd_array {
+  const void *data;
+  uint64_t count;
+  uint64_t stride; /* bytes from row to row */
+} pd_array;
+
+/* Row `i` of a pd_array of `T`: PD_AT(pd_range, &trace->ranges, i)->start_ns */
+#define PD_AT(T, array, i)                                                                                             \
+  ((const T *)(const void *)((const char *)(array)->data + (size_t)(i) * (size_t)(array)->stride))
+
+/* UTF-8, always valid and NUL-terminated: bytes that were not are replaced by U+FFFD when interned. */
+typedef struct pd_string {
+  const char *text;
+  uint64_t length;
+} pd_string;
+
+typedef struct pd_thread {
+  uint32_t tid;  /* system thread id */
+  uint32_t name; /* string id */
+} pd_thread;
+
+typedef struct pd_stream_row {
+  uint32_t device, context, stream;
+  uint32_t name; /* string id: "stream 7" */
+} pd_stream_row;
+
+/* Host ranges, sorted by (thread, start, -end, depth); properly nested per thread. */
+typedef struct pd_range {
+  int64_t start_ns, end_ns;
+  uint32_t name; /* string id */
+  pd_range_kind kind;
+  pd_part part;      /* its own or, when it has none, its nearest ancestor's */
+  uint32_t thread;   /* index into threads */
+  uint32_t parent;   /* index into ranges, or PD_NONE */
+  uint32_t depth;    /* 0 at the top */
+  uint32_t step;     /* index into steps of the step it starts in, by time; PD_NONE outside */
+  uint32_t sequence; /* pd_range_info */
+  uint32_t backward;
+  uint32_t module;      /* string id, 0: none */
+  uint32_t shape_first; /* into shapes */
+  uint32_t shape_count;
+  uint32_t stack; /* index into stacks, or PD_NONE */
+  uint32_t reserved;
+  uint64_t flops;
+} pd_range;
+
+/* Runtime and driver calls, sorted by start. */
+typedef struct pd_call {
+  int64_t start_ns, end_ns;
+  uint64_t correlation;
+  uint32_t name;         /* string id */
+  uint32_t thread;       /* index into threads */
+  uint32_t range;        /* innermost op or, failing that, user range that holds it on its thread; PD_NONE */
+  uint32_t step;         /* index into steps by start time; PD_NONE */
+  pd_activity_kind kind; /* RUNTIME or DRIVER */
+  pd_api_class api;
+  uint32_t cbid;
+  int32_t result;
+  uint32_t activity_first; /* first device record of this call, into activities_by_call */
+  uint32_t activity_count;
+} pd_call;
+
+/* Device records: kernels, copies, sets, sorted by start. A record belongs to the window and step of the call that
+ * launched it, whenever it ran. */
+typedef struct pd_device_row {
+  int64_t start_ns, end_ns;
+  uint32_t name;   /* string id; copies: "Memcpy HtoD (Pinned -> Device)", sets: "Memset (Device)" */
+  uint32_t stream; /* index into streams */
+  uint32_t call;   /* index into calls; PD_NONE: counted as UNMATCHED_ACTIVITY */
+  uint32_t range;  /* the call's */
+  uint32_t step;   /* the call's */
+  uint32_t reserved;
+  pd_activity detail; /* as delivered, times in the trace's base */
+} pd_device_row;
+
+/* Overhead records and device-side synchronisations, sorted by start. */
+typedef struct pd_other_row {
+  int64_t start_ns, end_ns;
+  uint32_t name;
+  pd_activity_kind kind;
+  uint32_t thread;      /* index into threads, or PD_NONE */
+  uint32_t stream;      /* index into streams, or PD_NONE */
+  uint64_t correlation; /* of the call that waited; 0: unknown or an overhead */
+} pd_other_row;
+
+typedef struct pd_memory_row {
+  int64_t ts_ns;
+  uint32_t thread;
+  uint32_t range; /* innermost range of any kind on its thread, or PD_NONE */
+  uint32_t step;
+  uint32_t duration_ns; /* in the allocator, clamped to 4.29 s */
+  pd_memory_event event;
+} pd_memory_row;
+
+typedef struct pd_counter_row {
+  int64_t ts_ns;
+  double value;
+  uint32_t name;
+  uint32_t reserved;
+} pd_counter_row;
+
+/* One active step, in order. [start_ns, end_ns) are back to back: a step runs from the end of the one before (its wait
+ * for data included) to its own end. */
+typedef struct pd_trace_step {
+  int64_t start_ns, end_ns;
+  int64_t train_start_ns, train_end_ns; /* the measured part, t0 to t1 */
+  int64_t data_wait_ns;
+  int64_t step_time_ns; /* t1 - t0, or device time with sync_timing = false */
+  uint64_t number;      /* N of ProfilerStep#N */
+  uint64_t launches;    /* successful launches, copies, sets; a graph launch counts once */
+  uint64_t matched;     /* of them, those with at least one device record */
+  uint64_t device_rows;
+  double loss; /* NaN where the loss was not read */
+} pd_trace_step;
+
+typedef struct pd_trace {
+  uint32_t size;
+  uint32_t window;          /* from 0 */
+  int64_t base_ns;          /* CLOCK_REALTIME of time 0 */
+  int64_t start_ns, end_ns; /* of the window: first active step's start to last one's end */
+  uint32_t pid;
+  uint32_t reserved;
+  pd_array strings;            /* of pd_string; id 0 is "" */
+  pd_array threads;            /* of pd_thread; the loop's is index 0 */
+  pd_array streams;            /* of pd_stream_row */
+  pd_array ranges;             /* of pd_range */
+  pd_array calls;              /* of pd_call */
+  pd_array activities;         /* of pd_device_row */
+  pd_array activities_by_call; /* of uint32_t: indices into activities, grouped by call */
+  pd_array others;             /* of pd_other_row */
+  pd_array memory;             /* of pd_memory_row, sorted by time */
+  pd_array counters;           /* of pd_counter_row, sorted by time */
+  pd_array steps;              /* of pd_trace_step */
+  pd_array shapes;             /* of pd_shape */
+  pd_array stacks;             /* of pd_stack */
+  uint64_t losses[16];         /* by pd_loss */
+  pd_profile_mode profile;     /* how device records were made */
+  uint32_t sync_timing;        /* 1: steps are bounded by device synchronisations */
+  const char *profile_note;    /* why `profile` is not FULL, or NULL */
+  const pd_device_props *device;
+  uint32_t partial; /* 1: cut short by a signal, a failure or the end of the data */
+  uint32_t reserved_partial;
+} pd_trace;
+
+/* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */
+typedef struct pd_stack {
+  const uint32_t *frames;
+  uint64_t count;
+} pd_stack;
+
+static inline const pd_string *pd_trace_string(const pd_trace *trace, uint32_t id) {
+  return PD_AT(pd_string, &trace->strings, id < trace->strings.count ? id : 0);
+}
+
+/* Share of launches in the window that have their device record, 0..1; 1 when there were none. NaN where `profile` is
+ * not FULL: then nobody counted, and outputs say n/a. */
+static inline double pd_trace_coverage(const pd_trace *trace) {
+  uint64_t launches = 0, matched = 0, i;
+  if (trace->profile != PD_PROFILE_FULL) return (double)NAN;
+  for (i = 0; i < trace->steps.count; i++) {
+    launches += PD_AT(pd_trace_step, &trace->steps, i)->launches;
+    matched += PD_AT(pd_trace_step, &trace->steps, i)->matched;
+  }
+  return launches ? (double)matched / (double)launches : 1.0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,66 @@
+/*
+ * Training kit extension: SimpleCNN, TinyOpsBlock and their training step, whole or in its parts, for scenarios that
+ * add something to it.
+ *
+ *   to_device -> zero_grad -> forward (and loss) -> backward -> optimizer_step
+ *
+ * Each part records its range and launches; none waits for the device unless its comment says so.
+ */
+#ifndef PDHOST_TRAIN_H
+#define PDHOST_TRAIN_H
+
+#include "device.h"
+#include "scenario.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PD_EXT_TRAIN "pdhost.train/1"
+
+typedef struct pd_train_model {
+  uint32_t size;
+  uint32_t tiny_ops_block; /* 1: TinyOpsBlock(256) on the first 256 logits */
+} pd_train_model;
+
+typedef struct pd_train pd_train;
+struct pd_train {
+  uint32_t size;
+  uint32_t reserved;
+  void *impl;
+
+  /* Chooses the model; in init, before the first step. Without it: SimpleCNN alone. [loop thread & init] */
+  pd_status (*configure)(const pd_train *train, const pd_train_model *model);
+
+  /* The whole step: the parts below in their order. Replays a captured graph with [train] cuda_graph. [loop thread] */
+  pd_status (*step)(const pd_train *train, const pd_step *step);
+
+  /* Copies the batch to the device; `images` (N,C,H,W) F32 is the kit's, in place until the next call. [loop thread] */
+  pd_status (*to_device)(const pd_train *train, const pd_step *step, pd_tensor *images);
+  pd_status (*zero_grad)(const pd_train *train);
+  /* Forward pass and loss of the images last copied. */
+  pd_status (*forward)(const pd_train *train);
+  /* Reads the last loss: waits for the device. [loop thread] */
+  pd_status (*item)(const pd_train *train, double *loss);
+  pd_status (*backward)(const pd_train *train);
+  /* Unscale, AdamW, scaler update. */
+  pd_status (*optimizer_step)(const pd_train *train);
+
+  /* ---- tensors of a scenario's own ---- */
+
+  /* A tensor of `like`'s shape, F32 and NCHW, uninitialised; free it with tensor_free. `allocator` PD_ALLOCATOR_CACHED
+   * is the kit's caching allocator, the others are the device's. [loop thread] */
+  pd_status (*empty_like)(const pd_train *train, const pd_tensor *like, pd_allocator allocator, pd_tensor *out);
+  pd_status (*tensor_free)(const pd_train *train, pd_allocator allocator, pd_tensor *tensor);
+  /* Fills with N(0,1); a fresh part of the run's random sequence every time. */
+  pd_status (*randn)(const pd_train *train, pd_tensor *y);
+  /* y (1) = mean of x. */
+  pd_status (*mean)(const pd_train *train, pd_tensor *y, const pd_tensor *x);
+  /* y = a + alpha*b; b of one element is broadcast. y may be a. */
+  pd_status (*add)(const pd_train *train, pd_tensor *y, const pd_tensor *a, const pd_tensor *b, double alpha);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif
