@@ -10,6 +10,7 @@ import unittest
 
 from pdhost_run import CONF, FIXTURES, Case
 
+WITNESS = os.path.join(FIXTURES, "scenario", "witness.so")
 FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
 SCHEMA = os.path.join(CONF, "..", "docs", "schema", "measurements.schema.json")
 TOOLS = os.path.join(CONF, "..", ".venv", "tools", "bin", "python")
@@ -82,6 +83,17 @@ class Benchmark(Case):
         row = self.only()
         self.assertEqual((row["number_per_run"], row["cold_cache"]), (1, True))
         self.assertIn("cold cache", out)
+
+    def test_nothing_runs_beside_a_step(self):
+        code, _, err = self.bench("-o", "benchmark.number=300", "-o", "benchmark.min_run_time=1ms", "--warmup_steps", "7",
+                                  "-o", "data.num_workers=2", scenario=WITNESS)
+        self.assertIn(code, MEASURED, err)
+        with open(self.path("witness.txt"), encoding="utf-8") as file:
+            warmup, steps, out_of_order, batches, recorded, truth = map(int, file.read().split())
+        blocks = len(self.only()["host_s"])
+        # A hundredth of a block warms it up; every run is given the one batch; nobody records or keeps the truth.
+        self.assertEqual((warmup, steps), (7, 3 + 300 * blocks))
+        self.assertEqual((out_of_order, batches, recorded, truth), (0, 1, 0, 0))
 
     def test_names_and_threads(self):
         code, out, err = self.bench("-o", "benchmark.label=train", "-o", "benchmark.sub_label=plain", "-o",
