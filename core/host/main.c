@@ -7,6 +7,7 @@
 #ifdef PDHOST_WITH_COMPARE
 #include "compare/ab.h"
 #include "compare/compare.h"
+#include "compare/sweep.h"
 #endif
 #ifdef PDHOST_WITH_SCORE
 #include "score/score.h"
@@ -35,6 +36,9 @@ static const struct {
 #endif
 #ifdef PDHOST_WITH_SCORE
     {"score", score_main},
+#endif
+#ifdef PDHOST_WITH_COMPARE
+    {"sweep", sweep_main},
 #endif
     {NULL, NULL},
 };

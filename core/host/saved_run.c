@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#define INTERRUPTED "interrupted; the same command goes on from here"
 enum { PATH_BYTES = 4096 };
 
 void saved_run_word(saved_run *self, const char *word) {
@@ -99,12 +101,12 @@ static int run(const saved_run *self, const char *log_path) {
     errno = failed;
     return -1;
   }
-  while (waitpid(child, &ended, 0) < 0) {
-    if (errno != EINTR) return -1;
-    if (signals_pending() && !told) {
-      told = true;
-      (void)kill(child, signals_pending());
-    }
+  /* Looked at now and then: a signal that comes just before a wait without end would not end it. */
+  const struct timespec pause = {.tv_nsec = 20000000};
+  for (pid_t done = 0; done != child; done = waitpid(child, &ended, WNOHANG)) {
+    if (done < 0 && errno != EINTR) return -1;
+    if (signals_pending() && !told) told = kill(child, signals_pending()) == 0;
+    nanosleep(&pause, NULL);
   }
   return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
@@ -114,6 +116,11 @@ bool saved_run_do(const saved_run *self, const char *folder, int *code, error *e
   *code = CODE_INTERNAL;
   if (self->failed) {
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return false;
+  }
+  if (signals_pending()) {
+    *code = 128 + signals_pending();
+    error_set(err, PD_STOP, *code, INTERRUPTED);
     return false;
   }
   (void)remove(command_path(folder, path));
@@ -128,7 +135,7 @@ bool saved_run_do(const saved_run *self, const char *folder, int *code, error *e
     return false;
   }
   if (*code == 128 + SIGINT || *code == 128 + SIGTERM) {
-    error_set(err, PD_STOP, *code, "interrupted; the same command goes on from here");
+    error_set(err, PD_STOP, *code, INTERRUPTED);
     return false;
   }
   if ((*code != CODE_DONE && *code != CODE_UNTRUSTED) || remember(self, path)) return true;

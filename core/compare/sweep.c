@@ -1,0 +1,234 @@
+/* See sweep.h. */
+#include "sweep.h"
+
+#include "own_options.h"
+#include "sweep_report.h"
+
+#include "host/log.h"
+#include "host/signals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: pdhost sweep -c FILE [options of a run] --vary KEY=V,V [--vary KEY=V,V ...]\n"
+    "\n"
+    "Runs a scenario once for every combination of the values, each in a process of its own, and shows\n"
+    "the time of an iteration, the best cell and curves. Cells run without a trace (profile.timer_only)\n"
+    "unless -o says otherwise, and leave what TensorBoard's HParams tab shows side by side. The same\n"
+    "command goes on where an earlier one ended.\n"
+    "\n"
+    "  --vary section.key=VALUE,VALUE   an axis; a comma in a value is written \\,\n"
+    "  --time iteration|step|wait       which time of a step counts (iteration)\n"
+    "  --out FOLDER                     sweep.json, sweep.csv, sweep.md, curves.svg, cells/ (results/sweep)\n"
+    "  --format text|none               what to print (text)\n"
+    "  --color[=always|never|auto]\n";
+
+typedef struct sweep_options {
+  sweep_plan plan;
+  error *err;
+  sweep_time time;
+  bool silent, help, quiet;
+} sweep_options;
+
+static const char *const time_names[] = {"iteration", "step", "wait"};
+
+/* ---- command line ---- */
+
+static bool take_vary(void *user, const char *value) {
+  sweep_options *self = user;
+  (void)sweep_plan_add(&self->plan, value, self->err); /* it says itself what is wrong */
+  return true;
+}
+
+static bool take_time(void *user, const char *value) {
+  sweep_options *self = user;
+  for (int i = 0; i < 3; i++)
+    if (strcmp(value, time_names[i]) == 0) {
+      self->time = (sweep_time)i;
+      return true;
+    }
+  return false;
+}
+
+static bool take_out(void *user, const char *value) {
+  return (((sweep_options *)user)->plan.folder = value)[0] != '\0' && strlen(value) < 2048;
+}
+
+static bool take_format(void *user, const char *value) {
+  sweep_options *self = user;
+  self->silent = strcmp(value, "none") == 0;
+  return self->silent || strcmp(value, "text") == 0;
+}
+
+static bool take_quiet(void *user, const char *value) {
+  log_set_level(PD_LOG_ERROR);
+  return ((sweep_options *)user)->quiet = !value;
+}
+static bool take_help(void *user, const char *value) { return ((sweep_options *)user)->help = !value; }
+static bool take_color(void *user, const char *value) {
+  (void)user;
+  return own_color(value);
+}
+
+static const own_option own[] = {{"--vary", OWN_REQUIRED, "section.key=VALUE,VALUE", take_vary},
+                                 {"--time", OWN_REQUIRED, "iteration, step, wait", take_time},
+                                 {"--out", OWN_REQUIRED, "a folder", take_out},
+                                 {"--format", OWN_REQUIRED, "text, none", take_format},
+                                 {"--color", OWN_OPTIONAL, "auto, always, never", take_color},
+                                 {"-q", OWN_NONE, "", take_quiet},
+                                 {"--help", OWN_NONE, "", take_help},
+                                 {"-h", OWN_NONE, "", take_help}};
+
+/* ---- the cells ---- */
+
+static double now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* One line per cell: what it took, and how long the rest may take. */
+static void tell(const sweep_options *options, uint32_t cell, const sweep_outcome *out, const pd_measurement *row,
+                 double left_s) {
+  char name[4096], found[64] = "";
+  statistics of;
+  if (options->quiet) return;
+  if (out->measured && statistics_make(row->host_s, row->block_count, &of)) {
+    const double median = of.median / (double)row->number_per_run;
+    const time_unit unit = statistics_unit(median);
+    snprintf(found, sizeof found, "%.4g %s", statistics_trim(median / unit.s, of.figures), unit.symbol);
+  } else {
+    snprintf(found, sizeof found, "failed with exit code %d", out->code);
+  }
+  fprintf(stderr, "pdhost: sweep %u/%u %s: %s%s", cell + 1, options->plan.cell_count,
+          sweep_plan_name(&options->plan, cell, 0, options->plan.axis_count, name, sizeof name), found,
+          out->was_there ? " (was there)" : "");
+  if (left_s >= 1) fprintf(stderr, "; about %.0f s left", left_s);
+  fputc('\n', stderr);
+}
+
+/* Why a cell's run failed is in its log: the last line of it is repeated. */
+static void tell_log(const sweep_plan *plan, uint32_t cell) {
+  char path[4096 + 8], line[ERROR_LINE_BYTES] = "", next[ERROR_LINE_BYTES];
+  sweep_plan_folder(plan, cell, path, sizeof path - 8);
+  strcat(path, "/log");
+  FILE *file = fopen(path, "r");
+  while (file && fgets(next, sizeof next, file)) memcpy(line, next, sizeof line);
+  if (file) fclose(file);
+  line[strcspn(line, "\n")] = '\0';
+  log_line(PD_LOG_ERROR, NULL, "%s: %s", path, line[0] ? line : "the run said nothing");
+}
+
+typedef struct findings {
+  pd_measurements rows;
+  uint64_t *places; /* by cell: its row, or UINT64_MAX */
+  int code;         /* of the first run that failed */
+} findings;
+
+static bool run_cells(const sweep_options *options, findings *found, error *err) {
+  const sweep_plan *plan = &options->plan;
+  double spent_s = 0;
+  uint32_t ran = 0;
+  for (uint32_t i = 0; i < plan->cell_count; i++) {
+    pd_measurement row = {.threads = 1};
+    sweep_outcome out;
+    const double begin_s = now_s();
+    bool ok = sweep_cell_run(plan, i, options->time, &row, &out, err);
+    if (ok && !out.was_there) {
+      spent_s += now_s() - begin_s;
+      ran++;
+    }
+    if (ok) tell(options, i, &out, &row, ran ? spent_s / ran * (plan->cell_count - i - 1) : 0);
+    found->places[i] = UINT64_MAX;
+    if (ok && !out.measured) {
+      tell_log(plan, i);
+      if (found->code == CODE_DONE) found->code = out.code;
+    } else if (ok) {
+      found->places[i] = found->rows.count;
+      ok = measurements_add(&found->rows, &row) == PD_OK;
+      if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    }
+    measurement_clear(&row);
+    if (!ok) return false;
+  }
+  return true;
+}
+
+static int report(const sweep_options *options, const findings *found, error *err) {
+  const sweep_plan *plan = &options->plan;
+  const pd_measurement **cells = calloc(plan->cell_count, sizeof *cells);
+  samples from;
+  if (!cells) {
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return CODE_INTERNAL;
+  }
+  for (uint32_t i = 0; i < plan->cell_count; i++)
+    if (found->places[i] != UINT64_MAX) cells[i] = &found->rows.rows[found->places[i]];
+  int code = CODE_DONE;
+  if (samples_of(&found->rows, "sweep", false, &from, err)) {
+    const sweep_report of = {.plan = plan, .cells = cells, .from = &from, .of = time_names[options->time]};
+    code = sweep_report_files(&of, &found->rows);
+    if (!options->silent && !sweep_report_text(&of, log_color_on(STDOUT_FILENO), err)) code = err->exit_code;
+    if (code == CODE_DONE && !options->quiet)
+      fprintf(stderr, "pdhost: wrote %s/sweep.json, sweep.csv, sweep.md, curves.svg\n", plan->folder);
+    samples_free(&from);
+  } else {
+    code = err->exit_code;
+  }
+  free(cells);
+  return code;
+}
+
+static int sweep(const sweep_options *options, error *err) {
+  findings found = {.places = calloc(options->plan.cell_count, sizeof *found.places)};
+  if (!found.places) {
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return CODE_INTERNAL;
+  }
+  signals_install(NULL, NULL);
+  int code = run_cells(options, &found, err) ? CODE_DONE : err->exit_code;
+  signals_restore();
+  if (code == CODE_DONE && found.rows.count) code = report(options, &found, err);
+  if (code == CODE_DONE) code = found.code;
+  measurements_clear(&found.rows);
+  free(found.places);
+  return code;
+}
+
+static int parse_and_run(sweep_options *options, int argc, char **argv, char **rest, error *err) {
+  char program[4096];
+  const int count = own_options_take(own, sizeof own / sizeof own[0], options, argc, argv, rest, err);
+  if (options->help) {
+    error_clear(err);
+    fputs(usage, stdout);
+    return CODE_DONE;
+  }
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length <= 0) error_add(err, PD_IO, CODE_INTERNAL, "sweep: /proc/self/exe cannot be read");
+  if (err->count) return err->exit_code;
+  program[length] = '\0';
+  options->plan.program = program;
+  options->plan.base = rest + 1;
+  options->plan.base_count = (uint32_t)count - 1;
+  return sweep_plan_check(&options->plan, err) ? sweep(options, err) : err->exit_code;
+}
+
+int sweep_main(int argc, char **argv) {
+  static error err; /* large; the main thread's alone */
+  error_clear(&err);
+  sweep_options options = {.plan = {.folder = "results/sweep"}, .err = &err};
+  char **rest = calloc((size_t)argc + 1, sizeof *rest);
+  int code = CODE_INTERNAL;
+  if (rest)
+    code = parse_and_run(&options, argc, argv, rest, &err);
+  else
+    error_set(&err, PD_NO_MEMORY, code, "out of memory");
+  error_print(&err);
+  sweep_plan_free(&options.plan);
+  free(rest);
+  return command_end(code);
+}

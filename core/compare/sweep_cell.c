@@ -1,0 +1,147 @@
+/* See sweep_cell.h. */
+#include "sweep_cell.h"
+
+#include "measure/measurement_json.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096 };
+
+static const char *text_at(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
+/* The effective configuration, and from it the threads. */
+static pd_status read_options(const json_t *rows, pd_measurement *row) {
+  const json_t *at;
+  size_t i;
+  pd_status status = PD_OK;
+  json_array_foreach(rows, i, at) {
+    char key[256];
+    snprintf(key, sizeof key, "%s.%s", text_at(at, "section"), text_at(at, "key"));
+    if (status == PD_OK) status = pairs_set(&row->options, key, text_at(at, "value"));
+    if (strcmp(key, "device.threads") != 0) continue;
+    const long threads = strtol(text_at(at, "value"), NULL, 10), cores = sysconf(_SC_NPROCESSORS_ONLN);
+    row->threads = (uint64_t)(threads > 0 ? threads : cores > 0 ? cores : 1);
+  }
+  return status;
+}
+
+static pd_status read_about(const json_t *document, pd_measurement *row) {
+  const json_t *device = json_object_get(document, "device");
+  pd_status status = measurement_set(&row->scenario, text_at(document, "scenario"));
+  if (status == PD_OK) status = measurement_set(&row->device, text_at(device, "name"));
+  if (status == PD_OK) status = pairs_set(&row->versions, "pdhost", text_at(document, "pdhost_version"));
+  if (status == PD_OK) status = pairs_set(&row->versions, "libraries", text_at(device, "versions"));
+  if (status == PD_OK) status = pairs_set(&row->conditions, "host_name", text_at(document, "host_name"));
+  if (status == PD_OK) status = pairs_set(&row->conditions, "command_line", text_at(document, "command_line"));
+  if (status == PD_OK) status = read_options(json_object_get(document, "configuration"), row);
+  row->start_realtime_ns = (int64_t)json_integer_value(json_object_get(document, "start_realtime_ns"));
+  row->partial = strcmp(text_at(document, "outcome"), "complete") != 0;
+  return status;
+}
+
+static pd_status read_steps(const json_t *document, sweep_time time, pd_measurement *row) {
+  static const char *const keys[] = {"batch_cost_ns", "step_time_ns", "data_wait_ns"};
+  const json_t *at, *rows = json_object_get(document, "step_rows");
+  size_t i;
+  pd_status status = PD_OK;
+  json_array_foreach(rows, i, at) {
+    const json_t *value = json_object_get(at, keys[time]);
+    if (strcmp(text_at(at, "phase"), "active") != 0 || !json_is_number(value) || status != PD_OK) continue;
+    status = measurement_add_block(row, 1e-9 * json_number_value(value), (double)NAN);
+  }
+  return status;
+}
+
+bool sweep_cell_read(const char *path, sweep_time time, pd_measurement *row, char *why, size_t room) {
+  static const char *const methods[] = {"sweep of iterations", "sweep of steps", "sweep of waits"};
+  json_error_t problem;
+  json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
+  if (!document) {
+    snprintf(why, room, "%s:%d: %s", path, problem.line, problem.text);
+    return false;
+  }
+  *row = (pd_measurement){.threads = 1, .number_per_run = 1};
+  pd_status status = measurement_set(&row->method, methods[time]);
+  if (status == PD_OK) status = read_about(document, row);
+  if (status == PD_OK) status = read_steps(document, time, row);
+  json_decref(document);
+  if (status == PD_OK && row->block_count) return true;
+  snprintf(why, room, "%s: %s", path,
+           status == PD_NO_MEMORY ? "out of memory" : "no active step has a time; see [schedule]");
+  measurement_clear(row);
+  return false;
+}
+
+/* [run] mode = benchmark leaves a measurement, other runs the json sink's document. */
+static bool read_cell(const char *folder, sweep_time time, pd_measurement *row, char *why, size_t room) {
+  char path[PATH_BYTES + 32];
+  snprintf(path, sizeof path, "%s/benchmark.json", folder);
+  if (access(path, R_OK) != 0) {
+    snprintf(path, sizeof path, "%s/metrics.json", folder);
+    return sweep_cell_read(path, time, row, why, room);
+  }
+  pd_measurements rows = {.rows = NULL};
+  const bool ok = measurements_read(path, &rows, why, room) == PD_OK;
+  if (ok) {
+    *row = rows.rows[0];
+    rows.rows[0] = (pd_measurement){.threads = 1};
+  }
+  measurements_clear(&rows);
+  return ok;
+}
+
+/* Rows of the table are all axes but the last, columns the last one; with one axis alone its values are the rows. */
+static pd_status name_cell(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_measurement *row) {
+  static const char *const words[] = {"iteration", "step", "wait"};
+  char text[PATH_BYTES];
+  const uint32_t rows = plan->axis_count > 1 ? plan->axis_count - 1 : 1;
+  pd_status status = measurement_set(&row->sub_label, sweep_plan_name(plan, cell, 0, rows, text, sizeof text));
+  if (status != PD_OK) return status;
+  if (rows == plan->axis_count)
+    return measurement_set(&row->description, strncmp(row->method, "sweep", 5) == 0 ? words[time] : "step");
+  return measurement_set(&row->description, sweep_plan_name(plan, cell, rows, plan->axis_count, text, sizeof text));
+}
+
+/* What another command, or one cut short, left there would be taken for this one's. */
+static void forget(const char *folder) {
+  static const char *const names[] = {"benchmark.json", "metrics.json", "events.out.tfevents."};
+  DIR *dir = opendir(folder);
+  for (const struct dirent *entry; dir && (entry = readdir(dir));)
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+      if (strncmp(entry->d_name, names[i], strlen(names[i])) == 0) (void)unlinkat(dirfd(dir), entry->d_name, 0);
+  if (dir) closedir(dir);
+}
+
+bool sweep_cell_run(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_measurement *row, sweep_outcome *out,
+                    error *err) {
+  char folder[PATH_BYTES], why[ERROR_LINE_BYTES];
+  saved_run command = {.words = NULL};
+  sweep_plan_folder(plan, cell, folder, sizeof folder);
+  sweep_plan_command(plan, cell, &command);
+  *out = (sweep_outcome){.code = CODE_DONE};
+  out->was_there = saved_run_is_there(&command, folder) && read_cell(folder, time, row, why, sizeof why);
+  if (!out->was_there) forget(folder);
+  const bool ran = out->was_there || saved_run_do(&command, folder, &out->code, err);
+  saved_run_clear(&command);
+  if (!ran) return false;
+  out->measured = out->was_there;
+  if (!out->measured && (out->code == CODE_DONE || out->code == CODE_UNTRUSTED)) {
+    out->measured = read_cell(folder, time, row, why, sizeof why);
+    if (!out->measured) {
+      error_set(err, PD_INVALID, CODE_SCENARIO, "sweep: %s", why);
+      return false;
+    }
+  }
+  if (!out->measured || name_cell(plan, cell, time, row) == PD_OK) return true;
+  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return false;
+}

@@ -1,0 +1,26 @@
+/* One cell of a sweep: run, or found from before, and read as a measurement. [loop thread] */
+#ifndef CORE_COMPARE_SWEEP_CELL_H
+#define CORE_COMPARE_SWEEP_CELL_H
+
+#include "sweep_plan.h"
+
+#include "measure/measurement.h"
+
+/* Which time of a step counts. */
+typedef enum sweep_time { SWEEP_ITERATION, SWEEP_STEP, SWEEP_WAIT } sweep_time;
+
+typedef struct sweep_outcome {
+  int code;       /* of the run; CODE_DONE where it was there */
+  bool was_there; /* from an earlier call */
+  bool measured;  /* `row` holds its times */
+} sweep_outcome;
+
+/* *row is zeroed. A run that fails is no failure of this function: its code tells. False: nothing can be run, or a
+ * signal came, see `err`. */
+bool sweep_cell_run(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_measurement *row, sweep_outcome *out,
+                    error *err);
+
+/* The times of the active steps in a document of the json sink. False: `why` says what is wrong with it. */
+bool sweep_cell_read(const char *path, sweep_time time, pd_measurement *row, char *why, size_t room);
+
+#endif

@@ -1,0 +1,161 @@
+/* See sweep_plan.h. */
+#include "sweep_plan.h"
+
+#include "host/cli_args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A folder's name is cut here and ended by a number of the whole. */
+enum { NAME_BYTES = 200, PATH_BYTES = 4096 };
+
+bool sweep_plan_add(sweep_plan *self, const char *text, error *err) {
+  if (self->axis_count == SWEEP_AXES) {
+    error_add(err, PD_INVALID, CODE_USAGE, "--vary %s: at most %d axes", text, SWEEP_AXES);
+    return false;
+  }
+  axis *added = &self->axes[self->axis_count];
+  if (!axis_parse(text, added, err)) return false;
+  for (uint32_t i = 0; i < self->axis_count; i++) {
+    if (strcmp(self->axes[i].section, added->section) != 0 || strcmp(self->axes[i].key, added->key) != 0) continue;
+    error_add(err, PD_INVALID, CODE_USAGE, "--vary %s: %s.%s is varied already", text, added->section, added->key);
+    axis_free(added);
+    return false;
+  }
+  self->axis_count++;
+  return true;
+}
+
+void sweep_plan_free(sweep_plan *self) {
+  for (uint32_t i = 0; i < self->axis_count; i++) axis_free(&self->axes[i]);
+  self->axis_count = 0;
+}
+
+const char *sweep_plan_value(const sweep_plan *self, uint32_t cell, uint32_t at) {
+  for (uint32_t i = self->axis_count - 1; i > at; i--) cell /= self->axes[i].count;
+  return self->axes[at].values[cell % self->axes[at].count];
+}
+
+const char *sweep_plan_name(const sweep_plan *self, uint32_t cell, uint32_t first, uint32_t end, char *text,
+                            size_t room) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (uint32_t i = first; i < end && used < room; i++)
+    used += (size_t)snprintf(text + used, room - used, "%s%s.%s=%s", i > first ? ", " : "", self->axes[i].section,
+                             self->axes[i].key, sweep_plan_value(self, cell, i));
+  return text;
+}
+
+const char *sweep_plan_folder(const sweep_plan *self, uint32_t cell, char *path, size_t room) {
+  char name[PATH_BYTES], safe[NAME_BYTES + 32];
+  uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+  size_t used = 0;
+  (void)sweep_plan_name(self, cell, 0, self->axis_count, name, sizeof name);
+  for (const char *at = name; *at; at++) {
+    const unsigned char byte = (unsigned char)*at;
+    hash = (hash ^ byte) * UINT64_C(1099511628211);
+    if (used >= NAME_BYTES || byte == ' ') continue;
+    const bool plain = byte > ' ' && byte < 127 && !strchr("/%\\:\"'*?<>|", byte);
+    used += (size_t)snprintf(safe + used, sizeof safe - used, plain ? "%c" : "%%%02X", byte);
+  }
+  if (used >= NAME_BYTES) snprintf(safe + used, sizeof safe - used, "-%016llx", (unsigned long long)hash);
+  snprintf(path, room, "%s/cells/%s", self->folder, safe);
+  return path;
+}
+
+void sweep_plan_command(const sweep_plan *self, uint32_t cell, saved_run *out) {
+  char folder[PATH_BYTES], key[512], path[PATH_BYTES + 32];
+  sweep_plan_folder(self, cell, folder, sizeof folder);
+  saved_run_word(out, self->program);
+  saved_run_word(out, "-q");
+  saved_run_set(out, "profile.timer_only", "true"); /* before what the user says, who may say otherwise */
+  for (uint32_t i = 0; i < self->base_count; i++) saved_run_word(out, self->base[i]);
+  for (uint32_t i = 0; i < self->axis_count; i++) {
+    snprintf(key, sizeof key, "%s.%s", self->axes[i].section, self->axes[i].key);
+    saved_run_set(out, key, sweep_plan_value(self, cell, i));
+  }
+  saved_run_set(out, "run.trace_dir", folder);
+  saved_run_word(out, "--sink");
+  saved_run_word(out, "json");
+  saved_run_word(out, "--sink");
+  saved_run_word(out, "tensorboard");
+  snprintf(path, sizeof path, "%s/metrics.json", folder);
+  saved_run_set(out, "sink.json.output_json", path);
+  snprintf(path, sizeof path, "%s/benchmark.json", folder);
+  saved_run_set(out, "benchmark.output", path);
+}
+
+/* What the sweep sets itself, and its axes, cannot be given for all cells: a named flag would win over them. */
+static bool check_given(const sweep_plan *self, const config_assignment *at, error *err) {
+  static const char *const own[][2] = {
+      {"run", "trace_dir"}, {"run", "sinks"}, {"sink.json", "output_json"}, {"benchmark", "output"}};
+  for (uint32_t i = 0; i < self->axis_count; i++)
+    if (strcmp(at->section, self->axes[i].section) == 0 && strcmp(at->key, self->axes[i].key) == 0) {
+      error_add(err, PD_INVALID, CODE_USAGE, "sweep: %s.%s is varied and given too: leave one out", at->section,
+                at->key);
+      return false;
+    }
+  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+    if (strcmp(at->section, own[i][0]) == 0 && strcmp(at->key, own[i][1]) == 0) {
+      error_add(err, PD_INVALID, CODE_USAGE, "sweep: %s.%s is set by the sweep, for each cell: leave it out",
+                at->section, at->key);
+      return false;
+    }
+  return true;
+}
+
+static bool check_base(const sweep_plan *self, error *err) {
+  cli_args args;
+  char **words = calloc(self->base_count + 2u, sizeof *words);
+  if (!words) {
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return false;
+  }
+  static char sweep[] = "sweep";
+  words[0] = sweep;
+  if (self->base_count) memcpy(words + 1, self->base, self->base_count * sizeof *words);
+  bool ok = cli_args_parse(&args, (int)self->base_count + 1, words, err) == PD_OK;
+  if (ok && args.command != CLI_RUN) {
+    error_set(err, PD_INVALID, CODE_USAGE, "sweep: only options of a run are expected; see pdhost sweep --help");
+    ok = false;
+  }
+  for (uint32_t i = 0; ok && i < args.input.assignment_count; i++)
+    ok = check_given(self, &args.input.assignments[i], err);
+  cli_args_free(&args);
+  free(words);
+  return ok;
+}
+
+static bool check_cell(const sweep_plan *self, uint32_t cell, error *err) {
+  saved_run command = {.words = NULL};
+  cli_args args;
+  config *loaded = NULL;
+  sweep_plan_command(self, cell, &command);
+  if (command.failed) {
+    saved_run_clear(&command);
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return false;
+  }
+  bool ok = cli_args_parse(&args, (int)command.count, command.words, err) == PD_OK;
+  ok = ok && config_load(&args.input, &loaded, err) == PD_OK;
+  config_free(loaded);
+  cli_args_free(&args);
+  saved_run_clear(&command);
+  return ok;
+}
+
+bool sweep_plan_check(sweep_plan *self, error *err) {
+  uint64_t cells = 1;
+  for (uint32_t i = 0; i < self->axis_count; i++) cells *= self->axes[i].count;
+  if (!self->axis_count)
+    error_set(err, PD_INVALID, CODE_USAGE, "sweep: nothing is varied; give --vary section.key=VALUE,VALUE");
+  else if (cells > SWEEP_CELLS)
+    error_set(err, PD_INVALID, CODE_USAGE, "sweep: %llu cells are more than %d; vary less", (unsigned long long)cells,
+              SWEEP_CELLS);
+  if (err->count) return false;
+  self->cell_count = (uint32_t)cells;
+  bool ok = check_base(self, err);
+  for (uint32_t i = 0; ok && i < self->cell_count; i++) ok = check_cell(self, i, err);
+  return ok;
+}

@@ -1,0 +1,239 @@
+/* See sweep_report.h. */
+#include "sweep_report.h"
+
+#include "comparison.h"
+#include "render.h"
+#include "svg_curves.h"
+
+#include "host/log.h"
+#include "host/measurement_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 4096, BAR_WIDTH = 40, TIES_NAMED = 4 };
+#define SEED 1
+
+static bool no_memory(error *err) {
+  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return false;
+}
+
+/* The sample of a cell; NULL: not measured. */
+static const sample *sample_of(const sweep_report *self, uint32_t cell) {
+  for (uint32_t i = 0; i < self->from->count && self->cells[cell]; i++)
+    if (self->from->all[i].of == self->cells[cell]) return &self->from->all[i];
+  return NULL;
+}
+
+static const char *whole_name(const sweep_report *self, uint32_t cell, char text[NAME_BYTES]) {
+  return sweep_plan_name(self->plan, cell, 0, self->plan->axis_count, text, NAME_BYTES);
+}
+
+/* ---- the best ---- */
+
+typedef struct extremes {
+  uint32_t best, worst; /* cells; cell_count: none was measured */
+} extremes;
+
+static extremes find_extremes(const sweep_report *self) {
+  extremes found = {self->plan->cell_count, self->plan->cell_count};
+  double least = INFINITY, most = -1;
+  for (uint32_t i = 0; i < self->plan->cell_count; i++) {
+    const sample *at = sample_of(self, i);
+    if (!at) continue;
+    if (at->figures.median < least) {
+      least = at->figures.median;
+      found.best = i;
+    }
+    if (at->figures.median > most) {
+      most = at->figures.median;
+      found.worst = i;
+    }
+  }
+  return found;
+}
+
+/* Cells that the data do not tell from the best. */
+static bool print_ties(const sweep_report *self, uint32_t best, error *err) {
+  char name[NAME_BYTES];
+  const sample *against = sample_of(self, best);
+  uint32_t ties = 0;
+  for (uint32_t i = 0; i < self->plan->cell_count; i++) {
+    const sample *at = sample_of(self, i);
+    resample_ratio ratio;
+    if (!at || i == best || !(at->figures.min > 0) || !(against->figures.min > 0)) continue;
+    if (!resample_unpaired(against->times, against->figures.count, at->times, at->figures.count, SEED, &ratio))
+      return no_memory(err);
+    const uint64_t count = at->figures.count < against->figures.count ? at->figures.count : against->figures.count;
+    if (comparison_outcome(&ratio, count, COMPARISON_MARGIN) == OUTCOME_SLOWER) continue;
+    if (ties++ < TIES_NAMED)
+      printf("%s %s\n", ties == 1 ? "not told apart from it:" : "                       ", whole_name(self, i, name));
+  }
+  if (ties > TIES_NAMED) printf("                        and %u more\n", ties - TIES_NAMED);
+  return true;
+}
+
+static bool print_best(const sweep_report *self, error *err) {
+  char name[NAME_BYTES];
+  const extremes at = find_extremes(self);
+  const sample *best = sample_of(self, at.best), *worst = sample_of(self, at.worst);
+  const time_unit unit = statistics_unit(best->figures.median);
+  printf("\nBest: %s: %.4g %s, %.2f of the slowest (%s)\n", whole_name(self, at.best, name),
+         statistics_trim(best->figures.median / unit.s, best->figures.figures), unit.symbol,
+         worst->figures.median > 0 ? best->figures.median / worst->figures.median : 1, self->of);
+  return print_ties(self, at.best, err);
+}
+
+/* ---- curves ---- */
+
+/* One series per combination of all axes but the first. */
+static uint32_t series_count(const sweep_plan *plan) { return plan->cell_count / plan->axes[0].count; }
+static uint32_t cell_at(const sweep_plan *plan, uint32_t series, uint32_t x) { return x * series_count(plan) + series; }
+
+static void print_bars(const sweep_report *self) {
+  const sweep_plan *plan = self->plan;
+  const extremes at = find_extremes(self);
+  const double most = sample_of(self, at.worst)->figures.median;
+  const time_unit unit = statistics_unit(sample_of(self, at.best)->figures.median);
+  int width = 0;
+  for (uint32_t x = 0; x < plan->axes[0].count; x++)
+    width = (int)strlen(plan->axes[0].values[x]) > width ? (int)strlen(plan->axes[0].values[x]) : width;
+  for (uint32_t series = 0; series < series_count(plan); series++) {
+    char name[NAME_BYTES];
+    sweep_plan_name(plan, series, 1, plan->axis_count, name, sizeof name);
+    printf("\n%s.%s%s%s\n", plan->axes[0].section, plan->axes[0].key, name[0] ? " with " : "", name);
+    for (uint32_t x = 0; x < plan->axes[0].count; x++) {
+      const sample *of = sample_of(self, cell_at(plan, series, x));
+      const int bar = of && most > 0 ? (int)lround(BAR_WIDTH * of->figures.median / most) : 0;
+      printf("  %*s  %.*s", width, plan->axes[0].values[x], bar, "########################################");
+      if (of)
+        printf(" %.4g %s\n", statistics_trim(of->figures.median / unit.s, of->figures.figures), unit.symbol);
+      else
+        printf("not measured\n");
+    }
+  }
+}
+
+typedef struct curve_data {
+  svg_series *series;
+  char **names;
+  double *values; /* of each series: y, low, high */
+} curve_data;
+
+static void free_curves(curve_data *data, uint32_t count) {
+  for (uint32_t i = 0; data->names && i < count; i++) free(data->names[i]);
+  free(data->names);
+  free(data->series);
+  free(data->values);
+}
+
+static bool make_curves(const sweep_report *self, double unit_s, curve_data *data) {
+  const sweep_plan *plan = self->plan;
+  const uint32_t count = series_count(plan), points = plan->axes[0].count;
+  *data = (curve_data){.series = calloc(count, sizeof *data->series),
+                       .names = calloc(count, sizeof *data->names),
+                       .values = calloc((size_t)3 * count * points, sizeof *data->values)};
+  if (!data->series || !data->names || !data->values) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    char name[NAME_BYTES];
+    double *y = data->values + (size_t)3 * i * points, *low = y + points, *high = low + points;
+    data->names[i] = strdup(sweep_plan_name(plan, i, 1, plan->axis_count, name, sizeof name));
+    if (!data->names[i]) return false;
+    for (uint32_t x = 0; x < points; x++) {
+      const sample *of = sample_of(self, cell_at(plan, i, x));
+      y[x] = of ? of->figures.median / unit_s : (double)NAN;
+      low[x] = of ? of->figures.p25 / unit_s : 0;
+      high[x] = of ? of->figures.p75 / unit_s : 0;
+    }
+    data->series[i] =
+        (svg_series){.name = data->names[i][0] ? data->names[i] : self->of, .y = y, .low = low, .high = high};
+  }
+  return true;
+}
+
+static bool write_svg(const sweep_report *self, FILE *out) {
+  char title[NAME_BYTES], x_name[NAME_BYTES], y_name[128];
+  const sweep_plan *plan = self->plan;
+  const sample *best = sample_of(self, find_extremes(self).best);
+  const time_unit unit = statistics_unit(best->figures.median);
+  curve_data data;
+  const bool ok = make_curves(self, unit.s, &data);
+  snprintf(title, sizeof title, "%s on %s", sample_label(best), best->of->device);
+  snprintf(x_name, sizeof x_name, "%s.%s", plan->axes[0].section, plan->axes[0].key);
+  snprintf(y_name, sizeof y_name, "%s, %s (median and quartiles)", self->of, unit.symbol);
+  const svg_curves picture = {.title = title,
+                              .x_name = x_name,
+                              .y_name = y_name,
+                              .x = plan->axes[0].values,
+                              .x_count = plan->axes[0].count,
+                              .series_count = series_count(plan),
+                              .series = data.series};
+  if (ok) svg_curves_write(&picture, out);
+  free_curves(&data, series_count(plan));
+  return ok;
+}
+
+/* ---- the whole ---- */
+
+bool sweep_report_text(const sweep_report *self, bool color, error *err) {
+  grids tables;
+  if (!grids_make(self->from, &tables)) return no_memory(err);
+  for (uint32_t i = 0; i < tables.count; i++) {
+    if (i) putchar('\n');
+    render_text(&tables.all[i], color, stdout);
+  }
+  grids_free(&tables);
+  if (!print_best(self, err)) return false;
+  print_bars(self);
+  return true;
+}
+
+static bool write_csv(const sweep_report *self, FILE *out) {
+  grids tables;
+  if (!grids_make(self->from, &tables)) return false;
+  render_csv_heading(out);
+  for (uint32_t i = 0; i < tables.count; i++) render_csv(&tables.all[i], self->from, out);
+  grids_free(&tables);
+  return true;
+}
+
+static bool write_markdown(const sweep_report *self, FILE *out) {
+  grids tables;
+  if (!grids_make(self->from, &tables)) return false;
+  for (uint32_t i = 0; i < tables.count; i++) render_markdown(&tables.all[i], out);
+  grids_free(&tables);
+  return true;
+}
+
+/* By a temporary name, then renamed. */
+static int write_file(const sweep_report *self, const char *name, bool (*write)(const sweep_report *, FILE *)) {
+  char path[NAME_BYTES], temporary[NAME_BYTES + 16];
+  snprintf(path, sizeof path, "%s/%s", self->plan->folder, name);
+  snprintf(temporary, sizeof temporary, "%s.partial", path);
+  FILE *out = fopen(temporary, "w");
+  bool ok = out && write(self, out);
+  if (out) ok = !ferror(out) && ok;
+  if (out) ok = fclose(out) == 0 && ok;
+  if (ok && rename(temporary, path) == 0) return CODE_DONE;
+  log_line(PD_LOG_ERROR, NULL, "%s: cannot be written: %s", path, strerror(errno));
+  (void)remove(temporary);
+  return CODE_OUTPUT;
+}
+
+int sweep_report_files(const sweep_report *self, const pd_measurements *rows) {
+  static const struct {
+    const char *name;
+    bool (*write)(const sweep_report *, FILE *);
+  } files[] = {{"sweep.csv", write_csv}, {"sweep.md", write_markdown}, {"curves.svg", write_svg}};
+  char path[NAME_BYTES];
+  snprintf(path, sizeof path, "%s/sweep.json", self->plan->folder);
+  int code = measurement_file_write(path, rows->rows, rows->count);
+  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    const int written = write_file(self, files[i].name, files[i].write);
+    if (code == CODE_DONE) code = written;
+  }
+  return code;
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""pdhost sweep: every cell, in its folder, found again; interrupted and gone on; the table, the best cell, the curves."""
+import csv
+import glob
+import json
+import os
+import signal
+import unittest
+import xml.etree.ElementTree as xml
+
+from pdhost_run import SMALL, Case
+
+# The loader's keys are what is varied, so they are not given here.
+BASE = ["--scenario", "dataloader", "--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1", "-o",
+        "device.threads=1", "-o", "data.cpu_work=10", "-o", "schedule.active=12"]
+SLEEPS = ["--vary", "data.io_sleep_ms=0,30", "--vary", "data.num_workers=1,2,3"]
+
+
+class Sweep(Case):
+    def test_every_cell_its_files_and_the_same_again(self):
+        code, out, err = self.run_pdhost("sweep", *BASE, *SLEEPS, "--out", "s")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(err.count("pdhost: sweep "), 6)
+        self.assertRegex(err, r"sweep 2/6 data.io_sleep_ms=0, data.num_workers=2: [\d.]+ (us|ms)")
+        self.assertRegex(out, r"\|  data.num_workers=1 +\|  data.num_workers=2 +\|  data.num_workers=3")
+        self.assertRegex(out, r"\n  data.io_sleep_ms=30  +\|")
+        self.assertRegex(out, r"\nBest: data.io_sleep_ms=0, data.num_workers=\d: ")
+        self.assertRegex(out, r"\ndata.io_sleep_ms with data.num_workers=2\n   0  #* [\d.]+ ms\n  30  #+ [\d.]+ ms\n")
+
+        rows = self.json("s/sweep.json")["measurements"]
+        self.assertEqual([(row["sub_label"], row["description"]) for row in rows],
+                         [(f"data.io_sleep_ms={sleep}", f"data.num_workers={workers}") for sleep in (0, 30)
+                          for workers in (1, 2, 3)])
+        for row in rows:
+            self.assertEqual((row["label"], row["scenario"], len(row["host_s"])), (None, "dataloader", 12))
+            self.assertEqual(f"data.num_workers={row['options']['data.num_workers']}", row["description"])
+        # Four samples that sleep 30 ms each in one worker: no iteration on average is below what the sleeps take.
+        means = [sum(row["host_s"]) / 12 for row in rows]
+        self.assertGreater(means[3], 0.05)
+        with open(self.path("s/sweep.csv"), encoding="utf-8", newline="") as file:
+            self.assertEqual(len(list(csv.DictReader(file))), 6)
+        with open(self.path("s/sweep.md"), encoding="utf-8") as file:
+            self.assertEqual(len(file.read().splitlines()), 4)
+        self.assertEqual(len(glob.glob(self.path("s/**/*.partial"), recursive=True)), 0)
+        self.check_curves("s/curves.svg", points=6, series=3)
+        self.check_hparams("s/cells", 6)
+        # A sweep's file is one of measurements like others.
+        self.assertEqual(self.run_pdhost("compare", "s/sweep.json")[0], 0)
+
+        again = self.run_pdhost("sweep", *BASE, *SLEEPS, "--out", "s")
+        self.assertEqual(again[0], 0, again[2])
+        self.assertEqual(again[2].count("(was there)"), 6)
+        self.assertEqual(again[1], out)
+        other = self.run_pdhost("sweep", *BASE, "-o", "run.seed=1", *SLEEPS, "--out", "s", "--format", "none", "-q")
+        self.assertEqual((other[0], other[1], other[2]), (0, "", ""))
+        self.assertEqual(self.json("s/sweep.json")["measurements"][0]["options"]["run.seed"], "1", "another command runs anew")
+
+    def check_curves(self, path, points, series):
+        root = xml.parse(self.path(path)).getroot()
+        self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+        self.assertEqual(len(root.findall(".//{*}circle")), points)
+        self.assertEqual(len(root.findall("{*}g")), series)
+        height, width = float(root.get("height")), float(root.get("width"))
+        for circle in root.findall(".//{*}circle"):
+            self.assertTrue(0 < float(circle.get("cx")) < width and 0 < float(circle.get("cy")) < height)
+
+    def check_hparams(self, folder, count):
+        found = sorted(glob.glob(self.path(folder + "/*/events.out.tfevents.*")))
+        self.assertEqual(len(found), count)
+        for path in found:
+            with open(path, "rb") as file:
+                data = file.read()
+            for part in (b"_hparams_/session_start_info", b"_hparams_/session_end_info", b"data.num_workers"):
+                self.assertIn(part, data)
+
+    def test_interrupted_it_goes_on(self):
+        arguments = ["sweep", *BASE, "--vary", "data.io_sleep_ms=0,1,40", "--vary", "data.num_workers=1,2", "--out", "s"]
+        process = self.start(*arguments)
+        for line in process.stderr:
+            if "sweep 3/6" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        err = process.stderr.read()
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("interrupted; the same command goes on from here", err)
+        self.assertFalse(os.path.exists(self.path("s/sweep.json")))
+        done = len(glob.glob(self.path("s/cells/*/command")))
+        self.assertGreaterEqual(done, 3)
+        self.assertLess(done, 6)
+        code, out, err = self.run_pdhost(*arguments)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(err.count("(was there)"), done)
+        self.assertEqual(len(self.json("s/sweep.json")["measurements"]), 6)
+        self.check_hparams("s/cells", 6)
+
+    def test_one_axis_and_the_kinds_of_time(self):
+        times = {}
+        for name in ("iteration", "step", "wait"):
+            code, out, err = self.run_pdhost("sweep", *BASE, "--vary", "data.io_sleep_ms=20", "--vary", "data.num_workers=0",
+                                             "--time", name, "--out", "s")
+            self.assertEqual(code, 0, err)
+            (row,) = self.json("s/sweep.json")["measurements"]
+            times[name] = row["host_s"]
+        for iteration, step, wait in zip(times["iteration"], times["step"], times["wait"]):
+            self.assertGreaterEqual(iteration + 1e-6, step + wait)
+            self.assertGreaterEqual(wait, 0.08, "four sleeps of 20 ms in the loop's own thread")
+        code, out, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=0,1", "--out", "one")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, r"\n  data.num_workers=0  \|")
+        self.assertIn("|  iteration", out)
+        self.check_curves("one/curves.svg", points=2, series=1)
+
+    def test_benchmark_mode(self):
+        code, out, err = self.run_pdhost("sweep", *SMALL, "--scenario", "control", "-o", "run.mode=benchmark", "-o",
+                                         "benchmark.min_run_time=10ms", "--vary", "train.fused=true,false", "--out", "s")
+        self.assertEqual(code in (0, 7), True, err)
+        rows = self.json("s/sweep.json")["measurements"]
+        self.assertEqual([(row["method"], row["sub_label"]) for row in rows],
+                         [("blocked_autorange", "train.fused=true"), ("blocked_autorange", "train.fused=false")])
+
+    def test_a_cell_that_fails_is_left_out_and_said(self):
+        code, out, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=0,1", "--vary",
+                                         "train.channels_last=false", "--vary", "run.device_index=0,9", "--out", "s")
+        self.assertNotEqual(code, 0)
+        self.assertEqual(err.count("failed with exit code"), 2, err)
+        self.assertEqual(len(self.errors(err)), 2, err)
+        self.assertIn("not measured", out)
+        self.assertEqual(len(self.json("s/sweep.json")["measurements"]), 2)
+        self.check_curves("s/curves.svg", points=2, series=2)
+
+    def test_values_become_folders(self):
+        code, _, err = self.run_pdhost("sweep", *BASE, "--vary", "run.plugin_path=/a b,/c\\,d/" + "e" * 300, "--out", "s")
+        self.assertEqual(code, 0, err)
+        names = sorted(os.listdir(self.path("s/cells")))
+        self.assertEqual(len(names), 2)
+        self.assertTrue(all(len(name) < 255 for name in names), names)
+        self.assertEqual([row["options"]["run.plugin_path"][:5] for row in self.json("s/sweep.json")["measurements"]],
+                         ["/a b", "/c,d/"])
+
+    def test_mistakes(self):
+        for arguments, code, message in (
+                ((), 2, "nothing is varied"),
+                (("--vary", "num_workers=1"), 2, "--vary num_workers=1: write section.key=VALUE"),
+                (("--vary", "data.num_workers="), 2, "a value is empty"),
+                (("--vary", "data.num_workers=1,,2"), 2, "a value is empty"),
+                (("--vary", "data.num_workers=1,1"), 2, "1 stands there twice"),
+                (("--vary", "data.num_workers=1", "--vary", "data.num_workers=2"), 2, "is varied already"),
+                (("--vary", "data.batch_size=1,2"), 2, "data.batch_size is varied and given too"),
+                (("--vary", "data.num_workers=0,many"), 3, "num_workers = many"),
+                (("--vary", "data.workers=0"), 3, "[data] workers"),
+                (("--vary", "data.num_workers=0", "--trace_dir", "x"), 2, "run.trace_dir is set by the sweep"),
+                (("--vary", "data.num_workers=0", "--sink", "table"), 2, "run.sinks is set by the sweep"),
+                (("--vary", "data.num_workers=0", "--list"), 2, "only options of a run"),
+                (("--vary", "data.num_workers=0", "--time", "all"), 2, "--time all: not allowed"),
+                (("--vary", "run.seed=" + ",".join(map(str, range(100))), "--vary",
+                  "data.num_workers=" + ",".join(map(str, range(100)))), 2, "10000 cells are more than"),
+                (("--vary", "data.num_workers=0", "--out", "/dev/null/x"), 8, "/dev/null"),
+                (("data.num_workers=0",), 2, "nothing is varied"),
+                (("--vary", "data.num_workers=0", "word"), 2, "word: stands alone")):
+            self.assert_fails(self.run_pdhost("sweep", *BASE, *arguments), code, message)
+        code, out, err = self.run_pdhost("sweep", "--help")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("usage: pdhost sweep", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
