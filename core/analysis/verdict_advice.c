@@ -11,12 +11,31 @@
 #define WORKERS_TO_SPARE 1.25
 #define WORKERS_MOST 64
 
+/* Keys that have a flag of their own on the command line, where it would win over an -o: they are given by flag. */
+static const struct {
+  const char *setting, *flag;
+} flags[] = {{"data.num_workers=", "--num_workers "},
+             {"data.prefetch_factor=", "--prefetch_factor "},
+             {"data.pin_memory=true", "--pin_memory"},
+             {"train.amp=true", "--amp"},
+             {"train.channels_last=true", "--channels_last"}};
+
+static const char *one_option(const table_work *work, const char *setting) {
+  for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+    const size_t length = strlen(flags[i].setting);
+    if (!strncmp(setting, flags[i].setting, length))
+      return arena_format(work->arena, "%s%s", flags[i].flag, setting + length);
+  }
+  return arena_format(work->arena, "-o %s", setting);
+}
+
 /* "a=1 b=2" as "-o a=1 -o b=2". */
 static const char *as_options(const table_work *work, const char *overrides) {
   const char *options = "";
   for (const char *at = overrides; *at; at += strspn(at, " ")) {
     const size_t length = strcspn(at, " ");
-    options = arena_format(work->arena, "%s%s-o %.*s", options, *options ? " " : "", (int)length, at);
+    const char *setting = arena_format(work->arena, "%.*s", (int)length, at);
+    options = arena_format(work->arena, "%s%s%s", options, *options ? " " : "", one_option(work, setting));
     at += length;
   }
   return options;
@@ -91,8 +110,7 @@ verdict_advice verdict_advise(const table_work *work, uint32_t cause, const int6
   const double own_step_ns = (double)step_ns - (double)verdict_time(rows, cause) / (double)steps;
   const char *cure = cure_of(work, verdict_key(cause));
   verdict_advice out = {.overrides = cure ? cure : core_cure(work, cause, own_step_ns)};
-  out.options =
-      out.overrides ? as_options(work, out.overrides) : "-o profile.with_stack=true --sink table --sink chrome_trace";
+  out.options = out.overrides ? as_options(work, out.overrides) : "-o profile.with_stack=true";
   out.saved_ns = cure ? verdict_time(rows, cause) : saved(work, cause, rows);
   return out;
 }

@@ -37,10 +37,8 @@ static const char *text(const pd_table *table, uint64_t row, const char *key) {
 
 static void read_verdict(const pd_table_set *set, reading *out) {
   const pd_table *table = find_table(set, "verdict");
-  const char *next = text(table, 0, "verdict_next"), *options = strstr(next, "-o ");
   snprintf(out->cause, sizeof out->cause, "%s", text(table, 0, "verdict_cause"));
-  /* Settings to try take the cause out; anything else is a way to look closer. */
-  if (options && !strstr(options, "--")) snprintf(out->fix, sizeof out->fix, "%s", options);
+  snprintf(out->fix, sizeof out->fix, "%s", text(table, 0, "verdict_overrides"));
   out->share = number(table, 0, "verdict_share") / 100;
   out->confidence = number(table, 0, "verdict_confidence") / 100;
   out->step_ns = number(table, 0, "verdict_step");

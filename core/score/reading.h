@@ -9,7 +9,7 @@ enum { READING_TEXT = 192 };
 
 typedef struct reading {
   char cause[32];         /* the verdict; "withheld"; "failed" where there is no window */
-  char fix[READING_TEXT]; /* settings it suggests, "-o " before each; "" for none */
+  char fix[READING_TEXT]; /* SECTION.KEY=VALUE ... that it suggests; "" for none */
   const char *rivals[RIVAL_COUNT];
   double share, confidence;   /* 0..1 */
   double step_ns;             /* mean of the steps that the verdict rests on; 0 for none */

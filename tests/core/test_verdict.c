@@ -182,7 +182,7 @@ PD_TEST(verdict, as_many_workers_as_reading_needs) {
   analysis_rig rig;
   loaded_steps(&rig, 600, 560, 2); /* 12.5 of them would just do */
   expect_next(&rig, "input_bound", "data.num_workers=13 data.prefetch_factor=4",
-              "pdhost -c x.ini -o data.num_workers=13 -o data.prefetch_factor=4");
+              "pdhost -c x.ini --num_workers 13 --prefetch_factor 4");
 }
 
 PD_TEST(verdict, workers_without_a_core_each_are_no_cure) {
@@ -195,7 +195,7 @@ PD_TEST(verdict, with_cores_they_are) {
   analysis_rig rig;
   loaded_steps(&rig, 600, 100, 12);
   expect_next(&rig, "input_bound", "data.num_workers=13 data.prefetch_factor=4",
-              "pdhost -c x.ini -o data.num_workers=13 -o data.prefetch_factor=4");
+              "pdhost -c x.ini --num_workers 13 --prefetch_factor 4");
 }
 
 PD_TEST(verdict, nor_are_hundreds_of_workers) {
@@ -241,7 +241,7 @@ PD_TEST(verdict, names_streams_that_wait_and_the_scenarios_cure) {
 PD_TEST(verdict, without_a_cure_it_looks_closer) {
   analysis_rig rig;
   waiting_steps(&rig, NULL);
-  expect_next(&rig, "serial_streams", NULL, "pdhost -o profile.with_stack=true --sink table --sink chrome_trace");
+  expect_next(&rig, "serial_streams", NULL, "pdhost -o profile.with_stack=true");
 }
 
 /* Five steps of `passes` passes, whose kernels fill a quarter of the device for 10 us each. */

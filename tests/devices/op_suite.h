@@ -78,5 +78,6 @@ void suite_adamw(device_rig *rig);
 void suite_adamw_skips(device_rig *rig);
 void suite_unscale(device_rig *rig);
 void suite_scaler(device_rig *rig);
+void suite_spin(device_rig *rig);
 
 #endif

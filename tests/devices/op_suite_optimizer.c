@@ -187,3 +187,23 @@ void suite_scaler(device_rig *rig) {
   }
   OPERANDS_FREE(rig, &scale, &found, &good);
 }
+
+void suite_spin(device_rig *rig) {
+  const pd_tensor_ops *ops = rig->ops->tensor;
+  const pd_stream_ops *streams = rig->ops->stream;
+  pd_event *start = NULL, *end = NULL;
+  double ns = 0;
+  if (!PD_HAS(pd_tensor_ops, ops, spin) || !ops->spin) cr_skip_test("this device cannot spin");
+  cr_assert_eq(ops->spin(rig->device, rig->stream, -1), PD_INVALID);
+  rig_ok(rig, streams->event_create(rig->device, &start), "event");
+  rig_ok(rig, streams->event_create(rig->device, &end), "event");
+  rig_ok(rig, streams->event_record(rig->device, rig->stream, start), "record");
+  rig_ok(rig, ops->spin(rig->device, rig->stream, 0), "spin");
+  rig_ok(rig, ops->spin(rig->device, rig->stream, 3000000), "spin");
+  rig_ok(rig, streams->event_record(rig->device, rig->stream, end), "record");
+  rig_sync(rig);
+  rig_ok(rig, streams->event_elapsed_ns(rig->device, start, end, &ns), "elapsed");
+  cr_assert_geq(ns, 2.99e6); /* a device's clock may tick in microseconds */
+  streams->event_destroy(rig->device, start);
+  streams->event_destroy(rig->device, end);
+}
