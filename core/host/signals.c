@@ -10,7 +10,7 @@
 static atomic_int pending;
 static void (*_Atomic wake_function)(void *);
 static void *_Atomic wake_argument;
-static struct sigaction before_int, before_term, before_pipe;
+static struct sigaction before_int, before_term, before_pipe, before_size;
 
 static void on_signal(int number) {
   int none = 0;
@@ -29,15 +29,17 @@ void signals_install(void (*wake)(void *), void *argument) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &before_int);
   sigaction(SIGTERM, &action, &before_term);
-  /* A reader that went away is the failure of the sink that writes to it, not the end of the run. */
+  /* A reader that went away or a file at its limit is the failure of the sink that writes to it, not the run's end. */
   action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, &before_pipe);
+  sigaction(SIGXFSZ, &action, &before_size);
 }
 
 void signals_restore(void) {
   sigaction(SIGINT, &before_int, NULL);
   sigaction(SIGTERM, &before_term, NULL);
   sigaction(SIGPIPE, &before_pipe, NULL);
+  sigaction(SIGXFSZ, &before_size, NULL);
   atomic_store(&wake_function, (void (*)(void *))NULL);
 }
 

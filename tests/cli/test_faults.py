@@ -1,12 +1,13 @@
 """Faults of a whole run: one clear line, the stated exit code, and no output lost."""
 import glob
 import os
+import resource
 import signal
 import subprocess
 import time
 import unittest
 
-from pdhost_run import CONF, FIXTURES, Case
+from pdhost_run import CONF, FIXTURES, PDHOST, Case
 
 FAULT_SCENARIO = os.path.join(FIXTURES, "scenario", "fault.so")
 FAULT_SINK = os.path.join(FIXTURES, "sink", "fault.so")
@@ -152,6 +153,18 @@ class Faults(Case):
         self.assertIn("Broken pipe", self.errors(err)[0])
         self.assertEqual(self.json("metrics.json")["outcome"], "complete")
 
+    def test_a_file_that_can_grow_no_further(self):
+        code, _, err = self.run_small("--scenario", "control", "--sink", "chrome_trace", "--sink",
+                                      "table:path=table.txt,views=operators", "--trace_dir", "traces", watch=False,
+                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (32768, 32768)))
+        self.assertEqual(code, 8, err)
+        self.assertEqual(len(self.errors(err)), 1, err)
+        self.assertIn("sink chrome_trace: ", self.errors(err)[0])
+        self.assertIn("File too large", self.errors(err)[0])
+        with open(self.path("table.txt"), encoding="utf-8") as file:
+            self.assertIn("steps_per_s", file.read())
+        self.assertEqual(glob.glob(self.path("traces/*.trace.json*")), [])
+
     def test_full_disk(self):
         code, _, err = self.run_small("--scenario", "control", "--sink", "json:output_json=/dev/full", "--sink",
                                       "chrome_trace", "--trace_dir", "traces")
@@ -163,6 +176,15 @@ class Faults(Case):
         result = self.run_pdhost("--scenario", "control", "--device", "cuda", "--sink", JSON,
                                  env={"CUDA_VISIBLE_DEVICES": ""})
         self.assert_fails(result, 6, "--device cpu")
+
+    def test_a_device_whose_driver_is_missing(self):
+        driverless = os.path.join(FIXTURES, "device", "driverless.so")
+        self.assert_fails(self.run_pdhost("--scenario", "control", "--device", driverless, "--sink", JSON), 6,
+                          "device driverless: no driver (libnull.so.1 could not be used)")
+        cuda = os.path.join(os.path.dirname(PDHOST), "..", "lib", "pdhost", "device", "cuda.so")
+        if os.path.exists(cuda):
+            result = self.run_pdhost("--scenario", "control", "--device", cuda, "--sink", JSON, env={"CUDA_VISIBLE_DEVICES": ""})
+            self.assert_fails(result, 6, "run on the CPU with --device cpu")
 
     def test_auto_says_loudly_that_it_took_the_cpu(self):
         code, _, err = self.run_small("--scenario", "control", "--device", "auto", "--sink", JSON,
