@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures pdhost and PyTorch on the same GPU, in alternating rounds, and prints the ratios with their spread.
 
-    run.py --pdhost BIN [--rounds 5] [--steps 40] [--only NAME,...] [--out DIR]
+    run.py --pdhost BIN [--rounds 5] [--seconds N] [--steps 40] [--only NAME,...] [--out DIR]
 
 Each round runs pdhost on every workload, and then PyTorch on every one twice: as the script is written, and tuned
 (fused AdamW, cudnn.benchmark, TF32 products). A ratio is pdhost over the better PyTorch of the same round; the table
@@ -236,6 +236,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pdhost", required=True)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=3600, help="no round begins that would end later than that")
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--only", default="")
     parser.add_argument("--out", default=".")
@@ -263,15 +264,22 @@ def main():
         for key, value in result.items():
             rounds.setdefault(key, []).append(value)
 
-    for _ in range(args.rounds):
-        measure("steps", lambda: compare_steps(pdhost, chosen, args.steps))
-        measure("start to first step done", lambda: compare_start(pdhost))
-        measure("profiling", lambda: compare_profiling(pdhost, args.steps))
+    begun = time.monotonic()
     measure("launches recorded", lambda: compare_launches(pdhost))
     measure("graph, each further kernel", lambda: compare_graph(pdhost))
     measure("files closed", lambda: compare_closing(pdhost, 60, 3))
     for workers in (2, 8):
         measure(f"loader, {workers} workers", lambda: compare_loader(pdhost, workers, 40 if workers == 2 else 80))
+    longest = 0
+    for done in range(args.rounds):
+        at = time.monotonic()
+        if done and at - begun + longest > args.seconds:
+            print(f"{done} of {args.rounds} rounds: no time for more")
+            break
+        measure("steps", lambda: compare_steps(pdhost, chosen, args.steps))
+        measure("start to first step done", lambda: compare_start(pdhost))
+        measure("profiling", lambda: compare_profiling(pdhost, args.steps))
+        longest = max(longest, time.monotonic() - at)
 
     goals = {name: goal for name, _s, _o, _k, _f, goal in STEPS}
     goals.update({"profiling, per kernel": 1 / 6, "loader, 2 workers": 0.2, "loader, 8 workers": 0.2,
