@@ -9,15 +9,24 @@ import jsonschema
 
 from run_folder import Checks, load_trace, runs_of
 
-SCHEMA = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "schema", "metrics.schema.json")
+SCHEMAS = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "schema")
+
+
+def check_schema(checks, name, document):
+    with open(os.path.join(SCHEMAS, name + ".schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    errors = list(jsonschema.Draft202012Validator(schema).iter_errors(document))
+    checks.true(not errors, f"{name}: {[error.message[:200] for error in errors[:3]]}")
+
+
+def check_truth(checks, run):
+    with open(os.path.join(run.trace_dir, "truth.json"), encoding="utf-8") as file:
+        check_schema(checks, "truth", json.load(file))
 
 
 def check_json(checks, run):
-    with open(SCHEMA, encoding="utf-8") as file:
-        schema = json.load(file)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    errors = list(jsonschema.Draft202012Validator(schema).iter_errors(run.metrics))
-    checks.true(not errors, f"metrics: {[error.message[:200] for error in errors[:3]]}")
+    check_schema(checks, "metrics", run.metrics)
     if run.metrics["losses"]:
         checks.equal("one loss per step", run.metrics["steps"], len(run.metrics["losses"]))
     checks.equal("one row per step", run.metrics["steps"], len(run.metrics["step_rows"]))
@@ -167,6 +176,8 @@ def main():
     checks = Checks("files")
     for run in runs_of(sys.argv[1:], "files"):
         check_json(checks, run)
+        if not run.hand_made:
+            check_truth(checks, run)
         check_csv(checks, run)
         for window in range(len(run.windows)):
             check_trace(checks, run, window)
