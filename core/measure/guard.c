@@ -145,7 +145,7 @@ static pd_status report_clocks(const guard_facts *facts, pd_measurement *out, bo
   if (slowing) {
     if (nvml_disturbing(facts->reasons)) *trusted = false;
     snprintf(text, sizeof text,
-             "The GPU slowed itself down: %s.\nIts clock was %u MHz at least, of %u; the times are not its own.",
+             "The GPU slowed itself down: %s.\nIts clock was %u MHz at least, of %u.",
              nvml_reasons_text(slowing, reasons, sizeof reasons), facts->least_sm_mhz, facts->most_sm_mhz);
     return measurement_warn(out, text);
   }
