@@ -144,14 +144,33 @@ static void put_bytes(text *out, const char *string, size_t bytes) {
   }
 }
 
+/* Where " (file:line)" of a stack's first frame begins, and how long it is; 0 bytes of any other text. */
+static const char *place_of(const char *string, size_t bytes, size_t *place_bytes) {
+  const char *end = memchr(string, ')', bytes), *begin = end, *digit = end;
+  *place_bytes = 0;
+  if (!end) return string;
+  while (digit > string && digit[-1] >= '0' && digit[-1] <= '9') digit--;
+  if (digit == end || digit == string || digit[-1] != ':') return string;
+  while (begin > string && *begin != ' ') begin--;
+  if (begin == string || begin[1] != '(') return string;
+  *place_bytes = (size_t)(end + 1 - begin);
+  return begin;
+}
+
 static void put(text *out, const shown_column *column, const char *string, size_t bytes, size_t indent, bool last) {
   size_t width = width_of(string, bytes), room = column->width > indent ? column->width - indent : 0;
   if (column->is_text) text_repeat(out, ' ', indent < column->width ? indent : column->width);
   if (width > room) {
-    size_t kept = width_fit(string, bytes, room > 3 ? room - 3 : room), used = width_of(string, kept);
+    /* Of a frame too long for its column the function is cut, and not where it is. */
+    size_t place_bytes, place = 0;
+    const char *where = place_of(string, bytes, &place_bytes);
+    place = width_of(where, place_bytes);
+    if (room < place + 3 + TEXT_MIN || width_of(string, (size_t)(where - string)) + place <= room) place = 0;
+    size_t kept = width_fit(string, bytes, room > 3 ? room - 3 - place : room), used = width_of(string, kept);
     put_bytes(out, string, kept);
     if (room > 3) text_add(out, "...");
-    width = used + (room > 3 ? 3 : 0);
+    if (place) put_bytes(out, where, place_bytes);
+    width = used + (room > 3 ? 3 : 0) + place;
     if (!last && width < room) text_repeat(out, ' ', room - width);
   } else if (column->is_text) {
     put_bytes(out, string, bytes);

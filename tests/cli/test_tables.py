@@ -1,4 +1,5 @@
 """The printed tables of whole runs: every key of the table sink acts, and the text is sound. By columns, not by eye."""
+import ctypes.util
 import glob
 import os
 import re
@@ -125,6 +126,12 @@ class Tables(Case):
         self.assertIn("[[4, 3, 16, 16], [64, 3, 3, 3], [64]]", [row["Input Shapes"] for row in convolutions])
         stacks = Table(self.show("views=operators", "group_by_stack_n=2", "wide=true", "max_name_column_width=500",
                                  more=["-o", "profile.with_stack=true"]), "Operator table")
+        narrow = Table(self.show("views=operators", "group_by_stack_n=2", more=["-o", "profile.with_stack=true"]),
+                       "Operator table")
+        if ctypes.util.find_library("dw"):  # the line is there in 80 columns too, whatever of the function is
+            for row in narrow.rows:
+                if row["Name"].startswith("aten::conv"):
+                    self.assertRegex(row["Source Location"], r"^conv2d.*\.\.\. \(conv\.c:\d+\)$")
         products = [row["Source Location"] for row in stacks.rows if row["Name"] == "aten::mm"]
         self.assertEqual(len(products), 2)  # of the input's and of the weight's gradient, on lines of their own
         for place in products:
