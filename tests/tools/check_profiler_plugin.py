@@ -200,4 +200,5 @@ def main():
     checks.end()
 
 
-main()
+if __name__ == "__main__":
+    main()
