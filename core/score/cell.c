@@ -56,6 +56,8 @@ static void read_run(const char *place, reading *out) {
   snprintf(path, sizeof path, "%s/window0.pdw", place);
   error_clear(&unreadable);
   (void)reading_of(path, out, &unreadable);
+  snprintf(path, sizeof path, "%s/truth.json", place);
+  out->label = truth_label_read(path);
 }
 
 bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix, reading *out, bool *was_there,
@@ -67,7 +69,7 @@ bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix,
   snprintf(place, sizeof place, "%s/%s%s", self->folder, name, fix ? "_fix" : "");
   make_command(&command, self->corpus, cell, fix, self->program, place);
   *was_there = self->only_read || saved_run_is_there(&command, place);
-  *out = (reading){.cause = "failed"};
+  *out = READING_FAILED;
   /* Whether the run ended well is for its window to tell: only one that did is remembered. */
   const bool ok = *was_there || saved_run_do(&command, place, &code, err);
   if (ok && (self->only_read || saved_run_is_there(&command, place))) read_run(place, out);

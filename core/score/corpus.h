@@ -20,9 +20,10 @@
  * must not be named fix           settings that take the cause out, where the verdict suggests none repeat        runs
  * of each seed and size (1)
  *
- * One section expects none. Every run of the others has baselines of the same seed and size, and value where it is
- * paired. A cell is a cause at one intensity and size; the one with value v and size s is held out when
- * (v + s) % hold_out == 1, a baseline when (seed + repeat + s) % hold_out == 1.
+ * One section expects none. What a run's cause does to its step is what the run measured against control steps of its
+ * own ([truth] interleave); else it is held against baselines of the same seed and size, and value where it is paired.
+ * A cell is a cause at one intensity and size; the one with value v and size s is held out when (v + s) % hold_out ==
+ * 1, a baseline when (seed + repeat + s) % hold_out == 1.
  */
 #ifndef CORE_SCORE_CORPUS_H
 #define CORE_SCORE_CORPUS_H

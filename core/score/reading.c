@@ -113,7 +113,7 @@ static bool read_window(const window_file *window, reading *out) {
 
 bool reading_of(const char *window_path, reading *out, error *err) {
   window_file window;
-  *out = (reading){.cause = "failed"};
+  *out = READING_FAILED;
   if (!window_file_read(window_path, &window, err)) return false;
   const bool ok = read_window(&window, out);
   window_file_close(&window);

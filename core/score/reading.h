@@ -4,6 +4,9 @@
 
 #include "host/error.h"
 #include "rivals/rivals.h"
+#include "truth_file.h"
+
+#include <math.h>
 
 enum { READING_TEXT = 192 };
 
@@ -15,9 +18,13 @@ typedef struct reading {
   double step_ns;             /* mean of the steps that the verdict rests on; 0 for none */
   double expected_ns;         /* the step without the cause; 0 for none */
   double idle_ns, unknown_ns; /* of all steps, from the ledger */
+  truth_label label;          /* what the run measured of its injection */
 } reading;
 
-/* False: the window cannot be read, see `err`. */
+/* Of a run that left nothing to read. */
+#define READING_FAILED ((reading){.cause = "failed", .label = {.effect = NAN}})
+
+/* All but `label`, which the run writes beside it. False: the window cannot be read, see `err`. */
 bool reading_of(const char *window_path, reading *out, error *err);
 
 #endif

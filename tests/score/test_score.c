@@ -174,8 +174,10 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
   fix_trial fixes[6] = {[3] = {100}};
   judged out[6];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
-  for (int i = 0; i < 6; i++)
+  for (int i = 0; i < 6; i++) {
+    readings[i].label.effect = NAN;
     for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = i == 3 ? "allocator" : "none";
+  }
   cr_assert(score_judge(&self));
   cr_assert_float_eq(out[3].effect, 0.5, 1e-12);
   cr_assert_float_eq(out[3].fix_error, 0.1, 1e-12);
@@ -187,9 +189,14 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
   cr_assert_eq(self.parts[PART_HELD_OUT].ours.counted, 2);
   cr_assert_float_eq(self.parts[PART_HELD_OUT].ours.value.accuracy, 0.5, 1e-12); /* the run that failed is wrong */
   cr_assert_float_eq(self.parts[PART_CALIBRATION].rivals[0].value.macro_f1, 1, 1e-12);
+  /* What the run measured against control steps of its own goes before its baselines. */
   all.hold_out = 0;
+  readings[3].label.effect = 0.25;
+  readings[5].label.effect = 0.12;
   cr_assert(score_judge(&self));
   cr_assert_eq(self.part_count, 1);
+  cr_assert_float_eq(out[3].effect, 0.25, 1e-12);
+  cr_assert(out[5].counts && !out[5].off_path);
 }
 
 /* `text` in a file of its own. */
@@ -201,6 +208,26 @@ static const char *file_of(const char *text) {
   cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
   close(fd);
   return path;
+}
+
+PD_TEST(score, the_effect_is_read_from_truth_json) {
+  static const struct {
+    const char *text;
+    double effect;
+    bool is_off_path;
+  } files[] = {{"{\"effect\": {\"share\": 0.25}, \"path\": \"on the path\"}", 0.25, false},
+               {"{\"effect\": {\"share\": 0}, \"path\": \"present, off the path\"}", 0, true},
+               {"{\"effect\": null, \"path\": null}", NAN, false},
+               {"[1]", NAN, false},
+               {"{\"effect\"", NAN, false}};
+  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    const char *path = file_of(files[i].text);
+    const truth_label got = truth_label_read(path);
+    unlink(path);
+    cr_assert(isnan(files[i].effect) ? isnan(got.effect) : got.effect == files[i].effect, "%zu", i);
+    cr_assert_eq(got.is_off_path, files[i].is_off_path);
+  }
+  cr_assert(isnan(truth_label_read("/nowhere/truth.json").effect));
 }
 
 static corpus *read_corpus(const char *text, error *err) {

@@ -1,0 +1,15 @@
+/* The truth.json beside a run's window: what the injection does to the step, as the run itself measured it. */
+#ifndef CORE_SCORE_TRUTH_FILE_H
+#define CORE_SCORE_TRUTH_FILE_H
+
+#include <stdbool.h>
+
+typedef struct truth_label {
+  double effect;    /* share of the step, against interleaved control steps; NaN: not measured */
+  bool is_off_path; /* the injection is there and does not lengthen the step */
+} truth_label;
+
+/* A file that is missing or unreadable measured nothing. */
+truth_label truth_label_read(const char *path);
+
+#endif
