@@ -1,29 +1,29 @@
 /*
  * A corpus: runs whose cause is known, from an INI file.
  *
- *   [corpus]
- *   seeds         runs of each cell, 1 to 100
- *   min_effect    share of the step (0..1) from which an effect counts; smaller ones are for the detection limit alone
- *   hold_out      N: every N-th cell of each cause is held out, no threshold may be set on it; 0: none
- *   fix_seeds     the suggested fix is tried for runs of that many seeds; 0: not tried
- *   set, set2 ... SECTION.KEY=VALUE ... of all runs; keys that begin with "set"
- *   size, size2 . likewise, of all runs of one size: every cause runs at every size; keys that begin with "size"
- *   sinks         sinks to run beside the window sink: NAME NAME ...
+ * [corpus] has
+ * - seeds: runs of each cell, 1 to 100.
+ * - min_effect: share of the step (0..1) from which an effect counts; smaller ones are for the detection limit alone.
+ * - hold_out: N, every N-th cell of each cause is held out, no threshold may be set on it; 0: none.
+ * - fix_seeds: what takes the cause out is tried for runs of that many seeds; 0: not tried.
+ * - set and keys that begin with it: SECTION.KEY=VALUE ... of all runs.
+ * - size and keys that begin with it: likewise, of all runs of one size; every cause runs at every size.
+ * - sinks: NAME ..., to run beside the window sink.
  *
- *   [any name]
- *   scenario      what to run
- *   expect        the cause it injects, as scenarios spell it; none for the baseline
- *   dial, values  one run per value of that key
- *   set           SECTION.KEY=VALUE ... of these runs
- *   paired        true: the baseline takes the same dial
- *   off_path      true: the cause is there, but may be hidden behind other work: with an effect below min_effect it
- * must not be named fix           settings that take the cause out, where the verdict suggests none repeat        runs
- * of each seed and size (1)
+ * Any other section is a cause:
+ * - scenario: what to run.
+ * - expect: the cause it injects, as scenarios spell it; none for the baseline.
+ * - dial, values: one run per value of that key.
+ * - set: SECTION.KEY=VALUE ... of these runs.
+ * - paired: true: the baseline takes the same dial.
+ * - off_path: true: the cause is there, hidden behind other work: with an effect below min_effect it must not be named.
+ * - fix: settings that take the cause out; without it, what the verdict suggests where it names the cause.
+ * - repeat: runs of each seed and size (1).
  *
  * One section expects none. What a run's cause does to its step is what the run measured against control steps of its
  * own ([truth] interleave); else it is held against baselines of the same seed and size, and value where it is paired.
- * A cell is a cause at one intensity and size; the one with value v and size s is held out when (v + s) % hold_out ==
- * 1, a baseline when (seed + repeat + s) % hold_out == 1.
+ * A cell is a cause at one intensity and size; the one with value v and size s is held out when (v + s) % hold_out is
+ * 1, a baseline when (seed + repeat + s) % hold_out is.
  */
 #ifndef CORE_SCORE_CORPUS_H
 #define CORE_SCORE_CORPUS_H

@@ -58,13 +58,14 @@ static bool run_cells(const cell_runner *runner, reading *readings, error *err) 
   return true;
 }
 
-/* What takes the cause of cell `i` out, where it is to be tried: the verdict's own suggestion, else the corpus's. */
+/* What takes the cause of cell `i` out, where it is to be tried: what the corpus says, else what the verdict suggests.
+ */
 static const char *fix_of(const corpus *all, const reading *of, uint32_t i) {
   const corpus_cell *cell = &all->cells[i];
   const corpus_group *group = &all->groups[cell->group];
-  if (cell->is_baseline || cell->seed >= all->fix_seeds || strcmp(group->expect, of->cause) != 0) return NULL;
-  if (!(of->expected_ns > 0)) return NULL;
-  return group->fix[0] ? group->fix : of->fix[0] ? of->fix : NULL;
+  if (cell->is_baseline || cell->seed >= all->fix_seeds) return NULL;
+  if (group->fix[0]) return group->fix;
+  return of->fix[0] && !strcmp(group->expect, of->cause) ? of->fix : NULL;
 }
 
 static bool try_fixes(const cell_runner *runner, const reading *readings, fix_trial *fixes, error *err) {
