@@ -94,11 +94,7 @@ static void group_key(reader *r, corpus_group *group, const char *key, const cha
   const struct {
     const char *key;
     char *into;
-  } texts[] = {{"scenario", group->scenario},
-               {"expect", group->expect},
-               {"dial", group->dial},
-               {"set", group->set},
-               {"fix", group->fix}};
+  } texts[] = {{"scenario", group->scenario}, {"expect", group->expect}, {"dial", group->dial}, {"set", group->set}};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     if (strcmp(key, texts[i].key) != 0) continue;
     text_of(r, texts[i].into, value, line);
@@ -113,7 +109,7 @@ static void group_key(reader *r, corpus_group *group, const char *key, const cha
   else if (!strcmp(key, "off_path"))
     group->off_path = !strcmp(value, "true");
   else
-    wrong(r, line, "no such key: a cause has scenario, expect, dial, values, set, paired, off_path, fix, repeat", key);
+    wrong(r, line, "no such key: a cause has scenario, expect, dial, values, set, paired, off_path, repeat", key);
 }
 
 static bool row(void *user, const char *section, const char *key, const char *value, int line) {

@@ -5,7 +5,7 @@
  * - seeds: runs of each cell, 1 to 100.
  * - min_effect: share of the step (0..1) from which an effect counts; smaller ones are for the detection limit alone.
  * - hold_out: N, every N-th cell of each cause is held out, no threshold may be set on it; 0: none.
- * - fix_seeds: what takes the cause out is tried for runs of that many seeds; 0: not tried.
+ * - fix_seeds: what the verdict suggests is tried for runs of that many seeds, where it names the cause; 0: not tried.
  * - set and keys that begin with it: SECTION.KEY=VALUE ... of all runs.
  * - size and keys that begin with it: likewise, of all runs of one size; every cause runs at every size.
  * - sinks: NAME ..., to run beside the window sink.
@@ -17,7 +17,6 @@
  * - set: SECTION.KEY=VALUE ... of these runs.
  * - paired: true: the baseline takes the same dial.
  * - off_path: true: the cause is there, hidden behind other work: with an effect below min_effect it must not be named.
- * - fix: settings that take the cause out; without it, what the verdict suggests where it names the cause.
  * - repeat: runs of each seed and size (1).
  *
  * One section expects none. What a run's cause does to its step is what the run measured against control steps of its
@@ -40,8 +39,7 @@ enum {
 };
 
 typedef struct corpus_group {
-  char name[CORPUS_TEXT], scenario[CORPUS_TEXT], expect[CORPUS_TEXT], dial[CORPUS_TEXT], set[CORPUS_TEXT],
-      fix[CORPUS_TEXT];
+  char name[CORPUS_TEXT], scenario[CORPUS_TEXT], expect[CORPUS_TEXT], dial[CORPUS_TEXT], set[CORPUS_TEXT];
   char values[CORPUS_VALUES][CORPUS_TEXT];
   uint32_t value_count; /* 0: one run without a dial */
   uint32_t repeat;

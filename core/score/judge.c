@@ -32,9 +32,8 @@ static double baseline_step(const score *self, uint32_t class, double *room) {
   return stats_quantile(room, count, 0.5);
 }
 
-/* What was predicted is the step without the cause that was named: of no use where another one was taken out. */
-static double fix_error(const reading *of, const fix_trial *fix, bool is_right) {
-  if (!(is_right && of->expected_ns > 0 && fix->step_ns > 0)) return NAN;
+static double fix_error(const reading *of, const fix_trial *fix) {
+  if (!(of->expected_ns > 0 && fix->step_ns > 0)) return NAN;
   return fabs(of->expected_ns - fix->step_ns) / fix->step_ns;
 }
 
@@ -57,7 +56,7 @@ static void judge_cell(score *self, uint32_t i, double base) {
                              .confidence = of->confidence,
                              .idle_ns = of->idle_ns,
                              .unknown_ns = of->unknown_ns,
-                             .fix_error = fix_error(of, &self->fixes[i], !strcmp(group->expect, of->cause))};
+                             .fix_error = fix_error(of, &self->fixes[i])};
 }
 
 /* The cells of a part, into `out`; their number. */

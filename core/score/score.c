@@ -58,14 +58,11 @@ static bool run_cells(const cell_runner *runner, reading *readings, error *err) 
   return true;
 }
 
-/* What takes the cause of cell `i` out, where it is to be tried: what the corpus says, else what the verdict suggests.
- */
+/* What the verdict suggests where it names the cause of cell `i`, and where that is to be tried. */
 static const char *fix_of(const corpus *all, const reading *of, uint32_t i) {
   const corpus_cell *cell = &all->cells[i];
-  const corpus_group *group = &all->groups[cell->group];
-  if (cell->is_baseline || cell->seed >= all->fix_seeds) return NULL;
-  if (group->fix[0]) return group->fix;
-  return of->fix[0] && !strcmp(group->expect, of->cause) ? of->fix : NULL;
+  if (cell->is_baseline || cell->seed >= all->fix_seeds || !of->fix[0]) return NULL;
+  return strcmp(all->groups[cell->group].expect, of->cause) ? NULL : of->fix;
 }
 
 static bool try_fixes(const cell_runner *runner, const reading *readings, fix_trial *fixes, error *err) {
