@@ -53,7 +53,8 @@ static bool load_all(nvml *self) {
          load(library, "nvmlDeviceGetCurrentClocksThrottleReasons", &self->reasons);
 }
 
-/* NVML counts all GPUs, the runtime those of CUDA_VISIBLE_DEVICES, which has numbers or identifiers. */
+/* NVML counts all GPUs, the runtime those of CUDA_VISIBLE_DEVICES, which has numbers or identifiers. Where GPUs differ
+ * the runtime may put the fastest first; CUDA_DEVICE_ORDER=PCI_BUS_ID has both count alike. */
 static bool find_device(nvml *self, uint32_t index) {
   const char *at = getenv("CUDA_VISIBLE_DEVICES");
   char name[96], *end;

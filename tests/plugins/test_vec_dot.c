@@ -1,4 +1,4 @@
-/* vec_dot: both implementations against dot products in double, on the device's own memory; and what they launch. */
+/* vec_dot: both implementations against dot products in double, on the CPU device or on PDHOST_TEST_DEVICE. */
 #include "device_rig.h"
 #include "pd_test.h"
 
@@ -69,7 +69,10 @@ static void open_rig(vec_dot_rig *rig, const char *implementation, const char *b
   rig->access = (pd_device_access){
       .size = sizeof rig->access, .device = rig->device.device, .ops = &rig->ops, .stream = rig->device.stream};
   block_count = freed_count = fail_at = 0;
-  void *library = dlopen(PDHOST_SCENARIOS "/vec_dot.so", RTLD_NOW | RTLD_LOCAL);
+  const char *folder = getenv("PDHOST_TEST_SCENARIOS"); /* elsewhere than where it was built */
+  char path[512];
+  snprintf(path, sizeof path, "%s/vec_dot.so", folder ? folder : PDHOST_SCENARIOS);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   cr_assert(library, "%s", dlerror());
   const pd_plugin *(*entry)(void);
   *(void **)&entry = dlsym(library, "pd_plugin_entry");
