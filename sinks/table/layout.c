@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP = 2, CELL_ROOM = 48, NAME_MIN = 16, SHARED_TEXT_MIN = 24, TEXT_MIN = 8, TEXT_MAX = 80, HEADING_LINES = 4 };
+enum { GAP = 2, CELL_ROOM = 48, NAME_MIN = 16, SHARED_TEXT_MIN = 24, TEXT_MIN = 8, TEXT_MAX = 80, HEADING_LINES = 8 };
 
 typedef struct shown_column {
   size_t width;

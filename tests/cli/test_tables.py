@@ -151,6 +151,10 @@ class Tables(Case):
             self.assertNotRegex(text, r"(?i)\b-?(inf|nan)\b")
         with open(self.path("m.json"), encoding="utf-8") as file:
             self.assertNotRegex(file.read(), r"(?i)[:,\[]\s*-?(inf|nan)")
+        for name, table in self.json("m.json")["windows"][0]["tables"].items():
+            if name != "verdict":  # which is no table in print
+                headings = {column["heading"] for column in table["columns"]}
+                self.assertLessEqual(set(Table(wide, re.escape(table["title"])).headings), headings, name)
         files = glob.glob(self.path("rows/**/*.csv"), recursive=True)
         self.assertLessEqual({f"{name}.csv" for name in ALL}, {os.path.basename(path) for path in files})
         for path in files:
