@@ -333,20 +333,21 @@ static uint32_t fill_loss_rows(const merging *merge, pd_loss_row *rows) {
   for (uint32_t i = 0; i < given_count + merge->marks.count; i++) {
     const bool own = i >= given_count;
     const loss_mark *mark = own ? &merge->marks.rows[i - given_count] : &given->rows[i];
-    rows[count++] =
+    rows[count] =
         (pd_loss_row){.start_ns = within(merge, own ? mark->first : merge_ticks_ns(merge, (uint64_t)mark->first)),
                       .end_ns = within(merge, own ? mark->last : merge_ticks_ns(merge, (uint64_t)mark->last)),
                       .count = mark->count,
                       .loss = mark->loss,
                       .thread = mark->tid == LOSS_NO_THREAD ? PD_NONE : merge_find_thread(merge, mark->tid)};
     placed[mark->loss] += mark->count;
+    count++;
   }
-  for (pd_loss loss = 0; loss < PD_LOSS_COUNT; loss++)
-    if (merge->trace->trace.losses[loss] > placed[loss])
-      rows[count++] = (pd_loss_row){.end_ns = merge->end_ns,
-                                    .count = merge->trace->trace.losses[loss] - placed[loss],
-                                    .loss = loss,
-                                    .thread = PD_NONE};
+  for (pd_loss loss = 0; loss < PD_LOSS_COUNT; loss++) {
+    const uint64_t all = merge->trace->trace.losses[loss];
+    if (all <= placed[loss]) continue;
+    rows[count] = (pd_loss_row){.end_ns = merge->end_ns, .count = all - placed[loss], .loss = loss, .thread = PD_NONE};
+    count++;
+  }
   return count;
 }
 

@@ -305,10 +305,10 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
   input.device_count = self->device_count;
   input.earlier = self->earlier;
   input.earlier_count = self->earlier_count;
+  recorder_take_marks(self, &marks); /* before the counts, which may go on: what has no place yet is somewhere */
+  input.marks = &marks;
   for (int i = 0; i < PD_LOSS_COUNT; i++)
     input.losses[i] = atomic_load_explicit(&self->losses[i], memory_order_relaxed);
-  recorder_take_marks(self, &marks);
-  input.marks = &marks;
   fates = calloc(input.call_count + input.device_count + 1, sizeof *fates);
   status = fates ? merge_window(&input, fates, fates + input.call_count, out) : PD_NO_MEMORY;
   if (!status) keep_later(self, fates, fates + input.call_count);

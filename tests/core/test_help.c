@@ -189,7 +189,7 @@ static void check_sees(const char *file, const char *line) {
   cr_assert_not_null(strstr(out_text, line), "%s: %s", file, out_text);
 }
 
-PD_TEST(check, sound_plugins_pass) {
+PD_TEST_WITH(check, sound_plugins_pass, .timeout = 110) {
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/host_stall.so"), 0, "%s", out_text);
   cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 15 checks, 0 failed\n"));
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/sink/probe.so"), 0, "%s", out_text);
@@ -199,7 +199,7 @@ PD_TEST(check, sound_plugins_pass) {
 }
 
 /* The last check of each kind runs the program itself, for which it needs plugins of pdhost's own. */
-PD_TEST(check, real_runs) {
+PD_TEST_WITH(check, real_runs, .timeout = 110) {
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/host_stall.so", "--device", FIXTURES "/device/null.so"), 0,
                "%s", out_text);
   cr_assert_not_null(strstr(out_text, "ok   three steps of a real run\n"), "%s", out_text);
@@ -210,7 +210,7 @@ PD_TEST(check, real_runs) {
                out_text);
 }
 
-PD_TEST(check, each_allocation_and_each_call_fail_in_turn) {
+PD_TEST_WITH(check, each_allocation_and_each_call_fail_in_turn, .timeout = 110) {
 #define MEMORY "FAIL each allocation of its own fails in its turn: a message, nothing is left: "
 #define KIT "FAIL each call of the training kit fails in its turn: step fails with a message, nothing is left: "
 #define FILES "FAIL each call of files and tables fails in its turn: a message, no file left open: "
@@ -230,14 +230,14 @@ PD_TEST(check, each_allocation_and_each_call_fail_in_turn) {
   check_sees("device/bad_memory", MEMORY "allocation 1 of 3 failed: it ");
 }
 
-PD_TEST(check, threads_that_a_service_is_not_for) {
+PD_TEST_WITH(check, threads_that_a_service_is_not_for, .timeout = 110) {
   check_sees("scenario/bad_off_thread", "FAIL init, one step, teardown: pd_train.step was called on a thread of the "
                                         "plugin's own: it is for the loop thread\n");
   check_sees("sink/bad_off_thread", "FAIL a run without a window: pd_files.write was called on another thread than the "
                                     "one that opened the file\n");
 }
 
-PD_TEST(check, steps_and_records) {
+PD_TEST_WITH(check, steps_and_records, .timeout = 110) {
   check_sees("scenario/bad_second",
              "FAIL init, three steps, teardown: step returned 5 without a message by host->fail\n");
   check_sees("scenario/bad_truth", "FAIL init, one step, teardown: pd_truth.begin was called without end\n");
@@ -247,7 +247,7 @@ PD_TEST(check, steps_and_records) {
   check_sees("device/bad_twice", RECORDS "the call nullLaunchKernel has 2 device records, not one\n");
 }
 
-PD_TEST(check, each_broken_rule_is_seen) {
+PD_TEST_WITH(check, each_broken_rule_is_seen, .timeout = 110) {
   check_sees("scenario/bad_prints",
              "FAIL init and teardown, without a step: 6 bytes on standard output, which belongs to the sinks' files\n");
   check_sees("scenario/bad_thread", "FAIL init and teardown, without a step: 1 thread left running\n");
@@ -262,7 +262,7 @@ PD_TEST(check, each_broken_rule_is_seen) {
   check_sees("device/null", "FAIL fill, scale, mean and read back: the mean of 1000 times 3 is 0\n");
 }
 
-PD_TEST(check, a_file_that_does_not_load) {
+PD_TEST_WITH(check, a_file_that_does_not_load, .timeout = 110) {
   cr_assert_eq(RUN("--check-plugin", "/nowhere.so"), CODE_PLUGIN);
   cr_assert_str_eq(out_text, "FAIL the plugin loads; its descriptor, rows and tables are sound: /nowhere.so: cannot be "
                              "opened: No such file or directory\n");
