@@ -130,8 +130,8 @@ static pd_status forward(const pd_train *train) {
   if (status == PD_OK && kit->tiny_ops_block && kit->rounds)
     status = tiny_ops_block_forward(c, &kit->parameters, kit->rounds, x, &x);
   if (status == PD_OK)
-    status = cross_entropy_forward(c, x, &labels, kit->config.amp ? &kit->scaler.scale : NULL,
-                                   losses_slot(&kit->losses));
+    status =
+        cross_entropy_forward(c, x, &labels, kit->config.amp ? &kit->scaler.scale : NULL, losses_slot(&kit->losses));
   if (status == PD_OK) kit->logits = x;
   end_part(kit, begun);
   return status;
@@ -294,11 +294,10 @@ static pd_status add(const pd_train *train, pd_tensor *y, const pd_tensor *a, co
 
 static pd_status narrow(const pd_train *train, int64_t first, int64_t count) {
   train_kit *kit = kit_of(train);
-  const pd_tensor *images = &kit->input.images;
-  if (!images->data || first < 0 || count < 1 || count > images->shape[0] || first > images->shape[0] - count)
-    return kit->c.host->fail(kit->c.host, PD_INVALID, "narrow: samples %lld to %lld of a batch of %lld",
-                             (long long)first, (long long)(first + count - 1),
-                             (long long)(images->data ? images->shape[0] : 0));
+  const int64_t samples = kit->input.images.data ? kit->input.images.shape[0] : 0;
+  if (first < 0 || count < 1 || count > samples || first > samples - count)
+    return kit->c.host->fail(kit->c.host, PD_INVALID, "narrow: %lld samples from %lld on, of a batch of %lld",
+                             (long long)count, (long long)first, (long long)samples);
   kit->narrow_first = first;
   kit->narrow_count = count;
   return PD_OK;
