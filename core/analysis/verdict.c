@@ -56,7 +56,8 @@ uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *b
     most = time;
     best = cause;
   }
-  if ((double)most >= VERDICT_MIN_SHARE * (double)own) return best;
+  const double limit = basis->is_cuda ? VERDICT_MIN_SHARE_CUDA : VERDICT_MIN_SHARE_OTHER;
+  if ((double)most >= limit * (double)own) return best;
   const int64_t sync = verdict_time(rows, VERDICT_forced_sync);
   if (basis->blocking && (double)sync >= VERDICT_MIN_SYNC_SHARE * (double)own) return VERDICT_forced_sync;
   if (basis->passes && (double)verdict_time(rows, VERDICT_small_batch) >= VERDICT_MIN_PASSES_SHARE * (double)own)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ARGUMENT_BYTES = 1024 };
+enum { ARGUMENT_BYTES = 1024, COMMAND_BYTES = 16384 };
 
 /* ---- the command ---- */
 
@@ -60,6 +60,24 @@ static void read_run(const char *place, reading *out) {
   out->label = truth_label_read(path);
 }
 
+/* Whether the run in `place` was given every word of `list`. */
+static bool was_given(const char *place, const char *list) {
+  char path[ARGUMENT_BYTES + 16], text[COMMAND_BYTES], word[ARGUMENT_BYTES];
+  snprintf(path, sizeof path, "%s/command", place);
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  const size_t bytes = fread(text, 1, sizeof text - 1, file);
+  text[bytes] = '\0';
+  fclose(file);
+  for (; *list; list += strspn(list, " ")) {
+    const int length = (int)strcspn(list, " ");
+    snprintf(word, sizeof word, "\n%.*s\n", length, list);
+    if (!strstr(text, word)) return false;
+    list += length;
+  }
+  return true;
+}
+
 bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix, reading *out, bool *was_there,
               error *err) {
   char name[ARGUMENT_BYTES / 2], place[ARGUMENT_BYTES];
@@ -72,7 +90,8 @@ bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix,
   *out = READING_FAILED;
   /* Whether the run ended well is for its window to tell: only one that did is remembered. */
   const bool ok = *was_there || saved_run_do(&command, place, &code, err);
-  if (ok && (self->only_read || saved_run_is_there(&command, place))) read_run(place, out);
+  const bool is_it = self->only_read ? !fix || was_given(place, fix) : saved_run_is_there(&command, place);
+  if (ok && is_it) read_run(place, out);
   saved_run_clear(&command);
   return ok;
 }

@@ -8,7 +8,7 @@
 typedef struct cell_runner {
   const corpus *corpus;
   const char *program, *folder; /* pdhost; where each run has a folder of its name */
-  bool only_read;               /* no run is started: what is there is read, whatever wrote it */
+  bool only_read;               /* no run is started: what is there is read, of a fix if it had those settings */
 } cell_runner;
 
 /* Runs the cell, with the settings `fix` on top ("_fix" is added to its folder's name) or without (NULL), or reads what

@@ -106,10 +106,15 @@ static void group_key(reader *r, corpus_group *group, const char *key, const cha
     group->repeat = whole(r, key, value, 1, 100, line);
   else if (!strcmp(key, "paired"))
     group->paired = !strcmp(value, "true");
+  else if (!strcmp(key, "effect") && (!strcmp(value, "baselines") || !strcmp(value, "control")))
+    group->by_baselines = value[0] == 'b';
   else if (!strcmp(key, "off_path"))
     group->off_path = !strcmp(value, "true");
   else
-    wrong(r, line, "no such key: a cause has scenario, expect, dial, values, set, paired, off_path, repeat", key);
+    wrong(r, line,
+          "no such key: a cause has scenario, expect, dial, values, set, paired, off_path, repeat, effect (control, "
+          "baselines)",
+          key);
 }
 
 static bool row(void *user, const char *section, const char *key, const char *value, int line) {

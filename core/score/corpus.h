@@ -18,6 +18,8 @@
  * - paired: true: the baseline takes the same dial.
  * - off_path: true: the cause is there, hidden behind other work: with an effect below min_effect it must not be named.
  * - repeat: runs of each seed and size (1).
+ * - effect: control: against control steps of the run's own, where it made them; baselines: against baselines, whatever
+ *   the run measured: a loader's queue can outlast its control steps.
  *
  * One section expects none. What a run's cause does to its step is what the run measured against control steps of its
  * own ([truth] interleave); else it is held against baselines of the same seed and size, and value where it is paired.
@@ -43,7 +45,7 @@ typedef struct corpus_group {
   char values[CORPUS_VALUES][CORPUS_TEXT];
   uint32_t value_count; /* 0: one run without a dial */
   uint32_t repeat;
-  bool paired, off_path;
+  bool paired, off_path, by_baselines;
   int line;
 } corpus_group;
 

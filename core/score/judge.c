@@ -42,7 +42,8 @@ static void judge_cell(score *self, uint32_t i, double base) {
   const corpus_cell *cell = &self->corpus->cells[i];
   const corpus_group *group = &self->corpus->groups[cell->group];
   const reading *of = &self->readings[i];
-  const bool is_measured = !isnan(of->label.effect), is_known = of->step_ns > 0 && (is_measured || base > 0);
+  const bool is_measured = !isnan(of->label.effect) && !group->by_baselines,
+             is_known = of->step_ns > 0 && (is_measured || base > 0);
   const double against_runs = is_known ? 1 - base / of->step_ns : 0;
   const double effect = cell->is_baseline ? 0 : is_measured ? of->label.effect : against_runs;
   const bool is_small = !cell->is_baseline && is_known && effect < self->corpus->min_effect;

@@ -56,13 +56,13 @@ PD_TEST(verdict, names_the_wait_and_what_the_step_takes_without_it) {
 PD_TEST(verdict, a_busy_device_has_no_bottleneck) {
   analysis_rig rig;
   rig_begin(&rig);
-  steps_with_wait(&rig, 5, 5, false);
+  steps_with_wait(&rig, 5, 4, false);
   rig_finish(&rig);
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict"), "no bottleneck injected: device-bound");
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "none");
-  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 94.0, 1e-9);
+  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 95.0, 1e-9);
   cr_assert(rig_cell(table, row, "verdict_expected")->missing);
   rig_end(&rig);
 }
@@ -113,12 +113,16 @@ PD_TEST(verdict, is_withheld_on_a_device_that_stood_in) {
 PD_TEST(verdict, thresholds) {
   const verdict_basis plain = {.is_cuda = true}, blocking = {.blocking = true, .is_cuda = true}, threads = {0};
   int64_t rows[LEDGER_CAUSE_COUNT] = {[LEDGER_compute] = 80000};
-  rows[LEDGER_launch] = 9999;
+  rows[LEDGER_launch] = 4999;
   cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_none);
   rows[LEDGER_launch_gap] = 1; /* the causes' parts count together */
   cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_launch_bound);
-  rows[LEDGER_host_compute] = 10001;
+  rows[LEDGER_host_compute] = 5001;
   cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_host_compute);
+  rows[LEDGER_host_compute] = 9999; /* the limit of a device of threads is another one */
+  cr_assert_eq(verdict_of(rows, 100000, &threads), VERDICT_none);
+  rows[LEDGER_host_compute]++;
+  cr_assert_eq(verdict_of(rows, 100000, &threads), VERDICT_host_compute);
   rows[LEDGER_host_compute] = rows[LEDGER_launch] = 0;
   rows[LEDGER_forced_sync] = 100;
   cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_none);

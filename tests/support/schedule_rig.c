@@ -51,7 +51,9 @@ static void kernel(schedule *self) {
 
 /* Stream 0 waits for an event behind a kernel of stream 1: since its launch, while that runs. */
 static void waiting_kernel(schedule *self) {
-  const int64_t in_call = draw(self, 500, 3000), latency = draw(self, 0, 3000), gap = draw(self, 0, 12000);
+  const int64_t in_call = draw(self, 500, LEDGER_LATENCY_CUDA_NS / 4),
+                latency = draw(self, 0, LEDGER_LATENCY_CUDA_NS / 2);
+  const int64_t gap = draw(self, 0, 12000);
   const int64_t first = draw(self, LEDGER_LATENCY_CUDA_NS + 1, 80000), second = draw(self, 1, 80000);
   const uint64_t one = call(self, PD_API_LAUNCH, "cudaLaunch", self->now, in_call);
   call(self, PD_API_STREAM_WAIT, "cudaStreamWaitEvent", self->now + in_call, in_call);
@@ -81,7 +83,9 @@ static void book_waits(schedule *self) {
 }
 
 static void queued_kernels(schedule *self) {
-  const int64_t in_call = draw(self, 500, 5000), latency = draw(self, 0, 5000), gap = draw(self, 1, 12000);
+  const int64_t in_call = draw(self, 500, LEDGER_LATENCY_CUDA_NS / 2),
+                latency = draw(self, 0, LEDGER_LATENCY_CUDA_NS / 2);
+  const int64_t gap = draw(self, 1, 12000);
   const int64_t first = draw(self, LEDGER_LATENCY_CUDA_NS, 40000), second = draw(self, 1, 20000);
   const uint64_t one = call(self, PD_API_LAUNCH, "cudaLaunch", self->now, in_call);
   const uint64_t two = call(self, PD_API_LAUNCH, "cudaLaunch", self->now + in_call, in_call);
@@ -94,7 +98,8 @@ static void queued_kernels(schedule *self) {
 
 /* A pinned copy beside a kernel: only what sticks out of it is exposed. */
 static void copy_beside_kernel(schedule *self) {
-  const int64_t in_call = draw(self, 500, 5000), latency = draw(self, 0, 5000);
+  const int64_t in_call = draw(self, 500, LEDGER_LATENCY_CUDA_NS / 2),
+                latency = draw(self, 0, LEDGER_LATENCY_CUDA_NS / 2);
   const int64_t ns = draw(self, LEDGER_TINY_CUDA_NS, 50000), from = draw(self, 0, ns), out = draw(self, 0, 20000);
   const uint64_t one = call(self, PD_API_LAUNCH, "cudaLaunch", self->now, in_call);
   const uint64_t two = call(self, PD_API_MEMCPY, "cudaMemcpyAsync", self->now + in_call, in_call);
@@ -122,7 +127,7 @@ static void set(schedule *self) {
 
 /* The call stages before its copy runs and ends after it. */
 static void pageable_copy(schedule *self) {
-  const int64_t before = draw(self, 1, 30000), ns = draw(self, 1, 40000), after = draw(self, 0, 5000);
+  const int64_t before = draw(self, 1, 30000), ns = draw(self, 1, 40000), after = draw(self, 0, LEDGER_LATENCY_CUDA_NS);
   const uint64_t id = call(self, PD_API_MEMCPY, "cudaMemcpyAsync", self->now, before + ns + after);
   book(self, self->tail ? self->behind : (uint32_t)LEDGER_transfer, before);
   self->tail = false;
@@ -137,7 +142,7 @@ static void block(schedule *self) {
 }
 
 static void blocking_read(schedule *self) {
-  const int64_t before = draw(self, 1, 20000), ns = draw(self, 1, 5000), after = draw(self, 0, 5000);
+  const int64_t before = draw(self, 1, 20000), ns = draw(self, 1, 5000), after = draw(self, 0, LEDGER_LATENCY_CUDA_NS);
   const uint64_t id = call(self, PD_API_MEMCPY, "cudaMemcpyAsync", self->now, before + ns + after);
   book(self, LEDGER_forced_sync, before);
   fake_copy(self->fake, PD_MEMORY_DEVICE, PD_MEMORY_PAGEABLE, 4, self->streams[0], self->now, self->now + ns, id);

@@ -230,7 +230,8 @@ def verdict_of(row, length, ledger):
     own = length - row["measurement"] - (0 if ledger.run.is_cuda else row["device_side"])
     may = applying(ledger)
     best = max(may, key=lambda name: time_of(row, name))  # the first of equals
-    if time_of(row, best) >= VERDICT["VERDICT_MIN_SHARE"] * own:
+    limit = VERDICT["VERDICT_MIN_SHARE_CUDA" if ledger.run.is_cuda else "VERDICT_MIN_SHARE_OTHER"]
+    if time_of(row, best) >= limit * own:
         return best if time_of(row, best) else "none"
     blocking = ledger.blocking and ledger.blocking >= len(ledger.run.steps)
     if blocking and row["forced_sync"] >= VERDICT["VERDICT_MIN_SYNC_SHARE"] * own:
