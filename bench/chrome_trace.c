@@ -290,7 +290,7 @@ static bool write_rounds(const pd_plugin *plugin, const pd_trace *trace, const c
 
 typedef struct share {
   pthread_t thread;
-  const char *text;
+  uint8_t *text; /* read alone, but the library's field is not const */
   uint64_t bytes, packed_bytes;
 } share;
 
@@ -306,27 +306,27 @@ static void *deflate_share(void *given) {
     stream.level_buf_size = ISAL_DEF_LVL1_DEFAULT;
     stream.gzip_flag = IGZIP_DEFLATE;
     stream.flush = FULL_FLUSH;
-    stream.next_in = (uint8_t *)(uintptr_t)(mine->text + at);
+    stream.next_in = mine->text + at;
     stream.avail_in = (uint32_t)(mine->bytes - at < PIECE ? mine->bytes - at : PIECE);
     stream.next_out = packed;
     stream.avail_out = ROOM;
     if (isal_deflate(&stream) != COMP_OK) break;
     mine->packed_bytes += ROOM - stream.avail_out;
-    (void)crc32_gzip_refl(0, (const uint8_t *)mine->text + at, mine->bytes - at < PIECE ? mine->bytes - at : PIECE);
+    (void)crc32_gzip_refl(0, mine->text + at, mine->bytes - at < PIECE ? mine->bytes - at : PIECE);
   }
   free(level);
   free(packed);
   return NULL;
 }
 
-static times library_rounds(const char *text, uint64_t bytes, int threads) {
+static times library_rounds(char *text, uint64_t bytes, int threads) {
   double spent[ROUNDS], processor[ROUNDS];
   for (int round = 0; round < ROUNDS; round++) {
     share shares[MOST_THREADS] = {0};
     const double start = now_s(), start_processor = processor_s();
     for (int i = 0; i < threads; i++) {
       const uint64_t from = bytes / (uint64_t)threads * (uint64_t)i;
-      shares[i].text = text + from;
+      shares[i].text = (uint8_t *)text + from;
       shares[i].bytes = i + 1 < threads ? bytes / (uint64_t)threads : bytes - from;
       if (pthread_create(&shares[i].thread, NULL, deflate_share, &shares[i]) != 0) threads = i;
     }

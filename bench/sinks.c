@@ -14,6 +14,7 @@
 #include "host/files.h"
 #include "score/window_file.h"
 
+#include <ftw.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -63,7 +64,7 @@ static analysis *open_analysis(const pd_trace *trace) {
 
 /* The tables of the window, computed anew in each round. */
 static int time_tables(const pd_trace *trace, int rounds) {
-  cost costs[MOST_ROUNDS];
+  cost costs[MOST_ROUNDS] = {0};
   for (int i = 0; i < rounds; i++) {
     const pd_table_request request = {.size = sizeof request};
     const cost start = now();
@@ -130,7 +131,7 @@ static int time_sinks(const pd_trace *trace, const char *folder, int rounds) {
   analysis *tables = open_analysis(trace);
   int failed = !tables || !analysis_table(tables)->tables(analysis_table(tables), trace, &request);
   for (size_t s = 0; s < sizeof sinks / sizeof *sinks && !failed; s++) {
-    cost costs[MOST_ROUNDS];
+    cost costs[MOST_ROUNDS] = {0};
     uint64_t bytes = 0;
     char plugin[512];
     snprintf(plugin, sizeof plugin, SINK_FOLDER "/%s.so", sinks[s].sink);
@@ -143,8 +144,15 @@ static int time_sinks(const pd_trace *trace, const char *folder, int rounds) {
   return failed;
 }
 
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at) {
+  (void)about;
+  (void)kind;
+  (void)at;
+  return remove(path);
+}
+
 static int run_bench(const pd_trace *trace, int rounds) {
-  char folder[] = "/tmp/bench_sinks.XXXXXX", command[64];
+  char folder[] = "/tmp/bench_sinks.XXXXXX";
   if (!mkdtemp(folder)) return 1;
   printf("window of %llu steps: %llu ranges, %llu calls, %llu device records, %llu memory events; %d rounds\n",
          (unsigned long long)trace->steps.count, (unsigned long long)trace->ranges.count,
@@ -152,12 +160,11 @@ static int run_bench(const pd_trace *trace, int rounds) {
          (unsigned long long)trace->memory.count, rounds);
   int failed = time_tables(trace, rounds);
   if (!failed) failed = time_sinks(trace, folder, rounds);
-  snprintf(command, sizeof command, "rm -r %s", folder);
-  return system(command) != 0 || failed;
+  return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 || failed;
 }
 
 int main(int argc, char **argv) {
-  const int rounds = argc > 2 ? atoi(argv[2]) : DEFAULT_ROUNDS;
+  const int rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : DEFAULT_ROUNDS;
   if (rounds < 1 || rounds > MOST_ROUNDS) {
     fprintf(stderr, "usage: bench_sinks [WINDOW [ROUNDS]]; 1 to %d rounds\n", MOST_ROUNDS);
     return 2;

@@ -36,7 +36,7 @@ static void write_sample(event_writer *writer, const pd_table *ledger, const uin
                          uint32_t row, int64_t ts_ns) {
   const pd_device_props *props = writer->trace->device;
   const uint32_t device = props ? props->index : 0;
-  char *at = event_counter(writer, "ledger, us per step:", device);
+  char *at = event_counter(writer, "ledger", device);
   at = event_ids(at, device, 0);
   at = event_ts(at, ts_ns);
   writer->out->at = EVENT_PUT(at, ",\"args\":{");
