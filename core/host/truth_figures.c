@@ -105,9 +105,10 @@ static const char *path_of(const resample_ratio *effect) {
 
 static bool effect_of(const truth_figures *self, resample_ratio *out, double *with_us, double *without_us) {
   const uint64_t count = self->round_count;
-  double *values = malloc(3 * count * sizeof *values), *without = values + count, *ratios = values + 2 * count;
+  double *values = malloc(3 * count * sizeof *values);
   statistics with_spread, without_spread;
   if (!values) return false;
+  double *without = values + count, *ratios = values + 2 * count;
   for (uint64_t i = 0; i < count; i++) {
     values[i] = self->rounds[i].with_ns;
     without[i] = self->rounds[i].without_ns;
