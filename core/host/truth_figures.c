@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A smaller effect is not told from none. */
+/* A smaller effect is not told from none, nor one that chance makes more often than TRUTH_MAX_P; with fewer rounds than
+ * TRUTH_MIN_ROUNDS it would, whatever they are: 2 of the 2^n ways for their signs to fall. */
 #define TRUTH_MIN_EFFECT 0.01
+#define TRUTH_MAX_P 0.05
+#define TRUTH_MIN_ROUNDS 6
 
 static void put_text(FILE *out, const char *text) {
   putc('"', out);
@@ -100,7 +103,8 @@ static void put_dial(const truth_figures *self, const pd_run *run, const sums *a
 /* ---- its effect ---- */
 
 static const char *path_of(const resample_ratio *effect) {
-  return effect->low > 1 && effect->ratio >= 1 + TRUTH_MIN_EFFECT ? "on the path" : "present, off the path";
+  return effect->low > 1 && effect->p < TRUTH_MAX_P && effect->ratio >= 1 + TRUTH_MIN_EFFECT ? "on the path"
+                                                                                             : "present, off the path";
 }
 
 static bool effect_of(const truth_figures *self, resample_ratio *out, double *with_us, double *without_us) {
@@ -146,7 +150,10 @@ static bool put_effect(const truth_figures *self, const pd_run *run, FILE *out) 
     fprintf(out, "%s[%.3f, %.3f]", i ? ", " : "", 1e-3 * self->rounds[i].with_ns, 1e-3 * self->rounds[i].without_ns);
   fputs("]\n  }", out);
   put_key(out, "path");
-  put_text(out, is_baseline(run) ? "nothing injected" : path_of(&effect));
+  if (is_baseline(run) || self->round_count >= TRUTH_MIN_ROUNDS)
+    put_text(out, is_baseline(run) ? "nothing injected" : path_of(&effect));
+  else
+    fputs("null", out);
   return true;
 }
 
