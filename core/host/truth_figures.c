@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A smaller effect is not told from none, nor one that chance makes more often than TRUTH_MAX_P; with fewer rounds than
- * TRUTH_MIN_ROUNDS it would, whatever they are: 2 of the 2^n ways for their signs to fall. */
+/* A smaller effect is not told from none, nor one that chance makes more often than TRUTH_MAX_CHANCE; with fewer rounds
+ * than TRUTH_MIN_ROUNDS it may, whatever they are. */
 #define TRUTH_MIN_EFFECT 0.01
-#define TRUTH_MAX_P 0.05
+#define TRUTH_MAX_CHANCE 0.05
 #define TRUTH_MIN_ROUNDS 6
 
 static void put_text(FILE *out, const char *text) {
@@ -102,9 +102,20 @@ static void put_dial(const truth_figures *self, const pd_run *run, const sums *a
 
 /* ---- its effect ---- */
 
-static const char *path_of(const resample_ratio *effect) {
-  return effect->low > 1 && effect->p < TRUTH_MAX_P && effect->ratio >= 1 + TRUTH_MIN_EFFECT ? "on the path"
-                                                                                             : "present, off the path";
+/* The sign test: how often tossed coins would have as few rounds in which the injected steps took no longer. */
+static double chance_of(const truth_figures *self) {
+  const double n = (double)self->round_count;
+  uint64_t against = 0;
+  double sum = 0;
+  for (uint64_t i = 0; i < self->round_count; i++) against += self->rounds[i].with_ns <= self->rounds[i].without_ns;
+  for (uint64_t i = 0; i <= against; i++)
+    sum += exp(lgamma(n + 1) - lgamma((double)i + 1) - lgamma(n - (double)i + 1) - n * log(2));
+  return sum;
+}
+
+static const char *path_of(const truth_figures *self, const resample_ratio *effect) {
+  const bool shown = effect->low > 1 && effect->ratio >= 1 + TRUTH_MIN_EFFECT && chance_of(self) < TRUTH_MAX_CHANCE;
+  return shown ? "on the path" : "present, off the path";
 }
 
 static bool effect_of(const truth_figures *self, resample_ratio *out, double *with_us, double *without_us) {
@@ -151,7 +162,7 @@ static bool put_effect(const truth_figures *self, const pd_run *run, FILE *out) 
   fputs("]\n  }", out);
   put_key(out, "path");
   if (is_baseline(run) || self->round_count >= TRUTH_MIN_ROUNDS)
-    put_text(out, is_baseline(run) ? "nothing injected" : path_of(&effect));
+    put_text(out, is_baseline(run) ? "nothing injected" : path_of(self, &effect));
   else
     fputs("null", out);
   return true;

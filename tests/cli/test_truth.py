@@ -61,8 +61,8 @@ class Truth(Case):
 
     def test_control_steps_show_the_effect(self):
         """A large injection is on the path whatever the machine does; so is none of them when nothing is injected."""
-        for scenario, more, path in (("host_compute", ["-o", "scenario.inject_us=30000"], "on the path"),
-                                     ("dataloader", ["-o", "data.io_sleep_ms=10"], "on the path"),
+        for scenario, more, path in (("host_compute", ["-o", "scenario.inject_us=60000"], "on the path"),
+                                     ("dataloader", ["-o", "data.io_sleep_ms=20"], "on the path"),
                                      ("control", [], "nothing injected")):
             with self.subTest(scenario=scenario):
                 truth = self.truth(scenario, *more, "-o", "truth.interleave=6", "-o", "truth.block=2")
