@@ -68,14 +68,20 @@ static const own_option own[] = {{"--margin", OWN_REQUIRED, "per cent, 0 .. 100"
 
 /* ---- the measurement ---- */
 
-typedef struct teller {
+typedef struct listener {
+  ab_sides *sides;
   double max_time_s;
   bool shows;
-} teller;
+} listener;
 
 static void tell(void *user, const ab_result *so_far) {
-  const teller *self = user;
+  const listener *self = user;
   if (self->shows) ab_report_progress(so_far, self->max_time_s);
+}
+
+static pd_status renew(void *user, uint64_t index) {
+  if (signals_pending()) return PD_STOP;
+  return ab_sides_renew(((listener *)user)->sides, index) == CODE_DONE ? PD_OK : PD_DEVICE;
 }
 
 static int end_code(const ab_options *options, outcome verdict) {
@@ -104,12 +110,17 @@ static int measure(const ab_options *options, ab_sides *sides, bool quiet, error
   const ab_rules rules = {.width = options->width > 0 ? options->width : USUAL_WIDTH * options->margin,
                           .number = cold ? 1 : (uint64_t)sides->settings[0]->benchmark.number,
                           .max_time_s = options->max_time_s};
-  teller to = {.max_time_s = options->max_time_s, .shows = !quiet && isatty(STDERR_FILENO)};
-  void *const users[2] = {sides->steps[0], sides->steps[1]};
+  listener to = {.sides = sides, .max_time_s = options->max_time_s, .shows = !quiet && isatty(STDERR_FILENO)};
+  const ab_callbacks calls = {.block = ab_sides_block, .renew = renew, .tell = tell, .user = &to};
+  void *const users[2] = {&sides->steps[0], &sides->steps[1]};
   ab_result got;
-  const pd_status status = ab_measure(&rules, bench_block, users, tell, &to, &got);
+  const pd_status status = ab_measure(&rules, &calls, users, &got);
   ab_report_progress_end();
   int code = CODE_DONE;
+  if (sides->code != CODE_DONE) { /* it did not come up again, and said why */
+    ab_free(&got);
+    return sides->code;
+  }
   if (got.rounds && status != PD_NO_MEMORY) code = report(options, sides, &got, status != PD_OK, err);
   ab_free(&got);
   if (signals_pending()) return 128 + signals_pending();

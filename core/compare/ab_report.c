@@ -23,8 +23,9 @@ static bool no_memory(error *err) {
 
 static void print_end(const ab_report *self) {
   const ab_result *of = self->of;
-  printf("         %" PRIu64 " rounds A B B A, B A A B; %" PRIu64 " run%s a block; %.1f s; ended %s\n", of->rounds,
-         of->number, of->number == 1 ? "" : "s", of->spent_s,
+  printf("         %" PRIu64 " seatings, %" PRIu64 " rounds A B B A, B A A B; %" PRIu64
+         " run%s a block; %.1f s; ended %s\n",
+         of->seating_count, of->rounds, of->number, of->number == 1 ? "" : "s", of->spent_s,
          self->partial ? "early"
          : of->narrow  ? "since the interval is narrow enough"
                        : "since the time was up");
@@ -70,13 +71,13 @@ static json_t *side_value(const ab_report *self, int side) {
 bool ab_report_json(const ab_report *self, error *err) {
   const ab_result *of = self->of;
   const pd_measurement *row = &self->sides->rows.rows[0];
-  json_t *document =
-      json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:b, s:b, s:o, s:o}", "format",
-                AB_FORMAT, "scenario", row->scenario, "device", row->device, "verdict", comparison_word(self->verdict),
-                "ratio", of->of.ratio, "low", of->of.low, "high", of->of.high, "p", of->of.p, "margin", self->margin,
-                "spread", of->spread, "rounds", (json_int_t)of->rounds, "dropped", (json_int_t)of->dropped,
-                "number_per_run", (json_int_t)of->number, "spent_s", of->spent_s, "narrow", (int)of->narrow, "partial",
-                (int)self->partial, "a", side_value(self, 0), "b", side_value(self, 1));
+  json_t *document = json_pack(
+      "{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:b, s:b, s:o, s:o}", "format",
+      AB_FORMAT, "scenario", row->scenario, "device", row->device, "verdict", comparison_word(self->verdict), "ratio",
+      of->of.ratio, "low", of->of.low, "high", of->of.high, "p", of->of.p, "margin", self->margin, "spread", of->spread,
+      "rounds", (json_int_t)of->rounds, "seatings", (json_int_t)of->seating_count, "dropped", (json_int_t)of->dropped,
+      "number_per_run", (json_int_t)of->number, "spent_s", of->spent_s, "narrow", (int)of->narrow, "partial",
+      (int)self->partial, "a", side_value(self, 0), "b", side_value(self, 1));
   char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(document);
   if (!text) return no_memory(err);

@@ -6,27 +6,33 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A block takes at least so long, and so many times what an empty one takes: the ratio is off by less than a hundredth
  * of its distance from 1. */
 #define LEAST_BLOCK_S 1e-3
 #define OVERHEADS 100
+/* A seating lasts at least so long. */
+#define SEATING_S 0.05
 enum { EMPTY_BLOCKS = 5, MOST_GROWTH = 10, BLOCKS_A_ROUND = 4 };
 /* The same rounds give the same interval every time. */
 #define SEED 1
 
 typedef struct ab_run {
   const ab_rules *rules;
-  timer_block block;
+  const ab_callbacks *calls;
   void *const *users;
   ab_result *out;
-  uint64_t room; /* of rounds */
+  uint64_t room, seating_room;
+  uint64_t seating_first; /* round */
+  uint64_t next_look;     /* at so many seatings: a look takes its time */
+  double seating_s;       /* spent at its begin */
 } ab_run;
 
 /* One block; *host_s NaN where the clock went wrong. */
 static pd_status take_block(const ab_run *self, int side, uint64_t number, double *host_s) {
   double device_s;
-  const pd_status status = self->block(self->users[side], number, host_s, &device_s);
+  const pd_status status = self->calls->block(self->users[side], number, host_s, &device_s);
   if (status != PD_OK) return status;
   if (isfinite(*host_s) && *host_s > 0)
     self->out->spent_s += *host_s;
@@ -42,7 +48,7 @@ static pd_status time_nothing(const ab_run *self) {
   double least = INFINITY;
   for (int i = 0; i < 2 * EMPTY_BLOCKS; i++) {
     double host_s, device_s;
-    const pd_status status = self->block(self->users[i % 2], 0, &host_s, &device_s);
+    const pd_status status = self->calls->block(self->users[i % 2], 0, &host_s, &device_s);
     if (status != PD_OK) return status;
     if (isfinite(host_s) && host_s >= 0) least = fmin(least, host_s);
   }
@@ -107,50 +113,85 @@ static pd_status take_round(ab_run *self, uint64_t index) {
   return PD_OK;
 }
 
-static pd_status look(const ab_run *self) {
+/* The rounds since the last one make a seating. */
+static pd_status end_seating(ab_run *self) {
   ab_result *out = self->out;
-  if (!resample_paired(out->logs, out->rounds, SEED, &out->of)) return PD_NO_MEMORY;
-  out->narrow = log(out->of.high / out->of.low) / 2 <= self->rules->width;
+  const uint64_t count = out->rounds - self->seating_first;
+  if (!count) return PD_OK;
+  if (out->seating_count == self->seating_room) {
+    const uint64_t room = self->seating_room ? 2 * self->seating_room : 64;
+    double *grown = realloc(out->seatings, room * sizeof *grown);
+    if (!grown) return PD_NO_MEMORY;
+    out->seatings = grown;
+    self->seating_room = room;
+  }
+  double *copy = malloc(count * sizeof *copy);
+  if (!copy) return PD_NO_MEMORY;
+  memcpy(copy, out->logs + self->seating_first, count * sizeof *copy);
+  out->seatings[out->seating_count++] = resample_trimmed_mean(copy, count);
+  free(copy);
+  self->seating_first = out->rounds;
+  self->seating_s = out->spent_s;
   return PD_OK;
 }
 
-static pd_status take_rounds(ab_run *self, void (*tell)(void *teller, const ab_result *so_far), void *teller) {
-  uint64_t next_look = AB_LEAST_ROUNDS;
-  for (uint64_t index = 0; index < AB_MOST_ROUNDS && !time_is_up(self); index++) {
+static pd_status look(const ab_run *self) {
+  ab_result *out = self->out;
+  if (!resample_paired(out->seatings, out->seating_count, SEED, &out->of)) return PD_NO_MEMORY;
+  out->narrow = out->seating_count >= AB_LEAST_SEATINGS && log(out->of.high / out->of.low) / 2 <= self->rules->width;
+  return PD_OK;
+}
+
+static bool seating_is_over(const ab_run *self) {
+  return self->out->rounds - self->seating_first >= AB_SEATING_ROUNDS &&
+         self->out->spent_s - self->seating_s >= SEATING_S;
+}
+
+/* The end of a seating, and a new one unless it was the last. */
+static pd_status next_seating(ab_run *self) {
+  ab_result *out = self->out;
+  pd_status status = end_seating(self);
+  if (status == PD_OK && out->seating_count >= self->next_look) {
+    status = look(self);
+    self->next_look += 1 + self->next_look / 5;
+  }
+  if (status != PD_OK || out->narrow || time_is_up(self) || !self->calls->renew) return status;
+  return self->calls->renew(self->calls->user, out->seating_count);
+}
+
+static pd_status take_rounds(ab_run *self) {
+  for (uint64_t index = 0; index < AB_MOST_ROUNDS && !time_is_up(self) && !self->out->narrow; index++) {
     pd_status status = take_round(self, index);
-    if (status == PD_OK && self->out->rounds == next_look) {
-      status = look(self);
-      next_look += next_look / 2;
-    }
+    if (status == PD_OK && self->calls->tell) self->calls->tell(self->calls->user, self->out);
+    if (status == PD_OK && seating_is_over(self)) status = next_seating(self);
     if (status != PD_OK) return status;
-    if (tell) tell(teller, self->out);
-    if (self->out->narrow) break;
   }
   return PD_OK;
 }
 
-pd_status ab_measure(const ab_rules *rules, timer_block block, void *const users[2],
-                     void (*tell)(void *teller, const ab_result *so_far), void *teller, ab_result *out) {
-  ab_run self = {.rules = rules, .block = block, .users = users, .out = out};
+pd_status ab_measure(const ab_rules *rules, const ab_callbacks *calls, void *const *users, ab_result *out) {
+  ab_run self = {.rules = rules, .calls = calls, .users = users, .out = out, .next_look = AB_LEAST_SEATINGS};
   *out = (ab_result){.number = 1};
   pd_status status = time_nothing(&self);
   if (status == PD_OK) status = find_number(&self);
   out->spent_s = 0;
-  if (status == PD_OK) status = take_rounds(&self, tell, teller);
+  if (status == PD_OK) status = take_rounds(&self);
   if (!out->rounds) return status == PD_OK ? PD_INVALID : status;
   statistics spread;
-  const pd_status looked = statistics_make(out->logs, out->rounds, &spread) ? look(&self) : PD_NO_MEMORY;
+  pd_status looked = statistics_make(out->logs, out->rounds, &spread) ? end_seating(&self) : PD_NO_MEMORY;
   out->spread = spread.iqr;
+  if (looked == PD_OK) looked = look(&self);
   return status == PD_OK ? looked : status;
 }
 
 outcome ab_outcome(const ab_result *of, double margin) {
-  return of->spread >= AB_WIDE_SPREAD ? OUTCOME_UNCLEAR : comparison_outcome(&of->of, of->rounds, margin);
+  return of->spread >= AB_WIDE_SPREAD ? OUTCOME_UNCLEAR : comparison_outcome(&of->of, of->seating_count, margin);
 }
 
 void ab_free(ab_result *self) {
   free(self->times_s[0]);
   free(self->times_s[1]);
   free(self->logs);
+  free(self->seatings);
   *self = (ab_result){.number = 0};
 }

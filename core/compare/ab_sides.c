@@ -83,26 +83,44 @@ bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts
 
 /* ---- up and down ---- */
 
-int ab_sides_open(ab_sides *self) {
-  for (int side = 0; side < 2; side++) {
-    const int code = bench_open(self->settings[side], &self->steps[side]);
-    if (code != CODE_DONE) return code;
+static int open_one(ab_sides *self, int side) {
+  const int code = bench_open(self->settings[side], &self->steps[side]);
+  if (code != CODE_DONE) return code;
+  const pd_status status = bench_warm_up(self->steps[side]);
+  if (status == PD_OK || status == PD_STOP) return CODE_DONE;
+  log_line(PD_LOG_ERROR, NULL, "%s", bench_failure(self->steps[side]));
+  return CODE_SCENARIO;
+}
+
+static int open_both(ab_sides *self, int first) {
+  self->code = open_one(self, first);
+  if (self->code == CODE_DONE) self->code = open_one(self, 1 - first);
+  return self->code;
+}
+
+static void close_both(ab_sides *self) {
+  for (int side = 1; side >= 0; side--) {
+    bench_close(self->steps[side]);
+    self->steps[side] = NULL;
   }
-  for (int side = 0; side < 2; side++) {
-    const pd_status status = bench_warm_up(self->steps[side]);
-    if (status == PD_OK || status == PD_STOP) continue;
-    log_line(PD_LOG_ERROR, NULL, "%s", bench_failure(self->steps[side]));
-    return CODE_SCENARIO;
-  }
-  return CODE_DONE;
+}
+
+int ab_sides_open(ab_sides *self) { return open_both(self, 0); }
+
+int ab_sides_renew(ab_sides *self, uint64_t index) {
+  close_both(self);
+  return open_both(self, (int)(index % 2));
+}
+
+pd_status ab_sides_block(void *user, uint64_t number, double *host_s, double *device_s) {
+  bench *const *step = user;
+  return bench_block(*step, number, host_s, device_s);
 }
 
 void ab_sides_close(ab_sides *self) {
   measurements_clear(&self->rows);
-  for (int side = 1; side >= 0; side--) {
-    bench_close(self->steps[side]);
-    config_free(self->settings[side]);
-  }
+  close_both(self);
+  for (int side = 0; side < 2; side++) config_free(self->settings[side]);
   *self = (ab_sides){.texts = {NULL}};
 }
 

@@ -84,42 +84,6 @@ static void take_interval(double *drawn, uint64_t rounds, resample_ratio *out) {
   out->high = exp(stats_quantile(drawn, rounds, 0.975));
 }
 
-bool resample_paired(const double *values, uint64_t count, uint64_t seed, resample_ratio *out) {
-  const uint64_t rounds = rounds_for(count);
-  double *scratch = malloc((count + rounds) * sizeof *scratch);
-  if (!scratch) return false;
-  double *drawn = scratch + count;
-  memcpy(scratch, values, count * sizeof *values);
-  const double centre = resample_trimmed_mean(scratch, count);
-  for (uint64_t round = 0; round < rounds; round++) {
-    for (uint64_t i = 0; i < count; i++) scratch[i] = values[below(&seed, count)];
-    drawn[round] = resample_trimmed_mean(scratch, count);
-  }
-  take_interval(drawn, rounds, out);
-  uint64_t as_large = 1;
-  for (uint64_t round = 0; round < rounds; round++) {
-    for (uint64_t i = 0; i < count; i++) scratch[i] = resample_bits(&seed) & 1 ? -values[i] : values[i];
-    as_large += fabs(resample_trimmed_mean(scratch, count)) >= fabs(centre);
-  }
-  out->ratio = exp(centre);
-  out->p = (double)as_large / (double)(rounds + 1);
-  free(scratch);
-  return true;
-}
-
-/* Length of the runs of neighbours: it grows as the third root, from twice of it since noise lasts. */
-static uint64_t run_length(uint64_t count) { return (uint64_t)ceil(2 * cbrt((double)count)) - 1; }
-
-static double log_median_of_runs(const double *values, uint64_t count, uint64_t *seed, double *scratch) {
-  const uint64_t length = run_length(count);
-  uint64_t at = 0;
-  while (at < count) {
-    const uint64_t start = below(seed, count);
-    for (uint64_t i = 0; i < length && at < count; i++) scratch[at++] = values[(start + i) % count];
-  }
-  return log(median_of(scratch, count));
-}
-
 /* The place of each value among all of them, from 0; equal ones share the mean of theirs. */
 static bool rank_all(const double *values, uint64_t count, double *ranks) {
   double *sorted = malloc(count * sizeof *sorted);
@@ -146,6 +110,75 @@ static bool rank_all(const double *values, uint64_t count, double *ranks) {
   }
   free(sorted);
   return true;
+}
+
+/* How much further Student's t reaches than the normal distribution, and what a bootstrap of few values leaves out. */
+static double small_sample_factor(uint64_t count) {
+  const double z = 1.959964, freedom = (double)(count > 1 ? count - 1 : 1);
+  const double t =
+      z + (pow(z, 3) + z) / (4 * freedom) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * freedom * freedom);
+  return t / z * sqrt((double)count / freedom);
+}
+
+static void widen(resample_ratio *out, double centre, double factor) {
+  out->low = exp(centre - factor * (centre - log(out->low)));
+  out->high = exp(centre + factor * (log(out->high) - centre));
+}
+
+/* Wilcoxon's signed ranks: share of random signs that part them at least as well as the values' own do. `ranks` has
+ * room for count. */
+static bool signed_rank_share(const double *values, uint64_t count, uint64_t rounds, uint64_t *seed, double *ranks,
+                              double *share) {
+  double *sizes = malloc(count * sizeof *sizes), own = 0;
+  if (!sizes) return false;
+  for (uint64_t i = 0; i < count; i++) sizes[i] = fabs(values[i]);
+  const bool ranked = rank_all(sizes, count, ranks);
+  free(sizes);
+  if (!ranked) return false;
+  for (uint64_t i = 0; i < count; i++) {
+    ranks[i] = fabs(values[i]) > 0 ? ranks[i] + 1 : 0;
+    own += values[i] < 0 ? -ranks[i] : ranks[i];
+  }
+  uint64_t as_large = 1;
+  for (uint64_t round = 0; round < rounds; round++) {
+    double sum = 0;
+    for (uint64_t i = 0; i < count; i++) sum += resample_bits(seed) & 1 ? -ranks[i] : ranks[i];
+    as_large += fabs(sum) >= fabs(own);
+  }
+  *share = (double)as_large / (double)(rounds + 1);
+  return true;
+}
+
+bool resample_paired(const double *values, uint64_t count, uint64_t seed, resample_ratio *out) {
+  const uint64_t rounds = rounds_for(count);
+  double *scratch = malloc((count + rounds) * sizeof *scratch);
+  if (!scratch) return false;
+  double *drawn = scratch + count;
+  memcpy(scratch, values, count * sizeof *values);
+  const double centre = resample_trimmed_mean(scratch, count);
+  for (uint64_t round = 0; round < rounds; round++) {
+    for (uint64_t i = 0; i < count; i++) scratch[i] = values[below(&seed, count)];
+    drawn[round] = resample_trimmed_mean(scratch, count);
+  }
+  take_interval(drawn, rounds, out);
+  widen(out, centre, small_sample_factor(count));
+  out->ratio = exp(centre);
+  const bool ok = signed_rank_share(values, count, rounds, &seed, scratch, &out->p);
+  free(scratch);
+  return ok;
+}
+
+/* Length of the runs of neighbours: it grows as the third root, from twice of it since noise lasts. */
+static uint64_t run_length(uint64_t count) { return (uint64_t)ceil(2 * cbrt((double)count)) - 1; }
+
+static double log_median_of_runs(const double *values, uint64_t count, uint64_t *seed, double *scratch) {
+  const uint64_t length = run_length(count);
+  uint64_t at = 0;
+  while (at < count) {
+    const uint64_t start = below(seed, count);
+    for (uint64_t i = 0; i < length && at < count; i++) scratch[at++] = values[(start + i) % count];
+  }
+  return log(median_of(scratch, count));
 }
 
 /* Both samples' ranks in one list of runs, to be shuffled; the first a_count are then called A's. */

@@ -14,7 +14,8 @@ typedef struct resample_ratio {
 } resample_ratio;
 
 /* `rounds` logarithms of ratios measured in pairs. The ratio is that of their trimmed mean, a fifth cut off at either
- * end; the interval resamples rounds, p flips their signs. `count` > 0. False on no memory. */
+ * end; the interval resamples rounds and, as Student's t does, reaches further when they are few; p is that of their
+ * signed ranks. `count` > 0. False on no memory. */
 bool resample_paired(const double *rounds, uint64_t count, uint64_t seed, resample_ratio *out);
 
 /* Two samples in the order of their measurement, taken one after the other; all values above 0. The ratio is that of

@@ -19,7 +19,7 @@ class Ab(Case):
         self.assertIn("ab of host_compute: A (scenario.inject_us=1000), B (scenario.inject_us=40000)", err)
         self.assertIn("A (scenario.inject_us=1000)  |  B (scenario.inject_us=40000)", out)
         self.assertRegex(out, r"\n(SLOWER |UNCLEAR)  B takes \d+\.\d{4} times as long as A \(95 %: ")
-        self.assertRegex(out, r"\n +\d+ rounds A B B A, B A A B; \d+ runs? a block; ")
+        self.assertRegex(out, r"\n +\d+ seatings, \d+ rounds A B B A, B A A B; \d+ runs? a block; ")
         document = self.json("ab.json")
         a, b = document["measurements"]
         self.assertEqual((a["method"], a["partial"], len(a["host_s"])), ("ab", False, len(b["host_s"])))
@@ -46,7 +46,7 @@ class Ab(Case):
         if got["verdict"] == "UNCLEAR":
             self.assertGreaterEqual(got["spread"], 0.25)
             self.skip("the rounds disagree: the machine is too busy")
-        self.assertEqual((code, got["verdict"], got["narrow"], got["rounds"]), (0, "SAME", True, 32))
+        self.assertEqual((code, got["verdict"], got["narrow"], got["seatings"]), (0, "SAME", True, 10))
 
     def test_two_devices_and_two_scenarios_in_one_process(self):
         for a, b in (("run.scenario=control", "run.scenario=tiny_ops"), ("device.threads=1", "device.threads=2"),

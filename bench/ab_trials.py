@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""How often pdhost ab is right on this machine: bench/ab_trials.py PDHOST [TRIALS=200]
+
+Each trial is a process of its own at the default budget: A against A, where FASTER and SLOWER are false alarms, and A
+against A with 3 % of its step planted as host work (host_compute's inject_us), which is to be found SLOWER.
+"""
+import collections
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BASE_US = 5000
+SCENARIO = ["-q", "-c", os.path.join(HERE, "../conf/host_compute.ini"), "-c", os.path.join(HERE, "../conf/cpu.ini"), "-o",
+            "data.image_size=8", "-o", "data.batch_size=1", "-o", "run.warmup_steps=1", "--format", "json"]
+
+
+def trial(pdhost, a_us, b_us):
+    begin = time.monotonic()
+    run = subprocess.run([pdhost, "ab", *SCENARIO, f"scenario.inject_us={a_us:.1f}" if a_us != b_us else "",
+                          f"scenario.inject_us={b_us:.1f}" if a_us != b_us else "", "-o", f"scenario.inject_us={a_us:.1f}"],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
+    result = json.loads(run.stdout)
+    result["wall_s"] = time.monotonic() - begin
+    return result
+
+
+def report(name, trials, planted):
+    verdicts = collections.Counter(row["verdict"] for row in trials)
+    held = sum(row["low"] <= 1 + planted <= row["high"] for row in trials)
+    widths = [100 * (row["high"] - row["low"]) / 2 for row in trials]
+    print(f"{name}: {dict(verdicts)}; of {len(trials)} intervals {held} hold the truth; reach +- "
+          f"{statistics.median(widths):.2f} % (median, {min(widths):.2f} to {max(widths):.2f}); "
+          f"{statistics.median(row['rounds'] for row in trials):.0f} rounds; ratio "
+          f"{statistics.median(row['ratio'] for row in trials):.4f}; {statistics.median(row['wall_s'] for row in trials):.1f} s "
+          "a trial", flush=True)
+
+
+def step_s(row):
+    return statistics.median(row["a"]["host_s"]) / row["number_per_run"]
+
+
+def main(pdhost, trials="200"):
+    count = int(trials)
+    same, different = [], []
+    planted_us = None
+    for i in range(count):
+        same.append(trial(pdhost, BASE_US, BASE_US))
+        if planted_us is None:
+            planted_us = 1e6 * 0.03 * step_s(same[0])
+            print(f"step {1e3 * step_s(same[0]):.3f} ms, planted {planted_us:.1f} us", flush=True)
+        different.append(trial(pdhost, BASE_US, BASE_US + planted_us))
+        if (i + 1) % 25 == 0 or i + 1 == count:
+            report(f"A/A after {i + 1}", same, 0)
+            report(f"planted 3 % after {i + 1}", different, 0.03)
+    alarms = sum(row["verdict"] in ("FASTER", "SLOWER") for row in same)
+    found = sum(row["verdict"] == "SLOWER" for row in different)
+    print(f"false alarms {alarms} of {count}; found {found} of {count}")
+    return 0 if alarms <= 0.05 * count and found >= 0.95 * count else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
