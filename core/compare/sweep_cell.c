@@ -48,15 +48,30 @@ static pd_status read_about(const json_t *document, pd_measurement *row) {
   return status;
 }
 
+/* Batches come in bursts of as many as there are workers, so a block is so many iterations; else their median would be
+ * that of waiting or of not waiting. Blocks lie within one stretch of active steps. */
 static pd_status read_steps(const json_t *document, sweep_time time, pd_measurement *row) {
   static const char *const keys[] = {"batch_cost_ns", "step_time_ns", "data_wait_ns"};
+  const char *workers = pairs_get(&row->options, "data.num_workers");
+  const long burst = workers && time != SWEEP_STEP ? strtol(workers, NULL, 10) : 1;
   const json_t *at, *rows = json_object_get(document, "step_rows");
+  uint64_t together = 0;
+  double sum_ns = 0;
   size_t i;
   pd_status status = PD_OK;
+  row->number_per_run = burst > 1 ? (uint64_t)burst : 1;
   json_array_foreach(rows, i, at) {
     const json_t *value = json_object_get(at, keys[time]);
-    if (strcmp(text_at(at, "phase"), "active") != 0 || !json_is_number(value) || status != PD_OK) continue;
-    status = measurement_add_block(row, 1e-9 * json_number_value(value), (double)NAN);
+    if (strcmp(text_at(at, "phase"), "active") != 0 || !json_is_number(value)) {
+      together = 0;
+      sum_ns = 0;
+      continue;
+    }
+    sum_ns += json_number_value(value);
+    if (++together < row->number_per_run || status != PD_OK) continue;
+    status = measurement_add_block(row, 1e-9 * sum_ns, (double)NAN);
+    together = 0;
+    sum_ns = 0;
   }
   return status;
 }
@@ -76,7 +91,8 @@ bool sweep_cell_read(const char *path, sweep_time time, pd_measurement *row, cha
   json_decref(document);
   if (status == PD_OK && row->block_count) return true;
   snprintf(why, room, "%s: %s", path,
-           status == PD_NO_MEMORY ? "out of memory" : "no active step has a time; see [schedule]");
+           status == PD_NO_MEMORY ? "out of memory"
+                                  : "fewer active steps than workers have a time; raise [schedule] active");
   measurement_clear(row);
   return false;
 }
