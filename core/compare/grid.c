@@ -13,7 +13,7 @@ static grid_row row_of(const sample *at) {
 }
 
 static bool same_row(const grid_row *a, const grid_row *b) {
-  return a->threads == b->threads && strcmp(a->env, b->env) == 0 && strcmp(a->name, b->name) == 0;
+  return a->threads == b->threads && samples_same_text(a->env, b->env) && samples_same_text(a->name, b->name);
 }
 
 /* Whether a label's samples name one task in several files, so that the files have to be told apart. */
@@ -88,7 +88,7 @@ static bool lay_out(grid *self, const samples *from) {
     least = fmin(least, at->figures.median);
   }
   self->unit = statistics_unit(least);
-  self->cells = calloc((size_t)self->row_count * self->column_count, sizeof *self->cells);
+  self->cells = calloc((size_t)self->row_count * self->column_count, sizeof(void *));
   if (!self->cells) return false;
   for (uint32_t i = 0; i < from->count; i++) {
     const sample *at = &from->all[i];
@@ -96,7 +96,7 @@ static bool lay_out(grid *self, const samples *from) {
     self->cells[(size_t)find_row(self, at) * self->column_count + find_column(self, at, files)] = at;
   }
   for (uint32_t i = 1; i < self->row_count; i++)
-    self->shows_env = self->shows_env || strcmp(self->rows[i].env, self->rows[0].env) != 0;
+    self->shows_env = self->shows_env || !samples_same_text(self->rows[i].env, self->rows[0].env);
   return true;
 }
 

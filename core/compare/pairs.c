@@ -51,7 +51,7 @@ static bool pair_files(const samples *from, double margin, sample_pairs *out) {
 
 bool sample_pairs_make(const samples *from, double margin, sample_pairs *out) {
   *out = (sample_pairs){.all = calloc(from->count + 1u, sizeof *out->all),
-                        .alone = calloc(from->count + 1u, sizeof *out->alone)};
+                        .alone = calloc(from->count + 1u, sizeof(void *))};
   bool ok = out->all && out->alone;
   if (ok && from->file_count == 2) ok = pair_files(from, margin, out);
   if (ok && from->file_count == 1 && from->count == 2) ok = add(out, &from->all[0], &from->all[1], margin);

@@ -9,11 +9,15 @@
 
 bool samples_same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
 
-const char *sample_label(const sample *self) { return self->of->label ? self->of->label : self->of->scenario; }
+static const char *or_empty(const char *text) { return text ? text : ""; }
+
+const char *sample_label(const sample *self) {
+  return or_empty(self->of->label ? self->of->label : self->of->scenario);
+}
 
 const char *sample_row_name(const sample *self) {
   const char *name = self->of->sub_label;
-  return name && name[0] ? name : self->of->scenario;
+  return name && name[0] ? name : or_empty(self->of->scenario);
 }
 
 const char *sample_title(const sample *self, bool description, char *text, size_t room) {
@@ -25,7 +29,7 @@ const char *sample_title(const sample *self, bool description, char *text, size_
 }
 
 static bool same_task(const pd_measurement *a, const pd_measurement *b) {
-  return a->threads == b->threads && samples_same_text(a->label, b->label) &&
+  return a && b && a->threads == b->threads && samples_same_text(a->label, b->label) &&
          samples_same_text(a->sub_label, b->sub_label) && samples_same_text(a->description, b->description) &&
          samples_same_text(a->env, b->env) && samples_same_text(a->scenario, b->scenario);
 }

@@ -113,9 +113,9 @@ static void tell(const sweep_options *options, uint32_t cell, const sweep_outcom
 
 /* Why a cell's run failed is in its log: the last line of it is repeated. */
 static void tell_log(const sweep_plan *plan, uint32_t cell) {
-  char path[4096 + 8], line[ERROR_LINE_BYTES] = "", next[ERROR_LINE_BYTES];
-  sweep_plan_folder(plan, cell, path, sizeof path - 8);
-  strcat(path, "/log");
+  char folder[4096], path[4096 + 8], line[ERROR_LINE_BYTES] = "", next[ERROR_LINE_BYTES];
+  sweep_plan_folder(plan, cell, folder, sizeof folder);
+  snprintf(path, sizeof path, "%s/log", folder);
   FILE *file = fopen(path, "r");
   while (file && fgets(next, sizeof next, file)) memcpy(line, next, sizeof line);
   if (file) fclose(file);
@@ -160,7 +160,7 @@ static bool run_cells(const sweep_options *options, findings *found, error *err)
 
 static int report(const sweep_options *options, const findings *found, error *err) {
   const sweep_plan *plan = &options->plan;
-  const pd_measurement **cells = calloc(plan->cell_count, sizeof *cells);
+  const pd_measurement **cells = calloc(plan->cell_count, sizeof(void *));
   samples from;
   if (!cells) {
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");

@@ -90,7 +90,10 @@ static bool print_best(const sweep_report *self, error *err) {
 /* ---- curves ---- */
 
 /* One series per combination of all axes but the first. */
-static uint32_t series_count(const sweep_plan *plan) { return plan->cell_count / plan->axes[0].count; }
+static uint32_t series_count(const sweep_plan *plan) {
+  const uint32_t points = plan->axes[0].count;
+  return points ? plan->cell_count / points : 0;
+}
 static uint32_t cell_at(const sweep_plan *plan, uint32_t series, uint32_t x) { return x * series_count(plan) + series; }
 
 static void print_bars(const sweep_report *self) {
@@ -133,9 +136,9 @@ static void free_curves(curve_data *data, uint32_t count) {
 static bool make_curves(const sweep_report *self, double unit_s, curve_data *data) {
   const sweep_plan *plan = self->plan;
   const uint32_t count = series_count(plan), points = plan->axes[0].count;
-  *data = (curve_data){.series = calloc(count, sizeof *data->series),
-                       .names = calloc(count, sizeof *data->names),
-                       .values = calloc((size_t)3 * count * points, sizeof *data->values)};
+  *data = (curve_data){.series = calloc(count + 1u, sizeof *data->series),
+                       .names = calloc(count + 1u, sizeof(void *)),
+                       .values = calloc((size_t)3 * count * points + 1, sizeof *data->values)};
   if (!data->series || !data->names || !data->values) return false;
   for (uint32_t i = 0; i < count; i++) {
     char name[NAME_BYTES];
