@@ -31,8 +31,7 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {
 #ifdef PDHOST_WITH_COMPARE
-    {"ab", ab_main},
-    {"compare", compare_main},
+    {"ab", ab_main},       {"compare", compare_main},
 #endif
 #ifdef PDHOST_WITH_SCORE
     {"score", score_main},

@@ -144,8 +144,7 @@ static pd_status report_clocks(const guard_facts *facts, pd_measurement *out, bo
   const uint64_t slowing = nvml_slowing(facts->reasons);
   if (slowing) {
     if (nvml_disturbing(facts->reasons)) *trusted = false;
-    snprintf(text, sizeof text,
-             "The GPU slowed itself down: %s.\nIts clock was %u MHz at least, of %u.",
+    snprintf(text, sizeof text, "The GPU slowed itself down: %s.\nIts clock was %u MHz at least, of %u.",
              nvml_reasons_text(slowing, reasons, sizeof reasons), facts->least_sm_mhz, facts->most_sm_mhz);
     return measurement_warn(out, text);
   }
