@@ -247,14 +247,17 @@ static void run(const cupti_api *api, const pd_device_props *props, const window
   at = now_s();
   cupti_collect_close(collect);
   double close_s = now_s() - at, after_ns = brief ? 0 : launch_cost_ns();
+  /* Switched off beside another thread, CUPTI may give all its calls one id (docs/cuda.md): then that thread's records
+   * are a matter of order, and only the loop's own are exact. */
+  const bool stuck = plan->beside && plan->between == CUPTI_BETWEEN_DISABLE && counts.twins;
   if (plan->beside) {
     atomic_store(&beside_on, false);
     pthread_join(other, NULL);
     printf("  beside: %" PRIu64 " launches, %" PRIu64 " in windows, %" PRIu64 " with a record, %" PRIu64
            " windows left early\n",
            atomic_load(&beside_launches), sum.others, sum.others_matched, others_held);
-    check(sum.others == sum.others_matched || others_held, "other threads' launches with a record", sum.others_matched,
-          sum.others);
+    check(sum.others == sum.others_matched || others_held || stuck, "other threads' launches with a record",
+          sum.others_matched, sum.others);
   }
   check(sum.driver_calls == (uint64_t)WINDOWS * DRIVER, "driver launches", sum.driver_calls,
         (uint64_t)WINDOWS * DRIVER);
@@ -262,12 +265,13 @@ static void run(const cupti_api *api, const pd_device_props *props, const window
   check(sum.calls == launches, "launch calls", sum.calls, launches);
   check(sum.matched == launches, "launches with a record", sum.matched, launches);
   check(sum.doubled == 0, "launches with two records", sum.doubled, 0);
-  check(counts.surplus == 0, "second records of a launch", counts.surplus, 0);
+  check(counts.surplus == 0 || stuck, "second records of a launch", counts.surplus, 0);
   /* Beside: calls begun before the kinds were on leave a record of the device's and none of their own. */
   check(sum.orphans == 0 || plan->beside, "records without a launch", sum.orphans, 0);
   check(sum.early == 0, "records before their launch", sum.early, 0);
   check(counts.dropped == 0, "dropped", counts.dropped, 0);
-  check(counts.zero_stamped + counts.implausible == 0, "bad times", counts.zero_stamped + counts.implausible, 0);
+  check(counts.zero_stamped + counts.implausible == 0 || stuck, "bad times", counts.zero_stamped + counts.implausible,
+        0);
   check(sum.graph_full == sum.graph_calls, "graph launches with all nodes", sum.graph_full, sum.graph_calls);
   check(sum.graph_calls == (graphs ? (uint64_t)WINDOWS * GRAPH_LAUNCHES : 0), "graph launches", sum.graph_calls,
         (uint64_t)WINDOWS * GRAPH_LAUNCHES);
