@@ -66,7 +66,7 @@ static void add_row(grid *self, const sample *at) {
   const grid_row row = row_of(at);
   uint32_t to = self->row_count;
   while (to && (self->rows[to - 1].threads > row.threads ||
-                (self->rows[to - 1].threads == row.threads && strcmp(self->rows[to - 1].env, row.env) > 0))) {
+                (self->rows[to - 1].threads == row.threads && strcmp(text_of(self->rows[to - 1].env), row.env) > 0))) {
     self->rows[to] = self->rows[to - 1];
     to--;
   }

@@ -37,7 +37,7 @@ static void shapes(csv_writer *csv, const pd_trace *trace, const pd_range *range
   csv_empty(csv); /* the separator; what follows has nothing to quote */
   for (uint32_t i = 0; i < range->shape_count; i++) {
     const pd_shape *shape = PD_AT(pd_shape, &trace->shapes, range->shape_first + i);
-    char *at = text_out_room(csv->out, 6 * DIGITS_ROOM);
+    char *at = text_out_room(csv->out, (size_t)6 * DIGITS_ROOM);
     *at++ = '[';
     for (uint32_t d = 0; d < shape->rank && d < 4; d++) {
       if (d) *at++ = ' ';
