@@ -6,6 +6,8 @@
  */
 #include "event_index.h"
 
+#include <string.h>
+
 static int64_t part_time(const pd_trace *trace, const pd_device_row *row) {
   return row->call == PD_NONE ? row->start_ns : PD_AT(pd_call, &trace->calls, row->call)->start_ns;
 }
@@ -139,6 +141,13 @@ static void write_annotations(event_writer *writer, const event_index *index) {
   }
 }
 
+/* HTA's critical path fails on a trace that has rows of Kineto's name for them, if these have no stream. */
+static const name_text *sync_name(const name_text *kind) {
+  static const char waits[] = "\"Stream Wait Event\"";
+  static const name_text shown = {"\"Stream Wait\"", sizeof "\"Stream Wait\"" - 1};
+  return kind->length == sizeof waits - 1 && !memcmp(kind->quoted, waits, sizeof waits - 1) ? &shown : kind;
+}
+
 /* On a track beside the stream's, since the stream's rows begin and end at other times; cut where two would overlap. */
 static void write_sync(event_writer *writer, const event_index *index, const pd_other_row *row) {
   const pd_trace *trace = writer->trace;
@@ -151,13 +160,13 @@ static void write_sync(event_writer *writer, const event_index *index, const pd_
   }
   if (start_ns != row->start_ns) writer->clipped++;
   *track_end = row->end_ns;
-  const name_text *name = names_at(writer->names, row->name);
-  char *at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":", name);
+  const name_text *kind = names_at(writer->names, row->name);
+  char *at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":", sync_name(kind));
   at = event_ids(at, stream ? stream->device : 0, stream ? stream->stream + SYNC_TRACK : CONTEXT_SYNC_TRACK);
   at = event_times(at, start_ns, row->end_ns);
   at = EVENT_PUT(at, ",\"args\":{\"cuda_sync_kind\":");
   writer->out->at = at;
-  text_out_bytes(writer->out, name->quoted, name->length);
+  text_out_bytes(writer->out, kind->quoted, kind->length);
   at = text_out_room(writer->out, EVENT_ROOM);
   /* HTA takes every row with a stream for work of the device: a wait would count as busy. So the stream is that of
    * Kineto's context-wide waits, and the real one stands beside it. */

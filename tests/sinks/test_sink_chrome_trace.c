@@ -206,6 +206,7 @@ PD_TEST(sink_chrome_trace, waits_are_on_their_own_track_and_no_work) {
   fake_step(fake, 1, 0, MS(10));
   fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, MS(1), MS(3))->correlation = 77;
   fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, MS(2), MS(4));
+  fake_other(fake, PD_ACTIVITY_SYNC, "Stream Wait Event", stream, MS(4), MS(5))->correlation = 78;
   fake_other(fake, PD_ACTIVITY_SYNC, "Context Sync", PD_NONE, MS(2), MS(4));
   fake_other(fake, PD_ACTIVITY_SYNC, "Whole Context", fake_stream(fake, 0, 1, UINT32_MAX), MS(5), MS(6));
   fake_other(fake, PD_ACTIVITY_OVERHEAD, "Buffer Flush", PD_NONE, MS(1), MS(3));
@@ -216,6 +217,12 @@ PD_TEST(sink_chrome_trace, waits_are_on_their_own_track_and_no_work) {
   cr_assert_eq(argument(wait, "stream")->number, -1);
   cr_assert_eq(argument(wait, "wait on stream")->number, 7);
   cr_assert_eq(argument(wait, "correlation")->number, 77);
+  cr_assert_null(find(out.events, "X", "cuda_sync", "Stream Wait Event"));
+  const json_node *event_wait = find(out.events, "X", "cuda_sync", "Stream Wait");
+  cr_assert_str_eq(argument(event_wait, "cuda_sync_kind")->text, "Stream Wait Event");
+  cr_assert_eq(argument(event_wait, "stream")->number, -1);
+  cr_assert_eq(argument(event_wait, "wait on stream")->number, 7);
+  cr_assert_eq(argument(event_wait, "correlation")->number, 78);
   cr_assert_eq(number(find(out.events, "X", "cuda_sync", "Context Sync"), "tid"), 999999);
   cr_assert_eq(number(find(out.events, "X", "cuda_sync", "Whole Context"), "tid"), 999999);
   cr_assert_null(argument(find(out.events, "X", "cuda_sync", "Whole Context"), "wait on stream"));

@@ -7,12 +7,35 @@
 
 #include <stdlib.h>
 
+#define STEPS 8
+#define US(x) ((int64_t)(x)*1000)
+
+/* A stream that waits for an event, and work that ends after its annotation on the host with a gap between. */
+static void add_marked_work(fake_trace *fake) {
+  const uint32_t stream = fake_stream(fake, 0, 1, 8);
+  for (uint32_t i = 0; i < STEPS; i++) {
+    const int64_t t = US(1000) + i * US(10000);
+    const uint64_t correlation = 1000 + 10 * (uint64_t)i;
+    fake_call(fake, PD_API_OTHER, "cudaEventRecord", 0, t + US(9510), t + US(9511), correlation);
+    fake_call(fake, PD_API_OTHER, "cudaStreamWaitEvent", 0, t + US(9512), t + US(9514), correlation + 1);
+    fake_other(fake, PD_ACTIVITY_SYNC, "Stream Wait Event", stream, t + US(9513), t + US(9514))->correlation =
+        correlation + 1;
+    fake_range(fake, PD_RANGE_USER, "mark", 0, t + US(9520), t + US(9530));
+    for (uint32_t k = 0; k < 2; k++) {
+      const int64_t launched = t + US(9521 + 3 * k), begun = t + US(9600 + 200 * k);
+      fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, launched, launched + US(2), correlation + 2 + k);
+      fake_kernel(fake, "marked(float*)", stream, begun, begun + US(50), correlation + 2 + k);
+    }
+  }
+}
+
 static pd_status write_windows(sink_run *run, analysis *tables, uint32_t windows) {
   pd_status status = PD_OK;
   for (uint32_t w = 0; w < windows && status == PD_OK; w++) {
     fake_trace *fake = fake_trace_open();
     if (!fake) return PD_NO_MEMORY;
-    fake_trace_training(fake, 2 + 10 * w, 8);
+    fake_trace_training(fake, 2 + 10 * w, STEPS);
+    add_marked_work(fake);
     pd_trace *trace = fake_trace_finish(fake);
     if (trace) {
       trace->window = w;
