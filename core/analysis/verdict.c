@@ -1,6 +1,7 @@
 /* See verdict.h. */
 #include "verdict.h"
 
+#include "intervals.h"
 #include "verdict_advice.h"
 
 #include <stdlib.h>
@@ -70,7 +71,7 @@ uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *b
 typedef struct findings {
   int64_t rows[LEDGER_CAUSE_COUNT]; /* of those steps */
   int64_t span_ns;
-  uint64_t steps;         /* that the verdict rests on */
+  uint64_t judged, steps; /* steps: the judged ones that the verdict rests on */
   uint32_t cause, second; /* second: the largest of the others */
   uint64_t agreeing;
 } findings;
@@ -101,15 +102,45 @@ static int by_span(const void *a, const void *b) {
   return (x->step > y->step) - (x->step < y->step);
 }
 
+/* The first step that can be judged. Where nothing synchronises, the device still works for earlier steps when the
+ * window begins, and no record says so. */
+static uint64_t first_judged(const trace_facts *facts) {
+  uint64_t step = 0, row = 0;
+  if (facts->trace->sync_timing) return 0;
+  while (row < facts->activity_count && facts_activity(facts, row)->step == PD_NONE) row++;
+  if (row == facts->activity_count) return 0;
+  while (step < facts->step_count && facts_step(facts, step)->start_ns < facts_activity(facts, row)->start_ns) step++;
+  return step;
+}
+
+/* Share of the device's work for the steps that is done while any of them lasts on the host. */
+static bool share_within_steps(const trace_facts *facts, double *share) {
+  intervals work = {0}, steps = {0}, within = {0};
+  bool ok = true;
+  for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
+    const pd_device_row *row = facts_activity(facts, i);
+    ok = row->step == PD_NONE || intervals_add(&work, row->start_ns, row->end_ns);
+  }
+  for (uint64_t s = 0; ok && s < facts->step_count; s++)
+    ok = intervals_add(&steps, facts_step(facts, s)->start_ns, facts_step(facts, s)->end_ns);
+  ok = ok && intervals_merge(&work) && intervals_merge(&steps) && intervals_intersect(&work, &steps, &within);
+  const int64_t whole = intervals_length(&work);
+  *share = ok && whole ? (double)intervals_length(&within) / (double)whole : 1;
+  intervals_free(&work);
+  intervals_free(&steps);
+  intervals_free(&within);
+  return ok;
+}
+
 /* The steps that the verdict rests on, added up. */
-static bool add_steps(const table_work *work, findings *out) {
+static bool add_steps(const table_work *work, uint64_t first, findings *out) {
   const trace_facts *facts = work->facts;
-  const uint64_t count = facts->step_count;
+  const uint64_t count = facts->step_count - first;
   step_span *order = arena_take(work->arena, (count + 1) * sizeof *order);
   if (!order) return false;
-  for (uint64_t s = 0; s < count; s++) order[s] = (step_span){span_of(facts, s), s};
+  for (uint64_t s = 0; s < count; s++) order[s] = (step_span){span_of(facts, first + s), first + s};
   qsort(order, count, sizeof *order, by_span);
-  *out = (findings){.steps = count - count / VERDICT_TRIM};
+  *out = (findings){.judged = count, .steps = count - count / VERDICT_TRIM};
   for (uint64_t i = 0; i < out->steps; i++) {
     out->span_ns += order[i].span_ns;
     for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++)
@@ -121,7 +152,8 @@ static bool add_steps(const table_work *work, findings *out) {
 static bool find(const table_work *work, findings *out) {
   const trace_facts *facts = work->facts;
   const verdict_basis basis = basis_of(work);
-  if (!add_steps(work, out)) return false;
+  const uint64_t first = first_judged(facts);
+  if (!add_steps(work, first, out)) return false;
   out->cause = verdict_of(out->rows, out->span_ns, &basis);
   out->second = VERDICT_COUNT;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
@@ -129,7 +161,7 @@ static bool find(const table_work *work, findings *out) {
     if (out->second == VERDICT_COUNT || verdict_time(out->rows, c) > verdict_time(out->rows, out->second))
       out->second = c;
   }
-  for (uint64_t s = 0; s < facts->step_count; s++)
+  for (uint64_t s = first; s < facts->step_count; s++)
     out->agreeing += verdict_of(work->ledger->rows + s * LEDGER_CAUSE_COUNT, span_of(facts, s), &basis) == out->cause;
   return true;
 }
@@ -190,6 +222,28 @@ static const char *not_it(const table_work *work, const findings *of) {
                       percent(of, of->rows[LEDGER_compute]), percent(of, of->rows[LEDGER_measurement]));
 }
 
+/* Why the host's steps do not show what the device does for them. */
+static bool withheld_unsynchronised(const table_work *work, const char **why) {
+  const trace_facts *facts = work->facts;
+  const uint64_t first = first_judged(facts);
+  double share;
+  *why = NULL;
+  if (facts->trace->sync_timing) return true;
+  if (!share_within_steps(facts, &share)) return false;
+  if (share < VERDICT_MIN_WITHIN)
+    *why = arena_format(work->arena,
+                        "withheld: the host runs ahead, and the device does %.1f %% of the steps' work outside of "
+                        "them; set run.sync_timing = true",
+                        100 * (1 - share));
+  else if (facts->step_count - first < VERDICT_MIN_STEPS)
+    *why = arena_format(work->arena,
+                        "withheld: only %llu of %llu active steps begin after the device has begun with their work, "
+                        "%d are needed; set run.sync_timing = true or schedule.active higher",
+                        (unsigned long long)(facts->step_count - first), (unsigned long long)facts->step_count,
+                        VERDICT_MIN_STEPS);
+  return true;
+}
+
 static const char *withheld(const table_work *work) {
   const pd_trace *trace = work->facts->trace;
   const double coverage = pd_trace_coverage(trace);
@@ -212,6 +266,7 @@ const pd_table *verdict_table(const table_work *work) {
       work->context->command_line && work->context->command_line[0] ? work->context->command_line : "pdhost";
   const char *why_not = withheld(work);
   findings of;
+  if (!why_not && !withheld_unsynchronised(work, &why_not)) return NULL;
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "verdict", "Verdict", NULL);
   TABLE_COLUMNS(&table, M_verdict, M_verdict_cause, M_verdict_share, M_verdict_confidence, M_verdict_evidence,
@@ -229,7 +284,7 @@ const pd_table *verdict_table(const table_work *work) {
   table_string(&table, M_verdict, texts[of.cause]);
   table_string(&table, M_verdict_cause, keys[of.cause]);
   table_percent(&table, M_verdict_share, time, of.span_ns);
-  table_percent(&table, M_verdict_confidence, (int64_t)of.agreeing, (int64_t)work->facts->step_count);
+  table_percent(&table, M_verdict_confidence, (int64_t)of.agreeing, (int64_t)of.judged);
   table_string(&table, M_verdict_evidence, evidence(work, &of));
   table_string(&table, M_verdict_not, not_it(work, &of));
   table_string(&table, M_verdict_next, arena_format(work->arena, "%s %s", command, advice.options));

@@ -10,6 +10,11 @@
  * do. So are passes through the model, and most of what many small ones cost lies in their kernels, where it is not
  * told from work: VERDICT_MIN_PASSES_SHARE. Else there is none.
  *
+ * Without the measurement's synchronisations ([run] sync_timing) the device follows at its own pace. The steps are then
+ * judged from the first on that begins after the device has begun with their work: before, what it does is earlier
+ * steps', of which there is no record. Nothing is said where less than VERDICT_MIN_WITHIN of the work is done while the
+ * steps last on the host.
+ *
  * Launches that cost more than their work are a small batch's where a step has several passes, and launch-bound else.
  */
 #ifndef CORE_ANALYSIS_VERDICT_H
@@ -29,6 +34,7 @@
 /* Below these nothing is said. */
 #define VERDICT_MIN_COVERAGE 0.999
 #define VERDICT_MIN_STEPS 5
+#define VERDICT_MIN_WITHIN 0.5
 
 /* X(key as scenarios spell their bottleneck, what a reader sees) */
 #define VERDICT_MAP(X)                                                                                                 \

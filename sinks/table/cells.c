@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char *const names[] = {"auto", "s", "ms", "us", "ns"};
+
+const char *cell_time_name(cell_time unit) { return names[unit]; }
+
 cell_time cell_time_of(const char *name) {
-  static const char *const names[] = {"auto", "s", "ms", "us", "ns"};
   for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!strcmp(names[i], name)) return (cell_time)i;
   return CELL_AUTO;

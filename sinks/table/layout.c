@@ -7,6 +7,7 @@
 
 #include "width.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,7 +246,6 @@ static uint64_t rows_within(const pd_table *table, int64_t limit, uint64_t *left
 }
 
 void layout_table(text *out, const pd_table *table, const layout_options *options) {
-  static const char *const units[] = {"", "s", "ms", "us", "ns"};
   layout self = {.table = table, .options = options};
   uint64_t left_out;
   bool has_time = false;
@@ -268,7 +268,7 @@ void layout_table(text *out, const pd_table *table, const layout_options *option
   }
   if (!options->wide) fit(&self);
   text_bold(out, table->title);
-  if (has_time && options->unit != CELL_AUTO) text_format(out, "   (time unit: %s)", units[options->unit]);
+  if (has_time && options->unit != CELL_AUTO) text_format(out, "   (time unit: %s)", cell_time_name(options->unit));
   text_add(out, "\n");
   put_rule(&self, out);
   put_headings(&self, out);
@@ -288,21 +288,28 @@ void layout_table(text *out, const pd_table *table, const layout_options *option
   free(self.columns);
 }
 
+/* "Step now (ms)": a list has no title to name its unit of time. */
+static const char *record_heading(const pd_metric *metric, cell_time unit, char *room, size_t room_bytes) {
+  if (metric->unit != PD_UNIT_NS || unit == CELL_AUTO) return metric->heading;
+  snprintf(room, room_bytes, "%s (%s)", metric->heading, cell_time_name(unit));
+  return room;
+}
+
 void layout_record(text *out, const pd_table *table, const layout_options *options) {
   const pd_table_row *row = PD_AT(pd_table_row, &table->rows, 0);
+  char room[CELL_ROOM];
   size_t names = 0;
   for (uint32_t c = 1; c < table->column_count; c++) {
-    const size_t width = strlen(table->columns[c]->heading);
+    const size_t width = strlen(record_heading(table->columns[c], options->unit, room, sizeof room));
     if (!(table->columns[c]->flags & PD_METRIC_DETAIL) && width > names) names = width;
   }
   for (uint32_t c = 0; c < table->column_count; c++) {
     const pd_metric *metric = table->columns[c];
     const pd_cell *cell = &row->cells[c];
-    char room[CELL_ROOM];
     text value = {0};
     if (cell->missing || (metric->flags & PD_METRIC_DETAIL)) continue;
     if (c == 0) text_bold(out, metric->heading);
-    if (c > 0) text_format(out, "  %-*s", (int)names, metric->heading);
+    if (c > 0) text_format(out, "  %-*s", (int)names, record_heading(metric, options->unit, room, sizeof room));
     if (metric->unit != PD_UNIT_TEXT) cell_write(room, sizeof room, metric, cell, options->unit);
     text_wrap(&value, metric->unit == PD_UNIT_TEXT ? cell->v.text : room, LAYOUT_COLUMNS, c ? names + 4 : 9);
     out->failed = out->failed || value.failed;

@@ -43,20 +43,23 @@ static void rows(text_out *out, uint32_t id, const pd_array *from, size_t bytes)
   for (uint64_t i = 0; i < from->count; i++) text_out_bytes(out, (const char *)from->data + i * from->stride, bytes);
 }
 
-/* A line for each; NULL where there are none. */
-static char *cure_lines(const pd_run *run) {
-  char *lines = NULL;
+/* The scenario's cures, a line each; NULL: their bytes are only counted. */
+static size_t write_cures(text_out *out, const pd_run *run) {
+  const pd_cure *cure = PD_HAS(pd_run, run, cures) ? run->cures : NULL;
   size_t bytes = 0;
-  FILE *out = PD_HAS(pd_run, run, cures) && run->cures ? open_memstream(&lines, &bytes) : NULL;
-  if (!out) return NULL;
-  for (const pd_cure *cure = run->cures; cure->cause; cure++) fprintf(out, "%s %s\n", cure->cause, cure->settings);
-  if (fclose(out) == 0) return lines;
-  free(lines);
-  return NULL;
+  for (; cure && cure->cause; cure++) {
+    const size_t cause = strlen(cure->cause), settings = strlen(cure->settings);
+    bytes += cause + settings + 2;
+    if (!out) continue;
+    text_out_bytes(out, cure->cause, cause);
+    text_out_literal(out, " ");
+    text_out_bytes(out, cure->settings, settings);
+    text_out_literal(out, "\n");
+  }
+  return bytes;
 }
 
 static void write_texts(text_out *out, const pd_trace *trace, const pd_run *run) {
-  char *cures = cure_lines(run);
   const char *texts[PD_WINDOW_TEXT_COUNT] = {[PD_WINDOW_TEXT_SCENARIO] = run->scenario,
                                              [PD_WINDOW_TEXT_BOTTLENECK] = run->bottleneck,
                                              [PD_WINDOW_TEXT_COMMAND_LINE] = run->command_line,
@@ -65,14 +68,14 @@ static void write_texts(text_out *out, const pd_trace *trace, const pd_run *run)
                                              [PD_WINDOW_TEXT_DEVICE_VERSIONS] =
                                                  trace->device ? trace->device->versions : NULL,
                                              [PD_WINDOW_TEXT_FALLBACK] = run->fallback,
-                                             [PD_WINDOW_TEXT_PROFILE_NOTE] = trace->profile_note,
-                                             [PD_WINDOW_TEXT_CURES] = cures};
-  uint64_t bytes = 0;
+                                             [PD_WINDOW_TEXT_PROFILE_NOTE] = trace->profile_note};
+  uint64_t bytes = write_cures(NULL, run);
   for (uint32_t i = 0; i < PD_WINDOW_TEXT_COUNT; i++) bytes += (texts[i] ? strlen(texts[i]) : 0) + 1;
   section(out, PD_WINDOW_TEXTS, 1, bytes);
-  for (uint32_t i = 0; i < PD_WINDOW_TEXT_COUNT; i++)
+  for (uint32_t i = 0; i < PD_WINDOW_TEXT_COUNT; i++) {
+    if (i == PD_WINDOW_TEXT_CURES) write_cures(out, run);
     text_out_bytes(out, texts[i] ? texts[i] : "", (texts[i] ? strlen(texts[i]) : 0) + 1);
-  free(cures);
+  }
   bytes = 0;
   for (uint64_t i = 0; i < trace->strings.count; i++) bytes += strlen(PD_AT(pd_string, &trace->strings, i)->text) + 1;
   section(out, PD_WINDOW_STRINGS, 1, bytes);

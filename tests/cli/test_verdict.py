@@ -105,6 +105,25 @@ class Verdicts(Case):
                     if largest == "input_cpu":
                         self.assertEqual(owned["input_io"], 0)
 
+    def test_without_synchronisation_the_device_is_judged_and_not_the_launching(self):
+        """The host is done with its steps before the device has worked on most of them."""
+        row, tables, out = self.verdict("control", "-o", "run.sync_timing=false", "--image_size", "48")
+        self.assertEqual(row["verdict_cause"], "withheld", out[:2000])
+        self.assertIn("set run.sync_timing = true", " ".join(out.split()))
+        self.assertNotIn("Try next", out)
+        self.assertEqual(sum(row["total"] for row in tables["ledger"]["rows"]),
+                         sum(row["step_span"] for row in tables["ledger_steps"]["rows"]))
+
+    def test_without_synchronisation_a_blocking_call_keeps_host_and_device_together(self):
+        if SANITIZER:
+            self.skip(f"under the {SANITIZER} sanitizer the host's own cost outweighs what the scenarios inject")
+        for _ in range(3):
+            row, _, out = self.verdict("sync", "-o", "run.sync_timing=false")
+            if row["verdict_cause"] == "forced_sync":
+                break
+        self.assertEqual(row["verdict_cause"], "forced_sync", out[:2000])
+        self.assertRegex(out, r"\n  Step now \(ms\) +[0-9.]+\n  Step expected \(ms\) +[0-9.]+\n")
+
     def test_is_withheld_when_steps_are_few(self):
         row, _, out = self.verdict("control", "-o", "schedule.active=4")
         self.assertEqual(row["verdict_cause"], "withheld")

@@ -110,6 +110,59 @@ PD_TEST(verdict, is_withheld_on_a_device_that_stood_in) {
   rig_end(&rig);
 }
 
+/* 8 steps of the host, 10 us each and one after the other; their kernels, of `kernel_us`, follow each other from
+ * `first_us` on. */
+static void unsynchronised_steps(analysis_rig *rig, int64_t first_us, int64_t kernel_us) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 8; s++) {
+    const int64_t at = (int64_t)s * 10000, kernel = (first_us + (int64_t)s * kernel_us) * 1000;
+    fake_step(rig->fake, s, at, at + 10000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + 10000);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, s + 1);
+    fake_kernel(rig->fake, "k", stream, kernel, kernel + kernel_us * 1000, s + 1);
+  }
+  rig_finish(rig);
+}
+
+PD_TEST(verdict, is_withheld_where_the_device_works_after_the_steps) {
+  analysis_rig rig;
+  unsynchronised_steps(&rig, 60, 10); /* 20 of 80 us within the steps */
+  const pd_table *table;
+  cr_assert_str_eq(rig_text(table, verdict_row(&rig, &table), "verdict_cause"), "device_side", "synchronised");
+  analysis_forget(rig.analysis, rig.trace);
+  rig.trace->sync_timing = 0;
+  withheld(&rig, "withheld: the host runs ahead, and the device does 75.0 % of the steps' work outside of them; set "
+                 "run.sync_timing = true");
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, is_withheld_where_the_device_begins_late) {
+  analysis_rig rig;
+  unsynchronised_steps(&rig, 31, 6); /* all but the last kernels within the steps */
+  const pd_table *table;
+  cr_assert_str_eq(rig_text(table, verdict_row(&rig, &table), "verdict_cause"), "device_side", "synchronised");
+  analysis_forget(rig.analysis, rig.trace);
+  rig.trace->sync_timing = 0;
+  withheld(&rig, "withheld: only 4 of 8 active steps begin after the device has begun with their work, 5 are needed; "
+                 "set run.sync_timing = true or schedule.active higher");
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, rests_on_the_steps_after_the_device_has_begun) {
+  analysis_rig rig;
+  unsynchronised_steps(&rig, 20, 10); /* idle in the first two steps, busy in all others */
+  const pd_table *table;
+  cr_assert_str_eq(rig_text(table, verdict_row(&rig, &table), "verdict_cause"), "device_side", "synchronised");
+  analysis_forget(rig.analysis, rig.trace);
+  rig.trace->sync_timing = 0;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "none");
+  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 100.0, 1e-9);
+  cr_assert_float_eq(rig_double(table, row, "verdict_confidence"), 100.0, 1e-9);
+  rig_end(&rig);
+}
+
 PD_TEST(verdict, thresholds) {
   const verdict_basis plain = {.is_cuda = true}, blocking = {.blocking = true, .is_cuda = true}, threads = {0};
   int64_t rows[LEDGER_CAUSE_COUNT] = {[LEDGER_compute] = 80000};

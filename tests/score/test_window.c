@@ -15,7 +15,7 @@ typedef struct fixture {
   const memory_file *file;
 } fixture;
 
-static void set_up(fixture *f) {
+static void set_up_run(fixture *f, const pd_run *run) {
   static const char *const settings[] = {NULL};
   memset(f, 0, sizeof *f);
   f->fake = fake_trace_open();
@@ -24,12 +24,14 @@ static void set_up(fixture *f) {
   f->trace = fake_trace_finish(f->fake);
   cr_assert_not_null(f->trace);
   cr_assert(sink_run_load(&f->sink, SINK_PATH, settings), "%s", f->sink.error);
-  cr_assert_eq(sink_run_open(&f->sink, fake_run("out")), PD_OK, "%s", f->sink.error);
+  cr_assert_eq(sink_run_open(&f->sink, run), PD_OK, "%s", f->sink.error);
   cr_assert_eq(sink_run_trace(&f->sink, f->trace), PD_OK);
   cr_assert_eq(sink_run_close(&f->sink, fake_summary()), PD_OK);
   f->file = sink_run_file(&f->sink, "out/window0.pdw");
   cr_assert_not_null(f->file);
 }
+
+static void set_up(fixture *f) { set_up_run(f, fake_run("out")); }
 
 static void tear_down(fixture *f) {
   sink_run_unload(&f->sink);
@@ -75,6 +77,34 @@ PD_TEST(window, rows_come_back_as_they_were) {
   cr_assert_eq(got.run.has_fallback, (uint32_t)(run->fallback != NULL));
   window_file_close(&got);
   tear_down(&f);
+}
+
+PD_TEST(window, cures_come_back_a_line_each) {
+  static const pd_cure cures[] = {{"input_bound", "data.num_workers=4 data.prefetch_factor=4"},
+                                  {"allocator", "scenario.temporaries=0"},
+                                  {NULL, NULL}};
+  static const struct {
+    const pd_cure *cures;
+    uint32_t size;
+    const char *text;
+  } runs[] = {{cures, sizeof(pd_run),
+               "input_bound data.num_workers=4 data.prefetch_factor=4\nallocator scenario.temporaries=0\n"},
+              {NULL, sizeof(pd_run), ""},
+              {cures, offsetof(pd_run, cures), ""}}; /* a host of 1.0 */
+  static error err;
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    fixture f;
+    window_file got;
+    pd_run run = *fake_run("out");
+    run.cures = runs[i].cures;
+    run.size = runs[i].size;
+    set_up_run(&f, &run);
+    cr_assert(window_file_take("w", f.file->data, f.file->bytes, &got, &err), "%s", err.text);
+    cr_assert_str_eq(got.texts[PD_WINDOW_TEXT_CURES], runs[i].text);
+    cr_assert_eq(got.trace.strings.count, f.trace->strings.count);
+    window_file_close(&got);
+    tear_down(&f);
+  }
 }
 
 PD_TEST(window, no_beginning_of_a_file_is_taken_for_whole) {

@@ -253,20 +253,35 @@ def check_ledger(run, check):
     check_verdict(run, check, ledger)
 
 
+def first_judged(run):
+    """The steps before it, of an unsynchronised run, begin while the device may work for the time before the window."""
+    begins = min((record.start_ns for record in run.records if record.step is not None), default=0)
+    return 0 if run.sync_timing else sum(start < begins for start, _, _ in run.steps)
+
+
+def share_within_steps(run):
+    work = merged([span(record) for record in run.records if record.step is not None])
+    length = sum(end - start for start, end in work)
+    within = intersection(work, merged([step[:2] for step in run.steps]))
+    return sum(end - start for start, end in within) / length if length else 1
+
+
 def check_verdict(run, check, ledger):
-    count = len(run.steps)
-    if count < VERDICT["VERDICT_MIN_STEPS"]:
+    first = first_judged(run)
+    count = len(run.steps) - first
+    if count < VERDICT["VERDICT_MIN_STEPS"] or (
+            not run.sync_timing and share_within_steps(run) < VERDICT["VERDICT_MIN_WITHIN"]):
         check.table(run, "verdict", {"withheld": {"verdict_share": None}}, ("verdict_cause",))
         return
     spans = [end - start for start, end, _ in run.steps]
-    kept = sorted(range(count), key=lambda s: (spans[s], s))[:count - count // int(VERDICT["VERDICT_TRIM"])]
+    kept = sorted(range(first, len(run.steps)), key=lambda s: (spans[s], s))[:count - count // int(VERDICT["VERDICT_TRIM"])]
     length = sum(spans[s] for s in kept)
     row = {cause: sum(ledger.steps[s][cause] for s in kept) for cause in CAUSES}
     cause = verdict_of(row, length, ledger)
     time = time_of(row, cause)
     # A captured step is launched as one.
     saved = row["launch"] + row["launch_gap"] if cause == "launch_bound" and run.is_cuda else time
-    agree = sum(verdict_of(one, spans[s], ledger) == cause for s, one in enumerate(ledger.steps))
+    agree = sum(verdict_of(one, spans[s], ledger) == cause for s, one in enumerate(ledger.steps) if s >= first)
     second = max((name for name in applying(ledger) if name != cause), key=lambda name: time_of(row, name))
     want = {"verdict_share": 100 * time / length, "verdict_confidence": 100 * agree / count,
             "verdict_step": length // len(kept),
@@ -275,12 +290,13 @@ def check_verdict(run, check, ledger):
                            f"({100 * row['compute'] / length:.1f} %), the measurement's own synchronisations "
                            f"({100 * row['measurement'] / length:.1f} %)"}
     check.table(run, "verdict", {cause: want}, ("verdict_cause",))
-    # The evidence is a sentence; its figures are those of the rows, in the order of its words.
+    # The evidence is a sentence; its figures are those of the rows, in the order of its words. Counts are of all steps.
+    steps = len(run.steps)
     text = run.table("verdict")[0][0]["verdict_evidence"]
     us = {name: f"{row[name] * 1e-3 / len(kept):.1f}" for name in CAUSES}
     figures = {"input_bound": [f"{time * 1e-3 / len(kept):.1f}", us["input_io"], us["input_cpu"], us["input_handover"]],
-               "forced_sync": [f"{ledger.blocking / count:.2f}", us["forced_sync"]],
-               "allocator": [f"{ledger.allocations / count:.1f}", f"{ledger.allocated_bytes / count:.0f}",
+               "forced_sync": [f"{ledger.blocking / steps:.2f}", us["forced_sync"]],
+               "allocator": [f"{ledger.allocations / steps:.1f}", f"{ledger.allocated_bytes / steps:.0f}",
                              us["temporaries"], us["allocator"]],
                "launch_bound": [f"{sum(int(step['launches']) for step in run.table('active_steps')[0]) / count:.1f}",
                                 us["launch"], us["launch_gap"], us["tiny_kernels"]],

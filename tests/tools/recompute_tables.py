@@ -1,6 +1,6 @@
 """Recomputes pdhost's tables from the events of the csv sink, by other means, and compares them cell by cell.
 
-    recompute_tables.py CSV_FOLDER                    one finished run
+    recompute_tables.py CSV_FOLDER                    one finished run, with run.sync_timing
     recompute_tables.py --run PDHOST CONF_FOLDER      runs every scenario on the CPU device, then checks each
 
 The C code sweeps sorted arrays; here, every nanosecond between two boundaries looks up who is open and who owns it.
@@ -21,8 +21,9 @@ from recompute_ledger import check_ledger
 PARTS = ["dataloader", "forward", "backward", "optimization"]
 CLASSES = ["Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"]
 RUNS = [("dataloader", []), ("sync", []), ("tiny_ops", []), ("memory_churn", []), ("control", []),
-        ("dataloader", ["-o", "data.io_sleep_ms=1"]), ("sync", ["-o", "run.sync_timing=false"]),
-        ("memory_churn", ["-o", "scenario.allocator=raw", "-o", "run.sync_timing=false"]),
+        ("dataloader", ["-o", "data.io_sleep_ms=1"]),
+        ("sync", ["-o", "run.sync_timing=false", "-o", "schedule.active=8"]),
+        ("memory_churn", ["-o", "scenario.allocator=raw", "-o", "run.sync_timing=false", "-o", "schedule.active=8"]),
         ("serial_streams", ["-o", "scenario.streams=3"]), ("small_batch", [])]
 
 
@@ -467,8 +468,8 @@ def check_stacks(run, check):
                     ("stack",))
 
 
-def check_run(folder, quiet=False):
-    run, check = Run(folder), Checker()
+def check_run(folder, quiet=False, sync_timing=True):
+    run, check = Run(folder, sync_timing), Checker()
     for part in (check_operators, check_breakdown, check_device, check_overview, check_model, check_operator_summary,
                  check_kernels, check_copies, check_userdefined, check_memory, check_flops_and_modules, check_stacks,
                  check_reader_ratio, check_ledger):
@@ -535,7 +536,7 @@ def run_scenarios(pdhost, conf):
                             "-o", "profile.with_flops=true", "-o", "profile.with_modules=true", *settings],
                            cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             files = os.path.join(folder, "results", "traces", scenario, "csv")
-            good = check_run(files) and good
+            good = check_run(files, sync_timing="run.sync_timing=false" not in settings) and good
             if scenario == "memory_churn" and not settings:
                 good = check_that_it_can_fail(files) and good
     return good

@@ -31,6 +31,7 @@ extern "C" {
 #define PD_ABI_MINOR 1
 
 /* True when the table behind `p`, of type `T`, is long enough to hold `field`. Never compare sizes for equality. */
+/* NOLINTNEXTLINE(bugprone-sizeof-expression): of a pointer the size of the pointer is meant */
 #define PD_HAS(T, p, field) ((p)->size >= offsetof(T, field) + sizeof((p)->field))
 
 #if defined(__GNUC__)
