@@ -39,10 +39,8 @@ static bool add_range(const trace_facts *facts, type_time *types, uint64_t i) {
   bool ok = true, begins = !parent || parent->part != range->part;
   if (range->kind == PD_RANGE_USER)
     ok = add(types, TYPE_USER, range->start_ns, range->end_ns);
-  else if (range->kind == PD_RANGE_OP)
-    ok = add(types, TYPE_OPERATOR, range->start_ns, range->end_ns);
-  else if (range->kind == PD_RANGE_OP_INNER)
-    ok = add(types, TYPE_INNER, range->start_ns, range->end_ns);
+  else if (range->kind == PD_RANGE_OP || range->kind == PD_RANGE_OP_INNER)
+    ok = add(types, facts->operation[i] == i ? TYPE_OPERATOR : TYPE_INNER, range->start_ns, range->end_ns);
   if (ok && begins && range->part > PD_PART_NONE && range->part <= PD_PART_OPTIMIZATION &&
       range->kind != PD_RANGE_WORKER)
     ok = add(types, parts[range->part], range->start_ns, range->end_ns);

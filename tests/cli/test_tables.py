@@ -186,6 +186,15 @@ class Tables(Case):
                     low, mean, high = (float(row[f"CPU {key}"]) for key in ("Min", "Avg", "Max"))
                     self.assertTrue(low <= mean <= high, row)
 
+    def test_operations_inside_others_are_inner_ones(self):
+        out = self.show("views=overview operator_summary", "wide=true", scenario="sync")
+        types = {row["Event Type"]: row for row in Table(out, "Overview Summary").rows}
+        summary = Table(out, "Operator Summary")
+        calls = [int(row["Calls"]) for row, level in zip(summary.rows, summary.levels) if not level]
+        self.assertEqual(int(types["Operator"]["Calls"]), sum(calls))
+        self.assertGreater(int(types["OperatorInner"]["Calls"]), 0)
+        self.assertGreater(float(types["OperatorInner"]["CPU Time"]), 0)
+
     def test_details_and_threads_of_the_operator_summary(self):
         whole = Table(self.show("views=operator_summary", "wide=true"), "Operator Summary")
         self.assertLessEqual({0, 1}, set(whole.levels))

@@ -10,6 +10,7 @@ PD_TEST(paddle_tables, overview_merges_overlaps_over_threads_and_streams) {
   fake_range(rig.fake, PD_RANGE_OP, "a", 0, 0, 100);
   fake_range(rig.fake, PD_RANGE_OP, "a", second, 50, 150);
   fake_range(rig.fake, PD_RANGE_OP_INNER, "in", second, 60, 70);
+  fake_range(rig.fake, PD_RANGE_OP, "b", second, 80, 95); /* an operation's own kind, but inside another */
   fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 10, 20, 1);
   fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 30, 40, 2);
   fake_kernel(rig.fake, "k", s7, 200, 300, 1);
@@ -17,7 +18,8 @@ PD_TEST(paddle_tables, overview_merges_overlaps_over_threads_and_streams) {
   rig_finish(&rig);
   RIG_INT(&rig, "overview", "Operator", "cpu_time_union", 150);
   RIG_INT(&rig, "overview", "Operator", "calls", 2);
-  RIG_INT(&rig, "overview", "OperatorInner", "cpu_time_union", 10);
+  RIG_INT(&rig, "overview", "OperatorInner", "cpu_time_union", 25);
+  RIG_INT(&rig, "overview", "OperatorInner", "calls", 2);
   RIG_INT(&rig, "overview", "CudaRuntime", "cpu_time_union", 20);
   RIG_INT(&rig, "overview", "Kernel", "gpu_time_union", 120);
   RIG_INT(&rig, "overview", "Kernel", "calls", 2);

@@ -209,10 +209,13 @@ def check_overview(run, check):
     span = lambda rows: [(r.start_ns, r.end_ns) for r in rows]
     of_kind = lambda kind: [r for r in run.ranges if r.kind == kind]
     part = lambda name: [r for i, r in enumerate(run.ranges) if r.part == name and begins_part(run, i)]
+    operations = {False: [], True: []}  # by whether another operation holds it
+    for i, item in enumerate(run.ranges):
+        if item.kind.startswith("cpu_op"):
+            operations[any(run.ranges[up].kind == "cpu_op" for up in run.ancestors(i))].append(item)
     host = {"CudaRuntime" if run.is_cuda else "Runtime": run.calls, "UserDefined": of_kind("user_annotation"),
             "Dataloader": part("dataloader"), "Forward": part("forward"), "Backward": part("backward"),
-            "Optimization": part("optimization"), "Operator": of_kind("cpu_op"),
-            "OperatorInner": of_kind("cpu_op_inner")}
+            "Optimization": part("optimization"), "Operator": operations[False], "OperatorInner": operations[True]}
     device = {"Kernel": run.kernels, "Memcpy": [r for r in run.copies if r.kind == "memcpy"],
               "Memset": [r for r in run.copies if r.kind == "memset"],
               "Communication": [r for r in run.kernels if is_communication(r.name)]}
