@@ -36,6 +36,12 @@ struct data_loader {
 
 static void warn_of_unused_keys(const data_loader *l) {
   const data_config *config = &l->config;
+  if (config->prefetch_to_device && config->resident == DATA_RESIDENT_DEVICE)
+    l->host->log(l->host, PD_LOG_WARN,
+                 "[data] prefetch_to_device has no meaning with resident = device: every batch is there already");
+  if (config->prefetch_to_device && config->num_workers == 0 && config->resident == DATA_RESIDENT_NONE)
+    l->host->log(l->host, PD_LOG_WARN,
+                 "[data] prefetch_to_device has no meaning with num_workers = 0: no batch is made ahead of its step");
   if (config->num_workers != 0 || config->resident != DATA_RESIDENT_NONE) return;
   if (config->persistent_workers || config->prefetch_factor != 2)
     l->host->log(

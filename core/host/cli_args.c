@@ -86,6 +86,7 @@ static const flag flags[] = {
     TRUTH("with_stack", "profile"),
     KEY("--output_json", "sink.json", "output_json"),
     KEY("--row_limit", "sink.table", "row_limit"),
+    TRUTH("wide", "sink.table"),
 };
 enum { FLAG_COUNT = sizeof flags / sizeof flags[0] };
 

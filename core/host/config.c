@@ -419,6 +419,9 @@ static void finish_core(config *self, error *err) {
         "%s: [data] prefetch_to_device = %s: the copy of pageable memory holds up the loop; set pin_memory = true",
         prefetch->origin, prefetch->text);
   }
+  if (!self->run.trace_dir[0])
+    error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] trace_dir is empty; name a folder, . for this one",
+              value_of(self, CORE_RUN, "trace_dir")->origin);
   plan_schedule(self, err);
   if (strcmp(self->run.mode, "benchmark") == 0) check_benchmark(self, err);
 }

@@ -30,7 +30,7 @@ void help_print(void) {
         "  --plugin-path DIR           search here first for scenario/, sink/ and device/\n"
         "  --batch_size --image_size --dataset_size --num_workers --prefetch_factor --persistent_workers\n"
         "  --pin_memory --amp --channels_last --lr --seed --warmup_steps --profile_steps --with_stack\n"
-        "  --trace_dir --output_json --row_limit    each another spelling of its key\n"
+        "  --trace_dir --output_json --row_limit --wide    each another spelling of its key\n"
         "\n"
         "instead of a run\n"
         "  --list [scenarios|sinks|devices]         what there is, and why a file is rejected\n"

@@ -42,6 +42,10 @@ class Config(Case):
         self.assert_fails(self.run_pdhost("--scenario", "dataloder", "--device", "cpu", "--batch_size", "x"), 4,
                           'scenario "dataloder": not found; did you mean dataloader? looked in: ')
 
+    def test_an_empty_trace_folder_is_refused(self):
+        name = self.write("[run]\nscenario = control\ndevice = cpu\ntrace_dir =\n")
+        self.assert_fails(self.run_pdhost("-c", name, "--check"), 3, f"{name}:4: [run] trace_dir is empty")
+
     def test_missing_file(self):
         self.assert_fails(self.run_pdhost("-c", "no.ini"), 3, "no.ini: cannot be read: No such file or directory")
 
@@ -58,6 +62,9 @@ class Config(Case):
         code, first, err = self.run_pdhost(*files, "--sink", "table:row_limit=5", "--dump-config")
         self.assertEqual(code, 0, err)
         self.assertIn("# command line\nrow_limit = 5\n", first)
+        code, wide, err = self.run_pdhost(*files, "--wide", "--dump-config")
+        self.assertEqual(code, 0, err)
+        self.assertIn("# command line\nwide = true\n", wide)
         self.assertIn("# preset of dataloader\ncpu_work = 4000\n", first)
         self.write(first)
         code, second, err = self.run_pdhost("-c", "my.ini", "--show-config")

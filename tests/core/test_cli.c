@@ -88,6 +88,7 @@ PD_TEST(cli, truths_need_no_value) {
   static const struct {
     const char *flag, *section, *key;
   } rows[] = {{"--pin_memory", "data", "pin_memory"},
+              {"--wide", "sink.table", "wide"},
               {"--persistent_workers", "data", "persistent_workers"},
               {"--amp", "train", "amp"},
               {"--channels_last", "train", "channels_last"},

@@ -406,6 +406,24 @@ PD_TEST(loader, without_workers_only_resident_batches_are_known_ahead) {
   train_rig_close(&rig);
 }
 
+PD_TEST(loader, a_copy_ahead_that_cannot_be_is_told) {
+  train_rig rig;
+  open_rig(&rig);
+  data_config config = config_of(0);
+  config.pin_memory = config.prefetch_to_device = true;
+  data_loader_close(open_loader(&rig, &config));
+  cr_assert_eq(log_count, 1);
+  cr_assert(strstr(logged, "prefetch_to_device has no meaning with num_workers = 0"), "%s", logged);
+  config.num_workers = 2;
+  data_loader_close(open_loader(&rig, &config));
+  cr_assert_eq(log_count, 1);
+  config.resident = DATA_RESIDENT_DEVICE;
+  data_loader_close(open_loader(&rig, &config));
+  cr_assert_eq(log_count, 2);
+  cr_assert(strstr(logged, "prefetch_to_device has no meaning with resident = device"), "%s", logged);
+  train_rig_close(&rig);
+}
+
 /* ---- what it records ---- */
 
 PD_TEST(loader, waits_workers_and_queue_are_in_the_trace) {
