@@ -42,7 +42,7 @@ static void put_flops(table_build *table, const table_work *work, uint64_t flops
   uint64_t steps = work->facts->step_count ? work->facts->step_count : 1;
   table_int(table, M_flops, (int64_t)flops);
   table_int(table, M_flops_per_step, (int64_t)(flops / steps));
-  table_int(table, M_gpu_total, gpu_ns);
+  if (work->facts->trace->profile == PD_PROFILE_FULL) table_int(table, M_gpu_total, gpu_ns);
   if (gpu_ns > 0) table_double(table, M_flops_per_s, (double)flops * 1e9 / (double)gpu_ns);
 }
 
@@ -74,6 +74,7 @@ const pd_table *flops_table(const table_work *work) {
       &table, work->arena, work->is_cuda, "flops", "Floating point work",
       "Convolutions and matrix products, 2 per multiply-add, from their shapes; the rate is over the device time of "
       "the same operations.");
+  if (facts->trace->profile != PD_PROFILE_FULL) table_without_device(&table, facts->trace->profile_note);
   TABLE_COLUMNS(&table, M_name, M_calls, M_flops_per_step, M_gpu_total, M_flops_per_s, M_peak_percent, M_flops,
                 M_peak_kind);
   for (uint32_t i = 0; i < sums.keys.count; i++) {

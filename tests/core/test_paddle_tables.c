@@ -374,7 +374,9 @@ PD_TEST(paddle_tables, modules_count_where_they_are_entered) {
 PD_TEST(paddle_tables, leave_out_what_only_device_records_tell) {
   analysis_rig rig;
   rig_begin(&rig);
-  fake_range(rig.fake, PD_RANGE_OP, "a", 0, 0, 100);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_range(rig.fake, PD_RANGE_OP, "a", 0, 0, 100)->flops = 1000;
+  fake_range(rig.fake, PD_RANGE_DATALOADER, "wait", 0, 200, 230);
   rig_finish(&rig);
   rig.trace->profile = PD_PROFILE_EVENTS;
   rig.trace->profile_note = "no libcupti";
@@ -391,7 +393,17 @@ PD_TEST(paddle_tables, leave_out_what_only_device_records_tell) {
     RIG_MISSING(&rig, "breakdown", classes[i], "total");
     RIG_MISSING(&rig, "breakdown", classes[i], "share");
   }
-  static const char *const labelled[] = {"overview", "breakdown", "distributed"};
+  const pd_table *steps = rig_table(&rig, "active_steps");
+  static const char *const keys[] = {"launches",    "matched",     "device_records", "device_busy",   "step_kernel",
+                                     "step_memcpy", "step_memset", "step_runtime",   "step_cpu_exec", "step_other"};
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    cr_assert(rig_cell(steps, rig_row_at(steps, 0), keys[i])->missing, "%s", keys[i]);
+  cr_assert_eq(rig_int(steps, rig_row_at(steps, 0), "step_span"), 1000);
+  cr_assert_eq(rig_int(steps, rig_row_at(steps, 0), "step_dataloader"), 30);
+  RIG_INT(&rig, "flops", "a", "flops", 1000);
+  RIG_MISSING(&rig, "flops", "a", "gpu_total");
+  RIG_MISSING(&rig, "flops", "a", "flops_per_s");
+  static const char *const labelled[] = {"overview", "breakdown", "distributed", "active_steps", "flops"};
   for (size_t i = 0; i < sizeof labelled / sizeof labelled[0]; i++)
     cr_assert(strstr(rig_table(&rig, labelled[i])->note, "missing, no libcupti"), "%s",
               rig_table(&rig, labelled[i])->note);
