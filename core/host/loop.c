@@ -135,7 +135,8 @@ static pd_status measured_step(run_state *run, const pd_step *step, int64_t *sta
   status = run->scenario->step(run->scenario_state, step);
   pd_range_end(run->record, begun);
   if (status != PD_OK) {
-    if (status == PD_STOP) return status;
+    run->stopped = status == PD_STOP;
+    if (run->stopped) return status;
     char where[128];
     snprintf(where, sizeof where, "scenario %s: %s %llu", run->scenario_name,
              step->phase == PD_PHASE_WARMUP_STEPS ? "warm-up step" : "step", (unsigned long long)step->index);
@@ -182,6 +183,7 @@ static pd_status forget_losses(run_state *run) {
   return PD_OK;
 }
 
+/* PD_STOP: the scenario asked for the end of the run. The end of the data ends these steps alone. */
 static pd_status steps_aside(run_state *run, aside *self) {
   int64_t from_ns = 0;
   uint64_t done = 0;
@@ -204,7 +206,8 @@ static pd_status steps_aside(run_state *run, aside *self) {
   }
   const pd_status ended = end_iterator(run);
   if (status == PD_OK) status = ended;
-  return status == PD_OK || status == PD_STOP ? forget_losses(run) : status;
+  if (status == PD_OK || status == PD_STOP) status = forget_losses(run);
+  return status == PD_OK && run->stopped ? PD_STOP : status;
 }
 
 static pd_status warm_up(run_state *run) {
@@ -349,6 +352,7 @@ static pd_status scheduled_steps(run_state *run) {
     between_steps(run, &worked);
     if (worked) previous_end_ns = monotonic_ns();
   }
+  run->data_ended = planned && status == PD_STOP && !run->stopped && !signals_pending();
   const pd_status ended = end_iterator(run);
   return status == PD_STOP || status == PD_OK ? ended : status;
 }
@@ -359,10 +363,9 @@ static bool loop_records_all(const run_state *run) { return run->plan.active == 
 pd_status loop_run(run_state *run) {
   run->loss_scale = run->amp ? 65536 : 1;
   pd_status status = warm_up(run);
-  if (status == PD_STOP) status = PD_OK;
   if (status == PD_OK && !signals_pending()) status = interleave(run);
-  if (status == PD_STOP) status = PD_OK;
   if (status == PD_OK && !signals_pending()) status = scheduled_steps(run);
+  if (status == PD_STOP) status = PD_OK;
   progress_clear(run);
   /* A window that the end of the data, a signal or a failure cut short is still a window. */
   const pd_status finished = window_finish(run, loop_records_all(run) && !signals_pending() && run->failed == PD_OK);

@@ -65,6 +65,7 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   if (!run->quiet) run_report_header(run, settings);
   const pd_status status = loop_run(run);
   if (status != PD_OK) log_line(PD_LOG_ERROR, NULL, "%s", run->failure);
+  run_report_shortfall(run, settings);
   pd_summary summary;
   const pd_status summed = run_report_summary(run, settings, &summary);
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);

@@ -1,6 +1,7 @@
 /* What a run says of itself; see run_report.h. */
 #include "run_report.h"
 
+#include "log.h"
 #include "loop.h"
 #include "signals.h"
 #include "version.h"
@@ -73,6 +74,17 @@ void run_report_header(const run_state *run, const config *settings) {
           (unsigned long long)plan->warmup, active, (unsigned long long)plan->repeat,
           (long long)settings->data.batch_size, (long long)settings->data.image_size,
           (long long)settings->data.image_size);
+}
+
+void run_report_shortfall(const run_state *run, const config *settings) {
+  if (!run->data_ended) return;
+  const unsigned long long planned = loop_planned_steps(run);
+  log_line(
+      PD_LOG_WARN, NULL,
+      "the data ended after %llu of %llu planned steps: set [data] dataset_size = %llu (now %lld) or more, or plan "
+      "fewer steps with [run] max_steps",
+      (unsigned long long)step_log_count(run->log), planned, planned * (unsigned long long)settings->data.batch_size,
+      (long long)settings->data.dataset_size);
 }
 
 pd_status run_report_summary(run_state *run, const config *settings, pd_summary *summary) {

@@ -79,6 +79,8 @@ typedef struct run_state {
   uint64_t loss_known; /* steps of the log whose loss was asked for */
   uint64_t delivered;  /* steps handed to the sinks */
   double loss_scale;
+  bool stopped;       /* the scenario asked for the end */
+  bool data_ended;    /* before the planned steps were done */
   char failure[1024]; /* why the loop ended early, "" when it did not */
   pd_status failed;
 } run_state;

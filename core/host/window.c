@@ -122,9 +122,14 @@ pd_status window_finish(run_state *run, bool whole) {
   loop_settle(run);
   loop_add_span(run, run->window_count);
   pd_trace *trace = NULL;
+  const pd_profile_status before = run->profile;
   const pd_status made = make_trace(run, &trace);
   if (status == PD_OK) status = made;
-  if (trace) {
+  if (trace && !run->window_count && run->failed == PD_OK) {
+    /* Nothing to show; after a failure it shows what the failed step had done. */
+    run->profile = before;
+    trace_free(trace);
+  } else if (trace) {
     trace->partial = !whole;
     count_coverage(run, trace);
     sink_set_trace(run->sinks, trace);

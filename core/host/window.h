@@ -12,7 +12,8 @@ pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked
 pd_status window_step_done(run_state *run, const recorder_step *step);
 
 /* Ends the open window: stops and drains the profiler, merges, hands the trace to the sinks. Does nothing when no
- * window is open. `whole`: its last active step is done; else the trace is marked partial. */
+ * window is open. `whole`: its last active step is done; else the trace is marked partial. A window without a step
+ * reaches no sink, except after a failure. */
 pd_status window_finish(run_state *run, bool whole);
 
 /* After the last window: gives the profiling library back. */

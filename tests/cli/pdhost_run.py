@@ -142,6 +142,9 @@ class Case(unittest.TestCase):
     def errors(self, err):
         return [line for line in err.splitlines() if line.startswith("pdhost: error:")]
 
+    def warnings(self, err):
+        return [line for line in err.splitlines() if line.startswith("pdhost: warn:")]
+
     def assert_fails(self, result, code, line):
         """Exactly one error line, which holds `line`, and exit code `code`."""
         actual, _, err = result

@@ -89,6 +89,43 @@ class Faults(Case):
         self.assertEqual(code, 0, err)
         self.assertEqual(len(self.json("metrics.json")["losses"]), 5)
 
+    def test_scenario_may_stop_the_run_before_its_first_scheduled_step(self):
+        for more in ((), ("-o", "truth.interleave=2", "--warmup_steps", "0")):
+            with self.subTest(more=more):
+                code, _, err = self.run_small("--scenario", FAULT_SCENARIO, "-o", "scenario.stop_warmup=0", *more, "--sink",
+                                              JSON, "--sink", "chrome_trace", "--trace_dir", "traces")
+                self.assertEqual((code, self.errors(err), self.warnings(err)), (0, [], []), err)
+                metrics = self.json("metrics.json")
+                self.assertEqual((metrics["outcome"], metrics["losses"], metrics["windows"]), ("complete", [], []))
+                self.assertEqual(os.listdir(self.path("traces")), [])
+
+    def test_data_that_ends_in_the_warm_up_ends_the_warm_up_alone(self):
+        code, _, err = self.run_small("--scenario", "control", "--warmup_steps", "50", "-o", "data.dataset_size=40",
+                                      "--sink", JSON)
+        self.assertEqual((code, self.warnings(err)), (0, []), err)
+        self.assertEqual(len(self.json("metrics.json")["losses"]), 10)
+
+    def test_data_that_ends_early_is_said(self):
+        windows = ("-o", "schedule.wait=1", "-o", "schedule.warmup=0", "-o", "schedule.active=2", "-o", "schedule.repeat=3")
+        # The data ends inside the second window; at its first step, which is no window; before any window.
+        for batches, steps in ((5, [2, 1]), (4, [2]), (1, [])):
+            with self.subTest(batches=batches):
+                log = self.path(f"sink{batches}.log")
+                code, _, err = self.run_small("--scenario", "control", "-o", f"data.dataset_size={4 * batches}", *windows,
+                                              "--sink", JSON, "--sink", f"{FAULT_SINK}:log={log}")
+                self.assertEqual((code, self.errors(err)), (0, []), err)
+                warned = self.warnings(err)
+                self.assertEqual(len(warned), 1, err)
+                self.assertIn(f"after {batches} of 9 planned steps: set [data] dataset_size = 36 (now {4 * batches})",
+                              warned[0])
+                metrics = self.json("metrics.json")
+                self.assertEqual(len(metrics["losses"]), batches)
+                self.assertEqual([len(window["steps"]) for window in metrics["windows"]], steps)
+                with open(log, encoding="utf-8") as file:
+                    self.assertIn(f"steps {batches} traces {len(steps)} summary yes outcome 0", file.read())
+        code, _, err = self.run_small("--scenario", "control", "-o", "data.dataset_size=36", *windows, "--sink", JSON)
+        self.assertEqual((code, self.warnings(err)), (0, []), err)
+
     def test_a_failing_sink_is_dropped_and_the_others_finish(self):
         for place, steps in (("open", None), ("step", 1), ("trace", 0), ("close", 10)):
             with self.subTest(place=place):
@@ -219,6 +256,17 @@ class Faults(Case):
                 self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
                 for path in glob.glob(self.path("traces/*")):
                     os.remove(path)
+
+    def test_a_signal_inside_a_window_marks_its_trace_partial(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number.name):
+                code, _, err = self.run_small("--scenario", FAULT_SCENARIO, "-o", "scenario.signal_step=4", "-o",
+                                              f"scenario.signal_number={int(number)}", *ENDLESS, "--sink", JSON, "--sink",
+                                              "chrome_trace", "--trace_dir", f"traces_{number.name}")
+                self.assertEqual(code, 128 + number, err)
+                traces = sorted(glob.glob(self.path(f"traces_{number.name}/*.pt.trace.json")))
+                self.assertEqual([self.json(path)["pdhost"].get("partial", 0) for path in traces], [0, 1])
+                self.assertEqual(len(self.json("metrics.json")["losses"]), 5)
 
     def test_a_signal_while_the_loader_sleeps_ends_it_soon(self):
         process = self.start("--device", "cpu", "--batch_size", "4", "--image_size", "16", "--scenario", "dataloader",

@@ -53,6 +53,7 @@ class Scenarios(Case):
 
         metrics, _ = runs["dataloader"]
         self.assertGreater(metrics["avg_dataloader_wait_s"], metrics["avg_step_time_s"])
+        self.assertLess(control_metrics["avg_dataloader_wait_s"], control_metrics["avg_step_time_s"])
         for name in ("sync", "tiny_ops", "memory_churn", "control"):
             self.assertLess(runs[name][0]["avg_dataloader_wait_s"], metrics["avg_dataloader_wait_s"])
 
@@ -71,6 +72,7 @@ class Scenarios(Case):
         _, tables = self.measure("sync", "-o", "run.sync_timing=false")
         ranges = [row for row in tables["ranges"] if row["name"] == "aten::item"]
         rows = sorted(tables["kernels"] + tables["copies"], key=lambda row: int(row["start_ns"]))
+        self.assertEqual(len(ranges), 8)
         for read in ranges:
             after = [row for row in rows if int(row["start_ns"]) >= int(read["end_ns"])]
             running = [row for row in rows if int(row["start_ns"]) < int(read["end_ns"]) < int(row["end_ns"])]
