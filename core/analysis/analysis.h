@@ -12,6 +12,7 @@ typedef struct analysis_context {
   const pd_device_props *device;
   int64_t batch_size;
   bool with_flops, with_modules, profile_memory;
+  bool tf32;                /* float32 products may use it, where the device has it */
   uint32_t cores;           /* of the machine */
   const char *command_line; /* of the run, for the verdict's next command; NULL: "pdhost" */
   const char *fallback;     /* why the device is not the one wanted, or NULL */

@@ -10,16 +10,13 @@ static bool is_half(const trace_facts *facts, const pd_range *range) {
   return range->shape_count && PD_AT(pd_shape, &facts->trace->shapes, range->shape_first)->dtype == PD_F16;
 }
 
-/* Float32 work may use TF32 where the device has it; its peak is then the one to compare with. */
+/* Float32 work may use TF32 where the run lets it and the device has it; its peak is then the one to compare with. */
 static double peak_of(const table_work *work, bool half, const char **kind) {
   const pd_device_props *device = work->context->device;
-  double peak = 0;
-  *kind = half ? "float16" : device && device->peak_tf32_flops > 0 ? "tf32" : "float32";
-  if (device)
-    peak = half                          ? device->peak_f16_flops
-           : device->peak_tf32_flops > 0 ? device->peak_tf32_flops
-                                         : device->peak_f32_flops;
-  return peak;
+  const bool tf32 = work->context->tf32 && device && device->peak_tf32_flops > 0;
+  *kind = half ? "float16" : tf32 ? "tf32" : "float32";
+  if (!device) return 0;
+  return half ? device->peak_f16_flops : tf32 ? device->peak_tf32_flops : device->peak_f32_flops;
 }
 
 typedef struct work_sum {

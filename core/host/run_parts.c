@@ -49,6 +49,7 @@ static int bring_up_training(run_state *run, const config *settings) {
                                     .with_flops = settings->profile.with_flops,
                                     .with_modules = settings->profile.with_modules,
                                     .profile_memory = settings->profile.profile_memory,
+                                    .tf32 = settings->train.tf32,
                                     .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
                                     .command_line = settings->command_line,
                                     .fallback = run->fallback[0] ? run->fallback : NULL,

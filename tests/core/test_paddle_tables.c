@@ -349,6 +349,25 @@ PD_TEST(paddle_tables, flops_rates_and_share_of_the_peak) {
   rig_end(&rig);
 }
 
+PD_TEST(paddle_tables, without_tf32_the_peak_is_that_of_float32) {
+  const analysis_context context = {.device = fake_device(), .with_flops = true, .cores = 2};
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_range(rig.fake, PD_RANGE_OP, "aten::mm", 0, 10, 50)->flops = 1000000;
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 12, 14, 1);
+  fake_kernel(rig.fake, "gemm", stream, 100, 200, 1);
+  rig_finish(&rig);
+  analysis_close(rig.analysis);
+  cr_assert_eq(analysis_open(&context, &rig.analysis), PD_OK);
+  const pd_table *table = rig_table(&rig, "flops");
+  const pd_table_row *row = rig_row(table, "aten::mm");
+  cr_assert_str_eq(rig_text(table, row, "peak_kind"), "float32");
+  cr_assert_float_eq(rig_double(table, row, "peak_percent"), 1e15 / fake_device()->peak_f32_flops, 1e-9);
+  rig_end(&rig);
+}
+
 PD_TEST(paddle_tables, modules_count_where_they_are_entered) {
   analysis_rig rig;
   rig_begin(&rig);

@@ -22,6 +22,7 @@ static void start(table_test *self, const char *const *settings, bool timer_only
                                     .with_flops = true,
                                     .with_modules = true,
                                     .profile_memory = true,
+                                    .tf32 = true,
                                     .cores = 2};
   self->header = *fake_run("results/traces/dataloader");
   self->header.timer_only = timer_only;

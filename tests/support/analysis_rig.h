@@ -29,6 +29,7 @@ static inline void rig_finish(analysis_rig *rig) {
                                     .with_flops = true,
                                     .with_modules = true,
                                     .profile_memory = true,
+                                    .tf32 = true,
                                     .cores = 2};
   rig->trace = fake_trace_finish(rig->fake);
   cr_assert_not_null(rig->trace);
