@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -186,6 +187,23 @@ static void whole_path(const char *path, char *full, size_t room) {
   snprintf(full, room, "%s", strchr(path, '/') && realpath(path, found) ? found : path);
 }
 
+/* The same for each folder of a search path; the caller frees it. NULL on no memory. */
+static char *whole_folders(const char *list) {
+  char *text = NULL, part[PATH_MAX], full[PATH_MAX];
+  size_t size;
+  FILE *to = open_memstream(&text, &size);
+  if (!to) return NULL;
+  while (*list) {
+    const size_t bytes = strcspn(list, ":");
+    snprintf(part, sizeof part, "%.*s", (int)bytes, list);
+    fprintf(to, "%s:", bytes < sizeof part && realpath(part, full) ? full : part);
+    list += bytes + (list[bytes] == ':');
+  }
+  if (fclose(to) == 0) return text;
+  free(text);
+  return NULL;
+}
+
 static int check_all(check_target *target) {
   static const check first = {"the plugin loads; its descriptor, rows and tables are sound", check_loads};
   uint32_t count = 1;
@@ -214,13 +232,20 @@ int check_plugin(const char *path, const char *device, const char *plugin_path) 
   char full[PATH_MAX], full_device[PATH_MAX];
   if (!realpath(path, full)) snprintf(full, sizeof full, "%s", path);
   whole_path(device ? device : "cpu", full_device, sizeof full_device);
+  const char *from_environment = getenv("PDHOST_PLUGIN_PATH");
+  char *folders = whole_folders(plugin_path ? plugin_path : "");
+  char *more = whole_folders(from_environment ? from_environment : "");
   char *progress = mmap(NULL, CHECK_PROGRESS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (progress == MAP_FAILED) {
+  int code = CODE_INTERNAL;
+  if (folders && more && progress != MAP_FAILED && setenv("PDHOST_PLUGIN_PATH", more, 1) == 0) {
+    check_target target = {
+        .path = full, .device = full_device, .plugin_path = plugin_path ? folders : NULL, .progress = progress};
+    code = check_all(&target);
+  } else {
     log_line(PD_LOG_ERROR, NULL, "--check-plugin: out of memory");
-    return CODE_INTERNAL;
   }
-  check_target target = {.path = full, .device = full_device, .plugin_path = plugin_path, .progress = progress};
-  const int code = check_all(&target);
-  munmap(progress, CHECK_PROGRESS_BYTES);
+  if (progress != MAP_FAILED) munmap(progress, CHECK_PROGRESS_BYTES);
+  free(folders);
+  free(more);
   return code;
 }
