@@ -39,6 +39,27 @@ static const pd_cure *cures_of(const pd_scenario_ops *scenario) {
   return PD_HAS(pd_scenario_ops, scenario, cures) ? scenario->cures : NULL;
 }
 
+/* The setting that a message begins with, as "[train] amp = true: ..."; NULL: it begins with none. */
+static const pd_setting *setting_refused(const config *settings, const char *message) {
+  for (uint64_t i = 0; i < settings->setting_count; i++) {
+    const pd_setting *at = &settings->settings[i];
+    char name[128];
+    const int bytes = snprintf(name, sizeof name, "[%s] %s ", at->section, at->key);
+    if (bytes > 0 && strncmp(message, name, (size_t)bytes) == 0) return at;
+  }
+  return NULL;
+}
+
+/* A part that fails over a key of the configuration's is the configuration's failure, said as any other of it. */
+static int report_part(const run_state *run, const config *settings, pd_status status, const char *where) {
+  char message[1024];
+  service_host_take_message(run->core_host, message, sizeof message);
+  const bool refused = status == PD_UNSUPPORTED || status == PD_INVALID;
+  const pd_setting *at = refused ? setting_refused(settings, message) : NULL;
+  log_line(PD_LOG_ERROR, NULL, "%s: %s", at ? at->origin : where, message[0] ? message : service_status_text(status));
+  return at ? CODE_CONFIG : CODE_SCENARIO;
+}
+
 static int bring_up_training(run_state *run, const config *settings) {
   truth_use_device(run->truth, &run->access);
   run->core_host = service_host_open(&run->services, "core");
@@ -58,10 +79,10 @@ static int bring_up_training(run_state *run, const config *settings) {
   if (status != PD_OK) return run_parts_report(NULL, status, "analysis", CODE_INTERNAL);
   run->services.analysis = analysis_table(run->analysis);
   status = train_kit_open(host, &run->access, run->record, &settings->train, &run->kit);
-  if (status != PD_OK) return run_parts_report(run->core_host, status, "training kit", CODE_SCENARIO);
+  if (status != PD_OK) return report_part(run, settings, status, "training kit");
   run->services.train = train_kit_table(run->kit);
   status = data_loader_open(host, &run->access, run->record, &settings->data, &run->loader);
-  if (status != PD_OK) return run_parts_report(run->core_host, status, "data loader", CODE_SCENARIO);
+  if (status != PD_OK) return report_part(run, settings, status, "data loader");
   pd_batch resident;
   for (uint64_t i = 0; status == PD_OK && data_loader_resident(run->loader, i, &resident); i++)
     status = train_kit_keep(run->kit, &resident);

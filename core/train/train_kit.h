@@ -15,8 +15,9 @@ typedef struct train_config {
   int64_t batch_size, image_size;
 } train_config;
 
-/* Fails with PD_UNSUPPORTED, naming the key, where the device does not offer amp, channels_last or cuda_graph. The
- * failure's message goes through host->fail. All [loop thread]. */
+/* Fails with PD_UNSUPPORTED where the device does not offer amp, channels_last or cuda_graph. The failure's message
+ * goes through host->fail; one over a key begins with "[train] key", to which the host adds where it was set. All [loop
+ * thread]. */
 pd_status train_kit_open(const pd_host *host, const pd_device_access *device, const pd_record *record,
                          const train_config *config, train_kit **out);
 void train_kit_close(train_kit *kit);
