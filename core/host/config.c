@@ -133,6 +133,18 @@ static pd_status load_one(config *self, pd_kind kind, const char *name, const pl
   return status;
 }
 
+/* `given` names the plugin: a failure says first where the user wrote it. */
+static pd_status load_given(config *self, pd_kind kind, const entry *given, const char *name, const plugin **out,
+                            error *err) {
+  error one;
+  error_clear(&one);
+  const pd_status status = load_one(self, kind, name, out, &one);
+  if (status == PD_OK) return status;
+  if (strcmp(given->origin, "default") != 0) error_wrap(&one, given->origin);
+  error_merge(err, &one);
+  return status;
+}
+
 static pd_status open_section(config *self, config_section *at, const char *name, const plugin *loaded, error *err) {
   return section_open_plugin(at, &self->impl->memory, name, loaded->table) == PD_OK ? PD_OK : no_memory(err);
 }
@@ -163,7 +175,7 @@ static pd_status load_sinks(config *self, error *err) {
       continue;
     }
     const plugin *loaded = NULL;
-    const pd_status one = load_one(self, PD_KIND_SINK, name, &loaded, err);
+    const pd_status one = load_given(self, PD_KIND_SINK, &given, name, &loaded, err);
     if (one != PD_OK) return one;
     for (uint32_t i = 0; i < self->sink_count; i++)
       if (strcmp(self->sinks[i].plugin->table->name, loaded->table->name) == 0)
@@ -185,23 +197,23 @@ static const char *first_line(const error *err) {
 }
 
 static pd_status load_plugins(config *self, error *err) {
-  const char *scenario = early_value(self, "scenario"), *device = early_value(self, "device");
-  if (!scenario || !scenario[0])
+  const entry scenario = early_entry(self, "scenario"), device = early_entry(self, "device");
+  if (!scenario.value || !scenario.value[0])
     return error_add(err, PD_INVALID, CODE_CONFIG,
                      "[run] scenario: must be given; name one by --scenario NAME or a file by -c; see pdhost --list");
-  if (!device[0])
+  if (!device.value[0])
     return error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] device: is empty; write cuda, cpu or auto",
-                     early_entry(self, "device").origin);
+                     device.origin);
   self->plugins = plugins_open(early_value(self, "plugin_path"));
   if (!self->plugins) return no_memory(err);
   /* The first that does not load is all that is said: what follows from it would be noise. */
-  pd_status status = load_one(self, PD_KIND_SCENARIO, scenario, &self->scenario.plugin, err);
+  pd_status status = load_given(self, PD_KIND_SCENARIO, &scenario, scenario.value, &self->scenario.plugin, err);
   if (status == PD_OK) status = open_section(self, &self->impl->scenario, "scenario", self->scenario.plugin, err);
-  self->device_auto = strcmp(device, "auto") == 0;
+  self->device_auto = strcmp(device.value, "auto") == 0;
   if (status == PD_OK && !self->device_auto) {
-    status = load_one(self, PD_KIND_DEVICE, device, &self->device.plugin, err);
+    status = load_given(self, PD_KIND_DEVICE, &device, device.value, &self->device.plugin, err);
     /* A build or machine without CUDA is no broken plugin: the user has no usable device. */
-    if (status != PD_OK && strcmp(device, "cuda") == 0)
+    if (status != PD_OK && strcmp(device.value, "cuda") == 0)
       return error_set(err, status, CODE_DEVICE, "%s; run on the CPU with --device cpu", first_line(err));
     if (status == PD_OK) status = open_section(self, &self->impl->device, "device", self->device.plugin, err);
     self->impl->device_open = status == PD_OK;

@@ -40,7 +40,30 @@ class Config(Case):
 
     def test_plugin_of_a_misspelt_name(self):
         self.assert_fails(self.run_pdhost("--scenario", "dataloder", "--device", "cpu", "--batch_size", "x"), 4,
-                          'scenario "dataloder": not found; did you mean dataloader? looked in: ')
+                          'error: command line: scenario "dataloder": not found; did you mean dataloader? looked in: ')
+        name = self.write("[run]\nscenario = contrl\ndevice = cpu\n")
+        self.assert_fails(self.run_pdhost("-c", name), 4,
+                          'error: my.ini:2: scenario "contrl": not found; did you mean control? looked in: ')
+
+    def test_a_setting_that_the_device_lacks(self):
+        for key, said in (("amp", "does not train in half precision"), ("channels_last", "has no NHWC layout"),
+                          ("cuda_graph", "captures no graphs")):
+            with self.subTest(key=key):
+                name = self.write(f"[run]\nscenario = control\n[train]\n{key} = true\n")
+                null = os.path.join(FIXTURES, "device", "null.so")
+                result = self.run_pdhost("-c", name, "--device", null, "--batch_size", "4", "--image_size", "16")
+                self.assert_fails(result, 3, f"error: my.ini:4: [train] {key} = true: ")
+                self.assertIn(f"{said}; set {key} = false or use --device cuda", result[2])
+
+    def test_the_checks_of_a_plugin_find_plugins_in_relative_folders(self):
+        os.makedirs(self.path("mine/device"))
+        os.symlink(os.path.join(FIXTURES, "device", "null.so"), self.path("mine/device/mydev.so"))
+        check = ("--check-plugin", SCENARIO, "--device", "mydev")
+        for words, env in (((*check, "--plugin-path", "none:mine"), {}), (check, {"PDHOST_PLUGIN_PATH": "none:mine"})):
+            with self.subTest(env=env):
+                code, out, err = self.run_pdhost(*words, env=env)
+                self.assertEqual((code, err), (0, ""), out)
+                self.assertIn("ok   three steps of a real run\n", out)
 
     def test_an_empty_trace_folder_is_refused(self):
         name = self.write("[run]\nscenario = control\ndevice = cpu\ntrace_dir =\n")

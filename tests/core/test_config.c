@@ -1,5 +1,7 @@
 #include "host_rig.h"
 
+#include <sys/stat.h>
+
 #define BASE "[run]\nscenario = probe\ndevice = null\nsinks = probe\n[scenario]\ntoken = t\n"
 /* Lines of BASE. */
 #define AT(line) "a.ini:" #line
@@ -301,8 +303,39 @@ PD_TEST(config, a_required_key_must_be_given) {
 PD_TEST(config, a_plugin_that_does_not_load_is_all_there_is_to_say) {
   with_file(BASE "[data]\nbatch_size = x\n[scenario]\nbogus = 1\n");
   RIG_FAILS(RIG_SETTINGS("run.scenario=prob", "run.device=nul"), CODE_PLUGIN,
-            "scenario \"prob\": not found; did you mean probe? looked in: " FIXTURES "/scenario, " TEST_LIB
+            "command line: scenario \"prob\": not found; did you mean probe? looked in: " FIXTURES
+            "/scenario, " TEST_LIB "/scenario\n");
+}
+
+/* Each is named in another line of the file. */
+PD_TEST(config, a_plugin_that_does_not_load_is_told_with_its_line) {
+  with_file("[run]\nscenario = prob\ndevice = null\n");
+  RIG_FAILS(NULL, CODE_PLUGIN,
+            "a.ini:2: scenario \"prob\": not found; did you mean probe? looked in: " FIXTURES "/scenario, " TEST_LIB
             "/scenario\n");
+  with_file("[run]\nscenario = probe\ndevice = nul\n");
+  RIG_FAILS(NULL, CODE_PLUGIN,
+            "a.ini:3: device \"nul\": not found; did you mean null? looked in: " FIXTURES "/device, " TEST_LIB
+            "/device\n");
+  with_file(BASE);
+  RIG_FAILS(RIG_SETTINGS("run.sinks=probe,othr"), CODE_PLUGIN,
+            "command line: sink \"othr\": not found; did you mean other? looked in: " FIXTURES "/sink, " TEST_LIB
+            "/sink\n");
+  rig_write("a.ini", "[run]\nscenario = probe\ndevice = null\nsinks = othr\n");
+  rig_write("b.ini", "[run]\n\nsinks = prob\n");
+  RIG_FAILS(NULL, CODE_PLUGIN,
+            "b.ini:3: sink \"prob\": not found; did you mean probe? looked in: " FIXTURES "/sink, " TEST_LIB "/sink\n");
+}
+
+PD_TEST(config, a_cuda_that_does_not_load_is_told_with_its_line) {
+  with_file("[run]\nscenario = " FIXTURES "/scenario/probe.so\ndevice = cuda\n");
+  cr_assert_eq(mkdir("device", 0700), 0);
+  rig_write("device/cuda.so", "no shared object\n");
+  setenv("PDHOST_PLUGIN_PATH", ".", 1);
+  cr_assert_null(rig_load(NULL));
+  cr_assert_eq(rig_error.exit_code, CODE_DEVICE);
+  cr_assert_eq(strncmp(rig_error.text, "a.ini:3: ./device/cuda.so: ", 26), 0, "%s", rig_error.text);
+  cr_assert_not_null(strstr(rig_error.text, "; run on the CPU with --device cpu\n"), "%s", rig_error.text);
 }
 
 PD_TEST(config, keys_of_the_scenario_are_checked) {
