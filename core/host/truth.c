@@ -203,7 +203,8 @@ pd_status truth_write(const truth *self, const pd_files *files, const pd_run *ru
   all.rows = self->rows;
   all.rounds = self->rounds;
   FILE *name = open_memstream(&path, &path_bytes), *out = open_memstream(&text, &bytes);
-  if (name) fprintf(name, "%s/truth.json", run->trace_dir);
+  /* In a folder of its own: tools take every .json of the trace folder for a trace. */
+  if (name) fprintf(name, "%s/truth/truth.json", run->trace_dir);
   const bool whole = name && out && truth_figures_print(&all, run, out) && !ferror(name) && !ferror(out);
   if (name && fclose(name) != 0) path = NULL;
   if (out && fclose(out) != 0) text = NULL;

@@ -30,7 +30,7 @@ pd_status truth_round(truth *self, double with_ns, double without_ns);
 /* Active steps so far. */
 uint64_t truth_steps(const truth *self);
 
-/* Writes trace_dir/truth.json. */
+/* Writes trace_dir/truth/truth.json. */
 pd_status truth_write(const truth *self, const pd_files *files, const pd_run *run);
 
 #endif

@@ -52,11 +52,11 @@ static void make_command(saved_run *self, const corpus *all, const corpus_cell *
 /* A window that cannot be read counts as a failed run. */
 static void read_run(const char *place, reading *out) {
   static error unreadable; /* large; the main thread's alone */
-  char path[ARGUMENT_BYTES + 16];
+  char path[ARGUMENT_BYTES + 24];
   snprintf(path, sizeof path, "%s/window0.pdw", place);
   error_clear(&unreadable);
   (void)reading_of(path, out, &unreadable);
-  snprintf(path, sizeof path, "%s/truth.json", place);
+  snprintf(path, sizeof path, "%s/truth/truth.json", place);
   out->label = truth_label_read(path);
 }
 

@@ -9,8 +9,9 @@ class Truth(Case):
     def truth(self, scenario, *more):
         code, _, err = self.run_small("--scenario", scenario, *more, "--trace_dir", "traces")
         self.assertEqual(code, 0, err)
-        self.assertIn("wrote traces/truth.json", err)
-        return self.json("traces/truth.json")
+        self.assertIn("wrote traces/truth/truth.json", err)
+        self.assertFalse(os.path.exists(self.path("traces/truth.json")), "tools would take it for a trace")
+        return self.json("traces/truth/truth.json")
 
     def test_counts_are_exact_and_causes_the_scenarios(self):
         for scenario, cause, count, more in (

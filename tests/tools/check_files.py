@@ -21,7 +21,10 @@ def check_schema(checks, name, document):
 
 
 def check_truth(checks, run):
-    with open(os.path.join(run.trace_dir, "truth.json"), encoding="utf-8") as file:
+    # Tools take every .json of the folder for a trace.
+    other = [name for name in os.listdir(run.trace_dir) if name.endswith(".json") and not name.endswith(".trace.json")]
+    checks.equal("files of the trace folder that are no traces", [], other)
+    with open(os.path.join(run.trace_dir, "truth", "truth.json"), encoding="utf-8") as file:
         check_schema(checks, "truth", json.load(file))
 
 
