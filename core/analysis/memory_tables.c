@@ -135,13 +135,23 @@ static void blocks_free(blocks *self) {
   free(self->event);
 }
 
-/* The first event at which the most was allocated, or the number of events where there is none of the type. */
-static uint64_t find_peak(const trace_facts *facts, uint32_t type) {
-  uint64_t count = facts->trace->memory.count, peak = count;
-  for (uint64_t i = 0; i < count; i++) {
-    const pd_memory_row *row = event_at(facts, i);
-    if (type_of(row) != type) continue;
-    if (peak == count || row->event.total_allocated > event_at(facts, peak)->event.total_allocated) peak = i;
+typedef struct most {
+  bool any;          /* there is an event of the type */
+  int64_t allocated; /* bytes */
+  uint64_t events;   /* up to the peak and with it, of any type; 0: the most was there when the window began */
+} most;
+
+static most find_peak(const trace_facts *facts, uint32_t type) {
+  most peak = {0};
+  for (uint64_t i = 0; i < facts->trace->memory.count; i++) {
+    const pd_memory_event *event = &event_at(facts, i)->event;
+    if (type_of(event_at(facts, i)) != type) continue;
+    if (!peak.any) peak = (most){.any = true, .allocated = (int64_t)(event->total_allocated - (uint64_t)event->bytes)};
+    if ((int64_t)event->total_allocated > peak.allocated ||
+        (!peak.events && (int64_t)event->total_allocated == peak.allocated)) {
+      peak.allocated = (int64_t)event->total_allocated;
+      peak.events = i + 1;
+    }
   }
   return peak;
 }
@@ -153,16 +163,16 @@ typedef struct held {
 /* Rows of one type: what the window's ranges held at the peak, and what was there before. */
 static bool put_holders(table_build *table, const table_work *work, uint32_t type) {
   const trace_facts *facts = work->facts;
-  uint64_t peak = find_peak(facts, type);
+  const most peak = find_peak(facts, type);
+  const int64_t total = peak.allocated;
   blocks alive = {0};
   key_groups names = {0};
   held *sums = NULL;
   ordered *order = NULL;
-  int64_t total = 0, known = 0;
+  int64_t known = 0;
   bool ok = false;
-  if (peak == facts->trace->memory.count) return true;
-  total = (int64_t)event_at(facts, peak)->event.total_allocated;
-  for (uint64_t i = 0; i <= peak; i++) {
+  if (!peak.any) return true;
+  for (uint64_t i = 0; i < peak.events; i++) {
     const pd_memory_row *row = event_at(facts, i);
     uint64_t *block;
     if (type_of(row) != type) continue;
@@ -222,10 +232,12 @@ const pd_table *memory_peak_table(const table_work *work) {
 
 static bool put_churn(table_build *table, const table_work *work, uint32_t type) {
   const trace_facts *facts = work->facts;
-  const uint64_t count = facts->trace->memory.count, peak = find_peak(facts, type);
+  const most peak = find_peak(facts, type);
+  const uint64_t count = facts->trace->memory.count;
   const int64_t steps = facts->step_count ? (int64_t)facts->step_count : 1;
   int64_t allocations = 0, bytes = 0, allocator_ns = 0;
-  uint64_t reserved = 0, lifetimes = 0;
+  uint64_t reserved = peak.allocated > 0 ? (uint64_t)peak.allocated : 0; /* at least */
+  uint64_t lifetimes = 0;
   double *lifetime_ns = malloc((count + 1) * sizeof *lifetime_ns);
   blocks alive = {0};
   bool ok = false;
@@ -248,18 +260,19 @@ static bool put_churn(table_build *table, const table_work *work, uint32_t type)
     }
   }
   ok = true;
-  if (peak == count) goto out;
+  if (!peak.any) goto out;
   table_row(table, 0);
   table_string(table, M_memory_type, type_name(work, type));
   table_double(table, M_allocations_per_step, (double)allocations / (double)steps);
   table_int(table, M_bytes_per_step, bytes / steps);
   if (lifetimes) table_int(table, M_median_lifetime, (int64_t)stats_spread(lifetime_ns, lifetimes).median);
   table_int(table, M_allocator_time, allocator_ns);
-  table_int(table, M_peak_allocated, (int64_t)event_at(facts, peak)->event.total_allocated);
+  table_int(table, M_peak_allocated, peak.allocated);
   table_int(table, M_peak_reserved, (int64_t)reserved);
-  if (event_at(facts, peak)->event.total_reserved >= event_at(facts, peak)->event.total_allocated)
+  /* What was reserved before the first event, no event tells. */
+  if (peak.events && (int64_t)event_at(facts, peak.events - 1)->event.total_reserved >= peak.allocated)
     table_int(table, M_fragmentation,
-              (int64_t)(event_at(facts, peak)->event.total_reserved - event_at(facts, peak)->event.total_allocated));
+              (int64_t)(event_at(facts, peak.events - 1)->event.total_reserved - (uint64_t)peak.allocated));
 out:
   if (!ok) work->arena->failed = true;
   free(lifetime_ns);

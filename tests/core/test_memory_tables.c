@@ -63,6 +63,23 @@ PD_TEST(memory_tables, churn) {
   rig_end(&rig);
 }
 
+PD_TEST(memory_tables, a_window_that_starts_with_frees_peaks_before_them) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_range(rig.fake, PD_RANGE_OP, "a", 0, 0, 500);
+  fake_memory(rig.fake, 0, 100, 0x100, -300, 700, 700);
+  fake_memory(rig.fake, 0, 200, 0x200, 200, 900, 900);
+  rig_finish(&rig);
+  RIG_INT(&rig, "memory_churn", "GPU", "peak_allocated", 1000);
+  RIG_INT(&rig, "memory_churn", "GPU", "peak_reserved", 1000);
+  RIG_MISSING(&rig, "memory_churn", "GPU", "fragmentation");
+  cr_assert_eq(rig_table(&rig, "memory_peak")->rows.count, 1, "nothing of the window was there");
+  RIG_INT(&rig, "memory_peak", "(allocated before the window)", "held_bytes", 1000);
+  RIG_DOUBLE(&rig, "memory_peak", "(allocated before the window)", "held_percent", 100.0);
+  rig_end(&rig);
+}
+
 PD_TEST(memory_tables, pinned_memory_has_rows_of_its_own) {
   analysis_rig rig;
   rig_begin(&rig);

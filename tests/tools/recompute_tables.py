@@ -382,10 +382,10 @@ def check_memory(run, check):
             kind = "free" if event.bytes < 0 else "allocation"
             user[kind + "_count"] += 1
             user[kind + "_size"] += abs(event.bytes)
-        most = max(e.total_allocated for e in events)
-        peak = next(i for i, e in enumerate(events) if e.total_allocated == most)
+        most = max(events[0].total_allocated - events[0].bytes, *(e.total_allocated for e in events))
+        peak = next((i for i, e in enumerate(events) if e.total_allocated == most), None)  # None: at the window's start
         alive = {}
-        for event in events[:peak + 1]:
+        for event in events[:0 if peak is None else peak + 1]:
             alive.pop(event.address, None)
             if event.bytes >= 0:
                 alive[event.address] = event
@@ -407,8 +407,8 @@ def check_memory(run, check):
         churn[label] = {"allocations_per_step": len(made) / len(run.steps),
                         "bytes_per_step": sum(e.bytes for e in made) // len(run.steps),
                         "allocator_time": sum(e.allocator_ns for e in events), "peak_allocated": most,
-                        "peak_reserved": max(e.total_reserved for e in events),
-                        "fragmentation": events[peak].total_reserved - most,
+                        "peak_reserved": max(most, *(e.total_reserved for e in events)),
+                        "fragmentation": None if peak is None else events[peak].total_reserved - most,
                         "median_lifetime": int(statistics.median(lives)) if lives else None}
     for user in users.values():
         user["increased_size"] = user["allocation_size"] - user["free_size"]
