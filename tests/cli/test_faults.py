@@ -2,6 +2,7 @@
 import glob
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -254,8 +255,7 @@ class Faults(Case):
                 with open(self.path("csv/partial.csv"), encoding="utf-8") as file:
                     self.assertTrue(file.read().splitlines()[1].startswith(f"interrupted,{name},"))
                 self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
-                for path in glob.glob(self.path("traces/*")):
-                    os.remove(path)
+                shutil.rmtree(self.path("traces"))
 
     def test_a_signal_inside_a_window_marks_its_trace_partial(self):
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -94,7 +94,7 @@ class Verdicts(Case):
             self.skip(f"under the {SANITIZER} sanitizer the steps outlast the waits")
         for workers in ("0", "1"):
             for more, largest in ((["data.io_sleep_ms=2", "data.cpu_work=0"], "input_io"),
-                                  (["data.io_sleep_ms=0", "data.cpu_work=40000"], "input_cpu")):
+                                  (["data.io_sleep_ms=0", "data.cpu_work=120000"], "input_cpu")):
                 with self.subTest(workers=workers, largest=largest):
                     row, tables, out = self.verdict("dataloader", "-o", more[0], "-o", more[1], "--num_workers",
                                                     workers)
