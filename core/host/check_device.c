@@ -29,7 +29,7 @@ static check_verdict opened(const check_target *target, const void *options,
 
 static check_verdict with_defaults(const check_target *target,
                                    check_verdict (*body)(const pd_device_ops *, pd_device *, check_host *)) {
-  void *options = check_options(target->table, NULL, NULL);
+  void *options = check_options(target, NULL, NULL);
   if (!options) return check_verdict_of(CHECK_BROKEN, "out of memory");
   /* Libraries behind a device keep threads of their own for the process: the second life may add none. */
   check_verdict verdict = opened(target, options, body);
@@ -220,7 +220,7 @@ static check_verdict records(const check_target *target) {
   pd_trace *trace = NULL;
   check_host host;
   check_host_init(&host);
-  void *options = check_options(target->table, NULL, NULL);
+  void *options = check_options(target, NULL, NULL);
   check_verdict verdict = check_verdict_of(CHECK_BROKEN, "out of memory");
   if (!options || recorder_open(&room, &to) != PD_OK) goto out;
   host.own_record = recorder_table(to);
@@ -279,7 +279,7 @@ static void live_in_turn(const check_target *target, check_life *life) {
   check_host_init(&host);
   pd_device *device = NULL;
   float mean = 0;
-  void *options = check_options(target->table, NULL, NULL);
+  void *options = check_options(target, NULL, NULL);
   life->verdict = check_verdict_of(CHECK_BROKEN, "out of memory");
   if (!options) return;
   pd_status status = ops->open(&host.table, options, 0, &device);
@@ -307,7 +307,7 @@ static check_verdict no_such_index(const check_target *target) {
   check_host host;
   check_host_init(&host);
   pd_device *device = NULL;
-  void *options = check_options(target->table, NULL, NULL);
+  void *options = check_options(target, NULL, NULL);
   if (!options) return check_verdict_of(CHECK_BROKEN, "out of memory");
   const pd_status status = ops->open(&host.table, options, 250, &device);
   if (status == PD_OK) ops->close(device);

@@ -3,7 +3,7 @@
 #ifndef CORE_HOST_CHECK_LIST_H
 #define CORE_HOST_CHECK_LIST_H
 
-#include "plugins.h"
+#include "config.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -25,9 +25,12 @@ typedef struct check_target {
   const char *path;
   const plugin *plugin; /* NULL while it has not been loaded */
   const pd_plugin *table;
-  const char *device;      /* that real runs use: name or path */
-  const char *plugin_path; /* NULL: none was given */
-  char *progress;          /* CHECK_PROGRESS_BYTES, shared with the parent: what was being tried, for when it crashes */
+  const char *device;             /* that real runs use: name or path */
+  const char *plugin_path;        /* NULL: none was given */
+  char section[64];               /* of its keys: "scenario", "sink.NAME", "device" */
+  const config_assignment *given; /* the user's, of keys that check_given.c let pass */
+  uint32_t given_count;
+  char *progress; /* CHECK_PROGRESS_BYTES, shared with the parent: what was being tried, for when it crashes */
 } check_target;
 
 enum { CHECK_PROGRESS_BYTES = 256 };
@@ -51,15 +54,18 @@ check_verdict check_verdict_of(check_outcome outcome, const char *format, ...) P
 uint32_t check_thread_count(void);
 check_verdict check_threads_gone(uint32_t before);
 
-/* Removes a folder of a check's with all that lies in it. */
-void check_remove_folder(const char *path);
-
 /* A row's default, or a value it takes where it has none. */
 const char *check_stand_in(const pd_option *row);
 
-/* The plugin's options struct filled with its defaults; `key` gets `text` instead when it is not NULL. NULL on no
- * memory. The caller frees it. Strings are borrowed from the rows. */
-void *check_options(const pd_plugin *table, const char *key, const char *text);
+/* Names the section of the plugin's keys and takes the user's assignments: for the plugin, which then stand in place of
+ * its defaults, and for the sections of the real run. Mistakes go to `err`. `input` is borrowed. */
+pd_status check_given_take(check_target *target, const config_input *input, error *err);
+/* What the user gave for a key of the plugin's; NULL: nothing. */
+const char *check_given_value(const check_target *target, const char *key);
+
+/* The plugin's options struct filled with what was given and else its defaults; `key` gets `text` instead when it is
+ * not NULL. NULL on no memory. The caller frees it. Strings are borrowed from the rows. */
+void *check_options(const check_target *target, const char *key, const char *text);
 
 /* Calls `body` with the defaults, then with each bound and each choice of each option; stops at the first failure. */
 check_verdict check_each_bound(const check_target *target,

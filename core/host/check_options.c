@@ -2,29 +2,8 @@
 #include "check_list.h"
 #include "option.h"
 
-#include <dirent.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the folders that a check's plugin made */
-void check_remove_folder(const char *path) {
-  DIR *dir = opendir(path);
-  for (const struct dirent *entry; dir && (entry = readdir(dir));) {
-    char inner[PATH_MAX];
-    struct stat about;
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
-    if (lstat(inner, &about) == 0 && S_ISDIR(about.st_mode))
-      check_remove_folder(inner);
-    else
-      unlink(inner);
-  }
-  if (dir) closedir(dir);
-  rmdir(path);
-}
 
 const char *check_stand_in(const pd_option *row) {
   if (row->def) return row->def;
@@ -34,14 +13,16 @@ const char *check_stand_in(const pd_option *row) {
   return row->min ? row->min : row->max ? row->max : "1";
 }
 
-void *check_options(const pd_plugin *table, const char *key, const char *text) {
+void *check_options(const check_target *target, const char *key, const char *text) {
+  const pd_plugin *table = target->table;
   char *options = calloc(1, table->options_size ? table->options_size : 1);
   for (uint32_t i = 0; options && i < table->option_count; i++) {
     const pd_option row = plugin_option(table, i);
     option_value value;
     char why[512];
     const bool chosen = key && strcmp(row.key, key) == 0;
-    if (option_parse(&row, chosen ? text : check_stand_in(&row), &value, why, sizeof why))
+    const char *given = check_given_value(target, row.key);
+    if (option_parse(&row, chosen ? text : given ? given : check_stand_in(&row), &value, why, sizeof why))
       option_store(&row, &value, options);
   }
   return options;
@@ -49,7 +30,7 @@ void *check_options(const pd_plugin *table, const char *key, const char *text) {
 
 static check_verdict with_value(const check_target *target, const char *key, const char *text,
                                 check_verdict (*body)(const check_target *, const void *)) {
-  void *options = check_options(target->table, key, text);
+  void *options = check_options(target, key, text);
   if (!options) return check_verdict_of(CHECK_BROKEN, "out of memory");
   check_verdict verdict = body(target, options);
   free(options);

@@ -1,6 +1,7 @@
 /* The conformance checks of a plugin; see check_plugin.h. This file has the driver and what holds for every kind. */
 #include "check_plugin.h"
 
+#include "check_folder.h"
 #include "check_list.h"
 #include "child.h"
 #include "error.h"
@@ -132,7 +133,7 @@ static bool run_in_folder(const check *what, const check_target *target, child_r
   job at = {.what = what, .target = target, .folder = folder};
   check_progress(target, "%s", "");
   const bool started = child_call(run_one, &at, CHILD_SECONDS, result);
-  check_remove_folder(folder);
+  check_folder_remove(folder);
   return started;
 }
 
@@ -204,7 +205,7 @@ static char *whole_folders(const char *list) {
   return NULL;
 }
 
-static int check_all(check_target *target) {
+static int check_all(check_target *target, const config_input *input) {
   static const check first = {"the plugin loads; its descriptor, rows and tables are sound", check_loads};
   uint32_t count = 1;
   if (!report_one(&first, target)) return CODE_PLUGIN;
@@ -217,6 +218,11 @@ static int check_all(check_target *target) {
     return CODE_PLUGIN;
   }
   target->table = target->plugin->table;
+  if (check_given_take(target, input, &err) != PD_OK) {
+    error_print(&err);
+    plugins_close(all);
+    return err.exit_code;
+  }
   uint32_t failed = run_list(common_checks, target, &count);
   const check *own = target->table->kind == PD_KIND_SCENARIO ? check_scenario_list
                      : target->table->kind == PD_KIND_SINK   ? check_sink_list
@@ -228,7 +234,7 @@ static int check_all(check_target *target) {
   return failed ? CODE_PLUGIN : CODE_DONE;
 }
 
-int check_plugin(const char *path, const char *device, const char *plugin_path) {
+int check_plugin(const char *path, const char *device, const char *plugin_path, const config_input *input) {
   char full[PATH_MAX], full_device[PATH_MAX];
   if (!realpath(path, full)) snprintf(full, sizeof full, "%s", path);
   whole_path(device ? device : "cpu", full_device, sizeof full_device);
@@ -240,7 +246,7 @@ int check_plugin(const char *path, const char *device, const char *plugin_path) 
   if (folders && more && progress != MAP_FAILED && setenv("PDHOST_PLUGIN_PATH", more, 1) == 0) {
     check_target target = {
         .path = full, .device = full_device, .plugin_path = plugin_path ? folders : NULL, .progress = progress};
-    code = check_all(&target);
+    code = check_all(&target, input);
   } else {
     log_line(PD_LOG_ERROR, NULL, "--check-plugin: out of memory");
   }

@@ -1,31 +1,60 @@
 /* Three steps of the program's own run, with the plugin under check in its place; see check_list.h. */
+#include "check_folder.h"
 #include "check_list.h"
 #include "config.h"
+#include "log.h"
 #include "run.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { OPTIONS_MOST = 64 };
+enum { OWN_ASSIGNMENTS = 16 };
 
 typedef struct assignments {
-  config_assignment rows[OPTIONS_MOST];
-  uint32_t count;
+  config_assignment *rows;
+  uint32_t count, room;
 } assignments;
 
-static void assign(assignments *to, const char *section, const char *key, const char *value) {
-  if (to->count < OPTIONS_MOST) to->rows[to->count++] = (config_assignment){section, key, value, "the check"};
+static bool assignments_open(assignments *self, const check_target *target) {
+  self->count = 0;
+  self->room = OWN_ASSIGNMENTS + target->table->option_count + target->given_count;
+  self->rows = calloc(self->room, sizeof *self->rows);
+  return self->rows != NULL;
 }
 
-/* Options that the user must give. */
-static void give_options(assignments *to, const check_target *target, const char *section) {
+static void assign(assignments *to, const char *section, const char *key, const char *value) {
+  if (to->count < to->room) to->rows[to->count++] = (config_assignment){section, key, value, "the check"};
+}
+
+/* Options that the user must give, then those that the user gave; [run] is the check's own. */
+static void give_options(assignments *to, const check_target *target) {
   for (uint32_t i = 0; i < target->table->option_count; i++) {
     const pd_option row = plugin_option(target->table, i);
-    if (!row.def) assign(to, section, row.key, check_stand_in(&row));
+    if (!row.def) assign(to, target->section, row.key, check_stand_in(&row));
   }
+  for (uint32_t i = 0; i < target->given_count; i++)
+    if (strcmp(target->given[i].section, "run") != 0) to->rows[to->count++] = target->given[i];
+}
+
+/* A run like the user's, but as small as may be. */
+static void assign_all(assignments *what, const check_target *target, const char *scenario, const char *device,
+                       bool has_threads) {
+  assign(what, "run", "scenario", scenario);
+  assign(what, "run", "device", device);
+  assign(what, "run", "sinks", target->table->kind == PD_KIND_SINK ? target->path : "");
+  if (target->plugin_path) assign(what, "run", "plugin_path", target->plugin_path);
+  assign(what, "run", "trace_dir", ".");
+  assign(what, "run", "warmup_steps", "1");
+  assign(what, "data", "batch_size", "2");
+  assign(what, "data", "image_size", "16");
+  assign(what, "data", "num_workers", "1");
+  assign(what, "schedule", "wait", "0");
+  assign(what, "schedule", "warmup", "0");
+  assign(what, "schedule", "active", "3");
+  if (has_threads) assign(what, "device", "threads", "1");
+  give_options(what, target);
 }
 
 /* What the run said first, without the program's name. */
@@ -37,17 +66,6 @@ static void first_error(FILE *said, char *line, size_t room) {
   while (!line[0] && fgets(text, sizeof text, said))
     if (strncmp(text, mark, sizeof mark - 1) == 0) snprintf(line, room, "%s", text + sizeof mark - 1);
   line[strcspn(line, "\n")] = '\0';
-}
-
-static bool any_partial(void) {
-  bool found = false;
-  DIR *folder = opendir(".");
-  for (const struct dirent *at; folder && (at = readdir(folder));) {
-    const size_t length = strlen(at->d_name), ending = strlen(".partial");
-    found = found || (length > ending && strcmp(at->d_name + length - ending, ".partial") == 0);
-  }
-  if (folder) closedir(folder);
-  return found;
 }
 
 /* NULL: it does not load, and `why` says the cause. */
@@ -84,42 +102,28 @@ check_verdict check_real_run(const check_target *target) {
   const pd_kind kind = target->table->kind;
   const char *scenario = kind == PD_KIND_SCENARIO ? target->path : "control";
   const char *device = kind == PD_KIND_DEVICE ? target->path : target->device;
-  char why[ERROR_LINE_BYTES] = "out of memory", section[128];
+  char why[ERROR_LINE_BYTES] = "out of memory";
   if (!table_of(target, PD_KIND_SCENARIO, scenario, why, sizeof why))
     return check_verdict_of(CHECK_SKIPPED, "there is no scenario control: %s", why);
   const pd_plugin *device_table = table_of(target, PD_KIND_DEVICE, device, why, sizeof why);
   if (!device_table) return check_verdict_of(CHECK_SKIPPED, "there is no device to run on: %s", why);
-  assignments what = {.count = 0};
-  assign(&what, "run", "scenario", scenario);
-  assign(&what, "run", "device", device);
-  assign(&what, "run", "sinks", kind == PD_KIND_SINK ? target->path : "");
-  if (target->plugin_path) assign(&what, "run", "plugin_path", target->plugin_path);
-  assign(&what, "run", "trace_dir", ".");
-  assign(&what, "run", "warmup_steps", "1");
-  assign(&what, "data", "batch_size", "2");
-  assign(&what, "data", "image_size", "16");
-  assign(&what, "data", "num_workers", "1");
-  assign(&what, "schedule", "wait", "0");
-  assign(&what, "schedule", "warmup", "0");
-  assign(&what, "schedule", "active", "3");
-  if (has_option(device_table, "threads")) assign(&what, "device", "threads", "1");
-  snprintf(section, sizeof section,
-           kind == PD_KIND_SINK     ? "sink.%s"
-           : kind == PD_KIND_DEVICE ? "device"
-                                    : "scenario",
-           target->table->name);
-  give_options(&what, target, section);
+  assignments what;
+  if (!assignments_open(&what, target)) return check_verdict_of(CHECK_BROKEN, "out of memory");
+  assign_all(&what, target, scenario, device, has_option(device_table, "threads"));
   /* Its sinks may write to standard output; its messages are this check's reason. */
   FILE *said = tmpfile();
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC), before = dup(STDERR_FILENO);
   if (!said || nowhere < 0 || before < 0 || fflush(stdout) != 0) {
     if (said) fclose(said);
+    free(what.rows);
     return check_verdict_of(CHECK_BROKEN, "no file in /tmp could be made");
   }
   dup2(nowhere, STDOUT_FILENO);
   dup2(fileno(said), STDERR_FILENO);
   error_clear(&err);
+  log_set_color(LOG_COLOR_NEVER); /* what the run says is read back here */
   const int code = run_it(&what, &err);
+  free(what.rows);
   fflush(stdout);
   fflush(stderr);
   dup2(before, STDERR_FILENO);
@@ -133,5 +137,6 @@ check_verdict check_real_run(const check_target *target) {
   if (code == CODE_DEVICE && kind == PD_KIND_DEVICE) return check_verdict_of(CHECK_SKIPPED, "%s", why);
   if (code == CODE_UNTRUSTED) return check_verdict_of(CHECK_FAILED, "launches without a device record");
   if (code != CODE_DONE) return check_verdict_of(CHECK_FAILED, "exit code %d: %s", code, why);
-  return any_partial() ? check_verdict_of(CHECK_FAILED, "a file is left that ends with .partial") : check_ok();
+  if (check_folder_partial_here(why, sizeof why)) return check_verdict_of(CHECK_FAILED, "%s is left", why);
+  return check_ok();
 }

@@ -66,7 +66,7 @@ static check_verdict with_defaults(const check_target *target, bool kit_fails, u
   check_host host;
   check_host_init(&host);
   host.kit_fails = kit_fails;
-  void *options = check_options(target->table, NULL, NULL);
+  void *options = check_options(target, NULL, NULL);
   if (!options) return check_verdict_of(CHECK_BROKEN, "out of memory");
   const check_verdict verdict = run_steps(target, options, &host, steps);
   free(options);
@@ -88,7 +88,7 @@ static check_verdict no_kit(const check_target *target) {
   check_host host;
   check_host_init(&host);
   host.has_train = false;
-  void *options = check_options(target->table, NULL, NULL), *state = NULL;
+  void *options = check_options(target, NULL, NULL), *state = NULL;
   if (!options) return check_verdict_of(CHECK_BROKEN, "out of memory");
   const pd_status status = ops->init(&host.table, options, &state);
   if (status == PD_OK) ops->teardown(state);
@@ -111,7 +111,7 @@ static void live_in_turn(const check_target *target, check_life *life) {
   check_host host;
   check_host_init(&host);
   host.fail_call = life->fail_call;
-  void *options = check_options(target->table, NULL, NULL);
+  void *options = check_options(target, NULL, NULL);
   life->verdict = check_verdict_of(CHECK_BROKEN, "out of memory");
   if (!options) return;
   pd_status status = PD_OK;

@@ -1,13 +1,10 @@
 /* Conformance checks of sinks: life cycle, each bound, four kinds of trace, a full disk; see check_list.h. */
 #include "analysis/analysis.h"
 #include "check_failures.h"
+#include "check_folder.h"
 #include "check_trace.h"
 
-#include <dirent.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* How far a life goes before close. */
 typedef struct life {
@@ -98,7 +95,7 @@ static check_verdict live(const check_target *target, const void *options, const
 }
 
 static check_verdict with_defaults(const check_target *target, const life *what) {
-  void *options = check_options(target->table, NULL, NULL);
+  void *options = check_options(target, NULL, NULL);
   if (!options) return check_verdict_of(CHECK_BROKEN, "out of memory");
   const check_verdict verdict = live(target, options, what);
   free(options);
@@ -151,28 +148,10 @@ static turn *the_turn(void) {
   return NULL;
 }
 
-/* For sinks that write files of their own: the bytes that lie in the check's folder. */
-static uint64_t bytes_here(void) {
-  uint64_t bytes = 0;
-  DIR *folder = opendir(".");
-  for (const struct dirent *at; folder && (at = readdir(folder));) {
-    struct stat about;
-    if (stat(at->d_name, &about) == 0 && S_ISREG(about.st_mode)) bytes += (uint64_t)about.st_size;
-  }
-  if (folder) closedir(folder);
-  return bytes;
-}
-static bool empty_folder(void) {
-  char here[PATH_MAX];
-  if (!getcwd(here, sizeof here)) return false;
-  check_remove_folder(here);
-  return mkdir(here, 0700) == 0 && chdir(here) == 0;
-}
-
 static void live_in_turn(const check_target *target, check_life *one) {
   const pd_sink_ops *ops = target->table->ops.sink;
   turn *on = the_turn();
-  void *options = check_options(target->table, NULL, NULL), *state = NULL;
+  void *options = check_options(target, NULL, NULL), *state = NULL;
   if (!on || !options) {
     free(options);
     one->verdict = check_verdict_of(CHECK_BROKEN, "recorder, analysis or trace could not be made");
@@ -197,12 +176,12 @@ static void live_in_turn(const check_target *target, check_life *one) {
   check_life_take(one, &host, status);
   one->output[0] = host.files_committed;
   one->output[1] = host.bytes_written;
-  one->output[2] = bytes_here();
+  one->output[2] = check_folder_bytes_here(); /* of sinks that write files of their own */
   if (verdict.outcome == CHECK_OK && host.misuse[0]) verdict = check_verdict_of(CHECK_FAILED, "%s", host.misuse);
   if (verdict.outcome == CHECK_OK && host.open_files)
     verdict = check_verdict_of(CHECK_FAILED, "%lld files neither committed nor discarded", (long long)host.open_files);
   if (verdict.outcome == CHECK_OK) verdict = check_threads_gone(threads);
-  if (verdict.outcome == CHECK_OK && !empty_folder())
+  if (verdict.outcome == CHECK_OK && !check_folder_empty_here())
     verdict = check_verdict_of(CHECK_BROKEN, "the folder of this check could not be emptied");
   one->verdict = verdict;
 }

@@ -94,7 +94,12 @@ static int execute(const cli_args *args, const cli_hooks *hooks, error *err) {
   case CLI_LIST:
   case CLI_HELP_PLUGIN: return with_plugins(args, err) == PD_OK ? CODE_DONE : err->exit_code;
   case CLI_HELP_SECTION: return help_section(args->topic, args->json, err) == PD_OK ? CODE_DONE : err->exit_code;
-  case CLI_CHECK_PLUGIN: return check_plugin(args->topic, device_of(args), args->plugin_path);
+  case CLI_CHECK_PLUGIN:
+    if (args->input.file_count) {
+      error_set(err, PD_INVALID, CODE_USAGE, "--check-plugin: reads no -c; give the plugin's keys by -o");
+      return CODE_USAGE;
+    }
+    return check_plugin(args->topic, device_of(args), args->plugin_path, &args->input);
   case CLI_EXPLAIN: return explain(hooks, args->topic, err) == PD_OK ? CODE_DONE : err->exit_code;
   default: return with_config(args, hooks, err);
   }

@@ -203,11 +203,48 @@ PD_TEST_WITH(check, real_runs, .timeout = 110) {
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/host_stall.so", "--device", FIXTURES "/device/null.so"), 0,
                "%s", out_text);
   cr_assert_not_null(strstr(out_text, "ok   three steps of a real run\n"), "%s", out_text);
+  cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/bad_litter.so", "--device", FIXTURES "/device/null.so"),
+               CODE_PLUGIN);
+  cr_assert_not_null(strstr(out_text, "FAIL three steps of a real run: inner/x.partial is left\n"), "%s", out_text);
   RUN("--check-plugin", FIXTURES "/scenario/host_stall.so", "--device", "/no/such.so");
   cr_assert_not_null(strstr(out_text, "skip three steps of a real run: there is no device to run on: /no/such.so: "),
                      "%s", out_text);
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/fault.so", "--device", FIXTURES "/device/null.so"), 0, "%s",
                out_text);
+}
+
+/* The plugin's keys stand in place of its defaults, in each check and in the real run; colours leave the reason whole.
+ */
+PD_TEST_WITH(check, keys_that_the_user_gives, .timeout = 110) {
+#define FAULT "--check-plugin", FIXTURES "/scenario/fault.so", "--device", FIXTURES "/device/null.so"
+  static const char *const colors[] = {"--color=never", "--color=always"};
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(RUN(FAULT, "-o", "scenario.fail_step=2", (char *)colors[i]), CODE_PLUGIN);
+    cr_assert_not_null(strstr(out_text, "FAIL init, three steps, teardown: step returned 5: asked to fail here\n"),
+                       "%s", out_text);
+    cr_assert_not_null(
+        strstr(out_text, "FAIL three steps of a real run: exit code 5: scenario fault: step 2: asked to fail here\n"),
+        "%s", out_text);
+  }
+  cr_assert_eq(RUN(FAULT, "-o", "scenario.fail_step=3"), 0, "%s", out_text);
+  cr_assert_eq(RUN(FAULT, "-o", "scenario.fail_step=3", "--profile_steps", "4"), CODE_PLUGIN, "the real run is longer");
+  cr_assert_not_null(strstr(out_text, "fault: step 3: asked to fail here\n"), "%s", out_text);
+}
+
+PD_TEST_WITH(check, keys_that_do_not_fit, .timeout = 110) {
+  RUN(FAULT, "-o", "scenario.fail_stp=2", "-o", "data.batch_size=0", "--sink", "probe:rows=2");
+  cr_assert_str_eq(
+      err_text,
+      "pdhost: error: command line: [scenario] fail_stp: no such key of scenario fault; did you mean "
+      "fail_step?\n"
+      "pdhost: error: command line: [data] batch_size = 0: out of range; allowed: 1 .. 65536 samples\n"
+      "pdhost: error: command line: [sink.probe] rows: no section of this check; give keys of [scenario], "
+      "[data], [train] or another of the core's but [run]\n"
+      "pdhost: error: command line: [run] sinks: no section of this check; give keys of [scenario], [data], "
+      "[train] or another of the core's but [run]\n",
+      "%s", err_text);
+  cr_assert_eq(RUN(FAULT, "-o", "scenario.fail_stp=2"), CODE_CONFIG);
+  FAILS(CODE_USAGE, "--check-plugin: reads no -c; give the plugin's keys by -o", FAULT, "-c", "a.ini");
 }
 
 PD_TEST_WITH(check, each_allocation_and_each_call_fail_in_turn, .timeout = 110) {

@@ -1,0 +1,53 @@
+/* See check_folder.h. */
+#include "check_folder.h"
+
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static FTS *walk(char *path) { return fts_open((char *[]){path, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL); }
+
+void check_folder_remove(const char *path) {
+  char copy[PATH_MAX];
+  snprintf(copy, sizeof copy, "%s", path);
+  FTS *tree = walk(copy);
+  for (const FTSENT *at; tree && (at = fts_read(tree));) {
+    if (at->fts_info == FTS_DP || at->fts_info == FTS_DNR)
+      rmdir(at->fts_accpath);
+    else if (at->fts_info != FTS_D)
+      unlink(at->fts_accpath);
+  }
+  if (tree) fts_close(tree);
+}
+
+bool check_folder_empty_here(void) {
+  char here[PATH_MAX];
+  if (!getcwd(here, sizeof here)) return false;
+  check_folder_remove(here);
+  return mkdir(here, 0700) == 0 && chdir(here) == 0;
+}
+
+uint64_t check_folder_bytes_here(void) {
+  uint64_t bytes = 0;
+  FTS *tree = walk((char[]){"."});
+  for (const FTSENT *at; tree && (at = fts_read(tree));)
+    if (at->fts_info == FTS_F) bytes += (uint64_t)at->fts_statp->st_size;
+  if (tree) fts_close(tree);
+  return bytes;
+}
+
+bool check_folder_partial_here(char *found, size_t room) {
+  static const char ending[] = ".partial", here[] = "./";
+  bool any = false;
+  FTS *tree = walk((char[]){"."});
+  for (const FTSENT *at; !any && tree && (at = fts_read(tree));) {
+    const size_t length = at->fts_namelen, tail = sizeof ending - 1;
+    any = at->fts_info == FTS_F && length > tail && strcmp(at->fts_name + length - tail, ending) == 0;
+    if (any) snprintf(found, room, "%s", at->fts_path + sizeof here - 1);
+  }
+  if (tree) fts_close(tree);
+  return any;
+}
