@@ -61,7 +61,6 @@ static int write_truth(run_state *run, const pd_run *about) {
 }
 
 static int run_and_report(run_state *run, const config *settings, const pd_run *about) {
-  signals_install((void (*)(void *))data_loader_stop, run->loader);
   if (!run->quiet) run_report_header(run, settings);
   const pd_status status = loop_run(run);
   if (status != PD_OK) log_line(PD_LOG_ERROR, NULL, "%s", run->failure);
@@ -75,21 +74,26 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   if (!run->quiet) run_report_files(run);
   const int code = exit_code(run, settings, &summary, failed_sinks);
   log_flush_repeats();
-  signals_restore();
   if (code != CODE_DONE) return code;
   return summed != PD_OK ? CODE_INTERNAL : told;
 }
 
+/* A sink holds temporary files from its opening on: a signal has to find the handlers there. */
+static int run_with_sinks(run_state *run, const config *settings) {
+  pd_run about;
+  signals_install((void (*)(void *))data_loader_stop, run->loader);
+  run_report_about(run, settings, &about);
+  int code = bring_up_sinks(run, settings, &about);
+  if (code == CODE_DONE) code = run_and_report(run, settings, &about);
+  signals_restore();
+  return code;
+}
+
 int run_execute(config *settings) {
   run_state *run = calloc(1, sizeof *run);
-  pd_run about;
   if (!run) return run_parts_report(NULL, PD_NO_MEMORY, "run", CODE_INTERNAL);
   int code = run_parts_open(run, settings);
-  if (code == CODE_DONE) {
-    run_report_about(run, settings, &about);
-    code = bring_up_sinks(run, settings, &about);
-  }
-  if (code == CODE_DONE) code = run_and_report(run, settings, &about);
+  if (code == CODE_DONE) code = run_with_sinks(run, settings);
   run_parts_close(run);
   free(run);
   return code;
