@@ -133,6 +133,10 @@ static pd_status load_one(config *self, pd_kind kind, const char *name, const pl
   return status;
 }
 
+static void add_origin(error *err, const char *origin) {
+  if (strcmp(origin, "default") != 0) error_wrap(err, origin);
+}
+
 /* `given` names the plugin: a failure says first where the user wrote it. */
 static pd_status load_given(config *self, pd_kind kind, const entry *given, const char *name, const plugin **out,
                             error *err) {
@@ -140,7 +144,7 @@ static pd_status load_given(config *self, pd_kind kind, const entry *given, cons
   error_clear(&one);
   const pd_status status = load_one(self, kind, name, out, &one);
   if (status == PD_OK) return status;
-  if (strcmp(given->origin, "default") != 0) error_wrap(&one, given->origin);
+  add_origin(&one, given->origin);
   error_merge(err, &one);
   return status;
 }
@@ -196,11 +200,30 @@ static const char *first_line(const error *err) {
   return error_first_line(err, line, sizeof line);
 }
 
-static pd_status load_plugins(config *self, error *err) {
+/* A build or machine without CUDA is no broken plugin: the user has no usable device. */
+static pd_status load_device(config *self, const entry *given, error *err, error *no_cuda) {
+  error one;
+  error_clear(&one);
+  pd_status status = load_given(self, PD_KIND_DEVICE, given, given->value, &self->device.plugin, &one);
+  if (status != PD_OK && strcmp(given->value, "cuda") == 0) {
+    error_set(no_cuda, status, CODE_DEVICE, "%s; run on the CPU with --device cpu", first_line(&one));
+    return PD_OK;
+  }
+  error_merge(err, &one);
+  if (status == PD_OK) status = open_section(self, &self->impl->device, "device", self->device.plugin, err);
+  self->impl->device_open = status == PD_OK;
+  return status;
+}
+
+/* A cuda that does not load goes to `no_cuda`, which is told once all keys are sound. */
+static pd_status load_plugins(config *self, error *err, error *no_cuda) {
   const entry scenario = early_entry(self, "scenario"), device = early_entry(self, "device");
-  if (!scenario.value || !scenario.value[0])
+  if (!scenario.value)
     return error_add(err, PD_INVALID, CODE_CONFIG,
                      "[run] scenario: must be given; name one by --scenario NAME or a file by -c; see pdhost --list");
+  if (!scenario.value[0])
+    return error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] scenario: is empty; name one; see pdhost --list",
+                     scenario.origin);
   if (!device.value[0])
     return error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] device: is empty; write cuda, cpu or auto",
                      device.origin);
@@ -210,14 +233,7 @@ static pd_status load_plugins(config *self, error *err) {
   pd_status status = load_given(self, PD_KIND_SCENARIO, &scenario, scenario.value, &self->scenario.plugin, err);
   if (status == PD_OK) status = open_section(self, &self->impl->scenario, "scenario", self->scenario.plugin, err);
   self->device_auto = strcmp(device.value, "auto") == 0;
-  if (status == PD_OK && !self->device_auto) {
-    status = load_given(self, PD_KIND_DEVICE, &device, device.value, &self->device.plugin, err);
-    /* A build or machine without CUDA is no broken plugin: the user has no usable device. */
-    if (status != PD_OK && strcmp(device.value, "cuda") == 0)
-      return error_set(err, status, CODE_DEVICE, "%s; run on the CPU with --device cpu", first_line(err));
-    if (status == PD_OK) status = open_section(self, &self->impl->device, "device", self->device.plugin, err);
-    self->impl->device_open = status == PD_OK;
-  }
+  if (status == PD_OK && !self->device_auto) status = load_device(self, &device, err, no_cuda);
   return status == PD_OK ? load_sinks(self, err) : status;
 }
 
@@ -310,7 +326,10 @@ static uint32_t open_candidates(config *self, config_section candidates[DEVICE_C
     if (load_one(self, PD_KIND_DEVICE, names[i], &loaded, &reasons) != PD_OK) continue;
     if (section_open_plugin(&candidates[count], &self->impl->memory, "device", loaded->table) == PD_OK) count++;
   }
-  if (count == 0) error_merge(err, &reasons);
+  if (count == 0) {
+    add_origin(&reasons, early_entry(self, "device").origin);
+    error_merge(err, &reasons);
+  }
   return count;
 }
 
@@ -325,7 +344,7 @@ static void apply_entries(config *self, error *err) {
     if (to && at->key) {
       section_set(to, at->key, at->value, at->origin, CODE_CONFIG, err);
     } else if (!to && strcmp(at->section, "device") == 0) {
-      if (!at->key) continue;
+      if (!at->key || !self->device_auto) continue; /* a cuda that is not there knows no key */
       if (!candidates_open) candidate_count = open_candidates(self, candidates, err);
       candidates_open = true;
       check_auto_key(at, candidates, candidate_count, err);
@@ -530,9 +549,10 @@ static pd_status load_into(config *self, const config_input *input, error *err) 
   pd_status status = read_layers(self, input, &found);
   if (status == PD_OK) status = open_core(self, &found);
   if (status != PD_OK) goto out;
-  error loading;
+  error loading, no_cuda;
   error_clear(&loading);
-  status = load_plugins(self, &loading);
+  error_clear(&no_cuda);
+  status = load_plugins(self, &loading, &no_cuda);
   if (status != PD_OK && (loading.exit_code != CODE_CONFIG || found.count == 0)) {
     error_clear(&found);
     error_merge(&found, &loading);
@@ -543,6 +563,7 @@ static pd_status load_into(config *self, const config_input *input, error *err) 
   status = store_all(self, &found);
   if (status == PD_OK) finish_core(self, &found);
   if (status == PD_OK) status = make_settings(self, &found);
+  if (found.count == 0) error_merge(&found, &no_cuda);
 out:
   if (found.count) error_merge(err, &found);
   return found.count ? found.status : status;

@@ -45,11 +45,23 @@ static pd_status open_auto(run_state *run, config *settings, error *err) {
   return status == PD_OK ? open_with(run, settings, err) : status;
 }
 
+/* Where the user wrote which device to take; NULL: nowhere. */
+static const char *where_chosen(const config *settings) {
+  for (uint64_t i = 0; i < settings->setting_count; i++) {
+    const pd_setting *at = &settings->settings[i];
+    if (strcmp(at->section, "run") == 0 && strcmp(at->key, "device") == 0)
+      return strcmp(at->origin, "default") == 0 ? NULL : at->origin;
+  }
+  return NULL;
+}
+
 int run_device_open(run_state *run, config *settings) {
   static error err; /* 20 KiB: too large for the stack of a small thread; the loop thread's alone */
   error_clear(&err);
   const pd_status status = settings->device_auto ? open_auto(run, settings, &err) : open_with(run, settings, &err);
   if (status == PD_OK) return CODE_DONE;
+  const char *origin = where_chosen(settings);
+  if (origin && err.exit_code != CODE_CONFIG) error_wrap(&err, origin); /* mistakes in keys have their own */
   error_print(&err);
   return err.exit_code;
 }

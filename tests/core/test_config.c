@@ -293,6 +293,8 @@ PD_TEST(config, a_scenario_must_be_named) {
   with_file("[run]\ndevice = null\n");
   RIG_FAILS(NULL, CODE_CONFIG,
             "[run] scenario: must be given; name one by --scenario NAME or a file by -c; see pdhost --list\n");
+  with_file("[run]\nscenario =\ndevice = null\n");
+  RIG_FAILS(NULL, CODE_CONFIG, "a.ini:2: [run] scenario: is empty; name one; see pdhost --list\n");
 }
 
 PD_TEST(config, a_required_key_must_be_given) {
@@ -328,7 +330,7 @@ PD_TEST(config, a_plugin_that_does_not_load_is_told_with_its_line) {
 }
 
 PD_TEST(config, a_cuda_that_does_not_load_is_told_with_its_line) {
-  with_file("[run]\nscenario = " FIXTURES "/scenario/probe.so\ndevice = cuda\n");
+  with_file("[run]\nscenario = " FIXTURES "/scenario/probe.so\ndevice = cuda\nsinks =\n[scenario]\ntoken = t\n");
   cr_assert_eq(mkdir("device", 0700), 0);
   rig_write("device/cuda.so", "no shared object\n");
   setenv("PDHOST_PLUGIN_PATH", ".", 1);
@@ -336,6 +338,24 @@ PD_TEST(config, a_cuda_that_does_not_load_is_told_with_its_line) {
   cr_assert_eq(rig_error.exit_code, CODE_DEVICE);
   cr_assert_eq(strncmp(rig_error.text, "a.ini:3: ./device/cuda.so: ", 26), 0, "%s", rig_error.text);
   cr_assert_not_null(strstr(rig_error.text, "; run on the CPU with --device cpu\n"), "%s", rig_error.text);
+}
+
+/* A machine without CUDA shows all mistakes first; what keys the device has cannot be known there. */
+PD_TEST(config, mistakes_come_before_a_cuda_that_does_not_load) {
+  with_file("[run]\nscenario = " FIXTURES "/scenario/probe.so\nsinks = " FIXTURES
+            "/sink/probe.so\n[data]\nbatch_size = x\n[scenario]\ntoken = t\nbogus = 1\n[device]\nlanes = 99\n"
+            "[sink.probe]\nrow = 1\n");
+  cr_assert_eq(mkdir("device", 0700), 0);
+  rig_write("device/cuda.so", "no shared object\n");
+  setenv("PDHOST_PLUGIN_PATH", ".", 1);
+  RIG_FAILS(NULL, CODE_CONFIG,
+            "a.ini:5: [data] batch_size = x: not a number\n"
+            "a.ini:8: [scenario] bogus: no such key of scenario probe; see pdhost --help-scenario probe\n"
+            "a.ini:12: [sink.probe] row: no such key of sink probe; did you mean rows?\n");
+  rig_write("a.ini", "[run]\nscenario = " FIXTURES "/scenario/probe.so\nsinks =\n[scenario]\ntoken = t\n");
+  cr_assert_null(rig_load(NULL));
+  cr_assert_eq(rig_error.exit_code, CODE_DEVICE);
+  cr_assert_eq(strncmp(rig_error.text, "./device/cuda.so: ", 18), 0, "%s", rig_error.text);
 }
 
 PD_TEST(config, keys_of_the_scenario_are_checked) {
