@@ -128,6 +128,8 @@ static pd_status open_path(pd_file *file) {
 static pd_status table_open(const pd_files *table, const char *path, pd_file **out) {
   const table_row *row = table->impl;
   *out = NULL;
+  if (!path[0])
+    return row->host->fail(row->host, PD_INVALID, "the path is empty: name a file, or - for standard output");
   pd_file *file = calloc(1, sizeof *file);
   if (file) file->path = strdup(path);
   if (!file || !file->path) {

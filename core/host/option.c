@@ -45,6 +45,10 @@ const char *option_type_name(pd_type type) {
   return names[type <= PD_DURATION ? type : 0];
 }
 
+static bool is_number(pd_type type) {
+  return type == PD_INT || type == PD_FLOAT || type == PD_BYTES || type == PD_DURATION;
+}
+
 static void list_choices(const pd_option *row, char *text, size_t room) {
   size_t used = 0;
   text[0] = '\0';
@@ -54,23 +58,39 @@ static void list_choices(const pd_option *row, char *text, size_t room) {
   }
 }
 
-const char *option_allowed(const pd_option *row, char *text, size_t room) {
+/* A bound that says its unit itself, as 60s does. */
+static bool has_own_unit(const char *bound) {
+  return bound && bound[0] && isalpha((unsigned char)bound[strlen(bound) - 1]);
+}
+
+/* "0 .. 256"; with the unit of bare numbers "0 .. 256 samples", and where a bound has a unit of its own "1ms .. 60s".
+ */
+static void list_range(const pd_option *row, bool with_unit, char *text, size_t room) {
+  const char *suffix = with_unit && row->unit && (row->min || row->max) ? row->unit : "";
+  const bool each = has_own_unit(row->min) || has_own_unit(row->max);
+  const char *const bounds[2] = {row->min, row->max};
+  const char *units[2];
+  char words[512] = "";
+  if (row->choices) list_choices(row, words, sizeof words); /* of a core row */
+  for (int i = 0; i < 2; i++)
+    units[i] = each && bounds[i] && !has_own_unit(bounds[i]) && strcmp(bounds[i], "0") != 0 ? suffix : "";
+  snprintf(text, room, "%s%s .. %s%s%s%s%s%s", row->min ? row->min : "no limit", units[0],
+           row->max ? row->max : "no limit", units[1], suffix[0] && !each ? " " : "", each ? "" : suffix,
+           words[0] ? " or " : "", words);
+}
+
+static const char *allowed(const pd_option *row, bool with_unit, char *text, size_t room) {
   text[0] = '\0';
-  if (row->type == PD_CHOICE) {
+  if (row->type == PD_CHOICE)
     list_choices(row, text, room);
-  } else if (row->type == PD_BOOL) {
+  else if (row->type == PD_BOOL)
     snprintf(text, room, "true, false");
-  } else if (row->min || row->max || row->type == PD_INT || row->type == PD_FLOAT || row->type == PD_BYTES ||
-             row->type == PD_DURATION) {
-    const int used =
-        snprintf(text, room, "%s .. %s", row->min ? row->min : "no limit", row->max ? row->max : "no limit");
-    if (row->choices && used > 0 && (size_t)used + 4 < room) { /* words of a core row */
-      snprintf(text + used, room - (size_t)used, " or ");
-      list_choices(row, text + used + 4, room - (size_t)used - 4);
-    }
-  }
+  else if (row->min || row->max || is_number(row->type))
+    list_range(row, with_unit, text, room);
   return text;
 }
+
+const char *option_allowed(const pd_option *row, char *text, size_t room) { return allowed(row, false, text, room); }
 
 static bool refuse(char *why, size_t room, const char *text) {
   snprintf(why, room, "%s", text);
@@ -178,8 +198,8 @@ static bool read_suffix(const pd_option *row, const number *n, const unit *units
 }
 
 static bool too_large(const pd_option *row, char *why, size_t room) {
-  char allowed[256];
-  snprintf(why, room, "too large; allowed: %s", option_allowed(row, allowed, sizeof allowed));
+  char range[640];
+  snprintf(why, room, "too large; allowed: %s", allowed(row, true, range, sizeof range));
   return false;
 }
 
@@ -248,9 +268,8 @@ static bool in_bounds(const pd_option *row, const option_value *value, char *why
     const bool beyond = row->type == PD_FLOAT ? (i ? value->real > bound.real : value->real < bound.real)
                                               : (i ? value->integer > bound.integer : value->integer < bound.integer);
     if (!beyond) continue;
-    char allowed[256];
-    snprintf(why, room, "out of range; allowed: %s%s%s", option_allowed(row, allowed, sizeof allowed),
-             row->unit ? " " : "", row->unit ? row->unit : "");
+    char range[640];
+    snprintf(why, room, "out of range; allowed: %s", allowed(row, true, range, sizeof range));
     return false;
   }
   return true;
@@ -347,10 +366,6 @@ static bool key_is_sound(const char *key) {
   for (; *key; key++)
     if (!((*key >= 'a' && *key <= 'z') || (*key >= '0' && *key <= '9') || *key == '_')) return false;
   return true;
-}
-
-static bool is_number(pd_type type) {
-  return type == PD_INT || type == PD_FLOAT || type == PD_BYTES || type == PD_DURATION;
 }
 
 static bool check_texts(const pd_option *row, char *why, size_t room) {

@@ -73,7 +73,7 @@ PD_TEST(option, bounds_are_inclusive_and_told) {
   TAKES_INTEGER(&count, "256", 256);
   REFUSES(&count, "257", "out of range; allowed: 0 .. 256 samples");
   REFUSES(&count, "-1", "out of range; allowed: 0 .. 256 samples");
-  REFUSES(&count, "999999999999999999999", "too large; allowed: 0 .. 256");
+  REFUSES(&count, "999999999999999999999", "too large; allowed: 0 .. 256 samples");
   const pd_option open = {.key = "open", .type = PD_INT, .min = "1"};
   REFUSES(&open, "0", "out of range; allowed: 1 .. no limit");
 }
@@ -126,8 +126,19 @@ PD_TEST(option, durations) {
   TAKES_INTEGER(&duration, "1.5us", 1500);
   TAKES_INTEGER(&duration, "0.000000001s", 1);
   TAKES_INTEGER(&duration, "60s", INT64_C(60000000000));
-  REFUSES(&duration, "61s", "out of range; allowed: no limit .. 60s ms");
+  REFUSES(&duration, "61s", "out of range; allowed: no limit .. 60s");
   REFUSES(&duration, "0.0000000001s", "more digits after the point than its unit can hold");
+}
+
+PD_TEST(option, a_range_names_each_unit_once) {
+  const pd_option from_zero = {.type = PD_DURATION, .min = "0", .max = "60s", .unit = "ms"};
+  REFUSES(&from_zero, "61s", "out of range; allowed: 0 .. 60s");
+  const pd_option mixed = {.type = PD_DURATION, .min = "1", .max = "60s", .unit = "ms"};
+  REFUSES(&mixed, "0", "out of range; allowed: 1ms .. 60s");
+  const pd_option both = {.type = PD_BYTES, .min = "1KiB", .max = "2GiB", .unit = "bytes"};
+  REFUSES(&both, "1", "out of range; allowed: 1KiB .. 2GiB");
+  const pd_option bare = {.type = PD_FLOAT, .min = "0", .max = "1e7", .unit = "us"};
+  REFUSES(&bare, "11s", "out of range; allowed: 0 .. 1e7 us");
 }
 
 PD_TEST(option, truths) {
@@ -156,6 +167,8 @@ PD_TEST(option, words_of_a_core_integer) {
   TAKES_INTEGER(&active, "all", -1);
   TAKES_INTEGER(&active, "9", 9);
   REFUSES(&active, "0", "out of range; allowed: 1 .. 9 or all");
+  const pd_option steps = {.key = "steps", .type = PD_INT, .min = "1", .max = "9", .unit = "steps", .choices = words};
+  REFUSES(&steps, "0", "out of range; allowed: 1 .. 9 steps or all");
 }
 
 typedef struct all_types {
