@@ -207,8 +207,19 @@ class Faults(Case):
         code, _, err = self.run_small("--scenario", "control", "--sink", "json:output_json=/dev/full", "--sink",
                                       "chrome_trace", "--trace_dir", "traces")
         self.assertEqual(code, 8, err)
-        self.assertIn("No space left on device", err)
+        self.assertEqual(self.errors(err), ["pdhost: error: sink json: closing: /dev/full: cannot be written: No space "
+                                            "left on device; the run goes on without it"])
         self.assertEqual(len(glob.glob(self.path("traces/*.pt.trace.json"))), 1)
+
+    def test_a_sink_without_a_path(self):
+        code, _, err = self.run_small("--scenario", "control", "--sink", "table:path=", "--sink", JSON)
+        self.assertEqual((code, self.errors(err)),
+                         (8, ["pdhost: error: sink table: cannot be opened: the path is empty: name a file, or - for "
+                              "standard output; the run goes on without it"]), err)
+        self.assertEqual(self.json("metrics.json")["outcome"], "complete")
+        code, _, err = self.run_small("--scenario", "control", "--output_json", "", "--sink", "json", "--profile_steps", "1")
+        self.assertEqual(code, 0, err) # as --help-plugin json.output_json says
+        self.assertEqual(self.json("results/metrics_control.json")["outcome"], "complete")
 
     def test_no_cuda_device(self):
         result = self.run_pdhost("--scenario", "control", "--device", "cuda", "--sink", JSON,
@@ -223,6 +234,23 @@ class Faults(Case):
         if os.path.exists(cuda):
             result = self.run_pdhost("--scenario", "control", "--device", cuda, "--sink", JSON, env={"CUDA_VISIBLE_DEVICES": ""})
             self.assert_fails(result, 6, "run on the CPU with --device cpu")
+
+    def test_a_device_that_cannot_be_had_is_told_with_its_line(self):
+        name = self.path("my.ini")
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(f"[run]\nscenario = control\ndevice = {os.path.join(FIXTURES, 'device', 'driverless.so')}\n")
+        self.assert_fails(self.run_pdhost("-c", name), 6, f"error: {name}:3: device driverless: no driver")
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("[run]\nscenario = control\n\ndevice = auto\n")
+        os.mkdir(self.path("device"))
+        for device in ("cuda", "cpu"):
+            with open(self.path(f"device/{device}.so"), "w", encoding="utf-8") as file:
+                file.write("not a shared object\n")
+        for more in ((), ("-o", "device.threads=1")):
+            with self.subTest(more=more):
+                result = self.run_pdhost("-c", name, "--plugin-path", ".", *more)
+                self.assertEqual((result[0], self.errors(result[2])[0].split("./device/")[0]),
+                                 (4, f"pdhost: error: {name}:4: "), result[2])
 
     def test_auto_says_loudly_that_it_took_the_cpu(self):
         code, _, err = self.run_small("--scenario", "control", "--device", "auto", "--sink", JSON,
@@ -256,6 +284,17 @@ class Faults(Case):
                     self.assertTrue(file.read().splitlines()[1].startswith(f"interrupted,{name},"))
                 self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
                 shutil.rmtree(self.path("traces"))
+
+    def test_a_signal_while_the_sinks_are_opened(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number=number.name):
+                code, _, err = self.run_small("--scenario", "control", "--sink", "csv:dir=csv", "--sink",
+                                              f"{FAULT_SINK}:signal_number={int(number)}", "--sink", JSON)
+                self.assertEqual((code, self.errors(err)), (128 + number, []), err)
+                self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
+                metrics = self.json("metrics.json")
+                self.assertEqual((metrics["outcome"], metrics["losses"]), ("interrupted", []))
+                shutil.rmtree(self.path("csv"))
 
     def test_a_signal_inside_a_window_marks_its_trace_partial(self):
         for number in (signal.SIGINT, signal.SIGTERM):

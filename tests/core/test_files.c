@@ -95,6 +95,15 @@ PD_TEST(files, a_file_where_a_folder_must_be_is_told) {
   tear_down();
 }
 
+PD_TEST(files, an_empty_path_is_told) {
+  set_up();
+  pd_file *file;
+  cr_assert_eq(table->open(table, "", &file), PD_INVALID);
+  cr_assert_null(file);
+  cr_assert_str_eq(host.message, "the path is empty: name a file, or - for standard output");
+  tear_down();
+}
+
 PD_TEST(files, standard_output_has_one_owner_at_a_time) {
   set_up();
   pd_file *first, *second;
