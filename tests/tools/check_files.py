@@ -171,7 +171,7 @@ def check_ledger(checks, run, window):
     """The counter track has the ledger of every step, and nothing when they are over."""
     trace = load_trace(run.trace_of(window))
     samples = [event["args"] for event in trace["traceEvents"] if event["ph"] == "C" and event["name"].endswith(" ledger")]
-    rows = run.table("ledger_steps", window) or []
+    rows = run.table("ledger_steps", window)
     owners = {key for row in rows for key in row if key.startswith("ledger_") and row[key]}
     checks.equal("steps in the ledger's track", len(rows) + 1 if owners else 0, len(samples))
     for row, sample in zip(rows, samples):

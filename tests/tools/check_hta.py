@@ -54,7 +54,9 @@ def check_kernels(checks, analysis, run, window, kernels, copies):
     checks.equal("kernel names", sorted(ours), sorted(theirs))
     for name, total in ours.items():
         checks.near(f"time of {name}", total / 1e3, theirs.get(name, 0.0), absolute=0.01)
-    for row in run.table("kernels", window) or []:
+    table = run.table("kernels", window)
+    checks.equal("kernels in the table", sorted({row["name"] for row in kernels}), sorted(row["name"] for row in table))
+    for row in table:
         checks.near(f"table kernels, {row['name']}", row["gpu_total"] / 1e3, theirs.get(row["name"], 0.0), absolute=0.01)
     by_kind = {row["kernel_type"]: float(row["sum"]) for _, row in kinds.iterrows()}
     # This table alone counts whole microseconds, rounded per kernel.

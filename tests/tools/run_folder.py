@@ -57,9 +57,11 @@ class Run:
             return list(csv.DictReader(file, strict=True))
 
     def table(self, name, window=0):
-        """Rows of a table of the analysis; None where the run had none."""
-        table = self.windows[window]["tables"].get(name)
-        return None if table is None else table["rows"]
+        """Rows of a table of the analysis. A run without that table fails: there would be nothing to compare."""
+        tables = self.windows[window]["tables"]
+        if name not in tables:
+            raise SystemExit(f"{self.folder}: window {window} has no table {name}, only {', '.join(tables) or 'none'}")
+        return tables[name]["rows"]
 
     def trace_of(self, window):
         found = [path for path in self.traces if os.path.basename(path).split(".pt.")[0].split(".")[-2] == str(window)]

@@ -50,7 +50,7 @@ def scalars(run):
         for step in content["steps"]:
             add("device/launches", step["number"], step["launches"])
             add("device/busy_share", step["number"], busy_share(run, window, step))
-        rows = run.table("ledger_steps", window) or []
+        rows = run.table("ledger_steps", window)
         for key in {key for row in rows for key in row if key.startswith("ledger_") and row[key]}:
             for row in rows:
                 add("ledger/" + key[len("ledger_"):] + "_us", row["step"], row[key] * 1e-3)

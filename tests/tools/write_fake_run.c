@@ -24,7 +24,12 @@ static void add_marked_work(fake_trace *fake) {
     for (uint32_t k = 0; k < 2; k++) {
       const int64_t launched = t + US(9521 + 3 * k), begun = t + US(9600 + 200 * k);
       fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, launched, launched + US(2), correlation + 2 + k);
-      fake_kernel(fake, "marked(float*)", stream, begun, begun + US(50), correlation + 2 + k);
+      pd_device_row *row = fake_kernel(fake, "marked(float*)", stream, begun, begun + US(50), correlation + 2 + k);
+      /* More blocks than fit at once, of another size each time: averages differ from the figures of one launch. */
+      row->detail.u.kernel.grid[0] = 330 * (k + 1);
+      row->detail.u.kernel.blocks_per_sm = 2.5f * (float)(k + 1);
+      row->detail.u.kernel.warps_per_sm = 10.0f * (float)(k + 1);
+      row->detail.u.kernel.occupancy = 0.15625f * (float)(k + 1);
     }
   }
 }
