@@ -3,6 +3,8 @@
  * once; analysis_forget drops them with the trace.
  */
 #include "analysis.h"
+#include "run_tables.h"
+#include "stats.h"
 #include "tables.h"
 
 #include <stdlib.h>
@@ -22,10 +24,20 @@ typedef struct kept_trace {
   kept_set *sets;
 } kept_trace;
 
+/* The tables of the whole run, and the steps they were made from. */
+typedef struct kept_run {
+  struct kept_run *next;
+  const pd_table_set *set;
+  arena arena;
+  const void *steps;
+  uint64_t step_count;
+} kept_run;
+
 struct analysis {
   pd_analysis table;
   analysis_context context;
   kept_trace *traces;
+  kept_run *runs;
   proc_sample begin;
   proc_usage usage;
   bool has_begin, has_usage;
@@ -104,6 +116,31 @@ static const pd_table_set *tables_of(const pd_analysis *table, const pd_trace *t
   return make_set(self, kept, &whole);
 }
 
+static const pd_table_set *run_tables_of(const pd_analysis *table, const pd_run *run, const pd_summary *summary) {
+  analysis *self = table->impl;
+  kept_run *kept;
+  for (kept = self->runs; kept; kept = kept->next)
+    if (kept->steps == summary->steps_all.data && kept->step_count == summary->steps_all.count) return kept->set;
+  kept = calloc(1, sizeof *kept);
+  if (!kept) return NULL;
+  kept->steps = summary->steps_all.data;
+  kept->step_count = summary->steps_all.count;
+  kept->set = run_tables_make(&kept->arena, run, summary);
+  if (!kept->set) {
+    arena_free(&kept->arena);
+    free(kept);
+    return NULL;
+  }
+  kept->next = self->runs;
+  self->runs = kept;
+  return kept->set;
+}
+
+static uint32_t digits_of(const pd_analysis *table, double *values, uint64_t count) {
+  (void)table;
+  return stats_digits(values, count);
+}
+
 static const pd_metric *const *metrics_of(const pd_analysis *table, uint64_t *count) {
   (void)table;
   return registry_all(count);
@@ -114,7 +151,12 @@ pd_status analysis_open(const analysis_context *context, analysis **out) {
   *out = self;
   if (!self) return PD_NO_MEMORY;
   self->context = *context;
-  self->table = (pd_analysis){.size = sizeof(pd_analysis), .impl = self, .tables = tables_of, .metrics = metrics_of};
+  self->table = (pd_analysis){.size = sizeof(pd_analysis),
+                              .impl = self,
+                              .tables = tables_of,
+                              .metrics = metrics_of,
+                              .run_tables = run_tables_of,
+                              .digits = digits_of};
   return PD_OK;
 }
 
@@ -124,6 +166,12 @@ void analysis_close(analysis *self) {
     kept_trace *next = self->traces->next;
     drop_trace(self->traces);
     self->traces = next;
+  }
+  while (self->runs) {
+    kept_run *next = self->runs->next;
+    arena_free(&self->runs->arena);
+    free(self->runs);
+    self->runs = next;
   }
   free(self);
 }

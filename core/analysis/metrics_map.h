@@ -286,6 +286,18 @@
   X(ips, "ips", "ips", PER_S, DETAIL, "samples per second; over several steps, total samples over total time",         \
     "samples / batch_cost", "Paddle step_info()")                                                                      \
   X(reader_ratio, "Reader Ratio", "Reader Ratio", PERCENT, DETAIL, "share of the iteration that is wait for data",     \
-    "100 * sum of reader_cost / sum of batch_cost", "Paddle Perf Summary")
+    "100 * sum of reader_cost / sum of batch_cost", "Paddle Perf Summary")                                             \
+  X(figure_unit, "Unit", "Unit", TEXT, 0, "what the row's figures are counted in", NULL, "Paddle Perf Summary")        \
+  X(avg, "avg", "avg", NONE, 0,                                                                                        \
+    "over all of the steps at once: of costs their mean, of ips total samples over total "                             \
+    "time, of Reader Ratio total wait over total time",                                                                \
+    NULL, "Paddle Perf Summary")                                                                                       \
+  X(max, "max", "max", NONE, 0, "largest of one step", NULL, "Paddle Perf Summary")                                    \
+  X(min, "min", "min", NONE, 0, "smallest of one step", NULL, "Paddle Perf Summary")                                   \
+  X(p50, "p50", "p50", NONE, 0, "half of the steps lie below; between neighbours linearly", NULL, "pdhost")            \
+  X(p95, "p95", "p95", NONE, 0, "95 per cent of the steps lie below; between neighbours linearly", NULL, "pdhost")     \
+  X(step_count, "Steps", "Steps", COUNT, DETAIL, "how many steps the row's figures are over", NULL, "pdhost")          \
+  X(first_step, "First", "First", COUNT, DETAIL, "number of the first of these steps in the loop", NULL, "pdhost")     \
+  X(last_step, "Last", "Last", COUNT, DETAIL, "number of the last of these steps in the loop", NULL, "pdhost")
 
 #endif

@@ -36,3 +36,17 @@ pd_spread stats_spread(double *values, uint64_t count) {
   spread.p90 = stats_quantile(values, count, 0.9);
   return spread;
 }
+
+uint32_t stats_digits(double *values, uint64_t count) {
+  enum { LEAST = 3, ALONE = 4, MOST = 5 };
+  const uint64_t first = count / 4, end = count - count / 4;
+  double mean = 0, square = 0;
+  if (count < 2) return ALONE;
+  qsort(values, count, sizeof *values, by_value);
+  for (uint64_t i = first; i < end; i++) mean += values[i] / (double)(end - first);
+  for (uint64_t i = first; i < end; i++) square += (values[i] - mean) * (values[i] - mean);
+  /* 1.645 sigma / sqrt(n) */
+  const double interval = fmax(1.645 * sqrt(square) / (double)(end - first), 25e-9);
+  const double certain = floor(log10(fabs(stats_quantile(values, count, 0.5)) / interval));
+  return certain + 1 > LEAST ? certain + 1 < MOST ? (uint32_t)certain + 1 : MOST : LEAST;
+}

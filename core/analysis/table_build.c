@@ -57,12 +57,16 @@ void table_row(table_build *build, uint32_t level) {
   if (count == build->room) {
     uint64_t room = build->room ? build->room * 2 : 16;
     pd_table_row *rows = arena_take(build->arena, room * sizeof *rows);
-    if (!rows) {
+    uint8_t *digits = arena_take(build->arena, (room + 1) * build->table->column_count);
+    if (!rows || !digits) {
       build->cells = NULL;
       return;
     }
     if (count) memcpy(rows, build->rows, count * sizeof *rows);
+    if (count) memcpy(digits, build->digits, count * build->table->column_count);
+    if (build->table->digits) build->table->digits = digits;
     build->rows = rows;
+    build->digits = digits;
     build->room = room;
     build->table->rows.data = rows;
     build->table->rows.stride = sizeof *rows;
@@ -106,6 +110,13 @@ void table_string(table_build *build, metric_id id, const char *text) {
 
 void table_percent(table_build *build, metric_id id, int64_t part, int64_t whole) {
   if (whole) table_double(build, id, 100.0 * (double)part / (double)whole);
+}
+
+void table_digits(table_build *build, metric_id id, uint32_t digits) {
+  if (!build->cells || !build->column_of[id] || !build->digits) return;
+  const uint64_t rows = build->table->rows.count, row = build->table->footer ? rows : rows - 1;
+  build->digits[row * build->table->column_count + build->column_of[id] - 1] = (uint8_t)digits;
+  build->table->digits = build->digits;
 }
 
 const pd_table *table_done(table_build *build) { return build->arena->failed ? NULL : build->table; }

@@ -13,6 +13,7 @@ typedef struct table_build {
   pd_table *table;
   const pd_metric **columns;
   pd_table_row *rows;
+  uint8_t *digits; /* as pd_table has them, for `room` rows and the footer */
   uint64_t room;
   pd_cell *cells;                  /* of the row that is being filled; NULL after a failure */
   uint8_t column_of[METRIC_COUNT]; /* column + 1, 0: none */
@@ -40,6 +41,8 @@ void table_double(table_build *build, metric_id id, double value);
 void table_string(table_build *build, metric_id id, const char *text);
 /* 100 * part / whole; missing where `whole` is 0. */
 void table_percent(table_build *build, metric_id id, int64_t part, int64_t whole);
+/* Of the row or footer begun last: the digits that the figure's spread supports. */
+void table_digits(table_build *build, metric_id id, uint32_t digits);
 /* NULL on no memory. */
 const pd_table *table_done(table_build *build);
 

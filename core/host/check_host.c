@@ -197,6 +197,16 @@ static const pd_table_set *analysis_tables(const pd_analysis *analysis, const pd
   on_loop_thread(self, "pd_analysis.tables");
   return call_fails(self) ? NULL : self->analysis->tables(self->analysis, trace, request);
 }
+static const pd_table_set *analysis_run_tables(const pd_analysis *analysis, const pd_run *run,
+                                               const pd_summary *summary) {
+  check_host *self = analysis->impl;
+  on_loop_thread(self, "pd_analysis.run_tables");
+  return call_fails(self) ? NULL : self->analysis->run_tables(self->analysis, run, summary);
+}
+static uint32_t analysis_digits(const pd_analysis *analysis, double *values, uint64_t count) {
+  const check_host *self = analysis->impl;
+  return self->analysis->digits(self->analysis, values, count);
+}
 static const pd_metric *const *analysis_metrics(const pd_analysis *analysis, uint64_t *count) {
   const check_host *self = analysis->impl;
   return self->analysis->metrics(self->analysis, count);
@@ -339,8 +349,12 @@ void check_host_init(check_host *self) {
                            .count = truth_count,
                            .device_begin = truth_device_begin,
                            .device_end = truth_device_end};
-  self->watched_analysis =
-      (pd_analysis){.size = sizeof(pd_analysis), .impl = self, .tables = analysis_tables, .metrics = analysis_metrics};
+  self->watched_analysis = (pd_analysis){.size = sizeof(pd_analysis),
+                                         .impl = self,
+                                         .tables = analysis_tables,
+                                         .metrics = analysis_metrics,
+                                         .run_tables = analysis_run_tables,
+                                         .digits = analysis_digits};
   self->files = (pd_files){.size = sizeof(pd_files),
                            .impl = self,
                            .open = files_open_one,

@@ -1,9 +1,9 @@
 /*
  * The csv sink: one file per table of the analysis and per kind of event, RFC 4180. [loop thread]
  *
- * steps.csv covers the loop; tables and events are those of one window, whose number stands before ".csv" when the
- * schedule has more than one, so that nothing is overwritten. Events lie in a folder of their own: a table may have any
- * name.
+ * steps.csv and perf_summary.csv cover the loop; tables and events are those of one window, whose number stands before
+ * ".csv" when the schedule has more than one, so that nothing is overwritten. Events lie in a folder of their own: a
+ * table may have any name.
  */
 #include "event_files.h"
 
@@ -24,6 +24,7 @@ static const pd_option rows[] = {
 
 typedef struct state {
   const pd_host *host;
+  const pd_run *run;
   char *dir;
   bool events, many_windows;
 } state;
@@ -48,6 +49,7 @@ static pd_status csv_sink_open(const pd_host *host, const void *given, const pd_
     return host->fail(host, PD_NO_MEMORY, "out of memory");
   }
   self->host = host;
+  self->run = run;
   self->events = chosen->events;
   self->many_windows = run->repeat != 1;
   *out = self;
@@ -92,17 +94,10 @@ static void write_table(csv_writer *csv, const pd_table *table) {
   if (table->footer) write_row(csv, table, table->footer, "footer");
 }
 
-static pd_status write_tables(state *self, const pd_trace *trace) {
-  const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
-  if (!analysis) return PD_OK;
-  const pd_table_request request = {.size = sizeof request};
-  const pd_table_set *set = analysis->tables(analysis, trace, &request);
-  if (!set)
-    return self->host->fail(self->host, PD_NO_MEMORY, "window %u: tables could not be computed: out of memory",
-                            trace->window);
+static pd_status write_tables(state *self, const pd_table_set *set, uint32_t window) {
   for (uint32_t i = 0; i < set->count; i++) {
     file_out file;
-    pd_status status = open_file(self, set->tables[i]->id, trace->window, &file);
+    pd_status status = open_file(self, set->tables[i]->id, window, &file);
     if (status != PD_OK) return status;
     csv_writer csv = {.out = &file.out};
     write_table(&csv, set->tables[i]);
@@ -112,9 +107,28 @@ static pd_status write_tables(state *self, const pd_trace *trace) {
   return PD_OK;
 }
 
+static pd_status write_window_tables(state *self, const pd_trace *trace) {
+  const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  if (!analysis) return PD_OK;
+  const pd_table_request request = {.size = sizeof request};
+  const pd_table_set *set = analysis->tables(analysis, trace, &request);
+  if (!set)
+    return self->host->fail(self->host, PD_NO_MEMORY, "window %u: tables could not be computed: out of memory",
+                            trace->window);
+  return write_tables(self, set, trace->window);
+}
+
+static pd_status write_run_tables(state *self, const pd_summary *summary) {
+  const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  if (!analysis || !PD_HAS(pd_analysis, analysis, run_tables)) return PD_OK;
+  const pd_table_set *set = analysis->run_tables(analysis, self->run, summary);
+  if (!set) return self->host->fail(self->host, PD_NO_MEMORY, "the run's tables could not be computed: out of memory");
+  return write_tables(self, set, PD_NONE);
+}
+
 static pd_status csv_sink_trace(void *given, const pd_trace *trace) {
   state *self = given;
-  pd_status status = write_tables(self, trace);
+  pd_status status = write_window_tables(self, trace);
   for (const event_file *kind = event_files; status == PD_OK && kind->name; kind++) {
     file_out file;
     if (!self->events && kind != event_files) break; /* the first is that of the losses: never left out */
@@ -153,6 +167,7 @@ static pd_status csv_sink_close(void *given, const pd_summary *summary) {
       event_files_steps(&csv, summary);
       status = file_out_commit(&file);
     }
+    if (status == PD_OK) status = write_run_tables(self, summary);
     if (status == PD_OK && summary->outcome != PD_RUN_COMPLETE) status = write_partial(self, summary);
   }
   state_free(self);

@@ -75,10 +75,20 @@ static pd_status json_sink_close(void *given, const pd_summary *summary) {
   state *self = given;
   pd_status status = PD_OK;
   if (summary) {
+    const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+    const pd_table_set *set = NULL;
     json_end_array(&self->json);
     section_summary(&self->json, self->run, summary);
+    if (analysis && PD_HAS(pd_analysis, analysis, run_tables)) {
+      set = analysis->run_tables(analysis, self->run, summary);
+      if (!set)
+        status = self->host->fail(self->host, PD_NO_MEMORY, "the run's tables could not be computed: out of memory");
+    }
+    section_tables(&self->json, set);
     json_end_object(&self->json);
     text_out_literal(&self->file.out, "\n");
+  }
+  if (summary && status == PD_OK) {
     status = file_out_commit(&self->file);
   } else {
     file_out_discard(&self->file);

@@ -199,6 +199,13 @@ static void window_step(json_writer *json, const pd_trace *trace, const pd_trace
   json_end_object(json);
 }
 
+void section_tables(json_writer *json, const pd_table_set *set) {
+  json_key(json, "tables");
+  json_begin_object(json);
+  for (uint32_t i = 0; set && i < set->count; i++) table(json, set->tables[i]);
+  json_end_object(json);
+}
+
 void section_window(json_writer *json, const pd_trace *trace, const pd_table_set *set) {
   json_begin_object(json);
   number_u64(json, "window", trace->window);
@@ -223,10 +230,7 @@ void section_window(json_writer *json, const pd_trace *trace, const pd_table_set
   json_begin_array(json);
   for (uint64_t i = 0; i < trace->steps.count; i++) window_step(json, trace, PD_AT(pd_trace_step, &trace->steps, i));
   json_end_array(json);
-  json_key(json, "tables");
-  json_begin_object(json);
-  for (uint32_t i = 0; set && i < set->count; i++) table(json, set->tables[i]);
-  json_end_object(json);
+  section_tables(json, set);
   json_end_object(json);
 }
 

@@ -1,6 +1,8 @@
 /* See cells.h. Times and bytes are written as torch's table does; a fixed unit drops the suffix. */
 #include "cells.h"
 
+#include "figures.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,21 +18,23 @@ cell_time cell_time_of(const char *name) {
   return CELL_AUTO;
 }
 
-static void write_time(char *out, size_t room, int64_t ns, cell_time unit) {
-  const double value = (double)ns;
-  switch (unit) {
-  case CELL_S: snprintf(out, room, "%.6f", value * 1e-9); return;
-  case CELL_MS: snprintf(out, room, "%.3f", value * 1e-6); return;
-  case CELL_US: snprintf(out, room, "%.3f", value * 1e-3); return;
-  case CELL_NS: snprintf(out, room, "%" PRId64, ns); return;
-  case CELL_AUTO: break;
-  }
-  if (fabs(value) >= 1e9)
-    snprintf(out, room, "%.3fs", value * 1e-9);
-  else if (fabs(value) >= 1e6)
-    snprintf(out, room, "%.3fms", value * 1e-6);
+static void write_time(char *out, size_t room, int64_t ns, cell_time unit, uint32_t digits) {
+  static const struct {
+    double ns;
+    int decimals;
+    const char *suffix;
+  } units[] = {
+      [CELL_S] = {1e9, 6, "s"}, [CELL_MS] = {1e6, 3, "ms"}, [CELL_US] = {1e3, 3, "us"}, [CELL_NS] = {1, 0, ""}};
+  const double size = fabs((double)ns);
+  const bool fixed = unit != CELL_AUTO;
+  if (!fixed) unit = size >= 1e9 ? CELL_S : size >= 1e6 ? CELL_MS : CELL_US;
+  const double value = (double)ns / units[unit].ns;
+  char figure[64];
+  if (digits && unit != CELL_NS)
+    figures_write(figure, sizeof figure, value, (int)digits);
   else
-    snprintf(out, room, "%.3fus", value * 1e-3);
+    snprintf(figure, sizeof figure, "%.*f", fixed ? units[unit].decimals : 3, value);
+  snprintf(out, room, "%s%s", figure, fixed ? "" : units[unit].suffix);
 }
 
 void cell_write_bytes(char *out, size_t room, double bytes) {
@@ -55,20 +59,30 @@ static void write_scaled(char *out, size_t room, double value) {
   snprintf(out, room, at ? "%.3f%s" : "%.6g%s", value, prefixes[at]);
 }
 
-void cell_write(char *out, size_t room, const pd_metric *metric, const pd_cell *cell, cell_time unit) {
+void cell_write(char *out, size_t room, const pd_metric *metric, const pd_cell *cell, cell_time unit, uint32_t digits) {
   const double value = cell->is_double ? cell->v.d : (double)cell->v.i;
   out[0] = 0;
   if (cell->missing) return;
   switch (metric->unit) {
   case PD_UNIT_COUNT: snprintf(out, room, "%" PRId64, cell->v.i); break;
-  case PD_UNIT_NS: write_time(out, room, cell->v.i, unit); break;
+  case PD_UNIT_NS: write_time(out, room, cell->v.i, unit, digits); break;
   case PD_UNIT_BYTES: cell_write_bytes(out, room, value); break;
   case PD_UNIT_PERCENT:
   case PD_UNIT_RATIO:
-  case PD_UNIT_GB_PER_S: snprintf(out, room, "%.2f", value); break;
+  case PD_UNIT_GB_PER_S:
+    if (digits)
+      figures_write(out, room, value, (int)digits);
+    else
+      snprintf(out, room, "%.2f", value);
+    break;
   case PD_UNIT_FLOPS:
   case PD_UNIT_PER_S: write_scaled(out, room, value); break;
   case PD_UNIT_TEXT: snprintf(out, room, "%s", cell->v.text); break;
-  default: snprintf(out, room, "%.6g", value); break;
+  default:
+    if (digits)
+      figures_write(out, room, value, (int)digits);
+    else
+      snprintf(out, room, "%.6g", value);
+    break;
   }
 }

@@ -49,11 +49,17 @@ static size_t heading_lines(const char *heading) {
   return lines;
 }
 
+static uint64_t row_number(const pd_table *table, const pd_table_row *row) {
+  if (row == table->footer) return table->rows.count;
+  return (uint64_t)((const char *)row - (const char *)table->rows.data) / table->rows.stride;
+}
+
 static const char *cell_text(const layout *self, const shown_column *column, const pd_table_row *row, char *room,
                              size_t room_bytes) {
   const pd_cell *cell = &row->cells[column->index];
   if (column->is_text) return cell->missing ? "" : cell->v.text;
-  cell_write(room, room_bytes, self->table->columns[column->index], cell, self->options->unit);
+  cell_write(room, room_bytes, self->table->columns[column->index], cell, self->options->unit,
+             pd_table_digits(self->table, row_number(self->table, row), column->index));
   return room;
 }
 
@@ -228,7 +234,8 @@ static void put_footer(const layout *self, text *out) {
   for (uint32_t c = 1; c < table->column_count; c++) {
     char room[CELL_ROOM];
     if (table->footer->cells[c].missing) continue;
-    cell_write(room, sizeof room, table->columns[c], &table->footer->cells[c], self->options->unit);
+    cell_write(room, sizeof room, table->columns[c], &table->footer->cells[c], self->options->unit,
+               pd_table_digits(table, table->rows.count, c));
     text_format(out, "%s time total: %s\n", table->columns[c]->heading, room);
   }
 }
@@ -310,7 +317,7 @@ void layout_record(text *out, const pd_table *table, const layout_options *optio
     if (cell->missing || (metric->flags & PD_METRIC_DETAIL)) continue;
     if (c == 0) text_bold(out, metric->heading);
     if (c > 0) text_format(out, "  %-*s", (int)names, record_heading(metric, options->unit, room, sizeof room));
-    if (metric->unit != PD_UNIT_TEXT) cell_write(room, sizeof room, metric, cell, options->unit);
+    if (metric->unit != PD_UNIT_TEXT) cell_write(room, sizeof room, metric, cell, options->unit, 0);
     text_wrap(&value, metric->unit == PD_UNIT_TEXT ? cell->v.text : room, LAYOUT_COLUMNS, c ? names + 4 : 9);
     out->failed = out->failed || value.failed;
     /* The first line goes on behind the heading. */

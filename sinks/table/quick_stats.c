@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIGURE_ROOM = 48 };
+enum { FIGURE_ROOM = 48, DIGITS_UNKNOWN = 4 };
 
 static const char *yes(uint32_t flag) { return flag ? "true" : "false"; }
 
@@ -31,25 +31,25 @@ static void seconds(text *out, const char *name, double value_s, int digits) {
   line(out, name, figure);
 }
 
-/* Digits of the int64 nanosecond field at `offset`, over all steps or the active ones; two at least, or a figure that
- * varies a lot could not be told from its neighbours. */
-static int digits_of(text *out, const pd_summary *summary, size_t offset, bool active_only) {
+/* Digits of the int64 nanosecond field at `offset`, over all steps or the active ones. */
+static int digits_of(text *out, const pd_analysis *analysis, const pd_summary *summary, size_t offset,
+                     bool active_only) {
   const uint64_t count = summary->steps_all.count;
   double *values = malloc((count + 1) * sizeof *values);
   uint64_t used = 0;
-  int digits;
+  uint32_t digits = DIGITS_UNKNOWN;
   if (!values) {
     out->failed = true;
-    return 2;
+    return DIGITS_UNKNOWN;
   }
   for (uint64_t i = 0; i < count; i++) {
     const pd_step_stats *step = PD_AT(pd_step_stats, &summary->steps_all, i);
     if (!active_only || step->phase == PD_PHASE_ACTIVE)
       values[used++] = (double)*(const int64_t *)(const void *)((const char *)step + offset) * 1e-9;
   }
-  digits = figures_digits(values, used);
+  if (analysis && PD_HAS(pd_analysis, analysis, digits)) digits = analysis->digits(analysis, values, used);
   free(values);
-  return digits < 2 ? 2 : digits;
+  return (int)digits;
 }
 
 static void spread_row(text *out, const char *name, const pd_spread *spread, int digits) {
@@ -57,16 +57,15 @@ static void spread_row(text *out, const char *name, const pd_spread *spread, int
   text_format(out, "  %-18s", name);
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     char figure[FIGURE_ROOM];
-    /* One digit more than the spread supports: neighbours must be told apart. */
-    figures_write(figure, sizeof figure, values[i] * 1e3, digits + 1);
+    figures_write(figure, sizeof figure, values[i] * 1e3, digits);
     text_format(out, " %9s", figure);
   }
   text_add(out, "\n");
 }
 
-static void active_steps(text *out, const pd_summary *summary) {
+static void active_steps(text *out, const pd_analysis *analysis, const pd_summary *summary) {
   char figure[FIGURE_ROOM], reserved[FIGURE_ROOM];
-  int digits = digits_of(out, summary, offsetof(pd_step_stats, batch_cost_ns), true);
+  int digits = digits_of(out, analysis, summary, offsetof(pd_step_stats, batch_cost_ns), true);
   uint64_t first = 0, last = 0, count = 0;
   for (uint64_t i = 0; i < summary->steps_all.count; i++) {
     const pd_step_stats *step = PD_AT(pd_step_stats, &summary->steps_all, i);
@@ -82,9 +81,9 @@ static void active_steps(text *out, const pd_summary *summary) {
               count, first, last, summary->windows, summary->windows == 1 ? "" : "s");
   text_format(out, "  %-18s %9s %9s %9s %9s %9s %9s\n", "", "median", "mean", "min", "p10", "p90", "max");
   spread_row(out, "step time", &summary->step_time_s,
-             digits_of(out, summary, offsetof(pd_step_stats, step_time_ns), true));
+             digits_of(out, analysis, summary, offsetof(pd_step_stats, step_time_ns), true));
   spread_row(out, "data wait", &summary->data_wait_s,
-             digits_of(out, summary, offsetof(pd_step_stats, data_wait_ns), true));
+             digits_of(out, analysis, summary, offsetof(pd_step_stats, data_wait_ns), true));
   spread_row(out, "whole iteration", &summary->batch_cost_s, digits);
   figures_write(figure, sizeof figure, summary->steps_per_s, digits);
   line(out, "steps_per_s", figure);
@@ -154,7 +153,7 @@ static void interrupted(text *out, const pd_summary *summary) {
   text_free(&sentence);
 }
 
-void quick_stats_write(text *out, const pd_run *run, const pd_summary *summary) {
+void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run, const pd_summary *summary) {
   char number[FIGURE_ROOM];
   text_bold(out, "Quick stats");
   text_add(out, "\n");
@@ -167,11 +166,11 @@ void quick_stats_write(text *out, const pd_run *run, const pd_summary *summary) 
   line(out, "pin_memory", yes(run->pin_memory));
   line(out, "amp", yes(run->amp));
   seconds(out, "avg_step_time_s", summary->avg_step_time_s,
-          digits_of(out, summary, offsetof(pd_step_stats, step_time_ns), false));
+          digits_of(out, analysis, summary, offsetof(pd_step_stats, step_time_ns), false));
   seconds(out, "avg_dataloader_wait_s", summary->avg_dataloader_wait_s,
-          digits_of(out, summary, offsetof(pd_step_stats, data_wait_ns), false));
+          digits_of(out, analysis, summary, offsetof(pd_step_stats, data_wait_ns), false));
   line(out, "trace_dir", run->trace_dir ? run->trace_dir : "");
-  active_steps(out, summary);
+  active_steps(out, analysis, summary);
   measurement(out, run, summary);
   text_add(out, "\n");
 }

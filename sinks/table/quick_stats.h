@@ -6,6 +6,7 @@
 
 #include <pdhost/sink.h>
 
-void quick_stats_write(text *out, const pd_run *run, const pd_summary *summary);
+/* `analysis` says how many digits the figures carry; NULL: the same for all. */
+void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run, const pd_summary *summary);
 
 #endif

@@ -41,7 +41,8 @@ static const char *const when[] = {"auto", "always", "never", NULL};
 static const pd_option rows[] = {
     PD_OPTION_PATH(options, path, .def = "-", .help = "file to write; - is standard output"),
     PD_OPTION(options, views, .def = "verdict,operators,breakdown",
-              .help = "tables to show, by id, parted by blanks or commas; or all"),
+              .help =
+                  "tables to show, by id, parted by blanks or commas; or all; perf_summary comes with timer_only too"),
     PD_OPTION_CHOICE(options, time_unit, .def = "auto", .choices = time_units,
                      .help = "unit of times; auto: torch's for each figure"),
     PD_OPTION_CHOICE(options, sorted_by, .def = "CPUTotal", .choices = sorted_bys, .help = "order of Paddle's tables"),
@@ -148,19 +149,24 @@ static void window_title(state *self, const pd_trace *trace) {
     text_format(out, ", coverage %.2f %%\n\n", 100 * coverage);
 }
 
+static bool has_table(const pd_table_set *set, const char *id, size_t length) {
+  for (uint32_t i = 0; set && i < set->count; i++)
+    if (strlen(set->tables[i]->id) == length && !strncmp(set->tables[i]->id, id, length)) return true;
+  return false;
+}
+
 /* An id of `views` that no table has is the user's slip; which tables there are is known only now, and the figures of
  * the run must not be lost for it. */
-static void tell_unknown_views(state *self, const pd_table_set *set) {
+static void tell_unknown_views(state *self, const pd_table_set *set, const pd_table_set *of_run) {
   const char *views = self->options->views;
   while (*views) {
     size_t one = strcspn(views, ", ");
     bool known = !one || (one == 3 && !strncmp(views, "all", 3));
-    for (uint32_t i = 0; !known && i < set->count; i++)
-      known = strlen(set->tables[i]->id) == one && !strncmp(set->tables[i]->id, views, one);
-    if (!known) {
+    if (!known && !has_table(set, views, one) && !has_table(of_run, views, one)) {
       text line = {0};
       text_format(&line, "views: this run has no table \"%.*s\"; it has:", (int)one, views);
       for (uint32_t i = 0; i < set->count; i++) text_format(&line, "%s %s", i ? "," : "", set->tables[i]->id);
+      for (uint32_t i = 0; of_run && i < of_run->count; i++) text_format(&line, ", %s", of_run->tables[i]->id);
       if (!line.failed) {
         self->host->log(self->host, PD_LOG_WARN, "%s", line.data);
         text_wrap(&self->windows, line.data, LAYOUT_COLUMNS, 0);
@@ -171,6 +177,27 @@ static void tell_unknown_views(state *self, const pd_table_set *set) {
     views += one;
     views += strspn(views, ", ");
   }
+}
+
+/* An older host has none: NULL, and that is no failure. */
+static pd_status tables_of_run(const state *self, const pd_summary *summary, const pd_table_set **out) {
+  const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  *out = NULL;
+  if (!analysis || !PD_HAS(pd_analysis, analysis, run_tables)) return PD_OK;
+  *out = analysis->run_tables(analysis, self->run, summary);
+  return *out ? PD_OK
+              : self->host->fail(self->host, PD_NO_MEMORY, "the run's tables could not be computed: out of memory");
+}
+
+static layout_options layout_of(const state *self, const pd_table *table) {
+  const options *chosen = self->options;
+  layout_options layout = {.unit = cell_time_of(chosen->time_unit),
+                           .wide = chosen->wide,
+                           .row_limit = chosen->row_limit,
+                           .max_name_columns = (size_t)chosen->max_name_column_width};
+  /* Paddle's tables have one unit for all. */
+  if (layout.unit == CELL_AUTO && strcmp(table->id, "operators") != 0) layout.unit = CELL_MS;
+  return layout;
 }
 
 static pd_status table_trace(void *given, const pd_trace *trace) {
@@ -185,20 +212,18 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
                                     .hide_op_detail = !chosen->op_detail,
                                     .sort_by = chosen->sort_by,
                                     .sorted_by = chosen->sorted_by};
-  layout_options layout = {
-      .wide = chosen->wide, .row_limit = chosen->row_limit, .max_name_columns = (size_t)chosen->max_name_column_width};
-  const pd_table_set *set;
+  const pd_summary no_steps = {.size = sizeof no_steps};
+  const pd_table_set *set, *of_run;
   if (!analysis) return self->host->fail(self->host, PD_UNSUPPORTED, "this host has no analysis (%s)", PD_EXT_ANALYSIS);
   set = analysis->tables(analysis, trace, &request);
   if (!set) return self->host->fail(self->host, PD_NO_MEMORY, "window %u: out of memory for the tables", trace->window);
   window_title(self, trace);
-  tell_unknown_views(self, set);
+  if (tables_of_run(self, &no_steps, &of_run) != PD_OK) return PD_NO_MEMORY;
+  tell_unknown_views(self, set, of_run);
   for (uint32_t i = 0; i < set->count; i++) {
     const pd_table *table = set->tables[i];
     if (!is_viewed(chosen->views, table->id)) continue;
-    layout.unit = cell_time_of(chosen->time_unit);
-    /* Paddle's tables have one unit for all. */
-    if (layout.unit == CELL_AUTO && strcmp(table->id, "operators") != 0) layout.unit = CELL_MS;
+    const layout_options layout = layout_of(self, table);
     if (table->rows.count == 1 && PD_AT(pd_table_row, &table->rows, 0)->flags & PD_ROW_RECORD) {
       if (trace->window) text_format(&self->verdicts, "Window %u\n", trace->window);
       layout_record(&self->verdicts, table, &layout);
@@ -213,14 +238,26 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
   return PD_OK;
 }
 
+/* The Perf Summary is what a run of timer_only is for; any other shows it when asked. */
+static pd_status add_run_tables(const state *self, const pd_summary *summary, text *out) {
+  const pd_table_set *set;
+  const pd_status status = tables_of_run(self, summary, &set);
+  for (uint32_t i = 0; set && i < set->count; i++) {
+    const layout_options layout = layout_of(self, set->tables[i]);
+    if (self->run->timer_only || is_viewed(self->options->views, set->tables[i]->id))
+      layout_table(out, set->tables[i], &layout);
+  }
+  return status;
+}
+
 static pd_status table_close(void *given, const pd_summary *summary) {
   state *self = given;
   text head = {.colour = self->windows.colour};
   pd_status status = PD_OK;
   if (summary) {
-    quick_stats_write(&head, self->run, summary);
-    if (self->run->timer_only) timer_summary(&head, self->run, summary);
-    status = flush(self, &self->verdicts);
+    quick_stats_write(&head, self->host->extension(self->host, PD_EXT_ANALYSIS), self->run, summary);
+    status = add_run_tables(self, summary, &head);
+    if (status == PD_OK) status = flush(self, &self->verdicts);
     if (status == PD_OK) status = flush(self, &head);
     if (status == PD_OK) status = flush(self, &self->windows);
   }

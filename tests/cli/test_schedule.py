@@ -1,8 +1,10 @@
 """Schedules of whole runs: which steps are recorded, in how many windows, by counting rows and files."""
+import csv
 import glob
+import os
 import unittest
 
-from pdhost_run import Case
+from pdhost_run import FIXTURES, Case
 
 JSON = "json:output_json=metrics.json"
 
@@ -54,6 +56,38 @@ class Schedules(Case):
                          ("none", "profile.timer_only = true: only steps were timed"))
         self.assertIn("reader_cost", out)
         self.assertIn("Reader Ratio", out)
+
+    def test_timer_only_attaches_no_profiler(self):
+        """On a device that cannot be profiled: CUPTI is loaded where a device is asked to attach, and nowhere else."""
+        device = ("--device", os.path.join(FIXTURES, "device", "unprofiled.so"), "--scenario", "control",
+                  "--batch_size", "4", "--image_size", "16", "--sink", "table")
+        code, out, err = self.run_pdhost(*device, "-o", "profile.timer_only=true")
+        self.assertEqual(code, 0, err)
+        self.assertIn("Perf Summary", out)
+        code, _, err = self.run_pdhost(*device)
+        self.assertNotEqual(code, 0)
+        self.assertIn("a profiler was asked for", err)
+
+    def test_the_perf_summary_is_one_in_every_sink(self):
+        code, out, err = self.run_small("--scenario", "dataloader", "-o", "profile.timer_only=true", "-o",
+                                        "data.io_sleep_ms=1", "--sink", JSON, "--sink", "table", "--sink", "csv:dir=csv")
+        self.assertEqual(code, 0, err)
+        metrics = self.json("metrics.json")
+        rows = {row["name"]: row for row in metrics["tables"]["perf_summary"]["rows"]}
+        active = [step for step in metrics["step_rows"] if step["phase"] == "active"]
+        reader, batch = (sum(step[key] for step in active) for key in ("data_wait_ns", "batch_cost_ns"))
+        self.assertAlmostEqual(rows["Reader Ratio"]["avg"], 100 * reader / batch)
+        self.assertAlmostEqual(rows["ips"]["avg"], metrics["batch_size"] * len(active) * 1e9 / batch)
+        self.assertEqual({row["step_count"] for row in rows.values()}, {len(active)})
+        with open(self.path("csv/perf_summary.csv"), encoding="utf-8", newline="") as file:
+            stored = {row["name"]: row for row in csv.DictReader(file)}
+        shown = {line.split("  ")[0].strip(): line.split() for line in out[out.index("Perf Summary"):].splitlines()}
+        for name, row in rows.items():
+            self.assertLessEqual(row["min"], row["avg"])
+            self.assertLessEqual(row["avg"], row["max"])
+            for at, key in enumerate(("avg", "max", "min", "p50", "p95")):
+                self.assertEqual(float(stored[name][key]), row[key])
+                self.assertAlmostEqual(float(shown[name][at - 5]), row[key], delta=0.005 * abs(row[key]))
 
 
 if __name__ == "__main__":

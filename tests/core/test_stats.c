@@ -45,3 +45,22 @@ PD_TEST(stats, the_order_of_the_figures_holds_on_100000_random_samples) {
     cr_assert(isfinite(s.mean) && isfinite(s.median));
   }
 }
+
+/* One more than the 90 % interval of the middle half leaves certain, three at least and five at most. */
+PD_TEST(stats, digits_follow_the_spread) {
+  static const struct {
+    double noise;
+    uint32_t digits;
+  } cases[] = {{0, 5}, {1e-9, 5}, {2e-5, 4}, {2e-4, 3}, {2e-3, 3}, {1, 3}};
+  double one[] = {0.25}, none[] = {0, 0, 0}, falling[] = {-2, -2.1, -1.9};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    double values[9];
+    for (int i = 0; i < 9; i++) values[i] = 0.01 + (i % 2 ? cases[c].noise : 0);
+    cr_assert_eq(stats_digits(values, 9), cases[c].digits, "noise %g: %u digits", cases[c].noise,
+                 stats_digits(values, 9));
+  }
+  cr_assert_eq(stats_digits(one, 1), 4);
+  cr_assert_eq(stats_digits(one, 0), 4);
+  cr_assert_eq(stats_digits(none, 3), 3);
+  cr_assert_eq(stats_digits(falling, 3), 3);
+}

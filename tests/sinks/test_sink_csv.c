@@ -33,8 +33,27 @@ static const pd_table_set *fake_tables(const pd_analysis *analysis, const pd_tra
   return &set;
 }
 
+static const pd_table_set *fake_run_tables(const pd_analysis *analysis, const pd_run *run, const pd_summary *summary) {
+  static const pd_metric name = {.key = "name", .heading = "Name", .unit = PD_UNIT_TEXT};
+  static const pd_metric average = {.key = "avg", .heading = "avg", .unit = PD_UNIT_NONE};
+  static const pd_metric *const columns[] = {&name, &average};
+  static const pd_cell cells[] = {{.v.text = "ips"}, {.v.d = 400, .is_double = 1}};
+  static const pd_table_row rows[] = {{cells, 0, 0}};
+  static const pd_table table = {.size = sizeof table,
+                                 .column_count = 2,
+                                 .id = "perf_summary",
+                                 .title = "Perf Summary",
+                                 .columns = columns,
+                                 .rows = {rows, 1, sizeof *rows}};
+  static const pd_table *const tables[] = {&table};
+  static const pd_table_set set = {.size = sizeof set, .count = 1, .tables = tables};
+  cr_assert(run->size && summary->size);
+  (void)analysis;
+  return &set;
+}
+
 static void start(sink_run *run, const char *const *settings, uint64_t repeat) {
-  static const pd_analysis analysis = {.size = sizeof analysis, .tables = fake_tables};
+  static const pd_analysis analysis = {.size = sizeof analysis, .tables = fake_tables, .run_tables = fake_run_tables};
   static pd_run header;
   header = *fake_run("traces");
   header.repeat = repeat;
@@ -73,6 +92,9 @@ PD_TEST(sink_csv, tables_are_rfc_4180) {
                                "\"a \"\"b\"\", c\",1500,37.5,0,row\r\n"
                                "\"two\nlines\",,,1,row\r\n"
                                "total,1500,,0,footer\r\n");
+  file = sink_run_file(&run, "traces/csv/perf_summary.csv");
+  cr_assert_not_null(file);
+  cr_assert_str_eq(file->data, "name,avg,level,row_kind\r\nips,400,0,row\r\n");
   sink_run_unload(&run);
 }
 
@@ -90,7 +112,7 @@ PD_TEST(sink_csv, events_and_steps_are_as_in_the_tree) {
     expect_golden(&run, path, golden);
   }
   expect_golden(&run, "traces/csv/steps.csv", GOLDEN_DIR "/steps.csv");
-  cr_assert_eq(run.count, 11, "nine kinds of events, a table, the steps");
+  cr_assert_eq(run.count, 12, "nine kinds of events, a table, the steps, the run's table");
   sink_run_unload(&run);
 }
 
@@ -114,7 +136,7 @@ PD_TEST(sink_csv, without_events_the_losses_stay) {
   start(&run, (const char *[]){"events=false", NULL}, 1);
   send_window(&run, 0, PD_OK);
   cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
-  cr_assert_eq(run.count, 3);
+  cr_assert_eq(run.count, 4);
   const memory_file *file = sink_run_file(&run, "traces/csv/events/lost.csv");
   cr_assert_not_null(file);
   cr_assert_not_null(strstr(file->data, "RECORDS_DROPPED,3,"));

@@ -51,11 +51,29 @@ static const pd_table_set *fake_tables(const pd_analysis *analysis, const pd_tra
   return analysis->impl ? NULL : &set;
 }
 
+static const pd_table_set *fake_run_tables(const pd_analysis *analysis, const pd_run *run, const pd_summary *summary) {
+  static const pd_metric name = {.key = "name", .heading = "Name", .unit = PD_UNIT_TEXT};
+  static const pd_metric average = {.key = "avg", .heading = "avg", .unit = PD_UNIT_NONE};
+  static const pd_metric *const columns[] = {&name, &average};
+  static const pd_cell cells[] = {{.v.text = "ips"}, {.v.d = 400, .is_double = 1}};
+  static const pd_table_row rows[] = {{cells, 0, 0}};
+  static const pd_table table = {.size = sizeof table,
+                                 .column_count = 2,
+                                 .id = "perf_summary",
+                                 .title = "Perf Summary",
+                                 .columns = columns,
+                                 .rows = {rows, 1, sizeof *rows}};
+  static const pd_table *const tables[] = {&table};
+  static const pd_table_set set = {.size = sizeof set, .count = 1, .tables = tables};
+  cr_assert(run->size && summary->size);
+  return analysis->impl ? NULL : &set;
+}
+
 PD_TEST(sink_json, the_document_is_as_in_the_tree) {
   sink_run run;
   fake_trace *fake;
   const pd_trace *trace = training(&fake, 0);
-  static const pd_analysis analysis = {.size = sizeof analysis, .tables = fake_tables};
+  static const pd_analysis analysis = {.size = sizeof analysis, .tables = fake_tables, .run_tables = fake_run_tables};
   start(&run, NULL);
   test_host_add(&run.host, PD_EXT_ANALYSIS, &analysis);
   cr_assert_eq(sink_run_trace(&run, trace), PD_OK);
@@ -115,7 +133,7 @@ PD_TEST(sink_json, the_device_is_as_it_is_known_at_the_end) {
 
 PD_TEST(sink_json, every_window_has_its_tables_and_losses) {
   sink_run run;
-  static const pd_analysis analysis = {.size = sizeof analysis, .tables = fake_tables};
+  static const pd_analysis analysis = {.size = offsetof(pd_analysis, run_tables), .tables = fake_tables};
   start(&run, NULL);
   test_host_add(&run.host, PD_EXT_ANALYSIS, &analysis);
   for (uint32_t w = 0; w < 2; w++) {
@@ -214,12 +232,16 @@ PD_TEST(sink_json, tables_that_cannot_be_computed_are_an_error) {
   sink_run run;
   fake_trace *fake;
   const pd_trace *trace = training(&fake, 3);
-  const pd_analysis analysis = {.size = sizeof analysis, .impl = &run, .tables = fake_tables};
+  const pd_analysis analysis = {
+      .size = sizeof analysis, .impl = &run, .tables = fake_tables, .run_tables = fake_run_tables};
   start(&run, NULL);
   test_host_add(&run.host, PD_EXT_ANALYSIS, &analysis);
   cr_assert_eq(sink_run_trace(&run, trace), PD_NO_MEMORY);
   cr_assert_str_eq(run.host.message, "window 3: tables could not be computed: out of memory");
   cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
+  cr_assert_eq(sink_run_open(&run, fake_run("traces")), PD_OK);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_NO_MEMORY);
+  cr_assert_null(sink_run_file(&run, PATH));
   sink_run_unload(&run);
   fake_trace_close(fake);
 }

@@ -475,7 +475,7 @@ def check_run(folder, quiet=False, sync_timing=True):
     run, check = Run(folder, sync_timing), Checker()
     for part in (check_operators, check_breakdown, check_device, check_overview, check_model, check_operator_summary,
                  check_kernels, check_copies, check_userdefined, check_memory, check_flops_and_modules, check_stacks,
-                 check_reader_ratio, check_ledger):
+                 check_perf_summary, check_reader_ratio, check_ledger):
         part(run, check)
     for name in sorted(os.listdir(folder)):
         if name.endswith(".csv") and name[:-4] not in CORRUPTED and name != "steps.csv":
@@ -491,10 +491,32 @@ def check_run(folder, quiet=False, sync_timing=True):
     return not check.errors
 
 
+def check_perf_summary(run, check):
+    active = [row for row in read(os.path.join(run.folder, "steps.csv")) if row["phase"] == "active"]
+    reader, batch = ([int(row[key]) for row in active] for key in ("data_wait_ns", "batch_cost_ns"))
+    # No file tells the samples of a step: they are the whole number that the average rate gives.
+    rate = next(float(row["avg"]) for row in run.table("perf_summary")[0] if row["name"] == "ips")
+    samples = round(rate * sum(batch) / 1e9 / len(active))
+    rows = {"Reader Ratio": ("%", 100 * sum(reader) / sum(batch), [100 * r / b for r, b in zip(reader, batch)]),
+            "reader_cost": ("s", sum(reader) / len(active) / 1e9, [r / 1e9 for r in reader]),
+            "batch_cost": ("s", sum(batch) / len(active) / 1e9, [b / 1e9 for b in batch]),
+            "ips": ("samples/s", samples * len(active) / sum(batch) * 1e9, [samples * 1e9 / b for b in batch])}
+    check.table(run, "perf_summary", {
+        name: {"figure_unit": unit, "avg": average, "max": max(values), "min": min(values),
+               "p50": statistics.median(values), "p95": quantile(values, 0.95), "step_count": len(active),
+               "first_step": int(active[0]["index"]), "last_step": int(active[-1]["index"])}
+        for name, (unit, average, values) in rows.items()})
+
+
+def quantile(values, share):
+    at = share * (len(values) - 1)
+    low = sorted(values)[math.floor(at)]
+    return low + (at - math.floor(at)) * (sorted(values)[math.ceil(at)] - low)
+
+
 def check_reader_ratio(run, check):
     """timer_only's Reader Ratio, from the loop's own clock, and the traced Dataloader ratio: within one point."""
-    active = [row for row in read(os.path.join(run.folder, "steps.csv")) if row["phase"] == "active"]
-    reader = percent(sum(int(row["data_wait_ns"]) for row in active), sum(int(row["batch_cost_ns"]) for row in active))
+    reader = next(float(row["avg"]) for row in run.table("perf_summary")[0] if row["name"] == "Reader Ratio")
     traced = next(float(row["cpu_ratio"]) for row in run.table("model")[0] if row["name"] == "Dataloader")
     check.cells += 1
     if abs(reader - traced) > 1:
@@ -506,7 +528,8 @@ CORRUPTED = {"operators": "count", "breakdown": "total", "device_figures": "gpu_
              "operator_summary": "cpu_max", "kernels": "gpu_min", "memcpy": "bytes", "userdefined": "cpu_total",
              "flops": "flops", "modules": "calls", "ledger": "total", "ledger_steps": "ledger_compute",
              "verdict": "verdict_share", "device_summary": "utilization", "memory": "free_size",
-             "memory_peak": "held_bytes", "memory_churn": "fragmentation", "stacks": "value_us", "stacks_device": "value_us"}
+             "memory_peak": "held_bytes", "memory_churn": "fragmentation", "perf_summary": "p95",
+             "stacks": "value_us", "stacks_device": "value_us"}
 
 
 def check_that_it_can_fail(folder):
