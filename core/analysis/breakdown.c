@@ -1,5 +1,7 @@
 /* Step-time breakdown and the device figures beside it; definitions of torch_tb_profiler. */
+#include "devices.h"
 #include "step_parts.h"
+#include "step_sums.h"
 #include "tables.h"
 
 #include <stdlib.h>
@@ -95,30 +97,31 @@ void step_parts_free(step_parts *parts) {
   parts->rows = NULL;
 }
 
+bool step_part_is_known(const trace_facts *facts, uint32_t part) {
+  return facts->trace->profile == PD_PROFILE_FULL || part == STEP_COMMUNICATION || part == STEP_DATALOADER;
+}
+
+void step_parts_note(table_build *table, const trace_facts *facts) {
+  if (facts->trace->profile == PD_PROFILE_FULL) return;
+  table_without_device(table, facts->trace->profile_note);
+  table_note(table, "Communication and DataLoader are whole: nothing is taken off them for work of the device.");
+}
+
 const pd_table *breakdown_table(const table_work *work) {
   static const char *const names[STEP_PART_COUNT] = {STEP_PART_NAMES};
   const trace_facts *facts = work->facts;
-  const bool device = facts->trace->profile == PD_PROFILE_FULL;
-  int64_t steps = facts->step_count ? (int64_t)facts->step_count : 1;
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "breakdown", "Step-time breakdown",
               "Each moment counts for the first class of this order that is busy then; the rows add up to the steps.");
-  if (!device) table_without_device(&table, facts->trace->profile_note);
+  step_parts_note(&table, facts);
   TABLE_COLUMNS(&table, M_category, M_total, M_per_step, M_share);
   for (uint32_t p = 0; p < STEP_PART_COUNT; p++) {
-    int64_t total = 0;
-    for (uint64_t s = 0; s < facts->step_count; s++) total += work->parts->rows[s * STEP_PART_COUNT + p];
     table_row(&table, 0);
     table_string(&table, M_category, names[p]);
-    if (!device && (p == STEP_KERNEL || p == STEP_MEMCPY || p == STEP_MEMSET || p == STEP_RUNTIME)) continue;
-    table_int(&table, M_total, total);
-    table_int(&table, M_per_step, total / steps);
-    table_percent(&table, M_share, total, facts->steps_ns);
+    if (step_part_is_known(facts, p)) step_sum_cells(&table, facts, work->parts->rows + p, STEP_PART_COUNT);
   }
   table_footer(&table, "Steps");
-  table_int(&table, M_total, facts->steps_ns);
-  table_int(&table, M_per_step, facts->steps_ns / steps);
-  table_percent(&table, M_share, facts->steps_ns, facts->steps_ns);
+  step_sum_cells(&table, facts, NULL, 0);
   return table_done(&table);
 }
 
@@ -174,6 +177,7 @@ static bool compute_figures(const table_work *work, uint32_t device, int64_t fro
   change *starts = malloc((facts->activity_count + 1) * sizeof *starts);
   change *ends = malloc((facts->activity_count + 1) * sizeof *ends);
   intervals kernels = {0};
+  const bool only = devices_is_only(work, device);
   uint64_t count = 0;
   bool ok = starts && ends;
   *out = (figures){0};
@@ -181,7 +185,7 @@ static bool compute_figures(const table_work *work, uint32_t device, int64_t fro
     const pd_device_row *row = facts_activity(facts, i);
     int64_t start = row->start_ns > from ? row->start_ns : from, end = row->end_ns < to ? row->end_ns : to;
     if (row->detail.kind != PD_ACTIVITY_KERNEL || row->detail.device != device || end <= start) continue;
-    ok = facts->one_device || intervals_add(&kernels, start, end);
+    ok = only || intervals_add(&kernels, start, end);
     if (row->detail.u.kernel.blocks_per_sm > 0) {
       starts[count] = (change){start, (double)row->detail.u.kernel.blocks_per_sm};
       ends[count++] = (change){end, (double)row->detail.u.kernel.blocks_per_sm};
@@ -195,8 +199,7 @@ static bool compute_figures(const table_work *work, uint32_t device, int64_t fro
   if (ok) {
     sort_changes(starts, count);
     sort_changes(ends, count);
-    out->kernel_ns =
-        facts->one_device ? intervals_within(&work->parts->lists[STEP_KERNEL], from, to) : intervals_length(&kernels);
+    out->kernel_ns = only ? intervals_within(&work->parts->lists[STEP_KERNEL], from, to) : intervals_length(&kernels);
     out->has_blocks = count > 0;
     out->sm_busy_ns = integrate(starts, ends, count);
   }
@@ -209,6 +212,7 @@ static bool compute_figures(const table_work *work, uint32_t device, int64_t fro
 const pd_table *device_figures_table(const table_work *work) {
   const trace_facts *facts = work->facts;
   const pd_trace *trace = facts->trace;
+  uint32_t devices[DEVICES_MOST];
   int64_t from = facts->step_count ? facts_step(facts, 0)->start_ns : trace->start_ns;
   int64_t to = facts->step_count ? facts_step(facts, facts->step_count - 1)->end_ns : trace->end_ns;
   table_build table;
@@ -217,18 +221,15 @@ const pd_table *device_figures_table(const table_work *work) {
       "Kernels only: a copy is no work of the multiprocessors. Efficiency and occupancy are estimates from launch "
       "configurations; blank where the device has none.");
   TABLE_COLUMNS(&table, M_device, M_gpu_utilization, M_sm_efficiency, M_achieved_occupancy);
-  for (uint64_t s = 0; s < trace->streams.count; s++) {
-    uint32_t device = PD_AT(pd_stream_row, &trace->streams, s)->device;
-    bool seen = false;
+  const uint32_t count = devices_list(work, devices);
+  for (uint32_t i = 0; i < count; i++) {
     figures of;
-    for (uint64_t i = 0; i < s; i++) seen = seen || PD_AT(pd_stream_row, &trace->streams, i)->device == device;
-    if (seen) continue;
-    if (!compute_figures(work, device, from, to, &of)) {
+    if (!compute_figures(work, devices[i], from, to, &of)) {
       work->arena->failed = true;
       return NULL;
     }
     table_row(&table, 0);
-    table_string(&table, M_device, arena_format(work->arena, "%s%u", work->is_cuda ? "GPU" : "Device ", device));
+    table_string(&table, M_device, devices_name(work, devices[i]));
     table_percent(&table, M_gpu_utilization, of.kernel_ns, facts_span(from, to));
     if (of.has_blocks && to > from) table_double(&table, M_sm_efficiency, 100 * of.sm_busy_ns / (double)(to - from));
     if (of.occupancy_weight_ns > 0)

@@ -1,4 +1,5 @@
 /* Paddle's Device Summary: CPU use from /proc between begin and end of the window, device use from the trace. */
+#include "devices.h"
 #include "step_parts.h"
 #include "tables.h"
 
@@ -33,12 +34,14 @@ static bool device_busy(const trace_facts *facts, uint32_t device, int64_t from,
 const pd_table *device_summary_table(const table_work *work) {
   const trace_facts *facts = work->facts;
   const pd_trace *trace = facts->trace;
+  uint32_t devices[DEVICES_MOST];
   const double cores = work->context->cores ? work->context->cores : 1;
   table_build table;
   table_begin(
       &table, work->arena, work->is_cuda, "device_summary", "Device Summary",
       "CPU(Process) is CPU time over elapsed time, so it reaches 100 % per core; CPU(System) is the busy share of "
       "all cores, every process counted; a device's is the time with any of this process's work on it.");
+  if (trace->profile != PD_PROFILE_FULL) table_without_device(&table, trace->profile_note);
   TABLE_COLUMNS(&table, M_device, M_utilization, M_utilization_bound);
   if (work->usage && work->usage->elapsed_ns > 0) {
     const proc_usage *usage = work->usage;
@@ -53,19 +56,17 @@ const pd_table *device_summary_table(const table_work *work) {
     table_percent(&table, M_utilization, (int64_t)usage->busy, (int64_t)(usage->busy + usage->idle));
     table_double(&table, M_utilization_bound, 100);
   }
-  for (uint64_t s = 0; s < trace->streams.count; s++) {
-    uint32_t device = PD_AT(pd_stream_row, &trace->streams, s)->device;
+  const uint32_t count = devices_list(work, devices);
+  for (uint32_t i = 0; i < count; i++) {
     int64_t busy_ns;
-    bool seen = false;
-    for (uint64_t i = 0; i < s; i++) seen = seen || PD_AT(pd_stream_row, &trace->streams, i)->device == device;
-    if (seen) continue;
-    if (!(facts->one_device ? only_device_busy(work->parts, trace->start_ns, trace->end_ns, &busy_ns)
-                            : device_busy(facts, device, trace->start_ns, trace->end_ns, &busy_ns))) {
+    if (!(devices_is_only(work, devices[i])
+              ? only_device_busy(work->parts, trace->start_ns, trace->end_ns, &busy_ns)
+              : device_busy(facts, devices[i], trace->start_ns, trace->end_ns, &busy_ns))) {
       work->arena->failed = true;
       return NULL;
     }
     table_row(&table, 0);
-    table_string(&table, M_device, arena_format(work->arena, "%s%u", work->is_cuda ? "GPU" : "Device ", device));
+    table_string(&table, M_device, devices_name(work, devices[i]));
     table_percent(&table, M_utilization, busy_ns, facts_span(trace->start_ns, trace->end_ns));
     table_double(&table, M_utilization_bound, 100);
   }

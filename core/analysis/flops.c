@@ -123,6 +123,7 @@ const pd_table *modules_table(const table_work *work) {
   if (!order) goto no_memory;
   table_begin(&table, work->arena, work->is_cuda, "modules", "Modules",
               "Ratios are of the time of all steps on the host and of all device time; modules nest.");
+  if (!device) table_without_device(&table, facts->trace->profile_note);
   TABLE_COLUMNS(&table, M_module, SPAN_COLUMNS);
   for (uint32_t i = 0; i < groups.keys.count; i++) {
     const span_group *group = &groups.rows[order[i]];

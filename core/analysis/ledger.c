@@ -234,9 +234,3 @@ void ledger_free(ledger *self) {
   free(self->rows);
   *self = (ledger){0};
 }
-
-int64_t ledger_total(const trace_facts *facts, const ledger *self, uint32_t cause) {
-  int64_t sum = 0;
-  for (uint64_t s = 0; s < facts->step_count; s++) sum += self->rows[s * LEDGER_CAUSE_COUNT + cause];
-  return sum;
-}

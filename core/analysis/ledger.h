@@ -96,8 +96,6 @@ typedef struct ledger {
 bool ledger_open(const trace_facts *facts, ledger *out);
 void ledger_free(ledger *self);
 
-/* Over all steps. */
-int64_t ledger_total(const trace_facts *facts, const ledger *self, uint32_t cause);
 const char *ledger_key(uint32_t cause);
 
 #endif

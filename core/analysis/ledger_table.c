@@ -1,4 +1,5 @@
 /* The ledger as tables: over all steps, and step by step. */
+#include "step_sums.h"
 #include "tables.h"
 
 const pd_table *ledger_table(const table_work *work) {
@@ -10,25 +11,19 @@ const pd_table *ledger_table(const table_work *work) {
 #undef X
   };
   const trace_facts *facts = work->facts;
-  const int64_t steps = facts->step_count ? (int64_t)facts->step_count : 1;
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "ledger", "Ledger of the device's time",
               "Each moment of a step has one owner; the rows add up to the steps exactly.");
   TABLE_COLUMNS(&table, M_category, M_cause, M_state, M_total, M_per_step, M_share);
   for (uint32_t cause = 0; cause < LEDGER_CAUSE_COUNT; cause++) {
-    const int64_t total = ledger_total(facts, work->ledger, cause);
     table_row(&table, 0);
     table_string(&table, M_category, rows[cause].text);
     table_string(&table, M_cause, ledger_key(cause));
     table_string(&table, M_state, rows[cause].state);
-    table_int(&table, M_total, total);
-    table_int(&table, M_per_step, total / steps);
-    table_percent(&table, M_share, total, facts->steps_ns);
+    step_sum_cells(&table, facts, work->ledger->rows + cause, LEDGER_CAUSE_COUNT);
   }
   table_footer(&table, "Steps");
-  table_int(&table, M_total, facts->steps_ns);
-  table_int(&table, M_per_step, facts->steps_ns / steps);
-  table_percent(&table, M_share, facts->steps_ns, facts->steps_ns);
+  step_sum_cells(&table, facts, NULL, 0);
   return table_done(&table);
 }
 
@@ -52,5 +47,7 @@ const pd_table *ledger_steps_table(const table_work *work) {
     for (uint32_t cause = 0; cause < LEDGER_CAUSE_COUNT; cause++)
       table_int(&table, metrics[cause], work->ledger->rows[s * LEDGER_CAUSE_COUNT + cause]);
   }
+  step_column_digits(&table, (const metric_id[]){M_step_span}, 1);
+  step_column_digits(&table, metrics, LEDGER_CAUSE_COUNT);
   return table_done(&table);
 }

@@ -20,11 +20,15 @@ static const char *end_name(const table_work *work, pd_memory_kind kind) {
   }
 }
 
+/* A graph's copies never make the caller wait. */
+static bool is_asynchronous(const trace_facts *facts, const pd_call *call) {
+  return call && (call->api == PD_API_GRAPH_LAUNCH || strstr(facts_text(facts, call->name), "Async"));
+}
+
 /* What `name` holds of a group: both ends of a copy and whether its call was an asynchronous one. */
-static uint32_t copy_key(const trace_facts *facts, const pd_device_row *row) {
-  const char *call = row->call < facts->call_count ? facts_text(facts, facts_call(facts, row->call)->name) : "";
+static uint32_t copy_key(const trace_facts *facts, const pd_device_row *row, const pd_call *call) {
   return (uint32_t)(row->detail.u.copy.from & 15) << 8 | (uint32_t)(row->detail.u.copy.to & 15) << 4 |
-         (strstr(call, "Async") != NULL);
+         is_asynchronous(facts, call);
 }
 
 static const char *group_name(const table_work *work, const span_group *group) {
@@ -56,15 +60,23 @@ static bool add(span_groups *groups, moved **bytes, uint32_t *room, uint32_t kin
   return true;
 }
 
+/* A call counts with the first of its copies: a graph launch makes many. */
+static int64_t call_time(const trace_facts *facts, const pd_device_row *row, bool *counted) {
+  if (row->call >= facts->call_count || counted[row->call]) return 0;
+  counted[row->call] = true;
+  return facts_span(facts_call(facts, row->call)->start_ns, facts_call(facts, row->call)->end_ns);
+}
+
 static bool collect(const trace_facts *facts, span_groups *groups, moved **bytes) {
+  bool *counted = calloc(facts->call_count + 1, sizeof *counted);
   uint32_t room = 0;
-  bool ok = true;
+  bool ok = counted != NULL;
   for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
     const pd_call *call = row->call < facts->call_count ? facts_call(facts, row->call) : NULL;
     if (row->detail.kind != PD_ACTIVITY_MEMCPY && row->detail.kind != PD_ACTIVITY_MEMSET) continue;
-    ok = add(groups, bytes, &room, row->detail.kind == PD_ACTIVITY_MEMCPY ? KIND_COPY : KIND_SET, copy_key(facts, row),
-             call ? facts_span(call->start_ns, call->end_ns) : 0, facts_span(row->start_ns, row->end_ns),
+    ok = add(groups, bytes, &room, row->detail.kind == PD_ACTIVITY_MEMCPY ? KIND_COPY : KIND_SET,
+             copy_key(facts, row, call), call_time(facts, row, counted), facts_span(row->start_ns, row->end_ns),
              row->detail.bytes);
   }
   for (uint64_t i = 0; ok && i < facts->trace->memory.count; i++) {
@@ -74,6 +86,7 @@ static bool collect(const trace_facts *facts, span_groups *groups, moved **bytes
     ok = add(groups, bytes, &room, freed ? KIND_FREE : KIND_ALLOCATION, to << 4, row->duration_ns, 0,
              freed ? 0 - (uint64_t)row->event.bytes : (uint64_t)row->event.bytes);
   }
+  free(counted);
   return ok;
 }
 
@@ -95,8 +108,9 @@ const pd_table *memcpy_table(const table_work *work) {
   }
   table_begin(
       &table, work->arena, work->is_cuda, "memcpy", "Memory Manipulation Summary",
-      "CPU time is that of the call, or the time in the allocator. Ratios are of the sum over these rows. GB/s is "
-      "bytes over device time.");
+      "CPU time is that of the call, or the time in the allocator; a call with several copies, as a graph launch is, "
+      "counts once, with the first of them. Ratios are of the sum over these rows. GB/s is bytes over device time.");
+  if (facts->trace->profile != PD_PROFILE_FULL) table_without_device(&table, facts->trace->profile_note);
   TABLE_COLUMNS(&table, M_name, SPAN_COLUMNS, M_bytes, M_bandwidth);
   for (uint32_t i = 0; i < groups.keys.count; i++) {
     const span_group *group = &groups.rows[order[i]];

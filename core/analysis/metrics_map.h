@@ -71,7 +71,7 @@
   X(cpu_min, "CPU Min", "CPU Min", NS, WIDE, "shortest event on the host", NULL, PADDLE)                               \
   X(cpu_ratio, "CPU Ratio (%)", "CPU Ratio (%)", PERCENT, 0,                                                           \
     "share of the table's host time; of an inner row, of its parent's",                                                \
-    "100 * cpu_total / the denominator named in the table's note", PADDLE)                                             \
+    "100 * cpu_total / the whole named in the table's note; Model Summary: ProfileStep's cpu_total", PADDLE)           \
   X(gpu_total, "Device Total", "GPU Total", NS, 0, "device time of what the row's events launched, or of the records", \
     "sum of spans of device records", PADDLE)                                                                          \
   X(gpu_avg, "Device Avg", "GPU Avg", NS, WIDE, "mean device time of an event", "gpu_total / calls, rounded down",     \
@@ -80,7 +80,7 @@
   X(gpu_min, "Device Min", "GPU Min", NS, WIDE, "least device time of an event", NULL, PADDLE)                         \
   X(gpu_ratio, "Device Ratio (%)", "GPU Ratio (%)", PERCENT, 0,                                                        \
     "share of the table's device time; of an inner row, of its parent's",                                              \
-    "100 * gpu_total / the denominator named in the table's note", PADDLE)                                             \
+    "100 * gpu_total / the whole named in the table's note; Model Summary: ProfileStep's gpu_total", PADDLE)           \
   X(cpu_time_union, "CPU Time", "CPU Time", NS, 0, "host time with at least one event of the type",                    \
     "length of the union of the spans over all threads", PADDLE)                                                       \
   X(gpu_time_union, "Device Time", "GPU Time", NS, 0, "device time with at least one record of the type",              \
@@ -96,6 +96,20 @@
     PADDLE)                                                                                                            \
   X(utilization_bound, "At most (%)", "At most (%)", PERCENT, 0, "what the utilization would be with all cores busy",  \
     "CPU(Process): 100 * cores; else 100", "pdhost")                                                                   \
+  /* rows of the Model Summary */                                                                                      \
+  X(model_step, "ProfileStep", "ProfileStep", NS, DETAIL,                                                              \
+    "row of the Model Summary: whole steps, and the whole that its ratios are of",                                     \
+    "sum of the spans of the steps; device: sum of spans of the records launched in steps", PADDLE)                    \
+  X(model_dataloader, "Dataloader", "Dataloader", NS, DETAIL, "row of the Model Summary: the loop's wait for a batch", \
+    "length of the union of its ranges on the loop's thread, within the steps", PADDLE)                                \
+  X(model_forward, "Forward", "Forward", NS, DETAIL, "row of the Model Summary: the forward pass",                     \
+    "length of (union of its ranges minus the rows above), within the steps", PADDLE)                                  \
+  X(model_backward, "Backward", "Backward", NS, DETAIL, "row of the Model Summary: the backward pass",                 \
+    "length of (union of its ranges minus the rows above), within the steps", PADDLE)                                  \
+  X(model_optimization, "Optimization", "Optimization", NS, DETAIL, "row of the Model Summary: the optimiser's step",  \
+    "length of (union of its ranges minus the rows above), within the steps", PADDLE)                                  \
+  X(model_others, "Others", "Others", NS, DETAIL, "row of the Model Summary: the rest of the steps",                   \
+    "ProfileStep - Dataloader - Forward - Backward - Optimization", PADDLE)                                            \
   /* kernels and copies */                                                                                             \
   X(grid, "Grid", "Grid", TEXT, WIDE, "blocks per launch in x,y,z, where all launches agree", NULL, "CUPTI")           \
   X(block, "Block", "Block", TEXT, WIDE, "threads per block in x,y,z, where all launches agree", NULL, "CUPTI")        \

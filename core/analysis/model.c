@@ -3,6 +3,7 @@
  * per step, so that the rows add up to ProfileStep.
  */
 #include "intervals.h"
+#include "step_sums.h"
 #include "tables.h"
 
 #include <stdlib.h>
@@ -75,8 +76,9 @@ static void add_device(const trace_facts *facts, cells *steps) {
   }
 }
 
-static void put_row(table_build *table, const trace_facts *facts, const cells *steps, uint32_t row, const char *name,
-                    bool device) {
+static void put_row(table_build *table, const trace_facts *facts, const cells *steps, uint32_t row, bool device) {
+  static const metric_id names[ROW_COUNT] = {M_model_step,     M_model_dataloader,   M_model_forward,
+                                             M_model_backward, M_model_optimization, M_model_others};
   int64_t totals[2] = {0}, wholes[2] = {0}, most[2] = {0}, least[2] = {0};
   int64_t count = facts->step_count ? (int64_t)facts->step_count : 1;
   for (uint64_t s = 0; s < facts->step_count; s++) {
@@ -90,7 +92,7 @@ static void put_row(table_build *table, const trace_facts *facts, const cells *s
     }
   }
   table_row(table, 0);
-  table_string(table, M_name, name);
+  table_string(table, M_name, registry_metric(names[row], false)->heading);
   table_int(table, M_calls, (int64_t)facts->step_count);
   table_int(table, M_cpu_total, totals[0]);
   table_int(table, M_cpu_avg, totals[0] / count);
@@ -105,10 +107,22 @@ static void put_row(table_build *table, const trace_facts *facts, const cells *s
   table_percent(table, M_gpu_ratio, totals[1], wholes[1]);
 }
 
+/* How many digits the row's figures carry follows from how they vary from step to step. */
+static void put_digits(table_build *table, const trace_facts *facts, const cells *steps, uint32_t row, bool device) {
+  static const metric_id figures[2][5] = {{M_cpu_total, M_cpu_avg, M_cpu_max, M_cpu_min, M_cpu_ratio},
+                                          {M_gpu_total, M_gpu_avg, M_gpu_max, M_gpu_min, M_gpu_ratio}};
+  for (int side = 0; side < (device ? 2 : 1); side++) {
+    const int64_t *values = side ? steps->gpu + row : steps->cpu + row;
+    const uint32_t digits = step_digits(table, facts, values, sizeof *steps / sizeof *values);
+    for (uint32_t i = 0; i < 5; i++)
+      if (row != ROW_STEP || figures[side][i] != (side ? M_gpu_ratio : M_cpu_ratio))
+        table_digits(table, figures[side][i], digits);
+  }
+}
+
 const pd_table *model_table(const table_work *work) {
-  static const char *const names[ROW_COUNT] = {"ProfileStep", "Dataloader",   "Forward",
-                                               "Backward",    "Optimization", "Others"};
   const trace_facts *facts = work->facts;
+  const bool device = facts->trace->profile == PD_PROFILE_FULL;
   cells *steps = calloc(facts->step_count + 1, sizeof *steps);
   table_build table;
   if (!steps || !divide_steps(facts, steps)) {
@@ -124,12 +138,15 @@ const pd_table *model_table(const table_work *work) {
   }
   table_begin(
       &table, work->arena, work->is_cuda, "model", "Model Summary",
-      "Calls are steps: averages and extremes are per step, and the rows add up to ProfileStep. Device time is the "
-      "sum over what was launched in the part, wherever and whenever it ran.");
+      "Calls are steps: averages and extremes are per step, and the rows add up to ProfileStep; ratios are of it. "
+      "Device time is the sum over what was launched in the part, wherever and whenever it ran.");
+  if (!device) table_without_device(&table, facts->trace->profile_note);
   TABLE_COLUMNS(&table, M_name, M_calls, M_cpu_total, M_cpu_avg, M_cpu_max, M_cpu_min, M_cpu_ratio, M_gpu_total,
                 M_gpu_avg, M_gpu_max, M_gpu_min, M_gpu_ratio);
-  for (uint32_t r = 0; r < ROW_COUNT; r++)
-    put_row(&table, facts, steps, r, names[r], facts->trace->profile == PD_PROFILE_FULL);
+  for (uint32_t r = 0; r < ROW_COUNT; r++) {
+    put_row(&table, facts, steps, r, device);
+    put_digits(&table, facts, steps, r, device);
+  }
   free(steps);
   return table_done(&table);
 }

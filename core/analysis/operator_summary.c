@@ -75,6 +75,7 @@ const pd_table *operator_summary_table(const table_work *work) {
       work->request->thread_sep
           ? "Operators of each thread apart. Ratios are of the sum over all operators; of an inner row, of its parent."
           : "All threads merged. Ratios are of the sum over all operators; of an inner row, of its parent.");
+  if (!device) table_without_device(&table, facts->trace->profile_note);
   table_column(&table, M_name);
   if (work->request->thread_sep) table_column(&table, M_thread);
   TABLE_COLUMNS(&table, M_kind, SPAN_COLUMNS);

@@ -25,11 +25,17 @@ void table_begin(table_build *build, arena *pool, bool is_cuda, const char *id, 
   build->table->columns = build->columns;
 }
 
+void table_note(table_build *build, const char *sentence) {
+  if (build->arena->failed) return;
+  const char *note = build->table->note ? build->table->note : "";
+  build->table->note = arena_format(build->arena, "%s%s%s", note, *note ? " " : "", sentence);
+}
+
 void table_without_device(table_build *build, const char *why) {
   if (build->arena->failed) return;
-  const char *note = arena_format(build->arena, "%s Device records are missing%s%s: what they would tell is left out.",
-                                  build->table->note, why ? ", " : "", why ? why : "");
-  if (note) build->table->note = note;
+  const char *sentence = arena_format(build->arena, "Device records are missing%s%s: what they would tell is left out.",
+                                      why ? ", " : "", why ? why : "");
+  if (sentence) table_note(build, sentence);
 }
 
 void table_column(table_build *build, metric_id id) {
@@ -112,11 +118,16 @@ void table_percent(table_build *build, metric_id id, int64_t part, int64_t whole
   if (whole) table_double(build, id, 100.0 * (double)part / (double)whole);
 }
 
-void table_digits(table_build *build, metric_id id, uint32_t digits) {
-  if (!build->cells || !build->column_of[id] || !build->digits) return;
-  const uint64_t rows = build->table->rows.count, row = build->table->footer ? rows : rows - 1;
+void table_digits_at(table_build *build, uint64_t row, metric_id id, uint32_t digits) {
+  if (build->arena->failed || !build->column_of[id] || !build->digits) return;
   build->digits[row * build->table->column_count + build->column_of[id] - 1] = (uint8_t)digits;
   build->table->digits = build->digits;
+}
+
+void table_digits(table_build *build, metric_id id, uint32_t digits) {
+  if (!build->cells) return;
+  const uint64_t rows = build->table->rows.count;
+  table_digits_at(build, build->table->footer ? rows : rows - 1, id, digits);
 }
 
 const pd_table *table_done(table_build *build) { return build->arena->failed ? NULL : build->table; }

@@ -21,6 +21,8 @@ typedef struct table_build {
 } table_build;
 
 void table_begin(table_build *build, arena *pool, bool is_cuda, const char *id, const char *title, const char *note);
+/* Adds a sentence to the note. */
+void table_note(table_build *build, const char *sentence);
 /* Adds to the note that device records are missing, and why (NULL: not known). */
 void table_without_device(table_build *build, const char *why);
 void table_column(table_build *build, metric_id id);
@@ -43,6 +45,8 @@ void table_string(table_build *build, metric_id id, const char *text);
 void table_percent(table_build *build, metric_id id, int64_t part, int64_t whole);
 /* Of the row or footer begun last: the digits that the figure's spread supports. */
 void table_digits(table_build *build, metric_id id, uint32_t digits);
+/* Of an earlier row. */
+void table_digits_at(table_build *build, uint64_t row, metric_id id, uint32_t digits);
 /* NULL on no memory. */
 const pd_table *table_done(table_build *build);
 

@@ -25,6 +25,7 @@ const pd_table *userdefined_table(const table_work *work) {
   if (!order) goto no_memory;
   table_begin(&table, work->arena, work->is_cuda, "userdefined", "UserDefined Summary",
               "Ratios are of the sum over these rows; a range inside another counts in both.");
+  if (!device) table_without_device(&table, facts->trace->profile_note);
   table_column(&table, M_name);
   if (work->request->thread_sep) table_column(&table, M_thread);
   TABLE_COLUMNS(&table, SPAN_COLUMNS);

@@ -30,8 +30,8 @@ static void write_time(char *out, size_t room, int64_t ns, cell_time unit, uint3
   if (!fixed) unit = size >= 1e9 ? CELL_S : size >= 1e6 ? CELL_MS : CELL_US;
   const double value = (double)ns / units[unit].ns;
   char figure[64];
-  if (digits && unit != CELL_NS)
-    figures_write(figure, sizeof figure, value, (int)digits);
+  if (digits && ns && unit != CELL_NS)
+    figures_write(figure, sizeof figure, value, (int)digits, units[unit].decimals);
   else
     snprintf(figure, sizeof figure, "%.*f", fixed ? units[unit].decimals : 3, value);
   snprintf(out, room, "%s%s", figure, fixed ? "" : units[unit].suffix);
@@ -70,8 +70,8 @@ void cell_write(char *out, size_t room, const pd_metric *metric, const pd_cell *
   case PD_UNIT_PERCENT:
   case PD_UNIT_RATIO:
   case PD_UNIT_GB_PER_S:
-    if (digits)
-      figures_write(out, room, value, (int)digits);
+    if (digits && fabs(value) > 0)
+      figures_write(out, room, value, (int)digits, 2);
     else
       snprintf(out, room, "%.2f", value);
     break;
@@ -80,7 +80,7 @@ void cell_write(char *out, size_t room, const pd_metric *metric, const pd_cell *
   case PD_UNIT_TEXT: snprintf(out, room, "%s", cell->v.text); break;
   default:
     if (digits)
-      figures_write(out, room, value, (int)digits);
+      figures_write(out, room, value, (int)digits, FIGURES_MOST_DECIMALS);
     else
       snprintf(out, room, "%.6g", value);
     break;

@@ -10,7 +10,7 @@ typedef enum cell_time { CELL_AUTO, CELL_S, CELL_MS, CELL_US, CELL_NS } cell_tim
 cell_time cell_time_of(const char *name);
 const char *cell_time_name(cell_time unit);
 /* Writes at most `room` bytes; a missing cell is empty. Texts are not cell_write's: see cell->v.text. `digits`: that
- * many significant ones, but of bytes and counts; 0: as many as the unit is shown with. */
+ * many significant ones, but of bytes and counts, and never finer than the unit is shown with; 0: that fine. */
 void cell_write(char *out, size_t room, const pd_metric *metric, const pd_cell *cell, cell_time unit, uint32_t digits);
 /* "412.00 MB", powers of 1024, as torch writes them. */
 void cell_write_bytes(char *out, size_t room, double bytes);

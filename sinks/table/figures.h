@@ -4,7 +4,11 @@
 
 #include <stddef.h>
 
-/* `value` with `digits` significant digits, in plain notation. */
-void figures_write(char *out, size_t room, double value, int digits);
+/* Finer than any clock: a figure whose unit has no last decimal place of its own. */
+enum { FIGURES_MOST_DECIMALS = 12 };
+
+/* `value` with `digits` significant digits, in plain notation, but no more than `most_decimals` of them behind the
+ * point. */
+void figures_write(char *out, size_t room, double value, int digits, int most_decimals);
 
 #endif

@@ -27,7 +27,7 @@ static void long_line(text *out, const char *name, const char *value) {
 
 static void seconds(text *out, const char *name, double value_s, int digits) {
   char figure[FIGURE_ROOM];
-  figures_write(figure, sizeof figure, value_s, digits);
+  figures_write(figure, sizeof figure, value_s, digits, FIGURES_MOST_DECIMALS);
   line(out, name, figure);
 }
 
@@ -57,7 +57,7 @@ static void spread_row(text *out, const char *name, const pd_spread *spread, int
   text_format(out, "  %-18s", name);
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     char figure[FIGURE_ROOM];
-    figures_write(figure, sizeof figure, values[i] * 1e3, digits);
+    figures_write(figure, sizeof figure, values[i] * 1e3, digits, FIGURES_MOST_DECIMALS);
     text_format(out, " %9s", figure);
   }
   text_add(out, "\n");
@@ -85,9 +85,9 @@ static void active_steps(text *out, const pd_analysis *analysis, const pd_summar
   spread_row(out, "data wait", &summary->data_wait_s,
              digits_of(out, analysis, summary, offsetof(pd_step_stats, data_wait_ns), true));
   spread_row(out, "whole iteration", &summary->batch_cost_s, digits);
-  figures_write(figure, sizeof figure, summary->steps_per_s, digits);
+  figures_write(figure, sizeof figure, summary->steps_per_s, digits, FIGURES_MOST_DECIMALS);
   line(out, "steps_per_s", figure);
-  figures_write(figure, sizeof figure, summary->samples_per_s, digits);
+  figures_write(figure, sizeof figure, summary->samples_per_s, digits, FIGURES_MOST_DECIMALS);
   line(out, "samples_per_s", figure);
   seconds(out, "first_batch_s", summary->first_batch_s, 3);
   cell_write_bytes(figure, sizeof figure, (double)summary->peak_allocated_bytes);

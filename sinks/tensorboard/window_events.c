@@ -9,49 +9,37 @@
 
 enum { TABLE_ROWS = 100 };
 
-/* Adds [start, end) of the device's time to the steps it lies in. Calls come in order of time; steps are back to back.
- */
-static void add_busy(const pd_trace *trace, int64_t *busy_ns, uint64_t *step, int64_t start_ns, int64_t end_ns) {
-  for (; *step < trace->steps.count; ++*step) {
-    const pd_trace_step *at = PD_AT(pd_trace_step, &trace->steps, *step);
-    const int64_t from = start_ns > at->start_ns ? start_ns : at->start_ns;
-    const int64_t to = end_ns < at->end_ns ? end_ns : at->end_ns;
-    if (to > from) busy_ns[*step] += to - from;
-    if (end_ns < at->end_ns) return;
-  }
-}
-
-/* How long the device worked in each step, on anything. Rows are sorted by start, so their union is one pass. */
-static void find_busy(const pd_trace *trace, int64_t *busy_ns) {
-  int64_t covered_ns = INT64_MIN;
-  uint64_t step = 0;
-  for (uint64_t i = 0; i < trace->activities.count; i++) {
-    const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
-    const int64_t start_ns = row->start_ns > covered_ns ? row->start_ns : covered_ns;
-    if (row->end_ns <= start_ns) continue;
-    add_busy(trace, busy_ns, &step, start_ns, row->end_ns);
-    covered_ns = row->end_ns;
-  }
-}
-
 static event_place place_of(record_file *file, const pd_trace *trace, uint32_t step) {
   const pd_trace_step *at = PD_AT(pd_trace_step, &trace->steps, step);
   return (event_place){file, trace->base_ns + at->end_ns, (int64_t)at->number};
 }
 
-static pd_status write_steps(record_file *file, const pd_trace *trace) {
-  int64_t *busy_ns = calloc(trace->steps.count ? trace->steps.count : 1, sizeof *busy_ns);
-  if (!busy_ns) return PD_NO_MEMORY;
-  find_busy(trace, busy_ns);
-  pd_status status = PD_OK;
-  for (uint32_t i = 0; i < trace->steps.count && status == PD_OK; i++) {
-    const pd_trace_step *step = PD_AT(pd_trace_step, &trace->steps, i);
-    const event_place place = place_of(file, trace, i);
-    const int64_t span_ns = step->end_ns - step->start_ns;
-    status = events_scalar(&place, "device/busy_share", span_ns > 0 ? (double)busy_ns[i] / (double)span_ns : 0);
-    if (status == PD_OK) status = events_scalar(&place, "device/launches", (double)step->launches);
+static const pd_table *find_table(const pd_table_set *tables, const char *id) {
+  for (uint32_t i = 0; tables && i < tables->count; i++)
+    if (!strcmp(tables->tables[i]->id, id)) return tables->tables[i];
+  return NULL;
+}
+
+/* Cell `key` of step `i`; NULL where the table has no figure there. */
+static const pd_cell *step_cell(const pd_table *steps, uint32_t i, const char *key) {
+  for (uint32_t c = 0; c < steps->column_count; c++) {
+    const pd_cell *cell = &PD_AT(pd_table_row, &steps->rows, i)->cells[c];
+    if (!strcmp(steps->columns[c]->key, key)) return cell->missing ? NULL : cell;
   }
-  free(busy_ns);
+  return NULL;
+}
+
+/* What the device did in each step, as the analysis has it. */
+static pd_status write_steps(record_file *file, const pd_trace *trace, const pd_table *steps) {
+  pd_status status = PD_OK;
+  for (uint32_t i = 0; i < trace->steps.count && i < steps->rows.count && status == PD_OK; i++) {
+    const event_place place = place_of(file, trace, i);
+    const pd_cell *busy = step_cell(steps, i, "device_busy"), *span = step_cell(steps, i, "step_span");
+    const pd_cell *launches = step_cell(steps, i, "launches");
+    if (busy && span)
+      status = events_scalar(&place, "device/busy_share", span->v.i > 0 ? (double)busy->v.i / (double)span->v.i : 0);
+    if (status == PD_OK && launches) status = events_scalar(&place, "device/launches", (double)launches->v.i);
+  }
   return status;
 }
 
@@ -136,9 +124,9 @@ static pd_status write_tables(const event_place *place, const pd_table_set *tabl
 }
 
 pd_status window_events_write(record_file *file, const pd_trace *trace, const pd_table_set *tables) {
-  pd_status status = write_steps(file, trace);
-  for (uint32_t i = 0; tables && i < tables->count && status == PD_OK; i++)
-    if (!strcmp(tables->tables[i]->id, "ledger_steps")) status = write_ledger(file, trace, tables->tables[i]);
+  const pd_table *steps = find_table(tables, "active_steps"), *ledger = find_table(tables, "ledger_steps");
+  pd_status status = steps ? write_steps(file, trace, steps) : PD_OK;
+  if (status == PD_OK && ledger) status = write_ledger(file, trace, ledger);
   event_place place = {file, trace->base_ns + trace->end_ns, 0};
   if (trace->steps.count) place = place_of(file, trace, (uint32_t)trace->steps.count - 1);
   if (status == PD_OK) status = write_histograms(&place, trace);

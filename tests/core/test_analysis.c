@@ -244,6 +244,27 @@ PD_TEST(analysis, a_hundred_thousand_random_traces_equal_a_bitmap) {
   }
 }
 
+/* --explain of a ratio says that the note tells what it is a ratio of. */
+PD_TEST(analysis, notes_name_the_whole_of_every_ratio) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_trace_training(rig.fake, 2, 2);
+  rig_finish(&rig);
+  const pd_table_set *set = rig_tables(&rig);
+  uint32_t with_ratio = 0;
+  for (uint32_t i = 0; i < set->count; i++) {
+    const pd_table *table = set->tables[i];
+    for (uint32_t c = 0; c < table->column_count; c++) {
+      const char *key = table->columns[c]->key;
+      if (strcmp(key, "cpu_ratio") != 0 && strcmp(key, "gpu_ratio") != 0) continue;
+      with_ratio++;
+      cr_assert(table->note && strstr(table->note, "atios are of"), "%s: %s", table->id, table->note);
+    }
+  }
+  cr_assert_gt(with_ratio, 8);
+  rig_end(&rig);
+}
+
 PD_TEST(analysis, an_empty_trace_has_tables_without_rows) {
   analysis_rig rig;
   rig_begin(&rig);

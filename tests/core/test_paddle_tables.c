@@ -279,6 +279,26 @@ PD_TEST(paddle_tables, copies_by_kind_with_bytes_and_bandwidth) {
   rig_end(&rig);
 }
 
+/* One call, three copies and a kernel: its 90 ns on the host are counted once, and it does not wait. */
+PD_TEST(paddle_tables, a_graph_launch_counts_once) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  fake_call(rig.fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", 0, 10, 100, 1);
+  fake_copy(rig.fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 100, stream, 200, 210, 1);
+  fake_copy(rig.fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 100, stream, 210, 220, 1);
+  fake_kernel(rig.fake, "k", stream, 220, 300, 1);
+  fake_set(rig.fake, 64, stream, 300, 310, 1);
+  rig_finish(&rig);
+  RIG_INT(&rig, "memcpy", "GpuMemcpyAsync:CUDAPinned->GPU", "calls", 2);
+  RIG_INT(&rig, "memcpy", "GpuMemcpyAsync:CUDAPinned->GPU", "cpu_total", 90);
+  RIG_INT(&rig, "memcpy", "GpuMemcpyAsync:CUDAPinned->GPU", "cpu_min", 0);
+  RIG_INT(&rig, "memcpy", "GpuMemcpyAsync:CUDAPinned->GPU", "gpu_total", 20);
+  RIG_INT(&rig, "memcpy", "GpuMemsetAsync:GPU", "cpu_total", 0);
+  cr_assert_eq(rig_table(&rig, "memcpy")->rows.count, 2);
+  rig_end(&rig);
+}
+
 PD_TEST(paddle_tables, user_ranges_with_the_device_time_they_launched) {
   analysis_rig rig;
   rig_begin(&rig);
@@ -317,6 +337,68 @@ PD_TEST(paddle_tables, device_summary_bounds_every_share) {
   cr_assert_eq(rig_double(table, process, "utilization_bound"), 200);
   cr_assert(rig_double(table, process, "utilization") >= 0 && rig_double(table, process, "utilization") <= 200);
   rig_end(&rig);
+}
+
+PD_TEST(paddle_tables, an_idle_device_has_a_row) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_range(rig.fake, PD_RANGE_USER, "mine", 0, 0, 100);
+  rig_finish(&rig);
+  RIG_DOUBLE(&rig, "device_summary", "GPU0", "utilization", 0.0);
+  RIG_DOUBLE(&rig, "device_figures", "GPU0", "gpu_utilization", 0.0);
+  RIG_MISSING(&rig, "device_figures", "GPU0", "achieved_occupancy");
+  rig_end(&rig);
+  /* Beside another one that worked, too; and where nobody knows, nothing is said. */
+  rig_begin(&rig);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 1, 2, 1);
+  fake_kernel(rig.fake, "k", fake_stream(rig.fake, 1, 1, 7), 100, 300, 1)->detail.device = 1;
+  rig_finish(&rig);
+  RIG_DOUBLE(&rig, "device_summary", "GPU1", "utilization", 20.0);
+  RIG_DOUBLE(&rig, "device_summary", "GPU0", "utilization", 0.0);
+  RIG_DOUBLE(&rig, "device_figures", "GPU1", "gpu_utilization", 20.0);
+  RIG_DOUBLE(&rig, "device_figures", "GPU0", "gpu_utilization", 0.0);
+  analysis_forget(rig.analysis, rig.trace);
+  rig.trace->profile = PD_PROFILE_EVENTS;
+  cr_assert_eq(rig_table(&rig, "device_summary")->rows.count, 0);
+  cr_assert(strstr(rig_table(&rig, "device_summary")->note, "missing"));
+  rig_end(&rig);
+}
+
+/* Figures over steps carry the digits of the steps' spread: fake_trace.h has equal steps, here one varies by half. */
+PD_TEST(paddle_tables, digits_of_figures_over_steps) {
+  static const struct {
+    const char *id, *row, *key;
+  } cells[] = {{"breakdown", "Kernel", "per_step"},
+               {"breakdown", "Steps", "total"},
+               {"model", "Dataloader", "cpu_avg"},
+               {"model", "ProfileStep", "gpu_max"},
+               {"ledger", "Kernels", "share"}};
+  for (int varies = 0; varies < 2; varies++) {
+    analysis_rig rig;
+    rig_begin(&rig);
+    for (uint64_t s = 0; s < 4; s++) {
+      const int64_t at = (int64_t)s * 10000000, k = varies && s % 2 ? 3000000 : 2000000;
+      fake_step(rig.fake, s, at, at + 10000000 - (int64_t)varies * (int64_t)(s % 2) * 2000000);
+      fake_range(rig.fake, PD_RANGE_DATALOADER, "wait", 0, at + 10, at + k);
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 3500000, at + 3500100, s + 1);
+      fake_kernel(rig.fake, "k", fake_stream(rig.fake, 0, 1, 7), at + 4000000, at + 4000000 + k, s + 1);
+    }
+    rig_finish(&rig);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+      const pd_table *table = rig_table(&rig, cells[i].id);
+      uint64_t row = 0;
+      while (row < table->rows.count && strcmp(rig_row_at(table, row)->cells[0].v.text, cells[i].row)) row++;
+      const uint32_t digits = pd_table_digits(table, row, rig_column(table, cells[i].key));
+      cr_assert_eq(digits, varies ? 3u : 5u, "%s[%s].%s: %u digits", cells[i].id, cells[i].row, cells[i].key, digits);
+    }
+    const pd_table *steps = rig_table(&rig, "active_steps");
+    cr_assert_eq(pd_table_digits(steps, 0, rig_column(steps, "step_kernel")), varies ? 3u : 5u);
+    cr_assert_eq(pd_table_digits(steps, 3, rig_column(steps, "step_span")), varies ? 3u : 5u);
+    cr_assert_eq(pd_table_digits(steps, 0, rig_column(steps, "launches")), 0);
+    rig_end(&rig);
+  }
 }
 
 PD_TEST(paddle_tables, flops_rates_and_share_of_the_peak) {
@@ -407,7 +489,7 @@ PD_TEST(paddle_tables, leave_out_what_only_device_records_tell) {
     RIG_MISSING(&rig, "overview", kinds[i], "step_ratio");
   }
   RIG_INT(&rig, "overview", "Operator", "calls", 1);
-  static const char *const classes[] = {"Kernel", "Memcpy", "Memset", "Runtime"};
+  static const char *const classes[] = {"Kernel", "Memcpy", "Memset", "Runtime", "CPU Exec", "Other"};
   for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
     RIG_MISSING(&rig, "breakdown", classes[i], "total");
     RIG_MISSING(&rig, "breakdown", classes[i], "share");
@@ -422,7 +504,10 @@ PD_TEST(paddle_tables, leave_out_what_only_device_records_tell) {
   RIG_INT(&rig, "flops", "a", "flops", 1000);
   RIG_MISSING(&rig, "flops", "a", "gpu_total");
   RIG_MISSING(&rig, "flops", "a", "flops_per_s");
-  static const char *const labelled[] = {"overview", "breakdown", "distributed", "active_steps", "flops"};
+  RIG_INT(&rig, "breakdown", "DataLoader", "total", 30);
+  static const char *const labelled[] = {"overview", "breakdown", "distributed",      "active_steps",
+                                         "flops",    "model",     "operator_summary", "userdefined",
+                                         "modules",  "memcpy",    "operators",        "device_summary"};
   for (size_t i = 0; i < sizeof labelled / sizeof labelled[0]; i++)
     cr_assert(strstr(rig_table(&rig, labelled[i])->note, "missing, no libcupti"), "%s",
               rig_table(&rig, labelled[i])->note);

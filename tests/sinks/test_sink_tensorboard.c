@@ -203,9 +203,36 @@ static void send_window(sink_run *run, pd_status expected) {
   fake_trace_close(fake);
 }
 
+/* Three steps of 10 ms, of which the device is busy for 5, 2 and an unknown time. */
+static const pd_table_set *fake_tables(const pd_analysis *analysis, const pd_trace *trace,
+                                       const pd_table_request *request) {
+  static const pd_metric span = {.key = "step_span", .heading = "Span", .unit = PD_UNIT_NS};
+  static const pd_metric busy = {.key = "device_busy", .heading = "GPU busy", .unit = PD_UNIT_NS};
+  static const pd_metric launches = {.key = "launches", .heading = "Launches", .unit = PD_UNIT_COUNT};
+  static const pd_metric *const columns[] = {&span, &busy, &launches};
+  static const pd_cell cells[][3] = {{{.v.i = 10000000}, {.v.i = 5000000}, {.v.i = 7}},
+                                     {{.v.i = 10000000}, {.v.i = 2000000}, {.v.i = 8}},
+                                     {{.v.i = 10000000}, {.missing = 1}, {.missing = 1}}};
+  static const pd_table_row rows[] = {{cells[0], 0, 0}, {cells[1], 0, 0}, {cells[2], 0, 0}};
+  static const pd_table table = {.size = sizeof table,
+                                 .column_count = 3,
+                                 .id = "active_steps",
+                                 .title = "Active steps",
+                                 .columns = columns,
+                                 .rows = {rows, 3, sizeof *rows}};
+  static const pd_table *const tables[] = {&table};
+  static const pd_table_set set = {.size = sizeof set, .count = 1, .tables = tables};
+  (void)analysis;
+  (void)trace;
+  (void)request;
+  return &set;
+}
+
 static void write_whole_run(void) {
+  static const pd_analysis analysis = {.size = sizeof analysis, .tables = fake_tables};
   sink_run run;
   start(&run, folder, fake_run(folder));
+  test_host_add(&run.host, PD_EXT_ANALYSIS, &analysis);
   cr_assert_eq(sink_run_steps(&run), PD_OK);
   send_window(&run, PD_OK);
   cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
@@ -246,9 +273,12 @@ PD_TEST(sink_tensorboard, scalars_are_those_of_the_steps) {
     cr_assert_float_eq(find_event(&file, "throughput/samples_per_s", i).scalar, 400.0f, 1e-3f);
     if (!isnan(stats->loss)) cr_assert_eq(find_event(&file, "train/loss", i).scalar, (float)stats->loss);
   }
-  cr_assert_eq(count_tag(&file, "device/launches"), 3);
+  /* As the analysis has them: where it has no figure there is none. */
+  cr_assert_eq(count_tag(&file, "device/launches"), 2);
   cr_assert_eq(find_event(&file, "device/launches", 2).scalar, 7.0f);
-  cr_assert_float_eq(find_event(&file, "device/busy_share", 3).scalar, 0.3761f, 1e-6f);
+  cr_assert_eq(count_tag(&file, "device/busy_share"), 2);
+  cr_assert_float_eq(find_event(&file, "device/busy_share", 2).scalar, 0.5f, 1e-6f);
+  cr_assert_float_eq(find_event(&file, "device/busy_share", 3).scalar, 0.2f, 1e-6f);
   cr_assert_float_eq(find_event(&file, "summary/avg_dataloader_wait_s", FAKE_STEP_COUNT).scalar, 0.002f, 1e-9f);
   free(file.data);
   remove_folder();
@@ -293,7 +323,7 @@ PD_TEST(sink_tensorboard, a_run_that_is_killed_leaves_whole_records) {
   send_window(&run, PD_OK);
   read_folder(&file, folder, ".0"); /* as it lies there, with the sink still open */
   cr_assert_eq(count_tag(&file, "time/step_time_s"), FAKE_STEP_COUNT);
-  cr_assert_eq(count_tag(&file, "device/launches"), 3);
+  cr_assert_eq(count_tag(&file, "histograms/step_time_us"), 1);
   free(file.data);
   cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
   sink_run_unload(&run);

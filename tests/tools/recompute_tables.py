@@ -328,13 +328,15 @@ def check_copies(run, check):
              "Device": "GPU" if run.is_cuda else "Device", "Managed": "Managed", "Unknown": "Unknown"}
     prefix = "Gpu" if run.is_cuda else "Device"
     groups = collections.defaultdict(list)  # name: [(cpu, gpu, bytes)]
+    counted = set()  # calls: each counts with the first of its copies
     for record in run.copies:
         ends = record.name[record.name.index("(") + 1:-1].split(" -> ")
         call = run.calls[record.call] if record.call is not None else None
-        mode = "Async" if call and "Async" in call.name else "Sync"
+        mode = "Async" if call and ("Async" in call.name or getattr(call, "class") == "graph_launch") else "Sync"
         kind = "Memcpy" if record.kind == "memcpy" else "Memset"
         name = f"{prefix}{kind}{mode}:" + "->".join(words[end] for end in ends)
-        groups[name].append((call.span if call else 0, record.span, record.bytes))
+        groups[name].append((call.span if call and record.call not in counted else 0, record.span, record.bytes))
+        counted.add(record.call)
     for event in run.memory:
         kind = "Free" if event.bytes < 0 else "Allocation"
         where = words["Device" if event.device_type == "device" else "Pinned"]

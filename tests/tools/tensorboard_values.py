@@ -48,8 +48,9 @@ def scalars(run):
             add("throughput/samples_per_s", row["index"], run.metrics["batch_size"] / (row["batch_cost_ns"] / 1e9))
     for window, content in enumerate(run.windows):
         for step in content["steps"]:
-            add("device/launches", step["number"], step["launches"])
-            add("device/busy_share", step["number"], busy_share(run, window, step))
+            if content["profile"] == "full":
+                add("device/launches", step["number"], step["launches"])
+                add("device/busy_share", step["number"], busy_share(run, window, step))
         rows = run.table("ledger_steps", window)
         for key in {key for row in rows for key in row if key.startswith("ledger_") and row[key]}:
             for row in rows:

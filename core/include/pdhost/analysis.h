@@ -66,12 +66,12 @@ typedef struct pd_table {
   const pd_metric *const *columns;
   pd_array rows;              /* of pd_table_row */
   const pd_table_row *footer; /* or NULL: totals, under the same columns; first cell is their label */
-  /* Since 1.1: for every cell the significant digits that its spread supports, 0: as many as its unit is shown with.
-   * Row by row, column_count each, the footer's behind the last row; NULL: no spread is known. For text alone. */
+  /* Since 1.1: for every cell the significant digits that its spread supports, 0: no spread is known.
+   * Row by row, column_count each, the footer's behind the last row; NULL: all 0. For text alone. */
   const uint8_t *digits;
 } pd_table;
 
-/* Of the figure in `column` of row `row`; the footer is row number rows.count. 0: as many as its unit is shown with. */
+/* Of the figure in `column` of row `row`; the footer is row number rows.count. 0: no spread is known. */
 static inline uint32_t pd_table_digits(const pd_table *table, uint64_t row, uint32_t column) {
   return PD_HAS(pd_table, table, digits) && table->digits ? table->digits[row * table->column_count + column] : 0;
 }
