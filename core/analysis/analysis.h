@@ -17,6 +17,8 @@ typedef struct analysis_context {
   const char *command_line; /* of the run, for the verdict's next command; NULL: "pdhost" */
   const char *fallback;     /* why the device is not the one wanted, or NULL */
   const pd_cure *cures;     /* what the scenario says takes a cause out; NULL: nothing */
+  int64_t num_workers;      /* of the loader; 0: none, or not known */
+  pd_offers offers;         /* what the verdict may suggest; not known: all that this kind of device may have */
 } analysis_context;
 
 pd_status analysis_open(const analysis_context *context, analysis **out);

@@ -216,6 +216,9 @@ static const char *evidence(const table_work *work, const findings *of) {
 }
 
 static const char *not_it(const table_work *work, const findings *of) {
+  if (of->cause == VERDICT_none)
+    return arena_format(work->arena, "%s (%.1f %%), the measurement's own synchronisations (%.1f %%)", keys[of->second],
+                        percent(of, verdict_time(of->rows, of->second)), percent(of, of->rows[LEDGER_measurement]));
   return arena_format(work->arena,
                       "%s (%.1f %%), kernels of the model (%.1f %%), the measurement's own synchronisations (%.1f %%)",
                       keys[of->second], percent(of, verdict_time(of->rows, of->second)),

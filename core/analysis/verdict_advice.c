@@ -47,6 +47,25 @@ static const char *cure_of(const table_work *work, const char *cause) {
   return NULL;
 }
 
+/* Whether the run could have them all; where it is not known, what its kind of device has. */
+static bool has_offers(const table_work *work, pd_offers wanted) {
+  const pd_offers known = work->context->offers;
+  if (known & PD_OFFER_KNOWN) return (known & wanted) == wanted;
+  return work->is_cuda || !(wanted & (PD_OFFER_AMP | PD_OFFER_CUDA_GRAPH));
+}
+
+/* The first of them that the run could have; NULL: none. */
+typedef struct proposal {
+  pd_offers needs;
+  const char *settings;
+} proposal;
+
+static const char *first_of(const table_work *work, const proposal *of, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (has_offers(work, of[i].needs)) return of[i].settings;
+  return NULL;
+}
+
 /* ---- input ---- */
 
 typedef struct loading {
@@ -73,35 +92,47 @@ static loading loading_of(const trace_facts *facts) {
   return out;
 }
 
-/* Enough workers, where that is a matter of their number: reading needs no core, the rest needs all but the loop's.
- * Else batches that are made before the run. */
+/* Enough workers, where that is a matter of their number and there are fewer: reading needs no core, the rest needs all
+ * but the loop's. Else batches that are made before the run. */
 static const char *input_cure(const table_work *work, double own_step_ns) {
   const loading one = loading_of(work->facts);
   const double cores = work->context->cores > 1 ? work->context->cores - 1 : 1;
   const double wanted = ceil(WORKERS_TO_SPARE * one.batch_ns / own_step_ns);
   const bool have_cores = (one.batch_ns - one.read_ns) * WORKERS_TO_SPARE <= own_step_ns * cores;
-  if (!one.batches || !have_cores || !(wanted <= WORKERS_MOST)) return "data.resident=device";
+  const bool is_more = !(wanted <= (double)work->context->num_workers);
+  if (!one.batches || !have_cores || !is_more || !(wanted <= WORKERS_MOST))
+    return has_offers(work, PD_OFFER_RESIDENT) ? "data.resident=device" : NULL;
   return arena_format(work->arena, "data.num_workers=%.0f data.prefetch_factor=4", wanted < 2 ? 2 : wanted);
 }
 
 /* ---- all causes ---- */
 
-/* A setting of the core's; NULL: there is none. */
+#define CAPTURED "train.cuda_graph=true"
+
+/* A setting of the core's that the run could have; NULL: there is none. */
 static const char *core_cure(const table_work *work, uint32_t cause, double own_step_ns) {
+  static const proposal launch[] = {{PD_OFFER_CUDA_GRAPH, CAPTURED}, {PD_OFFER_FUSED, "train.fused=true"}},
+                        pageable[] = {{PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH,
+                                       "data.pin_memory=true data.prefetch_to_device=true"},
+                                      {PD_OFFER_PIN_MEMORY, "data.pin_memory=true"}},
+                        pinned[] = {{PD_OFFER_PREFETCH, "data.prefetch_to_device=true"}},
+                        none[] = {{PD_OFFER_AMP, "train.amp=true"},
+                                  {PD_OFFER_CHANNELS_LAST, "train.channels_last=true"}};
   switch (cause) {
   case VERDICT_input_bound: return input_cure(work, own_step_ns);
-  case VERDICT_launch_bound: return work->is_cuda ? "train.cuda_graph=true" : "train.fused=true";
-  case VERDICT_pageable_copy: return "data.pin_memory=true data.prefetch_to_device=true";
-  case VERDICT_pinned_copy: return "data.prefetch_to_device=true";
+  case VERDICT_launch_bound: return first_of(work, launch, sizeof launch / sizeof *launch);
+  case VERDICT_pageable_copy: return first_of(work, pageable, sizeof pageable / sizeof *pageable);
+  case VERDICT_pinned_copy: return first_of(work, pinned, sizeof pinned / sizeof *pinned);
   case VERDICT_profiler: return "profile.timer_only=true";
-  case VERDICT_none: return work->is_cuda ? "train.amp=true" : "train.channels_last=true";
+  case VERDICT_none: return first_of(work, none, sizeof none / sizeof *none);
   default: return NULL;
   }
 }
 
 /* A captured step is launched as one; what its kernels cost the device remains. */
-static int64_t saved(const table_work *work, uint32_t cause, const int64_t *rows) {
-  if (cause == VERDICT_launch_bound && work->is_cuda) return rows[LEDGER_launch] + rows[LEDGER_launch_gap];
+static int64_t saved(const verdict_advice *of, uint32_t cause, const int64_t *rows) {
+  if (cause == VERDICT_launch_bound && of->overrides && !strcmp(of->overrides, CAPTURED))
+    return rows[LEDGER_launch] + rows[LEDGER_launch_gap];
   return verdict_time(rows, cause);
 }
 
@@ -111,6 +142,6 @@ verdict_advice verdict_advise(const table_work *work, uint32_t cause, const int6
   const char *cure = cure_of(work, verdict_key(cause));
   verdict_advice out = {.overrides = cure ? cure : core_cure(work, cause, own_step_ns)};
   out.options = out.overrides ? as_options(work, out.overrides) : "-o profile.with_stack=true";
-  out.saved_ns = cure ? verdict_time(rows, cause) : saved(work, cause, rows);
+  out.saved_ns = cure ? verdict_time(rows, cause) : saved(&out, cause, rows);
   return out;
 }

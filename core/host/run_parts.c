@@ -2,6 +2,7 @@
 #include "run_parts.h"
 
 #include "log.h"
+#include "offers.h"
 #include "run_device.h"
 
 #include <stdio.h>
@@ -65,6 +66,7 @@ static int bring_up_training(run_state *run, const config *settings) {
   run->core_host = service_host_open(&run->services, "core");
   if (!run->core_host) return run_parts_report(NULL, PD_NO_MEMORY, "run", CODE_INTERNAL);
   const pd_host *host = service_host_table(run->core_host);
+  run->offers = offers_of(&run->access, settings);
   const analysis_context context = {.device = &run->props,
                                     .batch_size = settings->data.batch_size,
                                     .with_flops = settings->profile.with_flops,
@@ -74,7 +76,9 @@ static int bring_up_training(run_state *run, const config *settings) {
                                     .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
                                     .command_line = settings->command_line,
                                     .fallback = run->fallback[0] ? run->fallback : NULL,
-                                    .cures = cures_of(settings->scenario.plugin->table->ops.scenario)};
+                                    .cures = cures_of(settings->scenario.plugin->table->ops.scenario),
+                                    .num_workers = settings->data.num_workers,
+                                    .offers = run->offers};
   pd_status status = analysis_open(&context, &run->analysis);
   if (status != PD_OK) return run_parts_report(NULL, status, "analysis", CODE_INTERNAL);
   run->services.analysis = analysis_table(run->analysis);

@@ -58,7 +58,8 @@ void run_report_about(run_state *run, const config *settings, pd_run *about) {
                     .with_modules = settings->profile.with_modules,
                     .timer_only = run->timer_only,
                     .fallback = run->fallback[0] ? run->fallback : NULL,
-                    .cures = PD_HAS(pd_scenario_ops, run->scenario, cures) ? run->scenario->cures : NULL};
+                    .cures = PD_HAS(pd_scenario_ops, run->scenario, cures) ? run->scenario->cures : NULL,
+                    .offers = run->offers};
 }
 
 void run_report_header(const run_state *run, const config *settings) {

@@ -34,6 +34,7 @@ typedef struct run_state {
   const pd_device_ops *device_ops;
   pd_device_access access;
   pd_device_props props;
+  pd_offers offers;
   service_host *device_host;
   service_host *core_host; /* training kit and loader fail through it */
 

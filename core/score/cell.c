@@ -49,13 +49,19 @@ static void make_command(saved_run *self, const corpus *all, const corpus_cell *
 
 /* ---- the run ---- */
 
+static char failure[2 * ERROR_LINE_BYTES];
+
+const char *cell_failure(void) { return failure; }
+
 /* A window that cannot be read counts as a failed run. */
 static void read_run(const char *place, reading *out) {
   static error unreadable; /* large; the main thread's alone */
-  char path[ARGUMENT_BYTES + 24];
+  char path[ARGUMENT_BYTES + 24], line[ERROR_LINE_BYTES];
   snprintf(path, sizeof path, "%s/window0.pdw", place);
   error_clear(&unreadable);
-  (void)reading_of(path, out, &unreadable);
+  if (!reading_of(path, out, &unreadable))
+    snprintf(failure, sizeof failure, "%s; what its run said: %s/log", error_first_line(&unreadable, line, sizeof line),
+             place);
   snprintf(path, sizeof path, "%s/truth/truth.json", place);
   out->label = truth_label_read(path);
 }

@@ -11,6 +11,9 @@ typedef struct cell_runner {
   bool only_read;               /* no run is started: what is there is read, of a fix if it had those settings */
 } cell_runner;
 
+/* Why the last run that read "failed" did, in one line. [main thread] */
+const char *cell_failure(void);
+
 /* Runs the cell, with the settings `fix` on top ("_fix" is added to its folder's name) or without (NULL), or reads what
  * is there when the same command was run before. A run that failed, or left no window that can be read, reads "failed".
  * False: a signal ended it, or nothing could be run, see `err`. */

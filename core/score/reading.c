@@ -86,7 +86,9 @@ static bool judge_window(const window_file *window, const pd_cure *cures, readin
                                     .cores = window->run.cores,
                                     .fallback =
                                         window->run.has_fallback ? window->texts[PD_WINDOW_TEXT_FALLBACK] : NULL,
-                                    .cures = cures};
+                                    .cures = cures,
+                                    .num_workers = window->run.num_workers,
+                                    .offers = window->run.offers};
   const pd_table_request request = {.size = sizeof request};
   analysis *self = NULL;
   if (analysis_open(&context, &self) != PD_OK) return false;

@@ -48,14 +48,22 @@ static progress begin_progress(uint32_t total) {
 static bool run_cells(const cell_runner *runner, reading *readings, error *err) {
   const corpus *all = runner->corpus;
   progress at = begin_progress(all->cell_count);
+  uint32_t failed = 0;
   for (uint32_t i = 0; i < all->cell_count; i++) {
     char name[512];
     bool was_there = false;
     corpus_cell_name(all, &all->cells[i], name, sizeof name);
     if (!cell_run(runner, &all->cells[i], NULL, &readings[i], &was_there, err)) return false;
     show(&at, name, readings[i].cause, was_there);
+    if (strcmp(readings[i].cause, "failed") != 0) continue;
+    failed++;
+    fprintf(stderr, "%spdhost: %s failed: %s\n", at.is_terminal && at.done < at.total ? "\n" : "", name,
+            cell_failure());
   }
-  return true;
+  if (failed < all->cell_count) return true;
+  error_set(err, PD_INVALID, CODE_CONFIG, "score: none of the %u runs left a window to judge in %s", all->cell_count,
+            runner->folder);
+  return false;
 }
 
 /* What the verdict suggests where it names the cause of cell `i`, and where that is to be tried. */

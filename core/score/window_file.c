@@ -54,20 +54,30 @@ static const char *take_section(bytes_left *from, window_file *out, uint64_t *co
   if (!take(from, &head, sizeof head)) return "it ends within a section's head";
   if (!head.id || head.id >= PD_WINDOW_SECTION_END || out->blocks[head.id])
     return "a section is unknown or there twice";
-  if (head.stride != row_bytes[head.id]) return "its rows have another size: another version of pdhost wrote it";
+  const size_t bytes = row_bytes[head.id];
+  if (head.stride > bytes) return "its rows are larger: a later version of pdhost wrote it";
+  if (2 * (size_t)head.stride < bytes || !head.stride) return "its rows are too small";
   if (head.count > from->left / head.stride || head.count > UINT32_MAX - 1) return "it ends within a section";
-  const size_t bytes = head.stride * (size_t)head.count;
-  out->blocks[head.id] = malloc(bytes + 1);
-  if (!out->blocks[head.id]) return "out of memory";
-  if (!take(from, out->blocks[head.id], bytes)) return "it ends within a section";
+  char *block = calloc((size_t)head.count + 1, bytes);
+  out->blocks[head.id] = block;
+  if (!block) return "out of memory";
+  if (head.stride == bytes) {
+    (void)take(from, block, bytes * (size_t)head.count);
+  } else {
+    for (uint64_t i = 0; i < head.count; i++) (void)take(from, block + i * bytes, head.stride);
+  }
   counts[head.id] = head.count;
   return NULL;
 }
 
-/* Where each text begins; false unless there are `count` of them. */
-static bool divide(const char *text, uint64_t bytes, const char **starts, uint64_t count) {
+/* Where each text begins; false unless there are `least` to `count` of them: the others are empty. */
+static bool divide(const char *text, uint64_t bytes, const char **starts, uint64_t least, uint64_t count) {
   const char *end = text + bytes;
   for (uint64_t i = 0; i < count; i++) {
+    if (text == end && i >= least) {
+      starts[i] = "";
+      continue;
+    }
     const char *zero = text < end ? memchr(text, 0, (size_t)(end - text)) : NULL;
     if (!zero) return false;
     starts[i] = text;
@@ -93,7 +103,7 @@ static const char *make_strings(window_file *out, uint64_t bytes) {
 
 static const char *assemble(window_file *out, const uint64_t *counts) {
   static const uint32_t single[] = {PD_WINDOW_TRACE, PD_WINDOW_DEVICE, PD_WINDOW_RUN};
-  for (uint32_t id = 1; id < PD_WINDOW_SECTION_END; id++)
+  for (uint32_t id = 1; id < PD_WINDOW_LOSS_ROWS; id++) /* later ones are since 1.1 */
     if (!out->blocks[id]) return "a section is missing";
   for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
     if (counts[single[i]] != 1) return "trace, device and run have one row each";
@@ -104,7 +114,8 @@ static const char *assemble(window_file *out, const uint64_t *counts) {
     pd_array *array = array_of(&out->trace, id);
     if (array) *array = (pd_array){out->blocks[id], counts[id], row_bytes[id]};
   }
-  if (!divide(out->blocks[PD_WINDOW_TEXTS], counts[PD_WINDOW_TEXTS], out->texts, PD_WINDOW_TEXT_COUNT))
+  if (!divide(out->blocks[PD_WINDOW_TEXTS], counts[PD_WINDOW_TEXTS], out->texts, PD_WINDOW_TEXT_CURES,
+              PD_WINDOW_TEXT_COUNT))
     return "its texts are not complete";
   out->trace.size = sizeof out->trace;
   out->trace.stacks = (pd_array){NULL, 0, sizeof(pd_stack)};

@@ -9,6 +9,7 @@
 
 #include "adamw.h"
 #include "caching_allocator.h"
+#include "device_check.h"
 #include "input.h"
 #include "losses.h"
 #include "loss.h"
@@ -314,37 +315,6 @@ static pd_status tiny_ops_rounds(const pd_train *train, uint32_t rounds) {
 
 /* ---- life ---- */
 
-static bool trains_in(const train_context *c, pd_dtype dtype, pd_layout layout) {
-  return c->t.supports && c->t.supports(c->device, dtype, layout);
-}
-
-/* What the configuration asks for and the device does not have. */
-static pd_status check(const train_context *c, const pd_device_access *device, const train_config *config) {
-  const pd_host *host = c->host;
-  pd_device_props props = {.size = sizeof props};
-  const char *name = device->ops->props(device->device, &props) == PD_OK && props.name ? props.name : "this device";
-  if (config->amp && !trains_in(c, PD_F16, config->channels_last ? PD_NHWC : PD_NCHW))
-    return host->fail(host, PD_UNSUPPORTED,
-                      "[train] amp = true: %s does not train in half precision; set amp = false or use --device cuda",
-                      name);
-  if (config->channels_last && !trains_in(c, PD_F32, PD_NHWC))
-    return host->fail(
-        host, PD_UNSUPPORTED,
-        "[train] channels_last = true: %s has no NHWC layout; set channels_last = false or use --device cuda", name);
-  const pd_stream_ops *s = c->streams;
-  const bool captures = PD_HAS(pd_stream_ops, s, graph_destroy) && s->capture_begin && s->capture_end &&
-                        s->graph_launch && s->graph_destroy;
-  if (config->cuda_graph && !captures)
-    return host->fail(host, PD_UNSUPPORTED,
-                      "[train] cuda_graph = true: %s captures no graphs; set cuda_graph = false or use --device cuda",
-                      name);
-  if (config->cuda_graph && config->amp && config->scaler_sync)
-    return host->fail(host, PD_INVALID,
-                      "[train] cuda_graph = true: a graph cannot hold the host's read of found_inf; "
-                      "set scaler_sync = false");
-  return PD_OK;
-}
-
 pd_status train_kit_open(const pd_host *host, const pd_device_access *device, const pd_record *record,
                          const train_config *config, train_kit **out) {
   *out = NULL;
@@ -385,7 +355,7 @@ pd_status train_kit_open(const pd_host *host, const pd_device_access *device, co
                           .add = add,
                           .narrow = narrow,
                           .tiny_ops_rounds = tiny_ops_rounds};
-  pd_status status = check(c, device, config);
+  pd_status status = device_check(c->host, device, config);
   if (status == PD_OK) status = tape_open(c, &c->tape);
   if (status == PD_OK) status = caching_allocator_open(c, &kit->cache);
   if (status == PD_OK) status = losses_open(c, &kit->losses, config->cuda_graph);

@@ -15,6 +15,12 @@ typedef struct train_config {
   int64_t batch_size, image_size;
 } train_config;
 
+/* Of amp, channels_last and cuda_graph: not in `config`, and on top of it nothing that the device lacks. */
+typedef struct train_offers {
+  bool amp, channels_last, cuda_graph;
+} train_offers;
+train_offers train_offers_of(const pd_device_access *device, const train_config *config);
+
 /* Fails with PD_UNSUPPORTED where the device does not offer amp, channels_last or cuda_graph. The failure's message
  * goes through host->fail; one over a key begins with "[train] key", to which the host adds where it was set. All [loop
  * thread]. */

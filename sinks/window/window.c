@@ -92,7 +92,8 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
                                .batch_size = run->batch_size,
                                .num_workers = run->num_workers,
                                .has_fallback = run->fallback != NULL,
-                               .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN)};
+                               .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+                               .offers = PD_HAS(pd_run, run, offers) ? run->offers : 0};
   pd_trace flat = {.size = sizeof flat};
   memcpy(&flat, trace, trace->size < sizeof flat ? trace->size : sizeof flat); /* a host of 1.0 has a shorter one */
   pd_device_props device = trace->device ? *trace->device : (pd_device_props){0};

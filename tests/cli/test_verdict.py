@@ -27,6 +27,8 @@ class Verdicts(Case):
         """Runs the command that the verdict suggests, as a user would paste it; the verdict it comes to."""
         command = shlex.split(row["verdict_next"])
         self.assertEqual(os.path.basename(command[0]), "pdhost")
+        code, _, err = self.run_pdhost(*command[1:], "--dry-run")
+        self.assertEqual(code, 0, err)
         code, effective, err = self.run_pdhost(*command[1:], "--show-config")
         self.assertEqual(code, 0, err)
         for setting in row["verdict_overrides"].split():
@@ -64,6 +66,19 @@ class Verdicts(Case):
                 # What takes a cause out by its very nature leaves none of it.
                 if cause in ("forced_sync", "allocator", "host_compute", "pageable_copy", "serial_streams", "small_batch"):
                     self.assertNotEqual(tried["verdict_cause"], cause)
+
+    def test_what_the_run_has_is_not_suggested_again(self):
+        """Whatever the verdict is, its command is not the same run again."""
+        for scenario, more in (("control", ["--channels_last"]), ("tiny_ops", ["-o", "train.fused=true"]),
+                               ("dataloader", ["-o", "data.io_sleep_ms=6", "--num_workers", "40"]),
+                               ("dataloader", ["-o", "data.resident=host"])):
+            with self.subTest(scenario=scenario, more=more):
+                row, _, out = self.verdict(scenario, *more)
+                code, effective, err = self.run_pdhost(*shlex.split(row["verdict_next"])[1:], "--show-config")
+                self.assertEqual(code, 0, err)
+                _, before, _ = self.run_pdhost(*MODEST, "--scenario", scenario, *more, "--show-config")
+                settings = [re.sub(" *;.*", "", line) for line in effective.splitlines()]
+                self.assertNotEqual(settings, [re.sub(" *;.*", "", line) for line in before.splitlines()], out[:2000])
 
     def test_is_withheld_where_the_cpu_stood_in(self):
         code, out, err = self.run_pdhost(*MODEST, "--device", "auto", "--scenario", "control", "--sink", "table",

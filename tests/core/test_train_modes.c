@@ -66,6 +66,29 @@ PD_TEST(train_modes, cuda_graph_needs_capture) {
   expect_refusal(&config, PD_UNSUPPORTED, "set cuda_graph = false or use --device cuda");
 }
 
+PD_TEST(train_modes, what_the_device_has_and_the_run_has_not_is_offered) {
+  train_rig rig;
+  train_rig_open(&rig);
+  train_config config = train_rig_config();
+  const train_offers all = train_offers_of(&rig.access, &config);
+  cr_assert(all.channels_last);
+  cr_assert_eq(all.amp, rig.ops.tensor->supports(rig.access.device, PD_F16, PD_NCHW));
+  cr_assert_eq(all.cuda_graph, rig.ops.stream->capture_begin != NULL);
+  config.amp = config.channels_last = config.cuda_graph = true;
+  const train_offers again = train_offers_of(&rig.access, &config);
+  cr_assert_not(again.amp || again.channels_last || again.cuda_graph);
+  pd_tensor_ops tensor = *rig.ops.tensor;
+  pd_stream_ops streams = *rig.ops.stream;
+  tensor.supports = supports_nothing;
+  streams.capture_begin = NULL;
+  rig.ops.tensor = &tensor;
+  rig.ops.stream = &streams;
+  config = train_rig_config();
+  const train_offers none = train_offers_of(&rig.access, &config);
+  cr_assert_not(none.amp || none.channels_last || none.cuda_graph);
+  train_rig_close(&rig);
+}
+
 /* ---- half precision, where the device has it ---- */
 
 static void losses_of(const train_config *config, double *losses, int count) {

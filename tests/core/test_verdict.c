@@ -64,6 +64,8 @@ PD_TEST(verdict, a_busy_device_has_no_bottleneck) {
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "none");
   cr_assert_float_eq(rig_double(table, row, "verdict_share"), 95.0, 1e-9);
   cr_assert(rig_cell(table, row, "verdict_expected")->missing);
+  cr_assert_str_eq(rig_text(table, row, "verdict_not"),
+                   "input_bound (4.0 %), the measurement's own synchronisations (0.0 %)");
   rig_end(&rig);
 }
 
@@ -259,6 +261,94 @@ PD_TEST(verdict, nor_are_hundreds_of_workers) {
   analysis_rig rig;
   loaded_steps(&rig, 60000, 59990, 64);
   expect_next(&rig, "input_bound", "data.resident=device", "pdhost -c x.ini -o data.resident=device");
+}
+
+static void judge_with(analysis_rig *rig, const analysis_context *context) {
+  analysis_close(rig->analysis);
+  cr_assert_eq(analysis_open(context, &rig->analysis), PD_OK);
+}
+
+PD_TEST(verdict, nor_as_many_workers_as_there_are) {
+  for (int64_t workers = 12; workers <= 13; workers++) {
+    analysis_rig rig;
+    loaded_steps(&rig, 600, 560, 2);
+    judge_with(&rig, &(analysis_context){.device = fake_device(), .cores = 2, .num_workers = workers});
+    const bool are_more = workers < 13;
+    expect_next(&rig, "input_bound", are_more ? "data.num_workers=13 data.prefetch_factor=4" : "data.resident=device",
+                are_more ? "pdhost --num_workers 13 --prefetch_factor 4" : "pdhost -o data.resident=device");
+  }
+}
+
+/* Five steps of 100 us, half of them idle while the host is between launches. */
+static void steps_of_launches(analysis_rig *rig) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig->fake, s, at, at + 100000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 50000, s + 1);
+    fake_kernel(rig->fake, "k", stream, at + 50000, at + 100000, s + 1);
+  }
+  rig_finish(rig);
+}
+
+/* Five steps of 100 us in which one owner has 60: `call`, a copy of memory `from`, or nothing but a kernel. */
+static void steps_of(analysis_rig *rig, pd_api_class call, pd_memory_kind from) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig->fake, s, at, at + 100000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    if (call == PD_API_MEMCPY) {
+      fake_call(rig->fake, call, "cudaMemcpyAsync", 0, at, at + 1000, 2 * s + 1);
+      fake_copy(rig->fake, from, PD_MEMORY_DEVICE, 4096, stream, at + 1000, at + 61000, 2 * s + 1);
+    }
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 1000, at + 2000, 2 * s + 2);
+    fake_kernel(rig->fake, "k", stream, at + (call ? 61000 : 2000), at + 100000, 2 * s + 2);
+  }
+  rig_finish(rig);
+}
+
+/* What is suggested is what the run could have and does not. */
+PD_TEST(verdict, nothing_that_the_run_cannot_have_is_suggested) {
+  static const struct {
+    const char *cause;
+    pd_offers offers;
+    const char *settings, *next;
+  } cases[] = {
+      {"none", PD_OFFER_AMP | PD_OFFER_CHANNELS_LAST, "train.amp=true", "pdhost --amp"},
+      {"none", PD_OFFER_CHANNELS_LAST, "train.channels_last=true", "pdhost --channels_last"},
+      {"none", 0, NULL, "pdhost -o profile.with_stack=true"},
+      {"launch_bound", PD_OFFER_CUDA_GRAPH | PD_OFFER_FUSED, "train.cuda_graph=true",
+       "pdhost -o train.cuda_graph=true"},
+      {"launch_bound", PD_OFFER_FUSED, "train.fused=true", "pdhost -o train.fused=true"},
+      {"launch_bound", PD_OFFER_AMP, NULL, "pdhost -o profile.with_stack=true"},
+      {"pageable_copy", PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH, "data.pin_memory=true data.prefetch_to_device=true",
+       "pdhost --pin_memory -o data.prefetch_to_device=true"},
+      {"pageable_copy", PD_OFFER_PIN_MEMORY, "data.pin_memory=true", "pdhost --pin_memory"},
+      {"pageable_copy", PD_OFFER_PREFETCH, NULL, "pdhost -o profile.with_stack=true"},
+      {"pinned_copy", PD_OFFER_PREFETCH, "data.prefetch_to_device=true", "pdhost -o data.prefetch_to_device=true"},
+      {"pinned_copy", PD_OFFER_PIN_MEMORY, NULL, "pdhost -o profile.with_stack=true"},
+      {"input_bound", PD_OFFER_RESIDENT, "data.resident=device", "pdhost -o data.resident=device"},
+      {"input_bound", PD_OFFER_FUSED, NULL, "pdhost -o profile.with_stack=true"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    analysis_rig rig;
+    const char *cause = cases[i].cause;
+    if (!strcmp(cause, "input_bound"))
+      loaded_steps(&rig, 600, 100, 2);
+    else if (!strcmp(cause, "launch_bound"))
+      steps_of_launches(&rig);
+    else if (!strcmp(cause, "none"))
+      steps_of(&rig, 0, 0);
+    else
+      steps_of(&rig, PD_API_MEMCPY, !strcmp(cause, "pinned_copy") ? PD_MEMORY_PINNED : PD_MEMORY_PAGEABLE);
+    judge_with(&rig,
+               &(analysis_context){.device = fake_device(), .cores = 2, .offers = PD_OFFER_KNOWN | cases[i].offers});
+    expect_next(&rig, cause, cases[i].settings, cases[i].next);
+  }
 }
 
 /* Five steps of 100 us; for 60 of them a kernel of stream 8 runs, and that of stream 7 waits. */

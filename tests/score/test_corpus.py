@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import recompute
@@ -51,6 +52,31 @@ def read_json(path):
 def rows_of(path):
     with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+OTHER_WORK = 0.1  # share of the machine's processors from which a corpus may have been spoilt by others
+
+
+class Machine:
+    """What the processors do from here on, but for this test and its children."""
+
+    def __init__(self):
+        self.began, self.busy, self.own = time.monotonic(), self.busy_seconds(), self.own_seconds()
+
+    @staticmethod
+    def busy_seconds():
+        with open("/proc/stat", encoding="utf-8") as file:
+            user, nice, system, _idle, _wait, *interrupts_and_steal = map(int, file.readline().split()[1:9])
+        return (user + nice + system + sum(interrupts_and_steal)) / os.sysconf("SC_CLK_TCK")
+
+    @staticmethod
+    def own_seconds():
+        return sum(os.times()[:4])
+
+    def others(self):
+        """Share of all processors."""
+        busy, own = self.busy_seconds() - self.busy, self.own_seconds() - self.own
+        return (busy - own) / (time.monotonic() - self.began) / os.cpu_count()
 
 
 class Corpus(unittest.TestCase):
@@ -109,19 +135,23 @@ class Corpus(unittest.TestCase):
     def test_score(self):
         with tempfile.TemporaryDirectory(prefix="pdhost score ") as folder:
             for last in (False, True):
+                machine = Machine()
                 run = score(folder, CORPUS, "--out", "out")
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertNotIn("was there", run.stderr)
                 got, cells = self.check_files(os.path.join(folder, "out"))
                 self.assertEqual(set(got["parts"]), {"all", "calibration", "held_out"})
+                others = machine.others()
                 # Other work on the machine hides effects or makes some of its own: one more corpus may put it right.
+                # Without such work there is no excuse.
                 try:
                     self.expect_good(got["parts"]["all"], run.stdout)
                     break
                 except AssertionError as failure:
-                    if last:
+                    if last or others < OTHER_WORK:
                         raise
-                    print(f"the first corpus failed, load {os.getloadavg()[0]:.1f}: {failure}", file=sys.stderr)
+                    print(f"A SECOND CORPUS: others took {100 * others:.0f} % of the processors, and the first failed: "
+                          f"{failure}", file=sys.stderr, flush=True)
                     shutil.rmtree(os.path.join(folder, "out"))
 
             again = score(folder, CORPUS, "--out", "out")
@@ -180,13 +210,21 @@ class Corpus(unittest.TestCase):
                 self.assertIn("score 2/2 missing_seed0: failed\n", run.stderr)
                 self.assertNotIn("was there", run.stderr)
                 self.assertIn("Runs judged wrong\nmissing_seed0: failed", run.stdout)
+                self.assertRegex(run.stderr, "pdhost: missing_seed0 failed: .*window0.pdw: .*; what its run said: "
+                                             "results/score/missing_seed0/log\n")
+                with open(os.path.join(folder, "results/score/missing_seed0/log"), encoding="utf-8") as file:
+                    self.assertIn("no_such_scenario", file.read())
             got = read_json(os.path.join(folder, "results/score/score.json"))
             self.assertEqual(got["parts"]["all"]["causes"]["input_bound"]["verdicts"], {"failed": 1})
             # A window that was damaged is no verdict either.
             with open(os.path.join(folder, "results/score/control_seed0/window0.pdw"), "r+b") as file:
                 file.truncate(1000)
             again = score(folder, "c.ini", "--rescore")
-            self.assertIn("score 1/2 control_seed0: failed (was there)\n", again.stderr)
+            self.assertIn("score 1/2 control_seed0: failed (was there)\npdhost: control_seed0 failed: ", again.stderr)
+            self.assertIn("it ends within a section", again.stderr)
+            self.assertEqual(again.returncode, 3)
+            self.assertIn("score: none of the 2 runs left a window to judge in results/score\n", again.stderr)
+            self.assertEqual(again.stdout, "")
 
     def test_progress_on_a_terminal_is_one_line(self):
         with tempfile.TemporaryDirectory(prefix="pdhost score ") as folder:

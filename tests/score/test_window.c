@@ -173,6 +173,116 @@ PD_TEST(window, an_index_that_points_nowhere_is_told) {
   tear_down(&f);
 }
 
+/* The file with every section's rows cut by `less` bytes, where they are as long as `least`, and without the section
+ * `left_out`. Free it. */
+static char *older_file(const memory_file *file, size_t least, size_t less, uint32_t left_out, size_t *bytes) {
+  char *out = malloc(file->bytes), *to = out;
+  pd_window_head head;
+  memcpy(&head, file->data, sizeof head);
+  head.sections--;
+  memcpy(to, &head, sizeof head);
+  to += sizeof head;
+  for (size_t at = sizeof head; at < file->bytes;) {
+    pd_window_section section;
+    memcpy(&section, file->data + at, sizeof section);
+    const char *rows = file->data + at + sizeof section;
+    const size_t stride = section.stride, kept = stride >= least ? stride - less : stride;
+    at += sizeof section + stride * section.count;
+    if (section.id == left_out) continue;
+    section.stride = (uint32_t)kept;
+    memcpy(to, &section, sizeof section);
+    to += sizeof section;
+    for (uint64_t i = 0; i < section.count; i++, to += kept) memcpy(to, rows + i * stride, kept);
+  }
+  *bytes = (size_t)(to - out);
+  return out;
+}
+
+/* The texts of the fake run end with two empty ones. */
+static void without_last_text(char *file, size_t *bytes) {
+  for (size_t at = sizeof(pd_window_head); at < *bytes;) {
+    pd_window_section section;
+    memcpy(&section, file + at, sizeof section);
+    const size_t end = at + sizeof section + section.stride * section.count;
+    if (section.id == PD_WINDOW_TEXTS) {
+      section.count--;
+      memcpy(file + at, &section, sizeof section);
+      memmove(file + end - 1, file + end, *bytes - end);
+      --*bytes;
+      return;
+    }
+    at = end;
+  }
+}
+
+PD_TEST(window, what_an_earlier_version_left_out_is_nothing) {
+  static error err;
+  fixture f;
+  window_file got;
+  size_t bytes;
+  set_up(&f);
+  char *older = older_file(f.file, sizeof(pd_trace), sizeof(pd_array), PD_WINDOW_LOSS_ROWS, &bytes);
+  cr_assert(window_file_take("w", older, bytes, &got, &err), "%s", err.text);
+  SAME(calls, pd_call);
+  SAME(activities, pd_device_row);
+  cr_assert_eq(got.trace.loss_rows.count, 0);
+  cr_assert_eq(got.trace.profile, f.trace->profile);
+  window_file_close(&got);
+  free(older);
+  older = older_file(f.file, sizeof(pd_trace), 0, PD_WINDOW_LOSS_ROWS, &bytes);
+  without_last_text(older, &bytes);
+  cr_assert(window_file_take("w", older, bytes, &got, &err), "%s", err.text);
+  cr_assert_str_eq(got.texts[PD_WINDOW_TEXT_CURES], "");
+  cr_assert_str_eq(got.texts[PD_WINDOW_TEXT_PROFILE_NOTE], "");
+  window_file_close(&got);
+  without_last_text(older, &bytes);
+  cr_assert_not(window_file_take("w", older, bytes, &got, &err));
+  cr_assert_not_null(strstr(err.text, "its texts are not complete"), "%s", err.text);
+  free(older);
+  error_clear(&err);
+  older = older_file(f.file, sizeof(pd_trace), 0, PD_WINDOW_CALLS, &bytes);
+  cr_assert_not(window_file_take("w", older, bytes, &got, &err));
+  cr_assert_not_null(strstr(err.text, "a section is missing"), "%s", err.text);
+  free(older);
+  error_clear(&err);
+  older = older_file(f.file, sizeof(pd_window_run), sizeof(pd_window_run) / 2 + 8, PD_WINDOW_LOSS_ROWS, &bytes);
+  cr_assert_not(window_file_take("w", older, bytes, &got, &err));
+  cr_assert_not_null(strstr(err.text, "its rows are too small"), "%s", err.text);
+  free(older);
+  tear_down(&f);
+}
+
+PD_TEST(window, rows_of_a_later_version_are_refused) {
+  static error err;
+  fixture f;
+  window_file got;
+  set_up(&f);
+  char *stride =
+      f.file->data + rows_at(f.file, PD_WINDOW_RUN) - sizeof(pd_window_section) + offsetof(pd_window_section, stride);
+  const uint32_t larger = sizeof(pd_window_run) + 8;
+  memcpy(stride, &larger, sizeof larger);
+  cr_assert_not(window_file_take("w", f.file->data, f.file->bytes, &got, &err));
+  cr_assert_not_null(strstr(err.text, "a later version of pdhost wrote it"), "%s", err.text);
+  tear_down(&f);
+}
+
+PD_TEST(window, what_the_run_could_have_comes_back) {
+  static error err;
+  static const uint32_t sizes[] = {sizeof(pd_run), offsetof(pd_run, offers)}; /* a later and an earlier host */
+  for (size_t i = 0; i < 2; i++) {
+    fixture f;
+    window_file got;
+    pd_run run = *fake_run("out");
+    run.offers = PD_OFFER_KNOWN | PD_OFFER_FUSED;
+    run.size = sizes[i];
+    set_up_run(&f, &run);
+    cr_assert(window_file_take("w", f.file->data, f.file->bytes, &got, &err), "%s", err.text);
+    cr_assert_eq(got.run.offers, i ? 0 : run.offers);
+    window_file_close(&got);
+    tear_down(&f);
+  }
+}
+
 PD_TEST(window, another_version_is_refused) {
   static error err;
   fixture f;

@@ -49,6 +49,19 @@ typedef struct pd_cure {
   const char *settings; /* "scenario.serial=false", several with one space between */
 } pd_cure;
 
+/* Settings that a verdict may suggest: the run does not have them, and its device and its other settings allow them. */
+typedef uint32_t pd_offers;
+enum {
+  PD_OFFER_KNOWN = 1u << 0, /* the others are known */
+  PD_OFFER_AMP = 1u << 1,   /* train.amp = true, and so on */
+  PD_OFFER_CHANNELS_LAST = 1u << 2,
+  PD_OFFER_CUDA_GRAPH = 1u << 3,
+  PD_OFFER_FUSED = 1u << 4,
+  PD_OFFER_PIN_MEMORY = 1u << 5,
+  PD_OFFER_PREFETCH = 1u << 6, /* data.prefetch_to_device = true, with pinned memory */
+  PD_OFFER_RESIDENT = 1u << 7  /* data.resident = device */
+};
+
 typedef struct pd_scenario_ops {
   uint32_t size;
   uint32_t reserved;

@@ -39,6 +39,8 @@ typedef struct pd_run {
   uint32_t record_shapes, profile_memory, with_stack, with_flops, with_modules, timer_only;
   const char *fallback; /* why `auto` took the CPU; NULL: it did not */
   const pd_cure *cures; /* since 1.1; the scenario's: pd_scenario_ops; NULL: none */
+  pd_offers offers;     /* since 1.1 */
+  uint32_t reserved_offers;
 } pd_run;
 
 /* One step of the loop, of any phase. */

@@ -1,7 +1,8 @@
 /*
  * The file of the window sink: one pd_trace as it lies in memory, for `pdhost score` and whoever analyses a window
- * again. It is read by the version and on the kind of machine that wrote it: rows are copied byte for byte, so that a
- * reader compares each stride with the row's size and refuses what differs.
+ * again. It is read on the kind of machine that wrote it, by the version that did or a later one: rows are copied byte
+ * for byte, and grow at their end alone, so that what a shorter stride leaves out is 0, and sections that came later
+ * are empty. A larger stride is a later version's and refused.
  *
  * A pd_window_head, then `sections` times a pd_window_section followed by its `count` rows of `stride` bytes. Pointers
  * in rows mean nothing. Call stacks are left out.
@@ -61,6 +62,8 @@ typedef struct pd_window_run {
   int64_t batch_size, num_workers;
   uint32_t has_fallback; /* 1: the CPU device stood in for the one wanted */
   uint32_t cores;        /* of the machine */
+  uint32_t offers;       /* PD_OFFER_*; since 1.1 */
+  uint32_t reserved;
 } pd_window_run;
 
 /* Texts in their order; an absent one is empty. */

@@ -1,0 +1,60 @@
+/* See device_check.h. */
+#include "device_check.h"
+
+typedef enum lack {
+  LACKS_NOTHING = 0,
+  LACKS_HALF,   /* no training in half precision */
+  LACKS_NHWC,   /* no such layout */
+  LACKS_GRAPHS, /* none are captured */
+  LACKS_SCALER  /* a graph cannot hold what the host reads */
+} lack;
+
+static bool trains_in(const pd_device_access *device, pd_dtype dtype, pd_layout layout) {
+  const pd_tensor_ops *tensor = device->ops->tensor;
+  return tensor->supports && tensor->supports(device->device, dtype, layout);
+}
+
+static bool captures(const pd_stream_ops *s) {
+  return PD_HAS(pd_stream_ops, s, graph_destroy) && s->capture_begin && s->capture_end && s->graph_launch &&
+         s->graph_destroy;
+}
+
+static lack lack_of(const pd_device_access *device, const train_config *config) {
+  if (config->amp && !trains_in(device, PD_F16, config->channels_last ? PD_NHWC : PD_NCHW)) return LACKS_HALF;
+  if (config->channels_last && !trains_in(device, PD_F32, PD_NHWC)) return LACKS_NHWC;
+  if (config->cuda_graph && !captures(device->ops->stream)) return LACKS_GRAPHS;
+  if (config->cuda_graph && config->amp && config->scaler_sync) return LACKS_SCALER;
+  return LACKS_NOTHING;
+}
+
+pd_status device_check(const pd_host *host, const pd_device_access *device, const train_config *config) {
+  pd_device_props props = {.size = sizeof props};
+  const char *name = device->ops->props(device->device, &props) == PD_OK && props.name ? props.name : "this device";
+  switch (lack_of(device, config)) {
+  case LACKS_HALF:
+    return host->fail(host, PD_UNSUPPORTED,
+                      "[train] amp = true: %s does not train in half precision; set amp = false or use --device cuda",
+                      name);
+  case LACKS_NHWC:
+    return host->fail(
+        host, PD_UNSUPPORTED,
+        "[train] channels_last = true: %s has no NHWC layout; set channels_last = false or use --device cuda", name);
+  case LACKS_GRAPHS:
+    return host->fail(host, PD_UNSUPPORTED,
+                      "[train] cuda_graph = true: %s captures no graphs; set cuda_graph = false or use --device cuda",
+                      name);
+  case LACKS_SCALER:
+    return host->fail(host, PD_INVALID,
+                      "[train] cuda_graph = true: a graph cannot hold the host's read of found_inf; "
+                      "set scaler_sync = false");
+  default: return PD_OK;
+  }
+}
+
+train_offers train_offers_of(const pd_device_access *device, const train_config *config) {
+  train_config amp = *config, nhwc = *config, graph = *config;
+  amp.amp = nhwc.channels_last = graph.cuda_graph = true;
+  return (train_offers){.amp = !config->amp && lack_of(device, &amp) == LACKS_NOTHING,
+                        .channels_last = !config->channels_last && lack_of(device, &nhwc) == LACKS_NOTHING,
+                        .cuda_graph = !config->cuda_graph && lack_of(device, &graph) == LACKS_NOTHING};
+}
