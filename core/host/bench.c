@@ -140,7 +140,12 @@ static pd_status run_steps(bench *self, uint64_t number, pd_phase phase) {
     const pd_status status = run->scenario->step(run->scenario_state, &step);
     if (status == PD_OK) continue;
     char where[128];
-    snprintf(where, sizeof where, "scenario %s: step %llu", run->scenario_name, (unsigned long long)step.index);
+    snprintf(where, sizeof where, "scenario %s: %sstep %llu", run->scenario_name,
+             phase == PD_PHASE_WARMUP_STEPS ? "warm-up " : "", (unsigned long long)step.index);
+    if (status == PD_STOP) {
+      snprintf(self->failure, sizeof self->failure, "%s: it asked for the end of the run", where);
+      return status;
+    }
     return fail(self, status, where);
   }
   return PD_OK;

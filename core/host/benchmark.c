@@ -20,6 +20,17 @@ static int no_memory(void) {
   return CODE_INTERNAL;
 }
 
+/* The scenario asked for the end, as it may: what there is counts. */
+static int stopped(const bench *step, const pd_measurement *out, bool trusted) {
+  if (!out->block_count) {
+    log_line(PD_LOG_ERROR, NULL, "%s, before a block was measured", bench_failure(step));
+    return CODE_SCENARIO;
+  }
+  log_line(PD_LOG_WARN, NULL, "%s: the measurement is partial, with %llu block%s", bench_failure(step),
+           (unsigned long long)out->block_count, out->block_count == 1 ? "" : "s");
+  return trusted ? CODE_DONE : CODE_UNTRUSTED;
+}
+
 /* Measures and judges. `out` has no block where nothing was measured. */
 static int measure(bench *step, const config *settings, pd_measurement *out) {
   const timer_rules rules = bench_rules(settings);
@@ -40,9 +51,9 @@ static int measure(bench *step, const config *settings, pd_measurement *out) {
     log_line(PD_LOG_ERROR, NULL, "benchmark: no block has a time: the machine's clock is broken");
     return CODE_INTERNAL;
   }
+  if (status == PD_STOP) return stopped(step, out, trusted);
   if (status != PD_OK) {
-    log_line(PD_LOG_ERROR, NULL, "%s%s", bench_failure(step),
-             status == PD_STOP ? ": the measurement's rule was not met" : "");
+    log_line(PD_LOG_ERROR, NULL, "%s", bench_failure(step));
     return CODE_SCENARIO;
   }
   return trusted ? CODE_DONE : CODE_UNTRUSTED;

@@ -167,11 +167,20 @@ class Benchmark(Case):
         self.assertFalse(os.path.exists(self.path("out.json")))
 
     def test_a_scenario_that_stops_leaves_what_there_is(self):
-        result = self.bench("-o", "benchmark.number=1", "-o", "benchmark.min_run_time=100", "-o", "scenario.stop_step=5",
-                            scenario=FAULT)
-        self.assert_fails(result, 5, "the measurement's rule was not met")
+        code, _, err = self.bench("-o", "benchmark.number=1", "-o", "benchmark.min_run_time=100", "-o",
+                                  "scenario.stop_step=5", scenario=FAULT)
+        self.assertIn(code, MEASURED, err)
+        self.assertEqual((self.errors(err), self.warnings(err)),
+                         ([], ["pdhost: warn: scenario fault: step 5: it asked for the end of the run: the measurement is "
+                               "partial, with 4 blocks"]), err)
         row = self.only()
         self.assertEqual((row["partial"], len(row["host_s"])), (True, 4))  # the first run warms the block up
+        os.remove(self.path("out.json"))
+        for key, said in (("stop_step", "step 0"), ("stop_warmup", "warm-up step 0")):
+            with self.subTest(key=key):
+                self.assert_fails(self.bench("-o", f"scenario.{key}=0", scenario=FAULT), 5, f"scenario fault: {said}: it "
+                                  "asked for the end of the run, before a block was measured")
+                self.assertFalse(os.path.exists(self.path("out.json")))
 
     def test_an_output_that_cannot_be_written(self):
         with open(self.path("file"), "w", encoding="utf-8"):
