@@ -10,14 +10,19 @@ PLAIN_CODE = {"ONEDNN_MAX_CPU_ISA": "SSE41", "DNNL_MAX_CPU_ISA": "SSE41"}
 
 
 class Valgrind(Case):
-    def test_control_leaks_nothing(self):
+    def assert_clean(self, *arguments):
         sinks = [word for name in ("table", "json", "csv", "chrome_trace", "tensorboard") for word in ("--sink", name)]
         valgrind = ["valgrind", "--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=1"]
-        code, out, err = self.run_small("--scenario", "control", *sinks, "--trace_dir", "traces", under=valgrind,
-                                        env=PLAIN_CODE)
+        code, out, err = self.run_small(*arguments, *sinks, "--trace_dir", "traces", under=valgrind, env=PLAIN_CODE)
         self.assertEqual(code, 0, err)
         self.assertNotIn("==", err)
         self.assertIn("steps_per_s", out)
+
+    def test_control_leaks_nothing(self):
+        self.assert_clean("--scenario", "control", "--profile_steps", "3")
+
+    def test_dataloader_leaks_nothing(self):
+        self.assert_clean("--scenario", "dataloader", "--num_workers", "2", "--profile_steps", "3")
 
 
 if __name__ == "__main__":
