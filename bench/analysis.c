@@ -7,6 +7,7 @@
  *   bench_analysis [STEPS]
  */
 #include "analysis/analysis.h"
+#include "trace/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,15 +136,22 @@ static void big_close(big_trace *big) {
   free(big->steps);
 }
 
+/* As the rows of a real trace lie in memory. */
+static void *rows_of(uint64_t count, size_t bytes_each) {
+  void *rows = scratch_alloc(count, bytes_each);
+  if (rows) memset(rows, 0, (size_t)count * bytes_each);
+  return rows;
+}
+
 static bool big_open(big_trace *big, uint32_t steps) {
   static const pd_thread thread = {.tid = 1, .name = 1};
   static const pd_stream_row stream = {.stream = 7, .name = 1};
   const uint64_t launches = (uint64_t)steps * OPERATIONS, ranges = (uint64_t)steps * (2 * OPERATIONS + 1);
   memset(big, 0, sizeof *big);
   big->strings = calloc(NAMES + 1, sizeof *big->strings);
-  big->ranges = calloc(ranges, sizeof *big->ranges);
-  big->calls = calloc(launches, sizeof *big->calls);
-  big->rows = calloc(launches, sizeof *big->rows);
+  big->ranges = rows_of(ranges, sizeof *big->ranges);
+  big->calls = rows_of(launches, sizeof *big->calls);
+  big->rows = rows_of(launches, sizeof *big->rows);
   big->memory = calloc((uint64_t)steps * 40, sizeof *big->memory);
   big->steps = calloc(steps, sizeof *big->steps);
   if (!big->strings || !big->ranges || !big->calls || !big->rows || !big->memory || !big->steps) return false;

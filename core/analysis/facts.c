@@ -1,6 +1,8 @@
 /* See facts.h. */
 #include "facts.h"
 
+#include "trace/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,6 +159,30 @@ static void find_operations(trace_facts *self) {
   }
 }
 
+/* One block for all columns: large ones lie in huge pages, where the first touch of each costs less. */
+static bool take_columns(trace_facts *self) {
+  const uint64_t ranges = self->range_count, calls = self->call_count, strings = self->trace->strings.count;
+  const size_t per_range =
+      3 * sizeof(int64_t) + 2 * sizeof(uint32_t) + (self->trace->memory.count ? sizeof *self->memory : 0);
+  const size_t bytes = ranges * per_range + calls * sizeof(int64_t) + strings * sizeof(bool);
+  char *at = self->columns = scratch_alloc(bytes, 1);
+  if (!at) return false;
+  memset(at, 0, bytes);
+  self->range_self_ns = (int64_t *)(void *)at;
+  self->device_self_ns = self->range_self_ns + ranges;
+  self->device_total_ns = self->device_self_ns + ranges;
+  self->call_self_ns = self->device_total_ns + ranges;
+  at = (char *)(self->call_self_ns + calls);
+  if (self->trace->memory.count) {
+    self->memory = (facts_memory *)(void *)at;
+    at = (char *)(self->memory + ranges);
+  }
+  self->operation = (uint32_t *)(void *)at;
+  self->inner = self->operation + ranges;
+  self->communication = (bool *)(self->inner + ranges);
+  return true;
+}
+
 trace_facts *facts_open(const pd_trace *trace) {
   trace_facts *self = calloc(1, sizeof *self);
   uint64_t ranges = trace->ranges.count;
@@ -166,17 +192,7 @@ trace_facts *facts_open(const pd_trace *trace) {
   self->call_count = trace->calls.count;
   self->activity_count = trace->activities.count;
   self->step_count = trace->steps.count;
-  self->range_self_ns = calloc(ranges + 1, sizeof *self->range_self_ns);
-  self->call_self_ns = calloc(self->call_count + 1, sizeof *self->call_self_ns);
-  self->device_self_ns = calloc(ranges + 1, sizeof *self->device_self_ns);
-  self->device_total_ns = calloc(ranges + 1, sizeof *self->device_total_ns);
-  self->operation = calloc(ranges + 1, sizeof *self->operation);
-  self->inner = calloc(ranges + 1, sizeof *self->inner);
-  self->communication = calloc(trace->strings.count + 1, sizeof *self->communication);
-  if (trace->memory.count) self->memory = calloc(ranges + 1, sizeof *self->memory);
-  if (!self->range_self_ns || !self->call_self_ns || !self->device_self_ns || !self->device_total_ns ||
-      !self->operation || !self->inner || !self->communication || (trace->memory.count && !self->memory) ||
-      !sweep_threads(self)) {
+  if (!take_columns(self) || !sweep_threads(self)) {
     facts_close(self);
     return NULL;
   }
@@ -199,13 +215,6 @@ trace_facts *facts_open(const pd_trace *trace) {
 
 void facts_close(trace_facts *self) {
   if (!self) return;
-  free(self->range_self_ns);
-  free(self->call_self_ns);
-  free(self->device_self_ns);
-  free(self->device_total_ns);
-  free(self->operation);
-  free(self->inner);
-  free(self->communication);
-  free(self->memory);
+  free(self->columns);
   free(self);
 }

@@ -17,6 +17,7 @@ typedef struct facts_memory {
 
 typedef struct trace_facts {
   const pd_trace *trace;
+  void *columns; /* the memory of the arrays below */
   uint64_t range_count, call_count, activity_count, step_count;
   int64_t *range_self_ns;
   int64_t *call_self_ns;
