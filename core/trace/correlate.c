@@ -377,7 +377,9 @@ static void fill_other_row(correlation *self, const stream_table *streams, uint3
                         .thread = call == PD_NONE ? merge_find_thread(self->merge, device->activity.thread)
                                                   : self->calls[call].thread,
                         .stream = streams_find(streams, &device->activity),
-                        .correlation = device->activity.kind == PD_ACTIVITY_SYNC ? device->activity.correlation : 0};
+                        .correlation = device->activity.kind == PD_ACTIVITY_SYNC ? device->activity.correlation : 0,
+                        .device = device->activity.device,
+                        .context = device->activity.context};
 }
 
 static pd_status write_devices(correlation *self) {

@@ -148,21 +148,18 @@ static const name_text *sync_name(const name_text *kind) {
   return kind->length == sizeof waits - 1 && !memcmp(kind->quoted, waits, sizeof waits - 1) ? &shown : kind;
 }
 
-/* On a track beside the stream's, since the stream's rows begin and end at other times; cut where two would overlap. */
-static void write_sync(event_writer *writer, const event_index *index, const pd_other_row *row) {
+/* On a track beside the stream's, since the stream's rows begin and end at other times. */
+static void write_sync(event_writer *writer, const event_index *index, uint64_t i, const pd_other_row *row) {
   const pd_trace *trace = writer->trace;
   const pd_stream_row *stream = event_index_stream(trace, row);
-  int64_t *track_end = &index->track_end[stream ? row->stream : trace->streams.count];
-  const int64_t start_ns = row->start_ns < *track_end ? *track_end : row->start_ns;
-  if (start_ns > row->end_ns) {
-    writer->clipped++;
-    return;
-  }
+  const int64_t start_ns = index->wait_start_ns[i];
   if (start_ns != row->start_ns) writer->clipped++;
-  *track_end = row->end_ns;
+  if (start_ns == INT64_MAX) return;
+  const uint32_t device = event_index_device(trace, row);
+  const uint32_t tid = stream ? stream->stream + SYNC_TRACK : CONTEXT_SYNC_TRACK;
   const name_text *kind = names_at(writer->names, row->name);
   char *at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":", sync_name(kind));
-  at = event_ids(at, stream ? stream->device : 0, stream ? stream->stream + SYNC_TRACK : CONTEXT_SYNC_TRACK);
+  at = event_ids(at, device, tid);
   at = event_times(at, start_ns, row->end_ns);
   at = EVENT_PUT(at, ",\"args\":{\"cuda_sync_kind\":");
   writer->out->at = at;
@@ -180,11 +177,15 @@ static void write_sync(event_writer *writer, const event_index *index, const pd_
     at = digits_u64(at, row->correlation);
   }
   at = EVENT_PUT(at, ",\"device\":");
-  at = digits_u64(at, stream ? stream->device : 0);
+  at = digits_u64(at, device);
   at = EVENT_PUT(at, ",\"context\":");
-  at = digits_u64(at, stream ? stream->context : 0);
+  at = digits_u64(at, PD_ROWS_HAVE(pd_other_row, &trace->others, context) ? row->context
+                      : stream                                            ? stream->context
+                                                                          : 0);
   *at++ = '}';
   event_end(writer, at);
+  if (writer->flows == FLOWS_KINETO && index->wait_call[i] != PD_NONE)
+    event_flow(writer, 'f', "ac2g", row->correlation, device, tid, start_ns);
 }
 
 static void write_overhead(event_writer *writer, const pd_other_row *row) {
@@ -199,12 +200,13 @@ void device_events_write(event_writer *writer, const event_index *index) {
   int64_t overhead_end = INT64_MIN;
   write_annotations(writer, index);
   write_rows(writer, index);
-  for (uint64_t i = 0; i <= trace->streams.count; i++) index->track_end[i] = INT64_MIN;
   for (uint64_t i = 0; i < trace->others.count; i++) {
     const pd_other_row *row = PD_AT(pd_other_row, &trace->others, i);
-    if (!event_in_part(writer, row->start_ns)) continue;
+    const uint32_t call = index->wait_call[i];
+    const int64_t begun_ns = call == PD_NONE ? row->start_ns : PD_AT(pd_call, &trace->calls, call)->start_ns;
+    if (!event_in_part(writer, begun_ns)) continue;
     if (row->kind == PD_ACTIVITY_SYNC) {
-      write_sync(writer, index, row);
+      write_sync(writer, index, i, row);
     } else if (row->start_ns >= overhead_end) {
       write_overhead(writer, row);
       overhead_end = row->end_ns;

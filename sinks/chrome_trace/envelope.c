@@ -160,17 +160,30 @@ static void name_streams(event_writer *writer, const event_index *index) {
   }
 }
 
+static bool is_context_wait(const pd_trace *trace, uint64_t i) {
+  const pd_other_row *row = PD_AT(pd_other_row, &trace->others, i);
+  return row->kind == PD_ACTIVITY_SYNC && !event_index_stream(trace, row);
+}
+
+/* Waits for whole contexts have a track per device. */
+static void name_context_waits(event_writer *writer) {
+  const pd_trace *trace = writer->trace;
+  for (uint64_t i = 0; i < trace->others.count; i++) {
+    if (!is_context_wait(trace, i)) continue;
+    const uint32_t device = event_index_device(trace, PD_AT(pd_other_row, &trace->others, i));
+    bool named = false;
+    for (uint64_t k = i; k-- > 0 && !named;)
+      named = is_context_wait(trace, k) && event_index_device(trace, PD_AT(pd_other_row, &trace->others, k)) == device;
+    if (!named) name_thread(writer, device, CONTEXT_SYNC_TRACK, "context (sync)");
+  }
+}
+
 static void name_others(event_writer *writer) {
   const pd_trace *trace = writer->trace;
-  bool overhead = false, context = false;
+  bool overhead = false;
   char text[64];
-  for (uint64_t i = 0; i < trace->others.count; i++) {
-    const pd_other_row *row = PD_AT(pd_other_row, &trace->others, i);
-    if (row->kind == PD_ACTIVITY_OVERHEAD)
-      overhead = true;
-    else if (!event_index_stream(trace, row))
-      context = true;
-  }
+  for (uint64_t i = 0; i < trace->others.count && !overhead; i++)
+    overhead = PD_AT(pd_other_row, &trace->others, i)->kind == PD_ACTIVITY_OVERHEAD;
   for (uint64_t s = 0; s < trace->streams.count; s++) {
     const pd_stream_row *stream = PD_AT(pd_stream_row, &trace->streams, s);
     bool used = false;
@@ -180,7 +193,7 @@ static void name_others(event_writer *writer) {
     snprintf(text, sizeof text, "stream %u (sync)", stream->stream);
     name_thread(writer, stream->device, stream->stream + SYNC_TRACK, text);
   }
-  if (context) name_thread(writer, 0, CONTEXT_SYNC_TRACK, "context (sync)");
+  name_context_waits(writer);
   if (overhead) {
     name_process(writer, OVERHEAD_PID, "CUPTI Overhead", NULL, OVERHEAD_PID);
     name_thread(writer, OVERHEAD_PID, OVERHEAD_PID, "overhead");

@@ -17,7 +17,9 @@ void event_index_free(event_index *index) {
   free(index->forward_of);
   free(index->flow);
   free(index->annotations);
-  free(index->track_end);
+  free(index->wait_start_ns);
+  free(index->wait_call);
+  free(index->call_waits);
   free(index);
 }
 
@@ -118,15 +120,19 @@ event_index *event_index_build(const pd_trace *trace) {
   index->lanes_used = room(trace->streams.count, sizeof *index->lanes_used);
   index->forward_of = room(trace->ranges.count, sizeof *index->forward_of);
   index->flow = room(trace->ranges.count, sizeof *index->flow);
-  index->track_end = room(trace->streams.count + 1, sizeof *index->track_end);
+  index->wait_start_ns = room(trace->others.count, sizeof *index->wait_start_ns);
+  index->wait_call = room(trace->others.count, sizeof *index->wait_call);
+  index->call_waits = room(trace->calls.count, sizeof *index->call_waits);
   if (!index->calls_by_thread || !index->thread_first || !index->range_first || !index->rows_by_stream ||
       !index->stream_first || !index->lane || !index->lanes_used || !index->forward_of || !index->flow ||
-      !index->track_end)
+      !index->wait_start_ns || !index->wait_call || !index->call_waits)
     goto no_memory;
   group_calls(index, trace);
   group_rows(index, trace);
   choose_lanes(index, trace);
-  if (tie_backward(index, trace) != PD_OK || annotations_build(index, trace) != PD_OK) goto no_memory;
+  if (tie_backward(index, trace) != PD_OK || annotations_build(index, trace) != PD_OK ||
+      waits_build(index, trace) != PD_OK)
+    goto no_memory;
   return index;
 no_memory:
   event_index_free(index);

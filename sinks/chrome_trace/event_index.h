@@ -24,7 +24,10 @@ struct event_index {
   uint32_t *flow;            /* of each range: id of its fwdbwd flow, 0: none */
   annotation *annotations;
   uint64_t annotation_count;
-  int64_t *track_end; /* streams + 1, scratch of the synchronisations */
+  int64_t
+      *wait_start_ns;  /* of each of trace->others: where its slice begins; INT64_MAX: others on its track cover it */
+  uint32_t *wait_call; /* of each of trace->others: the call that waits, PD_NONE: not known */
+  uint8_t *call_waits; /* of each call: whether a slice of the device's is its wait */
 };
 
 static inline uint32_t event_index_track(const event_index *index, const pd_trace *trace, uint64_t row_index) {
@@ -40,7 +43,16 @@ static inline const pd_stream_row *event_index_stream(const pd_trace *trace, con
   return stream->stream == UINT32_MAX ? NULL : stream;
 }
 
+/* The device of a synchronisation. */
+static inline uint32_t event_index_device(const pd_trace *trace, const pd_other_row *row) {
+  if (PD_ROWS_HAVE(pd_other_row, &trace->others, context)) return row->device;
+  const pd_stream_row *stream = event_index_stream(trace, row);
+  return stream ? stream->device : 0;
+}
+
 /* Fills the annotations; the rest of the index is there. */
 pd_status annotations_build(event_index *index, const pd_trace *trace);
+/* Fills wait_start_ns, wait_call and call_waits, which are there and zero. */
+pd_status waits_build(event_index *index, const pd_trace *trace);
 
 #endif

@@ -204,7 +204,8 @@ static void write_step(thread_state *state, uint32_t s) {
 /* ---- calls ---- */
 
 /* Whether this call's flow is drawn: every one, or with compact flows the first of each operation. */
-static bool has_flow(const event_writer *writer, uint32_t i, const pd_call *call) {
+static bool has_flow(const event_writer *writer, const event_index *index, uint32_t i, const pd_call *call) {
+  if (writer->flows == FLOWS_KINETO && index->call_waits[i]) return true;
   if (writer->flows == FLOWS_NONE || !call->activity_count) return false;
   if (writer->flows == FLOWS_KINETO || call->range == PD_NONE) return true;
   for (uint32_t k = i; k-- > 0;) {
@@ -250,7 +251,7 @@ static void write_call(thread_state *state, uint32_t i, int64_t start_ns, uint32
   }
   *at++ = '}';
   event_end(writer, at);
-  if (has_flow(writer, i, call))
+  if (has_flow(writer, state->index, i, call))
     event_flow(writer, 's', "ac2g", call->correlation, trace->pid + writer->host_offset, state->tid, start_ns);
 }
 

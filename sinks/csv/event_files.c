@@ -203,12 +203,20 @@ static void write_copies(csv_writer *csv, const pd_trace *trace) {
 }
 
 static void write_others(csv_writer *csv, const pd_trace *trace) {
-  csv_header(csv, "name,kind,tid,stream,start_ns,end_ns,duration_ns,correlation");
+  const bool located = PD_ROWS_HAVE(pd_other_row, &trace->others, context);
+  csv_header(csv, "name,kind,tid,device,context,stream,start_ns,end_ns,duration_ns,correlation");
   for (uint64_t i = 0; i < trace->others.count; i++) {
     const pd_other_row *row = PD_AT(pd_other_row, &trace->others, i);
     string(csv, trace, row->name);
     csv_text(csv, row->kind == PD_ACTIVITY_OVERHEAD ? "overhead" : "sync");
     thread_id(csv, trace, row->thread);
+    if (row->kind == PD_ACTIVITY_SYNC && located) {
+      csv_u64(csv, row->device);
+      csv_u64(csv, row->context);
+    } else {
+      csv_empty(csv);
+      csv_empty(csv);
+    }
     if (row->stream == PD_NONE || PD_AT(pd_stream_row, &trace->streams, row->stream)->stream == UINT32_MAX)
       csv_empty(csv); /* a wait for the whole context */
     else
@@ -254,12 +262,13 @@ static void write_counters(csv_writer *csv, const pd_trace *trace) {
   }
 }
 
-static void write_losses(csv_writer *csv, const pd_trace *trace) {
-  static const char *const names[] = {
+static const char *const loss_names[] = {
 #define PD_X(name, value, text) [value] = #name,
-      PD_LOSS_MAP(PD_X)
+    PD_LOSS_MAP(PD_X)
 #undef PD_X
-  };
+};
+
+static void write_losses(csv_writer *csv, const pd_trace *trace) {
   static const char *const texts[] = {
 #define PD_X(name, value, text) [value] = (text),
       PD_LOSS_MAP(PD_X)
@@ -267,18 +276,64 @@ static void write_losses(csv_writer *csv, const pd_trace *trace) {
   };
   csv_header(csv, "loss,count,meaning");
   for (uint32_t i = 0; i < PD_LOSS_COUNT; i++) {
-    csv_text(csv, names[i]);
+    csv_text(csv, loss_names[i]);
     csv_u64(csv, trace->losses[i]);
     csv_text(csv, texts[i]);
     csv_end_record(csv);
   }
 }
 
-const event_file event_files[] = {{"events/lost", write_losses},   {"events/ranges", write_ranges},
-                                  {"events/calls", write_calls},   {"events/kernels", write_kernels},
-                                  {"events/copies", write_copies}, {"events/others", write_others},
-                                  {"events/memory", write_memory}, {"events/counters", write_counters},
-                                  {"events/stacks", write_stacks}, {NULL, NULL}};
+/* Where something was lost: somewhere between the two times. */
+static void write_lost_spans(csv_writer *csv, const pd_trace *trace) {
+  const uint64_t count = PD_HAS(pd_trace, trace, loss_rows) ? trace->loss_rows.count : 0;
+  csv_header(csv, "loss,count,tid,start_ns,end_ns");
+  for (uint64_t i = 0; i < count; i++) {
+    const pd_loss_row *row = PD_AT(pd_loss_row, &trace->loss_rows, i);
+    csv_text(csv, row->loss < PD_LOSS_COUNT ? loss_names[row->loss] : "");
+    csv_u64(csv, row->count);
+    thread_id(csv, trace, row->thread);
+    csv_i64(csv, row->start_ns);
+    csv_i64(csv, row->end_ns);
+    csv_end_record(csv);
+  }
+}
+
+static void write_threads(csv_writer *csv, const pd_trace *trace) {
+  csv_header(csv, "tid,name");
+  for (uint64_t i = 0; i < trace->threads.count; i++) {
+    const pd_thread *row = PD_AT(pd_thread, &trace->threads, i);
+    csv_u64(csv, row->tid);
+    string(csv, trace, row->name);
+    csv_end_record(csv);
+  }
+}
+
+static void write_streams(csv_writer *csv, const pd_trace *trace) {
+  csv_header(csv, "device,context,stream,name");
+  for (uint64_t i = 0; i < trace->streams.count; i++) {
+    const pd_stream_row *row = PD_AT(pd_stream_row, &trace->streams, i);
+    if (row->stream == UINT32_MAX) continue; /* stands for no stream */
+    csv_u64(csv, row->device);
+    csv_u64(csv, row->context);
+    csv_u64(csv, row->stream);
+    string(csv, trace, row->name);
+    csv_end_record(csv);
+  }
+}
+
+const event_file event_files[] = {{"events/lost", write_losses},
+                                  {"events/lost_spans", write_lost_spans},
+                                  {"events/ranges", write_ranges},
+                                  {"events/calls", write_calls},
+                                  {"events/kernels", write_kernels},
+                                  {"events/copies", write_copies},
+                                  {"events/others", write_others},
+                                  {"events/memory", write_memory},
+                                  {"events/counters", write_counters},
+                                  {"events/threads", write_threads},
+                                  {"events/streams", write_streams},
+                                  {"events/stacks", write_stacks},
+                                  {NULL, NULL}};
 
 void event_files_steps(csv_writer *csv, const pd_summary *summary) {
   static const char *const phases[] = {"warmup_steps", "skip", "wait", "warmup", "active"};

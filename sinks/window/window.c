@@ -32,8 +32,9 @@ static void one_row(text_out *out, uint32_t id, const void *row, size_t bytes) {
   text_out_bytes(out, row, bytes);
 }
 
-/* Rows may have grown since this file was compiled: what it knows of them is written. */
+/* Rows may have grown since this file was compiled, or since the host was: what both know of them is written. */
 static void rows(text_out *out, uint32_t id, const pd_array *from, size_t bytes) {
+  if (from->count && from->stride < bytes) bytes = (size_t)from->stride;
   section(out, id, bytes, from->count);
   if (!from->count) return;
   if (from->stride == bytes) {

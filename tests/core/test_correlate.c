@@ -487,6 +487,8 @@ PD_TEST(correlate, overhead_and_synchronisations_are_rows_of_their_own) {
   rig_give(&self, sync); /* after the end, but its call's */
   sync.name = self.record->intern(self.record, "Context Sync");
   sync.stream = UINT32_MAX;
+  sync.device = 2;
+  sync.context = 3;
   sync.correlation = 0;
   sync.start = 2070;
   sync.end = 2071;
@@ -513,6 +515,8 @@ PD_TEST(correlate, overhead_and_synchronisations_are_rows_of_their_own) {
   cr_assert_eq(first->correlation, 0);
   cr_assert_str_eq(trace_text(trace, second->name), "Context Sync");
   cr_assert_eq(second->stream, PD_NONE);
+  cr_assert_eq(second->device, 2);
+  cr_assert_eq(second->context, 3);
   cr_assert_str_eq(trace_text(trace, third->name), "Stream Sync");
   cr_assert_eq(third->stream, 0);
   cr_assert_eq(third->thread, 0, "its call's");

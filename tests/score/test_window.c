@@ -15,20 +15,28 @@ typedef struct fixture {
   const memory_file *file;
 } fixture;
 
-static void set_up_run(fixture *f, const pd_run *run) {
-  static const char *const settings[] = {NULL};
+static void set_up_trace(fixture *f) {
   memset(f, 0, sizeof *f);
   f->fake = fake_trace_open();
   cr_assert_not_null(f->fake);
   fake_trace_training(f->fake, 2, 3);
   f->trace = fake_trace_finish(f->fake);
   cr_assert_not_null(f->trace);
+}
+
+static void keep(fixture *f, const pd_run *run) {
+  static const char *const settings[] = {NULL};
   cr_assert(sink_run_load(&f->sink, SINK_PATH, settings), "%s", f->sink.error);
   cr_assert_eq(sink_run_open(&f->sink, run), PD_OK, "%s", f->sink.error);
   cr_assert_eq(sink_run_trace(&f->sink, f->trace), PD_OK);
   cr_assert_eq(sink_run_close(&f->sink, fake_summary()), PD_OK);
   f->file = sink_run_file(&f->sink, "out/window0.pdw");
   cr_assert_not_null(f->file);
+}
+
+static void set_up_run(fixture *f, const pd_run *run) {
+  set_up_trace(f);
+  keep(f, run);
 }
 
 static void set_up(fixture *f) { set_up_run(f, fake_run("out")); }
@@ -281,6 +289,30 @@ PD_TEST(window, what_the_run_could_have_comes_back) {
     window_file_close(&got);
     tear_down(&f);
   }
+}
+
+PD_TEST(window, rows_of_an_older_host_and_its_files_lack_what_came_later) {
+  static error err;
+  enum { ROW_1_0 = offsetof(pd_other_row, device) };
+  fixture f;
+  window_file got;
+  set_up_trace(&f);
+  const pd_array whole = f.trace->others;
+  char *older = malloc((size_t)whole.count * ROW_1_0);
+  cr_assert(older && whole.count);
+  for (size_t i = 0; i < whole.count; i++) memcpy(older + i * ROW_1_0, PD_AT(pd_other_row, &whole, i), ROW_1_0);
+  f.trace->others = (pd_array){older, whole.count, ROW_1_0};
+  keep(&f, fake_run("out"));
+  cr_assert(window_file_take("w", f.file->data, f.file->bytes, &got, &err), "%s", err.text);
+  cr_assert_eq(got.trace.others.count, whole.count);
+  for (size_t i = 0; i < whole.count; i++) {
+    const pd_other_row *row = PD_AT(pd_other_row, &got.trace.others, i);
+    cr_assert_eq(memcmp(row, PD_AT(pd_other_row, &whole, i), ROW_1_0), 0);
+    cr_assert_eq(row->context, 0);
+  }
+  window_file_close(&got);
+  free(older);
+  tear_down(&f);
 }
 
 PD_TEST(window, another_version_is_refused) {

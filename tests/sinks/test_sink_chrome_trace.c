@@ -15,7 +15,7 @@ PD_TEST(sink_chrome_trace, the_file_is_as_in_the_tree) {
   cr_assert_eq(out.run.count, 1);
   cr_assert(golden_equal(GOLDEN_DIR "/chrome_trace.json", file->data, file->bytes));
   expect_nesting(out.events);
-  expect_flows(out.events, "ac2g", 14, 14);
+  expect_flows(out.events, "ac2g", 16, 16); /* two of them to waits */
   expect_flows(out.events, "fwdbwd", 2, 2);
   drop(&out);
   fake_trace_close(fake);
@@ -231,6 +231,50 @@ PD_TEST(sink_chrome_trace, waits_are_on_their_own_track_and_no_work) {
   cr_assert_eq(as_ns(find(out.events, "X", "overhead", "Instrumentation"), "ts"), MS(3));
   expect_nesting(out.events);
   drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, waits_have_device_context_and_the_arrow_of_their_call) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 2, 5, 7);
+  fake_step(fake, 1, 0, MS(10));
+  fake_call(fake, PD_API_SYNC, "cudaStreamSynchronize", 0, MS(1), MS(3), 77);
+  fake_call(fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, MS(4), MS(6), 78);
+  fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, MS(1.5), MS(2.5))->correlation = 77;
+  pd_other_row *context = fake_other(fake, PD_ACTIVITY_SYNC, "Context Sync", PD_NONE, MS(4.5), MS(5.5));
+  context->correlation = 78;
+  context->device = 2;
+  context->context = 5;
+  fake_other(fake, PD_ACTIVITY_SYNC, "Event Sync", PD_NONE, MS(4.5), MS(5.5))->correlation = 79; /* call not known */
+  pd_other_row *covered = fake_other(fake, PD_ACTIVITY_SYNC, "Covered", PD_NONE, MS(4.6), MS(4.7));
+  covered->correlation = 77;
+  covered->device = 2;
+  pd_trace *trace = fake_trace_finish(fake);
+  cr_assert_not_null(trace);
+  write_parsed(&out, trace, NULL);
+  const json_node *wait = find(out.events, "X", "cuda_sync", "Context Sync");
+  cr_assert_eq(number(wait, "pid"), 2);
+  cr_assert_eq(argument(wait, "device")->number, 2);
+  cr_assert_eq(argument(wait, "context")->number, 5);
+  cr_assert_null(find(out.events, "X", "cuda_sync", "Covered"), "another wait on its track covers it");
+  expect_flows(out.events, "ac2g", 2, 2);
+  expect_nesting(out.events);
+  drop(&out);
+  write_parsed(&out, trace, (const char *[]){"flows=compact", NULL});
+  expect_flows(out.events, "ac2g", 0, 0);
+  drop(&out);
+  /* A host of 1.0 hands over rows without the two fields. */
+  enum { ROWS = 4, ROW_1_0 = offsetof(pd_other_row, device) };
+  char *older = malloc((size_t)ROWS * ROW_1_0);
+  cr_assert(older && trace->others.count == ROWS);
+  for (size_t i = 0; i < ROWS; i++) memcpy(older + i * ROW_1_0, PD_AT(pd_other_row, &trace->others, i), ROW_1_0);
+  trace->others = (pd_array){older, ROWS, ROW_1_0};
+  write_parsed(&out, trace, NULL);
+  cr_assert_eq(argument(find(out.events, "X", "cuda_sync", "Stream Sync"), "context")->number, 5);
+  cr_assert_eq(argument(find(out.events, "X", "cuda_sync", "Context Sync"), "device")->number, 0);
+  drop(&out);
+  free(older);
   fake_trace_close(fake);
 }
 

@@ -67,7 +67,7 @@ PD_TEST(sink_chrome_trace_files, a_split_window_loses_nothing) {
   }
   cr_assert_eq(kernels, 9 * 4);
   cr_assert_eq(steps, 9);
-  cr_assert_eq(starts, 9 * 7);
+  cr_assert_eq(starts, 9 * 8);
   drop(&out);
   fake_trace_close(fake);
 }

@@ -70,6 +70,9 @@ static void send_window(sink_run *run, uint32_t window, pd_status expected) {
   cr_assert_not_null(trace);
   trace->window = window;
   trace->losses[PD_LOSS_RECORDS_DROPPED] = 3;
+  const pd_loss_row lost[] = {{1000, 2000, 2, PD_LOSS_RECORDS_DROPPED, 0},
+                              {3000, 3000, 1, PD_LOSS_RECORDS_DROPPED, PD_NONE}};
+  trace->loss_rows = (pd_array){lost, 2, sizeof *lost};
   cr_assert_eq(sink_run_trace(run, trace), expected, "%s", run->host.message);
   fake_trace_close(fake);
 }
@@ -99,8 +102,8 @@ PD_TEST(sink_csv, tables_are_rfc_4180) {
 }
 
 PD_TEST(sink_csv, events_and_steps_are_as_in_the_tree) {
-  static const char *const names[] = {"ranges", "calls",    "kernels", "copies", "others",
-                                      "memory", "counters", "lost",    "stacks"};
+  static const char *const names[] = {"ranges",   "calls", "kernels", "copies",     "others",  "memory",
+                                      "counters", "lost",  "stacks",  "lost_spans", "threads", "streams"};
   sink_run run;
   start(&run, NULL, 1);
   send_window(&run, 0, PD_OK);
@@ -112,7 +115,7 @@ PD_TEST(sink_csv, events_and_steps_are_as_in_the_tree) {
     expect_golden(&run, path, golden);
   }
   expect_golden(&run, "traces/csv/steps.csv", GOLDEN_DIR "/steps.csv");
-  cr_assert_eq(run.count, 12, "nine kinds of events, a table, the steps, the run's table");
+  cr_assert_eq(run.count, 15, "twelve kinds of events, a table, the steps, the run's table");
   sink_run_unload(&run);
 }
 

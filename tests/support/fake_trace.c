@@ -205,7 +205,12 @@ pd_other_row *fake_other(fake_trace *fake, pd_activity_kind kind, const char *na
                          int64_t end_ns) {
   const uint32_t id = fake_string(fake, name);
   pd_other_row *row = rows_add(fake, &fake->others);
-  *row = (pd_other_row){start_ns, end_ns, id, kind, PD_NONE, stream, 0};
+  *row = (pd_other_row){start_ns, end_ns, id, kind, PD_NONE, stream, 0, 0, 1};
+  if (stream != PD_NONE) {
+    const pd_stream_row *at = rows_at(&fake->streams, stream);
+    row->device = at->device;
+    row->context = at->context;
+  }
   return row;
 }
 

@@ -69,6 +69,11 @@ def check_csv(checks, run):
         checks.equal("activities", counts["activities"], len(kernels) + len(copies))
         for name in ("ranges", "calls", "memory", "counters", "others"):
             checks.equal(name, counts[name], len(run.csv("events/" + name, window)))
+        lost = dict.fromkeys(content["lost"], 0)
+        for row in run.csv("events/lost_spans", window):
+            lost[row["loss"]] += int(row["count"])
+        if not run.hand_made:  # whose losses have no place
+            checks.equal("lost spans", content["lost"], lost)
 
 
 def ns(event, key):
@@ -167,6 +172,21 @@ def check_trace(checks, run, window):
         checks.true(event["args"].get("External id") in operations, f"{event['name']}: no operation")
 
 
+def check_names(checks, run, window):
+    """Threads, streams and waits of the trace are those of the csv files."""
+    events = load_trace(run.trace_of(window))["traceEvents"]
+    named = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    threads = [f"thread {row['tid']} ({row['name']})" for row in run.csv("events/threads", window)]
+    streams = [f"stream {row['stream']} " for row in run.csv("events/streams", window)]
+    checks.true(set(threads + streams) <= set(named), f"{set(threads + streams) - set(named)}: not named in the trace")
+    columns = ("device", "context", "correlation")
+    ours = sorted((row["name"], *(int(row[column] or 0) for column in columns))
+                  for row in run.csv("events/others", window) if row["kind"] == "sync")
+    theirs = sorted((event["args"]["cuda_sync_kind"], *(event["args"].get(column, 0) for column in columns))
+                    for event in events if event.get("cat") == "cuda_sync")
+    checks.equal("waits", ours, theirs)
+
+
 def check_ledger(checks, run, window):
     """The counter track has the ledger of every step, and nothing when they are over."""
     trace = load_trace(run.trace_of(window))
@@ -188,6 +208,7 @@ def main():
         check_csv(checks, run)
         for window in range(len(run.windows)):
             check_trace(checks, run, window)
+            check_names(checks, run, window)
             check_ledger(checks, run, window)
     checks.end()
 

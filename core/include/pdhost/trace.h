@@ -30,6 +30,9 @@ typedef struct pd_array {
 #define PD_AT(T, array, i)                                                                                             \
   ((const T *)(const void *)((const char *)(array)->data + (size_t)(i) * (size_t)(array)->stride))
 
+/* Whether the rows of an array have a field that came after 1.0: PD_ROWS_HAVE(pd_other_row, &trace->others, device) */
+#define PD_ROWS_HAVE(T, array, field) ((array)->stride >= offsetof(T, field) + sizeof(((T *)0)->field))
+
 /* UTF-8, always valid and NUL-terminated: bytes that were not are replaced by U+FFFD when interned. */
 typedef struct pd_string {
   const char *text;
@@ -100,9 +103,10 @@ typedef struct pd_other_row {
   int64_t start_ns, end_ns;
   uint32_t name;
   pd_activity_kind kind;
-  uint32_t thread;      /* index into threads, or PD_NONE */
-  uint32_t stream;      /* index into streams, or PD_NONE */
-  uint64_t correlation; /* of the call that waited; 0: unknown or an overhead */
+  uint32_t thread;          /* index into threads, or PD_NONE */
+  uint32_t stream;          /* index into streams, or PD_NONE */
+  uint64_t correlation;     /* of the call that waited; 0: unknown or an overhead */
+  uint32_t device, context; /* of a synchronisation, of a whole context's too; since 1.1 */
 } pd_other_row;
 
 typedef struct pd_memory_row {
