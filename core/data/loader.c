@@ -241,6 +241,10 @@ void data_loader_dialled(const data_loader *l, int64_t *asked_ns, int64_t *measu
   *measured_ns = l->held ? l->held->dialled_ns : 0;
 }
 
+bool data_loader_is_dialled(const data_loader *l) {
+  return !l->residents && (l->config.io_sleep_ns > 0 || l->config.cpu_ns > 0);
+}
+
 uint64_t data_loader_ahead(const data_loader *l) {
   return l->workers ? (uint64_t)(l->config.num_workers * l->config.prefetch_factor) : 0;
 }

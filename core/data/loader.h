@@ -49,6 +49,8 @@ bool data_loader_resident(const data_loader *loader, uint64_t index, pd_batch *o
 
 /* Whether the batches of the iterators to come cost cpu_work, cpu_us and io_sleep. Between iterators. [loop thread] */
 void data_loader_inject(data_loader *loader, bool inject);
+/* Whether io_sleep or cpu_us are asked for, and batches are made in the loop's time. */
+bool data_loader_is_dialled(const data_loader *loader);
 /* Nanoseconds that io_sleep and cpu_us of the current batch were asked to take, and did; 0: it was made before the
  * loop. [loop thread] */
 void data_loader_dialled(const data_loader *loader, int64_t *asked_ns, int64_t *measured_ns);

@@ -218,31 +218,52 @@ static pd_status warm_up(run_state *run) {
 /* Enough for the loader to be in its stride. */
 static uint64_t steps_to_settle(const run_state *run) { return 2 + data_loader_ahead(run->loader); }
 
-/* One block. A loader that is the injection has to go without it, too. */
-static pd_status truth_block(run_state *run, bool control, double *mean_ns) {
-  aside steps = {.what = control ? "control steps" : "injected steps",
+/* What a block of steps goes without. */
+enum { BLOCK_WHOLE, BLOCK_CONTROL, BLOCK_PLAIN_LOADER, BLOCK_KINDS };
+
+static bool is_input(const run_state *run) {
+  return run->scenario->bottleneck && strcmp(run->scenario->bottleneck, "input_bound") == 0;
+}
+
+/* A loader that is the injection has to go without it in control steps, too. */
+static pd_status truth_block(run_state *run, int kind, double *mean_ns) {
+  static const char *const what[BLOCK_KINDS] = {"injected steps", "control steps", "steps with a plain loader"};
+  const bool control = kind == BLOCK_CONTROL;
+  aside steps = {.what = what[kind],
                  .steps = steps_to_settle(run) + run->truth_block,
                  .timed = run->truth_block,
                  .control = control};
-  const bool loads = run->scenario->bottleneck && strcmp(run->scenario->bottleneck, "input_bound") == 0;
-  if (loads) data_loader_inject(run->loader, !control);
+  data_loader_inject(run->loader, !(kind == BLOCK_PLAIN_LOADER || (control && is_input(run))));
   const pd_status status = steps_aside(run, &steps);
-  if (loads) data_loader_inject(run->loader, true);
+  data_loader_inject(run->loader, true);
   *mean_ns = steps.mean_ns;
   return status;
 }
 
+/* Blocks of a round, each kind once, forwards and backwards in turn. */
+static pd_status truth_blocks(run_state *run, uint64_t round, int kinds, double *mean_ns) {
+  pd_status status = PD_OK;
+  for (int i = 0; i < kinds && status == PD_OK; i++) {
+    const int kind = round % 2 ? kinds - 1 - i : i;
+    status = truth_block(run, kind, &mean_ns[kind]);
+    if (status == PD_OK && isnan(mean_ns[kind])) status = PD_STOP;
+  }
+  return status;
+}
+
 /* The injection's effect on the step: blocks with it and without it in turn, the order changing from round to round, so
- * that what drifts with time hits both alike. Outside the profiler. */
+ * that what drifts with time hits all alike; with a loader that injects beside the scenario, without either. Outside
+ * the profiler. */
 static pd_status interleave(run_state *run) {
+  const int kinds = !is_input(run) && data_loader_is_dialled(run->loader) ? BLOCK_KINDS : BLOCK_PLAIN_LOADER;
   pd_status status = PD_OK;
   for (uint64_t round = 0; round < run->truth_rounds && status == PD_OK && !signals_pending(); round++) {
-    const bool control_first = round % 2;
-    double ns[2];
-    status = truth_block(run, control_first, &ns[control_first]);
-    if (status == PD_OK) status = truth_block(run, !control_first, &ns[!control_first]);
-    if (status != PD_OK || isnan(ns[0]) || isnan(ns[1])) break;
-    status = truth_round(run->truth, ns[0], ns[1]);
+    double ns[BLOCK_KINDS];
+    status = truth_blocks(run, round, kinds, ns);
+    if (status == PD_STOP && !run->stopped) return PD_OK; /* the data ended */
+    if (status == PD_OK) status = truth_round(run->truth, ns[BLOCK_WHOLE], ns[BLOCK_CONTROL]);
+    if (status == PD_OK && kinds == BLOCK_KINDS)
+      status = truth_round_input(run->truth, ns[BLOCK_WHOLE], ns[BLOCK_PLAIN_LOADER]);
   }
   return status;
 }

@@ -21,9 +21,9 @@ struct truth {
   int64_t begun_ns;               /* 0: not inside */
   truth_row now;                  /* of the step that runs */
   truth_row *rows;
-  truth_block_pair *rounds;
+  truth_block_pair *rounds, *input_rounds;
   device_span *spans; /* the first `span_count` are in use; the others keep their events */
-  uint64_t row_room, round_room, span_count, span_made, span_room;
+  uint64_t row_room, round_room, input_round_room, span_count, span_made, span_room;
   truth_figures all;
 };
 
@@ -136,6 +136,7 @@ void truth_close(truth *self) {
   free(self->spans);
   free(self->rows);
   free(self->rounds);
+  free(self->input_rounds);
   free(self);
 }
 
@@ -182,12 +183,21 @@ void truth_settle(truth *self) {
   self->span_count = 0;
 }
 
-pd_status truth_round(truth *self, double with_ns, double without_ns) {
-  truth_block_pair *rounds = grown(self->rounds, self->all.round_count, &self->round_room, sizeof *rounds);
+static pd_status add_round(truth_block_pair **at, truth_rounds *all, uint64_t *room, truth_block_pair pair) {
+  truth_block_pair *rounds = grown(*at, all->count, room, sizeof *rounds);
   if (!rounds) return PD_NO_MEMORY;
-  self->rounds = rounds;
-  rounds[self->all.round_count++] = (truth_block_pair){with_ns, without_ns};
+  all->at = *at = rounds;
+  rounds[all->count++] = pair;
   return PD_OK;
+}
+
+pd_status truth_round(truth *self, double with_ns, double without_ns) {
+  return add_round(&self->rounds, &self->all.rounds, &self->round_room, (truth_block_pair){with_ns, without_ns});
+}
+
+pd_status truth_round_input(truth *self, double with_ns, double without_ns) {
+  return add_round(&self->input_rounds, &self->all.input_rounds, &self->input_round_room,
+                   (truth_block_pair){with_ns, without_ns});
 }
 
 uint64_t truth_steps(const truth *self) { return self->all.row_count; }
@@ -201,7 +211,6 @@ pd_status truth_write(const truth *self, const pd_files *files, const pd_run *ru
   pd_status status = PD_NO_MEMORY;
   truth_figures all = self->all;
   all.rows = self->rows;
-  all.rounds = self->rounds;
   FILE *name = open_memstream(&path, &path_bytes), *out = open_memstream(&text, &bytes);
   /* In a folder of its own: tools take every .json of the trace folder for a trace. */
   if (name) fprintf(name, "%s/truth/truth.json", run->trace_dir);

@@ -61,72 +61,94 @@ static void put_settings(FILE *out, const pd_run *run) {
 static bool is_input(const pd_run *run) { return strcmp(run->bottleneck, "input_bound") == 0; }
 static bool is_baseline(const pd_run *run) { return strcmp(run->bottleneck, "none") == 0; }
 
+/* The loader injects, and something else does too or could. */
+static bool is_mixed(const truth_figures *self, const pd_run *run) { return self->loaded && !is_input(run); }
+
 /* ---- injected ---- */
 
 typedef struct sums {
-  double step_us, injected_us, count;
-  double measured_us; /* median of what is dialled by time, which a stall of the machine does not move */
+  double step_us, wait_us, injected_us, count;
+  double measured_us, loader_us; /* medians of what is dialled by time, which a stall of the machine does not move */
 } sums;
+
+static bool median_us(double *values, uint64_t count, double *out) {
+  statistics spread = {0};
+  const bool ok = statistics_make(values, count, &spread);
+  *out = 1e-3 * spread.median;
+  return ok;
+}
 
 static bool add_up(const truth_figures *self, const pd_run *run, sums *out) {
   const double steps = self->row_count ? (double)self->row_count : 1;
-  double *dialled = malloc((self->row_count + 1) * sizeof *dialled);
-  statistics spread = {0};
+  double *dialled = malloc(2 * (self->row_count + 1) * sizeof *dialled);
   *out = (sums){0};
   if (!dialled) return false;
+  double *loaded = dialled + self->row_count;
   for (uint64_t i = 0; i < self->row_count; i++) {
     const truth_row *row = &self->rows[i];
     out->step_us += 1e-3 * (double)row->cost_ns / steps;
-    out->injected_us += 1e-3 * (double)(is_input(run) ? row->wait_ns : row->host_ns + row->device_ns) / steps;
+    out->wait_us += 1e-3 * (double)row->wait_ns / steps;
+    out->injected_us += 1e-3 * (double)(row->host_ns + row->device_ns) / steps;
     out->count += (double)row->count / steps;
-    dialled[i] = 1e-3 * (double)(is_input(run) ? row->loader_ns : row->host_ns + row->device_ns);
+    dialled[i] = (double)(row->host_ns + row->device_ns);
+    loaded[i] = (double)row->loader_ns;
   }
-  const bool ok = statistics_make(dialled, self->row_count, &spread);
-  out->measured_us = spread.median;
+  const bool ok =
+      median_us(dialled, self->row_count, &out->measured_us) && median_us(loaded, self->row_count, &out->loader_us);
   free(dialled);
+  if (is_input(run)) out->injected_us = out->wait_us;
   /* Nothing measured is not the same as nothing injected. */
   if (!is_input(run) && !self->timed && !is_baseline(run)) out->injected_us = NAN;
   if (!self->counted) out->count = NAN;
   return ok;
 }
 
-static void put_dial(const truth_figures *self, const pd_run *run, const sums *all, FILE *out) {
-  const double asked = is_input(run) ? (self->loaded ? 1e-3 * (double)self->asked_loader_ns : NAN)
-                                     : (self->asked_us < 0 ? NAN : self->asked_us);
-  const double measured = isnan(asked) ? NAN : all->measured_us;
+/* `asked` is NaN for what is not dialled by time. */
+static void put_dial(double asked, double measured, FILE *out) {
   put_number(out, "asked_us_per_step", asked);
-  put_number(out, "measured_us_per_step", measured);
+  put_number(out, "measured_us_per_step", isnan(asked) ? NAN : measured);
   put_number(out, "dial_error_percent", asked > 0 ? 100 * (measured / asked - 1) : NAN);
+}
+
+static double asked_of_loader(const truth_figures *self) {
+  return self->loaded ? 1e-3 * (double)self->asked_loader_ns : NAN;
+}
+
+static void put_dials(const truth_figures *self, const pd_run *run, const sums *all, FILE *out) {
+  if (is_input(run))
+    put_dial(asked_of_loader(self), all->loader_us, out);
+  else
+    put_dial(self->asked_us < 0 ? NAN : self->asked_us, all->measured_us, out);
   put_number(out, "asked_count_per_step", self->asked_count ? (double)self->asked_count : NAN);
 }
 
 /* ---- its effect ---- */
 
 /* The sign test: how often tossed coins would have as few rounds in which the injected steps took no longer. */
-static double chance_of(const truth_figures *self) {
-  const double n = (double)self->round_count;
+static double chance_of(const truth_rounds *of) {
+  const double n = (double)of->count;
   uint64_t against = 0;
   double sum = 0;
-  for (uint64_t i = 0; i < self->round_count; i++) against += self->rounds[i].with_ns <= self->rounds[i].without_ns;
+  for (uint64_t i = 0; i < of->count; i++) against += of->at[i].with_ns <= of->at[i].without_ns;
   for (uint64_t i = 0; i <= against; i++)
     sum += exp(lgamma(n + 1) - lgamma((double)i + 1) - lgamma(n - (double)i + 1) - n * log(2));
   return sum;
 }
 
-static const char *path_of(const truth_figures *self, const resample_ratio *effect) {
-  const bool shown = effect->low > 1 && effect->ratio >= 1 + TRUTH_MIN_EFFECT && chance_of(self) < TRUTH_MAX_CHANCE;
+static const char *path_of(const truth_rounds *of, const resample_ratio *effect) {
+  const bool shown = effect->low > 1 && effect->ratio >= 1 + TRUTH_MIN_EFFECT && chance_of(of) < TRUTH_MAX_CHANCE;
   return shown ? "on the path" : "present, off the path";
 }
 
-static bool effect_of(const truth_figures *self, resample_ratio *out, double *with_us, double *without_us) {
-  const uint64_t count = self->round_count;
+static bool effect_of(const truth_rounds *of, resample_ratio *out, double *with_us, double *without_us) {
+  const uint64_t count = of->count;
   double *values = malloc(3 * count * sizeof *values);
   statistics with_spread, without_spread;
   if (!values) return false;
   double *without = values + count, *ratios = values + 2 * count;
   for (uint64_t i = 0; i < count; i++) {
-    values[i] = self->rounds[i].with_ns;
-    without[i] = self->rounds[i].without_ns;
+    values[i] = of->at[i].with_ns;
+    without[i] = of->at[i].without_ns;
     ratios[i] = log(values[i] / without[i]);
   }
   const bool ok = statistics_make(values, count, &with_spread) && statistics_make(without, count, &without_spread) &&
@@ -139,17 +161,17 @@ static bool effect_of(const truth_figures *self, resample_ratio *out, double *wi
   return ok;
 }
 
-static bool put_effect(const truth_figures *self, const pd_run *run, FILE *out) {
+static bool put_effect(const truth_rounds *of, bool is_baseline, FILE *out) {
   resample_ratio effect;
   double with_us, without_us;
-  if (!self->round_count) {
+  if (!of->count) {
     put_key(out, "effect");
     fputs("null", out);
     put_key(out, "path");
     fputs("null", out);
     return true;
   }
-  if (!effect_of(self, &effect, &with_us, &without_us)) return false;
+  if (!effect_of(of, &effect, &with_us, &without_us)) return false;
   put_key(out, "effect");
   fprintf(
       out,
@@ -157,15 +179,31 @@ static bool put_effect(const truth_figures *self, const pd_run *run, FILE *out) 
       "    \"share_low\": %.5f,\n    \"share_high\": %.5f,\n    \"rounds\": [",
       with_us, without_us, without_us * (effect.ratio - 1), 1 - 1 / effect.ratio, 1 - 1 / effect.low,
       1 - 1 / effect.high);
-  for (uint64_t i = 0; i < self->round_count; i++)
-    fprintf(out, "%s[%.3f, %.3f]", i ? ", " : "", 1e-3 * self->rounds[i].with_ns, 1e-3 * self->rounds[i].without_ns);
+  for (uint64_t i = 0; i < of->count; i++)
+    fprintf(out, "%s[%.3f, %.3f]", i ? ", " : "", 1e-3 * of->at[i].with_ns, 1e-3 * of->at[i].without_ns);
   fputs("]\n  }", out);
   put_key(out, "path");
-  if (is_baseline(run) || self->round_count >= TRUTH_MIN_ROUNDS)
-    put_text(out, is_baseline(run) ? "nothing injected" : path_of(self, &effect));
+  if (is_baseline || of->count >= TRUTH_MIN_ROUNDS)
+    put_text(out, is_baseline ? "nothing injected" : path_of(of, &effect));
   else
     fputs("null", out);
   return true;
+}
+
+/* What the loader injects beside the scenario. */
+static bool put_also(const truth_figures *self, const pd_run *run, const sums *all, FILE *out) {
+  put_key(out, "also");
+  fputs("[", out);
+  bool ok = true;
+  if (is_mixed(self, run)) {
+    fputs("{\n  \"cause\": \"input_bound\"", out);
+    put_number(out, "injected_us_per_step", all->wait_us);
+    put_dial(asked_of_loader(self), all->loader_us, out);
+    ok = put_effect(&self->input_rounds, false, out);
+    fputs("\n  }", out);
+  }
+  fputs("]", out);
+  return ok;
 }
 
 bool truth_figures_print(const truth_figures *self, const pd_run *run, FILE *out) {
@@ -181,8 +219,9 @@ bool truth_figures_print(const truth_figures *self, const pd_run *run, FILE *out
   put_number(out, "step_us", all.step_us);
   put_number(out, "injected_us_per_step", all.injected_us);
   put_number(out, "count_per_step", all.count);
-  put_dial(self, run, &all, out);
-  if (!put_effect(self, run, out)) return false;
+  put_dials(self, run, &all, out);
+  if (!put_effect(&self->rounds, is_baseline(run), out)) return false;
+  if (!put_also(self, run, &all, out)) return false;
   put_settings(out, run);
   fputs("}\n", out);
   return true;

@@ -19,12 +19,18 @@ typedef struct truth_block_pair {
   double with_ns, without_ns;
 } truth_block_pair;
 
+typedef struct truth_rounds {
+  const truth_block_pair *at;
+  uint64_t count;
+} truth_rounds;
+
 typedef struct truth_figures {
   const truth_row *rows;
-  const truth_block_pair *rounds;
-  uint64_t row_count, round_count;
-  double asked_us;      /* below 0: not dialled by time */
-  uint64_t asked_count; /* 0: not dialled by count */
+  uint64_t row_count;
+  truth_rounds rounds;       /* without what the scenario injects */
+  truth_rounds input_rounds; /* without what the loader injects beside it */
+  double asked_us;           /* below 0: not dialled by time */
+  uint64_t asked_count;      /* 0: not dialled by count */
   int64_t asked_loader_ns;
   bool timed, counted, loaded; /* the scenario measured time; it counted; the loader was dialled by time */
 } truth_figures;

@@ -94,7 +94,11 @@ static void group_key(reader *r, corpus_group *group, const char *key, const cha
   const struct {
     const char *key;
     char *into;
-  } texts[] = {{"scenario", group->scenario}, {"expect", group->expect}, {"dial", group->dial}, {"set", group->set}};
+  } texts[] = {{"scenario", group->scenario},
+               {"expect", group->expect},
+               {"also", group->also},
+               {"dial", group->dial},
+               {"set", group->set}};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     if (strcmp(key, texts[i].key) != 0) continue;
     text_of(r, texts[i].into, value, line);
@@ -112,7 +116,8 @@ static void group_key(reader *r, corpus_group *group, const char *key, const cha
     group->off_path = !strcmp(value, "true");
   else
     wrong(r, line,
-          "no such key: a cause has scenario, expect, dial, values, set, paired, off_path, repeat, effect (control, "
+          "no such key: a cause has scenario, expect, also, dial, values, set, paired, off_path, repeat, effect "
+          "(control, "
           "baselines)",
           key);
 }
@@ -135,6 +140,8 @@ static void check(reader *r) {
     const corpus_group *group = &c->groups[i];
     if (!group->scenario[0] || !group->expect[0]) wrong(r, group->line, "needs scenario and expect", group->name);
     if (!group->dial[0] != !group->value_count) wrong(r, group->line, "needs dial and values, or neither", group->name);
+    if (group->also[0] && strcmp(group->also, "input_bound") != 0)
+      wrong(r, group->line, "also: the loader injects input_bound alone", group->name);
     if (strcmp(group->expect, "none") != 0) continue;
     if (c->baseline != CORPUS_GROUPS || group->value_count)
       wrong(r, group->line, "the baseline: one section without a dial expects none", group->name);

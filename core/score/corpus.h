@@ -16,6 +16,9 @@
  * - dial, values: one run per value of that key.
  * - set: SECTION.KEY=VALUE ... of these runs.
  * - paired: true: the baseline takes the same dial.
+ * - also: a second cause, which the loader injects beside the scenario ([data] io_sleep_ms, cpu_us; input_bound): what
+ *   is to be named is the one with the larger effect, by the run's own control steps, and each share is held against
+ *   its effect.
  * - off_path: true: the cause is there, hidden behind other work: with an effect below min_effect it must not be named.
  * - repeat: runs of each seed and size (1).
  * - effect: control: against control steps of the run's own, where it made them; baselines: against baselines, whatever
@@ -41,7 +44,8 @@ enum {
 };
 
 typedef struct corpus_group {
-  char name[CORPUS_TEXT], scenario[CORPUS_TEXT], expect[CORPUS_TEXT], dial[CORPUS_TEXT], set[CORPUS_TEXT];
+  char name[CORPUS_TEXT], scenario[CORPUS_TEXT], expect[CORPUS_TEXT], also[CORPUS_TEXT], dial[CORPUS_TEXT],
+      set[CORPUS_TEXT];
   char values[CORPUS_VALUES][CORPUS_TEXT];
   uint32_t value_count; /* 0: one run without a dial */
   uint32_t repeat;

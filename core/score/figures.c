@@ -62,7 +62,7 @@ double figures_limit(const double *effects, double *hits, uint32_t *begins, uint
 static void limits(const judged *cells, uint32_t count, uint32_t cause, room *at, cause_figures *out) {
   uint32_t found = 0;
   for (uint32_t i = 0; i < count; i++)
-    if (cells[i].truth == cause && !cells[i].off_path)
+    if (cells[i].truth == cause && !cells[i].off_path && cells[i].effect > 0)
       at->pairs[found++] = (pair){cells[i].effect, cells[i].verdict == cause};
   qsort(at->pairs, found, sizeof *at->pairs, by_effect);
   for (int pass = 0; pass < 2; pass++) {
@@ -116,7 +116,7 @@ static double calibration_of(const figures *of) {
 
 static void point(const judged *cells, uint32_t count, figures *out, room *at) {
   uint32_t errors = 0, alarms = 0, off_path_alarms = 0;
-  double idle = 0, unknown = 0;
+  double idle = 0, unknown = 0, mixed = 0;
   const uint32_t causes = out->causes;
   *out = (figures){.causes = causes};
   for (uint32_t i = 0; i < count; i++) {
@@ -131,6 +131,10 @@ static void point(const judged *cells, uint32_t count, figures *out, room *at) {
       continue;
     }
     count_cell(out, cell);
+    if (!isnan(cell->mixed_error)) {
+      mixed += 100 * cell->mixed_error;
+      out->mixed++;
+    }
     if (cell->truth == 0) {
       out->baselines++;
       alarms += cell->verdict != 0;
@@ -146,6 +150,7 @@ static void point(const judged *cells, uint32_t count, figures *out, room *at) {
   out->value.calibration = calibration_of(out);
   out->value.unknown = ratio(unknown, idle);
   out->value.fix_error = quantile_of(at->fixes, out->tried, 0.5);
+  out->value.mixed_error = ratio(mixed, out->mixed);
 }
 
 /* ---- intervals ---- */

@@ -16,13 +16,14 @@ typedef struct judged {
   double effect, share;       /* of the step, 0..1; effect: 1 - baseline's step / its own */
   double confidence;          /* 0..1 */
   double idle_ns, unknown_ns; /* of the ledger */
+  double mixed_error;         /* of two causes at once: mean of |share - effect| of both; NaN: there is one */
   double fix_error;           /* of the step predicted without the cause, against the step measured; NaN: not tried */
 } judged;
 
 /* What has an interval. Shares and errors are 0..1, but for percentage points, which say so. NaN: no run to tell. */
 typedef struct cause_figures {
   double precision, recall, f1;
-  double limit50, limit95; /* smallest effect from which 50 % (95 %) of the runs are named */
+  double limit50, limit95; /* smallest effect above 0 from which 50 % (95 %) of the runs are named */
 } cause_figures;
 
 typedef struct figures_values {
@@ -34,6 +35,7 @@ typedef struct figures_values {
   double calibration;             /* expected calibration error: mean of |confidence - hit rate| over bins, by runs */
   double unknown;                 /* share of the idle time */
   double fix_error;               /* median */
+  double mixed_error;             /* of runs with two causes: mean, in percentage points */
   cause_figures of[FIGURES_CAUSES];
 } figures_values;
 
@@ -51,8 +53,8 @@ typedef struct figures {
   uint32_t matrix[FIGURES_CAUSES][FIGURES_CAUSES]; /* truth, verdict; of counted runs */
   cause_counts counts[FIGURES_CAUSES];
   calibration_bin bins[FIGURES_BINS];
-  uint32_t counted, left_out, baselines, off_path, tried; /* runs; tried: with a fix_error */
-  figures_values value, low, high;                        /* low, high: 95 % by resampling the runs */
+  uint32_t counted, left_out, baselines, off_path, tried, mixed; /* runs; tried: with a fix_error */
+  figures_values value, low, high;                               /* low, high: 95 % by resampling the runs */
 } figures;
 
 /* `causes` of `cells` are below it and below FIGURES_CAUSES. False on no memory. */

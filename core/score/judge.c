@@ -37,6 +37,17 @@ static double fix_error(const reading *of, const fix_trial *fix) {
   return fabs(of->expected_ns - fix->step_ns) / fix->step_ns;
 }
 
+/* Of two causes at once the larger is the one to name. */
+static bool is_mixed(const corpus_group *group, const reading *of) {
+  return group->also[0] && of->step_ns > 0 && !isnan(of->label.effect) && !isnan(of->label.also);
+}
+
+static double mixed_error(const corpus_group *group, const reading *of) {
+  if (!is_mixed(group, of)) return NAN;
+  return 0.5 * (fabs(reading_share(of, group->expect) - of->label.effect) +
+                fabs(reading_share(of, group->also) - of->label.also));
+}
+
 /* Small effects do not count; a run that failed counts as wrong whatever its effect. */
 static void judge_cell(score *self, uint32_t i, double base) {
   const corpus_cell *cell = &self->corpus->cells[i];
@@ -45,9 +56,12 @@ static void judge_cell(score *self, uint32_t i, double base) {
   const bool is_measured = !isnan(of->label.effect) && !group->by_baselines,
              is_known = of->step_ns > 0 && (is_measured || base > 0);
   const double against_runs = is_known ? 1 - base / of->step_ns : 0;
-  const double effect = cell->is_baseline ? 0 : is_measured ? of->label.effect : against_runs;
+  const bool is_other = is_mixed(group, of) && of->label.also > of->label.effect;
+  const double measured = is_other ? of->label.also : of->label.effect, effect = cell->is_baseline ? 0
+                                                                                 : is_measured     ? measured
+                                                                                                   : against_runs;
   const bool is_small = !cell->is_baseline && is_known && effect < self->corpus->min_effect;
-  self->judged[i] = (judged){.truth = name_index(&self->causes, group->expect),
+  self->judged[i] = (judged){.truth = name_index(&self->causes, is_other ? group->also : group->expect),
                              .verdict = name_index(&self->causes, of->cause),
                              .counts = !is_small,
                              .off_path = is_small && group->off_path,
@@ -57,6 +71,7 @@ static void judge_cell(score *self, uint32_t i, double base) {
                              .confidence = of->confidence,
                              .idle_ns = of->idle_ns,
                              .unknown_ns = of->unknown_ns,
+                             .mixed_error = mixed_error(group, of),
                              .fix_error = fix_error(of, &self->fixes[i])};
 }
 
@@ -75,7 +90,7 @@ static void choose_rival(score *self, uint32_t part, uint32_t which, judged *out
     if (part != PART_ALL && self->judged[i].held_out != (part == PART_HELD_OUT)) continue;
     const char *verdict = self->readings[i].rivals[which];
     out[count] = self->judged[i];
-    out[count].fix_error = NAN;
+    out[count].fix_error = out[count].mixed_error = NAN;
     out[count++].verdict = name_index(&self->causes, verdict ? verdict : "failed");
   }
 }

@@ -54,6 +54,29 @@ static void read_ledger(const pd_table_set *set, reading *out) {
   }
 }
 
+static void read_shares(const pd_table_set *set, reading *out) {
+  static const char *const keys[LEDGER_CAUSE_COUNT] = {
+#define X(key, state, text) #key,
+      LEDGER_MAP(X)
+#undef X
+  };
+  const pd_table *table = find_table(set, "ledger");
+  int64_t rows[LEDGER_CAUSE_COUNT] = {0}, span = 0;
+  for (uint64_t row = 0; table && row < table->rows.count; row++) {
+    const int64_t ns = (int64_t)number(table, row, "total");
+    span += ns;
+    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++)
+      if (!strcmp(text(table, row, "cause"), keys[c])) rows[c] += ns;
+  }
+  for (uint32_t c = 0; c < VERDICT_COUNT; c++) out->shares[c] = span ? (double)verdict_time(rows, c) / (double)span : 0;
+}
+
+double reading_share(const reading *self, const char *cause) {
+  for (uint32_t c = 0; c < VERDICT_COUNT; c++)
+    if (!strcmp(verdict_key(c), cause)) return self->shares[c];
+  return 0;
+}
+
 static bool read_rivals(const pd_trace *trace, reading *out) {
   trace_facts *facts = facts_open(trace);
   bool ok = facts != NULL;
@@ -97,6 +120,7 @@ static bool judge_window(const window_file *window, const pd_cure *cures, readin
   if (set) {
     read_verdict(set, out);
     read_ledger(set, out);
+    read_shares(set, out);
   }
   const bool ok = set && read_rivals(&window->trace, out);
   analysis_close(self);

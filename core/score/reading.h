@@ -3,6 +3,7 @@
 #define CORE_SCORE_READING_H
 
 #include "host/error.h"
+#include "analysis/verdict.h"
 #include "rivals/rivals.h"
 #include "truth_file.h"
 
@@ -14,15 +15,19 @@ typedef struct reading {
   char cause[32];         /* the verdict; "withheld"; "failed" where there is no window */
   char fix[READING_TEXT]; /* SECTION.KEY=VALUE ... that it suggests; "" for none */
   const char *rivals[RIVAL_COUNT];
-  double share, confidence;   /* 0..1 */
-  double step_ns;             /* mean of the steps that the verdict rests on; 0 for none */
-  double expected_ns;         /* the step without the cause; 0 for none */
-  double idle_ns, unknown_ns; /* of all steps, from the ledger */
-  truth_label label;          /* what the run measured of its injection */
+  double share, confidence;     /* 0..1 */
+  double step_ns;               /* mean of the steps that the verdict rests on; 0 for none */
+  double expected_ns;           /* the step without the cause; 0 for none */
+  double idle_ns, unknown_ns;   /* of all steps, from the ledger */
+  double shares[VERDICT_COUNT]; /* of the steps' time, by cause, 0..1 */
+  truth_label label;            /* what the run measured of its injection */
 } reading;
 
 /* Of a run that left nothing to read. */
-#define READING_FAILED ((reading){.cause = "failed", .label = {.effect = NAN}})
+#define READING_FAILED ((reading){.cause = "failed", .label = {.effect = NAN, .also = NAN}})
+
+/* Of a cause as scenarios spell it; 0: there is no such cause. */
+double reading_share(const reading *self, const char *cause);
 
 /* All but `label`, which the run writes beside it. False: the window cannot be read, see `err`. */
 bool reading_of(const char *window_path, reading *out, error *err);

@@ -15,6 +15,7 @@ const report_figure report_figures[REPORT_FIGURES] = {
     {"calibration", "calibration error", "%", offsetof(figures_values, calibration)},
     {"unknown", "unknown share of idle", "%", offsetof(figures_values, unknown)},
     {"fix_error", "predicted step, error median", "%", offsetof(figures_values, fix_error)},
+    {"mixed_error", "two causes, error", "points", offsetof(figures_values, mixed_error)},
 };
 
 static bool is_seen(const figures *of, uint32_t cause) { return of->counts[cause].runs || of->counts[cause].named; }

@@ -10,7 +10,7 @@ typedef struct report_figure {
   size_t offset;                  /* into figures_values */
 } report_figure;
 
-enum { REPORT_FIGURES = 9 };
+enum { REPORT_FIGURES = 10 };
 extern const report_figure report_figures[REPORT_FIGURES];
 
 static inline double report_value(const figures_values *values, const report_figure *figure) {

@@ -84,8 +84,8 @@ static void put_part(FILE *out, const score *self, const score_part *part) {
   const char *comma = "";
   fprintf(out,
           "    \"%s\": {\n      \"counted\": %u,\n      \"left_out\": %u,\n      \"baselines\": %u,\n"
-          "      \"off_path\": %u,\n      \"fixes_tried\": %u,\n",
-          part->key, of->counted, of->left_out, of->baselines, of->off_path, of->tried);
+          "      \"off_path\": %u,\n      \"fixes_tried\": %u,\n      \"mixed\": %u,\n",
+          part->key, of->counted, of->left_out, of->baselines, of->off_path, of->tried, of->mixed);
   put_figures(out, of, "      ");
   put_bins(out, of);
   fputs("      \"causes\": {\n", out);
@@ -204,7 +204,7 @@ static void write_rivals(const score *self, FILE *out) {
 
 static void write_cells(const score *self, FILE *out) {
   fputs("cell,part,truth,verdict,counted,off_path,effect,share,confidence,step_ns,idle_ns,unknown_ns,expected_ns,"
-        "fixed_ns,fix_error",
+        "fixed_ns,mixed_error,fix_error",
         out);
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) fprintf(out, ",%s", rival_all[r]->key);
   fputc('\n', out);
@@ -217,6 +217,8 @@ static void write_cells(const score *self, FILE *out) {
             cell->held_out ? "held_out" : "calibration", self->causes.all[cell->truth], self->causes.all[cell->verdict],
             cell->counts, cell->off_path, cell->effect, cell->share, cell->confidence, of->step_ns, of->idle_ns,
             of->unknown_ns, of->expected_ns, self->fixes[i].step_ns);
+    put_number(out, cell->mixed_error, "");
+    fputc(',', out);
     put_number(out, cell->fix_error, "");
     for (uint32_t r = 0; r < RIVAL_COUNT; r++) fprintf(out, ",%s", of->rivals[r] ? of->rivals[r] : "failed");
     fputc('\n', out);

@@ -89,6 +89,34 @@ class Truth(Case):
         self.assertEqual(len(truth["effect"]["rounds"]), 5)
         self.assertIsNone(truth["path"])
 
+    def test_two_causes_at_once_are_both_labelled(self):
+        """Loading by the loop itself, so that the effects add up: the larger of them is the one that is dialled higher."""
+        shares = {}
+        for compute_us, larger in ((4000, "input_bound"), (60000, "host_compute")):
+            with self.subTest(larger=larger):
+                truth = self.truth("host_compute", "-o", f"scenario.inject_us={compute_us}", "-o", "data.resident=none",
+                                   "--num_workers", "0", "-o", "data.io_sleep_ms=4", "-o", "truth.interleave=6", "-o",
+                                   "truth.block=2")
+                self.assertEqual(truth["cause"], "host_compute")
+                self.assertEqual([also["cause"] for also in truth["also"]], ["input_bound"])
+                also = truth["also"][0]
+                self.assertEqual((truth["asked_us_per_step"], also["asked_us_per_step"]), (compute_us, 16000))
+                self.assertGreaterEqual(also["measured_us_per_step"], 15000)
+                self.assertGreaterEqual(also["injected_us_per_step"], 15000)
+                for of in (truth, also):
+                    self.assertEqual(of["path"], "on the path", of)
+                    self.assertEqual(len(of["effect"]["rounds"]), 6)
+                self.assertEqual([whole for whole, _ in truth["effect"]["rounds"]],
+                                 [whole for whole, _ in also["effect"]["rounds"]])
+                shares[larger] = truth["effect"]["share"], also["effect"]["share"]
+                self.assertEqual(also["effect"]["share"] > truth["effect"]["share"], larger == "input_bound", shares)
+
+    def test_a_loader_that_is_not_dialled_by_time_is_no_second_cause(self):
+        for scenario, more in (("host_compute", []), ("host_compute", ["-o", "data.io_sleep_ms=4"]),
+                               ("dataloader", ["-o", "data.io_sleep_ms=4"])):
+            with self.subTest(scenario=scenario, more=more):
+                self.assertEqual(self.truth(scenario, *more)["also"], []) # resident data; the loader is the one cause
+
     def test_without_control_steps_the_effect_is_not_known(self):
         truth = self.truth("host_compute")
         self.assertIsNone(truth["effect"])

@@ -10,6 +10,7 @@ def read_cells(path):
     for row in rows:
         for key in ("effect", "share", "confidence", "idle_ns", "unknown_ns"):
             row[key] = float(row[key])
+        row["mixed_error"] = float(row["mixed_error"]) if row["mixed_error"] else math.nan
         row["fix_error"] = float(row["fix_error"]) if row["fix_error"] else math.nan
         row["counted"], row["off_path"] = row["counted"] == "1", row["off_path"] == "1"
     return rows
@@ -70,6 +71,7 @@ def figures(cells):
     baselines = [c for c in counted if c["truth"] == "none"]
     pairs = [(c["truth"], c["verdict"]) for c in counted]
     errors = [100 * abs(c["share"] - c["effect"]) for c in counted if c["truth"] == c["verdict"] != "none"]
+    mixed = [100 * c["mixed_error"] for c in counted if not math.isnan(c["mixed_error"])]
     fixes = [c["fix_error"] for c in cells if not math.isnan(c["fix_error"])]
     return {
         "macro_f1": macro_f1(pairs),
@@ -80,12 +82,13 @@ def figures(cells):
         "error_p95": quantile(errors, 0.95),
         "calibration": calibration_error(counted),
         "unknown": ratio(math.fsum(c["unknown_ns"] for c in cells), math.fsum(c["idle_ns"] for c in cells)),
+        "mixed_error": statistics.fmean(mixed) if mixed else math.nan,
         "fix_error": statistics.median(fixes) if fixes else math.nan,
     }
 
 
 def limits(cells, cause):
-    runs = [(c["effect"], c["verdict"] == cause) for c in cells if c["truth"] == cause and not c["off_path"]]
+    runs = [(c["effect"], c["verdict"] == cause) for c in cells if c["truth"] == cause and not c["off_path"] and c["effect"] > 0]
     return detection_limit(runs, 0.5), detection_limit(runs, 0.95)
 
 

@@ -129,6 +129,8 @@ class Corpus(unittest.TestCase):
         self.assertEqual(set(whole["causes"]) & {"failed", "withheld"}, set(), printed)
         for cause in CAUSES:
             self.assertGreaterEqual(whole["causes"][cause]["runs"], 2, printed)
+        self.assertEqual(whole["mixed"], 4, printed)
+        self.assertLess(whole["mixed_error"]["value"], 10, printed)
         for tool, of in whole["rivals"].items():
             self.assertLess(of["macro_f1"]["high"], whole["macro_f1"]["low"], tool)
 

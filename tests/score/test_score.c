@@ -11,7 +11,8 @@
 
 /* A counted run that is named with certainty and has no figures worth looking at. */
 static judged run_of(uint32_t truth, uint32_t verdict) {
-  return (judged){.truth = truth, .verdict = verdict, .counts = true, .confidence = 1, .fix_error = NAN};
+  return (judged){
+      .truth = truth, .verdict = verdict, .counts = true, .confidence = 1, .mixed_error = NAN, .fix_error = NAN};
 }
 
 static judged effect_of(uint32_t truth, uint32_t verdict, double effect, double share) {
@@ -144,10 +145,11 @@ PD_TEST(score, the_detection_limit_is_where_the_monotone_rate_passes) {
 }
 
 PD_TEST(score, small_effects_are_for_the_detection_limit) {
-  judged cells[] = {effect_of(1, 0, 0.02, 0), effect_of(1, 1, 0.04, 0.04), effect_of(1, 1, 0.30, 0.3)};
-  cells[0].counts = cells[1].counts = false;
+  judged cells[] = {effect_of(1, 0, 0.02, 0), effect_of(1, 1, 0.04, 0.04), effect_of(1, 1, 0.30, 0.3),
+                    effect_of(1, 1, -0.5, 0.02)}; /* the last: named, and shorter with the cause than without */
+  cells[0].counts = cells[1].counts = cells[3].counts = false;
   figures got;
-  cr_assert(figures_make(cells, 3, 2, &got));
+  cr_assert(figures_make(cells, 4, 2, &got));
   cr_assert_float_eq(got.value.of[1].limit50, 0.04, 1e-12);
   cr_assert_float_eq(got.value.of[1].limit95, 0.04, 1e-12);
 }
@@ -175,7 +177,7 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
   judged out[6];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
   for (int i = 0; i < 6; i++) {
-    readings[i].label.effect = NAN;
+    readings[i].label = (truth_label){NAN, NAN, false};
     for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = i == 3 ? "allocator" : "none";
   }
   cr_assert(score_judge(&self));
@@ -199,6 +201,72 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
   cr_assert(out[5].counts && !out[5].off_path);
 }
 
+/* What a run of two causes says: their effects, and what the ledger and the verdict make of them. */
+static void judge_mixed(const reading *run, judged *out) {
+  corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 1}};
+  corpus all = {.groups = {{.expect = "none"}, {.expect = "forced_sync", .also = "input_bound"}},
+                .group_count = 2,
+                .min_effect = 0.1,
+                .cells = cells,
+                .cell_count = 2,
+                .baseline_classes = 1};
+  reading readings[] = {{.cause = "none", .step_ns = 100, .label = {NAN, NAN, false}}, *run};
+  fix_trial fixes[2] = {{0}};
+  judged both[2];
+  score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
+  for (int i = 0; i < 2; i++)
+    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
+  cr_assert(score_judge(&self));
+  cr_assert_eq(self.parts[PART_ALL].ours.mixed, isnan(both[1].mixed_error) ? 0 : 1);
+  cr_assert_eq(self.parts[PART_ALL].rivals[0].mixed, 0, "a rival has no shares");
+  if (!isnan(both[1].mixed_error))
+    cr_assert_float_eq(self.parts[PART_ALL].ours.value.mixed_error, 100 * both[1].mixed_error, 1e-9);
+  cr_assert_str_eq(self.causes.all[both[1].truth], run->label.also > run->label.effect ? "input_bound" : "forced_sync");
+  *out = both[1];
+}
+
+PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
+  judged got;
+  reading run = {.cause = "input_bound",
+                 .step_ns = 200,
+                 .share = 0.42,
+                 .shares = {[VERDICT_input_bound] = 0.42, [VERDICT_forced_sync] = 0.15},
+                 .label = {0.20, 0.40, false}};
+  judge_mixed(&run, &got);
+  cr_assert_float_eq(got.effect, 0.40, 1e-12);
+  cr_assert_float_eq(got.mixed_error, 0.035, 1e-12); /* of 2 and 5 points */
+  cr_assert(got.counts && got.truth == got.verdict);
+  run.label = (truth_label){0.50, 0.40, false};
+  judge_mixed(&run, &got);
+  cr_assert_float_eq(got.effect, 0.50, 1e-12);
+  cr_assert(got.truth != got.verdict);
+  run.label.also = NAN; /* nothing measured of the second: one cause as any */
+  judge_mixed(&run, &got);
+  cr_assert(isnan(got.mixed_error));
+}
+
+PD_TEST(score, where_a_queue_outlasts_control_steps_the_baselines_count) {
+  for (int by_baselines = 0; by_baselines < 2; by_baselines++) {
+    corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 1}};
+    corpus all = {.groups = {{.expect = "none"}, {.expect = "input_bound", .by_baselines = by_baselines}},
+                  .group_count = 2,
+                  .min_effect = 0.1,
+                  .cells = cells,
+                  .cell_count = 2,
+                  .baseline_classes = 1};
+    reading readings[] = {{.cause = "none", .step_ns = 100, .label = {NAN, NAN, false}},
+                          {.cause = "input_bound", .step_ns = 160, .label = {0.02, NAN, true}}};
+    fix_trial fixes[2] = {{0}};
+    judged out[2];
+    score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
+    for (int i = 0; i < 2; i++)
+      for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
+    cr_assert(score_judge(&self));
+    cr_assert_float_eq(out[1].effect, by_baselines ? 0.375 : 0.02, 1e-12);
+    cr_assert_eq(out[1].counts, by_baselines);
+  }
+}
+
 /* `text` in a file of its own. */
 static const char *file_of(const char *text) {
   static char path[64];
@@ -215,17 +283,22 @@ PD_TEST(score, the_effect_is_read_from_truth_json) {
     const char *text;
     double effect;
     bool is_off_path;
-  } files[] = {{"{\"effect\": {\"share\": 0.25}, \"path\": \"on the path\"}", 0.25, false},
-               {"{\"effect\": {\"share\": 0}, \"path\": \"present, off the path\"}", 0, true},
-               {"{\"effect\": null, \"path\": null}", NAN, false},
-               {"[1]", NAN, false},
-               {"{\"effect\"", NAN, false}};
+    double also;
+  } files[] = {
+      {"{\"effect\": {\"share\": 0.25}, \"also\": [{\"cause\": \"input_bound\", \"effect\": {\"share\": 0.5}}]}", 0.25,
+       false, 0.5},
+      {"{\"effect\": {\"share\": 0.25}, \"path\": \"on the path\"}", 0.25, false, 0},
+      {"{\"effect\": {\"share\": 0}, \"path\": \"present, off the path\"}", 0, true, 0},
+      {"{\"effect\": null, \"path\": null}", NAN, false, 0},
+      {"[1]", NAN, false, 0},
+      {"{\"effect\"", NAN, false, 0}};
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     const char *path = file_of(files[i].text);
     const truth_label got = truth_label_read(path);
     unlink(path);
     cr_assert(isnan(files[i].effect) ? isnan(got.effect) : got.effect == files[i].effect, "%zu", i);
     cr_assert_eq(got.is_off_path, files[i].is_off_path);
+    cr_assert(files[i].also > 0 ? got.also == files[i].also : isnan(got.also), "%zu", i);
   }
   cr_assert(isnan(truth_label_read("/nowhere/truth.json").effect));
 }
@@ -298,6 +371,18 @@ PD_TEST(score, mistakes_of_a_corpus_are_all_told_with_their_lines) {
   cr_assert_not_null(strstr(err.text, ":6: expekt: no such key"), "%s", err.text);
   cr_assert_not_null(strstr(err.text, ":4: slow: needs scenario and expect"), "%s", err.text);
   cr_assert_not_null(strstr(err.text, "there is no baseline"), "%s", err.text);
+  corpus *mixed = read_corpus("[a]\nscenario = control\nexpect = none\n"
+                              "[b]\nscenario = s\nexpect = x\nalso = input_bound\neffect = baselines\n"
+                              "[c]\nscenario = s\nexpect = x\neffect = control\n",
+                              &err);
+  cr_assert_not_null(mixed, "%s", err.text);
+  cr_assert_str_eq(mixed->groups[1].also, "input_bound");
+  cr_assert(!mixed->groups[0].by_baselines && mixed->groups[1].by_baselines && !mixed->groups[2].by_baselines);
+  corpus_free(mixed);
+  cr_assert_null(
+      read_corpus("[a]\nscenario = s\nexpect = none\n[b]\nscenario = s\nexpect = x\nalso = y\neffect = z\n", &err));
+  cr_assert_not_null(strstr(err.text, ":4: b: also: the loader injects input_bound alone"), "%s", err.text);
+  cr_assert_not_null(strstr(err.text, ":8: effect: no such key: a cause has "), "%s", err.text);
   cr_assert_null(read_corpus("[a]\nscenario = s\nexpect = none\n[b]\nscenario = s\nexpect = none\n", &err));
   cr_assert_not_null(strstr(err.text, ":4: b: the baseline"), "%s", err.text);
   cr_assert_null(corpus_read("/nowhere/corpus.ini", &err));
