@@ -25,6 +25,8 @@
     "the innermost frames of the operation's call stack, with file and line where they are known", NULL, TORCH_TABLE)  \
   X(module, "Module", "Module", TEXT, 0, "module path of the operation, such as SimpleCNN.conv1", NULL,                \
     "torch with_modules")                                                                                              \
+  X(operator_module, "Module", "Module", TEXT, WIDE,                                                                   \
+    "module path of the row's operations, where all of them ran in the same module", NULL, "torch with_modules")       \
   X(stack, "Stack", "Stack", TEXT, 0, "frames joined by semicolons, outermost first", NULL, "torch export_stacks()")   \
   /* operator table */                                                                                                 \
   X(count, "# of Calls", "# of Calls", COUNT, 0, "how many ranges, calls or device records the row merges", NULL,      \

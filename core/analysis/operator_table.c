@@ -21,6 +21,8 @@ typedef struct row {
   uint32_t class_;
   uint32_t sample; /* the first range, call or record of the row */
   uint32_t top_level;
+  uint32_t module;    /* string id: the module of all its ranges */
+  uint32_t scattered; /* 1: they have not all the same one */
 } row;
 
 typedef struct build {
@@ -124,7 +126,8 @@ static bool add_ranges(build *self) {
                      extra, (uint32_t)i);
     if (index == PD_NONE) goto out;
     at = &self->rows[index];
-    at->calls++;
+    if (!at->calls++) at->module = range->module;
+    at->scattered |= at->module != range->module;
     at->self_cpu_ns += facts->range_self_ns[i];
     at->self_device_ns += facts->device_self_ns[i];
     at->flops += (int64_t)range->flops;
@@ -274,6 +277,7 @@ static void name_row(table_build *table, const table_work *work, const row *at) 
     if (work->request->group_by_input_shape)
       table_string(table, M_input_shapes, at->class_ == CLASS_OPERATION ? shapes_text(work, range) : "");
     if (work->request->group_by_stack_n) table_string(table, M_source_location, source_text(work, range));
+    if (at->module && !at->scattered) table_string(table, M_operator_module, facts_text(facts, at->module));
   }
 }
 
@@ -332,6 +336,7 @@ static const pd_table *emit(const build *self) {
   if (work->request->group_by_input_shape) table_column(&table, M_input_shapes);
   if (work->request->group_by_stack_n) table_column(&table, M_source_location);
   if (work->context->with_flops) table_column(&table, M_flops);
+  if (work->context->with_modules) table_column(&table, M_operator_module);
   for (uint32_t i = 0; i < self->count; i++)
     if (!work->request->top_level_events_only || self->rows[i].top_level)
       order[kept++] = (ordered){.value = sort_value(&self->rows[i], key), .row = i};

@@ -279,6 +279,23 @@ PD_TEST(operator_table, every_sort_key_sorts_by_its_column) {
   rig_end(&rig);
 }
 
+PD_TEST(operator_table, a_module_stands_where_all_calls_were_in_it) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_range(rig.fake, PD_RANGE_OP, "conv", 0, 0, 100)->module = fake_string(rig.fake, "Net.conv1");
+  fake_range(rig.fake, PD_RANGE_OP, "conv", 0, 100, 200)->module = fake_string(rig.fake, "Net.conv1");
+  fake_range(rig.fake, PD_RANGE_OP, "relu", 0, 200, 300)->module = fake_string(rig.fake, "Net.conv1");
+  fake_range(rig.fake, PD_RANGE_OP, "relu", 0, 300, 400)->module = fake_string(rig.fake, "Net.conv2");
+  fake_range(rig.fake, PD_RANGE_OP, "half", 0, 400, 500);
+  fake_range(rig.fake, PD_RANGE_OP, "half", 0, 500, 600)->module = fake_string(rig.fake, "Net.conv2");
+  rig_finish(&rig);
+  const pd_table *table = rig_table(&rig, "operators");
+  cr_assert_str_eq(rig_text(table, rig_row(table, "conv"), "operator_module"), "Net.conv1");
+  RIG_MISSING(&rig, "operators", "relu", "operator_module");
+  RIG_MISSING(&rig, "operators", "half", "operator_module");
+  rig_end(&rig);
+}
+
 PD_TEST(operator_table, without_device_records_their_columns_are_empty) {
   analysis_rig rig;
   rig_begin(&rig);

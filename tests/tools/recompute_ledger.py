@@ -286,9 +286,9 @@ def check_verdict(run, check, ledger):
     want = {"verdict_share": 100 * time / length, "verdict_confidence": 100 * agree / count,
             "verdict_step": length // len(kept),
             "verdict_expected": (length - saved) // len(kept) if cause != "none" else None,
-            "verdict_not": f"{second} ({100 * time_of(row, second) / length:.1f} %), kernels of the model "
-                           f"({100 * row['compute'] / length:.1f} %), the measurement's own synchronisations "
-                           f"({100 * row['measurement'] / length:.1f} %)"}
+            "verdict_not": f"{second} ({100 * time_of(row, second) / length:.1f} %), " +
+                           (f"kernels of the model ({100 * row['compute'] / length:.1f} %), " if cause != "none" else "") +
+                           f"the measurement's own synchronisations ({100 * row['measurement'] / length:.1f} %)"}
     check.table(run, "verdict", {cause: want}, ("verdict_cause",))
     # The evidence is a sentence; its figures are those of the rows, in the order of its words. Counts are of all steps.
     steps = len(run.steps)

@@ -52,6 +52,7 @@ def percent(part, whole):
 class Checker:
     def __init__(self):
         self.cells, self.errors = 0, []
+        self.unchecked = set()  # columns of checked tables that hold figures which nobody recomputed
 
     def same(self, where, is_, want):
         self.cells += 1
@@ -79,6 +80,8 @@ class Checker:
             seen.add(key)
             for column, value in want[key].items():
                 self.same(f"{where}.{column}", row[column], value)
+            self.unchecked.update(f"{name}.{column}" for column, cell in row.items()
+                                  if cell and column not in (*want[key], *keys, "level", "row_kind"))
         for key in want:
             if key not in seen:
                 self.errors.append(f"{name}[{key}]: missing from the table")
@@ -102,14 +105,24 @@ def check_operators(run, check):
     label = lambda i: (("ProfilerStep*", "user") if run.ranges[i].kind == "profiler_step" else
                        (run.ranges[i].name, "op" if run.ranges[i].kind.startswith("cpu_op") else "user"))
     rows = collections.defaultdict(lambda: collections.defaultdict(int))
+    modules = collections.defaultdict(set)
     for i, item in enumerate(run.ranges):
         row = rows[label(i)]
         row["count"] += 1
         row["self_cpu_time_total"] += self_ranges[i]
         row["self_device_time_total"] += run.device_self[i]
+        modules[label(i)].add(item.module)
         if all(label(up) != label(i) for up in run.ancestors(i)):
             row["cpu_time_total"] += item.span
             row["device_time_total"] += run.device_total[i]
+        row["flops"] += item.flops or 0
+    for event in run.memory:
+        if event.range is not None:
+            side = "cpu" if event.device_type == "host" else "device"
+            chain = {label(up) for up in (event.range, *run.ancestors(event.range))}
+            rows[label(event.range)][f"self_{side}_memory_usage"] += event.bytes
+            for name in chain:  # a name that recurs counts once
+                rows[name][f"{side}_memory_usage"] += event.bytes
     for i, item in enumerate(run.calls):
         row = rows[(item.name, "runtime")]
         row["count"] += 1
@@ -122,12 +135,20 @@ def check_operators(run, check):
         row["device_time_total"] += record.span
     want = {}
     for (name, kind), row in rows.items():
+        of = modules[(name, kind)]
         cells = {"count": row["count"]}
+        if run.table("modules")[0] is not None:
+            cells["operator_module"] = next(iter(of)) if len(of) == 1 else ""
         if kind not in ("kernel", "memcpy", "memset"):
             cells.update({key: row[key] for key in ("self_cpu_time_total", "cpu_time_total")})
             cells["cpu_time"] = row["cpu_time_total"] // row["count"]
             cells["self_cpu_percent"] = percent(row["self_cpu_time_total"], whole_cpu)
             cells["cpu_total_percent"] = percent(row["cpu_time_total"], whole_cpu)
+        if kind in ("op", "user") and run.memory:
+            cells.update({f"{own}{side}_memory_usage": row[f"{own}{side}_memory_usage"]
+                          for own in ("", "self_") for side in ("cpu", "device")})
+        if kind == "op" and run.table("flops")[0] is not None:
+            cells["flops"] = row["flops"]
         if kind != "runtime":
             cells.update({key: row[key] for key in ("self_device_time_total", "device_time_total")})
             cells["device_time"] = row["device_time_total"] // row["count"]
@@ -163,9 +184,31 @@ def check_breakdown(run, check):
     steps = {str(step[2]): dict(zip(keys, row)) for step, row in zip(run.steps, cells)}
     for row in steps.values():
         row["device_busy"] = row["step_kernel"] + row["step_memcpy"] + row["step_memset"]
+    measured = {row["index"]: row for row in read(os.path.join(run.folder, "steps.csv"))}
+    ranges = {item.step: item for item in run.ranges if item.kind == "profiler_step"}
     for _, _, n in run.steps:
-        steps[str(n)]["device_records"] = sum(1 for r in run.records if r.step == n)
+        loop = measured[str(n)]
+        launches = [call for call in run.calls if call.step == n and call.result == "0" and
+                    getattr(call, "class") in ("launch", "memcpy", "memset", "graph_launch")]
+        steps[str(n)].update(
+            device_records=sum(1 for r in run.records if r.step == n), launches=len(launches),
+            matched=sum(1 for call in launches if call.device_records != "0"),
+            step_time=int(loop["step_time_ns"]), data_wait=int(loop["data_wait_ns"]), loss=number(loop["loss"]))
     check.table(run, "active_steps", steps, ("step",))
+    # Steps are back to back, hold their range, and last what the loop's clock says; a busy machine parts the two clocks
+    # now and then.
+    apart = []
+    for before, (start, end, n) in zip([None, *run.steps], run.steps):
+        check.cells += 2
+        apart.append(abs(end - start - int(measured[str(n)]["batch_cost_ns"])) / (end - start))
+        if not (before is None or before[1] == start) or not start <= ranges[n].start_ns <= ranges[n].end_ns <= end:
+            check.errors.append(f"active_steps[{n}]: {start}..{end} does not hold its range, or not follow the step before")
+    if statistics.median(apart) > 0.02:
+        check.errors.append(f"active_steps.step_span: apart from the loop's clock by {apart}")
+    check.unchecked -= {"active_steps.step_start", "active_steps.step_span"}
+    footer = run.table("breakdown")[1]
+    for column, value in (("total", run.steps_ns), ("per_step", run.steps_ns // max(1, len(run.steps))), ("share", 100.0)):
+        check.same(f"breakdown.footer.{column}", footer[column], value)
 
 
 def check_device(run, check):
@@ -482,6 +525,8 @@ def check_run(folder, quiet=False, sync_timing=True):
     for name in sorted(os.listdir(folder)):
         if name.endswith(".csv") and name[:-4] not in CORRUPTED and name != "steps.csv":
             check.errors.append(f"{name}: this table is not recomputed")
+    check.unchecked -= WORDS
+    check.errors += [f"{column}: this column is not recomputed" for column in sorted(check.unchecked)]
     events = len(run.ranges) + len(run.calls) + len(run.records) + len(run.memory)
     if not events or check.cells < 100:
         check.errors.append(f"{folder}: only {events} events and {check.cells} cells: nothing was checked")
@@ -532,6 +577,11 @@ CORRUPTED = {"operators": "count", "breakdown": "total", "device_figures": "gpu_
              "verdict": "verdict_share", "device_summary": "utilization", "memory": "free_size",
              "memory_peak": "held_bytes", "memory_churn": "fragmentation", "perf_summary": "p95",
              "stacks": "value_us", "stacks_device": "value_us"}
+
+
+# Names of rows, which are compared as keys elsewhere, and sentences whose figures stand in other cells.
+WORDS = {"ledger.category", "ledger.state", "flops.peak_kind", "verdict.verdict", "verdict.verdict_evidence",
+         "verdict.verdict_not", "verdict.verdict_next", "verdict.verdict_overrides"}
 
 
 def check_that_it_can_fail(folder):
