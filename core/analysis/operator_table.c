@@ -332,11 +332,11 @@ static const pd_table *emit(const build *self) {
   if (facts->memory)
     TABLE_COLUMNS(&table, M_cpu_memory_usage, M_self_cpu_memory_usage, M_device_memory_usage,
                   M_self_device_memory_usage);
+  if (work->context->with_modules) table_column(&table, M_operator_module);
   table_column(&table, M_count);
   if (work->request->group_by_input_shape) table_column(&table, M_input_shapes);
   if (work->request->group_by_stack_n) table_column(&table, M_source_location);
   if (work->context->with_flops) table_column(&table, M_flops);
-  if (work->context->with_modules) table_column(&table, M_operator_module);
   for (uint32_t i = 0; i < self->count; i++)
     if (!work->request->top_level_events_only || self->rows[i].top_level)
       order[kept++] = (ordered){.value = sort_value(&self->rows[i], key), .row = i};
