@@ -194,6 +194,7 @@ def compare_profiling(pdhost, steps):
     }
     size, events = on["trace_size"]
     if events and theirs.get("trace_events"):
+        # Counter samples among ours, which Kineto has none of.
         result["trace, bytes per event"] = {"ours": size / events, "unit": "bytes",
                                             "as_written": theirs["trace_bytes"] / theirs["trace_events"]}
         result["trace, bytes per step"] = {"ours": size / len(window["steps"]), "unit": "bytes",

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { DEEPEST = 64 }; /* deeper than any viewer draws */
+enum { DEEPEST = 512 }; /* as Perfetto has it */
 
 static bool is_annotation(const pd_range *range) {
   return range->kind == PD_RANGE_USER || range->kind == PD_RANGE_DATALOADER || range->kind == PD_RANGE_WORKER;
@@ -66,7 +66,11 @@ static uint64_t settle(event_index *index, const pd_trace *trace, uint64_t first
     annotation next = all[i];
     while (depth && open_ends[depth - 1] <= next.start_ns) depth--;
     if (depth && open_ends[depth - 1] < next.end_ns) next.end_ns = open_ends[depth - 1];
-    if (next.end_ns <= next.start_ns || depth == DEEPEST) continue;
+    if (next.end_ns <= next.start_ns) continue;
+    if (depth == DEEPEST) {
+      index->too_deep++;
+      continue;
+    }
     next.end_ns =
         event_safe_end(next.start_ns, next.end_ns, depth ? open_ends_us[depth - 1] : HUGE_VAL, &open_ends_us[depth]);
     open_ends[depth++] = next.end_ns;

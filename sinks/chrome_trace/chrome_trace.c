@@ -110,7 +110,7 @@ static pd_status write_events(event_writer *writer, const event_index *index, co
   device_events_write(writer, index);
   const pd_status status = counter_events_write(writer);
   if (status != PD_OK) return status;
-  envelope_end(writer, path);
+  envelope_end(writer, index, path);
   return text_out_flush(writer->out);
 }
 

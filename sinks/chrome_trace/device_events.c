@@ -179,9 +179,7 @@ static void write_sync(event_writer *writer, const event_index *index, uint64_t 
   at = EVENT_PUT(at, ",\"device\":");
   at = digits_u64(at, device);
   at = EVENT_PUT(at, ",\"context\":");
-  at = digits_u64(at, PD_ROWS_HAVE(pd_other_row, &trace->others, context) ? row->context
-                      : stream                                            ? stream->context
-                                                                          : 0);
+  at = digits_u64(at, event_index_context(trace, row));
   *at++ = '}';
   event_end(writer, at);
   if (writer->flows == FLOWS_KINETO && index->wait_call[i] != PD_NONE)

@@ -16,8 +16,8 @@ static bool is_track(const pd_trace *trace, uint32_t tid) {
   for (uint64_t i = 0; i < trace->streams.count; i++) {
     const uint32_t stream = PD_AT(pd_stream_row, &trace->streams, i)->stream;
     if (tid == stream || tid == stream + SYNC_TRACK) return true;
-    for (uint32_t lane = 1; lane < LANES; lane++)
-      if (tid == stream + LANE_TRACK + (lane - 1) * SYNC_TRACK) return true;
+    const uint32_t beyond = tid - stream - LANE_TRACK; /* wraps below it */
+    if (beyond % SYNC_TRACK == 0 && beyond / SYNC_TRACK < LANES - 1) return true;
   }
   return false;
 }
@@ -276,7 +276,7 @@ static void loss_marks(event_writer *writer) {
   }
 }
 
-static void own_keys(event_writer *writer, const char *path) {
+static void own_keys(event_writer *writer, const event_index *index, const char *path) {
   static const char *const profiles[] = {"none", "full", "events"};
   const pd_run *run = writer->run;
   const pd_trace *trace = writer->trace;
@@ -301,7 +301,8 @@ static void own_keys(event_writer *writer, const char *path) {
   json_key(&json, "device_versions");
   json_string(&json, run->device ? run->device->versions : NULL);
   number(&json, "host_id_offset", writer->host_offset);
-  number(&json, "clipped_slices", writer->clipped);
+  number(&json, "clipped_slices", writer->clipped + index->too_deep);
+  number(&json, "overlapping_slices", index->crowded);
   number(&json, "events", writer->events);
   json_key(&json, "lost");
   json_begin_object(&json);
@@ -324,8 +325,8 @@ static void own_keys(event_writer *writer, const char *path) {
   text_out_literal(writer->out, "\n}\n");
 }
 
-void envelope_end(event_writer *writer, const char *path) {
+void envelope_end(event_writer *writer, const event_index *index, const char *path) {
   loss_marks(writer);
   span(writer);
-  own_keys(writer, path);
+  own_keys(writer, index, path);
 }

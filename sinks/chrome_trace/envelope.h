@@ -8,7 +8,7 @@
 /* Everything up to the bracket of "traceEvents", and the events that name what follows. */
 void envelope_begin(event_writer *writer, const event_index *index);
 /* The window's span, losses, and all after the bracket. `path` is the file's. */
-void envelope_end(event_writer *writer, const char *path);
+void envelope_end(event_writer *writer, const event_index *index, const char *path);
 
 /* What to add to the host's ids so that none is a device's, a stream's or a track's: 0 nearly always. */
 uint32_t envelope_host_offset(const pd_trace *trace);

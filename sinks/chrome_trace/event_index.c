@@ -64,7 +64,8 @@ static void choose_lanes(event_index *index, const pd_trace *trace) {
       uint32_t lane = 0;
       while (lane < LANES - 1 && ends[lane] > row->start_ns) lane++;
       index->lane[i] = (uint8_t)lane;
-      if (lane >= index->lanes_used[s]) index->lanes_used[s] = (uint8_t)(lane + 1);
+      index->crowded += ends[lane] > row->start_ns;
+      if (lane >= index->lanes_used[s]) index->lanes_used[s] = (uint16_t)(lane + 1);
       if (row->end_ns > ends[lane]) ends[lane] = row->end_ns;
     }
   }

@@ -10,7 +10,8 @@ typedef struct annotation {
   uint32_t range, stream;
 } annotation;
 
-enum { LANES = 16 };
+/* Tracks of one stream: more than the 128 grids that a GPU runs at once. */
+enum { LANES = 256 };
 
 struct event_index {
   uint32_t *calls_by_thread; /* calls grouped by thread, in order of time */
@@ -19,11 +20,13 @@ struct event_index {
   uint32_t *rows_by_stream;  /* device rows grouped by stream, in order of time */
   uint32_t *stream_first;    /* streams + 1 */
   uint8_t *lane;             /* of each device row: 0 is the stream's own track */
-  uint8_t *lanes_used;       /* of each stream */
+  uint16_t *lanes_used;      /* of each stream */
+  uint64_t crowded;          /* device rows that found no lane free and overlap others on the last one */
   uint32_t *forward_of;      /* of each range: its forward range when it is a backward one, else PD_NONE */
   uint32_t *flow;            /* of each range: id of its fwdbwd flow, 0: none */
   annotation *annotations;
   uint64_t annotation_count;
+  uint64_t too_deep; /* annotations left out, since no viewer nests so deep */
   int64_t
       *wait_start_ns;  /* of each of trace->others: where its slice begins; INT64_MAX: others on its track cover it */
   uint32_t *wait_call; /* of each of trace->others: the call that waits, PD_NONE: not known */
@@ -43,11 +46,14 @@ static inline const pd_stream_row *event_index_stream(const pd_trace *trace, con
   return stream->stream == UINT32_MAX ? NULL : stream;
 }
 
-/* The device of a synchronisation. */
+/* Device and context of a synchronisation: its stream's, else its own where the host hands them over. */
 static inline uint32_t event_index_device(const pd_trace *trace, const pd_other_row *row) {
-  if (PD_ROWS_HAVE(pd_other_row, &trace->others, context)) return row->device;
-  const pd_stream_row *stream = event_index_stream(trace, row);
-  return stream ? stream->device : 0;
+  if (row->stream != PD_NONE) return PD_AT(pd_stream_row, &trace->streams, row->stream)->device;
+  return PD_ROWS_HAVE(pd_other_row, &trace->others, device) ? row->device : 0;
+}
+static inline uint32_t event_index_context(const pd_trace *trace, const pd_other_row *row) {
+  if (row->stream != PD_NONE) return PD_AT(pd_stream_row, &trace->streams, row->stream)->context;
+  return PD_ROWS_HAVE(pd_other_row, &trace->others, context) ? row->context : 0;
 }
 
 /* Fills the annotations; the rest of the index is there. */

@@ -10,7 +10,7 @@
 enum {
   CHUNK_BYTES = 1 << 20,
   PACKED_BYTES = CHUNK_BYTES + CHUNK_BYTES / 8 + 1024, /* incompressible text grows by 5 bytes per 64 KiB */
-  MAX_WORKERS = 16
+  MAX_WORKERS = 16 /* several times what one thread formats (bench/RESULTS.md), and a bound on the memory: 70 MB */
 };
 
 typedef enum chunk_state { CHUNK_FREE, CHUNK_READY, CHUNK_TAKEN, CHUNK_DONE } chunk_state;

@@ -24,19 +24,19 @@ static int64_t *end_of(tracks *self, const pd_trace *trace, const pd_other_row *
   return &self->device_end[i];
 }
 
-typedef struct call_key {
+/* A wait of known correlation. */
+typedef struct wait_key {
   uint64_t correlation;
-  uint32_t call, reserved;
-} call_key;
+  uint32_t row, reserved;
+} wait_key;
 
 static int by_correlation(const void *a, const void *b) {
-  const call_key *x = a, *y = b;
+  const wait_key *x = a, *y = b;
   if (x->correlation != y->correlation) return x->correlation < y->correlation ? -1 : 1;
-  return (x->call > y->call) - (x->call < y->call);
+  return (x->row > y->row) - (x->row < y->row);
 }
 
-/* The first call of that correlation. */
-static uint32_t find_call(const call_key *keys, uint64_t count, uint64_t correlation) {
+static uint64_t first_of(const wait_key *keys, uint64_t count, uint64_t correlation) {
   uint64_t low = 0, high = count;
   while (low < high) {
     const uint64_t middle = low + (high - low) / 2;
@@ -45,26 +45,35 @@ static uint32_t find_call(const call_key *keys, uint64_t count, uint64_t correla
     else
       high = middle;
   }
-  return correlation && low < count && keys[low].correlation == correlation ? keys[low].call : PD_NONE;
+  return low;
+}
+
+static void tie_calls(event_index *index, const pd_trace *trace, wait_key *keys, uint64_t count) {
+  if (count) qsort(keys, count, sizeof *keys, by_correlation);
+  for (uint64_t i = 0; count && i < trace->calls.count; i++) {
+    const uint64_t correlation = PD_AT(pd_call, &trace->calls, i)->correlation;
+    for (uint64_t k = first_of(keys, count, correlation); k < count && keys[k].correlation == correlation; k++) {
+      if (index->wait_call[keys[k].row] != PD_NONE) break; /* an earlier call of that id has them all */
+      index->wait_call[keys[k].row] = (uint32_t)i;
+      index->call_waits[i] = 1;
+    }
+  }
 }
 
 pd_status waits_build(event_index *index, const pd_trace *trace) {
   const uint64_t others = trace->others.count;
-  uint64_t calls = 0, waits = 0;
-  for (uint64_t i = 0; i < others; i++) waits += PD_AT(pd_other_row, &trace->others, i)->kind == PD_ACTIVITY_SYNC;
-  for (uint64_t i = 0; i < others; i++) index->wait_call[i] = PD_NONE;
+  uint64_t known = 0, waits = 0;
+  for (uint64_t i = 0; i < others; i++) {
+    index->wait_call[i] = PD_NONE;
+    waits += PD_AT(pd_other_row, &trace->others, i)->kind == PD_ACTIVITY_SYNC;
+  }
   if (!waits) return PD_OK;
-  call_key *keys = malloc((trace->calls.count + 1) * sizeof *keys);
+  wait_key *keys = malloc(waits * sizeof *keys);
   tracks ends = {.stream_end = malloc((trace->streams.count + 1) * sizeof(int64_t)),
                  .device_end = malloc(waits * sizeof(int64_t)),
                  .devices = malloc(waits * sizeof(uint32_t))};
   const bool ok = keys && ends.stream_end && ends.device_end && ends.devices;
   for (uint64_t i = 0; ok && i < trace->streams.count; i++) ends.stream_end[i] = INT64_MIN;
-  for (uint64_t i = 0; ok && i < trace->calls.count; i++) {
-    const pd_call *call = PD_AT(pd_call, &trace->calls, i);
-    if (call->correlation) keys[calls++] = (call_key){call->correlation, (uint32_t)i, 0};
-  }
-  if (ok && calls) qsort(keys, calls, sizeof *keys, by_correlation);
   for (uint64_t i = 0; ok && i < others; i++) {
     const pd_other_row *row = PD_AT(pd_other_row, &trace->others, i);
     if (row->kind != PD_ACTIVITY_SYNC) continue;
@@ -75,9 +84,9 @@ pd_status waits_build(event_index *index, const pd_trace *trace) {
       continue;
     }
     *end = row->end_ns;
-    index->wait_call[i] = find_call(keys, calls, row->correlation);
-    if (index->wait_call[i] != PD_NONE) index->call_waits[index->wait_call[i]] = 1;
+    if (row->correlation) keys[known++] = (wait_key){row->correlation, (uint32_t)i, 0};
   }
+  if (ok) tie_calls(index, trace, keys, known);
   free(keys);
   free(ends.stream_end);
   free(ends.device_end);

@@ -202,21 +202,28 @@ static void write_copies(csv_writer *csv, const pd_trace *trace) {
   }
 }
 
+/* Device and context: the stream's, or those of a wait for a whole context where the host hands them over. */
+static void place(csv_writer *csv, const pd_trace *trace, const pd_other_row *row) {
+  if (row->stream != PD_NONE) {
+    csv_u64(csv, PD_AT(pd_stream_row, &trace->streams, row->stream)->device);
+    csv_u64(csv, PD_AT(pd_stream_row, &trace->streams, row->stream)->context);
+  } else if (row->kind == PD_ACTIVITY_SYNC && PD_ROWS_HAVE(pd_other_row, &trace->others, context)) {
+    csv_u64(csv, row->device);
+    csv_u64(csv, row->context);
+  } else {
+    csv_empty(csv);
+    csv_empty(csv);
+  }
+}
+
 static void write_others(csv_writer *csv, const pd_trace *trace) {
-  const bool located = PD_ROWS_HAVE(pd_other_row, &trace->others, context);
   csv_header(csv, "name,kind,tid,device,context,stream,start_ns,end_ns,duration_ns,correlation");
   for (uint64_t i = 0; i < trace->others.count; i++) {
     const pd_other_row *row = PD_AT(pd_other_row, &trace->others, i);
     string(csv, trace, row->name);
     csv_text(csv, row->kind == PD_ACTIVITY_OVERHEAD ? "overhead" : "sync");
     thread_id(csv, trace, row->thread);
-    if (row->kind == PD_ACTIVITY_SYNC && located) {
-      csv_u64(csv, row->device);
-      csv_u64(csv, row->context);
-    } else {
-      csv_empty(csv);
-      csv_empty(csv);
-    }
+    place(csv, trace, row);
     if (row->stream == PD_NONE || PD_AT(pd_stream_row, &trace->streams, row->stream)->stream == UINT32_MAX)
       csv_empty(csv); /* a wait for the whole context */
     else

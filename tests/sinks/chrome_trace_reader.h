@@ -99,7 +99,7 @@ static inline int by_track_and_time(const void *a, const void *b) {
 static inline void expect_nesting(const json_node *events) {
   slice *all = calloc(events->count + 1, sizeof *all);
   size_t n = 0, depth = 0;
-  long long open[64];
+  long long open[1024];
   cr_assert_not_null(all);
   for (const json_node *event = events->first; event; event = event->next) {
     if (!is_event(event, "X", NULL, NULL)) continue;
@@ -116,7 +116,7 @@ static inline void expect_nesting(const json_node *events) {
     if (i == 0 || strcmp(all[i].track, all[i - 1].track)) depth = 0;
     while (depth && open[depth - 1] <= all[i].start) depth--;
     cr_assert(depth == 0 || all[i].end <= open[depth - 1], "%s on %s overlaps", all[i].name, all[i].track);
-    cr_assert_lt(depth, 64);
+    cr_assert_lt(depth, 1024);
     open[depth++] = all[i].end;
   }
   free(all);

@@ -106,6 +106,48 @@ PD_TEST(sink_chrome_trace, rows_that_overlap_on_a_stream_get_tracks_of_their_own
   fake_trace_close(fake);
 }
 
+/* A GPU runs up to 128 grids at once; a device that runs more is told. */
+PD_TEST(sink_chrome_trace, as_many_rows_as_run_at_once_overlap_no_other) {
+  static const int grids[] = {128, 300}, crowded[] = {0, 300 - 256};
+  for (int k = 0; k < 2; k++) {
+    written out;
+    fake_trace *fake = open_fake();
+    const uint32_t stream = fake_stream(fake, 0, 1, 7);
+    fake_step(fake, 1, 0, MS(10));
+    fake_call(fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", 0, MS(1), MS(2), 5);
+    for (int i = 0; i < grids[k]; i++) fake_kernel(fake, "k()", stream, MS(3) + i, MS(5) + i, 5);
+    write_parsed(&out, fake_trace_finish(fake), NULL);
+    if (!crowded[k]) expect_nesting(out.events);
+    cr_assert_eq(count(out.events, "X", "kernel", "k()"), (size_t)grids[k]);
+    cr_assert_eq(number(json_text_get(out.root, "pdhost"), "overlapping_slices"), crowded[k]);
+    drop(&out);
+    fake_trace_close(fake);
+  }
+}
+
+PD_TEST(sink_chrome_trace, annotations_nest_as_deep_as_viewers_do) {
+  enum { RANGES = 520 };
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, 0, MS(10));
+  for (int i = 0; i < RANGES; i++) {
+    fake_range(fake, PD_RANGE_USER, "range", 0, MS(1) + i * 10, MS(9) - i * 10);
+    const uint64_t id =
+        2 * (uint64_t)i + 1; /* the first and the last row of each: those of the inner ones lie between */
+    fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, MS(1) + i * 10 + 1, MS(1) + i * 10 + 2, id);
+    fake_kernel(fake, "k()", stream, MS(2) + i * 10, MS(2) + i * 10 + 5, id);
+    fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, MS(9) - i * 10 - 2, MS(9) - i * 10 - 1, id + 1);
+    fake_kernel(fake, "k()", stream, MS(9) - i * 10, MS(9) - i * 10 + 5, id + 1);
+  }
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_eq(count(out.events, "X", "gpu_user_annotation", NULL), 512);
+  cr_assert_geq(number(json_text_get(out.root, "pdhost"), "clipped_slices"), RANGES - 512);
+  expect_nesting(out.events);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
 PD_TEST(sink_chrome_trace, calls_that_stick_out_of_their_range_are_cut) {
   written out;
   fake_trace *fake = open_fake();

