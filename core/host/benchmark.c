@@ -46,7 +46,12 @@ static int measure(bench *step, const config *settings, pd_measurement *out) {
   if (status == PD_NO_MEMORY) return no_memory();
   if (out->block_count && (measurement_judge(out, &trusted) != PD_OK || guard_report(&facts, out, &trusted) != PD_OK))
     return no_memory();
-  if (signals_pending()) return 128 + signals_pending();
+  if (signals_pending()) {
+    if (!settings->quiet)
+      fprintf(stderr, "pdhost: %s: the measurement is partial, with %llu block%s\n", signals_name(signals_pending()),
+              (unsigned long long)out->block_count, out->block_count == 1 ? "" : "s");
+    return 128 + signals_pending();
+  }
   if (status == PD_INVALID && !bench_failure(step)[0]) {
     log_line(PD_LOG_ERROR, NULL, "benchmark: no block has a time: the machine's clock is broken");
     return CODE_INTERNAL;
@@ -86,8 +91,20 @@ static int measure_and_tell(bench *step, const config *settings) {
   return code;
 }
 
+/* A sink asked for in vain. */
+static void warn_of_sinks(const config *settings) {
+  for (uint64_t i = 0; i < settings->setting_count; i++) {
+    const pd_setting *at = &settings->settings[i];
+    if (strcmp(at->section, "run") == 0 && strcmp(at->key, "sinks") == 0 && strcmp(at->origin, "command line") == 0)
+      log_line(PD_LOG_WARN, NULL,
+               "--sink has no meaning with [run] mode = benchmark: the measurement goes to [benchmark] output = %s",
+               settings->benchmark.output[0] ? settings->benchmark.output : "nothing");
+  }
+}
+
 int benchmark_execute(config *settings) {
   bench *step;
+  warn_of_sinks(settings);
   signals_install(NULL, NULL);
   int code = bench_open(settings, &step);
   if (code == CODE_DONE) code = measure_and_tell(step, settings);

@@ -238,6 +238,20 @@ static void unknown_flag(builder *b, const char *typed, size_t bytes) {
   USAGE(b, "%.*s: no such option%s", (int)bytes, typed, hint[0] ? hint : "; see pdhost --help");
 }
 
+static void lone_word(builder *b, const char *text) {
+  static const char *const commands[] = {"ab", "compare", "sweep", "score"};
+  const size_t bytes = strlen(text);
+  char hint[128];
+  suggest near = {.wanted = text};
+  if (bytes > 4 && strcmp(text + bytes - 4, ".ini") == 0) {
+    USAGE(b, "%s: stands alone; write -c %s", text, text);
+    return;
+  }
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) suggest_offer(&near, commands[i]);
+  suggest_text(&near, hint, sizeof hint);
+  USAGE(b, "%s: stands alone%s", text[0] ? text : "an empty word", hint[0] ? hint : "; see pdhost --help");
+}
+
 /* One argument, and the next one when it is its value. Returns how many were used. */
 static int take_argument(builder *b, char **at, const char *next) {
   const char *text = at[0];
@@ -246,9 +260,7 @@ static int take_argument(builder *b, char **at, const char *next) {
     return 1;
   }
   if (text[0] != '-' || !text[1]) {
-    const size_t bytes = strlen(text);
-    const bool file = bytes > 4 && strcmp(text + bytes - 4, ".ini") == 0;
-    USAGE(b, "%s: stands alone%s%s", text, file ? "; write -c " : "; see pdhost --help", file ? text : "");
+    lone_word(b, text);
     return 1;
   }
   const char *equals = text[1] == '-' ? strchr(text, '=') : NULL;

@@ -278,7 +278,7 @@ static pd_status apply_presets(config *self, error *err) {
 }
 
 static void unknown_section(config *self, const entry *at, error *err) {
-  char hint[160] = "";
+  char hint[256] = "", names[128];
   suggest near = {.wanted = at->section};
   for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) suggest_offer(&near, self->impl->core[i].name);
   suggest_offer(&near, "scenario");
@@ -299,9 +299,21 @@ static void unknown_section(config *self, const entry *at, error *err) {
   const char *best = suggest_best(&near);
   for (uint32_t i = 0; i < self->sink_count && !best; i++)
     if (strcmp(self->impl->sinks[i].name + 5, at->section) == 0) best = self->impl->sinks[i].name;
-  if (best) snprintf(hint, sizeof hint, "; did you mean [%s]?", best);
-  error_add(err, PD_INVALID, CODE_CONFIG, "%s: [%s]: no such section%s", at->origin, at->section,
-            best ? hint : "; there are run, schedule, data, train, profile, benchmark, scenario, device and sink.NAME");
+  if (best)
+    snprintf(hint, sizeof hint, "; did you mean [%s]?", best);
+  else
+    snprintf(hint, sizeof hint, "; there are %s, scenario, device and sink.NAME",
+             core_section_names(names, sizeof names));
+  error_add(err, PD_INVALID, CODE_CONFIG, "%s: [%s]: no such section%s", at->origin, at->section, hint);
+}
+
+/* Where no scenario is named, a heading that is misspelt or not there may be why. */
+static void name_misplaced(config *self, error *err) {
+  for (uint32_t i = 0; i < self->impl->entry_count; i++) {
+    const entry *at = &self->impl->entries[i];
+    if (!find_section(self, at->section) && strcmp(at->section, "device") != 0 && strncmp(at->section, "sink.", 5) != 0)
+      unknown_section(self, at, err);
+  }
 }
 
 /* With device = auto: every device that may be taken knows the key, or one of them does. */
@@ -553,6 +565,7 @@ static pd_status load_into(config *self, const config_input *input, error *err) 
   error_clear(&loading);
   error_clear(&no_cuda);
   status = load_plugins(self, &loading, &no_cuda);
+  if (status != PD_OK && loading.exit_code == CODE_CONFIG && !self->scenario.plugin) name_misplaced(self, &found);
   if (status != PD_OK && (loading.exit_code != CODE_CONFIG || found.count == 0)) {
     error_clear(&found);
     error_merge(&found, &loading);

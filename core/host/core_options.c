@@ -1,6 +1,7 @@
 /* The rows of the core's sections; see core_options.h and the tables of workload.md's keys. */
 #include "core_options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define ROW_AS(T, field, type_, key_, ...)                                                                             \
@@ -150,6 +151,14 @@ static const core_section sections[CORE_SECTION_COUNT] = {
 };
 
 const core_section *core_section_at(uint32_t index) { return &sections[index]; }
+
+const char *core_section_names(char *text, size_t room) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (uint32_t i = 0; i < CORE_SECTION_COUNT && used < room; i++)
+    used += (size_t)snprintf(text + used, room - used, "%s%s", i ? ", " : "", sections[i].name);
+  return text;
+}
 
 static const core_alias_row aliases[] = {
     {"schedule", "profile_steps", "active"},

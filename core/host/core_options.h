@@ -76,6 +76,8 @@ enum {
   CORE_SECTION_COUNT = 7
 };
 const core_section *core_section_at(uint32_t index);
+/* "run, schedule, data": all of them, for messages. */
+const char *core_section_names(char *text, size_t room);
 
 /* Another name of a key: profile_steps of [schedule] active. NULL: it is none. */
 const char *core_alias(const char *section, const char *key);

@@ -19,7 +19,7 @@ void help_print(void) {
         "  pdhost --scenario sync --batch_size 32 --amp     without a file; any key as -o section.key=value\n"
         "  pdhost --list                                    scenarios, sinks and devices\n"
         "  pdhost --help-section data                       keys of run, schedule, data, train, profile,\n"
-        "                                                   benchmark\n"
+        "                                                   benchmark, truth\n"
         "\n"
         "configuration\n"
         "  -c FILE                     read an INI file; later ones win, key by key\n"
@@ -109,7 +109,7 @@ static pd_status print_key(const char *section, const pd_option *rows, uint32_t 
 
 pd_status help_section(const char *topic, bool json, error *err) {
   const size_t bytes = strcspn(topic, ".");
-  char name[64], hint[128];
+  char name[64], hint[256], names[128];
   snprintf(name, sizeof name, "%.*s", (int)bytes, topic);
   suggest near = {.wanted = name};
   for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) {
@@ -132,9 +132,12 @@ pd_status help_section(const char *topic, bool json, error *err) {
     }
     return PD_OK;
   }
-  suggest_text(&near, hint, sizeof hint);
-  return error_set(err, PD_INVALID, CODE_USAGE, "--help-section %s: no such section%s", name,
-                   hint[0] ? hint : "; there are run, schedule, data, train, profile, benchmark");
+  if (strcmp(name, "sink") == 0 || strcmp(name, "scenario") == 0 || strcmp(name, "device") == 0)
+    return error_set(err, PD_INVALID, CODE_USAGE, "--help-section %s: its keys are a plugin's; see pdhost --help-%s %s",
+                     topic, name, strcmp(name, "sink") == 0 && topic[bytes] ? topic + bytes + 1 : "NAME");
+  if (!suggest_text(&near, hint, sizeof hint)[0])
+    snprintf(hint, sizeof hint, "; there are %s", core_section_names(names, sizeof names));
+  return error_set(err, PD_INVALID, CODE_USAGE, "--help-section %s: no such section%s", name, hint);
 }
 
 /* ---- plugins ---- */
@@ -209,8 +212,9 @@ static pd_status load_any(plugins *from, pd_kind kind, const char *name, const p
   }
   if (!found) {
     status = PD_INVALID;
+    suggest_text(&near, hint, sizeof hint);
     (void)error_set(err, status, CODE_PLUGIN, "plugin \"%s\": no scenario, sink or device of that name%s", name,
-                    suggest_text(&near, hint, sizeof hint));
+                    hint[0] ? hint : "; see pdhost --list");
   }
   for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_DEVICE; at++) plugins_scan_free(files[at - 1], counts[at - 1]);
   return status;

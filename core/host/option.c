@@ -180,8 +180,10 @@ static bool read_suffix(const pd_option *row, const number *n, const unit *units
     return true;
   }
   const bool letters = isalpha((unsigned char)n->suffix[0]) || (unsigned char)n->suffix[0] >= 0x80;
-  if (!letters) {
-    snprintf(why, room, "\"%s\" after the number %s", n->suffix, n->text);
+  const bool digits = strpbrk(n->suffix, "0123456789") != NULL; /* 0x10, or 1e6 where that is not read */
+  if (!letters || digits) {
+    snprintf(why, room, "\"%s\" after the number %s%s", n->suffix, n->text,
+             letters ? "; write plain digits, as in 1_000_000" : "");
   } else if (units == byte_units) {
     snprintf(why, room, "\"%s\" is no unit of bytes; allowed: B, KiB, MiB, GiB", n->suffix);
   } else if (units == time_units) {
@@ -316,6 +318,11 @@ bool option_parse(const pd_option *row, const char *text, option_value *value, c
         value->integer = -1 - i;
         return true;
       }
+    if (row->choices && isalpha((unsigned char)text[0])) {
+      char range[640];
+      snprintf(why, room, "no such choice; allowed: %s", allowed(row, true, range, sizeof range));
+      return false;
+    }
     break;
   case PD_FLOAT:
   case PD_BYTES:

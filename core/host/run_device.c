@@ -38,7 +38,9 @@ static pd_status open_auto(run_state *run, config *settings, error *err) {
   if (status == PD_OK) status = open_with(run, settings, err);
   if (status == PD_OK) return PD_OK;
   snprintf(run->fallback, sizeof run->fallback, "%s", error_first_line(err, line, sizeof line));
-  log_line(PD_LOG_WARN, NULL, "[run] device = auto: no CUDA device can be used (%s): RUNNING ON THE CPU DEVICE",
+  log_line(PD_LOG_WARN, NULL,
+           "[run] device = auto: no CUDA device can be used (%s): RUNNING ON THE CPU DEVICE; conf/cpu.ini, given after "
+           "another file, makes a run small enough for it",
            run->fallback);
   error_clear(err);
   status = config_load_device(settings, "cpu", err);

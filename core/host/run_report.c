@@ -78,6 +78,9 @@ void run_report_header(const run_state *run, const config *settings) {
 }
 
 void run_report_shortfall(const run_state *run, const config *settings) {
+  if (signals_pending() && !run->quiet)
+    fprintf(stderr, "pdhost: %s: the run ends after %llu steps; its outputs are closed and marked\n",
+            signals_name(signals_pending()), (unsigned long long)step_log_count(run->log));
   if (!run->data_ended) return;
   const unsigned long long planned = loop_planned_steps(run);
   log_line(

@@ -11,7 +11,7 @@ void run_report_about(run_state *run, const config *settings, pd_run *about);
 /* One line: scenario, device, versions, schedule. */
 void run_report_header(const run_state *run, const config *settings);
 
-/* Warns where the data ended before the planned steps were done. */
+/* Says that a signal ended the run; warns where the data ended before the planned steps were done. */
 void run_report_shortfall(const run_state *run, const config *settings);
 
 /* What sinks are told at the end. Fails on no memory alone; `summary` can be used all the same. */

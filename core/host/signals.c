@@ -10,7 +10,7 @@
 static atomic_int pending;
 static void (*_Atomic wake_function)(void *);
 static void *_Atomic wake_argument;
-static struct sigaction before_int, before_term, before_pipe, before_size;
+static struct sigaction before_int, before_term, before_hang_up, before_pipe, before_size;
 
 static void on_signal(int number) {
   int none = 0;
@@ -29,6 +29,8 @@ void signals_install(void (*wake)(void *), void *argument) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &before_int);
   sigaction(SIGTERM, &action, &before_term);
+  sigaction(SIGHUP, &action, &before_hang_up);
+  if (before_hang_up.sa_handler == SIG_IGN) sigaction(SIGHUP, &before_hang_up, NULL); /* nohup */
   /* A reader that went away or a file at its limit is the failure of the sink that writes to it, not the run's end. */
   action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, &before_pipe);
@@ -38,6 +40,7 @@ void signals_install(void (*wake)(void *), void *argument) {
 void signals_restore(void) {
   sigaction(SIGINT, &before_int, NULL);
   sigaction(SIGTERM, &before_term, NULL);
+  sigaction(SIGHUP, &before_hang_up, NULL);
   sigaction(SIGPIPE, &before_pipe, NULL);
   sigaction(SIGXFSZ, &before_size, NULL);
   atomic_store(&wake_function, (void (*)(void *))NULL);
@@ -45,4 +48,6 @@ void signals_restore(void) {
 
 int signals_pending(void) { return atomic_load_explicit(&pending, memory_order_relaxed); }
 
-const char *signals_name(int number) { return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "signal"; }
+const char *signals_name(int number) {
+  return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : number == SIGHUP ? "SIGHUP" : "signal";
+}

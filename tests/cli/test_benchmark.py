@@ -161,6 +161,12 @@ class Benchmark(Case):
         code, _, err = self.run_small("--scenario", "control", "-o", "benchmark.method=timeit", "--check")
         self.assertEqual(code, 0, err)
 
+    def test_a_sink_asked_for_in_vain_is_told(self):
+        code, _, err = self.bench("--sink", "json")
+        self.assertIn(code, MEASURED, err)
+        self.assertEqual(self.warnings(err), ["pdhost: warn: --sink has no meaning with [run] mode = benchmark: the "
+                                              "measurement goes to [benchmark] output = out.json"])
+
     def test_a_failing_step_is_told(self):
         result = self.bench("-o", "scenario.fail_step=0", scenario=FAULT)
         self.assert_fails(result, 5, "scenario fault: step 0: asked to fail")
@@ -200,6 +206,7 @@ class Benchmark(Case):
                 process.send_signal(signal.SIGINT)
                 _, err = process.communicate(timeout=100)
                 self.assertEqual(process.returncode, 130, err)
+                self.assertIn("pdhost: SIGINT: the measurement is partial, with ", err)
                 self.assertFalse(os.path.exists(self.path("cut.json.partial")))
                 if number != "1":
                     self.assertFalse(os.path.exists(self.path("cut.json")), "no block was whole")

@@ -256,7 +256,7 @@ class Faults(Case):
         code, _, err = self.run_small("--scenario", "control", "--device", "auto", "--sink", JSON,
                                       env={"CUDA_VISIBLE_DEVICES": ""})
         self.assertEqual(code, 0, err)
-        self.assertEqual(err.count("RUNNING ON THE CPU DEVICE"), 1, err)
+        self.assertEqual(err.count("RUNNING ON THE CPU DEVICE; conf/cpu.ini, "), 1, err)
         self.assertTrue(self.json("metrics.json")["device"])
 
     def wait_for_first_window(self, process):
@@ -286,15 +286,21 @@ class Faults(Case):
                 shutil.rmtree(self.path("traces"))
 
     def test_a_signal_while_the_sinks_are_opened(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        def run(number, **options):
+            return self.run_small("--scenario", "control", "--sink", "csv:dir=csv", "--sink",
+                                  f"{FAULT_SINK}:signal_number={int(number)}", "--sink", JSON, **options)
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number=number.name):
-                code, _, err = self.run_small("--scenario", "control", "--sink", "csv:dir=csv", "--sink",
-                                              f"{FAULT_SINK}:signal_number={int(number)}", "--sink", JSON)
+                code, _, err = run(number)
                 self.assertEqual((code, self.errors(err)), (128 + number, []), err)
+                self.assertIn(f"pdhost: {number.name}: the run ends after 0 steps; its outputs are closed and marked\n", err)
                 self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
                 metrics = self.json("metrics.json")
                 self.assertEqual((metrics["outcome"], metrics["losses"]), ("interrupted", []))
                 shutil.rmtree(self.path("csv"))
+        code, _, err = run(signal.SIGHUP, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) # as nohup does
+        self.assertEqual((code, self.json("metrics.json")["outcome"]), (0, "complete"), err)
 
     def test_a_signal_inside_a_window_marks_its_trace_partial(self):
         for number in (signal.SIGINT, signal.SIGTERM):

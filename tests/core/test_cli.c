@@ -148,6 +148,8 @@ PD_TEST(cli, mistakes) {
   REFUSES("-x: no such option; see pdhost --help", "-x");
   REFUSES("conf/sync.ini: stands alone; write -c conf/sync.ini", "conf/sync.ini");
   REFUSES("true: stands alone; see pdhost --help", "--pin_memory", "true");
+  REFUSES("compar: stands alone; did you mean compare?", "compar");
+  REFUSES("an empty word: stands alone; see pdhost --help", "");
   REFUSES("-c: needs a value", "-c");
   REFUSES("--device: needs a value", "--device");
   REFUSES("--check: takes no value", "--check=1");

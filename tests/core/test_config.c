@@ -200,9 +200,8 @@ PD_TEST(config, an_unknown_section_is_said_once_even_when_empty) {
   with_file(BASE "[dta]\nx = 1\ny = 2\n[nonsense]\n");
   RIG_FAILS(NULL, CODE_CONFIG,
             "a.ini:7: [dta]: no such section; did you mean [data]?\n"
-            "a.ini:10: [nonsense]: no such section; there are run, schedule, data, train, profile, benchmark, "
-            "scenario, device and "
-            "sink.NAME\n");
+            "a.ini:10: [nonsense]: no such section; there are run, schedule, data, train, profile, benchmark, truth, "
+            "scenario, device and sink.NAME\n");
   with_file(BASE "[probe]\nrows = 1\n");
   RIG_FAILS(NULL, CODE_CONFIG, "a.ini:7: [probe]: no such section; did you mean [sink.probe]?\n");
 }
@@ -293,6 +292,10 @@ PD_TEST(config, a_scenario_must_be_named) {
   with_file("[run]\ndevice = null\n");
   RIG_FAILS(NULL, CODE_CONFIG,
             "[run] scenario: must be given; name one by --scenario NAME or a file by -c; see pdhost --list\n");
+  with_file("[Run]\nscenario = probe\n[data]\ncpu_work = 1\n");
+  RIG_FAILS(NULL, CODE_CONFIG, "a.ini:1: [Run]: no such section; did you mean [run]?\n");
+  with_file("scenario = probe\n");
+  RIG_FAILS(NULL, CODE_CONFIG, "a.ini:1: scenario: stands before the first [section]\n");
   with_file("[run]\nscenario =\ndevice = null\n");
   RIG_FAILS(NULL, CODE_CONFIG, "a.ini:2: [run] scenario: is empty; name one; see pdhost --list\n");
 }

@@ -133,6 +133,13 @@ PD_TEST(help, json) {
 
 PD_TEST(help, mistakes) {
   FAILS(CODE_USAGE, "--help-section dat: no such section; did you mean data?", "--help-section", "dat");
+  FAILS(CODE_USAGE, "--help-section sink.table: its keys are a plugin's; see pdhost --help-sink table",
+        "--help-section", "sink.table");
+  FAILS(CODE_USAGE,
+        "--help-section x: no such section; there are run, schedule, data, train, profile, benchmark, truth",
+        "--help-section", "x");
+  FAILS(CODE_PLUGIN, "plugin \"nothing\": no scenario, sink or device of that name; see pdhost --list", "--help-plugin",
+        "nothing");
   FAILS(CODE_USAGE, "[data] batch: no such key; did you mean batch_size?", "--help-section", "data.batch");
   FAILS(CODE_PLUGIN, "plugin \"prob\": no scenario, sink or device of that name; did you mean probe?", "--help-plugin",
         "prob");

@@ -53,8 +53,8 @@ PD_TEST(option, what_is_no_integer_is_refused_whole) {
   REFUSES(&whole, "nan", "not a number");
   REFUSES(&whole, "inf", "not a number");
   REFUSES(&whole, "--5", "not a number");
-  REFUSES(&whole, "0x10", "\"x10\" is no unit of a count; write 0");
-  REFUSES(&whole, "1e6", "\"e6\" is no unit of a count; write 1");
+  REFUSES(&whole, "0x10", "\"x10\" after the number 0; write plain digits, as in 1_000_000");
+  REFUSES(&whole, "1e6", "\"e6\" after the number 1; write plain digits, as in 1_000_000");
   REFUSES(&whole, "1__0", "\"__0\" after the number 1");
   REFUSES(&whole, "5_", "\"_\" after the number 5");
   REFUSES(&whole, "5,5", "\",5\" after the number 5");
@@ -98,7 +98,7 @@ PD_TEST(option, floats) {
   REFUSES(&real, "1e-3x", "\"x\" is no unit of a number; write 1e-3");
   REFUSES(&real, ".5", "not a number");
   REFUSES(&real, "5.", "\".\" after the number 5");
-  REFUSES(&real, "0x1p3", "\"x1p3\" is no unit of a number; write 0");
+  REFUSES(&real, "0x1p3", "\"x1p3\" after the number 0; write plain digits, as in 1_000_000");
 }
 
 PD_TEST(option, a_float_in_a_unit_of_time_takes_the_others) {
@@ -167,6 +167,7 @@ PD_TEST(option, words_of_a_core_integer) {
   TAKES_INTEGER(&active, "all", -1);
   TAKES_INTEGER(&active, "9", 9);
   REFUSES(&active, "0", "out of range; allowed: 1 .. 9 or all");
+  REFUSES(&active, "alll", "no such choice; allowed: 1 .. 9 or all");
   const pd_option steps = {.key = "steps", .type = PD_INT, .min = "1", .max = "9", .unit = "steps", .choices = words};
   REFUSES(&steps, "0", "out of range; allowed: 1 .. 9 steps or all");
 }
