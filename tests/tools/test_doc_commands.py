@@ -1,0 +1,54 @@
+"""That doc_commands.py sees each kind of thing that a document may say and the program does not."""
+import types
+import unittest
+
+from doc_commands import complaints
+
+PRINTED = """Verdict  input-bound: the device waits for data
+  Share (%)           70.17
+
+Active steps, in ms: 8 of steps 2..9, 1 window
+  step time               9.86      10.0
+
+Operator table
+Name              CPU     total  Calls
+pdLaunchKernel  22us   22.5us      160
+Free:Device     41ms              2.11 MB
+"""
+COLUMNS = [{"key": "name", "unit": "text"}, {"key": "cpu_time_total", "unit": "ns"}, {"key": "count", "unit": "count"},
+           {"key": "bytes", "unit": "bytes"}]
+ROWS = [{"name": "pdLaunchKernel", "cpu_time_total": 22500, "count": 160, "bytes": None},
+        {"name": "Free:Device", "cpu_time_total": 41000000, "count": None, "bytes": 2212496}]
+DOCUMENT = {"tables": {}, "windows": [{"tables": {"operators": {"columns": COLUMNS, "rows": ROWS}}}]}
+
+
+def judge(*changes):
+    """What is found in the print-out as quoted with these changes."""
+    quoted = PRINTED
+    for old, new in changes:
+        assert old in quoted
+        quoted = quoted.replace(old, new)
+    return complaints(quoted.splitlines(), types.SimpleNamespace(stdout=PRINTED), DOCUMENT)
+
+
+class DocCommands(unittest.TestCase):
+    def test_what_is_printed_is_right_and_times_may_differ(self):
+        self.assertEqual(judge(), [])
+        self.assertEqual(judge(("22.5us", "31.9us"), ("9.86", "7.01"), ("70.17", "55.10")), [])
+
+    def test_every_fixed_figure_is_compared(self):
+        for change in (("160", "161"), ("2.11 MB", "2.12 MB"), ("8 of steps", "7 of steps"), ("2..9", "3..9")):
+            self.assertEqual(len(judge(change)), 1, change)
+
+    def test_rows_headings_and_their_order(self):
+        self.assertEqual(len(judge(("pdLaunchKernel", "pdLaunchOther"))), 1)
+        self.assertEqual(len(judge(("CPU     total  Calls", "Lines of words"))), 1)
+        rows = PRINTED.splitlines()[-2:]
+        self.assertEqual(len(judge(("\n".join(rows), "\n".join(reversed(rows))))), 1)
+
+    def test_the_verdict(self):
+        self.assertEqual(len(judge(("input-bound", "launch-bound"))), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
