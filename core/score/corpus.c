@@ -212,7 +212,8 @@ static bool make_cells(corpus *c) {
   return true;
 }
 
-corpus *corpus_read(const char *path, error *err) {
+/* `text` NULL: the file's. */
+static corpus *read_from(const char *path, const char *text, size_t bytes, error *err) {
   corpus *self = calloc(1, sizeof *self);
   if (self) self->cells = calloc(CORPUS_CELLS, sizeof *self->cells);
   if (!self || !self->cells) {
@@ -223,13 +224,19 @@ corpus *corpus_read(const char *path, error *err) {
   self->seeds = 1;
   self->min_effect = 0.1;
   reader r = {.into = self, .path = path, .err = err};
-  const pd_status status = ini_file_read(path, row, &r, err);
+  const pd_status status = text ? ini_text_read(path, text, bytes, row, &r, err) : ini_file_read(path, row, &r, err);
   if (status == PD_OK || self->group_count) check(&r);
   if (!err->count && !make_cells(self))
     error_set(err, PD_INVALID, CODE_CONFIG, "%s: more than %d runs", path, CORPUS_CELLS);
   if (!err->count) return self;
   corpus_free(self);
   return NULL;
+}
+
+corpus *corpus_read(const char *path, error *err) { return read_from(path, NULL, 0, err); }
+
+corpus *corpus_take(const char *path, const char *text, size_t bytes, error *err) {
+  return read_from(path, text, bytes, err);
 }
 
 void corpus_free(corpus *self) {

@@ -73,6 +73,8 @@ typedef struct corpus {
 
 /* All mistakes of the file are added to `err`. NULL on failure. */
 corpus *corpus_read(const char *path, error *err);
+/* The same for text in memory. */
+corpus *corpus_take(const char *path, const char *text, size_t bytes, error *err);
 void corpus_free(corpus *self);
 
 /* "dataloader_data.io_sleep_ms=2_seed0", with "_size1" and "_run1" where there are several: the cell's folder. */

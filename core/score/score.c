@@ -13,10 +13,19 @@
 static const char usage[] =
     "usage: pdhost score CORPUS.ini [--out FOLDER] [--rescore]\n"
     "\n"
-    "Runs each cause of the corpus, and says how often the verdict named it, and how often the\n"
-    "published rules of other tools do. The runs and the score go to FOLDER (results/score); the\n"
-    "same command goes on where an earlier one ended. --rescore starts no run: it judges anew\n"
-    "what FOLDER holds, from wherever that came.\n";
+    "Runs each cause of the corpus, at each intensity, size and seed, and says how often the verdict\n"
+    "named what was injected, how far its shares were off, and how often the published rules of\n"
+    "other tools name it. corpus/cpu_short.ini is for the CPU device, corpus/h200.ini for a GPU;\n"
+    "docs/verdict.md shows how to write one and what each figure is.\n"
+    "\n"
+    "  --out FOLDER  where the runs and the score go (results/score): score.json and CSV files, and\n"
+    "                of each run a folder with its window, truth/truth.json and log. The same\n"
+    "                command goes on where an earlier one ended: its runs are taken as they are.\n"
+    "  --rescore     starts no run: judges anew what FOLDER holds, from wherever that came, by\n"
+    "                the verdict as it is now.\n"
+    "\n"
+    "Exits with 0 when there is a score, however good, 3 when the corpus is wrong or no run left\n"
+    "anything to judge, 8 when a file cannot be written.\n";
 
 typedef struct progress {
   uint32_t done, total;

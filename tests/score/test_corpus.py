@@ -265,7 +265,10 @@ class Corpus(unittest.TestCase):
                 run = score(folder, *arguments)
                 self.assertEqual(run.returncode, code, run.stderr)
                 self.assertIn(message, run.stderr)
-            self.assertEqual(score(folder, "--help").returncode, 0)
+            shown = score(folder, "--help")
+            self.assertEqual(shown.returncode, 0)
+            for word in ("CORPUS.ini", "--out FOLDER", "--rescore", "corpus/cpu_short.ini", "docs/verdict.md"):
+                self.assertIn(word, shown.stdout)
 
 
 if __name__ == "__main__":
