@@ -5,6 +5,7 @@
  */
 #include "event_writer.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Times at which something of a device's begins or ends, and how many of them are told already. */
@@ -49,7 +50,8 @@ static void write_value(event_writer *writer, const char *what, uint32_t device,
 static void write_recorded(event_writer *writer) {
   for (uint64_t i = 0; i < writer->trace->counters.count; i++) {
     const pd_counter_row *row = PD_AT(pd_counter_row, &writer->trace->counters, i);
-    if (!event_in_part(writer, row->ts_ns)) continue;
+    /* JSON has no such number, and readers no use for its absence. */
+    if (!event_in_part(writer, row->ts_ns) || !isfinite(row->value)) continue;
     char *at = EVENT_BEGIN(writer, "{\"ph\":\"C\",\"name\":", names_at(writer->names, row->name));
     at = event_host_ids(writer, at, event_tid(writer, 0));
     at = event_ts(at, row->ts_ns);

@@ -49,6 +49,9 @@ static char *put_graph(char *at, uint32_t graph, uint32_t node) {
   return digits_u64(at, node);
 }
 
+/* Above 0 and small enough to be one: neither unknown nor what a division by nothing leaves. */
+static bool is_known(float value) { return value >= 0 && value < 1e9f; }
+
 /* What a device does not know stays out: readers of these keys take numbers only. */
 static char *put_kernel(const event_writer *writer, char *at, const pd_device_row *row) {
   const pd_activity *kernel = &row->detail;
@@ -57,7 +60,9 @@ static char *put_kernel(const event_writer *writer, char *at, const pd_device_ro
   at = digits_u64(at, kernel->u.kernel.registers);
   at = EVENT_PUT(at, ",\"shared memory\":");
   at = digits_u64(at, (uint64_t)kernel->u.kernel.static_bytes + kernel->u.kernel.dynamic_bytes);
-  if (kernel->u.kernel.blocks_per_sm > 0) {
+  const bool known = kernel->u.kernel.blocks_per_sm > 0 && is_known(kernel->u.kernel.blocks_per_sm) &&
+                     is_known(kernel->u.kernel.warps_per_sm);
+  if (known) {
     at = EVENT_PUT(at, ",\"blocks per SM\":");
     at = digits_fixed6(at, (double)kernel->u.kernel.blocks_per_sm);
     at = EVENT_PUT(at, ",\"warps per SM\":");
@@ -67,7 +72,7 @@ static char *put_kernel(const event_writer *writer, char *at, const pd_device_ro
   at = put_triple(at, kernel->u.kernel.grid);
   at = EVENT_PUT(at, ",\"block\":");
   at = put_triple(at, kernel->u.kernel.block);
-  if (kernel->u.kernel.blocks_per_sm > 0 && kernel->u.kernel.occupancy >= 0) {
+  if (known && is_known(kernel->u.kernel.occupancy)) {
     at = EVENT_PUT(at, ",\"est. achieved occupancy %\":");
     at = digits_u64(at, (uint64_t)((double)kernel->u.kernel.occupancy * 100 + 0.5));
   }

@@ -178,7 +178,7 @@ static void name_context_waits(event_writer *writer) {
   }
 }
 
-static void name_others(event_writer *writer) {
+static void name_others(event_writer *writer, const event_index *index) {
   const pd_trace *trace = writer->trace;
   bool overhead = false;
   char text[64];
@@ -186,10 +186,7 @@ static void name_others(event_writer *writer) {
     overhead = PD_AT(pd_other_row, &trace->others, i)->kind == PD_ACTIVITY_OVERHEAD;
   for (uint64_t s = 0; s < trace->streams.count; s++) {
     const pd_stream_row *stream = PD_AT(pd_stream_row, &trace->streams, s);
-    bool used = false;
-    for (uint64_t i = 0; i < trace->others.count && !used; i++)
-      used = PD_AT(pd_other_row, &trace->others, i)->stream == s;
-    if (!used || stream->stream == UINT32_MAX) continue;
+    if (!index->stream_waits[s] || stream->stream == UINT32_MAX) continue;
     snprintf(text, sizeof text, "stream %u (sync)", stream->stream);
     name_thread(writer, stream->device, stream->stream + SYNC_TRACK, text);
   }
@@ -204,7 +201,7 @@ void envelope_begin(event_writer *writer, const event_index *index) {
   header(writer);
   name_host(writer);
   name_streams(writer, index);
-  name_others(writer);
+  name_others(writer, index);
 }
 
 /* ---- after the events ---- */

@@ -19,6 +19,7 @@ void event_index_free(event_index *index) {
   free(index->annotations);
   free(index->wait_start_ns);
   free(index->wait_call);
+  free(index->stream_waits);
   free(index->call_waits);
   free(index);
 }
@@ -123,10 +124,11 @@ event_index *event_index_build(const pd_trace *trace) {
   index->flow = room(trace->ranges.count, sizeof *index->flow);
   index->wait_start_ns = room(trace->others.count, sizeof *index->wait_start_ns);
   index->wait_call = room(trace->others.count, sizeof *index->wait_call);
+  index->stream_waits = room(trace->streams.count, sizeof *index->stream_waits);
   index->call_waits = room(trace->calls.count, sizeof *index->call_waits);
   if (!index->calls_by_thread || !index->thread_first || !index->range_first || !index->rows_by_stream ||
       !index->stream_first || !index->lane || !index->lanes_used || !index->forward_of || !index->flow ||
-      !index->wait_start_ns || !index->wait_call || !index->call_waits)
+      !index->wait_start_ns || !index->wait_call || !index->stream_waits || !index->call_waits)
     goto no_memory;
   group_calls(index, trace);
   group_rows(index, trace);

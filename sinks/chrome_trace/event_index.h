@@ -26,11 +26,11 @@ struct event_index {
   uint32_t *flow;            /* of each range: id of its fwdbwd flow, 0: none */
   annotation *annotations;
   uint64_t annotation_count;
-  uint64_t too_deep; /* annotations left out, since no viewer nests so deep */
-  int64_t
-      *wait_start_ns;  /* of each of trace->others: where its slice begins; INT64_MAX: others on its track cover it */
-  uint32_t *wait_call; /* of each of trace->others: the call that waits, PD_NONE: not known */
-  uint8_t *call_waits; /* of each call: whether a slice of the device's is its wait */
+  uint64_t too_deep;      /* annotations left out, since no viewer nests so deep */
+  int64_t *wait_start_ns; /* of each of trace->others: its slice; INT64_MAX: others on its track cover it */
+  uint32_t *wait_call;    /* of each of trace->others: the call that waits, PD_NONE: not known */
+  uint8_t *stream_waits;  /* of each stream: whether there is one of it */
+  uint8_t *call_waits;    /* of each call: whether a slice of the device's is its wait */
 };
 
 static inline uint32_t event_index_track(const event_index *index, const pd_trace *trace, uint64_t row_index) {
@@ -58,7 +58,7 @@ static inline uint32_t event_index_context(const pd_trace *trace, const pd_other
 
 /* Fills the annotations; the rest of the index is there. */
 pd_status annotations_build(event_index *index, const pd_trace *trace);
-/* Fills wait_start_ns, wait_call and call_waits, which are there and zero. */
+/* Fills the fields of waits, which are there and zero. */
 pd_status waits_build(event_index *index, const pd_trace *trace);
 
 #endif

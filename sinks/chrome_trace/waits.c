@@ -84,6 +84,7 @@ pd_status waits_build(event_index *index, const pd_trace *trace) {
       continue;
     }
     *end = row->end_ns;
+    if (row->stream != PD_NONE) index->stream_waits[row->stream] = 1;
     if (row->correlation) keys[known++] = (wait_key){row->correlation, (uint32_t)i, 0};
   }
   if (ok) tie_calls(index, trace, keys, known);

@@ -96,7 +96,7 @@ static pd_status write_ledger(record_file *file, const pd_trace *trace, const pd
     if (strncmp(key, prefix, sizeof prefix - 1) != 0) continue;
     for (uint64_t i = 0; i < ledger->rows.count; i++)
       owns = owns || PD_AT(pd_table_row, &ledger->rows, i)->cells[c].v.i != 0;
-    for (uint64_t i = 0; owns && i < ledger->rows.count && status == PD_OK; i++) {
+    for (uint64_t i = 0; owns && i < ledger->rows.count && i < trace->steps.count && status == PD_OK; i++) {
       const event_place place = place_of(file, trace, (uint32_t)i);
       markdown tag = {0};
       markdown_add(&tag, "ledger/%s_us", key + sizeof prefix - 1);

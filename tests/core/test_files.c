@@ -82,6 +82,18 @@ PD_TEST(files, full_disk_is_told_and_sticks) {
   tear_down();
 }
 
+PD_TEST(files, a_folder_in_the_way_of_the_final_name_is_told) {
+  set_up();
+  pd_file *file;
+  cr_assert_eq(table->open(table, at("taken"), &file), PD_OK);
+  cr_assert_eq(table->write(file, "x", 1), PD_OK);
+  cr_assert_eq(mkdir(at("taken"), 0777), 0);
+  cr_assert_eq(table->commit(file), PD_IO);
+  cr_assert_not_null(strstr(host.message, "cannot be renamed from"), "%s", host.message);
+  cr_assert_neq(access(at("taken.partial"), F_OK), 0);
+  tear_down();
+}
+
 PD_TEST(files, a_file_where_a_folder_must_be_is_told) {
   set_up();
   pd_file *file;

@@ -42,7 +42,14 @@ static void add_row(fake_trace *fake, driver *in, uint32_t thread, uint32_t stre
     fake_call(fake, next(in) % 8, "cudaLaunchKernel", next(in) % 2 ? thread : 0, start_ns, end_ns, next(in) % 16);
     break;
   case 3: fake_kernel(fake, name, stream, start_ns, end_ns, next(in) % 16); break;
-  case 4: fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", next(in) % 2 ? stream : PD_NONE, start_ns, end_ns); break;
+  case 4: {
+    const bool of_stream = next(in) % 2;
+    pd_other_row *wait =
+        fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", of_stream ? stream : PD_NONE, start_ns, end_ns);
+    if (!of_stream) wait->device = next(in) % 3;
+    wait->correlation = next(in) % 16;
+    break;
+  }
   default: fake_memory(fake, thread, start_ns, 1 + next(in), 1 - (int64_t)next(in), next(in), next(in));
   }
 }
@@ -52,14 +59,28 @@ static void check_device_tracks(const json_node *events) {
   for (const json_node *a = events->first; a; a = a->next) {
     if (!json_text_is(json_text_get(a, "cat"), "kernel")) continue;
     for (const json_node *b = a->next; b; b = b->next) {
-      if (!json_text_is(json_text_get(b, "cat"), "kernel")) continue;
+      if (!json_text_is(json_text_get(b, "cat"), "kernel")) continue; /* MOST_ROWS is less than a stream has lanes */
       const double tid = json_text_get(a, "tid")->number;
       const double a_start = json_text_get(a, "ts")->number, a_end = a_start + json_text_get(a, "dur")->number;
       const double b_start = json_text_get(b, "ts")->number, b_end = b_start + json_text_get(b, "dur")->number;
-      if (tid != json_text_get(b, "tid")->number || tid > 34000000) continue; /* the last lane takes what is left */
+      if (tid != json_text_get(b, "tid")->number) continue;
       check(b_start >= a_end - 1e-6 || a_start >= b_end - 1e-6);
     }
   }
+}
+
+/* Every flow has both its ends. */
+static void check_flows(const json_node *events) {
+  bool begun[16] = {false}, ended[16] = {false};
+  for (const json_node *event = events->first; event; event = event->next) {
+    if (!json_text_is(json_text_get(event, "cat"), "ac2g")) continue;
+    const size_t id = (size_t)json_text_get(event, "id")->number % 16;
+    if (json_text_is(json_text_get(event, "ph"), "s"))
+      begun[id] = true;
+    else
+      ended[id] = true;
+  }
+  check(memcmp(begun, ended, sizeof begun) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -83,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     json_node *root = json_text_parse(run.all[i]->data, run.all[i]->bytes);
     check(root != NULL);
     check_device_tracks(json_text_get(root, "traceEvents"));
+    if (chosen == settings[0]) check_flows(json_text_get(root, "traceEvents"));
     json_text_free(root);
   }
   sink_run_unload(&run);

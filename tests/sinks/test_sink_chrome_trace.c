@@ -125,6 +125,30 @@ PD_TEST(sink_chrome_trace, as_many_rows_as_run_at_once_overlap_no_other) {
   }
 }
 
+/* A device that divides by nothing, and a counter that is no number. */
+PD_TEST(sink_chrome_trace, what_is_no_number_stays_out) {
+  const float odd[] = {(float)INFINITY, (float)NAN, -1, 1e30f};
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, 0, MS(10));
+  for (int i = 0; i < 4; i++) {
+    pd_device_row *row = fake_kernel(fake, "blocks()", stream, MS(1 + i), MS(1.5 + i), 1);
+    row->detail.u.kernel.blocks_per_sm = row->detail.u.kernel.warps_per_sm = odd[i];
+    fake_kernel(fake, "occupancy()", stream, MS(5 + i), MS(5.5 + i), 1)->detail.u.kernel.occupancy = odd[i];
+    fake_counter(fake, "odd", MS(1 + i), i == 3 ? 3.0 : (double)odd[i]);
+  }
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  for (const json_node *event = out.events->first; event; event = event->next) {
+    if (is_event(event, "X", "kernel", "blocks()")) cr_assert_null(argument(event, "blocks per SM"));
+    if (is_event(event, "X", "kernel", NULL)) cr_assert_null(argument(event, "est. achieved occupancy %"));
+  }
+  cr_assert_eq(count(out.events, "X", "kernel", NULL), 8);
+  cr_assert_eq(count(out.events, "C", NULL, "odd"), 2);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
 PD_TEST(sink_chrome_trace, annotations_nest_as_deep_as_viewers_do) {
   enum { RANGES = 520 };
   written out;

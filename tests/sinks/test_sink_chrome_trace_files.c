@@ -143,6 +143,7 @@ PD_TEST(sink_chrome_trace_files, standard_output_takes_one_file) {
   sink_run_unload(&run);
 }
 
+/* After so many bytes; 0: when the file is to get its name. */
 static void expect_failure(const char *const *settings, uint64_t after) {
   sink_run run;
   fake_trace *fake = open_fake();
@@ -150,8 +151,9 @@ static void expect_failure(const char *const *settings, uint64_t after) {
   cr_assert(sink_run_load(&run, SINK_PATH, settings));
   cr_assert_eq(sink_run_open(&run, fake_run("traces")), PD_OK);
   run.fail_after_bytes = after;
+  run.fail_commit = !after;
   cr_assert_eq(sink_run_trace(&run, fake_trace_finish(fake)), PD_IO);
-  cr_assert_not_null(strstr(run.host.message, "cannot be written: disk full"));
+  cr_assert_not_null(strstr(run.host.message, after ? "cannot be written: disk full" : "cannot be renamed"));
   cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
   cr_assert(run.all[0]->discarded && !run.all[0]->committed && !run.all[0]->announced);
   sink_run_unload(&run);
@@ -163,4 +165,9 @@ PD_TEST(sink_chrome_trace_files, a_full_disk_is_an_error_and_leaves_nothing) {
   expect_failure(NULL, 1500000);
   expect_failure((const char *[]){"gzip=true", NULL}, 5);
   expect_failure((const char *[]){"gzip=true", NULL}, 60000);
+}
+
+PD_TEST(sink_chrome_trace_files, a_file_that_cannot_be_renamed_is_an_error) {
+  expect_failure(NULL, 0);
+  expect_failure((const char *[]){"gzip=true", NULL}, 0);
 }

@@ -158,6 +158,17 @@ PD_TEST(sink_csv, a_full_disk_is_an_error_and_leaves_no_half_file) {
   sink_run_unload(&run);
 }
 
+PD_TEST(sink_csv, a_file_that_cannot_be_renamed_ends_the_window) {
+  sink_run run;
+  start(&run, NULL, 1);
+  run.fail_commit = true;
+  send_window(&run, 0, PD_IO);
+  cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
+  cr_assert_eq(run.count, 1);
+  cr_assert(run.all[0]->discarded && !run.all[0]->announced);
+  sink_run_unload(&run);
+}
+
 PD_TEST(sink_csv, an_empty_window_has_headers_alone) {
   sink_run run;
   fake_trace *fake = fake_trace_open();

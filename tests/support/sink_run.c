@@ -50,6 +50,9 @@ static pd_status file_write(pd_file *file, const void *data, uint64_t bytes) {
 }
 
 static pd_status file_commit(pd_file *file) {
+  sink_run *self = file->owner;
+  if (!file->failed && self->fail_commit)
+    file->failed = self->host.host.fail(&self->host.host, PD_IO, "%s: cannot be renamed", file->memory->path);
   const pd_status status = file->failed;
   file->memory->committed = status == PD_OK;
   file->memory->discarded = status != PD_OK;

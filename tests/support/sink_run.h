@@ -22,6 +22,7 @@ typedef struct sink_run {
   uint32_t count;
   uint64_t fail_after_bytes; /* writes fail once so much was written in all; 0: never */
   uint64_t written_bytes;
+  bool fail_commit; /* files cannot get their final name */
   void *library;
   const pd_plugin *plugin;
   void *options, *state;
