@@ -192,6 +192,11 @@ static pd_status write_end(const state *self, const pd_summary *summary) {
     status = text.failed ? PD_NO_MEMORY : events_text(&place, "run/quick_stats", text.text);
   }
   markdown_free(&text);
+  const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  if (status == PD_OK && analysis && PD_HAS(pd_analysis, analysis, run_tables)) {
+    const pd_table_set *tables = analysis->run_tables(analysis, self->run, summary);
+    status = tables ? window_events_tables(&place, tables) : PD_NO_MEMORY;
+  }
   if (status == PD_OK) status = hparams_end(&place, summary->outcome == PD_RUN_COMPLETE);
   return status == PD_OK ? record_file_flush(self->file) : status;
 }

@@ -109,7 +109,7 @@ static pd_status write_ledger(record_file *file, const pd_trace *trace, const pd
   return status;
 }
 
-static pd_status write_tables(const event_place *place, const pd_table_set *tables) {
+pd_status window_events_tables(const event_place *place, const pd_table_set *tables) {
   pd_status status = PD_OK;
   for (uint32_t i = 0; tables && i < tables->count && status == PD_OK; i++) {
     markdown text = {0};
@@ -130,6 +130,6 @@ pd_status window_events_write(record_file *file, const pd_trace *trace, const pd
   event_place place = {file, trace->base_ns + trace->end_ns, 0};
   if (trace->steps.count) place = place_of(file, trace, (uint32_t)trace->steps.count - 1);
   if (status == PD_OK) status = write_histograms(&place, trace);
-  if (status == PD_OK) status = write_tables(&place, tables);
+  if (status == PD_OK) status = window_events_tables(&place, tables);
   return status;
 }

@@ -165,6 +165,13 @@ class Tables(Case):
         for name in ALL[:18]:
             self.assertRegex(err, rf"this run has no table.*\b{name}\b")
 
+    def test_the_guide_lists_every_table(self):
+        with open(os.path.join(CONF, "..", "docs", "reading-results.md"), encoding="utf-8") as file:
+            listed = file.read().split("\n## The tables\n")[1]
+        named = {name for line in listed.splitlines() if line.startswith("| `")
+                 for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+        self.assertEqual(named, {*ALL, "perf_summary"})
+
     def test_paddles_tables_in_every_unit_and_order(self):
         for unit, per_ms in (("s", 1e-3), ("ms", 1), ("us", 1e3), ("ns", 1e6)):
             table = Table(self.show("views=model", f"time_unit={unit}", "wide=true"), "Model Summary")

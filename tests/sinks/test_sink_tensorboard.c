@@ -228,8 +228,27 @@ static const pd_table_set *fake_tables(const pd_analysis *analysis, const pd_tra
   return &set;
 }
 
+static const pd_table_set *fake_run_tables(const pd_analysis *analysis, const pd_run *run, const pd_summary *summary) {
+  static const pd_metric average = {.key = "avg", .heading = "avg", .unit = PD_UNIT_NONE};
+  static const pd_metric *const columns[] = {&average};
+  static const pd_cell cells[] = {{.v.d = 412.5, .is_double = 1}};
+  static const pd_table_row rows[] = {{cells, 0, 0}};
+  static const pd_table table = {.size = sizeof table,
+                                 .column_count = 1,
+                                 .id = "perf_summary",
+                                 .title = "Perf Summary",
+                                 .columns = columns,
+                                 .rows = {rows, 1, sizeof *rows}};
+  static const pd_table *const tables[] = {&table};
+  static const pd_table_set set = {.size = sizeof set, .count = 1, .tables = tables};
+  (void)analysis;
+  (void)run;
+  (void)summary;
+  return &set;
+}
+
 static void write_whole_run(void) {
-  static const pd_analysis analysis = {.size = sizeof analysis, .tables = fake_tables};
+  static const pd_analysis analysis = {.size = sizeof analysis, .tables = fake_tables, .run_tables = fake_run_tables};
   sink_run run;
   start(&run, folder, fake_run(folder));
   test_host_add(&run.host, PD_EXT_ANALYSIS, &analysis);
@@ -300,6 +319,8 @@ PD_TEST(sink_tensorboard, plugins_get_their_data) {
   const tb_event text = find_event(&file, "run/quick_stats", FAKE_STEP_COUNT);
   cr_assert_str_eq(text.plugin, "text");
   cr_assert_not_null(memmem(text.content, text.content_bytes, "| samples per second | 400.000 |", 32));
+  const tb_event table = find_event(&file, "tables/perf_summary", FAKE_STEP_COUNT);
+  cr_assert_not_null(memmem(table.content, table.content_bytes, "| 412.5 |", 9));
   const tb_event histogram = find_event(&file, "histograms/kernel_duration_us", 4);
   cr_assert_str_eq(histogram.plugin, "histograms");
   cr_assert_eq(histogram.content_bytes, 30 * 3 * sizeof(double));

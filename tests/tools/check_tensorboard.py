@@ -39,10 +39,12 @@ def check_texts(checks, run, texts, rows_of):
     stats = {row[0]: row[1] for row in body}
     for name, value in values.quick_stats(run).items():
         checks.equal(f"{run.folder}: quick stats, {name}", value, stats.get(name))
-    for window, content in enumerate(run.windows):
-        for name, table in content["tables"].items():
-            found = texts.get("tables/" + name, {}).get(values.last_step(run, window))
-            checks.true(found is not None, f"{run.folder}: no table {name} of window {window}")
+    tables = [(run.metrics["steps"], run.metrics["tables"])]
+    tables += [(values.last_step(run, window), content["tables"]) for window, content in enumerate(run.windows)]
+    for step, of_step in tables:
+        for name, table in of_step.items():
+            found = texts.get("tables/" + name, {}).get(step)
+            checks.true(found is not None, f"{run.folder}: no table {name} at step {step}")
             if found is not None:
                 values.check_table(checks, f"{run.folder}: table {name}", table, *rows_of(found))
 

@@ -45,15 +45,26 @@ def words(line):
     return [word for word in line.split() if not re.fullmatch(r"-+|\.+|\(%\)", word)]
 
 
+def cells(line):
+    return re.split(r"\s{2,}", line.strip())
+
+
+def kinds(line):
+    return ["count" if cell.isdigit() else "figure" if re.match(r"-?\d", cell) else "word" for cell in cells(line)]
+
+
 def place_of(quoted, lines, after):
-    """The number of the first printed line from `after` on that the quoted one stands for; None: there is none."""
-    mine = words(quoted)
+    """The number of the first printed line from `after` on that the quoted one stands for, rather one whose cells are
+    of the same kind: rows of several tables may begin alike. None: there is none."""
+    mine, found = words(quoted), None
     for at, line in enumerate(lines[after:], after):
         printed = words(line)
         if printed and printed[0] == mine[0] and \
                 len(set(printed) & set(mine)) * 2 >= min(len(set(printed)), len(set(mine))):
-            return at
-    return None
+            if kinds(line) == kinds(quoted):
+                return at
+            found = at if found is None else found
+    return found
 
 
 def size(number):
@@ -82,7 +93,6 @@ def fixed_figures(document):
 
 def wrong_figures(quoted, printed, fixed):
     """What the printed line tells that depends on no clock, and the quoted one does not."""
-    cells = lambda line: [cell.strip() for cell in re.split(r"\s{2,}", line.strip())]
     mine, theirs = cells(quoted), cells(printed)
     if re.match(r"Active steps|Window \d", printed):
         numbers = lambda line: re.findall(r"\d+(?:\.\.\d+)?", line.split(", ")[0] + line.partition(":")[2].split(")")[0])

@@ -46,6 +46,14 @@ class DocCommands(unittest.TestCase):
         rows = PRINTED.splitlines()[-2:]
         self.assertEqual(len(judge(("\n".join(rows), "\n".join(reversed(rows))))), 1)
 
+    def test_rows_of_two_tables_that_begin_alike(self):
+        table = {"columns": COLUMNS, "rows": [{"name": "Runtime", "cpu_time_total": 9, "count": 4624, "bytes": None}]}
+        printed = "Runtime  18.2  2.27  13.2\nRuntime  4624  150.1  99\n"
+        for count, errors in (("4624", 0), ("4625", 1)):
+            found = complaints([f"Runtime  {count}  133.0  98"], types.SimpleNamespace(stdout=printed),
+                               {"tables": {"overview": table}, "windows": []})
+            self.assertEqual(len(found), errors, found)
+
     def test_the_verdict(self):
         self.assertEqual(len(judge(("input-bound", "launch-bound"))), 1)
 
