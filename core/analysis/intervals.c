@@ -1,15 +1,20 @@
 /* See intervals.h. */
 #include "intervals.h"
 
+#include "trace/memory.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 bool intervals_grow(intervals *list) {
   size_t room = list->room ? list->room * 2 : 64;
-  interval *rows = realloc(list->rows, room * sizeof *rows);
+  interval *rows = scratch_alloc(room, sizeof *rows); /* in huge pages where it is large: not so realloc */
   if (!rows) {
     list->count = 0;
     return false;
   }
+  if (list->count) memcpy(rows, list->rows, list->count * sizeof *rows);
+  free(list->rows);
   list->rows = rows;
   list->room = room;
   return true;

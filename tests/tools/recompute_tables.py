@@ -215,7 +215,8 @@ def check_device(run, check):
     start, end = run.steps[0][0], run.steps[-1][1]
     prefix = "GPU" if run.is_cuda else "Device "
     figures, summary = {}, {}
-    for device in sorted({r.device for r in run.records}):
+    told = {int(row["device"][len(prefix):]) for row in run.table("device_figures")[0]}  # one may have been idle
+    for device in sorted({r.device for r in run.records} | told):
         kernels = [k for k in run.kernels if k.device == device]
         clip = [(max(k.start_ns, start), min(k.end_ns, end), k) for k in kernels]
         clip = [c for c in clip if c[1] > c[0]]
