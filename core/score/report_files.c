@@ -13,7 +13,7 @@ static void put_number(FILE *out, double value, const char *none) {
   if (isnan(value))
     fputs(none, out);
   else
-    fprintf(out, "%.6f", value);
+    fprintf(out, "%.9f", value);
 }
 
 /* ---- JSON ---- */

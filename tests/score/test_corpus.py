@@ -128,9 +128,9 @@ class Corpus(unittest.TestCase):
         self.assertEqual(whole["false_alarms"]["value"], 0, printed)
         self.assertEqual(set(whole["causes"]) & {"failed", "withheld"}, set(), printed)
         for cause in CAUSES:
-            self.assertGreaterEqual(whole["causes"][cause]["runs"], 2, printed)
+            self.assertGreaterEqual(whole["causes"].get(cause, {"runs": 0})["runs"], 2, f"{cause}: {printed}")
         self.assertEqual(whole["mixed"], 4, printed)
-        self.assertLess(whole["mixed_error"]["value"], 10, printed)
+        self.assertLess(whole["mixed_error"]["value"], 15, printed)
         for tool, of in whole["rivals"].items():
             self.assertLess(of["macro_f1"]["high"], whole["macro_f1"]["low"], tool)
 
