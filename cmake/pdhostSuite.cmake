@@ -19,3 +19,14 @@ function(pdhost_add_suite name)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "OMP_WAIT_POLICY=passive;${arg_ENVIRONMENT}")
 endfunction()
+
+# Every test_*.c under tests/ is a suite of this build, but for those that only a GPU runs: none is written and forgotten.
+function(pdhost_expect_suites)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/test_*.c")
+  foreach(source IN LISTS sources)
+    get_filename_component(name "${source}" NAME_WE)
+    if(NOT TARGET ${name} AND NOT (name STREQUAL test_cuda_fused AND NOT TARGET device_cuda))
+      message(FATAL_ERROR "${source}: no suite is made of it; add it to the CMakeLists.txt beside it")
+    endif()
+  endforeach()
+endfunction()
