@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Finer than any clock: a figure whose unit has no last decimal place of its own. */
-enum { FIGURES_MOST_DECIMALS = 12 };
+/* Digits where the host cannot say how many; decimals finer than any clock, where the unit sets no bound. */
+enum { FIGURES_DIGITS_UNKNOWN = 4, FIGURES_MOST_DECIMALS = 12 };
 
 /* `value` with `digits` significant digits, in plain notation, but no more than `most_decimals` of them behind the
  * point. */

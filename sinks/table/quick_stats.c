@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIGURE_ROOM = 48, DIGITS_UNKNOWN = 4 };
+enum { FIGURE_ROOM = 48 };
 
 static const char *yes(uint32_t flag) { return flag ? "true" : "false"; }
 
@@ -37,10 +37,10 @@ static int digits_of(text *out, const pd_analysis *analysis, const pd_summary *s
   const uint64_t count = summary->steps_all.count;
   double *values = malloc((count + 1) * sizeof *values);
   uint64_t used = 0;
-  uint32_t digits = DIGITS_UNKNOWN;
+  uint32_t digits = FIGURES_DIGITS_UNKNOWN;
   if (!values) {
     out->failed = true;
-    return DIGITS_UNKNOWN;
+    return FIGURES_DIGITS_UNKNOWN;
   }
   for (uint64_t i = 0; i < count; i++) {
     const pd_step_stats *step = PD_AT(pd_step_stats, &summary->steps_all, i);

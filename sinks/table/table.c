@@ -126,7 +126,7 @@ static pd_status table_step(void *given, const pd_step_stats *stats) {
   text line = {0};
   pd_status status = PD_OK;
   if (!self->run->timer_only) return PD_OK;
-  timer_step(&self->timer, &line, stats);
+  timer_step(&self->timer, self->host->extension(self->host, PD_EXT_ANALYSIS), &line, stats);
   status = flush(self, &line);
   text_free(&line);
   return status;

@@ -1,6 +1,8 @@
 /* See timer.h. */
 #include "timer.h"
 
+#include "figures.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,16 +24,35 @@ void timer_begin(timer *self, const pd_run *run) {
   }
 }
 
-void timer_step(timer *self, text *out, const pd_step_stats *stats) {
+static void figure(text *out, const pd_analysis *analysis, double *values, uint64_t count, double value) {
+  const bool asks = analysis && PD_HAS(pd_analysis, analysis, digits);
+  char number[48];
+  figures_write(number, sizeof number, value,
+                asks ? (int)analysis->digits(analysis, values, count) : FIGURES_DIGITS_UNKNOWN, FIGURES_MOST_DECIMALS);
+  text_add(out, number);
+}
+
+void timer_step(timer *self, const pd_analysis *analysis, text *out, const pd_step_stats *stats) {
+  if (!self->every) return;
+  if (self->steps < TIMER_KEPT) {
+    self->reader_s[self->steps] = (double)stats->data_wait_ns * 1e-9;
+    self->batch_s[self->steps] = (double)stats->batch_cost_ns * 1e-9;
+  }
   self->reader_ns += stats->data_wait_ns;
   self->batch_ns += stats->batch_cost_ns;
-  if (!self->every || ++self->steps < self->every) return;
-  text_format(out, "step %" PRIu64 " reader_cost: %.5f s batch_cost: %.5f s", stats->index,
-              (double)self->reader_ns * 1e-9 / (double)self->steps,
-              (double)self->batch_ns * 1e-9 / (double)self->steps);
-  if (self->batch_ns > 0)
-    text_format(out, " ips: %.3f samples/s",
-                (double)self->steps * (double)self->batch_size * 1e9 / (double)self->batch_ns);
+  if (++self->steps < self->every) return;
+  const double steps = (double)self->steps, batch_s = (double)self->batch_ns * 1e-9;
+  const uint64_t kept = (uint64_t)(self->steps < TIMER_KEPT ? self->steps : TIMER_KEPT);
+  text_format(out, "step %" PRIu64 " reader_cost: ", stats->index);
+  figure(out, analysis, self->reader_s, kept, (double)self->reader_ns * 1e-9 / steps);
+  text_add(out, " s batch_cost: ");
+  figure(out, analysis, self->batch_s, kept, batch_s / steps);
+  text_add(out, " s");
+  if (self->batch_ns > 0) {
+    text_add(out, " ips: ");
+    figure(out, analysis, self->batch_s, kept, steps * (double)self->batch_size / batch_s);
+    text_add(out, " samples/s");
+  }
   text_add(out, "\n");
   self->reader_ns = self->batch_ns = self->steps = 0;
 }
