@@ -121,6 +121,7 @@ pd_status window_finish(run_state *run, bool whole) {
   if (status == PD_OK) status = counted;
   loop_settle(run);
   loop_add_span(run, run->window_count);
+  loop_deliver(run); /* first, so that a sink that flushes with the window has written its steps */
   pd_trace *trace = NULL;
   const pd_profile_status before = run->profile;
   const pd_status made = make_trace(run, &trace);
@@ -137,7 +138,6 @@ pd_status window_finish(run_state *run, bool whole) {
     trace_free(trace);
     run->windows_done++;
   }
-  loop_deliver(run);
   return status;
 }
 

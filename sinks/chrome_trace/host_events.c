@@ -58,7 +58,15 @@ static const char *dtype_name(uint32_t dtype) {
 
 static char *put_shapes(event_writer *writer, char *at, const pd_range *range) {
   enum { SHAPE_ROOM = 128 }; /* of one shape, with EVENT_ROOM / 2 left for the rest of the event */
-  at = EVENT_PUT(at, ",\"Input Dims\":[");
+  at = EVENT_PUT(at, ",\"Input type\":[");
+  for (uint32_t i = 0; i < range->shape_count; i++) {
+    const char *name = dtype_name(PD_AT(pd_shape, &writer->trace->shapes, range->shape_first + i)->dtype);
+    writer->out->at = at;
+    at = text_out_room(writer->out, SHAPE_ROOM + EVENT_ROOM / 2);
+    if (i) *at++ = ',';
+    at = event_put_text(at, name);
+  }
+  at = EVENT_PUT(at, "],\"Input Dims\":[");
   for (uint32_t i = 0; i < range->shape_count; i++) {
     const pd_shape *shape = PD_AT(pd_shape, &writer->trace->shapes, range->shape_first + i);
     writer->out->at = at;
@@ -70,14 +78,6 @@ static char *put_shapes(event_writer *writer, char *at, const pd_range *range) {
       at = digits_i64(at, shape->dims[d]);
     }
     *at++ = ']';
-  }
-  at = EVENT_PUT(at, "],\"Input type\":[");
-  for (uint32_t i = 0; i < range->shape_count; i++) {
-    const char *name = dtype_name(PD_AT(pd_shape, &writer->trace->shapes, range->shape_first + i)->dtype);
-    writer->out->at = at;
-    at = text_out_room(writer->out, SHAPE_ROOM + EVENT_ROOM / 2);
-    if (i) *at++ = ',';
-    at = event_put_text(at, name);
   }
   *at++ = ']';
   return at;

@@ -110,7 +110,7 @@ class Sweep(Case):
         code, out, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=0,1", "--out", "one")
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"\n  data.num_workers=0  \|")
-        self.assertIn("|  iteration", out)
+        self.assertRegex(out, r"\|\s+iteration")
         self.check_curves("one/curves.svg", points=2, series=1)
 
     def test_benchmark_mode(self):

@@ -1,5 +1,5 @@
-"""Runs the commands of docs/tools.md in an empty folder, as a reader would, but for these: pip's are compared with what is
-installed, servers only look at the files they are given, and pdhost runs on the CPU device with small images.
+"""Runs the commands of docs/tools.md in an empty folder, as a reader would, but for these: pip's are compared with what
+is installed, servers only look at the files they are given, and pdhost runs on the CPU device with small images.
 Usage: check_docs.py PDHOST CONF_FOLDER DOCUMENT"""
 import glob
 import importlib.metadata
@@ -13,7 +13,7 @@ import tempfile
 
 from packaging.requirements import Requirement
 
-from run_folder import Checks
+from run_folder import Checks, load_trace
 
 TOOLS = os.path.dirname(sys.executable)
 
@@ -56,6 +56,23 @@ def runnable(command, folder):
     return command
 
 
+def check_shown(checks, document, folder):
+    """What the page says to look for in Perfetto is there."""
+    traces = glob.glob(os.path.join(folder, "results/traces/dataloader/*.pt.trace.json"))
+    names = set()
+    for event in load_trace(traces[0])["traceEvents"] if traces else []:
+        names.add(event["args"]["name"] if event["name"] == "thread_name" else event["name"])
+    with open(document, encoding="utf-8") as file:
+        section = file.read().split("## Perfetto")[1].split("## chrome")[0]
+    thread = re.search(r"`thread N (\(.*?\))`", section).group(1)
+    checks.true(any(name.startswith("thread ") and name.endswith(thread) for name in names), f"no thread N {thread}")
+    for name in ("enumerate(DataLoader)#_pdhost.__next__", "train_step", "GPU 0 busy", "GPU 0 queue depth",
+                 "GPU 0 ledger", "GPU 0 memory", "DataLoader queue", "aten::item"):
+        checks.true(f"`{name}`" in section, f"{name} is not on the page")
+        here = name.replace("GPU 0", "device 0")
+        checks.true(here in names or name == "aten::item", f"{here} is not in the trace")  # which is of sync's
+
+
 def main():
     pdhost, conf, document = sys.argv[1:]
     checks = Checks("documented commands")
@@ -75,11 +92,12 @@ def main():
                 if words[:2] == ["pip", "install"]:
                     check_install(checks, words[2:])
                     continue
-                result = subprocess.run(["bash", "-euc", runnable(command, folder)], cwd=folder, env=environment, text=True,
-                                        stdin=subprocess.DEVNULL, capture_output=True, check=False)
+                result = subprocess.run(["bash", "-euc", runnable(command, folder)], cwd=folder, env=environment,
+                                        text=True, stdin=subprocess.DEVNULL, capture_output=True, check=False)
                 checks.true(result.returncode == 0, f"{command}: exit {result.returncode}\n{result.stderr[-2000:]}")
         checks.equal("programs of the page", sorted(programs),
                      sorted(["pdhost", "pip", "vizviewer", "tensorboard", "for", "HTA_DISABLE_NS_ROUNDING=1"]))
+        check_shown(checks, document, folder)
         runs = sorted(os.listdir(os.path.join(folder, "cmp"))) if os.path.isdir(os.path.join(folder, "cmp")) else []
         checks.equal("runs to compare", ["w0", "w2", "w8"], runs)
     checks.end()

@@ -127,6 +127,47 @@ def check_arguments(checks, run, window, operations):
         checks.true(bool(stacks), f"{run.folder}: no stacks")
 
 
+# Arguments of Kineto's events, as a trace of PyTorch 2.11 on an H200 has them; then which of them may be missing here,
+# and which are pdhost's own. docs/tools.md says why.
+KERNEL = ("External id", "queued", "device", "context", "stream", "correlation", "registers per thread",
+          "shared memory", "blocks per SM", "warps per SM", "grid", "block", "est. achieved occupancy %")
+COPY = ("External id", "device", "context", "stream", "correlation", "bytes", "memory bandwidth (GB/s)")
+CALL = ("External id", "cbid", "correlation")
+GRAPH = ("graph id", "graph node id")
+KINETO = {
+    "cpu_op": (("External id", "Record function id", "Sequence number", "Fwd thread id", "Concrete Inputs",
+                "Input type", "Input Strides", "Input Dims", "Ev Idx"),
+               ("Sequence number", "Fwd thread id", "Concrete Inputs", "Input type", "Input Strides", "Input Dims"),
+               ("flops", "Module Hierarchy", "Call stack")),
+    "user_annotation": (("External id", "Record function id", "Ev Idx"), (), ()),
+    "gpu_user_annotation": (("External id",), (), ()),
+    "cuda_runtime": (CALL, ("External id",), ("result",)),
+    "runtime": (CALL, ("External id",), ("result",)),
+    "cuda_driver": (CALL, ("External id",), ("result",)),
+    "gpu_memcpy": (COPY, ("External id", "memory bandwidth (GB/s)"), GRAPH),
+    "gpu_memset": (COPY, ("External id", "memory bandwidth (GB/s)"), GRAPH),
+    "cpu_instant_event": (("Total Reserved", "Total Allocated", "Bytes", "Device Id", "Device Type", "Addr",
+                           "finished", "Ev Idx"), (), ()),
+}
+ON_GPU = (KERNEL, ("External id",), GRAPH)
+ON_CPU = (KERNEL, ("External id", "blocks per SM", "warps per SM", "est. achieved occupancy %"), GRAPH)
+
+
+def check_fields(checks, run, window):
+    """Every event has Kineto's fields in Kineto's order, but for what is known to differ."""
+    trace = load_trace(run.trace_of(window))
+    forms = dict(KINETO, kernel=ON_GPU if "numSms" in trace["deviceProperties"][0] else ON_CPU)
+    for event in trace["traceEvents"]:
+        if event.get("cat") not in forms or event["ph"] not in "Xi":
+            continue
+        known, optional, own = forms[event["cat"]]
+        keys = [key for key in event["args"] if key not in own]
+        wanted = [key for key in known if key in keys or key not in optional]
+        checks.true(keys == wanted, f"{event['cat']} {event['name']}: {keys} where Kineto has {wanted}")
+        head = [key for key in event if key not in ("dur", "s")]
+        checks.true(head == ["ph", "cat", "name", "pid", "tid", "ts", "args"], f"{event['cat']}: fields {head}")
+
+
 def check_trace(checks, run, window):
     trace = load_trace(run.trace_of(window))
     events = trace["traceEvents"]
@@ -209,6 +250,7 @@ def main():
         for window in range(len(run.windows)):
             check_trace(checks, run, window)
             check_names(checks, run, window)
+            check_fields(checks, run, window)
             check_ledger(checks, run, window)
     checks.end()
 
