@@ -101,7 +101,8 @@ typedef struct pd_sink_ops {
   pd_status (*open)(const pd_host *host, const void *options, const pd_run *run, void **state);
   /* Optional: after every step of the loop. Must be quick: it runs between steps. [loop thread] */
   pd_status (*on_step)(void *state, const pd_step_stats *stats);
-  /* Optional: after every finished window, and after on_step of all its steps; `trace` is borrowed until the call returns. [loop thread] */
+  /* Optional: after every finished window, and after on_step of all its steps; `trace` is borrowed until the call
+   * returns. [loop thread] */
   pd_status (*on_trace_ready)(void *state, const pd_trace *trace);
   /* Called once after every open that returned PD_OK. `summary` is borrowed until it returns; NULL when the sink was
    * dropped: then close and free only. Files that this run did not finish are marked partial. [loop thread] */
