@@ -193,11 +193,11 @@ static const char *find_symbol(const module *at, uintptr_t address) {
 static pd_status describe(symbols *self, const void *address, char *text, size_t size) {
   char line[256];
   /* A return address may be the first byte of the next function. */
-  const char *code = address ? (const char *)address - 1 : NULL;
+  const char *code = (uintptr_t)address > 1 ? (const char *)address - 1 : NULL;
   const module *at = NULL;
   struct link_map *map = NULL;
   Dl_info info;
-  if (!address || !dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP)) {
+  if (!code || !dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP)) {
     (void)snprintf(text, size, "0x%llx", (unsigned long long)(uintptr_t)address);
     return PD_OK;
   }

@@ -6,7 +6,7 @@ import signal
 import time
 import unittest
 
-from pdhost_run import FIXTURES, SMALL, Case
+from pdhost_run import FIXTURES, SANITIZER, SMALL, Case
 
 STALL = [*SMALL, "--scenario", "host_compute", "--image_size", "8", "--batch_size", "1"]
 
@@ -25,7 +25,8 @@ class Ab(Case):
         self.assertEqual((a["method"], a["partial"], len(a["host_s"])), ("ab", False, len(b["host_s"])))
         self.assertEqual((a["options"]["scenario.inject_us"], b["options"]["scenario.inject_us"]), ("1000", "40000"))
         verdicts = json.loads(self.run_pdhost("compare", "--format", "json", "ab.json")[1])["verdicts"]
-        self.assertEqual([row["verdict"] for row in verdicts], ["SLOWER"])
+        # A sanitizer's own stalls may keep the rounds from agreeing; nothing makes twice the work faster or the same.
+        self.assertIn([row["verdict"] for row in verdicts], [["SLOWER"], ["UNCLEAR"]] if SANITIZER else [["SLOWER"]])
 
     def test_json_and_gate(self):
         code, out, err = self.run_pdhost("ab", *STALL, "--format", "json", "--max-time", "2", "--gate", "-q",
@@ -33,7 +34,7 @@ class Ab(Case):
         got = json.loads(out)
         self.assertEqual(code, {"SLOWER": 9, "UNCLEAR": 10}[got["verdict"]], out)
         self.assertEqual(err, "")
-        self.assertGreater(got["low"], 1.2)
+        self.assertGreater(got["low"], 0 if SANITIZER else 1.2)
         self.assertLessEqual(got["low"], got["ratio"])
         self.assertLessEqual(got["ratio"], got["high"])
         self.assertEqual(len(got["a"]["host_s"]), 2 * got["rounds"])
@@ -44,7 +45,7 @@ class Ab(Case):
         code, out, _ = self.run_pdhost("ab", *STALL, "--format", "json", "--margin", "100%", "--gate", "", "")
         got = json.loads(out)
         if got["verdict"] == "UNCLEAR":
-            self.assertGreaterEqual(got["spread"], 0.25)
+            self.assertGreaterEqual(got["spread"], 0 if SANITIZER else 0.25)
             self.skip("the rounds disagree: the machine is too busy")
         self.assertEqual((code, got["verdict"], got["narrow"], got["seatings"]), (0, "SAME", True, 10))
 

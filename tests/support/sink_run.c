@@ -95,7 +95,7 @@ bool sink_run_load(sink_run *self, const char *plugin_path, const char *const *s
                            .discard = file_discard,
                            .announce = file_announce};
   test_host_add(&self->host, PD_EXT_FILES, &self->files);
-  self->library = dlopen(plugin_path, RTLD_NOW | RTLD_LOCAL);
+  self->library = dlopen(plugin_path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); /* stays, as in the host */
   if (self->library) *(void **)&entry = dlsym(self->library, "pd_plugin_entry");
   if (!entry) {
     snprintf(self->error, sizeof self->error, "%s", dlerror());

@@ -37,9 +37,12 @@ extern "C" {
 #if defined(__GNUC__)
 #define PD_EXPORT __attribute__((visibility("default")))
 #define PD_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
+/* Of functions whose frame must not stand between an operation and its caller in a call stack. */
+#define PD_INLINE __attribute__((always_inline)) static inline
 #else
 #define PD_EXPORT
 #define PD_PRINTF(format_at, first_at)
+#define PD_INLINE static inline
 #endif
 
 /* X(name, value, text). Values are frozen; new ones go at the end. */

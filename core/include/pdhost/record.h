@@ -216,7 +216,7 @@ typedef struct pd_site {
 
 /* Opens a range; returns whether pd_range_end() must be called, so that a window that begins or ends in between does
  * no harm: always pass the result to pd_range_end(). `info` may be NULL. [any thread] */
-static inline bool pd_range_begin(const pd_record *record, pd_site *site, const pd_range_info *info) {
+PD_INLINE bool pd_range_begin(const pd_record *record, pd_site *site, const pd_range_info *info) {
   uint32_t id;
   if (!pd_record_on(record)) return false;
 #if defined(__GNUC__)
