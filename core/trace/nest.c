@@ -86,7 +86,8 @@ static void fill_row(const merging *merge, const window_thread *thread, const ra
 
 void nest_rows(const merging *merge, const window_thread *thread, uint32_t thread_index, const uint32_t *parents,
                uint32_t *size, uint32_t *place, uint64_t first, uint64_t count, uint64_t shape_base) {
-  pd_range *rows = count ? merge->ranges + first : NULL;
+  if (!count) return;
+  pd_range *rows = merge->ranges + first;
   memset(size, 0, thread->range_count * sizeof *size);
   for (uint64_t i = 0; i < thread->range_count; i++) {
     if (parents[i] == NEST_DROPPED) continue;
