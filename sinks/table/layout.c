@@ -1,12 +1,15 @@
 /*
  * See layout.h. Headings take as many lines as they have words, so that a column is as narrow as its figures. In 80
- * columns the columns of PD_METRIC_WIDE are left out, then figures that can be done without, and texts are cut; the
- * table says how many columns are missing.
+ * columns the columns of PD_METRIC_WIDE are left out, then figures that can be done without, and texts are cut; what
+ * room is left then is filled with those of the former that say something. The column that the rows are sorted by
+ * stays. The table says how many columns are missing.
  */
 #include "layout.h"
 
 #include "width.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,12 @@ typedef struct shown_column {
   uint32_t index; /* in the table */
   bool is_text;
 } shown_column;
+
+/* A column that the room left over may be given to. */
+typedef struct candidate {
+  double weight;
+  uint32_t index;
+} candidate;
 
 typedef struct layout {
   const pd_table *table;
@@ -97,13 +106,18 @@ static size_t least_text(const layout *self) {
   return texts > 1 ? SHARED_TEXT_MIN : NAME_MIN;
 }
 
+/* Whether the rows are in this column's order. */
+static bool is_sorted_by(const layout *self, const pd_metric *metric) {
+  return self->options->sort_key && !strcmp(metric->key, self->options->sort_key);
+}
+
 /* The column to do without: totals first, since a self time can be read alone, then figures from the right. Never a
- * text, never the count. PD_NONE: none is left. */
+ * text, the count, or what the rows are sorted by. PD_NONE: none is left. */
 static uint32_t dispensable(const layout *self) {
   uint32_t last = PD_NONE;
   for (uint32_t c = self->count; c-- > 1;) {
     const pd_metric *metric = self->table->columns[self->columns[c].index];
-    if (self->columns[c].is_text || metric->unit == PD_UNIT_COUNT) continue;
+    if (self->columns[c].is_text || metric->unit == PD_UNIT_COUNT || is_sorted_by(self, metric)) continue;
     if (strncmp(metric->key, "self", 4) != 0 && strstr(metric->key, "time_total")) return c;
     if (last == PD_NONE) last = c;
   }
@@ -137,6 +151,49 @@ static void fit(layout *self) {
     }
     if (!widest) return;
     widest->width--;
+  }
+}
+
+/* How much the figures of a column add up to; bytes come before all else, since no other column tells of them. */
+static double weight_of(const layout *self, uint32_t index) {
+  const pd_metric *metric = self->table->columns[index];
+  double sum = 0;
+  for (uint64_t i = 0; i < self->row_count; i++) {
+    const pd_cell *cell = &PD_AT(pd_table_row, &self->table->rows, i)->cells[index];
+    if (!cell->missing) sum += fabs(cell->is_double ? cell->v.d : (double)cell->v.i);
+  }
+  return sum > 0 && metric->unit == PD_UNIT_BYTES ? DBL_MAX : sum;
+}
+
+/* Heaviest first; equal ones as they stand in the table. */
+static int by_weight(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->weight < y->weight || x->weight > y->weight) return x->weight > y->weight ? -1 : 1;
+  return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Gives the room that is left to columns of PD_METRIC_WIDE that say something: for a table of steps to its largest
+ * classes of time, for any other in the table's order. */
+static void fill(layout *self, candidate *candidates) {
+  const bool has_names = self->count && self->columns[0].is_text;
+  uint32_t found = 0;
+  for (uint32_t c = 0; c < self->table->column_count; c++) {
+    const pd_metric *metric = self->table->columns[c];
+    if (!(metric->flags & PD_METRIC_WIDE) || metric->unit == PD_UNIT_TEXT || is_sorted_by(self, metric)) continue;
+    const double weight = weight_of(self, c);
+    if (weight > 0) candidates[found++] = (candidate){weight < DBL_MAX && has_names ? 1 : weight, c};
+  }
+  qsort(candidates, found, sizeof *candidates, by_weight);
+  for (uint32_t i = 0; i < found; i++) {
+    shown_column column = {.index = candidates[i].index};
+    uint32_t at = self->count;
+    measure(self, &column);
+    if (total_width(self) + GAP + column.width > LAYOUT_COLUMNS) continue;
+    while (at > 0 && self->columns[at - 1].index > column.index) at--;
+    memmove(&self->columns[at + 1], &self->columns[at], (self->count - at) * sizeof *self->columns);
+    self->columns[at] = column;
+    self->count++;
+    self->hidden--;
   }
 }
 
@@ -256,8 +313,11 @@ void layout_table(text *out, const pd_table *table, const layout_options *option
   layout self = {.table = table, .options = options};
   uint64_t left_out;
   bool has_time = false;
+  candidate *candidates = calloc(table->column_count + 1u, sizeof *candidates);
   self.columns = calloc(table->column_count + 1u, sizeof *self.columns);
-  if (!self.columns) {
+  if (!self.columns || !candidates) {
+    free(candidates);
+    free(self.columns);
     out->failed = true;
     return;
   }
@@ -265,7 +325,7 @@ void layout_table(text *out, const pd_table *table, const layout_options *option
   for (uint32_t c = 0; c < table->column_count; c++) {
     const pd_metric *metric = table->columns[c];
     if (metric->flags & PD_METRIC_DETAIL) continue;
-    if ((metric->flags & PD_METRIC_WIDE) && !options->wide) {
+    if ((metric->flags & PD_METRIC_WIDE) && !options->wide && !is_sorted_by(&self, metric)) {
       self.hidden++;
       continue;
     }
@@ -273,7 +333,10 @@ void layout_table(text *out, const pd_table *table, const layout_options *option
     measure(&self, &self.columns[self.count++]);
     has_time = has_time || metric->unit == PD_UNIT_NS;
   }
-  if (!options->wide) fit(&self);
+  if (!options->wide) {
+    fit(&self);
+    fill(&self, candidates);
+  }
   text_bold(out, table->title);
   if (has_time && options->unit != CELL_AUTO) text_format(out, "   (time unit: %s)", cell_time_name(options->unit));
   text_add(out, "\n");
@@ -292,6 +355,7 @@ void layout_table(text *out, const pd_table *table, const layout_options *option
     if (out->colour) text_add(out, "\033[0m");
   }
   text_add(out, "\n");
+  free(candidates);
   free(self.columns);
 }
 

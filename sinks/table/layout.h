@@ -12,6 +12,7 @@ typedef struct layout_options {
   bool wide;
   int64_t row_limit;       /* outermost rows; -1: all */
   size_t max_name_columns; /* of the first column */
+  const char *sort_key;    /* key of the metric that the rows are sorted by, which is always shown; NULL: none is */
 } layout_options;
 
 /* The only row of a table as a list of headings and values (PD_ROW_RECORD). */

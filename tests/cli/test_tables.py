@@ -107,6 +107,30 @@ class Tables(Case):
                     # Averages and bytes are rounded for print, the order is of what they were before.
                     self.assertGreaterEqual(before + abs(before) / 100 + 1, after)
 
+    def test_what_the_rows_are_sorted_by_is_shown_in_80_columns(self):
+        for view, setting, heading in (
+                ("operators", "sort_by=cuda_memory_usage", "Device Mem"), ("operators", "sort_by=cuda_time",
+                                                                          "Device time avg"),
+                ("operators", "sort_by=cpu_time_total,group_by_input_shape=true", "CPU total"),
+                ("operator_summary", "sorted_by=GPUAvg", "Device Avg"), ("kernels", "sorted_by=GPUMin", "Device Min")):
+            with self.subTest(view=view, setting=setting):
+                out = self.show(f"views={view}", setting, scenario="memory_churn")
+                title = {"operators": "Operator table", "operator_summary": "Operator Summary"}.get(view,
+                                                                                                  "Kernel Summary")
+                self.assertIn(heading, Table(out, title).headings)
+                self.assertLessEqual(max(map(width, out.splitlines())), 80)
+
+    def test_room_that_is_left_goes_to_the_largest_columns(self):
+        out = self.show("views=ledger_steps", scenario="memory_churn", more=["--sink", "json:output_json=m.json"])
+        rows = self.json("m.json")["windows"][0]["tables"]["ledger_steps"]
+        sums = {column["heading"]: sum(row[column["key"]] for row in rows["rows"]) for column in rows["columns"]
+                if column["key"].startswith("ledger_")}
+        shown = Table(out, "Ledger of each step").headings
+        self.assertEqual(shown[:2], ["Step", "Span"])
+        self.assertGreater(len(shown), 4)
+        self.assertIn(max(sums, key=sums.get), shown)
+        self.assertEqual([heading for heading in shown[2:] if not sums[heading]], [])
+
     def test_rows_are_limited_grouped_and_hidden(self):
         whole = Table(self.show("views=operators", "wide=true"), "Operator table")
         names = whole.column("Name")

@@ -38,7 +38,10 @@ typedef struct pd_metric {
   pd_unit unit;
   uint32_t flags; /* PD_METRIC_* */
 } pd_metric;
-enum { PD_METRIC_WIDE = 1 /* shown by --wide only */, PD_METRIC_DETAIL = 2 /* never in text: csv and json only */ };
+enum {
+  PD_METRIC_WIDE = 1 /* shown by --wide, else where room is left */,
+  PD_METRIC_DETAIL = 2 /* never in text: csv and json only */
+};
 
 typedef struct pd_cell {
   union {
