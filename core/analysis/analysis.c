@@ -160,6 +160,11 @@ pd_status analysis_open(const analysis_context *context, analysis **out) {
   return PD_OK;
 }
 
+const char *analysis_cuda_heading(const char *key) {
+  const pd_metric *metric = registry_on_cuda(key);
+  return metric ? metric->heading : NULL;
+}
+
 void analysis_close(analysis *self) {
   if (!self) return;
   while (self->traces) {

@@ -27,6 +27,9 @@ void analysis_close(analysis *self);
 /* The table behind PD_EXT_ANALYSIS. */
 const pd_analysis *analysis_table(const analysis *self);
 
+/* What the metric of this key is headed on a CUDA device; NULL: no such metric. [any thread] */
+const char *analysis_cuda_heading(const char *key);
+
 /* The trace is about to go: forgets the sets computed from it. [loop thread] */
 void analysis_forget(analysis *self, const pd_trace *trace);
 

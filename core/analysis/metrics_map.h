@@ -293,6 +293,33 @@
     "mean measured step time over all steps of the loop, in seconds", "sum of step times / steps", "profiler_demo")    \
   X(avg_dataloader_wait_s, "avg_dataloader_wait_s", "avg_dataloader_wait_s", NONE, DETAIL,                             \
     "mean wait for a batch over all steps of the loop, in seconds", "sum of waits / steps", "profiler_demo")           \
+  X(active_step_time_s, "step time", "step time", NONE, DETAIL,                                                        \
+    "measured step time over the active steps, in seconds: count, mean, median, min, max, p10 and p90", NULL,          \
+    "pdhost")                                                                                                          \
+  X(active_dataloader_wait_s, "data wait", "data wait", NONE, DETAIL,                                                  \
+    "wait for a batch over the active steps, in seconds: count, mean, median, min, max, p10 and p90", NULL, "pdhost")  \
+  X(active_batch_cost_s, "whole iteration", "whole iteration", NONE, DETAIL,                                           \
+    "whole iteration over the active steps, in seconds: count, mean, median, min, max, p10 and p90",                   \
+    "of each step: end of previous step to end of step", "pdhost")                                                     \
+  X(mean, "mean", "mean", NONE, DETAIL, "arithmetic mean over the active steps", "sum / count", "pdhost")              \
+  X(median, "median", "median", NONE, DETAIL, "half of the active steps lie below; between neighbours linearly", NULL, \
+    "pdhost")                                                                                                          \
+  X(p10, "p10", "p10", NONE, DETAIL, "10 per cent of the active steps lie below; between neighbours linearly", NULL,   \
+    "pdhost")                                                                                                          \
+  X(p90, "p90", "p90", NONE, DETAIL, "90 per cent of the active steps lie below; between neighbours linearly", NULL,   \
+    "pdhost")                                                                                                          \
+  X(steps_per_s, "steps_per_s", "steps_per_s", PER_S, DETAIL, "active steps per second",                               \
+    "active steps / their total time; without sync_timing the device's time from first to last", "pdhost")             \
+  X(samples_per_s, "samples_per_s", "samples_per_s", PER_S, DETAIL, "samples of the active steps per second",          \
+    "batch_size * steps_per_s", "pdhost")                                                                              \
+  X(first_batch_s, "first_batch_s", "first_batch_s", NONE, DETAIL,                                                     \
+    "wait for the first batch of the loop's iterator, in seconds", NULL, "pdhost")                                     \
+  X(peak_allocated_bytes, "peak device memory", "peak device memory", BYTES, DETAIL,                                   \
+    "most device bytes allocated at one time", "maximum over the run", "pdhost")                                       \
+  X(peak_reserved_bytes, "peak device memory", "peak device memory", BYTES, DETAIL,                                    \
+    "most device bytes reserved from the system, in use or kept for reuse", "maximum over the run", "pdhost")          \
+  X(lost, "lost", "lost", COUNT, DETAIL, "records and events that were lost, by reason, over all windows", NULL,       \
+    "pdhost")                                                                                                          \
   X(coverage, "coverage", "coverage", RATIO, DETAIL,                                                                   \
     "share of launches in active steps that have their device record", "matched / launches", "pdhost")                 \
   X(reader_cost, "reader_cost", "reader_cost", NS, DETAIL, "wait for data of one step", "data wait",                   \

@@ -42,8 +42,12 @@ const pd_metric *const *registry_all(uint64_t *count) {
   return all;
 }
 
-const pd_metric *registry_find(const char *key) {
+static const pd_metric *find(const pd_metric *metrics, const char *key) {
   for (uint32_t i = 0; i < METRIC_COUNT; i++)
-    if (!strcmp(general[i].key, key)) return &general[i];
+    if (!strcmp(metrics[i].key, key)) return &metrics[i];
   return NULL;
 }
+
+const pd_metric *registry_find(const char *key) { return find(general, key); }
+
+const pd_metric *registry_on_cuda(const char *key) { return find(cuda, key); }

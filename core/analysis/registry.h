@@ -20,5 +20,7 @@ const pd_metric *registry_metric(metric_id id, bool is_cuda);
 const pd_metric *const *registry_all(uint64_t *count);
 /* By key, or NULL. */
 const pd_metric *registry_find(const char *key);
+/* The same, under its heading on a CUDA device. */
+const pd_metric *registry_on_cuda(const char *key);
 
 #endif

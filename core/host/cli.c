@@ -29,11 +29,16 @@ static pd_status explain(const cli_hooks *hooks, const char *name, error *err) {
   bool found = false;
   for (uint64_t i = 0; i < count; i++) {
     const pd_metric *at = all[i];
+    const char *on_cuda = hooks->cuda_heading ? hooks->cuda_heading(at->key) : NULL;
     suggest_offer(&near, at->key);
-    if (strcmp(at->key, name) != 0 && strcasecmp(at->heading, name) != 0) continue;
+    if (strcmp(at->key, name) != 0 && strcasecmp(at->heading, name) != 0 &&
+        !(on_cuda && strcasecmp(on_cuda, name) == 0))
+      continue;
     if (found) putchar('\n');
     found = true;
-    printf("%s   \"%s\"\n  %s\n", at->key, at->heading, at->definition);
+    printf("%s   \"%s\"", at->key, at->heading);
+    if (on_cuda && strcmp(on_cuda, at->heading) != 0) printf(", on a CUDA device \"%s\"", on_cuda);
+    printf("\n  %s\n", at->definition);
     if (at->formula) printf("  formula  %s\n", at->formula);
     if (at->source) printf("  source   %s\n", at->source);
     printf("  unit     %s\n", text_of(at->unit));

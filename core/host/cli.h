@@ -13,6 +13,8 @@ typedef struct cli_hooks {
   int (*run)(config *config);
   /* The registry of metrics, for --explain. NULL on no memory. Valid until the process ends. */
   const pd_metric *const *(*metrics)(uint64_t *count);
+  /* What a metric's heading is on a CUDA device; NULL: the same. */
+  const char *(*cuda_heading)(const char *key);
 } cli_hooks;
 
 /* Everything: parse, dispatch, print errors once. Returns the process's exit code. */

@@ -49,6 +49,6 @@ static int run(config *settings) {
 int main(int argc, char **argv) {
   for (size_t i = 0; argc > 1 && commands[i].name; i++)
     if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-  const cli_hooks hooks = {.run = run, .metrics = metrics};
+  const cli_hooks hooks = {.run = run, .metrics = metrics, .cuda_heading = analysis_cuda_heading};
   return cli_main(argc, argv, &hooks);
 }

@@ -121,6 +121,23 @@ class Config(Case):
             self.assertRegex(out, r"(?m)^  unit     \S")
         self.assert_fails(self.run_pdhost("--explain", keys[-1] + "x"), 2, f"did you mean {keys[-1]}?")
 
+    def test_explain_knows_every_heading_that_is_printed(self):
+        with open(os.path.join(CONF, "..", "docs", "metrics.md"), encoding="utf-8") as file:
+            on_cuda = re.findall(r"(?m)^\| `(\w+)` \| .* \(CUDA: (.*?)\) \| [^|]* \|", file.read())
+        self.assertGreater(len(on_cuda), 10)
+        for key, heading in on_cuda:
+            code, out, err = self.run_pdhost("--explain", heading)
+            self.assertEqual((code, err), (0, ""), heading)
+            self.assertIn(f'on a CUDA device "{heading}"', out)
+            self.assertIn(f"{key} ", out)
+        code, out, err = self.run_small("--scenario", "control", "--sink", "table")
+        self.assertEqual(code, 0, err)
+        quick = out.split("\nActive steps")[1].split("\nHow it was measured")[0].splitlines()
+        names = quick[1].split() + [re.split("  +", line.strip())[0] for line in quick[2:] if line.strip()]
+        self.assertGreaterEqual(len(names), 13)
+        for name in names:
+            self.assertEqual(self.run_pdhost("--explain", name)[0], 0, name)
+
     def test_full_standard_output(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([PDHOST, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
