@@ -114,6 +114,10 @@ const pd_table *breakdown_table(const table_work *work) {
   table_begin(&table, work->arena, work->is_cuda, "breakdown", "Step-time breakdown",
               "Each moment counts for the first class of this order that is busy then; the rows add up to the steps.");
   step_parts_note(&table, facts);
+  if (facts->trace->profile == PD_PROFILE_FULL && !facts->trace->sync_timing)
+    table_note(&table, "Without run.sync_timing the device may still be at work of the steps before when the window "
+                       "begins: that work is not recorded, and the host's waits for it count as Runtime or CPU Exec of "
+                       "the first step.");
   TABLE_COLUMNS(&table, M_category, M_total, M_per_step, M_share);
   for (uint32_t p = 0; p < STEP_PART_COUNT; p++) {
     table_row(&table, 0);

@@ -131,6 +131,12 @@ class Tables(Case):
         self.assertIn(max(sums, key=sums.get), shown)
         self.assertEqual([heading for heading in shown[2:] if not sums[heading]], [])
 
+    def test_the_breakdown_tells_of_the_edge_of_a_window_without_synchronisation(self):
+        edge = "at work of the steps before when the window begins"
+        for sync_timing in (True, False):
+            out = self.show("views=breakdown", scenario="sync", more=["-o", f"run.sync_timing={sync_timing}".lower()])
+            self.assertEqual(edge in " ".join(out.split()), not sync_timing, out)
+
     def test_rows_are_limited_grouped_and_hidden(self):
         whole = Table(self.show("views=operators", "wide=true"), "Operator table")
         names = whole.column("Name")
