@@ -18,13 +18,30 @@ cell_time cell_time_of(const char *name) {
   return CELL_AUTO;
 }
 
+static const struct {
+  double ns;
+  int decimals, most_decimals; /* the latter: exact */
+  const char *suffix;
+} units[] = {[CELL_S] = {1e9, 6, 9, "s"},
+             [CELL_MS] = {1e6, 3, 6, "ms"},
+             [CELL_US] = {1e3, 3, 3, "us"},
+             [CELL_NS] = {1, 0, 0, ""}};
+
+uint32_t cell_time_decimals(cell_time unit, int64_t least_ns) {
+  int decimals = units[unit].decimals;
+  if (least_ns > 0) {
+    const int needed = 1 - (int)floor(log10((double)least_ns / units[unit].ns));
+    if (needed > decimals) decimals = needed;
+  }
+  return (uint32_t)(decimals < units[unit].most_decimals ? decimals : units[unit].most_decimals);
+}
+
+void cell_write_time(char *out, size_t room, const pd_cell *cell, cell_time unit, uint32_t decimals) {
+  out[0] = 0;
+  if (!cell->missing) snprintf(out, room, "%.*f", (int)decimals, (double)cell->v.i / units[unit].ns);
+}
+
 static void write_time(char *out, size_t room, int64_t ns, cell_time unit, uint32_t digits) {
-  static const struct {
-    double ns;
-    int decimals;
-    const char *suffix;
-  } units[] = {
-      [CELL_S] = {1e9, 6, "s"}, [CELL_MS] = {1e6, 3, "ms"}, [CELL_US] = {1e3, 3, "us"}, [CELL_NS] = {1, 0, ""}};
   const double size = fabs((double)ns);
   const bool fixed = unit != CELL_AUTO;
   if (!fixed) unit = size >= 1e9 ? CELL_S : size >= 1e6 ? CELL_MS : CELL_US;

@@ -18,7 +18,8 @@ enum { GAP = 2, CELL_ROOM = 48, NAME_MIN = 16, SHARED_TEXT_MIN = 24, TEXT_MIN = 
 
 typedef struct shown_column {
   size_t width;
-  uint32_t index; /* in the table */
+  uint32_t index;    /* in the table */
+  uint32_t decimals; /* of its times, where they all have the same; else PD_NONE */
   bool is_text;
 } shown_column;
 
@@ -67,8 +68,11 @@ static const char *cell_text(const layout *self, const shown_column *column, con
                              size_t room_bytes) {
   const pd_cell *cell = &row->cells[column->index];
   if (column->is_text) return cell->missing ? "" : cell->v.text;
-  cell_write(room, room_bytes, self->table->columns[column->index], cell, self->options->unit,
-             pd_table_digits(self->table, row_number(self->table, row), column->index));
+  if (column->decimals != PD_NONE)
+    cell_write_time(room, room_bytes, cell, self->options->unit, column->decimals);
+  else
+    cell_write(room, room_bytes, self->table->columns[column->index], cell, self->options->unit,
+               pd_table_digits(self->table, row_number(self->table, row), column->index));
   return room;
 }
 
@@ -79,8 +83,25 @@ static void grow(layout *self, shown_column *column, const pd_table_row *row) {
   if (width > column->width) column->width = width;
 }
 
+/* One number of decimals for a column of times in a fixed unit, whose least figure still says something; PD_NONE where
+ * the figures have digits of their own. */
+static uint32_t decimals_of(const layout *self, uint32_t index) {
+  const pd_table *table = self->table;
+  int64_t least = INT64_MAX;
+  if (table->columns[index]->unit != PD_UNIT_NS || self->options->unit == CELL_AUTO) return PD_NONE;
+  for (uint64_t i = 0; i < table->rows.count + (table->footer != NULL); i++) {
+    const pd_table_row *row = i < table->rows.count ? PD_AT(pd_table_row, &table->rows, i) : table->footer;
+    const pd_cell *cell = &row->cells[index];
+    if (pd_table_digits(table, i, index)) return PD_NONE;
+    if (i >= self->row_count && row != table->footer) continue;
+    if (!cell->missing && cell->v.i > 0 && cell->v.i < least) least = cell->v.i;
+  }
+  return cell_time_decimals(self->options->unit, least < INT64_MAX ? least : 0);
+}
+
 static void measure(layout *self, shown_column *column) {
   const pd_metric *metric = self->table->columns[column->index];
+  column->decimals = decimals_of(self, column->index);
   const char *at;
   size_t limit = column->index == 0 ? self->options->max_name_columns : TEXT_MAX;
   for (uint32_t line = 0; line < HEADING_LINES; line++) {

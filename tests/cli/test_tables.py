@@ -137,6 +137,27 @@ class Tables(Case):
             out = self.show("views=breakdown", scenario="sync", more=["-o", f"run.sync_timing={sync_timing}".lower()])
             self.assertEqual(edge in " ".join(out.split()), not sync_timing, out)
 
+    def test_every_time_of_paddles_tables_says_something(self):
+        titles = {"operator_summary": "Operator Summary", "kernels": "Kernel Summary", "memcpy": "Memory Manipulation",
+                  "userdefined": "UserDefined Summary"}
+        out = self.show(f"views={' '.join(titles)}", "wide=true", scenario="memory_churn",
+                        more=["--sink", "json:output_json=m.json"])
+        tables = self.json("m.json")["windows"][0]["tables"]
+        short = 0
+        for view, title in titles.items():
+            shown = Table(out, f"{title}.*?")
+            times = [column for column in tables[view]["columns"] if column["unit"] == "nanoseconds"]
+            for column in times:
+                cells = [cell for cell in shown.column(column["heading"]) if cell]
+                self.assertLessEqual(len({len(cell.partition(".")[2]) for cell in cells}), 1, column)
+                least = min((row[column["key"]] for row in tables[view]["rows"] if row[column["key"]]), default=0)
+                if not least:
+                    continue
+                printed = min(float(cell) for cell in cells if float(cell))
+                self.assertLessEqual(abs(printed - least / 1e6), 0.05 * least / 1e6 + 1e-9, (view, column["heading"]))
+                short += least < 5000
+        self.assertGreater(short, 0)  # there are such that three decimals of a millisecond do not show
+
     def test_rows_are_limited_grouped_and_hidden(self):
         whole = Table(self.show("views=operators", "wide=true"), "Operator table")
         names = whole.column("Name")
