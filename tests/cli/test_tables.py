@@ -146,7 +146,7 @@ class Tables(Case):
         short = 0
         for view, title in titles.items():
             shown = Table(out, f"{title}.*?")
-            times = [column for column in tables[view]["columns"] if column["unit"] == "nanoseconds"]
+            times = [column for column in tables[view]["columns"] if column["unit"] == "ns"]
             for column in times:
                 cells = [cell for cell in shown.column(column["heading"]) if cell]
                 self.assertLessEqual(len({len(cell.partition(".")[2]) for cell in cells}), 1, column)
