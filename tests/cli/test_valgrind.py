@@ -12,7 +12,9 @@ PLAIN_CODE = {"ONEDNN_MAX_CPU_ISA": "SSE41", "DNNL_MAX_CPU_ISA": "SSE41"}
 class Valgrind(Case):
     def assert_clean(self, *arguments):
         sinks = [word for name in ("table", "json", "csv", "chrome_trace", "tensorboard") for word in ("--sink", name)]
-        valgrind = ["valgrind", "--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=1"]
+        kinds = "definite,indirect,possible"
+        valgrind = ["valgrind", "--quiet", "--leak-check=full", f"--show-leak-kinds={kinds}",
+                    f"--errors-for-leak-kinds={kinds}", "--error-exitcode=1"]
         code, out, err = self.run_small(*arguments, *sinks, "--trace_dir", "traces", under=valgrind, env=PLAIN_CODE)
         self.assertEqual(code, 0, err)
         self.assertNotIn("==", err)
