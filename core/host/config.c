@@ -4,6 +4,7 @@
 
 #include "config_sections.h"
 #include "ini_file.h"
+#include "log.h"
 #include "suggest.h"
 
 #include <ctype.h>
@@ -345,15 +346,67 @@ static uint32_t open_candidates(config *self, config_section candidates[DEVICE_C
   return count;
 }
 
-static void apply_entries(config *self, error *err) {
+/* The file of an entry is the part of its origin before ":LINE". */
+static bool same_file(const entry *a, const entry *b) {
+  const size_t length = (size_t)(strrchr(a->origin, ':') - a->origin);
+  return a->line && b->line && length == (size_t)(strrchr(b->origin, ':') - b->origin) &&
+         strncmp(a->origin, b->origin, length) == 0;
+}
+
+/* Whether what chose the device came after the file of `at`: its keys may have been meant for another one. */
+static bool is_of_replaced_device(const config *self, const entry *at) {
   const struct config_impl *impl = self->impl;
+  for (const entry *later = impl->entries + impl->entry_count - 1; at->line && later > at; later--)
+    if (later->key && strcmp(later->section, "run") == 0 && strcmp(later->key, "device") == 0)
+      return !same_file(at, later);
+  return false;
+}
+
+/* Names the known devices, other than the chosen one, that have the key: "device cpu"; "" when none has. */
+static void devices_with(config *self, const char *key, char *names, size_t room) {
+  static const char *const known[DEVICE_CANDIDATES] = {"cuda", "cpu"};
+  size_t used = 0;
+  names[0] = '\0';
+  for (int i = 0; i < DEVICE_CANDIDATES; i++) {
+    const plugin *loaded = NULL;
+    config_section section;
+    error ignored; /* one that does not load has no say here */
+    error_clear(&ignored);
+    if (load_one(self, PD_KIND_DEVICE, known[i], &loaded, &ignored) != PD_OK || loaded == self->device.plugin ||
+        section_open_plugin(&section, &self->impl->memory, "device", loaded->table) != PD_OK ||
+        section_find(&section, key) < 0)
+      continue;
+    used += (size_t)snprintf(names + used, room - used, "%s%s", used ? " and " : "device ", known[i]);
+  }
+}
+
+/* A key that the chosen device lacks. In a file that a later setting gave another device it is left out, with a word.
+ */
+static void foreign_device_key(config *self, const entry *at, error *err) {
+  char names[64];
+  devices_with(self, at->key, names, sizeof names);
+  const entry chosen = early_entry(self, "device");
+  if (!names[0])
+    section_unknown_key(&self->impl->device, at->key, at->origin, err);
+  else if (is_of_replaced_device(self, at))
+    log_line(PD_LOG_WARN, NULL, "%s: [device] %s: left out: it is a key of %s, and %s chose device %s", at->origin,
+             at->key, names, chosen.origin, chosen.value);
+  else
+    error_add(err, PD_INVALID, CODE_CONFIG, "%s: [device] %s: no such key of %s; it is a key of %s", at->origin,
+              at->key, self->impl->device.owner, names);
+}
+
+static void apply_entries(config *self, error *err) {
+  struct config_impl *impl = self->impl;
   config_section candidates[DEVICE_CANDIDATES];
   uint32_t candidate_count = 0;
   bool candidates_open = false;
   for (uint32_t i = 0; i < impl->entry_count; i++) {
     const entry *at = &impl->entries[i];
     config_section *to = find_section(self, at->section);
-    if (to && at->key) {
+    if (to == &impl->device && at->key && section_find(to, at->key) < 0) {
+      foreign_device_key(self, at, err);
+    } else if (to && at->key) {
       section_set(to, at->key, at->value, at->origin, CODE_CONFIG, err);
     } else if (!to && strcmp(at->section, "device") == 0) {
       if (!at->key || !self->device_auto) continue; /* a cuda that is not there knows no key */

@@ -76,7 +76,7 @@ static const pd_option data_rows[] = {
     ROW_AS(data_settings, config.cpu_ns, PD_DURATION, "cpu_us", .def = "0", .min = "0", .max = "60s", .unit = "us",
            .help = "augment loop per sample for so long, besides cpu_work"),
     PD_OPTION_CHOICE(data_settings, resident, .def = "none", .choices = residents,
-                     .help = "make resident_batches once, keep them there and serve them in turn"),
+                     .help = "make resident_batches once, keep them there and serve them in turn: no worker runs then"),
     DATA(resident_batches, PD_INT, .def = "4", .min = "1", .max = "4096", .unit = "batches",
          .help = "batches to keep when resident is not none"),
 };

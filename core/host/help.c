@@ -159,6 +159,11 @@ static void print_text(const plugin *at, const char *section, const pd_option *r
   const pd_preset *preset = scenario ? table->ops.scenario->presets : NULL;
   if (preset && preset->key) printf("\nIt presets (and you may override):\n");
   for (; preset && preset->key; preset++) printf("  %-20s  %s\n", preset->key, preset->value);
+  for (preset = scenario ? table->ops.scenario->presets : NULL; preset && preset->key; preset++)
+    if (strcmp(preset->key, "data.resident") == 0 && strcmp(preset->value, "none") != 0)
+      printf("Its batches are made before the loop and stay on the %s: num_workers and its like have no effect unless\n"
+             "-o data.resident=none.\n",
+             preset->value);
   printf("\nKeys of [%s]:%s\n", section, table->option_count ? "" : "  none");
   print_rows(rows, table->option_count);
   if (scenario) printf("\nSee also: pdhost --help-section data\n");

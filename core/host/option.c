@@ -329,7 +329,14 @@ bool option_parse(const pd_option *row, const char *text, option_value *value, c
   case PD_DURATION: break;
   default: return refuse(why, room, "the row has an unknown type");
   }
-  return parse_number(row, text, value, why, room) && in_bounds(row, value, why, room);
+  number n;
+  if (parse_number(row, text, value, why, room)) return in_bounds(row, value, why, room);
+  if (!read_number(text, row->type == PD_FLOAT, &n) && (row->min || row->max || row->choices)) {
+    char range[640];
+    const size_t used = strlen(why);
+    snprintf(why + used, room - used, "; allowed: %s", allowed(row, true, range, sizeof range));
+  }
+  return false;
 }
 
 void option_store(const pd_option *row, const option_value *value, void *options) {

@@ -60,8 +60,13 @@ void plan_print(const config *self) {
     return;
   }
   print_schedule(self);
-  printf("%-10s batches of %" PRId64 " images of 3 x %" PRId64 " x %" PRId64 ", %" PRId64 " workers\n", "data",
-         self->data.batch_size, self->data.image_size, self->data.image_size, self->data.num_workers);
+  printf("%-10s batches of %" PRId64 " images of 3 x %" PRId64 " x %" PRId64 ", ", "data", self->data.batch_size,
+         self->data.image_size, self->data.image_size);
+  if (self->data.resident == DATA_RESIDENT_NONE)
+    printf("%" PRId64 " workers\n", self->data.num_workers);
+  else
+    printf("%" PRId64 " made once and resident on the %s\n", self->data.resident_batches,
+           self->data.resident == DATA_RESIDENT_HOST ? "host" : "device");
   for (uint32_t i = 0; i < self->sink_count; i++) print_plugin("sink", self->sinks[i].plugin);
   printf("%-10s %s\n", "traces", self->run.trace_dir);
   for (uint64_t i = 0; i < self->setting_count; i++) {

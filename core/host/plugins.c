@@ -163,15 +163,36 @@ pd_status plugins_scan(const plugins *self, pd_kind kind, plugin_file **files, u
 
 /* ---- loading ---- */
 
+static bool is_among(const char *name, const char *const *names, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
 /* Nothing of that name lies in the folders: says what does, and where it was looked for. */
 static pd_status not_found(const plugins *self, pd_kind kind, const char *name, error *err) {
-  char near_text[128], places[640];
+  char near_text[480], names[400], places[640];
   plugin_file *files;
   uint32_t count, used = 0;
   if (plugins_scan(self, kind, &files, &count) != PD_OK) return no_memory(err);
-  suggest near = {.wanted = name};
-  for (uint32_t i = 0; i < count; i++) suggest_offer(&near, files[i].name);
+  /* Nobody who asks for a GPU means the device whose name is one letter away. */
+  const bool gpu = kind == PD_KIND_DEVICE && strcasecmp(name, "gpu") == 0;
+  suggest near = {.wanted = gpu ? "cuda" : name};
+  /* These are names of devices whether or not this build or machine has them. */
+  static const char *const devices[] = {"auto", "cuda", "cpu"};
+  const uint32_t known = kind == PD_KIND_DEVICE ? sizeof devices / sizeof devices[0] : 0;
+  const bool is_known = is_among(name, devices, known);
+  size_t listed = 0;
+  for (uint32_t i = 0; i < known + count && !is_known; i++) {
+    const plugin_file *file = i < known ? NULL : &files[i - known];
+    const char *one = file ? file->name : devices[i];
+    suggest_offer(&near, one);
+    if (file && (file->shadowed_by || is_among(one, devices, known))) continue;
+    if (listed + strlen(one) + 3 > sizeof names) continue;
+    listed += (size_t)snprintf(names + listed, sizeof names - listed, "%s%s", listed ? ", " : "", one);
+  }
   suggest_text(&near, near_text, sizeof near_text);
+  if (!near_text[0] && listed) snprintf(near_text, sizeof near_text, "; there are %s;", names);
   places[0] = '\0';
   for (uint32_t i = 0; i < self->folder_count && used < sizeof places; i++) {
     const int wrote = snprintf(places + used, sizeof places - used, "%s%s/%s", i ? ", " : "", self->folders[i],

@@ -7,6 +7,7 @@
 #include "run_report.h"
 #include "signals.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +16,35 @@
 /* Below this share of launches with their device record, figures are not to be trusted. */
 #define COVERAGE_TRUSTED 0.999
 
-static int bring_up_sinks(run_state *run, const config *settings, const pd_run *about) {
-  char message[512];
-  const pd_status status = files_make_folder(about->trace_dir, message, sizeof message);
-  if (status != PD_OK) {
-    log_line(PD_LOG_ERROR, NULL, "[run] trace_dir: %s", message);
-    return CODE_OUTPUT;
+static const char *trace_dir_origin(const config *settings) {
+  for (uint64_t i = 0; i < settings->setting_count; i++) {
+    const pd_setting *at = &settings->settings[i];
+    if (strcmp(at->section, "run") == 0 && strcmp(at->key, "trace_dir") == 0) return at->origin;
   }
+  return "default";
+}
+
+/* Makes it; false, with the reason, where no file can be written there. */
+static bool folder_takes_files(const char *path, char *fault, size_t room) {
+  if (files_make_folder(path, fault, room) != PD_OK) return false;
+  if (access(path, W_OK | X_OK) == 0) return true;
+  snprintf(fault, room, "%s: folder cannot be written: %s", path, strerror(errno));
+  return false;
+}
+
+static int bring_up_sinks(run_state *run, const config *settings, const pd_run *about) {
+  char fault[512];
+  /* Sinks that write elsewhere are served all the same. */
+  if (!folder_takes_files(about->trace_dir, fault, sizeof fault))
+    snprintf(run->folder_fault, sizeof run->folder_fault, "%s: [run] trace_dir = %s: %s", trace_dir_origin(settings),
+             about->trace_dir, fault);
   sink_entry *entries = calloc(settings->sink_count + 1, sizeof *entries);
   if (!entries) return run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
   for (uint32_t i = 0; i < settings->sink_count; i++) {
     const config_plugin *sink = &settings->sinks[i];
     entries[i] = (sink_entry){sink->plugin->table->name, sink->plugin->table->ops.sink, sink->options};
   }
-  run->sinks = sink_set_open(&run->services, entries, settings->sink_count, about);
+  run->sinks = sink_set_open(&run->services, entries, settings->sink_count, about, run->folder_fault);
   free(entries);
   return run->sinks ? CODE_DONE : run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
 }
@@ -52,10 +68,15 @@ static int exit_code(const run_state *run, const config *settings, const pd_summ
   return CODE_DONE;
 }
 
-/* What was injected, beside the results. */
+/* What was injected, beside the results. Where the folder takes no file, that is an error only of a run that was made
+ * to measure it. */
 static int write_truth(run_state *run, const pd_run *about) {
   const pd_host *host = service_host_table(run->core_host);
   if (!truth_steps(run->truth)) return CODE_DONE;
+  if (run->folder_fault[0]) {
+    log_line(run->truth_rounds ? PD_LOG_ERROR : PD_LOG_WARN, NULL, "truth.json: %s; it is left out", run->folder_fault);
+    return run->truth_rounds ? CODE_OUTPUT : CODE_DONE;
+  }
   const pd_status status = truth_write(run->truth, host->extension(host, PD_EXT_FILES), about);
   return status == PD_OK ? CODE_DONE : run_parts_report(run->core_host, status, "truth.json", CODE_OUTPUT);
 }

@@ -4,6 +4,7 @@
 #include "log.h"
 #include "offers.h"
 #include "run_device.h"
+#include "unused_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,7 @@ static int bring_up_training(run_state *run, const config *settings) {
   status = train_kit_open(host, &run->access, run->record, &settings->train, &run->kit);
   if (status != PD_OK) return report_part(run, settings, status, "training kit");
   run->services.train = train_kit_table(run->kit);
+  unused_keys_warn(settings);
   status = data_loader_open(host, &run->access, run->record, &settings->data, &run->loader);
   if (status != PD_OK) return report_part(run, settings, status, "data loader");
   pd_batch resident;

@@ -44,6 +44,7 @@ typedef struct run_state {
   data_loader *loader;
   train_kit *kit;
   sink_set *sinks;
+  char folder_fault[1024]; /* why nothing can be written to trace_dir, "" when it can */
   step_log *log;
   truth *truth;
 

@@ -4,6 +4,7 @@
 #include "log.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct sink_row {
   const char *name;
@@ -15,15 +16,33 @@ typedef struct sink_row {
 
 struct sink_set {
   uint32_t count, failed;
+  const char *folder, *folder_fault;
+  bool folder_told;
   sink_row rows[];
 };
+
+/* Whether `message` is of the folder that takes no files: its own words, or a path in it. */
+static bool is_of_folder(const sink_set *set, const char *message) {
+  if (!set->folder_fault[0] || !message[0]) return false;
+  const size_t length = strlen(set->folder), all = strlen(set->folder_fault), own = strlen(message);
+  return (own < all && strcmp(set->folder_fault + all - own, message) == 0) ||
+         (strncmp(message, set->folder, length) == 0 && message[length] == '/');
+}
 
 static void report(sink_set *set, sink_row *row, pd_status status, const char *what) {
   char message[1024];
   service_host_take_message(row->host, message, sizeof message);
+  set->failed++;
+  if (is_of_folder(set, message)) {
+    if (set->folder_told)
+      log_line(PD_LOG_WARN, NULL, "the run goes on without sink %s, too, which writes there", row->name);
+    else
+      log_line(PD_LOG_ERROR, NULL, "%s; the run goes on without sink %s", set->folder_fault, row->name);
+    set->folder_told = true;
+    return;
+  }
   log_line(PD_LOG_ERROR, NULL, "sink %s: %s: %s; the run goes on without it", row->name, what,
            message[0] ? message : service_status_text(status));
-  set->failed++;
 }
 
 static void drop(sink_set *set, sink_row *row, pd_status status, const char *what) {
@@ -33,10 +52,13 @@ static void drop(sink_set *set, sink_row *row, pd_status status, const char *wha
   row->state = NULL;
 }
 
-sink_set *sink_set_open(const services *all, const sink_entry *entries, uint32_t count, const pd_run *run) {
+sink_set *sink_set_open(const services *all, const sink_entry *entries, uint32_t count, const pd_run *run,
+                        const char *folder_fault) {
   sink_set *set = calloc(1, sizeof *set + count * sizeof set->rows[0]);
   if (!set) return NULL;
   set->count = count;
+  set->folder = run->trace_dir;
+  set->folder_fault = folder_fault;
   for (uint32_t i = 0; i < count; i++) {
     sink_row *row = &set->rows[i];
     row->name = entries[i].name;

@@ -1,6 +1,8 @@
 /* See sections.h. The names of the first keys are those of the PyTorch script that the runs are compared with. */
 #include "sections.h"
 
+#include <string.h>
+
 static void number_u64(json_writer *json, const char *key, uint64_t value) {
   json_key(json, key);
   json_u64(json, value);
@@ -81,10 +83,20 @@ static void schedule(json_writer *json, const pd_run *run) {
   json_end_object(json);
 }
 
+/* "none", "host" or "device"; null where the run does not say. */
+static const char *resident(const pd_run *run) {
+  for (uint64_t i = 0; i < run->settings.count; i++) {
+    const pd_setting *at = PD_AT(pd_setting, &run->settings, i);
+    if (strcmp(at->section, "data") == 0 && strcmp(at->key, "resident") == 0) return at->value;
+  }
+  return NULL;
+}
+
 void section_run(json_writer *json, const pd_run *run) {
   text(json, "scenario", run->scenario);
   number_i64(json, "batch_size", run->batch_size);
   number_i64(json, "num_workers", run->num_workers);
+  text(json, "resident", resident(run));
   flag(json, "pin_memory", run->pin_memory);
   flag(json, "amp", run->amp);
   text(json, "trace_dir", run->trace_dir);

@@ -153,6 +153,16 @@ static void interrupted(text *out, const pd_summary *summary) {
   text_free(&sentence);
 }
 
+/* Where the run's batches stay, made once; NULL: each is loaded. */
+static const char *resident(const pd_run *run) {
+  for (uint64_t i = 0; i < run->settings.count; i++) {
+    const pd_setting *at = PD_AT(pd_setting, &run->settings, i);
+    if (!strcmp(at->section, "data") && !strcmp(at->key, "resident") && strcmp(at->value, "none") != 0)
+      return at->value;
+  }
+  return NULL;
+}
+
 void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run, const pd_summary *summary) {
   char number[FIGURE_ROOM];
   text_bold(out, "Quick stats");
@@ -163,6 +173,8 @@ void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run
   line(out, "batch_size", number);
   snprintf(number, sizeof number, "%" PRId64, run->num_workers);
   line(out, "num_workers", number);
+  const char *where = resident(run);
+  if (where) text_format(out, "  %-22s  on the %s: made before the loop, by no worker\n", "resident data", where);
   line(out, "pin_memory", yes(run->pin_memory));
   line(out, "amp", yes(run->amp));
   seconds(out, "avg_step_time_s", summary->avg_step_time_s,

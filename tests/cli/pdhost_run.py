@@ -21,8 +21,8 @@ CONF = os.environ["PDHOST_CONF"]
 SANITIZER = os.environ.get("PDHOST_TEST_SANITIZER", "")
 
 # Small enough for a sanitizer on one core.
-SMALL = ["--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1", "--num_workers", "1",
-         "-o", "device.threads=1", "-o", "data.cpu_work=10", "-o", "data.io_sleep_ms=0"]
+SMALL = ["-c", os.path.join(os.path.dirname(os.path.abspath(__file__)), "small.ini"), "--device", "cpu", "--batch_size", "4",
+         "--image_size", "16", "--warmup_steps", "1", "-o", "device.threads=1"]
 
 # What prints something and runs nothing.
 COMMANDS = ("--list", "--help", "--check", "--show-config", "--dump-config", "--dry-run", "--version", "--explain")

@@ -23,7 +23,7 @@ class Config(Case):
         self.assertEqual(err.splitlines(), [
             'pdhost: error: my.ini:5: [data] batch_size = 64k: "k" is no unit of a count; write 64 or 64000',
             "pdhost: error: my.ini:6: [data] num_worker: no such key; did you mean num_workers?",
-            "pdhost: error: command line: [train] lr = x: not a number"])
+            "pdhost: error: command line: [train] lr = x: not a number; allowed: 0 .. 1000"])
         self.assertEqual(os.listdir(self.folder), ["my.ini"])
 
     def test_twenty_mistakes_and_a_count(self):
@@ -44,6 +44,58 @@ class Config(Case):
         name = self.write("[run]\nscenario = contrl\ndevice = cpu\n")
         self.assert_fails(self.run_pdhost("-c", name), 4,
                           'error: my.ini:2: scenario "contrl": not found; did you mean control? looked in: ')
+
+    def test_device_of_a_misspelt_name(self):
+        for name, said in (("aut", "did you mean auto? looked in: "), ("cdua", "did you mean cuda? looked in: "),
+                           ("gpu", "did you mean cuda? looked in: "),
+                           ("tpu_v5", "there are auto, cuda, cpu; looked in: ")):
+            with self.subTest(name=name):
+                self.assert_fails(self.run_pdhost("--scenario", "control", "--device", name), 4,
+                                  f'error: command line: device "{name}": not found; {said}')
+
+    def overlaid(self, *arguments):
+        return self.run_pdhost("-c", os.path.join(CONF, "control.ini"), "-c", os.path.join(CONF, "cpu.ini"), *arguments,
+                               "--warmup_steps", "0", "--profile_steps", "1", watch=False)
+
+    def test_an_overlay_of_one_device_serves_another_that_the_command_line_chose(self):
+        null, driverless = (os.path.join(FIXTURES, "device", name) for name in ("null.so", "driverless.so"))
+        code, _, err = self.overlaid("--device", null, "--sink", "json:output_json=metrics.json")
+        self.assertEqual((code, self.errors(err)), (0, []), err)
+        self.assertEqual(len(self.warnings(err)), 1, err)
+        self.assertIn("conf/cpu.ini:15: [device] threads: left out: it is a key of device cpu, and command line chose device",
+                      self.warnings(err)[0])
+        self.assert_fails(self.overlaid("--device", driverless), 6, "no driver")
+        self.assert_fails(self.overlaid("--device", "cuda"), 6, "--device cpu")
+        # Given beside the device that lacks it, the key is a mistake.
+        self.assert_fails(self.run_pdhost("--scenario", "control", "--device", null, "-o", "device.threads=1"), 3,
+                          "command line: [device] threads: no such key of device null; it is a key of device cpu")
+        name = self.write(f"[run]\nscenario = control\ndevice = {null}\n[device]\nthreads = 1\n")
+        self.assert_fails(self.run_pdhost("-c", name), 3, "my.ini:5: [device] threads: no such key of device null")
+        name = self.write("[run]\nscenario = control\ndevice = cpu\n[device]\nthread = 1\n")
+        self.assert_fails(self.run_pdhost("-c", name, "--device", null), 3, "my.ini:5: [device] thread: no such key")
+
+    def test_loader_keys_without_an_effect_are_warned_of(self):
+        for scenario, where in (("sync", "host"), ("control", "device")):
+            with self.subTest(scenario=scenario):
+                code, out, err = self.run_small("--scenario", scenario, "--profile_steps", "1", "--num_workers", "8",
+                                                "--persistent_workers", "--sink", "table", "--sink",
+                                                "json:output_json=metrics.json")
+                self.assertEqual(code, 0, err)
+                self.assertEqual(self.warnings(err), [
+                    "pdhost: warn: command line: [data] num_workers, persistent_workers: no effect on the steps: "
+                    f"resident = {where} (preset of {scenario}) makes 4 batches before the loop and serves them in turn; "
+                    "to load while training add -o data.resident=none"])
+                self.assertIn(f"  resident data           on the {where}: made before the loop, by no worker\n", out)
+                self.assertEqual(self.json("metrics.json")["resident"], where)
+        name = self.write("[run]\nscenario = sync\n[data]\nprefetch_factor = 4\n")
+        self.assertIn("my.ini:4: [data] prefetch_factor: no effect", self.run_small("-c", name, "--profile_steps", "1")[2])
+        # What loads has use for them; an overlay, as run_small's, is for any scenario.
+        for more in (("--num_workers", "2", "-o", "data.resident=none"), ()):
+            code, out, err = self.run_small("--scenario", "sync", "--profile_steps", "1", *more, "--sink", "table")
+            self.assertEqual((code, self.warnings(err), "resident data" in out), (0, [], not more), err)
+        self.assertIn("stay on the host: num_workers and its like have no effect",
+                      self.run_pdhost("--help-plugin", "sync")[1])
+        self.assertIn("4 made once and resident on the host", self.run_small("--scenario", "sync", "--dry-run")[1])
 
     def test_a_setting_that_the_device_lacks(self):
         for key, said in (("amp", "does not train in half precision"), ("channels_last", "has no NHWC layout"),
@@ -71,6 +123,14 @@ class Config(Case):
 
     def test_missing_file(self):
         self.assert_fails(self.run_pdhost("-c", "no.ini"), 3, "no.ini: cannot be read: No such file or directory")
+
+    def test_readme_names_the_program_that_the_demo_builds(self):
+        found = []
+        for name in ("README.md", "scripts/demo"):
+            with open(os.path.join(CONF, "..", name), encoding="utf-8") as file:
+                found.append(set(re.findall(r"build/\w+/bin/pdhost", file.read())))
+        self.assertTrue(found[0])
+        self.assertEqual(*found)
 
     def test_every_shipped_file_is_sound(self):
         for name in sorted(os.listdir(CONF)):

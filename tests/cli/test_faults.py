@@ -147,9 +147,23 @@ class Faults(Case):
     def test_output_folder_that_cannot_be_made(self):
         with open(self.path("in_the_way"), "w", encoding="utf-8"):
             pass
-        result = self.run_small("--scenario", "control", "--sink", JSON, "--trace_dir", "in_the_way/traces",
-                                watch=False)
-        self.assert_fails(result, 8, "in_the_way")
+        fault = ("command line: [run] trace_dir = in_the_way/traces: in_the_way: folder cannot be made: a file of that name is "
+                 "in the way")
+        bad = ("--scenario", "control", "--trace_dir", "in_the_way/traces", "--sink", JSON)
+        code, out, err = self.run_small(*bad, "--sink", "chrome_trace", "--sink", "csv", "--sink", "table", watch=False)
+        self.assertEqual((code, self.errors(err)),
+                         (8, [f"pdhost: error: {fault}; the run goes on without sink chrome_trace"]), err)
+        self.assertIn("without sink csv, too", err)
+        self.assertIn("truth.json: " + fault, err)
+        self.assertIn("steps_per_s", out)
+        self.assertEqual((self.json("metrics.json")["outcome"], len(self.json("metrics.json")["losses"])), ("complete", 10))
+        # No sink wants the folder: only what is written beside them is said to be missing.
+        code, _, err = self.run_small(*bad, watch=False)
+        self.assertEqual((code, self.errors(err)), (0, []), err)
+        self.assertEqual(len(self.warnings(err)), 1, err)
+        self.assertIn(f"truth.json: {fault}; it is left out", self.warnings(err)[0])
+        code, _, err = self.run_small(*bad, "-o", "truth.interleave=1", "-o", "truth.block=1", watch=False)
+        self.assertEqual((code, len(self.errors(err))), (8, 1), err)
 
     def test_standard_output_twice(self):
         for sinks, said in ((("--sink", "table", "--sink", "json:output_json=-"),
@@ -169,8 +183,12 @@ class Faults(Case):
             if subprocess.run([*bound, "true"], check=False, capture_output=True).returncode != 0:
                 self.skip("root may write anywhere, and setpriv cannot take that away here")
         os.mkdir(self.path("closed"), 0o555)
-        self.assert_fails(self.run_small("--scenario", "control", "--sink", JSON, "--trace_dir", "closed/traces",
-                                         watch=False, under=bound), 8, "closed/traces: folder cannot be made: ")
+        for folder, why in (("closed/traces", "made"), ("closed", "written")):
+            result = self.run_small("--scenario", "control", "--sink", JSON, "--sink", "chrome_trace", "--trace_dir", folder,
+                                    watch=False, under=bound)
+            self.assert_fails(result, 8, f"[run] trace_dir = {folder}: {folder}: folder cannot be {why}: Permission denied; "
+                                         "the run goes on without sink chrome_trace")
+            self.assertEqual(self.json("metrics.json")["outcome"], "complete")
         code, _, err = self.run_small("--scenario", "control", "--sink", "json:output_json=closed/metrics.json", "--sink",
                                       "chrome_trace", "--trace_dir", "traces", under=bound)
         self.assertEqual(code, 8, err)

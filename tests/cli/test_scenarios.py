@@ -2,12 +2,13 @@
 import csv
 import glob
 import os
+import re
 import unittest
 
-from pdhost_run import SANITIZER, SMALL, Case
+from pdhost_run import CONF, SANITIZER, SMALL, Case
 
 # The scenarios' own data keys, and enough warm-up for each resident batch to be seen once.
-MODEST = SMALL[:SMALL.index("data.cpu_work=10") - 1]
+MODEST = [*SMALL[2:], "--num_workers", "1"]
 MODEST[MODEST.index("--warmup_steps") + 1] = "4"
 
 
@@ -62,6 +63,10 @@ class Scenarios(Case):
             self.assertEqual(self.reads_per_step(runs[name][1]), 0, name)
 
         self.assertGreaterEqual(self.launches_per_step(runs["tiny_ops"][1]), 10 * self.launches_per_step(control))
+
+        with open(os.path.join(CONF, "tiny_ops.ini"), encoding="utf-8") as file:
+            told = re.search(r"(\d+) kernels on the CPU device.*\n.*where control has (\d+)", file.read()).groups()
+        self.assertEqual(told, tuple(str(len(runs[name][1]["kernels"]) // 8) for name in ("tiny_ops", "control")))
 
         batch_bytes = 4 * 3 * 16 * 16 * 4
         allocations = [row for row in runs["memory_churn"][1]["memory"] if int(row["bytes"]) >= batch_bytes]

@@ -235,7 +235,7 @@ PD_TEST(config, lines_that_inih_would_misread) {
             "a.ini:11: key: 1: neither [section] nor key = value\n"
             "a.ini:12: [broken: no [section]\n"
             "a.ini:13: junk: text after the section\n"
-            "a.ini:15: [data] cpu_work = q: not a number\n");
+            "a.ini:15: [data] cpu_work = q: not a number; allowed: 0 .. 1_000_000_000 rounds\n");
 }
 
 PD_TEST(config, a_line_of_190_bytes_is_read) {
@@ -352,7 +352,7 @@ PD_TEST(config, mistakes_come_before_a_cuda_that_does_not_load) {
   rig_write("device/cuda.so", "no shared object\n");
   setenv("PDHOST_PLUGIN_PATH", ".", 1);
   RIG_FAILS(NULL, CODE_CONFIG,
-            "a.ini:5: [data] batch_size = x: not a number\n"
+            "a.ini:5: [data] batch_size = x: not a number; allowed: 1 .. 65536 samples\n"
             "a.ini:8: [scenario] bogus: no such key of scenario probe; see pdhost --help-scenario probe\n"
             "a.ini:12: [sink.probe] row: no such key of sink probe; did you mean rows?\n");
   rig_write("a.ini", "[run]\nscenario = " FIXTURES "/scenario/probe.so\nsinks =\n[scenario]\ntoken = t\n");

@@ -53,6 +53,8 @@ PD_TEST(option, what_is_no_integer_is_refused_whole) {
   REFUSES(&whole, "nan", "not a number");
   REFUSES(&whole, "inf", "not a number");
   REFUSES(&whole, "--5", "not a number");
+  REFUSES(&count, "abc", "not a number; allowed: 0 .. 256 samples");
+  REFUSES(&count, "", "no value; write a number; allowed: 0 .. 256 samples");
   REFUSES(&whole, "0x10", "\"x10\" after the number 0; write plain digits, as in 1_000_000");
   REFUSES(&whole, "1e6", "\"e6\" after the number 1; write plain digits, as in 1_000_000");
   REFUSES(&whole, "1__0", "\"__0\" after the number 1");

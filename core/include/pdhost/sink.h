@@ -26,7 +26,7 @@ typedef struct pd_run {
   const char *device_name; /* "cpu", "cuda" */
   const char *pdhost_version;
   const char *command_line;
-  const char *trace_dir; /* exists */
+  const char *trace_dir; /* made before open; where it could not be, files there fail to open */
   const char *worker;    /* "<host>_<pid>" */
   const char *host_name;
   const pd_device_props *device;

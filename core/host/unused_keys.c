@@ -1,0 +1,56 @@
+/* Unused keys; see unused_keys.h. */
+#include "unused_keys.h"
+
+#include "log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const pd_setting *find(const config *settings, const char *section, const char *key) {
+  for (uint64_t i = 0; i < settings->setting_count; i++) {
+    const pd_setting *at = &settings->settings[i];
+    if (strcmp(at->section, section) == 0 && strcmp(at->key, key) == 0) return at;
+  }
+  return NULL;
+}
+
+/* Length of an origin without its ":LINE". */
+static size_t place_length(const char *origin) {
+  const char *colon = strrchr(origin, ':');
+  return colon ? (size_t)(colon - origin) : strlen(origin);
+}
+
+static bool same_place(const char *a, const char *b) {
+  const size_t length = place_length(a);
+  return length == place_length(b) && strncmp(a, b, length) == 0;
+}
+
+/* Given for this run: on the command line, or in the file that says what the run is. */
+static bool is_meant(const config *settings, const pd_setting *at) {
+  if (strcmp(at->origin, "default") == 0 || strncmp(at->origin, "preset of ", 10) == 0) return false;
+  if (!strchr(at->origin, ':')) return true;
+  return same_place(at->origin, find(settings, "run", "scenario")->origin) ||
+         same_place(at->origin, find(settings, "data", "resident")->origin);
+}
+
+void unused_keys_warn(const config *settings) {
+  static const char *const keys[] = {"num_workers", "prefetch_factor", "persistent_workers", "io_sleep_ms", "cpu_us"};
+  const pd_setting *resident = find(settings, "data", "resident"), *first = NULL;
+  char names[128] = "";
+  size_t used = 0;
+  uint32_t count = 0;
+  if (strcmp(resident->value, "none") == 0) return;
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    const pd_setting *at = find(settings, "data", keys[i]);
+    /* No sleep is what a resident batch has. */
+    const bool as_is = at->is_default && (strcmp(keys[i], "io_sleep_ms") == 0 || strcmp(keys[i], "cpu_us") == 0);
+    if (as_is || !is_meant(settings, at)) continue;
+    if (!first) first = at;
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", count++ ? ", " : "", keys[i]);
+  }
+  if (first)
+    log_line(PD_LOG_WARN, NULL,
+             "%s: [data] %s: no effect on the steps: resident = %s (%s) makes %lld batches before the loop and serves "
+             "them in turn; to load while training add -o data.resident=none",
+             first->origin, names, resident->value, resident->origin, (long long)settings->data.resident_batches);
+}
