@@ -326,6 +326,10 @@ static const pd_table *emit(const build *self) {
                    work->is_cuda ? "CUDA" : "Device",
                    facts->trace->streams.count > 1 ? ": ranges that span streams may exceed their wall time" : ""));
   if (facts->trace->profile != PD_PROFILE_FULL) table_without_device(&table, facts->trace->profile_note);
+  if (work->request->group_by_input_shape && !facts->trace->shapes.count)
+    table_note(&table, "No shapes were recorded to group by: profile.record_shapes = true records them.");
+  if (work->request->group_by_stack_n && !facts->trace->stacks.count)
+    table_note(&table, "No stacks were recorded to group by: profile.with_stack = true records them.");
   TABLE_COLUMNS(&table, M_name, M_kind, M_self_cpu_percent, M_self_cpu_time_total, M_cpu_total_percent,
                 M_cpu_time_total, M_cpu_time, M_self_device_time_total, M_self_device_percent, M_device_time_total,
                 M_device_time);

@@ -7,7 +7,7 @@
 
 const char *check_stand_in(const pd_option *row) {
   if (row->def) return row->def;
-  if (row->type == PD_CHOICE) return row->choices[0];
+  if (row->type == PD_CHOICE || (row->type == PD_STRING && row->choices)) return row->choices[0];
   if (row->type == PD_BOOL) return "false";
   if (row->type == PD_STRING || row->type == PD_PATH) return "x";
   return row->min ? row->min : row->max ? row->max : "1";

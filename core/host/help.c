@@ -59,7 +59,9 @@ static void print_row(const char *section, const pd_option *row) {
   printf("  type     %s\n", option_type_name(row->type));
   printf("  default  %s\n", row->def ? row->def[0] ? row->def : "(empty)" : "none: it must be given");
   if (row->unit) printf("  unit     %s\n", row->unit);
-  if (allowed[0]) printf("  %s  %s\n", row->type == PD_CHOICE || row->type == PD_BOOL ? "choices" : "range  ", allowed);
+  if (allowed[0])
+    printf("  %s  %s\n",
+           row->type == PD_CHOICE || row->type == PD_STRING || row->type == PD_BOOL ? "choices" : "range  ", allowed);
   if (row->type == PD_BYTES) printf("  suffix   B, KiB, MiB, GiB\n");
   if (row->type == PD_DURATION) printf("  suffix   ns, us, ms, s\n");
   printf("  example  -o %s.%s=%s\n", section, row->key,

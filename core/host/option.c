@@ -81,7 +81,7 @@ static void list_range(const pd_option *row, bool with_unit, char *text, size_t 
 
 static const char *allowed(const pd_option *row, bool with_unit, char *text, size_t room) {
   text[0] = '\0';
-  if (row->type == PD_CHOICE)
+  if (row->type == PD_CHOICE || (row->type == PD_STRING && row->choices))
     list_choices(row, text, room);
   else if (row->type == PD_BOOL)
     snprintf(text, room, "true, false");
@@ -304,6 +304,23 @@ static bool parse_choice(const pd_option *row, const char *text, option_value *v
   return false;
 }
 
+/* Some of the choices, parted by blanks or commas. */
+static bool parse_list(const pd_option *row, const char *text, option_value *value, char *why, size_t room) {
+  for (const char *at = text + strspn(text, ", "); *at; at += strspn(at, ", ")) {
+    char word[64], reason[640];
+    option_value one;
+    const size_t bytes = strcspn(at, ", ");
+    snprintf(word, sizeof word, "%.*s", (int)(bytes < sizeof word ? bytes : sizeof word), at);
+    if (bytes >= sizeof word || !parse_choice(row, word, &one, reason, sizeof reason)) {
+      snprintf(why, room, "\"%s\": %s", word, bytes < sizeof word ? reason : "no such choice");
+      return false;
+    }
+    at += bytes;
+  }
+  value->text = text;
+  return true;
+}
+
 bool option_parse(const pd_option *row, const char *text, option_value *value, char *why, size_t room) {
   memset(value, 0, sizeof *value);
   why[0] = '\0';
@@ -311,6 +328,9 @@ bool option_parse(const pd_option *row, const char *text, option_value *value, c
   case PD_BOOL: return parse_bool(text, value, why, room);
   case PD_CHOICE: return parse_choice(row, text, value, why, room);
   case PD_STRING:
+    if (row->choices) return parse_list(row, text, value, why, room);
+    value->text = text;
+    return true;
   case PD_PATH: value->text = text; return true;
   case PD_INT:
     for (int64_t i = 0; row->choices && row->choices[i]; i++)
@@ -416,7 +436,7 @@ bool option_check_row(const pd_option *row, uint32_t options_size, char *why, si
     return false;
   }
   if (row->type == PD_CHOICE && (!row->choices || !row->choices[0])) return refuse(why, room, "it has no choices");
-  if (row->choices && row->type != PD_CHOICE && row->type != PD_INT)
+  if (row->choices && row->type != PD_CHOICE && row->type != PD_STRING && row->type != PD_INT)
     return refuse(why, room, "choices belong to a choice");
   if ((row->min || row->max) && !is_number(row->type)) return refuse(why, room, "bounds belong to a number");
   const unit *own = NULL;

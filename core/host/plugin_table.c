@@ -65,7 +65,7 @@ static pd_status check_rows(const pd_plugin *table, const char *path, error *err
     const pd_option row = plugin_option(table, i);
     char why[768];
     const bool sound = option_check_row(&row, table->options_size, why, sizeof why);
-    if (sound && row.choices && row.type != PD_CHOICE)
+    if (sound && row.choices && row.type != PD_CHOICE && row.type != PD_STRING)
       return REJECT("%s: option %s: choices belong to a choice", path, row.key);
     if (!sound && row.key) return REJECT("%s: option %s: %s", path, row.key, why);
     if (!sound) return REJECT("%s: option row %u: %s", path, i, why);

@@ -8,6 +8,7 @@
 #include "quick_stats.h"
 #include "stack_files.h"
 #include "timer.h"
+#include "views.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -38,9 +39,11 @@ static const char *const sort_bys[] = {"cpu_time",
                                        NULL};
 static const char *const when[] = {"auto", "always", "never", NULL};
 
+#define VIEWS_DEFAULT "verdict,operators,breakdown"
+
 static const pd_option rows[] = {
     PD_OPTION_PATH(options, path, .def = "-", .help = "file to write; - is standard output"),
-    PD_OPTION(options, views, .def = "verdict,operators,breakdown",
+    PD_OPTION(options, views, .def = VIEWS_DEFAULT, .choices = views_ids,
               .help =
                   "tables to show, by id, parted by blanks or commas; or all; perf_summary comes with timer_only too"),
     PD_OPTION_CHOICE(options, time_unit, .def = "auto", .choices = time_units,
@@ -155,27 +158,23 @@ static bool has_table(const pd_table_set *set, const char *id, size_t length) {
   return false;
 }
 
-/* An id of `views` that no table has is the user's slip; which tables there are is known only now, and the figures of
- * the run must not be lost for it. */
-static void tell_unknown_views(state *self, const pd_table_set *set, const pd_table_set *of_run) {
+/* A table that was asked for and that this run has not is told of, and what would bring it. */
+static void tell_missing_views(state *self, const pd_table_set *set, const pd_table_set *of_run, text *out) {
   const char *views = self->options->views;
-  while (*views) {
-    size_t one = strcspn(views, ", ");
-    bool known = !one || (one == 3 && !strncmp(views, "all", 3));
-    if (!known && !has_table(set, views, one) && !has_table(of_run, views, one)) {
+  for (views += strspn(views, ", "); *views; views += strspn(views, ", ")) {
+    const size_t one = strcspn(views, ", ");
+    const bool is_all = one == 3 && !strncmp(views, "all", 3);
+    if (!is_all && !has_table(set, views, one) && !has_table(of_run, views, one)) {
       text line = {0};
-      text_format(&line, "views: this run has no table \"%.*s\"; it has:", (int)one, views);
-      for (uint32_t i = 0; i < set->count; i++) text_format(&line, "%s %s", i ? "," : "", set->tables[i]->id);
-      for (uint32_t i = 0; of_run && i < of_run->count; i++) text_format(&line, ", %s", of_run->tables[i]->id);
+      text_format(&line, "views: this run has no table %.*s: %s", (int)one, views, views_reason(self->run, views, one));
       if (!line.failed) {
         self->host->log(self->host, PD_LOG_WARN, "%s", line.data);
-        text_wrap(&self->windows, line.data, LAYOUT_COLUMNS, 0);
-        text_add(&self->windows, "\n");
+        text_wrap(out, line.data, LAYOUT_COLUMNS, 0);
+        text_add(out, "\n");
       }
       text_free(&line);
     }
     views += one;
-    views += strspn(views, ", ");
   }
 }
 
@@ -247,7 +246,7 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
   if (!set) return self->host->fail(self->host, PD_NO_MEMORY, "window %u: out of memory for the tables", trace->window);
   window_title(self, trace);
   if (tables_of_run(self, &no_steps, &of_run) != PD_OK) return PD_NO_MEMORY;
-  tell_unknown_views(self, set, of_run);
+  tell_missing_views(self, set, of_run, &self->windows);
   for (uint32_t i = 0; i < set->count; i++) {
     const pd_table *table = set->tables[i];
     if (!is_viewed(chosen->views, table->id)) continue;
@@ -267,7 +266,7 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
 }
 
 /* The Perf Summary is what a run of timer_only is for; any other shows it when asked. */
-static pd_status add_run_tables(const state *self, const pd_summary *summary, text *out) {
+static pd_status add_run_tables(state *self, const pd_summary *summary, text *out) {
   const pd_table_set *set;
   const pd_status status = tables_of_run(self, summary, &set);
   for (uint32_t i = 0; set && i < set->count; i++) {
@@ -275,6 +274,8 @@ static pd_status add_run_tables(const state *self, const pd_summary *summary, te
     if (self->run->timer_only || is_viewed(self->options->views, set->tables[i]->id))
       layout_table(out, set->tables[i], &layout);
   }
+  if (status == PD_OK && self->run->timer_only && strcmp(self->options->views, VIEWS_DEFAULT) != 0)
+    tell_missing_views(self, NULL, set, out);
   return status;
 }
 

@@ -211,10 +211,28 @@ class Tables(Case):
         for path in files:
             with open(path, encoding="utf-8") as file:
                 self.assertNotRegex(file.read(), r"(?im)(^|,)-?(inf|nan)(,|$)", path)
-        code, _, err = self.run_small("--scenario", "control", "--sink", "table:views=none_such")
-        self.assertEqual(code, 0)
-        for name in ALL[:18]:
-            self.assertRegex(err, rf"this run has no table.*\b{name}\b")
+        _, _, err = self.run_small("--scenario", "control", "--sink", "table:views=none_such")
+        listed = re.search(r"allowed: (.*)", err).group(1)
+        self.assertEqual(set(listed.split(", ")), {*ALL, "all", "perf_summary"})
+
+    def test_a_view_that_is_not_there_is_told_of(self):
+        self.assert_fails(self.run_small("--scenario", "control", "--sink", "table:views=operators kernals"), 3,
+                          "did you mean kernels?")
+        for view, key in (("memory", "profile_memory"), ("flops", "with_flops"), ("modules", "with_modules")):
+            out = self.show(f"views={view}", more=["-o", f"profile.{key}=false"])
+            self.assertIn(f"this run has no table {view}: profile.{key} = true", out)
+        out = self.show("views=operators breakdown", more=["-o", "profile.timer_only=true"])
+        self.assertEqual(" ".join(out.split()).count("profile.timer_only = true records no trace"), 2)
+        self.assertNotIn("no table", self.show(more=["-o", "profile.timer_only=true"]))
+
+    def test_a_grouping_by_what_was_not_recorded_is_told_of(self):
+        out = self.show("views=operators", "group_by_stack_n=2", "group_by_input_shape=true",
+                        more=["-o", "profile.record_shapes=false"])
+        for key in ("with_stack", "record_shapes"):
+            self.assertIn(f"profile.{key} = true", " ".join(out.split()))
+        out = self.show("views=operators", "group_by_stack_n=2", "group_by_input_shape=true",
+                        more=["-o", "profile.with_stack=true"])
+        self.assertNotIn("profile.", out.split("Operator table")[1])
 
     def test_the_guide_lists_every_table(self):
         with open(os.path.join(CONF, "..", "docs", "reading-results.md"), encoding="utf-8") as file:

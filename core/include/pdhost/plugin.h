@@ -91,7 +91,8 @@ typedef struct pd_option {
   const char *def;            /* as a user would write it; parsed by the same parser; NULL: the key must be given */
   const char *min, *max;      /* bounds, inclusive, as a user would write them; NULL: none */
   const char *unit;           /* "ms", "bytes", "samples"; NULL: a plain number. A bare number is in this unit */
-  const char *const *choices; /* PD_CHOICE only: NULL-terminated list of the values allowed */
+  const char *const *choices; /* PD_CHOICE: NULL-terminated list of the values allowed. PD_STRING, since 1.1: the text
+                               * is a list of some of them, parted by blanks or commas; NULL: any text */
   uint32_t offset;            /* of the field in the plugin's options struct */
   pd_type type;
 } pd_option;

@@ -1,0 +1,22 @@
+/* See views.h. */
+#include "views.h"
+
+#include <string.h>
+
+const char *const views_ids[] = {"all",          "verdict",        "operators",        "breakdown",      "ledger",
+                                 "ledger_steps", "device_figures", "active_steps",     "device_summary", "overview",
+                                 "model",        "distributed",    "operator_summary", "kernels",        "memcpy",
+                                 "userdefined",  "memory",         "memory_peak",      "memory_churn",   "flops",
+                                 "modules",      "stacks",         "stacks_device",    "perf_summary",   NULL};
+
+static bool begins(const char *id, size_t bytes, const char *with) {
+  return bytes >= strlen(with) && !strncmp(id, with, strlen(with));
+}
+
+const char *views_reason(const pd_run *run, const char *id, size_t bytes) {
+  if (run->timer_only) return "profile.timer_only = true records no trace; only perf_summary is there";
+  if (begins(id, bytes, "memory") && !run->profile_memory) return "profile.profile_memory = true records it";
+  if (begins(id, bytes, "flops") && !run->with_flops) return "profile.with_flops = true computes it";
+  if (begins(id, bytes, "modules") && !run->with_modules) return "profile.with_modules = true records it";
+  return "the device gave no records";
+}
