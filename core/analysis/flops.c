@@ -1,10 +1,8 @@
-/* Floating point work per operation, and time per module. */
+/* Floating point work per operation. */
 #include "span_groups.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- FLOPs ------------------------------------------------------------------------------------------------- */
 
 static bool is_half(const trace_facts *facts, const pd_range *range) {
   return range->shape_count && PD_AT(pd_shape, &facts->trace->shapes, range->shape_first)->dtype == PD_F16;
@@ -97,46 +95,5 @@ out:
   free(order);
   free(flops);
   span_groups_free(&sums);
-  return done;
-}
-
-/* ---- modules ----------------------------------------------------------------------------------------------- */
-
-const pd_table *modules_table(const table_work *work) {
-  const trace_facts *facts = work->facts;
-  const bool device = facts->trace->profile == PD_PROFILE_FULL;
-  span_groups groups = {0};
-  uint32_t *order = NULL;
-  const pd_table *done = NULL;
-  table_build table;
-  for (uint64_t i = 0; i < facts->range_count; i++) {
-    const pd_range *range = facts_range(facts, i);
-    span_group *group;
-    /* A module's ranges are those that enter it: what they hold belongs to them. */
-    if (!range->module) continue;
-    if (range->parent < i && facts_range(facts, range->parent)->module == range->module) continue;
-    group = span_groups_at(&groups, PD_NONE, PD_NONE, 0, range->module);
-    if (!group) goto no_memory;
-    span_stats_add(&group->stats, facts_span(range->start_ns, range->end_ns), facts->device_total_ns[i]);
-  }
-  order = span_order(&groups, work->request->sorted_by);
-  if (!order) goto no_memory;
-  table_begin(&table, work->arena, work->is_cuda, "modules", "Modules",
-              "Ratios are of the time of all steps on the host and of all device time; modules nest.");
-  if (!device) table_without_device(&table, facts->trace->profile_note);
-  TABLE_COLUMNS(&table, M_module, SPAN_COLUMNS);
-  for (uint32_t i = 0; i < groups.keys.count; i++) {
-    const span_group *group = &groups.rows[order[i]];
-    table_row(&table, 0);
-    table_string(&table, M_module, facts_text(facts, group->name));
-    span_cells(&table, &group->stats, facts->steps_ns, facts->device_ns, true, device);
-  }
-  done = table_done(&table);
-  goto out;
-no_memory:
-  work->arena->failed = true;
-out:
-  free(order);
-  span_groups_free(&groups);
   return done;
 }

@@ -13,11 +13,12 @@ void train_free(const train_context *c, pd_tensor *tensor) {
 }
 
 module_mark module_begin(train_context *c, module_site *site) {
-  const module_mark mark = {.outer = c->module, .begun = c->with_modules && OP_BEGIN(c, &site->range, .sequence = 0)};
-  if (mark.begun) {
-    if (!site->path.id) site->path.id = c->record->intern(c->record, site->path.text);
-    c->module = site->path.id;
-  }
+  module_mark mark = {.outer = c->module};
+  if (!c->with_modules || !pd_record_on(c->record)) return mark;
+  if (!site->path.id) site->path.id = c->record->intern(c->record, site->path.text);
+  c->module = site->path.id; /* before its range begins, which names it too */
+  mark.begun = OP_BEGIN(c, &site->range, .sequence = 0);
+  if (!mark.begun) c->module = mark.outer;
   return mark;
 }
 

@@ -461,13 +461,22 @@ PD_TEST(paddle_tables, modules_count_where_they_are_entered) {
   fake_range(rig.fake, PD_RANGE_OP, "aten::conv2d", 0, 15, 45)->module = conv;
   fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 20, 22, 1);
   fake_kernel(rig.fake, "k", stream, 60, 90, 1);
+  /* Two operations of the module itself, and the backward pass of one of each, outside of every module's range. */
+  fake_range(rig.fake, PD_RANGE_OP, "aten::mean", 0, 60, 70)->module = net;
+  fake_range(rig.fake, PD_RANGE_OP, "aten::view", 0, 80, 90)->module = net;
+  fake_range(rig.fake, PD_RANGE_OP, "autograd::engine: Mean", 0, 110, 120)->module = net;
+  fake_range(rig.fake, PD_RANGE_OP, "autograd::engine: Conv", 0, 120, 180)->module = conv;
+  fake_range(rig.fake, PD_RANGE_OP_INNER, "ConvBackward", 0, 130, 170)->module = conv;
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 140, 142, 2);
+  fake_kernel(rig.fake, "k", stream, 150, 170, 2);
   rig_finish(&rig);
   RIG_INT(&rig, "modules", "SimpleCNN", "calls", 1);
-  RIG_INT(&rig, "modules", "SimpleCNN", "cpu_total", 100);
+  RIG_INT(&rig, "modules", "SimpleCNN", "cpu_total", 100 + 10 + 60);
+  RIG_INT(&rig, "modules", "SimpleCNN", "gpu_total", 50);
   RIG_INT(&rig, "modules", "SimpleCNN.conv1", "calls", 1);
-  RIG_INT(&rig, "modules", "SimpleCNN.conv1", "cpu_total", 40);
-  RIG_INT(&rig, "modules", "SimpleCNN.conv1", "gpu_total", 30);
-  RIG_DOUBLE(&rig, "modules", "SimpleCNN", "cpu_ratio", 50.0);
+  RIG_INT(&rig, "modules", "SimpleCNN.conv1", "cpu_total", 40 + 60);
+  RIG_INT(&rig, "modules", "SimpleCNN.conv1", "gpu_total", 50);
+  RIG_DOUBLE(&rig, "modules", "SimpleCNN", "cpu_ratio", 85.0);
   rig_end(&rig);
 }
 

@@ -146,6 +146,8 @@ PD_TEST(train, shapes_flops_and_modules_are_recorded) {
   for (int i = 0; i < 5; i++) {
     cr_assert_eq(trace_ranges(trace, modules[i]), 1);
     cr_assert_eq(trace_range(trace, modules[i], 0)->kind, PD_RANGE_MODULE);
+    const char *const own = i == 0 ? "SimpleCNN" : i == 4 ? "SimpleCNN.head" : paths[i - 1];
+    cr_assert_str_eq(pd_trace_string(trace, trace_range(trace, modules[i], 0)->module)->text, own);
   }
   trace_free(trace);
   train_rig_batch_free(&batch);

@@ -463,6 +463,23 @@ def check_memory(run, check):
     check.table(run, "memory_churn", churn, ("memory_type",))
 
 
+def module_calls(run):
+    """Host and device time of each call of each module, by path: forward, and the backward work of its operations."""
+    groups = collections.defaultdict(list)
+    for i, r in enumerate(run.ranges):
+        if not r.module:
+            continue
+        if r.kind == "python_function":
+            groups[r.module].append([r.span, run.device_total[i]])
+        elif not any(run.ranges[j].module for j in run.ancestors(i)):
+            path = r.module
+            while path:  # SimpleCNN.conv1, then SimpleCNN
+                groups[path][-1][0] += r.span
+                groups[path][-1][1] += run.device_total[i]
+                path = path.rpartition(".")[0]
+    return groups
+
+
 def check_flops_and_modules(run, check):
     if run.table("flops")[0] is not None:
         total = sum(r.flops or 0 for r in run.ranges)
@@ -485,10 +502,14 @@ def check_flops_and_modules(run, check):
             if row["peak_percent"]:
                 assert 0 < float(row["peak_percent"]) <= 100, row
     if run.table("modules")[0] is not None:
-        groups = collections.defaultdict(list)
-        for i, r in enumerate(run.ranges):
-            if r.module and not (r.parent is not None and run.ranges[r.parent].module == r.module):
-                groups[r.module].append((r.span, run.device_total[i]))
+        groups = module_calls(run)
+        entered = collections.Counter(r.module for r in run.ranges if r.name.startswith("nn.Module: "))
+        for row in run.table("modules")[0]:
+            check.same(f"modules.calls {row['module']}", row["calls"], entered[row["module"]])
+            inner = [other for other in run.table("modules")[0] if other["module"].rpartition(".")[0] == row["module"]]
+            for column in ("cpu_total", "gpu_total"):
+                if int(row[column]) < sum(int(other[column]) for other in inner):
+                    check.errors.append(f"modules: {row['module']} has less {column} than the modules in it")
         whole = sum(record.span for record in run.records)
         check.table(run, "modules", {name: stats_cells(len(v), [x[0] for x in v], [x[1] for x in v], run.steps_ns, whole)
                                      for name, v in groups.items()}, ("module",))
