@@ -24,28 +24,31 @@ static uint32_t node_under(stack_tree *self, uint32_t parent, uint32_t frame) {
   return node;
 }
 
-/* The node of a recorded call stack. Many operations share one. */
-static uint32_t call_stack_node(stack_tree *self, const trace_facts *facts, uint32_t index) {
-  const pd_stack *stack = PD_AT(pd_stack, &facts->trace->stacks, index);
-  uint32_t node = PD_NONE;
-  if (self->of_stack[index]) return self->of_stack[index] - 1;
-  for (uint64_t f = 0; f < stack->count; f++) {
-    node = node_under(self, node, stack->frames[f]);
-    if (node == PD_NONE) return PD_NONE;
+/* The call stack of the innermost range around `range` that has one; NULL: none has. */
+static const pd_stack *stack_around(const trace_facts *facts, uint64_t range) {
+  for (uint64_t at = range; facts_range(facts, at)->parent < at;) {
+    at = facts_range(facts, at)->parent;
+    const uint32_t stack = facts_range(facts, at)->stack;
+    if (stack < facts->trace->stacks.count) return PD_AT(pd_stack, &facts->trace->stacks, stack);
   }
-  if (node != PD_NONE) self->of_stack[index] = node + 1;
-  return node;
+  return NULL;
 }
 
+/* Under the range that holds it stand what its call stack has beyond that of its holder, and its name. */
 static uint32_t range_node(stack_tree *self, const trace_facts *facts, uint64_t i) {
   const pd_range *range = facts_range(facts, i);
-  uint32_t parent = range->parent < i ? self->of_range[range->parent] : PD_NONE;
+  uint32_t node = range->parent < i ? self->of_range[range->parent] : PD_NONE;
   if (range->stack < facts->trace->stacks.count) {
-    parent = call_stack_node(self, facts, range->stack);
-    if (parent == PD_NONE && PD_AT(pd_stack, &facts->trace->stacks, range->stack)->count) return PD_NONE;
+    const pd_stack *stack = PD_AT(pd_stack, &facts->trace->stacks, range->stack), *outer = stack_around(facts, i);
+    uint64_t f = 0;
+    while (outer && f < stack->count && f < outer->count && stack->frames[f] == outer->frames[f]) f++;
+    for (; f < stack->count; f++) {
+      node = node_under(self, node, stack->frames[f]);
+      if (node == PD_NONE) return PD_NONE;
+    }
   }
   /* All steps are one frame, or no two steps would add up. */
-  return node_under(self, parent, range->kind == PD_RANGE_STEP ? 0 : range->name);
+  return node_under(self, node, range->kind == PD_RANGE_STEP ? 0 : range->name);
 }
 
 /* The node of a leaf in the range `range`, which may be none. */
@@ -77,8 +80,7 @@ static bool fill(stack_tree *self, const trace_facts *facts) {
 bool stack_tree_open(const trace_facts *facts, stack_tree *out) {
   *out = (stack_tree){0};
   out->of_range = malloc((facts->range_count + 1) * sizeof *out->of_range);
-  out->of_stack = calloc(facts->trace->stacks.count + 1, sizeof *out->of_stack);
-  if (out->of_range && out->of_stack && fill(out, facts)) return true;
+  if (out->of_range && fill(out, facts)) return true;
   stack_tree_free(out);
   return false;
 }
@@ -87,7 +89,6 @@ void stack_tree_free(stack_tree *self) {
   free(self->self_ns);
   free(self->device_ns);
   free(self->of_range);
-  free(self->of_stack);
   groups_free(&self->nodes);
   *self = (stack_tree){0};
 }

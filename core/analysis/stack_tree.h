@@ -1,6 +1,6 @@
 /*
- * All stacks of a trace as one tree: the C call stack where with_stack recorded one, else the ranges that hold each
- * other; runtime calls and device records are leaves. [loop thread]
+ * All stacks of a trace as one tree: the ranges that hold each other, and between them, where with_stack recorded it,
+ * how the C code came from one to the next; runtime calls and device records are leaves. [loop thread]
  */
 #ifndef CORE_ANALYSIS_STACK_TREE_H
 #define CORE_ANALYSIS_STACK_TREE_H
@@ -14,7 +14,6 @@ typedef struct stack_tree {
   int64_t *self_ns;   /* by node: host time of the last frame itself */
   int64_t *device_ns; /* by node: device time launched in it alone */
   uint32_t *of_range; /* node of each range */
-  uint32_t *of_stack; /* node + 1 of each recorded call stack, 0: not yet made */
   uint32_t room, reserved;
 } stack_tree;
 

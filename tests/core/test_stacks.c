@@ -34,21 +34,27 @@ PD_TEST(stacks, ranges_that_hold_each_other_are_the_frames) {
   rig_end(&rig);
 }
 
-PD_TEST(stacks, a_recorded_call_stack_takes_their_place) {
+PD_TEST(stacks, a_recorded_call_stack_stands_between_the_ranges) {
   analysis_rig rig;
   rig_begin(&rig);
   fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, 0, US(100));
-  fake_range(rig.fake, PD_RANGE_OP, "aten::mm", 0, US(10), US(30));
-  fake_range(rig.fake, PD_RANGE_OP_INNER, "gemm", 0, US(15), US(20));
-  uint32_t frames[2] = {fake_string(rig.fake, "main (m.c:1)"), fake_string(rig.fake, "kit_matmul (kit.c:30)")};
-  pd_stack stack = {frames, 2};
+  fake_range(rig.fake, PD_RANGE_OP, "aten::to", 0, US(10), US(30));
+  fake_range(rig.fake, PD_RANGE_OP_INNER, "aten::copy_", 0, US(15), US(20));
+  fake_range(rig.fake, PD_RANGE_OP_INNER, "aten::fill_", 0, US(22), US(24));
+  uint32_t frames[4] = {fake_string(rig.fake, "main (m.c:1)"), fake_string(rig.fake, "to (kit.c:30)"),
+                        fake_string(rig.fake, "copy (kit.c:9)"), fake_string(rig.fake, "to (kit.c:32)")};
+  uint32_t later[2] = {frames[0], frames[3]};
+  pd_stack stacks[3] = {{frames, 2}, {frames, 3}, {later, 2}};
   rig_finish(&rig);
   pd_range *ranges = (pd_range *)(uintptr_t)rig.trace->ranges.data;
-  for (uint32_t i = 0; i < 3; i++) ranges[i].stack = i == 1 ? 0 : PD_NONE;
-  rig.trace->stacks = (pd_array){&stack, 1, sizeof stack};
-  cr_assert_eq(value_of(&rig, "stacks", "main_(m.c:1);kit_matmul_(kit.c:30);aten::mm"), 15);
-  cr_assert_eq(value_of(&rig, "stacks", "main_(m.c:1);kit_matmul_(kit.c:30);aten::mm;gemm"), 5);
+  for (uint32_t i = 0; i < 4; i++) ranges[i].stack = i ? i - 1 : PD_NONE;
+  rig.trace->stacks = (pd_array){stacks, 3, sizeof *stacks};
+#define TO "train_step;main_(m.c:1);to_(kit.c:30);aten::to"
   cr_assert_eq(value_of(&rig, "stacks", "train_step"), 80);
+  cr_assert_eq(value_of(&rig, "stacks", TO), 13);
+  cr_assert_eq(value_of(&rig, "stacks", TO ";copy_(kit.c:9);aten::copy_"), 5);
+  cr_assert_eq(value_of(&rig, "stacks", TO ";to_(kit.c:32);aten::fill_"), 2);
+  cr_assert_eq(rig_table(&rig, "stacks")->rows.count, 4, "one root, and no line beside it");
   rig_end(&rig);
 }
 

@@ -24,7 +24,8 @@ RUNS = [("dataloader", []), ("sync", []), ("tiny_ops", []), ("memory_churn", [])
         ("dataloader", ["-o", "data.io_sleep_ms=1"]),
         ("sync", ["-o", "run.sync_timing=false", "-o", "schedule.active=8"]),
         ("memory_churn", ["-o", "scenario.allocator=raw", "-o", "run.sync_timing=false", "-o", "schedule.active=8"]),
-        ("serial_streams", ["-o", "scenario.streams=3"]), ("small_batch", [])]
+        ("serial_streams", ["-o", "scenario.streams=3"]), ("small_batch", []),
+        ("memory_churn", ["-o", "profile.with_stack=true"])]
 
 
 def is_communication(name):
@@ -516,14 +517,23 @@ def check_flops_and_modules(run, check):
 
 
 def check_stacks(run, check):
-    """Only where no call stack was recorded: those are in no event file."""
+    """Ranges that hold each other; before an operation's name what its call stack has beyond that of its holder."""
     def clean(name):
         return "".join("_" * len(c.encode()) if ord(c) <= 32 or c in ";\x7f" else c for c in name)
 
+    stacks = {row["index"]: row["frames"].split(";")[::-1] for row in read(f"{run.folder}/events/stacks.csv")}
+
     def path(i):
-        names = [i, *run.ancestors(i)]
-        return [clean("ProfileStep" if run.ranges[j].kind == "profiler_step" else run.ranges[j].name)
-                for j in reversed(names)]
+        names, outer = [], []
+        for j in reversed([i, *run.ancestors(i)]):
+            r = run.ranges[j]
+            if r.stack:
+                frames = stacks[r.stack]
+                shared = len(os.path.commonprefix([frames, outer]))
+                names += frames[shared:]
+                outer = frames
+            names.append("ProfileStep" if r.kind == "profiler_step" else r.name)
+        return [clean(name) for name in names]
 
     self_ranges, self_calls = self_times(run)
     host, device = collections.Counter(), collections.Counter()
