@@ -21,6 +21,7 @@ typedef struct shown_column {
   uint32_t index;    /* in the table */
   uint32_t decimals; /* of its times, where they all have the same; else PD_NONE */
   bool is_text;
+  bool is_stack; /* its last frame tells most: cut from the left, whole with `wide` */
 } shown_column;
 
 /* A column that the room left over may be given to. */
@@ -104,6 +105,8 @@ static void measure(layout *self, shown_column *column) {
   column->decimals = decimals_of(self, column->index);
   const char *at;
   size_t limit = column->index == 0 ? self->options->max_name_columns : TEXT_MAX;
+  column->is_stack = !strcmp(metric->key, "stack");
+  if (column->is_stack && self->options->wide) limit = SIZE_MAX;
   for (uint32_t line = 0; line < HEADING_LINES; line++) {
     size_t length = heading_line(metric->heading, line, &at), width = width_of(at, length);
     if (width > column->width) column->width = width;
@@ -245,7 +248,14 @@ static const char *place_of(const char *string, size_t bytes, size_t *place_byte
 static void put(text *out, const shown_column *column, const char *string, size_t bytes, size_t indent, bool last) {
   size_t width = width_of(string, bytes), room = column->width > indent ? column->width - indent : 0;
   if (column->is_text) text_repeat(out, ' ', indent < column->width ? indent : column->width);
-  if (width > room) {
+  if (width > room && column->is_stack && room > 3) {
+    size_t skipped = 0;
+    while (width_of(string + skipped, bytes - skipped) > room - 3)
+      skipped += width_fit(string + skipped, bytes - skipped, 2);
+    text_add(out, "...");
+    put_bytes(out, string + skipped, bytes - skipped);
+    if (!last) text_repeat(out, ' ', room - 3 - width_of(string + skipped, bytes - skipped));
+  } else if (width > room) {
     /* Of a frame too long for its column the function is cut, and not where it is. */
     size_t place_bytes, place = 0;
     const char *where = place_of(string, bytes, &place_bytes);

@@ -145,6 +145,20 @@ PD_TEST(table, wide_shows_every_column_and_whole_names) {
   end(&test);
 }
 
+/* What the time was spent in is the last frame. */
+PD_TEST(table, a_stack_is_cut_from_the_left_and_whole_when_wide) {
+  table_test test = {0};
+  const char *text = text_of(&test, SETTINGS("views=stacks", "max_name_column_width=24"));
+  cr_assert_null(strstr(text, "... "), "the end is cut");
+  cr_assert_not_null(strstr(text, "\n..."));
+  cr_assert_not_null(strstr(text, "cudaLaunchKernel "));
+  end(&test);
+  text = text_of(&test, SETTINGS("views=stacks", "wide=true", "max_name_column_width=24"));
+  cr_assert_null(strstr(text, "..."));
+  cr_assert_not_null(strstr(text, ";cudaLaunchKernel "));
+  end(&test);
+}
+
 PD_TEST(table, views_pick_tables) {
   table_test test = {0};
   const char *text = text_of(&test, SETTINGS("views=kernels, model"));
