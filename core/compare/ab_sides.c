@@ -20,12 +20,10 @@ static bool is_loaders(const config_assignment *at) {
   return false;
 }
 
-static bool only_loaders(const assignments *a, const assignments *b) {
-  for (uint32_t i = 0; i < a->count; i++)
-    if (!is_loaders(&a->all[i])) return false;
-  for (uint32_t i = 0; i < b->count; i++)
-    if (!is_loaders(&b->all[i])) return false;
-  return a->count + b->count > 0;
+static bool any_loaders(const assignments *side) {
+  for (uint32_t i = 0; i < side->count; i++)
+    if (is_loaders(&side->all[i])) return true;
+  return false;
 }
 
 /* What both were given, then the side's own, which win; then what `ab` needs. */
@@ -65,10 +63,10 @@ bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts
   const bool second = assignments_parse(texts[1], "ab: B:", &own[1], err);
   bool ok = first && second;
   *self = (ab_sides){.texts = {texts[0], texts[1]}};
-  if (ok && only_loaders(&own[0], &own[1])) {
+  if (ok && (any_loaders(&own[0]) || any_loaders(&own[1]))) {
     error_set(
         err, PD_INVALID, CODE_USAGE,
-        "ab: these keys are the loader's, and ab times the step alone; compare whole iterations with pdhost sweep");
+        "ab: keys of the loader are given, and ab times the step alone; compare whole iterations with pdhost sweep");
     ok = false;
   }
   for (int side = 0; side < 2 && ok; side++) ok = load(self, side, args, &own[side], err);

@@ -43,7 +43,8 @@ static void print_pair(const compare_report *self, const sample_pair *at, bool c
   printf("\n%s%-7s%s  %s: %s\n", color ? comparison_color(at->verdict) : "", comparison_word(at->verdict),
          color ? "\033[0m" : "", sample_pair_title(at, title, sizeof title), sentence(self, at, text));
   if (is_short(at))
-    printf("         a side has fewer than %d blocks: measure with blocked_autorange\n", COMPARISON_LEAST);
+    printf("         a side has fewer than %d blocks: measure with a longer benchmark.min_run_time\n",
+           COMPARISON_LEAST);
   sample_pair_differences(at, print_difference, &differences);
   if (differences.count > DIFFERENCES_SHOWN)
     printf("         and %u more differences\n", differences.count - DIFFERENCES_SHOWN);

@@ -92,6 +92,7 @@ class Ab(Case):
                 ((*base, "", "data.batch=4"), 3, "[data] batch"),
                 ((*base, "", "data.batch_size=many"), 3, "batch_size = many"),
                 ((*base, "train.amp=false", "train.fused=true"), 3, "are the same configuration"),
+                ((*base, "data.num_workers=2 data.batch_size=1", "data.num_workers=4"), 2, "pdhost sweep"),
                 ((*base, "data.num_workers=0", "data.num_workers=2"), 2, "pdhost sweep"),
                 ((*base, "--width", "0", "", ""), 2, "--width 0: not allowed"),
                 ((*base, "--margin", "0", "", ""), 2, "also needs --width"),
