@@ -139,7 +139,8 @@ static int compare_sides(const ab_options *options, const cli_args *args, const 
     return err->exit_code;
   }
   signals_install(NULL, NULL);
-  int code = ab_sides_open(&sides);
+  int code = options->output ? measurement_file_check(options->output) : CODE_DONE;
+  if (code == CODE_DONE) code = ab_sides_open(&sides);
   if (code == CODE_DONE && !args->quiet)
     fprintf(stderr, "pdhost %s: ab of %s: %s, %s\n", version_text(), sides.settings[0]->scenario.plugin->table->name,
             ab_sides_name(&sides, 0, a, sizeof a), ab_sides_name(&sides, 1, b, sizeof b));

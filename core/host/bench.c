@@ -197,6 +197,22 @@ void bench_watch_end(bench *self, guard_facts *facts) { guard_end(self->watch, f
 
 static const char *or_none(const char *text) { return text && text[0] ? text : NULL; }
 
+/* The one batch is made by the caller's own thread, whatever the configuration asks of the loader: what was asked for
+ * is kept where it does not count as a difference between two measurements. */
+static pd_status describe_loader(pd_measurement *out) {
+  const struct { const char *key, *value; } used[] = {{"data.num_workers", "0"}, {"data.prefetch_to_device", "false"}};
+  pd_status status = PD_OK;
+  for (size_t i = 0; i < sizeof used / sizeof used[0] && status == PD_OK; i++) {
+    const char *given = pairs_get(&out->options, used[i].key);
+    char key[64];
+    if (!given || strcmp(given, used[i].value) == 0) continue;
+    snprintf(key, sizeof key, "given %s", used[i].key);
+    status = pairs_set(&out->conditions, key, given);
+    if (status == PD_OK) status = pairs_set(&out->options, used[i].key, used[i].value);
+  }
+  return status;
+}
+
 static pd_status describe_options(const config *settings, pd_measurement *out) {
   pd_status status = PD_OK;
   out->threads = 1;
@@ -268,6 +284,7 @@ pd_status bench_describe(const bench *self, pd_measurement *out) {
   if (status == PD_OK) status = measurement_set(&out->scenario, self->run->scenario_name);
   if (status == PD_OK) status = measurement_set(&out->device, self->run->props.name);
   if (status == PD_OK) status = describe_options(self->settings, out);
+  if (status == PD_OK) status = describe_loader(out);
   if (status == PD_OK) status = describe_versions(self, out);
   return status == PD_OK ? describe_machine(self, out) : status;
 }

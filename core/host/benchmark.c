@@ -2,6 +2,7 @@
 #include "benchmark.h"
 
 #include "bench.h"
+#include "device_text.h"
 #include "log.h"
 #include "measurement_file.h"
 #include "services.h"
@@ -74,11 +75,12 @@ static int show(const config *settings, const pd_measurement *row) {
 static int measure_and_tell(bench *step, const config *settings) {
   pd_measurement row = {.threads = 1, .number_per_run = 1};
   const char *path = settings->benchmark.output;
+  char device[512];
   int code = bench_describe(step, &row) == PD_OK ? CODE_DONE : no_memory();
   if (code == CODE_DONE) {
     if (!settings->quiet)
-      fprintf(stderr, "pdhost %s: %s of %s on %s (%s)\n", version_text(), settings->benchmark.method, row.scenario,
-              row.device, pairs_get(&row.versions, "libraries"));
+      fprintf(stderr, "pdhost %s: %s of %s on %s\n", version_text(), settings->benchmark.method, row.scenario,
+              device_text(row.device, pairs_get(&row.versions, "libraries"), device, sizeof device));
     code = measure(step, settings, &row);
   }
   if (row.block_count) {
@@ -105,8 +107,10 @@ static void warn_of_sinks(const config *settings) {
 int benchmark_execute(config *settings) {
   bench *step;
   warn_of_sinks(settings);
+  int code = settings->benchmark.output[0] ? measurement_file_check(settings->benchmark.output) : CODE_DONE;
+  if (code != CODE_DONE) return code;
   signals_install(NULL, NULL);
-  int code = bench_open(settings, &step);
+  code = bench_open(settings, &step);
   if (code == CODE_DONE) code = measure_and_tell(step, settings);
   bench_close(step);
   signals_restore();

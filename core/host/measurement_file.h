@@ -4,7 +4,9 @@
 
 #include "measure/measurement.h"
 
-/* Returns the exit code; the line of a failure is printed. */
+/* Both return the exit code; the line of a failure is printed. The first makes the file's folder and tries a temporary
+ * file there, so that nobody measures for what cannot be kept. */
+int measurement_file_check(const char *path);
 int measurement_file_write(const char *path, const pd_measurement *rows, uint64_t count);
 
 #endif

@@ -1,6 +1,7 @@
 /* What a run says of itself; see run_report.h. */
 #include "run_report.h"
 
+#include "device_text.h"
 #include "log.h"
 #include "loop.h"
 #include "signals.h"
@@ -64,10 +65,10 @@ void run_report_about(run_state *run, const config *settings, pd_run *about) {
 
 void run_report_header(const run_state *run, const config *settings) {
   const schedule *plan = &run->plan;
-  char active[24] = "all";
+  char active[24] = "all", device[512];
   if (plan->active != SCHEDULE_FOREVER) snprintf(active, sizeof active, "%llu", (unsigned long long)plan->active);
-  fprintf(stderr, "pdhost %s: %s on %s (%s)\n", version_text(), run->scenario_name, run->props.name,
-          run->props.versions);
+  fprintf(stderr, "pdhost %s: %s on %s\n", version_text(), run->scenario_name,
+          device_text(run->props.name, run->props.versions, device, sizeof device));
   fprintf(stderr,
           "pdhost: %llu warm-up steps, then skip_first %llu wait %llu warmup %llu active %s repeat %llu; batch %lld x "
           "3 x %lld x %lld\n",

@@ -188,10 +188,32 @@ class Benchmark(Case):
                                   "asked for the end of the run, before a block was measured")
                 self.assertFalse(os.path.exists(self.path("out.json")))
 
-    def test_an_output_that_cannot_be_written(self):
+    def test_an_output_that_cannot_be_written_is_told_before_anything_runs(self):
         with open(self.path("file"), "w", encoding="utf-8"):
             pass
-        self.assert_fails(self.bench("-o", "benchmark.output=file/out.json"), 8, "file")
+        # A step of it would end the run with 5, and its own message.
+        for path in ("file/out.json", "."):
+            self.assert_fails(self.bench("-o", "scenario.fail_init=true", "-o", f"benchmark.output={path}", scenario=FAULT), 8,
+                              path[0])
+        os.mkfifo(self.path("pipe"))
+        self.assert_fails(self.bench("-o", "scenario.fail_init=true", "-o", "benchmark.output=pipe", scenario=FAULT), 5,
+                          "asked to fail")
+
+    def test_the_options_are_those_that_were_used(self):
+        code, _, err = self.bench("-o", "data.num_workers=2", "-o", "data.pin_memory=true", "-o",
+                                  "data.prefetch_to_device=true")
+        self.assertIn(code, MEASURED, err)
+        row = self.only()
+        self.assertEqual((row["options"]["data.num_workers"], row["options"]["data.prefetch_to_device"]), ("0", "false"))
+        self.assertEqual((row["conditions"]["given data.num_workers"], row["conditions"]["given data.prefetch_to_device"]),
+                         ("2", "true"))
+        code, _, err = self.bench("-o", "data.num_workers=0")
+        self.assertIn(code, MEASURED, err)
+        self.assertEqual([key for key in self.only()["conditions"] if key.startswith("given ")], [])
+
+    def test_the_heading_says_a_version_once(self):
+        _, _, err = self.bench()
+        self.assertRegex(err, r"blocked_autorange of control on CPU \(oneDNN [\d.]+, \d+ cores?\)\n")
 
     def test_an_interrupt_leaves_a_partial_file_or_none(self):
         for number, wait_for in (("1", 0.6), ("1000000000", 0.2)):

@@ -1,0 +1,21 @@
+/* See device_text.h. */
+#include "device_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Bytes of the name without a "(oneDNN 2.6.3)" at its end that `versions` begins with. */
+static size_t bare_length(const char *name, const char *versions) {
+  const char *open = strstr(name, " (");
+  const size_t length = strlen(name), inner = open ? length - (size_t)(open + 2 - name) : 0;
+  if (inner < 2 || name[length - 1] != ')' || strncmp(open + 2, versions, inner - 1) != 0) return length;
+  return (size_t)(open - name);
+}
+
+const char *device_text(const char *name, const char *versions, char *text, size_t room) {
+  if (!versions || !versions[0])
+    snprintf(text, room, "%s", name);
+  else
+    snprintf(text, room, "%.*s (%s)", (int)bare_length(name, versions), name, versions);
+  return text;
+}

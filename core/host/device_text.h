@@ -1,0 +1,11 @@
+/* A device in one phrase. [any thread] */
+#ifndef CORE_HOST_DEVICE_TEXT_H
+#define CORE_HOST_DEVICE_TEXT_H
+
+#include <stddef.h>
+
+/* "NVIDIA H200 (driver 580.159.04, CUDA 13.0)"; what the name itself says of its versions is not said again:
+ * "CPU (oneDNN 2.6.3, 2 cores)". Returns `text`. */
+const char *device_text(const char *name, const char *versions, char *text, size_t room);
+
+#endif

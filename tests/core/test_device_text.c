@@ -1,0 +1,23 @@
+/* The device in the heading of a run. */
+#include "host/device_text.h"
+
+#include "pd_test.h"
+
+PD_TEST(device_text, says_a_version_once) {
+  static const struct {
+    const char *name, *versions, *want;
+  } rows[] = {
+      {"NVIDIA H200", "driver 580.159.04, CUDA 13.0", "NVIDIA H200 (driver 580.159.04, CUDA 13.0)"},
+      {"CPU (oneDNN 2.6.3)", "oneDNN 2.6.3, 2 cores", "CPU (oneDNN 2.6.3, 2 cores)"},
+      {"CPU (oneDNN 2.6.3)", "oneDNN 2.6.3", "CPU (oneDNN 2.6.3)"},
+      {"GRID A100 (MIG 1g)", "driver 580", "GRID A100 (MIG 1g) (driver 580)"},
+      {"bare", "", "bare"},
+      {"bare", NULL, "bare"},
+      {"odd (", "x", "odd ( (x)"},
+      {"odd ()", "x", "odd () (x)"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[128];
+    cr_assert_str_eq(device_text(rows[i].name, rows[i].versions, text, sizeof text), rows[i].want);
+  }
+}
