@@ -11,8 +11,10 @@ typedef enum outcome { OUTCOME_UNCLEAR = 0, OUTCOME_SAME, OUTCOME_FASTER, OUTCOM
 /* A direction needs a permutation test that gives less. */
 #define COMPARISON_P 0.01
 
-/* With fewer values on a side there is nothing to resample. */
+/* With fewer values on a side there is nothing to resample; with fewer than the second, one after the other, there are
+ * so few runs of neighbours to shuffle that chance alone parts them as well as COMPARISON_P wants. */
 #define COMPARISON_LEAST 8
+#define COMPARISON_DIRECTION_LEAST 32
 
 /* `count`: values of the shorter side. FASTER, SLOWER: the interval leaves 1 out, p is below COMPARISON_P and the ratio
  * is beyond the margin. SAME: the whole interval lies within the margin. UNCLEAR: neither, or fewer than

@@ -22,8 +22,11 @@ static const char *sentence(const compare_report *self, const sample_pair *at, c
   return text;
 }
 
+/* Whether more blocks might tell what these cannot. */
 static bool is_short(const sample_pair *at) {
-  return at->a->figures.count < COMPARISON_LEAST || at->b->figures.count < COMPARISON_LEAST;
+  const uint64_t a = at->a->figures.count, b = at->b->figures.count;
+  return at->verdict == OUTCOME_UNCLEAR && !at->timeless &&
+         (a < COMPARISON_DIRECTION_LEAST || b < COMPARISON_DIRECTION_LEAST);
 }
 
 /* ---- text ---- */
@@ -43,8 +46,9 @@ static void print_pair(const compare_report *self, const sample_pair *at, bool c
   printf("\n%s%-7s%s  %s: %s\n", color ? comparison_color(at->verdict) : "", comparison_word(at->verdict),
          color ? "\033[0m" : "", sample_pair_title(at, title, sizeof title), sentence(self, at, text));
   if (is_short(at))
-    printf("         a side has fewer than %d blocks: measure with a longer benchmark.min_run_time\n",
-           COMPARISON_LEAST);
+    printf("         a side has fewer than %d blocks; measure both with -o benchmark.min_run_time=2 -o "
+           "benchmark.min_blocks=40\n",
+           COMPARISON_DIRECTION_LEAST);
   sample_pair_differences(at, print_difference, &differences);
   if (differences.count > DIFFERENCES_SHOWN)
     printf("         and %u more differences\n", differences.count - DIFFERENCES_SHOWN);

@@ -127,8 +127,14 @@ timer_rules bench_rules(const config *settings) {
   return (timer_rules){.method = method,
                        .number = wanted->cold_cache ? 1 : (uint64_t)wanted->number,
                        .min_run_time_s = wanted->min_run_time ? 1e-9 * (double)wanted->min_run_time : least_s,
+                       .min_blocks = (uint64_t)wanted->min_blocks,
                        .max_run_time_s = 1e-9 * (double)wanted->max_run_time,
                        .threshold = wanted->threshold};
+}
+
+steady_rules bench_steady_rules(const config *settings) {
+  return (steady_rules){.window_s = bench_rules(settings).min_run_time_s,
+                        .max_time_s = 1e-9 * (double)settings->benchmark.max_warmup_time};
 }
 
 static pd_status run_steps(bench *self, uint64_t number, pd_phase phase) {

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "measure/guard.h"
-#include "measure/timer.h"
+#include "measure/steady.h"
 
 typedef struct bench bench;
 
@@ -17,6 +17,7 @@ void bench_close(bench *self);
 
 /* What [benchmark] asks for. */
 timer_rules bench_rules(const config *settings);
+steady_rules bench_steady_rules(const config *settings);
 
 /* Runs [run] warmup_steps, untimed. */
 pd_status bench_warm_up(bench *self);

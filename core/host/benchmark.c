@@ -35,9 +35,11 @@ static int stopped(const bench *step, const pd_measurement *out, bool trusted) {
 /* Measures and judges. `out` has no block where nothing was measured. */
 static int measure(bench *step, const config *settings, pd_measurement *out) {
   const timer_rules rules = bench_rules(settings);
+  const steady_rules settling = bench_steady_rules(settings);
   guard_facts facts = {.own_cores = -1};
   bool trusted = true;
   pd_status status = bench_warm_up(step);
+  if (status == PD_OK) status = steady_wait(&settling, bench_block, step, out);
   if (status == PD_OK) status = timer_prepare(&rules, bench_block, step, out);
   if (status == PD_OK) {
     bench_watch_begin(step);

@@ -478,6 +478,9 @@ static void check_benchmark(const config *self, error *err) {
         err, PD_INVALID, CODE_CONFIG,
         "%s: [benchmark] method = timeit: needs number, the runs of its one block, as in -o benchmark.number=1000",
         value_of(self, CORE_BENCHMARK, "method")->origin);
+  if (timeit && b->min_blocks > 1)
+    error_add(err, PD_INVALID, CODE_CONFIG, "%s: [benchmark] min_blocks = %s: method = timeit takes one block",
+              value_of(self, CORE_BENCHMARK, "min_blocks")->origin, value_of(self, CORE_BENCHMARK, "min_blocks")->text);
   if (b->cold_cache && b->number > 1)
     error_add(err, PD_INVALID, CODE_CONFIG,
               "%s: [benchmark] number = %s: with cold_cache each run is a block; leave number out", number->origin,

@@ -112,8 +112,13 @@ static const pd_option benchmark_rows[] = {
               .help = "runs of the step in a block; 0: grow it until the timer costs nothing (not with timeit)"),
     PD_OPTION_DURATION(benchmark_settings, min_run_time, .def = "0", .min = "0", .max = "86400s", .unit = "s",
                        .help = "of all blocks together; 0: the method's own, 0.2 s blocked and 0.01 s adaptive"),
+    PD_OPTION(benchmark_settings, min_blocks, .def = "0", .min = "0", .max = "100_000", .unit = "blocks",
+              .help = "at least so many, each no longer than its share of min_run_time; 40 for pdhost compare"),
     PD_OPTION_DURATION(benchmark_settings, max_run_time, .def = "10", .min = "1ms", .max = "86400s", .unit = "s",
                        .help = "of all blocks together, where adaptive_autorange gives up"),
+    PD_OPTION_DURATION(benchmark_settings, max_warmup_time, .def = "2", .min = "0", .max = "86400s", .unit = "s",
+                       .help =
+                           "after warmup_steps, blocks until their times no longer trend, at most so long; 0: none"),
     PD_OPTION(benchmark_settings, threshold, .def = "0.1", .min = "0.0001", .max = "10",
               .help = "adaptive_autorange is content below this ratio of interquartile range to median"),
     PD_OPTION(benchmark_settings, threads, .def = "0", .min = "0", .max = "1024", .unit = "threads",

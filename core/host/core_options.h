@@ -45,8 +45,9 @@ typedef struct profile_settings {
 
 typedef struct benchmark_settings {
   const char *method;                 /* "timeit", "blocked_autorange", "adaptive_autorange" */
-  int64_t number;                     /* 0: grow */
+  int64_t number, min_blocks;         /* number 0: grow */
   int64_t min_run_time, max_run_time; /* ns; min 0: the method's own */
+  int64_t max_warmup_time;            /* ns; 0: warmup_steps alone */
   double threshold;
   int64_t threads; /* 0: as [device] says */
   bool cold_cache, device_time;

@@ -38,7 +38,9 @@ static void print_schedule(const config *self) {
 
 static void print_benchmark(const config *self) {
   const benchmark_settings *b = &self->benchmark;
-  printf("%-10s %" PRId64 " to warm up; then %s", "steps", self->run.warmup_steps, b->method);
+  printf("%-10s %" PRId64 " to warm up", "steps", self->run.warmup_steps);
+  if (b->max_warmup_time) printf(", then until they are steady, at most %g s", 1e-9 * (double)b->max_warmup_time);
+  printf("; then %s", b->method);
   if (b->cold_cache)
     printf(", one run a block, the cache emptied before it");
   else if (b->number)

@@ -18,6 +18,22 @@ typedef struct pd_pairs {
   uint64_t count, room;
 } pd_pairs;
 
+/* How the warm-up before the blocks ended; see steady.h. */
+typedef enum pd_settled {
+  PD_SETTLED_OFF = 0, /* nobody looked */
+  PD_SETTLED,         /* the times no longer trended */
+  PD_TREND,           /* they still did when its time was up */
+  PD_SETTLED_UNKNOWN  /* a run takes too long for enough blocks in its time */
+} pd_settled;
+
+typedef struct pd_warm_up {
+  pd_settled decided;
+  uint64_t blocks, runs, number_per_run;
+  double spent_s;
+  double change; /* over the last window, as a share of its median; 0 where there was none */
+  double z;      /* Mann-Kendall's, of that window */
+} pd_warm_up;
+
 typedef struct pd_measurement {
   /* What it is called. A table groups by label, has a row per sub_label, env and threads and a column per description.
    */
@@ -31,6 +47,7 @@ typedef struct pd_measurement {
   bool partial;            /* ended before its rule was met: by a signal, or a step that failed */
   int64_t start_realtime_ns;
   double timer_overhead_s; /* host time of an empty block, its two synchronisations included */
+  pd_warm_up warm_up;
 
   double *host_s;   /* block_count */
   double *device_s; /* the same blocks between two device events; NULL: not measured */

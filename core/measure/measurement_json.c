@@ -2,6 +2,7 @@
 #include "measurement_json.h"
 
 #include "statistics.h"
+#include "steady.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -76,6 +77,14 @@ static json_t *warnings_value(const pd_measurement *row) {
   return array;
 }
 
+/* null where nobody looked. */
+static json_t *warm_up_value(const pd_warm_up *of) {
+  if (of->decided == PD_SETTLED_OFF) return json_null();
+  return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f}", "decided", steady_name(of->decided), "blocks",
+                   (json_int_t)of->blocks, "runs", (json_int_t)of->runs, "number_per_run",
+                   (json_int_t)of->number_per_run, "spent_s", of->spent_s, "change", of->change, "z", of->z);
+}
+
 /* Its keys are in the order in which they are written. */
 static json_t *measurement_value(const pd_measurement *row) {
   const struct {
@@ -94,6 +103,7 @@ static json_t *measurement_value(const pd_measurement *row) {
                  {"partial", json_boolean(row->partial)},
                  {"start_realtime_ns", json_integer((json_int_t)row->start_realtime_ns)},
                  {"timer_overhead_s", json_real(row->timer_overhead_s)},
+                 {"warm_up", warm_up_value(&row->warm_up)},
                  {"host_run", statistics_value(row, false)},
                  {"device_run", statistics_value(row, true)},
                  {"warnings", warnings_value(row)},
@@ -229,6 +239,36 @@ static bool read_warnings(reader *r, const json_t *object, pd_measurement *to) {
   return true;
 }
 
+/* Files of earlier versions have none. */
+static bool read_warm_up(reader *r, const json_t *object, pd_warm_up *to) {
+  const json_t *value = json_object_get(object, "warm_up");
+  if (!value || json_is_null(value)) return true;
+  const char *decided = json_string_value(json_object_get(value, "decided"));
+  const struct {
+    const char *key;
+    uint64_t *count;
+  } counts[] = {{"blocks", &to->blocks}, {"runs", &to->runs}, {"number_per_run", &to->number_per_run}};
+  const struct {
+    const char *key;
+    double *number;
+  } numbers[] = {{"spent_s", &to->spent_s}, {"change", &to->change}, {"z", &to->z}};
+  for (pd_settled at = PD_SETTLED; decided && at <= PD_SETTLED_UNKNOWN; at++)
+    if (strcmp(decided, steady_name(at)) == 0) to->decided = at;
+  if (to->decided == PD_SETTLED_OFF) return refuse(r, "warm_up", "decided has to be steady, trend or too few blocks");
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    const json_t *count = json_object_get(value, counts[i].key);
+    if (!json_is_integer(count) || json_integer_value(count) < 0)
+      return refuse(r, "warm_up", "%s has to be a whole number", counts[i].key);
+    *counts[i].count = (uint64_t)json_integer_value(count);
+  }
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    const json_t *number = json_object_get(value, numbers[i].key);
+    if (!json_is_number(number)) return refuse(r, "warm_up", "%s has to be a number", numbers[i].key);
+    *numbers[i].number = json_number_value(number);
+  }
+  return true;
+}
+
 static bool read_blocks(reader *r, const json_t *object, pd_measurement *to) {
   const json_t *host = json_object_get(object, "host_s"), *device = json_object_get(object, "device_s");
   const size_t count = json_array_size(host);
@@ -259,9 +299,9 @@ static bool read_measurement(reader *r, const json_t *object, pd_measurement *to
          read_text(r, object, "method", true, &to->method) && read_count(r, object, "threads", &to->threads) &&
          read_count(r, object, "number_per_run", &to->number_per_run) &&
          read_bool(r, object, "cold_cache", &to->cold_cache) && read_bool(r, object, "partial", &to->partial) &&
-         read_warnings(r, object, to) && read_pairs(r, object, "options", &to->options) &&
-         read_pairs(r, object, "versions", &to->versions) && read_pairs(r, object, "conditions", &to->conditions) &&
-         read_blocks(r, object, to);
+         read_warm_up(r, object, &to->warm_up) && read_warnings(r, object, to) &&
+         read_pairs(r, object, "options", &to->options) && read_pairs(r, object, "versions", &to->versions) &&
+         read_pairs(r, object, "conditions", &to->conditions) && read_blocks(r, object, to);
 }
 
 static void read_all(reader *r, const json_t *rows, pd_measurements *out) {

@@ -25,6 +25,15 @@ static void print_host(const pd_measurement *self, const statistics *all, FILE *
           (unsigned long long)self->threads, self->threads > 1 ? "s" : "");
 }
 
+static void print_warm_up(const pd_warm_up *of, FILE *out) {
+  static const char *const words[] = {[PD_SETTLED] = "steady",
+                                      [PD_TREND] = "not steady",
+                                      [PD_SETTLED_UNKNOWN] = "not judged, its time holds too few blocks;"};
+  if (of->decided == PD_SETTLED_OFF) return;
+  fprintf(out, "  Warmed: %s after %llu block%s, %.2f s\n", words[of->decided], (unsigned long long)of->blocks,
+          of->blocks == 1 ? "" : "s", of->spent_s);
+}
+
 static void print_more(const pd_measurement *self, const statistics *host, const statistics *device, FILE *out) {
   const time_unit unit = statistics_unit(host->mean), empty = statistics_unit(self->timer_overhead_s);
   if (host->count > 1)
@@ -36,6 +45,7 @@ static void print_more(const pd_measurement *self, const statistics *host, const
     if (device->count >= SPREAD_BLOCKS) print_spread(out, device, ", IQR ", &other);
     fputc('\n', out);
   }
+  print_warm_up(&self->warm_up, out);
   fprintf(out, "  Empty:  %.2f %s a block of no runs%s%s\n", self->timer_overhead_s / empty.s, empty.symbol,
           self->cold_cache ? "; cold cache" : "", self->partial ? "; PARTIAL: ended before its rule was met" : "");
 }

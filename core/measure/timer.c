@@ -54,6 +54,11 @@ static pd_status measure_overhead(timer *t) {
   return PD_OK;
 }
 
+/* Whether the next size of a block would leave no time for as many as are wanted. */
+static bool is_long(const timer *t, double took_s) {
+  return t->rules->min_blocks && took_s * GROWTH * (double)t->rules->min_blocks > t->rules->min_run_time_s;
+}
+
 /* Also the warm-up. */
 static pd_status grow(timer *t, double min_run_time_s) {
   uint64_t number = 1;
@@ -63,7 +68,9 @@ static pd_status grow(timer *t, double min_run_time_s) {
     if (status != PD_OK) return status;
     const double took_s = at_least(host_s, number);
     const bool cheap = t->out->timer_overhead_s <= TIMER_SHARE * took_s;
-    if ((cheap && took_s >= min_run_time_s / 1000) || took_s > min_run_time_s || number >= TIMER_MAX_NUMBER) break;
+    if ((cheap && took_s >= min_run_time_s / 1000) || took_s > min_run_time_s || number >= TIMER_MAX_NUMBER ||
+        is_long(t, took_s))
+      break;
     number *= GROWTH;
   }
   t->out->number_per_run = number;
@@ -98,7 +105,8 @@ static pd_status take_blocks(timer *t) {
   const timer_rules *rules = t->rules;
   const bool adaptive = rules->method == TIMER_ADAPTIVE_AUTORANGE;
   bool content = false;
-  while (t->taken < TIMER_MAX_BLOCKS && (t->spent_s < rules->min_run_time_s || !content)) {
+  while (t->taken < TIMER_MAX_BLOCKS &&
+         (t->spent_s < rules->min_run_time_s || t->taken < rules->min_blocks || !content)) {
     pd_status status = take_block(t);
     content = !adaptive;
     if (status == PD_OK && adaptive) status = is_content(t, &content);

@@ -15,6 +15,9 @@ typedef struct timer_rules {
    * timeit needs a number. */
   uint64_t number;
   double min_run_time_s; /* blocked and adaptive: of all blocks together */
+  /* blocked and adaptive: at least so many, so that a block grows no longer than its share of min_run_time_s. 0: as
+   * torch has it. */
+  uint64_t min_blocks;
   double max_run_time_s; /* adaptive: it gives up then */
   double threshold;      /* adaptive: it is content below this ratio of interquartile range to median */
 } timer_rules;

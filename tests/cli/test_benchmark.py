@@ -8,7 +8,7 @@ import sys
 import time
 import unittest
 
-from pdhost_run import CONF, FIXTURES, Case
+from pdhost_run import CONF, FIXTURES, SANITIZER, Case
 
 WITNESS = os.path.join(FIXTURES, "scenario", "witness.so")
 FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
@@ -90,10 +90,38 @@ class Benchmark(Case):
         self.assertIn(code, MEASURED, err)
         with open(self.path("witness.txt"), encoding="utf-8") as file:
             warmup, steps, out_of_order, batches, recorded, truth = map(int, file.read().split())
-        blocks = len(self.only()["host_s"])
+        row = self.only()
+        blocks, waited = len(row["host_s"]), row["warm_up"]["runs"]
         # A hundredth of a block warms it up; every run is given the one batch; nobody records or keeps the truth.
-        self.assertEqual((warmup, steps), (7, 3 + 300 * blocks))
+        self.assertEqual((warmup, steps), (7, waited + 3 + 300 * blocks))
+        self.assertGreater(waited, 0)
         self.assertEqual((out_of_order, batches, recorded, truth), (0, 1, 0, 0))
+
+    def test_the_warm_up_says_how_it_ended(self):
+        code, out, err = self.bench()
+        self.assertIn(code, MEASURED, err)
+        row = self.only()
+        waited = row["warm_up"]
+        self.assertIn(waited["decided"], ("steady", "trend"))
+        self.assertGreaterEqual(waited["blocks"], 8)
+        self.assertGreaterEqual(waited["runs"], waited["blocks"])
+        self.assertEqual(any("never settled" in text for text in row["warnings"]), waited["decided"] == "trend")
+        self.assertRegex(out, rf"\n  Warmed: (not )?steady after {waited['blocks']} blocks, ")
+        code, out, err = self.bench("-o", "benchmark.max_warmup_time=1ms", "-o", "scenario.inject_us=2000",
+                                    scenario="host_compute")
+        self.assertIn(code, MEASURED, err)
+        self.assertEqual((self.only()["warm_up"]["decided"], self.only()["warm_up"]["blocks"]), ("too few blocks", 1))
+        self.assertIn("  Warmed: not judged, its time holds too few blocks; after 1 block, ", out)
+        code, out, err = self.bench("-o", "benchmark.max_warmup_time=0")
+        self.assertIn(code, MEASURED, err)
+        self.assertEqual((self.only()["warm_up"], "Warmed" in out), (None, False))
+
+    def test_a_drift_is_seen(self):
+        code, out, err = self.bench("-o", "scenario.drift_us=200", "-o", "benchmark.max_warmup_time=0.4", scenario=FAULT)
+        self.assertIn(code, MEASURED, err)
+        self.assertEqual(self.only()["warm_up"]["decided"], "trend")
+        self.assertGreater(self.only()["warm_up"]["change"], 0.01)
+        self.assertEqual(out.count("never settled"), 1, out)
 
     def test_names_and_threads(self):
         code, out, err = self.bench("-o", "benchmark.label=train", "-o", "benchmark.sub_label=plain", "-o",
@@ -116,6 +144,18 @@ class Benchmark(Case):
         code, out, err = self.run_pdhost("compare", "a.json", "b.json", watch=False)
         self.assertEqual(code, 0, err)
         self.assertIn("a.json", out)
+
+    def test_the_worked_example_has_blocks_enough_for_a_verdict(self):
+        base = ["-c", os.path.join(CONF, "vec_dot.ini"), "-c", os.path.join(CONF, "cpu.ini"), "-o", "benchmark.min_run_time=0.2",
+                "-o", "benchmark.max_warmup_time=0.1"]
+        bmm = ["-o", "scenario.implementation=bmm", "-o", "benchmark.sub_label=bmm", "-o", "benchmark.output=results/bmm.json"]
+        for more in ([], bmm):
+            code, _, err = self.run_pdhost(*base, *more, watch=False)
+            self.assertIn(code, MEASURED, err)
+        self.assertGreaterEqual(len(self.only("results/vec_dot_mul_sum.json")["host_s"]), 40)
+        _, out, _ = self.run_pdhost("compare", "results/vec_dot_mul_sum.json", "results/bmm.json", watch=False)
+        self.assertRegex(out, r"\n(SLOWER|FASTER|SAME) " if not SANITIZER else r"\n[A-Z]+ ")
+        self.assertNotIn("fewer than", out)
 
     def test_output_to_standard_output_is_json_alone(self):
         code, out, err = self.bench("-o", "benchmark.output=-")
@@ -144,6 +184,7 @@ class Benchmark(Case):
     def test_keys_that_cannot_be(self):
         for keys, said in ((["method=timeit"], "needs number"), (["method=best"], "allowed: timeit, blocked_autorange"),
                            (["cold_cache=true", "number=5"], "each run is a block"),
+                           (["method=timeit", "number=5", "min_blocks=2"], "min_blocks = 2: method = timeit takes one block"),
                            (["method=adaptive_autorange", "min_run_time=2", "max_run_time=1"], "below min_run_time = 2"),
                            (["numbr=5"], "did you mean number?"), (["number=-1"], "out of range"),
                            (["min_run_time=fast"], "min_run_time"), (["threshold=0"], "out of range")):
@@ -174,7 +215,7 @@ class Benchmark(Case):
 
     def test_a_scenario_that_stops_leaves_what_there_is(self):
         code, _, err = self.bench("-o", "benchmark.number=1", "-o", "benchmark.min_run_time=100", "-o",
-                                  "scenario.stop_step=5", scenario=FAULT)
+                                  "scenario.stop_step=5", "-o", "benchmark.max_warmup_time=0", scenario=FAULT)
         self.assertIn(code, MEASURED, err)
         self.assertEqual((self.errors(err), self.warnings(err)),
                          ([], ["pdhost: warn: scenario fault: step 5: it asked for the end of the run: the measurement is "
@@ -240,7 +281,7 @@ class Benchmark(Case):
     def test_the_dry_run_says_how_it_will_time(self):
         code, out, err = self.bench("--dry-run", "-o", "benchmark.method=adaptive_autorange")
         self.assertEqual(code, 0, err)
-        self.assertIn("adaptive_autorange", out)
+        self.assertIn(" to warm up, then until they are steady, at most 2 s; then adaptive_autorange\n", out)
         self.assertIn("out.json", out)
 
 

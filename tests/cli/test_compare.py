@@ -59,8 +59,15 @@ Times are in microseconds (us).
             code, out, _ = self.run_pdhost("compare", "a.json", name + ".json")
             self.assertEqual(code, 0)
             self.assertIn(f"\n{word:7}  batched dot: [64, 512], bmm: {name} takes ", out)
-        self.assertIn("fewer than 8 blocks", self.run_pdhost("compare", "a.json", "short.json")[1])
+        self.assertIn("fewer than 32 blocks", self.run_pdhost("compare", "a.json", "short.json")[1])
+        self.assertNotIn("fewer than", self.run_pdhost("compare", "a.json", "noisy.json")[1])
         self.assertEqual(self.verdict("--margin", "5%", "a.json", "slower.json")[0]["verdict"], "SAME")
+
+    def test_so_many_blocks_tell_a_direction(self):
+        for count, expected in ((20, "UNCLEAR"), (32, "SLOWER"), (40, "SLOWER")):
+            self.files(a=[measurement(1e-3, count=count, seed=1)], b=[measurement(2e-3, count=count, seed=2)])
+            self.assertEqual(self.verdict("a.json", "b.json")[0]["verdict"], expected, count)
+            self.assertEqual("fewer than 32 blocks" in self.run_pdhost("compare", "a.json", "b.json")[1], count < 32)
 
     def test_gate(self):
         self.files(a=[measurement(1e-3, seed=1)], same=[measurement(1e-3, seed=2)],

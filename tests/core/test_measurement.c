@@ -14,7 +14,8 @@ static pd_measurement sample(uint64_t blocks, bool device) {
                         .number_per_run = 10,
                         .cold_cache = true,
                         .start_realtime_ns = 1790000000123456789,
-                        .timer_overhead_s = 1.0 / 3e6};
+                        .timer_overhead_s = 1.0 / 3e6,
+                        .warm_up = {PD_TREND, 30, 300, 10, 0.1 / 3, -0.02 / 3, -2.5}};
   cr_assert_eq(measurement_set(&row.label, "batched dot"), PD_OK);
   cr_assert_eq(measurement_set(&row.sub_label, "bmm \"quoted\"\n\xc3\xa9"), PD_OK);
   cr_assert_eq(measurement_set(&row.scenario, "vec_dot"), PD_OK);
@@ -59,6 +60,11 @@ static void expect_same(const pd_measurement *a, const pd_measurement *b) {
   cr_assert_eq(a->partial, b->partial);
   cr_assert_eq(a->start_realtime_ns, b->start_realtime_ns);
   cr_assert_eq(memcmp(&a->timer_overhead_s, &b->timer_overhead_s, sizeof(double)), 0);
+  cr_assert_eq(a->warm_up.decided, b->warm_up.decided);
+  cr_assert_eq(a->warm_up.blocks, b->warm_up.blocks);
+  cr_assert_eq(a->warm_up.runs, b->warm_up.runs);
+  cr_assert_eq(a->warm_up.number_per_run, b->warm_up.number_per_run);
+  cr_assert_eq(memcmp(&a->warm_up.spent_s, &b->warm_up.spent_s, 3 * sizeof(double)), 0);
   expect_pairs(&a->options, &b->options);
   expect_pairs(&a->versions, &b->versions);
   expect_pairs(&a->conditions, &b->conditions);
@@ -73,6 +79,7 @@ static void expect_same(const pd_measurement *a, const pd_measurement *b) {
 PD_TEST(measurement, returns_from_json_bit_by_bit) {
   pd_measurement rows[2] = {sample(200, true), sample(1, false)};
   rows[1].partial = true;
+  rows[1].warm_up = (pd_warm_up){.decided = PD_SETTLED_OFF};
   char *text = measurements_to_json(rows, 2), why[256];
   pd_measurements back = {.rows = NULL};
   cr_assert_eq(measurements_from_json(text, strlen(text), "x.json", &back, why, sizeof why), PD_OK, "%s", why);
@@ -175,6 +182,9 @@ PD_TEST(measurement, refuses_other_files_and_says_where) {
   expect_refused("\"start_realtime_ns\": 1", "\"start_realtime_ns\": 0.1",
                  "start_realtime_ns: has to be a whole number");
   expect_refused("\"measurements\": [", "\"measurements\": [], \"more\": [", "measurements has to be an array");
+  expect_refused("\"decided\": \"trend\"", "\"decided\": \"off\"", "warm_up: decided has to be steady");
+  expect_refused("\"runs\": 300", "\"runs\": -1", "warm_up: runs has to be a whole number");
+  expect_refused("\"z\": -2.5", "\"z\": null", "warm_up: z has to be a number");
   expect_refused("\"run.seed\"", "\"data.batch_size\"", "duplicate");
 }
 

@@ -174,6 +174,32 @@ PD_TEST(timer, a_number_is_kept) {
   measurement_clear(&got);
 }
 
+PD_TEST(timer, as_many_blocks_as_are_wanted) {
+  static const struct {
+    double run_s, empty_s;
+    uint64_t number, blocks;
+  } rows[] = {
+      {4.5e-4, 2.4e-5, 100, 45}, /* torch's rule alone: 1000 runs, five blocks */
+      {2.57e-3, 2.4e-5, 10, 78}, /* 100 runs, eight blocks */
+      {1e-5, 1e-6, 1000, 200},   /* as torch's: it is long enough by itself */
+      {0.3, 1e-6, 1, 40},        /* a run is longer than its share: still as many */
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const timer_rules rules = {.method = TIMER_BLOCKED_AUTORANGE, .min_run_time_s = 2, .min_blocks = 40};
+    stream s = {.kind = CONSTANT, .run_s = rows[i].run_s, .empty_s = rows[i].empty_s};
+    pd_measurement got = {.threads = 1};
+    cr_assert_eq(timer_measure(&rules, &s, &got), PD_OK);
+    cr_assert_eq(got.number_per_run, rows[i].number, "%zu: %lu", i, got.number_per_run);
+    cr_assert_float_eq((double)got.block_count, (double)rows[i].blocks, 1.01, "%zu: %lu", i, got.block_count);
+    measurement_clear(&got);
+  }
+  timer_rules rules = {.method = TIMER_BLOCKED_AUTORANGE, .min_run_time_s = 0.2, .min_blocks = 40};
+  stream broken = {.kind = NOT_A_NUMBER, .run_s = 1e-3};
+  pd_measurement got = {.threads = 1};
+  cr_assert_eq(timer_measure(&rules, &broken, &got), PD_INVALID);
+  measurement_clear(&got);
+}
+
 PD_TEST(timer, ends_early_with_what_there_is) {
   static const pd_status ends[] = {PD_STOP, PD_DEVICE};
   for (int i = 0; i < 2; i++) {
@@ -295,6 +321,7 @@ PD_TEST(measurement_text, looks_as_torch_prints_it) {
   bool trusted;
   pd_measurement row = of_times(times, 5);
   row.timer_overhead_s = 2e-7;
+  row.warm_up = (pd_warm_up){.decided = PD_TREND, .blocks = 40, .spent_s = 2.001};
   cr_assert_eq(measurement_set(&row.label, "Broadcasting add"), PD_OK);
   cr_assert_eq(measurement_set(&row.sub_label, "4x8"), PD_OK);
   cr_assert_eq(measurement_set(&row.description, "contiguous"), PD_OK);
@@ -311,6 +338,7 @@ PD_TEST(measurement_text, looks_as_torch_prints_it) {
                     "           two\n"
                     "  Mean:   5.61 us, 1 significant figure\n"
                     "  Device: 2.87 us, IQR 0.27 us (2.87 to 3.14)\n"
+                    "  Warmed: not steady after 40 blocks, 2.00 s\n"
                     "  Empty:  200.00 ns a block of no runs\n");
   measurement_clear(&row);
 }
