@@ -93,7 +93,7 @@ static int report(const ab_options *options, ab_sides *sides, const ab_result *g
   ab_report of = {.sides = sides,
                   .of = got,
                   .margin = options->margin,
-                  .verdict = ab_outcome(got, options->margin),
+                  .verdict = comparison_paired(&got->of, options->margin),
                   .partial = partial};
   if (ab_sides_measured(sides, got, partial) != PD_OK) {
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");

@@ -29,8 +29,11 @@ static void print_end(const ab_report *self) {
          self->partial ? "early"
          : of->narrow  ? "since the interval is narrow enough"
                        : "since the time was up");
-  if (of->spread >= AB_WIDE_SPREAD)
-    printf("         the rounds disagree by %.0f %%: the machine is too busy with other work\n", 100 * of->spread);
+  if (of->seating_count < COMPARISON_LEAST)
+    printf("         fewer than %d seatings say nothing: give it a longer --max-time\n", COMPARISON_LEAST);
+  if (of->of.spread >= COMPARISON_WIDE_SPREAD)
+    printf("         the rounds disagree by %.0f %%: the machine is busy with other work%s\n", 100 * of->of.spread,
+           self->verdict == OUTCOME_UNCLEAR ? ", which may be what differs" : "; what differs is far beyond that");
   if (of->dropped) printf("         %" PRIu64 " rounds left out: the clock gave no time for them\n", of->dropped);
 }
 
@@ -48,7 +51,7 @@ static bool print_table(const ab_report *self, bool color, error *err) {
 bool ab_report_text(const ab_report *self, bool color, error *err) {
   char text[256];
   if (!print_table(self, color, err)) return false;
-  comparison_sentence(&self->of->of, "A", "B", text, sizeof text);
+  comparison_sentence(&self->of->of.of, "A", "B", text, sizeof text);
   printf("\n%s%-7s%s  %s\n", color ? comparison_color(self->verdict) : "", comparison_word(self->verdict),
          color ? "\033[0m" : "", text);
   print_end(self);
@@ -57,15 +60,23 @@ bool ab_report_text(const ab_report *self, bool color, error *err) {
 
 /* ---- JSON ---- */
 
-static json_t *side_value(const ab_report *self, int side) {
-  json_t *times = json_array();
-  const pd_measurement *row = &self->sides->rows.rows[side];
-  for (uint64_t i = 0; i < row->block_count && times; i++)
-    if (json_array_append_new(times, json_real(row->host_s[i])) != 0) {
-      json_decref(times);
-      times = NULL;
+/* null where there are no such times. */
+static json_t *times_value(const double *times, uint64_t count) {
+  if (!times) return json_null();
+  json_t *array = json_array();
+  for (uint64_t i = 0; i < count && array; i++)
+    if (json_array_append_new(array, json_real(times[i])) != 0) {
+      json_decref(array);
+      array = NULL;
     }
-  return json_pack("{s:s, s:o}", "set", self->sides->texts[side], "host_s", times);
+  return array;
+}
+
+static json_t *side_value(const ab_report *self, int side) {
+  const pd_measurement *row = &self->sides->rows.rows[side];
+  return json_pack("{s:s, s:o, s:o}", "set", self->sides->texts[side], "host_s",
+                   times_value(row->host_s, row->block_count), "device_s",
+                   times_value(row->device_s, row->block_count));
 }
 
 bool ab_report_json(const ab_report *self, error *err) {
@@ -74,10 +85,10 @@ bool ab_report_json(const ab_report *self, error *err) {
   json_t *document = json_pack(
       "{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:b, s:b, s:o, s:o}", "format",
       AB_FORMAT, "scenario", row->scenario, "device", row->device, "verdict", comparison_word(self->verdict), "ratio",
-      of->of.ratio, "low", of->of.low, "high", of->of.high, "p", of->of.p, "margin", self->margin, "spread", of->spread,
-      "rounds", (json_int_t)of->rounds, "seatings", (json_int_t)of->seating_count, "dropped", (json_int_t)of->dropped,
-      "number_per_run", (json_int_t)of->number, "spent_s", of->spent_s, "narrow", (int)of->narrow, "partial",
-      (int)self->partial, "a", side_value(self, 0), "b", side_value(self, 1));
+      of->of.of.ratio, "low", of->of.of.low, "high", of->of.of.high, "p", of->of.of.p, "margin", self->margin, "spread",
+      of->of.spread, "rounds", (json_int_t)of->rounds, "seatings", (json_int_t)of->seating_count, "dropped",
+      (json_int_t)of->dropped, "number_per_run", (json_int_t)of->number, "spent_s", of->spent_s, "narrow",
+      (int)of->narrow, "partial", (int)self->partial, "a", side_value(self, 0), "b", side_value(self, 1));
   char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(document);
   if (!text) return no_memory(err);
@@ -98,8 +109,8 @@ void ab_report_progress(const ab_result *so_far, double max_time_s) {
   shown_ns = now_ns;
   fprintf(stderr, "\r\033[Kab: %" PRIu64 " rounds, %.1f of at most %.0f s", so_far->rounds, so_far->spent_s,
           max_time_s);
-  if (so_far->of.ratio > 0)
-    fprintf(stderr, "; B/A %.4f (%.4f to %.4f)", so_far->of.ratio, so_far->of.low, so_far->of.high);
+  const resample_ratio *ratio = &so_far->of.of;
+  if (ratio->ratio > 0) fprintf(stderr, "; B/A %.4f (%.4f to %.4f)", ratio->ratio, ratio->low, ratio->high);
   fflush(stderr);
 }
 

@@ -2,7 +2,7 @@
  */
 #include "ab_rounds.h"
 
-#include "measure/statistics.h"
+#include "rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,9 +14,7 @@
 #define OVERHEADS 100
 /* A seating lasts at least so long. */
 #define SEATING_S 0.05
-enum { EMPTY_BLOCKS = 5, MOST_GROWTH = 10, BLOCKS_A_ROUND = 4 };
-/* The same rounds give the same interval every time. */
-#define SEED 1
+enum { EMPTY_BLOCKS = 5, MOST_GROWTH = 10, BLOCKS_A_ROUND = 4, SEATINGS_IN_TIME = AB_LEAST_SEATINGS + 2 };
 
 typedef struct ab_run {
   const ab_rules *rules;
@@ -30,9 +28,8 @@ typedef struct ab_run {
 } ab_run;
 
 /* One block; *host_s NaN where the clock went wrong. */
-static pd_status take_block(const ab_run *self, int side, uint64_t number, double *host_s) {
-  double device_s;
-  const pd_status status = self->calls->block(self->users[side], number, host_s, &device_s);
+static pd_status take_block(const ab_run *self, int side, uint64_t number, double *host_s, double *device_s) {
+  const pd_status status = self->calls->block(self->users[side], number, host_s, device_s);
   if (status != PD_OK) return status;
   if (isfinite(*host_s) && *host_s > 0)
     self->out->spent_s += *host_s;
@@ -64,8 +61,8 @@ static pd_status find_number(const ab_run *self) {
   for (int i = 0; i < 64; i++) {
     double least = INFINITY;
     for (int side = 0; side < 2; side++) {
-      double host_s;
-      const pd_status status = take_block(self, side, *number, &host_s);
+      double host_s, device_s;
+      const pd_status status = take_block(self, side, *number, &host_s, &device_s);
       if (status != PD_OK) return status;
       least = fmin(least, isnan(host_s) ? 0 : host_s);
     }
@@ -76,40 +73,43 @@ static pd_status find_number(const ab_run *self) {
   return PD_OK;
 }
 
+static bool grow_times(double **times, uint64_t room) {
+  double *grown = realloc(*times, 2 * room * sizeof *grown);
+  if (grown) *times = grown;
+  return grown != NULL;
+}
+
 static bool grow(ab_run *self) {
   if (self->out->rounds < self->room) return true;
   const uint64_t room = self->room ? 2 * self->room : 64;
-  for (int side = 0; side < 2; side++) {
-    double *grown = realloc(self->out->times_s[side], 2 * room * sizeof *grown);
-    if (!grown) return false;
-    self->out->times_s[side] = grown;
-  }
-  double *logs = realloc(self->out->logs, room * sizeof *logs);
-  if (!logs) return false;
-  self->out->logs = logs;
+  for (int side = 0; side < 2; side++)
+    if (!grow_times(&self->out->times_s[side], room) || !grow_times(&self->out->device_s[side], room)) return false;
   self->room = room;
   return true;
 }
 
 /* A B B A, or B A A B in every other round. */
 static pd_status take_round(ab_run *self, uint64_t index) {
-  double times[2][2];
+  double times[2][2], device[2][2];
   uint64_t taken[2] = {0, 0};
   if (!grow(self)) return PD_NO_MEMORY;
   ab_result *out = self->out;
   for (uint64_t i = 0; i < BLOCKS_A_ROUND; i++) {
     const int side = (int)(((i == 1 || i == 2) + index) % 2);
-    const pd_status status = take_block(self, side, out->number, &times[side][taken[side]++]);
+    const uint64_t at = taken[side]++;
+    const pd_status status = take_block(self, side, out->number, &times[side][at], &device[side][at]);
     if (status != PD_OK) return status;
   }
-  const double ratio = (times[1][0] + times[1][1]) / (times[0][0] + times[0][1]);
-  if (!isfinite(ratio)) {
+  if (!isfinite((times[1][0] + times[1][1]) / (times[0][0] + times[0][1]))) {
     out->dropped++;
     return PD_OK;
   }
   for (int side = 0; side < 2; side++)
-    for (int i = 0; i < 2; i++) out->times_s[side][2 * out->rounds + (uint64_t)i] = times[side][i];
-  out->logs[out->rounds++] = log(ratio);
+    for (uint64_t i = 0; i < 2; i++) {
+      out->times_s[side][2 * out->rounds + i] = times[side][i];
+      out->device_s[side][2 * out->rounds + i] = device[side][i];
+    }
+  out->rounds++;
   return PD_OK;
 }
 
@@ -120,16 +120,12 @@ static pd_status end_seating(ab_run *self) {
   if (!count) return PD_OK;
   if (out->seating_count == self->seating_room) {
     const uint64_t room = self->seating_room ? 2 * self->seating_room : 64;
-    double *grown = realloc(out->seatings, room * sizeof *grown);
+    uint64_t *grown = realloc(out->seating_rounds, room * sizeof *grown);
     if (!grown) return PD_NO_MEMORY;
-    out->seatings = grown;
+    out->seating_rounds = grown;
     self->seating_room = room;
   }
-  double *copy = malloc(count * sizeof *copy);
-  if (!copy) return PD_NO_MEMORY;
-  memcpy(copy, out->logs + self->seating_first, count * sizeof *copy);
-  out->seatings[out->seating_count++] = resample_trimmed_mean(copy, count);
-  free(copy);
+  out->seating_rounds[out->seating_count++] = count;
   self->seating_first = out->rounds;
   self->seating_s = out->spent_s;
   return PD_OK;
@@ -137,14 +133,19 @@ static pd_status end_seating(ab_run *self) {
 
 static pd_status look(const ab_run *self) {
   ab_result *out = self->out;
-  if (!resample_paired(out->seatings, out->seating_count, SEED, &out->of)) return PD_NO_MEMORY;
-  out->narrow = out->seating_count >= AB_LEAST_SEATINGS && log(out->of.high / out->of.low) / 2 <= self->rules->width;
+  const rounds all = {out->times_s[0], out->times_s[1], out->seating_rounds, out->seating_count};
+  if (!rounds_ratio(&all, &out->of)) return PD_NO_MEMORY;
+  out->narrow =
+      out->seating_count >= AB_LEAST_SEATINGS && log(out->of.of.high / out->of.of.low) / 2 <= self->rules->width;
   return PD_OK;
 }
 
+/* Long steps have seatings of fewer rounds: the time is for enough seatings, since the interval is theirs. */
 static bool seating_is_over(const ab_run *self) {
-  return self->out->rounds - self->seating_first >= AB_SEATING_ROUNDS &&
-         self->out->spent_s - self->seating_s >= SEATING_S;
+  const uint64_t count = self->out->rounds - self->seating_first;
+  const double took_s = self->out->spent_s - self->seating_s;
+  if (count && took_s + took_s / (double)count > self->rules->max_time_s / SEATINGS_IN_TIME) return true;
+  return count >= AB_SEATING_ROUNDS && took_s >= SEATING_S;
 }
 
 /* The end of a seating, and a new one unless it was the last. */
@@ -177,21 +178,16 @@ pd_status ab_measure(const ab_rules *rules, const ab_callbacks *calls, void *con
   out->spent_s = 0;
   if (status == PD_OK) status = take_rounds(&self);
   if (!out->rounds) return status == PD_OK ? PD_INVALID : status;
-  statistics spread;
-  pd_status looked = statistics_make(out->logs, out->rounds, &spread) ? end_seating(&self) : PD_NO_MEMORY;
-  out->spread = spread.iqr;
+  pd_status looked = end_seating(&self);
   if (looked == PD_OK) looked = look(&self);
   return status == PD_OK ? looked : status;
 }
 
-outcome ab_outcome(const ab_result *of, double margin) {
-  return of->spread >= AB_WIDE_SPREAD ? OUTCOME_UNCLEAR : comparison_outcome(&of->of, of->seating_count, margin);
-}
-
 void ab_free(ab_result *self) {
-  free(self->times_s[0]);
-  free(self->times_s[1]);
-  free(self->logs);
-  free(self->seatings);
+  for (int side = 0; side < 2; side++) {
+    free(self->times_s[side]);
+    free(self->device_s[side]);
+  }
+  free(self->seating_rounds);
   *self = (ab_result){.number = 0};
 }

@@ -14,21 +14,21 @@ typedef struct ab_rules {
   double max_time_s; /* of all blocks together; then it ends, narrow or not */
 } ab_rules;
 
-/* Seatings before the first look at the interval, and the rounds in one at least and of all at most. */
+/* Seatings before the first look at the interval, the rounds in one (fewer where they take so long that the time would
+ * not be enough for so many seatings), and those of all at most. */
 enum { AB_LEAST_SEATINGS = 10, AB_SEATING_ROUNDS = 6, AB_MOST_ROUNDS = 25000 };
 
 typedef struct ab_result {
-  uint64_t number;    /* runs in a block */
-  uint64_t rounds;    /* whole ones, of two blocks a side */
-  double *times_s[2]; /* of A's and B's blocks, two a round, in order */
-  double *logs;       /* a round: logarithm of B's time over A's */
-  double *seatings;   /* of each seating: the trimmed mean of its rounds' logs */
+  uint64_t number;          /* runs in a block */
+  uint64_t rounds;          /* whole ones, of two blocks a side */
+  double *times_s[2];       /* of A's and B's blocks, two a round, in order */
+  double *device_s[2];      /* the same blocks by the device's clock; NaN where it has none */
+  uint64_t *seating_rounds; /* rounds of each seating */
   uint64_t seating_count;
   double overhead_s; /* of an empty block */
   double spent_s;    /* in all blocks */
   uint64_t dropped;  /* rounds with a time that is none */
-  resample_ratio of; /* of the seatings */
-  double spread;     /* interquartile range of the logs: how far the rounds disagree */
+  paired_ratio of;   /* as of the last look */
   bool narrow;       /* it ended since the interval is narrow enough */
 } ab_result;
 
@@ -43,10 +43,6 @@ typedef struct ab_callbacks {
   void *user; /* of renew and tell */
 } ab_callbacks;
 pd_status ab_measure(const ab_rules *rules, const ab_callbacks *calls, void *const *users, ab_result *out);
-/* The verdict; UNCLEAR too where the rounds disagree by AB_WIDE_SPREAD: on a machine so busy the two sides are not
- * served alike, however often they take turns. */
-#define AB_WIDE_SPREAD 0.25
-outcome ab_outcome(const ab_result *of, double margin);
 void ab_free(ab_result *self);
 
 #endif

@@ -3,10 +3,11 @@
 
 #include "host/log.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 /* ---- configurations ---- */
 
@@ -133,7 +134,8 @@ const char *ab_sides_name(const ab_sides *self, int side, char *text, size_t roo
   return text;
 }
 
-static pd_status describe(const ab_sides *self, int side, const ab_result *of, bool partial, pd_measurement *row) {
+static pd_status describe(const ab_sides *self, int side, const char *id, const ab_result *of, bool partial,
+                          pd_measurement *row) {
   char name[512];
   pd_status status = bench_describe(self->steps[side], row);
   if (status == PD_OK) status = measurement_set(&row->method, "ab");
@@ -142,14 +144,18 @@ static pd_status describe(const ab_sides *self, int side, const ab_result *of, b
   row->timer_overhead_s = of->overhead_s;
   row->partial = partial;
   for (uint64_t i = 0; i < 2 * of->rounds && status == PD_OK; i++)
-    status = measurement_add_block(row, of->times_s[side][i], (double)NAN);
-  return status;
+    status = measurement_add_block(row, of->times_s[side][i], of->device_s[side][i]);
+  return status == PD_OK ? measurement_pair(row, id, side, of->seating_rounds, of->seating_count) : status;
 }
 
 pd_status ab_sides_measured(ab_sides *self, const ab_result *of, bool partial) {
+  struct timespec now;
+  char id[64];
+  clock_gettime(CLOCK_REALTIME, &now);
+  snprintf(id, sizeof id, "%lld.%09ld-%ld", (long long)now.tv_sec, now.tv_nsec, (long)getpid());
   for (int side = 0; side < 2; side++) {
     pd_measurement row = {.threads = 1};
-    pd_status status = describe(self, side, of, partial, &row);
+    pd_status status = describe(self, side, id, of, partial, &row);
     if (status == PD_OK) status = measurements_add(&self->rows, &row);
     measurement_clear(&row);
     if (status != PD_OK) return status;

@@ -1,6 +1,7 @@
 /* See comparison.h. */
 #include "comparison.h"
 
+#include <math.h>
 #include <stdio.h>
 
 outcome comparison_outcome(const resample_ratio *of, uint64_t count, double margin) {
@@ -11,6 +12,16 @@ outcome comparison_outcome(const resample_ratio *of, uint64_t count, double marg
   if (of->low > 1 && of->ratio > most) return OUTCOME_SLOWER;
   if (of->high < 1 && of->ratio < least) return OUTCOME_FASTER;
   return OUTCOME_UNCLEAR;
+}
+
+outcome comparison_paired(const paired_ratio *of, double margin) {
+  resample_ratio moved = of->of;
+  if (of->spread >= COMPARISON_WIDE_SPREAD) {
+    const double bias = exp(COMPARISON_BIAS_SPREADS * of->spread);
+    moved.low /= bias;
+    moved.high *= bias;
+  }
+  return comparison_outcome(&moved, of->seatings, margin);
 }
 
 const char *comparison_word(outcome of) {

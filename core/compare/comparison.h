@@ -20,6 +20,26 @@ typedef enum outcome { OUTCOME_UNCLEAR = 0, OUTCOME_SAME, OUTCOME_FASTER, OUTCOM
  * is beyond the margin. SAME: the whole interval lies within the margin. UNCLEAR: neither, or fewer than
  * COMPARISON_LEAST values. */
 outcome comparison_outcome(const resample_ratio *of, uint64_t count, double margin);
+
+/* Of rounds in which both sides take turns. */
+typedef struct paired_ratio {
+  resample_ratio of;         /* of the seatings */
+  double spread;             /* interquartile range of the rounds' logarithms: how far they disagree */
+  uint64_t rounds, seatings; /* what it is from */
+} paired_ratio;
+
+/* The same verdict on rounds, but where they disagree by COMPARISON_WIDE_SPREAD. There the machine's other work is a
+ * part of what was measured, it need not serve both sides alike, and the interval knows nothing of that: it tells how
+ * far chance moves the ratio, not how far a bias does. But the spread bounds the bias. Work that comes and goes and
+ * hits one side alone parts the rounds that it hits from those that it spares by some distance; the mean of the rounds
+ * moves by a share of that distance, and the interquartile range is about that distance as soon as it hits more than a
+ * quarter of them. (Of fewer the trimmed means leave most out. What hits one side in nearly every round shows in no
+ * spread; the turns are against that.) So a bias that the spread shows is no larger than it; twice the spread leaves
+ * room for what the quartiles miss. The verdict is that of the interval moved outwards by so much at either end: nine
+ * times as long is SLOWER however busy the machine, 30 % more is not when rounds disagree by 30 %. */
+#define COMPARISON_WIDE_SPREAD 0.25
+#define COMPARISON_BIAS_SPREADS 2
+outcome comparison_paired(const paired_ratio *of, double margin);
 /* "FASTER" */
 const char *comparison_word(outcome of);
 /* The escape sequence of its colour on a terminal. */

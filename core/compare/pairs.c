@@ -1,6 +1,8 @@
 /* See pairs.h. */
 #include "pairs.h"
 
+#include "rounds.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +19,24 @@ static bool same_task(const sample *a, const sample *b) {
 
 static bool all_above_zero(const sample *at) { return at->figures.min > 0; }
 
+/* Whether both are what one `pdhost ab` measured, and nothing else was merged with it. */
+static bool in_turns(const sample *a, const sample *b, rounds *turns) {
+  return a->figures.count == a->of->block_count && b->figures.count == b->of->block_count &&
+         rounds_of(a->of, a->times, b->of, b->times, turns);
+}
+
 static bool add(sample_pairs *self, const sample *a, const sample *b, double margin) {
   sample_pair *to = &self->all[self->count++];
   *to = (sample_pair){.a = a, .b = b};
   to->timeless = !all_above_zero(a) || !all_above_zero(b);
   if (to->timeless) return true;
+  rounds turns;
+  if (in_turns(a, b, &turns)) {
+    if (!rounds_ratio(&turns, &to->rounds)) return false;
+    to->of = to->rounds.of;
+    to->verdict = comparison_paired(&to->rounds, margin);
+    return true;
+  }
   const uint64_t a_count = a->figures.count, b_count = b->figures.count;
   if (!resample_unpaired(a->times, a_count, b->times, b_count, SEED, &to->of)) return false;
   to->verdict = comparison_outcome(&to->of, a_count < b_count ? a_count : b_count, margin);

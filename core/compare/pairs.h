@@ -8,6 +8,7 @@
 typedef struct sample_pair {
   const sample *a, *b; /* b against a */
   resample_ratio of;
+  paired_ratio rounds; /* `pdhost ab` took both in turns; 0 rounds: it did not */
   outcome verdict;
   bool timeless; /* a time is zero: there is no ratio */
 } sample_pair;

@@ -25,7 +25,7 @@ static const char *sentence(const compare_report *self, const sample_pair *at, c
 /* Whether more blocks might tell what these cannot. */
 static bool is_short(const sample_pair *at) {
   const uint64_t a = at->a->figures.count, b = at->b->figures.count;
-  return at->verdict == OUTCOME_UNCLEAR && !at->timeless &&
+  return at->verdict == OUTCOME_UNCLEAR && !at->timeless && !at->rounds.rounds &&
          (a < COMPARISON_DIRECTION_LEAST || b < COMPARISON_DIRECTION_LEAST);
 }
 
@@ -49,6 +49,9 @@ static void print_pair(const compare_report *self, const sample_pair *at, bool c
     printf("         a side has fewer than %d blocks; measure both with -o benchmark.min_run_time=2 -o "
            "benchmark.min_blocks=40\n",
            COMPARISON_DIRECTION_LEAST);
+  if (at->rounds.rounds)
+    printf("         taken in turns: %llu rounds in %llu seatings, which disagree by %.1f %%\n",
+           (unsigned long long)at->rounds.rounds, (unsigned long long)at->rounds.seatings, 100 * at->rounds.spread);
   sample_pair_differences(at, print_difference, &differences);
   if (differences.count > DIFFERENCES_SHOWN)
     printf("         and %u more differences\n", differences.count - DIFFERENCES_SHOWN);
@@ -127,11 +130,16 @@ static json_t *pair_value(const compare_report *self, const sample_pair *at) {
     json_decref(list.array);
     list.array = NULL;
   }
-  return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "task", sample_pair_title(at, title, sizeof title),
-                   "a", sample_pair_side(self->from, at->a, at->b, a, sizeof a), "b",
+  json_t *turns = json_null();
+  if (at->rounds.rounds)
+    turns = json_pack("{s:I, s:I, s:f}", "rounds", (json_int_t)at->rounds.rounds, "seatings",
+                      (json_int_t)at->rounds.seatings, "spread", at->rounds.spread);
+  return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "task",
+                   sample_pair_title(at, title, sizeof title), "a",
+                   sample_pair_side(self->from, at->a, at->b, a, sizeof a), "b",
                    sample_pair_side(self->from, at->b, at->a, b, sizeof b), "verdict", comparison_word(at->verdict),
                    "ratio", number(at, at->of.ratio), "low", number(at, at->of.low), "high", number(at, at->of.high),
-                   "p", number(at, at->of.p), "differences", list.array);
+                   "p", number(at, at->of.p), "paired", turns, "differences", list.array);
 }
 
 bool compare_report_json(const compare_report *self) {

@@ -20,6 +20,8 @@ void measurement_clear(pd_measurement *self) {
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) free(texts[i]);
   free(self->host_s);
   free(self->device_s);
+  free(self->pairing.id);
+  free(self->pairing.seating_rounds);
   pairs_clear(&self->options);
   pairs_clear(&self->versions);
   pairs_clear(&self->conditions);
@@ -88,6 +90,23 @@ pd_status measurement_add_block(pd_measurement *self, double host_s, double devi
   }
   if (self->device_s) self->device_s[self->block_count] = device_s;
   self->host_s[self->block_count++] = host_s;
+  return PD_OK;
+}
+
+pd_status measurement_pair(pd_measurement *self, const char *id, int side, const uint64_t *seating_rounds,
+                           uint64_t seating_count) {
+  pd_pairing *to = &self->pairing;
+  free(to->id);
+  free(to->seating_rounds);
+  *to = (pd_pairing){.id = strdup(id), .side = side, .seating_count = seating_count};
+  to->seating_rounds = malloc((seating_count ? seating_count : 1) * sizeof *to->seating_rounds);
+  if (!to->id || !to->seating_rounds) {
+    free(to->id);
+    free(to->seating_rounds);
+    *to = (pd_pairing){.id = NULL};
+    return PD_NO_MEMORY;
+  }
+  if (seating_count) memcpy(to->seating_rounds, seating_rounds, seating_count * sizeof *seating_rounds);
   return PD_OK;
 }
 

@@ -34,6 +34,14 @@ typedef struct pd_warm_up {
   double z;      /* Mann-Kendall's, of that window */
 } pd_warm_up;
 
+/* Of one side of `pdhost ab`: its blocks are two a round, and the other side has the other two of each. */
+typedef struct pd_pairing {
+  char *id;                 /* the same on both sides, and on no others; NULL: these blocks have no partners */
+  int side;                 /* 0: A, 1: B */
+  uint64_t *seating_rounds; /* rounds of each seating; twice their sum is block_count */
+  uint64_t seating_count;
+} pd_pairing;
+
 typedef struct pd_measurement {
   /* What it is called. A table groups by label, has a row per sub_label, env and threads and a column per description.
    */
@@ -48,6 +56,7 @@ typedef struct pd_measurement {
   int64_t start_realtime_ns;
   double timer_overhead_s; /* host time of an empty block, its two synchronisations included */
   pd_warm_up warm_up;
+  pd_pairing pairing;
 
   double *host_s;   /* block_count */
   double *device_s; /* the same blocks between two device events; NULL: not measured */
@@ -74,6 +83,9 @@ const char *pairs_get(const pd_pairs *pairs, const char *key);
 /* `device_s` NaN: not measured; then no block of this measurement has a device time. PD_INVALID: a time is negative,
  * not finite or longer than the longest. */
 pd_status measurement_add_block(pd_measurement *self, double host_s, double device_s);
+/* Copies the seatings. PD_NO_MEMORY leaves it without a pairing. */
+pd_status measurement_pair(pd_measurement *self, const char *id, int side, const uint64_t *seating_rounds,
+                           uint64_t seating_count);
 pd_status measurement_warn(pd_measurement *self, const char *text);
 
 /* The host's (device = false) or the device's time of one run in each block, in seconds, in the order they were taken.

@@ -85,6 +85,19 @@ static json_t *warm_up_value(const pd_warm_up *of) {
                    (json_int_t)of->number_per_run, "spent_s", of->spent_s, "change", of->change, "z", of->z);
 }
 
+/* null where the blocks have no partners. */
+static json_t *pairing_value(const pd_pairing *of) {
+  if (!of->id) return json_null();
+  json_t *seatings = json_array();
+  for (uint64_t i = 0; seatings && i < of->seating_count; i++)
+    if (json_array_append_new(seatings, json_integer((json_int_t)of->seating_rounds[i])) != 0) {
+      json_decref(seatings);
+      seatings = NULL;
+    }
+  return json_pack("{s:o, s:s, s:o}", "id", text_value(of->id), "side", of->side ? "B" : "A", "seating_rounds",
+                   seatings);
+}
+
 /* Its keys are in the order in which they are written. */
 static json_t *measurement_value(const pd_measurement *row) {
   const struct {
@@ -104,6 +117,7 @@ static json_t *measurement_value(const pd_measurement *row) {
                  {"start_realtime_ns", json_integer((json_int_t)row->start_realtime_ns)},
                  {"timer_overhead_s", json_real(row->timer_overhead_s)},
                  {"warm_up", warm_up_value(&row->warm_up)},
+                 {"pairing", pairing_value(&row->pairing)},
                  {"host_run", statistics_value(row, false)},
                  {"device_run", statistics_value(row, true)},
                  {"warnings", warnings_value(row)},
@@ -285,6 +299,32 @@ static bool read_blocks(reader *r, const json_t *object, pd_measurement *to) {
   return true;
 }
 
+/* After the blocks, whose number it has to fit. */
+static bool read_pairing(reader *r, const json_t *object, pd_measurement *to) {
+  const json_t *value = json_object_get(object, "pairing");
+  if (!value || json_is_null(value)) return true;
+  const char *id = json_string_value(json_object_get(value, "id"));
+  const char *side = json_string_value(json_object_get(value, "side"));
+  const json_t *seatings = json_object_get(value, "seating_rounds");
+  const size_t count = json_array_size(seatings);
+  if (!id) return refuse(r, "pairing", "id has to be a text");
+  if (!side || (strcmp(side, "A") != 0 && strcmp(side, "B") != 0)) return refuse(r, "pairing", "side has to be A or B");
+  uint64_t *rounds = calloc(count ? count : 1, sizeof *rounds), blocks = 0;
+  if (!rounds) return no_memory(r);
+  for (size_t i = 0; i < count && blocks <= to->block_count; i++) {
+    const json_int_t of = json_integer_value(json_array_get(seatings, i));
+    /* None is longer than all blocks together, so that the sum cannot overflow. */
+    rounds[i] = of > 0 && (uint64_t)of <= to->block_count ? (uint64_t)of : to->block_count + 1;
+    blocks += 2 * rounds[i];
+  }
+  bool ok = blocks == to->block_count ||
+            refuse(r, "pairing", "seating_rounds has to be whole numbers from 1, half of host_s's %llu in all",
+                   (unsigned long long)to->block_count);
+  if (ok && measurement_pair(to, id, strcmp(side, "B") == 0, rounds, count) != PD_OK) ok = no_memory(r);
+  free(rounds);
+  return ok;
+}
+
 static bool read_measurement(reader *r, const json_t *object, pd_measurement *to) {
   if (!json_is_object(object)) return refuse(r, "", "has to be an object");
   const json_t *start = json_object_get(object, "start_realtime_ns"),
@@ -301,7 +341,8 @@ static bool read_measurement(reader *r, const json_t *object, pd_measurement *to
          read_bool(r, object, "cold_cache", &to->cold_cache) && read_bool(r, object, "partial", &to->partial) &&
          read_warm_up(r, object, &to->warm_up) && read_warnings(r, object, to) &&
          read_pairs(r, object, "options", &to->options) && read_pairs(r, object, "versions", &to->versions) &&
-         read_pairs(r, object, "conditions", &to->conditions) && read_blocks(r, object, to);
+         read_pairs(r, object, "conditions", &to->conditions) && read_blocks(r, object, to) &&
+         read_pairing(r, object, to);
 }
 
 static void read_all(reader *r, const json_t *rows, pd_measurements *out) {

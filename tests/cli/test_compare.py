@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import random
 import subprocess
 import unittest
 
@@ -106,6 +107,26 @@ Times are in microseconds (us).
         self.assertEqual((found["a"], found["b"], found["verdict"]), ("bmm", "mul sum", "FASTER"))
         cells = json.loads(self.run_pdhost("compare", "--format", "json", "a.json")[1])["cells"]
         self.assertEqual([cell["blocks"] for cell in cells], [120, 60], "blocks of one task are one sample")
+
+    def test_rounds_taken_in_turns_are_compared_as_rounds(self):
+        # Both sides drift by half from the first round to the last, which says nothing of their ratio.
+        drift = [1 + 0.5 * i / 240 for i in range(240)]
+        noise = random.Random(3)
+        rows = [measurement(1e-3, description=side, host_s=[1e-2 * share * at * (1 + 0.005 * noise.gauss(0, 1)) for at in drift])
+                for side, share in (("A", 1), ("B", 1.02))]
+        for row in rows:
+            row["pairing"] = {"id": "x", "side": row["description"], "seating_rounds": [6] * 20}
+        self.files(turns=rows, apart=[dict(row, pairing=None) for row in rows])
+        (found,) = self.verdict("turns.json")
+        self.assertEqual((found["verdict"], found["paired"]["rounds"], found["paired"]["seatings"]), ("SLOWER", 120, 20))
+        self.assertAlmostEqual(found["ratio"], 1.02, delta=0.003)
+        self.assertLess(found["high"] - found["low"], 0.01)
+        (found,) = self.verdict("apart.json")
+        self.assertEqual((found["verdict"], found["paired"]), ("UNCLEAR", None))
+        self.assertIn("taken in turns: 120 rounds in 20 seatings", self.run_pdhost("compare", "turns.json")[1])
+        rows[1]["pairing"]["seating_rounds"] = [60] * 2
+        self.files(other=rows)
+        self.assertEqual(self.verdict("other.json")[0]["paired"], None)
 
     def test_device_times(self):
         rows = [measurement(1e-3, seed=seed, device_s=[scale * 5e-3] * 60) for seed, scale in ((1, 1), (2, 2))]

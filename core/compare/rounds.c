@@ -1,0 +1,42 @@
+/* See rounds.h. */
+#include "rounds.h"
+
+#include "measure/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The same rounds give the same interval every time. */
+#define SEED 1
+
+bool rounds_ratio(const rounds *self, paired_ratio *out) {
+  uint64_t count = 0;
+  *out = (paired_ratio){.seatings = self->seating_count};
+  for (uint64_t i = 0; i < self->seating_count; i++) count += self->seating_rounds[i];
+  double *logs = malloc((count + self->seating_count + 1) * sizeof *logs);
+  if (!logs) return false;
+  double *means = logs + count;
+  for (uint64_t i = 0; i < count; i++)
+    logs[i] = log((self->b[2 * i] + self->b[2 * i + 1]) / (self->a[2 * i] + self->a[2 * i + 1]));
+  statistics all;
+  bool ok = statistics_make(logs, count, &all);
+  out->rounds = count;
+  out->spread = all.iqr;
+  double *at = logs;
+  for (uint64_t i = 0; i < self->seating_count; at += self->seating_rounds[i++])
+    means[i] = resample_trimmed_mean(at, self->seating_rounds[i]);
+  ok = ok && resample_paired(means, self->seating_count, SEED, &out->of);
+  free(logs);
+  return ok;
+}
+
+bool rounds_of(const pd_measurement *a_of, const double *a, const pd_measurement *b_of, const double *b, rounds *out) {
+  const pd_pairing *one = &a_of->pairing, *other = &b_of->pairing;
+  if (!one->id || !other->id || strcmp(one->id, other->id) != 0 || one->side == other->side ||
+      one->seating_count != other->seating_count || a_of->block_count != b_of->block_count ||
+      memcmp(one->seating_rounds, other->seating_rounds, one->seating_count * sizeof *one->seating_rounds) != 0)
+    return false;
+  *out = (rounds){.a = a, .b = b, .seating_rounds = one->seating_rounds, .seating_count = one->seating_count};
+  return true;
+}
