@@ -23,6 +23,7 @@ static const char usage[] =
     "  --format text|md|csv|json  what to print (text)\n"
     "  --time host|device         which of a block's times to compare (host)\n"
     "  --margin PERCENT           a difference that does not matter (1)\n"
+    "  --wide                     all figures below each table: MAD, IQR, p90, p99, least and most\n"
     "  --gate                     exit 9 if B is SLOWER, 10 if that is UNCLEAR\n"
     "  --color[=always|never|auto]\n"
     "\n"
@@ -36,7 +37,7 @@ typedef struct compare_options {
   uint32_t path_count;
   compare_format format;
   double margin;
-  bool device, gate, help;
+  bool device, wide, gate, help;
 } compare_options;
 
 /* ---- command line ---- */
@@ -59,6 +60,7 @@ static bool take_time(void *user, const char *value) {
 }
 
 static bool take_margin(void *user, const char *value) { return own_share(value, &((compare_options *)user)->margin); }
+static bool take_wide(void *user, const char *value) { return ((compare_options *)user)->wide = !value; }
 static bool take_gate(void *user, const char *value) { return ((compare_options *)user)->gate = !value; }
 static bool take_help(void *user, const char *value) { return ((compare_options *)user)->help = !value; }
 static bool take_color(void *user, const char *value) {
@@ -70,6 +72,7 @@ static const own_option own[] = {{"--format", OWN_REQUIRED, "text, md, csv, json
                                  {"--time", OWN_REQUIRED, "host, device", take_time},
                                  {"--margin", OWN_REQUIRED, "per cent, 0 .. 100", take_margin},
                                  {"--color", OWN_OPTIONAL, "auto, always, never", take_color},
+                                 {"--wide", OWN_NONE, "", take_wide},
                                  {"--gate", OWN_NONE, "", take_gate},
                                  {"--help", OWN_NONE, "", take_help},
                                  {"-h", OWN_NONE, "", take_help}};
@@ -106,10 +109,10 @@ static int gate_code(const sample_pairs *pairs, error *err) {
 
 static bool report(const compare_options *options, const compare_report *of) {
   switch (options->format) {
-  case FORMAT_MD: compare_report_markdown(of); return true;
+  case FORMAT_MD: return compare_report_markdown(of);
   case FORMAT_CSV: compare_report_csv(of); return true;
   case FORMAT_JSON: return compare_report_json(of);
-  default: compare_report_text(of, log_color_on(STDOUT_FILENO)); return true;
+  default: return compare_report_text(of, log_color_on(STDOUT_FILENO));
   }
 }
 
@@ -121,6 +124,22 @@ static void tell_partial(const samples *from) {
                sample_title(&from->all[i], true, title, sizeof title));
 }
 
+/* What is put side by side though it may not belong there, and what is not though somebody may expect it. */
+static void tell_strangers(const samples *from, const sample_pairs *pairs) {
+  char title[512];
+  for (uint32_t i = 0; i < pairs->count; i++) {
+    const sample_pair *at = &pairs->all[i];
+    if (!samples_same_text(at->a->of->scenario, at->b->of->scenario))
+      log_line(PD_LOG_WARN, NULL, "compare: %s: A is scenario %s and B is scenario %s: two different things are timed",
+               sample_pair_title(at, title, sizeof title), at->a->of->scenario, at->b->of->scenario);
+  }
+  if (pairs->count || from->count != 2) return;
+  log_line(PD_LOG_WARN, NULL,
+           "compare: no verdict on \"%s\" and \"%s\": labels stand in tables of their own; measure both with the same "
+           "benchmark.label to compare them",
+           sample_label(&from->all[0]), sample_label(&from->all[1]));
+}
+
 static int compare_files(const compare_options *options, error *err) {
   samples from;
   if (!samples_read(options->paths, options->path_count, options->device, &from, err)) return err->exit_code;
@@ -129,8 +148,9 @@ static int compare_files(const compare_options *options, error *err) {
   bool ok = grids_make(&from, &tables) && sample_pairs_make(&from, options->margin, &pairs);
   int code = CODE_DONE;
   if (ok) {
-    const compare_report of = {.from = &from, .tables = &tables, .pairs = &pairs};
+    const compare_report of = {.from = &from, .tables = &tables, .pairs = &pairs, .wide = options->wide};
     tell_partial(&from);
+    tell_strangers(&from, &pairs);
     ok = report(options, &of);
     code = options->gate ? gate_code(&pairs, err) : CODE_DONE;
   }

@@ -10,10 +10,11 @@
 /* The same data give the same interval every time. */
 #define SEED 1
 
+static bool same_label(const sample *a, const sample *b) { return strcmp(sample_label(a), sample_label(b)) == 0; }
+
 /* env is left out: it is what tells two builds or machines apart. */
 static bool same_task(const sample *a, const sample *b) {
-  return a->of->threads == b->of->threads && strcmp(sample_label(a), sample_label(b)) == 0 &&
-         strcmp(sample_row_name(a), sample_row_name(b)) == 0 &&
+  return a->of->threads == b->of->threads && same_label(a, b) && strcmp(sample_row_name(a), sample_row_name(b)) == 0 &&
          samples_same_text(a->of->description, b->of->description);
 }
 
@@ -53,7 +54,7 @@ static bool pair_files(const samples *from, double margin, sample_pairs *out) {
     const sample *a = &from->all[i];
     for (uint32_t k = 0; k < from->count && a->file == 0 && !taken[i] && ok; k++) {
       const sample *b = &from->all[k];
-      if (b->file != 1 || taken[k] || (!only_one && !same_task(a, b))) continue;
+      if (b->file != 1 || taken[k] || !(only_one ? same_label(a, b) : same_task(a, b))) continue;
       taken[i] = taken[k] = true;
       ok = add(out, a, b, margin);
     }
@@ -69,7 +70,8 @@ bool sample_pairs_make(const samples *from, double margin, sample_pairs *out) {
                         .alone = calloc(from->count + 1u, sizeof(void *))};
   bool ok = out->all && out->alone;
   if (ok && from->file_count == 2) ok = pair_files(from, margin, out);
-  if (ok && from->file_count == 1 && from->count == 2) ok = add(out, &from->all[0], &from->all[1], margin);
+  if (ok && from->file_count == 1 && from->count == 2 && same_label(&from->all[0], &from->all[1]))
+    ok = add(out, &from->all[0], &from->all[1], margin);
   if (!ok) sample_pairs_free(out);
   return ok;
 }
@@ -80,8 +82,32 @@ void sample_pairs_free(sample_pairs *self) {
   *self = (sample_pairs){.all = NULL};
 }
 
+/* ", mul_sum" or ", mul_sum -> bmm". */
+static void name_both(const char *a, const char *b, const char *before, FILE *out) {
+  const bool same = samples_same_text(a, b);
+  if (same && !(a && a[0])) return;
+  fprintf(out, "%s%s", before, a && a[0] ? a : "(none)");
+  if (!same) fprintf(out, " -> %s", b && b[0] ? b : "(none)");
+}
+
 const char *sample_pair_title(const sample_pair *self, char *text, size_t room) {
-  return sample_title(self->a, samples_same_text(self->a->of->description, self->b->of->description), text, room);
+  const pd_measurement *a = self->a->of, *b = self->b->of;
+  const char *described = self->a->file == self->b->file && !samples_same_text(a->description, b->description)
+                              ? NULL /* the sides are called by it */
+                              : a->description;
+  FILE *out = fmemopen(text, room, "w");
+  text[0] = '\0';
+  if (!out) return text;
+  fputs(sample_label(self->a), out);
+  name_both(a->sub_label, b->sub_label, ": ", out);
+  name_both(described, self->a->file == self->b->file ? described : b->description, ", ", out);
+  if (a->threads != b->threads)
+    fprintf(out, ", %llu -> %llu threads", (unsigned long long)a->threads, (unsigned long long)b->threads);
+  else if (a->threads > 1)
+    fprintf(out, ", %llu threads", (unsigned long long)a->threads);
+  fclose(out);
+  text[room - 1] = '\0';
+  return text;
 }
 
 const char *sample_pair_side(const samples *from, const sample *of, const sample *other, char *text, size_t room) {
@@ -111,6 +137,7 @@ static void tell_pairs(const pd_pairs *a, const pd_pairs *b,
 void sample_pair_differences(const sample_pair *self,
                              void (*tell)(void *user, const char *key, const char *a, const char *b), void *user) {
   const pd_measurement *a = self->a->of, *b = self->b->of;
+  if (!samples_same_text(a->scenario, b->scenario)) tell(user, "scenario", a->scenario, b->scenario);
   if (!samples_same_text(a->device, b->device)) tell(user, "device", a->device, b->device);
   tell_pairs(&a->versions, &b->versions, tell, user);
   tell_pairs(&a->options, &b->options, tell, user);

@@ -20,17 +20,18 @@ typedef struct sample_pairs {
   uint32_t alone_count;
 } sample_pairs;
 
-/* Two files: tasks of the same name, or whatever they hold where each holds one. One file of two samples: these two.
- * Otherwise there are no pairs. False on no memory. */
+/* Two files: tasks of the same name, or of the same label alone where each file holds one task. One file of two samples
+ * of one label: these two. Otherwise there are no pairs: labels stand in tables of their own. False on no memory. */
 bool sample_pairs_make(const samples *from, double margin, sample_pairs *out);
 void sample_pairs_free(sample_pairs *self);
 
-/* What both sides have of their names. */
+/* Their names: "batched dot: mul_sum -> bmm, 10000 x 64" where they have different ones. */
 const char *sample_pair_title(const sample_pair *self, char *text, size_t room);
 /* What the two sides of a pair are called. */
 const char *sample_pair_side(const samples *from, const sample *of, const sample *other, char *text, size_t room);
 
-/* Calls `tell` for the device and each version and option in which the two sides differ; NULL: not there. */
+/* Calls `tell` for the scenario, the device and each version and option in which the two sides differ; NULL: not there.
+ */
 void sample_pair_differences(const sample_pair *self,
                              void (*tell)(void *user, const char *key, const char *a, const char *b), void *user);
 

@@ -9,8 +9,7 @@ static const sample *cell_at(const grid *self, uint32_t row, uint32_t column) {
   return self->cells[(size_t)row * self->column_count + column];
 }
 
-/* A text inside a Markdown table. */
-static void markdown_text(const char *text, FILE *out) {
+void render_markdown_text(const char *text, FILE *out) {
   for (; *text; text++) {
     if (*text == '|') fputc('\\', out);
     fputc(*text == '\n' ? ' ' : *text, out);
@@ -34,11 +33,11 @@ void render_markdown(const grid *self, FILE *out) {
   for (uint32_t row = 1; row < self->row_count; row++)
     threads = threads || self->rows[row].threads != self->rows[0].threads;
   fputs("| ", out);
-  markdown_text(self->label, out);
+  render_markdown_text(self->label, out);
   fprintf(out, " (%s) |%s%s", self->unit.symbol, self->shows_env ? " env |" : "", threads ? " threads |" : "");
   for (uint32_t column = 0; column < self->column_count; column++) {
     fputc(' ', out);
-    markdown_text(self->columns[column].name, out);
+    render_markdown_text(self->columns[column].name, out);
     fputs(" |", out);
   }
   fputs("\n| --- |", out);
@@ -46,11 +45,11 @@ void render_markdown(const grid *self, FILE *out) {
   fputc('\n', out);
   for (uint32_t row = 0; row < self->row_count; row++) {
     fputs("| ", out);
-    markdown_text(self->rows[row].name, out);
+    render_markdown_text(self->rows[row].name, out);
     fputs(" |", out);
     if (self->shows_env) {
       fputc(' ', out);
-      markdown_text(self->rows[row].env, out);
+      render_markdown_text(self->rows[row].env, out);
       fputs(" |", out);
     }
     if (threads) fprintf(out, " %" PRIu64 " |", self->rows[row].threads);
@@ -74,7 +73,8 @@ void render_csv_field(const char *text, FILE *out) {
 }
 
 void render_csv_heading(FILE *out) {
-  fputs("label,sub_label,env,threads,description,file,device,median_s,mean_s,iqr_s,min_s,max_s,blocks,figures\r\n",
+  fputs("label,sub_label,env,threads,description,file,device,median_s,mean_s,iqr_s,min_s,max_s,blocks,figures,"
+        "p25_s,p75_s,p90_s,p99_s,mad_s\r\n",
         out);
 }
 
@@ -94,7 +94,9 @@ void render_csv(const grid *self, const samples *from, FILE *out) {
       render_csv_field(from->names[cell->file], out);
       fputc(',', out);
       render_csv_field(cell->of->device, out);
-      fprintf(out, ",%.9g,%.9g,%.9g,%.9g,%.9g,%" PRIu64 ",%d\r\n", cell->figures.median, cell->figures.mean,
-              cell->figures.iqr, cell->figures.min, cell->figures.max, cell->figures.count, cell->figures.figures);
+      fprintf(out, ",%.9g,%.9g,%.9g,%.9g,%.9g,%" PRIu64 ",%d,%.9g,%.9g,%.9g,%.9g,%.9g\r\n", cell->figures.median,
+              cell->figures.mean, cell->figures.iqr, cell->figures.min, cell->figures.max, cell->figures.count,
+              cell->figures.figures, cell->figures.p25, cell->figures.p75, cell->figures.p90, cell->figures.p99,
+              cell->figures.mad);
     }
 }

@@ -60,8 +60,7 @@ static const char *cell_text(const grid *self, const sample *cell, const style *
   return text;
 }
 
-/* Characters, not bytes. */
-static int width_of(const char *text) {
+int render_width(const char *text) {
   int width = 0;
   for (; *text; text++) width += ((unsigned char)*text & 0xC0) != 0x80;
   return width;
@@ -73,7 +72,7 @@ static void repeat(char what, int count, FILE *out) {
 
 /* As Python's str.center. */
 static void center(const char *text, int width, FILE *out) {
-  const int pad = width - width_of(text), left = pad > 0 ? pad / 2 + (pad & width & 1) : 0;
+  const int pad = width - render_width(text), left = pad > 0 ? pad / 2 + (pad & width & 1) : 0;
   repeat(' ', left, out);
   fputs(text, out);
   repeat(' ', pad - left, out);
@@ -91,9 +90,9 @@ static const char *color_of(double value, double best) {
 static int row_heading(const grid *self, uint32_t row, int env_width, FILE *out) {
   const grid_row *at = &self->rows[row];
   const bool again = row && self->rows[row - 1].threads == at->threads && strcmp(self->rows[row - 1].env, at->env) == 0;
-  int width = 2 + width_of(at->name);
+  int width = 2 + render_width(at->name);
   if (self->shows_env) {
-    const int used = again ? 0 : 2 + width_of(at->env);
+    const int used = again ? 0 : 2 + render_width(at->env);
     if (out) fputs("  ", out);
     if (out && !again) fprintf(out, "(%s)", at->env);
     if (out) repeat(' ', env_width + 4 - used, out);
@@ -114,7 +113,7 @@ typedef struct layout {
 static void measure(const grid *self, layout *to) {
   char text[CELL_BYTES];
   for (uint32_t row = 0; row < self->row_count && self->shows_env; row++)
-    if (width_of(self->rows[row].env) > to->env_width) to->env_width = width_of(self->rows[row].env);
+    if (render_width(self->rows[row].env) > to->env_width) to->env_width = render_width(self->rows[row].env);
   for (uint32_t row = 0; row < self->row_count; row++) {
     const int width = row_heading(self, row, to->env_width, NULL);
     if (width > to->first) to->first = width;
@@ -122,9 +121,9 @@ static void measure(const grid *self, layout *to) {
   to->whole = to->first;
   for (uint32_t column = 0; column < self->column_count; column++) {
     to->styles[column] = style_of(self, column);
-    to->widths[column] = width_of(self->columns[column].name);
+    to->widths[column] = render_width(self->columns[column].name);
     for (uint32_t row = 0; row < self->row_count; row++) {
-      const int width = width_of(cell_text(self, cell_at(self, row, column), &to->styles[column], text));
+      const int width = render_width(cell_text(self, cell_at(self, row, column), &to->styles[column], text));
       if (width > to->widths[column]) to->widths[column] = width;
     }
     to->whole += 5 + to->widths[column];
@@ -132,7 +131,7 @@ static void measure(const grid *self, layout *to) {
 }
 
 static void title(const grid *self, int width, FILE *out) {
-  const int inner = width - 2, pad = inner - width_of(self->label) - 2;
+  const int inner = width - 2, pad = inner - render_width(self->label) - 2;
   const int left = pad > 0 ? pad / 2 + (pad & inner & 1) : 0;
   fputc('[', out);
   repeat('-', left, out);

@@ -57,11 +57,12 @@ static void print_pair(const compare_report *self, const sample_pair *at, bool c
     printf("         and %u more differences\n", differences.count - DIFFERENCES_SHOWN);
 }
 
-void compare_report_text(const compare_report *self, bool color) {
+bool compare_report_text(const compare_report *self, bool color) {
   char title[NAME_BYTES];
   for (uint32_t i = 0; i < self->tables->count; i++) {
     if (i) putchar('\n');
     render_text(&self->tables->all[i], color, stdout);
+    if (self->wide && !render_wide(&self->tables->all[i], false, stdout)) return false;
   }
   for (uint32_t i = 0; i < self->pairs->count; i++) print_pair(self, &self->pairs->all[i], color);
   for (uint32_t i = 0; i < self->pairs->alone_count; i++) {
@@ -69,15 +70,17 @@ void compare_report_text(const compare_report *self, bool color) {
     printf("%sonly in %s: %s\n", i ? "" : "\n", self->from->names[at->file],
            sample_title(at, true, title, sizeof title));
   }
+  return true;
 }
 
 /* ---- Markdown ---- */
 
-void compare_report_markdown(const compare_report *self) {
+bool compare_report_markdown(const compare_report *self) {
   char title[NAME_BYTES], text[SENTENCE_BYTES];
   for (uint32_t i = 0; i < self->tables->count; i++) {
     if (i) putchar('\n');
     render_markdown(&self->tables->all[i], stdout);
+    if (self->wide && !render_wide(&self->tables->all[i], true, stdout)) return false;
   }
   if (self->pairs->count) putchar('\n');
   for (uint32_t i = 0; i < self->pairs->count; i++) {
@@ -85,6 +88,7 @@ void compare_report_markdown(const compare_report *self) {
     printf("- **%s** %s: %s\n", comparison_word(at->verdict), sample_pair_title(at, title, sizeof title),
            sentence(self, at, text));
   }
+  return true;
 }
 
 /* ---- CSV ---- */
@@ -98,12 +102,13 @@ void compare_report_csv(const compare_report *self) {
 
 static json_t *cell_value(const compare_report *self, const sample *at) {
   const statistics *of = &at->figures;
-  return json_pack("{s:s, s:s, s:s?, s:s?, s:I, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:b}", "label",
-                   sample_label(at), "sub_label", sample_row_name(at), "description", at->of->description, "env",
-                   at->of->env, "threads", (json_int_t)at->of->threads, "file", self->from->names[at->file], "device",
-                   at->of->device, "median_s", of->median, "mean_s", of->mean, "iqr_s", of->iqr, "min_s", of->min,
-                   "max_s", of->max, "blocks", (json_int_t)of->count, "figures", of->figures, "partial",
-                   (int)at->partial);
+  return json_pack(
+      "{s:s, s:s, s:s?, s:s?, s:I, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:b}", "label",
+      sample_label(at), "sub_label", sample_row_name(at), "description", at->of->description, "env", at->of->env,
+      "threads", (json_int_t)at->of->threads, "file", self->from->names[at->file], "device", at->of->device, "median_s",
+      of->median, "mean_s", of->mean, "iqr_s", of->iqr, "min_s", of->min, "max_s", of->max, "p25_s", of->p25, "p75_s",
+      of->p75, "p90_s", of->p90, "p99_s", of->p99, "mad_s", of->mad, "blocks", (json_int_t)of->count, "figures",
+      of->figures, "partial", (int)at->partial);
 }
 
 typedef struct difference_list {

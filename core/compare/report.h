@@ -9,12 +9,13 @@ typedef struct compare_report {
   const samples *from;
   const grids *tables;
   const sample_pairs *pairs;
+  bool wide; /* text and Markdown: every figure of every cell */
 } compare_report;
 
-void compare_report_text(const compare_report *self, bool color);
-void compare_report_markdown(const compare_report *self);
+/* All but CSV: false on no memory. */
+bool compare_report_text(const compare_report *self, bool color);
+bool compare_report_markdown(const compare_report *self);
 void compare_report_csv(const compare_report *self);
-/* False on no memory. */
 bool compare_report_json(const compare_report *self);
 
 #endif

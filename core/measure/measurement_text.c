@@ -39,6 +39,9 @@ static void print_more(const pd_measurement *self, const statistics *host, const
   if (host->count > 1)
     fprintf(out, "  Mean:   %.2f %s, %d significant figure%s\n", host->mean / unit.s, unit.symbol, host->figures,
             host->figures > 1 ? "s" : "");
+  if (host->count >= SPREAD_BLOCKS)
+    fprintf(out, "  Tail:   p90 %.2f %s, p99 %.2f, max %.2f; MAD %.2f %s\n", host->p90 / unit.s, unit.symbol,
+            host->p99 / unit.s, host->max / unit.s, host->mad / unit.s, unit.symbol);
   if (device->count) {
     const time_unit other = statistics_unit(device->median);
     fprintf(out, "  Device: %.2f %s", device->median / other.s, other.symbol);

@@ -45,6 +45,26 @@ Times are in microseconds (us).
 (! XX%) Measurement has high variance, where XX is the IQR / median * 100.
 """)
 
+    def test_wide_has_the_tails(self):
+        times = [1e-3 * (10 + k) for k in range(101)]  # of ten runs: 1 ms to 11 ms
+        self.files(a=[measurement(0, host_s=times), measurement(0, host_s=[2e-2] * 4, description="b|c", threads=2)])
+        code, out, err = self.run_pdhost("compare", "--wide", "a.json")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("""
+                               median      mean       MAD       IQR       p90       p99       min       max    blocks  (ms)
+  [64, 512], bmm                    6         6       2.5         5        10      10.9         1        11       101
+  [64, 512], b|c, 2 threads         2         2         0         0         2         2         2         2         4
+""", out)
+        out = self.run_pdhost("compare", "--wide", "--format", "md", "a.json")[1]
+        self.assertIn("| (ms) | median | mean | MAD | IQR | p90 | p99 | min | max | blocks |\n", out)
+        self.assertIn("| [64, 512], bmm | 6 | 6 | 2.5 | 5 | 10 | 10.9 | 1 | 11 | 101 |\n", out)
+        self.assertIn("| [64, 512], b\\|c, 2 threads | 2 |", out)
+        (row, _) = csv.DictReader(io.StringIO(self.run_pdhost("compare", "--format", "csv", "a.json")[1]))
+        cell = json.loads(self.run_pdhost("compare", "--format", "json", "a.json")[1])["cells"][0]
+        for key, expected in (("p25_s", 3.5e-3), ("p75_s", 8.5e-3), ("p90_s", 10e-3), ("p99_s", 10.9e-3), ("mad_s", 2.5e-3)):
+            self.assertAlmostEqual(float(row[key]), expected, places=12)
+            self.assertAlmostEqual(cell[key], expected, places=12)
+
     def test_verdicts(self):
         base = [measurement(1e-3, seed=1)]
         self.files(a=base, same=[measurement(1e-3, seed=2)], slower=[measurement(1.03e-3, seed=3)],
@@ -99,6 +119,38 @@ Times are in microseconds (us).
         self.assertIn("         train.amp: (none) -> true\n", out)
         self.assertIn("only in a: batched dot: [64, 512], bmm\nonly in b: batched dot: y, bmm\n", out)
         self.assertIn("(new)", out)
+
+    def test_a_task_of_two_names_shows_both(self):
+        self.files(a=[measurement(1e-3, sub_label="mul_sum", threads=1)],
+                   b=[measurement(2e-3, sub_label="bmm", description="x", threads=4, seed=2)], c=[measurement(2e-3, sub_label=None)])
+        self.assertEqual(self.verdict("a.json", "b.json")[0]["task"], "batched dot: mul_sum -> bmm, bmm -> x, 1 -> 4 threads")
+        self.assertEqual(self.verdict("a.json", "c.json")[0]["task"], "batched dot: mul_sum -> (none), bmm")
+        self.files(both=[measurement(1e-3, sub_label="mul_sum"), measurement(2e-3, sub_label="bmm", seed=2)])
+        (found,) = self.verdict("both.json")
+        self.assertEqual((found["task"], found["a"]), ("batched dot: mul_sum -> bmm, bmm", "batched dot: mul_sum"))
+        self.files(long=[measurement(1e-3, sub_label="m" * 600, seed=3)])
+        self.assertEqual(len(self.verdict("a.json", "long.json")[0]["task"]), 511)
+
+    def test_labels_are_not_compared_with_each_other(self):
+        self.files(a=[measurement(1e-3)], b=[measurement(1e-3, label="other")], plain=[measurement(1e-3, label=None)],
+                   both=[measurement(1e-3), measurement(1e-3, label="other")])
+        for files, labels in ((("a.json", "b.json"), '"batched dot" and "other"'), (("both.json",), '"batched dot" and "other"'),
+                              (("a.json", "plain.json"), '"batched dot" and "vec_dot"')):
+            code, out, err = self.run_pdhost("compare", *files)
+            self.assertEqual((code, self.warnings(err)),
+                             (0, [f"pdhost: warn: compare: no verdict on {labels}: labels stand in tables of their own; measure "
+                                  "both with the same benchmark.label to compare them"]))
+            self.assertEqual([word for word in ("SAME", "FASTER", "SLOWER", "UNCLEAR") if word in out], [])
+        self.assertIn("only in a: batched dot", self.run_pdhost("compare", "a.json", "b.json")[1])
+        self.assert_fails(self.run_pdhost("compare", "--gate", "a.json", "b.json"), 3, "no task in common")
+
+    def test_scenarios_under_one_label_are_told(self):
+        self.files(a=[measurement(1e-3)], b=[measurement(1e-3, seed=2, scenario="control")])
+        code, out, err = self.run_pdhost("compare", "a.json", "b.json")
+        self.assertEqual((code, self.warnings(err)),
+                         (0, ["pdhost: warn: compare: batched dot: [64, 512], bmm: A is scenario vec_dot and B is scenario "
+                              "control: two different things are timed"]))
+        self.assertIn("\n         scenario: vec_dot -> control\n", out)
 
     def test_two_measurements_of_one_file_and_replicates(self):
         self.files(a=[measurement(1e-3, seed=1), measurement(1e-3, seed=2),

@@ -337,6 +337,7 @@ PD_TEST(measurement_text, looks_as_torch_prints_it) {
                     "  WARNING: one\n"
                     "           two\n"
                     "  Mean:   5.61 us, 1 significant figure\n"
+                    "  Tail:   p90 6.28 us, p99 6.28, max 6.28; MAD 0.54 us\n"
                     "  Device: 2.87 us, IQR 0.27 us (2.87 to 3.14)\n"
                     "  Warmed: not steady after 40 blocks, 2.00 s\n"
                     "  Empty:  200.00 ns a block of no runs\n");
