@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often pdhost ab is right on this machine: bench/ab_trials.py PDHOST [TRIALS=200]
+"""How often pdhost ab is right on this machine: bench/ab_trials.py PDHOST [TRIALS=200] [options of pdhost ab]
 
 Each trial is a process of its own at the default budget: A against A, where FASTER and SLOWER are false alarms, and A
 against A with 3 % of its step planted as host work (host_compute's inject_us), which is to be found SLOWER.
@@ -18,10 +18,10 @@ SCENARIO = ["-q", "-c", os.path.join(HERE, "../conf/host_compute.ini"), "-c", os
             "data.image_size=8", "-o", "data.batch_size=1", "-o", "run.warmup_steps=1", "--format", "json"]
 
 
-def trial(pdhost, a_us, b_us):
+def trial(pdhost, more, a_us, b_us):
     begin = time.monotonic()
     run = subprocess.run([pdhost, "ab", *SCENARIO, f"scenario.inject_us={a_us:.1f}" if a_us != b_us else "",
-                          f"scenario.inject_us={b_us:.1f}" if a_us != b_us else "", "-o", f"scenario.inject_us={a_us:.1f}"],
+                          f"scenario.inject_us={b_us:.1f}" if a_us != b_us else "", "-o", f"scenario.inject_us={a_us:.1f}", *more],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
     result = json.loads(run.stdout)
     result["wall_s"] = time.monotonic() - begin
@@ -44,16 +44,16 @@ def step_s(row):
     return statistics.median(row["a"]["host_s"]) / row["number_per_run"]
 
 
-def main(pdhost, trials="200"):
+def main(pdhost, trials="200", *more):
     count = int(trials)
     same, different = [], []
     planted_us = None
     for i in range(count):
-        same.append(trial(pdhost, BASE_US, BASE_US))
+        same.append(trial(pdhost, more, BASE_US, BASE_US))
         if planted_us is None:
             planted_us = 1e6 * 0.03 * step_s(same[0])
             print(f"step {1e3 * step_s(same[0]):.3f} ms, planted {planted_us:.1f} us", flush=True)
-        different.append(trial(pdhost, BASE_US, BASE_US + planted_us))
+        different.append(trial(pdhost, more, BASE_US, BASE_US + planted_us))
         if (i + 1) % 25 == 0 or i + 1 == count:
             report(f"A/A after {i + 1}", same, 0)
             report(f"planted 3 % after {i + 1}", different, planted_us)

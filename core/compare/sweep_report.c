@@ -100,7 +100,6 @@ static void print_bars(const sweep_report *self) {
   const sweep_plan *plan = self->plan;
   const extremes at = find_extremes(self);
   const double most = sample_of(self, at.worst)->figures.median;
-  const time_unit unit = statistics_unit(sample_of(self, at.best)->figures.median);
   int width = 0;
   for (uint32_t x = 0; x < plan->axes[0].count; x++)
     width = (int)strlen(plan->axes[0].values[x]) > width ? (int)strlen(plan->axes[0].values[x]) : width;
@@ -112,6 +111,7 @@ static void print_bars(const sweep_report *self) {
       const sample *of = sample_of(self, cell_at(plan, series, x));
       const int bar = of && most > 0 ? (int)lround(BAR_WIDTH * of->figures.median / most) : 0;
       printf("  %*s  %.*s", width, plan->axes[0].values[x], bar, "########################################");
+      const time_unit unit = statistics_unit(of ? of->figures.median : 1);
       if (of)
         printf(" %.4g %s\n", statistics_trim(of->figures.median / unit.s, of->figures.figures), unit.symbol);
       else

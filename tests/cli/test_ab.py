@@ -4,11 +4,13 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 import unittest
 
 from measurement_files import write
-from pdhost_run import FIXTURES, SANITIZER, SMALL, Case
+from pdhost_run import CONF, FIXTURES, PDHOST, SANITIZER, SMALL, Case
 
 STALL = [*SMALL, "--scenario", "host_compute", "--image_size", "8", "--batch_size", "1"]
 
@@ -86,6 +88,14 @@ class Ab(Case):
                                          "scenario.inject_us=100")
         self.assertEqual(code, 0, err)
         self.assertIn("; 1 run a block; ", out)
+
+    def test_the_trials_of_the_bench_run(self):
+        script = os.path.join(CONF, "..", "bench", "ab_trials.py")
+        run = subprocess.run([sys.executable, "-B", script, PDHOST, "1", "--max-time", "0.1"], stdin=subprocess.DEVNULL,
+                             capture_output=True, text=True, timeout=120)
+        self.assertIn(run.returncode, (0, 1), run.stderr)  # one trial of no budget may be wrong
+        self.assertRegex(run.stdout, r"^step [\d.]+ ms, planted [\d.]+ us\nA/A after 1: \{'[A-Z]+': 1\}; of 1 intervals [01] hold")
+        self.assertRegex(run.stdout, r"\nplanted 3 % after 1: .*\nfalse alarms [01] of 1; found [01] of 1\n$")
 
     def test_a_signal_tells_what_there_is(self):
         process = self.start("ab", *STALL, "--max-time", "600", "--width", "0.000001", "scenario.inject_us=500",

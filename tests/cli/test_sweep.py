@@ -8,12 +8,45 @@ import signal
 import unittest
 import xml.etree.ElementTree as xml
 
-from pdhost_run import SANITIZER, SMALL, Case
+from pdhost_run import PDHOST, SANITIZER, SMALL, Case
 
 # The loader's keys are what is varied, so they are not given here.
 BASE = ["--scenario", "dataloader", "--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1", "-o",
         "device.threads=1", "-o", "data.cpu_work=10", "-o", "schedule.active=12"]
 SLEEPS = ["--vary", "data.io_sleep_ms=0,30", "--vary", "data.num_workers=1,2,3"]
+
+# What the times of test_the_report_of_known_times are printed as. A bimodal cell has one significant figure, as in torch.
+REPORT = """\
+[------------------------------ dataloader ------------------------------]
+                      |  data.prefetch_factor=1  |  data.prefetch_factor=4
+1 threads: ---------------------------------------------------------------
+  data.num_workers=2  |          17.10           |        20 (! 39%)      
+  data.num_workers=4  |          10.00           |         8              
+  data.num_workers=8  |           7.94           |         9              
+
+Times are in milliseconds (ms).
+(! XX%) Measurement has high variance, where XX is the IQR / median * 100.
+
+Best: data.num_workers=8, data.prefetch_factor=1: 7.938 ms, 0.46 of the slowest (iteration)
+not told apart from it: data.num_workers=4, data.prefetch_factor=4
+
+data.num_workers with data.prefetch_factor=1
+  2  ######################################## 17.1 ms
+  4  ####################### 10 ms
+  8  ################### 7.938 ms
+
+data.num_workers with data.prefetch_factor=4
+  2  #################################### 20 ms
+  4  ################### 7.94 ms
+  8  ##################### 9.1 ms
+"""
+MARKDOWN = """\
+| dataloader (ms) | data.prefetch_factor=1 | data.prefetch_factor=4 |
+| --- | ---: | ---: |
+| data.num_workers=2 | 17.10 | **20** |
+| data.num_workers=4 | 10.00 | **7.940** |
+| data.num_workers=8 | **7.938** | 9.100 |
+"""
 
 
 class Sweep(Case):
@@ -75,6 +108,43 @@ class Sweep(Case):
                 data = file.read()
             for part in (b"_hparams_/session_start_info", b"_hparams_/session_end_info", b"data.num_workers"):
                 self.assertIn(part, data)
+
+    def save_cell(self, base, values, times_ms):
+        """A cell as the sweep of these axes finds it: the command that made it, and the times of its active steps."""
+        folder = "s/cells/" + ",".join(f"{key}={value}" for key, value in values)
+        words = [os.path.realpath(PDHOST), "-q", "-o", "profile.timer_only=true", *base]
+        for key, value in values:
+            words += ["-o", f"{key}={value}"]
+        words += ["-o", f"run.trace_dir={folder}", "--sink", "json", "--sink", "tensorboard", "-o",
+                  f"sink.json.output_json={folder}/metrics.json", "-o", f"benchmark.output={folder}/benchmark.json"]
+        os.makedirs(self.path(folder))
+        with open(self.path(folder + "/command"), "w", encoding="utf-8") as file:
+            file.writelines(word + "\n" for word in words)
+        options = [{"section": key.split(".")[0], "key": key.split(".")[1], "value": value} for key, value in values]
+        with open(self.path(folder + "/metrics.json"), "w", encoding="utf-8") as file:
+            json.dump({"scenario": "dataloader", "device": {"name": "CPU (fake)", "versions": "fake 1"}, "outcome": "complete",
+                       "pdhost_version": "1.0.0", "host_name": "here", "command_line": "x", "start_realtime_ns": 1,
+                       "configuration": options,
+                       "step_rows": [{"phase": "wait", "batch_cost_ns": 10 ** 9}] +
+                       [{"phase": "active", "batch_cost_ns": round(1e6 * time)} for time in times_ms]}, file)
+
+    def test_the_report_of_known_times(self):
+        # 256 steps each. Batches come in bursts of as many as there are workers: what counts is an average of those.
+        cells = {("2", "1"): [17.0, 17.2] * 128, ("2", "4"): [12, 13] * 64 + [18, 19] * 64, ("4", "1"): [8, 8, 8, 16] * 64,
+                 ("4", "4"): [7.9, 8.0, 7.9, 7.96] * 64, ("8", "1"): ([0.5] * 7 + [60]) * 32, ("8", "4"): [9.1] * 256}
+        for (workers, factor), times in cells.items():
+            self.save_cell(BASE, [("data.num_workers", workers), ("data.prefetch_factor", factor)], times)
+        code, out, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=2,4,8", "--vary",
+                                         "data.prefetch_factor=1,4", "--out", "s")
+        self.assertEqual((code, err.count("(was there)")), (0, 6), err)
+        self.assertEqual(out, REPORT)
+        with open(self.path("s/sweep.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), MARKDOWN)
+        self.check_curves("s/curves.svg", points=6, series=2)
+        with open(self.path("s/curves.svg"), encoding="utf-8") as file:
+            svg = file.read()
+        for text in ("dataloader on CPU (fake)", "data.num_workers", "data.prefetch_factor=4", "iteration, ms (median and quartiles)"):
+            self.assertIn(f">{text}<", svg)
 
     def test_interrupted_it_goes_on(self):
         arguments = ["sweep", *BASE, "--vary", "data.io_sleep_ms=0,1,40", "--vary", "data.num_workers=1,2", "--out", "s"]
