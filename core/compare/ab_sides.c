@@ -13,8 +13,9 @@
 
 /* Keys of the loader's threads and data: they are no part of the step. */
 static bool is_loaders(const config_assignment *at) {
-  static const char *const keys[] = {"num_workers", "prefetch_factor", "persistent_workers", "prefetch_to_device",
-                                     "io_sleep_ms", "cpu_work",        "dataset_size",       "drop_last"};
+  static const char *const keys[] = {"num_workers",    "prefetch_factor", "persistent_workers", "prefetch_to_device",
+                                     "worker_init_ms", "io_spread",       "io_sleep_ms",        "cpu_work",
+                                     "dataset_size",   "drop_last"};
   if (strcmp(at->section, "data") != 0) return false;
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
     if (strcmp(at->key, keys[i]) == 0) return true;

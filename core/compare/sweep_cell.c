@@ -48,18 +48,52 @@ static pd_status read_about(const json_t *document, pd_measurement *row) {
   return status;
 }
 
+static uint64_t option_number(const pd_measurement *row, const char *key) {
+  const char *text = pairs_get(&row->options, key);
+  const long long value = text ? strtoll(text, NULL, 10) : 0;
+  return value > 0 ? (uint64_t)value : 0;
+}
+
+static bool option_is_true(const pd_measurement *row, const char *key) {
+  const char *text = pairs_get(&row->options, key);
+  return text && strcmp(text, "true") == 0;
+}
+
+/* Batches of an epoch; 0: no second one begins. */
+static uint64_t epoch_batches(const pd_measurement *row) {
+  const uint64_t samples = option_number(row, "data.dataset_size"), size = option_number(row, "data.batch_size");
+  const char *epochs = pairs_get(&row->options, "run.epochs");
+  if (!size || !epochs || strcmp(epochs, "1") == 0) return 0;
+  return option_is_true(row, "data.drop_last") ? samples / size : (samples + size - 1) / size;
+}
+
 /* Batches come in bursts of as many as there are workers, so a block is so many iterations; else their median would be
- * that of waiting or of not waiting. Blocks lie within one stretch of active steps. */
+ * that of waiting or of not waiting. Where epochs end on the way it is whole epochs, so that each block has its share
+ * of their ends. */
+static uint64_t block_steps(const pd_measurement *row, sweep_time time, uint64_t active) {
+  const uint64_t workers = time == SWEEP_STEP ? 0 : option_number(row, "data.num_workers");
+  const uint64_t burst = workers > 1 ? workers : 1, epoch = time == SWEEP_STEP ? 0 : epoch_batches(row);
+  if (!epoch || epoch >= active) return burst;
+  return (burst + epoch - 1) / epoch * epoch;
+}
+
+static uint64_t count_active(const json_t *rows) {
+  const json_t *at;
+  size_t i;
+  uint64_t count = 0;
+  json_array_foreach(rows, i, at) count += strcmp(text_at(at, "phase"), "active") == 0;
+  return count;
+}
+
+/* Blocks lie within one stretch of active steps. */
 static pd_status read_steps(const json_t *document, sweep_time time, pd_measurement *row) {
   static const char *const keys[] = {"batch_cost_ns", "step_time_ns", "data_wait_ns"};
-  const char *workers = pairs_get(&row->options, "data.num_workers");
-  const long burst = workers && time != SWEEP_STEP ? strtol(workers, NULL, 10) : 1;
   const json_t *at, *rows = json_object_get(document, "step_rows");
   uint64_t together = 0;
   double sum_ns = 0;
   size_t i;
   pd_status status = PD_OK;
-  row->number_per_run = burst > 1 ? (uint64_t)burst : 1;
+  row->number_per_run = block_steps(row, time, count_active(rows));
   json_array_foreach(rows, i, at) {
     const json_t *value = json_object_get(at, keys[time]);
     if (strcmp(text_at(at, "phase"), "active") != 0 || !json_is_number(value)) {
@@ -91,8 +125,9 @@ bool sweep_cell_read(const char *path, sweep_time time, pd_measurement *row, cha
   json_decref(document);
   if (status == PD_OK && row->block_count) return true;
   snprintf(why, room, "%s: %s", path,
-           status == PD_NO_MEMORY ? "out of memory"
-                                  : "fewer active steps than workers have a time; raise [schedule] active");
+           status == PD_NO_MEMORY
+               ? "out of memory"
+               : "fewer active steps than make a block (workers, or an epoch) have a time; raise [schedule] active");
   measurement_clear(row);
   return false;
 }

@@ -20,8 +20,8 @@ typedef struct sweep_outcome {
 bool sweep_cell_run(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_measurement *row, sweep_outcome *out,
                     error *err);
 
-/* The times of the active steps in a document of the json sink, in blocks of as many as there are workers. False: `why`
- * says what is wrong with it. */
+/* The times of the active steps in a document of the json sink, in blocks of as many as there are workers, or of whole
+ * epochs where those end on the way. False: `why` says what is wrong with it. */
 bool sweep_cell_read(const char *path, sweep_time time, pd_measurement *row, char *why, size_t room);
 
 #endif

@@ -13,6 +13,7 @@ typedef struct batch_buffer {
   bool pinned;
   bool copying;       /* `copied` has not been waited for */
   int64_t dialled_ns; /* of making the batch: what io_sleep and cpu_us took */
+  int64_t asked_ns;   /* what they were asked to take */
 } batch_buffer;
 
 /* [loop thread] */

@@ -34,6 +34,25 @@ struct data_loader {
   atomic_bool stop;
 };
 
+/* "persistent_workers, prefetch_factor and worker_init_ms have no meaning ..." */
+static void warn_of_worker_keys(const data_loader *l) {
+  const struct {
+    const char *key;
+    bool given;
+  } rows[] = {{"persistent_workers", l->config.persistent_workers},
+              {"prefetch_factor", l->config.prefetch_factor != 2},
+              {"worker_init_ms", l->config.worker_init_ns > 0}};
+  const char *keys[sizeof rows / sizeof rows[0]] = {NULL};
+  int count = 0;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    if (rows[i].given) keys[count++] = rows[i].key;
+  if (!count) return;
+  l->host->log(l->host, PD_LOG_WARN,
+               "[data] %s%s%s%s%s %s no meaning with num_workers = 0: batches are made in the loop's own thread",
+               keys[0], count > 2 ? ", " : "", count > 2 ? keys[1] : "", count > 1 ? " and " : "",
+               count > 1 ? keys[count - 1] : "", count > 1 ? "have" : "has");
+}
+
 static void warn_of_unused_keys(const data_loader *l) {
   const data_config *config = &l->config;
   if (config->prefetch_to_device && config->resident == DATA_RESIDENT_DEVICE)
@@ -42,13 +61,10 @@ static void warn_of_unused_keys(const data_loader *l) {
   if (config->prefetch_to_device && config->num_workers == 0 && config->resident == DATA_RESIDENT_NONE)
     l->host->log(l->host, PD_LOG_WARN,
                  "[data] prefetch_to_device has no meaning with num_workers = 0: no batch is made ahead of its step");
-  if (config->num_workers != 0 || config->resident != DATA_RESIDENT_NONE) return;
-  if (config->persistent_workers || config->prefetch_factor != 2)
-    l->host->log(
-        l->host, PD_LOG_WARN, "[data] %s no meaning with num_workers = 0: batches are made in the loop's own thread",
-        config->persistent_workers && config->prefetch_factor != 2 ? "persistent_workers and prefetch_factor have"
-        : config->persistent_workers                               ? "persistent_workers has"
-                                                                   : "prefetch_factor has");
+  if (config->resident != DATA_RESIDENT_NONE) return;
+  if (config->io_spread > 0 && config->io_sleep_ns == 0)
+    l->host->log(l->host, PD_LOG_WARN, "[data] io_spread has no meaning with io_sleep_ms = 0: no read takes any time");
+  if (config->num_workers == 0) warn_of_worker_keys(l);
 }
 
 /* Sleeps in the caller's thread; a stop request ends it. */
@@ -237,7 +253,7 @@ void data_loader_inject(data_loader *l, bool inject) {
 }
 
 void data_loader_dialled(const data_loader *l, int64_t *asked_ns, int64_t *measured_ns) {
-  *asked_ns = l->held ? l->batch.count * (l->config.io_sleep_ns + l->config.cpu_ns) : 0;
+  *asked_ns = l->held ? l->held->asked_ns : 0;
   *measured_ns = l->held ? l->held->dialled_ns : 0;
 }
 

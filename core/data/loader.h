@@ -18,6 +18,8 @@ typedef struct data_config {
   bool prefetch_to_device; /* the loop offers the training kit the batch after the current one */
   int64_t cpu_work;
   int64_t io_sleep_ns, cpu_ns; /* per sample */
+  double io_spread;            /* of io_sleep from sample to sample: sigma of a log-normal with mean 1 */
+  int64_t worker_init_ns;      /* what a worker does before its first batch, as torch's worker_init_fn */
   data_resident resident;      /* HOST, DEVICE: `resident_batches` are made before the loop and served in turn */
   int64_t resident_batches;
   uint64_t seed;

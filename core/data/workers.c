@@ -2,6 +2,7 @@
 #include "workers.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -70,10 +71,13 @@ int64_t batch_make(const dataset *set, const data_config *config, const epoch_pl
   const dataset own = {
       .seed = set->seed, .image_size = set->image_size, .cpu_work = config->control ? 0 : set->cpu_work};
   int64_t owed_ns = 0; /* of the batch's sleep and work; below 0 where they took too long */
-  buffer->dialled_ns = 0;
+  buffer->dialled_ns = buffer->asked_ns = 0;
   for (uint64_t i = 0; i < count; i++) {
     const int64_t start_ns = monotonic_ns();
-    owed_ns += sleep_ns;
+    const double share = dataset_read_share(set, plan->epoch, plan->order[first + i], config->io_spread);
+    const int64_t read_ns = (int64_t)llround((double)sleep_ns * share);
+    owed_ns += read_ns;
+    buffer->asked_ns += read_ns + work_ns;
     if (!pause(state, owed_ns > 0 && sleep_ns ? owed_ns : 0)) return (int64_t)i;
     const int64_t awake_ns = monotonic_ns();
     owed_ns -= awake_ns - start_ns;
@@ -123,6 +127,17 @@ static pd_status make(workers *w, const epoch_plan *plan, uint64_t index, slot *
   return status;
 }
 
+/* What a worker does once, before it takes work; an end of all workers cuts it short. The lock is held. */
+static void start_up(workers *w) {
+  static pd_site site = PD_SITE("DataLoader worker: init", PD_RANGE_WORKER);
+  if (w->config.worker_init_ns <= 0) return;
+  const bool begun = pd_range_begin(w->record, &site, NULL);
+  const int64_t end_ns = monotonic_ns() + w->config.worker_init_ns;
+  const struct timespec until = {.tv_sec = end_ns / 1000000000, .tv_nsec = end_ns % 1000000000};
+  while (!w->quit && pthread_cond_timedwait(&w->work, &w->lock, &until) != ETIMEDOUT) {}
+  pd_range_end(w->record, begun);
+}
+
 static void *work(void *state) {
   const worker *self = state;
   workers *w = self->shared;
@@ -132,6 +147,7 @@ static void *work(void *state) {
   uint64_t generation = 0, next = 0;
   const uint64_t ahead = w->slot_count - 1;
   pthread_mutex_lock(&w->lock);
+  start_up(w);
   for (;;) {
     if (w->quit) break;
     if (generation != w->generation) {

@@ -24,6 +24,8 @@ static const pd_option run_rows[] = {
               .help = "steps before the loop, outside the profiler"),
     PD_OPTION(run_settings, max_steps, .def = "0", .min = "0", .unit = "steps",
               .help = "end the loop after so many steps; 0: no limit of its own"),
+    PD_OPTION(run_settings, epochs, .def = "1", .min = "0", .max = "1_000_000_000", .unit = "epochs",
+              .help = "passes over the data at most, each with a new iterator; 0: as many as the planned steps take"),
     PD_OPTION_CHOICE(run_settings, mode, .def = "train", .choices = modes,
                      .help =
                          "what the run does: train through the schedule, or time the step alone, as [benchmark] says"),
@@ -73,6 +75,10 @@ static const pd_option data_rows[] = {
          .help = "rounds of the augment loop per sample"),
     ROW_AS(data_settings, config.io_sleep_ns, PD_DURATION, "io_sleep_ms", .def = "0", .min = "0", .max = "60s",
            .unit = "ms", .help = "sleep per sample, before it is made"),
+    DATA(io_spread, PD_FLOAT, .def = "0", .min = "0", .max = "3",
+         .help = "spread of io_sleep_ms from sample to sample: sigma of a log-normal whose mean is io_sleep_ms"),
+    ROW_AS(data_settings, config.worker_init_ns, PD_DURATION, "worker_init_ms", .def = "0", .min = "0", .max = "60s",
+           .unit = "ms", .help = "sleep of each worker when it starts: see persistent_workers"),
     ROW_AS(data_settings, config.cpu_ns, PD_DURATION, "cpu_us", .def = "0", .min = "0", .max = "60s", .unit = "us",
            .help = "augment loop per sample for so long, besides cpu_work"),
     PD_OPTION_CHOICE(data_settings, resident, .def = "none", .choices = residents,
@@ -115,7 +121,7 @@ static const pd_option benchmark_rows[] = {
     PD_OPTION(benchmark_settings, min_blocks, .def = "0", .min = "0", .max = "100_000", .unit = "blocks",
               .help = "at least so many, each no longer than its share of min_run_time; 40 for pdhost compare"),
     PD_OPTION_DURATION(benchmark_settings, max_run_time, .def = "10", .min = "1ms", .max = "86400s", .unit = "s",
-                       .help = "of all blocks together, where adaptive_autorange gives up"),
+                       .help = "of all blocks together, where adaptive_autorange and min_blocks give up"),
     PD_OPTION_DURATION(benchmark_settings, max_warmup_time, .def = "2", .min = "0", .max = "86400s", .unit = "s",
                        .help =
                            "after warmup_steps, blocks until their times no longer trend, at most so long; 0: none"),

@@ -18,6 +18,7 @@ typedef struct run_settings {
   int64_t seed;
   int64_t warmup_steps;
   int64_t max_steps; /* 0: no limit */
+  int64_t epochs;    /* 0: no limit */
   bool sync_timing;
   bool require_cupti;
 } run_settings;

@@ -281,6 +281,17 @@ static void between_steps(run_state *run, bool *worked) {
   }
 }
 
+/* The next batch, of a new iterator where the one before is at its end and more epochs are to come. PD_STOP: the data
+ * ends here. */
+static pd_status next_batch(run_state *run, const pd_batch **batch) {
+  pd_status status = data_loader_next(run->loader, batch);
+  if (status != PD_STOP || signals_pending()) return status;
+  if (++run->epochs_done == run->epochs) return PD_STOP;
+  status = end_iterator(run);
+  if (status == PD_OK) status = data_loader_iter_begin(run->loader);
+  return status == PD_OK ? data_loader_next(run->loader, batch) : status;
+}
+
 static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at, int64_t *previous_end_ns,
                           uint64_t *previous_end_ticks) {
   const pd_record *record = run->record;
@@ -294,7 +305,7 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
     open = true;
   }
   const pd_batch *batch = NULL;
-  pd_status status = data_loader_next(run->loader, &batch);
+  pd_status status = next_batch(run, &batch);
   const int64_t batch_ns = monotonic_ns();
   int64_t start_ns = 0, end_ns = 0;
   if (status == PD_OK) {

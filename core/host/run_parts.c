@@ -117,6 +117,7 @@ static void take_settings(run_state *run, const config *settings) {
   run->truth_rounds = (uint64_t)settings->truth.interleave;
   run->truth_block = (uint64_t)settings->truth.block;
   run->max_steps = (uint64_t)settings->run.max_steps;
+  run->epochs = (uint64_t)settings->run.epochs;
   run->sync_timing = settings->run.sync_timing;
   run->prefetch_to_device = settings->data.prefetch_to_device;
   run->benchmark = strcmp(settings->run.mode, "benchmark") == 0;

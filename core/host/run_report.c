@@ -83,13 +83,14 @@ void run_report_shortfall(const run_state *run, const config *settings) {
     fprintf(stderr, "pdhost: %s: the run ends after %llu steps; its outputs are closed and marked\n",
             signals_name(signals_pending()), (unsigned long long)step_log_count(run->log));
   if (!run->data_ended) return;
-  const unsigned long long planned = loop_planned_steps(run);
-  log_line(
-      PD_LOG_WARN, NULL,
-      "the data ended after %llu of %llu planned steps: set [data] dataset_size = %llu (now %lld) or more, or plan "
-      "fewer steps with [run] max_steps",
-      (unsigned long long)step_log_count(run->log), planned, planned * (unsigned long long)settings->data.batch_size,
-      (long long)settings->data.dataset_size);
+  const unsigned long long planned = loop_planned_steps(run), epochs = run->epochs ? run->epochs : 1;
+  const unsigned long long needed = (planned + epochs - 1) / epochs;
+  log_line(PD_LOG_WARN, NULL,
+           "the data ended after %llu of %llu planned steps: set [data] dataset_size = %llu (now %lld) or more, let "
+           "more epochs "
+           "follow with [run] epochs, or plan fewer steps with [run] max_steps",
+           (unsigned long long)step_log_count(run->log), planned,
+           needed * (unsigned long long)settings->data.batch_size, (long long)settings->data.dataset_size);
 }
 
 pd_status run_report_summary(run_state *run, const config *settings, pd_summary *summary) {

@@ -50,6 +50,7 @@ typedef struct run_state {
 
   schedule plan;
   uint64_t warmup_steps, max_steps; /* max_steps 0: no limit of its own */
+  uint64_t epochs;                  /* 0: no limit */
   uint64_t truth_rounds, truth_block;
   bool sync_timing, timer_only, amp, prefetch_to_device;
   bool benchmark; /* the step is timed alone */
@@ -81,9 +82,10 @@ typedef struct run_state {
   uint64_t loss_known; /* steps of the log whose loss was asked for */
   uint64_t delivered;  /* steps handed to the sinks */
   double loss_scale;
-  bool stopped;       /* the scenario asked for the end */
-  bool data_ended;    /* before the planned steps were done */
-  char failure[1024]; /* why the loop ended early, "" when it did not */
+  uint64_t epochs_done; /* of the scheduled steps */
+  bool stopped;         /* the scenario asked for the end */
+  bool data_ended;      /* before the planned steps were done */
+  char failure[1024];   /* why the loop ended early, "" when it did not */
   pd_status failed;
 } run_state;
 

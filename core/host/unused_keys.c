@@ -34,7 +34,8 @@ static bool is_meant(const config *settings, const pd_setting *at) {
 }
 
 void unused_keys_warn(const config *settings) {
-  static const char *const keys[] = {"num_workers", "prefetch_factor", "persistent_workers", "io_sleep_ms", "cpu_us"};
+  static const char *const keys[] = {
+      "num_workers", "prefetch_factor", "persistent_workers", "io_sleep_ms", "io_spread", "worker_init_ms", "cpu_us"};
   const pd_setting *resident = find(settings, "data", "resident"), *first = NULL;
   char names[128] = "";
   size_t used = 0;

@@ -101,12 +101,17 @@ static pd_status is_content(const timer *t, bool *content) {
   return PD_OK;
 }
 
+/* Fewer than asked for, and time for more. */
+static bool wants_blocks(const timer *t) {
+  const bool time_is_up = t->rules->max_run_time_s > 0 && t->spent_s > t->rules->max_run_time_s;
+  return t->taken < t->rules->min_blocks && !time_is_up;
+}
+
 static pd_status take_blocks(timer *t) {
   const timer_rules *rules = t->rules;
   const bool adaptive = rules->method == TIMER_ADAPTIVE_AUTORANGE;
   bool content = false;
-  while (t->taken < TIMER_MAX_BLOCKS &&
-         (t->spent_s < rules->min_run_time_s || t->taken < rules->min_blocks || !content)) {
+  while (t->taken < TIMER_MAX_BLOCKS && (t->spent_s < rules->min_run_time_s || wants_blocks(t) || !content)) {
     pd_status status = take_block(t);
     content = !adaptive;
     if (status == PD_OK && adaptive) status = is_content(t, &content);

@@ -122,7 +122,8 @@ Times are in microseconds (us).
 
     def test_a_task_of_two_names_shows_both(self):
         self.files(a=[measurement(1e-3, sub_label="mul_sum", threads=1)],
-                   b=[measurement(2e-3, sub_label="bmm", description="x", threads=4, seed=2)], c=[measurement(2e-3, sub_label=None)])
+                   b=[measurement(2e-3, sub_label="bmm", description="x", threads=4, seed=2)],
+                   c=[measurement(2e-3, sub_label=None)])
         self.assertEqual(self.verdict("a.json", "b.json")[0]["task"], "batched dot: mul_sum -> bmm, bmm -> x, 1 -> 4 threads")
         self.assertEqual(self.verdict("a.json", "c.json")[0]["task"], "batched dot: mul_sum -> (none), bmm")
         self.files(both=[measurement(1e-3, sub_label="mul_sum"), measurement(2e-3, sub_label="bmm", seed=2)])

@@ -124,8 +124,30 @@ class Faults(Case):
                 self.assertEqual([len(window["steps"]) for window in metrics["windows"]], steps)
                 with open(log, encoding="utf-8") as file:
                     self.assertIn(f"steps {batches} traces {len(steps)} summary yes outcome 0", file.read())
-        code, _, err = self.run_small("--scenario", "control", "-o", "data.dataset_size=36", *windows, "--sink", JSON)
-        self.assertEqual((code, self.warnings(err)), (0, []), err)
+        for more in (("data.dataset_size=36",), ("data.dataset_size=8", "run.epochs=0"), ("data.dataset_size=8", "run.epochs=5")):
+            keys = [part for key in more for part in ("-o", key)]
+            code, _, err = self.run_small("--scenario", "control", *keys, *windows, "--sink", JSON)
+            self.assertEqual((code, self.warnings(err)), (0, []), err)
+            self.assertEqual(len(self.json("metrics.json")["losses"]), 9)
+
+    def test_epochs_follow_each_other(self):
+        plan = ("--scenario", "control", "-o", "data.resident=none", "-o", "data.dataset_size=12", "-o", "schedule.wait=0",
+                "-o", "schedule.warmup=0", "-o", "schedule.active=9", "--sink", JSON)
+        code, _, err = self.run_small(*plan, "-o", "run.epochs=2")
+        self.assertEqual(code, 0, err)
+        (warned,) = self.warnings(err)
+        self.assertIn("after 6 of 9 planned steps: set [data] dataset_size = 20 (now 12) or more, let more epochs follow with "
+                      "[run] epochs", warned)
+        # Workers that wait for the next epoch; none; a copy of the next batch ahead; no end of the plan but the epochs'.
+        losses = []
+        for more in (("data.num_workers=2", "data.persistent_workers=true"), ("data.num_workers=0",),
+                     ("data.num_workers=2", "data.pin_memory=true", "data.prefetch_to_device=true"), ("schedule.active=all",)):
+            keys = [part for key in more for part in ("-o", key)]
+            code, _, err = self.run_small(*plan, "-o", "run.epochs=3", *keys)
+            self.assertEqual((code, self.warnings(err)), (0, []), err)
+            losses.append(self.json("metrics.json")["losses"])
+            self.assertEqual((len(losses[-1]), losses[-1]), (9, losses[0]), more)
+        self.assertEqual(len(set(losses[0])), 9, "each epoch has samples of its own")
 
     def test_a_failing_sink_is_dropped_and_the_others_finish(self):
         for place, steps in (("open", None), ("step", 1), ("trace", 0), ("close", 10)):

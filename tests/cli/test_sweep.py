@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import signal
+import shutil
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -109,8 +110,9 @@ class Sweep(Case):
             for part in (b"_hparams_/session_start_info", b"_hparams_/session_end_info", b"data.num_workers"):
                 self.assertIn(part, data)
 
-    def save_cell(self, base, values, times_ms):
-        """A cell as the sweep of these axes finds it: the command that made it, and the times of its active steps."""
+    def save_cell(self, base, values, times_ms, **data):
+        """A cell as the sweep of these axes finds it: the command that made it, and the times of its active steps. `data`:
+        more of its configuration."""
         folder = "s/cells/" + ",".join(f"{key}={value}" for key, value in values)
         words = [os.path.realpath(PDHOST), "-q", "-o", "profile.timer_only=true", *base]
         for key, value in values:
@@ -120,7 +122,9 @@ class Sweep(Case):
         os.makedirs(self.path(folder))
         with open(self.path(folder + "/command"), "w", encoding="utf-8") as file:
             file.writelines(word + "\n" for word in words)
-        options = [{"section": key.split(".")[0], "key": key.split(".")[1], "value": value} for key, value in values]
+        options = [{"section": key.split(".")[0], "key": key.split(".")[1], "value": value}
+                   for key, value in [*values, *(("run.epochs" if key == "epochs" else f"data.{key}", value)
+                                                 for key, value in data.items())]]
         with open(self.path(folder + "/metrics.json"), "w", encoding="utf-8") as file:
             json.dump({"scenario": "dataloader", "device": {"name": "CPU (fake)", "versions": "fake 1"}, "outcome": "complete",
                        "pdhost_version": "1.0.0", "host_name": "here", "command_line": "x", "start_realtime_ns": 1,
@@ -143,8 +147,22 @@ class Sweep(Case):
         self.check_curves("s/curves.svg", points=6, series=2)
         with open(self.path("s/curves.svg"), encoding="utf-8") as file:
             svg = file.read()
-        for text in ("dataloader on CPU (fake)", "data.num_workers", "data.prefetch_factor=4", "iteration, ms (median and quartiles)"):
+        for text in ("dataloader on CPU (fake)", "data.num_workers", "data.prefetch_factor=4",
+                     "iteration, ms (median and quartiles)"):
             self.assertIn(f">{text}<", svg)
+
+    def test_a_block_holds_whole_epochs_where_they_end_on_the_way(self):
+        # (workers, batches of an epoch, epochs): iterations of a block, of 48.
+        for case, (workers, samples, drop, epochs, expected) in enumerate((
+                ("2", "32", "true", "0", 8), ("2", "35", "true", "0", 8), ("2", "35", "false", "0", 9),
+                ("8", "12", "true", "0", 9), ("2", "32", "true", "1", 2), ("2", "192", "true", "0", 2), ("0", "32", "true", "3", 8))):
+            base = [*BASE, "-o", f"run.seed={case}"]
+            self.save_cell(base, [("data.num_workers", workers)], [1] * 48, epochs=epochs, dataset_size=samples, drop_last=drop,
+                           batch_size="4")
+            code, _, err = self.run_pdhost("sweep", *base, "--vary", f"data.num_workers={workers}", "--out", "s")
+            self.assertEqual((code, err.count("(was there)")), (0, 1), err)
+            self.assertEqual(self.json("s/sweep.json")["measurements"][0]["number_per_run"], expected, case)
+            shutil.rmtree(self.path("s"))
 
     def test_interrupted_it_goes_on(self):
         arguments = ["sweep", *BASE, "--vary", "data.io_sleep_ms=0,1,40", "--vary", "data.num_workers=1,2", "--out", "s"]

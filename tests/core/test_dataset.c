@@ -163,3 +163,23 @@ PD_TEST(dataset, augmentation_scales_the_image) {
   cr_assert_gt(factor, 1.0F);
   for (int i = 0; i < 243; i++) cr_assert_eq(b[i], a[i] * factor);
 }
+
+PD_TEST(dataset, reads_vary_around_their_mean) {
+  const dataset set = {.seed = 3};
+  enum { READS = 100000 };
+  double sum = 0, logs = 0, squares = 0;
+  for (uint64_t i = 0; i < READS; i++) {
+    const double share = dataset_read_share(&set, 1 + i % 2, i, 0.7);
+    sum += share / READS;
+    logs += log(share) / READS;
+    squares += log(share) * log(share) / READS;
+    cr_assert(share > 0);
+    cr_assert_eq(differ(&share, &(double){dataset_read_share(&set, 1 + i % 2, i, 0.7)}, sizeof share), 0);
+  }
+  cr_assert_float_eq(sum, 1, 0.02, "mean %g", sum);
+  cr_assert_float_eq(logs, -0.245, 0.02, "mean logarithm %g", logs);
+  cr_assert_float_eq(sqrt(squares - logs * logs), 0.7, 0.02);
+  cr_assert(fabs(dataset_read_share(&set, 1, 5, 0.7) - dataset_read_share(&set, 2, 5, 0.7)) > 0);
+  const double plain = dataset_read_share(&set, 1, 5, 0), one = 1;
+  cr_assert_eq(differ(&plain, &one, sizeof one), 0);
+}

@@ -207,9 +207,19 @@ PD_TEST(loader, keys_without_meaning_are_named_once) {
   data_loader_close(open_loader(&rig, &config));
   cr_assert_eq(log_count, 2);
   cr_assert(strstr(logged, "persistent_workers and prefetch_factor have no meaning"), "%s", logged);
+  config.worker_init_ns = 1;
+  data_loader_close(open_loader(&rig, &config));
+  cr_assert(strstr(logged, "persistent_workers, prefetch_factor and worker_init_ms have no meaning"), "%s", logged);
   config.num_workers = 1;
   data_loader_close(open_loader(&rig, &config));
-  cr_assert_eq(log_count, 2);
+  cr_assert_eq(log_count, 3);
+  config.io_spread = 1;
+  data_loader_close(open_loader(&rig, &config));
+  cr_assert_eq(log_count, 4);
+  cr_assert(strstr(logged, "io_spread has no meaning with io_sleep_ms = 0"), "%s", logged);
+  config.io_sleep_ns = 1;
+  data_loader_close(open_loader(&rig, &config));
+  cr_assert_eq(log_count, 4);
   train_rig_close(&rig);
 }
 
@@ -248,13 +258,59 @@ PD_TEST(loader, a_close_wakes_sleeping_workers) {
   open_rig(&rig);
   for (int persistent = 0; persistent <= 1; persistent++) {
     data_config config = config_of(3);
-    config.io_sleep_ns = (int64_t)3600 * 1000000000;
+    config.io_sleep_ns = config.worker_init_ns = (int64_t)3600 * 1000000000;
     config.persistent_workers = persistent;
     data_loader *loader = open_loader(&rig, &config);
     train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
     data_loader_close(loader);
   }
   data_loader_close(NULL);
+  train_rig_close(&rig);
+}
+
+PD_TEST(loader, a_stop_ends_the_wait_for_workers_that_start) {
+  train_rig rig;
+  open_rig(&rig);
+  data_config config = config_of(2);
+  config.worker_init_ns = (int64_t)3600 * 1000000000;
+  data_loader *loader = open_loader(&rig, &config);
+  const pd_batch *batch;
+  pthread_t thread;
+  train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
+  cr_assert_eq(pthread_create(&thread, NULL, stop, loader), 0);
+  cr_assert_eq(data_loader_next(loader, &batch), PD_STOP);
+  cr_assert_eq(pthread_join(thread, NULL), 0);
+  data_loader_close(loader);
+  train_rig_close(&rig);
+}
+
+/* What reads were asked to take is what their shares say, whoever makes the batch. */
+PD_TEST(loader, reads_that_vary_are_asked_for_one_by_one) {
+  train_rig rig;
+  open_rig(&rig);
+  for (int64_t workers = 0; workers <= 2; workers += 2) {
+    data_config config = config_of(workers);
+    config.io_sleep_ns = 100000;
+    config.cpu_ns = 1000;
+    config.io_spread = 1;
+    data_loader *loader = open_loader(&rig, &config);
+    const dataset set = {.seed = config.seed};
+    const pd_batch *batch;
+    uint32_t order[64];
+    sampler_shuffle(order, (uint32_t)config.dataset_size, config.seed, 1);
+    train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
+    for (uint64_t i = 0; i < 3; i++) {
+      int64_t asked_ns, measured_ns;
+      double sum = 0;
+      train_rig_ok(&rig, data_loader_next(loader, &batch), "next");
+      for (uint64_t k = 0; k < 4; k++) sum += 1e5 * dataset_read_share(&set, 1, order[4 * i + k], 1) + 1000;
+      data_loader_dialled(loader, &asked_ns, &measured_ns);
+      cr_assert_float_eq((double)asked_ns, sum, 4);
+      cr_assert_geq(measured_ns, asked_ns / 2);
+      expect_batch(&config, 1, i, batch);
+    }
+    data_loader_close(loader);
+  }
   train_rig_close(&rig);
 }
 
@@ -425,6 +481,31 @@ PD_TEST(loader, a_copy_ahead_that_cannot_be_is_told) {
 }
 
 /* ---- what it records ---- */
+
+PD_TEST(loader, persistent_workers_start_once) {
+  train_rig rig;
+  open_rig(&rig);
+  for (int persistent = 0; persistent <= 1; persistent++) {
+    data_config config = config_of(2);
+    config.worker_init_ns = 1000000;
+    config.persistent_workers = persistent;
+    data_loader *loader = open_loader(&rig, &config);
+    const pd_batch *batch;
+    train_rig_trace_begin(&rig);
+    train_rig_step_begin(&rig);
+    for (int epoch = 0; epoch < 3; epoch++) {
+      train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
+      for (int i = 0; i < 2; i++) train_rig_ok(&rig, data_loader_next(loader, &batch), "next"); /* one of each */
+      data_loader_iter_end(loader);
+    }
+    train_rig_step_end(&rig);
+    pd_trace *trace = train_rig_trace_end(&rig);
+    cr_assert_eq(trace_ranges(trace, "DataLoader worker: init"), persistent ? 2 : 6);
+    trace_free(trace);
+    data_loader_close(loader);
+  }
+  train_rig_close(&rig);
+}
 
 PD_TEST(loader, waits_workers_and_queue_are_in_the_trace) {
   train_rig rig;

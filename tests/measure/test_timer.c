@@ -193,7 +193,13 @@ PD_TEST(timer, as_many_blocks_as_are_wanted) {
     cr_assert_float_eq((double)got.block_count, (double)rows[i].blocks, 1.01, "%zu: %lu", i, got.block_count);
     measurement_clear(&got);
   }
-  timer_rules rules = {.method = TIMER_BLOCKED_AUTORANGE, .min_run_time_s = 0.2, .min_blocks = 40};
+  timer_rules rules = {
+      .method = TIMER_BLOCKED_AUTORANGE, .min_run_time_s = 0.2, .min_blocks = 40, .max_run_time_s = 10};
+  stream slow = {.kind = CONSTANT, .run_s = 3};
+  pd_measurement few = {.threads = 1};
+  cr_assert_eq(timer_measure(&rules, &slow, &few), PD_OK);
+  cr_assert_eq(few.block_count, 4, "until max_run_time is over");
+  measurement_clear(&few);
   stream broken = {.kind = NOT_A_NUMBER, .run_s = 1e-3};
   pd_measurement got = {.threads = 1};
   cr_assert_eq(timer_measure(&rules, &broken, &got), PD_INVALID);
