@@ -5,6 +5,7 @@
 #include "intervals.h"
 #include "ledger_host.h"
 #include "ledger_passes.h"
+#include "ledger_profiler.h"
 #include "ledger_streams.h"
 #include "step_parts.h"
 
@@ -18,6 +19,8 @@ static const char *const keys[LEDGER_CAUSE_COUNT] = {
 };
 
 const char *ledger_key(uint32_t cause) { return keys[cause]; }
+
+enum { LOOP_THREAD = 0 };
 
 typedef struct painter {
   const trace_facts *facts;
@@ -57,14 +60,29 @@ static bool paint(painter *self, uint32_t cause, intervals *list) {
 
 typedef struct device_lists {
   intervals of[LEDGER_FIRST_IDLE];
-  intervals queued; /* given to the device, not begun, and its latency is over */
+  intervals queued;             /* given to the device, not begun, and its latency is over */
+  intervals before_temporaries; /* the nanosecond before each kernel on them */
 } device_lists;
 
-static uint32_t copy_cause(const pd_activity *detail) {
+/* What a copy is by itself; `in_train`: made in a train_step, `beside_none`: on a stream of kernels. */
+static uint32_t copy_cause(const pd_trace *trace, const pd_activity *detail, bool in_train, bool beside_none) {
+  const pd_memory_kind from = detail->u.copy.from, to = detail->u.copy.to;
   if (detail->kind == PD_ACTIVITY_MEMSET) return LEDGER_copy_device;
-  if (detail->u.copy.from == PD_MEMORY_PAGEABLE || detail->u.copy.to == PD_MEMORY_PAGEABLE) return LEDGER_copy_pageable;
-  if (detail->u.copy.from == PD_MEMORY_PINNED || detail->u.copy.to == PD_MEMORY_PINNED) return LEDGER_copy_pinned;
+  if (to == PD_MEMORY_PAGEABLE && in_train) return LEDGER_copy_read;
+  if (from == PD_MEMORY_PAGEABLE || to == PD_MEMORY_PAGEABLE) return LEDGER_copy_pageable;
+  if (from == PD_MEMORY_PINNED && trace->copies_ahead && in_train && beside_none) return LEDGER_copy_late;
+  if (from == PD_MEMORY_PINNED || to == PD_MEMORY_PINNED) return LEDGER_copy_pinned;
   return LEDGER_copy_device;
+}
+
+/* One byte per stream: whether kernels ran on it. NULL on no memory. */
+static char *streams_of_kernels(const trace_facts *facts) {
+  char *out = calloc(facts->trace->streams.count + 1, 1);
+  for (uint64_t i = 0; out && i < facts->activity_count; i++) {
+    const pd_device_row *row = facts_activity(facts, i);
+    if (row->detail.kind == PD_ACTIVITY_KERNEL && row->stream < facts->trace->streams.count) out[row->stream] = 1;
+  }
+  return out;
 }
 
 /* Whether the normal list holds `at`. */
@@ -80,25 +98,33 @@ static bool holds(const intervals *list, int64_t at) {
   return low < list->count && list->rows[low].start <= at;
 }
 
-static bool device_lists_fill(const trace_facts *facts, const intervals *alive, device_lists *lists) {
+static bool device_lists_fill(const trace_facts *facts, const intervals *alive, const intervals *train,
+                              device_lists *lists) {
   const pd_device_props *device = facts->trace->device;
   const bool is_cuda = device && device->is_cuda;
   const int64_t latency = is_cuda ? LEDGER_LATENCY_CUDA_NS : LEDGER_LATENCY_OTHER_NS;
   const int64_t tiny = is_cuda ? LEDGER_TINY_CUDA_NS : LEDGER_TINY_OTHER_NS;
-  for (uint64_t i = 0; i < facts->activity_count; i++) {
+  char *of_kernels = streams_of_kernels(facts);
+  bool ok = of_kernels != NULL;
+  for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
     const pd_call *call = row->call < facts->call_count ? facts_call(facts, row->call) : NULL;
     uint32_t cause = row->end_ns - row->start_ns < tiny ? LEDGER_tiny_kernels : LEDGER_compute;
     if (row->detail.kind != PD_ACTIVITY_KERNEL) {
-      cause = copy_cause(&row->detail);
+      const bool in_train = call && call->thread == LOOP_THREAD && holds(train, call->start_ns);
+      cause = copy_cause(facts->trace, &row->detail, in_train,
+                         row->stream < facts->trace->streams.count && of_kernels[row->stream]);
     } else if (call && alive->count && holds(alive, call->start_ns)) {
       const bool in_part = row->range < facts->range_count && facts_range(facts, row->range)->part != PD_PART_NONE;
       if (!in_part) cause = LEDGER_temporaries;
     }
-    if (!intervals_add(&lists->of[cause], row->start_ns, row->end_ns)) return false;
-    if (call && !intervals_add(&lists->queued, call->end_ns + latency, row->start_ns)) return false;
+    ok = intervals_add(&lists->of[cause], row->start_ns, row->end_ns);
+    if (cause == LEDGER_temporaries)
+      ok = ok && intervals_add(&lists->before_temporaries, row->start_ns - 1, row->start_ns);
+    if (call) ok = ok && intervals_add(&lists->queued, call->end_ns + latency, row->start_ns);
   }
-  return true;
+  free(of_kernels);
+  return ok;
 }
 
 /* ---- temporaries ---- */
@@ -146,7 +172,8 @@ static bool temporaries(const trace_facts *facts, ledger *out, intervals *alive)
 
 /* ---- the whole ---- */
 
-static bool paint_device(painter *self, ledger *out, intervals *queued) {
+static bool paint_device(painter *self, const intervals *train, ledger *out, intervals *queued,
+                         intervals *before_temporaries) {
   const pd_device_props *device = self->facts->trace->device;
   const int64_t latency = device && device->is_cuda ? LEDGER_LATENCY_CUDA_NS : LEDGER_LATENCY_OTHER_NS;
   intervals alive = {0};
@@ -155,13 +182,14 @@ static bool paint_device(painter *self, ledger *out, intervals *queued) {
   out->passes = ledger_passes_per_step(self->facts);
   bool ok = ledger_streams_serialised(self->facts, latency, &lists.of[LEDGER_serialised]) &&
             ledger_passes_cost(self->facts, out->passes, &lists.of[LEDGER_passes]) &&
-            temporaries(self->facts, out, &alive) && device_lists_fill(self->facts, &alive, &lists);
+            temporaries(self->facts, out, &alive) && device_lists_fill(self->facts, &alive, train, &lists);
   for (uint32_t cause = 0; cause < LEDGER_FIRST_IDLE; cause++) {
     ok = ok && paint(self, cause, &lists.of[cause]);
     intervals_free(&lists.of[cause]);
   }
   intervals_free(&alive);
   *queued = lists.queued;
+  *before_temporaries = lists.before_temporaries;
   return ok;
 }
 
@@ -188,12 +216,22 @@ static bool launch_gaps(const painter *self, intervals *queued, intervals *out) 
   return ok;
 }
 
+/* Those of `gaps` that end where a kernel on temporaries begins. */
+static bool gaps_of_temporaries(const intervals *gaps, intervals *before, intervals *out) {
+  bool ok = intervals_merge(before);
+  for (size_t i = 0; ok && i < gaps->count; i++)
+    if (holds(before, gaps->rows[i].end - 1)) ok = intervals_add(out, gaps->rows[i].start, gaps->rows[i].end);
+  return ok;
+}
+
 /* The order of ledger.h. */
-static bool paint_idle(painter *self, intervals *queued, ledger_host *host) {
-  intervals profiler = {0}, gaps = {0};
+static bool paint_idle(painter *self, intervals *queued, intervals *before_temporaries, ledger_host *host) {
+  intervals profiler = {0}, calls = {0}, gaps = {0}, temporary = {0};
   bool ok = overheads(self->facts, &profiler) && paint(self, LEDGER_profiler, &profiler) &&
-            launch_gaps(self, queued, &gaps) && paint(self, LEDGER_launch_gap, &gaps) &&
-            paint(self, LEDGER_device_side, queued) && paint(self, LEDGER_input_io, &host->input_io) &&
+            launch_gaps(self, queued, &gaps) && gaps_of_temporaries(&gaps, before_temporaries, &temporary) &&
+            paint(self, LEDGER_allocator, &temporary) && paint(self, LEDGER_launch_gap, &gaps) &&
+            paint(self, LEDGER_device_side, queued) && ledger_profiler_calls(self->facts, &self->left, &calls) &&
+            paint(self, LEDGER_profiler, &calls) && paint(self, LEDGER_input_io, &host->input_io) &&
             paint(self, LEDGER_input_cpu, &host->input_cpu) && paint(self, LEDGER_input_handover, &host->input) &&
             paint(self, LEDGER_allocator, &host->allocator) && paint(self, LEDGER_measurement, &host->outer_sync) &&
             paint(self, LEDGER_forced_sync, &host->inner_sync) && paint(self, LEDGER_host_compute, &host->compute) &&
@@ -201,14 +239,16 @@ static bool paint_idle(painter *self, intervals *queued, ledger_host *host) {
             paint(self, LEDGER_transfer, &host->transfer) && paint(self, LEDGER_launch, &host->train) &&
             paint(self, LEDGER_measurement, &host->between) && paint(self, LEDGER_unknown, &host->steps);
   intervals_free(&profiler);
+  intervals_free(&calls);
   intervals_free(&gaps);
+  intervals_free(&temporary);
   return ok;
 }
 
 bool ledger_open(const trace_facts *facts, ledger *out) {
   painter self = {.facts = facts};
   ledger_host host;
-  intervals queued = {0};
+  intervals queued = {0}, before_temporaries = {0};
   *out = (ledger){0};
   memset(&host, 0, sizeof host);
   out->rows = self.rows = calloc((facts->step_count + 1) * LEDGER_CAUSE_COUNT, sizeof *self.rows);
@@ -218,11 +258,13 @@ bool ledger_open(const trace_facts *facts, ledger *out) {
     ok = intervals_add(&self.left, step->start_ns, step->end_ns);
     out->launches += step->launches;
   }
-  ok = ok && intervals_merge(&self.left) && ledger_host_open(facts, &host) && paint_device(&self, out, &queued) &&
-       paint_idle(&self, &queued, &host);
+  ok = ok && intervals_merge(&self.left) && ledger_host_open(facts, &host) &&
+       paint_device(&self, &host.train, out, &queued, &before_temporaries) &&
+       paint_idle(&self, &queued, &before_temporaries, &host);
   out->blocking_calls = host.blocking_calls;
   ledger_host_free(&host);
   intervals_free(&queued);
+  intervals_free(&before_temporaries);
   intervals_free(&self.left);
   intervals_free(&self.mine);
   intervals_free(&self.next);

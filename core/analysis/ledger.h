@@ -9,19 +9,23 @@
  * - compute: a kernel runs that is not among the next two.
  * - temporaries: a kernel runs that was launched outside forward, backward and optimiser while memory lived that the
  *   same step allocates, outside them too, and frees.
- * - tiny_kernels: likewise, but only kernels run that are shorter than LEDGER_TINY_*_NS: their fixed cost is most of
- * it.
- * - copy_pageable, copy_pinned: only copies run, one end in pageable (pinned) host memory.
+ * - tiny_kernels: likewise, but only kernels run that are shorter than LEDGER_TINY_*_NS: all of it is their fixed cost.
+ * - copy_read: only copies to pageable host memory run that were made in train_step: blocking reads.
+ * - copy_late: only copies of batches run that would have been hidden behind the step before, had they been there in
+ *   time: the run copies ahead (pd_trace.copies_ahead), and they run on a stream of kernels all the same.
+ * - copy_pageable, copy_pinned: only other copies run, one end in pageable (pinned) host memory.
  * - copy_device: only copies within the device, or sets, run.
  *
  * Idle:
  * - profiler: an overhead record of the profiling library runs.
+ * - allocator: as the next, right before a kernel of `temporaries`.
  * - launch_gap: as the next, in a piece no longer than the device's own cost per launch, LEDGER_GAP_*_NS.
  * - device_side: work was given to the device more than its start-up latency ago and has not begun: it waits for other
  *   work, for an event or for the device itself.
+ * - profiler again: the loop is in a call, as long as recording it holds up the step: ledger_profiler.h.
  * - input_io, input_cpu, input_handover: the loop waits for a batch; of the worker that made it: reading, else making
  *   it, else neither (it was ready, or on its way).
- * - allocator: the loop is in an allocation or a free.
+ * - allocator again: the loop is in an allocation or a free.
  * - measurement: the loop is in a synchronisation outside train_step.
  * - forced_sync: the loop is in a synchronisation within train_step, or in a copy to pageable memory.
  * - host_compute: the loop is in train_step and makes no call for at least LEDGER_HOST_COMPUTE_NS.
@@ -43,6 +47,8 @@
   X(compute, "busy", "Kernels")                                                                                        \
   X(temporaries, "busy", "Kernels on temporaries")                                                                     \
   X(tiny_kernels, "busy", "Tiny kernels")                                                                              \
+  X(copy_read, "busy", "Exposed blocking read")                                                                        \
+  X(copy_late, "busy", "Exposed copy of a late batch")                                                                 \
   X(copy_pageable, "busy", "Exposed pageable copy")                                                                    \
   X(copy_pinned, "busy", "Exposed pinned copy")                                                                        \
   X(copy_device, "busy", "Exposed device copy or set")                                                                 \
@@ -72,9 +78,10 @@ enum { LEDGER_FIRST_IDLE = LEDGER_profiler };
  * within 3.4 us on an H200 (calibration part of corpus/h200.ini); on a device of threads, one has to be woken. */
 #define LEDGER_LATENCY_CUDA_NS 4000
 #define LEDGER_LATENCY_OTHER_NS 100000
-/* Kernels of which at least half is what an empty one takes: 1 us on an H200 (likewise); 4 to 8 us on the CPU device,
- * whose smallest operations take 20. */
-#define LEDGER_TINY_CUDA_NS 2000
+/* What a kernel takes however little it does, among others of a model: start, first reads, last blocks. On an H200 the
+ * kernels of 2, 8 and 32 passes over 64 images take 5 us each more than those of one (calibration part of
+ * corpus/h200.ini, ledger_passes.h); the smallest operations of the CPU device take 20 us. */
+#define LEDGER_TINY_CUDA_NS 5000
 #define LEDGER_TINY_OTHER_NS 20000
 /* Between one record and the next of a full queue. 99.9 % within 3.9 us on an H200 (likewise); a device of threads
  * takes up to 20 us. */

@@ -1,6 +1,9 @@
-/* See ledger_passes.h. A device without grids says nothing of how full it was: there only the additions count. */
+/* See ledger_passes.h. */
 #include "ledger_passes.h"
 
+#include "ledger.h"
+
+#include <math.h>
 #include <string.h>
 
 enum { LOOP_THREAD = 0 };
@@ -22,18 +25,27 @@ static bool adds_gradients(const trace_facts *facts, const pd_device_row *row) {
   return range->part == PD_PART_BACKWARD && !strcmp(facts_text(facts, range->name), "aten::add_");
 }
 
+/* Waves are quotients in single precision: 3.0000001 of them are three. */
+static double whole_waves(double waves) { return waves > 1 ? ceil(waves - 1e-4) : 1; }
+
+/* How much of a kernel of `ns` one of `passes` times its blocks would need for its share of them. */
+static double kept_ns(double ns, double fixed, double waves, double passes) {
+  if (ns < fixed) fixed = ns;
+  const double rest = waves < 0 ? 1 : whole_waves(passes * waves) / (passes * whole_waves(waves));
+  return fixed / passes + (ns - fixed) * rest;
+}
+
 bool ledger_passes_cost(const trace_facts *facts, uint64_t passes, intervals *out) {
+  const pd_device_props *device = facts->trace->device;
+  const double fixed = device && device->is_cuda ? LEDGER_TINY_CUDA_NS : LEDGER_TINY_OTHER_NS;
   bool ok = true;
   if (passes < 2) return true;
   for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
-    const double waves = (double)row->detail.u.kernel.waves, least = 1 / (double)passes;
-    const int64_t ns = facts_span(row->start_ns, row->end_ns);
     if (row->detail.kind != PD_ACTIVITY_KERNEL) continue;
-    if (adds_gradients(facts, row))
-      ok = intervals_add(out, row->start_ns, row->end_ns);
-    else if (waves >= 0 && waves < 1)
-      ok = intervals_add(out, row->start_ns + (int64_t)((double)ns * (waves > least ? waves : least)), row->end_ns);
+    const double ns = (double)facts_span(row->start_ns, row->end_ns), waves = (double)row->detail.u.kernel.waves;
+    const double kept = adds_gradients(facts, row) ? 0 : kept_ns(ns, fixed, waves, (double)passes);
+    ok = intervals_add(out, row->start_ns + (int64_t)kept, row->end_ns);
   }
   return ok;
 }

@@ -185,6 +185,12 @@
   X(ledger_tiny_kernels, "Tiny kernels", "Tiny kernels", NS, WIDE,                                                     \
     "time of the step that the ledger gives to: tiny kernels", "first owner in the order of core/analysis/ledger.h",   \
     "pdhost")                                                                                                          \
+  X(ledger_copy_read, "Exposed blocking read", "Exposed blocking read", NS, WIDE,                                      \
+    "time of the step that the ledger gives to: exposed blocking read",                                                \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
+  X(ledger_copy_late, "Exposed copy of a late batch", "Exposed copy of a late batch", NS, WIDE,                        \
+    "time of the step that the ledger gives to: exposed copy of a late batch",                                         \
+    "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \
   X(ledger_copy_pageable, "Exposed pageable copy", "Exposed pageable copy", NS, WIDE,                                  \
     "time of the step that the ledger gives to: exposed pageable copy",                                                \
     "first owner in the order of core/analysis/ledger.h", "pdhost")                                                    \

@@ -19,13 +19,14 @@ static const char *const texts[VERDICT_COUNT] = {
 
 const char *verdict_key(uint32_t cause) { return keys[cause]; }
 
-int64_t verdict_time(const int64_t *rows, uint32_t cause) {
+int64_t verdict_time(const int64_t *rows, uint32_t cause, uint64_t passes) {
+  const int64_t launches = rows[LEDGER_launch] + rows[LEDGER_launch_gap];
   switch (cause) {
-  case VERDICT_input_bound: return rows[LEDGER_input_io] + rows[LEDGER_input_cpu] + rows[LEDGER_input_handover];
-  case VERDICT_forced_sync: return rows[LEDGER_forced_sync];
-  case VERDICT_launch_bound: return rows[LEDGER_launch] + rows[LEDGER_launch_gap] + rows[LEDGER_tiny_kernels];
-  case VERDICT_small_batch:
-    return rows[LEDGER_launch] + rows[LEDGER_launch_gap] + rows[LEDGER_tiny_kernels] + rows[LEDGER_passes];
+  case VERDICT_input_bound:
+    return rows[LEDGER_input_io] + rows[LEDGER_input_cpu] + rows[LEDGER_input_handover] + rows[LEDGER_copy_late];
+  case VERDICT_forced_sync: return rows[LEDGER_forced_sync] + rows[LEDGER_copy_read];
+  case VERDICT_launch_bound: return launches + rows[LEDGER_tiny_kernels];
+  case VERDICT_small_batch: return passes > 1 ? rows[LEDGER_passes] + launches - launches / (int64_t)passes : 0;
   case VERDICT_allocator: return rows[LEDGER_allocator] + rows[LEDGER_temporaries];
   case VERDICT_pageable_copy: return rows[LEDGER_copy_pageable] + rows[LEDGER_transfer];
   case VERDICT_pinned_copy: return rows[LEDGER_copy_pinned];
@@ -41,38 +42,40 @@ int64_t verdict_time(const int64_t *rows, uint32_t cause) {
 static bool applies(uint32_t cause, const verdict_basis *basis) {
   switch (cause) {
   case VERDICT_device_side: return basis->is_cuda;
-  case VERDICT_launch_bound: return !basis->passes;
-  case VERDICT_small_batch: return basis->passes;
+  case VERDICT_launch_bound: return basis->passes < 2;
+  case VERDICT_small_batch: return basis->passes > 1;
   default: return true;
   }
 }
 
 uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *basis) {
-  const int64_t own = span_ns - rows[LEDGER_measurement] - (basis->is_cuda ? 0 : rows[LEDGER_device_side]);
+  const int64_t own =
+      span_ns - rows[LEDGER_measurement] - rows[LEDGER_profiler] - (basis->is_cuda ? 0 : rows[LEDGER_device_side]);
   uint32_t best = VERDICT_none;
   int64_t most = 0;
   for (uint32_t cause = 0; cause < VERDICT_none; cause++) {
-    const int64_t time = verdict_time(rows, cause);
-    if (time <= most || !applies(cause, basis)) continue;
+    const int64_t time = verdict_time(rows, cause, basis->passes);
+    if (cause == VERDICT_profiler || time <= most || !applies(cause, basis)) continue;
     most = time;
     best = cause;
   }
   const double limit = basis->is_cuda ? VERDICT_MIN_SHARE_CUDA : VERDICT_MIN_SHARE_OTHER;
   if ((double)most >= limit * (double)own) return best;
-  const int64_t sync = verdict_time(rows, VERDICT_forced_sync);
+  const int64_t sync = verdict_time(rows, VERDICT_forced_sync, basis->passes);
   if (basis->blocking && (double)sync >= VERDICT_MIN_SYNC_SHARE * (double)own) return VERDICT_forced_sync;
-  if (basis->passes && (double)verdict_time(rows, VERDICT_small_batch) >= VERDICT_MIN_PASSES_SHARE * (double)own)
+  if ((double)verdict_time(rows, VERDICT_small_batch, basis->passes) >= VERDICT_MIN_PASSES_SHARE * (double)own &&
+      applies(VERDICT_small_batch, basis))
     return VERDICT_small_batch;
-  return VERDICT_none;
+  return (double)rows[LEDGER_profiler] >= limit * (double)own ? VERDICT_profiler : VERDICT_none;
 }
 
 /* ---- the words ---- */
 
 typedef struct findings {
   int64_t rows[LEDGER_CAUSE_COUNT]; /* of those steps */
-  int64_t span_ns;
-  uint64_t judged, steps; /* steps: the judged ones that the verdict rests on */
-  uint32_t cause, second; /* second: the largest of the others */
+  int64_t span_ns;                  /* without what the profiler adds */
+  uint64_t passes, judged, steps;   /* steps: the judged ones that the verdict rests on */
+  uint32_t cause, second;           /* second: the largest of the others */
   uint64_t agreeing;
 } findings;
 
@@ -80,10 +83,12 @@ static double percent(const findings *of, int64_t time) {
   return of->span_ns ? 100 * (double)time / (double)of->span_ns : 0;
 }
 
+static int64_t time_of(const findings *of, uint32_t cause) { return verdict_time(of->rows, cause, of->passes); }
+
 static verdict_basis basis_of(const table_work *work) {
   return (verdict_basis){.blocking =
                              work->ledger->blocking_calls && work->ledger->blocking_calls >= work->facts->step_count,
-                         .passes = work->ledger->passes > 1,
+                         .passes = work->ledger->passes,
                          .is_cuda = work->is_cuda};
 }
 
@@ -140,12 +145,13 @@ static bool add_steps(const table_work *work, uint64_t first, findings *out) {
   if (!order) return false;
   for (uint64_t s = 0; s < count; s++) order[s] = (step_span){span_of(facts, first + s), first + s};
   qsort(order, count, sizeof *order, by_span);
-  *out = (findings){.judged = count, .steps = count - count / VERDICT_TRIM};
+  *out = (findings){.passes = work->ledger->passes, .judged = count, .steps = count - count / VERDICT_TRIM};
   for (uint64_t i = 0; i < out->steps; i++) {
     out->span_ns += order[i].span_ns;
     for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++)
       out->rows[c] += work->ledger->rows[order[i].step * LEDGER_CAUSE_COUNT + c];
   }
+  out->span_ns -= out->rows[LEDGER_profiler];
   return true;
 }
 
@@ -154,12 +160,11 @@ static bool find(const table_work *work, findings *out) {
   const verdict_basis basis = basis_of(work);
   const uint64_t first = first_judged(facts);
   if (!add_steps(work, first, out)) return false;
-  out->cause = verdict_of(out->rows, out->span_ns, &basis);
+  out->cause = verdict_of(out->rows, out->span_ns + out->rows[LEDGER_profiler], &basis);
   out->second = VERDICT_COUNT;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
     if (c == out->cause || !applies(c, &basis)) continue;
-    if (out->second == VERDICT_COUNT || verdict_time(out->rows, c) > verdict_time(out->rows, out->second))
-      out->second = c;
+    if (out->second == VERDICT_COUNT || time_of(out, c) > time_of(out, out->second)) out->second = c;
   }
   for (uint64_t s = first; s < facts->step_count; s++)
     out->agreeing += verdict_of(work->ledger->rows + s * LEDGER_CAUSE_COUNT, span_of(facts, s), &basis) == out->cause;
@@ -174,12 +179,19 @@ static const char *evidence(const table_work *work, const findings *of) {
   case VERDICT_input_bound:
     return arena_format(work->arena,
                         "per step %.1f us without work while the loop waits for a batch: I/O %.1f us, CPU work %.1f "
-                        "us, hand-over %.1f us",
-                        us * (double)verdict_time(rows, of->cause), us * (double)rows[LEDGER_input_io],
-                        us * (double)rows[LEDGER_input_cpu], us * (double)rows[LEDGER_input_handover]);
+                        "us, hand-over %.1f us%s",
+                        us * (double)(time_of(of, of->cause) - rows[LEDGER_copy_late]),
+                        us * (double)rows[LEDGER_input_io], us * (double)rows[LEDGER_input_cpu],
+                        us * (double)rows[LEDGER_input_handover],
+                        rows[LEDGER_copy_late] ? arena_format(work->arena, "; %.1f us in copies of late batches",
+                                                              us * (double)rows[LEDGER_copy_late])
+                                               : "");
   case VERDICT_forced_sync:
-    return arena_format(work->arena, "%.2f blocking calls per step inside train_step, %.1f us idle behind them",
-                        (double)owners->blocking_calls / steps, us * (double)rows[LEDGER_forced_sync]);
+    return arena_format(work->arena,
+                        "%.2f blocking calls per step inside train_step, %.1f us idle behind them, %.1f us in copies "
+                        "to pageable memory",
+                        (double)owners->blocking_calls / steps, us * (double)rows[LEDGER_forced_sync],
+                        us * (double)rows[LEDGER_copy_read]);
   case VERDICT_allocator:
     return arena_format(work->arena,
                         "%.1f temporaries of %.0f bytes together per step: %.1f us in kernels on them, %.1f us idle "
@@ -194,12 +206,10 @@ static const char *evidence(const table_work *work, const findings *of) {
                         us * (double)rows[LEDGER_launch_gap], us * (double)rows[LEDGER_tiny_kernels]);
   case VERDICT_small_batch:
     return arena_format(work->arena,
-                        "%llu passes through the model in each step, with %.1f launches together: at least %.1f us in "
-                        "kernels for what fewer passes would not need, %.1f us in launches and in kernels too short to "
-                        "be worth one",
+                        "%llu passes through the model in each step, with %.1f launches together: %.1f us in kernels "
+                        "for what one pass would not need, %.1f us in launches",
                         (unsigned long long)owners->passes, (double)owners->launches / steps,
-                        us * (double)rows[LEDGER_passes],
-                        us * (double)(verdict_time(rows, of->cause) - rows[LEDGER_passes]));
+                        us * (double)rows[LEDGER_passes], us * (double)(time_of(of, of->cause) - rows[LEDGER_passes]));
   case VERDICT_serial_streams:
     return arena_format(work->arena,
                         "per step kernels of one stream run for %.1f us while those of another, launched already, wait "
@@ -210,19 +220,19 @@ static const char *evidence(const table_work *work, const findings *of) {
                         us * (double)rows[LEDGER_copy_pageable], us * (double)rows[LEDGER_transfer]);
   case VERDICT_none:
     return arena_format(work->arena, "the device works on the model for %.1f us of each step, %.1f %% of it",
-                        us * (double)verdict_time(rows, VERDICT_none), percent(of, verdict_time(rows, VERDICT_none)));
-  default: return arena_format(work->arena, "%.1f us of each step", us * (double)verdict_time(rows, of->cause));
+                        us * (double)time_of(of, VERDICT_none), percent(of, time_of(of, VERDICT_none)));
+  default: return arena_format(work->arena, "%.1f us of each step", us * (double)time_of(of, of->cause));
   }
 }
 
 static const char *not_it(const table_work *work, const findings *of) {
   if (of->cause == VERDICT_none)
     return arena_format(work->arena, "%s (%.1f %%), the measurement's own synchronisations (%.1f %%)", keys[of->second],
-                        percent(of, verdict_time(of->rows, of->second)), percent(of, of->rows[LEDGER_measurement]));
+                        percent(of, time_of(of, of->second)), percent(of, of->rows[LEDGER_measurement]));
   return arena_format(work->arena,
                       "%s (%.1f %%), kernels of the model (%.1f %%), the measurement's own synchronisations (%.1f %%)",
-                      keys[of->second], percent(of, verdict_time(of->rows, of->second)),
-                      percent(of, of->rows[LEDGER_compute]), percent(of, of->rows[LEDGER_measurement]));
+                      keys[of->second], percent(of, time_of(of, of->second)), percent(of, of->rows[LEDGER_compute]),
+                      percent(of, of->rows[LEDGER_measurement]));
 }
 
 /* Why the host's steps do not show what the device does for them. */
@@ -282,11 +292,11 @@ const pd_table *verdict_table(const table_work *work) {
     return table_done(&table);
   }
   if (!find(work, &of)) return NULL;
-  const int64_t time = verdict_time(of.rows, of.cause), steps = (int64_t)of.steps;
+  const int64_t time = time_of(&of, of.cause), steps = (int64_t)of.steps;
   const verdict_advice advice = verdict_advise(work, of.cause, of.rows, of.span_ns / steps, of.steps);
   table_string(&table, M_verdict, texts[of.cause]);
   table_string(&table, M_verdict_cause, keys[of.cause]);
-  table_percent(&table, M_verdict_share, time, of.span_ns);
+  table_percent(&table, M_verdict_share, time, of.span_ns + (of.cause == VERDICT_profiler ? time : 0));
   table_percent(&table, M_verdict_confidence, (int64_t)of.agreeing, (int64_t)of.judged);
   table_string(&table, M_verdict_evidence, evidence(work, &of));
   table_string(&table, M_verdict_not, not_it(work, &of));

@@ -15,7 +15,11 @@
  * steps', of which there is no record. Nothing is said where less than VERDICT_MIN_WITHIN of the work is done while the
  * steps last on the host.
  *
- * Launches that cost more than their work are a small batch's where a step has several passes, and launch-bound else.
+ * Shares are of the steps without what the profiler adds to them (LEDGER_profiler), as they would be without it; it is
+ * named itself only where nothing else reaches its share.
+ *
+ * Launches that cost more than their work are a small batch's where a step has several passes, but those
+ * that one pass would need, and launch-bound else.
  */
 #ifndef CORE_ANALYSIS_VERDICT_H
 #define CORE_ANALYSIS_VERDICT_H
@@ -60,16 +64,16 @@ enum {
 
 /* What a trace's rows are judged by. */
 typedef struct verdict_basis {
-  bool blocking; /* there is a blocking call per step */
-  bool passes;   /* a step goes through the model more than once */
-  bool is_cuda;  /* a device of threads that does not begin what is queued was not scheduled: no fault of the step's */
+  bool blocking;   /* there is a blocking call per step */
+  uint64_t passes; /* through the model in each step */
+  bool is_cuda; /* a device of threads that does not begin what is queued was not scheduled: no fault of the step's */
 } verdict_basis;
 
 /* The cause that `rows` (LEDGER_CAUSE_COUNT) of `span_ns` name. */
 uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *basis);
 /* As scenarios spell it. */
 const char *verdict_key(uint32_t cause);
-/* The cause's time in `rows`. */
-int64_t verdict_time(const int64_t *rows, uint32_t cause);
+/* The cause's time in `rows`, of steps with `passes` through the model each. */
+int64_t verdict_time(const int64_t *rows, uint32_t cause, uint64_t passes);
 
 #endif

@@ -130,18 +130,18 @@ static const char *core_cure(const table_work *work, uint32_t cause, double own_
 }
 
 /* A captured step is launched as one; what its kernels cost the device remains. */
-static int64_t saved(const verdict_advice *of, uint32_t cause, const int64_t *rows) {
+static int64_t saved(const table_work *work, const verdict_advice *of, uint32_t cause, const int64_t *rows) {
   if (cause == VERDICT_launch_bound && of->overrides && !strcmp(of->overrides, CAPTURED))
     return rows[LEDGER_launch] + rows[LEDGER_launch_gap];
-  return verdict_time(rows, cause);
+  return verdict_time(rows, cause, work->ledger->passes);
 }
 
 verdict_advice verdict_advise(const table_work *work, uint32_t cause, const int64_t *rows, int64_t step_ns,
                               uint64_t steps) {
-  const double own_step_ns = (double)step_ns - (double)verdict_time(rows, cause) / (double)steps;
+  const double own_step_ns = (double)step_ns - (double)verdict_time(rows, cause, work->ledger->passes) / (double)steps;
   const char *cure = cure_of(work, verdict_key(cause));
   verdict_advice out = {.overrides = cure ? cure : core_cure(work, cause, own_step_ns)};
   out.options = out.overrides ? as_options(work, out.overrides) : "-o profile.with_stack=true";
-  out.saved_ns = cure ? verdict_time(rows, cause) : saved(&out, cause, rows);
+  out.saved_ns = cure ? verdict_time(rows, cause, work->ledger->passes) : saved(work, &out, cause, rows);
   return out;
 }

@@ -154,6 +154,7 @@ typedef struct aside {
   const char *what;
   uint64_t steps, timed; /* timed: how many of the last ones */
   bool control;          /* without what the scenario injects */
+  bool typical;          /* from the third on like the scheduled steps, but without a profiler */
   double mean_ns;        /* of a timed one, its wait for data included; NaN: the data ended before */
 } aside;
 
@@ -169,7 +170,10 @@ static pd_status one_aside(run_state *run, const aside *self, uint64_t index) {
   pd_batch next;
   int64_t start_ns, end_ns;
   offer_next(run, &next);
-  return measured_step(run, &step, &start_ns, &end_ns, &marks);
+  const pd_status done = measured_step(run, &step, &start_ns, &end_ns, &marks);
+  if (done == PD_OK && run->sync_timing && self->typical && index > 1)
+    unprofiled_add(&run->unprofiled, end_ns - start_ns);
+  return done;
 }
 
 static pd_status forget_losses(run_state *run) {
@@ -211,7 +215,7 @@ static pd_status steps_aside(run_state *run, aside *self) {
 }
 
 static pd_status warm_up(run_state *run) {
-  aside steps = {.what = "warm-up", .steps = run->warmup_steps};
+  aside steps = {.what = "warm-up", .steps = run->warmup_steps, .typical = true};
   return steps_aside(run, &steps);
 }
 
@@ -343,6 +347,7 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   if (status == PD_OK && at->phase == PD_PHASE_ACTIVE) status = window_step_done(run, &marks);
   if (status != PD_OK) return fail(run, status, run->device_host, "run");
   if (run->sync_timing) run->timed = step_log_count(run->log);
+  if (run->sync_timing && !run->attached) unprofiled_add(&run->unprofiled, marks.step_time_ns);
   *previous_end_ns = end_ns;
   *previous_end_ticks = marks.end_ticks;
   return PD_OK;

@@ -7,6 +7,7 @@
 #include "sink_set.h"
 #include "step_log.h"
 #include "truth.h"
+#include "unprofiled.h"
 
 #include "analysis/analysis.h"
 #include "data/loader.h"
@@ -78,6 +79,7 @@ typedef struct run_state {
   pd_event *span[2]; /* around the open window's work on the device, without sync_timing */
   double span_ns;    /* of all windows together, and how many steps lie in it */
   uint64_t span_steps;
+  unprofiled unprofiled;
   uint64_t timed;      /* steps of the log whose step time is known */
   uint64_t loss_known; /* steps of the log whose loss was asked for */
   uint64_t delivered;  /* steps handed to the sinks */

@@ -97,7 +97,9 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
                                     .device = &run->props,
                                     .losses = losses,
                                     .start_allocated_bytes = run->window_allocated_bytes,
-                                    .start_reserved_bytes = run->window_reserved_bytes};
+                                    .start_reserved_bytes = run->window_reserved_bytes,
+                                    .unprofiled_step_ns = unprofiled_median(&run->unprofiled),
+                                    .copies_ahead = run->prefetch_to_device};
     status = recorder_window_end(run->recorder, &window, trace);
   }
   free(losses);

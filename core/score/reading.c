@@ -68,7 +68,9 @@ static void read_shares(const pd_table_set *set, reading *out) {
     for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++)
       if (!strcmp(text(table, row, "cause"), keys[c])) rows[c] += ns;
   }
-  for (uint32_t c = 0; c < VERDICT_COUNT; c++) out->shares[c] = span ? (double)verdict_time(rows, c) / (double)span : 0;
+  span -= rows[LEDGER_profiler];
+  for (uint32_t c = 0; c < VERDICT_COUNT; c++)
+    out->shares[c] = span ? (double)verdict_time(rows, c, 0) / (double)span : 0;
 }
 
 double reading_share(const reading *self, const char *cause) {

@@ -385,7 +385,9 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
                       .profile_note = input->end->profile_note,
                       .device = input->end->device,
                       .start_allocated_bytes = input->end->start_allocated_bytes,
-                      .start_reserved_bytes = input->end->start_reserved_bytes};
+                      .start_reserved_bytes = input->end->start_reserved_bytes,
+                      .unprofiled_step_ns = input->end->unprofiled_step_ns,
+                      .copies_ahead = input->end->copies_ahead};
   status = correlation_open(&merge, call_fates, &pairs);
   if (!status) status = add_threads(&merge, call_fates);
   if (!status) status = add_steps(&merge);

@@ -50,6 +50,8 @@ typedef struct recorder_window {
   const pd_device_props *device;                        /* borrowed by the trace */
   const double *losses;                                 /* one per step done, or NULL: not read */
   uint64_t start_allocated_bytes, start_reserved_bytes; /* of device memory when it began */
+  int64_t unprofiled_step_ns;                           /* as in pd_trace */
+  bool copies_ahead;
 } recorder_window;
 
 /* Ends the window and merges: sorts, nests, correlates. The device has been drained before. Ranges still open on other

@@ -226,6 +226,12 @@ void section_window(json_writer *json, const pd_trace *trace, const pd_table_set
   text(json, "profile", profile_name(trace->profile));
   text(json, "profile_note", trace->profile_note);
   flag(json, "sync_timing", trace->sync_timing);
+  flag(json, "copies_ahead", PD_HAS(pd_trace, trace, copies_ahead) && trace->copies_ahead);
+  json_key(json, "unprofiled_step_ns");
+  if (PD_HAS(pd_trace, trace, unprofiled_step_ns) && trace->unprofiled_step_ns > 0)
+    json_i64(json, trace->unprofiled_step_ns);
+  else
+    json_null(json);
   flag(json, "partial", PD_HAS(pd_trace, trace, partial) && trace->partial);
   number_double(json, "coverage", pd_trace_coverage(trace));
   losses_by_kind(json, trace->losses);

@@ -39,6 +39,21 @@ class Verdicts(Case):
         self.assertEqual(code, 0, err)
         return self.json(f"{scenario}.json")["windows"][0]["tables"]["verdict"]["rows"][0]
 
+    def test_the_window_knows_the_steps_before_the_profiler(self):
+        def window(*more):
+            code, _, err = self.run_pdhost(*MODEST, "--scenario", "control", "-o", "data.resident=none", *more,
+                                           "--sink", "json:output_json=w.json", "--trace_dir", "traces_w")
+            self.assertEqual(code, 0, err)
+            return self.json("w.json")["windows"][0]
+        ahead = window("--warmup_steps", "6", "--pin_memory", "-o", "data.prefetch_to_device=true")
+        self.assertTrue(ahead["copies_ahead"])
+        typical = [step["step_time_ns"] for step in ahead["steps"]]
+        self.assertTrue(min(typical) / 10 < ahead["unprofiled_step_ns"] < 10 * max(typical), ahead["unprofiled_step_ns"])
+        none = window("--warmup_steps", "2", "-o", "schedule.wait=1")
+        self.assertIs(none["copies_ahead"], False)
+        self.assertIsNone(none["unprofiled_step_ns"])
+        self.assertIsNone(window("--warmup_steps", "9", "-o", "run.sync_timing=false")["unprofiled_step_ns"])
+
     def test_every_scenario(self):
         """Other programs of the machine may spoil a run, but not all of three."""
         if SANITIZER:

@@ -14,8 +14,9 @@ PD_TEST(ledger, random_schedules_come_back_exactly) {
     ledger got;
     schedule_make(&made, seed);
     cr_assert_not_null(made.fake);
-    const pd_trace *trace = fake_trace_finish(made.fake);
+    pd_trace *trace = fake_trace_finish(made.fake);
     cr_assert_not_null(trace);
+    trace->copies_ahead = made.copies_ahead;
     trace_facts *facts = facts_open(trace);
     cr_assert_not_null(facts);
     cr_assert(ledger_open(facts, &got));
@@ -68,6 +69,82 @@ PD_TEST(ledger, work_queued_longer_than_the_latency_is_the_devices_own) {
   owns(&rig, "Device's own cost per launch", 2000);
   owns(&rig, "Device-side dependency", 20000);
   owns(&rig, "Launch-bound host", 3000);
+  rig_end(&rig);
+}
+
+/* Two steps of 100 us: three launches of 10 us with a kernel of 6 us behind each, and 20 us without a call. */
+static void launch_bound_steps(analysis_rig *rig, int64_t unprofiled_ns) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 2; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig->fake, s, at, at + 100000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    for (uint64_t i = 0; i < 5; i++) {
+      const int64_t from = at + (int64_t)i * 16000;
+      fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from, from + 10000, s * 5 + i + 1);
+      fake_kernel(rig->fake, "k", stream, from + 10000, from + 16000, s * 5 + i + 1);
+    }
+  }
+  rig_finish(rig);
+  rig->trace->unprofiled_step_ns = unprofiled_ns;
+}
+
+static void profiler_owns(int64_t unprofiled_ns, int64_t want) {
+  analysis_rig rig;
+  launch_bound_steps(&rig, unprofiled_ns);
+  owns(&rig, "Kernels", 2 * 30000);
+  owns(&rig, "Profiler overhead", want);
+  owns(&rig, "Launch-bound host", 2 * 70000 - want);
+  rig_end(&rig);
+}
+
+PD_TEST(ledger, what_steps_take_longer_than_unprofiled_is_the_profilers) { profiler_owns(75000, 2 * 25000); }
+PD_TEST(ledger, of_a_call_the_profiler_takes_no_more_than_the_call) { profiler_owns(10000, 2 * 5 * 10000); }
+PD_TEST(ledger, steps_no_longer_than_unprofiled_leave_the_profiler_nothing) { profiler_owns(100001, 0); }
+PD_TEST(ledger, without_unprofiled_steps_the_profiler_owns_its_records_alone) { profiler_owns(0, 0); }
+
+PD_TEST(ledger, calls_with_less_idle_time_give_what_they_have) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  fake_step(rig.fake, 0, 0, 100000);
+  fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, 0, 100000);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 0, 10000, 1); /* 10 us idle */
+  fake_kernel(rig.fake, "k", stream, 10000, 38000, 1);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 30000, 40000, 2); /* 2 us idle, in its end */
+  fake_kernel(rig.fake, "k", stream, 40000, 100000, 2);
+  rig_finish(&rig);
+  rig.trace->unprofiled_step_ns = 93000;
+  owns(&rig, "Profiler overhead", 7000); /* 5 us and 2 us */
+  owns(&rig, "Launch-bound host", 5000);
+  rig_end(&rig);
+}
+
+/* A copy on a stream of kernels, another on one of its own, both alone. */
+static void copied_batches(analysis_rig *rig, bool copies_ahead) {
+  rig_begin(rig);
+  const uint32_t compute = fake_stream(rig->fake, 0, 1, 7), copies = fake_stream(rig->fake, 0, 1, 8);
+  fake_step(rig->fake, 0, 0, 100000);
+  fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, 0, 100000);
+  for (uint64_t i = 0; i < 3; i++)
+    fake_call(rig->fake, i ? PD_API_MEMCPY : PD_API_LAUNCH, "cuda", 0, (int64_t)i * 100, (int64_t)i * 100 + 100, i + 1);
+  fake_kernel(rig->fake, "k", compute, 300, 40000, 1);
+  fake_copy(rig->fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 64, compute, 40000, 55000, 2);
+  fake_copy(rig->fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 64, copies, 30000, 62000, 3);
+  rig_finish(rig);
+  rig->trace->copies_ahead = copies_ahead;
+}
+
+PD_TEST(ledger, a_batch_that_could_not_be_copied_ahead_came_late) {
+  analysis_rig rig;
+  copied_batches(&rig, true);
+  owns(&rig, "Exposed copy of a late batch", 15000);
+  owns(&rig, "Exposed pinned copy", 7000); /* longer than the step it is behind */
+  rig_end(&rig);
+  copied_batches(&rig, false);
+  owns(&rig, "Exposed copy of a late batch", 0);
+  owns(&rig, "Exposed pinned copy", 22000);
   rig_end(&rig);
 }
 

@@ -187,13 +187,19 @@ PD_TEST(verdict, thresholds) {
   cr_assert_eq(verdict_of(rows, 100000, &blocking), VERDICT_forced_sync);
   rows[LEDGER_forced_sync] = 99;
   cr_assert_eq(verdict_of(rows, 100000, &blocking), VERDICT_none);
-  const verdict_basis passes = {.passes = true, .is_cuda = true};
-  rows[LEDGER_passes] = 1998;
+  const verdict_basis passes = {.passes = 4, .is_cuda = true};
+  rows[LEDGER_passes] = 1996;
+  rows[LEDGER_launch_gap] = 4; /* one pass would need a quarter of it */
   cr_assert_eq(verdict_of(rows, 100000, &passes), VERDICT_none);
   rows[LEDGER_passes]++;
   cr_assert_eq(verdict_of(rows, 100000, &passes), VERDICT_small_batch);
   cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_none);
-  rows[LEDGER_passes] = 0;
+  rows[LEDGER_passes] = rows[LEDGER_launch_gap] = 0;
+  rows[LEDGER_profiler] = 50000; /* of no part in the step's own time, and named where nothing else is */
+  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_profiler);
+  rows[LEDGER_copy_late] = 2500;
+  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_input_bound);
+  rows[LEDGER_copy_late] = rows[LEDGER_profiler] = 0;
   rows[LEDGER_device_side] = 30000;
   cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_device_side);
   cr_assert_eq(verdict_of(rows, 100000, &threads), VERDICT_none);
@@ -422,11 +428,20 @@ static void expect_passes(uint64_t passes, float waves, const char *cause, int64
   rig_end(&rig);
 }
 
-PD_TEST(verdict, small_passes_cost_what_the_device_was_empty) { expect_passes(8, 0.25F, "small_batch", 60000); }
+/* Of each kernel of 10 us 5 are its fixed part, once for all passes; what is left of 8 fits into 2 waves, of 2 into 1.
+ */
+PD_TEST(verdict, small_passes_cost_what_the_device_was_empty) {
+  expect_passes(8, 0.25F, "small_batch", 80000 - 5000 - 2 * 5000);
+}
 PD_TEST(verdict, no_more_than_one_pass_would_save) { expect_passes(2, 0.25F, "small_batch", 10000); }
-PD_TEST(verdict, passes_that_fill_the_device_cost_nothing) { expect_passes(8, 1.5F, "none", 0); }
+PD_TEST(verdict, passes_of_half_empty_last_waves) { expect_passes(8, 1.5F, "small_batch", 80000 - 5000 - 12 * 2500); }
+PD_TEST(verdict, passes_that_fill_the_device_cost_their_fixed_part) {
+  expect_passes(8, 2, "small_batch", 80000 - 5000 - 8 * 5000);
+}
 PD_TEST(verdict, one_small_pass_is_no_small_batch) { expect_passes(1, 0.25F, "none", 0); }
-PD_TEST(verdict, a_device_that_does_not_say_is_taken_as_full) { expect_passes(8, -1, "none", 0); }
+PD_TEST(verdict, a_device_that_does_not_say_is_taken_as_full) {
+  expect_passes(8, -1, "small_batch", 80000 - 5000 - 8 * 5000);
+}
 
 PD_TEST(verdict, the_slowest_eighth_of_the_steps_does_not_sway_it) {
   analysis_rig rig;

@@ -105,7 +105,7 @@ static void copy_beside_kernel(schedule *self) {
   const uint64_t two = call(self, PD_API_MEMCPY, "cudaMemcpyAsync", self->now + in_call, in_call);
   book(self, idle_cause(self), 2 * in_call + latency);
   self->tail = false;
-  fake_copy(self->fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 64, self->streams[1], self->now + from,
+  fake_copy(self->fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 64, self->streams[2], self->now + from,
             self->now + ns + out, two);
   alone(self, 0, "k", LEDGER_compute, ns, one);
   book(self, LEDGER_copy_pinned, out);
@@ -115,7 +115,7 @@ static void pinned_copy(schedule *self) {
   const uint64_t id = launch(self, PD_API_MEMCPY);
   const int64_t ns = draw(self, 1, 60000);
   fake_copy(self->fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 64, self->streams[0], self->now, self->now + ns, id);
-  book(self, LEDGER_copy_pinned, ns);
+  book(self, self->copies_ahead ? LEDGER_copy_late : LEDGER_copy_pinned, ns);
 }
 
 static void set(schedule *self) {
@@ -146,7 +146,7 @@ static void blocking_read(schedule *self) {
   const uint64_t id = call(self, PD_API_MEMCPY, "cudaMemcpyAsync", self->now, before + ns + after);
   book(self, LEDGER_forced_sync, before);
   fake_copy(self->fake, PD_MEMORY_DEVICE, PD_MEMORY_PAGEABLE, 4, self->streams[0], self->now, self->now + ns, id);
-  book(self, LEDGER_copy_pageable, ns);
+  book(self, LEDGER_copy_read, ns);
   book(self, LEDGER_forced_sync, after);
   block(self);
 }
@@ -193,6 +193,25 @@ static void temporary(schedule *self) {
   book(self, LEDGER_allocator, ALLOCATOR_NS);
 }
 
+/* Two kernels on a temporary, the second queued behind the first. */
+static void queued_temporaries(schedule *self) {
+  const uint64_t address = self->correlation + 1;
+  fake_memory(self->fake, 0, self->now + ALLOCATOR_NS, address, 4096, 4096, 4096);
+  book(self, LEDGER_allocator, ALLOCATOR_NS);
+  const int64_t in_call = draw(self, 500, LEDGER_LATENCY_CUDA_NS / 2),
+                latency = draw(self, 0, LEDGER_LATENCY_CUDA_NS / 2);
+  const int64_t gap = draw(self, 1, 12000), first = draw(self, LEDGER_LATENCY_CUDA_NS, 40000);
+  const uint64_t one = call(self, PD_API_LAUNCH, "cudaLaunch", self->now, in_call);
+  const uint64_t two = call(self, PD_API_LAUNCH, "cudaLaunch", self->now + in_call, in_call);
+  book(self, idle_cause(self), 2 * in_call + latency);
+  self->tail = false;
+  alone(self, 0, "fill", LEDGER_temporaries, first, one);
+  book(self, gap <= LEDGER_GAP_CUDA_NS ? LEDGER_allocator : LEDGER_device_side, gap);
+  alone(self, 0, "mean", LEDGER_temporaries, draw(self, 1, 20000), two);
+  fake_memory(self->fake, 0, self->now + ALLOCATOR_NS, address, -4096, 0, 4096);
+  book(self, LEDGER_allocator, ALLOCATOR_NS);
+}
+
 /* A batch that the loader finishes while the loop waits, or had ready long before. */
 static void wait_for_batch(schedule *self) {
   const int64_t start = self->now, ns = draw(self, 1, 400000);
@@ -227,10 +246,12 @@ static void loop_sync(schedule *self) {
 }
 
 static void train_step(schedule *self) {
-  static void (*const segments[])(schedule *) = {
-      kernel,          queued_kernels, copy_beside_kernel, pinned_copy, set,       pageable_copy, blocking_read,
-      synchronisation, allocation,     host_compute,       overhead,    temporary, kernel,        waiting_kernel};
+  static void (*const segments[])(schedule *) = {kernel,     queued_kernels, copy_beside_kernel, pinned_copy,
+                                                 set,        pageable_copy,  blocking_read,      synchronisation,
+                                                 allocation, host_compute,   overhead,           temporary,
+                                                 kernel,     waiting_kernel, queued_temporaries};
   const int64_t start = self->now, count = draw(self, 1, 6);
+  kernel(self); /* so that stream 0 is one of kernels */
   for (int64_t i = 0; i < count; i++)
     segments[draw(self, 0, (int64_t)(sizeof segments / sizeof segments[0]) - 1)](self);
   fake_range(self->fake, PD_RANGE_USER, "train_step", 0, start, self->now);
@@ -244,9 +265,11 @@ void schedule_make(schedule *self, uint64_t seed) {
   if (!self->fake) return;
   self->streams[0] = fake_stream(self->fake, 0, 1, 7);
   self->streams[1] = fake_stream(self->fake, 0, 1, 8);
+  self->streams[2] = fake_stream(self->fake, 0, 1, 9);
   self->loader = fake_thread(self->fake, 4243, "pdhost loader 0");
   self->steps = (uint32_t)draw(self, 1, SCHEDULE_MAX_STEPS);
   self->syncs = draw(self, 0, 1);
+  self->copies_ahead = draw(self, 0, 1);
   self->now = self->loader_free = draw(self, 0, 1000);
   for (self->step = 0; self->step < self->steps; self->step++) {
     const int64_t start = self->now;

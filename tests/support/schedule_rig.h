@@ -15,10 +15,11 @@ typedef struct schedule {
   uint64_t random;
   int64_t now; /* host and device both stand here */
   uint64_t correlation;
-  uint32_t streams[2], loader;
-  int64_t loader_free; /* when the loader's thread made its last batch */
+  uint32_t streams[3], loader; /* the last one is for copies alone */
+  int64_t loader_free;         /* when the loader's thread made its last batch */
   uint32_t step, steps;
   bool syncs;                        /* the loop synchronises around train_step */
+  bool copies_ahead;                 /* for the trace: copies on streams of kernels came too late */
   bool tail;                         /* a blocking call was the last thing before a launch: */
   uint32_t behind;                   /* whose idle time follows it */
   int64_t busy[2], together;         /* kernels of each stream, and of both, in the step */

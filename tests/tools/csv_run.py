@@ -34,12 +34,12 @@ EVENT_NUMBERS = set("index start_ns end_ns depth parent range step flops call by
 
 
 class Run:
-    def __init__(self, folder, sync_timing=True):
+    def __init__(self, folder, sync_timing=True, copies_ahead=False):
         def events(name):
             return [Event(row, EVENT_NUMBERS) for row in read(os.path.join(folder, "events", name + ".csv"))]
 
         self.folder = folder
-        self.sync_timing = sync_timing
+        self.sync_timing, self.copies_ahead = sync_timing, copies_ahead
         self.ranges, self.calls = events("ranges"), events("calls")
         self.kernels, self.copies, self.memory = events("kernels"), events("copies"), events("memory")
         self.others = events("others")

@@ -3,6 +3,7 @@
 The definitions are those of core/analysis/ledger.h and verdict.h, from which the thresholds are read. The C code paints
 sorted lists over what the lists before have left; here, every piece of time between two boundaries looks up its owner.
 """
+import math
 import os
 import re
 
@@ -18,17 +19,20 @@ def thresholds(name):
 
 LEDGER, VERDICT = thresholds("ledger.h"), thresholds("verdict.h")
 # In order: what an earlier one owns, no later one gets.
-OWNERS = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_pageable", "copy_pinned", "copy_device", "profiler",
-          "launch_gap", "device_side", "input_io", "input_cpu", "input_handover", "allocator", "measurement",
-          "forced_sync", "host_compute", "forced_sync", "measurement", "transfer", "launch", "measurement", "unknown"]
-CAUSES = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_pageable", "copy_pinned", "copy_device", "profiler",
-          "launch_gap", "device_side", "input_io", "input_cpu", "input_handover", "allocator", "measurement",
-          "host_compute", "forced_sync", "transfer", "launch", "unknown"]
-VERDICTS = {"input_bound": ["input_io", "input_cpu", "input_handover"], "forced_sync": ["forced_sync"],
+OWNERS = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
+          "copy_pinned", "copy_device", "profiler", "allocator", "launch_gap", "device_side", "profiler", "input_io",
+          "input_cpu", "input_handover", "allocator", "measurement", "forced_sync", "host_compute", "forced_sync",
+          "measurement", "transfer", "launch", "measurement", "unknown"]
+CAUSES = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
+          "copy_pinned", "copy_device", "profiler", "launch_gap", "device_side", "input_io", "input_cpu",
+          "input_handover", "allocator", "measurement", "host_compute", "forced_sync", "transfer", "launch", "unknown"]
+VERDICTS = {"input_bound": ["input_io", "input_cpu", "input_handover", "copy_late"],
+            "forced_sync": ["forced_sync", "copy_read"],
             "launch_bound": ["launch", "launch_gap", "tiny_kernels"],
-            "small_batch": ["launch", "launch_gap", "tiny_kernels", "passes"], "allocator": ["allocator", "temporaries"],
+            "allocator": ["allocator", "temporaries"],
             "pageable_copy": ["copy_pageable", "transfer"], "pinned_copy": ["copy_pinned"],
-            "host_compute": ["host_compute"], "serial_streams": ["serialised"], "device_side": ["device_side"], "profiler": ["profiler"]}
+            "host_compute": ["host_compute"], "serial_streams": ["serialised"], "device_side": ["device_side"],
+            "small_batch": ["passes", "launch", "launch_gap"], "profiler": ["profiler"]}
 
 
 def span(item):
@@ -47,6 +51,10 @@ def gaps(spans, start, end):
     """What the merged spans leave of [start, end)."""
     edges = [start] + [edge for one in spans if one[1] > start and one[0] < end for edge in one] + [end]
     return [(a, b) for a, b in zip(edges[::2], edges[1::2]) if b > a]
+
+
+def waves(count):
+    return math.ceil(count - 1e-4) if count > 1 else 1
 
 
 class Ledger:
@@ -132,21 +140,31 @@ class Ledger:
             op = self.run.ranges[kernel.range] if kernel.range is not None else None
             if op and op.name == "aten::add_" and op.part == "backward":
                 self.add("passes", span(kernel))
-            elif kernel.waves is not None and 0 <= kernel.waves < 1:
-                kept = int((kernel.end_ns - kernel.start_ns) * max(kernel.waves, 1 / self.passes))
-                self.add("passes", (kernel.start_ns + kept, kernel.end_ns))
+            else:
+                length = kernel.end_ns - kernel.start_ns
+                fixed = min(length, self.tiny)
+                full = kernel.waves is None or kernel.waves < 0  # as far as is known
+                rest = 1 if full else waves(self.passes * kernel.waves) / (self.passes * waves(kernel.waves))
+                kept = fixed / self.passes + (length - fixed) * rest
+                self.add("passes", (kernel.start_ns + int(kept), kernel.end_ns))
 
     def device(self):
-        alive, queued = self.alive(), []
+        alive, queued, temporaries = self.alive(), [], set()
+        of_kernels = {kernel.stream for kernel in self.run.kernels}
         for record in self.run.records:
             call = self.run.calls[record.call] if record.call is not None else None
             if record.kind == "kernel":
                 owner = "tiny_kernels" if record.end_ns - record.start_ns < self.tiny else "compute"
                 if call and holding(alive, call.start_ns) and not (record.range is not None and self.part_of(record)):
                     owner = "temporaries"
+                    temporaries.add(record.start_ns)
             else:
                 copied = record.kind == "memcpy"
-                owner = ("copy_pageable" if copied and "Pageable" in record.name else
+                in_train = call and call.tid == self.loop and holding(self.train, call.start_ns)
+                owner = ("copy_read" if copied and record.name.endswith("Pageable)") and in_train else
+                         "copy_late" if copied and record.name.startswith("Memcpy HtoD (Pinned") and in_train and
+                         self.run.copies_ahead and record.stream in of_kernels else
+                         "copy_pageable" if copied and "Pageable" in record.name else
                          "copy_pinned" if copied and "Pinned" in record.name else "copy_device")
             self.add(owner, span(record))
             if call:
@@ -155,8 +173,9 @@ class Ledger:
         queued = merged(queued)
         taken = merged([one for spans in self.lists for one in spans])
         for start, end in merged([step[:2] for step in self.run.steps]):
-            short = [one for one in gaps(taken, start, end) if one[1] - one[0] <= self.gap]
-            self.add("launch_gap", *intersection(short, queued))
+            short = intersection([one for one in gaps(taken, start, end) if one[1] - one[0] <= self.gap], queued)
+            self.add("allocator", *[one for one in short if one[1] in temporaries])
+            self.add("launch_gap", *short)
         self.add("device_side", *queued)
 
     def input(self):
@@ -190,7 +209,7 @@ class Ledger:
             if call.index in self.work:
                 tail = self.end_tail(tail, self.work[call.index].start_ns)
             if kind in ("alloc", "free"):
-                self.add("allocator", span(call))
+                self.add("allocator", span(call), which=1)
             elif kind == "sync" or (train and self.copies(call, 1)):
                 self.end_tail(tail, call.start_ns)
                 tail = (call.end_ns, train[1] if train else self.run.steps[-1][1], bool(train))
@@ -201,7 +220,7 @@ class Ledger:
         self.end_tail(tail, self.run.steps[-1][1])
         for event in self.run.memory:
             if event.tid == self.loop:
-                self.add("allocator", (event.ts_ns - event.allocator_ns, event.ts_ns))
+                self.add("allocator", (event.ts_ns - event.allocator_ns, event.ts_ns), which=1)
         busy = merged([span(call) for call in self.calls])
         for start, end in self.train:
             self.add("host_compute", *[one for one in gaps(busy, start, end)
@@ -217,7 +236,11 @@ class Ledger:
             self.add("forced_sync" if tail[2] else "measurement", (tail[0], min(at, tail[1])), which=1)
 
 
-def time_of(row, verdict):
+def time_of(row, verdict, passes):
+    """What one pass would need of the launches is no small batch's."""
+    if verdict == "small_batch":
+        launches = row["launch"] + row["launch_gap"]
+        return row["passes"] + launches - launches // passes if passes > 1 else 0
     return sum(row[cause] for cause in VERDICTS.get(verdict, ["compute", "copy_device"]))
 
 
@@ -227,18 +250,18 @@ def applying(ledger):
 
 
 def verdict_of(row, length, ledger):
-    own = length - row["measurement"] - (0 if ledger.run.is_cuda else row["device_side"])
-    may = applying(ledger)
-    best = max(may, key=lambda name: time_of(row, name))  # the first of equals
+    own = length - row["measurement"] - row["profiler"] - (0 if ledger.run.is_cuda else row["device_side"])
+    times = {name: time_of(row, name, ledger.passes) for name in applying(ledger) if name != "profiler"}
+    best = max(times, key=times.get)  # the first of equals
     limit = VERDICT["VERDICT_MIN_SHARE_CUDA" if ledger.run.is_cuda else "VERDICT_MIN_SHARE_OTHER"]
-    if time_of(row, best) >= limit * own:
-        return best if time_of(row, best) else "none"
+    if times[best] >= limit * own:
+        return best if times[best] else "none"
     blocking = ledger.blocking and ledger.blocking >= len(ledger.run.steps)
-    if blocking and row["forced_sync"] >= VERDICT["VERDICT_MIN_SYNC_SHARE"] * own:
+    if blocking and times["forced_sync"] >= VERDICT["VERDICT_MIN_SYNC_SHARE"] * own:
         return "forced_sync"
-    if ledger.passes > 1 and time_of(row, "small_batch") >= VERDICT["VERDICT_MIN_PASSES_SHARE"] * own:
+    if ledger.passes > 1 and times["small_batch"] >= VERDICT["VERDICT_MIN_PASSES_SHARE"] * own:
         return "small_batch"
-    return "none"
+    return "profiler" if row["profiler"] >= limit * own else "none"
 
 
 def check_ledger(run, check):
@@ -274,28 +297,34 @@ def check_verdict(run, check, ledger):
         check.table(run, "verdict", {"withheld": {"verdict_share": None}}, ("verdict_cause",))
         return
     spans = [end - start for start, end, _ in run.steps]
-    kept = sorted(range(first, len(run.steps)), key=lambda s: (spans[s], s))[:count - count // int(VERDICT["VERDICT_TRIM"])]
+    ordered = sorted(range(first, len(run.steps)), key=lambda s: (spans[s], s))
+    kept = ordered[:count - count // int(VERDICT["VERDICT_TRIM"])]
     length = sum(spans[s] for s in kept)
     row = {cause: sum(ledger.steps[s][cause] for s in kept) for cause in CAUSES}
     cause = verdict_of(row, length, ledger)
-    time = time_of(row, cause)
+    time = time_of(row, cause, ledger.passes)
+    length -= row["profiler"]
     # A captured step is launched as one.
     saved = row["launch"] + row["launch_gap"] if cause == "launch_bound" and run.is_cuda else time
     agree = sum(verdict_of(one, spans[s], ledger) == cause for s, one in enumerate(ledger.steps) if s >= first)
-    second = max((name for name in applying(ledger) if name != cause), key=lambda name: time_of(row, name))
-    want = {"verdict_share": 100 * time / length, "verdict_confidence": 100 * agree / count,
+    others = {name: time_of(row, name, ledger.passes) for name in applying(ledger) if name != cause}
+    second = max(others, key=others.get)
+    want = {"verdict_share": 100 * time / (length + (time if cause == "profiler" else 0)),
+            "verdict_confidence": 100 * agree / count,
             "verdict_step": length // len(kept),
             "verdict_expected": (length - saved) // len(kept) if cause != "none" else None,
-            "verdict_not": f"{second} ({100 * time_of(row, second) / length:.1f} %), " +
-                           (f"kernels of the model ({100 * row['compute'] / length:.1f} %), " if cause != "none" else "") +
+            "verdict_not": f"{second} ({100 * others[second] / length:.1f} %), " +
+                           (f"kernels of the model ({100 * row['compute'] / length:.1f} %), "
+                            if cause != "none" else "") +
                            f"the measurement's own synchronisations ({100 * row['measurement'] / length:.1f} %)"}
     check.table(run, "verdict", {cause: want}, ("verdict_cause",))
     # The evidence is a sentence; its figures are those of the rows, in the order of its words. Counts are of all steps.
     steps = len(run.steps)
     text = run.table("verdict")[0][0]["verdict_evidence"]
     us = {name: f"{row[name] * 1e-3 / len(kept):.1f}" for name in CAUSES}
-    figures = {"input_bound": [f"{time * 1e-3 / len(kept):.1f}", us["input_io"], us["input_cpu"], us["input_handover"]],
-               "forced_sync": [f"{ledger.blocking / steps:.2f}", us["forced_sync"]],
+    figures = {"input_bound": [f"{(time - row['copy_late']) * 1e-3 / len(kept):.1f}", us["input_io"], us["input_cpu"],
+                               us["input_handover"]] + ([us["copy_late"]] if row["copy_late"] else []),
+               "forced_sync": [f"{ledger.blocking / steps:.2f}", us["forced_sync"], us["copy_read"]],
                "allocator": [f"{ledger.allocations / steps:.1f}", f"{ledger.allocated_bytes / steps:.0f}",
                              us["temporaries"], us["allocator"]],
                "launch_bound": [f"{sum(int(step['launches']) for step in run.table('active_steps')[0]) / count:.1f}",

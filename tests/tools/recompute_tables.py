@@ -22,6 +22,7 @@ PARTS = ["dataloader", "forward", "backward", "optimization"]
 CLASSES = ["Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"]
 RUNS = [("dataloader", []), ("sync", []), ("tiny_ops", []), ("memory_churn", []), ("control", []),
         ("dataloader", ["-o", "data.io_sleep_ms=1"]),
+        ("dataloader", ["-o", "data.io_sleep_ms=1", "-o", "data.pin_memory=true", "-o", "data.prefetch_to_device=true"]),
         ("sync", ["-o", "run.sync_timing=false", "-o", "schedule.active=8"]),
         ("memory_churn", ["-o", "scenario.allocator=raw", "-o", "run.sync_timing=false", "-o", "schedule.active=8"]),
         ("serial_streams", ["-o", "scenario.streams=3"]), ("small_batch", []),
@@ -548,8 +549,8 @@ def check_stacks(run, check):
                     ("stack",))
 
 
-def check_run(folder, quiet=False, sync_timing=True):
-    run, check = Run(folder, sync_timing), Checker()
+def check_run(folder, quiet=False, sync_timing=True, copies_ahead=False):
+    run, check = Run(folder, sync_timing, copies_ahead), Checker()
     for part in (check_operators, check_breakdown, check_device, check_overview, check_model, check_operator_summary,
                  check_kernels, check_copies, check_userdefined, check_memory, check_flops_and_modules, check_stacks,
                  check_perf_summary, check_reader_ratio, check_ledger):
@@ -646,7 +647,8 @@ def run_scenarios(pdhost, conf):
                             "-o", "profile.with_flops=true", "-o", "profile.with_modules=true", *settings],
                            cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             files = os.path.join(folder, "results", "traces", scenario, "csv")
-            good = check_run(files, sync_timing="run.sync_timing=false" not in settings) and good
+            good = check_run(files, sync_timing="run.sync_timing=false" not in settings,
+                             copies_ahead="data.prefetch_to_device=true" in settings) and good
             if scenario == "memory_churn" and not settings:
                 good = check_that_it_can_fail(files) and good
     return good

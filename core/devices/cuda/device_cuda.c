@@ -239,7 +239,7 @@ static const pd_option option_rows[] = {
                      .choices = (const char *const[]){"heuristic", "timed", "exhaustive", NULL},
                      .help = "how a convolution's algorithm is chosen at its first call: cuDNN's first proposal, the "
                              "fastest of its proposals, or of all engines that compile at run time too"),
-    PD_OPTION_BYTES(cuda_options, conv_workspace, .def = "512MiB", .min = "0", .max = "16GiB", .unit = "bytes",
+    PD_OPTION_BYTES(cuda_options, conv_workspace, .def = "2GiB", .min = "0", .max = "16GiB", .unit = "bytes",
                     .help = "most device memory that one convolution may use as workspace"),
 };
 

@@ -176,6 +176,10 @@ typedef struct pd_trace {
   uint32_t reserved_partial;
   uint64_t start_allocated_bytes, start_reserved_bytes; /* of device memory when the window began; 0: not known */
   pd_array loss_rows;                                   /* of pd_loss_row; since 1.1 */
+  /* Median t1 - t0 of the run's steps before the profiling library was there, 0: not known; since 1.1. */
+  int64_t unprofiled_step_ns;
+  uint32_t copies_ahead; /* 1: a batch that is ready in time is copied beside the step before; since 1.1 */
+  uint32_t reserved_copies_ahead;
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */
