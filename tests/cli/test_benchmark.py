@@ -8,7 +8,7 @@ import sys
 import time
 import unittest
 
-from pdhost_run import CONF, FIXTURES, SANITIZER, Case
+from pdhost_run import CONF, FIXTURES, SANITIZER, SMALL, Case
 
 WITNESS = os.path.join(FIXTURES, "scenario", "witness.so")
 FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
@@ -173,13 +173,23 @@ class Benchmark(Case):
     def test_files_fit_the_schema(self):
         if not os.path.exists(TOOLS):
             self.skip("no .venv/tools; scripts/tools-venv makes it")
-        for more in ([], ["-o", "benchmark.device_time=false", "-o", "benchmark.label=a"]):
-            code, _, err = self.bench(*more)
+        base = [*SMALL, "--scenario", "control"]
+        measure = [*base, "--mode", "benchmark", "-o", "benchmark.min_run_time=0.02", "-o", "benchmark.output=out.json"]
+        sweep = [*base[2:], "--vary", "data.num_workers=0", "-o", "data.resident=none", "--format", "none"]
+        check = ("import json, sys, jsonschema; schema = json.load(open(sys.argv[1])); "
+                 "jsonschema.Draft202012Validator.check_schema(schema); "
+                 "[jsonschema.validate(json.load(open(path)), schema, jsonschema.Draft202012Validator) for path in sys.argv[2:]]")
+        kept = []
+        for command, written in ((measure, "out.json"), ([*measure, "-o", "benchmark.device_time=false"], "out.json"),
+                                 ([*measure, "-o", "benchmark.max_warmup_time=0", "-o", "benchmark.label=a"], "out.json"),
+                                 (["ab", *base, "--max-time", "0.05", "--output", "ab.json", "", ""], "ab.json"),
+                                 (["sweep", *sweep], "results/sweep/sweep.json"),
+                                 (["sweep", *sweep, "--time", "wait"], "results/sweep/sweep.json")):
+            code, _, err = self.run_pdhost(*command, watch=False)
             self.assertIn(code, MEASURED, err)
-            check = ("import json, sys, jsonschema; schema = json.load(open(sys.argv[1])); "
-                     "jsonschema.Draft202012Validator.check_schema(schema); "
-                     "jsonschema.validate(json.load(open(sys.argv[2])), schema, jsonschema.Draft202012Validator)")
-            subprocess.run([TOOLS, "-c", check, SCHEMA, self.path("out.json")], check=True, stdout=sys.stderr)
+            kept.append(self.path(f"{len(kept)}.json"))
+            os.rename(self.path(written), kept[-1])
+        subprocess.run([TOOLS, "-c", check, SCHEMA, *kept], check=True, stdout=sys.stderr)
 
     def test_keys_that_cannot_be(self):
         for keys, said in ((["method=timeit"], "needs number"), (["method=best"], "allowed: timeit, blocked_autorange"),
