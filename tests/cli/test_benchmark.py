@@ -117,7 +117,7 @@ class Benchmark(Case):
         self.assertEqual((self.only()["warm_up"], "Warmed" in out), (None, False))
 
     def test_a_drift_is_seen(self):
-        code, out, err = self.bench("-o", "scenario.drift_us=200", "-o", "benchmark.max_warmup_time=0.4", scenario=FAULT)
+        code, out, err = self.bench("-o", "scenario.drift_us=1000", "-o", "benchmark.max_warmup_time=0.8", scenario=FAULT)
         self.assertIn(code, MEASURED, err)
         self.assertEqual(self.only()["warm_up"]["decided"], "trend")
         self.assertGreater(self.only()["warm_up"]["change"], 0.01)
