@@ -27,10 +27,11 @@ typedef struct ab_run {
   double seating_s;       /* spent at its begin */
 } ab_run;
 
-/* One block; *host_s NaN where the clock went wrong. */
+/* One block; times NaN where a clock went wrong. */
 static pd_status take_block(const ab_run *self, int side, uint64_t number, double *host_s, double *device_s) {
   const pd_status status = self->calls->block(self->users[side], number, host_s, device_s);
   if (status != PD_OK) return status;
+  if (!(*device_s >= 0 && *device_s <= MEASUREMENT_LONGEST_S)) *device_s = (double)NAN;
   if (isfinite(*host_s) && *host_s > 0)
     self->out->spent_s += *host_s;
   else

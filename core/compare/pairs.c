@@ -26,6 +26,12 @@ static bool in_turns(const sample *a, const sample *b, rounds *turns) {
          rounds_of(a->of, a->times, b->of, b->times, turns);
 }
 
+/* Of two that are all there is. What somebody had measured in turns is to be compared, whatever it is called. */
+static bool belong_together(const sample *a, const sample *b) {
+  rounds turns;
+  return same_label(a, b) || in_turns(a, b, &turns);
+}
+
 static bool add(sample_pairs *self, const sample *a, const sample *b, double margin) {
   sample_pair *to = &self->all[self->count++];
   *to = (sample_pair){.a = a, .b = b};
@@ -54,7 +60,7 @@ static bool pair_files(const samples *from, double margin, sample_pairs *out) {
     const sample *a = &from->all[i];
     for (uint32_t k = 0; k < from->count && a->file == 0 && !taken[i] && ok; k++) {
       const sample *b = &from->all[k];
-      if (b->file != 1 || taken[k] || !(only_one ? same_label(a, b) : same_task(a, b))) continue;
+      if (b->file != 1 || taken[k] || !(only_one ? belong_together(a, b) : same_task(a, b))) continue;
       taken[i] = taken[k] = true;
       ok = add(out, a, b, margin);
     }
@@ -70,7 +76,7 @@ bool sample_pairs_make(const samples *from, double margin, sample_pairs *out) {
                         .alone = calloc(from->count + 1u, sizeof(void *))};
   bool ok = out->all && out->alone;
   if (ok && from->file_count == 2) ok = pair_files(from, margin, out);
-  if (ok && from->file_count == 1 && from->count == 2 && same_label(&from->all[0], &from->all[1]))
+  if (ok && from->file_count == 1 && from->count == 2 && belong_together(&from->all[0], &from->all[1]))
     ok = add(out, &from->all[0], &from->all[1], margin);
   if (!ok) sample_pairs_free(out);
   return ok;
@@ -98,7 +104,7 @@ const char *sample_pair_title(const sample_pair *self, char *text, size_t room) 
   FILE *out = fmemopen(text, room, "w");
   text[0] = '\0';
   if (!out) return text;
-  fputs(sample_label(self->a), out);
+  name_both(sample_label(self->a), sample_label(self->b), "", out);
   name_both(a->sub_label, b->sub_label, ": ", out);
   name_both(described, self->a->file == self->b->file ? described : b->description, ", ", out);
   if (a->threads != b->threads)

@@ -21,7 +21,8 @@ typedef struct sample_pairs {
 } sample_pairs;
 
 /* Two files: tasks of the same name, or of the same label alone where each file holds one task. One file of two samples
- * of one label: these two. Otherwise there are no pairs: labels stand in tables of their own. False on no memory. */
+ * of one label: these two. What `pdhost ab` took in turns needs no common label. Otherwise there are no pairs: labels
+ * stand in tables of their own. False on no memory. */
 bool sample_pairs_make(const samples *from, double margin, sample_pairs *out);
 void sample_pairs_free(sample_pairs *self);
 

@@ -177,6 +177,14 @@ Times are in microseconds (us).
         (found,) = self.verdict("apart.json")
         self.assertEqual((found["verdict"], found["paired"]), ("UNCLEAR", None))
         self.assertIn("taken in turns: 120 rounds in 20 seatings", self.run_pdhost("compare", "turns.json")[1])
+        # Who measures two scenarios in turns wants to know.
+        other = [dict(row, label=None, scenario=name) for row, name in zip(rows, ("control", "sync"))]
+        self.files(two=other, one=other[:1], another=other[1:])
+        for files in (("two.json",), ("one.json", "another.json")):
+            code, out, err = self.run_pdhost("compare", *files)
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("\nSLOWER   control -> sync: [64, 512]", out)
+            self.assertIn("\n         scenario: control -> sync\n", out)
         rows[1]["pairing"]["seating_rounds"] = [60] * 2
         self.files(other=rows)
         self.assertEqual(self.verdict("other.json")[0]["paired"], None)

@@ -265,6 +265,32 @@ PD_TEST(ab_rounds, it_ends_on_broken_clocks) {
   }
 }
 
+/* A device whose clock fails now and then has no times there, and the rounds stand. */
+static pd_status odd_device_block(void *user, uint64_t number, double *host_s, double *device_s) {
+  const side *self = user;
+  const pd_status status = block(user, number, host_s, device_s);
+  *device_s = self->on->blocks % 5 ? *host_s / 2 : self->on->blocks % 2 ? -1 : INFINITY;
+  return status;
+}
+
+PD_TEST(ab_rounds, device_times_are_kept_where_they_are_times) {
+  machine on = make(1, 0);
+  side a = {&on, 0}, b = {&on, 1};
+  void *const users[2] = {&a, &b};
+  const ab_callbacks calls = {.block = odd_device_block};
+  ab_result got;
+  on.placed = 1;
+  cr_assert_eq(ab_measure(&usual, &calls, users, &got), PD_OK);
+  uint64_t missing = 0;
+  for (int which = 0; which < 2; which++)
+    for (uint64_t i = 0; i < 2 * got.rounds; i++) {
+      if (isnan(got.device_s[which][i])) missing++;
+      if (!isnan(got.device_s[which][i])) cr_assert_float_eq(got.device_s[which][i], got.times_s[which][i] / 2, 1e-15);
+    }
+  cr_assert(missing > 0 && missing < got.rounds, "%lu of %lu", missing, 4 * got.rounds);
+  ab_free(&got);
+}
+
 typedef struct heard {
   uint64_t calls, looks;
 } heard;
