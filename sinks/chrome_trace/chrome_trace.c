@@ -130,6 +130,7 @@ static pd_status write_part(const state *self, event_writer *writer, const event
   status = text_out_open(writer->out, write_text, &to);
   if (status != PD_OK) goto out;
   writer->events = writer->operations = writer->clipped = 0;
+  writer->last_ns = INT64_MIN;
   status = write_events(writer, index, path);
   if (status == PD_OK && to.gzip) status = gzip_stream_finish(to.gzip);
   if (status == PD_OK) {

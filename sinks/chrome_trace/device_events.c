@@ -85,7 +85,7 @@ static char *put_copy(const event_writer *writer, char *at, const pd_device_row 
   at = digits_u64(at, row->detail.bytes);
   if (row->end_ns > row->start_ns) {
     at = EVENT_PUT(at, ",\"memory bandwidth (GB/s)\":");
-    at = digits_fixed6(at, (double)row->detail.bytes / (double)(row->end_ns - row->start_ns));
+    at = digits_fixed12(at, (double)row->detail.bytes / (double)(row->end_ns - row->start_ns));
   }
   return put_graph(at, row->detail.u.copy.graph, row->detail.u.copy.graph_node);
 }
@@ -119,7 +119,7 @@ static void write_rows(event_writer *writer, const event_index *index) {
                    ? EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":", name)
                    : EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":", name);
     at = event_ids(at, row->detail.device, tid);
-    at = event_times(at, row->start_ns, row->end_ns);
+    at = event_times(writer, at, row->start_ns, row->end_ns);
     at = kind == PD_ACTIVITY_KERNEL ? put_kernel(writer, at, row) : put_copy(writer, at, row);
     *at++ = '}';
     event_end(writer, at);
@@ -138,7 +138,7 @@ static void write_annotations(event_writer *writer, const event_index *index) {
     char *at = EVENT_BEGIN(
         writer, "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":", names_at(writer->names, range->name));
     at = event_ids(at, stream->device, stream->stream);
-    at = event_times(at, shadow->start_ns, shadow->end_ns);
+    at = event_times(writer, at, shadow->start_ns, shadow->end_ns);
     at = EVENT_PUT(at, ",\"args\":{\"External id\":");
     at = digits_u64(at, (uint64_t)shadow->range + 1);
     *at++ = '}';
@@ -165,7 +165,7 @@ static void write_sync(event_writer *writer, const event_index *index, uint64_t 
   const name_text *kind = names_at(writer->names, row->name);
   char *at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":", sync_name(kind));
   at = event_ids(at, device, tid);
-  at = event_times(at, start_ns, row->end_ns);
+  at = event_times(writer, at, start_ns, row->end_ns);
   at = EVENT_PUT(at, ",\"args\":{\"cuda_sync_kind\":");
   writer->out->at = at;
   text_out_bytes(writer->out, kind->quoted, kind->length);
@@ -194,7 +194,7 @@ static void write_sync(event_writer *writer, const event_index *index, uint64_t 
 static void write_overhead(event_writer *writer, const pd_other_row *row) {
   char *at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":", names_at(writer->names, row->name));
   at = event_ids(at, OVERHEAD_PID, OVERHEAD_PID);
-  at = event_times(at, row->start_ns, row->end_ns);
+  at = event_times(writer, at, row->start_ns, row->end_ns);
   event_end(writer, at);
 }
 

@@ -79,12 +79,12 @@ static void header(event_writer *writer) {
   static const char begin[] = "{\n\"schemaVersion\": 1,\n";
   json_writer json;
   text_out_literal(writer->out, begin);
-  /* The analysers look for the rank line by line, with a blank after the colon. */
-  text_out_literal(writer->out, "\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 0, \"world_size\": 1},\n");
   json_open(&json, writer->out, 1);
   json.objects = 1u << 1;
   json.depth = 1; /* inside the object begun above */
   device_properties(&json, props);
+  /* The analysers look for the rank line by line, with a blank after the colon. */
+  text_out_literal(writer->out, ",\n \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 0, \"world_size\": 1}");
   if (run->profile_memory) number(&json, "profile_memory", 1);
   if (run->with_stack) number(&json, "with_stack", 1);
   if (run->record_shapes) number(&json, "record_shapes", 1);
@@ -220,11 +220,12 @@ static void mark(event_writer *writer, const char *name, const char *pid, const 
   writer->events++;
 }
 
-/* The extent of this part: the window's where the part is its first or last. */
+/* The extent of this part: the window's where the part is its first or last, and what runs on behind it. */
 static void span(event_writer *writer) {
   const pd_trace *trace = writer->trace;
   const int64_t start_ns = writer->from_ns == INT64_MIN ? trace->start_ns : writer->from_ns;
-  const int64_t end_ns = writer->to_ns == INT64_MAX ? trace->end_ns : writer->to_ns;
+  const int64_t part_ns = writer->to_ns == INT64_MAX ? trace->end_ns : writer->to_ns;
+  const int64_t end_ns = part_ns > writer->last_ns ? part_ns : writer->last_ns;
   text_out *out = writer->out;
   text_out_literal(out, ",\n{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\",\"pid\":\"Spans\","
                         "\"tid\":\"PyTorch Profiler\",\"ts\":");

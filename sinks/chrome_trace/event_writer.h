@@ -34,6 +34,7 @@ typedef struct event_writer {
   uint64_t operations;    /* among them */
   uint64_t clipped;       /* ranges shortened to keep the nesting */
   int64_t from_ns, to_ns; /* only what belongs to this part of the window */
+  int64_t last_ns;        /* the latest end so far: the device may work on after the window */
   char host_ids[40];      /* ,"pid":4242,"tid": */
   size_t host_ids_length;
 } event_writer;
@@ -88,7 +89,8 @@ static inline char *event_ts(char *at, int64_t ts_ns) {
   return digits_us(at, ts_ns);
 }
 
-static inline char *event_times(char *at, int64_t start_ns, int64_t end_ns) {
+static inline char *event_times(event_writer *writer, char *at, int64_t start_ns, int64_t end_ns) {
+  if (end_ns > writer->last_ns) writer->last_ns = end_ns;
   at = event_ts(at, start_ns);
   at = EVENT_PUT(at, ",\"dur\":");
   return digits_us(at, end_ns - start_ns);

@@ -161,7 +161,7 @@ static void write_range(thread_state *state, uint32_t i) {
   else
     at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":", name);
   at = event_host_ids(writer, at, state->tid);
-  at = event_times(at, start_ns, end_ns);
+  at = event_times(writer, at, start_ns, end_ns);
   if (range->kind == PD_RANGE_MODULE) {
     at = put_module_args(writer, at, i, range);
   } else {
@@ -192,7 +192,7 @@ static void write_step(thread_state *state, uint32_t s) {
   if (!nest(state, &start_ns, &end_ns)) return;
   char *at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":", &name);
   at = event_host_ids(writer, at, state->tid);
-  at = event_times(at, start_ns, end_ns);
+  at = event_times(writer, at, start_ns, end_ns);
   at = EVENT_PUT(at, ",\"args\":{\"External id\":");
   at = digits_u64(at, writer->trace->ranges.count + s + 1);
   at = EVENT_PUT(at, ",\"Record function id\":0,\"Ev Idx\":");
@@ -234,7 +234,7 @@ static void write_call(thread_state *state, uint32_t i, int64_t start_ns, uint32
              : runtime ? EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":", name)
                        : EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"cuda_driver\",\"name\":", name);
   at = event_host_ids(writer, at, state->tid);
-  at = event_times(at, start_ns, end_ns);
+  at = event_times(writer, at, start_ns, end_ns);
   at = EVENT_PUT(at, ",\"args\":{");
   if (call->range != PD_NONE) {
     at = EVENT_PUT(at, "\"External id\":");

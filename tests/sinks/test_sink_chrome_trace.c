@@ -49,6 +49,38 @@ PD_TEST(sink_chrome_trace, steps_are_back_to_back_first_and_never_on_the_device)
   fake_trace_close(fake);
 }
 
+PD_TEST(sink_chrome_trace, the_span_holds_what_the_device_does_after_the_window) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, MS(1), MS(3));
+  fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, MS(1.1), MS(1.2), 5);
+  fake_kernel(fake, "k()", stream, MS(2), MS(20), 5);
+  fake_call(fake, PD_API_SYNC, "cudaStreamSynchronize", 0, MS(2.1), MS(2.9), 6);
+  fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, MS(2), MS(19));
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  const json_node *span = find(out.events, "X", "Trace", NULL);
+  cr_assert_eq(as_ns(span, "ts"), MS(1));
+  cr_assert_eq(as_ns(span, "dur"), MS(19));
+  cr_assert_eq(as_ns(find(out.events, "i", NULL, "Record Window End"), "ts"), MS(20));
+  drop(&out);
+  fake_trace_close(fake);
+}
+
+PD_TEST(sink_chrome_trace, a_slow_copy_has_a_bandwidth_above_zero) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, 0, MS(100));
+  fake_call(fake, PD_API_MEMCPY, "cudaMemcpyAsync", 0, MS(1), MS(2), 5);
+  fake_copy(fake, PD_MEMORY_DEVICE, PD_MEMORY_PINNED, 4, stream, MS(10), MS(90), 5);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  const json_node *copy = find(out.events, "X", "gpu_memcpy", NULL);
+  cr_assert_str_eq(argument(copy, "memory bandwidth (GB/s)")->text, "0.00000005");
+  drop(&out);
+  fake_trace_close(fake);
+}
+
 PD_TEST(sink_chrome_trace, annotations_on_the_device_are_a_nanosecond_wider) {
   written out;
   fake_trace *fake = open_fake();

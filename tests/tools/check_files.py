@@ -168,6 +168,19 @@ def check_fields(checks, run, window):
         checks.true(head == ["ph", "cat", "name", "pid", "tid", "ts", "args"], f"{event['cat']}: fields {head}")
 
 
+def check_span(checks, events, slices):
+    """It holds every slice, also those of a device that works on after the window, and ends with the window's mark."""
+    span = [(ns(event, "ts"), ns(event, "ts") + ns(event, "dur")) for event in slices if event["cat"] == "Trace"]
+    rows = [event for event in slices if event["cat"] != "Trace"]
+    last = max((ns(event, "ts") + ns(event, "dur") for event in rows), default=0)
+    checks.equal("spans", 1, len(span))
+    for begin, end in span:
+        checks.true(begin <= min((ns(event, "ts") for event in rows), default=begin) and last <= end,
+                    f"the span is {begin} to {end} ns, the last slice ends at {last}")
+        marks = [ns(event, "ts") for event in events if event["name"] == "Record Window End"]
+        checks.equal("mark of the window's end", [end] if end - begin < 60_000_000_000 else [], marks)
+
+
 def check_trace(checks, run, window):
     trace = load_trace(run.trace_of(window))
     events = trace["traceEvents"]
@@ -181,6 +194,7 @@ def check_trace(checks, run, window):
                         if event["cat"] in ("cpu_op", "user_annotation", "gpu_user_annotation", "python_function")])
     spans = [event["args"]["Op count"] for event in slices if event["cat"] == "Trace"]
     checks.equal("operations in the span", [sum(event["cat"] == "cpu_op" for event in slices)], spans)
+    check_span(checks, events, slices)
     first = slices[0]["name"]
     checks.true(first.startswith("ProfilerStep#") or not run.windows[window]["steps"], f"first slice is {first}")
     steps = [event for event in slices if event["name"].startswith("ProfilerStep#")]

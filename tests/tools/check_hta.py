@@ -84,8 +84,8 @@ def check_launches(checks, analysis, calls, kernels, copies):
         call, row = ours[key], rows[key]
         checks.near(f"device time of launch {key}", int(row["duration_ns"]) / 1e3, stat["gpu_duration"], absolute=0.01)
         delay = max(0, int(row["start_ns"]) - int(call["end_ns"])) / 1e3
-        checks.near(f"delay of launch {key}", delay, stat["launch_delay"], absolute=0.2)
-        checks.near(f"host time of launch {key}", int(call["duration_ns"]) / 1e3, stat["cpu_duration"], absolute=0.2)
+        checks.near(f"delay of launch {key}", delay, stat["launch_delay"], absolute=0.002)
+        checks.near(f"host time of launch {key}", int(call["duration_ns"]) / 1e3, stat["cpu_duration"], absolute=0.002)
 
 
 def check_queue(checks, analysis, calls, kernels, copies):
