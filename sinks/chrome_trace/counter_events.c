@@ -52,7 +52,7 @@ static void write_recorded(event_writer *writer) {
     const pd_counter_row *row = PD_AT(pd_counter_row, &writer->trace->counters, i);
     /* JSON has no such number, and readers no use for its absence. */
     if (!event_in_part(writer, row->ts_ns) || !isfinite(row->value)) continue;
-    char *at = EVENT_BEGIN(writer, "{\"ph\":\"C\",\"name\":", names_at(writer->names, row->name));
+    char *at = EVENT_BEGIN(writer, "{\"ph\":\"C\",\"name\":", names_plain(writer->names, row->name));
     at = event_host_ids(writer, at, event_tid(writer, 0));
     at = event_ts(at, row->ts_ns);
     at = EVENT_PUT(at, ",\"args\":{\"value\":");

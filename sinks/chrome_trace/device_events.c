@@ -111,7 +111,7 @@ static void write_rows(event_writer *writer, const event_index *index) {
   for (uint64_t i = 0; i < trace->activities.count; i++) {
     const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
     if (!event_in_part(writer, part_time(trace, row))) continue;
-    const name_text *name = names_at(writer->names, row->name);
+    const name_text *name = names_plain(writer->names, row->name);
     const uint32_t tid = event_index_track(index, trace, i);
     const pd_activity_kind kind = row->detail.kind;
     char *at = kind == PD_ACTIVITY_KERNEL ? EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":", name)
@@ -136,7 +136,7 @@ static void write_annotations(event_writer *writer, const event_index *index) {
     if (!event_in_part(writer, range->start_ns)) continue;
     const pd_stream_row *stream = PD_AT(pd_stream_row, &trace->streams, shadow->stream);
     char *at = EVENT_BEGIN(
-        writer, "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":", names_at(writer->names, range->name));
+        writer, "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":", names_of_range(writer->names, range));
     at = event_ids(at, stream->device, stream->stream);
     at = event_times(writer, at, shadow->start_ns, shadow->end_ns);
     at = EVENT_PUT(at, ",\"args\":{\"External id\":");
@@ -192,7 +192,7 @@ static void write_sync(event_writer *writer, const event_index *index, uint64_t 
 }
 
 static void write_overhead(event_writer *writer, const pd_other_row *row) {
-  char *at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":", names_at(writer->names, row->name));
+  char *at = EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":", names_plain(writer->names, row->name));
   at = event_ids(at, OVERHEAD_PID, OVERHEAD_PID);
   at = event_times(writer, at, row->start_ns, row->end_ns);
   event_end(writer, at);

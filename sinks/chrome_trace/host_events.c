@@ -149,7 +149,7 @@ static void write_range(thread_state *state, uint32_t i) {
     }
   }
   if (!nest(state, &start_ns, &end_ns)) return;
-  const name_text *name = names_at(writer->names, range->name);
+  const name_text *name = names_of_range(writer->names, range);
   /* The wait for data is an operation to its readers: TensorBoard's released plugin sees no other annotation. */
   const bool is_op =
       range->kind == PD_RANGE_OP || range->kind == PD_RANGE_OP_INNER || range->kind == PD_RANGE_DATALOADER;
@@ -229,7 +229,7 @@ static void write_call(thread_state *state, uint32_t i, int64_t start_ns, uint32
   if (!nest(state, &start_ns, &end_ns)) return;
   /* A driver's launch that no runtime call made is written as a runtime call: TensorBoard's plugin ties no others. */
   const bool runtime = call->kind == PD_ACTIVITY_RUNTIME || call->activity_count;
-  const name_text *name = names_at(writer->names, call->name);
+  const name_text *name = names_plain(writer->names, call->name);
   char *at = runtime && writer->old_runtime ? EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"runtime\",\"name\":", name)
              : runtime ? EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":", name)
                        : EVENT_BEGIN(writer, "{\"ph\":\"X\",\"cat\":\"cuda_driver\",\"name\":", name);

@@ -11,6 +11,7 @@ typedef struct name_text {
 
 typedef struct name_table {
   name_text *all;
+  name_text *plain;
   char *arena;
   uint64_t count;
 } name_table;
@@ -22,5 +23,14 @@ void names_close(name_table *self);
 static inline const name_text *names_at(const name_table *self, uint32_t id) {
   return &self->all[id < self->count ? id : 0];
 }
+
+/* For an event's name: where it would have a meaning to readers that the event has not (a scenario's range called
+ * ProfilerStep#x makes them refuse the file), a word of it is changed. */
+static inline const name_text *names_plain(const name_table *self, uint32_t id) {
+  return &self->plain[id < self->count ? id : 0];
+}
+
+/* The same of a range: a wait for data is to be known for one. */
+const name_text *names_of_range(const name_table *self, const pd_range *range);
 
 #endif

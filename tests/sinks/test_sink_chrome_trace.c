@@ -522,6 +522,44 @@ PD_TEST(sink_chrome_trace, hostile_names_stay_json) {
   fake_trace_close(fake);
 }
 
+/* Of what the analysers look for in names only what it is for keeps it. */
+PD_TEST(sink_chrome_trace, names_with_a_meaning_to_readers_are_kept_from_others) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 1, 0, MS(10));
+  fake_range(fake, PD_RANGE_USER, "ProfilerStep#x", 0, MS(1), MS(2));
+  fake_range(fake, PD_RANGE_OP, "my \"ProfilerStep#ProfilerStep#7", 0, MS(2), MS(3));
+  fake_range(fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", 0, MS(3), MS(4));
+  fake_range(fake, PD_RANGE_OP, "enumerate(DataLoader)#mine.__next__", 0, MS(4), MS(5));
+  fake_range(fake, PD_RANGE_DATALOADER, "ProfilerStep#y", 0, MS(5), MS(5.5));
+  fake_range(fake, PD_RANGE_USER, "Record Window End", 0, MS(6), MS(7));
+  fake_range(fake, PD_RANGE_USER, "Iteration Start: now", 0, MS(7), MS(8));
+  fake_call(fake, PD_API_LAUNCH, "ProfilerStep#2", 0, MS(1.1), MS(1.2), 1);
+  fake_kernel(fake, "ProfilerStep#3", stream, MS(5), MS(6), 1);
+  fake_counter(fake, "Iteration Start: counter", MS(1), 1);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_eq(count(out.events, "X", "user_annotation", "ProfilerStep#1"), 1);
+  static const struct {
+    const char *phase, *category, *name;
+  } wanted[] = {{"X", "user_annotation", "Profiler Step#x"},
+                {"X", "gpu_user_annotation", "Profiler Step#x"},
+                {"X", "cpu_op", "my \"Profiler Step#Profiler Step#7"},
+                {"X", "cpu_op", "enumerate(DataLoader)#_pdhost.__next__"},
+                {"X", "cpu_op", "enumerate (DataLoader)#mine.__next__"},
+                {"X", "cpu_op", "Profiler Step#y"},
+                {"X", "user_annotation", "Record window end"},
+                {"X", "user_annotation", "Iteration start: now"},
+                {"X", "cuda_runtime", "Profiler Step#2"},
+                {"X", "kernel", "Profiler Step#3"},
+                {"C", NULL, "Iteration start: counter"}};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    cr_assert_eq(count(out.events, wanted[i].phase, wanted[i].category, wanted[i].name), 1, "%s", wanted[i].name);
+  cr_assert_eq(count(out.events, NULL, NULL, "Record Window End"), 1, "the window's own");
+  drop(&out);
+  fake_trace_close(fake);
+}
+
 PD_TEST(sink_chrome_trace, an_empty_window_is_a_valid_file) {
   written out;
   fake_trace *fake = open_fake();
