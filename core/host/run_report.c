@@ -119,6 +119,7 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
   if (summary->peak_allocated_bytes > summary->peak_reserved_bytes)
     summary->peak_reserved_bytes = summary->peak_allocated_bytes;
   memcpy(summary->lost, run->lost, sizeof summary->lost);
+  summary->corrected_ns = run->corrected_ns;
   summary->profile = run->profile.mode;
   summary->coverage = run->coverage_launches > 0 ? run->coverage_matched / run->coverage_launches : 1;
   if (summary->profile != PD_PROFILE_FULL) summary->coverage = (double)NAN; /* nobody counted */

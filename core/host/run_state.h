@@ -71,6 +71,7 @@ typedef struct run_state {
   uint64_t window_count, window_room, window_first;       /* first: index into the log */
   uint64_t windows_done;
   double coverage_launches, coverage_matched;
+  int64_t corrected_ns; /* of any window's device records */
   uint64_t lost[16];
   pd_profile_status profile;
 

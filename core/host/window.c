@@ -2,6 +2,7 @@
  * so that the steps before it cost what they cost without a profiler. */
 #include "window.h"
 
+#include "log.h"
 #include "loop.h"
 
 #include <math.h>
@@ -77,6 +78,19 @@ static void count_coverage(run_state *run, const pd_trace *trace) {
   for (int i = 0; i < 16; i++) run->lost[i] += trace->losses[i];
 }
 
+/* As long as a short kernel: where the device stands against the host's calls is then no longer known well. */
+#define CORRECTED_MUCH_NS 5000
+
+static void tell_correction(run_state *run, const pd_trace *trace) {
+  if (!trace->corrected_ns) return;
+  if (trace->corrected_ns > run->corrected_ns) run->corrected_ns = trace->corrected_ns;
+  log_line(trace->corrected_ns > CORRECTED_MUCH_NS ? PD_LOG_WARN : PD_LOG_INFO, NULL,
+           "window %u: %llu device records are moved behind their launches, by up to %.3f us: the device's clock was "
+           "early",
+           trace->window, (unsigned long long)trace->losses[PD_LOSS_TIME_CORRECTED],
+           (double)trace->corrected_ns * 1e-3);
+}
+
 /* Merges the window's records into a trace; its steps' times and losses are known by now. */
 static pd_status make_trace(run_state *run, pd_trace **trace) {
   double *losses = malloc((run->window_count ? run->window_count : 1) * sizeof *losses);
@@ -135,6 +149,7 @@ pd_status window_finish(run_state *run, bool whole) {
   } else if (trace) {
     trace->partial = !whole;
     count_coverage(run, trace);
+    tell_correction(run, trace);
     sink_set_trace(run->sinks, trace);
     analysis_forget(run->analysis, trace);
     trace_free(trace);

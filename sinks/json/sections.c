@@ -235,6 +235,7 @@ void section_window(json_writer *json, const pd_trace *trace, const pd_table_set
   flag(json, "partial", PD_HAS(pd_trace, trace, partial) && trace->partial);
   number_double(json, "coverage", pd_trace_coverage(trace));
   losses_by_kind(json, trace->losses);
+  number_i64(json, "corrected_ns", PD_HAS(pd_trace, trace, corrected_ns) ? trace->corrected_ns : 0);
   json_key(json, "counts");
   json_begin_object(json);
   number_u64(json, "ranges", trace->ranges.count);
@@ -309,6 +310,7 @@ void section_summary(json_writer *json, const pd_run *run, const pd_summary *sum
   number_u64(json, "peak_reserved_bytes", summary->peak_reserved_bytes);
   number_double(json, "coverage", summary->coverage);
   losses_by_kind(json, summary->lost);
+  number_i64(json, "corrected_ns", PD_HAS(pd_summary, summary, corrected_ns) ? summary->corrected_ns : 0);
   text(json, "profile", profile_name(summary->profile));
   text(json, "profile_note", summary->profile_note);
   text(json, "sync_note", summary->sync_note);

@@ -111,6 +111,8 @@ static void losses(text *out, const pd_summary *summary) {
     any = true;
   }
   if (!any) line(out, "lost", "nothing");
+  if (PD_HAS(pd_summary, summary, corrected_ns) && summary->corrected_ns)
+    text_format(out, "  %-22s  by up to %.3f us\n", "moved", (double)summary->corrected_ns * 1e-3);
 }
 
 static void measurement(text *out, const pd_run *run, const pd_summary *summary) {

@@ -213,4 +213,6 @@ void markdown_summary(markdown *self, const pd_run *run, const pd_summary *summa
   for (uint32_t i = 0; i < PD_LOSS_COUNT; i++)
     if (summary->lost[i])
       markdown_add(self, "| **lost** | %llu %s |\n", (unsigned long long)summary->lost[i], losses[i].text);
+  if (PD_HAS(pd_summary, summary, corrected_ns) && summary->corrected_ns)
+    markdown_add(self, "| moved behind their launches by up to | %.3f us |\n", (double)summary->corrected_ns * 1e-3);
 }

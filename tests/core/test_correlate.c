@@ -275,25 +275,26 @@ PD_TEST(correlate, a_failed_launch_expects_nothing) {
 PD_TEST(correlate, records_without_a_time_or_with_an_impossible_one_are_counted_and_left_out) {
   rig self;
   rig_open(&self, plain);
-  rig_window_at(&self, 20000, 0);
-  rig_begin_at(&self, 20000, "op", PD_RANGE_OP);
-  rig_end_at(&self, 29999);
-  rig_step_at(&self, 30000, 0);
-  for (uint64_t i = 1; i <= 8; i++) rig_give(&self, rig_call(&self, "launch", PD_API_LAUNCH, i, 25000, 25010));
+  rig_window_at(&self, 120000, 0);
+  rig_begin_at(&self, 120000, "op", PD_RANGE_OP);
+  rig_end_at(&self, 129999);
+  rig_step_at(&self, 130000, 0);
+  for (uint64_t i = 1; i <= 8; i++) rig_give(&self, rig_call(&self, "launch", PD_API_LAUNCH, i, 125000, 125010));
   rig_give(&self, rig_kernel(&self, "zero", 1, 0, 0));
-  rig_give(&self, rig_kernel(&self, "no end", 2, 25100, 0));
-  rig_give(&self, rig_kernel(&self, "backwards", 3, 25100, 25099));
-  rig_give(&self, rig_kernel(&self, "before its call", 4, 23999, 25100));
-  rig_give(&self, rig_kernel(&self, "just within the clocks' error", 5, 24000, 25100));
-  rig_give(&self, rig_kernel(&self, "no length", 6, 25200, 25200));
+  rig_give(&self, rig_kernel(&self, "no end", 2, 125100, 0));
+  rig_give(&self, rig_kernel(&self, "backwards", 3, 125100, 125099));
+  rig_give(&self, rig_kernel(&self, "before its call", 4, 74999, 125100));
+  rig_give(&self, rig_kernel(&self, "just within the clocks' error", 5, 75000, 125100));
+  rig_give(&self, rig_kernel(&self, "no length", 6, 125200, 125200));
   rig_give(&self, rig_kernel(&self, "zero, of no call", 77, 0, 0));
   pd_activity nothing = rig_call(&self, "zero call", PD_API_SYNC, 9, 0, 0);
   rig_give(&self, nothing);
-  rig_give(&self, rig_call(&self, "backward call", PD_API_SYNC, 10, 25300, 25299));
+  rig_give(&self, rig_call(&self, "backward call", PD_API_SYNC, 10, 125300, 125299));
   pd_trace *trace = rig_finish(&self);
   cr_assert_eq(trace->activities.count, 2);
   cr_assert_str_eq(trace_text(trace, device_at(trace, 0)->name), "just within the clocks' error");
   cr_assert_str_eq(trace_text(trace, device_at(trace, 1)->name), "no length");
+  cr_assert_eq(trace->losses[PD_LOSS_TIME_CORRECTED], 2);
   cr_assert_eq(trace->losses[PD_LOSS_ZERO_TIMESTAMP], 3, "two kernels and a call");
   cr_assert_eq(trace->losses[PD_LOSS_IMPLAUSIBLE], 3, "two kernels and a call");
   cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_ACTIVITY], 1);
@@ -302,6 +303,53 @@ PD_TEST(correlate, records_without_a_time_or_with_an_impossible_one_are_counted_
   cr_assert_eq(call_at(trace, 8)->end_ns, call_at(trace, 8)->start_ns);
   trace_free(trace);
   rig_close(&self);
+}
+
+/* Five kernels of two streams, given in every order; the clocks' map is off by 3, later by 7. From there on all that
+ * follows moves, so that none begins before its call, and no length and no order on a stream changes. */
+PD_TEST(correlate, records_before_their_calls_are_moved_alike_in_any_order_of_arrival) {
+  static const struct {
+    int64_t call, start, end;
+    uint32_t stream;
+  } kernels[5] = {{20100, 20200, 20300, 7},
+                  {20400, 20397, 20500, 7},
+                  {20410, 20500, 20510, 7},
+                  {20520, 20513, 20600, 8},
+                  {20530, 20540, 20640, 7}};
+  static const int64_t wanted[5][2] = {{200, 300}, {400, 503}, {503, 513}, {520, 607}, {547, 647}};
+  for (int order = 0; order < 120; order++) {
+    int left[5] = {0, 1, 2, 3, 4}, rest = order;
+    rig self;
+    rig_open(&self, plain);
+    rig_window_at(&self, 20000, 0);
+    rig_begin_at(&self, 20000, "op", PD_RANGE_OP);
+    rig_end_at(&self, 29999);
+    rig_step_at(&self, 30000, 0);
+    for (int i = 0; i < 5; i++) {
+      const int at = rest % (5 - i), pick = left[at];
+      rest /= 5 - i;
+      memmove(left + at, left + at + 1, (size_t)(4 - at) * sizeof *left);
+      const int64_t call = kernels[pick].call;
+      rig_give(&self, rig_call(&self, "launch", PD_API_LAUNCH, (uint64_t)pick + 1, call, call + 5));
+      pd_activity kernel = rig_kernel(&self, "kernel", (uint64_t)pick + 1, kernels[pick].start, kernels[pick].end);
+      kernel.stream = kernels[pick].stream;
+      rig_give(&self, kernel);
+    }
+    pd_trace *trace = rig_finish(&self);
+    cr_assert_eq(trace->activities.count, 5);
+    for (uint64_t i = 0; i < 5; i++) {
+      const pd_device_row *row = device_at(trace, i);
+      cr_assert_eq(row->detail.correlation, i + 1, "order %d", order);
+      cr_assert_eq(row->start_ns, wanted[i][0], "order %d, row %lu starts at %ld", order, i, row->start_ns);
+      cr_assert_eq(row->end_ns, wanted[i][1]);
+      cr_assert_eq(row->detail.start, row->start_ns);
+      cr_assert_geq(row->start_ns, call_at(trace, row->call)->start_ns);
+    }
+    cr_assert_eq(trace->losses[PD_LOSS_TIME_CORRECTED], 4);
+    cr_assert_eq(trace->corrected_ns, 7);
+    trace_free(trace);
+    rig_close(&self);
+  }
 }
 
 PD_TEST(correlate, stamps_from_the_ends_of_time_do_no_harm) {

@@ -140,6 +140,7 @@ PD_TEST(sink_json, every_window_has_its_tables_and_losses) {
     fake_trace *fake;
     pd_trace *trace = training(&fake, w);
     trace->losses[PD_LOSS_RANGES_FULL] = 7 + w;
+    trace->corrected_ns = 900 + w;
     trace->profile_note = "because";
     if (w) trace->profile = PD_PROFILE_EVENTS; /* coverage: null */
     cr_assert_eq(sink_run_trace(&run, trace), PD_OK);
@@ -153,6 +154,7 @@ PD_TEST(sink_json, every_window_has_its_tables_and_losses) {
     const json_node *window = json_text_at(json_text_get(root, "windows"), w);
     cr_assert_eq(json_text_get(window, "window")->number, (double)w);
     cr_assert_eq(json_text_get(json_text_get(window, "lost"), "RANGES_FULL")->number, 7.0 + (double)w);
+    cr_assert_eq(json_text_get(window, "corrected_ns")->number, 900.0 + (double)w);
     cr_assert(json_text_is(json_text_get(window, "profile_note"), "because"));
     const json_node *coverage = json_text_get(window, "coverage");
     if (w)

@@ -267,6 +267,8 @@ PD_TEST(table, losses_and_an_interrupted_run_are_told) {
   summary.coverage = 0.5;
   summary.lost[PD_LOSS_RECORDS_DROPPED] = 3;
   summary.lost[PD_LOSS_UNMATCHED_LAUNCH] = 7;
+  summary.lost[PD_LOSS_TIME_CORRECTED] = 4;
+  summary.corrected_ns = 5700;
   summary.profile = PD_PROFILE_EVENTS;
   summary.profile_note = "CUPTI is in use by another profiler";
   start(&test, NULL, false);
@@ -276,6 +278,8 @@ PD_TEST(table, losses_and_an_interrupted_run_are_told) {
   cr_assert_not_null(strstr(text, "50.00 % of launches"));
   cr_assert_not_null(strstr(text, "3 device records dropped by the profiling library"));
   cr_assert_not_null(strstr(text, "7 launches without a device record"));
+  cr_assert_not_null(strstr(text, "4 device records moved behind their launches"));
+  cr_assert_not_null(strstr(text, "by up to 5.700 us"));
   cr_assert_not_null(strstr(text, "CUPTI is in use by another profiler"));
   end(&test);
 }

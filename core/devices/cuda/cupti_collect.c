@@ -179,10 +179,10 @@ static void carry_out_drain(cupti_collect *collect) {
   drained->others_held = cupti_buffers_held(&collect->pool, collect->order.epoch, 0) -
                          cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread);
   drained->twins = collect->decoder.parted;
-  drained->moved_ns = collect->decoder.moved_ns;
   drained->device_rows = match->device_rows;
   drained->graphs_empty = match->graph_count > 0 && match->graph_rows == 0;
   cupti_decoder_window_close(&collect->decoder); /* at once: a call that comes now would miss its device record */
+  drained->early_ns = collect->decoder.early_ns; /* of what waited until then too */
 }
 
 static void carry_out(cupti_collect *collect, order what) {

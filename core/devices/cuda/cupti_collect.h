@@ -45,7 +45,7 @@ typedef struct cupti_drained {
   uint64_t pending;     /* launches still without a record */
   uint64_t device_rows;
   uint64_t twins;   /* calls that had their id from another call, see cupti_twin */
-  int64_t moved_ns; /* how far device records were moved behind their launches */
+  int64_t early_ns; /* by how much a device record begins before its call, at most */
 } cupti_drained;
 
 /* Attaches, starts the thread and maps the first buffers. `why` holds one clause on failure. */

@@ -143,17 +143,14 @@ static bool place(cupti_decoder *decoder, pd_activity *row, uint32_t graph) {
     return true;
   }
   if (cupti_match_seen(&decoder->match, launch, graph) != PD_OK) decoder->counts.lost_memory++;
-  int64_t early_ns = launch->start_ns - row->start; /* a device takes microseconds to answer: never by the clocks */
+  const int64_t early_ns = launch->start_ns - row->start; /* no device answers before it is asked: the clocks' doing */
   if (early_ns > CUPTI_CLOCK_TOLERANCE_NS) {
     decoder->counts.implausible++;
     lost(decoder, PD_LOSS_IMPLAUSIBLE);
     return true;
   }
-  /* All that follows moves alike, so that lengths and order on a stream stay as they were. */
-  if (early_ns > decoder->moved_ns) decoder->moved_ns = early_ns;
-  decoder->counts.moved += decoder->moved_ns > 0;
-  row->start += decoder->moved_ns;
-  row->end += decoder->moved_ns;
+  decoder->counts.early += early_ns > 0;
+  if (early_ns > decoder->early_ns) decoder->early_ns = early_ns;
   hand_on(decoder, row);
   return true;
 }
@@ -591,7 +588,7 @@ void cupti_decoder_window_open(cupti_decoder *decoder, int64_t start_ns, bool by
   decoder->shared.count = decoder->twin_count = decoder->parted = 0;
   if (!by_time && decoder->correlation_high > decoder->stale_correlation)
     decoder->stale_correlation = decoder->correlation_high; /* what has come so far is all of the past */
-  decoder->moved_ns = 0;
+  decoder->early_ns = 0;
   decoder->window_start_ns = start_ns;
   decoder->by_time = by_time;
   decoder->window_stop_ns = INT64_MAX;

@@ -150,10 +150,6 @@ pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns) {
     host->log(host, PD_LOG_WARN,
               "CUPTI gave %llu calls of another thread one id; their device records are told apart by their order",
               (unsigned long long)drained.twins);
-  if (drained.moved_ns)
-    host->log(host, PD_LOG_INFO,
-              "CUPTI's device clock was up to %.3f us early in this window; its records are moved by that",
-              (double)drained.moved_ns * 1e-3);
   if (drained.graphs_empty)
     host->log(
         host, PD_LOG_WARN,

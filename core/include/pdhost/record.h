@@ -131,13 +131,14 @@ typedef struct pd_memory_event {
   X(CLOCK_STEP, 6, "steps of the system clock inside the window")                                                      \
   X(UNBALANCED, 7, "ranges left open or closed twice")                                                                 \
   X(MEMORY_FULL, 8, "memory events lost to a full buffer")                                                             \
-  X(AMBIGUOUS, 9, "launches that no single operation holds")
+  X(AMBIGUOUS, 9, "launches that no single operation holds")                                                           \
+  X(TIME_CORRECTED, 10, "device records moved behind their launches") /* since 1.1; by clocks that disagree */
 typedef uint32_t pd_loss;
 enum {
 #define PD_X(name, value, text) PD_LOSS_##name = value,
   PD_LOSS_MAP(PD_X)
 #undef PD_X
-      PD_LOSS_COUNT = 10
+      PD_LOSS_COUNT = 11
 };
 
 /* Everything one range carries beyond its name. Zero it and fill what is known. */

@@ -90,6 +90,7 @@ typedef struct pd_summary {
   uint32_t reserved;
   const char *profile_note;
   const char *sync_note; /* how step times were measured */
+  int64_t corrected_ns;  /* most that a device record's time was moved, see pd_trace; since 1.1 */
 } pd_summary;
 
 /* A callback that fails is reported, its sink is closed and dropped; the run and the other sinks go on. */

@@ -180,6 +180,7 @@ typedef struct pd_trace {
   int64_t unprofiled_step_ns;
   uint32_t copies_ahead; /* 1: a batch that is ready in time is copied beside the step before; since 1.1 */
   uint32_t reserved_copies_ahead;
+  int64_t corrected_ns; /* most that a device record was moved to begin after its launch (TIME_CORRECTED); since 1.1 */
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */

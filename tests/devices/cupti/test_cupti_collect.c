@@ -292,7 +292,7 @@ PD_TEST(cupti_collect, tells_calls_under_one_id_apart) {
     cr_assert_eq(drained.polls, 1);
     cr_assert_eq(drained.twins, 3 * CALLS + CALLS / 4);
     cr_assert_eq(counts().surplus, 0);
-    cr_assert_eq(counts().moved, 0);
+    cr_assert_eq(counts().early, 0);
     cr_assert_eq(rows_of(PD_ACTIVITY_KERNEL), CALLS + 1);
     cr_assert_eq(rows_of(PD_ACTIVITY_MEMCPY), CALLS / 4);
     qsort(record.rows, record.count, sizeof *record.rows, by_start);
