@@ -32,11 +32,12 @@ typedef struct paired_ratio {
  * part of what was measured, it need not serve both sides alike, and the interval knows nothing of that: it tells how
  * far chance moves the ratio, not how far a bias does. But the spread bounds the bias. Work that comes and goes and
  * hits one side alone parts the rounds that it hits from those that it spares by some distance; the mean of the rounds
- * moves by a share of that distance, and the interquartile range is about that distance as soon as it hits more than a
- * quarter of them. (Of fewer the trimmed means leave most out. What hits one side in nearly every round shows in no
- * spread; the turns are against that.) So a bias that the spread shows is no larger than it; twice the spread leaves
- * room for what the quartiles miss. The verdict is that of the interval moved outwards by so much at either end: nine
- * times as long is SLOWER however busy the machine, 30 % more is not when rounds disagree by 30 %. */
+ * moves by a share of that distance, and the interquartile range is about that distance when it hits more than a
+ * quarter of them and spares more than a quarter. (Of fewer the trimmed means leave most out. What hits one side in
+ * nearly every round shows in no spread, and is a slower side to any statistic; the turns are against that.) So a bias
+ * that the spread shows is no larger than it, and twice the spread leaves room for hits that are too short to fill a
+ * round. The verdict is that of the interval moved outwards by so much at either end: nine times as long is SLOWER on a
+ * busy machine, too, 30 % more is not when rounds disagree by 30 %. */
 #define COMPARISON_WIDE_SPREAD 0.25
 #define COMPARISON_BIAS_SPREADS 2
 outcome comparison_paired(const paired_ratio *of, double margin);

@@ -21,7 +21,8 @@ MEASURED = (0, 7)
 class Benchmark(Case):
     def bench(self, *arguments, scenario="control", **options):
         return self.run_small("--scenario", scenario, "--mode", "benchmark", "-o", "benchmark.output=out.json",
-                              "-o", "benchmark.min_run_time=0.02", *arguments, watch=False, **options)
+                              "-o", "benchmark.min_run_time=0.02", "-o", "benchmark.max_warmup_time=0.3", *arguments,
+                              watch=False, **options)
 
     def only(self, name="out.json"):
         document = self.json(name)
@@ -98,7 +99,7 @@ class Benchmark(Case):
         self.assertEqual((out_of_order, batches, recorded, truth), (0, 1, 0, 0))
 
     def test_the_warm_up_says_how_it_ended(self):
-        code, out, err = self.bench()
+        code, out, err = self.bench("-o", "benchmark.max_warmup_time=2")
         self.assertIn(code, MEASURED, err)
         row = self.only()
         waited = row["warm_up"]
@@ -289,7 +290,8 @@ class Benchmark(Case):
                     os.remove(self.path("cut.json"))
 
     def test_the_dry_run_says_how_it_will_time(self):
-        code, out, err = self.bench("--dry-run", "-o", "benchmark.method=adaptive_autorange")
+        code, out, err = self.bench("--dry-run", "-o", "benchmark.method=adaptive_autorange", "-o",
+                                    "benchmark.max_warmup_time=2")
         self.assertEqual(code, 0, err)
         self.assertIn(" to warm up, then until they are steady, at most 2 s; then adaptive_autorange\n", out)
         self.assertIn("out.json", out)
