@@ -236,8 +236,9 @@ static bool paint_idle(painter *self, intervals *queued, intervals *before_tempo
             paint(self, LEDGER_allocator, &host->allocator) && paint(self, LEDGER_measurement, &host->outer_sync) &&
             paint(self, LEDGER_forced_sync, &host->inner_sync) && paint(self, LEDGER_host_compute, &host->compute) &&
             paint(self, LEDGER_forced_sync, &host->inner_tail) && paint(self, LEDGER_measurement, &host->outer_tail) &&
-            paint(self, LEDGER_transfer, &host->transfer) && paint(self, LEDGER_launch, &host->train) &&
-            paint(self, LEDGER_measurement, &host->between) && paint(self, LEDGER_unknown, &host->steps);
+            paint(self, LEDGER_transfer, &host->transfer) && paint(self, LEDGER_transfer, &host->transfer_tail) &&
+            paint(self, LEDGER_launch, &host->train) && paint(self, LEDGER_measurement, &host->between) &&
+            paint(self, LEDGER_unknown, &host->steps);
   intervals_free(&profiler);
   intervals_free(&calls);
   intervals_free(&gaps);

@@ -118,22 +118,26 @@ static const interval *train_at(const ledger_host *out, int64_t at, size_t *next
 /* A blocking call whose tail is not known yet. */
 typedef struct open_tail {
   int64_t from_ns, limit_ns;
-  bool inner, open;
+  intervals *list; /* NULL: there is none */
 } open_tail;
 
-static bool close_tail(ledger_host *out, open_tail *tail, int64_t to) {
-  if (!tail->open) return true;
-  tail->open = false;
-  return intervals_add(tail->inner ? &out->inner_tail : &out->outer_tail, tail->from_ns,
-                       to < tail->limit_ns ? to : tail->limit_ns);
+static bool close_tail(open_tail *tail, int64_t to) {
+  intervals *list = tail->list;
+  tail->list = NULL;
+  return !list || intervals_add(list, tail->from_ns, to < tail->limit_ns ? to : tail->limit_ns);
+}
+
+/* The later of two calls that keep the host owns what follows; between them the earlier one does. */
+static bool open_another(open_tail *tail, const pd_call *call, const interval *train, intervals *list) {
+  if (!close_tail(tail, call->start_ns)) return false;
+  *tail = (open_tail){call->end_ns, train ? train->end : INT64_MAX, list};
+  return true;
 }
 
 static bool blocking_call(ledger_host *out, const pd_call *call, const interval *train, open_tail *tail) {
-  /* The later of two blocking calls owns what follows; between them the earlier one does. */
-  if (!close_tail(out, tail, call->start_ns)) return false;
-  *tail = (open_tail){call->end_ns, train ? train->end : INT64_MAX, train != NULL, true};
   out->blocking_calls += train != NULL;
-  return intervals_add(train ? &out->inner_sync : &out->outer_sync, call->start_ns, call->end_ns);
+  return open_another(tail, call, train, train ? &out->inner_tail : &out->outer_tail) &&
+         intervals_add(train ? &out->inner_sync : &out->outer_sync, call->start_ns, call->end_ns);
 }
 
 static bool find_calls(const trace_facts *facts, ledger_host *out) {
@@ -145,15 +149,16 @@ static bool find_calls(const trace_facts *facts, ledger_host *out) {
     if (call->thread != LOOP_THREAD) continue;
     const interval *train = train_at(out, call->start_ns, &next);
     /* Another call's work ends the tail, a blocking copy's own too: it is the next launch. */
-    if (call->activity_count && tail.open) ok = close_tail(out, &tail, first_work(facts, call)->start_ns);
+    if (call->activity_count && tail.list) ok = close_tail(&tail, first_work(facts, call)->start_ns);
     if (call->api == PD_API_ALLOC || call->api == PD_API_FREE)
       ok = ok && intervals_add(&out->allocator, call->start_ns, call->end_ns);
     else if (call->api == PD_API_SYNC || (train && is_copy(facts, call, false)))
       ok = ok && blocking_call(out, call, train, &tail);
     else if (is_copy(facts, call, true))
-      ok = ok && intervals_add(&out->transfer, call->start_ns, call->end_ns);
+      ok = ok && open_another(&tail, call, train, &out->transfer_tail) &&
+           intervals_add(&out->transfer, call->start_ns, call->end_ns);
   }
-  return ok && close_tail(out, &tail, facts->trace->end_ns);
+  return ok && close_tail(&tail, facts->trace->end_ns);
 }
 
 /* Spans of a train_step without a call, from one end of the range to the other. */
@@ -191,9 +196,9 @@ bool ledger_host_open(const trace_facts *facts, ledger_host *out) {
 }
 
 void ledger_host_free(ledger_host *self) {
-  intervals *const all[] = {&self->input_io,   &self->input_cpu,  &self->input,      &self->allocator,
-                            &self->outer_sync, &self->inner_sync, &self->outer_tail, &self->inner_tail,
-                            &self->compute,    &self->transfer,   &self->train,      &self->between,
-                            &self->steps};
+  intervals *const all[] = {&self->input_io,   &self->input_cpu,  &self->input,         &self->allocator,
+                            &self->outer_sync, &self->inner_sync, &self->outer_tail,    &self->inner_tail,
+                            &self->compute,    &self->transfer,   &self->transfer_tail, &self->train,
+                            &self->between,    &self->steps};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) intervals_free(all[i]);
 }

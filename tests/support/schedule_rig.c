@@ -125,6 +125,11 @@ static void set(schedule *self) {
   book(self, LEDGER_copy_device, ns);
 }
 
+static void keep(schedule *self, uint32_t cause) {
+  self->tail = true;
+  self->behind = cause;
+}
+
 /* The call stages before its copy runs and ends after it. */
 static void pageable_copy(schedule *self) {
   const int64_t before = draw(self, 1, 30000), ns = draw(self, 1, 40000), after = draw(self, 0, LEDGER_LATENCY_CUDA_NS);
@@ -134,11 +139,7 @@ static void pageable_copy(schedule *self) {
   fake_copy(self->fake, PD_MEMORY_PAGEABLE, PD_MEMORY_DEVICE, 64, self->streams[0], self->now, self->now + ns, id);
   book(self, LEDGER_copy_pageable, ns);
   book(self, LEDGER_transfer, after);
-}
-
-static void block(schedule *self) {
-  self->tail = true;
-  self->behind = LEDGER_forced_sync;
+  keep(self, LEDGER_transfer);
 }
 
 static void blocking_read(schedule *self) {
@@ -148,14 +149,14 @@ static void blocking_read(schedule *self) {
   fake_copy(self->fake, PD_MEMORY_DEVICE, PD_MEMORY_PAGEABLE, 4, self->streams[0], self->now, self->now + ns, id);
   book(self, LEDGER_copy_read, ns);
   book(self, LEDGER_forced_sync, after);
-  block(self);
+  keep(self, LEDGER_forced_sync);
 }
 
 static void synchronisation(schedule *self) {
   const int64_t ns = draw(self, 1, 20000);
   call(self, PD_API_SYNC, "cudaStreamSynchronize", self->now, ns);
   book(self, LEDGER_forced_sync, ns);
-  block(self);
+  keep(self, LEDGER_forced_sync);
 }
 
 static void allocation(schedule *self) {
@@ -255,7 +256,7 @@ static void train_step(schedule *self) {
   for (int64_t i = 0; i < count; i++)
     segments[draw(self, 0, (int64_t)(sizeof segments / sizeof segments[0]) - 1)](self);
   fake_range(self->fake, PD_RANGE_USER, "train_step", 0, start, self->now);
-  if (self->tail && self->behind == LEDGER_forced_sync) self->tail = false; /* it ends with train_step */
+  if (self->behind != LEDGER_measurement) self->tail = false; /* it ends with train_step */
 }
 
 void schedule_make(schedule *self, uint64_t seed) {

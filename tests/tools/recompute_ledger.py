@@ -22,7 +22,7 @@ LEDGER, VERDICT = thresholds("ledger.h"), thresholds("verdict.h")
 OWNERS = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
           "copy_pinned", "copy_device", "profiler", "allocator", "launch_gap", "device_side", "profiler", "input_io",
           "input_cpu", "input_handover", "allocator", "measurement", "forced_sync", "host_compute", "forced_sync",
-          "measurement", "transfer", "launch", "measurement", "unknown"]
+          "measurement", "transfer", "transfer", "launch", "measurement", "unknown"]
 CAUSES = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
           "copy_pinned", "copy_device", "profiler", "launch_gap", "device_side", "input_io", "input_cpu",
           "input_handover", "allocator", "measurement", "host_compute", "forced_sync", "transfer", "launch", "unknown"]
@@ -203,7 +203,7 @@ class Ledger:
         return work.name.split("(")[1].rstrip(")").split(" -> ")[where] == "Pageable"
 
     def host(self):
-        tail = None  # (from, limit, within train_step)
+        tail = None  # (from, limit, owner)
         for call in self.calls:
             kind, train = getattr(call, "class"), holding(self.train, call.start_ns)
             if call.index in self.work:
@@ -212,10 +212,13 @@ class Ledger:
                 self.add("allocator", span(call), which=1)
             elif kind == "sync" or (train and self.copies(call, 1)):
                 self.end_tail(tail, call.start_ns)
-                tail = (call.end_ns, train[1] if train else self.run.steps[-1][1], bool(train))
+                owner = "forced_sync" if train else "measurement"
+                tail = (call.end_ns, train[1] if train else self.run.steps[-1][1], owner)
                 self.blocking += bool(train)
-                self.add("forced_sync" if train else "measurement", span(call))
+                self.add(owner, span(call))
             elif self.copies(call, 0):
+                self.end_tail(tail, call.start_ns)
+                tail = (call.end_ns, train[1] if train else self.run.steps[-1][1], "transfer")
                 self.add("transfer", span(call))
         self.end_tail(tail, self.run.steps[-1][1])
         for event in self.run.memory:
@@ -233,7 +236,7 @@ class Ledger:
 
     def end_tail(self, tail, at):
         if tail:
-            self.add("forced_sync" if tail[2] else "measurement", (tail[0], min(at, tail[1])), which=1)
+            self.add(tail[2], (tail[0], min(at, tail[1])), which=1)
 
 
 def time_of(row, verdict, passes):
