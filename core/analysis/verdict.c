@@ -266,6 +266,7 @@ static const char *withheld(const table_work *work) {
   if (trace->profile != PD_PROFILE_FULL)
     return arena_format(work->arena, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
                         trace->profile_note ? trace->profile_note : "");
+  if (isnan(coverage)) return "withheld: operations ran, and not one launch of theirs was recorded";
   if (coverage < VERDICT_MIN_COVERAGE)
     return arena_format(work->arena, "withheld: only %.2f %% of the launches have their device record", 100 * coverage);
   if (work->facts->step_count < VERDICT_MIN_STEPS)

@@ -59,6 +59,11 @@ static int exit_code(const run_state *run, const config *settings, const pd_summ
     return CODE_DEVICE;
   }
   if (failed_sinks) return CODE_OUTPUT;
+  if (settings->run.require_cupti && run->silent) {
+    log_line(PD_LOG_ERROR, NULL,
+             "[run] require_cupti: a window of this run has operations and no record of any launch");
+    return CODE_UNTRUSTED;
+  }
   if (summary->profile == PD_PROFILE_FULL && summary->coverage < COVERAGE_TRUSTED) {
     log_line(PD_LOG_WARN, NULL,
              "only %.4f of the launches have their device record: the figures of this run are not to be trusted",

@@ -72,6 +72,7 @@ typedef struct run_state {
   uint64_t windows_done;
   double coverage_launches, coverage_matched;
   int64_t corrected_ns; /* of any window's device records */
+  bool silent;          /* a window had operations and no launch */
   uint64_t lost[16];
   pd_profile_status profile;
 

@@ -78,6 +78,16 @@ static void count_coverage(run_state *run, const pd_trace *trace) {
   for (int i = 0; i < 16; i++) run->lost[i] += trace->losses[i];
 }
 
+static void tell_silence(run_state *run, const pd_trace *trace) {
+  if (trace->profile != PD_PROFILE_FULL || !isnan(pd_trace_coverage(trace))) return;
+  run->silent = true;
+  log_line(
+      PD_LOG_WARN, NULL,
+      "window %u: operations ran on the device and not one launch of theirs was recorded: the profiling library is "
+      "silent, coverage is n/a and nothing is known of the device",
+      trace->window);
+}
+
 /* As long as a short kernel: where the device stands against the host's calls is then no longer known well. */
 #define CORRECTED_MUCH_NS 5000
 
@@ -149,6 +159,7 @@ pd_status window_finish(run_state *run, bool whole) {
   } else if (trace) {
     trace->partial = !whole;
     count_coverage(run, trace);
+    tell_silence(run, trace);
     tell_correction(run, trace);
     sink_set_trace(run->sinks, trace);
     analysis_forget(run->analysis, trace);

@@ -68,6 +68,22 @@ class Schedules(Case):
         self.assertNotEqual(code, 0)
         self.assertIn("a profiler was asked for", err)
 
+    def test_a_silent_profiler_is_told(self):
+        """A device that is attached, says that it records, and delivers no launch: no coverage, no verdict."""
+        device = ("--device", os.path.join(FIXTURES, "device", "silent.so"), "--scenario", "control", "--batch_size", "4",
+                  "--image_size", "16", "--sink", "table", "--sink", JSON)
+        code, out, err = self.run_pdhost(*device, watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertIn("not one launch of theirs was recorded", err)
+        self.assertIn("coverage n/a", out)
+        metrics = self.json("metrics.json")
+        self.assertEqual((metrics["profile"], metrics["coverage"], metrics["windows"][0]["coverage"]), ("full", None, None))
+        verdict = metrics["windows"][0]["tables"]["verdict"]["rows"][0]
+        self.assertEqual(verdict["verdict_cause"], "withheld")
+        code, _, err = self.run_pdhost(*device, "-o", "run.require_cupti=true", watch=False)
+        self.assertEqual(code, 7, err)
+        self.assertIn("require_cupti", err)
+
     def test_the_perf_summary_is_one_in_every_sink(self):
         code, out, err = self.run_small("--scenario", "dataloader", "-o", "profile.timer_only=true", "-o",
                                         "data.io_sleep_ms=1", "--sink", JSON, "--sink", "table", "--sink", "csv:dir=csv")

@@ -193,8 +193,8 @@ static inline const pd_string *pd_trace_string(const pd_trace *trace, uint32_t i
   return PD_AT(pd_string, &trace->strings, id < trace->strings.count ? id : 0);
 }
 
-/* Share of launches in the window that have their device record, 0..1; 1 when there were none. NaN where `profile` is
- * not FULL: then nobody counted, and outputs say n/a. */
+/* Share of launches in the window that have their device record, 0..1; 1 when there were none. NaN where nobody
+ * counted, and outputs say n/a: `profile` is not FULL, or operations ran and not one launch of theirs was recorded. */
 static inline double pd_trace_coverage(const pd_trace *trace) {
   uint64_t launches = 0, matched = 0, i;
   if (trace->profile != PD_PROFILE_FULL) return (double)NAN;
@@ -202,7 +202,10 @@ static inline double pd_trace_coverage(const pd_trace *trace) {
     launches += PD_AT(pd_trace_step, &trace->steps, i)->launches;
     matched += PD_AT(pd_trace_step, &trace->steps, i)->matched;
   }
-  return launches ? (double)matched / (double)launches : 1.0;
+  if (launches) return (double)matched / (double)launches;
+  for (i = 0; i < trace->ranges.count; i++)
+    if (PD_AT(pd_range, &trace->ranges, i)->kind == PD_RANGE_OP) return (double)NAN;
+  return 1.0;
 }
 
 #ifdef __cplusplus
