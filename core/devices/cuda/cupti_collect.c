@@ -33,6 +33,8 @@ typedef enum order {
   ORDER_DRAIN,
   ORDER_CLOSE,
   ORDER_FORCE,
+  ORDER_PARK,
+  ORDER_RESUME,
   ORDER_COUNT,
   ORDER_QUIT
 } order;
@@ -61,6 +63,7 @@ struct cupti_collect {
   } order;
   bool window_open, stopped, thread_runs, mutex_made;
   int64_t offset_ns; /* the decoder's: CLOCK_REALTIME less CLOCK_MONOTONIC as the window began */
+  bool parked;       /* the decoder's: it leaves buffers where they are */
   bool windows_done; /* records of calls that were under way as the last one ended may still come */
 };
 
@@ -201,6 +204,11 @@ static void carry_out(cupti_collect *collect, order what) {
     decode_queue(collect);
     count_dropped(collect);
     break;
+  case ORDER_PARK: collect->parked = true; break;
+  case ORDER_RESUME:
+    collect->parked = false;
+    decode_queue(collect);
+    break;
   case ORDER_COUNT:
     collect->order.counts = collect->decoder.counts;
     collect->order.counts.buffer_bytes = atomic_load(&collect->pool.bytes);
@@ -217,7 +225,7 @@ static void *run(void *collect_) {
     collect->record->name_thread(collect->record, "pdhost cupti decoder");
   for (;;) {
     while (sem_wait(&collect->work) && errno == EINTR) {}
-    decode_queue(collect);
+    if (!collect->parked) decode_queue(collect);
     pthread_mutex_lock(&collect->lock);
     order what = collect->pending;
     pthread_mutex_unlock(&collect->lock);
@@ -331,7 +339,9 @@ static void detach(cupti_collect *collect) {
   if (!collect->session.attached) return;
   order_and_wait(collect, ORDER_FORCE);
   cupti_session_disable(&collect->session);
+  order_and_wait(collect, ORDER_PARK); /* no call of CUPTI beside cuptiFinalize, which gives buffers back itself */
   cupti_session_detach(&collect->session);
+  order_and_wait(collect, ORDER_RESUME);
 }
 
 void cupti_collect_close(cupti_collect *collect) {

@@ -30,6 +30,7 @@ typedef struct fake_config {
   bool clock_elsewhere;   /* GetTimestamp counts from another origin */
   bool graph_silence;     /* graphs' kernels are not recorded once kinds have been off */
   bool keeps_callbacks;   /* Finalize does not stop the callbacks */
+  bool slow_finalize;     /* Finalize gives one more buffer back and takes 20 ms after that */
   uint32_t first_correlation;
   size_t dropped; /* what GetNumDroppedRecords says next */
 } fake_config;

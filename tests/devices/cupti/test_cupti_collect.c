@@ -438,3 +438,20 @@ PD_TEST(cupti_collect, chooses_by_what_was_measured) {
   cr_assert_eq(cupti_collect_between(collect), CUPTI_BETWEEN_DETACH);
   close_collect();
 }
+
+/* Beside cuptiFinalize nothing else of the library is called: not even to read the buffer that it gives back. */
+PD_TEST(cupti_collect, decodes_nothing_while_the_library_is_given_back) {
+  fake_set()->slow_finalize = true;
+  open_collect(CUPTI_BETWEEN_DETACH);
+  for (int window = 0; window < 2; window++) {
+    start();
+    fake_launch("_Z1kv");
+    fake_finish(0);
+    drain();
+    cr_assert(drained.complete);
+  }
+  cr_assert_eq(fake_get().finalizes, 2);
+  check_pairs(2);
+  check_manners();
+  close_collect();
+}
