@@ -111,6 +111,23 @@ static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plan
   return status;
 }
 
+/* The workspace of the candidate that wants most; one whose own cannot be had is left out while there are others. */
+static pd_status fit_workspace(pd_device *device, pd_stream *stream, conv_plan **plans, int *count) {
+  for (int i = 0; i < *count;) {
+    const pd_status status = cuda_workspace(device, stream, plans[i]->workspace);
+    if (status && (status != PD_NO_MEMORY || *count == 1)) return status;
+    if (!status) {
+      i++;
+      continue;
+    }
+    conv_plan_free(device, plans[i]);
+    memmove(plans + i, plans + i + 1, (size_t)(*count - i - 1) * sizeof *plans);
+    --*count;
+    i = 0; /* what there was before is gone as well: from the start */
+  }
+  return PD_OK;
+}
+
 pd_status conv_run(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments) {
   conv_arguments with = *arguments;
   if (plan->narrow) with.w = (char *)stream->workspace + plan->workspace - weight_bytes(&plan->key);
@@ -143,7 +160,7 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
                                 (long long)key->w, (long long)key->o, key->x_dtype == PD_F16 ? "float16" : "float32");
     goto out;
   }
-  for (int i = 0; !status && i < count; i++) status = cuda_workspace(device, stream, plans[i]->workspace);
+  status = fit_workspace(device, stream, plans, &count);
   if (!status && count > 1 && !stream->capturing)
     status = choose_fastest(device, stream, plans, count, arguments, &chosen);
   device->host->log(device->host, PD_LOG_DEBUG,

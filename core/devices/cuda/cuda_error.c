@@ -2,6 +2,7 @@
 #include "cuda_error.h"
 
 pd_status cuda_failed(pd_device *device, cudaError_t error, const char *what) {
+  (void)cudaGetLastError(); /* told here, and not once more by the next call that asks for the last error */
   if (error == cudaErrorMemoryAllocation)
     return device->host->fail(device->host, PD_NO_MEMORY, "CUDA: %s: out of memory (%s)", what,
                               cudaGetErrorName(error));

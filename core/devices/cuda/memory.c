@@ -5,7 +5,10 @@
 
 static uint64_t pool_reserved(pd_device *device) {
   uint64_t reserved = 0;
-  if (cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrReservedMemCurrent, &reserved) != cudaSuccess) return 0;
+  if (cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrReservedMemCurrent, &reserved) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return 0;
+  }
   return reserved + atomic_load_explicit(&device->raw, memory_order_relaxed);
 }
 
