@@ -181,6 +181,8 @@ int main(void) {
                           .drop_last = true,
                           .cpu_work = 2,
                           .io_sleep_ns = flags & 4 ? 1000 : 0,
+                          .io_spread = flags & 4 ? 1 : 0,
+                          .worker_init_ns = flags & 4 ? 20000 * prefetch : 0,
                           .seed = (uint64_t)(workers * 31 + prefetch)},
             12);
   CHECK(atomic_load(&ranges_open) == 0);
