@@ -3,9 +3,10 @@
  *
  * steps.csv and perf_summary.csv cover the loop; tables and events are those of one window, whose number stands before
  * ".csv" when the schedule has more than one, so that nothing is overwritten. Events lie in a folder of their own: a
- * table may have any name.
+ * table may have any name. At its end a run removes what an earlier one left in the folder under such names.
  */
 #include "event_files.h"
+#include "own_files.h"
 
 #include "../json_writer/file_out.h"
 
@@ -27,10 +28,12 @@ typedef struct state {
   const pd_run *run;
   char *dir;
   bool events, many_windows;
+  own_files written;
 } state;
 
 static void state_free(state *self) {
   if (!self) return;
+  own_files_free(&self->written);
   free(self->dir);
   free(self);
 }
@@ -59,12 +62,17 @@ static pd_status csv_sink_open(const pd_host *host, const void *given, const pd_
 /* Opens `name`, of window `window` or of the whole run (PD_NONE). */
 static pd_status open_file(state *self, const char *name, uint32_t window, file_out *file) {
   char *path;
-  const int made = self->many_windows && window != PD_NONE ? asprintf(&path, "%s/%s.%u.csv", self->dir, name, window)
-                                                           : asprintf(&path, "%s/%s.csv", self->dir, name);
+  if (!self->many_windows) window = PD_NONE;
+  const int made = window != PD_NONE ? asprintf(&path, "%s/%s.%u.csv", self->dir, name, window)
+                                     : asprintf(&path, "%s/%s.csv", self->dir, name);
   if (made < 0) return self->host->fail(self->host, PD_NO_MEMORY, "%s: out of memory", name);
-  const pd_status status = file_out_open(file, self->host, path);
+  pd_status status = file_out_open(file, self->host, path);
   free(path);
-  return status;
+  if (status != PD_OK) return status;
+  status = own_files_add(&self->written, self->dir, name, window);
+  if (status == PD_OK) return PD_OK;
+  file_out_discard(file);
+  return self->host->fail(self->host, status, "%s: out of memory", name);
 }
 
 static void write_cell(csv_writer *csv, const pd_metric *metric, const pd_cell *cell) {
@@ -147,7 +155,7 @@ static pd_status write_partial(state *self, const pd_summary *summary) {
   const pd_status status = open_file(self, "partial", PD_NONE, &file);
   if (status != PD_OK) return status;
   csv_writer csv = {.out = &file.out};
-  csv_header(&csv, "outcome,reason,steps,windows");
+  csv_header(&csv, CSV_PARTIAL_HEADER);
   csv_text(&csv, summary->outcome == PD_RUN_INTERRUPTED ? "interrupted" : "failed");
   csv_text(&csv, summary->reason);
   csv_u64(&csv, summary->steps);
@@ -169,6 +177,7 @@ static pd_status csv_sink_close(void *given, const pd_summary *summary) {
     }
     if (status == PD_OK) status = write_run_tables(self, summary);
     if (status == PD_OK && summary->outcome != PD_RUN_COMPLETE) status = write_partial(self, summary);
+    if (status == PD_OK) own_files_remove_others(&self->written, self->dir);
   }
   state_free(self);
   return status;

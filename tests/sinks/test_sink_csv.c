@@ -6,6 +6,9 @@
 #include "sink_run.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const pd_table_set *fake_tables(const pd_analysis *analysis, const pd_trace *trace,
                                        const pd_table_request *request) {
@@ -131,6 +134,91 @@ PD_TEST(sink_csv, windows_do_not_overwrite_each_other) {
   cr_assert_not_null(sink_run_file(&run, "out/steps.csv"));
   for (uint32_t i = 0; i < run.count; i++)
     for (uint32_t k = 0; k < i; k++) cr_assert_str_neq(run.all[i]->path, run.all[k]->path);
+  sink_run_unload(&run);
+}
+
+static void put_file(const char *folder, const char *name, const char *text) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "w");
+  cr_assert_not_null(file);
+  fputs(text, file);
+  fclose(file);
+}
+
+static bool is_there(const char *folder, const char *name) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return access(path, F_OK) == 0;
+}
+
+static const char own_table[] = "name,calls,level,row_kind\r\n", own_partial[] = "outcome,reason,steps,windows\r\n";
+
+/* Of an earlier run in the same folder: what this one does not write goes, if it is the sink's own for certain. */
+PD_TEST(sink_csv, what_an_earlier_run_left_goes_and_others_files_stay) {
+  static const struct {
+    const char *name, *text;
+    bool stays[2]; /* after a run of one window, of two */
+  } files[] = {{"partial.csv", own_partial, {false, false}},
+               {"operators.csv", own_table, {true, false}},
+               {"operators.0.csv", own_table, {false, true}},
+               {"operators.1.csv", own_table, {false, true}},
+               {"operators.2.csv", own_table, {false, false}},
+               {"old_table.csv", own_table, {false, false}},
+               {"old_table.0.csv", own_table, {false, false}},
+               {"perf_summary.csv", own_table, {true, true}},
+               {"steps.csv", "index\r\n", {true, true}},
+               {"events/kernels.csv", "name\r\n", {true, false}},
+               {"events/kernels.1.csv", "name\r\n", {false, true}},
+               {"events/kernels.7.csv", "", {false, false}},
+               {"events/mine.csv", "a,b\r\n", {true, true}},
+               {"mine.csv", "a,b\r\n", {true, true}},
+               {"mine.2.csv", "outcome,reason\r\n", {true, true}},
+               {"empty.csv", "", {true, true}},
+               {"operators.01.csv", own_table, {true, true}},
+               {"operators.x.csv", own_table, {true, true}},
+               {"operators.txt", own_table, {true, true}},
+               {"operators.csv.partial", own_table, {true, true}}};
+  for (uint32_t windows = 1; windows <= 2; windows++) {
+    char folder[] = "/tmp/pdhost_csv_XXXXXX", setting[64], path[256];
+    sink_run run;
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/events", folder);
+    cr_assert_eq(mkdir(path, 0700), 0);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) put_file(folder, files[i].name, files[i].text);
+    snprintf(setting, sizeof setting, "dir=%s", folder);
+    start(&run, (const char *[]){setting, NULL}, windows);
+    for (uint32_t w = 0; w < windows; w++) send_window(&run, w, PD_OK);
+    cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+      cr_assert_eq(is_there(folder, files[i].name), files[i].stays[windows - 1], "%s, %u windows", files[i].name,
+                   windows);
+      snprintf(path, sizeof path, "%s/%s", folder, files[i].name);
+      unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/events", folder);
+    cr_assert_eq(rmdir(path), 0);
+    cr_assert_eq(rmdir(folder), 0);
+    sink_run_unload(&run);
+  }
+}
+
+/* A table that some windows have not: what lies there under its name is not of this run. */
+PD_TEST(sink_csv, a_window_without_a_table_keeps_no_older_one) {
+  char folder[] = "/tmp/pdhost_csv_XXXXXX", setting[64];
+  sink_run run;
+  cr_assert_not_null(mkdtemp(folder));
+  put_file(folder, "operators.0.csv", own_table);
+  put_file(folder, "operators.1.csv", "a,b\r\n");
+  snprintf(setting, sizeof setting, "dir=%s", folder);
+  start(&run, (const char *[]){setting, "events=false", NULL}, 3);
+  send_window(&run, 2, PD_OK);
+  cr_assert(!is_there(folder, "operators.0.csv"));
+  cr_assert(is_there(folder, "operators.1.csv"), "no table of the sink's");
+  cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
+  snprintf(setting, sizeof setting, "%s/operators.1.csv", folder);
+  unlink(setting);
+  cr_assert_eq(rmdir(folder), 0);
   sink_run_unload(&run);
 }
 
