@@ -1,5 +1,5 @@
 /* write_fake_run PLUGIN FOLDER [KEY=VALUE ...]: what a sink writes of the hand-made run of tests/support, as files,
- * with the tables of the real analysis. Two windows with WINDOWS=2 in the environment. */
+ * with the tables of the real analysis. Two windows with WINDOWS=2 in the environment, CUDA graphs with GRAPHS=1. */
 #include "fake_trace.h"
 #include "sink_run.h"
 
@@ -34,6 +34,26 @@ static void add_marked_work(fake_trace *fake) {
   }
 }
 
+/* A replay: one launch of three kernels and a set. */
+static void add_graphs(fake_trace *fake) {
+  const uint32_t stream = fake_stream(fake, 0, 1, 8);
+  for (uint32_t i = 0; i < STEPS; i++) {
+    const int64_t t = US(1000) + i * US(10000);
+    const uint64_t correlation = 1000 + 10 * (uint64_t)i;
+    fake_range(fake, PD_RANGE_USER, "graph replay", 0, t + US(9520), t + US(9530));
+    fake_call(fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", 0, t + US(9521), t + US(9528), correlation);
+    for (uint32_t k = 0; k < 3; k++) {
+      const int64_t begun = t + US(9600 + 60 * k);
+      pd_device_row *row = fake_kernel(fake, "node(float*)", stream, begun, begun + US(50), correlation);
+      row->detail.u.kernel.graph = 3;
+      row->detail.u.kernel.graph_node = k + 1;
+    }
+    pd_device_row *row = fake_set(fake, 4096, stream, t + US(9780), t + US(9781), correlation);
+    row->detail.u.copy.graph = 3;
+    row->detail.u.copy.graph_node = 4;
+  }
+}
+
 /* Ranges of a scenario whose names mean something else to the analysers: they would refuse the file, or count them. */
 static void add_misleading_names(fake_trace *fake) {
   for (uint32_t i = 0; i < STEPS; i++) {
@@ -49,7 +69,10 @@ static pd_status write_windows(sink_run *run, analysis *tables, uint32_t windows
     fake_trace *fake = fake_trace_open();
     if (!fake) return PD_NO_MEMORY;
     fake_trace_training(fake, 2 + 10 * w, STEPS);
-    add_marked_work(fake);
+    if (getenv("GRAPHS"))
+      add_graphs(fake);
+    else
+      add_marked_work(fake);
     add_misleading_names(fake);
     pd_trace *trace = fake_trace_finish(fake);
     if (trace) {

@@ -30,6 +30,7 @@ VARIANTS = (
      tuple(check for check in ALL if not check.startswith("profiler_plugin"))),
     ("stock", "dataloader", ["sink.chrome_trace.runtime_category=runtime"], ("files", "profiler_plugin_stock")),
 )
+ON_CUDA = (("cuda_graph", "control", ["train.cuda_graph=true"], ALL),)
 
 
 def scenarios(conf):
@@ -45,12 +46,14 @@ def scenarios(conf):
 
 def main():
     program, conf, output = sys.argv[1:4]
+    variants = VARIANTS
     if "cuda" in sys.argv[4:]:
+        variants += ON_CUDA
         device = ["-o", "run.device=cuda"]
     else:
         device = ["-c", os.path.join(conf, "cpu.ini"), "-o", "sink.chrome_trace.cuda_names=true"]
     shutil.rmtree(output, ignore_errors=True)
-    runs = [(name, name, SETTINGS.get(name, []), ALL) for name in scenarios(conf)] + list(VARIANTS)
+    runs = [(name, name, SETTINGS.get(name, []), ALL) for name in scenarios(conf)] + list(variants)
     for name, scenario, settings, _ in runs:
         folder = os.path.join(output, name)
         command = [program, "-c", os.path.join(conf, scenario + ".ini"), *device,
