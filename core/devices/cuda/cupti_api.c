@@ -94,6 +94,12 @@ static void *open_anywhere(char *tried, size_t tried_bytes) {
   return library;
 }
 
+/* The file that the library was loaded from. */
+static const char *file_of(const cupti_api *api) {
+  Dl_info about;
+  return dladdr(*(void *const *)&api->GetVersion, &about) && about.dli_fname ? about.dli_fname : "its file";
+}
+
 pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes) {
   char tried[1024] = "";
   memset(api, 0, sizeof *api);
@@ -127,8 +133,8 @@ pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why
     return PD_DEVICE;
   }
   if (api->version < CUPTI_OLDEST_VERSION) {
-    snprintf(why, why_bytes, "CUPTI version %u is too old; %u (CUDA 12.9) or newer is needed", api->version,
-             CUPTI_OLDEST_VERSION);
+    snprintf(why, why_bytes, "CUPTI version %u (%s) is too old; %u (CUDA 12.9) or newer is needed", api->version,
+             file_of(api), CUPTI_OLDEST_VERSION);
     return PD_UNSUPPORTED;
   }
   return cupti_api_check_layout(api, why, why_bytes);
