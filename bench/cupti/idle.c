@@ -1,7 +1,8 @@
 /*
  * What CUPTI costs per launch on this GPU: never attached, attached with all kinds off, recording (pdhost's collector
- * and a bare one), detached again. Every round measures each state once, so that drift hits all alike; the medians and
- * the spread of the rounds are printed. Exit 77: no GPU.
+ * and a bare one), detached again. First all rounds without CUPTI, before it is loaded; then every round measures each
+ * other state once, pdhost's and the bare ones in turns, so that drift hits those alike. The medians and the spread of
+ * the rounds are printed. bench_cupti_idle [ROUNDS], 7 at most and by default. Exit 77: no GPU.
  */
 #include "bare.h"
 #include "cupti_collect.h"
@@ -26,6 +27,7 @@ static const char *const states[STATES] = {"never attached",
                                            "pdhost: detached"};
 static double ns[STATES][ROUNDS];
 static uint32_t counts[STATES];
+static int rounds = ROUNDS;
 static cudaStream_t stream;
 
 static int64_t now_ns(void) {
@@ -70,18 +72,20 @@ static void round_of_pdhost(const cupti_api *api) {
   measure(AFTER);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   static cupti_api api;
   char why[1024];
   int devices = 0;
+  if (argc > 1) rounds = atoi(argv[1]);
+  if (rounds < 1 || rounds > ROUNDS) fail("ROUNDS is 1 to 7");
   if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
     printf("skipped: no CUDA device\n");
     return 77;
   }
   if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) fail("cudaStreamCreate");
-  for (int i = 0; i < ROUNDS; i++) measure(NEVER);
+  for (int i = 0; i < rounds; i++) measure(NEVER);
   if (cupti_api_load(&api, getenv("PDHOST_CUPTI"), why, sizeof why) != PD_OK) fail(why);
-  for (int i = 0; i < ROUNDS; i++) {
+  for (int i = 0; i < rounds; i++) {
     for (int order = 0; order < 2; order++) {
       if (order != i % 2) {
         if (bare_attach(false)) fail("bare CUPTI");
@@ -95,14 +99,14 @@ int main(void) {
       }
     }
   }
-  printf("CUPTI %u, %d launches of an empty kernel a measurement, %d rounds\n", api.version, LAUNCHES, ROUNDS);
+  printf("CUPTI %u, %d launches of an empty kernel a measurement, %d rounds\n", api.version, LAUNCHES, rounds);
   printf("%-42s %10s %10s %10s\n", "ns per launch", "median", "least", "most");
   for (int s = 0; s < STATES; s++) {
     qsort(ns[s], counts[s], sizeof ns[s][0], by_value);
     printf("%-42s %10.0f %10.0f %10.0f\n", states[s], ns[s][counts[s] / 2], ns[s][0], ns[s][counts[s] - 1]);
   }
-  double off = ns[NEVER][ROUNDS / 2], bare = ns[BARE][ROUNDS / 2], kernels = ns[BARE_KERNELS][ROUNDS / 2];
-  double ours = ns[RECORDING][ROUNDS / 2];
+  double off = ns[NEVER][rounds / 2], bare = ns[BARE][rounds / 2], kernels = ns[BARE_KERNELS][rounds / 2];
+  double ours = ns[RECORDING][rounds / 2];
   printf("added per launch: pdhost %.0f ns, bare CUPTI %.0f ns (%.2fx), kernels alone %.0f ns\n", ours - off,
          bare - off, (ours - off) / (bare - off), kernels - off);
   return 0;

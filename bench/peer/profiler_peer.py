@@ -2,23 +2,27 @@
 """The workload of pdhost as a PyTorch script: the peer that the benchmarks compare with.
 
     profiler_peer.py steps   --scenario S [--amp] [--channels-last] [--tuned] [--steps N]
-    profiler_peer.py profile --scenario S [--amp] [--channels-last] [--tuned] [--steps N] [--dir DIR]
+    profiler_peer.py profile --scenario S [--amp] [--channels-last] [--tuned] [--steps N] [--no-table] [--dir DIR]
     profiler_peer.py loader  --workers N [--batches N]
     profiler_peer.py many    reads one command line of the above per line of its input, one process for all
 
-The last line of its output is one JSON object (of `many`: one per command, in order). `steps` times whole steps, each
+The last line of its output is one JSON object (of `many`: one per command, in order; `error` in it: why that one has
+no figures). `steps` times whole steps, each
 between two synchronisations: the copy of a pinned batch to the device, zero_grad, forward, loss, backward, optimiser,
 scaler. `profile` does the same without and with torch.profiler and times what follows the last step until every file is
-written. `loader` measures the slow synthetic dataset alone.
+written; without the operator table, most of whose time that is, with --no-table. `loader` measures the slow synthetic
+dataset alone.
 
 Scenarios: control (the batch lies on the device), plain (control with the copy), sync, tiny_ops, memory_churn.
 PD_START_NS in the environment is the CLOCK_REALTIME at which the caller started this process.
 """
 import argparse
+import functools
 import glob
 import json
 import math
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -81,6 +85,13 @@ class SlowDataset(torch.utils.data.Dataset):
         return image * (1 + acc % 1e-3), label
 
 
+@functools.lru_cache(maxsize=None)
+def ring_of(batch, size):
+    """Pinned batches; of one process' commands all copy from the same."""
+    shape = (batch, 3, size, size)
+    return [(torch.randn(shape).pin_memory(), torch.randint(0, 1000, (batch,)).pin_memory()) for _ in range(4)]
+
+
 class Trainer:
     """The model, the optimiser, a ring of pinned batches, and one step."""
 
@@ -94,9 +105,7 @@ class Trainer:
         extra = {"fused": True} if args.tuned else {}
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, **extra)
         self.scaler = torch.amp.GradScaler("cuda", enabled=args.amp)
-        shape = (args.batch, 3, args.size, args.size)
-        self.ring = [(torch.randn(shape).pin_memory(), torch.randint(0, 1000, (args.batch,)).pin_memory())
-                     for _ in range(4)]
+        self.ring = ring_of(args.batch, args.size)
         self.resident = [(x.cuda(), y.cuda()) for x, y in self.ring[:1]]
         self.count = 0
         self.side = torch.cuda.Stream() if args.prefetch else None
@@ -206,17 +215,20 @@ def profile(args):
         prof.step()
     prof.stop()
     at = time.perf_counter()
-    table = prof.key_averages(group_by_input_shape=True).table(sort_by="cuda_time_total", row_limit=25)
-    with open(os.path.join(folder, "table.txt"), "w") as out:
-        out.write(table)
+    if args.table:
+        table = prof.key_averages(group_by_input_shape=True).table(sort_by="cuda_time_total", row_limit=25)
+        with open(os.path.join(folder, "table.txt"), "w") as out:
+            out.write(table)
     end = time.perf_counter()
     difference = statistics.median(profiled) - statistics.median(plain)
     traces = sorted(glob.glob(os.path.join(folder, "*.pt.trace.json")), key=os.path.getmtime)
     size, events = trace_size(traces[-1]) if traces else (None, None)
+    if not args.dir:
+        shutil.rmtree(folder, ignore_errors=True)
     return {"plain_ms": statistics.median(plain), "profiled_ms": statistics.median(profiled), "kernels": kernels,
             "trace_bytes": size, "trace_events": events,
             "cost_per_kernel_us": difference * 1000 / max(kernels, 1), "last_step_to_closed_s": end - last,
-            "export_s": times.get("export_s"), "table_s": end - at}
+            "export_s": times.get("export_s"), "table_s": end - at if args.table else None}
 
 
 def loader(args):
@@ -250,6 +262,7 @@ def parse(words):
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--cpu-work", type=int, default=200)
     parser.add_argument("--io-sleep-ms", type=float, default=0)
+    parser.add_argument("--no-table", dest="table", action="store_false", help="profile: no operator table")
     parser.add_argument("--dir")
     return parser.parse_args(words)
 
@@ -270,7 +283,10 @@ def main():
         measure(args)
         return 0
     for line in sys.stdin.read().splitlines():
-        measure(parse(line.split()))
+        try:
+            measure(parse(line.split()))
+        except Exception as error:  # pylint: disable=broad-except; the other commands have figures all the same
+            print(json.dumps({"error": f"{line}: {type(error).__name__}: {error}"}), flush=True)
         torch.cuda.empty_cache()
     return 0
 

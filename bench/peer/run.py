@@ -3,11 +3,14 @@
 
     run.py --pdhost BIN [--rounds 5] [--seconds N] [--steps 40] [--only NAME,...] [--out DIR]
 
-Each round runs pdhost on every workload, and then PyTorch on every one twice: as the script is written, and tuned
-(fused AdamW, cudnn.benchmark, TF32 products). A ratio is pdhost over the better PyTorch of the same round; the table
-shows the median of the rounds' ratios, their smallest and largest, and the goal. The last column is bare CUPTI, a
-collector that counts records and does nothing else: under pdhost's own workload (by CUDA_INJECTION64_PATH), and under
-null kernels back to back (bench_cupti_idle), whose ratio is to it. Every raw number is in DIR/peer.json.
+Each round runs everything once: pdhost on every workload, and then one PyTorch process on every one twice, as the
+script is written and tuned (fused AdamW, cudnn.benchmark, TF32 products). Only what closes 60 profiled steps in
+PyTorch is measured once, in the first round, since its table takes 20 s. A ratio is pdhost over the better PyTorch of
+the same round; the table shows the median of the rounds' ratios, their smallest and largest, and the goal; where the
+goal is a time of pdhost's, the spread is that of the time. The last column is bare CUPTI, a collector that counts
+records and does nothing else: under pdhost's own workload (by CUDA_INJECTION64_PATH), and under null kernels back to
+back (bench_cupti_idle), whose ratio is to it. --only takes regular expressions of rows' names. Every raw number is in
+DIR/peer.json.
 """
 import argparse
 import glob
@@ -107,111 +110,222 @@ class Pdhost:
         return result
 
 
-def peer(what, flags):
-    out, _ = run([sys.executable, PEER, what] + flags, timeout=300)
-    return json.loads(out.strip().splitlines()[-1])
-
-
-def compare_steps(pdhost, chosen, steps):
-    """One round of every workload: ours, then the peer's in one process."""
-    resident = ["data.resident=host", "data.pin_memory=true"]
-    ours = {name: pdhost.run(scenario, keys + resident)["median_ms"] for name, scenario, _o, keys, _f, _g in chosen}
-    lines = [" ".join(["steps", "--scenario", other, "--steps", str(steps)] + flags + tuned)
-             for _n, _s, other, _k, flags, _g in chosen for tuned in ([], ["--tuned"])]
-    out, _ = run([sys.executable, PEER, "many"], timeout=300, text="\n".join(lines))
-    medians = [json.loads(line)["median_ms"] for line in out.splitlines() if line.startswith("{")]
-    return {name: {"ours": ours[name], "as_written": medians[2 * i], "tuned": medians[2 * i + 1], "unit": "ms"}
-            for i, (name, *_rest) in enumerate(chosen)}
-
-
-def compare_start(pdhost):
-    keys = ["run.warmup_steps=0", "schedule.wait=0", "schedule.warmup=0", "data.resident=host", "data.pin_memory=true"]
-    ours = pdhost.run("control", keys, active=1)
-    theirs = peer("steps", ["--scenario", "plain", "--steps", "1", "--warmup", "0"])
-    return {"ours": ours["start_to_first_step_s"], "as_written": theirs["start_to_first_step_s"], "unit": "s"}
+def peer_many(lines, script):
+    """The peer's answers to command lines, all in one process."""
+    if not lines:
+        return []
+    out, _ = run([sys.executable, script, "many"], timeout=300, text="\n".join(lines))
+    answers = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    if len(answers) != len(lines):
+        raise Failed(f"PyTorch: {len(answers)} answers to {len(lines)} commands: {out[-300:]}")
+    return answers
 
 
 TINY = ["train.fused=false", "data.resident=host", "data.pin_memory=true"]
+CLOSING = 60  # profiled steps whose files are closed
 
 
-def bare_step(pdhost):
-    """Median step of tiny_ops while a bare collector counts the records of the whole process."""
-    library = os.path.join(pdhost.benches, "libpdhost_cupti_bare.so")
-    result = pdhost.run("tiny_ops", TINY, more={"CUDA_INJECTION64_PATH": library})
-    counted = re.search(r"bare CUPTI: (\d+) device records", result["out"])
-    if not counted or not int(counted[1]):
-        raise Failed("the bare collector counted nothing: " + result["out"][-300:])
-    return result["median_ms"]
+class Start:
+    """Process start to first step done. Its command has to be the first of the peer's process."""
+    rows = ["start to first step done"]
+    lines = ["steps --scenario plain --steps 1 --warmup 0"]
+
+    def ours(self, pdhost):
+        keys = ["run.warmup_steps=0", "schedule.wait=0", "schedule.warmup=0", "data.resident=host",
+                "data.pin_memory=true"]
+        return pdhost.run("control", keys, active=1)["start_to_first_step_s"]
+
+    def result(self, ours, theirs):
+        return {self.rows[0]: {"ours": ours, "as_written": theirs[0]["start_to_first_step_s"], "unit": "s"}}
 
 
-def compare_launches(pdhost):
+class Loader:
+    def __init__(self, workers, batches):
+        self.workers, self.batches = workers, batches
+        self.rows = [f"loader, {workers} workers"]
+        self.lines = [f"loader --workers {workers} --batches {batches}"]
+
+    def ours(self, pdhost):
+        keys = [f"data.num_workers={self.workers}", "data.cpu_work=200", "data.io_sleep_ms=0", "data.resident=none",
+                "data.pin_memory=true"]
+        result = pdhost.run("dataloader", keys, active=self.batches)
+        rows = [r for r in result["step_rows"] if r["phase"] == "active"]
+        seconds = sum(r["data_wait_ns"] + r["step_time_ns"] for r in rows) / 1e9
+        return len(rows) * result.get("batch_size", 64) / seconds
+
+    def result(self, ours, theirs):
+        return {self.rows[0]: {"ours": ours, "as_written": theirs[0]["samples_per_s"], "unit": "samples/s"}}
+
+
+class Steps:
+    """Every chosen workload: ours, then the peer's."""
+
+    def __init__(self, chosen, steps):
+        self.chosen = chosen
+        self.rows = [row[0] for row in chosen]
+        self.lines = [" ".join(["steps", "--scenario", other, "--steps", str(steps)] + flags + tuned)
+                      for _n, _s, other, _k, flags, _g in chosen for tuned in ([], ["--tuned"])]
+
+    def ours(self, pdhost):
+        resident = ["data.resident=host", "data.pin_memory=true"]
+        return [pdhost.run(scenario, keys + resident)["median_ms"] for _n, scenario, _o, keys, _f, _g in self.chosen]
+
+    def result(self, ours, theirs):
+        medians = [answer["median_ms"] for answer in theirs]
+        return {name: {"ours": ours[i], "as_written": medians[2 * i], "tuned": medians[2 * i + 1], "unit": "ms"}
+                for i, name in enumerate(self.rows)}
+
+
+class Launches:
     """What recording adds to a launch of a null kernel, in one run with the bare collector."""
-    out, _ = run([os.path.join(pdhost.benches, "bench_cupti_idle")])
-    added = re.search(r"added per launch: pdhost (-?\d+) ns, bare CUPTI (-?\d+) ns", out)
-    if not added:
-        raise Failed("bench_cupti_idle: " + out[-300:])
-    return {"ours": float(added[1]), "bare": float(added[2]), "unit": "ns"}
+    rows, lines = ["launches recorded"], []
+
+    def ours(self, pdhost):
+        out, _ = run([os.path.join(pdhost.benches, "bench_cupti_idle"), "3"])
+        added = re.search(r"added per launch: pdhost (-?\d+) ns, bare CUPTI (-?\d+) ns", out)
+        if not added:
+            raise Failed("bench_cupti_idle: " + out[-300:])
+        return float(added[1]), float(added[2])
+
+    def result(self, ours, _theirs):
+        return {self.rows[0]: {"ours": ours[0], "bare": ours[1], "unit": "ns"}}
 
 
-def compare_closing(pdhost, steps, times):
-    """From the last step's end to the last write to any file, and to the process's end. PyTorch's is to the end of its
-    stop, export and table."""
-    runs = [pdhost.run("tiny_ops", TINY, sinks="json,table,chrome_trace", traced=True, active=steps)
-            for _ in range(times)]
-    theirs = peer("profile", ["--scenario", "tiny_ops", "--steps", str(steps)])["last_step_to_closed_s"]
-    result = {}
-    for name, key in (("files closed", "last_step_to_closed_s"), ("process end", "last_step_to_end_s")):
-        ours = [r[key] for r in runs]
-        result[f"last of {steps} steps to {name}"] = {"ours": statistics.median(ours), "runs": ours, "unit": "s",
-                                                  "as_written": theirs}
-    return result
-
-
-def compare_graph(pdhost):
+class Graph:
     """Microseconds that each kernel of tiny_ops beyond the plain step's adds when the step is a graph."""
-    def kernels(scenario):
-        window = pdhost.run(scenario, TINY, traced=True, active=4)["windows"][0]
-        return window["counts"]["activities"] / len(window["steps"])
+    rows, lines = ["graph, each further kernel"], []
+    more = None  # kernels; the same in every round
 
-    def graph(scenario):
-        return pdhost.run(scenario, TINY + ["train.cuda_graph=true"])["median_ms"]
-    more = kernels("tiny_ops") - kernels("control")
-    return {"ours": (graph("tiny_ops") - graph("control")) * 1000 / more, "unit": "us", "kernels": more}
+    def ours(self, pdhost):
+        def kernels(scenario):
+            window = pdhost.run(scenario, TINY, traced=True, active=4)["windows"][0]
+            return window["counts"]["activities"] / len(window["steps"])
 
+        def graph(scenario):
+            return pdhost.run(scenario, TINY + ["train.cuda_graph=true"])["median_ms"]
+        if self.more is None:
+            self.more = kernels("tiny_ops") - kernels("control")
+        return (graph("tiny_ops") - graph("control")) * 1000 / self.more
 
-def compare_profiling(pdhost, steps):
-    plain = pdhost.run("tiny_ops", TINY)
-    on = pdhost.run("tiny_ops", TINY, sinks="json,table,chrome_trace", traced=True)
-    # The launches of a step: calls of the window over its active steps.
-    window = on["windows"][0] if on.get("windows") else {}
-    launches = window.get("counts", {}).get("calls", 0) / max(len(window.get("steps", [])), 1)
-    theirs = peer("profile", ["--scenario", "tiny_ops", "--steps", str(steps)])
-    cost = (on["median_ms"] - plain["median_ms"]) * 1000 / max(launches, 1)
-    result = {
-        "profiling, per kernel": {"ours": cost, "as_written": theirs["cost_per_kernel_us"], "unit": "us",
-                                  "bare": (bare_step(pdhost) - plain["median_ms"]) * 1000 / max(launches, 1)},
-        "coverage": on.get("coverage"),
-    }
-    size, events = on["trace_size"]
-    if events and theirs.get("trace_events"):
-        # Counter samples among ours, which Kineto has none of.
-        result["trace, bytes per event"] = {"ours": size / events, "unit": "bytes",
-                                            "as_written": theirs["trace_bytes"] / theirs["trace_events"]}
-        result["trace, bytes per step"] = {"ours": size / len(window["steps"]), "unit": "bytes",
-                                           "as_written": theirs["trace_bytes"] / steps}
-    return result
+    def result(self, ours, _theirs):
+        return {self.rows[0]: {"ours": ours, "unit": "us", "kernels": self.more}}
 
 
-def compare_loader(pdhost, workers, batches):
-    keys = [f"data.num_workers={workers}", "data.cpu_work=200", "data.io_sleep_ms=0", "data.resident=none",
-            "data.pin_memory=true"]
-    ours = pdhost.run("dataloader", keys, active=batches)
-    rows = [r for r in ours["step_rows"] if r["phase"] == "active"]
-    seconds = sum(r["data_wait_ns"] + r["step_time_ns"] for r in rows) / 1e9
-    theirs = peer("loader", ["--workers", str(workers), "--batches", str(batches)])
-    # Rates: the ratio is the peer's time over ours, so that smaller stays better.
-    return {"ours": len(rows) * ours.get("batch_size", 64) / seconds, "as_written": theirs["samples_per_s"],
-            "unit": "samples/s"}
+class Profiling:
+    """What profiling costs a kernel of tiny_ops, its files' size, and how long they take: from the last step's end to
+    the last write to any file, and to the process's end."""
+    closed, ended = (f"last of {CLOSING} steps to {what}" for what in ("files closed", "process end"))
+    rows = ["profiling, per kernel", "trace, bytes per event", "trace, bytes per step", closed, ended]
+
+    def __init__(self, steps):
+        self.steps, self.profiled = steps, CLOSING
+        self.lines = [f"profile --scenario tiny_ops --steps {CLOSING}"]
+
+    def bare_step(self, pdhost):
+        """Median step of tiny_ops while a bare collector counts the records of the whole process."""
+        library = os.path.join(pdhost.benches, "libpdhost_cupti_bare.so")
+        result = pdhost.run("tiny_ops", TINY, more={"CUDA_INJECTION64_PATH": library})
+        counted = re.search(r"bare CUPTI: (\d+) device records", result["out"])
+        if not counted or not int(counted[1]):
+            raise Failed("the bare collector counted nothing: " + result["out"][-300:])
+        return result["median_ms"]
+
+    def ours(self, pdhost):
+        plain = pdhost.run("tiny_ops", TINY)["median_ms"]
+        on = pdhost.run("tiny_ops", TINY, sinks="json,table,chrome_trace", traced=True, active=CLOSING)
+        return plain, on, self.bare_step(pdhost)
+
+    def result(self, ours, theirs):
+        plain, on, bare = ours
+        if on.get("coverage") != 1.0:
+            raise Failed(f"coverage {on.get('coverage')}")
+        # The launches of a step: calls of the window over its active steps.
+        window = on["windows"][0]
+        launches = window["counts"]["calls"] / len(window["steps"])
+        size, events = on["trace_size"]
+        result = {
+            self.rows[0]: {"ours": (on["median_ms"] - plain) * 1000 / launches, "unit": "us",
+                           "as_written": theirs[0]["cost_per_kernel_us"], "bare": (bare - plain) * 1000 / launches},
+            self.closed: {"ours": on["last_step_to_closed_s"], "unit": "s"},
+            self.ended: {"ours": on["last_step_to_end_s"], "unit": "s"}}
+        if events and theirs[0].get("trace_events"):
+            # Counter samples among ours, which Kineto has none of.
+            result[self.rows[1]] = {"ours": size / events, "unit": "bytes",
+                                    "as_written": theirs[0]["trace_bytes"] / theirs[0]["trace_events"]}
+            result[self.rows[2]] = {"ours": size / len(window["steps"]), "unit": "bytes",
+                                    "as_written": theirs[0]["trace_bytes"] / self.profiled}
+        if self.profiled == CLOSING:
+            for name in (self.closed, self.ended):
+                result[name]["as_written"] = theirs[0]["last_step_to_closed_s"]
+        # Once is enough: PyTorch's table of that many steps takes 20 s.
+        self.profiled, self.lines = self.steps, [f"profile --scenario tiny_ops --steps {self.steps} --no-table"]
+        return result
+
+
+# What takes a part of a round down, and no more.
+PART = (Failed, IndexError, KeyError, OSError, TypeError, ValueError, ZeroDivisionError, subprocess.TimeoutExpired)
+
+
+def one_round(parts, pdhost, script, wanted, rounds, failures):
+    """Ours of every part, then the peer's in one process; adds the rows' values to `rounds`."""
+    ours, lines = {}, []
+    for part in parts:
+        try:
+            ours[part] = part.ours(pdhost)
+        except PART as error:
+            failures.append(f"{part.rows[0]}: {type(error).__name__}: {error}")
+            continue
+        lines += part.lines
+    try:
+        answers = peer_many(lines, script)
+    except PART as error:
+        failures.append(f"PyTorch: {error}")
+        return
+    for part, measured in ours.items():
+        theirs, answers = answers[:len(part.lines)], answers[len(part.lines):]
+        wrong = [answer["error"] for answer in theirs if "error" in answer]
+        try:
+            if wrong:
+                raise Failed(wrong[0])
+            for name, value in part.result(measured, theirs).items():
+                if wanted(name):
+                    rounds.setdefault(name, []).append(value)
+        except PART as error:
+            failures.append(f"{part.rows[0]}: {type(error).__name__}: {error}")
+
+
+def table_row(name, values, goal, limit):
+    """Medians of the rounds' values; the spread is the ratios', or where there is a limit, that of ours."""
+    ratios = sorted(r for r in map(ratio_of, values) if r is not None)
+    ours = sorted(v["ours"] for v in values)
+    row = {"name": name, "unit": values[0]["unit"], "rounds": len(values), "goal": goal, "limit": limit,
+           **{k: statistics.median(v[k] for v in values if k in v) for k in COLUMNS if any(k in v for v in values)},
+           "ours_min": ours[0], "ours_max": ours[-1], "ratios": len(ratios), "ratio": None, "ratio_min": None,
+           "ratio_max": None}
+    if ratios:
+        row.update(ratio=statistics.median(ratios), ratio_min=ratios[0], ratio_max=ratios[-1])
+    return row
+
+
+def spread_of(row):
+    if row["rounds"] == 1:
+        return "1 round"
+    if row["limit"] or row["ratios"] < 2:
+        return f"{row['ours_min']:.3f}-{row['ours_max']:.3f} {row['unit']}"
+    return f"{row['ratio_min']:.3f}-{row['ratio_max']:.3f}"
+
+
+def print_table(rows):
+    heads = "".join(f"{head:>12}" for head in ("pdhost", "PyTorch", "tuned", "bare"))
+    print(f"{'':40}{heads}  {'unit':10}{'ratio':>7}  {'spread':22}{'goal':>7}")
+    for row in rows:
+        cells = "".join(f"{row[k]:12.3f}" if k in row else f"{'':12}" for k in COLUMNS)
+        ratio = f"{row['ratio']:7.3f}" if row["ratio"] is not None else f"{'':7}"
+        goal = f"{row['goal']:7.3f}" if row["goal"] else f"{row['limit']:5.2f} {row['unit']}" if row["limit"] else ""
+        reached = row["ratio_max"] is not None and row["ratio_max"] <= row["goal"] if row["goal"] else \
+            row["limit"] and row["ours_max"] <= row["limit"]
+        met = ("  met" if reached else "  missed") if goal else ""
+        print(f"{row['name']:40}{cells}  {row['unit']:10}{ratio}  {spread_of(row):22}{goal}{met}".rstrip())
 
 
 def versions():
@@ -239,77 +353,51 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3600, help="no round begins that would end later than that")
     parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="regular expressions of rows' names, by commas")
     parser.add_argument("--out", default=".")
+    parser.add_argument("--peer", default=PEER, help="a script with profiler_peer.py's commands")
     parser.add_argument("--pdhost-args", default="", help="further words for every run of pdhost")
     args = parser.parse_args()
+    only = [n for n in args.only.split(",") if n]
+
+    labels = {row[0]: "steps " + row[0] for row in STEPS}
+
+    def wanted(name):
+        return not only or any(re.search(o, labels.get(name, name)) for o in only)
+    parts = [Start(), Loader(2, 40), Loader(8, 80), Steps([row for row in STEPS if wanted(row[0])], args.steps),
+             Launches(), Graph(), Profiling(args.steps)]
+    names = [row for part in parts for row in part.rows] + [row[0] for row in STEPS]
+    for pattern in only:
+        if not any(re.search(pattern, labels.get(name, name)) for name in names):
+            parser.error(f"--only {pattern}: there is no such row; there are: {'; '.join(dict.fromkeys(names))}")
+    parts = [part for part in parts if any(map(wanted, part.rows))]
     os.makedirs(args.out, exist_ok=True)
     folder = tempfile.mkdtemp(prefix="peer")
     pdhost = Pdhost(args.pdhost, args.steps, folder, args.pdhost_args.split())
-    only = [n for n in args.only.split(",") if n]
-    chosen = [row for row in STEPS if not only or any(re.search(o, "steps " + row[0]) for o in only)]
     rounds, failures = {}, []
-
-    def measure(name, call):
-        if only and not (name == "steps" and chosen) and not any(re.search(o, name) for o in only):
-            return
-        try:
-            result = call()
-        except (Failed, IndexError, KeyError, OSError, ValueError, subprocess.TimeoutExpired) as error:
-            failures.append(f"{name}: {error}")
-            return
-        if "unit" in result:
-            result = {name: result}
-        if "coverage" in result and result["coverage"] != 1.0:
-            failures.append(f"{name}: coverage {result['coverage']}")
-        for key, value in result.items():
-            rounds.setdefault(key, []).append(value)
-
     begun = time.monotonic()
-    measure("launches recorded", lambda: compare_launches(pdhost))
-    measure("graph, each further kernel", lambda: compare_graph(pdhost))
-    measure("files closed", lambda: compare_closing(pdhost, 60, 3))
-    for workers in (2, 8):
-        measure(f"loader, {workers} workers", lambda: compare_loader(pdhost, workers, 40 if workers == 2 else 80))
-    longest = 0
+    shortest = float("inf")
     for done in range(args.rounds):
         at = time.monotonic()
-        if done and at - begun + longest > args.seconds:
+        if done and at - begun + shortest > args.seconds:
             print(f"{done} of {args.rounds} rounds: no time for more")
             break
-        measure("steps", lambda: compare_steps(pdhost, chosen, args.steps))
-        measure("start to first step done", lambda: compare_start(pdhost))
-        measure("profiling", lambda: compare_profiling(pdhost, args.steps))
-        longest = max(longest, time.monotonic() - at)
+        one_round(parts, pdhost, args.peer, wanted, rounds, failures)
+        shortest = min(shortest, time.monotonic() - at)
 
     goals = {name: goal for name, _s, _o, _k, _f, goal in STEPS}
     goals.update({"profiling, per kernel": 1 / 6, "loader, 2 workers": 0.2, "loader, 8 workers": 0.2,
                   "start to first step done": 0.2, "launches recorded": 1.25})
     # In the row's own unit. A node of a graph of null kernels takes 0.5 us on an H200.
-    limits = {"last of 60 steps to files closed": 0.2, "graph, each further kernel": 1.5 * 0.5}
-    rows = []
-    for name, values in rounds.items():
-        if name == "coverage":
-            continue
-        ratios = sorted(r for r in map(ratio_of, values) if r is not None) or [None]
-        middle = {k: statistics.median(v[k] for v in values) for k in COLUMNS if k in values[0]}
-        rows.append({"name": name, "unit": values[0]["unit"], **middle, "ratio_min": ratios[0], "ratio_max": ratios[-1],
-                     "ratio": statistics.median(ratios) if ratios[0] is not None else None,
-                     "goal": goals.get(name), "limit": limits.get(name)})
-    heads = "".join(f"{head:>10}" for head in ("pdhost", "PyTorch", "tuned", "bare"))
-    print(f"{'':40}{heads}  {'unit':10}{'ratio':>7}  {'spread':15}{'goal':>7}")
-    for r in rows:
-        cells = "".join(f"{r[k]:10.3f}" if k in r else f"{'':10}" for k in COLUMNS)
-        spread = "" if r["ratio"] is None else f"{r['ratio']:7.3f}  {r['ratio_min']:.3f}-{r['ratio_max']:.3f}"
-        goal = f"{r['goal']:7.3f}" if r["goal"] else f"{r['limit']:5.2f} {r['unit']}" if r["limit"] else ""
-        reached = r["ratio_max"] <= r["goal"] if r["goal"] else r["limit"] and r["ours"] <= r["limit"]
-        met = ("  met" if reached else "  missed") if goal else ""
-        print(f"{r['name']:40}{cells}  {r['unit']:10}{spread:24}{goal}{met}".rstrip())
+    limits = {Profiling.closed: 0.2, "graph, each further kernel": 1.5 * 0.5}
+    rows = [table_row(name, values, goals.get(name), limits.get(name)) for name, values in rounds.items()]
+    print_table(rows)
     for failure in failures:
         print("FAILED", failure)
     with open(os.path.join(args.out, "peer.json"), "w") as file:
         json.dump({"versions": versions(), "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                   "command": sys.argv, "rows": rows, "rounds": rounds, "failures": failures}, file, indent=1)
+                   "command": sys.argv, "seconds": time.monotonic() - begun, "rows": rows, "rounds": rounds,
+                   "failures": failures}, file, indent=1)
     shutil.rmtree(folder, ignore_errors=True)
     return 1 if failures else 0
 

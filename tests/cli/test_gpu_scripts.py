@@ -1,0 +1,138 @@
+"""The scripts for a GPU machine, as far as a machine without one can tell: options, and what bench/peer/run.py and
+gpu-fallbacks make of a pdhost and a PyTorch that are played here."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+RUN = os.path.join(ROOT, "bench", "peer", "run.py")
+
+# Plays pdhost: figures of its own making, of the run's length; modes by its file's name.
+PDHOST = r'''#!{python}
+import json, os, sys, time
+words, keys = sys.argv[1:], dict(w.split("=", 1) for w in sys.argv[1:] if "=" in w)
+steps = int(keys.get("schedule.active", 3))
+events, strict = "device.cupti_library" in keys, keys.get("run.require_cupti") == "true"
+if "CUDA_INJECTION64_PATH" in os.environ:
+    print("bare CUPTI: 7 device records")
+rows = [{{"phase": "active", "step_time_ns": 1000000 + i, "data_wait_ns": 1, "end_realtime_ns": time.time_ns()}}
+        for i in range(steps)]
+window = {{"counts": {{"calls": 8 * steps, "activities": (9 if "tiny_ops" in words else 4) * steps}},
+          "steps": [0] * steps}}
+os.makedirs(keys["run.trace_dir"], exist_ok=True)
+with open(os.path.join(keys["run.trace_dir"], "w.pt.trace.json"), "w") as file:
+    json.dump({{"traceEvents": [{{"ph": "X"}}]}}, file)
+note = "CUPTI cannot be loaded: " + keys.get("device.cupti_library", "")
+json.dump({{"coverage": None if events else 1.0, "profile": "events" if events else "full", "profile_note": note,
+           "step_rows": rows, "windows": [window], "batch_size": 64,
+           "device": {{"is_cuda": {is_cuda}, "name": "played"}}}}, open(keys["sink.json.output_json"], "w"))
+if events:
+    print(note, file=sys.stderr)
+if "-c" in words:
+    print("threads: left out", file=sys.stderr)
+if strict:
+    print("require_cupti", file=sys.stderr)
+    sys.exit(6)
+'''
+IDLE = "#!/bin/sh\necho 'added per launch: pdhost 900 ns, bare CUPTI 1000 ns (0.90x)'\n"
+# Plays bench/peer/profiler_peer.py, and notes each of its commands.
+PEER = r'''
+import json, os, sys
+with open(os.path.join(os.path.dirname(__file__), "commands"), "a") as log:
+    for line in sys.stdin.read().splitlines():
+        log.write(line + "\n")
+        print(json.dumps({"median_ms": 4.0, "start_to_first_step_s": 9.0, "samples_per_s": 10.0,
+                          "cost_per_kernel_us": 5.0, "trace_bytes": 10, "trace_events": 2,
+                          "last_step_to_closed_s": 20.0} if "--workers 8" not in line else {"error": "no workers"}))
+    log.write("end\n")
+'''
+
+
+class GpuScripts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="pdhost gpu scripts ")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.file("bench/bench_cupti_idle", IDLE)
+        self.file("peer.py", PEER)
+
+    def file(self, name, text):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        return path
+
+    def pdhost(self, is_cuda=True):
+        return self.file("bin/pdhost", PDHOST.format(python=sys.executable, is_cuda=is_cuda))
+
+    def run_it(self, *command):
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=self.folder)
+
+    def peer(self, *words):
+        done = self.run_it(sys.executable, "-B", RUN, "--pdhost", self.pdhost(), "--out", self.folder,
+                           "--peer", os.path.join(self.folder, "peer.py"), "--steps", "3", *words)
+        return done, {line[:40].rstrip(): line[40:] for line in done.stdout.splitlines()}
+
+    def test_an_option_without_its_value_is_told(self):
+        for script in ("gpu-check", "gpu-pack"):
+            for option in ("--out", "--build"):
+                done = self.run_it(os.path.join(ROOT, "scripts", script), option)
+                self.assertEqual((done.returncode, done.stderr), (2, f"{script}: {option} needs a value\n"))
+
+    def test_peer_rows_that_do_not_exist_are_refused(self):
+        done, _ = self.peer("--only", "tiny_ops,profilling")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--only profilling: there is no such row", done.stderr)
+
+    def test_peer_one_round_has_no_spread(self):
+        done, rows = self.peer("--rounds", "1", "--only", "plain amp$,launches")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("1 round ", rows["plain amp"])
+        self.assertEqual(set(rows) - {""}, {"plain amp", "launches recorded"})
+
+    def test_peer_every_row_is_in_every_round_and_pytorch_one_process_a_round(self):
+        done, rows = self.peer("--rounds", "2")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("FAILED loader, 8 workers: Failed: no workers", done.stdout)
+        with open(os.path.join(self.folder, "commands"), encoding="utf-8") as file:
+            processes = file.read().split("end\n")[:-1]
+        self.assertEqual(len(processes), 2)
+        self.assertEqual(processes[0].splitlines()[:-1], processes[1].splitlines()[:-1])
+        self.assertTrue(processes[0].startswith("steps --scenario plain --steps 1 --warmup 0\n"))
+        self.assertEqual([process.splitlines()[-1] for process in processes],
+                         ["profile --scenario tiny_ops --steps 60", "profile --scenario tiny_ops --steps 3 --no-table"])
+        with open(os.path.join(self.folder, "peer.json"), encoding="utf-8") as file:
+            found = json.load(file)
+        self.assertEqual({row["name"]: row["rounds"] for row in found["rows"]}, dict.fromkeys(
+            [row["name"] for row in found["rows"]], 2))
+        self.assertGreaterEqual(len(found["rows"]), 14 + 6)
+        for name in ("plain fp32", "launches recorded", "graph, each further kernel", "loader, 2 workers",
+                     "profiling, per kernel", "last of 60 steps to files closed", "start to first step done"):
+            self.assertRegex(rows[name], r"\d-\d", name)
+        self.assertEqual(rows["plain fp32"].split(),
+                         ["1.000", "4.000", "4.000", "ms", "0.250", "0.250-0.250", "0.500", "met"])
+        self.assertIn("20.000", rows["last of 60 steps to files closed"])
+
+    def test_fallbacks(self):
+        script = os.path.join(ROOT, "scripts", "gpu-fallbacks")
+        done = self.run_it(sys.executable, "-B", script, "--pdhost", self.pdhost(), "--out", self.folder)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.run_it(sys.executable, "-B", script, "--pdhost", self.pdhost(is_cuda=False), "--out", self.folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("FAILED conf/cpu.ini under --device cuda: ran on played", done.stdout)
+
+    def test_scripts_compile_and_say_what_they_do(self):
+        for script in ("scripts/gpu-scenarios", "scripts/gpu-fallbacks", "bench/peer/run.py"):
+            done = self.run_it(sys.executable, "-B", os.path.join(ROOT, script), "--help")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(ROOT, "bench", "peer", "profiler_peer.py"), encoding="utf-8") as file:
+            compile(file.read(), "profiler_peer.py", "exec")
+
+
+if __name__ == "__main__":
+    unittest.main()
