@@ -30,7 +30,7 @@ def write_trace(writer, sink, window, folder):
 
 def ask_plugin(path):
     from check_profiler_plugin import load
-    for text in load(path)[0].recommendations:
+    for text in load(path, stock=True)[0].recommendations:
         if "data loading" in text:
             return "input_bound"
         if "low utilization" in text:
@@ -61,8 +61,6 @@ def ask(tool, path):
 
 def main():
     writer, sink, folder = sys.argv[1:4]
-    from check_profiler_plugin import teach_last_source
-    teach_last_source()
     logging.disable(logging.CRITICAL)
     cells = recompute.read_cells(os.path.join(folder, "cells.csv"))
     counted = [cell for cell in cells if cell["counted"] and not cell["off_path"] and cell["verdict"] != "failed"]
