@@ -1,5 +1,5 @@
-/* What the suites that run under ThreadSanitizer use of Criterion, which does not start there: each test in a process of
- * its own, one after another. An assertion that fails ends its test; its message is the expression. */
+/* What the suites that run under ThreadSanitizer use of Criterion, which does not start there: each test in a process
+ * of its own, one after another. An assertion that fails ends its test; its message is the expression. */
 #ifndef TESTS_SUPPORT_PLAIN_CRITERION_H
 #define TESTS_SUPPORT_PLAIN_CRITERION_H
 
