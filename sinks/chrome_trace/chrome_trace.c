@@ -87,8 +87,12 @@ static pd_status chrome_open(const pd_host *host, const void *given, const pd_ru
   return PD_OK;
 }
 
+/* Of JSON, compressed or not: the browsers' viewers fail somewhat above it. */
+#define LARGE_BYTES UINT64_C(200000000)
+
 /* Where the text goes: to the file, or through the compressor to it. */
 typedef struct target {
+  uint64_t bytes; /* of text, before it is compressed */
   const pd_files *files;
   pd_file *file;
   gzip_stream *gzip;
@@ -100,8 +104,17 @@ static pd_status write_file(void *to, const void *data, uint64_t bytes) {
 }
 
 static pd_status write_text(void *to, const void *data, uint64_t bytes) {
-  const target *self = to;
+  target *self = to;
+  self->bytes += bytes;
   return self->gzip ? gzip_stream_write(self->gzip, data, bytes) : write_file(to, data, bytes);
+}
+
+static void warn_if_large(const state *self, const char *path, uint64_t bytes) {
+  if (bytes <= LARGE_BYTES) return;
+  self->host->log(self->host, PD_LOG_WARN,
+                  "%s: %.0f MB of JSON, and viewers in a browser fail above 200 to 300 MB: set split_size=100MiB, or "
+                  "record less with fewer steps (schedule.active), counters=none or flows=compact%s",
+                  path, (double)bytes / 1e6, self->name.gzip ? "" : "; gzip=true saves disk");
 }
 
 static pd_status write_events(event_writer *writer, const event_index *index, const char *path) {
@@ -137,7 +150,10 @@ static pd_status write_part(const state *self, event_writer *writer, const event
     pd_file *file = to.file;
     to.file = NULL;
     status = self->files->commit(file);
-    if (status == PD_OK) self->files->announce(self->files, path);
+    if (status == PD_OK) {
+      self->files->announce(self->files, path);
+      warn_if_large(self, path, to.bytes);
+    }
     goto out_with_message;
   }
 out:

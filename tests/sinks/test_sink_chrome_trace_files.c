@@ -72,6 +72,29 @@ PD_TEST(sink_chrome_trace_files, a_split_window_loses_nothing) {
   fake_trace_close(fake);
 }
 
+/* What counts is the JSON that a viewer has to hold, not the file. */
+PD_TEST(sink_chrome_trace_files, more_than_viewers_open_is_told) {
+  enum { LENGTH = 60000 };
+  static char name[LENGTH + 1];
+  memset(name, 'n', LENGTH);
+  for (uint32_t large = 0; large < 2; large++) {
+    written out;
+    fake_trace *fake = open_fake();
+    fake_step(fake, 1, 0, MS(1000));
+    const int64_t ranges = large ? 3400 : 3300;
+    for (int64_t i = 0; i < ranges; i++) fake_range(fake, PD_RANGE_OP, name, 0, i * 1000, i * 1000 + 900);
+    write_trace(&out, fake_trace_finish(fake), (const char *[]){"gzip=true", NULL});
+    cr_assert_eq(out.run.host.warnings, large);
+    if (large) {
+      cr_assert_not_null(strstr(out.run.host.warning, "traces/fakehost_4242.0."));
+      cr_assert_not_null(strstr(out.run.host.warning, ".json.gz: 205 MB of JSON"), "%s", out.run.host.warning);
+      cr_assert_not_null(strstr(out.run.host.warning, "split_size=100MiB"));
+    }
+    drop(&out);
+    fake_trace_close(fake);
+  }
+}
+
 PD_TEST(sink_chrome_trace_files, every_window_has_a_file) {
   sink_run run;
   cr_assert(sink_run_load(&run, SINK_PATH, NULL));

@@ -11,6 +11,8 @@
 typedef struct test_host {
   pd_host host;
   char message[1024]; /* of the last fail() */
+  char warning[1024]; /* of the last log() at that level */
+  uint32_t warnings;
   struct {
     const char *id;
     const void *table;
@@ -33,9 +35,13 @@ PD_PRINTF(3, 4) static inline pd_status test_host_fail(const pd_host *host, pd_s
   return code;
 }
 PD_PRINTF(3, 4) static inline void test_host_log(const pd_host *host, pd_log_level level, const char *format, ...) {
-  (void)host;
-  (void)level;
-  (void)format;
+  test_host *self = host->impl;
+  if (level != PD_LOG_WARN) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(self->warning, sizeof self->warning, format, args);
+  va_end(args);
+  self->warnings++;
 }
 static inline void test_host_init(test_host *self) {
   memset(self, 0, sizeof *self);
