@@ -298,6 +298,27 @@ def check_device_figures(checks, run, window, data):
             checks.near("table device_figures, occupancy", row["achieved_occupancy"], theirs, absolute=0.501)
 
 
+def check_stretched_steps(checks, run, window, data):
+    """Where the device works on after the host's step, the plugin's lasts until the device has done what was launched
+    in it. Its shares and the device's figures are then of other spans than pdhost's."""
+    events = load_trace(run.trace_of(window))["traceEvents"]
+    calls = {event["args"]["correlation"]: event["ts"] for event in events
+             if event.get("cat") in ("cuda_runtime", "runtime")}
+    rows = [(calls[event["args"]["correlation"]], event["ts"] + event["dur"]) for event in events
+            if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    steps = [(event["ts"], event["ts"] + event["dur"]) for event in events
+             if event["ph"] == "X" and event["name"].startswith("ProfilerStep#")]
+    spans, before, beyond = [], 0, 0
+    for start, end in steps:
+        done = max([end] + [row[1] for row in rows if start <= row[0] < end])
+        beyond += done > end
+        spans.append(done - max(start, before))
+        before = done
+    checks.true(beyond > 0, f"{run.folder}: the device ends with every step")
+    checks.equal("steps", len(steps), len(data.steps_names))
+    checks.near("span of stretched steps", sum(spans) / len(spans), data.avg_costs.costs[ProfileRole.Total])
+
+
 def main():
     arguments = sys.argv[1:]
     stock = "--stock" in arguments
@@ -314,9 +335,13 @@ def main():
             check_modules(checks, run, window, profile)
             if with_kernels:
                 check_kernels(checks, run, window, data)
+            check_operations(checks, run, window, data)
+            if not run.metrics["sync_timing"]:
+                check_stretched_steps(checks, run, window, data)
+                continue
+            if with_kernels:
                 check_device_figures(checks, run, window, data)
             check_breakdown(checks, run, window, data, stock)
-            check_operations(checks, run, window, data)
     checks.end()
 
 
