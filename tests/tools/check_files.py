@@ -20,6 +20,19 @@ def check_schema(checks, name, document):
     checks.true(not errors, f"{name}: {[error.message[:200] for error in errors[:3]]}")
 
 
+def check_cells(checks, run):
+    """The schema takes text for columns of text alone, and numbers for the others."""
+    with open(os.path.join(SCHEMAS, "metrics.schema.json"), encoding="utf-8") as file:
+        whole = json.load(file)
+    schema = jsonschema.Draft202012Validator({"$ref": "#/$defs/table", "$defs": whole["$defs"]})
+    for content in run.windows[:1]:
+        for name, table in content["tables"].items():
+            for column in table["columns"] if table["rows"] else []:
+                wrong = 7 if column["unit"] == "text" else "seven"
+                odd = dict(table, rows=[dict(table["rows"][0], **{column["key"]: wrong})])
+                checks.true(not schema.is_valid(odd), f"the schema takes {wrong!r} for {name}.{column['key']}")
+
+
 def check_truth(checks, run):
     # Tools take every .json of the folder for a trace.
     other = [name for name in os.listdir(run.trace_dir) if name.endswith(".json") and not name.endswith(".trace.json")]
@@ -258,6 +271,7 @@ def main():
     checks = Checks("files")
     for run in runs_of(sys.argv[1:], "files"):
         check_json(checks, run)
+        check_cells(checks, run)
         if not run.hand_made:
             check_truth(checks, run)
         check_csv(checks, run)
