@@ -168,7 +168,7 @@ static pd_status one_aside(run_state *run, const aside *self, uint64_t index) {
       .size = sizeof step, .phase = PD_PHASE_WARMUP_STEPS, .index = index, .batch = batch, .control = self->control};
   recorder_step marks = {0};
   pd_batch next;
-  int64_t start_ns, end_ns;
+  int64_t start_ns = 0, end_ns = 0;
   offer_next(run, &next);
   const pd_status done = measured_step(run, &step, &start_ns, &end_ns, &marks);
   if (done == PD_OK && run->sync_timing && self->typical && index > 1)
