@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
   static cupti_api api;
   char why[1024];
   int devices = 0;
-  if (argc > 1) rounds = atoi(argv[1]);
+  if (argc > 1) rounds = (int)strtol(argv[1], NULL, 10);
   if (rounds < 1 || rounds > ROUNDS) fail("ROUNDS is 1 to 7");
   if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
     printf("skipped: no CUDA device\n");

@@ -244,8 +244,24 @@ static uint32_t call_row(const pd_trace *trace, uint32_t name) {
 }
 
 typedef struct expected_losses {
-  uint64_t ambiguous, unmatched_launch, unmatched_activity, zero, implausible;
+  uint64_t ambiguous, unmatched_launch, unmatched_activity, zero, implausible, corrected;
+  int64_t corrected_ns;
 } expected_losses;
+
+enum { EARLY_NS = 50000 };
+
+/* How much earlier than its call a record of the trace was stamped, the most of rows [0, row]. */
+static int64_t expected_shift(const known_case *known, const pd_trace *trace, uint32_t row) {
+  int64_t shift = 0;
+  for (uint32_t k = 0; k <= row; k++) {
+    const pd_device_row *got = device_at(trace, k);
+    const raw_device *raw = &known->devices[got->name];
+    if (got->call == PD_NONE) continue;
+    const int64_t early = call_at(trace, got->call)->start_ns - relative(known, raw->clock, raw->activity.start);
+    if (early > shift) shift = early;
+  }
+  return shift;
+}
 
 static void check_calls(const known_case *known, const pd_trace *trace, unsigned number, expected_losses *losses) {
   int64_t end = (int64_t)(known->input.end_ticks - known->input.start_ticks);
@@ -294,18 +310,23 @@ static void check_devices(const known_case *known, const pd_trace *trace, unsign
     } else if (known->fates[call] == FATE_KEPT) {
       int64_t launched = relative(known, known->calls[call].clock, known->calls[call].start);
       losses->zero += zero;
-      losses->implausible += !zero && (backwards || start < launched - 1000);
-      shown = !zero && !backwards && start >= launched - 1000;
+      losses->implausible += !zero && (backwards || start < launched - EARLY_NS);
+      shown = !zero && !backwards && start >= launched - EARLY_NS;
     }
     cr_assert_eq(row != PD_NONE, shown, "case %u: record %u", number, i);
     if (!shown) continue;
     kept++;
     const pd_device_row *got = device_at(trace, row);
-    cr_assert_eq(got->start_ns, start);
+    const int64_t shift = expected_shift(known, trace, row);
+    losses->corrected += shift > 0;
+    if (shift > losses->corrected_ns) losses->corrected_ns = shift;
+    cr_assert_eq(got->start_ns, start + shift);
+    cr_assert_eq(got->end_ns - got->start_ns, activity->end - activity->start);
     cr_assert_eq(got->call, call == PD_NONE ? PD_NONE : call_row(trace, call));
     cr_assert_eq(PD_AT(pd_stream_row, &trace->streams, got->stream)->stream, activity->stream);
-    if (row) cr_assert_leq(device_at(trace, row - 1)->start_ns, start);
+    if (row) cr_assert_leq(device_at(trace, row - 1)->start_ns, got->start_ns);
     if (call == PD_NONE) continue;
+    cr_assert_geq(got->start_ns, call_at(trace, got->call)->start_ns);
     const pd_call *its = call_at(trace, got->call);
     cr_assert_eq(got->range, its->range);
     cr_assert_eq(got->step, its->step);
@@ -403,6 +424,8 @@ PD_TEST_WITH(merge, random_windows_agree_with_the_slow_reference, .timeout = 110
     cr_assert_eq(trace->losses[PD_LOSS_UNMATCHED_ACTIVITY], losses.unmatched_activity, "case %u", i);
     cr_assert_eq(trace->losses[PD_LOSS_ZERO_TIMESTAMP], losses.zero, "case %u", i);
     cr_assert_eq(trace->losses[PD_LOSS_IMPLAUSIBLE], losses.implausible, "case %u", i);
+    cr_assert_eq(trace->losses[PD_LOSS_TIME_CORRECTED], losses.corrected, "case %u", i);
+    cr_assert_eq(trace->corrected_ns, losses.corrected_ns, "case %u", i);
     trace_free(trace);
   }
   strings_close(strings);
