@@ -58,7 +58,7 @@ class Ours:
     def measure(self, name, shape, *more):
         path = os.path.join(self.folder, "ours.json")
         self.run(name, shape, "--mode", "benchmark", "-o", "benchmark.device_time=false", "-o",
-                 f"benchmark.output={path}", *more)
+                 "benchmark.max_warmup_time=0.2", "-o", f"benchmark.output={path}", *more)
         with open(path, encoding="utf-8") as file:
             row = json.load(file)["measurements"][0]
         for warning in row["warnings"]:
