@@ -96,6 +96,78 @@ out:
   return status;
 }
 
+/* Of every run, since another may set what this one leaves at its default; but not how it is written down. */
+static bool is_column(const pd_setting *setting) {
+  return is_shown(setting) || (strncmp(setting->section, "sink.", 5) != 0 &&
+                               strcmp(setting->section, "benchmark") != 0 && strcmp(setting->section, "truth") != 0);
+}
+
+/* TensorBoard shows first what differs between runs: what a command line sets is what it is varied by. */
+static bool is_varied(const pd_setting *setting) {
+  return setting->origin && !strcmp(setting->origin, "command line") && strcmp(setting->key, "trace_dir") != 0 &&
+         strcmp(setting->key, "sinks") != 0;
+}
+
+typedef struct column {
+  Pdtb__HParamInfo info;
+  char name[160];
+} column;
+
+typedef struct figure {
+  Pdtb__MetricInfo info;
+  Pdtb__MetricName name;
+} figure;
+
+static bool fill_columns(Pdtb__Experiment *experiment, column *columns, const pd_run *run) {
+  for (uint64_t i = 0; i < run->settings.count; i++) {
+    const pd_setting *setting = PD_AT(pd_setting, &run->settings, i);
+    if (!is_column(setting)) continue;
+    column *next = &columns[experiment->n_hparam_infos];
+    char *text = clean_copy(setting->value);
+    if (!text) return false;
+    Pdtb__HValue value = PDTB__HVALUE__INIT;
+    set_value(&value, text);
+    free(text);
+    pdtb__hparam_info__init(&next->info);
+    snprintf(next->name, sizeof next->name, "%s.%s", setting->section, setting->key);
+    next->info.name = next->name;
+    next->info.type = value.kind_case == PDTB__HVALUE__KIND_BOOL_VALUE     ? 2
+                      : value.kind_case == PDTB__HVALUE__KIND_NUMBER_VALUE ? 3
+                                                                           : 1;
+    next->info.differs = is_varied(setting);
+    experiment->hparam_infos[experiment->n_hparam_infos++] = &next->info;
+  }
+  return true;
+}
+
+pd_status hparams_experiment(const event_place *place, const pd_run *run, const char *const *metrics) {
+  enum { FIGURES = 16 };
+  Pdtb__HParamsPluginData data = PDTB__HPARAMS_PLUGIN_DATA__INIT;
+  Pdtb__Experiment experiment = PDTB__EXPERIMENT__INIT;
+  figure figures[FIGURES];
+  Pdtb__MetricInfo *pointers[FIGURES];
+  const size_t room = run->settings.count ? run->settings.count : 1;
+  column *columns = calloc(room, sizeof *columns);
+  experiment.hparam_infos = calloc(room, sizeof(void *));
+  pd_status status = PD_NO_MEMORY;
+  if (!columns || !experiment.hparam_infos || !fill_columns(&experiment, columns, run)) goto out;
+  for (size_t i = 0; metrics[i] && i < FIGURES; i++) {
+    pdtb__metric_info__init(&figures[i].info);
+    pdtb__metric_name__init(&figures[i].name);
+    figures[i].name.tag = (char *)metrics[i]; /* packed, never written to */
+    figures[i].info.name = &figures[i].name;
+    pointers[experiment.n_metric_infos++] = &figures[i].info;
+  }
+  experiment.metric_infos = pointers;
+  data.data_case = PDTB__HPARAMS_PLUGIN_DATA__DATA_EXPERIMENT;
+  data.experiment = &experiment;
+  status = add(place, "_hparams_/experiment", &data);
+out:
+  free(experiment.hparam_infos);
+  free(columns);
+  return status;
+}
+
 pd_status hparams_end(const event_place *place, bool success) {
   Pdtb__HParamsPluginData data = PDTB__HPARAMS_PLUGIN_DATA__INIT;
   Pdtb__SessionEnd end = PDTB__SESSION_END__INIT;

@@ -88,10 +88,16 @@ static pd_status write_layout(const event_place *place) {
   return events_plugin(place, "custom_scalars__config__", "custom_scalars", packed, bytes, true);
 }
 
+/* The headline figures, as the HParams tab has them. */
+static const char *const headline[] = {
+    "summary/samples_per_s",        "summary/avg_step_time_s", "summary/avg_dataloader_wait_s",
+    "summary/peak_allocated_bytes", "summary/coverage",        NULL};
+
 static pd_status write_start(const state *self) {
   const event_place place = {self->file, self->run->start_realtime_ns, 0};
   markdown settings = {0};
   pd_status status = events_version(&place);
+  if (status == PD_OK) status = hparams_experiment(&place, self->run, headline);
   if (status == PD_OK) status = hparams_start(&place, self->run);
   if (status == PD_OK) status = write_layout(&place);
   if (status == PD_OK) {
@@ -178,11 +184,11 @@ static pd_status write_end(const state *self, const pd_summary *summary) {
   const struct {
     const char *tag;
     double value;
-  } figures[] = {{"summary/avg_step_time_s", summary->avg_step_time_s},
-                 {"summary/avg_dataloader_wait_s", summary->avg_dataloader_wait_s},
-                 {"summary/samples_per_s", summary->samples_per_s},
-                 {"summary/peak_allocated_bytes", (double)summary->peak_allocated_bytes},
-                 {"summary/coverage", summary->coverage}};
+  } figures[] = {{headline[0], summary->samples_per_s},
+                 {headline[1], summary->avg_step_time_s},
+                 {headline[2], summary->avg_dataloader_wait_s},
+                 {headline[3], (double)summary->peak_allocated_bytes},
+                 {headline[4], summary->coverage}};
   markdown text = {0};
   pd_status status = PD_OK;
   for (size_t i = 0; i < sizeof figures / sizeof *figures && status == PD_OK; i++)

@@ -312,6 +312,20 @@ PD_TEST(sink_tensorboard, plugins_get_their_data) {
   cr_assert_str_eq(session.plugin, "hparams");
   cr_assert_not_null(memmem(session.content, session.content_bytes, "data.num_workers", 16), "shown though a default");
   cr_assert_not_null(memmem(session.content, session.content_bytes, "data.io_sleep_ms", 16), "shown: not a default");
+  const tb_event experiment = find_event(&file, "_hparams_/experiment", 0);
+  cr_assert_str_eq(experiment.plugin, "hparams");
+  /* Field 4 is a key: its name, its type and whether it is varied; field 5 a figure. */
+  static const char workers[] = "\x22\x14\x0a\x10"
+                                "data.num_workers"
+                                "\x20\x03";
+  static const char scenario[] = "\x22\x12\x0a\x0c"
+                                 "run.scenario"
+                                 "\x20\x01\x38\x01";
+  static const char rate[] = "\x2a\x19\x0a\x17\x12\x15"
+                             "summary/samples_per_s";
+  cr_assert_not_null(memmem(experiment.content, experiment.content_bytes, workers, sizeof workers - 1));
+  cr_assert_not_null(memmem(experiment.content, experiment.content_bytes, scenario, sizeof scenario - 1));
+  cr_assert_not_null(memmem(experiment.content, experiment.content_bytes, rate, sizeof rate - 1));
   static const unsigned char success[] = {0x22, 0x0b, 0x08, 0x01};
   const tb_event end = find_event(&file, "_hparams_/session_end_info", FAKE_STEP_COUNT);
   cr_assert_eq(memcmp(end.content, success, sizeof success), 0);
@@ -383,7 +397,7 @@ PD_TEST(sink_tensorboard, a_full_disk_is_an_error_and_cuts_no_record) {
   read_folder(&file, folder, ".0");
   while (next_event(&file, &event)) events++;
   cr_assert(!file.broken);
-  cr_assert_eq(events, 4, "version, session, layout, configuration: what was flushed before");
+  cr_assert_eq(events, 5, "version, experiment, session, layout, configuration: what was flushed before");
   free(file.data);
   sink_run_unload(&run);
   remove_folder();

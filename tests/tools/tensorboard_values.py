@@ -187,6 +187,23 @@ ALWAYS = ("run.scenario", "run.device", "run.sync_timing", "data.batch_size", "d
           "data.image_size", "train.amp", "train.channels_last")
 
 
+HEADLINE = ("samples_per_s", "avg_step_time_s", "avg_dataloader_wait_s", "peak_allocated_bytes", "coverage")
+
+
+NO_COLUMNS = ("sink.", "benchmark.", "truth.")  # unless the run sets them
+
+
+def columns(run):
+    """The keys that the HParams tab has columns for: {key: whether it is varied}."""
+    found = {}
+    for row in run.metrics["configuration"]:
+        name = f"{row['section']}.{row['key']}"
+        if row["is_default"] and name.startswith(NO_COLUMNS):
+            continue
+        found[name] = row["origin"] == "command line" and name not in ("run.trace_dir", "run.sinks")
+    return found
+
+
 def hyperparameters(run):
     """Every key that is not at its default, and those that are always shown; typed as TensorBoard has them."""
     found = {}
