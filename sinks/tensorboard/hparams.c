@@ -151,7 +151,7 @@ pd_status hparams_experiment(const event_place *place, const pd_run *run, const 
   experiment.hparam_infos = calloc(room, sizeof(void *));
   pd_status status = PD_NO_MEMORY;
   if (!columns || !experiment.hparam_infos || !fill_columns(&experiment, columns, run)) goto out;
-  for (size_t i = 0; metrics[i] && i < FIGURES; i++) {
+  for (size_t i = 0; i < FIGURES && metrics[i]; i++) {
     pdtb__metric_info__init(&figures[i].info);
     pdtb__metric_name__init(&figures[i].name);
     figures[i].name.tag = (char *)metrics[i]; /* packed, never written to */
