@@ -3,6 +3,7 @@
 
 #include "files.h"
 #include "signals.h"
+#include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,29 +60,56 @@ static const char *command_path(const char *folder, char path[PATH_BYTES]) {
   return path;
 }
 
-/* The next byte of `file` is `expected`. */
-static bool next_is(FILE *file, char expected) { return fgetc(file) == (unsigned char)expected; }
+/* A file that the run reads, as lines that cannot be taken for a word of the command. */
+static void note_file(const char *path, FILE *out) {
+  char *line = NULL;
+  size_t room = 0;
+  ssize_t bytes;
+  FILE *file = fopen(path, "r");
+  fprintf(out, "# %s\n", path);
+  while (file && (bytes = getline(&line, &room, file)) >= 0) {
+    const bool whole = bytes && line[bytes - 1] == '\n';
+    fprintf(out, "#   ");
+    fwrite(line, 1, (size_t)bytes, out);
+    if (!whole) fputc('\n', out);
+  }
+  free(line);
+  if (file) fclose(file);
+}
+
+/* What is remembered: a word a line, the version, the files of -c with what they hold now. NULL on no memory. */
+static char *known(const saved_run *self, size_t *bytes) {
+  char *text = NULL;
+  FILE *out = open_memstream(&text, bytes);
+  if (!out) return NULL;
+  for (uint32_t i = 0; i < self->count; i++) fprintf(out, "%s\n", self->words[i]);
+  fprintf(out, "# pdhost %s\n", version_text());
+  for (uint32_t i = 1; i < self->count; i++)
+    if (strcmp(self->words[i - 1], "-c") == 0) note_file(self->words[i], out);
+  const bool failed = ferror(out);
+  if (fclose(out) == 0 && !failed) return text;
+  free(text);
+  return NULL;
+}
 
 bool saved_run_is_there(const saved_run *self, const char *folder) {
   char path[PATH_BYTES];
+  size_t bytes = 0;
   FILE *file = fopen(command_path(folder, path), "r");
   if (!file) return false;
-  bool same = true;
-  for (uint32_t i = 0; i < self->count && same; i++) {
-    for (const char *at = self->words[i]; *at && same; at++) same = next_is(file, *at);
-    same = same && next_is(file, '\n');
-  }
+  char *text = known(self, &bytes);
+  bool same = text != NULL;
+  for (size_t i = 0; i < bytes && same; i++) same = fgetc(file) == (unsigned char)text[i];
   same = same && fgetc(file) == EOF;
+  free(text);
   fclose(file);
   return same;
 }
 
-/* One word a line. */
-static bool remember(const saved_run *self, const char *path) {
+static bool remember(const char *text, size_t bytes, const char *path) {
   FILE *file = fopen(path, "w");
   if (!file) return false;
-  bool written = true;
-  for (uint32_t i = 0; i < self->count; i++) written = fprintf(file, "%s\n", self->words[i]) >= 0 && written;
+  const bool written = fwrite(text, 1, bytes, file) == bytes;
   return fclose(file) == 0 && written;
 }
 
@@ -111,18 +139,10 @@ static int run(const saved_run *self, const char *log_path) {
   return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
 
-bool saved_run_do(const saved_run *self, const char *folder, int *code, error *err) {
+/* Runs it and remembers `text`, which is from before the run: the files may change meanwhile. */
+static bool run_and_remember(const saved_run *self, const char *folder, const char *text, size_t bytes, int *code,
+                             error *err) {
   char path[PATH_BYTES], log_path[PATH_BYTES], message[512];
-  *code = CODE_INTERNAL;
-  if (self->failed) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-    return false;
-  }
-  if (signals_pending()) {
-    *code = 128 + signals_pending();
-    error_set(err, PD_STOP, *code, INTERRUPTED);
-    return false;
-  }
   (void)remove(command_path(folder, path));
   if (files_make_folder(folder, message, sizeof message) != PD_OK) {
     error_set(err, PD_IO, CODE_OUTPUT, "%s", message);
@@ -138,7 +158,26 @@ bool saved_run_do(const saved_run *self, const char *folder, int *code, error *e
     error_set(err, PD_STOP, *code, INTERRUPTED);
     return false;
   }
-  if ((*code != CODE_DONE && *code != CODE_UNTRUSTED) || remember(self, path)) return true;
+  if ((*code != CODE_DONE && *code != CODE_UNTRUSTED) || remember(text, bytes, path)) return true;
   error_set(err, PD_IO, CODE_OUTPUT, "%s: %s", path, strerror(errno));
   return false;
+}
+
+bool saved_run_do(const saved_run *self, const char *folder, int *code, error *err) {
+  size_t bytes = 0;
+  *code = CODE_INTERNAL;
+  char *text = self->failed ? NULL : known(self, &bytes);
+  if (!text) {
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return false;
+  }
+  if (signals_pending()) {
+    *code = 128 + signals_pending();
+    error_set(err, PD_STOP, *code, INTERRUPTED);
+    free(text);
+    return false;
+  }
+  const bool ok = run_and_remember(self, folder, text, bytes, code, err);
+  free(text);
+  return ok;
 }

@@ -110,6 +110,28 @@ class Sweep(Case):
             for part in (b"_hparams_/session_start_info", b"_hparams_/session_end_info", b"data.num_workers"):
                 self.assertIn(part, data)
 
+    def version(self):
+        """pdhost and its number."""
+        return self.run_pdhost("--version")[1].splitlines()[0]
+
+    def test_a_file_or_a_version_that_changed_is_measured_anew(self):
+        def sweep(seed):
+            with open(self.path("c.ini"), "w", encoding="utf-8") as ini:
+                ini.write(f"[run]\nseed = {seed}")
+            code, _, err = self.run_pdhost("sweep", *BASE, "-c", "c.ini", "--vary", "data.num_workers=0", "--out", "s")
+            self.assertEqual(code, 0, err)
+            self.assertEqual(self.json("s/sweep.json")["measurements"][0]["options"]["run.seed"], str(seed))
+            return "(was there)" in err
+
+        self.assertEqual([sweep(1), sweep(1), sweep(2), sweep(2)], [False, True, False, True])
+        path = self.path("s/cells/data.num_workers=0/command")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn(f"\n# {self.version()}\n", text)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(self.version(), "pdhost 0.0.1"))
+        self.assertEqual([sweep(2), sweep(2)], [False, True])
+
     def save_cell(self, base, values, times_ms, **data):
         """A cell as the sweep of these axes finds it: the command that made it, and the times of its active steps. `data`:
         more of its configuration."""
@@ -121,7 +143,7 @@ class Sweep(Case):
                   f"sink.json.output_json={folder}/metrics.json", "-o", f"benchmark.output={folder}/benchmark.json"]
         os.makedirs(self.path(folder))
         with open(self.path(folder + "/command"), "w", encoding="utf-8") as file:
-            file.writelines(word + "\n" for word in words)
+            file.writelines(word + "\n" for word in [*words, "# " + self.version()])
         options = [{"section": key.split(".")[0], "key": key.split(".")[1], "value": value}
                    for key, value in [*values, *(("run.epochs" if key == "epochs" else f"data.{key}", value)
                                                  for key, value in data.items())]]
