@@ -24,7 +24,7 @@ static const char usage[] =
     "\n"
     "  --margin PERCENT         a difference that does not matter (1)\n"
     "  --width PERCENT          narrow enough: the 95 % interval reaches so far (0.4 of the margin)\n"
-    "  --max-time SECONDS       of all timed blocks (10)\n"
+    "  --max-time SECONDS       of all timed blocks, the emptying of caches included (10)\n"
     "  --output FILE.json       both as measurements, for pdhost compare\n"
     "  --format text|json       what to print (text)\n"
     "  --gate                   exit 9 if B is SLOWER, 10 if that is UNCLEAR\n";
@@ -109,7 +109,8 @@ static int measure(const ab_options *options, ab_sides *sides, bool quiet, error
   const bool cold = sides->settings[0]->benchmark.cold_cache || sides->settings[1]->benchmark.cold_cache;
   const ab_rules rules = {.width = options->width > 0 ? options->width : USUAL_WIDTH * options->margin,
                           .number = cold ? 1 : (uint64_t)sides->settings[0]->benchmark.number,
-                          .max_time_s = options->max_time_s};
+                          .max_time_s = options->max_time_s,
+                          .clock = cold ? bench_clock : NULL};
   listener to = {.sides = sides, .max_time_s = options->max_time_s, .shows = !quiet && isatty(STDERR_FILENO)};
   const ab_callbacks calls = {.block = ab_sides_block, .renew = renew, .tell = tell, .user = &to};
   void *const users[2] = {&sides->steps[0], &sides->steps[1]};

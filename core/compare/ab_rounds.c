@@ -29,11 +29,14 @@ typedef struct ab_run {
 
 /* One block; times NaN where a clock went wrong. */
 static pd_status take_block(const ab_run *self, int side, uint64_t number, double *host_s, double *device_s) {
+  const timer_clock clock = self->rules->clock;
+  const double begin_s = clock ? clock(self->users[side]) : 0;
   const pd_status status = self->calls->block(self->users[side], number, host_s, device_s);
   if (status != PD_OK) return status;
+  const double around_s = clock ? clock(self->users[side]) - begin_s : 0;
   if (!(*device_s >= 0 && *device_s <= MEASUREMENT_LONGEST_S)) *device_s = (double)NAN;
   if (isfinite(*host_s) && *host_s > 0)
-    self->out->spent_s += *host_s;
+    self->out->spent_s += fmax(*host_s, around_s);
   else
     *host_s = (double)NAN;
   return PD_OK;

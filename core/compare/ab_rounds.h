@@ -12,6 +12,9 @@ typedef struct ab_rules {
   double width;      /* the interval of the ratio is narrow enough when it reaches no further than this share */
   uint64_t number;   /* runs in a block; 0: so many that the clock's own cost does not count */
   double max_time_s; /* of all blocks together; then it ends, narrow or not */
+  /* As timer_rules has it: what is done before a block, the emptying of a cache, counts as the block's for max_time_s
+   * and the length of a seating. */
+  timer_clock clock;
 } ab_rules;
 
 /* Seatings before the first look at the interval, the rounds in one (fewer where they take so long that the time would
@@ -26,7 +29,7 @@ typedef struct ab_result {
   uint64_t *seating_rounds; /* rounds of each seating */
   uint64_t seating_count;
   double overhead_s; /* of an empty block */
-  double spent_s;    /* in all blocks */
+  double spent_s;    /* in all blocks, by the rules' clock where there is one */
   uint64_t dropped;  /* rounds with a time that is none */
   paired_ratio of;   /* as of the last look */
   bool narrow;       /* it ended since the interval is narrow enough */

@@ -34,6 +34,11 @@ static int64_t monotonic_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+double bench_clock(void *user) {
+  (void)user;
+  return 1e-9 * (double)monotonic_ns();
+}
+
 static const pd_stream_ops *streams(const bench *self) { return self->run->device_ops->stream; }
 
 /* Keeps why: the first of the hosts that has a message, or the status's own text. */
@@ -129,12 +134,14 @@ timer_rules bench_rules(const config *settings) {
                        .min_run_time_s = wanted->min_run_time ? 1e-9 * (double)wanted->min_run_time : least_s,
                        .min_blocks = (uint64_t)wanted->min_blocks,
                        .max_run_time_s = 1e-9 * (double)wanted->max_run_time,
-                       .threshold = wanted->threshold};
+                       .threshold = wanted->threshold,
+                       .clock = wanted->cold_cache ? bench_clock : NULL};
 }
 
 steady_rules bench_steady_rules(const config *settings) {
   return (steady_rules){.window_s = bench_rules(settings).min_run_time_s,
-                        .max_time_s = 1e-9 * (double)settings->benchmark.max_warmup_time};
+                        .max_time_s = 1e-9 * (double)settings->benchmark.max_warmup_time,
+                        .clock = settings->benchmark.cold_cache ? bench_clock : NULL};
 }
 
 static pd_status run_steps(bench *self, uint64_t number, pd_phase phase) {

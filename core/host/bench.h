@@ -25,6 +25,8 @@ pd_status bench_warm_up(bench *self);
 /* A timer_block; `user` is the bench. The device is synchronised before and after. PD_STOP: a signal, or the scenario,
  * asks for the end. Where the cache is to be cold, a block empties it first, outside its time. */
 pd_status bench_block(void *user, uint64_t number, double *host_s, double *device_s);
+/* A timer_clock, of that bench or none. */
+double bench_clock(void *user);
 /* Why the last block or warm-up failed, or the scenario asked for the end; "" where neither is so. */
 const char *bench_failure(const bench *self);
 

@@ -121,7 +121,7 @@ static const pd_option benchmark_rows[] = {
     PD_OPTION(benchmark_settings, min_blocks, .def = "0", .min = "0", .max = "100_000", .unit = "blocks",
               .help = "at least so many, each no longer than its share of min_run_time; 40 for pdhost compare"),
     PD_OPTION_DURATION(benchmark_settings, max_run_time, .def = "10", .min = "1ms", .max = "86400s", .unit = "s",
-                       .help = "of all blocks together, where adaptive_autorange and min_blocks give up"),
+                       .help = "of all blocks together, where adaptive_autorange, min_blocks and cold_cache give up"),
     PD_OPTION_DURATION(benchmark_settings, max_warmup_time, .def = "2", .min = "0", .max = "86400s", .unit = "s",
                        .help =
                            "after warmup_steps, blocks until their times no longer trend, at most so long; 0: none"),

@@ -24,7 +24,8 @@ typedef struct waiting {
   double times[STEADY_MOST_BLOCKS]; /* a ring */
   uint64_t taken;                   /* into the ring */
   uint64_t window, unusable;
-  double block_s; /* of the last one sized up */
+  double block_s; /* of the last one sized up, with what was done before it */
+  double begun_s; /* by the rules' clock */
 } waiting;
 
 const char *steady_name(pd_settled decided) {
@@ -74,8 +75,13 @@ static pd_status take(waiting *self, uint64_t number, double *host_s) {
   return PD_OK;
 }
 
+/* With what was done outside the blocks. */
+static double passed_s(const waiting *self) {
+  return self->rules->clock ? self->rules->clock(self->user) - self->begun_s : self->to->spent_s;
+}
+
 static bool time_is_up(const waiting *self) {
-  return self->to->spent_s >= self->rules->max_time_s || self->unusable >= UNUSABLE_MOST ||
+  return passed_s(self) >= self->rules->max_time_s || self->unusable >= UNUSABLE_MOST ||
          self->to->blocks >= TIMER_MAX_BLOCKS;
 }
 
@@ -84,17 +90,19 @@ static pd_status size_up(waiting *self) {
   const double room_s = self->rules->max_time_s / WINDOWS_IN_TIME;
   const double wanted_s = fmin(fmax(self->rules->window_s, LEAST_WINDOW_S), room_s) / STEADY_MOST_BLOCKS;
   uint64_t number = 1;
-  double host_s = 0;
+  double host_s = 0, block_s;
   for (;;) {
+    const double before_s = passed_s(self);
     const pd_status status = take(self, number, &host_s);
     if (status != PD_OK) return status;
+    block_s = passed_s(self) - before_s;
     if (host_s >= wanted_s || number >= TIMER_MAX_NUMBER || time_is_up(self)) break;
     const double growth = host_s > 0 ? fmin(MOST_GROWTH, 1.2 * wanted_s / host_s) : MOST_GROWTH;
     number = (uint64_t)fmin(ceil((double)number * fmax(growth, 1.2)), TIMER_MAX_NUMBER);
   }
   self->to->number_per_run = number;
-  self->block_s = host_s;
-  const double blocks = host_s > 0 ? room_s / host_s : STEADY_MOST_BLOCKS;
+  self->block_s = block_s;
+  const double blocks = block_s > 0 ? room_s / block_s : STEADY_MOST_BLOCKS;
   self->window = blocks < STEADY_LEAST_BLOCKS  ? STEADY_LEAST_BLOCKS
                  : blocks > STEADY_MOST_BLOCKS ? STEADY_MOST_BLOCKS
                                                : (uint64_t)blocks;
@@ -103,7 +111,7 @@ static pd_status size_up(waiting *self) {
 
 /* Whether so many blocks, each as long as the one that was sized up, can be had at all. */
 static bool has_time(const waiting *self) {
-  const double left_s = self->rules->max_time_s - self->to->spent_s;
+  const double left_s = self->rules->max_time_s - passed_s(self);
   return !time_is_up(self) && !(self->block_s * (double)self->window > left_s);
 }
 
@@ -136,7 +144,7 @@ static pd_status warn(const waiting *self, pd_measurement *out) {
            "The times never settled: the last %llu of %llu blocks still became %.1f%% %s in %.1f s of warm-up "
            "(benchmark.max_warmup_time).",
            (unsigned long long)self->window, (unsigned long long)self->to->blocks, 100 * fabs(self->to->change),
-           self->to->change > 0 ? "slower" : "faster", self->to->spent_s);
+           self->to->change > 0 ? "slower" : "faster", passed_s(self));
   return measurement_warn(out, text);
 }
 
@@ -144,6 +152,7 @@ pd_status steady_wait(const steady_rules *rules, timer_block block, void *user, 
   waiting self = {.rules = rules, .block = block, .user = user, .to = &out->warm_up};
   out->warm_up = (pd_warm_up){.decided = PD_SETTLED_OFF};
   if (!(rules->max_time_s > 0)) return PD_OK;
+  if (rules->clock) self.begun_s = rules->clock(user);
   pd_status status = size_up(&self);
   out->warm_up.decided = PD_SETTLED_UNKNOWN;
   if (status == PD_OK && has_time(&self)) status = take_windows(&self);

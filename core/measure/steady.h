@@ -15,6 +15,7 @@ enum { STEADY_LEAST_BLOCKS = 8, STEADY_MOST_BLOCKS = 20 };
 typedef struct steady_rules {
   double window_s;   /* what a window takes, about: as long as the measurement, so that both see the same trends */
   double max_time_s; /* of all blocks together; 0: nothing is looked for */
+  timer_clock clock; /* as timer_rules has it: max_time_s counts by it, too */
 } steady_rules;
 
 /* Fills `warm_up` of a measurement and adds a warning where the blocks never settled. Ends whatever the clock says.

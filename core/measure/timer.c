@@ -23,6 +23,7 @@ typedef struct timer {
   void *user;
   pd_measurement *out;
   double spent_s;    /* of the blocks taken */
+  double begun_s;    /* by the rules' clock */
   uint64_t taken;    /* with those that do not count */
   uint64_t unusable; /* no time */
 } timer;
@@ -107,12 +108,29 @@ static bool wants_blocks(const timer *t) {
   return t->taken < t->rules->min_blocks && !time_is_up;
 }
 
+/* A warning says which part of the time the blocks had. */
+static pd_status end_by_clock(timer *t, bool *over) {
+  char text[256];
+  const double most_s = fmax(t->rules->max_run_time_s, t->rules->min_run_time_s);
+  const double passed_s = t->rules->clock ? t->rules->clock(t->user) - t->begun_s : 0;
+  *over = t->rules->clock && t->taken && t->rules->max_run_time_s > 0 && passed_s >= most_s;
+  if (!*over) return PD_OK;
+  snprintf(text, sizeof text,
+           "The time is up after %.1f s: %llu blocks took %.2g s, and emptying the cache before each took the rest.\n"
+           "For more blocks give it a longer benchmark.max_run_time.",
+           passed_s, (unsigned long long)t->taken, t->spent_s);
+  return measurement_warn(t->out, text);
+}
+
 static pd_status take_blocks(timer *t) {
   const timer_rules *rules = t->rules;
   const bool adaptive = rules->method == TIMER_ADAPTIVE_AUTORANGE;
-  bool content = false;
+  bool content = false, over = false;
+  if (rules->clock) t->begun_s = rules->clock(t->user);
   while (t->taken < TIMER_MAX_BLOCKS && (t->spent_s < rules->min_run_time_s || wants_blocks(t) || !content)) {
-    pd_status status = take_block(t);
+    pd_status status = end_by_clock(t, &over);
+    if (status != PD_OK || over) return status;
+    status = take_block(t);
     content = !adaptive;
     if (status == PD_OK && adaptive) status = is_content(t, &content);
     if (status != PD_OK) return status;

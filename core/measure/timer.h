@@ -9,6 +9,9 @@
 
 typedef enum timer_method { TIMER_TIMEIT = 0, TIMER_BLOCKED_AUTORANGE = 1, TIMER_ADAPTIVE_AUTORANGE = 2 } timer_method;
 
+/* Seconds since some moment; `user` is that of the blocks. */
+typedef double (*timer_clock)(void *user);
+
 typedef struct timer_rules {
   timer_method method;
   /* Runs in a block. 0: found by growing a block tenfold, from one run, until an empty block takes at most 1e-4 of it;
@@ -20,6 +23,10 @@ typedef struct timer_rules {
   uint64_t min_blocks;
   double max_run_time_s; /* adaptive, and blocked for min_blocks: it gives up then; 0: never */
   double threshold;      /* adaptive: it is content below this ratio of interquartile range to median */
+  /* Where emptying the cache outside a block's time may take far longer than the block: blocked and adaptive end, with
+   * a warning, when so much time has passed by this clock as min_run_time_s and max_run_time_s allow. NULL: what the
+   * blocks themselves took is all that counts. */
+  timer_clock clock;
 } timer_rules;
 
 /* No rule takes more blocks than this, nor a block more runs. */

@@ -85,10 +85,15 @@ class Ab(Case):
             self.assertIn("times as long as A", out)
 
     def test_cold_cache_is_a_run_a_block(self):
-        code, out, err = self.run_pdhost("ab", *STALL, "--max-time", "0.05", "-o", "benchmark.cold_cache=true", "",
-                                         "scenario.inject_us=100")
+        witness = os.path.join(FIXTURES, "scenario", "witness.so")
+        code, out, err = self.run_pdhost("ab", *SMALL, "--scenario", witness, "--max-time", "0.5", "--width", "0.000001", "-o",
+                                         "benchmark.cold_cache=true", "--format", "json", "", "")
         self.assertEqual(code, 0, err)
-        self.assertIn("; 1 run a block; ", out)
+        got = json.loads(out)
+        self.assertEqual(got["number_per_run"], 1)
+        # The flushes are a part of its time, or it would take some ten thousand rounds of them.
+        self.assertLess(sum(got["a"]["host_s"] + got["b"]["host_s"]), 0.25)
+        self.assertGreaterEqual(got["spent_s"], 0.5)
 
     def test_the_trials_of_the_bench_run(self):
         script = os.path.join(CONF, "..", "bench", "ab_trials.py")

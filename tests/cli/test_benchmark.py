@@ -86,6 +86,13 @@ class Benchmark(Case):
         self.assertEqual((row["number_per_run"], row["cold_cache"]), (1, True))
         self.assertIn("cold cache", out)
 
+    def test_emptying_the_cache_has_an_end(self):
+        code, out, err = self.bench("-o", "benchmark.cold_cache=true", "-o", "benchmark.max_run_time=0.3", "-o",
+                                    "benchmark.min_run_time=0.3", "-o", "benchmark.max_warmup_time=0", scenario=WITNESS)
+        self.assertIn(code, MEASURED, err)
+        self.assertIn("The time is up after 0.", out)  # a hundred thousand flushes else
+        self.assertLess(sum(self.only()["host_s"]), 0.3)
+
     def test_nothing_runs_beside_a_step(self):
         code, _, err = self.bench("-o", "benchmark.number=300", "-o", "benchmark.min_run_time=1ms", "--warmup_steps", "7",
                                   "-o", "data.num_workers=2", scenario=WITNESS)

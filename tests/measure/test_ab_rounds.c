@@ -225,6 +225,34 @@ PD_TEST(ab_rounds, a_signal_keeps_the_whole_rounds) {
   ab_free(&got);
 }
 
+/* 51 us of a step behind 60 ms of a cache that is emptied, by a clock that sees both. */
+static pd_status cold_block(void *user, uint64_t number, double *host_s, double *device_s) {
+  const side *self = user;
+  if (number) self->on->now_s += 0.06;
+  return block(user, number, host_s, device_s);
+}
+
+static double machine_clock(void *user) { return ((const side *)user)->on->now_s; }
+
+PD_TEST(ab_rounds, emptying_the_cache_counts_against_the_time) {
+  for (int many = 0; many < 2; many++) {
+    machine on = make(1, 0.03);
+    side a = {&on, 0}, b = {&on, 1};
+    void *const users[2] = {&a, &b};
+    const ab_callbacks calls = {.block = cold_block, .renew = renew, .user = &on};
+    const ab_rules rules = {.width = 1e-9, .number = 1, .max_time_s = many ? 10 : 1, .clock = machine_clock};
+    ab_result got;
+    on.step_s[0] = 51e-6;
+    on.step_s[1] = 53e-6;
+    on.placed = 1;
+    cr_assert_eq(ab_measure(&rules, &calls, users, &got), PD_OK);
+    cr_assert_leq(on.now_s, 1.4 * rules.max_time_s + 0.2, "%g s", on.now_s);
+    cr_assert(many ? got.seating_count >= AB_LEAST_SEATINGS : got.rounds == 5, "%lu in %lu", got.rounds,
+              got.seating_count);
+    ab_free(&got);
+  }
+}
+
 static pd_status renew_fails(void *user, uint64_t index) {
   (void)user;
   return index == 3 ? PD_DEVICE : PD_OK;

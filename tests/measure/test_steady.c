@@ -165,3 +165,24 @@ PD_TEST(steady, nothing_is_looked_for_without_time_and_a_signal_ends_it) {
   }
   measurement_clear(&got);
 }
+
+/* A cache that is emptied before each block, by a clock that sees it. */
+static pd_status cold_block(void *user, uint64_t number, double *host_s, double *device_s) {
+  ((machine *)user)->now_s += 0.08;
+  return block(user, number, host_s, device_s);
+}
+
+static double machine_clock(void *user) { return ((const machine *)user)->now_s; }
+
+PD_TEST(steady, emptying_the_cache_counts_against_the_time) {
+  static const double most_s[] = {2, 0.5};
+  for (int i = 0; i < 2; i++) {
+    const steady_rules rules = {.window_s = 0.2, .max_time_s = most_s[i], .clock = machine_clock};
+    machine on = {.kind = UP, .step_s = 51e-6, .drift = 10};
+    pd_measurement got = {.threads = 1};
+    cr_assert_eq(steady_wait(&rules, cold_block, &on, &got), PD_OK);
+    cr_assert_leq(on.now_s, most_s[i] + 0.2, "%g s", on.now_s);
+    cr_assert_eq(got.warm_up.decided, i ? PD_SETTLED_UNKNOWN : PD_TREND);
+    measurement_clear(&got);
+  }
+}

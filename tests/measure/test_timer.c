@@ -206,6 +206,58 @@ PD_TEST(timer, as_many_blocks_as_are_wanted) {
   measurement_clear(&got);
 }
 
+/* A cache that takes far longer to empty than the block that it is emptied for. */
+typedef struct cold {
+  double now_s, flush_s, run_s;
+  uint64_t blocks;
+} cold;
+
+static pd_status cold_block(void *user, uint64_t number, double *host_s, double *device_s) {
+  cold *self = user;
+  *device_s = (double)NAN;
+  *host_s = self->run_s * (double)number;
+  self->now_s += number ? self->flush_s + *host_s : 0;
+  self->blocks += number > 0;
+  return PD_OK;
+}
+
+static double cold_clock(void *user) { return ((const cold *)user)->now_s; }
+
+PD_TEST(timer, emptying_the_cache_counts_against_the_most_time) {
+  static const struct {
+    timer_method method;
+    double min_s, max_s, threshold;
+    uint64_t min_blocks, blocks; /* these are left when the time is up */
+  } rows[] = {
+      {TIMER_BLOCKED_AUTORANGE, 0.2, 10, 0.1, 0, 160},
+      {TIMER_BLOCKED_AUTORANGE, 2, 10, 0.1, 40, 160},
+      {TIMER_BLOCKED_AUTORANGE, 20, 10, 0.1, 0, 320},
+      {TIMER_BLOCKED_AUTORANGE, 1e-3, 10, 0.1, 0, 20}, /* content long before */
+      {TIMER_BLOCKED_AUTORANGE, 0.2, 0.001, 0.1, 0, 4},
+      {TIMER_BLOCKED_AUTORANGE, 1e-6, 0.001, 0.1, 0, 1},
+      {TIMER_ADAPTIVE_AUTORANGE, 0.01, 5, 0.1, 0, 80},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const timer_rules rules = {.method = rows[i].method,
+                               .number = 1,
+                               .min_run_time_s = rows[i].min_s,
+                               .min_blocks = rows[i].min_blocks,
+                               .max_run_time_s = rows[i].max_s,
+                               .threshold = rows[i].threshold,
+                               .clock = cold_clock};
+    cold on = {.now_s = 1000, .flush_s = 0.0625, .run_s = 51e-6};
+    pd_measurement got = {.threads = 1};
+    cr_assert_eq(timer_prepare(&rules, cold_block, &on, &got), PD_OK);
+    cr_assert_eq(timer_take(&rules, cold_block, &on, &got), PD_OK);
+    cr_assert_eq(got.block_count, rows[i].blocks, "%zu: %lu", i, got.block_count);
+    const bool content = rows[i].blocks == 20 || rows[i].blocks == 1;
+    cr_assert_eq(got.warning_count, !content, "%zu", i);
+    if (!content) cr_assert(strstr(got.warnings[0], "The time is up after "), "%s", got.warnings[0]);
+    cr_assert_not(got.partial);
+    measurement_clear(&got);
+  }
+}
+
 PD_TEST(timer, ends_early_with_what_there_is) {
   static const pd_status ends[] = {PD_STOP, PD_DEVICE};
   for (int i = 0; i < 2; i++) {
