@@ -25,7 +25,8 @@ static const char usage[] =
     "  --margin PERCENT         a difference that does not matter (1)\n"
     "  --width PERCENT          narrow enough: the 95 % interval reaches so far (0.4 of the margin)\n"
     "  --max-time SECONDS       of all timed blocks, the emptying of caches included (10)\n"
-    "  --output FILE.json       both as measurements, for pdhost compare\n"
+    "  --output FILE.json       both as measurements, for pdhost compare; -: on standard output, and\n"
+    "                           the text on standard error\n"
     "  --format text|json       what to print (text)\n"
     "  --gate                   exit 9 if B is SLOWER, 10 if that is UNCLEAR\n";
 
@@ -99,7 +100,9 @@ static int report(const ab_options *options, ab_sides *sides, const ab_result *g
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
     return CODE_INTERNAL;
   }
-  const bool told = options->json ? ab_report_json(&of, err) : ab_report_text(&of, log_color_on(STDOUT_FILENO), err);
+  const bool taken = options->output && strcmp(options->output, "-") == 0;
+  const bool color = log_color_on(taken ? STDERR_FILENO : STDOUT_FILENO);
+  const bool told = options->json ? ab_report_json(&of, err) : ab_report_text(&of, color, taken ? stderr : stdout, err);
   const int written = options->output ? measurement_file_write(options->output, sides->rows.rows, 2) : CODE_DONE;
   if (!told) return err->exit_code;
   return written == CODE_DONE ? end_code(options, of.verdict) : written;
@@ -167,6 +170,8 @@ static int parse_and_run(ab_options *options, int argc, char **argv, char **rest
               word_count);
   if (!err->count && !(options->margin > 0 || options->width > 0))
     error_set(err, PD_INVALID, CODE_USAGE, "ab: --margin 0: also needs --width, to know when to end");
+  if (!err->count && options->json && options->output && strcmp(options->output, "-") == 0)
+    error_set(err, PD_INVALID, CODE_USAGE, "ab: --output -: standard output has --format json already; name a file");
   const int code = err->count ? err->exit_code : compare_sides(options, &args, words, err);
   cli_args_free(&args);
   return code;

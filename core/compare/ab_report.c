@@ -21,40 +21,42 @@ static bool no_memory(error *err) {
 
 /* ---- text ---- */
 
-static void print_end(const ab_report *self) {
+static void print_end(const ab_report *self, FILE *out) {
   const ab_result *of = self->of;
-  printf("         %" PRIu64 " seatings, %" PRIu64 " rounds A B B A, B A A B; %" PRIu64
-         " run%s a block; %.1f s; ended %s\n",
-         of->seating_count, of->rounds, of->number, of->number == 1 ? "" : "s", of->spent_s,
-         self->partial ? "early"
-         : of->narrow  ? "since the interval is narrow enough"
-                       : "since the time was up");
+  fprintf(out,
+          "         %" PRIu64 " seatings, %" PRIu64 " rounds A B B A, B A A B; %" PRIu64
+          " run%s a block; %.1f s; ended %s\n",
+          of->seating_count, of->rounds, of->number, of->number == 1 ? "" : "s", of->spent_s,
+          self->partial ? "early"
+          : of->narrow  ? "since the interval is narrow enough"
+                        : "since the time was up");
   if (of->seating_count < COMPARISON_LEAST)
-    printf("         fewer than %d seatings say nothing: give it a longer --max-time\n", COMPARISON_LEAST);
+    fprintf(out, "         fewer than %d seatings say nothing: give it a longer --max-time\n", COMPARISON_LEAST);
   if (of->of.spread >= COMPARISON_WIDE_SPREAD)
-    printf("         the rounds disagree by %.0f %%: the machine is busy with other work%s\n", 100 * of->of.spread,
-           self->verdict == OUTCOME_UNCLEAR ? ", which may be what differs" : "; what differs is far beyond that");
-  if (of->dropped) printf("         %" PRIu64 " rounds left out: the clock gave no time for them\n", of->dropped);
+    fprintf(out, "         the rounds disagree by %.0f %%: the machine is busy with other work%s\n",
+            100 * of->of.spread,
+            self->verdict == OUTCOME_UNCLEAR ? ", which may be what differs" : "; what differs is far beyond that");
+  if (of->dropped) fprintf(out, "         %" PRIu64 " rounds left out: the clock gave no time for them\n", of->dropped);
 }
 
-static bool print_table(const ab_report *self, bool color, error *err) {
+static bool print_table(const ab_report *self, bool color, FILE *out, error *err) {
   samples from;
   grids tables;
   if (!samples_of(&self->sides->rows, "ab", false, &from, err)) return false;
   const bool ok = grids_make(&from, &tables) || no_memory(err);
-  for (uint32_t i = 0; ok && i < tables.count; i++) render_text(&tables.all[i], color, stdout);
+  for (uint32_t i = 0; ok && i < tables.count; i++) render_text(&tables.all[i], color, out);
   if (ok) grids_free(&tables);
   samples_free(&from);
   return ok;
 }
 
-bool ab_report_text(const ab_report *self, bool color, error *err) {
+bool ab_report_text(const ab_report *self, bool color, FILE *out, error *err) {
   char text[256];
-  if (!print_table(self, color, err)) return false;
+  if (!print_table(self, color, out, err)) return false;
   comparison_sentence(&self->of->of.of, "A", "B", text, sizeof text);
-  printf("\n%s%-7s%s  %s\n", color ? comparison_color(self->verdict) : "", comparison_word(self->verdict),
-         color ? "\033[0m" : "", text);
-  print_end(self);
+  fprintf(out, "\n%s%-7s%s  %s\n", color ? comparison_color(self->verdict) : "", comparison_word(self->verdict),
+          color ? "\033[0m" : "", text);
+  print_end(self, out);
   return true;
 }
 

@@ -5,6 +5,8 @@
 #include "ab_sides.h"
 #include "comparison.h"
 
+#include <stdio.h>
+
 typedef struct ab_report {
   const ab_sides *sides; /* measured */
   const ab_result *of;
@@ -13,8 +15,8 @@ typedef struct ab_report {
   bool partial;
 } ab_report;
 
-/* On standard output. False: `err` says why. */
-bool ab_report_text(const ab_report *self, bool color, error *err);
+/* False: `err` says why. JSON goes to standard output. */
+bool ab_report_text(const ab_report *self, bool color, FILE *out, error *err);
 bool ab_report_json(const ab_report *self, error *err);
 
 /* A line on a terminal while it runs. */

@@ -28,6 +28,30 @@ static bool any_loaders(const assignments *side) {
   return false;
 }
 
+/* Of [benchmark], what a side can have by itself; the rest is how both are timed, or what ab has options of its own
+ * for.
+ */
+static bool is_both(const config_assignment *at) {
+  static const char *const keys[] = {"threads", "cold_cache", "device_time", "label", "sub_label", "env"};
+  if (strcmp(at->section, "benchmark") != 0) return false;
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    if (strcmp(at->key, keys[i]) == 0) return false;
+  return true;
+}
+
+static bool refuse_both(const assignments *side, const char *name, error *err) {
+  for (uint32_t i = 0; i < side->count; i++)
+    if (is_both(&side->all[i])) {
+      error_set(
+          err, PD_INVALID, CODE_USAGE,
+          "ab: %s: benchmark.%s: is no side's own: number is given for both, by -o benchmark.number, and --width, "
+          "--max-time and --output stand for the others",
+          name, side->all[i].key);
+      return false;
+    }
+  return true;
+}
+
 /* What both were given, then the side's own, which win; then what `ab` needs. */
 static bool load(ab_sides *self, int side, const cli_args *args, const assignments *own, error *err) {
   static const config_assignment mode = {"run", "mode", "benchmark", "pdhost ab"};
@@ -71,7 +95,8 @@ bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts
         "ab: keys of the loader are given, and ab times the step alone; compare whole iterations with pdhost sweep");
     ok = false;
   }
-  for (int side = 0; side < 2 && ok; side++) ok = load(self, side, args, &own[side], err);
+  for (int side = 0; side < 2 && ok; side++)
+    ok = load(self, side, args, &own[side], err) && refuse_both(&own[side], side ? "B" : "A", err);
   if (ok && strcmp(texts[0], texts[1]) != 0 && are_equal(self->settings[0], self->settings[1])) {
     error_set(err, PD_INVALID, CODE_CONFIG, "ab: A (%s) and B (%s) are the same configuration", texts[0], texts[1]);
     ok = false;

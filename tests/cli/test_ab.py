@@ -95,6 +95,14 @@ class Ab(Case):
         self.assertLess(sum(got["a"]["host_s"] + got["b"]["host_s"]), 0.25)
         self.assertGreaterEqual(got["spent_s"], 0.5)
 
+    def test_output_to_standard_output_is_json_alone(self):
+        code, out, err = self.run_pdhost("ab", *STALL, "--max-time", "0.05", "--output", "-", "benchmark.cold_cache=true",
+                                         "benchmark.label=warm")
+        self.assertEqual(code, 0, err)
+        a, b = json.loads(out)["measurements"]
+        self.assertEqual((a["cold_cache"], b["cold_cache"], b["label"]), (True, False, "warm"), "keys that are a side's own")
+        self.assertIn("times as long as A", err)
+
     def test_the_trials_of_the_bench_run(self):
         script = os.path.join(CONF, "..", "bench", "ab_trials.py")
         run = subprocess.run([sys.executable, "-B", script, PDHOST, "1", "--max-time", "0.1"], stdin=subprocess.DEVNULL,
@@ -135,6 +143,10 @@ class Ab(Case):
                 ((*base, "train.amp=false", "train.fused=true"), 3, "are the same configuration"),
                 ((*base, "data.num_workers=2 data.batch_size=1", "data.num_workers=4"), 2, "pdhost sweep"),
                 ((*base, "data.num_workers=0", "data.num_workers=2"), 2, "pdhost sweep"),
+                ((*base, "benchmark.number=3", "benchmark.number=7"), 2, "A: benchmark.number: is no side's own"),
+                ((*base, "", "train.amp=true benchmark.description=x"), 2, "B: benchmark.description: is no side's own"),
+                ((*base, "", "benchmark.numbr=7"), 3, "did you mean number?"),
+                ((*base, "--output", "-", "--format", "json", "", ""), 2, "standard output has --format json already"),
                 ((*base, "--width", "0", "", ""), 2, "--width 0: not allowed"),
                 ((*base, "--margin", "0", "", ""), 2, "also needs --width"),
                 ((*base, "--max-time", "-1", "", ""), 2, "--max-time -1: not allowed"),
