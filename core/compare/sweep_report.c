@@ -56,24 +56,70 @@ static extremes find_extremes(const sweep_report *self) {
   return found;
 }
 
+/* How a cell stands to the best one. */
+typedef enum standing { STANDING_SLOWER, STANDING_TIE, STANDING_TOO_FEW } standing;
+
+static uint64_t fewer_blocks(const sample *a, const sample *b) {
+  return a->figures.count < b->figures.count ? a->figures.count : b->figures.count;
+}
+
+/* With fewer blocks than a direction needs, one that was not found says nothing. */
+static bool find_standing(const sample *best, const sample *at, standing *out) {
+  resample_ratio ratio;
+  *out = STANDING_SLOWER;
+  if (!at || at == best || !(at->figures.min > 0) || !(best->figures.min > 0)) return true;
+  if (!resample_unpaired(best->times, best->figures.count, at->times, at->figures.count, SEED, &ratio)) return false;
+  const uint64_t count = fewer_blocks(best, at);
+  const outcome found = comparison_outcome(&ratio, count, COMPARISON_MARGIN);
+  if (found == OUTCOME_UNCLEAR && count < COMPARISON_DIRECTION_LEAST)
+    *out = STANDING_TOO_FEW;
+  else if (found != OUTCOME_SLOWER)
+    *out = STANDING_TIE;
+  return true;
+}
+
+/* The cells that stand so, some of them by name. */
+static void print_standing(const sweep_report *self, const standing *all, standing wanted, const char *heading) {
+  char name[NAME_BYTES];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < self->plan->cell_count; i++) {
+    if (all[i] != wanted || count++ >= TIES_NAMED) continue;
+    printf("%*s %s\n", (int)strlen(heading), count == 1 ? heading : "", whole_name(self, i, name));
+  }
+  if (count > TIES_NAMED) printf("%*s and %u more\n", (int)strlen(heading), "", count - TIES_NAMED);
+}
+
+/* The least blocks among the best and those that have too few, and what gives more. */
+static void print_too_few(const sweep_report *self, const standing *all, const sample *best) {
+  char heading[64];
+  uint64_t least = best->figures.count;
+  bool any = false;
+  for (uint32_t i = 0; i < self->plan->cell_count; i++) {
+    if (all[i] != STANDING_TOO_FEW) continue;
+    const uint64_t count = fewer_blocks(best, sample_of(self, i));
+    least = count < least ? count : least;
+    any = true;
+  }
+  if (!any) return;
+  snprintf(heading, sizeof heading, "too few blocks (%llu of %d) to tell it from:", (unsigned long long)least,
+           COMPARISON_DIRECTION_LEAST);
+  print_standing(self, all, STANDING_TOO_FEW, heading);
+  printf("raise %s for more blocks\n",
+         strncmp(best->of->method, "sweep", 5) == 0 ? "schedule.active" : "benchmark.min_blocks");
+}
+
 /* Cells that the data do not tell from the best. */
 static bool print_ties(const sweep_report *self, uint32_t best, error *err) {
-  char name[NAME_BYTES];
   const sample *against = sample_of(self, best);
-  uint32_t ties = 0;
-  for (uint32_t i = 0; i < self->plan->cell_count; i++) {
-    const sample *at = sample_of(self, i);
-    resample_ratio ratio;
-    if (!at || i == best || !(at->figures.min > 0) || !(against->figures.min > 0)) continue;
-    if (!resample_unpaired(against->times, against->figures.count, at->times, at->figures.count, SEED, &ratio))
-      return no_memory(err);
-    const uint64_t count = at->figures.count < against->figures.count ? at->figures.count : against->figures.count;
-    if (comparison_outcome(&ratio, count, COMPARISON_MARGIN) == OUTCOME_SLOWER) continue;
-    if (ties++ < TIES_NAMED)
-      printf("%s %s\n", ties == 1 ? "not told apart from it:" : "                       ", whole_name(self, i, name));
+  standing *all = calloc(self->plan->cell_count, sizeof *all);
+  bool ok = all != NULL;
+  for (uint32_t i = 0; ok && i < self->plan->cell_count; i++) ok = find_standing(against, sample_of(self, i), &all[i]);
+  if (ok) {
+    print_standing(self, all, STANDING_TIE, "not told apart from it:");
+    print_too_few(self, all, against);
   }
-  if (ties > TIES_NAMED) printf("                        and %u more\n", ties - TIES_NAMED);
-  return true;
+  free(all);
+  return ok || no_memory(err);
 }
 
 static bool print_best(const sweep_report *self, error *err) {

@@ -173,6 +173,22 @@ class Sweep(Case):
                      "iteration, ms (median and quartiles)"):
             self.assertIn(f">{text}<", svg)
 
+    def test_too_few_blocks_are_no_tie(self):
+        # Twice as slow, which seven blocks cannot tell; a whole interval within 1 % is the same even of 31.
+        for workers, times in (("2", [10, 10, 10.1, 10.1] * 16), ("4", [20] * 4 * 7), ("8", [20] * 8 * 5),
+                               ("1", [10.05] * 31)):
+            self.save_cell(BASE, [("data.num_workers", workers)], times)
+        code, out, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=2,4,8,1", "--out", "s")
+        self.assertEqual((code, err.count("(was there)")), (0, 4), err)
+        self.assertIn("""
+not told apart from it: data.num_workers=1
+too few blocks (5 of 32) to tell it from: data.num_workers=4
+                                          data.num_workers=8
+raise schedule.active for more blocks
+
+data.num_workers
+""", out)
+
     def test_a_block_holds_whole_epochs_where_they_end_on_the_way(self):
         # (workers, batches of an epoch, epochs): iterations of a block, of 48.
         for case, (workers, samples, drop, epochs, expected) in enumerate((
