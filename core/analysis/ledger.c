@@ -64,15 +64,22 @@ typedef struct device_lists {
   intervals before_temporaries; /* the nanosecond before each kernel on them */
 } device_lists;
 
-/* What a copy is by itself; `in_train`: made in a train_step, `beside_none`: on a stream of kernels. */
-static uint32_t copy_cause(const pd_trace *trace, const pd_activity *detail, bool in_train, bool beside_none) {
+/* What a copy is by itself; `in_train`: made in a train_step, `of_batch`: by the training kit on a stream of kernels.
+ */
+static uint32_t copy_cause(const pd_trace *trace, const pd_activity *detail, bool in_train, bool of_batch) {
   const pd_memory_kind from = detail->u.copy.from, to = detail->u.copy.to;
   if (detail->kind == PD_ACTIVITY_MEMSET) return LEDGER_copy_device;
   if (to == PD_MEMORY_PAGEABLE && in_train) return LEDGER_copy_read;
   if (from == PD_MEMORY_PAGEABLE || to == PD_MEMORY_PAGEABLE) return LEDGER_copy_pageable;
-  if (from == PD_MEMORY_PINNED && trace->copies_ahead && in_train && beside_none) return LEDGER_copy_late;
+  if (from == PD_MEMORY_PINNED && trace->copies_ahead && in_train && of_batch) return LEDGER_copy_late;
   if (from == PD_MEMORY_PINNED || to == PD_MEMORY_PINNED) return LEDGER_copy_pinned;
   return LEDGER_copy_device;
+}
+
+/* The kit's copies are operations; a scenario's own are bare calls. */
+static bool is_kits_copy(const trace_facts *facts, const pd_device_row *row) {
+  return row->range < facts->range_count &&
+         !strcmp(facts_text(facts, facts_range(facts, row->range)->name), "aten::copy_");
 }
 
 /* One byte per stream: whether kernels ran on it. NULL on no memory. */
@@ -112,8 +119,9 @@ static bool device_lists_fill(const trace_facts *facts, const intervals *alive, 
     uint32_t cause = row->end_ns - row->start_ns < tiny ? LEDGER_tiny_kernels : LEDGER_compute;
     if (row->detail.kind != PD_ACTIVITY_KERNEL) {
       const bool in_train = call && call->thread == LOOP_THREAD && holds(train, call->start_ns);
-      cause = copy_cause(facts->trace, &row->detail, in_train,
-                         row->stream < facts->trace->streams.count && of_kernels[row->stream]);
+      cause =
+          copy_cause(facts->trace, &row->detail, in_train,
+                     is_kits_copy(facts, row) && row->stream < facts->trace->streams.count && of_kernels[row->stream]);
     } else if (call && alive->count && holds(alive, call->start_ns)) {
       const bool in_part = row->range < facts->range_count && facts_range(facts, row->range)->part != PD_PART_NONE;
       if (!in_part) cause = LEDGER_temporaries;
@@ -263,6 +271,7 @@ bool ledger_open(const trace_facts *facts, ledger *out) {
        paint_device(&self, &host.train, out, &queued, &before_temporaries) &&
        paint_idle(&self, &queued, &before_temporaries, &host);
   out->blocking_calls = host.blocking_calls;
+  out->blocking_steps = host.blocking_steps;
   ledger_host_free(&host);
   intervals_free(&queued);
   intervals_free(&before_temporaries);

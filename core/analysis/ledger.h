@@ -12,7 +12,8 @@
  * - tiny_kernels: likewise, but only kernels run that are shorter than LEDGER_TINY_*_NS: all of it is their fixed cost.
  * - copy_read: only copies to pageable host memory run that were made in train_step: blocking reads.
  * - copy_late: only copies of batches run that would have been hidden behind the step before, had they been there in
- *   time: the run copies ahead (pd_trace.copies_ahead), and they run on a stream of kernels all the same.
+ *   time: the run copies ahead (pd_trace.copies_ahead), and the kit's aten::copy_ runs on a stream of kernels all the
+ *   same.
  * - copy_pageable, copy_pinned: only other copies run, one end in pageable (pinned) host memory.
  * - copy_device: only copies within the device, or sets, run.
  *
@@ -93,6 +94,7 @@ enum { LEDGER_FIRST_IDLE = LEDGER_profiler };
 typedef struct ledger {
   int64_t *rows;            /* LEDGER_CAUSE_COUNT per step */
   uint64_t blocking_calls;  /* that forced_sync counts: synchronisations and reads within train_step */
+  uint64_t blocking_steps;  /* that have one */
   uint64_t allocations;     /* of temporaries */
   uint64_t allocated_bytes; /* by them */
   uint64_t launches;

@@ -134,14 +134,18 @@ static bool open_another(open_tail *tail, const pd_call *call, const interval *t
   return true;
 }
 
-static bool blocking_call(ledger_host *out, const pd_call *call, const interval *train, open_tail *tail) {
+static bool blocking_call(ledger_host *out, const pd_call *call, const interval *train, uint32_t *last,
+                          open_tail *tail) {
   out->blocking_calls += train != NULL;
+  out->blocking_steps += train && call->step != *last;
+  if (train) *last = call->step;
   return open_another(tail, call, train, train ? &out->inner_tail : &out->outer_tail) &&
          intervals_add(train ? &out->inner_sync : &out->outer_sync, call->start_ns, call->end_ns);
 }
 
 static bool find_calls(const trace_facts *facts, ledger_host *out) {
   open_tail tail = {0};
+  uint32_t last = PD_NONE; /* the last step with a blocking call in its train_step */
   size_t next = 0;
   bool ok = true;
   for (uint64_t i = 0; ok && i < facts->call_count; i++) {
@@ -153,7 +157,7 @@ static bool find_calls(const trace_facts *facts, ledger_host *out) {
     if (call->api == PD_API_ALLOC || call->api == PD_API_FREE)
       ok = ok && intervals_add(&out->allocator, call->start_ns, call->end_ns);
     else if (call->api == PD_API_SYNC || (train && is_copy(facts, call, false)))
-      ok = ok && blocking_call(out, call, train, &tail);
+      ok = ok && blocking_call(out, call, train, &last, &tail);
     else if (is_copy(facts, call, true))
       ok = ok && open_another(&tail, call, train, &out->transfer_tail) &&
            intervals_add(&out->transfer, call->start_ns, call->end_ns);

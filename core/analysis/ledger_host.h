@@ -18,6 +18,7 @@ typedef struct ledger_host {
   intervals between;                /* the rest of steps that have one */
   intervals steps;
   uint64_t blocking_calls; /* inside train_step */
+  uint64_t blocking_steps; /* active steps with one there */
 } ledger_host;
 
 /* false on no memory; free it all the same. */

@@ -7,6 +7,7 @@ typedef struct stream_times {
   intervals busy;      /* its kernels */
   intervals waits;     /* when its next kernel waits for an event */
   int64_t last_end_ns; /* of the record before */
+  size_t at;           /* in `busy`, for within_step() */
 } stream_times;
 
 typedef struct streams {
@@ -15,6 +16,7 @@ typedef struct streams {
   uint64_t count;
   bool *behind_wait; /* by call: its work is the first behind an event wait */
   uint64_t waits;    /* calls that are */
+  size_t at;         /* in what all of them do, likewise */
 } streams;
 
 /* A call does not say on which stream it is. What is launched next after an event wait is what waits. */
@@ -93,25 +95,36 @@ static bool find_serialised(const streams *self, intervals *all_busy, intervals 
   return ok && intervals_merge(all_busy) && intervals_merge(found);
 }
 
-/* What the step would save. */
-static int64_t to_save(const streams *self, const intervals *all_busy, const pd_trace_step *step) {
-  int64_t most = 0;
-  for (uint64_t s = 0; s < self->count; s++) {
-    const int64_t busy = intervals_within(&self->all[s].busy, step->start_ns, step->end_ns);
-    if (busy > most) most = busy;
-  }
-  return intervals_within(all_busy, step->start_ns, step->end_ns) - most;
+/* How much of the list lies within the step. `*at` moves on with the steps, which come in order. */
+static int64_t within_step(const intervals *list, const pd_trace_step *step, size_t *at) {
+  int64_t sum = 0;
+  while (*at < list->count && list->rows[*at].end <= step->start_ns) ++*at;
+  for (size_t i = *at; i < list->count && list->rows[i].start < step->end_ns; i++)
+    sum += (list->rows[i].end < step->end_ns ? list->rows[i].end : step->end_ns) -
+           (list->rows[i].start > step->start_ns ? list->rows[i].start : step->start_ns);
+  return sum;
 }
 
-static bool cut(const streams *self, const intervals *all_busy, const intervals *found, intervals *out) {
+/* What the step would save. */
+static int64_t to_save(streams *self, const intervals *all_busy, const pd_trace_step *step) {
+  int64_t most = 0;
+  for (uint64_t s = 0; s < self->count; s++) {
+    const int64_t busy = within_step(&self->all[s].busy, step, &self->all[s].at);
+    if (busy > most) most = busy;
+  }
+  return within_step(all_busy, step, &self->at) - most;
+}
+
+static bool cut(streams *self, const intervals *all_busy, const intervals *found, intervals *out) {
+  size_t at = 0;
   bool ok = true;
   for (uint64_t i = 0; ok && i < self->facts->step_count; i++) {
     const pd_trace_step *step = facts_step(self->facts, i);
     int64_t left = to_save(self, all_busy, step);
-    for (size_t r = 0; ok && left > 0 && r < found->count; r++) {
+    while (at < found->count && found->rows[at].end <= step->start_ns) at++;
+    for (size_t r = at; ok && left > 0 && r < found->count && found->rows[r].start < step->end_ns; r++) {
       const int64_t start = found->rows[r].start > step->start_ns ? found->rows[r].start : step->start_ns;
       int64_t end = found->rows[r].end < step->end_ns ? found->rows[r].end : step->end_ns;
-      if (end <= start) continue;
       if (end - start > left) end = start + left;
       left -= end - start;
       ok = intervals_add(out, start, end);

@@ -87,7 +87,7 @@ static int64_t time_of(const findings *of, uint32_t cause) { return verdict_time
 
 static verdict_basis basis_of(const table_work *work) {
   return (verdict_basis){.blocking =
-                             work->ledger->blocking_calls && work->ledger->blocking_calls >= work->facts->step_count,
+                             work->ledger->blocking_steps && work->ledger->blocking_steps >= work->facts->step_count,
                          .passes = work->ledger->passes,
                          .is_cuda = work->is_cuda};
 }
@@ -163,7 +163,7 @@ static bool find(const table_work *work, findings *out) {
   out->cause = verdict_of(out->rows, out->span_ns + out->rows[LEDGER_profiler], &basis);
   out->second = VERDICT_COUNT;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
-    if (c == out->cause || !applies(c, &basis)) continue;
+    if (c == out->cause || c == VERDICT_profiler || !applies(c, &basis)) continue;
     if (out->second == VERDICT_COUNT || time_of(out, c) > time_of(out, out->second)) out->second = c;
   }
   for (uint64_t s = first; s < facts->step_count; s++)
@@ -223,6 +223,17 @@ static const char *evidence(const table_work *work, const findings *of) {
                         us * (double)time_of(of, VERDICT_none), percent(of, time_of(of, VERDICT_none)));
   default: return arena_format(work->arena, "%.1f us of each step", us * (double)time_of(of, of->cause));
   }
+}
+
+/* What the shares leave out, or that it is not known. */
+static const char *recording_adds(const table_work *work, const findings *of) {
+  const pd_trace *trace = work->facts->trace;
+  if (of->cause != VERDICT_profiler && of->rows[LEDGER_profiler])
+    return arena_format(work->arena, "; recording adds %.1f us a step, left out here",
+                        1e-3 * (double)of->rows[LEDGER_profiler] / (double)of->steps);
+  if (work->is_cuda && trace->sync_timing && trace->unprofiled_step_ns <= 0)
+    return "; what recording adds is not known: there were no three steps before it";
+  return "";
 }
 
 static const char *not_it(const table_work *work, const findings *of) {
@@ -299,7 +310,8 @@ const pd_table *verdict_table(const table_work *work) {
   table_string(&table, M_verdict_cause, keys[of.cause]);
   table_percent(&table, M_verdict_share, time, of.span_ns + (of.cause == VERDICT_profiler ? time : 0));
   table_percent(&table, M_verdict_confidence, (int64_t)of.agreeing, (int64_t)of.judged);
-  table_string(&table, M_verdict_evidence, evidence(work, &of));
+  table_string(&table, M_verdict_evidence,
+               arena_format(work->arena, "%s%s", evidence(work, &of), recording_adds(work, &of)));
   table_string(&table, M_verdict_not, not_it(work, &of));
   table_string(&table, M_verdict_next, arena_format(work->arena, "%s %s", command, advice.options));
   if (advice.overrides) table_string(&table, M_verdict_overrides, advice.overrides);

@@ -64,7 +64,7 @@ enum {
 
 /* What a trace's rows are judged by. */
 typedef struct verdict_basis {
-  bool blocking;   /* there is a blocking call per step */
+  bool blocking;   /* each step has a blocking call */
   uint64_t passes; /* through the model in each step */
   bool is_cuda; /* a device of threads that does not begin what is queued was not scheduled: no fault of the step's */
 } verdict_basis;

@@ -111,8 +111,13 @@ static bool keeps_signs(void) {
 #endif
 }
 
-/* How many times more than 1e-4 a number may be off that depends on earlier updates. */
-static double room(uint64_t step) { return on_cuda || !with_block || step == 0 || keeps_signs() ? 1 : 100; }
+/* How many times more than 1e-4 a number may be off that depends on earlier updates. On a GPU the engines are chosen by
+ * time and add in one order or another: the signs of rounding noise, which AdamW's first update turns on, then moved
+ * the norm of a later gradient by 1.5e-4 in one of seven runs. */
+static double room(uint64_t step) {
+  if (on_cuda) return step ? 3 : 1;
+  return !with_block || step == 0 || keeps_signs() ? 1 : 100;
+}
 
 /* What the error of one element is relative to. `rms` and `norm` are its tensor's. */
 static double element_scale(double want, double rms, double norm, uint64_t step) {

@@ -121,14 +121,15 @@ PD_TEST(ledger, calls_with_less_idle_time_give_what_they_have) {
   rig_end(&rig);
 }
 
-/* A copy on a stream of kernels, another on one of its own, both alone. */
-static void copied_batches(analysis_rig *rig, bool copies_ahead) {
+/* A copy on a stream of kernels, another on one of its own, both alone; `kits`: both are operations. */
+static void copied_batches(analysis_rig *rig, bool copies_ahead, bool kits) {
   rig_begin(rig);
   const uint32_t compute = fake_stream(rig->fake, 0, 1, 7), copies = fake_stream(rig->fake, 0, 1, 8);
   fake_step(rig->fake, 0, 0, 100000);
   fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, 0, 100000);
   for (uint64_t i = 0; i < 3; i++)
     fake_call(rig->fake, i ? PD_API_MEMCPY : PD_API_LAUNCH, "cuda", 0, (int64_t)i * 100, (int64_t)i * 100 + 100, i + 1);
+  for (int64_t i = 1; kits && i < 3; i++) fake_range(rig->fake, PD_RANGE_OP, "aten::copy_", 0, i * 100, i * 100 + 100);
   fake_kernel(rig->fake, "k", compute, 300, 40000, 1);
   fake_copy(rig->fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 64, compute, 40000, 55000, 2);
   fake_copy(rig->fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 64, copies, 30000, 62000, 3);
@@ -136,17 +137,18 @@ static void copied_batches(analysis_rig *rig, bool copies_ahead) {
   rig->trace->copies_ahead = copies_ahead;
 }
 
-PD_TEST(ledger, a_batch_that_could_not_be_copied_ahead_came_late) {
+static void late_and_pinned(bool copies_ahead, bool kits, int64_t late, int64_t pinned) {
   analysis_rig rig;
-  copied_batches(&rig, true);
-  owns(&rig, "Exposed copy of a late batch", 15000);
-  owns(&rig, "Exposed pinned copy", 7000); /* longer than the step it is behind */
-  rig_end(&rig);
-  copied_batches(&rig, false);
-  owns(&rig, "Exposed copy of a late batch", 0);
-  owns(&rig, "Exposed pinned copy", 22000);
+  copied_batches(&rig, copies_ahead, kits);
+  owns(&rig, "Exposed copy of a late batch", late);
+  owns(&rig, "Exposed pinned copy", pinned);
   rig_end(&rig);
 }
+
+/* The other one is longer than the step it is behind. */
+PD_TEST(ledger, a_batch_that_could_not_be_copied_ahead_came_late) { late_and_pinned(true, true, 15000, 7000); }
+PD_TEST(ledger, without_copies_ahead_no_batch_is_late) { late_and_pinned(false, true, 0, 22000); }
+PD_TEST(ledger, a_scenarios_own_copy_is_no_batch) { late_and_pinned(true, false, 0, 22000); }
 
 PD_TEST(ledger, rows_add_up_to_the_steps_and_the_table_to_its_footer) {
   analysis_rig rig;

@@ -46,10 +46,37 @@ PD_TEST(verdict, names_the_wait_and_what_the_step_takes_without_it) {
   cr_assert_eq(rig_int(table, row, "verdict_expected"), 60000);
   cr_assert_str_eq(rig_text(table, row, "verdict_evidence"),
                    "per step 40.0 us without work while the loop waits for a batch: I/O 0.0 us, CPU work 0.0 us, "
-                   "hand-over 40.0 us");
+                   "hand-over 40.0 us; what recording adds is not known: there were no three steps before it");
   cr_assert_str_eq(rig_text(table, row, "verdict_next"), "pdhost -o data.resident=device");
   cr_assert_str_eq(rig_text(table, row, "verdict_overrides"), "data.resident=device");
   cr_assert_not_null(strstr(rig_text(table, row, "verdict_not"), "kernels of the model (59.0 %)"));
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, shares_are_of_the_steps_without_what_recording_adds) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 6; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    for (uint64_t i = 0; i < 2; i++) {
+      const int64_t from = at + (int64_t)i * 50000;
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from, from + 20000, s * 2 + i + 1);
+      fake_kernel(rig.fake, "k", stream, from + 20000, from + 50000, s * 2 + i + 1);
+    }
+  }
+  rig_finish(&rig);
+  rig.trace->unprofiled_step_ns = 80000;
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "launch_bound");
+  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 25.0, 1e-9); /* 20 of 80 us */
+  cr_assert_eq(rig_int(table, row, "verdict_step"), 80000);
+  cr_assert_not_null(
+      strstr(rig_text(table, row, "verdict_evidence"), "; recording adds 20.0 us a step, left out here"));
+  cr_assert_null(strstr(rig_text(table, row, "verdict_not"), "profiler"));
   rig_end(&rig);
 }
 
@@ -210,6 +237,31 @@ PD_TEST(verdict, thresholds) {
   rows[LEDGER_input_io] = 1000;
   cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_input_bound);
 }
+
+/* 12 steps of 100 us in one kernel, that begins behind `calls` blocking calls in the first. */
+static void expect_blocking(uint64_t steps_with_one, uint64_t calls, const char *cause) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 12; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    for (uint64_t c = 0; s < steps_with_one && c < calls; c++)
+      fake_call(rig.fake, PD_API_SYNC, "cudaStreamSynchronize", 0, at + (int64_t)c * 100, at + (int64_t)c * 100 + 100,
+                1000 + s * calls + c);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 1300, at + 1500, s + 1);
+    fake_kernel(rig.fake, "k", stream, at + 1500, at + 100000, s + 1);
+  }
+  rig_finish(&rig);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), cause);
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, a_blocking_call_in_every_step_is_counted) { expect_blocking(12, 1, "forced_sync"); }
+PD_TEST(verdict, as_many_blocking_calls_in_one_step_are_not) { expect_blocking(1, 12, "none"); }
 
 /* ---- what to try ---- */
 

@@ -111,11 +111,14 @@ static void copy_beside_kernel(schedule *self) {
   book(self, LEDGER_copy_pinned, out);
 }
 
+/* The kit's, an operation, or the scenario's own. */
 static void pinned_copy(schedule *self) {
+  const int64_t from = self->now, ns = draw(self, 1, 60000);
+  const bool kits = draw(self, 0, 1);
   const uint64_t id = launch(self, PD_API_MEMCPY);
-  const int64_t ns = draw(self, 1, 60000);
+  if (kits) fake_range(self->fake, PD_RANGE_OP, "aten::copy_", 0, from, self->now);
   fake_copy(self->fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 64, self->streams[0], self->now, self->now + ns, id);
-  book(self, self->copies_ahead ? LEDGER_copy_late : LEDGER_copy_pinned, ns);
+  book(self, self->copies_ahead && kits ? LEDGER_copy_late : LEDGER_copy_pinned, ns);
 }
 
 static void set(schedule *self) {

@@ -5,6 +5,7 @@ The release on PyPI (0.4.3) is older than the last source of the same version: i
 only and drops user annotations, in PyTorch's own traces too. Without --stock both are taught to it as the source does;
 with --stock it is used as it is, on traces as runtime_category=runtime writes them.
 """
+import functools
 import gzip
 import math
 import os
@@ -52,6 +53,13 @@ def load(path, stock):
         return data, RunGenerator(match.group(1), 1, data).generate_run_profile()
 
 
+@functools.lru_cache(maxsize=1)
+def launches_of_operators(run):
+    """The calls that were made within an operator."""
+    operators = {row["index"] for row in run.csv("events/ranges") if row["kind"] == "cpu_op"}
+    return {row["index"] for row in run.csv("events/calls") if row["range"] in operators}
+
+
 def check_views(checks, run, profile):
     """Every view is there and has rows."""
     views = [view.display_name for view in profile.views]
@@ -81,6 +89,8 @@ def check_views(checks, run, profile):
     rows["Memory, events"] = [row for rows_of in events.values() for row in rows_of]
     if run.metrics["scenario"] == "memory_churn":  # no other step allocates
         rows["Memory, operators"] = [row for of in profile.get_memory_stats()["rows"].values() for row in of]
+    if not any(row["call"] in launches_of_operators(run) for row in run.csv("events/kernels")):  # a captured step
+        del rows["Kernel by operation"]
     for view, found in rows.items():
         checks.true(len(found) > 0, f"{run.folder}: view {view} is empty")
 

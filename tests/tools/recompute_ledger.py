@@ -72,6 +72,7 @@ class Ledger:
             if record.call is not None and (first is None or record.start_ns < first.start_ns):
                 self.work[record.call] = record
         self.lists = [[] for _ in OWNERS]
+        self.blocking_steps = set()
         self.blocking = self.allocations = self.allocated_bytes = 0
         forward = [item for item in run.ranges if item.tid == self.loop and item.kind == "user_annotation" and
                    item.name == "forward" and item.step is not None]
@@ -215,6 +216,8 @@ class Ledger:
                 owner = "forced_sync" if train else "measurement"
                 tail = (call.end_ns, train[1] if train else self.run.steps[-1][1], owner)
                 self.blocking += bool(train)
+                if train:
+                    self.blocking_steps |= {call.step} - {None}
                 self.add(owner, span(call))
             elif self.copies(call, 0):
                 self.end_tail(tail, call.start_ns)
@@ -259,7 +262,7 @@ def verdict_of(row, length, ledger):
     limit = VERDICT["VERDICT_MIN_SHARE_CUDA" if ledger.run.is_cuda else "VERDICT_MIN_SHARE_OTHER"]
     if times[best] >= limit * own:
         return best if times[best] else "none"
-    blocking = ledger.blocking and ledger.blocking >= len(ledger.run.steps)
+    blocking = ledger.blocking_steps and len(ledger.blocking_steps) >= len(ledger.run.steps)
     if blocking and times["forced_sync"] >= VERDICT["VERDICT_MIN_SYNC_SHARE"] * own:
         return "forced_sync"
     if ledger.passes > 1 and times["small_batch"] >= VERDICT["VERDICT_MIN_PASSES_SHARE"] * own:
@@ -310,7 +313,7 @@ def check_verdict(run, check, ledger):
     # A captured step is launched as one.
     saved = row["launch"] + row["launch_gap"] if cause == "launch_bound" and run.is_cuda else time
     agree = sum(verdict_of(one, spans[s], ledger) == cause for s, one in enumerate(ledger.steps) if s >= first)
-    others = {name: time_of(row, name, ledger.passes) for name in applying(ledger) if name != cause}
+    others = {name: time_of(row, name, ledger.passes) for name in applying(ledger) if name not in (cause, "profiler")}
     second = max(others, key=others.get)
     want = {"verdict_share": 100 * time / (length + (time if cause == "profiler" else 0)),
             "verdict_confidence": 100 * agree / count,
