@@ -101,6 +101,8 @@ static void tell(const sweep_options *options, uint32_t cell, const sweep_outcom
     const double median = of.median / (double)row->number_per_run;
     const time_unit unit = statistics_unit(median);
     snprintf(found, sizeof found, "%.4g %s", statistics_trim(median / unit.s, of.figures), unit.symbol);
+  } else if (out->why[0]) {
+    snprintf(found, sizeof found, "left out");
   } else {
     snprintf(found, sizeof found, "failed with exit code %d", out->code);
   }
@@ -145,7 +147,10 @@ static bool run_cells(const sweep_options *options, findings *found, error *err)
     if (ok) tell(options, i, &out, &row, ran ? spent_s / ran * (plan->cell_count - i - 1) : 0);
     found->places[i] = UINT64_MAX;
     if (ok && !out.measured) {
-      tell_log(plan, i);
+      if (out.why[0])
+        log_line(PD_LOG_ERROR, NULL, "sweep: %s", out.why);
+      else
+        tell_log(plan, i);
       if (found->code == CODE_DONE) found->code = out.code;
     } else if (ok) {
       found->places[i] = found->rows.count;

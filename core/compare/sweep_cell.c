@@ -174,23 +174,21 @@ static void forget(const char *folder) {
 
 bool sweep_cell_run(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_measurement *row, sweep_outcome *out,
                     error *err) {
-  char folder[PATH_BYTES], why[ERROR_LINE_BYTES];
+  char folder[PATH_BYTES];
   saved_run command = {.words = NULL};
   sweep_plan_folder(plan, cell, folder, sizeof folder);
   sweep_plan_command(plan, cell, &command);
   *out = (sweep_outcome){.code = CODE_DONE};
-  out->was_there = saved_run_is_there(&command, folder) && read_cell(folder, time, row, why, sizeof why);
+  out->was_there = saved_run_is_there(&command, folder) && read_cell(folder, time, row, out->why, sizeof out->why);
+  out->why[0] = '\0';
   if (!out->was_there) forget(folder);
   const bool ran = out->was_there || saved_run_do(&command, folder, &out->code, err);
   saved_run_clear(&command);
   if (!ran) return false;
   out->measured = out->was_there;
   if (!out->measured && (out->code == CODE_DONE || out->code == CODE_UNTRUSTED)) {
-    out->measured = read_cell(folder, time, row, why, sizeof why);
-    if (!out->measured) {
-      error_set(err, PD_INVALID, CODE_SCENARIO, "sweep: %s", why);
-      return false;
-    }
+    out->measured = read_cell(folder, time, row, out->why, sizeof out->why);
+    if (!out->measured) out->code = CODE_SCENARIO;
   }
   if (!out->measured || name_cell(plan, cell, time, row) == PD_OK) return true;
   error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");

@@ -10,13 +10,14 @@
 typedef enum sweep_time { SWEEP_ITERATION, SWEEP_STEP, SWEEP_WAIT } sweep_time;
 
 typedef struct sweep_outcome {
-  int code;       /* of the run; CODE_DONE where it was there */
+  int code;       /* of the run; CODE_DONE where it was there, CODE_SCENARIO where its times are of no use */
   bool was_there; /* from an earlier call */
   bool measured;  /* `row` holds its times */
+  char why[ERROR_LINE_BYTES]; /* they are of no use; empty: they are, or the run itself failed and its log tells */
 } sweep_outcome;
 
-/* *row is zeroed. A run that fails is no failure of this function: its code tells. False: nothing can be run, or a
- * signal came, see `err`. */
+/* *row is zeroed. A run that fails or leaves no times of use is no failure of this function: its code tells. False:
+ * nothing can be run, or a signal came, see `err`. */
 bool sweep_cell_run(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_measurement *row, sweep_outcome *out,
                     error *err);
 

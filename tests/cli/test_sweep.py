@@ -258,6 +258,19 @@ data.num_workers
         self.assertEqual(len(self.json("s/sweep.json")["measurements"]), 2)
         self.check_curves("s/curves.svg", points=2, series=2)
 
+    def test_a_cell_without_a_block_is_left_out_and_said(self):
+        # 16 workers make blocks of 16 steps, of 12. The cell behind it is measured all the same, and found again.
+        for found_again in (0, 1):
+            code, out, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=16,1", "--out", "s")
+            self.assertEqual(code, 5, err)
+            self.assertIn("sweep 1/2 data.num_workers=16: left out", err)
+            (message,) = self.errors(err)
+            self.assertIn("s/cells/data.num_workers=16/metrics.json: fewer active steps than make a block", message)
+            self.assertIn("raise [schedule] active", message)
+            self.assertEqual(err.count("(was there)"), found_again, err)
+            self.assertRegex(out, r"\n  16  not measured\n   1  #+ ")
+            self.assertEqual([row["sub_label"] for row in self.json("s/sweep.json")["measurements"]], ["data.num_workers=1"])
+
     def test_values_become_folders(self):
         code, _, err = self.run_pdhost("sweep", *BASE, "--vary", "run.plugin_path=/a b,/c\\,d/" + "e" * 300, "--out", "s")
         self.assertEqual(code, 0, err)
