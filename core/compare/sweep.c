@@ -22,7 +22,8 @@ static const char usage[] =
     "command goes on where an earlier one ended.\n"
     "\n"
     "  --vary section.key=VALUE,VALUE   an axis; a comma in a value is written \\,\n"
-    "  --time iteration|step|wait       which time of a step counts (iteration)\n"
+    "  --time iteration|step|wait       which time of a step counts (iteration; step\n"
+    "                                   with [run] mode = benchmark, which times nothing else)\n"
     "  --out FOLDER                     sweep.json, sweep.csv, sweep.md, curves.svg, cells/ (results/sweep)\n"
     "  --format text|none               what to print (text)\n"
     "  --color[=always|never|auto]\n";
@@ -204,6 +205,18 @@ static int sweep(const sweep_options *options, error *err) {
   return code;
 }
 
+/* [run] mode = benchmark times the step alone: an iteration of all its cells is one, a wait is not there, and beside
+ * iterations of other cells it would look like one. */
+static bool choose_time(sweep_options *self, error *err) {
+  const uint32_t benchmarks = self->plan.benchmark_count;
+  if (benchmarks == self->plan.cell_count && self->time == SWEEP_ITERATION) self->time = SWEEP_STEP;
+  if (!benchmarks || self->time == SWEEP_STEP) return true;
+  error_set(err, PD_INVALID, CODE_USAGE,
+            "sweep: --time %s: [run] mode = benchmark times the step alone; give --time step, or another mode",
+            time_names[self->time]);
+  return false;
+}
+
 static int parse_and_run(sweep_options *options, int argc, char **argv, char **rest, error *err) {
   char program[4096];
   const int count = own_options_take(own, sizeof own / sizeof own[0], options, argc, argv, rest, err);
@@ -219,7 +232,7 @@ static int parse_and_run(sweep_options *options, int argc, char **argv, char **r
   options->plan.program = program;
   options->plan.base = rest + 1;
   options->plan.base_count = (uint32_t)count - 1;
-  return sweep_plan_check(&options->plan, err) ? sweep(options, err) : err->exit_code;
+  return sweep_plan_check(&options->plan, err) && choose_time(options, err) ? sweep(options, err) : err->exit_code;
 }
 
 int sweep_main(int argc, char **argv) {

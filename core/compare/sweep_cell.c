@@ -157,8 +157,7 @@ static pd_status name_cell(const sweep_plan *plan, uint32_t cell, sweep_time tim
   const uint32_t rows = plan->axis_count > 1 ? plan->axis_count - 1 : 1;
   pd_status status = measurement_set(&row->sub_label, sweep_plan_name(plan, cell, 0, rows, text, sizeof text));
   if (status != PD_OK) return status;
-  if (rows == plan->axis_count)
-    return measurement_set(&row->description, strncmp(row->method, "sweep", 5) == 0 ? words[time] : "step");
+  if (rows == plan->axis_count) return measurement_set(&row->description, words[time]);
   return measurement_set(&row->description, sweep_plan_name(plan, cell, rows, plan->axis_count, text, sizeof text));
 }
 

@@ -127,7 +127,7 @@ static bool check_base(const sweep_plan *self, error *err) {
   return ok;
 }
 
-static bool check_cell(const sweep_plan *self, uint32_t cell, error *err) {
+static bool check_cell(sweep_plan *self, uint32_t cell, error *err) {
   saved_run command = {.words = NULL};
   cli_args args;
   config *loaded = NULL;
@@ -139,6 +139,7 @@ static bool check_cell(const sweep_plan *self, uint32_t cell, error *err) {
   }
   bool ok = cli_args_parse(&args, (int)command.count, command.words, err) == PD_OK;
   ok = ok && config_load(&args.input, &loaded, err) == PD_OK;
+  if (ok && strcmp(loaded->run.mode, "benchmark") == 0) self->benchmark_count++;
   config_free(loaded);
   cli_args_free(&args);
   saved_run_clear(&command);
@@ -155,6 +156,7 @@ bool sweep_plan_check(sweep_plan *self, error *err) {
               SWEEP_CELLS);
   if (err->count) return false;
   self->cell_count = (uint32_t)cells;
+  self->benchmark_count = 0;
   bool ok = check_base(self, err);
   for (uint32_t i = 0; ok && i < self->cell_count; i++) ok = check_cell(self, i, err);
   return ok;

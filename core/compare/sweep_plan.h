@@ -15,7 +15,7 @@ typedef struct sweep_plan {
   const char *program, *folder;
   char **base; /* words of the run that all cells share */
   uint32_t base_count;
-  uint32_t reserved;
+  uint32_t benchmark_count; /* cells with [run] mode = benchmark, once checked */
 } sweep_plan;
 
 /* Adds an axis ("data.num_workers=0,2"). A mistake is added to `err`. */

@@ -241,12 +241,21 @@ data.num_workers
         self.check_curves("one/curves.svg", points=2, series=1)
 
     def test_benchmark_mode(self):
-        code, out, err = self.run_pdhost("sweep", *SMALL, "--scenario", "control", "-o", "run.mode=benchmark", "-o",
-                                         "benchmark.min_run_time=10ms", "--vary", "train.fused=true,false", "--out", "s")
+        benchmark = [*SMALL, "--scenario", "control", "-o", "benchmark.min_run_time=10ms"]
+        code, out, err = self.run_pdhost("sweep", *benchmark, "-o", "run.mode=benchmark", "--vary", "train.fused=true,false",
+                                         "--out", "s")
         self.assertEqual(code in (0, 7), True, err)
         rows = self.json("s/sweep.json")["measurements"]
-        self.assertEqual([(row["method"], row["sub_label"]) for row in rows],
-                         [("blocked_autorange", "train.fused=true"), ("blocked_autorange", "train.fused=false")])
+        self.assertEqual([(row["method"], row["sub_label"], row["description"]) for row in rows],
+                         [("blocked_autorange", "train.fused=true", "step"), ("blocked_autorange", "train.fused=false", "step")])
+        # The step alone is timed, and is called that.
+        self.assertRegex(out, r"\nBest: .* of the slowest \(step\)\n")
+        with open(self.path("s/curves.svg"), encoding="utf-8") as file:
+            svg = file.read()
+        self.assertRegex(svg, r">step, \w+ \(median and quartiles\)<")
+        self.assertNotIn("iteration", out + svg)
+        for arguments in (("--vary", "run.mode=benchmark", "--time", "wait"), ("--vary", "run.mode=train,benchmark")):
+            self.assert_fails(self.run_pdhost("sweep", *benchmark, *arguments), 2, "[run] mode = benchmark times the step alone")
 
     def test_a_cell_that_fails_is_left_out_and_said(self):
         code, out, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=0,1", "--vary",
