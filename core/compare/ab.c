@@ -77,6 +77,7 @@ typedef struct listener {
 
 static void tell(void *user, const ab_result *so_far) {
   const listener *self = user;
+  ab_sides_look(self->sides);
   if (self->shows) ab_report_progress(so_far, self->max_time_s);
 }
 

@@ -21,22 +21,48 @@ static bool no_memory(error *err) {
 
 /* ---- text ---- */
 
+static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
 static void print_end(const ab_report *self, FILE *out) {
   const ab_result *of = self->of;
   fprintf(out,
-          "         %" PRIu64 " seatings, %" PRIu64 " rounds A B B A, B A A B; %" PRIu64
+          "         %" PRIu64 " seating%s, %" PRIu64 " round%s A B B A, B A A B; %" PRIu64
           " run%s a block; %.1f s; ended %s\n",
-          of->seating_count, of->rounds, of->number, of->number == 1 ? "" : "s", of->spent_s,
+          of->seating_count, plural(of->seating_count), of->rounds, plural(of->rounds), of->number, plural(of->number),
+          of->spent_s,
           self->partial ? "early"
           : of->narrow  ? "since the interval is narrow enough"
                         : "since the time was up");
   if (of->seating_count < COMPARISON_LEAST)
     fprintf(out, "         fewer than %d seatings say nothing: give it a longer --max-time\n", COMPARISON_LEAST);
   if (of->of.spread >= COMPARISON_WIDE_SPREAD)
-    fprintf(out, "         the rounds disagree by %.0f %%: the machine is busy with other work%s\n",
+    fprintf(out, "         the rounds disagree by %.0f %%: the machine may be busy with other work%s\n",
             100 * of->of.spread,
             self->verdict == OUTCOME_UNCLEAR ? ", which may be what differs" : "; what differs is far beyond that");
-  if (of->dropped) fprintf(out, "         %" PRIu64 " rounds left out: the clock gave no time for them\n", of->dropped);
+  if (of->dropped)
+    fprintf(out, "         %" PRIu64 " round%s left out: the clock gave no time\n", of->dropped, plural(of->dropped));
+}
+
+static bool has_warning(const pd_measurement *row, const char *text) {
+  for (uint64_t i = 0; i < row->warning_count; i++)
+    if (strcmp(row->warnings[i], text) == 0) return true;
+  return false;
+}
+
+/* What is said of both sides, once. */
+static void print_warnings(const ab_report *self, FILE *out) {
+  static const char *const names[] = {"A: ", "B: "};
+  for (int side = 0; side < 2; side++) {
+    const pd_measurement *row = &self->sides->rows.rows[side], *other = &self->sides->rows.rows[1 - side];
+    for (uint64_t i = 0; i < row->warning_count; i++) {
+      const char *text = row->warnings[i];
+      const bool shared = has_warning(other, text);
+      if (side && shared) continue;
+      fprintf(out, "         WARNING: %s", shared ? "" : names[side]);
+      for (; *text; text++) fputc(*text == '\n' ? ' ' : *text, out);
+      fputc('\n', out);
+    }
+  }
 }
 
 static bool print_table(const ab_report *self, bool color, FILE *out, error *err) {
@@ -57,6 +83,7 @@ bool ab_report_text(const ab_report *self, bool color, FILE *out, error *err) {
   fprintf(out, "\n%s%-7s%s  %s\n", color ? comparison_color(self->verdict) : "", comparison_word(self->verdict),
           color ? "\033[0m" : "", text);
   print_end(self, out);
+  print_warnings(self, out);
   return true;
 }
 
@@ -74,11 +101,21 @@ static json_t *times_value(const double *times, uint64_t count) {
   return array;
 }
 
+static json_t *warnings_value(const pd_measurement *row) {
+  json_t *array = json_array();
+  for (uint64_t i = 0; i < row->warning_count && array; i++)
+    if (json_array_append_new(array, json_string(row->warnings[i])) != 0) {
+      json_decref(array);
+      array = NULL;
+    }
+  return array;
+}
+
 static json_t *side_value(const ab_report *self, int side) {
   const pd_measurement *row = &self->sides->rows.rows[side];
-  return json_pack("{s:s, s:o, s:o}", "set", self->sides->texts[side], "host_s",
-                   times_value(row->host_s, row->block_count), "device_s",
-                   times_value(row->device_s, row->block_count));
+  return json_pack("{s:s, s:o, s:o, s:o}", "set", self->sides->texts[side], "host_s",
+                   times_value(row->host_s, row->block_count), "device_s", times_value(row->device_s, row->block_count),
+                   "warnings", warnings_value(row));
 }
 
 bool ab_report_json(const ab_report *self, error *err) {

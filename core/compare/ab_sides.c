@@ -2,6 +2,9 @@
 #include "ab_sides.h"
 
 #include "host/log.h"
+#include "host/services.h"
+
+#include "measure/judge.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +133,30 @@ static void close_both(ab_sides *self) {
   }
 }
 
-int ab_sides_open(ab_sides *self) { return open_both(self, 0); }
+static int watch(ab_sides *self) {
+  uint32_t index[2];
+  const bool is_gpu[2] = {bench_gpu(self->steps[0], &index[0]), bench_gpu(self->steps[1], &index[1])};
+  const bool same = is_gpu[0] == is_gpu[1] && (!is_gpu[0] || index[0] == index[1]);
+  for (int side = 0; side < (same ? 1 : 2); side++) {
+    self->watches[side] = guard_open(is_gpu[side], index[side]);
+    if (!self->watches[side]) {
+      log_line(PD_LOG_ERROR, NULL, "ab: %s", service_status_text(PD_NO_MEMORY));
+      return CODE_INTERNAL;
+    }
+    guard_begin(self->watches[side]);
+  }
+  return CODE_DONE;
+}
+
+int ab_sides_open(ab_sides *self) {
+  const int code = open_both(self, 0);
+  return code == CODE_DONE ? watch(self) : code;
+}
+
+void ab_sides_look(ab_sides *self) {
+  for (int side = 0; side < 2; side++)
+    if (self->watches[side]) guard_look(self->watches[side]);
+}
 
 int ab_sides_renew(ab_sides *self, uint64_t index) {
   close_both(self);
@@ -145,7 +171,10 @@ pd_status ab_sides_block(void *user, uint64_t number, double *host_s, double *de
 void ab_sides_close(ab_sides *self) {
   measurements_clear(&self->rows);
   close_both(self);
-  for (int side = 0; side < 2; side++) config_free(self->settings[side]);
+  for (int side = 0; side < 2; side++) {
+    guard_close(self->watches[side]);
+    config_free(self->settings[side]);
+  }
   *self = (ab_sides){.texts = {NULL}};
 }
 
@@ -174,14 +203,31 @@ static pd_status describe(const ab_sides *self, int side, const char *id, const 
   return status == PD_OK ? measurement_pair(row, id, side, of->seating_rounds, of->seating_count) : status;
 }
 
+/* What the guard saw; of the machine the same on both sides, so that its warnings are. */
+static void watched(ab_sides *self, guard_facts facts[2]) {
+  guard_end(self->watches[0], &facts[0]);
+  facts[1] = facts[0];
+  if (!self->watches[1]) return;
+  guard_end(self->watches[1], &facts[1]);
+  facts[1].load_before = facts[0].load_before;
+  facts[1].load_after = facts[0].load_after;
+  facts[1].own_cores = facts[0].own_cores;
+  facts[1].other_cores = facts[0].other_cores;
+}
+
 pd_status ab_sides_measured(ab_sides *self, const ab_result *of, bool partial) {
   struct timespec now;
+  guard_facts facts[2];
   char id[64];
+  watched(self, facts);
   clock_gettime(CLOCK_REALTIME, &now);
   snprintf(id, sizeof id, "%lld.%09ld-%ld", (long long)now.tv_sec, now.tv_nsec, (long)getpid());
   for (int side = 0; side < 2; side++) {
     pd_measurement row = {.threads = 1};
+    bool trusted; /* the verdict is of rounds, which share what happens to both sides */
     pd_status status = describe(self, side, id, of, partial, &row);
+    if (status == PD_OK) status = measurement_judge(&row, &trusted);
+    if (status == PD_OK) status = guard_report(&facts[side], &row, &trusted);
     if (status == PD_OK) status = measurements_add(&self->rows, &row);
     measurement_clear(&row);
     if (status != PD_OK) return status;

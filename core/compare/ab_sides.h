@@ -12,19 +12,23 @@ typedef struct ab_sides {
   const char *texts[2]; /* as typed; borrowed */
   config *settings[2];
   bench *steps[2];
+  guard *watches[2];    /* from the first bring-up on; B's is NULL where A's is of the same device */
   int code;             /* of the last bring-up */
   pd_measurements rows; /* of A and B, after ab_sides_measured */
 } ab_sides;
 
 /* Checks and loads both configurations: what is in `args`, then a side's own keys. A mistake is in `err`. */
 bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts[2], error *err);
-/* Brings both up and warms them up. The exit code; messages are printed. */
+/* Brings both up and warms them up, and watches the machine from then on. The exit code; messages are printed. */
 int ab_sides_open(ab_sides *self);
 /* Brings both up once more, B first in every other seating. */
 int ab_sides_renew(ab_sides *self, uint64_t index);
 /* A timer_block; `user` points at one of `steps`. */
 pd_status ab_sides_block(void *user, uint64_t number, double *host_s, double *device_s);
-/* Each side's blocks as a measurement of its own, to be compared or written. PD_NO_MEMORY alone. */
+/* Looks at the machine; call it between blocks. */
+void ab_sides_look(ab_sides *self);
+/* Each side's blocks as a measurement of its own, to be compared or written, with what the machine did meanwhile and
+ * the warnings of that. Ends the watch: once. PD_NO_MEMORY alone. */
 pd_status ab_sides_measured(ab_sides *self, const ab_result *of, bool partial);
 /* Why a block failed; "" where none did. */
 const char *ab_sides_failure(const ab_sides *self);

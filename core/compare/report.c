@@ -50,8 +50,9 @@ static void print_pair(const compare_report *self, const sample_pair *at, bool c
            "benchmark.min_blocks=40\n",
            COMPARISON_DIRECTION_LEAST);
   if (at->rounds.rounds)
-    printf("         taken in turns: %llu rounds in %llu seatings, which disagree by %.1f %%\n",
-           (unsigned long long)at->rounds.rounds, (unsigned long long)at->rounds.seatings, 100 * at->rounds.spread);
+    printf("         taken in turns: %llu round%s in %llu seating%s; the rounds disagree by %.1f %%\n",
+           (unsigned long long)at->rounds.rounds, at->rounds.rounds == 1 ? "" : "s",
+           (unsigned long long)at->rounds.seatings, at->rounds.seatings == 1 ? "" : "s", 100 * at->rounds.spread);
   sample_pair_differences(at, print_difference, &differences);
   if (differences.count > DIFFERENCES_SHOWN)
     printf("         and %u more differences\n", differences.count - DIFFERENCES_SHOWN);

@@ -206,6 +206,11 @@ pd_status bench_block(void *user, uint64_t number, double *host_s, double *devic
 void bench_watch_begin(bench *self) { guard_begin(self->watch); }
 void bench_watch_end(bench *self, guard_facts *facts) { guard_end(self->watch, facts); }
 
+bool bench_gpu(const bench *self, uint32_t *index) {
+  *index = self->run->props.index;
+  return self->run->props.is_cuda;
+}
+
 /* ---- description ---- */
 
 static const char *or_none(const char *text) { return text && text[0] ? text : NULL; }

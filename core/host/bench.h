@@ -34,6 +34,9 @@ const char *bench_failure(const bench *self);
 void bench_watch_begin(bench *self);
 void bench_watch_end(bench *self, guard_facts *facts);
 
+/* Whether a GPU computes, and which: for a guard that outlives the bench. */
+bool bench_gpu(const bench *self, uint32_t *index);
+
 /* Fills names, threads, options, versions and the conditions that do not change; not the blocks. */
 pd_status bench_describe(const bench *self, pd_measurement *out);
 

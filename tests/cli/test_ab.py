@@ -23,7 +23,7 @@ class Ab(Case):
         self.assertIn("ab of host_compute: A (scenario.inject_us=1000), B (scenario.inject_us=40000)", err)
         self.assertIn("A (scenario.inject_us=1000)  |  B (scenario.inject_us=40000)", out)
         self.assertRegex(out, r"\n(SLOWER |UNCLEAR)  B takes \d+\.\d{4} times as long as A \(95 %: ")
-        self.assertRegex(out, r"\n +\d+ seatings, \d+ rounds A B B A, B A A B; \d+ runs? a block; ")
+        self.assertRegex(out, r"\n +\d+ seatings?, \d+ rounds? A B B A, B A A B; \d+ runs? a block; ")
         if "UNCLEAR" in out:  # a machine so busy that even this may be its doing says so
             self.assertRegex(out, "the rounds disagree by|fewer than 8 seatings say nothing")
         document = self.json("ab.json")
@@ -36,11 +36,11 @@ class Ab(Case):
             self.assertEqual(len(row["device_s"]), len(row["host_s"]))
             self.assertTrue(all(device > 0 for device in row["device_s"]))
         # Of the file compare says what ab said of the run: the rounds are kept, whatever the margin.
-        said = re.search(r"\n(\w+) +(B takes [^\n]*)\n +(\d+) seatings, (\d+) rounds", out)
+        said = re.search(r"\n(\w+) +(B takes [^\n]*)\n +(\d+) seatings?, (\d+) rounds?", out)
         _, text, _ = self.run_pdhost("compare", "ab.json")
         self.assertIn(f"\n{said[1]:7}  host_compute: {said[2].replace('B takes', 'B (scenario.inject_us=40000) takes')}".replace(
             "as long as A", "as long as A (scenario.inject_us=1000)"), text)
-        self.assertIn(f"taken in turns: {said[4]} rounds in {said[3]} seatings", text)
+        self.assertRegex(text, f"taken in turns: {said[4]} rounds? in {said[3]} seatings?; the rounds disagree by")
         (device,) = json.loads(self.run_pdhost("compare", "--time", "device", "--format", "json", "ab.json")[1])["verdicts"]
         self.assertEqual(str(device["paired"]["rounds"]), said[4])
         # The sides by themselves are paired too, in either order; what is merged with others is not.
@@ -94,6 +94,34 @@ class Ab(Case):
         # The flushes are a part of its time, or it would take some ten thousand rounds of them.
         self.assertLess(sum(got["a"]["host_s"] + got["b"]["host_s"]), 0.25)
         self.assertGreaterEqual(got["spent_s"], 0.5)
+        for side in "ab":
+            self.assertTrue(any("An empty block takes" in text for text in got[side]["warnings"]), got[side]["warnings"])
+
+    def test_the_machine_is_watched(self):
+        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(1 + os.cpu_count() // 8)]
+        try:
+            code, out, err = self.run_pdhost("ab", *STALL, "--max-time", "1", "--width", "0.000001", "--output", "ab.json", "",
+                                             "scenario.inject_us=4000")
+        finally:
+            for process in busy:
+                process.kill()
+                process.wait()
+        self.assertEqual(code, 0, err)
+        rows = self.json("ab.json")["measurements"]
+        for row in rows:
+            self.assertIn("load_average", row["conditions"])
+            # What was seen is what is said, on both sides alike.
+            others = float(re.search(r"process, ([\d.]+) with others", row["conditions"]["busy_cores"])[1])
+            said = [text for text in row["warnings"] if text.startswith("Other programs kept")]
+            if abs(others - 0.1 * int(row["conditions"]["cores"])) > 0.006:  # two digits of it are written
+                self.assertEqual(bool(said), others > 0.1 * int(row["conditions"]["cores"]), row["conditions"])
+            self.assertEqual(out.count("WARNING: Other programs kept"), len(said), out)
+        self.assertEqual(rows[0]["conditions"]["busy_cores"], rows[1]["conditions"]["busy_cores"])
+
+    def test_one_seating_is_no_seatings(self):
+        _, out, _ = self.run_pdhost("ab", *STALL, "--max-time", "0.000001", "--output", "ab.json", "", "")
+        self.assertRegex(out, r"\n +1 seating, 1 round A B B A")
+        self.assertIn("1 round in 1 seating;", self.run_pdhost("compare", "ab.json")[1])
 
     def test_output_to_standard_output_is_json_alone(self):
         code, out, err = self.run_pdhost("ab", *STALL, "--max-time", "0.05", "--output", "-", "benchmark.cold_cache=true",
