@@ -4,12 +4,14 @@ import csv
 import glob
 import json
 import os
+import re
+import shlex
 import signal
 import shutil
 import unittest
 import xml.etree.ElementTree as xml
 
-from pdhost_run import PDHOST, SANITIZER, SMALL, Case
+from pdhost_run import CONF, PDHOST, SANITIZER, SMALL, Case
 
 # The loader's keys are what is varied, so they are not given here.
 BASE = ["--scenario", "dataloader", "--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1", "-o",
@@ -288,6 +290,29 @@ data.num_workers
         self.assertTrue(all(len(name) < 255 for name in names), names)
         self.assertEqual([row["options"]["run.plugin_path"][:5] for row in self.json("s/sweep.json")["measurements"]],
                          ["/a b", "/c,d/"])
+
+    def test_the_command_of_the_guide(self):
+        """As a shell reads it, with one short epoch of no sleep per cell: the table and the curves that the guide shows."""
+        with open(os.path.join(CONF, "..", "docs", "benchmarking.md"), encoding="utf-8") as file:
+            (block,) = re.findall(r"```console\n\$ (pdhost sweep .*?)```", file.read(), re.DOTALL)
+        command = re.match(r"(?:.*\\\n)*.*\n", block).group()
+        words = shlex.split(command.replace("\\\n", " "))
+        self.assertEqual(words.count("--vary"), 3, command)
+        for full, small in (("data.io_sleep_ms=10", "data.io_sleep_ms=0"), ("data.worker_init_ms=100", "data.worker_init_ms=0"),
+                            ("data.dataset_size=128", "data.dataset_size=16"), ("schedule.active=2560", "schedule.active=8")):
+            words[words.index(full)] = small
+        os.symlink(CONF, self.path("conf"))
+        code, out, err = self.run_pdhost(*words[1:])
+        self.assertEqual(code, 0, err)
+
+        def without_figures(text):
+            """Its columns, rows and curves, and that there is a best."""
+            rows = re.findall(r"^ +\|  data.*|^  data\.\S+, \S+ +\||^data\..*|^  \d  #|^Best: ", text, re.MULTILINE)
+            return [" ".join(row.split()) for row in rows]
+
+        quoted = without_figures(block[len(command):])
+        self.assertEqual(len(quoted), 1 + 6 + 1 + 4 * (1 + 3), quoted)
+        self.assertEqual(without_figures(out), quoted)
 
     def test_mistakes(self):
         for arguments, code, message in (
