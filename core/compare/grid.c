@@ -129,9 +129,13 @@ void grids_free(grids *self) {
 
 double grid_best(const grid *self, uint32_t row) {
   double best = 0;
-  for (uint32_t i = 0; i < self->column_count; i++) {
-    const sample *cell = self->cells[(size_t)row * self->column_count + i];
-    if (cell && (best <= 0 || cell->figures.median < best)) best = cell->figures.median;
+  uint32_t count = 0;
+  for (uint32_t other = 0; other < self->row_count; other++) {
+    if (self->column_count > 1 ? other != row : self->rows[other].threads != self->rows[row].threads) continue;
+    for (uint32_t i = 0; i < self->column_count; i++) {
+      const sample *cell = self->cells[(size_t)other * self->column_count + i];
+      if (cell && (!count++ || cell->figures.median < best)) best = cell->figures.median;
+    }
   }
-  return best;
+  return count > 1 ? best : 0;
 }

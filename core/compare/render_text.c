@@ -146,7 +146,7 @@ static void write_row(const grid *self, uint32_t row, const layout *as, bool col
   repeat(' ', as->first - row_heading(self, row, as->env_width, out), out);
   for (uint32_t column = 0; column < self->column_count; column++) {
     const sample *cell = cell_at(self, row, column);
-    const char *begin = color && cell ? color_of(cell->figures.median, best) : "";
+    const char *begin = color && cell && best > 0 ? color_of(cell->figures.median, best) : "";
     fprintf(out, "  |  %s", begin);
     center(cell_text(self, cell, &as->styles[column], text), as->widths[column], out);
     if (begin[0]) fputs(PLAIN, out);

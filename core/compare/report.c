@@ -32,45 +32,56 @@ static bool is_short(const sample_pair *at) {
 /* ---- text ---- */
 
 typedef struct listing {
+  const char *before; /* of a line */
   uint32_t count;
 } listing;
 
 static void print_difference(void *user, const char *key, const char *a, const char *b) {
   listing *self = user;
-  if (self->count++ < DIFFERENCES_SHOWN) printf("         %s: %s -> %s\n", key, a ? a : "(none)", b ? b : "(none)");
+  if (self->count++ < DIFFERENCES_SHOWN)
+    printf("%s%s: %s -> %s\n", self->before, key, a ? a : "(none)", b ? b : "(none)");
 }
 
-static void print_pair(const compare_report *self, const sample_pair *at, bool color) {
-  char title[NAME_BYTES], text[SENTENCE_BYTES];
-  listing differences = {.count = 0};
-  printf("\n%s%-7s%s  %s: %s\n", color ? comparison_color(at->verdict) : "", comparison_word(at->verdict),
-         color ? "\033[0m" : "", sample_pair_title(at, title, sizeof title), sentence(self, at, text));
+/* What a reader of the verdict has to know, in lines of their own. */
+static void print_notes(const sample_pair *at, const char *before) {
+  listing differences = {.before = before};
   if (is_short(at))
-    printf("         a side has fewer than %d blocks; measure both with -o benchmark.min_run_time=2 -o "
+    printf("%sa side has fewer than %d blocks; measure both with -o benchmark.min_run_time=2 -o "
            "benchmark.min_blocks=40\n",
-           COMPARISON_DIRECTION_LEAST);
+           before, COMPARISON_DIRECTION_LEAST);
   if (at->rounds.rounds)
-    printf("         taken in turns: %llu round%s in %llu seating%s; the rounds disagree by %.1f %%\n",
+    printf("%staken in turns: %llu round%s in %llu seating%s; the rounds disagree by %.1f %%\n", before,
            (unsigned long long)at->rounds.rounds, at->rounds.rounds == 1 ? "" : "s",
            (unsigned long long)at->rounds.seatings, at->rounds.seatings == 1 ? "" : "s", 100 * at->rounds.spread);
   sample_pair_differences(at, print_difference, &differences);
   if (differences.count > DIFFERENCES_SHOWN)
-    printf("         and %u more differences\n", differences.count - DIFFERENCES_SHOWN);
+    printf("%sand %u more differences\n", before, differences.count - DIFFERENCES_SHOWN);
+}
+
+static void print_pair(const compare_report *self, const sample_pair *at, bool color) {
+  char title[NAME_BYTES], text[SENTENCE_BYTES];
+  printf("\n%s%-7s%s  %s: %s\n", color ? comparison_color(at->verdict) : "", comparison_word(at->verdict),
+         color ? "\033[0m" : "", sample_pair_title(at, title, sizeof title), sentence(self, at, text));
+  print_notes(at, "         ");
+}
+
+static void print_alone(const compare_report *self, const char *before) {
+  char title[NAME_BYTES];
+  if (self->pairs->alone_count) putchar('\n');
+  for (uint32_t i = 0; i < self->pairs->alone_count; i++) {
+    const sample *at = self->pairs->alone[i];
+    printf("%sonly in %s: %s\n", before, self->from->names[at->file], sample_title(at, true, title, sizeof title));
+  }
 }
 
 bool compare_report_text(const compare_report *self, bool color) {
-  char title[NAME_BYTES];
   for (uint32_t i = 0; i < self->tables->count; i++) {
     if (i) putchar('\n');
     render_text(&self->tables->all[i], color, stdout);
     if (self->wide && !render_wide(&self->tables->all[i], false, stdout)) return false;
   }
   for (uint32_t i = 0; i < self->pairs->count; i++) print_pair(self, &self->pairs->all[i], color);
-  for (uint32_t i = 0; i < self->pairs->alone_count; i++) {
-    const sample *at = self->pairs->alone[i];
-    printf("%sonly in %s: %s\n", i ? "" : "\n", self->from->names[at->file],
-           sample_title(at, true, title, sizeof title));
-  }
+  print_alone(self, "");
   return true;
 }
 
@@ -88,7 +99,9 @@ bool compare_report_markdown(const compare_report *self) {
     const sample_pair *at = &self->pairs->all[i];
     printf("- **%s** %s: %s\n", comparison_word(at->verdict), sample_pair_title(at, title, sizeof title),
            sentence(self, at, text));
+    print_notes(at, "  - ");
   }
+  print_alone(self, "- ");
   return true;
 }
 

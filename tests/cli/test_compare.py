@@ -119,6 +119,9 @@ Times are in microseconds (us).
         self.assertIn("         train.amp: (none) -> true\n", out)
         self.assertIn("only in a: batched dot: [64, 512], bmm\nonly in b: batched dot: y, bmm\n", out)
         self.assertIn("(new)", out)
+        out = self.run_pdhost("compare", "--format", "md", "a.json", "b.json")[1]
+        self.assertIn("\n  - device: CPU (oneDNN 2.6.3) -> NVIDIA H200\n  - data.batch_size: 64 -> 65\n"
+                      "  - train.amp: (none) -> true\n\n- only in a: batched dot: [64, 512], bmm\n- only in b: ", out)
 
     def test_a_task_of_two_names_shows_both(self):
         self.files(a=[measurement(1e-3, sub_label="mul_sum", threads=1)],
@@ -251,6 +254,16 @@ Times are in microseconds (us).
         self.assertNotIn("\x1b", self.on_terminal("compare", "a.json", NO_COLOR="1"))
         self.assertNotIn("\x1b", self.run_pdhost("compare", "a.json")[1])
         self.assertIn("\x1b[31m", self.run_pdhost("compare", "--color", "a.json")[1])
+
+    def test_a_single_column_is_coloured_by_column(self):
+        self.files(a=[measurement(at, sub_label=name, threads=threads, spread=0)
+                      for at, name, threads in ((1e-3, "best", 1), (1.05e-3, "near", 1), (9e-3, "far", 1), (4e-3, "plain", 2))],
+                   alone=[measurement(1e-3, spread=0)])
+        out = self.run_pdhost("compare", "--color", "a.json")[1]
+        colors = {line.split()[0]: line.split("|")[1].strip().split("m")[0] for line in out.splitlines() if "|" in line}
+        self.assertEqual([colors[name] for name in ("best", "near", "far")], ["\x1b[92", "\x1b[34", "\x1b[31"])
+        self.assertEqual(colors["plain"], "4.000", "the only one with two threads")
+        self.assertNotIn("\x1b", self.run_pdhost("compare", "--color", "alone.json")[1])
 
     def test_files_that_are_no_measurements(self):
         self.files(a=[measurement(1e-3)])
