@@ -259,7 +259,7 @@ class Corpus(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run = score(folder, os.path.join(os.path.dirname(CORPUS), "h200.ini"), "--rescore", "--out", "nowhere")
             self.assertEqual(run.returncode, 3, run.stderr)
-            self.assertIn("score: none of the 208 runs left a window to judge in nowhere\n", run.stderr)
+            self.assertIn("score: none of the 212 runs left a window to judge in nowhere\n", run.stderr)
             self.assertEqual(run.stdout, "")
 
     def test_mistakes(self):
