@@ -116,9 +116,9 @@ static pd_status end_by_clock(timer *t, bool *over) {
   *over = t->rules->clock && t->taken && t->rules->max_run_time_s > 0 && passed_s >= most_s;
   if (!*over) return PD_OK;
   snprintf(text, sizeof text,
-           "The time is up after %.1f s: %llu blocks took %.2g s, and emptying the cache before each took the rest.\n"
+           "The time is up after %.1f s: %llu block%s took %.2g s, and emptying the cache before each took the rest.\n"
            "For more blocks give it a longer benchmark.max_run_time.",
-           passed_s, (unsigned long long)t->taken, t->spent_s);
+           passed_s, (unsigned long long)t->taken, t->taken == 1 ? "" : "s", t->spent_s);
   return measurement_warn(t->out, text);
 }
 
