@@ -1,6 +1,8 @@
 /* See event_files.h. An index that points nowhere is an empty field. */
 #include "event_files.h"
 
+#include "annotation_file.h"
+
 static void string(csv_writer *csv, const pd_trace *trace, uint32_t id) {
   const pd_string *row = pd_trace_string(trace, id);
   csv_text_of(csv, row->text, row->length);
@@ -334,6 +336,7 @@ const event_file event_files[] = {{"events/lost", write_losses},
                                   {"events/calls", write_calls},
                                   {"events/kernels", write_kernels},
                                   {"events/copies", write_copies},
+                                  {"events/annotations", annotation_file_write},
                                   {"events/others", write_others},
                                   {"events/memory", write_memory},
                                   {"events/counters", write_counters},

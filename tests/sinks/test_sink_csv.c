@@ -105,7 +105,7 @@ PD_TEST(sink_csv, tables_are_rfc_4180) {
 }
 
 PD_TEST(sink_csv, events_and_steps_are_as_in_the_tree) {
-  static const char *const names[] = {"ranges",   "calls", "kernels", "copies",     "others",  "memory",
+  static const char *const names[] = {"ranges",   "calls", "kernels", "copies",     "others",  "memory", "annotations",
                                       "counters", "lost",  "stacks",  "lost_spans", "threads", "streams"};
   sink_run run;
   start(&run, NULL, 1);
@@ -118,7 +118,7 @@ PD_TEST(sink_csv, events_and_steps_are_as_in_the_tree) {
     expect_golden(&run, path, golden);
   }
   expect_golden(&run, "traces/csv/steps.csv", GOLDEN_DIR "/steps.csv");
-  cr_assert_eq(run.count, 15, "twelve kinds of events, a table, the steps, the run's table");
+  cr_assert_eq(run.count, 16, "thirteen kinds of events, a table, the steps, the run's table");
   sink_run_unload(&run);
 }
 

@@ -240,6 +240,31 @@ def check_trace(checks, run, window):
         checks.true(event["args"].get("External id") in operations, f"{event['name']}: no operation")
 
 
+def check_annotations(checks, run, window):
+    """Each from the first to the last device row that was launched while its range was the innermost user range."""
+    ranges = run.csv("events/ranges", window)
+
+    def innermost(place):
+        while place and ranges[int(place)]["kind"] not in ("user_annotation", "dataloader", "worker"):
+            place = ranges[int(place)]["parent"]
+        return place
+
+    want = {}
+    for row in run.csv("events/kernels", window) + run.csv("events/copies", window):
+        place = innermost(row["range"])
+        if place:
+            want.setdefault((place, row["device"], row["context"], row["stream"]), []).append(row)
+    want = sorted((ranges[int(key[0])]["name"], *key, min(int(row["start_ns"]) for row in rows),
+                   max(int(row["end_ns"]) for row in rows), len(rows)) for key, rows in want.items())
+    columns = ("name", "range", "device", "context", "stream")
+    got = sorted((*(row[column] for column in columns), int(row["start_ns"]), int(row["end_ns"]), int(row["rows"]))
+                 for row in run.csv("events/annotations", window))
+    checks.equal("annotations", want, got)
+    drawn = [event["name"] for event in load_trace(run.trace_of(window))["traceEvents"]
+             if event.get("cat") == "gpu_user_annotation"]
+    checks.true(len(drawn) <= len(got), f"{len(drawn)} annotations in the trace, {len(got)} in csv")
+
+
 def check_names(checks, run, window):
     """Threads, streams and waits of the trace are those of the csv files."""
     events = load_trace(run.trace_of(window))["traceEvents"]
@@ -278,6 +303,7 @@ def main():
         for window in range(len(run.windows)):
             check_trace(checks, run, window)
             check_names(checks, run, window)
+            check_annotations(checks, run, window)
             check_fields(checks, run, window)
             check_ledger(checks, run, window)
     checks.end()
