@@ -37,10 +37,10 @@ static bool add(annotations *self, uint32_t range, const pd_device_row *row) {
   }
   *place = (uint32_t)self->count; /* before the list may move */
   if (self->count == self->room) {
-    annotation *grown = realloc(self->all, 2 * (self->room + 32) * sizeof *grown);
+    annotation *grown = realloc(self->all, 2 * self->room * sizeof *grown);
     if (!grown) return false;
     self->all = grown;
-    self->room = 2 * (self->room + 32);
+    self->room *= 2;
   }
   self->all[self->count++] = (annotation){row->start_ns, row->end_ns, 1, range, row->stream, PD_NONE};
   return true;
@@ -48,7 +48,9 @@ static bool add(annotations *self, uint32_t range, const pd_device_row *row) {
 
 static bool find(const pd_trace *trace, annotations *out) {
   out->first = malloc((trace->ranges.count + 1) * sizeof *out->first);
-  if (!out->first) return false;
+  out->room = 64;
+  out->all = malloc(out->room * sizeof *out->all);
+  if (!out->first || !out->all) return false;
   for (uint64_t i = 0; i < trace->ranges.count; i++) out->first[i] = PD_NONE;
   for (uint64_t i = 0; i < trace->activities.count; i++) {
     const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
