@@ -28,8 +28,8 @@ static uint32_t innermost(const pd_trace *trace, uint32_t range) {
 
 static bool add(annotations *self, uint32_t range, const pd_device_row *row) {
   uint32_t *place = &self->first[range];
-  while (*place != PD_NONE && self->all[*place].stream != row->stream) place = &self->all[*place].next;
-  if (*place != PD_NONE) {
+  while (*place < self->count && self->all[*place].stream != row->stream) place = &self->all[*place].next;
+  if (*place < self->count) {
     annotation *known = &self->all[*place];
     if (row->end_ns > known->end_ns) known->end_ns = row->end_ns;
     known->rows++;
@@ -49,7 +49,7 @@ static bool add(annotations *self, uint32_t range, const pd_device_row *row) {
 static bool find(const pd_trace *trace, annotations *out) {
   out->first = malloc((trace->ranges.count + 1) * sizeof *out->first);
   out->room = 64;
-  out->all = malloc(out->room * sizeof *out->all);
+  out->all = calloc(out->room, sizeof *out->all);
   if (!out->first || !out->all) return false;
   for (uint64_t i = 0; i < trace->ranges.count; i++) out->first[i] = PD_NONE;
   for (uint64_t i = 0; i < trace->activities.count; i++) {
