@@ -145,6 +145,7 @@ static pd_status csv_sink_trace(void *given, const pd_trace *trace) {
     csv_writer csv = {.out = &file.out};
     kind->write(&csv, trace);
     status = file_out_commit(&file);
+    if (status == PD_NO_MEMORY) (void)self->host->fail(self->host, status, "%s: no memory for its rows", kind->name);
   }
   return status;
 }
