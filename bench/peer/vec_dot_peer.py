@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
 """Times scenario vec_dot and the same statements under torch.utils.benchmark, on the same GPU, in alternation.
 
-    vec_dot_peer.py --pdhost BIN [--rounds 2] [--min-run-time 0.2] [--runs 400] [--out DIR]
+    vec_dot_peer.py --pdhost BIN [--rounds 3] [--min-run-time 0.2] [--runs 400] [--out DIR]
 
 Of each implementation and shape the table shows, of both sides:
-- the median of blocked_autorange in the first round, whose runs follow each other: a launch costs nothing there once the kernels before it
-  take longer, so a launch cost cannot be taken off it;
-- the median of single runs, the device synchronised before and after each (torch: Timer.timeit(1)): launching and
-  kernels one after the other;
-- the launch cost: the same on two pairs of four elements, measured in the same rounds;
-- what is left: single run less launch cost;
+- the median of blocked_autorange: runs that follow each other, the device synchronised before and after a block of them;
+- the launch cost: the median of single runs on two pairs of four elements, the device synchronised before and after each
+  (torch: Timer.timeit(1)), measured in the same rounds;
+- what is left: the former less the latter's part of a run. Where kernels take longer than launching, all launches of a block
+  but the first are hidden behind the kernels before them, so that part is the launch cost over the runs of a block;
 - the kernels alone, by each side's profiler.
 What is left has to agree to within the larger of 5 % and 1 us wherever both sides' kernels take longer than launching. Where
-they do not, "launching": a second launch is hidden behind the first kernel or not, and launching itself moves by more than
-1 us from shape to shape, so that what is left is a difference of launches. Exit status 1: a row disagrees, or none of an
-implementation is judged. Raw numbers are in DIR/vec_dot.json.
+they do not, "launching": how much of a launch is hidden is not known, and launching itself moves by more than 1 us from
+shape to shape. Exit status 1: a row disagrees, or none of an implementation is judged. Raw numbers are in
+DIR/vec_dot.json.
 """
 import argparse
 import collections
@@ -64,14 +63,14 @@ class Ours:
             row = json.load(file)["measurements"][0]
         for warning in row["warnings"]:
             print(f"{name} {shape[0]} x {shape[1]}:", warning.replace("\n", " "), file=sys.stderr)
-        return statistics.median(row["host_s"]) / row["number_per_run"] * 1e6
+        return statistics.median(row["host_s"]) / row["number_per_run"] * 1e6, row["number_per_run"]
 
     def blocked(self, name, shape):
         return self.measure(name, shape, "-o", f"benchmark.min_run_time={self.min_run_time}")
 
     def single(self, name, shape, runs):
         return self.measure(name, shape, "-o", "benchmark.number=1", "-o", "benchmark.min_run_time=1ms", "-o",
-                            f"benchmark.min_blocks={runs}")
+                            f"benchmark.min_blocks={runs}")[0]
 
     def kernels(self, name, shape):
         folder = os.path.join(self.folder, "csv")
@@ -100,7 +99,8 @@ class Theirs:
         return benchmark.Timer(stmt=f"{name}(a, b)", globals={"mul_sum": mul_sum, "bmm": bmm, "a": a, "b": b})
 
     def blocked(self, name, shape):
-        return self.timer(name, shape).blocked_autorange(min_run_time=self.min_run_time).median * 1e6
+        measured = self.timer(name, shape).blocked_autorange(min_run_time=self.min_run_time)
+        return measured.median * 1e6, measured.number_per_run
 
     def single(self, name, shape, runs):
         timer = self.timer(name, shape)
@@ -131,20 +131,19 @@ def judge(row):
     return "agree" if apart <= max(0.05 * row["torch_left"], 1) else "DISAGREE"
 
 
-def make_rows(sides, raw):
+def make_rows(sides, blocked, launches):
     rows = []
-    both = [(side, name) for side in sides for name in IMPLEMENTATIONS]
-    launch = {(side, name): statistics.median(raw[side, "single", name, LAUNCH]) for side, name in both}
     for shape in SHAPES:
         for name in IMPLEMENTATIONS:
             row = {"implementation": name, "batch": shape[0], "dim": shape[1]}
             for side, what in sides.items():
-                for kind in ("blocked", "single"):
-                    row[f"{side}_{kind}_rounds"] = raw[side, kind, name, shape]
-                    row[f"{side}_{kind}"] = statistics.median(raw[side, kind, name, shape])
-                row[side + "_launch_rounds"] = raw[side, "single", name, LAUNCH]
-                row[side + "_launch"] = launch[side, name]
-                row[side + "_left"] = row[side + "_single"] - launch[side, name]
+                rounds = blocked[side, name, shape]
+                row[side + "_blocked_rounds"] = [run_us for run_us, _ in rounds]
+                row[side + "_launch_rounds"] = launches[side, name]
+                row[side + "_blocked"] = statistics.median(run_us for run_us, _ in rounds)
+                row[side + "_launch"] = launch_us = statistics.median(launches[side, name])
+                row[side + "_runs"] = [runs for _, runs in rounds]
+                row[side + "_left"] = statistics.median(run_us - launch_us / runs for run_us, runs in rounds)
                 row[side + "_kernels"], row[side + "_names"] = what.kernels(name, shape)
             row["verdict"] = judge(row)
             rows.append(row)
@@ -152,12 +151,15 @@ def make_rows(sides, raw):
 
 
 def show(rows, rounds):
-    print(f"{torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}; us a run, single runs in {rounds} rounds")
-    titles = ("blocked", "single run", "launch cost", "left", "kernels alone")
+    print(f"{torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}; us a run, medians of {rounds} alternating rounds")
+    titles = ("blocked", "launch cost", "runs a block", "left", "kernels alone")
     print(f"{'':22}" + "".join(f"{title:>18}" for title in titles))
-    print(f"{'':22}" + f"{'pdhost':>9}{'torch':>9}" * 5)
+    print(f"{'':22}" + f"{'pdhost':>9}{'torch':>9}" * len(titles))
     for row in rows:
-        figures = "".join(f"{row[side + what]:9.2f}" for what in ("_blocked", "_single", "_launch", "_left", "_kernels")
+        for side in ("ours", "torch"):
+            row[side + "_runs_median"] = statistics.median(row[side + "_runs"])
+        figures = "".join(f"{row[side + what]:9.{digits}f}" for what, digits in
+                          (("_blocked", 2), ("_launch", 2), ("_runs_median", 0), ("_left", 2), ("_kernels", 2))
                           for side in ("ours", "torch"))
         print(f"{row['implementation']:8}{row['batch']:>7} x {row['dim']:<4}{figures}  {row['verdict']}")
 
@@ -165,7 +167,7 @@ def show(rows, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pdhost", required=True)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--min-run-time", type=float, default=0.2)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--out", default=".")
@@ -173,15 +175,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(os.path.abspath(args.pdhost), args.min_run_time, folder)
         sides = {"ours": ours, "torch": Theirs(args.min_run_time)}
-        raw = collections.defaultdict(list)
-        for number in range(args.rounds):
-            for shape in [LAUNCH, *SHAPES]:
+        blocked, launches = collections.defaultdict(list), collections.defaultdict(list)
+        for _ in range(args.rounds):
+            for name in IMPLEMENTATIONS:
+                for side, what in sides.items():
+                    launches[side, name].append(what.single(name, LAUNCH, args.runs))
+            for shape in SHAPES:
                 for name in IMPLEMENTATIONS:
                     for side, what in sides.items():
-                        raw[side, "single", name, shape].append(what.single(name, shape, args.runs))
-                        if shape != LAUNCH and number == 0:
-                            raw[side, "blocked", name, shape].append(what.blocked(name, shape))
-        rows = make_rows(sides, raw)
+                        blocked[side, name, shape].append(what.blocked(name, shape))
+        rows = make_rows(sides, blocked, launches)
     show(rows, args.rounds)
     with open(os.path.join(args.out, "vec_dot.json"), "w", encoding="utf-8") as file:
         json.dump({"torch": torch.__version__, "device": torch.cuda.get_device_name(0), "rows": rows}, file, indent=1)
