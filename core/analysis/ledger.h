@@ -30,7 +30,8 @@
  * - measurement: the loop is in a synchronisation outside train_step.
  * - forced_sync: the loop is in a synchronisation within train_step, or in a copy to pageable memory.
  * - host_compute: the loop is in train_step and makes no call for at least LEDGER_HOST_COMPUTE_NS.
- * - forced_sync and measurement again: after such a call, until the work of the next launch begins.
+ * - forced_sync and measurement again: after such a call, until the work of the next launch begins or a copy from
+ *   pageable memory is called.
  * - transfer: the loop is in a copy from pageable memory, which the runtime stages, or behind it, likewise.
  * - launch: the loop is in train_step otherwise, in launches and between them.
  * - measurement again: the loop is between train_steps otherwise.

@@ -152,13 +152,15 @@ static bool find_calls(const trace_facts *facts, ledger_host *out) {
     const pd_call *call = facts_call(facts, i);
     if (call->thread != LOOP_THREAD) continue;
     const interval *train = train_at(out, call->start_ns, &next);
-    /* Another call's work ends the tail, a blocking copy's own too: it is the next launch. */
-    if (call->activity_count && tail.list) ok = close_tail(&tail, first_work(facts, call)->start_ns);
+    const bool is_staged = is_copy(facts, call, true);
+    /* Another call's work ends the tail, a blocking copy's own too: it is the next launch. One that the host stages ends
+     * it when it is called: from there on the staging holds up the device. */
+    if (call->activity_count && tail.list && !is_staged) ok = close_tail(&tail, first_work(facts, call)->start_ns);
     if (call->api == PD_API_ALLOC || call->api == PD_API_FREE)
       ok = ok && intervals_add(&out->allocator, call->start_ns, call->end_ns);
     else if (call->api == PD_API_SYNC || (train && is_copy(facts, call, false)))
       ok = ok && blocking_call(out, call, train, &last, &tail);
-    else if (is_copy(facts, call, true))
+    else if (is_staged)
       ok = ok && open_another(&tail, call, train, &out->transfer_tail) &&
            intervals_add(&out->transfer, call->start_ns, call->end_ns);
   }

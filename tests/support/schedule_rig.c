@@ -137,7 +137,7 @@ static void keep(schedule *self, uint32_t cause) {
 static void pageable_copy(schedule *self) {
   const int64_t before = draw(self, 1, 30000), ns = draw(self, 1, 40000), after = draw(self, 0, LEDGER_LATENCY_CUDA_NS);
   const uint64_t id = call(self, PD_API_MEMCPY, "cudaMemcpyAsync", self->now, before + ns + after);
-  book(self, self->tail ? self->behind : (uint32_t)LEDGER_transfer, before);
+  book(self, LEDGER_transfer, before);
   self->tail = false;
   fake_copy(self->fake, PD_MEMORY_PAGEABLE, PD_MEMORY_DEVICE, 64, self->streams[0], self->now, self->now + ns, id);
   book(self, LEDGER_copy_pageable, ns);

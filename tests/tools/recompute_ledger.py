@@ -207,7 +207,7 @@ class Ledger:
         tail = None  # (from, limit, owner)
         for call in self.calls:
             kind, train = getattr(call, "class"), holding(self.train, call.start_ns)
-            if call.index in self.work:
+            if call.index in self.work and not self.copies(call, 0):
                 tail = self.end_tail(tail, self.work[call.index].start_ns)
             if kind in ("alloc", "free"):
                 self.add("allocator", span(call), which=1)
