@@ -12,16 +12,6 @@
 
 enum { DEEPEST = 512 }; /* as Perfetto has it */
 
-static bool is_annotation(const pd_range *range) {
-  return range->kind == PD_RANGE_USER || range->kind == PD_RANGE_DATALOADER || range->kind == PD_RANGE_WORKER;
-}
-
-static uint32_t innermost(const pd_trace *trace, uint32_t range) {
-  while (range != PD_NONE && !is_annotation(PD_AT(pd_range, &trace->ranges, range)))
-    range = PD_AT(pd_range, &trace->ranges, range)->parent;
-  return range;
-}
-
 static int by_start(const void *a, const void *b) {
   const annotation *x = a, *y = b;
   if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
@@ -89,7 +79,7 @@ pd_status annotations_build(event_index *index, const pd_trace *trace) {
     const uint64_t first = count;
     for (uint32_t k = index->stream_first[s]; k < index->stream_first[s + 1]; k++) {
       const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, index->rows_by_stream[k]);
-      const uint32_t range = innermost(trace, row->range);
+      const uint32_t range = pd_trace_annotation(trace, row->range);
       if (range == PD_NONE) continue;
       if (slot[range] > first) {
         annotation *known = &index->annotations[slot[range] - 1];

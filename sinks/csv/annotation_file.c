@@ -16,16 +16,6 @@ typedef struct annotations {
   uint64_t count, room;
 } annotations;
 
-static bool is_annotation(const pd_range *range) {
-  return range->kind == PD_RANGE_USER || range->kind == PD_RANGE_DATALOADER || range->kind == PD_RANGE_WORKER;
-}
-
-static uint32_t innermost(const pd_trace *trace, uint32_t range) {
-  while (range != PD_NONE && !is_annotation(PD_AT(pd_range, &trace->ranges, range)))
-    range = PD_AT(pd_range, &trace->ranges, range)->parent;
-  return range;
-}
-
 static bool add(annotations *self, uint32_t range, const pd_device_row *row) {
   uint32_t *place = &self->first[range];
   while (*place < self->count && self->all[*place].stream != row->stream) place = &self->all[*place].next;
@@ -54,7 +44,7 @@ static bool find(const pd_trace *trace, annotations *out) {
   for (uint64_t i = 0; i < trace->ranges.count; i++) out->first[i] = PD_NONE;
   for (uint64_t i = 0; i < trace->activities.count; i++) {
     const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
-    const uint32_t range = innermost(trace, row->range);
+    const uint32_t range = pd_trace_annotation(trace, row->range);
     if (range != PD_NONE && !add(out, range, row)) return false;
   }
   return true;

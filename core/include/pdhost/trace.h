@@ -193,6 +193,16 @@ static inline const pd_string *pd_trace_string(const pd_trace *trace, uint32_t i
   return PD_AT(pd_string, &trace->strings, id < trace->strings.count ? id : 0);
 }
 
+/* Of `range` and the ranges around it, the innermost that annotates device work: a user's, the loop's wait for a batch
+ * or a worker's, not a step's. PD_NONE: there is none, or `range` is PD_NONE. */
+static inline uint32_t pd_trace_annotation(const pd_trace *trace, uint32_t range) {
+  for (; range != PD_NONE; range = PD_AT(pd_range, &trace->ranges, range)->parent) {
+    const pd_range_kind kind = PD_AT(pd_range, &trace->ranges, range)->kind;
+    if (kind == PD_RANGE_USER || kind == PD_RANGE_DATALOADER || kind == PD_RANGE_WORKER) break;
+  }
+  return range;
+}
+
 /* Share of launches in the window that have their device record, 0..1; 1 when there were none. NaN where nobody
  * counted, and outputs say n/a: `profile` is not FULL, or operations ran and not one launch of theirs was recorded. */
 static inline double pd_trace_coverage(const pd_trace *trace) {
