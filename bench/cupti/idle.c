@@ -2,7 +2,9 @@
  * What CUPTI costs per launch on this GPU: never attached, attached with all kinds off, recording (pdhost's collector
  * and a bare one), detached again. First all rounds without CUPTI, before it is loaded; then every round measures each
  * other state once, pdhost's and the bare ones in turns, so that drift hits those alike. The medians and the spread of
- * the rounds are printed. bench_cupti_idle [ROUNDS], 7 at most and by default. Exit 77: no GPU.
+ * the rounds are printed. What recording adds is the median of its differences to the state without CUPTI right behind
+ * it: a launch itself changes from one second to the next by as much. bench_cupti_idle [ROUNDS], 7 at most and by
+ * default. Exit 77: no GPU.
  */
 #include "bare.h"
 #include "cupti_collect.h"
@@ -72,6 +74,14 @@ static void round_of_pdhost(const cupti_api *api) {
   measure(AFTER);
 }
 
+/* What `state` adds to a launch, against `off` of the same round. */
+static double added(int state, int off) {
+  double more[ROUNDS];
+  for (int i = 0; i < rounds; i++) more[i] = ns[state][i] - ns[off][i];
+  qsort(more, (size_t)rounds, sizeof more[0], by_value);
+  return more[rounds / 2];
+}
+
 int main(int argc, char **argv) {
   static cupti_api api;
   char why[1024];
@@ -99,15 +109,16 @@ int main(int argc, char **argv) {
       }
     }
   }
+  /* Before the rounds are sorted. */
+  const double ours = added(RECORDING, AFTER), bare = added(BARE, AFTER_BARE),
+               kernels = added(BARE_KERNELS, AFTER_BARE);
   printf("CUPTI %u, %d launches of an empty kernel a measurement, %d rounds\n", api.version, LAUNCHES, rounds);
   printf("%-42s %10s %10s %10s\n", "ns per launch", "median", "least", "most");
   for (int s = 0; s < STATES; s++) {
     qsort(ns[s], counts[s], sizeof ns[s][0], by_value);
     printf("%-42s %10.0f %10.0f %10.0f\n", states[s], ns[s][counts[s] / 2], ns[s][0], ns[s][counts[s] - 1]);
   }
-  double off = ns[NEVER][rounds / 2], bare = ns[BARE][rounds / 2], kernels = ns[BARE_KERNELS][rounds / 2];
-  double ours = ns[RECORDING][rounds / 2];
-  printf("added per launch: pdhost %.0f ns, bare CUPTI %.0f ns (%.2fx), kernels alone %.0f ns\n", ours - off,
-         bare - off, (ours - off) / (bare - off), kernels - off);
+  printf("added per launch: pdhost %.0f ns, bare CUPTI %.0f ns (%.2fx), kernels alone %.0f ns\n", ours, bare,
+         ours / bare, kernels);
   return 0;
 }
