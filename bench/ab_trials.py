@@ -13,7 +13,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BASE_US = 5000
+BASE_US, PLANTED = 5000, 0.03
 SCENARIO = ["-q", "-c", os.path.join(HERE, "../conf/host_compute.ini"), "-c", os.path.join(HERE, "../conf/cpu.ini"), "-o",
             "data.image_size=8", "-o", "data.batch_size=1", "-o", "run.warmup_steps=1", "--format", "json"]
 
@@ -24,14 +24,15 @@ def trial(pdhost, more, a_us, b_us):
                           f"scenario.inject_us={b_us:.1f}" if a_us != b_us else "", "-o", f"scenario.inject_us={a_us:.1f}", *more],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
     result = json.loads(run.stdout)
+    result["planted_us"] = b_us - a_us
     result["wall_s"] = time.monotonic() - begin
     return result
 
 
-def report(name, trials, planted_us):
+def report(name, trials):
     """The truth of an interval is what the planted time is of its own trial's step: the machine drifts between them."""
     verdicts = collections.Counter(row["verdict"] for row in trials)
-    held = sum(row["low"] <= 1 + 1e-6 * planted_us / step_s(row) <= row["high"] for row in trials)
+    held = sum(row["low"] <= 1 + 1e-6 * row["planted_us"] / step_s(row) <= row["high"] for row in trials)
     widths = [100 * (row["high"] - row["low"]) / 2 for row in trials]
     print(f"{name}: {dict(verdicts)}; of {len(trials)} intervals {held} hold the truth; reach +- "
           f"{statistics.median(widths):.2f} % (median, {min(widths):.2f} to {max(widths):.2f}); "
@@ -47,16 +48,13 @@ def step_s(row):
 def main(pdhost, trials="200", *more):
     count = int(trials)
     same, different = [], []
-    planted_us = None
     for i in range(count):
         same.append(trial(pdhost, more, BASE_US, BASE_US))
-        if planted_us is None:
-            planted_us = 1e6 * 0.03 * step_s(same[0])
-            print(f"step {1e3 * step_s(same[0]):.3f} ms, planted {planted_us:.1f} us", flush=True)
+        planted_us = 1e6 * PLANTED * step_s(same[-1])  # of the step right before: the machine drifts
         different.append(trial(pdhost, more, BASE_US, BASE_US + planted_us))
         if (i + 1) % 25 == 0 or i + 1 == count:
-            report(f"A/A after {i + 1}", same, 0)
-            report(f"planted 3 % after {i + 1}", different, planted_us)
+            report(f"A/A after {i + 1}", same)
+            report(f"planted 3 % after {i + 1}", different)
     alarms = sum(row["verdict"] in ("FASTER", "SLOWER") for row in same)
     found = sum(row["verdict"] == "SLOWER" for row in different)
     print(f"false alarms {alarms} of {count}; found {found} of {count}")

@@ -35,12 +35,15 @@ static uint64_t launch(schedule *self, pd_api_class api) {
   return id;
 }
 
-/* A kernel of stream 0 or 1 that begins now and runs alone. */
+/* A kernel of stream 0 or 1 that begins now and runs alone, and fills the device: of its fixed part one pass would need
+ * no more than its share. */
 static void alone(schedule *self, int stream, const char *name, uint32_t cause, int64_t ns, uint64_t id) {
-  fake_kernel(self->fake, name, self->streams[stream], self->now, self->now + ns, id);
+  const int64_t fixed = ns < LEDGER_TINY_CUDA_NS ? ns : LEDGER_TINY_CUDA_NS, spared = fixed - fixed / self->passes;
+  fake_kernel(self->fake, name, self->streams[stream], self->now, self->now + ns, id)->detail.u.kernel.waves = 1;
   self->busy[stream] += ns;
   self->together += ns;
-  book(self, cause, ns);
+  book(self, cause, ns - spared);
+  book(self, LEDGER_passes, spared);
 }
 
 static void kernel(schedule *self) {
@@ -49,8 +52,35 @@ static void kernel(schedule *self) {
   alone(self, 0, "k", kernel_cause(ns), ns, id);
 }
 
+/* Kernels of both streams side by side, the second one from some time of the first on. */
+static void overlapping_kernels(schedule *self) {
+  if (self->passes > 1) { /* they would share the part that is spared */
+    kernel(self);
+    return;
+  }
+  const int64_t in_call = draw(self, 500, LEDGER_LATENCY_CUDA_NS / 2),
+                latency = draw(self, 0, LEDGER_LATENCY_CUDA_NS / 2);
+  const int64_t first = draw(self, LEDGER_TINY_CUDA_NS, 60000), second = draw(self, LEDGER_TINY_CUDA_NS, 60000),
+                from = draw(self, 0, first);
+  const uint64_t one = call(self, PD_API_LAUNCH, "cudaLaunch", self->now, in_call);
+  const uint64_t two = call(self, PD_API_LAUNCH, "cudaLaunch", self->now + in_call, in_call);
+  const int64_t whole = first > from + second ? first : from + second;
+  book(self, idle_cause(self), 2 * in_call + latency);
+  self->tail = false;
+  fake_kernel(self->fake, "k", self->streams[0], self->now, self->now + first, one);
+  fake_kernel(self->fake, "k", self->streams[1], self->now + from, self->now + from + second, two);
+  self->busy[0] += first;
+  self->busy[1] += second;
+  self->together += whole;
+  book(self, LEDGER_compute, whole);
+}
+
 /* Stream 0 waits for an event behind a kernel of stream 1: since its launch, while that runs. */
 static void waiting_kernel(schedule *self) {
+  if (self->passes > 1) { /* a part of the kernel would be serialised, another spared */
+    kernel(self);
+    return;
+  }
   const int64_t in_call = draw(self, 500, LEDGER_LATENCY_CUDA_NS / 4),
                 latency = draw(self, 0, LEDGER_LATENCY_CUDA_NS / 2);
   const int64_t gap = draw(self, 0, 12000);
@@ -253,8 +283,10 @@ static void train_step(schedule *self) {
   static void (*const segments[])(schedule *) = {kernel,     queued_kernels, copy_beside_kernel, pinned_copy,
                                                  set,        pageable_copy,  blocking_read,      synchronisation,
                                                  allocation, host_compute,   overhead,           temporary,
-                                                 kernel,     waiting_kernel, queued_temporaries};
+                                                 kernel,     waiting_kernel, queued_temporaries, overlapping_kernels};
   const int64_t start = self->now, count = draw(self, 1, 6);
+  for (int64_t i = 0; i < self->passes; i++)
+    fake_range(self->fake, PD_RANGE_USER, "forward", 0, start + i, start + i + 1);
   kernel(self); /* so that stream 0 is one of kernels */
   for (int64_t i = 0; i < count; i++)
     segments[draw(self, 0, (int64_t)(sizeof segments / sizeof segments[0]) - 1)](self);
@@ -274,16 +306,19 @@ void schedule_make(schedule *self, uint64_t seed) {
   self->steps = (uint32_t)draw(self, 1, SCHEDULE_MAX_STEPS);
   self->syncs = draw(self, 0, 1);
   self->copies_ahead = draw(self, 0, 1);
+  self->passes = draw(self, 0, 3) ? 1 : draw(self, 2, 8);
   self->now = self->loader_free = draw(self, 0, 1000);
   for (self->step = 0; self->step < self->steps; self->step++) {
     const int64_t start = self->now;
     if (self->step == 0 && draw(self, 0, 7) == 0) {
       book(self, LEDGER_unknown, draw(self, 1, 1000000));
+      self->passes = 1; /* per step, this one counted too, there would be fewer than a step has */
     } else {
       wait_for_batch(self);
       book(self, LEDGER_measurement, draw(self, 0, 3000));
       loop_sync(self);
       book(self, LEDGER_measurement, draw(self, 0, 1000));
+      if (draw(self, 0, 3) == 0) pageable_copy(self); /* the scenario's own, before train_step */
       train_step(self);
       loop_sync(self);
       book(self, LEDGER_measurement, draw(self, 1, 3000));

@@ -18,6 +18,7 @@ typedef struct schedule {
   uint32_t streams[3], loader; /* the last one is for copies alone */
   int64_t loader_free;         /* when the loader's thread made its last batch */
   uint32_t step, steps;
+  int64_t passes;                    /* through the model in each step */
   bool syncs;                        /* the loop synchronises around train_step */
   bool copies_ahead;                 /* for the trace: copies on streams of kernels came too late */
   bool tail;                         /* a blocking call was the last thing before a launch: */
