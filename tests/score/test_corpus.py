@@ -254,13 +254,14 @@ class Corpus(unittest.TestCase):
             self.assertEqual([number for number, _, _ in shown], [b"1", b"2", b"3", b"4", b"5"])
             self.assertEqual(seen[:seen.index(b"score 5/5")].count(b"\n"), 0)
 
-    def test_the_corpus_of_a_gpu_has_200_runs(self):
+    def test_the_corpora_of_a_gpu_have_200_runs_and_64(self):
         """Of which none is there."""
-        with tempfile.TemporaryDirectory() as folder:
-            run = score(folder, os.path.join(os.path.dirname(CORPUS), "h200.ini"), "--rescore", "--out", "nowhere")
-            self.assertEqual(run.returncode, 3, run.stderr)
-            self.assertIn("score: none of the 212 runs left a window to judge in nowhere\n", run.stderr)
-            self.assertEqual(run.stdout, "")
+        for name, count in (("h200.ini", 212), ("h200_unseen.ini", 64)):
+            with self.subTest(corpus=name), tempfile.TemporaryDirectory() as folder:
+                run = score(folder, os.path.join(os.path.dirname(CORPUS), name), "--rescore", "--out", "nowhere")
+                self.assertEqual(run.returncode, 3, run.stderr)
+                self.assertIn(f"score: none of the {count} runs left a window to judge in nowhere\n", run.stderr)
+                self.assertEqual(run.stdout, "")
 
     def test_mistakes(self):
         with tempfile.TemporaryDirectory() as folder:
