@@ -3,19 +3,20 @@
  *
  * [corpus] has
  * - seeds: runs of each cell, 1 to 100.
- * - min_effect: share of the step (0..1) from which an effect counts; smaller ones are for the detection limit alone.
+ * - min_effect: share of the step (0 or more, below 1) from which an effect counts; smaller ones are for the detection
+ * limit alone.
  * - hold_out: N, every N-th cell of each cause is held out, no threshold may be set on it; 0: none.
  * - fix_seeds: what the verdict suggests is tried for runs of that many seeds, where it names the cause; 0: not tried.
- * - set and keys that begin with it: SECTION.KEY=VALUE ... of all runs.
- * - size and keys that begin with it: likewise, of all runs of one size; every cause runs at every size.
+ * - set, set2, set3 ...: SECTION.KEY=VALUE ... of all runs.
+ * - size, size2, size3 ...: likewise, of all runs of one size; every cause runs at every size.
  * - sinks: NAME ..., to run beside the window sink.
  *
- * Any other section is a cause:
+ * Any other section is a cause; none comes twice, nor does a key within it:
  * - scenario: what to run.
- * - expect: the cause it injects, as scenarios spell it; none for the baseline.
- * - dial, values: one run per value of that key.
+ * - expect: the cause it injects, as the verdict spells it (VERDICT_MAP); none for the baseline.
+ * - dial, values: one run per value of that key; no value comes twice.
  * - set: SECTION.KEY=VALUE ... of these runs.
- * - paired: true: the baseline takes the same dial.
+ * - paired: true: the baseline takes the same dial. Causes paired at the same value share it.
  * - also: a second cause, which the loader injects beside the scenario ([data] io_sleep_ms, cpu_us; input_bound): what
  *   is to be named is the one with the larger effect, by the run's own control steps, and each share is held against
  *   its effect.
@@ -50,7 +51,7 @@ typedef struct corpus_group {
   uint32_t value_count; /* 0: one run without a dial */
   uint32_t repeat;
   bool paired, off_path, by_baselines;
-  int line;
+  int line, expect_line, also_line; /* in the file */
 } corpus_group;
 
 typedef struct corpus_cell {

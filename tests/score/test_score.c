@@ -314,8 +314,8 @@ static corpus *read_corpus(const char *text, error *err) {
 PD_TEST(score, each_run_has_its_baseline) {
   static error err;
   corpus *got = read_corpus("[corpus]\nseeds = 2\nset = a.b=1 c.d=2\n[base]\nscenario = control\nexpect = none\n"
-                            "[slow]\nscenario = s\nexpect = x\ndial = data.d\nvalues = 1, 2\n"
-                            "[sized]\nscenario = t\nexpect = y\ndial = data.e\nvalues = 3\npaired = true\n",
+                            "[slow]\nscenario = s\nexpect = allocator\ndial = data.d\nvalues = 1, 2\n"
+                            "[sized]\nscenario = t\nexpect = small_batch\ndial = data.e\nvalues = 3\npaired = true\n",
                             &err);
   cr_assert_not_null(got, "%s", err.text);
   static const char *const names[] = {"base_seed0", "slow_data.d=1_seed0", "slow_data.d=2_seed0", "base_data.e=3_seed0",
@@ -336,10 +336,11 @@ PD_TEST(score, each_run_has_its_baseline) {
 
 PD_TEST(score, sizes_and_repeats_multiply_and_a_share_of_the_cells_is_held_out) {
   static error err;
-  corpus *got = read_corpus("[corpus]\nsize = data.n=1\nsize2 = data.n=2\nhold_out = 3\nsinks = csv\n"
-                            "[base]\nscenario = control\nexpect = none\nrepeat = 2\n"
-                            "[slow]\nscenario = s\nexpect = x\ndial = data.d\nvalues = 1, 2, 3\nset = data.p=1\n",
-                            &err);
+  corpus *got =
+      read_corpus("[corpus]\nsize = data.n=1\nsize2 = data.n=2\nhold_out = 3\nsinks = csv\n"
+                  "[base]\nscenario = control\nexpect = none\nrepeat = 2\n"
+                  "[slow]\nscenario = s\nexpect = allocator\ndial = data.d\nvalues = 1, 2, 3\nset = data.p=1\n",
+                  &err);
   cr_assert_not_null(got, "%s", err.text);
   static const struct {
     const char *name;
@@ -372,18 +373,97 @@ PD_TEST(score, mistakes_of_a_corpus_are_all_told_with_their_lines) {
   cr_assert_not_null(strstr(err.text, ":4: slow: needs scenario and expect"), "%s", err.text);
   cr_assert_not_null(strstr(err.text, "there is no baseline"), "%s", err.text);
   corpus *mixed = read_corpus("[a]\nscenario = control\nexpect = none\n"
-                              "[b]\nscenario = s\nexpect = x\nalso = input_bound\neffect = baselines\n"
-                              "[c]\nscenario = s\nexpect = x\neffect = control\n",
+                              "[b]\nscenario = s\nexpect = allocator\nalso = input_bound\neffect = baselines\n"
+                              "[c]\nscenario = s\nexpect = allocator\neffect = control\n",
                               &err);
   cr_assert_not_null(mixed, "%s", err.text);
   cr_assert_str_eq(mixed->groups[1].also, "input_bound");
   cr_assert(!mixed->groups[0].by_baselines && mixed->groups[1].by_baselines && !mixed->groups[2].by_baselines);
   corpus_free(mixed);
-  cr_assert_null(
-      read_corpus("[a]\nscenario = s\nexpect = none\n[b]\nscenario = s\nexpect = x\nalso = y\neffect = z\n", &err));
-  cr_assert_not_null(strstr(err.text, ":4: b: also: the loader injects input_bound alone"), "%s", err.text);
-  cr_assert_not_null(strstr(err.text, ":8: effect: no such key: a cause has "), "%s", err.text);
-  cr_assert_null(read_corpus("[a]\nscenario = s\nexpect = none\n[b]\nscenario = s\nexpect = none\n", &err));
-  cr_assert_not_null(strstr(err.text, ":4: b: the baseline"), "%s", err.text);
   cr_assert_null(corpus_read("/nowhere/corpus.ini", &err));
+}
+
+#define BASE "[base]\nscenario = control\nexpect = none\n"
+#define SLOW BASE "[slow]\nscenario = s\nexpect = allocator\n" /* 6 lines */
+
+PD_TEST(score, a_corpus_that_would_be_taken_otherwise_than_meant_is_refused) {
+  static const struct {
+    const char *text, *says;
+  } all[] = {
+      {BASE "[slow]\nscenario = s\nexpect = host_comptue\n",
+       ":6: host_comptue: expect: no cause that a verdict names; there are input_bound, forced_sync, launch_bound, "
+       "small_batch, allocator, pageable_copy, pinned_copy, host_compute, serial_streams, device_side, profiler, none; "
+       "did you mean host_compute?\n"},
+      {BASE "[slow]\nscenario = s\nexpect = failed\n", ":6: failed: expect: no cause"}, /* nor are these verdicts */
+      {BASE "[slow]\nscenario = s\nexpect = withheld\n", ":6: withheld: expect: no cause"},
+      {BASE "[slow]\nscenario = s\nexpect = unnamed\n", ":6: unnamed: expect: no cause"},
+      {SLOW "also = allocator\n", ":7: allocator: also: what the loader injects beside the scenario is input_bound"},
+      {BASE "[in]\nscenario = s\nexpect = input_bound\nalso = input_bound\n",
+       ":7: input_bound: also: a second cause, beside"},
+      {"[base]\nscenario = control\nexpect = none\nalso = input_bound\n", ":4: input_bound: also: a second cause"},
+      {SLOW "effect = z\n", ":7: z: effect: control or baselines"},
+      {BASE "[b]\nscenario = s\nexpect = none\n", ":4: b: the baseline: one section"},
+      {SLOW "dial = d.d\nvalues = 3000, 3000\n", ":8: 3000: values: there already; repeat = 2"},
+      {SLOW "dial = d.d\nvalues = 1 3e3 2 3000\n", ":8: 3000: values: there already"},
+      {SLOW "dial = d.d\nvalues = 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n", ":8: 17: values: too many"},
+      {SLOW "dial = d.d\nvalues = 1\nvalues = 2\n", ":9: values: set twice in this section, first in line 8"},
+      {SLOW BASE, ":7: base: there is such a section already, in line 1;"},
+      {"[corpus]\nseeds = 2\n" BASE "[corpus]\n", ":6: corpus: there is such a section already, in line 1;"},
+      {SLOW "off_path = ja\n", ":7: ja: off_path: no truth value; write true or false (also yes, no, on, off, 1, 0)"},
+      {SLOW "paired = 2\n", ":7: 2: paired: no truth value"},
+      {BASE "[corpus]\nsettle = 3\n", ":5: settle: no such key of [corpus]"},
+      {BASE "[corpus]\nset1 = a.b=1\n", ":5: set1: no such key of [corpus]"},
+      {BASE "[corpus]\nset02 = a.b=1\n", ":5: set02: no such key of [corpus]"},
+      {BASE "[corpus]\nsizes = a.b=1\n", ":5: sizes: no such key of [corpus]"},
+      {BASE "[corpus]\nset = a.b=1\nset = a.b=2\n", ":6: set: set twice in this section, first in line 5"},
+      {BASE "[corpus]\nset=1\nset2=2\nset3=3\nset4=4\nset5=5\nset6=6\nset7=7\nset8=8\nset9=9\n",
+       ":13: 9: too many lines of settings"},
+      {BASE "[corpus]\nmin_effect = 1\n", ":5: 1: min_effect: a share, 0 or more and less than 1"}};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    static error err;
+    cr_assert_null(read_corpus(all[i].text, &err), "%zu", i);
+    cr_assert_eq(err.exit_code, CODE_CONFIG);
+    cr_assert_eq(err.count, 1, "%zu: %s", i, err.text);
+    cr_assert_not_null(strstr(err.text, all[i].says), "%zu: %s", i, err.text);
+  }
+}
+
+PD_TEST(score, truth_values_and_numbered_keys_are_read_as_options_are) {
+  static const char *const words[] = {"false", "true", "no", "Yes", "off", "on", "0", "1"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    static error err;
+    char text[256];
+    snprintf(text, sizeof text, "%soff_path = %s\npaired = %s\n", SLOW, words[i], words[i]);
+    corpus *got = read_corpus(text, &err);
+    cr_assert_not_null(got, "%s: %s", words[i], err.text);
+    cr_assert(got->groups[1].off_path == (i % 2 == 1) && got->groups[1].paired == (i % 2 == 1), "%s", words[i]);
+    corpus_free(got);
+  }
+  static error err;
+  corpus *got = read_corpus(SLOW "[corpus]\nset12 = a.b=1\nset = a.c=1\nsize3 = a.d=1\nmin_effect = 0\n", &err);
+  cr_assert_not_null(got, "%s", err.text);
+  cr_assert(got->set_count == 2 && got->size_count == 1 && got->min_effect == 0);
+  cr_assert_str_eq(got->sets[0], "a.b=1");
+  corpus_free(got);
+}
+
+PD_TEST(score, causes_paired_at_one_value_share_their_baseline) {
+  static error err;
+  corpus *got = read_corpus(SLOW "dial = data.n\nvalues = 1, 2\npaired = true\n"
+                                 "[late]\nscenario = t\nexpect = forced_sync\ndial = data.n\nvalues = 2.0, 3\npaired = "
+                                 "true\n",
+                            &err);
+  cr_assert_not_null(got, "%s", err.text);
+  static const char *const names[] = {"base_seed0",          "base_data.n=1_seed0", "slow_data.n=1_seed0",
+                                      "base_data.n=2_seed0", "slow_data.n=2_seed0", "late_data.n=2.0_seed0",
+                                      "base_data.n=3_seed0", "late_data.n=3_seed0"};
+  static const uint32_t classes[] = {0, 1, 1, 2, 2, 2, 3, 3};
+  cr_assert_eq(got->cell_count, 8);
+  for (uint32_t i = 0; i < 8; i++) {
+    char name[256];
+    corpus_cell_name(got, &got->cells[i], name, sizeof name);
+    cr_assert_str_eq(name, names[i]);
+    cr_assert_eq(got->cells[i].baseline, classes[i], "%s", name);
+  }
+  corpus_free(got);
 }
