@@ -1,11 +1,16 @@
 /* The collector against the fake: everything that goes wrong. */
 #include "collect_fixture.h"
 
-/* The product and the fake see this clock: a test can set it. */
+/* The product and the fake see this clock: a test can set it, and hold other threads up around a reading. */
 static _Atomic int64_t realtime_step_ns;
+static _Atomic int hold_ups;
+static const struct timespec hold_up = {.tv_nsec = 3000000};
 PD_EXPORT int clock_gettime(clockid_t clock, struct timespec *at);
 int clock_gettime(clockid_t clock, struct timespec *at) {
+  const bool held = clock == CLOCK_REALTIME && gettid() != getpid() && atomic_load(&hold_ups) > 0;
+  if (held) nanosleep(&hold_up, NULL);
   long failed = syscall(SYS_clock_gettime, clock, at);
+  if (held) nanosleep(&hold_up, NULL), atomic_fetch_sub(&hold_ups, 1);
   if (!failed && clock == CLOCK_REALTIME) at->tv_sec += (time_t)(atomic_load(&realtime_step_ns) / SECOND_NS);
   return (int)failed;
 }
@@ -189,6 +194,27 @@ PD_TEST(cupti_faults, survives_a_step_of_the_system_clock) {
     check_pairs(10);
     close_collect();
   }
+}
+
+/* A thread that is held up between two clocks sees them apart; that is no step, and calls are still told by their
+ * times.
+ */
+PD_TEST(cupti_faults, takes_a_slow_reading_of_the_clocks_for_no_step) {
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  start();
+  fake_launch("_Z1kv");
+  fake_finish(0);
+  fake_fill();
+  cupti_collect_stop(collect);
+  fake_launch("_Z5laterv");
+  fake_finish(0);
+  atomic_store(&hold_ups, 2);
+  drain();
+  cr_assert(drained.complete);
+  check_pairs(1);
+  cr_assert_eq(counts().stale, 2);
+  cr_assert_eq(atomic_load(&hold_ups), 0);
+  close_collect();
 }
 
 PD_TEST(cupti_faults, refuses_another_clock) {
