@@ -172,6 +172,22 @@ static void settle_drivers(cupti_decoder *decoder) {
   decoder->drivers.count = 0;
 }
 
+/* Early records that will answer a launch as the window closes; the others are the past's. */
+static uint64_t early_answers(const cupti_decoder *decoder) {
+  uint64_t answers = 0;
+  for (uint64_t i = 0; i < decoder->early.count; i++) {
+    cupti_launch *launch = cupti_match_find(&decoder->match, decoder->early.rows[i].correlation);
+    if (launch) launch->answers = 0;
+  }
+  for (uint64_t i = 0; i < decoder->early.count; i++) {
+    cupti_launch *launch = cupti_match_find(&decoder->match, decoder->early.rows[i].correlation);
+    if (!launch || launch->answers >= cupti_match_owes(&decoder->match, launch)) continue;
+    launch->answers++;
+    answers++;
+  }
+  return answers;
+}
+
 bool cupti_decoder_settle(cupti_decoder *decoder) {
   uint64_t kept = 0;
   for (uint64_t i = 0; i < decoder->orphans.count; i++) {
@@ -180,8 +196,8 @@ bool cupti_decoder_settle(cupti_decoder *decoder) {
   }
   decoder->orphans.count = kept;
   flush_batch(decoder);
-  uint64_t waiting = decoder->early.count + decoder->shared.count;
-  return cupti_match_complete(&decoder->match) || (waiting && decoder->match.pending <= waiting);
+  const uint64_t due = decoder->match.pending + cupti_match_nodes(&decoder->match);
+  return !due || due <= early_answers(decoder) + decoder->shared.count;
 }
 
 /* What ran before the window began is a call's from before it, even where its id has come again since; but where a
@@ -190,7 +206,7 @@ static void settle_early(cupti_decoder *decoder) {
   for (uint64_t i = 0; i < decoder->early.count; i++) {
     pd_activity *row = &decoder->early.rows[i];
     const cupti_launch *launch = cupti_match_find(&decoder->match, row->correlation);
-    if (!launch || !cupti_match_owes(&decoder->match, launch) || !place(decoder, row, graph_of(row)))
+    if (!launch || cupti_match_owes(&decoder->match, launch) == 0 || !place(decoder, row, graph_of(row)))
       decoder->counts.stale++;
   }
   decoder->early.count = 0;

@@ -113,26 +113,29 @@ void cupti_match_captured(cupti_match *match, uint32_t thread, int64_t from_ns, 
   }
 }
 
-static bool has_all_nodes(const cupti_match *match, const cupti_launch *launch) {
+static uint32_t nodes_due(const cupti_match *match, const cupti_launch *launch) {
   const cupti_graph_size *size = find_graph(match, launch->graph);
-  return !size || launch->device_rows >= size->nodes;
+  return size && launch->device_rows < size->nodes ? size->nodes - launch->device_rows : 0;
 }
 
-bool cupti_match_owes(const cupti_match *match, const cupti_launch *launch) {
-  return launch->pending || (launch->is_graph && !has_all_nodes(match, launch));
+uint32_t cupti_match_owes(const cupti_match *match, const cupti_launch *launch) {
+  if (launch->pending) return 1;
+  return launch->is_graph ? nodes_due(match, launch) : 0;
 }
 
-bool cupti_match_complete(const cupti_match *match) {
-  if (match->pending) return false;
-  for (uint64_t i = 0; i < match->graph_count; i++)
-    if (!has_all_nodes(match, &match->launches[match->graph_launches[i]])) return false;
-  return true;
+uint64_t cupti_match_nodes(const cupti_match *match) {
+  uint64_t nodes = 0;
+  for (uint64_t i = 0; i < match->graph_count; i++) {
+    const cupti_launch *launch = &match->launches[match->graph_launches[i]];
+    if (!launch->pending) nodes += nodes_due(match, launch);
+  }
+  return nodes;
 }
 
 bool cupti_match_complete_for(const cupti_match *match, uint32_t thread) {
   for (uint64_t i = 0; i < match->count; i++) {
     const cupti_launch *launch = &match->launches[i];
-    if (launch->thread == thread && cupti_match_owes(match, launch)) return false;
+    if (launch->thread == thread && cupti_match_owes(match, launch) > 0) return false;
   }
   return true;
 }

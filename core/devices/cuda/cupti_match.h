@@ -12,6 +12,7 @@ typedef struct cupti_launch {
   uint32_t thread;
   uint32_t device_rows; /* records seen */
   uint32_t graph;       /* of its kernels; 0: none */
+  uint32_t answers;     /* records that wait for the window's end and will be its own */
   bool pending;         /* device records are due and none has come */
   bool is_graph;        /* a graph's launch: one record is not all */
   bool runtime;         /* a runtime call has this id: a driver call with it is a part of that one */
@@ -53,11 +54,11 @@ pd_status cupti_match_seen(cupti_match *match, cupti_launch *launch, uint32_t gr
 /* Nothing will come of the launches of `thread` in [from_ns, to_ns]: they were captured. */
 void cupti_match_captured(cupti_match *match, uint32_t thread, int64_t from_ns, int64_t to_ns);
 
-/* Whether records of `launch` are still to come, as far as can be known. */
-bool cupti_match_owes(const cupti_match *match, const cupti_launch *launch);
-/* Whether every launch has all its records, as far as can be known. */
-bool cupti_match_complete(const cupti_match *match);
-/* The same for the launches of one thread. */
+/* Records of `launch` that are still to come, as far as can be known: 1 where none has. */
+uint32_t cupti_match_owes(const cupti_match *match, const cupti_launch *launch);
+/* The sum of that over the graphs' launches with a record. */
+uint64_t cupti_match_nodes(const cupti_match *match);
+/* Whether every launch of the thread has all its records, as far as can be known. */
 bool cupti_match_complete_for(const cupti_match *match, uint32_t thread);
 
 #endif

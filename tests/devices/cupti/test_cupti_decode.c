@@ -509,6 +509,33 @@ PD_TEST(cupti_decode, takes_an_early_record_where_a_launch_has_no_other) {
   close_decoder();
 }
 
+/* A record of the past answers no launch: the drain has to wait for the launch's own. */
+PD_TEST(cupti_decode, waits_on_where_only_the_pasts_records_have_come) {
+  open_decoder();
+  cupti_decoder_window_close(&decoder);
+  cupti_decoder_window_open(&decoder, 10000, true);
+  add_call_at(false, 211, 7, 10050, 42);
+  add_kernel(3, "_Z5stalev", 9000, 9500); /* its call was before the window */
+  decode();
+  cr_assert_not(cupti_decoder_settle(&decoder));
+  add_kernel(7, "_Z3ownv", 11000, 12000);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  add_call_at(false, 211, 8, 10060, 42);
+  add_call_at(false, 211, 9, 10070, 42);
+  add_kernel(8, "_Z1kv", 9990, 9992);
+  add_kernel(8, "_Z5againv", 9993, 9995); /* two for the one answer the other no more */
+  decode();
+  cr_assert_not(cupti_decoder_settle(&decoder));
+  add_kernel(9, "_Z3ownv", 11000, 12000);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cupti_decoder_window_close(&decoder);
+  cr_assert_eq(decoder.counts.early, 1);
+  cr_assert_eq(decoder.counts.stale, 2);
+  close_decoder();
+}
+
 /* The past's ids may be greater than the window's where the library has begun anew. */
 PD_TEST(cupti_decode, drops_no_kernel_for_a_greater_id_of_the_past) {
   open_decoder();
@@ -658,6 +685,38 @@ PD_TEST(cupti_decode, learns_how_many_nodes_a_graph_has) {
   }
   decode();
   cr_assert(cupti_decoder_settle(&decoder));
+  close_decoder();
+}
+
+/* A record that waits for the window's end stands for one node, not for all that the graph still owes. */
+PD_TEST(cupti_decode, waits_for_a_graphs_nodes_beside_early_records) {
+  open_decoder();
+  for (uint32_t launch = 1; launch <= 2; launch++) {
+    cupti_decoder_window_close(&decoder);
+    cupti_decoder_window_open(&decoder, 10000, true);
+    add_call_at(false, 311, launch, 10050, 42);
+    for (uint32_t node = 1; node <= 3; node++) {
+      CUpti_ActivityKernel10 row = kernel_row(launch, "_Z1kv", launch == 2 && node == 1 ? 9990 : 11000, 12000);
+      row.graphId = 8;
+      row.graphNodeId = (uint64_t)8 << 32 | node;
+      add(&row, sizeof row);
+      decode();
+      if (launch == 2 && node > 1) cr_assert_eq(cupti_decoder_settle(&decoder), node == 3, "node %u", node);
+    }
+    cr_assert(cupti_decoder_settle(&decoder));
+  }
+  cupti_decoder_window_close(&decoder);
+  cr_assert_eq(decoder.counts.early, 1);
+  cupti_decoder_window_open(&decoder, 10000, true);
+  add_call_at(false, 311, 3, 10050, 42);
+  add_call_at(false, 211, 4, 10060, 42);
+  for (int node = 0; node < 3; node++) {
+    CUpti_ActivityKernel10 row = kernel_row(3, "_Z1kv", 9990, 9995);
+    row.graphId = 8;
+    add(&row, sizeof row);
+  }
+  decode();
+  cr_assert_not(cupti_decoder_settle(&decoder)); /* the graph's three are not the launch's */
   close_decoder();
 }
 
