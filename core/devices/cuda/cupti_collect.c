@@ -174,6 +174,7 @@ static void carry_out_drain(cupti_collect *collect) {
     bool loop_held = held > 0 && cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread) > 0;
     decode_queue(collect);
     drained->polls++;
+    drained->held = held;
     drained->complete = cupti_decoder_settle(&collect->decoder) && !held;
     int64_t now = now_ns(CLOCK_MONOTONIC);
     drained->loop_complete |= drained->complete;
@@ -191,7 +192,6 @@ static void carry_out_drain(cupti_collect *collect) {
   }
   count_dropped(collect);
   const cupti_match *match = &collect->decoder.match;
-  drained->pending = match->pending;
   drained->others_held = cupti_buffers_held(&collect->pool, collect->order.epoch, 0) -
                          cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread);
   drained->twins = collect->decoder.parted;
@@ -199,6 +199,8 @@ static void carry_out_drain(cupti_collect *collect) {
   drained->graphs_empty = match->graph_count > 0 && match->graph_rows == 0;
   cupti_decoder_window_close(&collect->decoder); /* at once: a call that comes now would miss its device record */
   drained->early_ns = collect->decoder.early_ns; /* of what waited until then too */
+  drained->pending = match->pending;
+  drained->nodes = cupti_match_nodes(match);
 }
 
 static void carry_out(cupti_collect *collect, order what) {

@@ -41,8 +41,10 @@ typedef struct cupti_drained {
   bool graphs_empty;    /* graphs were launched, and none of their kernels was recorded */
   bool loop_complete;   /* every launch of the thread that stopped the window has */
   uint32_t polls;       /* flushes it took */
-  uint32_t others_held; /* buffers that other threads' work keeps */
+  uint32_t held;        /* buffers of the window that CUPTI keeps */
+  uint32_t others_held; /* of them, those that other threads' work keeps */
   uint64_t pending;     /* launches still without a record */
+  uint64_t nodes;       /* records that graphs' launches with some still lack */
   uint64_t device_rows;
   uint64_t twins;   /* calls that had their id from another call, see cupti_twin */
   int64_t early_ns; /* by how much a device record begins before its call, at most */

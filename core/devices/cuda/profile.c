@@ -127,6 +127,20 @@ static void check_failure(cuda_profile *profile) {
   fall_back(profile);
 }
 
+static void append(char *text, size_t bytes, uint64_t count, const char *what) {
+  const size_t used = strlen(text);
+  if (count) snprintf(text + used, bytes - used, "%s%llu %s", used ? ", " : "", (unsigned long long)count, what);
+}
+
+static void warn_of_missing(const cuda_profile *profile, const cupti_drained *drained, int64_t timeout_ns) {
+  const pd_host *host = profile->config.host;
+  char missing[256] = "";
+  append(missing, sizeof missing, drained->pending, "launches have no device record");
+  append(missing, sizeof missing, drained->nodes, "kernels of graphs have no device record");
+  append(missing, sizeof missing, drained->held, "buffers of records are with CUPTI still");
+  host->log(host, PD_LOG_WARN, "after a wait of %.1f s %s", (double)timeout_ns * 1e-9, missing);
+}
+
 pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns) {
   const pd_host *host = profile->config.host;
   const cuda_profile_events *events = &profile->config.events;
@@ -144,8 +158,7 @@ pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns) {
   if (!drained.complete && drained.loop_complete)
     host->log(host, PD_LOG_WARN, "other threads kept the device busy; records of what they launched may be missing");
   else if (!drained.complete)
-    host->log(host, PD_LOG_WARN, "%llu launches have no device record after a wait of %.1f s",
-              (unsigned long long)drained.pending, (double)timeout_ns * 1e-9);
+    warn_of_missing(profile, &drained, timeout_ns);
   if (drained.twins)
     host->log(host, PD_LOG_WARN,
               "CUPTI gave %llu calls of another thread one id; their device records are told apart by their order",

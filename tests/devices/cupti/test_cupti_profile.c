@@ -213,6 +213,31 @@ PD_TEST(cupti_profile, warns_of_launches_without_a_record) {
   close_profile();
 }
 
+/* What is missing is named: kernels of a graph whose size is known, and buffers that CUPTI keeps. */
+PD_TEST(cupti_profile, says_what_is_missing) {
+  open_profile(FAKE_CUPTI_PATH, "keep");
+  attach();
+  cr_assert_eq(cuda_profile_start(profile), PD_OK);
+  fake_graph_launch(5, 10);
+  fake_finish(0);
+  cr_assert_eq(cuda_profile_stop(profile), PD_OK);
+  cr_assert_eq(cuda_profile_drain(profile, INT64_C(20000000000)), PD_OK);
+  cr_assert_str_eq(logged, "");
+  cr_assert_eq(cuda_profile_start(profile), PD_OK);
+  fake_graph_launch(5, 7);
+  fake_finish(0);
+  cr_assert_eq(cuda_profile_stop(profile), PD_OK);
+  cr_assert_eq(cuda_profile_drain(profile, 0), PD_OK);
+  cr_assert_str_eq(logged, "after a wait of 0.0 s 3 kernels of graphs have no device record");
+  cr_assert_eq(cuda_profile_start(profile), PD_OK);
+  fake_launch("_Z1kv"); /* its record is in a buffer with a kernel that runs, and so is the call's */
+  cr_assert_eq(cuda_profile_stop(profile), PD_OK);
+  cr_assert_eq(cuda_profile_drain(profile, 0), PD_OK);
+  cr_assert_str_eq(logged, "after a wait of 0.0 s 1 buffers of records are with CUPTI still");
+  fake_finish(0);
+  close_profile();
+}
+
 static void *launch_beside(void *unused) {
   (void)unused;
   fake_launch("_Z5otherv");
