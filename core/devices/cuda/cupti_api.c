@@ -100,22 +100,8 @@ static const char *file_of(const cupti_api *api) {
   return dladdr(*(void *const *)&api->GetVersion, &about) && about.dli_fname ? about.dli_fname : "its file";
 }
 
-pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes) {
-  char tried[1024] = "";
-  memset(api, 0, sizeof *api);
-  if (path && *path) {
-    api->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!api->library) {
-      snprintf(why, why_bytes, "CUPTI cannot be loaded: %s", dlerror());
-      return PD_UNSUPPORTED;
-    }
-  } else {
-    api->library = open_anywhere(tried, sizeof tried);
-    if (!api->library) {
-      snprintf(why, why_bytes, "no CUPTI library found; set cupti_library or CUDA_HOME; tried %s", tried);
-      return PD_UNSUPPORTED;
-    }
-  }
+/* Fills the table from the library, and checks both. */
+static pd_status fill(cupti_api *api, char *why, size_t why_bytes) {
 #define X(name)                                                                                                        \
   *(void **)&api->name = dlsym(api->library, "cupti" #name);                                                           \
   if (!api->name) {                                                                                                    \
@@ -138,6 +124,30 @@ pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why
     return PD_UNSUPPORTED;
   }
   return cupti_api_check_layout(api, why, why_bytes);
+}
+
+pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes) {
+  char tried[1024] = "";
+  memset(api, 0, sizeof *api);
+  if (path && *path) {
+    api->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!api->library) {
+      snprintf(why, why_bytes, "CUPTI cannot be loaded: %s", dlerror());
+      return PD_UNSUPPORTED;
+    }
+  } else {
+    api->library = open_anywhere(tried, sizeof tried);
+    if (!api->library) {
+      snprintf(why, why_bytes, "no CUPTI library found; set cupti_library or CUDA_HOME; tried %s", tried);
+      return PD_UNSUPPORTED;
+    }
+  }
+  const pd_status status = fill(api, why, why_bytes);
+  if (status != PD_OK) { /* it was given no callback yet, so nothing of it is in use */
+    dlclose(api->library);
+    memset(api, 0, sizeof *api);
+  }
+  return status;
 }
 
 pd_status cupti_api_check_layout(const cupti_api *api, char *why, size_t why_bytes) {

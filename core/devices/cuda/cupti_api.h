@@ -1,5 +1,5 @@
 /*
- * libcupti as a table of function pointers: opened by name, never linked, never closed.
+ * libcupti as a table of function pointers: opened by name, never linked, never closed once it is accepted.
  *
  * Nothing here is called before profiling is wanted. The library stays loaded for good, since it may call back until
  * the process ends.
@@ -51,7 +51,7 @@ typedef struct cupti_api {
 } cupti_api;
 
 /* Opens `path`, or where it is NULL or "" looks in the usual places, and checks version and record layout. On failure
- * `why` says what was tried and what was wrong. */
+ * `why` says what was tried and what was wrong, the table is zero and no library stays open. */
 pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes);
 
 /* Checks that records are as long as this build thinks, with the library's own iterator. No device is needed. */
