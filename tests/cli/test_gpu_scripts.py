@@ -70,8 +70,8 @@ class GpuScripts(unittest.TestCase):
     def pdhost(self, is_cuda=True):
         return self.file("bin/pdhost", PDHOST.format(python=sys.executable, is_cuda=is_cuda))
 
-    def run_it(self, *command):
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=self.folder)
+    def run_it(self, *command, **rest):
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=self.folder, **rest)
 
     def peer(self, *words):
         done = self.run_it(sys.executable, "-B", RUN, "--pdhost", self.pdhost(), "--out", self.folder,
@@ -125,6 +125,18 @@ class GpuScripts(unittest.TestCase):
         done = self.run_it(sys.executable, "-B", script, "--pdhost", self.pdhost(is_cuda=False), "--out", self.folder)
         self.assertEqual(done.returncode, 1)
         self.assertIn("FAILED conf/cpu.ini under --device cuda: ran on played", done.stdout)
+
+    def test_sanitize_keeps_two_tools_from_programs_of_the_libraries(self):
+        self.file("bin/compute-sanitizer", '#!/bin/sh\necho "$@" >>"$PLAYED"\n')
+        log = os.path.join(self.folder, "sanitized")
+        self.run_it(os.path.join(ROOT, "scripts", "gpu-check"), "--sanitize", "--build", self.folder, "--out",
+                    self.folder, env={**os.environ, "PLAYED": log,
+                                      "PATH": os.path.join(self.folder, "bin") + ":" + os.environ["PATH"]})
+        with open(log, encoding="utf-8") as file:
+            suites = [line for line in file if "device_ops/" in line]
+        filters = {tool: "batched_matmul" in line for line in suites
+                   for tool in ("memcheck", "initcheck", "racecheck") if f"--tool {tool} " in line}
+        self.assertEqual(filters, {"memcheck": False, "initcheck": True, "racecheck": True}, suites)
 
     def test_scripts_compile_and_say_what_they_do(self):
         for script in ("scripts/gpu-scenarios", "scripts/gpu-fallbacks", "bench/peer/run.py"):
