@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATMUL_WORKSPACE = 32 << 20, SMALL_PRODUCTS = 32 << 20 };
+enum {
+  MATMUL_WORKSPACE = 32 << 20,
+  SMALL_PRODUCTS = 32 << 20,
+  SMALL_ROWS = 65535 * 32 /* most blocks that a grid has in its second dimension, times the rows of one */
+};
 
 typedef struct matmul_key {
   int64_t m, n, k;
@@ -164,11 +168,11 @@ static pd_status plan_find(pd_device *device, const matmul_key *key, matmul_plan
 }
 
 /* Whether our own kernel takes the product: small enough that a launch of the library's would cost more than it saves,
- * and read in whole vectors. */
+ * of no more rows than one grid covers, and read in whole vectors. */
 static bool small_fits(const cuda_matmul *m) {
   const int64_t whole = m->ab_dtype == PD_F16 ? 8 : 4;
   const uintptr_t bits = (uintptr_t)m->a | (uintptr_t)m->b | (uintptr_t)m->c;
-  if (m->m * m->n * m->k > SMALL_PRODUCTS || !m->k || bits % 16 || m->n % 4) return false;
+  if (m->m > SMALL_ROWS || m->m * m->n * m->k > SMALL_PRODUCTS || !m->k || bits % 16 || m->n % 4) return false;
   if (m->transpose_a ? m->m % 4 : m->k % whole) return false;
   return !m->transpose_b || m->k % whole == 0;
 }
