@@ -97,7 +97,10 @@ bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix,
   /* Whether the run ended well is for its window to tell: only one that did is remembered. */
   const bool ok = *was_there || saved_run_do(&command, place, &code, err);
   const bool is_it = self->only_read ? !fix || was_given(place, fix) : saved_run_is_there(&command, place);
-  snprintf(failure, sizeof failure, "its run did not end well; what it said: %s/log", place);
+  if (self->only_read)
+    snprintf(failure, sizeof failure, "no run with these settings is in %s", place);
+  else
+    snprintf(failure, sizeof failure, "its run did not end well; what it said: %s/log", place);
   if (ok && is_it) read_run(place, out);
   saved_run_clear(&command);
   return ok;

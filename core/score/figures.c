@@ -114,8 +114,25 @@ static double calibration_of(const figures *of) {
   return ratio(sum, of->counted);
 }
 
+/* The median of one kind of fixes; all of both kinds where `wanted` is NULL. */
+static double fix_median(const judged *cells, uint32_t count, const bool *wanted, room *at, uint32_t *tried) {
+  *tried = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (!isnan(cells[i].fix_error) && (!wanted || cells[i].fix_is_own == *wanted))
+      at->fixes[(*tried)++] = cells[i].fix_error;
+  return quantile_of(at->fixes, *tried, 0.5);
+}
+
+static void fixes_of(const judged *cells, uint32_t count, figures *out, room *at) {
+  static const bool own = true, core = false;
+  uint32_t core_tried;
+  out->value.fix_error = fix_median(cells, count, NULL, at, &out->tried);
+  out->value.own_fix_error = fix_median(cells, count, &own, at, &out->own_tried);
+  out->value.core_fix_error = fix_median(cells, count, &core, at, &core_tried);
+}
+
 static void point(const judged *cells, uint32_t count, figures *out, room *at) {
-  uint32_t errors = 0, alarms = 0, off_path_alarms = 0;
+  uint32_t errors = 0, alarms = 0;
   double idle = 0, unknown = 0, mixed = 0;
   const uint32_t causes = out->causes;
   *out = (figures){.causes = causes};
@@ -124,8 +141,8 @@ static void point(const judged *cells, uint32_t count, figures *out, room *at) {
     idle += cell->idle_ns;
     unknown += cell->unknown_ns;
     out->off_path += cell->off_path;
-    off_path_alarms += cell->off_path && cell->verdict != 0;
-    if (!isnan(cell->fix_error)) at->fixes[out->tried++] = cell->fix_error;
+    out->off_path_named += cell->off_path && cell->verdict != 0;
+    out->fixes_without_step += cell->fix_without_step;
     if (!cell->counts || cell->off_path) {
       out->left_out += !cell->off_path;
       continue;
@@ -144,13 +161,13 @@ static void point(const judged *cells, uint32_t count, figures *out, room *at) {
   }
   by_cause(out, cells, count, at);
   out->value.false_alarms = ratio(alarms, out->baselines);
-  out->value.off_path_alarms = ratio(off_path_alarms, out->off_path);
+  out->value.off_path_alarms = ratio(out->off_path_named, out->off_path);
   out->value.error_median = quantile_of(at->errors, errors, 0.5);
   out->value.error_p95 = quantile_of(at->errors, errors, 0.95);
   out->value.calibration = calibration_of(out);
   out->value.unknown = ratio(unknown, idle);
-  out->value.fix_error = quantile_of(at->fixes, out->tried, 0.5);
   out->value.mixed_error = ratio(mixed, out->mixed);
+  fixes_of(cells, count, out, at);
 }
 
 /* ---- intervals ---- */
@@ -193,6 +210,30 @@ static void bootstrap(const judged *cells, uint32_t count, figures *out, room *a
   memcpy(&out->high, high, sizeof high);
 }
 
+void figures_rate(uint32_t part, uint32_t whole, double *low, double *high) {
+  const double z = 1.959963984540054; /* the normal distribution's quantile of 0.975 */
+  *low = *high = NAN;
+  if (!whole) return;
+  const double n = whole, p = part / n, scale = 1 / (1 + z * z / n);
+  const double middle = scale * (p + z * z / (2 * n)), half = scale * z * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+  *low = part ? middle - half : 0;
+  *high = part < whole ? middle + half : 1;
+}
+
+/* Resampled, a rate of 0 or 1 would have no width however few the runs are. */
+static void rates(figures *out) {
+  uint32_t right = 0;
+  for (uint32_t c = 0; c < out->causes; c++) {
+    const cause_counts *of = &out->counts[c];
+    right += of->right;
+    figures_rate(of->right, of->named, &out->low.of[c].precision, &out->high.of[c].precision);
+    figures_rate(of->right, of->runs, &out->low.of[c].recall, &out->high.of[c].recall);
+  }
+  figures_rate(right, out->counted, &out->low.accuracy, &out->high.accuracy);
+  figures_rate(out->baselines - out->counts[0].right, out->baselines, &out->low.false_alarms, &out->high.false_alarms);
+  figures_rate(out->off_path_named, out->off_path, &out->low.off_path_alarms, &out->high.off_path_alarms);
+}
+
 bool figures_make(const judged *cells, uint32_t count, uint32_t causes, figures *out) {
   const size_t n = count + 1u;
   room at = {calloc(n, sizeof *at.cells),    malloc(n * sizeof *at.errors), malloc(n * sizeof *at.fixes),
@@ -206,6 +247,7 @@ bool figures_make(const judged *cells, uint32_t count, uint32_t causes, figures 
   if (ok) {
     point(cells, count, out, &at);
     bootstrap(cells, count, out, &at, rounds, scratch);
+    rates(out);
   }
   free(at.cells);
   free(at.errors);

@@ -18,6 +18,8 @@ typedef struct judged {
   double idle_ns, unknown_ns; /* of the ledger */
   double mixed_error;         /* of two causes at once: mean of |share - effect| of both; NaN: there is one */
   double fix_error;           /* of the step predicted without the cause, against the step measured; NaN: not tried */
+  bool fix_is_own;            /* what was tried is the scenario's own cure, which leaves its injection out */
+  bool fix_without_step;      /* it was to be tried and left no step to hold against */
 } judged;
 
 /* What has an interval. Shares and errors are 0..1, but for percentage points, which say so. NaN: no run to tell. */
@@ -35,7 +37,8 @@ typedef struct figures_values {
   double calibration;             /* expected calibration error: mean of |confidence - hit rate| over bins, by runs */
   double unknown;                 /* share of the idle time */
   double fix_error;               /* median */
-  double mixed_error;             /* of runs with two causes: mean, in percentage points */
+  double own_fix_error, core_fix_error; /* likewise, of scenarios' own cures and of settings of the core */
+  double mixed_error;                   /* of runs with two causes: mean, in percentage points */
   cause_figures of[FIGURES_CAUSES];
 } figures_values;
 
@@ -53,12 +56,20 @@ typedef struct figures {
   uint32_t matrix[FIGURES_CAUSES][FIGURES_CAUSES]; /* truth, verdict; of counted runs */
   cause_counts counts[FIGURES_CAUSES];
   calibration_bin bins[FIGURES_BINS];
-  uint32_t counted, left_out, baselines, off_path, tried, mixed; /* runs; tried: with a fix_error */
-  figures_values value, low, high;                               /* low, high: 95 % by resampling the runs */
+  uint32_t counted, left_out, baselines, off_path, off_path_named, mixed; /* runs */
+  uint32_t tried, own_tried,
+      fixes_without_step; /* fixes; tried: with a fix_error, own_tried: of them scenarios' own cures */
+  /* 95 %: Wilson's score interval for rates of right verdicts and of alarms, else by resampling the runs */
+  figures_values value, low, high;
 } figures;
 
 /* `causes` of `cells` are below it and below FIGURES_CAUSES. False on no memory. */
 bool figures_make(const judged *cells, uint32_t count, uint32_t causes, figures *out);
+
+/* Wilson's score interval of a rate, 95 %: E. B. Wilson, Probable inference, the law of succession, and statistical
+ * inference, J. Am. Stat. Assoc. 22 (1927), 209-212. It has a width where all or none of the runs are `part`, and so is
+ * 0 to 8 % for 0 of 44. NaN: `whole` is 0. */
+void figures_rate(uint32_t part, uint32_t whole, double *low, double *high);
 
 /* Smallest effect from which runs are named in at least `wanted` of the cases: runs sorted by effect, hits (0 or 1)
  * made monotone by pooling adjacent violators, the first effect whose pooled rate reaches `wanted`. NaN: none does.

@@ -10,7 +10,10 @@
 static uint32_t name_index(cause_names *self, const char *name) {
   for (uint32_t i = 0; i < self->count; i++)
     if (!strcmp(self->all[i], name)) return i;
-  if (self->count == FIGURES_CAUSES) return FIGURES_CAUSES - 1;
+  if (self->count == FIGURES_CAUSES) {
+    if (!self->left_over) self->left_over = name;
+    return 0;
+  }
   self->all[self->count] = name;
   return self->count++;
 }
@@ -32,14 +35,27 @@ static double baseline_step(const score *self, uint32_t class, double *room) {
   return stats_quantile(room, count, 0.5);
 }
 
+/* A scenario's own cure is a setting of its own; the core's settings are of other sections. */
+static bool is_own(const fix_trial *fix) {
+  return fix->settings && (!strncmp(fix->settings, "scenario.", 9) || strstr(fix->settings, " scenario."));
+}
+
 static double fix_error(const reading *of, const fix_trial *fix) {
   if (!(of->expected_ns > 0 && fix->step_ns > 0)) return NAN;
   return fabs(of->expected_ns - fix->step_ns) / fix->step_ns;
 }
 
-/* Of two causes at once the larger is the one to name. */
+/* Both effects were measured. */
 static bool is_mixed(const corpus_group *group, const reading *of) {
   return group->also[0] && of->step_ns > 0 && !isnan(of->label.effect) && !isnan(of->label.also);
+}
+
+static bool is_other(const corpus_group *group, const reading *of) {
+  return is_mixed(group, of) && of->label.also > of->label.effect;
+}
+
+const char *judge_truth(const corpus_group *group, const reading *of) {
+  return is_other(group, of) ? group->also : group->expect;
 }
 
 static double mixed_error(const corpus_group *group, const reading *of) {
@@ -56,12 +72,12 @@ static void judge_cell(score *self, uint32_t i, double base) {
   const bool is_measured = !isnan(of->label.effect) && !group->by_baselines,
              is_known = of->step_ns > 0 && (is_measured || base > 0);
   const double against_runs = is_known ? 1 - base / of->step_ns : 0;
-  const bool is_other = is_mixed(group, of) && of->label.also > of->label.effect;
-  const double measured = is_other ? of->label.also : of->label.effect, effect = cell->is_baseline ? 0
-                                                                                 : is_measured     ? measured
-                                                                                                   : against_runs;
+  const double measured = is_other(group, of) ? of->label.also : of->label.effect, effect = cell->is_baseline ? 0
+                                                                                            : is_measured
+                                                                                                ? measured
+                                                                                                : against_runs;
   const bool is_small = !cell->is_baseline && is_known && effect < self->corpus->min_effect;
-  self->judged[i] = (judged){.truth = name_index(&self->causes, is_other ? group->also : group->expect),
+  self->judged[i] = (judged){.truth = name_index(&self->causes, judge_truth(group, of)),
                              .verdict = name_index(&self->causes, of->cause),
                              .counts = !is_small,
                              .off_path = is_small && group->off_path,
@@ -72,7 +88,9 @@ static void judge_cell(score *self, uint32_t i, double base) {
                              .idle_ns = of->idle_ns,
                              .unknown_ns = of->unknown_ns,
                              .mixed_error = mixed_error(group, of),
-                             .fix_error = fix_error(of, &self->fixes[i])};
+                             .fix_error = fix_error(of, &self->fixes[i]),
+                             .fix_is_own = is_own(&self->fixes[i]),
+                             .fix_without_step = self->fixes[i].settings && !(self->fixes[i].step_ns > 0)};
 }
 
 /* The cells of a part, into `out`; their number. */
@@ -91,6 +109,7 @@ static void choose_rival(score *self, uint32_t part, uint32_t which, judged *out
     const char *verdict = self->readings[i].rivals[which];
     out[count] = self->judged[i];
     out[count].fix_error = out[count].mixed_error = NAN;
+    out[count].fix_without_step = false;
     out[count++].verdict = name_index(&self->causes, verdict ? verdict : "failed");
   }
 }
@@ -118,7 +137,7 @@ static bool make_part(score *self, uint32_t part, judged *room) {
   return ok;
 }
 
-bool score_judge(score *self) {
+bool score_judge(score *self, error *err) {
   const uint32_t count = self->corpus->cell_count;
   double *bases = calloc(self->corpus->baseline_classes + 1u, sizeof *bases),
          *steps = malloc((count + 1u) * sizeof *steps);
@@ -128,10 +147,16 @@ bool score_judge(score *self) {
   for (uint32_t c = 0; ok && c < self->corpus->baseline_classes; c++) bases[c] = baseline_step(self, c, steps);
   for (uint32_t i = 0; ok && i < count; i++) judge_cell(self, i, bases[self->corpus->cells[i].baseline]);
   if (ok) name_rivals(self);
+  ok = ok && !self->causes.left_over;
   self->part_count = self->corpus->hold_out > 1 ? PART_COUNT : 1;
   for (uint32_t part = 0; ok && part < self->part_count; part++) ok = make_part(self, part, room);
   free(bases);
   free(steps);
   free(room);
+  if (self->causes.left_over)
+    error_set(err, PD_INVALID, CODE_CONFIG, "score: %s: verdicts of more than %d names; leave causes out of the corpus",
+              self->causes.left_over, FIGURES_CAUSES);
+  else if (!ok)
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   return ok;
 }

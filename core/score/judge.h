@@ -6,15 +6,17 @@
 #include "figures.h"
 #include "reading.h"
 
-/* Causes by name; the first is "none". The last one stands for all that find no room. */
+/* Causes and what else a verdict says, by name; the first is "none". */
 typedef struct cause_names {
   const char *all[FIGURES_CAUSES];
   uint32_t count;
+  const char *left_over; /* the first that found no room; NULL: all did */
 } cause_names;
 
-/* The fix of each cell that was tried: the step measured with it, 0 for none. */
+/* The fix of a cell that was tried. */
 typedef struct fix_trial {
-  double step_ns;
+  const char *settings; /* SECTION.KEY=VALUE ...; NULL: none was */
+  double step_ns;       /* measured with it; 0: it left none */
 } fix_trial;
 
 enum { PART_ALL, PART_CALIBRATION, PART_HELD_OUT, PART_COUNT };
@@ -35,7 +37,10 @@ typedef struct score {
   uint32_t part_count; /* 1 where nothing is held out */
 } score;
 
-/* Fills `judged` and `parts` from the rest. False on no memory. */
-bool score_judge(score *self);
+/* The cause that a run of `group` is to be named for: of two at once the larger. The text is the group's. */
+const char *judge_truth(const corpus_group *group, const reading *of);
+
+/* Fills `judged` and `parts` from the rest. False on no memory, or with more names than FIGURES_CAUSES: see `err`. */
+bool score_judge(score *self, error *err);
 
 #endif

@@ -15,51 +15,68 @@ const report_figure report_figures[REPORT_FIGURES] = {
     {"calibration", "calibration error", "%", offsetof(figures_values, calibration)},
     {"unknown", "unknown share of idle", "%", offsetof(figures_values, unknown)},
     {"fix_error", "predicted step, error median", "%", offsetof(figures_values, fix_error)},
+    {"own_fix_error", "  of the scenario's own cure", "%", offsetof(figures_values, own_fix_error)},
+    {"core_fix_error", "  of settings of the core", "%", offsetof(figures_values, core_fix_error)},
     {"mixed_error", "two causes, error", "points", offsetof(figures_values, mixed_error)},
 };
 
 static bool is_seen(const figures *of, uint32_t cause) { return of->counts[cause].runs || of->counts[cause].named; }
 
-/* "0.981 (0.957-1.000)"; percentages are shown as such. */
-static void print_interval(const figures *of, const report_figure *figure, char *text, size_t room) {
-  const double scale = figure->unit[0] == '%' ? 100 : 1;
-  const int digits = figure->unit[0] ? 1 : 3;
-  const double value = report_value(&of->value, figure);
-  if (isnan(value))
+/* "0.981 (0.957-1.000)", or n/a where there is no run to tell. */
+static const char *with_interval(double value, double low, double high, double scale, int digits, char *text,
+                                 size_t room) {
+  if (isnan(value) || isnan(low) || isnan(high))
     snprintf(text, room, "n/a");
   else
-    snprintf(text, room, "%.*f (%.*f-%.*f)", digits, scale * value, digits, scale * report_value(&of->low, figure),
-             digits, scale * report_value(&of->high, figure));
+    snprintf(text, room, "%.*f (%.*f-%.*f)", digits, scale * value, digits, scale * low, digits, scale * high);
+  return text;
 }
+
+/* Percentages are shown as such. */
+static const char *interval_of(const figures *of, const report_figure *figure, char *text, size_t room) {
+  return with_interval(report_value(&of->value, figure), report_value(&of->low, figure),
+                       report_value(&of->high, figure), figure->unit[0] == '%' ? 100 : 1, figure->unit[0] ? 1 : 3, text,
+                       room);
+}
+
+enum { TITLE_WIDTH = 33, INTERVAL_WIDTH = 22 };
 
 static void figures_of_parts(const score *self) {
   char text[64];
-  printf("%-29s", "");
-  for (uint32_t p = 0; p < self->part_count; p++) printf(" %22s", self->parts[p].title);
-  printf("\n%-29s", "runs counted, of them baselines");
+  printf("%-*s", TITLE_WIDTH, "");
+  for (uint32_t p = 0; p < self->part_count; p++) printf(" %*s", INTERVAL_WIDTH, self->parts[p].title);
+  printf("\n%-*s", TITLE_WIDTH, "runs counted, of them baselines");
   for (uint32_t p = 0; p < self->part_count; p++) {
     snprintf(text, sizeof text, "%u, %u", self->parts[p].ours.counted, self->parts[p].ours.baselines);
-    printf(" %*s", p ? 22 : 20, text);
+    printf(" %*s", INTERVAL_WIDTH, text);
+  }
+  printf("\n%-*s", TITLE_WIDTH, "fixes: own, core's, without step");
+  for (uint32_t p = 0; p < self->part_count; p++) {
+    const figures *of = &self->parts[p].ours;
+    snprintf(text, sizeof text, "%u, %u, %u", of->own_tried, of->tried - of->own_tried, of->fixes_without_step);
+    printf(" %*s", INTERVAL_WIDTH, text);
   }
   printf("\n");
   for (uint32_t i = 0; i < REPORT_FIGURES; i++) {
     const report_figure *figure = &report_figures[i];
-    char title[64];
-    snprintf(title, sizeof title, "%s%s%s", figure->title, figure->unit[0] ? ", " : "", figure->unit);
-    printf("%-29s", title);
-    for (uint32_t p = 0; p < self->part_count; p++) {
-      print_interval(&self->parts[p].ours, figure, text, sizeof text);
-      printf(" %22s", text);
-    }
+    snprintf(text, sizeof text, "%s%s%s", figure->title, figure->unit[0] ? ", " : "", figure->unit);
+    printf("%-*s", TITLE_WIDTH, text);
+    for (uint32_t p = 0; p < self->part_count; p++)
+      printf(" %*s", INTERVAL_WIDTH, interval_of(&self->parts[p].ours, figure, text, sizeof text));
     printf("\n");
   }
+  printf(
+      "95 %% intervals: of accuracy and false alarms Wilson's, else by resampling the runs, which gives F1 no width\n"
+      "where no run is wrong. Attribution error: of right verdicts alone. Fixes: the scenario's own cure leaves its\n"
+      "injection out.\n");
 }
 
-static void print_percent(double value) {
+/* "0.981", "n/a". */
+static void print_number(int width, int digits, double value) {
   if (isnan(value))
-    printf(" %8s", "n/a");
+    printf(" %*s", width, "n/a");
   else
-    printf(" %8.1f", 100 * value);
+    printf(" %*.*f", width, digits, value);
 }
 
 static void causes(const score *self, const figures *of) {
@@ -70,11 +87,12 @@ static void causes(const score *self, const figures *of) {
     const cause_figures *value = &of->value.of[c];
     char f1[64];
     if (!is_seen(of, c)) continue;
-    snprintf(f1, sizeof f1, "%.3f (%.3f-%.3f)", value->f1, of->low.of[c].f1, of->high.of[c].f1);
-    printf("%-16s %6u %6u %6u %10.3f %8.3f %20s", self->causes.all[c], counts->runs, counts->named, counts->right,
-           value->precision, value->recall, f1);
-    print_percent(value->limit50);
-    print_percent(value->limit95);
+    printf("%-16s %6u %6u %6u", self->causes.all[c], counts->runs, counts->named, counts->right);
+    print_number(10, 3, value->precision);
+    print_number(8, 3, value->recall);
+    printf(" %20s", with_interval(value->f1, of->low.of[c].f1, of->high.of[c].f1, 1, 3, f1, sizeof f1));
+    print_number(8, 1, 100 * value->limit50);
+    print_number(8, 1, 100 * value->limit95);
     printf("\n");
   }
   printf("L50, L95: smallest effect from which half (95 %%) of the runs are named; left-out runs count here too.\n");
@@ -106,20 +124,17 @@ static void calibration(const figures *of) {
 
 static void rivals(const score *self) {
   char text[64];
-  printf("\n%-31s", "macro-F1 on the same runs");
-  for (uint32_t p = 0; p < self->part_count; p++) printf(" %22s", self->parts[p].title);
-  printf(" %13s\n", "false alarms");
+  printf("\n%-*s", TITLE_WIDTH, "macro-F1 on the same runs");
+  for (uint32_t p = 0; p < self->part_count; p++) printf(" %*s", INTERVAL_WIDTH, self->parts[p].title);
+  printf(" %*s\n", INTERVAL_WIDTH, "false alarms, all, %");
   for (uint32_t r = 0; r <= RIVAL_COUNT; r++) {
-    const figures *whole = r ? &self->parts[PART_ALL].rivals[r - 1] : &self->parts[PART_ALL].ours;
-    printf("%-31s", r ? rival_all[r - 1]->title : "pdhost");
-    for (uint32_t p = 0; p < self->part_count; p++) {
-      print_interval(r ? &self->parts[p].rivals[r - 1] : &self->parts[p].ours, &report_figures[0], text, sizeof text);
-      printf(" %22s", text);
+    printf("%-*s", TITLE_WIDTH, r ? rival_all[r - 1]->title : "pdhost");
+    for (uint32_t p = 0; p <= self->part_count; p++) {
+      const score_part *part = &self->parts[p < self->part_count ? p : PART_ALL];
+      const report_figure *figure = &report_figures[p < self->part_count ? REPORT_MACRO_F1 : REPORT_FALSE_ALARMS];
+      printf(" %*s", INTERVAL_WIDTH, interval_of(r ? &part->rivals[r - 1] : &part->ours, figure, text, sizeof text));
     }
-    if (isnan(whole->value.false_alarms))
-      printf(" %13s\n", "n/a");
-    else
-      printf(" %11.1f %%\n", 100 * whole->value.false_alarms);
+    printf("\n");
   }
 }
 

@@ -84,8 +84,10 @@ static void put_part(FILE *out, const score *self, const score_part *part) {
   const char *comma = "";
   fprintf(out,
           "    \"%s\": {\n      \"counted\": %u,\n      \"left_out\": %u,\n      \"baselines\": %u,\n"
-          "      \"off_path\": %u,\n      \"fixes_tried\": %u,\n      \"mixed\": %u,\n",
-          part->key, of->counted, of->left_out, of->baselines, of->off_path, of->tried, of->mixed);
+          "      \"off_path\": %u,\n      \"fixes_tried\": %u,\n      \"own_fixes_tried\": %u,\n"
+          "      \"fixes_without_step\": %u,\n      \"mixed\": %u,\n",
+          part->key, of->counted, of->left_out, of->baselines, of->off_path, of->tried, of->own_tried,
+          of->fixes_without_step, of->mixed);
   put_figures(out, of, "      ");
   put_bins(out, of);
   fputs("      \"causes\": {\n", out);
@@ -99,9 +101,9 @@ static void put_part(FILE *out, const score *self, const score_part *part) {
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) {
     const figures *theirs = &part->rivals[r];
     fprintf(out, "%s        \"%s\": {", r ? ",\n" : "", rival_all[r]->key);
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = REPORT_MACRO_F1; i <= REPORT_FALSE_ALARMS; i++) {
       const report_figure *figure = &report_figures[i];
-      fputs(i ? ", " : "", out);
+      fputs(i > REPORT_MACRO_F1 ? ", " : "", out);
       put_interval(out, figure->key, report_value(&theirs->value, figure), report_value(&theirs->low, figure),
                    report_value(&theirs->high, figure));
     }
@@ -204,19 +206,20 @@ static void write_rivals(const score *self, FILE *out) {
 
 static void write_cells(const score *self, FILE *out) {
   fputs("cell,part,truth,verdict,counted,off_path,effect,share,confidence,step_ns,idle_ns,unknown_ns,expected_ns,"
-        "fixed_ns,mixed_error,fix_error",
+        "fix,fixed_ns,mixed_error,fix_error",
         out);
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) fprintf(out, ",%s", rival_all[r]->key);
   fputc('\n', out);
   for (uint32_t i = 0; i < self->corpus->cell_count; i++) {
     const judged *cell = &self->judged[i];
     const reading *of = &self->readings[i];
+    const fix_trial *fix = &self->fixes[i];
     char name[512];
     corpus_cell_name(self->corpus, &self->corpus->cells[i], name, sizeof name);
-    fprintf(out, "%s,%s,%s,%s,%d,%d,%.9f,%.9f,%.9f,%.0f,%.0f,%.0f,%.0f,%.0f,", name,
+    fprintf(out, "%s,%s,%s,%s,%d,%d,%.9f,%.9f,%.9f,%.0f,%.0f,%.0f,%.0f,%s,%.0f,", name,
             cell->held_out ? "held_out" : "calibration", self->causes.all[cell->truth], self->causes.all[cell->verdict],
             cell->counts, cell->off_path, cell->effect, cell->share, cell->confidence, of->step_ns, of->idle_ns,
-            of->unknown_ns, of->expected_ns, self->fixes[i].step_ns);
+            of->unknown_ns, of->expected_ns, fix->settings ? fix->settings : "", fix->step_ns);
     put_number(out, cell->mixed_error, "");
     fputc(',', out);
     put_number(out, cell->fix_error, "");

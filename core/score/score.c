@@ -48,6 +48,10 @@ static void show(progress *self, const char *name, const char *said, bool was_th
           past / self->done * (self->total - self->done), name, said, self->done == self->total ? "\n" : "");
 }
 
+static void show_failure(const progress *self, const char *name, const char *why) {
+  fprintf(stderr, "%spdhost: %s failed: %s\n", self->is_terminal && self->done < self->total ? "\n" : "", name, why);
+}
+
 static progress begin_progress(uint32_t total) {
   progress self = {.total = total, .is_terminal = isatty(STDERR_FILENO)};
   clock_gettime(CLOCK_MONOTONIC, &self.begun);
@@ -66,8 +70,7 @@ static bool run_cells(const cell_runner *runner, reading *readings, error *err) 
     show(&at, name, readings[i].cause, was_there);
     if (strcmp(readings[i].cause, "failed") != 0) continue;
     failed++;
-    fprintf(stderr, "%spdhost: %s failed: %s\n", at.is_terminal && at.done < at.total ? "\n" : "", name,
-            cell_failure());
+    show_failure(&at, name, cell_failure());
   }
   if (failed < all->cell_count) return true;
   error_set(err, PD_INVALID, CODE_CONFIG, "score: none of the %u runs left a window to judge in %s", all->cell_count,
@@ -79,7 +82,7 @@ static bool run_cells(const cell_runner *runner, reading *readings, error *err) 
 static const char *fix_of(const corpus *all, const reading *of, uint32_t i) {
   const corpus_cell *cell = &all->cells[i];
   if (cell->is_baseline || cell->seed >= all->fix_seeds || !of->fix[0]) return NULL;
-  return strcmp(all->groups[cell->group].expect, of->cause) ? NULL : of->fix;
+  return strcmp(judge_truth(&all->groups[cell->group], of), of->cause) ? NULL : of->fix;
 }
 
 static bool try_fixes(const cell_runner *runner, const reading *readings, fix_trial *fixes, error *err) {
@@ -95,8 +98,12 @@ static bool try_fixes(const cell_runner *runner, const reading *readings, fix_tr
     reading with;
     corpus_cell_name(all, &all->cells[i], name, sizeof name);
     if (!cell_run(runner, &all->cells[i], fix, &with, &was_there, err)) return false;
-    fixes[i].step_ns = with.step_ns;
+    fixes[i] = (fix_trial){fix, with.step_ns};
     show(&at, name, fix, was_there);
+    if (with.step_ns > 0) continue;
+    const bool is_failed = strcmp(with.cause, "failed") == 0;
+    snprintf(name + strlen(name), sizeof name - strlen(name), "_fix");
+    show_failure(&at, name, is_failed ? cell_failure() : "its window has no steps to hold against");
   }
   return true;
 }
@@ -114,7 +121,7 @@ static int score_corpus(const cell_runner *runner, error *err) {
   }
   if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   ok = ok && run_cells(runner, readings, err) && try_fixes(runner, readings, fixes, err);
-  if (ok && !score_judge(made)) ok = error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory") == PD_OK;
+  ok = ok && score_judge(made, err);
   if (ok) {
     report_table(made);
     ok = report_files(made, runner->folder, err);

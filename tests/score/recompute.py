@@ -65,6 +65,38 @@ def calibration_error(cells):
                      for b in bins.values()), len(cells))
 
 
+def rate_interval(part, whole):
+    """Wilson's score interval: the rates p whose distance from part / whole is 1.96 standard errors of p's own."""
+    if not whole:
+        return math.nan, math.nan
+    z = statistics.NormalDist().inv_cdf(0.975)
+    # (part / whole - p)^2 = z^2 p (1 - p) / whole, as a p^2 + b p + c = 0
+    a, b, c = 1 + z * z / whole, -2 * part / whole - z * z / whole, (part / whole) ** 2
+    root = math.sqrt(b * b - 4 * a * c)
+    return (-b - root) / (2 * a), (-b + root) / (2 * a)
+
+
+def rates(cells):
+    """Part and whole of what is a rate."""
+    counted = [c for c in cells if c["counted"] and not c["off_path"]]
+    baselines = [c for c in counted if c["truth"] == "none"]
+    off_path = [c for c in cells if c["off_path"]]
+    return {
+        "accuracy": (sum(c["truth"] == c["verdict"] for c in counted), len(counted)),
+        "false_alarms": (sum(c["verdict"] != "none" for c in baselines), len(baselines)),
+        "off_path_alarms": (sum(c["verdict"] != "none" for c in off_path), len(off_path)),
+    }
+
+
+def is_own(cell):
+    """The scenario's own cure was tried, not settings of the core."""
+    return any(word.startswith("scenario.") for word in cell["fix"].split())
+
+
+def median(values):
+    return statistics.median(values) if values else math.nan
+
+
 def figures(cells):
     counted = [c for c in cells if c["counted"] and not c["off_path"]]
     off_path = [c for c in cells if c["off_path"]]
@@ -72,7 +104,7 @@ def figures(cells):
     pairs = [(c["truth"], c["verdict"]) for c in counted]
     errors = [100 * abs(c["share"] - c["effect"]) for c in counted if c["truth"] == c["verdict"] != "none"]
     mixed = [100 * c["mixed_error"] for c in counted if not math.isnan(c["mixed_error"])]
-    fixes = [c["fix_error"] for c in cells if not math.isnan(c["fix_error"])]
+    fixes = [c for c in cells if not math.isnan(c["fix_error"])]
     return {
         "macro_f1": macro_f1(pairs),
         "accuracy": ratio(sum(t == v for t, v in pairs), len(pairs)),
@@ -83,7 +115,9 @@ def figures(cells):
         "calibration": calibration_error(counted),
         "unknown": ratio(math.fsum(c["unknown_ns"] for c in cells), math.fsum(c["idle_ns"] for c in cells)),
         "mixed_error": statistics.fmean(mixed) if mixed else math.nan,
-        "fix_error": statistics.median(fixes) if fixes else math.nan,
+        "fix_error": median([c["fix_error"] for c in fixes]),
+        "own_fix_error": median([c["fix_error"] for c in fixes if is_own(c)]),
+        "core_fix_error": median([c["fix_error"] for c in fixes if not is_own(c)]),
     }
 
 

@@ -34,6 +34,14 @@ values = 2000, 20000
 """
 
 
+MIXED = """[mixed]
+scenario = host_compute
+expect = host_compute
+also = input_bound
+set = scenario.inject_us=1000 data.resident=none data.num_workers=0 data.io_sleep_ms=20 truth.interleave=2 truth.block=2
+"""
+
+
 def score(folder, *arguments):
     return subprocess.run([PDHOST, "score", *arguments], cwd=folder, text=True, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=280)
@@ -86,6 +94,10 @@ class Corpus(unittest.TestCase):
         else:
             self.assertAlmostEqual(float(got), want, 5, what)
 
+    def same_interval(self, got, part_and_whole, what):
+        for key, want in zip(("low", "high"), recompute.rate_interval(*part_and_whole)):
+            self.same(got[key], want, f"{what} {key}")
+
     def check_files(self, folder):
         """score.json and every CSV say the same, and what cells.csv makes of it by other means."""
         got = read_json(os.path.join(folder, "score.json"))
@@ -105,7 +117,13 @@ class Corpus(unittest.TestCase):
                     self.same(row[column], math.nan if part[key][column] is None else part[key][column], key)
                 if part[key]["value"] is not None:
                     self.assertLessEqual(part[key]["low"], part[key]["high"])
+            for key, of in recompute.rates(mine).items():
+                self.same_interval(part[key], of, f"{name} {key}")
+            self.assertEqual(part["own_fixes_tried"], sum(c["fix_error"] >= 0 and recompute.is_own(c) for c in mine))
+            self.assertEqual(part["fixes_without_step"], sum(c["fix"] != "" and c["fixed_ns"] == "0" for c in mine))
             for cause, of in part["causes"].items():
+                self.same_interval(of["precision"], (of["right"], of["named"]), f"{name} {cause} precision")
+                self.same_interval(of["recall"], (of["right"], of["runs"]), f"{name} {cause} recall")
                 if cause != "none":
                     for key, limit in zip(("limit50", "limit95"), recompute.limits(mine, cause)):
                         self.same(of[key]["value"], limit, f"{name} {cause} {key}")
@@ -119,6 +137,8 @@ class Corpus(unittest.TestCase):
                 self.same(of["macro_f1"]["value"], recompute.rival_f1(mine, tool), f"{name} {tool}")
                 row = next(r for r in tables["rivals"] if r["part"] == name and r["tool"] == tool)
                 self.same(row["macro_f1"], of["macro_f1"]["value"], tool)
+                theirs = [{**cell, "verdict": cell[tool]} for cell in mine]
+                self.same_interval(of["false_alarms"], recompute.rates(theirs)["false_alarms"], f"{name} {tool}")
             self.assertEqual(sum(b["runs"] for b in part["bins"]), part["counted"])
             self.assertEqual(sum(int(r["runs"]) for r in tables["calibration"] if r["part"] == name), part["counted"])
         return got, cells
@@ -186,11 +206,16 @@ class Corpus(unittest.TestCase):
 
     def test_the_suggested_fix_is_tried(self):
         with tempfile.TemporaryDirectory(prefix="pdhost score ") as folder:
-            write(folder, "c.ini", SMALL.replace("[control]", "fix_seeds = 1\n[control]", 1))
+            write(folder, "c.ini", SMALL.replace("[control]", "fix_seeds = 1\n[control]", 1) + MIXED)
             run = score(folder, "c.ini")
             self.assertEqual(run.returncode, 0, run.stderr)
             got, cells = self.check_files(os.path.join(folder, "results/score"))
-            self.assertEqual(got["parts"]["all"]["fixes_tried"], 2, run.stdout)
+            # Of two causes at once the loader's is the larger, and what is suggested against it is the core's.
+            mixed = next(cell for cell in cells if cell["cell"] == "mixed_seed0")
+            self.assertEqual(mixed["truth"], "input_bound", run.stdout)
+            self.assertTrue(mixed["fix"].startswith("data."), mixed)
+            self.assertEqual((got["parts"]["all"]["fixes_tried"], got["parts"]["all"]["own_fixes_tried"]), (3, 2))
+            self.assertRegex(run.stdout, "\nfixes: own, core's, without step +2, 1, 0\n")
             for cell in cells:
                 if cell["truth"] == "host_compute":
                     self.assertGreater(float(cell["fixed_ns"]), 0)
@@ -211,6 +236,8 @@ class Corpus(unittest.TestCase):
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertIn("score 2/2 missing_seed0: failed\n", run.stderr)
                 self.assertNotIn("was there", run.stderr)
+                self.assertRegex(run.stdout, r"\nfailed +0 +1 +0 +0\.000 +n/a +0\.000 \(0\.000-0\.000\)")
+                self.assertNotIn("nan", run.stdout)
                 self.assertIn("Runs judged wrong\nmissing_seed0: failed", run.stdout)
                 self.assertIn("pdhost: missing_seed0 failed: its run did not end well; what it said: "
                               "results/score/missing_seed0/log\n", run.stderr)

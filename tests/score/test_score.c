@@ -119,6 +119,45 @@ PD_TEST(score, unknown_time_and_the_error_of_fixes_are_summed_up) {
   cr_assert_float_eq(got.value.unknown, 0.025, 1e-12);
   cr_assert_eq(got.tried, 2);
   cr_assert_float_eq(got.value.fix_error, 0.07, 1e-12);
+  cr_assert_eq(got.own_tried, 0);
+  cr_assert(isnan(got.value.own_fix_error));
+  cells[1].fix_is_own = true;
+  cells[2].fix_error = 0.2;
+  cr_assert(figures_make(cells, 4, 2, &got));
+  cr_assert_eq(got.tried, 3);
+  cr_assert_eq(got.own_tried, 1);
+  cr_assert_float_eq(got.value.fix_error, 0.1, 1e-12);
+  cr_assert_float_eq(got.value.own_fix_error, 0.1, 1e-12);
+  cr_assert_float_eq(got.value.core_fix_error, 0.12, 1e-12);
+}
+
+PD_TEST(score, a_rate_of_few_runs_has_a_wide_interval) {
+  /* Newcombe, Two-sided confidence intervals for the single proportion, Stat. Med. 17 (1998), table I, method 3. */
+  static const struct {
+    uint32_t part, whole;
+    double low, high;
+  } published[] = {{81, 263, 0.2553, 0.3662}, {15, 148, 0.0624, 0.1605}, {0, 20, 0, 0.1611}, {1, 29, 0.0061, 0.1718}};
+  double low, high;
+  for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {
+    figures_rate(published[i].part, published[i].whole, &low, &high);
+    cr_assert_float_eq(low, published[i].low, 5e-5);
+    cr_assert_float_eq(high, published[i].high, 5e-5);
+  }
+  figures_rate(20, 20, &low, &high);
+  cr_assert(low > 0.8388 && low < 0.8390 && high == 1);
+  figures_rate(0, 0, &low, &high);
+  cr_assert(isnan(low) && isnan(high));
+  /* None of 20 baselines is named, each of 20 runs of a cause is, and one of two hidden ones. */
+  judged cells[42];
+  for (uint32_t i = 0; i < 42; i++) cells[i] = run_of(i >= 20, i >= 20 && i < 41);
+  cells[40].off_path = cells[41].off_path = true;
+  figures got;
+  cr_assert(figures_make(cells, 42, 2, &got));
+  cr_assert(got.low.false_alarms == 0 && got.high.false_alarms > 0.161 && got.high.false_alarms < 0.1612);
+  cr_assert(got.low.accuracy > 0.912 && got.low.accuracy < 0.9125 && got.high.accuracy == 1); /* 40 of 40 */
+  cr_assert(got.low.off_path_alarms > 0.0945 && got.high.off_path_alarms < 0.9055);
+  for (uint32_t c = 0; c < 2; c++)
+    cr_assert(got.low.of[c].recall > 0.838 && got.low.of[c].precision < 0.84 && got.high.of[c].precision == 1);
 }
 
 static double limit(const double *effects, const double *hits, uint32_t count, double wanted) {
@@ -157,6 +196,7 @@ PD_TEST(score, small_effects_are_for_the_detection_limit) {
 /* ---- what is held against what ---- */
 
 PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
+  static error unused;
   corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 0, .is_baseline = true, .held_out = true},
                          {.group = 0, .is_baseline = true}, {.group = 1},
                          {.group = 1, .held_out = true},    {.group = 2}};
@@ -173,17 +213,22 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
                         {.cause = "allocator", .step_ns = 200, .share = 0.45, .expected_ns = 110},
                         {.cause = "failed"},
                         {.cause = "none", .step_ns = 102}};
-  fix_trial fixes[6] = {[3] = {100}};
+  fix_trial fixes[6] = {[3] = {"scenario.n=0", 100}, [4] = {"data.n=1", 0}};
   judged out[6];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
   for (int i = 0; i < 6; i++) {
     readings[i].label = (truth_label){NAN, NAN, false};
     for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = i == 3 ? "allocator" : "none";
   }
-  cr_assert(score_judge(&self));
+  cr_assert(score_judge(&self, &unused));
   cr_assert_float_eq(out[3].effect, 0.5, 1e-12);
   cr_assert_float_eq(out[3].fix_error, 0.1, 1e-12);
-  cr_assert(isnan(out[0].fix_error));
+  cr_assert(isnan(out[0].fix_error) && !out[0].fix_without_step);
+  cr_assert(out[3].fix_is_own && !out[3].fix_without_step);
+  cr_assert(isnan(out[4].fix_error) && out[4].fix_without_step && !out[4].fix_is_own);
+  cr_assert_eq(self.parts[PART_ALL].ours.own_tried, 1);
+  cr_assert_eq(self.parts[PART_ALL].ours.fixes_without_step, 1);
+  cr_assert_eq(self.parts[PART_ALL].rivals[0].fixes_without_step, 0, "a rival suggests nothing");
   cr_assert(out[3].counts && out[4].counts && !out[5].counts && out[5].off_path);
   cr_assert_eq(self.part_count, 3);
   cr_assert_eq(self.parts[PART_ALL].ours.counted, 5);
@@ -195,7 +240,7 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
   all.hold_out = 0;
   readings[3].label.effect = 0.25;
   readings[5].label.effect = 0.12;
-  cr_assert(score_judge(&self));
+  cr_assert(score_judge(&self, &unused));
   cr_assert_eq(self.part_count, 1);
   cr_assert_float_eq(out[3].effect, 0.25, 1e-12);
   cr_assert(out[5].counts && !out[5].off_path);
@@ -203,6 +248,7 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
 
 /* What a run of two causes says: their effects, and what the ledger and the verdict make of them. */
 static void judge_mixed(const reading *run, judged *out) {
+  static error unused;
   corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 1}};
   corpus all = {.groups = {{.expect = "none"}, {.expect = "forced_sync", .also = "input_bound"}},
                 .group_count = 2,
@@ -216,7 +262,7 @@ static void judge_mixed(const reading *run, judged *out) {
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
   for (int i = 0; i < 2; i++)
     for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
-  cr_assert(score_judge(&self));
+  cr_assert(score_judge(&self, &unused));
   cr_assert_eq(self.parts[PART_ALL].ours.mixed, isnan(both[1].mixed_error) ? 0 : 1);
   cr_assert_eq(self.parts[PART_ALL].rivals[0].mixed, 0, "a rival has no shares");
   if (!isnan(both[1].mixed_error))
@@ -245,7 +291,44 @@ PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
   cr_assert(isnan(got.mixed_error));
 }
 
+PD_TEST(score, what_is_to_be_named_is_the_larger_cause_that_was_measured) {
+  const corpus_group mixed = {.expect = "forced_sync", .also = "input_bound"}, single = {.expect = "forced_sync"};
+  const reading run = {.step_ns = 200, .label = {0.2, 0.4, false}}, failed = READING_FAILED;
+  cr_assert_str_eq(judge_truth(&mixed, &run), "input_bound");
+  cr_assert_str_eq(judge_truth(&single, &run), "forced_sync");
+  cr_assert_str_eq(judge_truth(&mixed, &failed), "forced_sync");
+}
+
+PD_TEST(score, verdicts_of_more_names_than_there_is_room_for_are_no_score) {
+  enum { RUNS = FIGURES_CAUSES }; /* with "none" one name too many */
+  static corpus all = {.groups = {{.expect = "none"}}, .group_count = 1, .cell_count = RUNS, .baseline_classes = 1};
+  static reading readings[RUNS];
+  static fix_trial fixes[RUNS];
+  static judged out[RUNS];
+  static error err;
+  corpus_cell cells[RUNS];
+  for (uint32_t i = 0; i < RUNS; i++) {
+    cells[i] = (corpus_cell){.is_baseline = true};
+    readings[i].label = (truth_label){NAN, NAN, false};
+    snprintf(readings[i].cause, sizeof readings[i].cause, "cause%u", i + 1);
+    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
+  }
+  all.cells = cells;
+  score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
+  cr_assert_not(score_judge(&self, &err));
+  cr_assert_eq(err.exit_code, CODE_CONFIG);
+  cr_assert_not_null(strstr(err.text, "score: cause24: verdicts of more than 24 names"), "%s", err.text);
+  all.cell_count--; /* all names fit */
+  error_clear(&err);
+  cr_assert(score_judge(&self, &err), "%s", err.text);
+  cr_assert_eq(self.parts[PART_ALL].ours.matrix[0][FIGURES_CAUSES - 1], 1);
+  readings[3].rivals[1] = "another"; /* a rival's word too many */
+  cr_assert_not(score_judge(&self, &err));
+  cr_assert_not_null(strstr(err.text, "score: another: "), "%s", err.text);
+}
+
 PD_TEST(score, where_a_queue_outlasts_control_steps_the_baselines_count) {
+  static error unused;
   for (int by_baselines = 0; by_baselines < 2; by_baselines++) {
     corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 1}};
     corpus all = {.groups = {{.expect = "none"}, {.expect = "input_bound", .by_baselines = by_baselines}},
@@ -261,7 +344,7 @@ PD_TEST(score, where_a_queue_outlasts_control_steps_the_baselines_count) {
     score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
     for (int i = 0; i < 2; i++)
       for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
-    cr_assert(score_judge(&self));
+    cr_assert(score_judge(&self, &unused));
     cr_assert_float_eq(out[1].effect, by_baselines ? 0.375 : 0.02, 1e-12);
     cr_assert_eq(out[1].counts, by_baselines);
   }
