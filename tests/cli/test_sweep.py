@@ -294,7 +294,7 @@ data.num_workers
     def test_the_command_of_the_guide(self):
         """As a shell reads it, with one short epoch of no sleep per cell: the table and the curves that the guide shows."""
         with open(os.path.join(CONF, "..", "docs", "benchmarking.md"), encoding="utf-8") as file:
-            (block,) = re.findall(r"```console\n\$ (pdhost sweep .*?)```", file.read(), re.DOTALL)
+            (block,) = re.findall(r"```\n\$ (pdhost sweep .*?)```", file.read(), re.DOTALL)
         command = re.match(r"(?:.*\\\n)*.*\n", block).group()
         words = shlex.split(command.replace("\\\n", " "))
         self.assertEqual(words.count("--vary"), 3, command)
