@@ -1,6 +1,8 @@
 /* See ab_sides.h. */
 #include "ab_sides.h"
 
+#include "idle_keys.h"
+
 #include "host/log.h"
 #include "host/services.h"
 
@@ -14,44 +16,14 @@
 
 /* ---- configurations ---- */
 
-/* Keys of the loader's threads and data: they are no part of the step. */
-static bool is_loaders(const config_assignment *at) {
-  static const char *const keys[] = {"num_workers",    "prefetch_factor", "persistent_workers", "prefetch_to_device",
-                                     "worker_init_ms", "io_spread",       "io_sleep_ms",        "cpu_work",
-                                     "dataset_size",   "drop_last"};
-  if (strcmp(at->section, "data") != 0) return false;
-  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-    if (strcmp(at->key, keys[i]) == 0) return true;
-  return false;
-}
-
-static bool any_loaders(const assignments *side) {
-  for (uint32_t i = 0; i < side->count; i++)
-    if (is_loaders(&side->all[i])) return true;
-  return false;
-}
-
-/* Of [benchmark], what a side can have by itself; the rest is how both are timed, or what ab has options of its own
- * for.
- */
-static bool is_both(const config_assignment *at) {
-  static const char *const keys[] = {"threads", "cold_cache", "device_time", "label", "sub_label", "env"};
-  if (strcmp(at->section, "benchmark") != 0) return false;
-  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-    if (strcmp(at->key, keys[i]) == 0) return false;
-  return true;
-}
-
-static bool refuse_both(const assignments *side, const char *name, error *err) {
-  for (uint32_t i = 0; i < side->count; i++)
-    if (is_both(&side->all[i])) {
-      error_set(
-          err, PD_INVALID, CODE_USAGE,
-          "ab: %s: benchmark.%s: is no side's own: number is given for both, by -o benchmark.number, and --width, "
-          "--max-time and --output stand for the others",
-          name, side->all[i].key);
-      return false;
-    }
+/* A key that can make no difference between the sides would have A measured against A without a word. */
+static bool refuse_idle(const config_assignment *all, uint32_t count, const char *whose, idle_scope scope, error *err) {
+  for (uint32_t i = 0; i < count; i++) {
+    const char *why = idle_keys_why(&all[i], TIMED_AB, scope);
+    if (!why) continue;
+    error_set(err, PD_INVALID, CODE_USAGE, "ab: %s%s.%s: %s", whose, all[i].section, all[i].key, why);
+    return false;
+  }
   return true;
 }
 
@@ -75,10 +47,16 @@ static bool load(ab_sides *self, int side, const cli_args *args, const assignmen
   return ok;
 }
 
-/* Whether every key has the same value on both sides. */
+static bool is_name(const pd_setting *at) {
+  return strcmp(at->section, "benchmark") == 0 &&
+         (strcmp(at->key, "label") == 0 || strcmp(at->key, "sub_label") == 0 || strcmp(at->key, "env") == 0);
+}
+
+/* Whether every key but those that name a side has the same value on both. */
 static bool are_equal(const config *a, const config *b) {
   if (a->setting_count != b->setting_count) return false;
   for (uint64_t i = 0; i < a->setting_count; i++) {
+    if (is_name(&a->settings[i])) continue;
     const char *one = a->settings[i].value, *other = b->settings[i].value;
     if (strcmp(a->settings[i].key, b->settings[i].key) != 0 || strcmp(one ? one : "", other ? other : "") != 0)
       return false;
@@ -90,18 +68,16 @@ bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts
   assignments own[2];
   const bool first = assignments_parse(texts[0], "ab: A:", &own[0], err);
   const bool second = assignments_parse(texts[1], "ab: B:", &own[1], err);
-  bool ok = first && second;
+  const config_input *both = &args->input;
+  bool ok = first && second && refuse_idle(both->assignments, both->assignment_count, "", IDLE_ALL, err);
   *self = (ab_sides){.texts = {texts[0], texts[1]}};
-  if (ok && (any_loaders(&own[0]) || any_loaders(&own[1]))) {
-    error_set(
-        err, PD_INVALID, CODE_USAGE,
-        "ab: keys of the loader are given, and ab times the step alone; compare whole iterations with pdhost sweep");
-    ok = false;
-  }
   for (int side = 0; side < 2 && ok; side++)
-    ok = load(self, side, args, &own[side], err) && refuse_both(&own[side], side ? "B" : "A", err);
+    ok = refuse_idle(own[side].all, own[side].count, side ? "B: " : "A: ", IDLE_ONE, err) &&
+         load(self, side, args, &own[side], err);
   if (ok && strcmp(texts[0], texts[1]) != 0 && are_equal(self->settings[0], self->settings[1])) {
-    error_set(err, PD_INVALID, CODE_CONFIG, "ab: A (%s) and B (%s) are the same configuration", texts[0], texts[1]);
+    char a[256], b[256];
+    error_set(err, PD_INVALID, CODE_CONFIG, "ab: %s and %s are the same configuration",
+              ab_sides_name(self, 0, a, sizeof a), ab_sides_name(self, 1, b, sizeof b));
     ok = false;
   }
   if (first) assignments_free(&own[0]);

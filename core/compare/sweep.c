@@ -19,7 +19,7 @@ static const char usage[] =
     "Runs a scenario once for every combination of the values, each in a process of its own, and shows\n"
     "the time of an iteration, the best cell and curves. Cells run without a trace (profile.timer_only)\n"
     "unless -o says otherwise, and leave what TensorBoard's HParams tab shows side by side. The same\n"
-    "command goes on where an earlier one ended.\n"
+    "command goes on where an earlier one ended. An axis whose key can do nothing in any cell is refused.\n"
     "\n"
     "  --vary section.key=VALUE,VALUE   an axis; a comma in a value is written \\,\n"
     "  --time iteration|step|wait       which time of a step counts (iteration; step\n"

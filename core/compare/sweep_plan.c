@@ -1,6 +1,8 @@
 /* See sweep_plan.h. */
 #include "sweep_plan.h"
 
+#include "idle_keys.h"
+
 #include "host/cli_args.h"
 
 #include <stdio.h>
@@ -86,26 +88,59 @@ void sweep_plan_command(const sweep_plan *self, uint32_t cell, saved_run *out) {
   saved_run_set(out, "benchmark.output", path);
 }
 
-/* What the sweep sets itself, and its axes, cannot be given for all cells: a named flag would win over them. */
-static bool check_given(const sweep_plan *self, const config_assignment *at, error *err) {
-  static const char *const own[][2] = {
-      {"run", "trace_dir"}, {"run", "sinks"}, {"sink.json", "output_json"}, {"benchmark", "output"}};
+/* Every way in which a cell can be timed, as in `timings`. */
+static uint64_t all_timings(void) {
+  const unsigned batches[] = {TIMED_LOADED, TIMED_RESIDENT};
+  uint64_t all = UINT64_C(1) << TIMED_STEP;
+  for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++)
+    all |= UINT64_C(1) << (TIMED_BARE | batches[i]) | UINT64_C(1) << (TIMED_RECORDED | batches[i]);
+  return all;
+}
+
+static uint64_t timing_of(const config *cell) {
+  if (strcmp(cell->run.mode, "benchmark") == 0) return UINT64_C(1) << TIMED_STEP;
+  const bool resident = cell->data.resident != DATA_RESIDENT_NONE;
+  return UINT64_C(1) << ((cell->profile.timer_only ? TIMED_BARE : TIMED_RECORDED) |
+                         (resident ? TIMED_RESIDENT : TIMED_LOADED));
+}
+
+/* A key is refused when it can do nothing in any cell. */
+static bool check_idle(const config_assignment *at, uint64_t timings, idle_scope scope, error *err) {
+  const char *why = NULL;
+  for (unsigned timed = 0; timed < TIMED_ENDS; timed++) {
+    if (!(timings >> timed & 1)) continue;
+    const char *here = idle_keys_why(at, timed, scope);
+    if (!here) return true;
+    if (!why) why = here;
+  }
+  if (!why) return true;
+  error_add(err, PD_INVALID, CODE_USAGE, "sweep: %s.%s: %s", at->section, at->key, why);
+  return false;
+}
+
+/* An axis cannot be given for all cells: a named flag would win over it. */
+static bool check_given(const sweep_plan *self, const config_assignment *at, uint64_t timings, error *err) {
   for (uint32_t i = 0; i < self->axis_count; i++)
     if (strcmp(at->section, self->axes[i].section) == 0 && strcmp(at->key, self->axes[i].key) == 0) {
       error_add(err, PD_INVALID, CODE_USAGE, "sweep: %s.%s is varied and given too: leave one out", at->section,
                 at->key);
       return false;
     }
-  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-    if (strcmp(at->section, own[i][0]) == 0 && strcmp(at->key, own[i][1]) == 0) {
-      error_add(err, PD_INVALID, CODE_USAGE, "sweep: %s.%s is set by the sweep, for each cell: leave it out",
-                at->section, at->key);
-      return false;
-    }
-  return true;
+  return check_idle(at, timings, IDLE_ALL, err);
 }
 
-static bool check_base(const sweep_plan *self, error *err) {
+static bool check_axes(const sweep_plan *self, uint64_t timings, error *err) {
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < self->axis_count; i++) {
+    const axis *varied = &self->axes[i];
+    const config_assignment at = {.section = varied->section, .key = varied->key, .value = varied->values[0]};
+    ok = check_idle(&at, timings, IDLE_ONE, err);
+  }
+  return ok;
+}
+
+/* The shared words and the axes, for cells that are timed in these ways. */
+static bool check_words(const sweep_plan *self, uint64_t timings, error *err) {
   cli_args args;
   char **words = calloc(self->base_count + 2u, sizeof *words);
   if (!words) {
@@ -121,7 +156,8 @@ static bool check_base(const sweep_plan *self, error *err) {
     ok = false;
   }
   for (uint32_t i = 0; ok && i < args.input.assignment_count; i++)
-    ok = check_given(self, &args.input.assignments[i], err);
+    ok = check_given(self, &args.input.assignments[i], timings, err);
+  ok = ok && check_axes(self, timings, err);
   cli_args_free(&args);
   free(words);
   return ok;
@@ -140,6 +176,7 @@ static bool check_cell(sweep_plan *self, uint32_t cell, error *err) {
   bool ok = cli_args_parse(&args, (int)command.count, command.words, err) == PD_OK;
   ok = ok && config_load(&args.input, &loaded, err) == PD_OK;
   if (ok && strcmp(loaded->run.mode, "benchmark") == 0) self->benchmark_count++;
+  if (ok) self->timings |= timing_of(loaded);
   config_free(loaded);
   cli_args_free(&args);
   saved_run_clear(&command);
@@ -157,7 +194,8 @@ bool sweep_plan_check(sweep_plan *self, error *err) {
   if (err->count) return false;
   self->cell_count = (uint32_t)cells;
   self->benchmark_count = 0;
-  bool ok = check_base(self, err);
+  self->timings = 0;
+  bool ok = check_words(self, all_timings(), err); /* first, or the configuration would name another way out */
   for (uint32_t i = 0; ok && i < self->cell_count; i++) ok = check_cell(self, i, err);
-  return ok;
+  return ok && check_words(self, self->timings, err);
 }

@@ -16,6 +16,7 @@ typedef struct sweep_plan {
   char **base; /* words of the run that all cells share */
   uint32_t base_count;
   uint32_t benchmark_count; /* cells with [run] mode = benchmark, once checked */
+  uint64_t timings;         /* bit i: a cell is timed in the way whose bits, of idle_keys.h, are i */
 } sweep_plan;
 
 /* Adds an axis ("data.num_workers=0,2"). A mistake is added to `err`. */

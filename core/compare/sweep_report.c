@@ -57,7 +57,7 @@ static extremes find_extremes(const sweep_report *self) {
 }
 
 /* How a cell stands to the best one. */
-typedef enum standing { STANDING_SLOWER, STANDING_TIE, STANDING_TOO_FEW } standing;
+typedef enum standing { STANDING_SLOWER, STANDING_TIE, STANDING_TOO_FEW, STANDING_TIMELESS } standing;
 
 static uint64_t fewer_blocks(const sample *a, const sample *b) {
   return a->figures.count < b->figures.count ? a->figures.count : b->figures.count;
@@ -67,7 +67,11 @@ static uint64_t fewer_blocks(const sample *a, const sample *b) {
 static bool find_standing(const sample *best, const sample *at, standing *out) {
   resample_ratio ratio;
   *out = STANDING_SLOWER;
-  if (!at || at == best || !(at->figures.min > 0) || !(best->figures.min > 0)) return true;
+  if (!at || at == best) return true;
+  if (!(at->figures.min > 0) || !(best->figures.min > 0)) {
+    *out = STANDING_TIMELESS;
+    return true;
+  }
   if (!resample_unpaired(best->times, best->figures.count, at->times, at->figures.count, SEED, &ratio)) return false;
   const uint64_t count = fewer_blocks(best, at);
   const outcome found = comparison_outcome(&ratio, count, COMPARISON_MARGIN);
@@ -117,6 +121,7 @@ static bool print_ties(const sweep_report *self, uint32_t best, error *err) {
   if (ok) {
     print_standing(self, all, STANDING_TIE, "not told apart from it:");
     print_too_few(self, all, against);
+    print_standing(self, all, STANDING_TIMELESS, "a time is zero, so there is no ratio to:");
   }
   free(all);
   return ok || no_memory(err);

@@ -161,6 +161,26 @@ class Ab(Case):
         self.assert_fails(self.run_pdhost("ab", *SMALL, "--scenario", FAULT, "", "scenario.fail_init=true"), 5,
                           "scenario fault: init: asked to fail")
 
+    def test_a_key_that_cannot_change_the_step_is_refused(self):
+        base = [*SMALL, "--scenario", "control"]
+        sides = ["schedule.profile_steps=9", "sink.table.wide=true", "run.mode=train", "run.sinks=json", "run.trace_dir=x",
+                 "run.max_steps=9", "run.epochs=2", "run.sync_timing=false", "run.require_cupti=true", "data.cpu_us=5",
+                 "data.resident_batches=2", "data.dataset_size=99", "benchmark.min_blocks=3"]
+        for section in ("profile", "schedule", "truth"):  # every key that there is
+            rows = json.loads(self.run_pdhost("--help-section", section, "--format", "json")[1])["options"]
+            sides += [f"{section}.{row['key']}=1" for row in rows]
+        for i, side in enumerate(sides):
+            a, b, which = ((side, "", "A"), (f"train.amp=false {side}", side, "A"), ("", f"train.amp=true {side}", "B"))[i % 3]
+            self.assert_fails(self.run_pdhost("ab", *base, a, b, watch=False), 2, f"ab: {which}: {side.split('=')[0]}: ")
+        # For both: only what ab itself takes the effect from.
+        for words, key in ((["--mode", "train"], "run.mode"), (["-o", "run.sinks=json"], "run.sinks"),
+                           (["--trace_dir", "x"], "run.trace_dir"), (["--wide"], "sink.table.wide"),
+                           (["-o", "benchmark.min_run_time=1"], "benchmark.min_run_time")):
+            self.assert_fails(self.run_pdhost("ab", *base, *words, "", ""), 2, f"ab: {key}: ")
+        code, _, err = self.run_pdhost("ab", *base, "--mode", "benchmark", "--with_stack", "-o", "benchmark.number=1",
+                                       "--max-time", "0.000001", "", "")
+        self.assertEqual(code, 0, err)
+
     def test_mistakes(self):
         base = [*SMALL, "--scenario", "control"]
         for arguments, code, message in (
@@ -174,8 +194,10 @@ class Ab(Case):
                 ((*base, "data.num_workers=2 data.batch_size=1", "data.num_workers=4"), 2, "pdhost sweep"),
                 ((*base, "data.num_workers=0", "data.num_workers=2"), 2, "pdhost sweep"),
                 ((*base, "benchmark.number=3", "benchmark.number=7"), 2, "A: benchmark.number: is no side's own"),
-                ((*base, "", "train.amp=true benchmark.description=x"), 2, "B: benchmark.description: is no side's own"),
+                ((*base, "", "train.amp=true benchmark.description=x"), 2, "B: benchmark.description: ab sees to that itself"),
                 ((*base, "", "benchmark.numbr=7"), 3, "did you mean number?"),
+                ((*base, "", "profile.with_stck=true"), 3, "did you mean with_stack?"),
+                ((*base, "", "benchmark.label=b"), 3, "A (as configured) and B (benchmark.label=b) are the same configuration"),
                 ((*base, "--output", "-", "--format", "json", "", ""), 2, "standard output has --format json already"),
                 ((*base, "--width", "0", "", ""), 2, "--width 0: not allowed"),
                 ((*base, "--margin", "0", "", ""), 2, "also needs --width"),

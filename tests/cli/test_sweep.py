@@ -191,6 +191,16 @@ raise schedule.active for more blocks
 data.num_workers
 """, out)
 
+    def test_a_time_of_zero_has_no_ratio(self):
+        for name, one, other in (("a", [0] * 64, [0] * 64), ("b", [1] * 64, [0] + [5] * 63)):
+            base = [*BASE, "-o", f"run.seed={ord(name)}"]
+            self.save_cell(base, [("data.num_workers", "0")], one)
+            self.save_cell(base, [("data.num_workers", "1")], other)
+            code, out, err = self.run_pdhost("sweep", *base, "--vary", "data.num_workers=0,1", "--out", "s")
+            self.assertEqual((code, err.count("(was there)")), (0, 2), err)
+            self.assertRegex(out, r"\nBest: data.num_workers=0: .*\na time is zero, so there is no ratio to: data.num_workers=1\n")
+            shutil.rmtree(self.path("s"))
+
     def test_a_block_holds_whole_epochs_where_they_end_on_the_way(self):
         # (workers, batches of an epoch, epochs): iterations of a block, of 48.
         for case, (workers, samples, drop, epochs, expected) in enumerate((
@@ -314,6 +324,36 @@ data.num_workers
         self.assertEqual(len(quoted), 1 + 6 + 1 + 4 * (1 + 3), quoted)
         self.assertEqual(without_figures(out), quoted)
 
+    def test_a_key_that_can_do_nothing_is_refused(self):
+        control = [*SMALL, "--scenario", "control"]
+        traced = ["-o", "profile.timer_only=false"]
+        sweep = ["--vary", "train.lr=1e-3,1e-4"]
+        for words, key, why in (
+                ([*BASE, "--vary", "profile.with_stack=false,true"], "profile.with_stack", "add -o profile.timer_only=false"),
+                ([*BASE, *sweep, "--with_stack"], "profile.with_stack", "add -o profile.timer_only=false"),
+                ([*BASE, "--vary", "run.require_cupti=false,true"], "run.require_cupti", "add -o profile.timer_only=false"),
+                ([*BASE, *traced, "--vary", "profile.step_info_every=1,2"], "profile.step_info_every", "the table sink's"),
+                ([*BASE, "--vary", "benchmark.cold_cache=false,true"], "benchmark.cold_cache", "add -o run.mode=benchmark"),
+                ([*BASE, "--vary", "data.resident_batches=1,2"], "data.resident_batches", "add -o data.resident=host or device"),
+                ([*control, "--vary", "data.io_sleep_ms=0,9"], "data.io_sleep_ms", "add -o data.resident=none"),
+                ([*BASE, "--vary", "run.trace_dir=a,b"], "run.trace_dir", "is set by the sweep"),
+                ([*BASE, "--vary", "run.sinks=json,table"], "run.sinks", "is set by the sweep"),
+                ([*BASE, "--vary", "sink.json.output_json=a,b"], "sink.json.output_json", "the sweep has sinks of its own"),
+                ([*BASE, *sweep, "--output_json", "x"], "sink.json.output_json", "the sweep has sinks of its own"),
+                ([*BASE, *sweep, "--wide"], "sink.table.wide", "the sweep has sinks of its own"),
+                ([*control, *sweep, "-o", "benchmark.sub_label=x"], "benchmark.sub_label", "is set by the sweep")):
+            found = self.run_pdhost("sweep", *words, watch=False)
+            self.assert_fails(found, 2, f"sweep: {key}: ")
+            self.assertIn(why, found[2])
+        for key in ("profile.timer_only", "profile.with_stack", "schedule.active", "truth.interleave", "data.num_workers",
+                    "run.sync_timing", "benchmark.label"):
+            self.assert_fails(self.run_pdhost("sweep", *control, "--mode", "benchmark", "--vary", f"{key}=1"), 2, f"sweep: {key}: ")
+        # One cell in which it acts is enough.
+        self.assert_fails(self.run_pdhost("sweep", *BASE, "--vary", "profile.with_stack=false,true", "--vary",
+                                          "profile.timer_only=false,true", "--out", "/dev/null/x"), 8, "/dev/null")
+        self.assert_fails(self.run_pdhost("sweep", *control, "--vary", "run.mode=train,benchmark", "--vary", "schedule.active=9",
+                                          "--time", "step", "--out", "/dev/null/x"), 8, "/dev/null")
+
     def test_mistakes(self):
         for arguments, code, message in (
                 ((), 2, "nothing is varied"),
@@ -325,8 +365,8 @@ data.num_workers
                 (("--vary", "data.batch_size=1,2"), 2, "data.batch_size is varied and given too"),
                 (("--vary", "data.num_workers=0,many"), 3, "num_workers = many"),
                 (("--vary", "data.workers=0"), 3, "[data] workers"),
-                (("--vary", "data.num_workers=0", "--trace_dir", "x"), 2, "run.trace_dir is set by the sweep"),
-                (("--vary", "data.num_workers=0", "--sink", "table"), 2, "run.sinks is set by the sweep"),
+                (("--vary", "data.num_workers=0", "--trace_dir", "x"), 2, "run.trace_dir: is set by the sweep"),
+                (("--vary", "data.num_workers=0", "-o", "run.sinks=table"), 2, "run.sinks: is set by the sweep"),
                 (("--vary", "data.num_workers=0", "--list"), 2, "only options of a run"),
                 (("--vary", "data.num_workers=0", "--time", "all"), 2, "--time all: not allowed"),
                 (("--vary", "run.seed=" + ",".join(map(str, range(100))), "--vary",

@@ -1,0 +1,27 @@
+/* Keys that a configuration takes and that can change nothing of what is timed. [any thread] */
+#ifndef CORE_COMPARE_IDLE_KEYS_H
+#define CORE_COMPARE_IDLE_KEYS_H
+
+#include "host/config.h"
+
+/* How a configuration is timed: one bit of the first four, with TIMED_RECORDED or TIMED_BARE one of the last two. */
+enum {
+  TIMED_AB = 1 << 0,       /* pdhost ab */
+  TIMED_STEP = 1 << 1,     /* a sweep's cell with [run] mode = benchmark */
+  TIMED_BARE = 1 << 2,     /* a sweep's cell with profile.timer_only */
+  TIMED_RECORDED = 1 << 3, /* a sweep's cell with a trace */
+  TIMED_LOADED = 1 << 4,   /* its batches are loaded as it goes */
+  TIMED_RESIDENT = 1 << 5, /* its batches are made once, before */
+  TIMED_ENDS = 1 << 6      /* above all of them together */
+};
+
+/* For whom a key is given. */
+typedef enum idle_scope {
+  IDLE_ONE, /* a side or an axis, which it is to make different */
+  IDLE_ALL  /* all that is timed: only what the command itself, unasked, leaves without effect counts */
+} idle_scope;
+
+/* Why the key can do nothing there, and what to do; NULL: it may do something, or there is no such key. */
+const char *idle_keys_why(const config_assignment *at, unsigned timed, idle_scope scope);
+
+#endif
