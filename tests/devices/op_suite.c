@@ -82,6 +82,15 @@ void operand_free(device_rig *rig, operand *o) {
   free(o->v);
 }
 
+/*
+ * TF32 keeps 10 bits behind a number's leading one (PTX ISA, "Alternate floating-point data formats"): below 1 at most
+ * 2^-11 is lost where the low bits are left out, as a library may, and half of that by rounding. So a product is off by
+ * at most 2 * 2^-11; the errors of K products walk as the products do, and the sums themselves are float32's.
+ */
+double suite_tf32_bound(const device_rig *rig, rig_format f, bool tf32) {
+  return tf32 && f.dtype == PD_F32 && rig_is_cuda(rig) ? 2 * 0x1p-11 : 0;
+}
+
 void suite_each_format(device_rig *rig, void (*check)(device_rig *rig, rig_format format)) {
   int formats = 0;
   for (int i = 0; i < RIG_FORMATS; i++) {

@@ -4,7 +4,7 @@
  * the file test_cpu_ops.c turns them into tests.
  *
  * Bounds come from rig_bound(): float32 rounding over the length of the reduction, and one rounding to the output's
- * type. All [test's thread].
+ * type; products with TF32 have suite_tf32_bound() beside it. All [test's thread].
  */
 #ifndef TESTS_DEVICES_OP_SUITE_H
 #define TESTS_DEVICES_OP_SUITE_H
@@ -52,12 +52,19 @@ void operand_free(device_rig *rig, operand *o);
 /* Runs `check` for every precision and layout the device supports; asserts that F32 is among them. */
 void suite_each_format(device_rig *rig, void (*check)(device_rig *rig, rig_format format));
 
+/* What TF32 adds to the bound of a sum of products of inputs, relative to the walk of its terms; 0 where the device
+ * does not use it for `f`, or `tf32` is false. */
+double suite_tf32_bound(const device_rig *rig, rig_format f, bool tf32);
+
 /* ---- operations ---- */
 
 void suite_conv_forward(device_rig *rig, rig_format f);
 void suite_conv_backward(device_rig *rig, rig_format f);
 void suite_conv_fused_backward(device_rig *rig, rig_format f); /* the two optional ones at the table's end */
 void suite_conv_differences(device_rig *rig, rig_format f);    /* gradients by finite differences */
+void suite_conv_forward_tf32(device_rig *rig, rig_format f);
+void suite_conv_backward_tf32(device_rig *rig, rig_format f);
+void suite_conv_fused_backward_tf32(device_rig *rig, rig_format f);
 void suite_bias(device_rig *rig, rig_format f);
 void suite_mean_hw(device_rig *rig, rig_format f);
 
@@ -66,6 +73,7 @@ void suite_elementwise(device_rig *rig, rig_format f);
 void suite_mean(device_rig *rig, rig_format f);
 void suite_copy_columns(device_rig *rig, rig_format f);
 void suite_matmul(device_rig *rig, rig_format f);
+void suite_matmul_tf32(device_rig *rig, rig_format f);
 void suite_layer_norm(device_rig *rig, rig_format f);
 void suite_layer_norm_differences(device_rig *rig, rig_format f);
 void suite_tiny_round(device_rig *rig, rig_format f);

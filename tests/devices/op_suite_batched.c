@@ -40,8 +40,12 @@ void suite_batched_matmul(device_rig *rig) {
       const int64_t batch = i / (m * n), row = i / n % m, column = i % n;
       for (int64_t d = 0; d < k; d++) c.v[i] += a.v[(batch * m + row) * k + d] * b.v[(batch * k + d) * n + column];
     }
-    rig_ok(rig, ops->batched_matmul(rig->device, rig->stream, &c.t, &a.t, &b.t, false), what);
-    operand_expect_sized(rig, &c, rig_bound(PD_F32, k), sqrt((double)(count * m * n * k)), what);
+    for (int tf32 = 0; tf32 < 2; tf32++) {
+      operand_poison(rig, &c);
+      rig_ok(rig, ops->batched_matmul(rig->device, rig->stream, &c.t, &a.t, &b.t, tf32), what);
+      operand_expect_sized(rig, &c, rig_bound(PD_F32, k) + suite_tf32_bound(rig, OPERAND_F32, tf32),
+                           sqrt((double)(count * m * n * k)), what);
+    }
     a.t.rank = 2;
     cr_assert_eq(ops->batched_matmul(rig->device, rig->stream, &c.t, &a.t, &b.t, false), PD_INVALID);
     a.t.rank = 3;

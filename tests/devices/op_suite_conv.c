@@ -23,40 +23,49 @@ static double walk_size(const operand *o, int64_t terms) { return sqrt((double)(
 static void expect(device_rig *rig, const operand *o, pd_dtype dtype, int64_t terms, const char *what) {
   operand_expect_sized(rig, o, rig_bound(dtype, terms), walk_size(o, terms), what);
 }
+/* Sums of `terms` products, which may be TF32's. */
+static void expect_products(device_rig *rig, const operand *o, rig_format f, bool tf32, int64_t terms,
+                            const char *what) {
+  operand_expect_sized(rig, o, rig_bound(f.dtype, terms) + suite_tf32_bound(rig, f, tf32), walk_size(o, terms), what);
+}
 #define SHAPES (sizeof shapes / sizeof shapes[0])
 
-static pd_conv2d about(const reference_conv *c) {
-  return (pd_conv2d){.size = sizeof(pd_conv2d), .stride = (uint32_t)c->stride, .padding = (uint32_t)c->padding};
+static pd_conv2d about(const reference_conv *c, bool tf32) {
+  return (pd_conv2d){
+      .size = sizeof(pd_conv2d), .stride = (uint32_t)c->stride, .padding = (uint32_t)c->padding, .allow_tf32 = tf32};
 }
 
-void suite_conv_forward(device_rig *rig, rig_format f) {
+static void forward(device_rig *rig, rig_format f, bool tf32) {
   const pd_tensor_ops *ops = rig->ops->tensor;
   for (size_t s = 0; s < SHAPES; s++) {
     const reference_conv *c = &shapes[s];
-    const pd_conv2d conv = about(c);
+    const pd_conv2d conv = about(c, tf32);
     operand x = INPUT(rig, f, c->n, c->i, c->h, c->w), w = INPUT(rig, f, c->o, c->i, c->kernel, c->kernel);
     operand bias = INPUT(rig, OPERAND_F32, c->o);
     operand y = OUTPUT(rig, f, c->n, c->o, reference_conv_height(c), reference_conv_width(c));
     for (int variant = 0; variant < 4; variant++) {
       const bool biased = variant & 1, relu = variant & 2;
       char what[96];
-      snprintf(what, sizeof what, "conv2d_forward, shape %zu, type %u, layout %u, bias %d, relu %d", s, f.dtype,
-               f.layout, biased, relu);
+      snprintf(what, sizeof what, "conv2d_forward, shape %zu, type %u, layout %u, bias %d, relu %d, tf32 %d", s,
+               f.dtype, f.layout, biased, relu, tf32);
       operand_poison(rig, &y);
       rig_ok(rig, ops->conv2d_forward(rig->device, rig->stream, &y.t, &x.t, &w.t, biased ? &bias.t : NULL, relu, &conv),
              what);
       reference_conv2d_forward(y.v, x.v, w.v, biased ? bias.v : NULL, relu, c);
-      expect(rig, &y, f.dtype, c->i * c->kernel * c->kernel, what);
+      expect_products(rig, &y, f, tf32, c->i * c->kernel * c->kernel, what);
     }
     OPERANDS_FREE(rig, &x, &w, &bias, &y);
   }
 }
 
-void suite_conv_backward(device_rig *rig, rig_format f) {
+void suite_conv_forward(device_rig *rig, rig_format f) { forward(rig, f, false); }
+void suite_conv_forward_tf32(device_rig *rig, rig_format f) { forward(rig, f, true); }
+
+static void backward(device_rig *rig, rig_format f, bool tf32) {
   const pd_tensor_ops *ops = rig->ops->tensor;
   for (size_t s = 0; s < SHAPES; s++) {
     const reference_conv *c = &shapes[s];
-    const pd_conv2d conv = about(c);
+    const pd_conv2d conv = about(c, tf32);
     const int64_t oh = reference_conv_height(c), ow = reference_conv_width(c);
     operand x = INPUT(rig, f, c->n, c->i, c->h, c->w), w = INPUT(rig, f, c->o, c->i, c->kernel, c->kernel);
     operand dy = INPUT(rig, f, c->n, c->o, oh, ow), dx = OUTPUT(rig, f, c->n, c->i, c->h, c->w);
@@ -66,17 +75,25 @@ void suite_conv_backward(device_rig *rig, rig_format f) {
     rig_ok(rig, ops->conv2d_backward_weight(rig->device, rig->stream, &dw.t, &dy.t, &x.t, &conv), "backward weight");
     reference_conv2d_backward_data(dx.v, dy.v, w.v, c);
     reference_conv2d_backward_weight(dw.v, dy.v, x.v, c);
-    expect(rig, &dx, f.dtype, c->o * c->kernel * c->kernel, "conv2d_backward_data");
-    expect(rig, &dw, f.dtype, c->n * oh * ow, "conv2d_backward_weight");
+    char what[96];
+    snprintf(what, sizeof what, "conv2d_backward_data, shape %zu, type %u, layout %u, tf32 %d", s, f.dtype, f.layout,
+             tf32);
+    expect_products(rig, &dx, f, tf32, c->o * c->kernel * c->kernel, what);
+    snprintf(what, sizeof what, "conv2d_backward_weight, shape %zu, type %u, layout %u, tf32 %d", s, f.dtype, f.layout,
+             tf32);
+    expect_products(rig, &dw, f, tf32, c->n * oh * ow, what);
     OPERANDS_FREE(rig, &x, &w, &dy, &dx, &dw);
   }
 }
 
-void suite_conv_fused_backward(device_rig *rig, rig_format f) {
+void suite_conv_backward(device_rig *rig, rig_format f) { backward(rig, f, false); }
+void suite_conv_backward_tf32(device_rig *rig, rig_format f) { backward(rig, f, true); }
+
+static void fused_backward(device_rig *rig, rig_format f, bool tf32) {
   const pd_tensor_ops *ops = rig->ops->tensor;
   for (size_t s = 0; s < SHAPES && PD_HAS(pd_tensor_ops, ops, mean_hw_relu_backward); s++) {
     const reference_conv *c = &shapes[s];
-    const pd_conv2d conv = about(c);
+    const pd_conv2d conv = about(c, tf32);
     const int64_t oh = reference_conv_height(c), ow = reference_conv_width(c), count = c->n * c->o * oh * ow;
     operand x = INPUT(rig, f, c->n, c->i, c->h, c->w), y = INPUT(rig, f, c->n, c->o, oh, ow);
     operand dy = INPUT(rig, f, c->n, c->o, oh, ow), small = INPUT(rig, f, c->n, c->o);
@@ -91,8 +108,9 @@ void suite_conv_fused_backward(device_rig *rig, rig_format f) {
              "conv2d_relu_backward_weight");
       reference_conv2d_backward_weight(dw.v, masked, x.v, c);
       reference_bias_backward(db.v, masked, c->n, c->o, oh * ow);
-      expect(rig, &dw, f.dtype, c->n * oh * ow, "conv2d_relu_backward_weight dw");
-      expect(rig, &db, f.dtype, c->n * oh * ow, "conv2d_relu_backward_weight db");
+      /* The bias's gradient may be products with one, in the same tensor cores. */
+      expect_products(rig, &dw, f, tf32, c->n * oh * ow, "conv2d_relu_backward_weight dw");
+      expect_products(rig, &db, f, tf32, c->n * oh * ow, "conv2d_relu_backward_weight db");
     }
     if (ops->mean_hw_relu_backward) {
       operand_poison(rig, &db);
@@ -109,6 +127,9 @@ void suite_conv_fused_backward(device_rig *rig, rig_format f) {
     OPERANDS_FREE(rig, &x, &y, &dy, &small, &dw, &db, &dx);
   }
 }
+
+void suite_conv_fused_backward(device_rig *rig, rig_format f) { fused_backward(rig, f, false); }
+void suite_conv_fused_backward_tf32(device_rig *rig, rig_format f) { fused_backward(rig, f, true); }
 
 /* sum(g * forward(x, w)) in double, of the device's own forward pass. */
 static double weighted(device_rig *rig, const operand *y, const operand *x, const operand *w, const double *g,
@@ -131,7 +152,7 @@ static double weighted(device_rig *rig, const operand *y, const operand *x, cons
 void suite_conv_differences(device_rig *rig, rig_format f) {
   const pd_tensor_ops *ops = rig->ops->tensor;
   const reference_conv *c = &shapes[1];
-  const pd_conv2d conv = about(c);
+  const pd_conv2d conv = about(c, false);
   const int64_t oh = reference_conv_height(c), ow = reference_conv_width(c), count = c->n * c->o * oh * ow;
   const rig_format master = {PD_F32, f.layout};
   operand x = INPUT(rig, f, c->n, c->i, c->h, c->w), w = INPUT(rig, f, c->o, c->i, c->kernel, c->kernel);

@@ -91,32 +91,55 @@ void suite_copy_columns(device_rig *rig, rig_format f) {
   OPERANDS_FREE(rig, &x, &y);
 }
 
-void suite_matmul(device_rig *rig, rig_format f) {
-  static const int64_t sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {16, 1000, 256}, {256, 256, 33}, {1, 256, 8}, {5, 1, 64}};
+typedef struct product {
+  int64_t m, n, k;
+  bool ta, tb, biased;
+} product;
+
+static void matmul_of(device_rig *rig, rig_format f, product p, bool tf32) {
   const pd_tensor_ops *ops = rig->ops->tensor;
+  const int64_t m = p.m, n = p.n, k = p.k;
+  operand a = p.ta ? INPUT(rig, f, k, m) : INPUT(rig, f, m, k), b = p.tb ? INPUT(rig, f, n, k) : INPUT(rig, f, k, n);
+  operand bias = INPUT(rig, OPERAND_F32, n), c = OUTPUT(rig, f, m, n), sum = INPUT(rig, OPERAND_F32, m, n);
+  char what[96];
+  snprintf(what, sizeof what, "matmul %lldx%lldx%lld type %u transposed %d %d bias %d tf32 %d", (long long)m,
+           (long long)n, (long long)k, f.dtype, p.ta, p.tb, p.biased, tf32);
+  reference_matmul(c.v, a.v, b.v, p.biased ? bias.v : NULL, p.ta, p.tb, m, n, k);
+  rig_ok(rig,
+         ops->matmul(rig->device, rig->stream, &c.t, &a.t, &b.t, p.biased ? &bias.t : NULL, p.ta, p.tb, false, tf32),
+         what);
+  const double size = sqrt((double)(m * n * (k + 1))); /* the random walk of k + 1 terms of at most 1 */
+  const double coarse = suite_tf32_bound(rig, f, tf32);
+  operand_expect_sized(rig, &c, rig_bound(f.dtype, k + 1) + coarse, size, what);
+  /* Accumulated into float32, whatever a and b are. */
+  if (!p.biased) {
+    for (int64_t at = 0; at < m * n; at++) sum.v[at] += c.v[at];
+    rig_ok(rig, ops->matmul(rig->device, rig->stream, &sum.t, &a.t, &b.t, NULL, p.ta, p.tb, true, tf32), what);
+    operand_expect_sized(rig, &sum, rig_bound(PD_F32, k + 1) + coarse, size, what);
+  }
+  OPERANDS_FREE(rig, &a, &b, &bias, &c, &sum);
+}
+
+static void each_matmul(device_rig *rig, rig_format f, bool tf32) {
+  static const int64_t sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {16, 1000, 256}, {256, 256, 33}, {1, 256, 8}, {5, 1, 64}};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-    for (int variant = 0; variant < 8; variant++) {
-      const int64_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
-      const bool ta = variant & 1, tb = variant & 2, biased = variant & 4;
-      operand a = ta ? INPUT(rig, f, k, m) : INPUT(rig, f, m, k), b = tb ? INPUT(rig, f, n, k) : INPUT(rig, f, k, n);
-      operand bias = INPUT(rig, OPERAND_F32, n), c = OUTPUT(rig, f, m, n), sum = INPUT(rig, OPERAND_F32, m, n);
-      char what[96];
-      snprintf(what, sizeof what, "matmul %lldx%lldx%lld type %u variant %d", (long long)m, (long long)n, (long long)k,
-               f.dtype, variant);
-      reference_matmul(c.v, a.v, b.v, biased ? bias.v : NULL, ta, tb, m, n, k);
-      rig_ok(rig,
-             ops->matmul(rig->device, rig->stream, &c.t, &a.t, &b.t, biased ? &bias.t : NULL, ta, tb, false, false),
-             what);
-      const double size = sqrt((double)(m * n * (k + 1))); /* the random walk of k + 1 terms of at most 1 */
-      operand_expect_sized(rig, &c, rig_bound(f.dtype, k + 1), size, what);
-      /* Accumulated into float32, whatever a and b are. */
-      if (!biased) {
-        for (int64_t at = 0; at < m * n; at++) sum.v[at] += c.v[at];
-        rig_ok(rig, ops->matmul(rig->device, rig->stream, &sum.t, &a.t, &b.t, NULL, ta, tb, true, false), what);
-        operand_expect_sized(rig, &sum, rig_bound(PD_F32, k + 1), size, what);
-      }
-      OPERANDS_FREE(rig, &a, &b, &bias, &c, &sum);
-    }
+    for (int variant = 0; variant < 8; variant++)
+      matmul_of(
+          rig, f,
+          (product){sizes[i][0], sizes[i][1], sizes[i][2], .ta = variant & 1, .tb = variant & 2, .biased = variant & 4},
+          tf32);
+}
+
+void suite_matmul(device_rig *rig, rig_format f) { each_matmul(rig, f, false); }
+
+/* The head's three products too, of more rows than a device has a kernel for small products for. */
+void suite_matmul_tf32(device_rig *rig, rig_format f) {
+  static const product large[] = {{.m = 136, .n = 1000, .k = 256, .tb = true, .biased = true},
+                                  {.m = 136, .n = 256, .k = 1000},
+                                  {.m = 1000, .n = 256, .k = 136, .ta = true}};
+  each_matmul(rig, f, true);
+  if (f.layout != PD_NCHW) return; /* matrices have one layout: once is enough */
+  for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) matmul_of(rig, f, large[i], true);
 }
 
 static const int64_t rows_columns[][2] = {{1, 2}, {3, 5}, {16, 256}, {7, 33}, {65, 256}};
