@@ -153,8 +153,8 @@ static bool find_calls(const trace_facts *facts, ledger_host *out) {
     if (call->thread != LOOP_THREAD) continue;
     const interval *train = train_at(out, call->start_ns, &next);
     const bool is_staged = is_copy(facts, call, true);
-    /* Another call's work ends the tail, a blocking copy's own too: it is the next launch. One that the host stages ends
-     * it when it is called: from there on the staging holds up the device. */
+    /* Another call's work ends the tail, a blocking copy's own too: it is the next launch. One that the host stages
+     * ends it when it is called: from there on the staging holds up the device. */
     if (call->activity_count && tail.list && !is_staged) ok = close_tail(&tail, first_work(facts, call)->start_ns);
     if (call->api == PD_API_ALLOC || call->api == PD_API_FREE)
       ok = ok && intervals_add(&out->allocator, call->start_ns, call->end_ns);
