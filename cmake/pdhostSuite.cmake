@@ -28,7 +28,7 @@ function(pdhost_expect_suites)
     set(needs "")
     if(source MATCHES "/tests/devices/cupti/")
       set(needs pdhost_cupti) # and that CUPTI's headers
-    elseif(name STREQUAL test_cuda_fused)
+    elseif(name MATCHES "^test_cuda_")
       set(needs device_cuda)
     endif()
     if(NOT TARGET ${name} AND (NOT needs OR TARGET ${needs}))

@@ -49,13 +49,20 @@ struct pd_device {
   pd_event *marks[2];
 };
 
+/* A workspace that a graph may have the address of. */
+typedef struct cuda_retired {
+  struct cuda_retired *next;
+  void *workspace;
+} cuda_retired;
+
 struct pd_stream {
   cudaStream_t handle;
   cuda_launch launch;
   void *scratch;   /* counters, then partials */
   void *workspace; /* of the libraries; grows outside the steady state; under the device's lock */
   uint64_t workspace_bytes;
-  bool capturing;
+  cuda_retired *retired; /* outgrown since something was captured; freed with the stream */
+  bool capturing, captured;
 };
 
 struct pd_event {
@@ -70,8 +77,11 @@ struct pd_graph {
 /* Makes the device the calling thread's; cheap where it is already. */
 pd_status cuda_bind(pd_device *device);
 
-/* At least `bytes` of workspace on the stream; under device->lock. May wait for the stream. */
+/* At least `bytes` of workspace on the stream; under device->lock. May wait for the stream. Refused inside a capture.
+ */
 pd_status cuda_workspace(pd_device *device, pd_stream *stream, uint64_t bytes);
+/* The same without a word to the host: cudaErrorMemoryAllocation, or cudaErrorStreamCaptureUnsupported in a capture. */
+cudaError_t cuda_workspace_grow(pd_stream *stream, uint64_t bytes);
 
 extern const pd_memory_ops cuda_memory_ops;
 extern const pd_stream_ops cuda_stream_ops;

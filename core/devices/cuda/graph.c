@@ -9,7 +9,7 @@ pd_status cuda_capture_begin(pd_device *device, pd_stream *stream) {
   if (!status)
     status = cuda_check(device, cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeThreadLocal),
                         "cudaStreamBeginCapture");
-  if (!status) stream->capturing = true;
+  if (!status) stream->capturing = stream->captured = true;
   return status;
 }
 

@@ -19,6 +19,12 @@ static void stream_destroy(pd_device *device, pd_stream *stream) {
   }
   cudaFree(stream->scratch);
   cudaFree(stream->workspace);
+  while (stream->retired) {
+    cuda_retired *old = stream->retired;
+    stream->retired = old->next;
+    cudaFree(old->workspace);
+    free(old);
+  }
   free(stream);
 }
 
@@ -48,16 +54,42 @@ static pd_status stream_create(pd_device *device, pd_stream **out) {
   return PD_OK;
 }
 
-pd_status cuda_workspace(pd_device *device, pd_stream *stream, uint64_t bytes) {
-  if (bytes <= stream->workspace_bytes) return PD_OK;
-  pd_status status = cuda_check(device, cudaStreamSynchronize(stream->handle), "waiting for the workspace");
-  if (status) return status;
-  cudaFree(stream->workspace);
+/* Frees the workspace, or keeps it where a graph's next replay may write to it. */
+static bool drop_workspace(pd_stream *stream) {
+  if (stream->workspace && stream->captured) {
+    cuda_retired *old = malloc(sizeof *old);
+    if (!old) return false;
+    *old = (cuda_retired){.next = stream->retired, .workspace = stream->workspace};
+    stream->retired = old;
+  } else {
+    cudaFree(stream->workspace);
+  }
   stream->workspace = NULL;
   stream->workspace_bytes = 0;
-  status = cuda_check(device, cudaMalloc(&stream->workspace, bytes), "workspace");
-  if (!status) stream->workspace_bytes = bytes;
-  return status;
+  return true;
+}
+
+cudaError_t cuda_workspace_grow(pd_stream *stream, uint64_t bytes) {
+  if (bytes <= stream->workspace_bytes) return cudaSuccess;
+  if (stream->capturing) return cudaErrorStreamCaptureUnsupported;
+  cudaError_t error = cudaStreamSynchronize(stream->handle);
+  if (!error && !drop_workspace(stream)) error = cudaErrorMemoryAllocation;
+  if (!error) error = cudaMalloc(&stream->workspace, bytes);
+  if (!error)
+    stream->workspace_bytes = bytes;
+  else
+    (void)cudaGetLastError();
+  return error;
+}
+
+pd_status cuda_workspace(pd_device *device, pd_stream *stream, uint64_t bytes) {
+  const cudaError_t error = cuda_workspace_grow(stream, bytes);
+  if (error == cudaErrorStreamCaptureUnsupported)
+    return device->host->fail(device->host, PD_INVALID,
+                              "cuda: an operation needs %llu bytes of workspace inside a capture and the stream has "
+                              "%llu: run the same operations once before they are captured",
+                              (unsigned long long)bytes, (unsigned long long)stream->workspace_bytes);
+  return cuda_check(device, error, "workspace");
 }
 
 static pd_status stream_synchronize(pd_device *device, pd_stream *stream) {
