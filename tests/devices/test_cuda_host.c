@@ -270,3 +270,23 @@ PD_TEST(cuda_host, a_workspace_does_not_grow_inside_a_capture) {
   cr_assert_eq(cuda_workspace(&device, stream, 101), PD_OK);
   cuda_stream_ops.destroy(&device, stream);
 }
+
+/* ---- streams -------------------------------------------------------------------------------------------------- */
+
+PD_TEST(cuda_host, cublas_keeps_no_stream_that_is_gone) {
+  float numbers[8];
+  const pd_tensor t = {.data = numbers, .shape = {1, 2, 2}, .rank = 3, .dtype = PD_F32};
+  pd_stream *first = open_stream(), *second = NULL;
+  cr_assert_eq(cuda_stream_ops.create(&device, &second), PD_OK);
+  cr_assert_eq(cuda_op_batched_matmul(&device, first, &t, &t, &t, false), PD_OK, "%s", host.message);
+  cr_assert_eq(fake_cublas_stream, first->handle);
+  cuda_stream_ops.destroy(&device, second); /* another's end changes nothing */
+  cr_assert_eq(fake_cublas_stream, first->handle);
+  cuda_stream_ops.destroy(&device, first);
+  cr_assert_null(fake_cublas_stream);
+  cr_assert_eq(cuda_stream_ops.create(&device, &first), PD_OK);
+  cr_assert_eq(cuda_op_batched_matmul(&device, first, &t, &t, &t, false), PD_OK);
+  cr_assert_eq(fake_cublas_stream, first->handle);
+  cuda_stream_ops.destroy(&device, first);
+  cuda_blas_close(&device);
+}

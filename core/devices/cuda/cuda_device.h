@@ -97,5 +97,7 @@ void cuda_graph_destroy(pd_device *device, pd_graph *graph);
 void cuda_convolutions_close(pd_device *device);
 void cuda_matmuls_close(pd_device *device);
 void cuda_blas_close(pd_device *device);
+/* Takes the stream, which is about to be destroyed, from cuBLAS's handle; under device->lock. */
+void cuda_blas_leave(pd_device *device, const pd_stream *stream);
 
 #endif

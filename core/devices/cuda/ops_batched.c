@@ -30,6 +30,13 @@ void cuda_blas_close(pd_device *device) {
   device->blas = NULL;
 }
 
+void cuda_blas_leave(pd_device *device, const pd_stream *stream) {
+  cuda_blas *self = device->blas;
+  if (!self || self->stream != stream) return;
+  self->set_stream(self->handle, NULL);
+  self->stream = NULL;
+}
+
 static bool load(void *library, const char *symbol, void *slot) {
   void *address = dlsym(library, symbol);
   memcpy(slot, &address, sizeof address);

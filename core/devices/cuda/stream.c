@@ -8,11 +8,12 @@ static void stream_destroy(pd_device *device, pd_stream *stream) {
   if (stream->handle) {
     cudaStreamSynchronize(stream->handle);
     pthread_mutex_lock(&device->lock);
-    /* The handle must not keep a stream that is gone. */
+    /* No handle may keep a stream that is gone. */
     if (device->cudnn_stream == stream) {
       device->libraries.cudnn.SetStream(device->cudnn, NULL);
       device->cudnn_stream = NULL;
     }
+    cuda_blas_leave(device, stream);
     if (device->first_stream == stream) device->first_stream = NULL;
     pthread_mutex_unlock(&device->lock);
     cudaStreamDestroy(stream->handle);
