@@ -290,3 +290,68 @@ PD_TEST(cuda_host, cublas_keeps_no_stream_that_is_gone) {
   cuda_stream_ops.destroy(&device, first);
   cuda_blas_close(&device);
 }
+
+/* ---- the choice of algorithms --------------------------------------------------------------------------------- */
+
+static const conv_key key = {.n = 1,
+                             .c = 8,
+                             .h = 4,
+                             .w = 4,
+                             .o = 8,
+                             .oh = 4,
+                             .ow = 4,
+                             .kh = 3,
+                             .kw = 3,
+                             .stride = 1,
+                             .padding = 1,
+                             .x_dtype = PD_F32,
+                             .w_dtype = PD_F32,
+                             .y_dtype = PD_F32};
+static const conv_arguments arguments;
+
+static void free_plans(void) {
+  while (convolutions.plans) {
+    conv_plan *plan = convolutions.plans;
+    convolutions.plans = plan->next;
+    free(plan);
+  }
+}
+
+PD_TEST(cuda_host, a_candidate_that_fails_is_passed_over_without_a_word) {
+  conv_plan *plan = NULL;
+  pd_stream *stream = open_stream();
+  fake.candidate_count = 4;
+  fake.candidates[0] = fake.candidates[3] = CUDNN_STATUS_EXECUTION_FAILED;
+  fake.workspaces[1] = 1000; /* more than there is */
+  fake.refuse_bytes = 1000;
+  cr_assert_eq(conv_choose(&device, stream, &key, &arguments, &plan), PD_OK, "%s", host.message);
+  cr_assert_eq(plan->plan, (void *)&fake.candidates[2]);
+  cr_assert_str_eq(host.message, "");
+  cr_assert_eq(fake.events, 0);
+  cr_assert_eq(conv_choose(&device, stream, &key, &arguments, &plan), PD_OK);
+  cr_assert_eq(fake.gathered, 1); /* it was kept */
+  free_plans();
+  cuda_stream_ops.destroy(&device, stream);
+}
+
+PD_TEST(cuda_host, no_candidate_that_works_is_an_error) {
+  conv_plan *plan = NULL;
+  pd_stream *stream = open_stream();
+  fake.candidate_count = 3;
+  for (int i = 0; i < 3; i++) fake.candidates[i] = CUDNN_STATUS_EXECUTION_FAILED;
+  for (int call = 1; call <= 2; call++) {
+    host.message[0] = '\0';
+    cr_assert_eq(conv_choose(&device, stream, &key, &arguments, &plan), PD_DEVICE);
+    cr_assert_str_eq(host.message, "cuDNN: none of 3 algorithms for conv forward of (1,8,4,4) to 8 channels works; the "
+                                   "last one: the played failure");
+    cr_assert_null(convolutions.plans);
+    cr_assert_eq(fake.gathered, call);
+    cr_assert_eq(fake.events, 0);
+  }
+  fake.candidate_count = 1; /* without a trial; the operation itself says what is wrong */
+  cr_assert_eq(conv_choose(&device, stream, &key, &arguments, &plan), PD_OK);
+  cr_assert_eq(conv_run(&device, stream, plan, &arguments), PD_DEVICE);
+  cr_assert_str_eq(host.message, "cuDNN: convolution: the played failure: in detail");
+  free_plans();
+  cuda_stream_ops.destroy(&device, stream);
+}

@@ -12,9 +12,34 @@ static const float nondeterminism_price = 1.05f;
 
 static uint64_t weight_bytes(const conv_key *key) { return (uint64_t)(key->o * key->c * key->kh * key->kw) * 2; }
 
-/* The whole operation, as an operation of the device would run it. The lock is held. */
-static bool run_once(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments) {
-  if (conv_run(device, stream, plan, arguments)) return false;
+/* Why a plan did not run; both zero where it did. */
+typedef struct conv_failure {
+  cudnnStatus_t cudnn;
+  cudaError_t cuda;
+} conv_failure;
+
+/* The plan and what belongs to it but a separate bias; the host is told nothing. */
+static conv_failure attempt(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments) {
+  conv_arguments with = *arguments;
+  if (plan->narrow) with.w = (char *)stream->workspace + plan->workspace - weight_bytes(&plan->key);
+  conv_failure why = {.cudnn = conv_execute(device, stream, plan, &with)};
+  const int64_t count = (int64_t)weight_bytes(&plan->key) / 2;
+  if (!why.cudnn && plan->narrow) why.cuda = cuda_convert(&stream->launch, arguments->w, PD_F32, with.w, PD_F16, count);
+  return why;
+}
+
+pd_status conv_run(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments) {
+  const conv_failure why = attempt(device, stream, plan, arguments);
+  if (why.cudnn) return cuda_cudnn_failed(device, why.cudnn, "convolution");
+  return cuda_check(device, why.cuda, "conv2d_backward_weight");
+}
+
+/* The whole operation, as an operation of the device would run it. The lock is held. A candidate that fails is told
+ * only where none works; our own kernel for the bias tells what is wrong with it, and `why` is zero then. */
+static bool run_once(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments,
+                     conv_failure *why) {
+  *why = attempt(device, stream, plan, arguments);
+  if (why->cudnn || why->cuda) return false;
   const conv_key *key = &plan->key;
   if (!key->bias || plan->form != CONV_PLAIN) return true;
   const pd_tensor y = {.data = arguments->y,
@@ -29,13 +54,14 @@ static bool run_once(pd_device *device, pd_stream *stream, conv_plan *plan, cons
 
 /* Milliseconds of the fastest of a few runs; < 0: the plan does not work. */
 static float trial(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments,
-                   cudaEvent_t start, cudaEvent_t end) {
+                   cudaEvent_t start, cudaEvent_t end, conv_failure *why) {
   float best = -1;
-  if (!run_once(device, stream, plan, arguments)) goto out;
+  if (!run_once(device, stream, plan, arguments, why)) goto out;
   for (int i = 0; i < TRIALS; i++) {
     float ms = 0;
-    if (cudaEventRecord(start, stream->handle) || !run_once(device, stream, plan, arguments) ||
-        cudaEventRecord(end, stream->handle) || cudaEventSynchronize(end) || cudaEventElapsedTime(&ms, start, end)) {
+    if ((why->cuda = cudaEventRecord(start, stream->handle)) || !run_once(device, stream, plan, arguments, why) ||
+        (why->cuda = cudaEventRecord(end, stream->handle)) || (why->cuda = cudaEventSynchronize(end)) ||
+        (why->cuda = cudaEventElapsedTime(&ms, start, end))) {
       best = -1;
       goto out;
     }
@@ -59,14 +85,26 @@ static const char *direction_name(uint32_t direction) {
   return direction == CONV_FORWARD ? "forward" : direction == CONV_BACKWARD_DATA ? "backward data" : "backward weight";
 }
 
+static pd_status none_works(pd_device *device, const conv_key *key, int count, const conv_failure *why) {
+  if (!why->cudnn && !why->cuda) return PD_DEVICE; /* told already */
+  return device->host->fail(device->host, PD_DEVICE,
+                            "cuDNN: none of %d algorithms for conv %s of (%lld,%lld,%lld,%lld) to %lld channels works; "
+                            "the last one: %s",
+                            count, direction_name(key->direction), (long long)key->n, (long long)key->c,
+                            (long long)key->h, (long long)key->w, (long long)key->o,
+                            why->cudnn ? device->libraries.cudnn.GetErrorString(why->cudnn)
+                                       : cudaGetErrorString(why->cuda));
+}
+
 static pd_status choose_fastest(pd_device *device, pd_stream *stream, conv_plan **plans, int count,
                                 const conv_arguments *arguments, int *chosen) {
   cudaEvent_t start = NULL, end = NULL;
+  conv_failure why = {CUDNN_STATUS_SUCCESS, cudaSuccess};
   float best = -1;
   pd_status status = cuda_check(device, cudaEventCreate(&start), "cudaEventCreate");
   if (!status) status = cuda_check(device, cudaEventCreate(&end), "cudaEventCreate");
   for (int i = 0; !status && i < count; i++) {
-    float ms = trial(device, stream, plans[i], arguments, start, end);
+    float ms = trial(device, stream, plans[i], arguments, start, end, &why);
     const conv_key *key = &plans[i]->key;
     device->host->log(
         device->host, PD_LOG_DEBUG,
@@ -81,6 +119,7 @@ static pd_status choose_fastest(pd_device *device, pd_stream *stream, conv_plan 
     best = ms;
     *chosen = i;
   }
+  if (!status && best < 0) status = none_works(device, &plans[0]->key, count, &why);
   if (start) cudaEventDestroy(start);
   if (end) cudaEventDestroy(end);
   return status;
@@ -114,10 +153,14 @@ static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plan
 /* The workspace of the candidate that wants most; one whose own cannot be had is left out while there are others. */
 static pd_status fit_workspace(pd_device *device, pd_stream *stream, conv_plan **plans, int *count) {
   for (int i = 0; i < *count;) {
-    const pd_status status = cuda_workspace(device, stream, plans[i]->workspace);
-    if (status && (status != PD_NO_MEMORY || *count == 1)) return status;
-    if (!status) {
+    const cudaError_t error = cuda_workspace_grow(stream, plans[i]->workspace);
+    if (!error) {
       i++;
+      continue;
+    }
+    if (error != cudaErrorMemoryAllocation || *count == 1) {
+      const pd_status status = cuda_workspace(device, stream, plans[i]->workspace); /* asked once more, it says why */
+      if (status) return status;
       continue;
     }
     conv_plan_free(device, plans[i]);
@@ -126,17 +169,6 @@ static pd_status fit_workspace(pd_device *device, pd_stream *stream, conv_plan *
     i = 0; /* what there was before is gone as well: from the start */
   }
   return PD_OK;
-}
-
-pd_status conv_run(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments) {
-  conv_arguments with = *arguments;
-  if (plan->narrow) with.w = (char *)stream->workspace + plan->workspace - weight_bytes(&plan->key);
-  const cudnnStatus_t error = conv_execute(device, stream, plan, &with);
-  if (error) return cuda_cudnn_failed(device, error, "convolution");
-  if (!plan->narrow) return PD_OK;
-  const int64_t count = (int64_t)weight_bytes(&plan->key) / 2;
-  return cuda_check(device, cuda_convert(&stream->launch, arguments->w, PD_F32, with.w, PD_F16, count),
-                    "conv2d_backward_weight");
 }
 
 pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key, const conv_arguments *arguments,
