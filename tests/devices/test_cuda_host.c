@@ -355,3 +355,20 @@ PD_TEST(cuda_host, no_candidate_that_works_is_an_error) {
   free_plans();
   cuda_stream_ops.destroy(&device, stream);
 }
+
+/* A grid has 65535 blocks of 32 rows in its second dimension. */
+PD_TEST(cuda_host, a_product_of_more_rows_than_a_grid_covers_is_the_librarys) {
+  _Alignas(16) float numbers[4];
+  pd_stream *stream = open_stream();
+  for (int64_t rows = 65535 * 32 - 32; rows <= 65535 * 32 + 32; rows += 32) {
+    const pd_tensor a = {.data = numbers, .shape = {rows, 4}, .rank = 2, .dtype = PD_F32};
+    const pd_tensor b = {.data = numbers, .shape = {4, 4}, .rank = 2, .dtype = PD_F32};
+    const bool fits = rows <= 65535 * 32;
+    fake.small_products = 0;
+    cr_assert_eq(cuda_op_matmul(&device, stream, &a, &a, &b, NULL, false, false, false, false),
+                 fits ? PD_OK : PD_DEVICE); /* there is no library here */
+    cr_assert_eq(fake.small_products, fits);
+  }
+  cuda_matmuls_close(&device);
+  cuda_stream_ops.destroy(&device, stream);
+}
