@@ -76,6 +76,10 @@ static char *put_kernel(const event_writer *writer, char *at, const pd_device_ro
     at = EVENT_PUT(at, ",\"est. achieved occupancy %\":");
     at = digits_u64(at, (uint64_t)((double)kernel->u.kernel.occupancy * 100 + 0.5));
   }
+  if (kernel->u.kernel.waves > 0 && is_known(kernel->u.kernel.waves)) { /* pdhost's own: Kineto has none */
+    at = EVENT_PUT(at, ",\"waves\":");
+    at = digits_fixed6(at, (double)kernel->u.kernel.waves);
+  }
   return put_graph(at, kernel->u.kernel.graph, kernel->u.kernel.graph_node);
 }
 

@@ -167,12 +167,14 @@ PD_TEST(sink_chrome_trace, what_is_no_number_stays_out) {
   for (int i = 0; i < 4; i++) {
     pd_device_row *row = fake_kernel(fake, "blocks()", stream, MS(1 + i), MS(1.5 + i), 1);
     row->detail.u.kernel.blocks_per_sm = row->detail.u.kernel.warps_per_sm = odd[i];
-    fake_kernel(fake, "occupancy()", stream, MS(5 + i), MS(5.5 + i), 1)->detail.u.kernel.occupancy = odd[i];
+    row = fake_kernel(fake, "occupancy()", stream, MS(5 + i), MS(5.5 + i), 1);
+    row->detail.u.kernel.occupancy = row->detail.u.kernel.waves = odd[i];
     fake_counter(fake, "odd", MS(1 + i), i == 3 ? 3.0 : (double)odd[i]);
   }
   write_parsed(&out, fake_trace_finish(fake), NULL);
   for (const json_node *event = out.events->first; event; event = event->next) {
     if (is_event(event, "X", "kernel", "blocks()")) cr_assert_null(argument(event, "blocks per SM"));
+    if (is_event(event, "X", "kernel", "occupancy()")) cr_assert_null(argument(event, "waves"));
     if (is_event(event, "X", "kernel", NULL)) cr_assert_null(argument(event, "est. achieved occupancy %"));
   }
   cr_assert_eq(count(out.events, "X", "kernel", NULL), 8);
@@ -488,6 +490,7 @@ PD_TEST(sink_chrome_trace, a_cpu_device_has_no_figures_of_a_gpu) {
   const json_node *kernel = find(out.events, "X", "kernel", "k()");
   cr_assert_null(argument(kernel, "blocks per SM"));
   cr_assert_null(argument(kernel, "est. achieved occupancy %"));
+  cr_assert_null(argument(kernel, "waves"));
   cr_assert_eq(argument(kernel, "device")->number, 0);
   cr_assert_null(json_text_get(out.root, "cupti_version"));
   cr_assert_eq(count(out.events, "C", NULL, "GPU 0 busy"), 0);

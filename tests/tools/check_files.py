@@ -162,7 +162,7 @@ KINETO = {
     "cpu_instant_event": (("Total Reserved", "Total Allocated", "Bytes", "Device Id", "Device Type", "Addr",
                            "finished", "Ev Idx"), (), ()),
 }
-ON_GPU = (KERNEL, ("External id",), GRAPH)
+ON_GPU = (KERNEL, ("External id",), ("waves", *GRAPH))
 ON_CPU = (KERNEL, ("External id", "blocks per SM", "warps per SM", "est. achieved occupancy %"), GRAPH)
 
 
