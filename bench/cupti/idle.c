@@ -76,7 +76,7 @@ static void round_of_pdhost(const cupti_api *api) {
 
 /* What `state` adds to a launch, against `off` of the same round. */
 static double added(int state, int off) {
-  double more[ROUNDS];
+  double more[ROUNDS] = {0};
   for (int i = 0; i < rounds; i++) more[i] = ns[state][i] - ns[off][i];
   qsort(more, (size_t)rounds, sizeof more[0], by_value);
   return more[rounds / 2];
