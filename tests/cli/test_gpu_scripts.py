@@ -1,5 +1,9 @@
-"""The scripts for a GPU machine, as far as a machine without one can tell: options, and what bench/peer/run.py and
-gpu-fallbacks make of a pdhost and a PyTorch that are played here."""
+"""The scripts for a GPU machine, as far as a machine without one can tell: options, what bench/peer/run.py and
+gpu-fallbacks make of a pdhost and a PyTorch that are played here, and what gpu-scenarios makes of traces."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import json
 import os
 import subprocess
@@ -137,6 +141,30 @@ class GpuScripts(unittest.TestCase):
         filters = {tool: "batched_matmul" in line for line in suites
                    for tool in ("memcheck", "initcheck", "racecheck") if f"--tool {tool} " in line}
         self.assertEqual(filters, {"memcheck": False, "initcheck": True, "racecheck": True}, suites)
+
+    def failures_of(self, kernels):
+        """What gpu-scenarios says of a trace with a launch and a kernel of each (name, microseconds after it)."""
+        loader = importlib.machinery.SourceFileLoader("scenarios", os.path.join(ROOT, "scripts", "gpu-scenarios"))
+        scenarios = importlib.util.module_from_spec(importlib.util.spec_from_loader("scenarios", loader))
+        events = []
+        for i, (name, later) in enumerate(kernels):
+            args = {"correlation": i}
+            events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 10 * i, "args": args},
+                       {"ph": "X", "cat": "kernel", "name": name, "ts": 10 * i + later, "args": args}]
+        path = self.file("w.pt.trace.json", json.dumps({"traceEvents": events}))
+        with contextlib.redirect_stdout(io.StringIO()):
+            loader.exec_module(scenarios)
+            scenarios.check_trace("played", path)
+        return scenarios.failures
+
+    def test_scenarios_want_demangled_names_and_kernels_behind_their_launch(self):
+        good, library = ("void add<float>(float*)", 2), ("sm80_xmma_fprop_implicit_gemm_kernel__5x_cudnn", 3)
+        self.assertEqual(self.failures_of([good, library]), [])
+        self.assertEqual(self.failures_of([good, ("_Z3addPf", 2)]),
+                         ["played: 1 kernels with a mangled name, as ['_Z3addPf']"])
+        self.assertEqual(self.failures_of([library]), ["played: no kernel with a demangled name"])
+        self.assertEqual(self.failures_of([good, ("empty()", -1)]),
+                         ["played: 1 of 2 records begin before their call, or have none"])
 
     def test_scripts_compile_and_say_what_they_do(self):
         for script in ("scripts/gpu-scenarios", "scripts/gpu-fallbacks", "bench/peer/run.py"):
