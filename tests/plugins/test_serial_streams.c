@@ -2,6 +2,8 @@
 #include "pd_test.h"
 #include "scenario_rig.h"
 
+#include <pdhost/truth.h>
+
 PD_TEST(serial_streams, presets_data_that_does_not_wait) {
   scenario_rig rig;
   const char *const presets[] = {"data.cpu_work=200", "data.io_sleep_ms=0", "data.resident=device", NULL};
@@ -84,3 +86,71 @@ static void expect_free(const char *serial, bool control) {
 
 PD_TEST(serial_streams, without_the_events_they_run_side_by_side) { expect_free("serial=false", false); }
 PD_TEST(serial_streams, in_a_control_step_too) { expect_free("serial=true", true); }
+
+/* What happens on the side streams, in order: an event is recorded (e), a kernel launched (k), the truth's span begins
+ * and ends (b, n). */
+static char order[128];
+static const pd_device_ops *real;
+static pd_stream *loop_stream;
+
+static void note(char what) {
+  const size_t used = strlen(order);
+  cr_assert_lt(used + 1, sizeof order);
+  order[used] = what;
+}
+
+static pd_status noted_record(pd_device *device, pd_stream *stream, pd_event *event) {
+  if (stream != loop_stream) note('e');
+  return real->stream->event_record(device, stream, event);
+}
+
+static pd_status noted_spin(pd_device *device, pd_stream *stream, int64_t ns) {
+  note('k');
+  return real->tensor->spin(device, stream, ns);
+}
+
+static void noted_asked(const pd_truth *truth, double us, uint64_t count) { (void)truth, (void)us, (void)count; }
+
+static pd_status noted_begin(const pd_truth *truth, pd_stream *stream) {
+  (void)truth, (void)stream;
+  note('b');
+  return PD_OK;
+}
+
+static pd_status noted_end(const pd_truth *truth, pd_stream *stream, uint64_t count) {
+  (void)truth, (void)stream, (void)count;
+  note('n');
+  return PD_OK;
+}
+
+/* A host's call between the truth's event and the scenario's own would be taken for device time on an idle device: the
+ * scenario has one on either side. */
+PD_TEST(serial_streams, it_times_itself_from_either_side_of_the_truths_begin) {
+  static const pd_truth truth = {
+      .size = sizeof truth, .asked = noted_asked, .device_begin = noted_begin, .device_end = noted_end};
+  const char *const overrides[] = {"streams=2", "kernels=2", "inject_us=400", NULL};
+  scenario_rig rig;
+  scenario_rig_open(&rig, "serial_streams", overrides);
+  real = rig.train.access.ops;
+  loop_stream = rig.train.access.stream;
+  pd_stream_ops stream = *real->stream;
+  pd_tensor_ops tensor = *real->tensor;
+  pd_device_ops noted = *real;
+  stream.event_record = noted_record;
+  tensor.spin = noted_spin;
+  noted.stream = &stream;
+  noted.tensor = &tensor;
+  rig.train.access.ops = &noted;
+  test_host_add(&rig.train.host, PD_EXT_TRUTH, &truth);
+  rig.ops->teardown(rig.state);
+  train_rig_ok(&rig.train, rig.ops->init(&rig.train.host.host, rig.options, &rig.state), "init");
+  trace_free(scenario_rig_trace(&rig, false, 1));
+  static const char of_stream[] = "ebekken"; /* in each of the rig's steps, warm-up too */
+  const size_t each = sizeof of_stream - 1;
+  cr_assert_eq(strlen(order), each * 2 * (2 + SCENARIO_STEPS), "%s", order);
+  for (const char *at = order; *at; at += each) cr_assert_eq(strncmp(at, of_stream, each), 0, "%s", at);
+  rig.ops->teardown(rig.state);
+  rig.train.access.ops = real;
+  train_rig_ok(&rig.train, rig.ops->init(&rig.train.host.host, rig.options, &rig.state), "init");
+  scenario_rig_close(&rig);
+}
