@@ -9,8 +9,7 @@ static bool no_memory(error *err) {
   return false;
 }
 
-/* Parts "section.key=value" in place. */
-static bool part(char *text, const char **section, const char **key, char **value) {
+bool assignment_split(char *text, const char **section, const char **key, char **value) {
   char *equals = strchr(text, '=');
   if (!equals) return false;
   *equals = '\0';
@@ -38,7 +37,7 @@ bool assignments_parse(const char *text, const char *what, assignments *out, err
     config_assignment *to = &out->all[out->count++];
     char *value = NULL;
     *to = (config_assignment){.origin = "command line"};
-    if (part(word, &to->section, &to->key, &value)) {
+    if (assignment_split(word, &to->section, &to->key, &value)) {
       to->value = value;
       continue;
     }
@@ -90,7 +89,7 @@ bool axis_parse(const char *text, axis *out, error *err) {
   for (const char *at = text; *at; at++) commas += *at == ',';
   *out = (axis){.memory = strdup(text), .values = calloc(commas + 1, sizeof *out->values)};
   bool ok = (out->memory && out->values) || no_memory(err);
-  if (ok && !part(out->memory, &out->section, &out->key, &values)) {
+  if (ok && !assignment_split(out->memory, &out->section, &out->key, &values)) {
     error_add(err, PD_INVALID, CODE_USAGE, "--vary %s: write section.key=VALUE,VALUE, as in data.num_workers=0,2,4",
               text);
     ok = false;

@@ -4,6 +4,9 @@
 
 #include "host/config.h"
 
+/* Parts "section.key=value" in place, at the first = and the last dot before it. False: it is none. */
+bool assignment_split(char *text, const char **section, const char **key, char **value);
+
 /* Some keys with one value each: "train.fused=true data.batch_size=128". */
 typedef struct assignments {
   config_assignment *all;

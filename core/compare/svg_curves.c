@@ -2,8 +2,19 @@
 #include "svg_curves.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { WIDTH = 720, HEIGHT = 440, LEFT = 70, RIGHT = 20, TOP = 40, BOTTOM = 60, LEGEND_ROW = 18, COLORS = 8 };
+enum {
+  WIDTH = 720,
+  HEIGHT = 440,
+  LEFT = 70,
+  RIGHT = 20,
+  TOP = 40,
+  BOTTOM = 60,
+  LEGEND_ROW = 18,
+  COLORS = 8,
+  CHARACTER = 7
+};
 
 /* Okabe and Ito's colours, which all eyes tell apart. */
 static const char *const colors[COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -31,6 +42,7 @@ static void label(FILE *out, double x, double y, const char *anchor, const char 
 
 static double x_at(const svg_curves *self, uint32_t i) {
   const double room = WIDTH - LEFT - RIGHT;
+  if (self->places) return LEFT + room * (0.05 + 0.9 * self->places[i]);
   return self->x_count > 1 ? LEFT + room * (0.05 + 0.9 * i / (self->x_count - 1)) : LEFT + room / 2;
 }
 
@@ -51,6 +63,17 @@ static double tick_of(double top) {
   return power * (times >= 5 ? 5 : times >= 2 ? 2 : 1);
 }
 
+/* The values below the axis, without those that would stand in the one before. */
+static void write_values(const svg_curves *self, FILE *out) {
+  double end = 0;
+  for (uint32_t i = 0; i < self->x_count; i++) {
+    const double half = CHARACTER / 2.0 * (double)strlen(self->x[i]), x = x_at(self, i);
+    if (i && x - half < end) continue;
+    label(out, x, HEIGHT - BOTTOM + 18, "middle", self->x[i]);
+    end = x + half + CHARACTER;
+  }
+}
+
 static void write_axes(const svg_curves *self, double top, FILE *out) {
   const double tick = tick_of(top);
   for (int i = 0; i * tick <= top * 1.0001; i++) {
@@ -60,7 +83,7 @@ static void write_axes(const svg_curves *self, double top, FILE *out) {
     snprintf(text, sizeof text, "%.6g", i * tick);
     label(out, LEFT - 8, y + 4, "end", text);
   }
-  for (uint32_t i = 0; i < self->x_count; i++) label(out, x_at(self, i), HEIGHT - BOTTOM + 18, "middle", self->x[i]);
+  write_values(self, out);
   label(out, LEFT + (WIDTH - LEFT - RIGHT) / 2.0, HEIGHT - BOTTOM + 42, "middle", self->x_name);
   label(out, WIDTH / 2.0, 20, "middle", self->title);
   fprintf(out, "<text transform=\"translate(18 %.1f) rotate(-90)\" text-anchor=\"middle\">",

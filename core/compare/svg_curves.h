@@ -13,7 +13,9 @@ typedef struct svg_series {
 
 typedef struct svg_curves {
   const char *title, *x_name, *y_name;
-  const char *const *x; /* evenly spaced, whatever they are */
+  const char *const *x;
+  const double
+      *places; /* of each x, in their order: 0, the left end, up to 1; NULL: evenly spaced, whatever they are */
   uint32_t x_count, series_count;
   const svg_series *series;
 } svg_curves;

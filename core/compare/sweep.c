@@ -2,11 +2,13 @@
 #include "sweep.h"
 
 #include "own_options.h"
+#include "sweep_cell.h"
 #include "sweep_report.h"
 
 #include "host/log.h"
 #include "host/signals.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 
 static const char usage[] =
     "usage: pdhost sweep -c FILE [options of a run] --vary KEY=V,V [--vary KEY=V,V ...]\n"
+    "       pdhost sweep -c FILE [options of a run] --sample KEY=DISTRIBUTION ... [--draws N] [--vary ...]\n"
     "\n"
     "Runs a scenario once for every combination of the values, each in a process of its own, and shows\n"
     "the time of an iteration, the best cell and curves. Cells run without a trace (profile.timer_only)\n"
@@ -26,7 +29,19 @@ static const char usage[] =
     "                                   with [run] mode = benchmark, which times nothing else)\n"
     "  --out FOLDER                     sweep.json, sweep.csv, sweep.md, curves.svg, cells/ (results/sweep)\n"
     "  --format text|none               what to print (text)\n"
-    "  --color[=always|never|auto]\n";
+    "  --color[=always|never|auto]\n"
+    "\n"
+    "Keys can be drawn in place of listed, as torch.utils.benchmark's Fuzzer draws inputs; every draw is run\n"
+    "at every combination of --vary. The rank correlation of each key with the time says which matters; of two\n"
+    "combinations a draw, the ratio and the verdict are shown. draws.csv has a row per cell.\n"
+    "\n"
+    "  --sample section.key=uniform(LOW,HIGH)        whole numbers where the key takes such; both\n"
+    "           section.key=loguniform(LOW,HIGH)     ends are drawn; with ,step=S LOW + n * S alone\n"
+    "           section.key=choice(V:WEIGHT,V:WEIGHT)  without weights all alike; , : \\ after a \\ stand\n"
+    "                                                for themselves\n"
+    "  --draws N                        so many (10); no two are the same, more begin with the same ones\n"
+    "  --draw-seed N                    other draws (0)\n"
+    "  --require 'a.b*c.d<=N'           draws that do not meet it are made anew\n";
 
 typedef struct sweep_options {
   sweep_plan plan;
@@ -43,6 +58,36 @@ static bool take_vary(void *user, const char *value) {
   sweep_options *self = user;
   (void)sweep_plan_add(&self->plan, value, self->err); /* it says itself what is wrong */
   return true;
+}
+
+static bool take_sample(void *user, const char *value) {
+  sweep_options *self = user;
+  (void)draws_add(&self->plan.draws, value, self->err);
+  return true;
+}
+
+static bool take_requirement(void *user, const char *value) {
+  sweep_options *self = user;
+  (void)draws_require(&self->plan.draws, value, self->err);
+  return true;
+}
+
+static bool take_whole(const char *text, uint64_t most, uint64_t *value) {
+  char *end;
+  errno = 0;
+  *value = strtoull(text, &end, 10);
+  return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *value <= most;
+}
+
+static bool take_draws(void *user, const char *value) {
+  uint64_t count;
+  const bool ok = take_whole(value, SWEEP_CELLS, &count) && count;
+  if (ok) ((sweep_options *)user)->plan.draw_count = (uint32_t)count;
+  return ok;
+}
+
+static bool take_draw_seed(void *user, const char *value) {
+  return take_whole(value, UINT64_MAX, &((sweep_options *)user)->plan.draw_seed);
 }
 
 static bool take_time(void *user, const char *value) {
@@ -76,6 +121,10 @@ static bool take_color(void *user, const char *value) {
 }
 
 static const own_option own[] = {{"--vary", OWN_REQUIRED, "section.key=VALUE,VALUE", take_vary},
+                                 {"--sample", OWN_REQUIRED, "section.key=DISTRIBUTION", take_sample},
+                                 {"--draws", OWN_REQUIRED, "1 .. 4096", take_draws},
+                                 {"--draw-seed", OWN_REQUIRED, "0 .. 18446744073709551615", take_draw_seed},
+                                 {"--require", OWN_REQUIRED, "PRODUCT<=PRODUCT", take_requirement},
                                  {"--time", OWN_REQUIRED, "iteration, step, wait", take_time},
                                  {"--out", OWN_REQUIRED, "a folder", take_out},
                                  {"--format", OWN_REQUIRED, "text, none", take_format},
@@ -108,7 +157,7 @@ static void tell(const sweep_options *options, uint32_t cell, const sweep_outcom
     snprintf(found, sizeof found, "failed with exit code %d", out->code);
   }
   fprintf(stderr, "pdhost: sweep %u/%u %s: %s%s", cell + 1, options->plan.cell_count,
-          sweep_plan_name(&options->plan, cell, 0, options->plan.axis_count, name, sizeof name), found,
+          sweep_plan_name(&options->plan, cell, 0, sweep_plan_key_count(&options->plan), name, sizeof name), found,
           out->was_there ? " (was there)" : "");
   if (left_s >= 1) fprintf(stderr, "; about %.0f s left", left_s);
   fputc('\n', stderr);
@@ -176,11 +225,9 @@ static int report(const sweep_options *options, const findings *found, error *er
     if (found->places[i] != UINT64_MAX) cells[i] = &found->rows.rows[found->places[i]];
   int code = CODE_DONE;
   if (samples_of(&found->rows, "sweep", false, &from, err)) {
-    const sweep_report of = {.plan = plan, .cells = cells, .from = &from, .of = time_names[options->time]};
-    code = sweep_report_files(&of, &found->rows);
+    const sweep_found of = {.plan = plan, .cells = cells, .from = &from, .of = time_names[options->time]};
+    code = sweep_report_files(&of, &found->rows, options->quiet);
     if (!options->silent && !sweep_report_text(&of, log_color_on(STDOUT_FILENO), err)) code = err->exit_code;
-    if (code == CODE_DONE && !options->quiet)
-      fprintf(stderr, "pdhost: wrote %s/sweep.json, sweep.csv, sweep.md, curves.svg\n", plan->folder);
     samples_free(&from);
   } else {
     code = err->exit_code;

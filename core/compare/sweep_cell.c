@@ -150,15 +150,36 @@ static bool read_cell(const char *folder, sweep_time time, pd_measurement *row, 
   return ok;
 }
 
-/* Rows of the table are all axes but the last, columns the last one; with one axis alone its values are the rows. */
+/* Rows of the table are all keys but the last axis, columns that one; where there is one key alone, or no axis, the
+ * rows are all keys. */
 static pd_status name_cell(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_measurement *row) {
   static const char *const words[] = {"iteration", "step", "wait"};
   char text[PATH_BYTES];
-  const uint32_t rows = plan->axis_count > 1 ? plan->axis_count - 1 : 1;
+  const uint32_t keys = sweep_plan_key_count(plan), rows = plan->axis_count && keys > 1 ? keys - 1 : keys;
   pd_status status = measurement_set(&row->sub_label, sweep_plan_name(plan, cell, 0, rows, text, sizeof text));
   if (status != PD_OK) return status;
-  if (rows == plan->axis_count) return measurement_set(&row->description, words[time]);
-  return measurement_set(&row->description, sweep_plan_name(plan, cell, rows, plan->axis_count, text, sizeof text));
+  if (rows == keys) return measurement_set(&row->description, words[time]);
+  return measurement_set(&row->description, sweep_plan_name(plan, cell, rows, keys, text, sizeof text));
+}
+
+/* How its values came about; the values themselves are among its options. */
+static pd_status note_draw(const sweep_plan *plan, uint32_t cell, pd_measurement *row) {
+  char key[512], text[64];
+  pd_status status = PD_OK;
+  if (!plan->draws.key_count) return status;
+  snprintf(text, sizeof text, "%u of %u, seed %llu", cell / sweep_plan_draw_cells(plan) + 1, plan->draws.count,
+           (unsigned long long)plan->draws.seed);
+  status = pairs_set(&row->conditions, "draw", text);
+  for (uint32_t i = 0; status == PD_OK && i < plan->draws.key_count; i++) {
+    const distribution *at = &plan->draws.keys[i];
+    snprintf(key, sizeof key, "drawn %s.%s", at->section, at->key);
+    status = pairs_set(&row->conditions, key, at->text);
+  }
+  for (uint32_t i = 0; status == PD_OK && i < plan->draws.need_count; i++) {
+    snprintf(key, sizeof key, "required %u", i + 1);
+    status = pairs_set(&row->conditions, key, plan->draws.needs[i].text);
+  }
+  return status;
 }
 
 /* What another command, or one cut short, left there would be taken for this one's. */
@@ -189,7 +210,7 @@ bool sweep_cell_run(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_m
     out->measured = read_cell(folder, time, row, out->why, sizeof out->why);
     if (!out->measured) out->code = CODE_SCENARIO;
   }
-  if (!out->measured || name_cell(plan, cell, time, row) == PD_OK) return true;
+  if (!out->measured || (name_cell(plan, cell, time, row) == PD_OK && note_draw(plan, cell, row) == PD_OK)) return true;
   error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   return false;
 }

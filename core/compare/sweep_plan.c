@@ -4,6 +4,7 @@
 #include "idle_keys.h"
 
 #include "host/cli_args.h"
+#include "host/option.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,22 +31,44 @@ bool sweep_plan_add(sweep_plan *self, const char *text, error *err) {
 }
 
 void sweep_plan_free(sweep_plan *self) {
+  draws_free(&self->draws);
   for (uint32_t i = 0; i < self->axis_count; i++) axis_free(&self->axes[i]);
   self->axis_count = 0;
 }
 
-const char *sweep_plan_value(const sweep_plan *self, uint32_t cell, uint32_t at) {
+uint32_t sweep_plan_key_count(const sweep_plan *self) { return self->draws.key_count + self->axis_count; }
+
+uint32_t sweep_plan_draw_cells(const sweep_plan *self) {
+  uint32_t cells = 1;
+  for (uint32_t i = 0; i < self->axis_count; i++) cells *= self->axes[i].count;
+  return cells;
+}
+
+config_assignment sweep_plan_at(const sweep_plan *self, uint32_t cell, uint32_t at) {
+  config_assignment found = {.origin = "command line"};
+  if (at < self->draws.key_count) {
+    found.section = self->draws.keys[at].section;
+    found.key = self->draws.keys[at].key;
+    found.value = draws_value(&self->draws, cell / sweep_plan_draw_cells(self), at);
+    return found;
+  }
+  at -= self->draws.key_count;
   for (uint32_t i = self->axis_count - 1; i > at; i--) cell /= self->axes[i].count;
-  return self->axes[at].values[cell % self->axes[at].count];
+  found.section = self->axes[at].section;
+  found.key = self->axes[at].key;
+  found.value = self->axes[at].values[cell % self->axes[at].count];
+  return found;
 }
 
 const char *sweep_plan_name(const sweep_plan *self, uint32_t cell, uint32_t first, uint32_t end, char *text,
                             size_t room) {
   size_t used = 0;
   text[0] = '\0';
-  for (uint32_t i = first; i < end && used < room; i++)
-    used += (size_t)snprintf(text + used, room - used, "%s%s.%s=%s", i > first ? ", " : "", self->axes[i].section,
-                             self->axes[i].key, sweep_plan_value(self, cell, i));
+  for (uint32_t i = first; i < end && used < room; i++) {
+    const config_assignment at = sweep_plan_at(self, cell, i);
+    used +=
+        (size_t)snprintf(text + used, room - used, "%s%s.%s=%s", i > first ? ", " : "", at.section, at.key, at.value);
+  }
   return text;
 }
 
@@ -53,7 +76,7 @@ const char *sweep_plan_folder(const sweep_plan *self, uint32_t cell, char *path,
   char name[PATH_BYTES], safe[NAME_BYTES + 32];
   uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
   size_t used = 0;
-  (void)sweep_plan_name(self, cell, 0, self->axis_count, name, sizeof name);
+  (void)sweep_plan_name(self, cell, 0, sweep_plan_key_count(self), name, sizeof name);
   for (const char *at = name; *at; at++) {
     const unsigned char byte = (unsigned char)*at;
     hash = (hash ^ byte) * UINT64_C(1099511628211);
@@ -73,9 +96,10 @@ void sweep_plan_command(const sweep_plan *self, uint32_t cell, saved_run *out) {
   saved_run_word(out, "-q");
   saved_run_set(out, "profile.timer_only", "true"); /* before what the user says, who may say otherwise */
   for (uint32_t i = 0; i < self->base_count; i++) saved_run_word(out, self->base[i]);
-  for (uint32_t i = 0; i < self->axis_count; i++) {
-    snprintf(key, sizeof key, "%s.%s", self->axes[i].section, self->axes[i].key);
-    saved_run_set(out, key, sweep_plan_value(self, cell, i));
+  for (uint32_t i = 0; i < sweep_plan_key_count(self); i++) {
+    const config_assignment at = sweep_plan_at(self, cell, i);
+    snprintf(key, sizeof key, "%s.%s", at.section, at.key);
+    saved_run_set(out, key, at.value);
   }
   saved_run_set(out, "run.trace_dir", folder);
   saved_run_word(out, "--sink");
@@ -118,28 +142,28 @@ static bool check_idle(const config_assignment *at, uint64_t timings, idle_scope
   return false;
 }
 
-/* An axis cannot be given for all cells: a named flag would win over it. */
+/* Such a key cannot be given for all cells: a named flag would win over it. */
 static bool check_given(const sweep_plan *self, const config_assignment *at, uint64_t timings, error *err) {
-  for (uint32_t i = 0; i < self->axis_count; i++)
-    if (strcmp(at->section, self->axes[i].section) == 0 && strcmp(at->key, self->axes[i].key) == 0) {
-      error_add(err, PD_INVALID, CODE_USAGE, "sweep: %s.%s is varied and given too: leave one out", at->section,
-                at->key);
-      return false;
-    }
+  for (uint32_t i = 0; i < sweep_plan_key_count(self); i++) {
+    const config_assignment own = sweep_plan_at(self, 0, i);
+    if (strcmp(at->section, own.section) != 0 || strcmp(at->key, own.key) != 0) continue;
+    error_add(err, PD_INVALID, CODE_USAGE, "sweep: %s.%s is %s and given too: leave one out", at->section, at->key,
+              i < self->draws.key_count ? "drawn" : "varied");
+    return false;
+  }
   return check_idle(at, timings, IDLE_ALL, err);
 }
 
-static bool check_axes(const sweep_plan *self, uint64_t timings, error *err) {
+static bool check_keys(const sweep_plan *self, uint64_t timings, error *err) {
   bool ok = true;
-  for (uint32_t i = 0; ok && i < self->axis_count; i++) {
-    const axis *varied = &self->axes[i];
-    const config_assignment at = {.section = varied->section, .key = varied->key, .value = varied->values[0]};
+  for (uint32_t i = 0; ok && i < sweep_plan_key_count(self); i++) {
+    const config_assignment at = sweep_plan_at(self, 0, i);
     ok = check_idle(&at, timings, IDLE_ONE, err);
   }
   return ok;
 }
 
-/* The shared words and the axes, for cells that are timed in these ways. */
+/* The shared words and the keys, for cells that are timed in these ways. */
 static bool check_words(const sweep_plan *self, uint64_t timings, error *err) {
   cli_args args;
   char **words = calloc(self->base_count + 2u, sizeof *words);
@@ -157,16 +181,15 @@ static bool check_words(const sweep_plan *self, uint64_t timings, error *err) {
   }
   for (uint32_t i = 0; ok && i < args.input.assignment_count; i++)
     ok = check_given(self, &args.input.assignments[i], timings, err);
-  ok = ok && check_axes(self, timings, err);
+  ok = ok && check_keys(self, timings, err);
   cli_args_free(&args);
   free(words);
   return ok;
 }
 
-static bool check_cell(sweep_plan *self, uint32_t cell, error *err) {
+static bool load_cell(const sweep_plan *self, uint32_t cell, config **out, error *err) {
   saved_run command = {.words = NULL};
   cli_args args;
-  config *loaded = NULL;
   sweep_plan_command(self, cell, &command);
   if (command.failed) {
     saved_run_clear(&command);
@@ -174,28 +197,90 @@ static bool check_cell(sweep_plan *self, uint32_t cell, error *err) {
     return false;
   }
   bool ok = cli_args_parse(&args, (int)command.count, command.words, err) == PD_OK;
-  ok = ok && config_load(&args.input, &loaded, err) == PD_OK;
-  if (ok && strcmp(loaded->run.mode, "benchmark") == 0) self->benchmark_count++;
-  if (ok) self->timings |= timing_of(loaded);
-  config_free(loaded);
+  ok = ok && config_load(&args.input, out, err) == PD_OK;
   cli_args_free(&args);
   saved_run_clear(&command);
   return ok;
 }
 
-bool sweep_plan_check(sweep_plan *self, error *err) {
+static bool check_cell(sweep_plan *self, uint32_t cell, error *err) {
+  config *loaded = NULL;
+  if (!load_cell(self, cell, &loaded, err)) return false;
+  if (strcmp(loaded->run.mode, "benchmark") == 0) self->benchmark_count++;
+  self->timings |= timing_of(loaded);
+  config_free(loaded);
+  return true;
+}
+
+/* ---- draws ---- */
+
+/* What a key takes says whether whole numbers are drawn for it; where its row is not known, its bounds do. */
+static bool fit_distribution(distribution *at, config *loaded, error *err) {
+  pd_option row;
+  if (at->kind == DISTRIBUTION_CHOICE || !config_row(loaded, at->section, at->key, &row)) return true;
+  switch (row.type) {
+  case PD_FLOAT: return distribution_set_whole(at, false, err);
+  case PD_INT:
+  case PD_BYTES:
+  case PD_DURATION: return distribution_set_whole(at, true, err);
+  default:
+    error_add(err, PD_INVALID, CODE_USAGE,
+              "--sample %s.%s=%s: the key is no number but a %s: write choice(VALUE,VALUE)", at->section, at->key,
+              at->text, option_type_name(row.type));
+    return false;
+  }
+}
+
+/* The ends of every distribution are checked as cells, before any is drawn from. */
+static bool check_ends(sweep_plan *self, error *err) {
+  bool ok = draws_make_ends(&self->draws, err);
+  for (uint32_t end = 0; ok && end < draws_ends(&self->draws); end++) {
+    config *loaded = NULL;
+    ok = load_cell(self, end * sweep_plan_draw_cells(self), &loaded, err);
+    for (uint32_t i = 0; ok && i < self->draws.key_count; i++) ok = fit_distribution(&self->draws.keys[i], loaded, err);
+    config_free(loaded);
+  }
+  return ok;
+}
+
+static bool check_draws(sweep_plan *self, error *err) {
+  for (uint32_t i = 0; i < self->draws.key_count; i++)
+    for (uint32_t k = 0; k < self->axis_count; k++)
+      if (strcmp(self->draws.keys[i].section, self->axes[k].section) == 0 &&
+          strcmp(self->draws.keys[i].key, self->axes[k].key) == 0)
+        error_add(err, PD_INVALID, CODE_USAGE, "sweep: %s.%s is drawn and varied too: leave one out",
+                  self->axes[k].section, self->axes[k].key);
+  return !err->count && draws_make_ends(&self->draws, err);
+}
+
+/* ---- the whole ---- */
+
+static bool count_cells(sweep_plan *self, error *err) {
   uint64_t cells = 1;
   for (uint32_t i = 0; i < self->axis_count; i++) cells *= self->axes[i].count;
-  if (!self->axis_count)
-    error_set(err, PD_INVALID, CODE_USAGE, "sweep: nothing is varied; give --vary section.key=VALUE,VALUE");
-  else if (cells > SWEEP_CELLS)
+  if (!self->draws.key_count && (self->draw_count || self->draw_seed || self->draws.need_count))
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "sweep: nothing is drawn; --draws, --draw-seed and --require go with --sample section.key=DISTRIBUTION");
+  else if (!sweep_plan_key_count(self))
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "sweep: nothing is varied; give --vary section.key=VALUE,VALUE or --sample section.key=DISTRIBUTION");
+  if (err->count) return false;
+  if (self->draws.key_count && !self->draw_count) self->draw_count = SWEEP_DRAWS;
+  if (self->draws.key_count) cells *= self->draw_count;
+  if (cells > SWEEP_CELLS)
     error_set(err, PD_INVALID, CODE_USAGE, "sweep: %llu cells are more than %d; vary less", (unsigned long long)cells,
               SWEEP_CELLS);
-  if (err->count) return false;
   self->cell_count = (uint32_t)cells;
+  return !err->count;
+}
+
+bool sweep_plan_check(sweep_plan *self, error *err) {
   self->benchmark_count = 0;
   self->timings = 0;
-  bool ok = check_words(self, all_timings(), err); /* first, or the configuration would name another way out */
+  bool ok = count_cells(self, err) && check_draws(self, err);
+  ok = ok && check_words(self, all_timings(), err); /* first, or the configuration would name another way out */
+  if (ok && self->draws.key_count)
+    ok = check_ends(self, err) && draws_make(&self->draws, self->draw_count, self->draw_seed, err);
   for (uint32_t i = 0; ok && i < self->cell_count; i++) ok = check_cell(self, i, err);
   return ok && check_words(self, self->timings, err);
 }

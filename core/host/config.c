@@ -253,6 +253,13 @@ static config_section *find_section(config *self, const char *name) {
   return NULL;
 }
 
+bool config_row(config *self, const char *section, const char *key, pd_option *out) {
+  const config_section *found = find_section(self, section);
+  const int row = found ? section_find(found, key) : -1;
+  if (row >= 0) *out = found->rows[row];
+  return row >= 0;
+}
+
 static pd_status apply_presets(config *self, error *err) {
   const plugin *scenario = self->scenario.plugin;
   for (const pd_preset *preset = scenario->table->ops.scenario->presets; preset && preset->key; preset++) {

@@ -61,6 +61,10 @@ struct config {
 pd_status config_load(const config_input *input, config **out, error *err);
 void config_free(config *self);
 
+/* The row of a key, or of the one it is another name of, in this configuration's sections. False: there is no such key,
+ * or device "auto" has not been decided. */
+bool config_row(config *self, const char *section, const char *key, pd_option *out);
+
 /* With device "auto": loads device `name` and fills its options from [device]. Keys that only the other device knows
  * are left out. May be called again with another name; the last one stands in self->device and in the settings. */
 pd_status config_load_device(config *self, const char *name, error *err);

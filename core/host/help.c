@@ -41,7 +41,7 @@ void help_print(void) {
         "  --check-plugin FILE                      conformance checks of a plugin; -o for its keys\n"
         "  ab -c FILE 'key=v1' 'key=v2'             which of two configurations is faster, in turns\n"
         "  compare A.json B.json ...                measurements side by side; of two, which is faster\n"
-        "  sweep -c FILE --vary KEY=V,V ...          every combination of values: table, best, curves\n"
+        "  sweep -c FILE --vary KEY=V,V ...          every combination of values, or draws: table, best, curves\n"
         "  score CORPUS.ini                         run a corpus of known causes, score the verdict\n"
         "  --explain METRIC                         what a column or key of the results means\n"
         "  --version, --help\n"
