@@ -1,9 +1,10 @@
 /* One buffer is read twice: calls first, so that most device records find theirs at once. */
 #include "cupti_decode.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "demangle.h"
 
 /* The trace reads the id as one number, so a wrap of CUPTI's 32 bits carries into the upper half. */
 static uint64_t widen(cupti_decoder *decoder, uint32_t correlation) {
@@ -46,9 +47,8 @@ static uint32_t intern(cupti_decoder *decoder, const char *text) {
 }
 
 static uint32_t intern_demangled(cupti_decoder *decoder, const char *mangled) {
-  int status = 0;
-  char *plain = decoder->demangle ? decoder->demangle(mangled, NULL, NULL, &status) : NULL;
-  uint32_t id = intern(decoder, plain && status == 0 ? plain : mangled);
+  char *plain = cuda_demangle(mangled);
+  uint32_t id = intern(decoder, plain ? plain : mangled);
   free(plain);
   return id;
 }
@@ -571,10 +571,6 @@ void cupti_decoder_init(cupti_decoder *decoder, const cupti_api *api, const pd_r
   decoder->calls = calls;
   decoder->fullness = fullness;
   decoder->own_ids = UINT64_C(1) << 51; /* beyond CUPTI's, and a double holds it */
-  /* The C++ library's own; where there is none, names stay as they are. It is not closed: its code may be in use. */
-  void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-  if (library) *(void **)&decoder->demangle = dlsym(library, "__cxa_demangle");
-  /* cppcheck-suppress resourceLeak ; see above */
 }
 
 void cupti_decoder_free(cupti_decoder *decoder) {

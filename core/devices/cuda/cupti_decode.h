@@ -94,7 +94,6 @@ typedef struct cupti_decoder {
   cupti_capture captures[16];
   uint32_t batch_count;
   uint32_t overhead_names[16];
-  char *(*demangle)(const char *, char *, size_t *, int *);
   pd_activity batch[CUPTI_BATCH];
 } cupti_decoder;
 
