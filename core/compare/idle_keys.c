@@ -24,6 +24,8 @@ static const idle_row rows[] = {
      "ab has no sinks and no traces: leave it out; --output keeps what it measures", NULL},
     {"sink.", NULL, TIMED_AB, true, "ab has no sinks: leave it out; --output keeps what it measures", NULL},
     {"benchmark", "threads cold_cache device_time label sub_label env", TIMED_AB, false, NULL, NULL},
+    {"benchmark", "callgrind callgrind_repeats callgrind_max_time", TIMED_AB, true,
+     "ab counts no instructions: leave it out, and count each side with [run] mode = benchmark", NULL},
     {"benchmark", "number", TIMED_AB, false, "is no side's own: give it for both, by -o benchmark.number", NULL},
     {"benchmark", NULL, TIMED_AB, true,
      "ab sees to that itself: leave it out; --width, --max-time and --output are its options", NULL},
@@ -34,6 +36,8 @@ static const idle_row rows[] = {
      NULL},
     {"profile", "step_info_every", SWEPT, true, "is the table sink's, which no cell has: leave it out", NULL},
     {"benchmark", "label env", TIMED_STEP, false, "is but a name: give it for all cells, by -o", NULL},
+    {"benchmark", "callgrind callgrind_repeats callgrind_max_time", TIMED_STEP, false,
+     "changes nothing of the step: give it for all cells, by -o", NULL},
     {"benchmark", NULL, TRAINED, false,
      "only [run] mode = benchmark reads it: add -o run.mode=benchmark, or leave it out", NULL},
 

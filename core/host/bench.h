@@ -30,6 +30,11 @@ double bench_clock(void *user);
 /* Why the last block or warm-up failed, or the scenario asked for the end; "" where neither is so. */
 const char *bench_failure(const bench *self);
 
+/* For callgrind.h: the loop of a block around `number` steps, or around a step that does nothing, and the wait for the
+ * device at its end, in one call of the function of this name. Its failures are those of bench_block. */
+#define BENCH_COUNTED_FUNCTION "pdhost_counted_steps"
+pd_status bench_counted(bench *self, uint64_t number, bool empty);
+
 /* Looks at the machine from begin to end, at the blocks in between. */
 void bench_watch_begin(bench *self);
 void bench_watch_end(bench *self, guard_facts *facts);

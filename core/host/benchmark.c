@@ -2,6 +2,7 @@
 #include "benchmark.h"
 
 #include "bench.h"
+#include "callgrind.h"
 #include "device_text.h"
 #include "log.h"
 #include "measurement_file.h"
@@ -74,22 +75,52 @@ static int show(const config *settings, const pd_measurement *row) {
   return measurement_print(row, taken ? stderr : stdout) == PD_OK ? CODE_DONE : no_memory();
 }
 
-static int measure_and_tell(bench *step, const config *settings) {
+static int describe_and_measure(bench *step, const config *settings, pd_measurement *row) {
+  char device[512];
+  if (bench_describe(step, row) != PD_OK) return no_memory();
+  if (!settings->quiet)
+    fprintf(stderr, "pdhost %s: %s of %s on %s\n", version_text(), settings->benchmark.method, row->scenario,
+            device_text(row->device, pairs_get(&row->versions, "libraries"), device, sizeof device));
+  return measure(step, settings, row);
+}
+
+/* `auto` may have taken a GPU, which nobody knew when the keys were checked. */
+static int refuse_gpu(const bench *step, const config *settings) {
+  uint32_t index;
+  if (!settings->benchmark.callgrind || !bench_gpu(step, &index)) return CODE_DONE;
+  log_line(
+      PD_LOG_ERROR, NULL,
+      "[benchmark] callgrind = %lld: CUDA's driver does not run under Callgrind; give --device cpu, or leave it out",
+      (long long)settings->benchmark.callgrind);
+  return CODE_CONFIG;
+}
+
+/* Brought down before anything else is run, so that two do not hold the machine at once. */
+static int open_and_measure(config *settings, pd_measurement *row) {
+  bench *step;
+  int code = bench_open(settings, &step);
+  if (code == CODE_DONE) code = refuse_gpu(step, settings);
+  if (code == CODE_DONE) code = describe_and_measure(step, settings, row);
+  bench_close(step);
+  return code;
+}
+
+static bool is_measured(int code) { return code == CODE_DONE || code == CODE_UNTRUSTED; }
+
+/* `worse` where the measurement itself went well. */
+static int worse_of(int code, int worse) { return is_measured(code) && worse != CODE_DONE ? worse : code; }
+
+static int measure_and_tell(config *settings) {
   pd_measurement row = {.threads = 1, .number_per_run = 1};
   const char *path = settings->benchmark.output;
-  char device[512];
-  int code = bench_describe(step, &row) == PD_OK ? CODE_DONE : no_memory();
-  if (code == CODE_DONE) {
-    if (!settings->quiet)
-      fprintf(stderr, "pdhost %s: %s of %s on %s\n", version_text(), settings->benchmark.method, row.scenario,
-              device_text(row.device, pairs_get(&row.versions, "libraries"), device, sizeof device));
-    code = measure(step, settings, &row);
-  }
+  int code = open_and_measure(settings, &row);
+  if (settings->benchmark.callgrind && is_measured(code))
+    code = worse_of(code, callgrind_count(settings, &row.instructions));
   if (row.block_count) {
     const int told = show(settings, &row), written = path[0] ? measurement_file_write(path, &row, 1) : CODE_DONE;
     if (written == CODE_DONE && path[0] && strcmp(path, "-") != 0 && !settings->quiet)
       fprintf(stderr, "pdhost: wrote %s\n", path);
-    if (code == CODE_DONE || code == CODE_UNTRUSTED) code = written != CODE_DONE ? written : told ? told : code;
+    code = worse_of(worse_of(code, written), told);
   }
   measurement_clear(&row);
   return code;
@@ -107,14 +138,12 @@ static void warn_of_sinks(const config *settings) {
 }
 
 int benchmark_execute(config *settings) {
-  bench *step;
+  if (getenv(CALLGRIND_CHILD)) return callgrind_child(settings);
   warn_of_sinks(settings);
   int code = settings->benchmark.output[0] ? measurement_file_check(settings->benchmark.output) : CODE_DONE;
   if (code != CODE_DONE) return code;
   signals_install(NULL, NULL);
-  code = bench_open(settings, &step);
-  if (code == CODE_DONE) code = measure_and_tell(step, settings);
-  bench_close(step);
+  code = measure_and_tell(settings);
   signals_restore();
   log_flush_repeats();
   return code;

@@ -475,6 +475,18 @@ static void plan_schedule(config *self, error *err) {
   self->plan = schedule_from_range(start, end);
 }
 
+static void check_callgrind(const config *self, error *err) {
+  const section_value *steps = value_of(self, CORE_BENCHMARK, "callgrind");
+  const bool cuda = strcmp(self->run.device, "cuda") == 0 ||
+                    (self->device.plugin && strcmp(self->device.plugin->table->name, "cuda") == 0);
+  if (cuda)
+    error_add(
+        err, PD_INVALID, CODE_CONFIG,
+        "%s: [benchmark] callgrind = %s: CUDA's driver does not run under Callgrind; give --device cpu, or leave it "
+        "out",
+        steps->origin, steps->text);
+}
+
 static void check_benchmark(const config *self, error *err) {
   const benchmark_settings *b = &self->benchmark;
   const section_value *number = value_of(self, CORE_BENCHMARK, "number");
@@ -495,6 +507,7 @@ static void check_benchmark(const config *self, error *err) {
   if (strcmp(b->method, "adaptive_autorange") == 0 && b->min_run_time > b->max_run_time)
     error_add(err, PD_INVALID, CODE_CONFIG, "%s: [benchmark] max_run_time = %s: below min_run_time = %s", max->origin,
               max->text, value_of(self, CORE_BENCHMARK, "min_run_time")->text);
+  if (b->callgrind) check_callgrind(self, err);
 }
 
 static void finish_core(config *self, error *err) {

@@ -52,6 +52,8 @@ typedef struct benchmark_settings {
   double threshold;
   int64_t threads; /* 0: as [device] says */
   bool cold_cache, device_time;
+  int64_t callgrind, callgrind_repeats;              /* steps in a count, 0: none; counts */
+  int64_t callgrind_max_time;                        /* ns */
   const char *label, *sub_label, *description, *env; /* "": none */
   const char *output;                                /* "": no file; <scenario> replaced */
 } benchmark_settings;

@@ -45,6 +45,9 @@ static void print_benchmark(const config *self) {
     printf(", one run a block, the cache emptied before it");
   else if (b->number)
     printf(", %" PRId64 " run%s a block", b->number, b->number > 1 ? "s" : "");
+  if (b->callgrind)
+    printf("; then Callgrind counts %" PRId64 " step%s, %" PRId64 " time%s", b->callgrind, b->callgrind > 1 ? "s" : "",
+           b->callgrind_repeats, b->callgrind_repeats > 1 ? "s" : "");
   printf("\n%-10s one batch of %" PRId64 " images of 3 x %" PRId64 " x %" PRId64 "\n", "data", self->data.batch_size,
          self->data.image_size, self->data.image_size);
   printf("%-10s %s\n", "figures", b->output[0] ? b->output : "on standard output alone");

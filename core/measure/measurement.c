@@ -22,6 +22,7 @@ void measurement_clear(pd_measurement *self) {
   free(self->device_s);
   free(self->pairing.id);
   free(self->pairing.seating_rounds);
+  instructions_clear(&self->instructions);
   pairs_clear(&self->options);
   pairs_clear(&self->versions);
   pairs_clear(&self->conditions);

@@ -6,7 +6,7 @@
 #ifndef CORE_MEASURE_MEASUREMENT_H
 #define CORE_MEASURE_MEASUREMENT_H
 
-#include <pdhost/plugin.h>
+#include "instructions.h"
 
 typedef struct pd_pair {
   char *key, *value;
@@ -57,6 +57,7 @@ typedef struct pd_measurement {
   double timer_overhead_s; /* host time of an empty block, its two synchronisations included */
   pd_warm_up warm_up;
   pd_pairing pairing;
+  pd_instructions instructions;
 
   double *host_s;   /* block_count */
   double *device_s; /* the same blocks between two device events; NULL: not measured */

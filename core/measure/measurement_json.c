@@ -98,6 +98,40 @@ static json_t *pairing_value(const pd_pairing *of) {
                    seatings);
 }
 
+static json_t *counts_value(const pd_instructions *of) {
+  json_t *array = json_array();
+  for (uint64_t i = 0; array && i < of->repeats; i++)
+    if (json_array_append_new(array, json_integer((json_int_t)of->counts[i])) != 0) {
+      json_decref(array);
+      array = NULL;
+    }
+  return array;
+}
+
+static json_t *functions_value(const pd_instructions *of) {
+  json_t *array = json_array();
+  for (uint64_t i = 0; array && i < of->function_count; i++) {
+    const pd_function_count *at = &of->functions[i];
+    json_t *value = json_pack("{s:o, s:o, s:I}", "name", text_value(at->name), "object", text_value(at->object),
+                              "count", (json_int_t)at->count);
+    if (json_array_append_new(array, value) != 0) {
+      json_decref(array);
+      array = NULL;
+    }
+  }
+  return array;
+}
+
+/* null where nobody counted. */
+static json_t *instructions_value(const pd_instructions *of) {
+  instruction_figures step;
+  if (!of->repeats) return json_null();
+  instructions_figures(of, &step);
+  return json_pack("{s:o, s:I, s:o, s:I, s:{s:f, s:f, s:f}, s:o}", "tool", text_value(of->tool), "steps",
+                   (json_int_t)of->steps, "counts", counts_value(of), "baseline", (json_int_t)of->baseline, "step",
+                   "median", step.median, "min", step.min, "max", step.max, "functions", functions_value(of));
+}
+
 /* Its keys are in the order in which they are written. */
 static json_t *measurement_value(const pd_measurement *row) {
   const struct {
@@ -115,6 +149,7 @@ static json_t *measurement_value(const pd_measurement *row) {
                  {"cold_cache", json_boolean(row->cold_cache)},
                  {"partial", json_boolean(row->partial)},
                  {"start_realtime_ns", json_integer((json_int_t)row->start_realtime_ns)},
+                 {"instructions", instructions_value(&row->instructions)},
                  {"timer_overhead_s", json_real(row->timer_overhead_s)},
                  {"warm_up", warm_up_value(&row->warm_up)},
                  {"pairing", pairing_value(&row->pairing)},
@@ -283,6 +318,51 @@ static bool read_warm_up(reader *r, const json_t *object, pd_warm_up *to) {
   return true;
 }
 
+static bool read_instruction_count(const json_t *value, uint64_t *to) {
+  if (!json_is_integer(value) || json_integer_value(value) < 0) return false;
+  *to = (uint64_t)json_integer_value(value);
+  return true;
+}
+
+static bool read_functions(reader *r, const json_t *array, pd_instructions *to) {
+  const json_t *value;
+  size_t i;
+  if (!json_is_array(array)) return refuse(r, "instructions", "functions has to be an array");
+  json_array_foreach(array, i, value) {
+    const char *name = json_string_value(json_object_get(value, "name"));
+    const char *object = json_string_value(json_object_get(value, "object"));
+    uint64_t count;
+    if (!name || !object || !read_instruction_count(json_object_get(value, "count"), &count))
+      return refuse(r, "instructions", "functions: element %zu needs name, object and count", i);
+    if (instructions_add_function(to, name, object, count) != PD_OK) return no_memory(r);
+  }
+  return true;
+}
+
+/* Files of earlier versions have none. */
+static bool read_instructions(reader *r, const json_t *object, pd_instructions *to) {
+  const json_t *value = json_object_get(object, "instructions"), *count;
+  size_t i;
+  if (!value || json_is_null(value)) return true;
+  const char *tool = json_string_value(json_object_get(value, "tool"));
+  const json_t *counts = json_object_get(value, "counts");
+  if (!tool) return refuse(r, "instructions", "tool has to be a text");
+  if (measurement_set(&to->tool, tool) != PD_OK) return no_memory(r);
+  if (!read_instruction_count(json_object_get(value, "steps"), &to->steps) || to->steps == 0)
+    return refuse(r, "instructions", "steps has to be a whole number from 1");
+  if (!read_instruction_count(json_object_get(value, "baseline"), &to->baseline))
+    return refuse(r, "instructions", "baseline has to be a whole number");
+  if (!json_is_array(counts) || json_array_size(counts) == 0)
+    return refuse(r, "instructions", "counts has to be an array of at least one");
+  json_array_foreach(counts, i, count) {
+    uint64_t taken;
+    if (!read_instruction_count(count, &taken))
+      return refuse(r, "instructions", "counts: element %zu has to be a whole number", i);
+    if (instructions_add_count(to, taken) != PD_OK) return no_memory(r);
+  }
+  return read_functions(r, json_object_get(value, "functions"), to);
+}
+
 static bool read_blocks(reader *r, const json_t *object, pd_measurement *to) {
   const json_t *host = json_object_get(object, "host_s"), *device = json_object_get(object, "device_s");
   const size_t count = json_array_size(host);
@@ -339,10 +419,10 @@ static bool read_measurement(reader *r, const json_t *object, pd_measurement *to
          read_text(r, object, "method", true, &to->method) && read_count(r, object, "threads", &to->threads) &&
          read_count(r, object, "number_per_run", &to->number_per_run) &&
          read_bool(r, object, "cold_cache", &to->cold_cache) && read_bool(r, object, "partial", &to->partial) &&
-         read_warm_up(r, object, &to->warm_up) && read_warnings(r, object, to) &&
-         read_pairs(r, object, "options", &to->options) && read_pairs(r, object, "versions", &to->versions) &&
-         read_pairs(r, object, "conditions", &to->conditions) && read_blocks(r, object, to) &&
-         read_pairing(r, object, to);
+         read_warm_up(r, object, &to->warm_up) && read_instructions(r, object, &to->instructions) &&
+         read_warnings(r, object, to) && read_pairs(r, object, "options", &to->options) &&
+         read_pairs(r, object, "versions", &to->versions) && read_pairs(r, object, "conditions", &to->conditions) &&
+         read_blocks(r, object, to) && read_pairing(r, object, to);
 }
 
 static void read_all(reader *r, const json_t *rows, pd_measurements *out) {

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+enum { FUNCTIONS_SHOWN = 10 };
 enum { SPREAD_BLOCKS = 4 }; /* below that a range between quartiles says nothing */
 
 static void print_spread(FILE *out, const statistics *all, const char *name, const time_unit *unit) {
@@ -53,6 +54,25 @@ static void print_more(const pd_measurement *self, const statistics *host, const
           self->cold_cache ? "; cold cache" : "", self->partial ? "; PARTIAL: ended before its rule was met" : "");
 }
 
+static void print_instructions(const pd_instructions *of, FILE *out) {
+  instruction_figures step;
+  char text[32], least[32], most[32];
+  if (!of->repeats) return;
+  instructions_figures(of, &step);
+  fprintf(out, "  Instructions: %s a step", instructions_text(step.median, text));
+  if (of->repeats > 1)
+    fprintf(out, " (%s to %s in %llu counts)", instructions_text(step.min, least), instructions_text(step.max, most),
+            (unsigned long long)of->repeats);
+  fprintf(out, ", %llu step%s a count, %s\n", (unsigned long long)of->steps, of->steps == 1 ? "" : "s", of->tool);
+  for (uint64_t i = 0; i < of->function_count && i < FUNCTIONS_SHOWN; i++) {
+    const pd_function_count *at = &of->functions[i];
+    const double count = (double)at->count / (double)of->steps;
+    fprintf(out, "  %14s %5.1f %%  %s%s%s%s\n", instructions_text(count, text),
+            step.median > 0 ? 100 * count / step.median : 0, at->name, at->object[0] ? " [" : "", at->object,
+            at->object[0] ? "]" : "");
+  }
+}
+
 static void print_warning(const char *text, FILE *out) {
   fputs("  WARNING: ", out);
   for (; *text; text++) {
@@ -82,5 +102,6 @@ pd_status measurement_print(const pd_measurement *self, FILE *out) {
   print_host(self, &host, out);
   for (uint64_t i = 0; i < self->warning_count; i++) print_warning(self->warnings[i], out);
   print_more(self, &host, &device, out);
+  print_instructions(&self->instructions, out);
   return PD_OK;
 }

@@ -165,7 +165,7 @@ class Ab(Case):
         base = [*SMALL, "--scenario", "control"]
         sides = ["schedule.profile_steps=9", "sink.table.wide=true", "run.mode=train", "run.sinks=json", "run.trace_dir=x",
                  "run.max_steps=9", "run.epochs=2", "run.sync_timing=false", "run.require_cupti=true", "data.cpu_us=5",
-                 "data.resident_batches=2", "data.dataset_size=99", "benchmark.min_blocks=3"]
+                 "data.resident_batches=2", "data.dataset_size=99", "benchmark.min_blocks=3", "benchmark.callgrind=9"]
         for section in ("profile", "schedule", "truth"):  # every key that there is
             rows = json.loads(self.run_pdhost("--help-section", section, "--format", "json")[1])["options"]
             sides += [f"{section}.{row['key']}=1" for row in rows]

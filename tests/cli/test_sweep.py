@@ -462,7 +462,7 @@ data.num_workers
             self.assert_fails(found, 2, f"sweep: {key}: ")
             self.assertIn(why, found[2])
         for key in ("profile.timer_only", "profile.with_stack", "schedule.active", "truth.interleave", "data.num_workers",
-                    "run.sync_timing", "benchmark.label"):
+                    "run.sync_timing", "benchmark.label", "benchmark.callgrind"):
             self.assert_fails(self.run_pdhost("sweep", *control, "--mode", "benchmark", "--vary", f"{key}=1"), 2, f"sweep: {key}: ")
         # One cell in which it acts is enough.
         self.assert_fails(self.run_pdhost("sweep", *BASE, "--vary", "profile.with_stack=false,true", "--vary",

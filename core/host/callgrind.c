@@ -1,0 +1,306 @@
+/* See callgrind.h. */
+#include "callgrind.h"
+
+#include "bench.h"
+#include "log.h"
+#include "saved_run.h"
+#include "services.h"
+#include "signals.h"
+
+#include "measure/callgrind_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What is said besides where the step failed. */
+#define SANITIZED "this build has a sanitizer, which does not run under Valgrind: "
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HINT SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HINT SANITIZED
+#endif
+#endif
+#ifndef HINT
+#define HINT ""
+#endif
+
+enum { PATH_BYTES = 4096, LINE_BYTES = 512, FUNCTIONS_KEPT = 50 };
+
+/* A count in progress. */
+typedef struct counting {
+  const config *settings;
+  char folder[PATH_BYTES]; /* of its files, removed at its end */
+  saved_run command;
+  int64_t begin_ns, shown_ns;
+  bool shows; /* a line on a terminal */
+  bool timed_out;
+  int ended; /* as waitpid has it */
+} counting;
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+PD_PRINTF(1, 2) static int fail(const char *format, ...) {
+  char problem[2 * PATH_BYTES];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(problem, sizeof problem, format, args);
+  va_end(args);
+  log_line(PD_LOG_ERROR, NULL, "benchmark.callgrind: %s; no instructions are counted, the times stand", problem);
+  return CODE_OUTPUT;
+}
+
+static int no_memory(void) {
+  log_line(PD_LOG_ERROR, NULL, "benchmark.callgrind: %s", service_status_text(PD_NO_MEMORY));
+  return CODE_INTERNAL;
+}
+
+/* ---- the program under Callgrind ---- */
+
+/* The loop of nothing first: its dump is the first. */
+static int run_counted(bench *step, const config *settings) {
+  const benchmark_settings *wanted = &settings->benchmark;
+  pd_status status = bench_warm_up(step);
+  if (status == PD_OK) status = bench_counted(step, (uint64_t)wanted->callgrind, true);
+  for (int64_t i = 0; i < wanted->callgrind_repeats && status == PD_OK; i++)
+    status = bench_counted(step, (uint64_t)wanted->callgrind, false);
+  if (signals_pending()) return 128 + signals_pending();
+  if (status == PD_OK) return CODE_DONE;
+  log_line(PD_LOG_ERROR, NULL, "%s", bench_failure(step));
+  return CODE_SCENARIO;
+}
+
+int callgrind_child(config *settings) {
+  bench *step;
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for it then */
+  signals_install(NULL, NULL);
+  int code = bench_open(settings, &step);
+  if (code == CODE_DONE) code = run_counted(step, settings);
+  bench_close(step);
+  signals_restore();
+  log_flush_repeats();
+  return code;
+}
+
+/* ---- its command ---- */
+
+/* Every key that is not as it would be anyway, so that files are not read once more: they may have been pipes. */
+static void add_settings(saved_run *to, const config *settings) {
+  for (uint64_t i = 0; i < settings->setting_count; i++) {
+    const pd_setting *at = &settings->settings[i];
+    char key[256];
+    if (strcmp(at->origin, "default") == 0 || strncmp(at->origin, "preset of ", 10) == 0) continue;
+    snprintf(key, sizeof key, "%s.%s", at->section, at->key);
+    saved_run_set(to, key, at->value ? at->value : "");
+  }
+  /* What `auto` took; with a warning of it once more, the reason of a failure would not be the last line. */
+  if (settings->device_auto) saved_run_set(to, "run.device", settings->device.plugin->table->name);
+}
+
+/* Its function is counted from call to return, by whatever thread: the device may have threads of its own. */
+static int make_command(counting *self) {
+  char program[PATH_BYTES], text[PATH_BYTES + 64];
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length <= 0) return fail("/proc/self/exe cannot be read: %s", strerror(errno));
+  program[length] = '\0';
+  saved_run *to = &self->command;
+  saved_run_word(to, "valgrind");
+  saved_run_word(to, "-q");
+  saved_run_word(to, "--tool=callgrind");
+  snprintf(text, sizeof text, "--callgrind-out-file=%s/out", self->folder);
+  saved_run_word(to, text);
+  saved_run_word(to, "--zero-before=" BENCH_COUNTED_FUNCTION);
+  saved_run_word(to, "--dump-after=" BENCH_COUNTED_FUNCTION);
+  saved_run_word(to, program);
+  saved_run_word(to, "-q");
+  add_settings(to, self->settings);
+  return to->failed ? no_memory() : CODE_DONE;
+}
+
+/* The environment with what tells the child that it is one. Threads of OpenMP that wait for work are to sleep: how
+ * often they look for it says nothing about the step. To be freed; the texts are not. NULL on no memory. */
+static char **child_environment(void) {
+  static char mark[] = CALLGRIND_CHILD "=1", sleeps[] = "OMP_WAIT_POLICY=PASSIVE";
+  size_t count = 0;
+  while (environ[count]) count++;
+  char **made = malloc((count + 3) * sizeof *made);
+  if (!made) return NULL;
+  memcpy(made, environ, count * sizeof *made);
+  made[count++] = mark;
+  if (!getenv("OMP_WAIT_POLICY")) made[count++] = sleeps;
+  made[count] = NULL;
+  return made;
+}
+
+/* ---- running it ---- */
+
+static void show(counting *self) {
+  const int64_t now = now_ns();
+  if (!self->shows || now - self->shown_ns < 500000000) return;
+  self->shown_ns = now;
+  fprintf(stderr, "\r\033[K%s: Callgrind counts instructions, %lld s", self->settings->scenario.plugin->table->name,
+          (long long)((now - self->begin_ns) / 1000000000));
+  fflush(stderr);
+}
+
+/* Looked at now and then: a signal that comes just before a wait without end would not end it. */
+static int wait_for(counting *self, pid_t child) {
+  const struct timespec pause = {.tv_nsec = 20000000};
+  const int64_t limit_ns = self->settings->benchmark.callgrind_max_time;
+  int told = 0;
+  for (pid_t done = 0; done != child; done = waitpid(child, &self->ended, WNOHANG)) {
+    if (done < 0 && errno != EINTR) return fail("the wait for valgrind failed: %s", strerror(errno));
+    self->timed_out = self->timed_out || now_ns() - self->begin_ns > limit_ns;
+    /* Nothing of it is kept, so nothing has to be ended in good order. */
+    if ((self->timed_out || signals_pending()) && !told++) (void)kill(child, SIGKILL);
+    show(self);
+    nanosleep(&pause, NULL);
+  }
+  if (self->shown_ns) fputs("\r\033[K", stderr);
+  return CODE_DONE;
+}
+
+static int run_command(counting *self) {
+  char log_path[PATH_BYTES + 16];
+  posix_spawn_file_actions_t actions;
+  pid_t child = 0;
+  snprintf(log_path, sizeof log_path, "%s/log", self->folder);
+  char **environment = child_environment();
+  if (!environment || posix_spawn_file_actions_init(&actions) != 0) {
+    free(environment);
+    return no_memory();
+  }
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  self->begin_ns = now_ns();
+  const int failed = posix_spawnp(&child, "valgrind", &actions, NULL, self->command.words, environment);
+  posix_spawn_file_actions_destroy(&actions);
+  free(environment);
+  if (failed == ENOENT) return fail("valgrind was not found; install it, or leave benchmark.callgrind out");
+  return failed ? fail("valgrind cannot be run: %s", strerror(failed)) : wait_for(self, child);
+}
+
+/* The last line of what it said that has anything. */
+static const char *last_words(const counting *self, char text[LINE_BYTES]) {
+  char path[PATH_BYTES + 16], *line = NULL;
+  size_t room = 0;
+  snprintf(path, sizeof path, "%s/log", self->folder);
+  FILE *file = fopen(path, "r");
+  text[0] = '\0';
+  while (file && getline(&line, &room, file) >= 0) {
+    line[strcspn(line, "\r\n")] = '\0';
+    if (line[strspn(line, " \t")]) snprintf(text, LINE_BYTES, "%s", line);
+  }
+  free(line);
+  if (file) fclose(file);
+  return text[0] ? text : "it said nothing";
+}
+
+static int judge_end(const counting *self) {
+  char text[LINE_BYTES];
+  if (signals_pending()) return 128 + signals_pending();
+  if (self->timed_out)
+    return fail("not done after %g s; give it fewer steps, or a longer benchmark.callgrind_max_time",
+                1e-9 * (double)self->settings->benchmark.callgrind_max_time);
+  if (WIFSIGNALED(self->ended))
+    return fail("the step under Callgrind was ended by signal %d (%s): " HINT "%s", WTERMSIG(self->ended),
+                strsignal(WTERMSIG(self->ended)), last_words(self, text));
+  if (WEXITSTATUS(self->ended) != 0)
+    return fail("the step under Callgrind ended with code %d: " HINT "%s", WEXITSTATUS(self->ended),
+                last_words(self, text));
+  return CODE_DONE;
+}
+
+/* ---- what it wrote ---- */
+
+static const char *dump_path(const counting *self, uint64_t index, char path[PATH_BYTES + 32]) {
+  snprintf(path, PATH_BYTES + 32, "%s/out.%llu", self->folder, (unsigned long long)index);
+  return path;
+}
+
+/* The one with the loop of nothing is number 1. */
+static int read_dump(const counting *self, uint64_t index, callgrind_profile *out) {
+  char path[PATH_BYTES + 32], why[PATH_BYTES + 512];
+  const pd_status status = callgrind_profile_read(dump_path(self, index, path), out, why, sizeof why);
+  if (status == PD_OK) return CODE_DONE;
+  return status == PD_NO_MEMORY ? no_memory() : fail("Callgrind's count cannot be read: %s", why);
+}
+
+static int keep_functions(const counting *self, const callgrind_profile *baseline, pd_instructions *out) {
+  callgrind_profile median;
+  const int code = read_dump(self, 2 + instructions_median(out), &median);
+  pd_status status = PD_OK;
+  if (code != CODE_DONE) return code;
+  callgrind_profile_take_off(&median, baseline);
+  for (uint64_t i = 0; i < median.function_count && i < FUNCTIONS_KEPT && status == PD_OK; i++)
+    status =
+        instructions_add_function(out, median.functions[i].name, median.functions[i].object, median.functions[i].count);
+  callgrind_profile_clear(&median);
+  return status == PD_OK ? CODE_DONE : no_memory();
+}
+
+static int read_counts(const counting *self, const callgrind_profile *baseline, pd_instructions *out) {
+  const benchmark_settings *wanted = &self->settings->benchmark;
+  out->steps = (uint64_t)wanted->callgrind;
+  out->baseline = baseline->total;
+  out->tool = strdup(baseline->tool);
+  if (!out->tool) return no_memory();
+  for (uint64_t i = 0; i < (uint64_t)wanted->callgrind_repeats; i++) {
+    callgrind_profile profile;
+    const int code = read_dump(self, 2 + i, &profile);
+    if (code != CODE_DONE) return code;
+    const pd_status status = instructions_add_count(out, profile.total);
+    callgrind_profile_clear(&profile);
+    if (status != PD_OK) return no_memory();
+  }
+  return keep_functions(self, baseline, out);
+}
+
+static int read_result(const counting *self, pd_instructions *out) {
+  callgrind_profile baseline;
+  int code = read_dump(self, 1, &baseline);
+  if (code != CODE_DONE) return code;
+  code = read_counts(self, &baseline, out);
+  callgrind_profile_clear(&baseline);
+  if (code != CODE_DONE) instructions_clear(out);
+  return code;
+}
+
+/* ---- the whole ---- */
+
+static void remove_folder(const char *folder) {
+  DIR *dir = opendir(folder);
+  for (const struct dirent *entry; dir && (entry = readdir(dir));) (void)unlinkat(dirfd(dir), entry->d_name, 0);
+  if (dir) closedir(dir);
+  (void)rmdir(folder);
+}
+
+int callgrind_count(const config *settings, pd_instructions *out) {
+  const char *parent = getenv("TMPDIR");
+  counting self = {.settings = settings, .shows = !settings->quiet && isatty(STDERR_FILENO)};
+  snprintf(self.folder, sizeof self.folder, "%s/pdhost-callgrind-XXXXXX", parent && parent[0] ? parent : "/tmp");
+  if (!mkdtemp(self.folder)) return fail("%s: a folder for its files cannot be made: %s", self.folder, strerror(errno));
+  int code = make_command(&self);
+  if (code == CODE_DONE) code = run_command(&self);
+  if (code == CODE_DONE) code = judge_end(&self);
+  if (code == CODE_DONE) code = read_result(&self, out);
+  remove_folder(self.folder);
+  saved_run_clear(&self.command);
+  return code;
+}

@@ -1,0 +1,187 @@
+"""[benchmark] callgrind: what Callgrind itself counts, and by a script in its place what may go wrong."""
+import os
+import re
+import shutil
+import signal
+import stat
+import sys
+import time
+import unittest
+
+from pdhost_run import CONF, FIXTURES, SANITIZER, SMALL, Case
+
+FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
+# 7: measured, and too noisy to trust, which is the machine's doing.
+MEASURED = (0, 7)
+VALGRIND = shutil.which("valgrind")
+# Finds out where to write.
+PLAYED = """#!/bin/sh
+set -e
+for word in "$@"; do case $word in --callgrind-out-file=*) out=${word#*=} ;; esac; done
+"""
+EMPTY = "creator: callgrind-9\nevents: Ir\nob=/b/x\nfn=loop\n1 40\ntotals: 40\n"
+STEPS = "creator: callgrind-9\nevents: Ir\nob=/b/x\nfn=loop\n1 140\nob=/b/y.so\nfn=step|one\n1 {}\ntotals: {}\n"
+
+
+class Callgrind(Case):
+    def count(self, *arguments, played=None, name="out.json", scenario="control", start=False, env=None, steps=10):
+        """Counts with the script `played` in valgrind's place."""
+        os.makedirs(self.path("tmp"), exist_ok=True)
+        env = dict(env or {}, TMPDIR=self.path("tmp"))
+        if played is not None:
+            os.makedirs(self.path("bin"), exist_ok=True)
+            with open(self.path("bin/valgrind"), "w", encoding="utf-8") as file:
+                file.write(PLAYED + played)
+            os.chmod(self.path("bin/valgrind"), stat.S_IRWXU)
+            env["PATH"] = self.path("bin") + os.pathsep + os.environ["PATH"]
+        begin = self.start if start else self.run_pdhost
+        return begin(*SMALL, "--scenario", scenario, "--mode", "benchmark", "-o", f"benchmark.output={name}", "-o",
+                     "benchmark.min_run_time=0.02", "-o", "benchmark.max_warmup_time=0", "-o", f"benchmark.callgrind={steps}",
+                     *arguments, watch=False, env=env)
+
+    def counted(self, name="out.json"):
+        return self.json(name)["measurements"][0]["instructions"]
+
+    def assert_times_alone(self, result, said, code=8):
+        """One error line, the times are there, nothing was counted, nothing is left behind."""
+        actual, out, err = result
+        self.assertEqual(actual, code, err)
+        if said is not None:
+            self.assertEqual(len(self.errors(err)), 1, err)
+            self.assertRegex(self.errors(err)[0], rf"^pdhost: error: benchmark\.callgrind: {said}; no instructions are "
+                             "counted, the times stand$")
+        self.assertIn("measurement of control", out)
+        self.assertNotIn("Instructions:", out)
+        row = self.json("out.json")["measurements"][0]
+        self.assertEqual((row["instructions"], row["partial"]), (None, False))
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+
+    # ---- played ----
+
+    def test_the_counts_are_those_of_the_files(self):
+        played = f"printf '{EMPTY}' >$out.1\n" + "".join(
+            f"printf '{STEPS.format(count, count + 140)}' >$out.{i}\n" for i, count in ((2, 3000), (3, 5000), (4, 4000))) + \
+            "printf '%s\\n' \"$@\" >$TMPDIR/../words; env >$TMPDIR/../env\n"
+        code, out, err = self.count("-o", "scenario.inject_us=5", "--seed", "7", played=played, scenario="host_compute")
+        self.assertIn(code, MEASURED, err)
+        self.assertEqual(self.counted(), {
+            "tool": "callgrind-9", "steps": 10, "counts": [3140, 5140, 4140], "baseline": 40,
+            "step": {"median": 410, "min": 310, "max": 510},
+            "functions": [{"name": "step|one", "object": "y.so", "count": 4000}, {"name": "loop", "object": "x", "count": 100}]})
+        self.assertIn("\n  Instructions: 410 a step (310 to 510 in 3 counts), 10 steps a count, callgrind-9\n"
+                      "             400  97.6 %  step|one [y.so]\n"
+                      "              10   2.4 %  loop [x]\n", out)
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+        with open(self.path("words"), encoding="utf-8") as file:
+            words = file.read().splitlines()
+        # The program that is counted has the same keys, and no files to read once more.
+        for word in ("scenario.inject_us=5", "run.seed=7", "benchmark.callgrind=10", "run.device=cpu", "device.threads=1"):
+            self.assertEqual(words[words.index(word) - 1], "-o", words)
+        self.assertNotIn("-c", words)
+        with open(self.path("env"), encoding="utf-8") as file:
+            env = file.read().splitlines()
+        self.assertTrue({"PDHOST_CALLGRIND_CHILD=1", "OMP_WAIT_POLICY=PASSIVE"} <= set(env), env)
+
+    def test_what_goes_wrong_leaves_the_times(self):
+        os.makedirs(self.path("none"))
+        self.assert_times_alone(self.count(env={"PATH": self.path("none")}),
+                                "valgrind was not found; install it, or leave benchmark.callgrind out")
+        one = f"printf '{EMPTY}' >$out.1\n"
+        for played, said in (
+                ("echo 'valgrind: no such tool' >&2; echo >&2; exit 3",
+                 "the step under Callgrind ended with code 3: .*valgrind: no such tool"),
+                ("exit 1", "the step under Callgrind ended with code 1: .*it said nothing"),
+                ("kill -SEGV $$", r"the step under Callgrind was ended by signal 11 \(Segmentation fault\): .*it said nothing"),
+                ("exit 0", r"Callgrind's count cannot be read: .*/out\.1: No such file or directory"),
+                (one + "exit 0", r"Callgrind's count cannot be read: .*/out\.2: No such file or directory"),
+                ("echo nonsense >$out.1", r"Callgrind's count cannot be read: .*/out\.1:1: \"nonsense\" is no line of Callgrind's"),
+                ("echo events: Ir >$out.1",
+                 r"Callgrind's count cannot be read: .*/out\.1:1: ends without a line \"totals:\": it was cut short")):
+            with self.subTest(played=played):
+                self.assert_times_alone(self.count(played=played), said)
+
+    def test_the_time_limit_ends_it(self):
+        result = self.count("-o", "benchmark.callgrind_max_time=0.2", played="exec sleep 100")
+        self.assert_times_alone(result, r"not done after 0\.2 s; give it fewer steps, or a longer benchmark\.callgrind_max_time")
+
+    def test_an_interrupt_ends_what_counts(self):
+        process = self.count(played='echo $$ >"$TMPDIR/../new"; mv "$TMPDIR/../new" "$TMPDIR/../pid"; exec sleep 100', start=True)
+        for _ in range(400):
+            if os.path.exists(self.path("pid")):
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        self.assert_times_alone(self.ended(process), None, code=130)
+        with open(self.path("pid"), encoding="utf-8") as file:
+            self.assertRaises(ProcessLookupError, os.kill, int(file.read()), 0)
+
+    def test_keys_that_cannot_be(self):
+        for keys, said in ((["callgrind=-1"], "out of range"), (["callgrind=1000001"], "out of range"),
+                           (["callgrind_repeats=0"], "out of range"), (["callgrind_max_time=0"], "out of range")):
+            arguments = [part for key in keys for part in ("-o", f"benchmark.{key}")]
+            self.assert_fails(self.count(*arguments), 3, said)
+        self.assert_fails(self.count("--device", "cuda"), 3, "[benchmark] callgrind = 10: CUDA's driver does not run under "
+                          "Callgrind; give --device cpu, or leave it out")
+
+    def test_the_dry_run_says_it(self):
+        code, out, err = self.count("--dry-run")
+        self.assertEqual(code, 0, err)
+        self.assertIn("; then Callgrind counts 10 steps, 3 times\n", out)
+
+    # ---- Callgrind itself ----
+
+    def vec_dot(self, name, batch, *arguments):
+        """Counts by the real one, whose files are kept."""
+        kept = self.path(name)
+        os.makedirs(kept)
+        code, out, err = self.count("-o", f"scenario.batch={batch}", *arguments, scenario="vec_dot", name=name + ".json",
+                                    played=f'{VALGRIND} "$@"; code=$?; cp "$out".* "{kept}"; exit $code\n')
+        self.assertIn(code, MEASURED, err)
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+        return self.counted(name + ".json"), out
+
+    def assert_as_in_files(self, name, counted):
+        """Each count and function as a reading of its own has it: costs of lines that are no call's."""
+        totals = []
+        for i in range(1, 5):
+            with open(self.path(f"{name}/out.{i}"), encoding="utf-8") as file:
+                text = file.read()
+            self.assertIn("desc: Trigger: --dump-after=pdhost_counted_steps", text)
+            totals.append(int(re.search(r"^totals: (\d+)$", text, re.M)[1]))
+        self.assertEqual((counted["baseline"], counted["counts"]), (totals[0], totals[1:]))
+        self.assertAlmostEqual(counted["step"]["median"], (sorted(totals[1:])[1] - totals[0]) / 10)
+        # What is not of the functions is a few instructions around the call.
+        whole = sum(function["count"] for function in counted["functions"])
+        self.assertLess(abs(whole / 10 / counted["step"]["median"] - 1), 0.01)
+
+    def test_real_counts(self):
+        first, out = self.vec_dot("first", 1000)
+        self.assert_as_in_files("first", first)
+        self.assertRegex(first["tool"], r"^callgrind-3\.")
+        # A step does its work in the device's own thread: it counts too.
+        self.assertEqual([function["object"] for function in first["functions"][:2]], ["cpu.so", "cpu.so"])
+        self.assertEqual({function["name"] for function in first["functions"][:2]}, {"run_mul", "run_sum_rows"})
+        self.assertIn("a step (", out)
+        spread = first["step"]["max"] - first["step"]["min"]
+        self.assertLess(spread, 0.01 * first["step"]["median"])
+        again, _ = self.vec_dot("again", 1000)
+        self.assertAlmostEqual(again["step"]["median"] / first["step"]["median"], 1, delta=0.01)
+        twice, _ = self.vec_dot("twice", 2000)
+        self.assertAlmostEqual(twice["step"]["median"] / first["step"]["median"], 2, delta=0.05)
+        # Empty loops have no vectors.
+        self.assertAlmostEqual(twice["baseline"] / first["baseline"], 1, delta=0.2)
+
+    def test_a_build_with_a_sanitizer_says_so(self):
+        self.assert_times_alone(self.count(), "the step under Callgrind .*: this build has a sanitizer, which does not run "
+                                "under Valgrind: .+")
+
+
+if __name__ == "__main__":
+    # Each kind of build has one of them, and the played ones.
+    if not VALGRIND or SANITIZER:
+        del Callgrind.test_real_counts
+    if not VALGRIND or not SANITIZER:
+        del Callgrind.test_a_build_with_a_sanitizer_says_so
+    if not VALGRIND:
+        print("SKIPPED: cli.callgrind: valgrind is not installed: only a script in its place was run", file=sys.stderr)
+    unittest.main()
