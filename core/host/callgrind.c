@@ -23,17 +23,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What is said besides where the step failed. */
-#define SANITIZED "this build has a sanitizer, which does not run under Valgrind: "
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HINT SANITIZED
+#define SANITIZED true
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HINT SANITIZED
+#define SANITIZED true
 #endif
 #endif
-#ifndef HINT
-#define HINT ""
+#ifndef SANITIZED
+#define SANITIZED false
 #endif
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 512, FUNCTIONS_KEPT = 50 };
@@ -219,11 +217,10 @@ static int judge_end(const counting *self) {
     return fail("not done after %g s; give it fewer steps, or a longer benchmark.callgrind_max_time",
                 1e-9 * (double)self->settings->benchmark.callgrind_max_time);
   if (WIFSIGNALED(self->ended))
-    return fail("the step under Callgrind was ended by signal %d (%s): " HINT "%s", WTERMSIG(self->ended),
+    return fail("the step under Callgrind was ended by signal %d (%s): %s", WTERMSIG(self->ended),
                 strsignal(WTERMSIG(self->ended)), last_words(self, text));
   if (WEXITSTATUS(self->ended) != 0)
-    return fail("the step under Callgrind ended with code %d: " HINT "%s", WEXITSTATUS(self->ended),
-                last_words(self, text));
+    return fail("the step under Callgrind ended with code %d: %s", WEXITSTATUS(self->ended), last_words(self, text));
   return CODE_DONE;
 }
 
@@ -294,6 +291,10 @@ static void remove_folder(const char *folder) {
 int callgrind_count(const config *settings, pd_instructions *out) {
   const char *parent = getenv("TMPDIR");
   counting self = {.settings = settings, .shows = !settings->quiet && isatty(STDERR_FILENO)};
+  if (SANITIZED)
+    log_line(PD_LOG_WARN, NULL,
+             "benchmark.callgrind: this build has a sanitizer, which may not run under Valgrind, and whose own work is "
+             "counted where it does");
   snprintf(self.folder, sizeof self.folder, "%s/pdhost-callgrind-XXXXXX", parent && parent[0] ? parent : "/tmp");
   if (!mkdtemp(self.folder)) return fail("%s: a folder for its files cannot be made: %s", self.folder, strerror(errno));
   int code = make_command(&self);
