@@ -120,11 +120,15 @@ static bool make_series(const sweep_found *self, const curve_axis *x, double uni
   return true;
 }
 
+static bool is_logarithmic(const sweep_plan *plan) {
+  return plan->draws.key_count && plan->draws.keys[0].kind == DISTRIBUTION_LOGUNIFORM;
+}
+
 /* Drawn values stand where they are between the least and the most of them, of loguniform ones by their logarithms.
  * NULL: listed ones, side by side. */
 static const double *make_places(const sweep_plan *plan, const curve_axis *x, double *places) {
   if (!plan->draws.key_count) return NULL;
-  const bool logarithmic = plan->draws.keys[0].kind == DISTRIBUTION_LOGUNIFORM;
+  const bool logarithmic = is_logarithmic(plan);
   for (uint32_t i = 0; i < x->count; i++) places[i] = logarithmic ? log(x->points[i].value) : x->points[i].value;
   const double low = places[0], range = places[x->count - 1] - low;
   for (uint32_t i = 0; i < x->count; i++) places[i] = range > 0 ? (places[i] - low) / range : 0.5;
@@ -137,7 +141,7 @@ static void write_picture(const sweep_found *self, const curve_axis *x, const cu
   const sample *best = sweep_found_at(self, sweep_found_extremes(self).best);
   const config_assignment key = sweep_plan_at(self->plan, 0, 0);
   snprintf(title, sizeof title, "%s on %s", sample_label(best), best->of->device);
-  snprintf(x_name, sizeof x_name, "%s.%s", key.section, key.key);
+  snprintf(x_name, sizeof x_name, "%s.%s%s", key.section, key.key, is_logarithmic(self->plan) ? ", logarithmic" : "");
   snprintf(y_name, sizeof y_name, "%s, %s (median and quartiles)", self->of, unit->symbol);
   for (uint32_t i = 0; i < x->count; i++) data->texts[i] = x->points[i].text;
   const svg_curves picture = {.title = title,

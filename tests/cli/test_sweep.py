@@ -305,7 +305,7 @@ data.num_workers
     def test_the_command_of_the_guide(self):
         """As a shell reads it, with one short epoch of no sleep per cell: the table and the curves that the guide shows."""
         with open(os.path.join(CONF, "..", "docs", "benchmarking.md"), encoding="utf-8") as file:
-            (block,) = re.findall(r"```\n\$ (pdhost sweep .*?)```", file.read(), re.DOTALL)
+            (block,) = re.findall(r"```\n\$ (pdhost sweep -c conf/dataloader.ini .*?)```", file.read(), re.DOTALL)
         command = re.match(r"(?:.*\\\n)*.*\n", block).group()
         words = shlex.split(command.replace("\\\n", " "))
         self.assertEqual(words.count("--vary"), 3, command)
@@ -404,7 +404,9 @@ data.num_workers
             self.assertEqual(re.findall(r"^ +(\d+)  #+ [\d.]+ ms$", bars, re.MULTILINE), ordered)
         self.check_curves("s/curves.svg", points=24, series=2)
         with open(self.path("s/curves.svg"), encoding="utf-8") as file:
-            places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', file.read())][:12]
+            svg = file.read()
+        self.assertIn(">data.io_sleep_ms, logarithmic<", svg)
+        places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', svg)][:12]
         # By logarithms, as they were drawn.
         logs = [math.log(int(sleep)) for sleep in ordered]
         for place, value in zip(places, logs):
@@ -414,6 +416,7 @@ data.num_workers
                                          "data.pin_memory=choice(true,false)", "--draws", "2", "--out", "s")
         self.assertEqual(code, 0, err)
         self.assertFalse(os.path.exists(self.path("s/curves.svg")))
+        self.check_hparams("s/cells", 2)
 
     def test_mistakes_of_draws(self):
         workers = ("--sample", "data.num_workers=uniform(0,3)")
@@ -439,6 +442,23 @@ data.num_workers
                 (("--sample", "profile.with_stack=choice(true,false)", "--draws", "2"), 2, "sweep: profile.with_stack: cells record nothing")):
             self.assert_fails(self.run_pdhost("sweep", *BASE, *arguments, "--out", "s"), code, message)
         self.assertFalse(os.path.exists(self.path("s")), "nothing ran")
+
+    def test_the_draws_of_the_guide(self):
+        """The guide's command with short blocks: the inputs that the guide shows are drawn."""
+        with open(os.path.join(CONF, "..", "docs", "benchmarking.md"), encoding="utf-8") as file:
+            (block,) = re.findall(r"```\n\$ (pdhost sweep -c conf/vec_dot.ini .*?)```", file.read(), re.DOTALL)
+        command = re.match(r"(?:.*\\\n)*.*\n", block).group()
+        words = shlex.split(command.replace("\\\n", " "))
+        for full, small in (("benchmark.min_run_time=0.5", "benchmark.min_run_time=1ms"), ("12", "4")):
+            words[words.index(full)] = small
+        os.symlink(CONF, self.path("conf"))
+        code, out, err = self.run_pdhost(*words[1:])
+        self.assertIn(code, (0, 7), err)
+        found = [re.findall(r"^  (scenario.batch=\d+, scenario.dim=\d+) +\|", text, re.MULTILINE) for text in (block, out)]
+        self.assertEqual([len(rows) for rows in found], [12, 4])
+        self.assertEqual(found[0][:4], found[1])
+        for text in (block, out):
+            self.assertRegex(text, r"\nscenario.implementation=bmm against scenario.implementation=mul_sum: FASTER in \d+ of ")
 
     def test_a_key_that_can_do_nothing_is_refused(self):
         control = [*SMALL, "--scenario", "control"]
