@@ -100,6 +100,7 @@ typedef struct pair {
   resample_ratio ratio;
   outcome found;
   uint32_t draw;
+  bool there; /* both were measured and took any time */
 } pair;
 
 static int by_ratio(const void *a, const void *b) {
@@ -107,20 +108,32 @@ static int by_ratio(const void *a, const void *b) {
   return (x->ratio.ratio > y->ratio.ratio) - (x->ratio.ratio < y->ratio.ratio);
 }
 
-/* *count: the draws in which both were measured and took any time. */
-static bool make_pairs(const sweep_found *self, pair *pairs, uint32_t *count) {
-  *count = 0;
-  for (uint32_t draw = 0; draw < self->plan->draws.count; draw++) {
+/* A pair per draw. NULL on no memory. */
+static pair *make_pairs(const sweep_found *self) {
+  pair *pairs = calloc(self->plan->draws.count, sizeof *pairs);
+  for (uint32_t draw = 0; pairs && draw < self->plan->draws.count; draw++) {
     const sample *a = sweep_found_at(self, 2 * draw), *b = sweep_found_at(self, 2 * draw + 1);
-    if (!a || !b || !(a->figures.min > 0) || !(b->figures.min > 0)) continue;
-    pair *to = &pairs[(*count)++];
+    pair *to = &pairs[draw];
     to->draw = draw;
-    if (!resample_unpaired(a->times, a->figures.count, b->times, b->figures.count, SEED, &to->ratio)) return false;
+    to->there = a && b && a->figures.min > 0 && b->figures.min > 0;
+    if (!to->there) continue;
+    if (!resample_unpaired(a->times, a->figures.count, b->times, b->figures.count, SEED, &to->ratio)) {
+      free(pairs);
+      return NULL;
+    }
     const uint64_t fewer = a->figures.count < b->figures.count ? a->figures.count : b->figures.count;
     to->found = comparison_outcome(&to->ratio, fewer, COMPARISON_MARGIN);
   }
-  qsort(pairs, *count, sizeof *pairs, by_ratio);
-  return true;
+  return pairs;
+}
+
+/* Those that are there, by their ratio. Returns how many. */
+static uint32_t sort_pairs(pair *pairs, uint32_t count) {
+  uint32_t there = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (pairs[i].there) pairs[there++] = pairs[i];
+  qsort(pairs, there, sizeof *pairs, by_ratio);
+  return there;
 }
 
 static int column_width(const sweep_plan *plan, uint32_t key) {
@@ -163,46 +176,62 @@ static void print_pairs(const sweep_found *self, const pair *pairs, uint32_t cou
   }
 }
 
+static bool has_pairs(const sweep_found *self) { return sweep_plan_draw_cells(self->plan) == 2; }
+
 static bool print_two(const sweep_found *self) {
-  uint32_t count;
-  pair *pairs = calloc(self->plan->draws.count, sizeof *pairs);
-  const bool ok = pairs && make_pairs(self, pairs, &count);
-  if (ok) print_pairs(self, pairs, count);
+  pair *pairs = make_pairs(self);
+  if (!pairs) return false;
+  print_pairs(self, pairs, sort_pairs(pairs, self->plan->draws.count));
   free(pairs);
-  return ok;
+  return true;
 }
 
 /* ---- the whole ---- */
 
 bool sweep_draws_print(const sweep_found *self) {
-  if (!print_what_matters(self) || (sweep_plan_draw_cells(self->plan) == 2 && !print_two(self))) return false;
+  if (!print_what_matters(self) || (has_pairs(self) && !print_two(self))) return false;
   if (!sweep_curves_exist(self->plan)) printf("\nNo curves: those are of one drawn key whose values are numbers.\n");
   return true;
 }
 
+static void write_heading(const sweep_found *self, FILE *out) {
+  fputs("draw", out);
+  for (uint32_t i = 0; i < sweep_plan_key_count(self->plan); i++) {
+    const config_assignment key = sweep_plan_at(self->plan, 0, i);
+    fprintf(out, ",%s.%s", key.section, key.key);
+  }
+  fprintf(out, ",median_s,p25_s,p75_s,blocks%s\r\n", has_pairs(self) ? ",ratio,ratio_low,ratio_high,p,verdict" : "");
+}
+
+/* In the row of the second combination. */
+static void write_pair(const pair *of, FILE *out) {
+  if (of)
+    fprintf(out, ",%.9g,%.9g,%.9g,%.9g,%s", of->ratio.ratio, of->ratio.low, of->ratio.high, of->ratio.p,
+            comparison_word(of->found));
+  else
+    fputs(",,,,,", out);
+}
+
 bool sweep_draws_write(const sweep_found *self, FILE *out) {
   const sweep_plan *plan = self->plan;
-  const uint32_t keys = sweep_plan_key_count(plan);
-  char name[NAME_BYTES];
-  fputs("draw", out);
-  for (uint32_t i = 0; i < keys; i++) {
-    const config_assignment key = sweep_plan_at(plan, 0, i);
-    snprintf(name, sizeof name, ",%s.%s", key.section, key.key);
-    fputs(name, out);
-  }
-  fputs(",median_s,p25_s,p75_s,blocks\r\n", out);
+  pair *pairs = has_pairs(self) ? make_pairs(self) : NULL;
+  if (has_pairs(self) && !pairs) return false;
+  write_heading(self, out);
   for (uint32_t cell = 0; cell < plan->cell_count; cell++) {
+    const uint32_t draw = cell / sweep_plan_draw_cells(plan);
     const sample *of = sweep_found_at(self, cell);
-    fprintf(out, "%u", cell / sweep_plan_draw_cells(plan) + 1);
-    for (uint32_t i = 0; i < keys; i++) {
+    fprintf(out, "%u", draw + 1);
+    for (uint32_t i = 0; i < sweep_plan_key_count(plan); i++) {
       fputc(',', out);
       render_csv_field(sweep_plan_at(plan, cell, i).value, out);
     }
     if (of)
-      fprintf(out, ",%.9g,%.9g,%.9g,%" PRIu64 "\r\n", of->figures.median, of->figures.p25, of->figures.p75,
-              of->figures.count);
+      fprintf(out, ",%.9g,%.9g,%.9g,%" PRIu64, of->figures.median, of->figures.p25, of->figures.p75, of->figures.count);
     else
-      fputs(",,,,0\r\n", out);
+      fputs(",,,,0", out);
+    if (pairs) write_pair(cell % 2 && pairs[draw].there ? &pairs[draw] : NULL, out);
+    fputs("\r\n", out);
   }
+  free(pairs);
   return true;
 }

@@ -10,7 +10,8 @@
  * two, the ratio of both in each draw, of many the least and the largest. False on no memory. */
 bool sweep_draws_print(const sweep_found *self);
 
-/* CSV, a row per cell: the draw, each key's value, times in seconds. */
+/* CSV, a row per cell: the draw, each key's value, times in seconds; of two combinations, in the second one's row, its
+ * ratio to the first. False on no memory. */
 bool sweep_draws_write(const sweep_found *self, FILE *out);
 
 #endif

@@ -101,6 +101,9 @@ class Sweep(Case):
         self.assertEqual(len(root.findall(".//{*}circle")), points)
         self.assertEqual(len(root.findall("{*}g")), series)
         height, width = float(root.get("height")), float(root.get("width"))
+        values = [(float(text.get("x")), 3.5 * len(text.text)) for text in root.findall("{*}text") if text.get("y") == "398.0"]
+        for (x, half), (other, other_half) in zip(values, values[1:]):
+            self.assertLess(x + half, other - other_half, "values below the axis stand apart")
         for circle in root.findall(".//{*}circle"):
             self.assertTrue(0 < float(circle.get("cx")) < width and 0 < float(circle.get("cy")) < height)
 
@@ -399,6 +402,15 @@ data.num_workers
         by_ratio = sorted(sleeps, key=lambda sleep: ratio[sleep])
         self.assertEqual(shown, [(f"{ratio[sleep]:.4f}", sleep) for sleep in (*by_ratio[:5], *by_ratio[-5:])])
         self.assertIn("\n  ... 2 more in draws.csv ...\n", out)
+        with open(self.path("s/draws.csv"), encoding="utf-8", newline="") as file:
+            table = list(csv.DictReader(file))
+        self.assertEqual([(line["draw"], line["data.io_sleep_ms"], line["data.num_workers"]) for line in table],
+                         [(str(i + 1), sleep, workers) for i, sleep in enumerate(sleeps) for workers in ("0", "1")])
+        for line in table:
+            sleep, first = line["data.io_sleep_ms"], line["data.num_workers"] == "0"
+            self.assertEqual(line["ratio"], "" if first else f"{ratio[sleep]:.9g}")
+            self.assertEqual(line["verdict"], "" if first else "FASTER" if ratio[sleep] < 1 / 1.01 else "SLOWER" if ratio[sleep] > 1.01
+                             else "SAME")
         for workers in (0, 1):
             bars = out.split(f"data.io_sleep_ms with data.num_workers={workers}\n")[1].split("\n\n")[0]
             self.assertEqual(re.findall(r"^ +(\d+)  #+ [\d.]+ ms$", bars, re.MULTILINE), ordered)
