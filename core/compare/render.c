@@ -74,7 +74,7 @@ void render_csv_field(const char *text, FILE *out) {
 
 void render_csv_heading(FILE *out) {
   fputs("label,sub_label,env,threads,description,file,device,median_s,mean_s,iqr_s,min_s,max_s,blocks,figures,"
-        "p25_s,p75_s,p90_s,p99_s,mad_s\r\n",
+        "p25_s,p75_s,p90_s,p99_s,mad_s,instructions\r\n",
         out);
 }
 
@@ -94,9 +94,15 @@ void render_csv(const grid *self, const samples *from, FILE *out) {
       render_csv_field(from->names[cell->file], out);
       fputc(',', out);
       render_csv_field(cell->of->device, out);
-      fprintf(out, ",%.9g,%.9g,%.9g,%.9g,%.9g,%" PRIu64 ",%d,%.9g,%.9g,%.9g,%.9g,%.9g\r\n", cell->figures.median,
+      fprintf(out, ",%.9g,%.9g,%.9g,%.9g,%.9g,%" PRIu64 ",%d,%.9g,%.9g,%.9g,%.9g,%.9g,", cell->figures.median,
               cell->figures.mean, cell->figures.iqr, cell->figures.min, cell->figures.max, cell->figures.count,
               cell->figures.figures, cell->figures.p25, cell->figures.p75, cell->figures.p90, cell->figures.p99,
               cell->figures.mad);
+      if (cell->instructions) {
+        instruction_figures step;
+        instructions_figures(cell->instructions, &step);
+        fprintf(out, "%.15g", step.median);
+      }
+      fputs("\r\n", out);
     }
 }

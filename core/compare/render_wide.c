@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { FIGURES = 8, NUMBER_WIDTH = 9 };
+enum { FIGURES = 8, NUMBER_WIDTH = 9, COUNT_WIDTH = 16 };
 static const char *const names[FIGURES] = {"median", "mean", "MAD", "IQR", "p90", "p99", "min", "max"};
 
 static void figures_of(const sample *cell, double unit_s, double values[FIGURES]) {
@@ -33,39 +33,61 @@ static const sample *cell_at(const grid *self, uint32_t row, uint32_t column) {
   return self->cells[(size_t)row * self->column_count + column];
 }
 
+static bool has_instructions(const grid *self) {
+  for (uint32_t i = 0; i < self->row_count * self->column_count; i++)
+    if (self->cells[i] && self->cells[i]->instructions) return true;
+  return false;
+}
+
+/* Of a step; "" where nobody counted them. */
+static const char *instructions_of(const sample *cell, char text[32]) {
+  instruction_figures step;
+  text[0] = '\0';
+  if (!cell->instructions) return text;
+  instructions_figures(cell->instructions, &step);
+  return instructions_text(step.median, text);
+}
+
 static void write_text(const grid *self, char *const *cells, FILE *out) {
+  const bool counted = has_instructions(self);
   int width = 0;
   for (uint32_t i = 0; i < self->row_count * self->column_count; i++)
     if (render_width(cells[i]) > width) width = render_width(cells[i]);
   fprintf(out, "\n  %-*s", width, "");
   for (int i = 0; i < FIGURES; i++) fprintf(out, " %*s", NUMBER_WIDTH, names[i]);
+  if (counted) fprintf(out, " %*s", COUNT_WIDTH, "instructions");
   fprintf(out, " %*s  (%s)\n", NUMBER_WIDTH, "blocks", self->unit.symbol);
   for (uint32_t i = 0; i < self->row_count * self->column_count; i++) {
     const sample *cell = cell_at(self, i / self->column_count, i % self->column_count);
     double values[FIGURES];
+    char text[32];
     if (!cell) continue;
     figures_of(cell, self->unit.s, values);
     fprintf(out, "  %s%*s", cells[i], width - render_width(cells[i]), "");
     for (int k = 0; k < FIGURES; k++) fprintf(out, " %*.4g", NUMBER_WIDTH, values[k]);
+    if (counted) fprintf(out, " %*s", COUNT_WIDTH, instructions_of(cell, text));
     fprintf(out, " %*" PRIu64 "\n", NUMBER_WIDTH, cell->figures.count);
   }
 }
 
 static void write_markdown(const grid *self, char *const *cells, FILE *out) {
+  const bool counted = has_instructions(self);
   fprintf(out, "\n| (%s) |", self->unit.symbol);
   for (int i = 0; i < FIGURES; i++) fprintf(out, " %s |", names[i]);
-  fputs(" blocks |\n| --- |", out);
-  for (int i = 0; i < FIGURES + 1; i++) fputs(" ---: |", out);
+  fprintf(out, "%s blocks |\n| --- |", counted ? " instructions |" : "");
+  for (int i = 0; i < FIGURES + 1 + counted; i++) fputs(" ---: |", out);
   fputc('\n', out);
   for (uint32_t i = 0; i < self->row_count * self->column_count; i++) {
     const sample *cell = cell_at(self, i / self->column_count, i % self->column_count);
     double values[FIGURES];
+    char text[32];
     if (!cell) continue;
     figures_of(cell, self->unit.s, values);
     fputs("| ", out);
     render_markdown_text(cells[i], out);
     fputs(" |", out);
     for (int k = 0; k < FIGURES; k++) fprintf(out, " %.4g |", values[k]);
+    if (counted) fprintf(out, " %s |", instructions_of(cell, text));
     fprintf(out, " %" PRIu64 " |\n", cell->figures.count);
   }
 }

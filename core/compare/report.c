@@ -1,6 +1,7 @@
 /* See report.h. */
 #include "report.h"
 
+#include "instruction_change.h"
 #include "render.h"
 
 #include <jansson.h>
@@ -42,6 +43,20 @@ static void print_difference(void *user, const char *key, const char *a, const c
     printf("%s%s: %s -> %s\n", self->before, key, a ? a : "(none)", b ? b : "(none)");
 }
 
+static bool change_of(const sample_pair *at, instruction_change *out) {
+  return at->a->instructions && at->b->instructions &&
+         instruction_change_of(at->a->instructions, at->b->instructions, out);
+}
+
+static void print_instructions(const sample_pair *at, const char *before) {
+  instruction_change change;
+  char text[NAME_BYTES];
+  if (!change_of(at, &change)) return;
+  printf("%s%s\n", before, instruction_change_text(&change, text, sizeof text));
+  for (uint32_t i = 0; i < change.function_count; i++)
+    printf("%s  %s\n", before, function_change_text(&change.functions[i], text, sizeof text));
+}
+
 /* What a reader of the verdict has to know, in lines of their own. */
 static void print_notes(const sample_pair *at, const char *before) {
   listing differences = {.before = before};
@@ -53,6 +68,7 @@ static void print_notes(const sample_pair *at, const char *before) {
     printf("%staken in turns: %llu round%s in %llu seating%s; the rounds disagree by %.1f %%\n", before,
            (unsigned long long)at->rounds.rounds, at->rounds.rounds == 1 ? "" : "s",
            (unsigned long long)at->rounds.seatings, at->rounds.seatings == 1 ? "" : "s", 100 * at->rounds.spread);
+  print_instructions(at, before);
   sample_pair_differences(at, print_difference, &differences);
   if (differences.count > DIFFERENCES_SHOWN)
     printf("%sand %u more differences\n", before, differences.count - DIFFERENCES_SHOWN);
@@ -114,15 +130,24 @@ void compare_report_csv(const compare_report *self) {
 
 /* ---- JSON ---- */
 
+/* null where nobody counted. */
+static json_t *cell_instructions(const sample *at) {
+  instruction_figures step;
+  if (!at->instructions) return json_null();
+  instructions_figures(at->instructions, &step);
+  return json_real(step.median);
+}
+
 static json_t *cell_value(const compare_report *self, const sample *at) {
   const statistics *of = &at->figures;
   return json_pack(
-      "{s:s, s:s, s:s?, s:s?, s:I, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:b}", "label",
-      sample_label(at), "sub_label", sample_row_name(at), "description", at->of->description, "env", at->of->env,
-      "threads", (json_int_t)at->of->threads, "file", self->from->names[at->file], "device", at->of->device, "median_s",
-      of->median, "mean_s", of->mean, "iqr_s", of->iqr, "min_s", of->min, "max_s", of->max, "p25_s", of->p25, "p75_s",
-      of->p75, "p90_s", of->p90, "p99_s", of->p99, "mad_s", of->mad, "blocks", (json_int_t)of->count, "figures",
-      of->figures, "partial", (int)at->partial);
+      "{s:s, s:s, s:s?, s:s?, s:I, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:b, s:o}",
+      "label", sample_label(at), "sub_label", sample_row_name(at), "description", at->of->description, "env",
+      at->of->env, "threads", (json_int_t)at->of->threads, "file", self->from->names[at->file], "device",
+      at->of->device, "median_s", of->median, "mean_s", of->mean, "iqr_s", of->iqr, "min_s", of->min, "max_s", of->max,
+      "p25_s", of->p25, "p75_s", of->p75, "p90_s", of->p90, "p99_s", of->p99, "mad_s", of->mad, "blocks",
+      (json_int_t)of->count, "figures", of->figures, "partial", (int)at->partial, "instructions",
+      cell_instructions(at));
 }
 
 typedef struct difference_list {
@@ -141,6 +166,24 @@ static json_t *number(const sample_pair *at, double value) {
   return at->timeless || !isfinite(value) ? json_null() : json_real(value);
 }
 
+/* null where a side was not counted. */
+static json_t *change_value(const sample_pair *at) {
+  instruction_change change;
+  if (!change_of(at, &change)) return json_null();
+  json_t *functions = json_array();
+  for (uint32_t i = 0; functions && i < change.function_count; i++) {
+    const function_change *of = &change.functions[i];
+    if (json_array_append_new(functions, json_pack("{s:s, s:s, s:f, s:f}", "name", of->name, "object", of->object, "a",
+                                                   of->a, "b", of->b)) != 0) {
+      json_decref(functions);
+      functions = NULL;
+    }
+  }
+  return json_pack("{s:f, s:f, s:o, s:b, s:o}", "a", change.a.median, "b", change.b.median, "ratio",
+                   change.ratio > 0 ? json_real(change.ratio) : json_null(), "within", (int)change.within, "functions",
+                   functions);
+}
+
 static json_t *pair_value(const compare_report *self, const sample_pair *at) {
   char title[NAME_BYTES], a[NAME_BYTES], b[NAME_BYTES];
   difference_list list = {.array = json_array()};
@@ -153,12 +196,12 @@ static json_t *pair_value(const compare_report *self, const sample_pair *at) {
   if (at->rounds.rounds)
     turns = json_pack("{s:I, s:I, s:f}", "rounds", (json_int_t)at->rounds.rounds, "seatings",
                       (json_int_t)at->rounds.seatings, "spread", at->rounds.spread);
-  return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "task",
-                   sample_pair_title(at, title, sizeof title), "a",
-                   sample_pair_side(self->from, at->a, at->b, a, sizeof a), "b",
-                   sample_pair_side(self->from, at->b, at->a, b, sizeof b), "verdict", comparison_word(at->verdict),
-                   "ratio", number(at, at->of.ratio), "low", number(at, at->of.low), "high", number(at, at->of.high),
-                   "p", number(at, at->of.p), "paired", turns, "differences", list.array);
+  return json_pack(
+      "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "task", sample_pair_title(at, title, sizeof title),
+      "a", sample_pair_side(self->from, at->a, at->b, a, sizeof a), "b",
+      sample_pair_side(self->from, at->b, at->a, b, sizeof b), "verdict", comparison_word(at->verdict), "ratio",
+      number(at, at->of.ratio), "low", number(at, at->of.low), "high", number(at, at->of.high), "p",
+      number(at, at->of.p), "paired", turns, "instructions", change_value(at), "differences", list.array);
 }
 
 bool compare_report_json(const compare_report *self) {

@@ -60,6 +60,7 @@ static bool merge(samples *self, const pd_measurement *of, uint64_t index, uint3
   }
   to->figures.count += of->block_count;
   to->partial |= of->partial;
+  if (!to->instructions && of->instructions.repeats) to->instructions = &of->instructions;
   return true;
 }
 

@@ -8,11 +8,12 @@
 #include "measure/statistics.h"
 
 typedef struct sample {
-  const pd_measurement *of; /* the first measurement of it */
-  uint32_t file;            /* which of the files it is from */
-  bool partial;             /* a measurement of it was cut short */
-  double *times;            /* of one run, in seconds, in the order in which they were taken */
-  statistics figures;       /* of the times */
+  const pd_measurement *of;            /* the first measurement of it */
+  uint32_t file;                       /* which of the files it is from */
+  bool partial;                        /* a measurement of it was cut short */
+  double *times;                       /* of one run, in seconds, in the order in which they were taken */
+  statistics figures;                  /* of the times */
+  const pd_instructions *instructions; /* of the first measurement that has any; NULL: nobody counted */
 } sample;
 
 typedef struct samples {

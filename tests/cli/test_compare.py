@@ -65,6 +65,50 @@ Times are in microseconds (us).
             self.assertAlmostEqual(float(row[key]), expected, places=12)
             self.assertAlmostEqual(cell[key], expected, places=12)
 
+    def test_instructions_are_compared_where_both_have_them(self):
+        def counted(*counts, **functions):
+            return {"tool": "callgrind-3.19.0", "steps": 10, "counts": counts, "baseline": 50, "functions": [
+                {"name": name, "object": f"{name}.so", "count": count} for name, count in functions.items()]}
+        self.files(a=[measurement(1e-3, instructions=counted(2_000_050, 2_000_350, 2_000_050, f=1_500_000, g=400_000, h=90_000,
+                                                             gone=8_000, less=12_000))],
+                   b=[measurement(1e-3, instructions=counted(3_000_050, f=1_400_000, g=1_490_000, h=109_000, new=600_000))],
+                   near=[measurement(1e-3, instructions=counted(2_000_250))], none=[measurement(1e-3)])
+        code, out, err = self.run_pdhost("compare", "a.json", "b.json")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("""
+         instructions of a step: 200,000 -> 300,000 (+100,000), 1.5000 times as many
+           +109,000 (40,000 -> 149,000)  g [g.so]
+           +60,000 (0 -> 60,000)  new [new.so]
+           -10,000 (150,000 -> 140,000)  f [f.so]
+""", out)  # less than a hundredth: h, gone, less
+        self.assertNotIn("h.so", out)
+        self.assertEqual(out.count(".so]"), 3)
+        change = self.verdict("a.json", "b.json")[0]["instructions"]
+        self.assertEqual((change["a"], change["b"], change["ratio"], change["within"]), (200_000, 300_000, 1.5, False))
+        self.assertEqual(change["functions"][1], {"name": "new", "object": "new.so", "a": 0, "b": 60_000})
+        out = self.run_pdhost("compare", "a.json", "near.json")[1]
+        self.assertIn("instructions of a step: 200,000 -> 200,020 (+20), no more than counts of one side differ\n", out)
+        self.assertNotIn("instructions", self.run_pdhost("compare", "--wide", "none.json", "none.json")[1])
+        self.assertNotIn("instructions", self.run_pdhost("compare", "a.json", "none.json")[1])
+        self.assertEqual(self.verdict("a.json", "none.json")[0]["instructions"], None)
+        wide = self.run_pdhost("compare", "--wide", "a.json", "none.json")[1]
+        self.assertRegex(wide, r" max +instructions +blocks  \(us\)\n.*\(a\) .* 200,000 +60\n.*\(none\) .* +60\n")
+        wide = self.run_pdhost("compare", "--wide", "--format", "md", "a.json", "none.json")[1]
+        self.assertRegex(wide, r"\| max \| instructions \| blocks \|\n(\| -+:? ){11}\|\n.* \| 200,000 \| 60 \|\n.* \|  \| 60 \|\n")
+        rows = list(csv.DictReader(io.StringIO(self.run_pdhost("compare", "--format", "csv", "b.json", "none.json")[1])))
+        self.assertEqual([row["instructions"] for row in rows], ["300000", ""])
+
+    def test_instructions_that_are_none_are_refused(self):
+        whole = {"tool": "callgrind-3", "steps": 1, "counts": [5], "baseline": 1, "functions": []}
+        for change, said in (({"tool": 3}, "tool has to be a text"), ({"steps": 0}, "steps has to be a whole number from 1"),
+                             ({"baseline": -1}, "baseline has to be a whole number"),
+                             ({"counts": []}, "counts has to be an array of at least one"),
+                             ({"counts": [1, 0.5]}, "counts: element 1 has to be a whole number"),
+                             ({"functions": None}, "functions has to be an array"),
+                             ({"functions": [{"name": "f", "count": 1}]}, "functions: element 0 needs name, object and count")):
+            self.files(a=[measurement(1e-3, instructions={**whole, **change})])
+            self.assert_fails(self.run_pdhost("compare", "a.json"), 3, f"a.json: measurements[0].instructions: {said}")
+
     def test_verdicts(self):
         base = [measurement(1e-3, seed=1)]
         self.files(a=base, same=[measurement(1e-3, seed=2)], slower=[measurement(1.03e-3, seed=3)],
