@@ -71,9 +71,8 @@ const char *instruction_change_text(const instruction_change *self, char *text, 
 }
 
 const char *function_change_text(const function_change *self, char *text, size_t room) {
-  char a[32], b[32], more[40];
-  snprintf(text, room, "%s (%s -> %s)  %s%s%s%s", signed_text(self->b - self->a, more), instructions_text(self->a, a),
-           instructions_text(self->b, b), self->name, self->object[0] ? " [" : "", self->object,
-           self->object[0] ? "]" : "");
+  char a[32], b[32], more[40], name[256];
+  snprintf(text, room, "%s (%s -> %s)  %s", signed_text(self->b - self->a, more), instructions_text(self->a, a),
+           instructions_text(self->b, b), instructions_function(self->name, self->object, name, sizeof name));
   return text;
 }

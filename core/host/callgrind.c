@@ -122,6 +122,9 @@ static int make_command(counting *self) {
   saved_run_word(to, "--tool=callgrind");
   snprintf(text, sizeof text, "--callgrind-out-file=%s/out", self->folder);
   saved_run_word(to, text);
+  /* As by default, but ~/.valgrindrc may say otherwise. */
+  saved_run_word(to, "--separate-threads=no");
+  saved_run_word(to, "--combine-dumps=no");
   saved_run_word(to, "--zero-before=" BENCH_COUNTED_FUNCTION);
   saved_run_word(to, "--dump-after=" BENCH_COUNTED_FUNCTION);
   saved_run_word(to, program);
@@ -212,7 +215,11 @@ static const char *last_words(const counting *self, char text[LINE_BYTES]) {
 
 static int judge_end(const counting *self) {
   char text[LINE_BYTES];
-  if (signals_pending()) return 128 + signals_pending();
+  if (signals_pending()) {
+    if (!self->settings->quiet)
+      fprintf(stderr, "pdhost: %s: no instructions are counted, the times stand\n", signals_name(signals_pending()));
+    return 128 + signals_pending();
+  }
   if (self->timed_out)
     return fail("not done after %g s; give it fewer steps, or a longer benchmark.callgrind_max_time",
                 1e-9 * (double)self->settings->benchmark.callgrind_max_time);

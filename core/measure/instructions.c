@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NAME_SHOWN = 80 };
+
 void instructions_clear(pd_instructions *self) {
   for (uint64_t i = 0; i < self->function_count; i++) {
     free(self->functions[i].name);
@@ -67,6 +69,13 @@ void instructions_figures(const pd_instructions *self, instruction_figures *out)
   *out = (instruction_figures){.median = of_step(self, self->counts[instructions_median(self)]),
                                .min = of_step(self, least),
                                .max = of_step(self, most)};
+}
+
+const char *instructions_function(const char *name, const char *object, char *text, size_t room) {
+  const bool whole = strlen(name) <= NAME_SHOWN;
+  snprintf(text, room, "%.*s%s%s%s%s", NAME_SHOWN, name, whole ? "" : "...", object[0] ? " [" : "", object,
+           object[0] ? "]" : "");
+  return text;
 }
 
 const char *instructions_text(double count, char text[32]) {

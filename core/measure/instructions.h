@@ -37,6 +37,8 @@ pd_status instructions_add_function(pd_instructions *self, const char *name, con
 uint64_t instructions_median(const pd_instructions *self);
 /* All zero where nobody counted. */
 void instructions_figures(const pd_instructions *self, instruction_figures *out);
+/* "run_mul [cpu.so]"; a name that is longer than anybody reads is cut. */
+const char *instructions_function(const char *name, const char *object, char *text, size_t room);
 /* "1,234,567" */
 const char *instructions_text(double count, char text[32]);
 

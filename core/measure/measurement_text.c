@@ -56,7 +56,7 @@ static void print_more(const pd_measurement *self, const statistics *host, const
 
 static void print_instructions(const pd_instructions *of, FILE *out) {
   instruction_figures step;
-  char text[32], least[32], most[32];
+  char text[32], least[32], most[32], name[256];
   if (!of->repeats) return;
   instructions_figures(of, &step);
   fprintf(out, "  Instructions: %s a step", instructions_text(step.median, text));
@@ -67,9 +67,9 @@ static void print_instructions(const pd_instructions *of, FILE *out) {
   for (uint64_t i = 0; i < of->function_count && i < FUNCTIONS_SHOWN; i++) {
     const pd_function_count *at = &of->functions[i];
     const double count = (double)at->count / (double)of->steps;
-    fprintf(out, "  %14s %5.1f %%  %s%s%s%s\n", instructions_text(count, text),
-            step.median > 0 ? 100 * count / step.median : 0, at->name, at->object[0] ? " [" : "", at->object,
-            at->object[0] ? "]" : "");
+    fprintf(out, "  %14s %5.1f %%  %s\n", instructions_text(count, text),
+            step.median > 0 ? 100 * count / step.median : 0,
+            instructions_function(at->name, at->object, name, sizeof name));
   }
 }
 

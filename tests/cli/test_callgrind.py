@@ -1,16 +1,19 @@
 """[benchmark] callgrind: what Callgrind itself counts, and by a script in its place what may go wrong."""
 import os
+import pty
 import re
 import shutil
 import signal
 import stat
+import subprocess
 import sys
 import time
 import unittest
 
-from pdhost_run import CONF, FIXTURES, SANITIZER, SMALL, Case
+from pdhost_run import CONF, PDHOST, SANITIZER, SMALL, Case
 
-FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
+SCHEMA = os.path.join(CONF, "..", "docs", "schema", "measurements.schema.json")
+TOOLS = os.path.join(CONF, "..", ".venv", "tools", "bin", "python")
 # 7: measured, and too noisy to trust, which is the machine's doing.
 MEASURED = (0, 7)
 VALGRIND = shutil.which("valgrind")
@@ -21,10 +24,12 @@ for word in "$@"; do case $word in --callgrind-out-file=*) out=${word#*=} ;; esa
 """
 EMPTY = "creator: callgrind-9\nevents: Ir\nob=/b/x\nfn=loop\n1 40\ntotals: 40\n"
 STEPS = "creator: callgrind-9\nevents: Ir\nob=/b/x\nfn=loop\n1 140\nob=/b/y.so\nfn=step|one\n1 {}\ntotals: {}\n"
+COUNTS = f"printf '{EMPTY}' >$out.1\n" + "".join(
+    f"printf '{STEPS.format(count, count + 140)}' >$out.{i}\n" for i, count in ((2, 3000), (3, 5000), (4, 4000)))
 
 
 class Callgrind(Case):
-    def count(self, *arguments, played=None, name="out.json", scenario="control", start=False, env=None, steps=10):
+    def count(self, *arguments, played=None, name="out.json", scenario="control", begin=None, env=None, command=()):
         """Counts with the script `played` in valgrind's place."""
         os.makedirs(self.path("tmp"), exist_ok=True)
         env = dict(env or {}, TMPDIR=self.path("tmp"))
@@ -34,9 +39,9 @@ class Callgrind(Case):
                 file.write(PLAYED + played)
             os.chmod(self.path("bin/valgrind"), stat.S_IRWXU)
             env["PATH"] = self.path("bin") + os.pathsep + os.environ["PATH"]
-        begin = self.start if start else self.run_pdhost
-        return begin(*SMALL, "--scenario", scenario, "--mode", "benchmark", "-o", f"benchmark.output={name}", "-o",
-                     "benchmark.min_run_time=0.02", "-o", "benchmark.max_warmup_time=0", "-o", f"benchmark.callgrind={steps}",
+        output = [] if command else ["-o", f"benchmark.output={name}"]
+        return (begin or self.run_pdhost)(*command, *SMALL, "--scenario", scenario, "--mode", "benchmark", *output, "-o",
+                     "benchmark.min_run_time=0.02", "-o", "benchmark.max_warmup_time=0", "-o", "benchmark.callgrind=10",
                      *arguments, watch=False, env=env)
 
     def counted(self, name="out.json"):
@@ -52,6 +57,7 @@ class Callgrind(Case):
                              "counted, the times stand$")
         self.assertIn("measurement of control", out)
         self.assertNotIn("Instructions:", out)
+        self.assertNotIn("counts instructions", err)
         row = self.json("out.json")["measurements"][0]
         self.assertEqual((row["instructions"], row["partial"]), (None, False))
         self.assertEqual(os.listdir(self.path("tmp")), [])
@@ -59,9 +65,7 @@ class Callgrind(Case):
     # ---- played ----
 
     def test_the_counts_are_those_of_the_files(self):
-        played = f"printf '{EMPTY}' >$out.1\n" + "".join(
-            f"printf '{STEPS.format(count, count + 140)}' >$out.{i}\n" for i, count in ((2, 3000), (3, 5000), (4, 4000))) + \
-            "printf '%s\\n' \"$@\" >$TMPDIR/../words; env >$TMPDIR/../env\n"
+        played = COUNTS + "printf '%s\\n' \"$@\" >$TMPDIR/../words; env >$TMPDIR/../env\n"
         code, out, err = self.count("-o", "scenario.inject_us=5", "--seed", "7", played=played, scenario="host_compute")
         self.assertIn(code, MEASURED, err)
         self.assertEqual(self.counted(), {
@@ -81,6 +85,14 @@ class Callgrind(Case):
         with open(self.path("env"), encoding="utf-8") as file:
             env = file.read().splitlines()
         self.assertTrue({"PDHOST_CALLGRIND_CHILD=1", "OMP_WAIT_POLICY=PASSIVE"} <= set(env), env)
+
+    def test_the_file_fits_the_schema(self):
+        if not os.path.exists(TOOLS):
+            self.skip("no .venv/tools; scripts/tools-venv makes it")
+        code, _, err = self.count(played=COUNTS)
+        self.assertIn(code, MEASURED, err)
+        check = "import json, sys, jsonschema; jsonschema.validate(*(json.load(open(path)) for path in sys.argv[1:]))"
+        subprocess.run([TOOLS, "-c", check, self.path("out.json"), SCHEMA], check=True, stdout=sys.stderr)
 
     def test_what_goes_wrong_leaves_the_times(self):
         os.makedirs(self.path("none"))
@@ -105,15 +117,48 @@ class Callgrind(Case):
         self.assert_times_alone(result, r"not done after 0\.2 s; give it fewer steps, or a longer benchmark\.callgrind_max_time")
 
     def test_an_interrupt_ends_what_counts(self):
-        process = self.count(played='echo $$ >"$TMPDIR/../new"; mv "$TMPDIR/../new" "$TMPDIR/../pid"; exec sleep 100', start=True)
+        process = self.count(played='echo $$ >"$TMPDIR/../new"; mv "$TMPDIR/../new" "$TMPDIR/../pid"; exec sleep 100', begin=self.start)
         for _ in range(400):
             if os.path.exists(self.path("pid")):
                 break
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        self.assert_times_alone(self.ended(process), None, code=130)
+        result = self.ended(process)
+        self.assert_times_alone(result, None, code=130)
+        self.assertIn("pdhost: SIGINT: no instructions are counted, the times stand\n", result[2])
         with open(self.path("pid"), encoding="utf-8") as file:
             self.assertRaises(ProcessLookupError, os.kill, int(file.read()), 0)
+
+    def test_a_terminal_shows_that_it_counts(self):
+        terminal, end = pty.openpty()
+
+        def begin(*arguments, env, **_):
+            return subprocess.Popen([PDHOST, *arguments], cwd=self.folder, env=dict(os.environ, NO_COLOR="1", **env),
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=end)
+
+        process = self.count(played="sleep 0.1; exit 1", begin=begin)
+        os.close(end)
+        self.assertEqual(process.wait(timeout=100), 8)
+        shown = b""
+        while chunk := self.read_end(terminal):
+            shown += chunk
+        os.close(terminal)
+        self.assertIn(b"\r\033[Kcontrol: Callgrind counts instructions, 0 s", shown)
+        self.assertRegex(shown, rb"\d s\r\033\[Kpdhost: error: benchmark.callgrind: the step under Callgrind ended with code 1")
+
+    def read_end(self, terminal):
+        """What is left to read; nothing where the other end is closed."""
+        try:
+            return os.read(terminal, 65536)
+        except OSError:
+            return b""
+
+    def test_a_sweep_counts_each_cell(self):
+        played = f"printf '{EMPTY}' >$out.1\nfor word in \"$@\"; do case $word in run.seed=*) seed=${{word#*=}} ;; esac; done\n" \
+            f"for i in 2 3 4; do printf '{STEPS.format('%s0', '%s140')}' $seed $seed >$out.$i; done\n"
+        code, out, err = self.count("--vary", "run.seed=5,7", "--format", "none", played=played, command=["sweep"])
+        self.assertIn(code, MEASURED, out + err)
+        self.assertEqual([row["instructions"] for row in self.rows(self.path("results/sweep/sweep.csv"))], ["510", "710"])
 
     def test_keys_that_cannot_be(self):
         for keys, said in ((["callgrind=-1"], "out of range"), (["callgrind=1000001"], "out of range"),

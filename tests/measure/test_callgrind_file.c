@@ -3,6 +3,7 @@
 
 #include "pd_test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static callgrind_profile profile;
@@ -164,6 +165,16 @@ PD_TEST(instructions, of_a_step_are_without_the_baseline) {
   instructions_clear(&self);
   instructions_figures(&self, &step);
   cr_assert(step.median == 0 && step.max == 0, "nobody counted");
+}
+
+PD_TEST(instructions, names_that_nobody_reads_are_cut) {
+  char text[256], name[101], expected[128];
+  cr_assert_str_eq(instructions_function("run_mul", "cpu.so", text, sizeof text), "run_mul [cpu.so]");
+  cr_assert_str_eq(instructions_function("main", "", text, sizeof text), "main");
+  memset(name, 'x', 100);
+  name[100] = 0;
+  snprintf(expected, sizeof expected, "%.80s... [a.so]", name);
+  cr_assert_str_eq(instructions_function(name, "a.so", text, sizeof text), expected);
 }
 
 PD_TEST(instructions, are_shown_with_commas) {
