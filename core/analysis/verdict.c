@@ -3,6 +3,7 @@
 
 #include "intervals.h"
 #include "verdict_advice.h"
+#include "verdict_confidence.h"
 
 #include <stdlib.h>
 
@@ -74,9 +75,9 @@ uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *b
 typedef struct findings {
   int64_t rows[LEDGER_CAUSE_COUNT]; /* of those steps */
   int64_t span_ns;                  /* without what the profiler adds */
-  uint64_t passes, judged, steps;   /* steps: the judged ones that the verdict rests on */
+  uint64_t passes, steps;           /* steps: the judged ones that the verdict rests on */
   uint32_t cause, second;           /* second: the largest of the others */
-  uint64_t agreeing;
+  uint64_t agreeing, draws;         /* of so many draws of the judged steps */
 } findings;
 
 static double percent(const findings *of, int64_t time) {
@@ -137,37 +138,48 @@ static bool share_within_steps(const trace_facts *facts, double *share) {
   return ok;
 }
 
-/* The steps that the verdict rests on, added up. */
-static bool add_steps(const table_work *work, uint64_t first, findings *out) {
+/* The steps from the shortest to the longest. */
+static bool sort_steps(const table_work *work, uint64_t first, verdict_steps *out) {
   const trace_facts *facts = work->facts;
   const uint64_t count = facts->step_count - first;
   step_span *order = arena_take(work->arena, (count + 1) * sizeof *order);
-  if (!order) return false;
+  const int64_t **rows = arena_take(work->arena, (count + 1) * sizeof *rows);
+  int64_t *spans_ns = arena_take(work->arena, (count + 1) * sizeof *spans_ns);
+  if (!order || !rows || !spans_ns) return false;
   for (uint64_t s = 0; s < count; s++) order[s] = (step_span){span_of(facts, first + s), first + s};
   qsort(order, count, sizeof *order, by_span);
-  *out = (findings){.passes = work->ledger->passes, .judged = count, .steps = count - count / VERDICT_TRIM};
-  for (uint64_t i = 0; i < out->steps; i++) {
-    out->span_ns += order[i].span_ns;
-    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++)
-      out->rows[c] += work->ledger->rows[order[i].step * LEDGER_CAUSE_COUNT + c];
+  for (uint64_t s = 0; s < count; s++) {
+    rows[s] = work->ledger->rows + order[s].step * LEDGER_CAUSE_COUNT;
+    spans_ns[s] = order[s].span_ns;
   }
-  out->span_ns -= out->rows[LEDGER_profiler];
+  *out = (verdict_steps){rows, spans_ns, count};
   return true;
 }
 
+/* The steps that the verdict rests on, added up. */
+static void add_steps(const table_work *work, const verdict_steps *steps, findings *out) {
+  *out = (findings){.passes = work->ledger->passes, .steps = steps->count - steps->count / VERDICT_TRIM};
+  for (uint64_t s = 0; s < out->steps; s++) {
+    out->span_ns += steps->spans_ns[s];
+    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++) out->rows[c] += steps->rows[s][c];
+  }
+  out->span_ns -= out->rows[LEDGER_profiler];
+}
+
 static bool find(const table_work *work, findings *out) {
-  const trace_facts *facts = work->facts;
   const verdict_basis basis = basis_of(work);
-  const uint64_t first = first_judged(facts);
-  if (!add_steps(work, first, out)) return false;
+  verdict_steps steps;
+  if (!sort_steps(work, first_judged(work->facts), &steps)) return false;
+  uint64_t *counts = arena_take(work->arena, steps.count * sizeof *counts);
+  if (!counts) return false;
+  add_steps(work, &steps, out);
   out->cause = verdict_of(out->rows, out->span_ns + out->rows[LEDGER_profiler], &basis);
   out->second = VERDICT_COUNT;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
     if (c == out->cause || c == VERDICT_profiler || !applies(c, &basis)) continue;
     if (out->second == VERDICT_COUNT || time_of(out, c) > time_of(out, out->second)) out->second = c;
   }
-  for (uint64_t s = first; s < facts->step_count; s++)
-    out->agreeing += verdict_of(work->ledger->rows + s * LEDGER_CAUSE_COUNT, span_of(facts, s), &basis) == out->cause;
+  out->agreeing = verdict_agreeing_draws(&steps, &basis, out->cause, counts, &out->draws);
   return true;
 }
 
@@ -309,7 +321,7 @@ const pd_table *verdict_table(const table_work *work) {
   table_string(&table, M_verdict, texts[of.cause]);
   table_string(&table, M_verdict_cause, keys[of.cause]);
   table_percent(&table, M_verdict_share, time, of.span_ns + (of.cause == VERDICT_profiler ? time : 0));
-  table_percent(&table, M_verdict_confidence, (int64_t)of.agreeing, (int64_t)of.judged);
+  table_percent(&table, M_verdict_confidence, (int64_t)of.agreeing, (int64_t)of.draws);
   table_string(&table, M_verdict_evidence,
                arena_format(work->arena, "%s%s", evidence(work, &of), recording_adds(work, &of)));
   table_string(&table, M_verdict_not, not_it(work, &of));

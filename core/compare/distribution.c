@@ -3,7 +3,7 @@
 
 #include "assignments.h"
 
-#include "measure/resample.h"
+#include "analysis/random_bits.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -201,7 +201,7 @@ bool distribution_is_numeric(const distribution *self) {
 /* ---- drawing ---- */
 
 /* At least 0, below 1. */
-static double share(uint64_t *state) { return (double)(resample_bits(state) >> 11) * 0x1p-53; }
+static double share(uint64_t *state) { return (double)(random_bits(state) >> 11) * 0x1p-53; }
 
 static const char *draw_choice(const distribution *self, uint64_t *state) {
   double left = share(state);

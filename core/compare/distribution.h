@@ -35,7 +35,7 @@ bool distribution_set_whole(distribution *self, bool whole, error *err);
 /* Whether all its values are numbers. */
 bool distribution_is_numeric(const distribution *self);
 
-/* A value: one of `values`, a bound, or a number written to `number`. `state` is that of resample_bits. */
+/* A value: one of `values`, a bound, or a number written to `number`. `state` is that of random_bits. */
 const char *distribution_draw(const distribution *self, uint64_t *state, char number[DISTRIBUTION_NUMBER_BYTES]);
 
 /* A whole text as a number: digits with _ between them, a point, an exponent. False: it is none, or not finite. */

@@ -1,7 +1,7 @@
 /* See draws.h. */
 #include "draws.h"
 
-#include "measure/resample.h"
+#include "analysis/random_bits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -110,10 +110,10 @@ bool draws_make_ends(draws *self, error *err) {
 static uint64_t state_for(uint64_t seed, uint32_t draw, uint32_t tried, const distribution *at) {
   const char *const names[] = {at->section, at->key};
   uint64_t state = seed;
-  state = resample_bits(&state) ^ draw;
-  state = resample_bits(&state) ^ tried;
+  state = random_bits(&state) ^ draw;
+  state = random_bits(&state) ^ tried;
   for (int i = 0; i < 2; i++)
-    for (const char *byte = names[i]; *byte; byte++) state = resample_bits(&state) ^ (unsigned char)*byte;
+    for (const char *byte = names[i]; *byte; byte++) state = random_bits(&state) ^ (unsigned char)*byte;
   return state;
 }
 

@@ -1,7 +1,7 @@
 /* See rank_correlation.h. */
 #include "rank_correlation.h"
 
-#include "resample.h"
+#include "analysis/random_bits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static double product(const double *a, const double *b, uint64_t count) {
 
 static void shuffle(double *values, uint64_t count, uint64_t *state) {
   for (uint64_t i = count - 1; i; i--) {
-    const uint64_t other = resample_bits(state) % (i + 1);
+    const uint64_t other = random_bits(state) % (i + 1);
     const double kept = values[i];
     values[i] = values[other];
     values[other] = kept;

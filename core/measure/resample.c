@@ -1,6 +1,7 @@
 /* See resample.h. */
 #include "resample.h"
 
+#include "analysis/random_bits.h"
 #include "analysis/stats.h"
 
 #include <math.h>
@@ -11,16 +12,9 @@ enum { ROUNDS = 1000, LEAST_ROUNDS = 400 };
 /* Values drawn in all, so that a long sample does not take forever. */
 #define DRAWS 4000000
 
-uint64_t resample_bits(uint64_t *state) {
-  uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-  return z ^ (z >> 31);
-}
-
 /* Below `limit`, which is far below 2^53. */
 static uint64_t below(uint64_t *state, uint64_t limit) {
-  return (uint64_t)((double)(resample_bits(state) >> 11) * 0x1p-53 * (double)limit);
+  return (uint64_t)((double)(random_bits(state) >> 11) * 0x1p-53 * (double)limit);
 }
 
 static uint64_t rounds_for(uint64_t values) {
@@ -142,7 +136,7 @@ static bool signed_rank_share(const double *values, uint64_t count, uint64_t rou
   uint64_t as_large = 1;
   for (uint64_t round = 0; round < rounds; round++) {
     double sum = 0;
-    for (uint64_t i = 0; i < count; i++) sum += resample_bits(seed) & 1 ? -ranks[i] : ranks[i];
+    for (uint64_t i = 0; i < count; i++) sum += random_bits(seed) & 1 ? -ranks[i] : ranks[i];
     as_large += fabs(sum) >= fabs(own);
   }
   *share = (double)as_large / (double)(rounds + 1);

@@ -28,7 +28,4 @@ bool resample_unpaired(const double *a, uint64_t a_count, const double *b, uint6
 /* Mean of the middle three fifths of `values`, which are reordered. `count` > 0. */
 double resample_trimmed_mean(double *values, uint64_t count);
 
-/* The generator behind it: the next 64 random bits (splitmix64). */
-uint64_t resample_bits(uint64_t *state);
-
 #endif

@@ -495,25 +495,59 @@ PD_TEST(verdict, a_device_that_does_not_say_is_taken_as_full) {
   expect_passes(8, -1, "small_batch", 80000 - 5000 - 8 * 5000);
 }
 
-PD_TEST(verdict, the_slowest_eighth_of_the_steps_does_not_sway_it) {
-  analysis_rig rig;
-  rig_begin(&rig);
-  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+/* Steps of 100 us of work, some of them behind a wait. */
+static const pd_table_row *steps_with_waits(analysis_rig *rig, const int64_t *waits, uint64_t count,
+                                            const pd_table **table) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
   int64_t at = 0;
-  for (uint64_t s = 0; s < 8; s++) {
-    const int64_t wait = s == 3 ? 1000000 : 0, train = at + wait, end = train + 100000;
-    fake_step(rig.fake, s, at, end);
-    fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", 0, at, train);
-    fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, train, end);
-    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, train, train + 1000, s + 1);
-    fake_kernel(rig.fake, "k", stream, train + 1000, end, s + 1);
+  for (uint64_t s = 0; s < count; s++) {
+    const int64_t train = at + waits[s], end = train + 100000;
+    fake_step(rig->fake, s, at, end);
+    fake_range(rig->fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", 0, at, train);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, train, end);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, train, train + 1000, s + 1);
+    fake_kernel(rig->fake, "k", stream, train + 1000, end, s + 1);
     at = end;
   }
-  rig_finish(&rig);
+  rig_finish(rig);
+  return verdict_row(rig, table);
+}
+
+/* A thousand draws: 4.5 points are three times the standard deviation. */
+#define DRAWN 4.5
+
+PD_TEST(verdict, the_slowest_eighth_of_the_steps_does_not_sway_it) {
+  analysis_rig rig;
   const pd_table *table;
-  const pd_table_row *row = verdict_row(&rig, &table);
+  const pd_table_row *row = steps_with_waits(&rig, (int64_t[]){[3] = 1000000, [7] = 0}, 8, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "none");
-  cr_assert_float_eq(rig_double(table, row, "verdict_confidence"), 87.5, 1e-9);
+  /* The slow step is drawn at most once: (7/8)^8 + 8 (1/8) (7/8)^7. */
+  cr_assert_float_eq(rig_double(table, row, "verdict_confidence"), 73.63, DRAWN);
   cr_assert_eq(rig_int(table, row, "verdict_step"), 100000);
   rig_end(&rig);
+}
+
+PD_TEST(verdict, waits_in_a_few_steps_are_as_sure_as_they_would_come_again) {
+  analysis_rig rig;
+  const pd_table *table;
+  const int64_t waits[12] = {[1] = 400000, [5] = 400000, [9] = 400000};
+  const pd_table_row *row = steps_with_waits(&rig, waits, 12, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "input_bound");
+  /* Of three waits in twelve steps two or more are drawn: 1 - (3/4)^12 - 12 (1/4) (3/4)^11. */
+  cr_assert_float_eq(rig_double(table, row, "verdict_confidence"), 84.16, DRAWN);
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, thousands_of_steps_are_drawn_less_often) {
+  enum { STEPS = 4000 };
+  int64_t *waits = calloc(STEPS, sizeof *waits);
+  for (uint64_t s = 0; s < STEPS; s += 2) waits[s] = 50000;
+  analysis_rig rig;
+  const pd_table *table;
+  const pd_table_row *row = steps_with_waits(&rig, waits, STEPS, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "input_bound");
+  cr_assert_eq(rig_double(table, row, "verdict_confidence"), 100.0);
+  rig_end(&rig);
+  free(waits);
 }

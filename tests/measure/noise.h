@@ -2,11 +2,11 @@
 #ifndef TESTS_MEASURE_NOISE_H
 #define TESTS_MEASURE_NOISE_H
 
-#include "measure/resample.h"
+#include "analysis/random_bits.h"
 
 #include <math.h>
 
-static inline double noise_uniform(uint64_t *state) { return ((double)(resample_bits(state) >> 11) + 0.5) * 0x1p-53; }
+static inline double noise_uniform(uint64_t *state) { return ((double)(random_bits(state) >> 11) + 0.5) * 0x1p-53; }
 
 static inline double noise_normal(uint64_t *state) {
   const double radius = sqrt(-2 * log(noise_uniform(state)));

@@ -3,7 +3,7 @@
 
 #include "pd_test.h"
 
-#include "measure/resample.h"
+#include "analysis/random_bits.h"
 
 #include <math.h>
 
@@ -42,8 +42,8 @@ PD_TEST(rank_correlation, chance_alone_is_seldom_told) {
   for (int trial = 0; trial < TRIALS; trial++) {
     double x[COUNT], y[COUNT];
     for (int i = 0; i < COUNT; i++) {
-      x[i] = (double)(resample_bits(&state) >> 11);
-      y[i] = (double)(resample_bits(&state) >> 11);
+      x[i] = (double)(random_bits(&state) >> 11);
+      y[i] = (double)(random_bits(&state) >> 11);
     }
     alarms += of(x, y, COUNT).p < 0.05;
   }

@@ -1,6 +1,8 @@
 /* Intervals that hold the truth as often as they say, and tests that do not cry wolf. */
 #include "measure/resample.h"
 
+#include "analysis/random_bits.h"
+
 #include "noise.h"
 #include "pd_test.h"
 
@@ -14,7 +16,7 @@ PD_TEST(resample, the_trimmed_mean_leaves_a_fifth_at_either_end) {
   uint64_t seed = 3;
   for (int trial = 0; trial < 2000; trial++) { /* against a sort */
     double random[40], sorted[40];
-    const uint64_t count = 1 + resample_bits(&seed) % 40, cut = count / 5;
+    const uint64_t count = 1 + random_bits(&seed) % 40, cut = count / 5;
     for (uint64_t i = 0; i < count; i++) random[i] = sorted[i] = floor(10 * noise_uniform(&seed));
     for (uint64_t i = 1; i < count; i++)
       for (uint64_t k = i; k && sorted[k] < sorted[k - 1]; k--) {

@@ -1,0 +1,20 @@
+/* How sure a verdict is: by what other windows of the same run might have said. */
+#ifndef CORE_ANALYSIS_VERDICT_CONFIDENCE_H
+#define CORE_ANALYSIS_VERDICT_CONFIDENCE_H
+
+#include "verdict.h"
+
+/* The steps that were judged, from the shortest to the longest. */
+typedef struct verdict_steps {
+  const int64_t *const *rows; /* LEDGER_CAUSE_COUNT of each */
+  const int64_t *spans_ns;
+  uint64_t count; /* above 0 */
+} verdict_steps;
+
+/* Draws as many of the steps as there are, with repetition, and judges them as the window was: without the slowest of
+ * every VERDICT_TRIM. Of `draws` so many name `cause`: 1000 draws, fewer of thousands of steps. The draws come from a
+ * fixed seed. `counts`: room for one per step. (Efron, Bootstrap methods, Ann. Stat. 7 (1979).) */
+uint64_t verdict_agreeing_draws(const verdict_steps *steps, const verdict_basis *basis, uint32_t cause,
+                                uint64_t *counts, uint64_t *draws);
+
+#endif
