@@ -138,7 +138,7 @@ static const pd_option benchmark_rows[] = {
     PD_OPTION(benchmark_settings, callgrind_repeats, .def = "3", .min = "1", .max = "100", .unit = "counts",
               .help = "counts of so many steps each, one after the other; their median is the result"),
     PD_OPTION_DURATION(benchmark_settings, callgrind_max_time, .def = "600", .min = "1ms", .max = "86400s", .unit = "s",
-                       .help = "of all that Callgrind does; then nothing is counted"),
+                       .help = "Callgrind is ended when it takes longer, and nothing is counted then"),
     PD_OPTION(benchmark_settings, label, .def = "", .help = "what is measured; a table of pdhost compare each"),
     PD_OPTION(benchmark_settings, sub_label, .def = "", .help = "which variant of it; a row each"),
     PD_OPTION(benchmark_settings, description, .def = "", .help = "on what; a column each"),
