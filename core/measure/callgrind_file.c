@@ -1,6 +1,8 @@
 /* See callgrind_file.h. */
 #include "callgrind_file.h"
 
+#include "whole_file.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -312,28 +314,10 @@ pd_status callgrind_profile_parse(const char *text, size_t bytes, const char *na
 }
 
 pd_status callgrind_profile_read(const char *path, callgrind_profile *out, char *why, size_t room) {
-  FILE *file = fopen(path, "rb");
-  char *text = NULL;
-  size_t bytes = 0, space = 0;
+  char *text;
+  size_t bytes;
   *out = (callgrind_profile){.tool = NULL};
-  pd_status status = file ? PD_OK : PD_IO;
-  for (size_t got = 1; status == PD_OK && got > 0; bytes += got) {
-    if (bytes == space) {
-      space = space ? 2 * space : 65536;
-      char *grown = bytes < MAX_FILE_BYTES ? realloc(text, space) : NULL;
-      if (!grown) {
-        snprintf(why, room, "%s: %s", path, bytes < MAX_FILE_BYTES ? "out of memory" : "too large for a profile");
-        status = bytes < MAX_FILE_BYTES ? PD_NO_MEMORY : PD_INVALID;
-        break;
-      }
-      text = grown;
-    }
-    errno = 0;
-    got = fread(text + bytes, 1, space - bytes, file);
-  }
-  if (status == PD_OK && ferror(file)) status = PD_IO;
-  if (status == PD_IO) snprintf(why, room, "%s: %s", path, strerror(errno));
-  if (file) fclose(file);
+  pd_status status = whole_file_read(path, "a profile", MAX_FILE_BYTES, &text, &bytes, why, room);
   if (status == PD_OK) status = callgrind_profile_parse(text, bytes, path, out, why, room);
   free(text);
   return status;

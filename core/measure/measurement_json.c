@@ -3,8 +3,8 @@
 
 #include "statistics.h"
 #include "steady.h"
+#include "whole_file.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -465,33 +465,9 @@ pd_status measurements_from_json(const char *text, size_t bytes, const char *nam
 }
 
 pd_status measurements_read(const char *path, pd_measurements *out, char *why, size_t room) {
-  FILE *file = fopen(path, "rb");
-  char *text = NULL;
-  size_t bytes = 0, room_bytes = 0;
-  pd_status status = PD_OK;
-  if (!file) {
-    snprintf(why, room, "%s: %s", path, strerror(errno));
-    return PD_IO;
-  }
-  for (size_t got = 1; got > 0 && status == PD_OK; bytes += got) {
-    if (bytes == room_bytes) {
-      room_bytes = room_bytes ? 2 * room_bytes : 65536;
-      char *grown = bytes < MAX_FILE_BYTES ? realloc(text, room_bytes) : NULL;
-      if (!grown) {
-        snprintf(why, room, "%s: %s", path, bytes < MAX_FILE_BYTES ? "out of memory" : "too large for measurements");
-        status = bytes < MAX_FILE_BYTES ? PD_NO_MEMORY : PD_INVALID;
-        break;
-      }
-      text = grown;
-    }
-    errno = 0;
-    got = fread(text + bytes, 1, room_bytes - bytes, file);
-  }
-  if (status == PD_OK && ferror(file)) {
-    snprintf(why, room, "%s: %s", path, strerror(errno));
-    status = PD_IO;
-  }
-  fclose(file);
+  char *text;
+  size_t bytes;
+  pd_status status = whole_file_read(path, "measurements", MAX_FILE_BYTES, &text, &bytes, why, room);
   if (status == PD_OK) status = measurements_from_json(text, bytes, path, out, why, room);
   free(text);
   return status;
