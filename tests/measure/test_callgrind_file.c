@@ -22,8 +22,8 @@ static void check_function(uint64_t index, const char *name, const char *object,
   cr_assert_eq(profile.functions[index].count, count, "%s: %lu", name, (unsigned long)profile.functions[index].count);
 }
 
-/* A call's costs are the callee's, an inlined function's those of the one it is inlined in, and a name that first
- * stands at a call is known from there on. */
+/* A call's costs are the callee's, also of one that began before the counting, an inlined function's those of the one
+ * it is inlined in, and a name that first stands at a call is known from there on. */
 static const char compressed[] = "# callgrind format\n"
                                  "version: 1\n"
                                  "creator: callgrind-3.19.0\n"
@@ -45,6 +45,9 @@ static const char compressed[] = "# callgrind format\n"
                                  "calls=1 50\n"
                                  "* 5000\n"
                                  "-1 7\n"
+                                 "cfn=(4) waits\n"
+                                 "calls=0 60\n"
+                                 "21 70000\n"
                                  "fi=(3) main.h\n"
                                  "4 40\n"
                                  "\n"
