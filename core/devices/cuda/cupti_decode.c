@@ -188,6 +188,30 @@ static uint64_t early_answers(const cupti_decoder *decoder) {
   return answers;
 }
 
+static bool fits(const cupti_twin *twin, const pd_activity *row) {
+  if (twin->used || twin->shared != row->correlation || graph_of(row)) return false;
+  return twin->api == (row->kind == PD_ACTIVITY_KERNEL   ? PD_API_LAUNCH
+                       : row->kind == PD_ACTIVITY_MEMCPY ? PD_API_MEMCPY
+                                                         : PD_API_MEMSET);
+}
+
+/* Records under the id of several calls that will be one's as the window closes; what is left over answers none. */
+static uint64_t shared_answers(cupti_decoder *decoder) {
+  uint64_t answers = 0, first = 0;
+  for (uint64_t t = 0; t < decoder->twin_count; t++) decoder->twins[t].answered = decoder->twins[t].used;
+  for (uint64_t i = 0; i < decoder->shared.count; i++) {
+    while (first < decoder->twin_count && decoder->twins[first].answered) first++;
+    uint64_t at = first;
+    while (at < decoder->twin_count &&
+           (decoder->twins[at].answered || !fits(&decoder->twins[at], &decoder->shared.rows[i])))
+      at++;
+    if (at == decoder->twin_count) continue;
+    decoder->twins[at].answered = true;
+    answers++;
+  }
+  return answers;
+}
+
 bool cupti_decoder_settle(cupti_decoder *decoder) {
   uint64_t kept = 0;
   for (uint64_t i = 0; i < decoder->orphans.count; i++) {
@@ -197,7 +221,7 @@ bool cupti_decoder_settle(cupti_decoder *decoder) {
   decoder->orphans.count = kept;
   flush_batch(decoder);
   const uint64_t due = decoder->match.pending + cupti_match_nodes(&decoder->match);
-  return !due || due <= early_answers(decoder) + decoder->shared.count;
+  return !due || due <= early_answers(decoder) + shared_answers(decoder);
 }
 
 /* What ran before the window began is a call's from before it, even where its id has come again since; but where a
@@ -221,13 +245,6 @@ static int by_start(const void *a, const void *b) {
 static int by_call_start(const void *a, const void *b) {
   int64_t x = ((const cupti_twin *)a)->start_ns, y = ((const cupti_twin *)b)->start_ns;
   return (x > y) - (x < y);
-}
-
-static bool fits(const cupti_twin *twin, const pd_activity *row) {
-  if (twin->used || twin->shared != row->correlation || graph_of(row)) return false;
-  return twin->api == (row->kind == PD_ACTIVITY_KERNEL   ? PD_API_LAUNCH
-                       : row->kind == PD_ACTIVITY_MEMCPY ? PD_API_MEMCPY
-                                                         : PD_API_MEMSET);
 }
 
 /* Ties the device records of calls under one id to them by order, kind by kind: exact where a thread has one stream.

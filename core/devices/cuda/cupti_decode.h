@@ -39,6 +39,7 @@ typedef struct cupti_twin {
   int64_t start_ns;
   pd_api_class api;
   bool used;
+  bool answered; /* while counting: a record that waits will be this call's */
 } cupti_twin;
 
 /* Since the decoder was opened. */

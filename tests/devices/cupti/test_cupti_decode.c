@@ -536,6 +536,26 @@ PD_TEST(cupti_decode, waits_on_where_only_the_pasts_records_have_come) {
   close_decoder();
 }
 
+/* Of calls under one id each wants a record of its kind; what is left over answers none of them. */
+PD_TEST(cupti_decode, waits_on_where_records_under_a_shared_id_are_left_over) {
+  open_decoder();
+  add_call_at(false, 211, 7, 2000, 42);
+  add_call_at(false, 211, 7, 2200, 42); /* another launch under its id */
+  add_call_at(false, 211, 8, 2400, 42);
+  add_kernel(7, "_Z1av", 3000, 4000);
+  add_kernel(7, "_Z1bv", 5000, 6000);
+  add_kernel(7, "_Z4leftv", 7000, 8000);
+  decode();
+  cr_assert_not(cupti_decoder_settle(&decoder)); /* the third launch's has not come */
+  add_kernel(8, "_Z1cv", 9000, 9500);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  cupti_decoder_window_close(&decoder);
+  cr_assert_eq(record.count, 6);
+  cr_assert_eq(decoder.counts.surplus, 1);
+  close_decoder();
+}
+
 /* The past's ids may be greater than the window's where the library has begun anew. */
 PD_TEST(cupti_decode, drops_no_kernel_for_a_greater_id_of_the_past) {
   open_decoder();
