@@ -1,19 +1,13 @@
 /* See verdict_confidence.h. */
 #include "verdict_confidence.h"
 
-#include "ledger.h"
 #include "random_bits.h"
 
 #include <string.h>
 
-enum { DRAWS = 1000, LEAST_DRAWS = 100 };
-#define SEED 1
-/* Steps drawn in all, so that a long window does not take forever. */
-#define STEPS 2000000
-
 static uint64_t draws_for(uint64_t count) {
-  const uint64_t draws = STEPS / count;
-  return draws > DRAWS ? DRAWS : draws < LEAST_DRAWS ? LEAST_DRAWS : draws;
+  const uint64_t draws = VERDICT_STEPS_DRAWN / count;
+  return draws > VERDICT_DRAWS ? VERDICT_DRAWS : draws < VERDICT_LEAST_DRAWS ? VERDICT_LEAST_DRAWS : draws;
 }
 
 static uint32_t judge(const verdict_steps *steps, const verdict_basis *basis, const uint64_t *counts) {
@@ -31,7 +25,7 @@ static uint32_t judge(const verdict_steps *steps, const verdict_basis *basis, co
 
 uint64_t verdict_agreeing_draws(const verdict_steps *steps, const verdict_basis *basis, uint32_t cause,
                                 uint64_t *counts, uint64_t *draws) {
-  uint64_t agreeing = 0, state = SEED;
+  uint64_t agreeing = 0, state = VERDICT_SEED;
   *draws = draws_for(steps->count);
   for (uint64_t d = 0; d < *draws; d++) {
     memset(counts, 0, steps->count * sizeof *counts);

@@ -4,6 +4,12 @@
 
 #include "verdict.h"
 
+#define VERDICT_DRAWS 1000
+/* Of long windows fewer, so that so many steps are drawn in all, but some. */
+#define VERDICT_STEPS_DRAWN 2000000
+#define VERDICT_LEAST_DRAWS 20
+#define VERDICT_SEED 1
+
 /* The steps that were judged, from the shortest to the longest. */
 typedef struct verdict_steps {
   const int64_t *const *rows; /* LEDGER_CAUSE_COUNT of each */
@@ -12,8 +18,8 @@ typedef struct verdict_steps {
 } verdict_steps;
 
 /* Draws as many of the steps as there are, with repetition, and judges them as the window was: without the slowest of
- * every VERDICT_TRIM. Of `draws` so many name `cause`: 1000 draws, fewer of thousands of steps. The draws come from a
- * fixed seed. `counts`: room for one per step. (Efron, Bootstrap methods, Ann. Stat. 7 (1979).) */
+ * every VERDICT_TRIM. Of `draws` so many name `cause`. That is what the steps' scatter leaves open; whether the ledger
+ * is right it cannot say. `counts`: room for one per step. (Efron, Bootstrap methods, Ann. Stat. 7 (1979).) */
 uint64_t verdict_agreeing_draws(const verdict_steps *steps, const verdict_basis *basis, uint32_t cause,
                                 uint64_t *counts, uint64_t *draws);
 

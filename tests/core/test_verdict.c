@@ -1,5 +1,6 @@
 /* The verdict: what it names, what it withholds, and that it fits its figures. */
 #include "analysis/verdict.h"
+#include "analysis/verdict_confidence.h"
 #include "analysis_rig.h"
 
 /* `steps` of 100 us: `wait` us of them waiting for data, the rest in one kernel but 1 us. */
@@ -514,7 +515,7 @@ static const pd_table_row *steps_with_waits(analysis_rig *rig, const int64_t *wa
   return verdict_row(rig, table);
 }
 
-/* A thousand draws: 4.5 points are three times the standard deviation. */
+/* A thousand draws: more than three times the standard deviation, 1.4 points at most. */
 #define DRAWN 4.5
 
 PD_TEST(verdict, the_slowest_eighth_of_the_steps_does_not_sway_it) {
@@ -539,15 +540,30 @@ PD_TEST(verdict, waits_in_a_few_steps_are_as_sure_as_they_would_come_again) {
   rig_end(&rig);
 }
 
+/* Half of the steps wait, so that every draw finds it; how often it was drawn. */
+static uint64_t draws_of(uint64_t count) {
+  static const int64_t busy[LEDGER_CAUSE_COUNT] = {[LEDGER_compute] = 100},
+                       waits[LEDGER_CAUSE_COUNT] = {[LEDGER_compute] = 100, [LEDGER_input_io] = 100};
+  const int64_t **rows = calloc(count, sizeof *rows);
+  int64_t *spans = calloc(count, sizeof *spans);
+  uint64_t *counts = calloc(count, sizeof *counts), draws = 0;
+  for (uint64_t s = 0; s < count; s++) {
+    rows[s] = s < count / 2 ? busy : waits;
+    spans[s] = s < count / 2 ? 100 : 200;
+  }
+  const verdict_basis basis = {.passes = 1, .is_cuda = true};
+  const uint64_t agreeing =
+      verdict_agreeing_draws(&(verdict_steps){rows, spans, count}, &basis, VERDICT_input_bound, counts, &draws);
+  cr_assert_eq(agreeing, draws);
+  free(rows);
+  free(spans);
+  free(counts);
+  return draws;
+}
+
 PD_TEST(verdict, thousands_of_steps_are_drawn_less_often) {
-  enum { STEPS = 4000 };
-  int64_t *waits = calloc(STEPS, sizeof *waits);
-  for (uint64_t s = 0; s < STEPS; s += 2) waits[s] = 50000;
-  analysis_rig rig;
-  const pd_table *table;
-  const pd_table_row *row = steps_with_waits(&rig, waits, STEPS, &table);
-  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "input_bound");
-  cr_assert_eq(rig_double(table, row, "verdict_confidence"), 100.0);
-  rig_end(&rig);
-  free(waits);
+  cr_assert_eq(draws_of(64), 1000);
+  cr_assert_eq(draws_of(2000), 1000);
+  cr_assert_eq(draws_of(4000), 500);
+  cr_assert_eq(draws_of(400000), 20);
 }

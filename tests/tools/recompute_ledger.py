@@ -18,7 +18,7 @@ def thresholds(name):
         return {key: float(value) for key, value in re.findall(r"(?m)^#define (\w+) ([0-9.]+)$", file.read())}
 
 
-LEDGER, VERDICT = thresholds("ledger.h"), thresholds("verdict.h")
+LEDGER, VERDICT = thresholds("ledger.h"), {**thresholds("verdict.h"), **thresholds("verdict_confidence.h")}
 # In order: what an earlier one owns, no later one gets.
 OWNERS = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
           "copy_pinned", "copy_device", "profiler", "allocator", "launch_gap", "device_side", "profiler", "input_io",
@@ -307,8 +307,9 @@ def random_bits(state):
 
 def agreeing_draws(ordered, spans, ledger, cause):
     """How often as many of the steps, drawn with repetition and without their slowest eighth, give this verdict."""
-    count, bits, agree = len(ordered), random_bits(1), 0
-    draws = min(max(2_000_000 // count, 100), 1000)
+    count, bits, agree = len(ordered), random_bits(int(VERDICT["VERDICT_SEED"])), 0
+    draws = int(min(max(VERDICT["VERDICT_STEPS_DRAWN"] // count, VERDICT["VERDICT_LEAST_DRAWS"]),
+                    VERDICT["VERDICT_DRAWS"]))
     for _ in range(draws):
         drawn = sorted(next(bits) % count for _ in range(count))[:count - count // int(VERDICT["VERDICT_TRIM"])]
         times = collections.Counter(drawn)

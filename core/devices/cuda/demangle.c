@@ -1,5 +1,6 @@
 /* The C++ runtime's demangler refuses names of more than 1024 characters, and CUTLASS has such kernels (GCC bug 87675:
-   their number of parts is held against a limit of recursion). The same code in libiberty can be told not to. */
+   their number of parts is held against a limit of recursion). The same code in libiberty can be told not to; that a
+   thousand parts are nested it still refuses. */
 #include "demangle.h"
 
 #include <stdbool.h>
