@@ -34,7 +34,7 @@
 #define SANITIZED false
 #endif
 
-enum { PATH_BYTES = 4096, LINE_BYTES = 512, FUNCTIONS_KEPT = 50 };
+enum { PATH_BYTES = 4096, LINE_BYTES = 512, MARK_BYTES = 64, FUNCTIONS_KEPT = 50 };
 
 /* A count in progress. */
 typedef struct counting {
@@ -83,9 +83,18 @@ static int run_counted(bench *step, const config *settings) {
   return CODE_SCENARIO;
 }
 
+/* What began it may have ended before anybody was told to notice: starting under Valgrind takes a while. Valgrind may
+ * be a script that runs it, so another parent is none the worse. */
+static bool is_orphan(void) {
+  const char *began = getenv(CALLGRIND_CHILD);
+  const pid_t pid = began ? (pid_t)strtol(began, NULL, 10) : 0;
+  return pid > 0 && getppid() != pid && (getppid() == 1 || kill(pid, 0) != 0);
+}
+
 int callgrind_child(config *settings) {
   bench *step;
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for it then */
+  if (is_orphan()) return CODE_INTERNAL;
   signals_install(NULL, NULL);
   int code = bench_open(settings, &step);
   if (code == CODE_DONE) code = run_counted(step, settings);
@@ -110,21 +119,32 @@ static void add_settings(saved_run *to, const config *settings) {
   if (settings->device_auto) saved_run_set(to, "run.device", settings->device.plugin->table->name);
 }
 
+/* In the name of its files Valgrind takes %p for a process, and %% for %. */
+static void add_out_file(saved_run *to, const char *folder) {
+  char text[2 * PATH_BYTES + 64] = "--callgrind-out-file=";
+  size_t used = strlen(text);
+  for (; *folder; folder++) {
+    text[used++] = *folder;
+    if (*folder == '%') text[used++] = '%';
+  }
+  snprintf(text + used, sizeof text - used, "/out");
+  saved_run_word(to, text);
+}
+
 /* Its function is counted from call to return, by whatever thread: the device may have threads of its own. */
 static int make_command(counting *self) {
-  char program[PATH_BYTES], text[PATH_BYTES + 64];
+  char program[PATH_BYTES];
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   if (length <= 0) return fail("/proc/self/exe cannot be read: %s", strerror(errno));
   program[length] = '\0';
   saved_run *to = &self->command;
   saved_run_word(to, "valgrind");
+  /* ~/.valgrindrc and VALGRIND_OPTS might make it count something else. */
+  saved_run_word(to, "--command-line-only=yes");
   saved_run_word(to, "-q");
   saved_run_word(to, "--tool=callgrind");
-  snprintf(text, sizeof text, "--callgrind-out-file=%s/out", self->folder);
-  saved_run_word(to, text);
-  /* As by default, but ~/.valgrindrc may say otherwise. */
-  saved_run_word(to, "--separate-threads=no");
-  saved_run_word(to, "--combine-dumps=no");
+  saved_run_word(to, "--vgdb=no"); /* its pipes would stay in TMPDIR when it is killed */
+  add_out_file(to, self->folder);
   saved_run_word(to, "--zero-before=" BENCH_COUNTED_FUNCTION);
   saved_run_word(to, "--dump-after=" BENCH_COUNTED_FUNCTION);
   saved_run_word(to, program);
@@ -134,14 +154,16 @@ static int make_command(counting *self) {
 }
 
 /* The environment with what tells the child that it is one. Threads of OpenMP that wait for work are to sleep: how
- * often they look for it says nothing about the step. To be freed; the texts are not. NULL on no memory. */
-static char **child_environment(void) {
-  static char mark[] = CALLGRIND_CHILD "=1", sleeps[] = "OMP_WAIT_POLICY=PASSIVE";
+ * often they look for it says nothing about the step. To be freed; the texts are not, and one is `mark`. NULL on no
+ * memory. */
+static char **child_environment(char mark[MARK_BYTES]) {
+  static char sleeps[] = "OMP_WAIT_POLICY=PASSIVE";
   size_t count = 0;
   while (environ[count]) count++;
   char **made = malloc((count + 3) * sizeof *made);
   if (!made) return NULL;
   memcpy(made, environ, count * sizeof *made);
+  snprintf(mark, MARK_BYTES, "%s=%ld", CALLGRIND_CHILD, (long)getpid());
   made[count++] = mark;
   if (!getenv("OMP_WAIT_POLICY")) made[count++] = sleeps;
   made[count] = NULL;
@@ -177,11 +199,11 @@ static int wait_for(counting *self, pid_t child) {
 }
 
 static int run_command(counting *self) {
-  char log_path[PATH_BYTES + 16];
+  char log_path[PATH_BYTES + 16], mark[MARK_BYTES];
   posix_spawn_file_actions_t actions;
   pid_t child = 0;
   snprintf(log_path, sizeof log_path, "%s/log", self->folder);
-  char **environment = child_environment();
+  char **environment = child_environment(mark);
   if (!environment || posix_spawn_file_actions_init(&actions) != 0) {
     free(environment);
     return no_memory();
@@ -210,7 +232,8 @@ static const char *last_words(const counting *self, char text[LINE_BYTES]) {
   }
   free(line);
   if (file) fclose(file);
-  return text[0] ? text : "it said nothing";
+  if (!text[0]) snprintf(text, LINE_BYTES, "it said nothing; is there room in %.400s?", self->folder);
+  return text;
 }
 
 static int judge_end(const counting *self) {
@@ -303,7 +326,9 @@ int callgrind_count(const config *settings, pd_instructions *out) {
              "benchmark.callgrind: this build has a sanitizer, which may not run under Valgrind, and whose own work is "
              "counted where it does");
   snprintf(self.folder, sizeof self.folder, "%s/pdhost-callgrind-XXXXXX", parent && parent[0] ? parent : "/tmp");
-  if (!mkdtemp(self.folder)) return fail("%s: a folder for its files cannot be made: %s", self.folder, strerror(errno));
+  if (!mkdtemp(self.folder))
+    return fail("%s: a folder for its files cannot be made: %s; set TMPDIR to another place", self.folder,
+                strerror(errno));
   int code = make_command(&self);
   if (code == CODE_DONE) code = run_command(&self);
   if (code == CODE_DONE) code = judge_end(&self);

@@ -8,7 +8,7 @@
 #include "measure/instructions.h"
 
 /* Set in the environment of the program that Callgrind runs, and by nobody else: it warms up, runs the loops that are
- * counted, and writes nothing. Whatever its value. */
+ * counted, and writes nothing. Its value is the process that began it. */
 #define CALLGRIND_CHILD "PDHOST_CALLGRIND_CHILD"
 
 /* Counts what `settings` configure into an empty `out`. The exit code; the line of a failure is printed, and `out`

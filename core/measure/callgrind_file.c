@@ -286,7 +286,8 @@ static void parse(parser *p, char *text, const char *end, callgrind_profile *out
     take_line(p, line);
     line = stop + 1;
   }
-  if (p->status == PD_OK && !p->whole) refuse(p, "ends without a line \"totals:\": it was cut short");
+  if (p->status == PD_OK && !p->whole)
+    refuse(p, "ends without a line \"totals:\": it was cut short; is the disk full?");
   if (p->status == PD_OK) merge(p, out);
   if (p->status == PD_OK && !(out->tool = strdup(p->tool))) no_memory(p);
 }

@@ -118,7 +118,7 @@ PD_TEST(callgrind_file, damage_is_told_with_its_line) {
   static const struct {
     const char *text, *why;
   } cases[] = {
-      {"", "out.1:0: ends without a line \"totals:\": it was cut short"},
+      {"", "out.1:0: ends without a line \"totals:\": it was cut short; is the disk full?"},
       {"events: Ir\nfn=(7)\n", "out.1:2: (7) was given no name before"},
       {"events: Ir\nfn=(99999999) f\n", "out.1:2: \"(99999999) f\" is no name's number"},
       {"events: Ir\nfn=(7 f\n", "out.1:2: \"(7 f\" is no name's number"},
