@@ -1,6 +1,7 @@
 /* See assignments.h. */
 #include "assignments.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,19 +10,27 @@ static bool no_memory(error *err) {
   return false;
 }
 
+char *assignment_trim(char *text) {
+  size_t end = strlen(text);
+  while (end && isspace((unsigned char)text[end - 1])) end--;
+  text[end] = '\0';
+  while (isspace((unsigned char)*text)) text++;
+  return text;
+}
+
 bool assignment_split(char *text, const char **section, const char **key, char **value) {
   char *equals = strchr(text, '=');
   if (!equals) return false;
   *equals = '\0';
-  char *dot = strrchr(text, '.');
-  if (!dot || dot == text || !dot[1]) {
+  char *name = assignment_trim(text), *dot = strrchr(name, '.');
+  if (!dot || dot == name || !dot[1]) {
     *equals = '=';
     return false;
   }
   *dot = '\0';
-  *section = text;
-  *key = dot + 1;
-  *value = equals + 1;
+  *section = assignment_trim(name);
+  *key = assignment_trim(dot + 1);
+  *value = assignment_trim(equals + 1);
   return true;
 }
 
@@ -64,7 +73,7 @@ static char *next_value(char **at) {
   }
   *at = *from ? from + 1 : NULL;
   *to = '\0';
-  return value;
+  return assignment_trim(value);
 }
 
 static bool take_values(const char *text, char *values, axis *out, error *err) {

@@ -4,7 +4,10 @@
 
 #include "host/config.h"
 
-/* Parts "section.key=value" in place, at the first = and the last dot before it. False: it is none. */
+/* Takes the blanks off both ends, in place: no value of a file has them either. */
+char *assignment_trim(char *text);
+/* Parts "section.key=value" in place, at the first = and the last dot before it; blanks around the parts are none of
+ * theirs. False: it is none. */
 bool assignment_split(char *text, const char **section, const char **key, char **value);
 
 /* Some keys with one value each: "train.fused=true data.batch_size=128". */

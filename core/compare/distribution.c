@@ -47,7 +47,7 @@ static char *next_part(char **at) {
   while (*to && *to != ',') to += to[0] == '\\' && to[1] ? 2 : 1;
   *at = *to ? to + 1 : NULL;
   *to = '\0';
-  return part;
+  return assignment_trim(part);
 }
 
 /* Ends the value at the colon before its weight and takes the backslashes off. NULL: it has no weight. */
@@ -55,8 +55,9 @@ static char *split_weight(char *value) {
   char *to = value, *from = value;
   for (; *from && *from != ':'; *to++ = *from++)
     if (from[0] == '\\' && from[1] && strchr(",:\\", from[1])) from++;
-  char *weight = *from ? from + 1 : NULL;
+  char *weight = *from ? assignment_trim(from + 1) : NULL;
   *to = '\0';
+  (void)assignment_trim(value);
   return weight;
 }
 
@@ -148,6 +149,7 @@ static bool take_call(distribution *self, char *call, error *err) {
   if (!open || call[length - 1] != ')') return mistake(self, err, why);
   call[length - 1] = '\0';
   *open = '\0';
+  call = assignment_trim(call);
   for (int i = 0; i < 3; i++) {
     if (strcmp(call, names[i]) != 0) continue;
     self->kind = (distribution_kind)i;

@@ -25,7 +25,8 @@ typedef struct distribution {
 enum { DISTRIBUTION_NUMBER_BYTES = 32 };
 
 /* uniform(LOW,HIGH), loguniform(LOW,HIGH), either with ",step=S"; choice(V,V) or choice(V:WEIGHT,V:WEIGHT), where \
- * takes a comma, a colon or itself for what it is. False: a mistake, added to `err`. */
+ * takes a comma, a colon or itself for what it is. Blanks around a part are none of it. False: a mistake, added to
+ * `err`. */
 bool distribution_parse(const char *text, distribution *out, error *err);
 void distribution_free(distribution *self);
 

@@ -1,6 +1,7 @@
 /* See requirement.h. */
 #include "requirement.h"
 
+#include "assignments.h"
 #include "distribution.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ static bool take_product(requirement *self, char *product, error *err) {
     char *star = strchr(word, '*');
     next = star ? star + 1 : NULL;
     if (star) *star = '\0';
-    if (!take_factor(self, word, err)) return false;
+    if (!take_factor(self, assignment_trim(word), err)) return false;
   }
   return true;
 }

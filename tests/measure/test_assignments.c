@@ -28,6 +28,12 @@ PD_TEST(assignments, an_axis_is_a_key_and_its_values) {
   cr_assert_str_eq(got.values[1], "c,d");
   cr_assert_str_eq(got.values[2], "e\\f");
   axis_free(&got);
+  cr_assert(axis_parse(" a . b = 1, 2 3", &got, &err));
+  cr_assert_str_eq(got.section, "a");
+  cr_assert_str_eq(got.key, "b");
+  cr_assert_str_eq(got.values[0], "1");
+  cr_assert_str_eq(got.values[1], "2 3", "blanks are none of a value's ends");
+  axis_free(&got);
 }
 
 PD_TEST(assignments, mistakes_of_an_axis) {
@@ -39,6 +45,9 @@ PD_TEST(assignments, mistakes_of_an_axis) {
   expect_axis_fails("a.b=", "a value is empty");
   expect_axis_fails("a.b=,1", "a value is empty");
   expect_axis_fails("a.b=1,2,1", "1 stands there twice");
+  expect_axis_fails(" .b=1", "write section.key=");
+  expect_axis_fails("a. =1", "write section.key=");
+  expect_axis_fails("a.b=1, ", "a value is empty");
 }
 
 PD_TEST(assignments, a_side_is_some_keys_with_a_value_each) {

@@ -157,6 +157,21 @@ PD_TEST(draws, a_key_of_whole_numbers_has_whole_bounds) {
   distribution_free(&from);
 }
 
+PD_TEST(draws, blanks_around_a_part_are_none_of_it) {
+  distribution from = parsed(" a.b = loguniform ( 8 , 64, step=8 ) ");
+  cr_assert_str_eq(from.section, "a");
+  cr_assert_str_eq(from.key, "b");
+  cr_assert(from.low == 8 && from.high == 64 && from.step == 8);
+  cr_assert_str_eq(from.low_text, "8");
+  cr_assert_str_eq(from.high_text, "64");
+  distribution_free(&from);
+  from = parsed("a.b=choice(x : 1, y z: 2)");
+  cr_assert_str_eq(from.values[0], "x");
+  cr_assert_str_eq(from.values[1], "y z");
+  distribution_free(&from);
+  expect_fails("a.b=choice(1, 1)", "1 stands there twice");
+}
+
 /* ---- what they have to meet ---- */
 
 static bool met(const char *text, double first, double second) {
@@ -181,6 +196,11 @@ PD_TEST(draws, products_are_compared) {
   cr_assert(met("a.b*c.d<1001", 10, 100) && !met("a.b*c.d<1000", 10, 100));
   cr_assert(met("a.b>=c.d", 3, 3) && !met("a.b>=c.d", 2, 3) && !met("a.b>c.d", 3, 3));
   cr_assert(met("a.b<c.d*0.5", 4, 9) && !met("a.b<c.d*0.5", 5, 9));
+  requirement spaced;
+  cr_assert(requirement_parse("a.b * 2 <= c.d", &spaced, &err));
+  cr_assert_str_eq(spaced.factors[0].key, "b");
+  cr_assert_str_eq(spaced.factors[2].section, "c");
+  requirement_free(&spaced);
   expect_no_requirement("a.b", "nothing is compared");
   expect_no_requirement("a.b==2", "nothing is compared");
   expect_no_requirement("a.b<=", "a factor is neither a section.key nor a number");
