@@ -196,13 +196,14 @@ static bool run_cells(const sweep_options *options, findings *found, error *err)
     }
     if (ok) tell(options, i, &out, &row, ran ? spent_s / ran * (plan->cell_count - i - 1) : 0);
     found->places[i] = UINT64_MAX;
-    if (ok && !out.measured) {
+    if (ok && out.code != CODE_DONE && out.code != CODE_UNTRUSTED) {
       if (out.why[0])
         log_line(PD_LOG_ERROR, NULL, "sweep: %s", out.why);
       else
         tell_log(plan, i);
       if (found->code == CODE_DONE) found->code = out.code;
-    } else if (ok) {
+    }
+    if (ok && out.measured) {
       found->places[i] = found->rows.count;
       ok = measurements_add(&found->rows, &row) == PD_OK;
       if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");

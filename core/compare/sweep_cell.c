@@ -192,6 +192,17 @@ static void forget(const char *folder) {
   if (dir) closedir(dir);
 }
 
+/* Where something cannot be written, or no instructions be counted, the times may be there all the same. */
+static void read_ended(const char *folder, sweep_time time, pd_measurement *row, sweep_outcome *out) {
+  if (out->code != CODE_DONE && out->code != CODE_UNTRUSTED && out->code != CODE_OUTPUT) return;
+  out->measured = read_cell(folder, time, row, out->why, sizeof out->why);
+  if (out->measured) return;
+  if (out->code == CODE_OUTPUT)
+    out->why[0] = '\0'; /* its log says more */
+  else
+    out->code = CODE_SCENARIO;
+}
+
 bool sweep_cell_run(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_measurement *row, sweep_outcome *out,
                     error *err) {
   char folder[PATH_BYTES];
@@ -206,10 +217,7 @@ bool sweep_cell_run(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_m
   saved_run_clear(&command);
   if (!ran) return false;
   out->measured = out->was_there;
-  if (!out->measured && (out->code == CODE_DONE || out->code == CODE_UNTRUSTED)) {
-    out->measured = read_cell(folder, time, row, out->why, sizeof out->why);
-    if (!out->measured) out->code = CODE_SCENARIO;
-  }
+  if (!out->measured) read_ended(folder, time, row, out);
   if (!out->measured || (name_cell(plan, cell, time, row) == PD_OK && note_draw(plan, cell, row) == PD_OK)) return true;
   error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   return false;

@@ -179,6 +179,18 @@ class Callgrind(Case):
         self.assertIn(code, MEASURED, out + err)
         self.assertEqual([row["instructions"] for row in self.rows(self.path("results/sweep/sweep.csv"))], ["510", "710"])
 
+    def test_a_sweep_keeps_the_times_of_what_was_not_counted(self):
+        code, out, err = self.count("--vary", "run.seed=5,7", played="exit 1", command=["sweep"])
+        self.assertEqual(code, 8, out + err)
+        self.assertEqual(len(self.errors(err)), 2, err)
+        self.assertIn("run.seed=5/log: pdhost: error: benchmark.callgrind: the step under Callgrind ended with code 1", err)
+        rows = self.rows(self.path("results/sweep/sweep.csv"))
+        self.assertEqual([(row["instructions"], float(row["median_s"]) > 0) for row in rows], [("", True)] * 2)
+        # Where valgrind works at last, they are not there already.
+        code, out, err = self.count("--vary", "run.seed=5,7", played=COUNTS, command=["sweep"])
+        self.assertIn(code, MEASURED, out + err)
+        self.assertEqual([row["instructions"] for row in self.rows(self.path("results/sweep/sweep.csv"))], ["410"] * 2)
+
     def test_keys_that_cannot_be(self):
         for keys, said in ((["callgrind=-1"], "out of range"), (["callgrind=1000001"], "out of range"),
                            (["callgrind_repeats=0"], "out of range"), (["callgrind_max_time=0"], "out of range")):
