@@ -6,9 +6,11 @@ import importlib.util
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -141,6 +143,25 @@ class GpuScripts(unittest.TestCase):
         filters = {tool: "batched_matmul" in line for line in suites
                    for tool in ("memcheck", "initcheck", "racecheck") if f"--tool {tool} " in line}
         self.assertEqual(filters, {"memcheck": False, "initcheck": True, "racecheck": True}, suites)
+
+    def test_a_check_cut_off_shows_what_it_has_seen(self):
+        for name in ("lib/pdhost/device/cuda.so", "tests/test_goldens", "tests/test_cuda_fused", "tests/test_vec_dot",
+                     "tests/gpu_cupti", "bench/bench_device_ops", "bench/libpdhost_cupti_bare.so"):
+            self.file(name, "#!/bin/sh\n")
+        self.file("tests/test_cpu_ops", "#!/bin/sh\nexit 0\n")
+        started = os.path.join(self.folder, "started")
+        self.file("tests/test_goldens", f"#!/bin/sh\ntouch '{started}'\nexec sleep 60\n")
+        self.pdhost()
+        running = subprocess.Popen([os.path.join(ROOT, "scripts", "gpu-check"), "--build", self.folder, "--out",
+                                    os.path.join(self.folder, "out")], stdout=subprocess.PIPE, text=True)
+        while not os.path.exists(started) and running.poll() is None:
+            time.sleep(0.01)
+        running.send_signal(signal.SIGTERM)
+        said, _ = running.communicate(timeout=30)
+        self.assertEqual(running.returncode, 128 + signal.SIGTERM, said)
+        self.assertRegex(said, r"(?m)^test_cpu_ops +ok ")
+        self.assertRegex(said, r"(?m)^test_goldens +CUT OFF .* were not run$")
+        self.assertNotIn("test_cuda_fused", said)
 
     def failures_of(self, kernels):
         """What gpu-scenarios says of a trace with a launch and a kernel of each (name, microseconds after it)."""
