@@ -188,7 +188,7 @@ void distribution_free(distribution *self) {
 
 bool distribution_set_whole(distribution *self, bool whole, error *err) {
   if (whole && self->kind != DISTRIBUTION_CHOICE && !self->whole)
-    return mistake(self, err, "the key takes whole numbers: give whole bounds, and a whole step");
+    return mistake(self, err, "whole numbers alone are drawn for this key: give whole bounds, and a whole step");
   self->whole = whole;
   return true;
 }

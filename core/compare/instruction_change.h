@@ -17,7 +17,7 @@ typedef struct instruction_change {
   instruction_figures a, b; /* of a step */
   double ratio;             /* of the medians; 0: A's is zero */
   bool within;              /* the two sides differ by no more than the counts of one of them do */
-  /* Those that changed by the most, from the most down, and by a hundredth of A's step at least. */
+  /* Those that changed by the most, from the most down, and by more than a hundredth of A's step. */
   function_change functions[CHANGES_MOST];
   uint32_t function_count;
 } instruction_change;

@@ -214,7 +214,8 @@ static bool check_cell(sweep_plan *self, uint32_t cell, error *err) {
 
 /* ---- draws ---- */
 
-/* What a key takes says whether whole numbers are drawn for it; where its row is not known, its bounds do. */
+/* What a key takes says whether whole numbers are drawn for it, as for a duration, whose text has no exponent; where
+ * its row is not known, its bounds do. */
 static bool fit_distribution(distribution *at, config *loaded, error *err) {
   pd_option row;
   if (at->kind == DISTRIBUTION_CHOICE || !config_row(loaded, at->section, at->key, &row)) return true;

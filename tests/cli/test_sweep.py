@@ -436,7 +436,10 @@ data.num_workers
                 (("--draws", "3", "--vary", "data.num_workers=1"), 2, "nothing is drawn; --draws, --draw-seed and --require go with --sample"),
                 (("--sample", "data.num_workers=normal(1,2)"), 2, "write uniform(LOW,HIGH), loguniform(LOW,HIGH)"),
                 (("--sample", "data.num_workers=uniform(0.5,3)"), 3, "num_workers = 0.5: not a whole number"),
-                (("--sample", "data.num_workers=uniform(0,8,step=0.5)"), 2, "the key takes whole numbers"),
+                (("--sample", "data.num_workers=uniform(0,8,step=0.5)"), 2, "whole numbers alone are drawn for this key"),
+                # 0.5 could be given, but not 1e-05.
+                (("--mode", "benchmark", "--scenario", "control", "--sample", "benchmark.min_run_time=uniform(0.5,1)"), 2,
+                 "whole numbers alone are drawn for this key"),
                 (("--sample", "data.num_workers=uniform(-1,8)"), 3, "num_workers = -1: out of range; allowed: 0 .. "),
                 (("--sample", "data.num_workers=uniform(0,99999)"), 3, "num_workers = 99999: out of range; allowed: 0 .. "),
                 (("--sample", "data.num_workers=choice(1,many)"), 3, "num_workers = many"),

@@ -146,7 +146,7 @@ PD_TEST(draws, a_key_of_whole_numbers_has_whole_bounds) {
   cr_assert_not(from.whole);
   cr_assert(distribution_set_whole(&from, false, &err));
   cr_assert_not(distribution_set_whole(&from, true, &err));
-  cr_assert(strstr(err.text, "the key takes whole numbers"), "%s", err.text);
+  cr_assert(strstr(err.text, "whole numbers alone are drawn"), "%s", err.text);
   distribution_free(&from);
   from = parsed("a.b=uniform(0,1)");
   cr_assert(from.whole);
