@@ -238,7 +238,7 @@ const char *distribution_draw(const distribution *self, uint64_t *state, char nu
     return number;
   }
   if (self->step > 0)
-    snprintf(number, DISTRIBUTION_NUMBER_BYTES, "%.10g", draw_step(self, self->step, state));
+    snprintf(number, DISTRIBUTION_NUMBER_BYTES, "%.15g", draw_step(self, self->step, state));
   else
     snprintf(number, DISTRIBUTION_NUMBER_BYTES, "%.*g", digits_of(self),
              between(self, self->low, self->high, share(state)));

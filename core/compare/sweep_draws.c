@@ -52,8 +52,8 @@ static bool print_correlations(const sweep_found *self, double *x, double *y) {
   char name[NAME_BYTES], text[64];
   int first = 0;
   for (uint32_t at = 0; at < cells; at++) first = wider(first, combination(self, at, name));
-  printf("\nRank correlation of a key with the median (Spearman; %u draws, seed %" PRIu64 ")\n  %*s", from->count,
-         from->seed, first, "");
+  printf("\nRank correlation of a key with the median (Spearman; %u draw%s, seed %" PRIu64 ")\n  %*s", from->count,
+         from->count == 1 ? "" : "s", from->seed, first, "");
   for (uint32_t key = 0; key < from->key_count; key++) {
     key_name(self->plan, key, name);
     if (distribution_is_numeric(&from->keys[key])) printf("  %*s", wider(COLUMN, name), name);
@@ -159,9 +159,9 @@ static void print_pairs(const sweep_found *self, const pair *pairs, uint32_t cou
   int widths[DRAWS_KEYS];
   uint32_t counts[WORDS] = {0};
   for (uint32_t i = 0; i < count; i++) counts[pairs[i].found]++;
-  printf("\n%s against %s: FASTER in %u of %u draws, SLOWER in %u, SAME in %u, UNCLEAR in %u\n",
-         combination(self, 1, b), combination(self, 0, a), counts[OUTCOME_FASTER], count, counts[OUTCOME_SLOWER],
-         counts[OUTCOME_SAME], counts[OUTCOME_UNCLEAR]);
+  printf("\n%s against %s: FASTER in %u of %u draw%s, SLOWER in %u, SAME in %u, UNCLEAR in %u\n",
+         combination(self, 1, b), combination(self, 0, a), counts[OUTCOME_FASTER], count, count == 1 ? "" : "s",
+         counts[OUTCOME_SLOWER], counts[OUTCOME_SAME], counts[OUTCOME_UNCLEAR]);
   if (!count) return;
   printf("  %8s  %20s  %-7s", "ratio", "95 %", "verdict");
   for (uint32_t key = 0; key < plan->draws.key_count; key++) {

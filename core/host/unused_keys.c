@@ -33,7 +33,7 @@ static bool is_meant(const config *settings, const pd_setting *at) {
          same_place(at->origin, find(settings, "data", "resident")->origin);
 }
 
-void unused_keys_warn(const config *settings) {
+static void warn_of_resident(const config *settings) {
   static const char *const keys[] = {
       "num_workers", "prefetch_factor", "persistent_workers", "io_sleep_ms", "io_spread", "worker_init_ms", "cpu_us"};
   const pd_setting *resident = find(settings, "data", "resident"), *first = NULL;
@@ -54,4 +54,23 @@ void unused_keys_warn(const config *settings) {
              "%s: [data] %s: no effect on the steps: resident = %s (%s) makes %lld batches before the loop and serves "
              "them in turn; to load while training add -o data.resident=none",
              first->origin, names, resident->value, resident->origin, (long long)settings->data.resident_batches);
+}
+
+/* A file may have them for the runs that do measure. */
+static void warn_of_benchmark(const config *settings) {
+  char names[256] = "";
+  size_t used = 0;
+  for (uint64_t i = 0; i < settings->setting_count && used < sizeof names; i++) {
+    const pd_setting *at = &settings->settings[i];
+    if (strcmp(at->section, "benchmark") != 0 || strcmp(at->origin, "command line") != 0) continue;
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", at->key);
+  }
+  if (used)
+    log_line(PD_LOG_WARN, NULL, "command line: [benchmark] %s: no effect on a run that trains; add --mode benchmark",
+             names);
+}
+
+void unused_keys_warn(const config *settings) {
+  warn_of_resident(settings);
+  if (strcmp(settings->run.mode, "benchmark") != 0) warn_of_benchmark(settings);
 }

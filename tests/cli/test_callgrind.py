@@ -196,8 +196,10 @@ class Callgrind(Case):
                            (["callgrind_repeats=0"], "out of range"), (["callgrind_max_time=0"], "out of range")):
             arguments = [part for key in keys for part in ("-o", f"benchmark.{key}")]
             self.assert_fails(self.count(*arguments), 3, said)
-        self.assert_fails(self.count("--device", "cuda"), 3, "[benchmark] callgrind = 10: CUDA's driver does not run under "
-                          "Callgrind; give --device cpu, or leave it out")
+        # Without the CPU device's own keys.
+        cuda = ("--scenario", "control", "--device", "cuda", "--mode", "benchmark", "-o", "benchmark.callgrind=10")
+        self.assert_fails(self.run_pdhost(*cuda), 3, "[benchmark] callgrind = 10: CUDA's driver does not run "
+                          "under Callgrind; give --device cpu, or leave it out")
 
     def test_the_dry_run_says_it(self):
         code, out, err = self.count("--dry-run")

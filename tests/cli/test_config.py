@@ -97,6 +97,14 @@ class Config(Case):
                       self.run_pdhost("--help-plugin", "sync")[1])
         self.assertIn("4 made once and resident on the host", self.run_small("--scenario", "sync", "--dry-run")[1])
 
+    def test_benchmark_keys_without_their_mode_are_warned_of(self):
+        code, out, err = self.run_small("--scenario", "control", "--profile_steps", "1", "-o", "benchmark.callgrind=5", "-o",
+                                        "benchmark.label=x", "--sink", "table")
+        self.assertEqual((code, self.warnings(err)), (0, [
+            "pdhost: warn: command line: [benchmark] callgrind, label: no effect on a run that trains; add --mode benchmark"]), err)
+        name = self.write("[run]\nscenario = control\n[benchmark]\nlabel = x\n")
+        self.assertEqual(self.warnings(self.run_small("-c", name, "--profile_steps", "1", "--sink", "table")[2]), [])
+
     def test_a_setting_that_the_device_lacks(self):
         for key, said in (("amp", "does not train in half precision"), ("channels_last", "has no NHWC layout"),
                           ("cuda_graph", "captures no graphs")):

@@ -81,6 +81,15 @@ PD_TEST(draws, steps_begin_at_the_lower_end) {
   cr_assert(got[0] < 33 && got[MANY - 1] > 1023 && got[MANY - 1] < 1025);
   got = numbers("a.b=uniform(0.1,0.3,step=0.1)");
   for (int i = 1; i <= 3; i++) cr_assert_float_eq(share_of(got, 0.1 * i), 1.0 / 3, 0.03);
+  got = numbers("a.b=uniform(1000000000,1000000010,step=0.25)"); /* no digit of a step is lost */
+  for (int i = 0; i < MANY; i++) cr_assert_float_eq(fmod(got[i], 0.25), 0, 1e-12);
+  distribution from = parsed("a.b=uniform(0.1,0.9,step=0.1)");
+  uint64_t state = 5;
+  for (int i = 0; i < 100; i++) {
+    char number[DISTRIBUTION_NUMBER_BYTES];
+    cr_assert_eq(strlen(distribution_draw(&from, &state, number)), strlen("0.3"), "%s", number);
+  }
+  distribution_free(&from);
 }
 
 PD_TEST(draws, reals_have_few_digits_and_stay_within_their_bounds) {
@@ -256,7 +265,7 @@ PD_TEST(draws, no_two_are_alike_and_all_meet_what_is_required) {
   draws got;
   make(&got, 20, 0, digits, "a.b*c.d<=12");
   for (uint32_t i = 0; i < got.count; i++) {
-    cr_assert_leq(atoi(draws_value(&got, i, 0)) * atoi(draws_value(&got, i, 1)), 12);
+    cr_assert_leq(strtol(draws_value(&got, i, 0), NULL, 10) * strtol(draws_value(&got, i, 1), NULL, 10), 12);
     for (uint32_t k = 0; k < i; k++)
       cr_assert(strcmp(draws_value(&got, i, 0), draws_value(&got, k, 0)) != 0 ||
                 strcmp(draws_value(&got, i, 1), draws_value(&got, k, 1)) != 0);
