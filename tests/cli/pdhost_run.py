@@ -47,8 +47,18 @@ class Case(unittest.TestCase):
         """Starts pdhost. A run that writes no csv of its own is given one more sink, so that ended() can check it;
         `watch` false: it is left as it is, for what a test says about the set of sinks or their order."""
         arguments, self.watched = self.with_csv(arguments) if watch else (arguments, None)
-        return subprocess.Popen([*under, PDHOST, *arguments], cwd=self.folder, env=dict(os.environ, NO_COLOR="1", **env or {}),
-                                text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        process = subprocess.Popen([*under, PDHOST, *arguments], cwd=self.folder,
+                                   env=dict(os.environ, NO_COLOR="1", **env or {}), text=True, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        self.addCleanup(self.leave_none, process)
+        return process
+
+    @staticmethod
+    def leave_none(process):
+        """A test that fails half-way leaves nothing running."""
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
     def with_csv(self, arguments):
         """The arguments of a run with a csv sink, and the folder of its files; (arguments, None): no run, or no sinks."""

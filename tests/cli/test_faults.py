@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from pdhost_run import CONF, FIXTURES, PDHOST, Case
+from pdhost_run import CONF, FIXTURES, PDHOST, SMALL, Case
 
 FAULT_SCENARIO = os.path.join(FIXTURES, "scenario", "fault.so")
 FAULT_SINK = os.path.join(FIXTURES, "sink", "fault.so")
@@ -24,6 +24,17 @@ class Faults(Case):
         self.assertEqual(out, "")
         self.assertEqual(self.json("metrics.json")["scenario"], "control")
         self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
+
+    def test_a_test_that_fails_leaves_no_run_behind(self):
+        processes = []
+
+        class Failing(Case):
+            def runTest(self):
+                processes.append(self.start(*SMALL, "--scenario", "control", *ENDLESS, "--sink", "table"))
+                self.fail("half-way")
+
+        Failing().run(unittest.TestResult())
+        self.assertEqual([process.poll() for process in processes], [-signal.SIGKILL])
 
     def test_missing_scenario_file(self):
         self.assert_fails(self.run_small("--scenario", "./none.so"), 4, "./none.so")
