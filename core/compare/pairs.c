@@ -2,13 +2,11 @@
 #include "pairs.h"
 
 #include "rounds.h"
+#include "sample_ratio.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The same data give the same interval every time. */
-#define SEED 1
 
 static bool same_label(const sample *a, const sample *b) { return strcmp(sample_label(a), sample_label(b)) == 0; }
 
@@ -17,8 +15,6 @@ static bool same_task(const sample *a, const sample *b) {
   return a->of->threads == b->of->threads && same_label(a, b) && strcmp(sample_row_name(a), sample_row_name(b)) == 0 &&
          samples_same_text(a->of->description, b->of->description);
 }
-
-static bool all_above_zero(const sample *at) { return at->figures.min > 0; }
 
 /* Whether both are what one `pdhost ab` measured, and nothing else was merged with it. */
 static bool in_turns(const sample *a, const sample *b, rounds *turns) {
@@ -35,7 +31,7 @@ static bool belong_together(const sample *a, const sample *b) {
 static bool add(sample_pairs *self, const sample *a, const sample *b, double margin) {
   sample_pair *to = &self->all[self->count++];
   *to = (sample_pair){.a = a, .b = b};
-  to->timeless = !all_above_zero(a) || !all_above_zero(b);
+  to->timeless = !sample_takes_time(a) || !sample_takes_time(b);
   if (to->timeless) return true;
   rounds turns;
   if (in_turns(a, b, &turns)) {
@@ -44,9 +40,10 @@ static bool add(sample_pairs *self, const sample *a, const sample *b, double mar
     to->verdict = comparison_paired(&to->rounds, margin);
     return true;
   }
-  const uint64_t a_count = a->figures.count, b_count = b->figures.count;
-  if (!resample_unpaired(a->times, a_count, b->times, b_count, SEED, &to->of)) return false;
-  to->verdict = comparison_outcome(&to->of, a_count < b_count ? a_count : b_count, margin);
+  sample_ratio found;
+  if (!sample_ratio_of(a, b, margin, &found)) return false;
+  to->of = found.of;
+  to->verdict = found.found;
   return true;
 }
 

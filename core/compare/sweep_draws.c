@@ -1,8 +1,8 @@
 /* See sweep_draws.h. */
 #include "sweep_draws.h"
 
-#include "comparison.h"
 #include "render.h"
+#include "sample_ratio.h"
 #include "sweep_curves.h"
 
 #include "measure/rank_correlation.h"
@@ -14,7 +14,6 @@
 
 /* COLUMN: room for "+0.68 (p = 0.018)"; ENDS: draws at either end of the ratios that are shown. */
 enum { NAME_BYTES = 4096, COLUMN = 18, ENDS = 5, WORDS = 4 };
-#define SEED 1
 
 /* "scenario.implementation=bmm": a combination of the axes; without any, what was timed. */
 static const char *combination(const sweep_found *self, uint32_t at, char name[NAME_BYTES]) {
@@ -97,15 +96,15 @@ static bool print_what_matters(const sweep_found *self) {
 
 /* The second combination against the first, in one draw. */
 typedef struct pair {
-  resample_ratio ratio;
-  outcome found;
+  sample_ratio to_first;
   uint32_t draw;
   bool there; /* both were measured and took any time */
 } pair;
 
 static int by_ratio(const void *a, const void *b) {
   const pair *x = a, *y = b;
-  return (x->ratio.ratio > y->ratio.ratio) - (x->ratio.ratio < y->ratio.ratio);
+  const double one = x->to_first.of.ratio, other = y->to_first.of.ratio;
+  return (one > other) - (one < other);
 }
 
 /* A pair per draw. NULL on no memory. */
@@ -115,14 +114,12 @@ static pair *make_pairs(const sweep_found *self) {
     const sample *a = sweep_found_at(self, 2 * draw), *b = sweep_found_at(self, 2 * draw + 1);
     pair *to = &pairs[draw];
     to->draw = draw;
-    to->there = a && b && a->figures.min > 0 && b->figures.min > 0;
-    if (!to->there) continue;
-    if (!resample_unpaired(a->times, a->figures.count, b->times, b->figures.count, SEED, &to->ratio)) {
+    if (!a || !b) continue;
+    if (!sample_ratio_of(a, b, COMPARISON_MARGIN, &to->to_first)) {
       free(pairs);
       return NULL;
     }
-    const uint64_t fewer = a->figures.count < b->figures.count ? a->figures.count : b->figures.count;
-    to->found = comparison_outcome(&to->ratio, fewer, COMPARISON_MARGIN);
+    to->there = !to->to_first.timeless;
   }
   return pairs;
 }
@@ -145,7 +142,8 @@ static int column_width(const sweep_plan *plan, uint32_t key) {
 }
 
 static void print_pair(const sweep_plan *plan, const pair *at, const int *widths) {
-  printf("  %8.4f  %8.4f to %8.4f  %-7s", at->ratio.ratio, at->ratio.low, at->ratio.high, comparison_word(at->found));
+  const resample_ratio *of = &at->to_first.of;
+  printf("  %8.4f  %8.4f to %8.4f  %-7s", of->ratio, of->low, of->high, comparison_word(at->to_first.found));
   for (uint32_t key = 0; key < plan->draws.key_count; key++) {
     const char *value = draws_value(&plan->draws, at->draw, key);
     printf("  %*s%s", widths[key] - render_width(value), "", value);
@@ -158,7 +156,7 @@ static void print_pairs(const sweep_found *self, const pair *pairs, uint32_t cou
   char a[NAME_BYTES], b[NAME_BYTES], name[NAME_BYTES];
   int widths[DRAWS_KEYS];
   uint32_t counts[WORDS] = {0};
-  for (uint32_t i = 0; i < count; i++) counts[pairs[i].found]++;
+  for (uint32_t i = 0; i < count; i++) counts[pairs[i].to_first.found]++;
   printf("\n%s against %s: FASTER in %u of %u draw%s, SLOWER in %u, SAME in %u, UNCLEAR in %u\n",
          combination(self, 1, b), combination(self, 0, a), counts[OUTCOME_FASTER], count, count == 1 ? "" : "s",
          counts[OUTCOME_SLOWER], counts[OUTCOME_SAME], counts[OUTCOME_UNCLEAR]);
@@ -204,9 +202,9 @@ static void write_heading(const sweep_found *self, FILE *out) {
 }
 
 /* In the row of the second combination. */
-static void write_pair(const pair *of, FILE *out) {
+static void write_pair(const sample_ratio *of, FILE *out) {
   if (of)
-    fprintf(out, ",%.9g,%.9g,%.9g,%.9g,%s", of->ratio.ratio, of->ratio.low, of->ratio.high, of->ratio.p,
+    fprintf(out, ",%.9g,%.9g,%.9g,%.9g,%s", of->of.ratio, of->of.low, of->of.high, of->of.p,
             comparison_word(of->found));
   else
     fputs(",,,,,", out);
@@ -229,7 +227,7 @@ bool sweep_draws_write(const sweep_found *self, FILE *out) {
       fprintf(out, ",%.9g,%.9g,%.9g,%" PRIu64, of->figures.median, of->figures.p25, of->figures.p75, of->figures.count);
     else
       fputs(",,,,0", out);
-    if (pairs) write_pair(cell % 2 && pairs[draw].there ? &pairs[draw] : NULL, out);
+    if (pairs) write_pair(cell % 2 && pairs[draw].there ? &pairs[draw].to_first : NULL, out);
     fputs("\r\n", out);
   }
   free(pairs);

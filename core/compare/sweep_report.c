@@ -1,9 +1,9 @@
 /* See sweep_report.h. */
 #include "sweep_report.h"
 
-#include "comparison.h"
 #include "grid.h"
 #include "render.h"
+#include "sample_ratio.h"
 #include "sweep_curves.h"
 #include "sweep_draws.h"
 
@@ -16,7 +16,6 @@
 #include <string.h>
 
 enum { NAME_BYTES = 4096, TIES_NAMED = 4 };
-#define SEED 1
 
 static bool no_memory(error *err) {
   error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
@@ -32,25 +31,17 @@ static const char *whole_name(const sweep_found *self, uint32_t cell, char text[
 /* How a cell stands to the best one. */
 typedef enum standing { STANDING_SLOWER, STANDING_TIE, STANDING_TOO_FEW, STANDING_TIMELESS } standing;
 
-static uint64_t fewer_blocks(const sample *a, const sample *b) {
-  return a->figures.count < b->figures.count ? a->figures.count : b->figures.count;
-}
-
 /* With fewer blocks than a direction needs, one that was not found says nothing. */
 static bool find_standing(const sample *best, const sample *at, standing *out) {
-  resample_ratio ratio;
+  sample_ratio ratio;
   *out = STANDING_SLOWER;
   if (!at || at == best) return true;
-  if (!(at->figures.min > 0) || !(best->figures.min > 0)) {
+  if (!sample_ratio_of(best, at, COMPARISON_MARGIN, &ratio)) return false;
+  if (ratio.timeless)
     *out = STANDING_TIMELESS;
-    return true;
-  }
-  if (!resample_unpaired(best->times, best->figures.count, at->times, at->figures.count, SEED, &ratio)) return false;
-  const uint64_t count = fewer_blocks(best, at);
-  const outcome found = comparison_outcome(&ratio, count, COMPARISON_MARGIN);
-  if (found == OUTCOME_UNCLEAR && count < COMPARISON_DIRECTION_LEAST)
+  else if (ratio.found == OUTCOME_UNCLEAR && ratio.count < COMPARISON_DIRECTION_LEAST)
     *out = STANDING_TOO_FEW;
-  else if (found != OUTCOME_SLOWER)
+  else if (ratio.found != OUTCOME_SLOWER)
     *out = STANDING_TIE;
   return true;
 }
@@ -73,7 +64,7 @@ static void print_too_few(const sweep_found *self, const standing *all, const sa
   bool any = false;
   for (uint32_t i = 0; i < self->plan->cell_count; i++) {
     if (all[i] != STANDING_TOO_FEW) continue;
-    const uint64_t count = fewer_blocks(best, sweep_found_at(self, i));
+    const uint64_t count = sweep_found_at(self, i)->figures.count;
     least = count < least ? count : least;
     any = true;
   }

@@ -88,10 +88,8 @@ static int describe_and_measure(bench *step, const config *settings, pd_measurem
 static int refuse_gpu(const bench *step, const config *settings) {
   uint32_t index;
   if (!settings->benchmark.callgrind || !bench_gpu(step, &index)) return CODE_DONE;
-  log_line(
-      PD_LOG_ERROR, NULL,
-      "[benchmark] callgrind = %lld: CUDA's driver does not run under Callgrind; give --device cpu, or leave it out",
-      (long long)settings->benchmark.callgrind);
+  log_line(PD_LOG_ERROR, NULL, "[benchmark] callgrind = %lld: " CALLGRIND_NO_GPU,
+           (long long)settings->benchmark.callgrind);
   return CODE_CONFIG;
 }
 

@@ -480,11 +480,8 @@ static void check_callgrind(const config *self, error *err) {
   const bool cuda = strcmp(self->run.device, "cuda") == 0 ||
                     (self->device.plugin && strcmp(self->device.plugin->table->name, "cuda") == 0);
   if (cuda)
-    error_add(
-        err, PD_INVALID, CODE_CONFIG,
-        "%s: [benchmark] callgrind = %s: CUDA's driver does not run under Callgrind; give --device cpu, or leave it "
-        "out",
-        steps->origin, steps->text);
+    error_add(err, PD_INVALID, CODE_CONFIG, "%s: [benchmark] callgrind = %s: " CALLGRIND_NO_GPU, steps->origin,
+              steps->text);
 }
 
 static void check_benchmark(const config *self, error *err) {

@@ -44,6 +44,9 @@ typedef struct profile_settings {
   int64_t max_memory_bytes; /* of recorded data per window */
 } profile_settings;
 
+/* Why benchmark.callgrind is not for a GPU, and what to do. */
+#define CALLGRIND_NO_GPU "CUDA's driver does not run under Callgrind; give --device cpu, or leave it out"
+
 typedef struct benchmark_settings {
   const char *method;                 /* "timeit", "blocked_autorange", "adaptive_autorange" */
   int64_t number, min_blocks;         /* number 0: grow */
