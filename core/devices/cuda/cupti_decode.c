@@ -189,26 +189,34 @@ static uint64_t early_answers(const cupti_decoder *decoder) {
 }
 
 static bool fits(const cupti_twin *twin, const pd_activity *row) {
-  if (twin->used || twin->shared != row->correlation || graph_of(row)) return false;
+  if (twin->answered || twin->shared != row->correlation || graph_of(row)) return false;
   return twin->api == (row->kind == PD_ACTIVITY_KERNEL   ? PD_API_LAUNCH
                        : row->kind == PD_ACTIVITY_MEMCPY ? PD_API_MEMCPY
                                                          : PD_API_MEMSET);
 }
 
-/* Records under the id of several calls that will be one's as the window closes; what is left over answers none. */
+/* Before the records under shared ids are gone through; the calls that had one before are answered. */
+static void begin_answers(cupti_decoder *decoder) {
+  for (uint64_t t = 0; t < decoder->twin_count; t++) decoder->twins[t].answered = decoder->twins[t].used;
+}
+
+/* The call that the record answers, which no other does then; NULL: it is left over. All before `first` are answered.
+ */
+static const cupti_twin *answer(cupti_decoder *decoder, const pd_activity *row, uint64_t *first) {
+  while (*first < decoder->twin_count && decoder->twins[*first].answered) (*first)++;
+  uint64_t at = *first;
+  while (at < decoder->twin_count && !fits(&decoder->twins[at], row)) at++;
+  if (at == decoder->twin_count) return NULL;
+  decoder->twins[at].answered = true;
+  return &decoder->twins[at];
+}
+
+/* Records under the id of several calls that will be one's as the window closes. */
 static uint64_t shared_answers(cupti_decoder *decoder) {
   uint64_t answers = 0, first = 0;
-  for (uint64_t t = 0; t < decoder->twin_count; t++) decoder->twins[t].answered = decoder->twins[t].used;
-  for (uint64_t i = 0; i < decoder->shared.count; i++) {
-    while (first < decoder->twin_count && decoder->twins[first].answered) first++;
-    uint64_t at = first;
-    while (at < decoder->twin_count &&
-           (decoder->twins[at].answered || !fits(&decoder->twins[at], &decoder->shared.rows[i])))
-      at++;
-    if (at == decoder->twin_count) continue;
-    decoder->twins[at].answered = true;
-    answers++;
-  }
+  begin_answers(decoder);
+  for (uint64_t i = 0; i < decoder->shared.count; i++)
+    answers += answer(decoder, &decoder->shared.rows[i], &first) != NULL;
   return answers;
 }
 
@@ -257,15 +265,13 @@ static void settle_shared(cupti_decoder *decoder) {
     cupti_launch *launch = cupti_match_find(&decoder->match, decoder->twins[i].own);
     if (launch) launch->shared = false;
   }
+  begin_answers(decoder);
   for (uint64_t i = 0; i < decoder->shared.count; i++) {
-    pd_activity *row = &decoder->shared.rows[i];
-    while (first < decoder->twin_count && decoder->twins[first].used) first++;
-    uint64_t at = first;
-    while (at < decoder->twin_count && !fits(&decoder->twins[at], row)) at++;
-    if (at < decoder->twin_count) {
-      decoder->twins[at].used = true;
-      row->correlation = decoder->twins[at].own;
-      if (place(decoder, row, 0)) continue;
+    pd_activity row = decoder->shared.rows[i];
+    const cupti_twin *twin = answer(decoder, &row, &first);
+    if (twin) {
+      row.correlation = twin->own;
+      if (place(decoder, &row, 0)) continue;
     }
     decoder->counts.surplus++;
     lost(decoder, PD_LOSS_UNMATCHED_ACTIVITY);

@@ -38,8 +38,8 @@ typedef struct cupti_twin {
   uint64_t shared, own; /* ids: as CUPTI had it, and as handed on */
   int64_t start_ns;
   pd_api_class api;
-  bool used;
-  bool answered; /* while counting: a record that waits will be this call's */
+  bool used;     /* it had a device record before its id was shared */
+  bool answered; /* as records are gone through: one of them is this call's */
 } cupti_twin;
 
 /* Since the decoder was opened. */
