@@ -550,6 +550,7 @@ def check_stacks(run, check):
 
 
 def check_run(folder, quiet=False, sync_timing=True, copies_ahead=False):
+    """Whether all agrees; None: all but the Reader Ratio."""
     run, check = Run(folder, sync_timing, copies_ahead), Checker()
     for part in (check_operators, check_breakdown, check_device, check_overview, check_model, check_operator_summary,
                  check_kernels, check_copies, check_userdefined, check_memory, check_flops_and_modules, check_stacks,
@@ -568,6 +569,8 @@ def check_run(folder, quiet=False, sync_timing=True, copies_ahead=False):
     for error in check.errors[:20]:
         print(error, file=sys.stderr)
     print(f"{folder}: {events} events, {check.cells} cells, {len(check.errors)} differ")
+    if check.errors and all(error.startswith(READER_RATIO) for error in check.errors):
+        return None
     return not check.errors
 
 
@@ -594,13 +597,16 @@ def quantile(values, share):
     return low + (at - math.floor(at)) * (sorted(values)[math.ceil(at)] - low)
 
 
+READER_RATIO = "Reader Ratio"
+
+
 def check_reader_ratio(run, check):
     """timer_only's Reader Ratio, from the loop's own clock, and the traced Dataloader ratio: within one point."""
     reader = next(float(row["avg"]) for row in run.table("perf_summary")[0] if row["name"] == "Reader Ratio")
     traced = next(float(row["cpu_ratio"]) for row in run.table("model")[0] if row["name"] == "Dataloader")
     check.cells += 1
     if abs(reader - traced) > 1:
-        check.errors.append(f"Reader Ratio {reader:.2f} %, but the traced Dataloader ratio is {traced:.2f} %")
+        check.errors.append(f"{READER_RATIO} {reader:.2f} %, but the traced Dataloader ratio is {traced:.2f} %")
 
 
 CORRUPTED = {"operators": "count", "breakdown": "total", "device_figures": "gpu_utilization", "active_steps": "step_kernel",
@@ -639,16 +645,21 @@ def run_scenarios(pdhost, conf):
     good = True
     with tempfile.TemporaryDirectory(prefix="pdhost tables ") as root:
         for scenario, settings in RUNS:
-            folder = os.path.join(root, " ".join([scenario, *settings[1::2]]))
-            os.mkdir(folder)
-            subprocess.run([pdhost, "-c", f"{conf}/{scenario}.ini", "-c", f"{conf}/cpu.ini", "--sink", "csv",
-                            "-o", "data.batch_size=4", "-o", "data.image_size=16", "-o", "schedule.active=6",
-                            "-o", "data.io_sleep_ms=0", "-o", "data.cpu_work=100",
-                            "-o", "profile.with_flops=true", "-o", "profile.with_modules=true", *settings],
-                           cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            files = os.path.join(folder, "results", "traces", scenario, "csv")
-            good = check_run(files, sync_timing="run.sync_timing=false" not in settings,
-                             copies_ahead="data.prefetch_to_device=true" in settings) and good
+            # The loop may lose its core between the two clocks of the Reader Ratio: not three times in a row.
+            for attempt in range(3):
+                folder = os.path.join(root, " ".join([str(attempt), scenario, *settings[1::2]]))
+                os.mkdir(folder)
+                subprocess.run([pdhost, "-c", f"{conf}/{scenario}.ini", "-c", f"{conf}/cpu.ini", "--sink", "csv",
+                                "-o", "data.batch_size=4", "-o", "data.image_size=16", "-o", "schedule.active=6",
+                                "-o", "data.io_sleep_ms=0", "-o", "data.cpu_work=100",
+                                "-o", "profile.with_flops=true", "-o", "profile.with_modules=true", *settings],
+                               cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                files = os.path.join(folder, "results", "traces", scenario, "csv")
+                found = check_run(files, sync_timing="run.sync_timing=false" not in settings,
+                                  copies_ahead="data.prefetch_to_device=true" in settings)
+                if found is not None:
+                    break
+            good = bool(found) and good
             if scenario == "memory_churn" and not settings:
                 good = check_that_it_can_fail(files) and good
     return good
