@@ -12,9 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Outside windows, measured steps are handed to the sinks in groups of at most this many. */
-#define DELIVER_EVERY 256
-
 static int64_t monotonic_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -275,14 +272,17 @@ static pd_status interleave(run_state *run) {
 /* Between steps and outside windows: hand over what is complete. */
 static void between_steps(run_state *run, bool *worked) {
   if (run->in_window) return;
-  const uint64_t waiting = step_log_count(run->log) - run->delivered;
-  if (run->timer_only && run->sync_timing) {
-    loop_deliver(run);
-  } else if (waiting >= DELIVER_EVERY) {
-    loop_settle(run);
-    loop_deliver(run);
-    *worked = true;
-  }
+  if (step_log_count(run->log) - run->delivered < run->deliver_every) return;
+  loop_settle(run);
+  loop_deliver(run);
+  *worked = true;
+}
+
+/* A window may be longer than the kit keeps losses for. */
+static void keep_losses(run_state *run, bool *worked) {
+  if (step_log_count(run->log) - run->loss_known < TRAIN_LOSSES_KEPT) return;
+  read_losses(run);
+  *worked = true;
 }
 
 /* The next batch, of a new iterator where the one before is at its end and more epochs are to come. PD_STOP: the data
@@ -387,6 +387,7 @@ static pd_status scheduled_steps(run_state *run) {
       }
     }
     between_steps(run, &worked);
+    keep_losses(run, &worked);
     if (worked) previous_end_ns = monotonic_ns();
   }
   run->data_ended = planned && status == PD_STOP && !run->stopped && !signals_pending();

@@ -111,6 +111,12 @@ static int bring_up_scenario(run_state *run, const config *settings) {
   return CODE_DONE;
 }
 
+/* A group waits for the device. Without windows the table says every few steps where the run stands: no later. */
+static uint64_t deliver_every(const config *settings) {
+  const uint64_t most = 256, told = (uint64_t)settings->profile.step_info_every;
+  return settings->profile.timer_only && told && told < most ? told : most;
+}
+
 static void take_settings(run_state *run, const config *settings) {
   run->plan = settings->plan;
   run->warmup_steps = (uint64_t)settings->run.warmup_steps;
@@ -122,6 +128,7 @@ static void take_settings(run_state *run, const config *settings) {
   run->prefetch_to_device = settings->data.prefetch_to_device;
   run->benchmark = strcmp(settings->run.mode, "benchmark") == 0;
   run->timer_only = settings->profile.timer_only;
+  run->deliver_every = deliver_every(settings);
   run->amp = settings->train.amp;
   run->quiet = settings->quiet;
   run->show_progress = !settings->quiet && isatty(STDERR_FILENO);

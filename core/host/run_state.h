@@ -56,6 +56,7 @@ typedef struct run_state {
   bool sync_timing, timer_only, amp, prefetch_to_device;
   bool benchmark; /* the step is timed alone */
   pd_profile_options profile_options;
+  uint64_t deliver_every; /* outside windows, steps go to the sinks in groups of this many */
   bool show_progress;
   bool quiet;
 

@@ -132,7 +132,8 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
 
 pd_status window_finish(run_state *run, bool whole) {
   const pd_profile_ops *profile = run->device_ops->profile;
-  pd_status status = run->in_window ? loop_mark_span(run, 1) : PD_OK;
+  const pd_status marked = run->in_window ? loop_mark_span(run, 1) : PD_OK;
+  pd_status status = marked;
   if (run->started) {
     const pd_status stopped = profile->stop(run->access.device);
     if (status == PD_OK) status = stopped;
@@ -146,7 +147,7 @@ pd_status window_finish(run_state *run, bool whole) {
   const pd_status counted = analysis_window_end(run->analysis);
   if (status == PD_OK) status = counted;
   loop_settle(run);
-  loop_add_span(run, run->window_count);
+  if (marked == PD_OK) loop_add_span(run, run->window_count);
   loop_deliver(run); /* first, so that a sink that flushes with the window has written its steps */
   pd_trace *trace = NULL;
   const pd_profile_status before = run->profile;

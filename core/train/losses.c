@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 pd_status losses_open(train_context *c, loss_history *losses, bool fixed) {
-  losses->ring = tensor_vector(PD_F32, LOSSES_KEPT);
+  losses->ring = tensor_vector(PD_F32, TRAIN_LOSSES_KEPT);
   losses->fixed = tensor_vector(PD_F32, 1);
   pd_status status = train_alloc(c, &losses->ring);
   if (status == PD_OK && fixed) status = train_alloc(c, &losses->fixed);
@@ -21,7 +21,7 @@ void losses_close(train_context *c, loss_history *losses) {
 }
 
 static float *place(const loss_history *losses, uint64_t step) {
-  return (float *)losses->ring.data + step % LOSSES_KEPT;
+  return (float *)losses->ring.data + step % TRAIN_LOSSES_KEPT;
 }
 
 const pd_tensor *losses_slot(loss_history *losses) {
@@ -44,14 +44,15 @@ pd_status losses_commit(train_context *c, loss_history *losses) {
 
 pd_status losses_read(train_context *c, loss_history *losses, double *out, uint64_t capacity, uint64_t *count) {
   *count = 0;
-  if (losses->done - losses->read > LOSSES_KEPT) losses->read = losses->done - LOSSES_KEPT;
+  if (losses->done - losses->read > TRAIN_LOSSES_KEPT) losses->read = losses->done - TRAIN_LOSSES_KEPT;
   const uint64_t wanted = losses->done - losses->read < capacity ? losses->done - losses->read : capacity;
   if (!wanted) return PD_OK;
   float *values = malloc(wanted * sizeof *values);
   if (!values) return c->host->fail(c->host, PD_NO_MEMORY, "training kit: no memory to read the losses");
   /* One copy, or two where the ring's end lies between. */
-  const uint64_t first =
-      LOSSES_KEPT - losses->read % LOSSES_KEPT < wanted ? LOSSES_KEPT - losses->read % LOSSES_KEPT : wanted;
+  const uint64_t first = TRAIN_LOSSES_KEPT - losses->read % TRAIN_LOSSES_KEPT < wanted
+                             ? TRAIN_LOSSES_KEPT - losses->read % TRAIN_LOSSES_KEPT
+                             : wanted;
   pd_status status = c->memory->copy(c->device, c->stream, values, place(losses, losses->read), first * sizeof *values,
                                      PD_COPY_DEVICE_TO_HOST);
   if (status == PD_OK && wanted > first)

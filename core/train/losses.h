@@ -3,11 +3,10 @@
 #define CORE_TRAIN_LOSSES_H
 
 #include "context.h"
-
-enum { LOSSES_KEPT = 65536 };
+#include "train_kit.h"
 
 typedef struct loss_history {
-  pd_tensor ring;    /* (LOSSES_KEPT) float32 */
+  pd_tensor ring;    /* (TRAIN_LOSSES_KEPT) float32 */
   pd_tensor current; /* (1): where the forward pass writes */
   pd_tensor fixed;   /* (1): the same place for every step, for a captured graph; data NULL: straight to the ring */
   uint64_t done, read;

@@ -41,8 +41,10 @@ void train_kit_offer_next(train_kit *kit, const pd_batch *next);
 /* Waits for such a copy, which will not be used. */
 pd_status train_kit_forget_next(train_kit *kit);
 
+enum { TRAIN_LOSSES_KEPT = 65536 };
+
 /* The losses of the steps done since the last call, oldest first: reads them back from the device (one copy, waits).
- * Writes at most `capacity`, sets *count. The kit keeps at least the last 65536. */
+ * Writes at most `capacity`, sets *count. The kit keeps the last TRAIN_LOSSES_KEPT. */
 pd_status train_kit_losses(train_kit *kit, double *losses, uint64_t capacity, uint64_t *count);
 
 /* Current loss scale; 1 without amp. Reads the device: waits. */

@@ -96,6 +96,15 @@ class Faults(Case):
         with open(log, encoding="utf-8") as file:
             self.assertEqual(file.read(), "steps 7 traces 3 summary yes outcome 2\n")
 
+    def test_a_fault_that_stays_ends_the_window_in_order(self):
+        """A device that makes no more events in the third step of a window that is timed by events."""
+        result = self.run_pdhost("--device", os.path.join(FIXTURES, "device", "faulted.so"), "--scenario", "control",
+                                 "--batch_size", "4", "--image_size", "16", "-o", "run.sync_timing=false", "-o",
+                                 "run.warmup_steps=0", "-o", "schedule.wait=0", "-o", "schedule.warmup=0", "--sink", JSON)
+        self.assert_fails(result, 5, "device: null: no event can be made any more")
+        metrics = self.json("metrics.json")
+        self.assertEqual((metrics["outcome"], metrics["steps"]), ("failed", 2))
+
     def test_scenario_may_stop_the_run(self):
         code, _, err = self.run_small("--scenario", FAULT_SCENARIO, "-o", "scenario.stop_step=5", "--sink", JSON)
         self.assertEqual(code, 0, err)

@@ -4,7 +4,7 @@ import glob
 import os
 import unittest
 
-from pdhost_run import FIXTURES, Case
+from pdhost_run import FIXTURES, SANITIZER, Case
 
 JSON = "json:output_json=metrics.json"
 
@@ -56,6 +56,25 @@ class Schedules(Case):
                          ("none", "profile.timer_only = true: only steps were timed"))
         self.assertIn("reader_cost", out)
         self.assertIn("Reader Ratio", out)
+
+    def test_timer_only_hands_losses_on_as_it_goes(self):
+        code, _, err = self.run_small("--scenario", "control", "-o", "profile.timer_only=true", "--sink", "tensorboard",
+                                      "--trace_dir", "traces")
+        self.assertEqual(code, 0, err)
+        (path,) = glob.glob(self.path("traces/events.out.tfevents.*"))
+        with open(path, "rb") as file:
+            self.assertGreaterEqual(file.read().count(b"train/loss"), 10)
+
+    def test_every_step_of_a_long_run_has_its_loss(self):
+        """More steps than the training kit keeps losses for (65536), in a window and without one."""
+        device = ("--device", os.path.join(FIXTURES, "device", "null.so"), "--scenario", "control", "--batch_size", "1",
+                  "--image_size", "8", "-q", "-o", "schedule.active=65600", "--sink", JSON)
+        for timer_only in ("true",) if SANITIZER else ("true", "false"):
+            with self.subTest(timer_only=timer_only):
+                code, _, err = self.run_pdhost(*device, "-o", f"profile.timer_only={timer_only}", watch=False)
+                self.assertEqual(code, 0, err)
+                losses = self.json("metrics.json")["losses"]
+                self.assertEqual((len(losses), losses.count(None)), (65602, 0))
 
     def test_timer_only_attaches_no_profiler(self):
         """On a device that cannot be profiled: CUPTI is loaded where a device is asked to attach, and nowhere else."""

@@ -372,16 +372,16 @@ PD_TEST(train, the_loss_history_wraps) {
   memcpy(&c.t, rig.ops.tensor, rig.ops.tensor->size < sizeof c.t ? rig.ops.tensor->size : sizeof c.t);
   loss_history history = {0};
   train_rig_ok(&rig, losses_open(&c, &history, false), "losses_open");
-  const uint64_t done = LOSSES_KEPT + 3;
+  const uint64_t done = TRAIN_LOSSES_KEPT + 3;
   for (uint64_t i = 0; i < done; i++) {
     const pd_tensor *slot = losses_slot(&history);
-    if (i < 4 || i >= LOSSES_KEPT - 1) train_rig_ok(&rig, c.t.fill(c.device, c.stream, slot, (double)i), "fill");
+    if (i < 4 || i >= TRAIN_LOSSES_KEPT - 1) train_rig_ok(&rig, c.t.fill(c.device, c.stream, slot, (double)i), "fill");
     train_rig_ok(&rig, losses_commit(&c, &history), "commit");
   }
   double *values = malloc(done * sizeof *values);
   uint64_t count = 0;
   train_rig_ok(&rig, losses_read(&c, &history, values, done, &count), "losses_read");
-  cr_assert_eq(count, LOSSES_KEPT);
+  cr_assert_eq(count, TRAIN_LOSSES_KEPT);
   cr_assert_eq(values[0], 3); /* 0, 1, 2 were overwritten */
   for (uint64_t i = 0; i < 4; i++) cr_assert_eq(values[count - 1 - i], (double)(done - 1 - i));
   free(values);
