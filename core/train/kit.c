@@ -202,6 +202,7 @@ static pd_status capture(train_kit *kit) {
     return status;
   }
   kit->graph = graph;
+  tape_captured(c->tape);
   kit->graph_images = kit->input.images;
   kit->graph_rounds = kit->rounds;
   return PD_OK;

@@ -14,7 +14,11 @@ static uint64_t splitmix64(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-static double uniform(uint64_t stream, uint64_t i) { return (double)(splitmix64((stream << 32) + i) >> 11) * 0x1p-53; }
+/* Streams beyond 32 bits, of large seeds, differ too. */
+static double uniform(uint64_t stream, uint64_t i) {
+  const uint64_t high = (stream >> 32) * 0xD1B54A32D192ED03u;
+  return (double)(splitmix64((stream << 32) + high + i) >> 11) * 0x1p-53;
+}
 
 static void first_values(float *out, int64_t count, uint64_t stream, const parameter_kind *kind) {
   const double bound = 1.0 / sqrt((double)kind->fan_in);

@@ -39,7 +39,7 @@ typedef struct parameter_kind {
 } parameter_kind;
 
 /* Appends a parameter and uploads its first value: element i of number k is uniform in +-1/sqrt(fan_in), from the
- * counter-based generator of the goldens with stream seed*1000 + k. */
+ * counter-based generator of the goldens with stream seed*1000 + k, of which they use 32 bits. */
 pd_status parameters_add(train_context *c, parameters *all, uint64_t seed, const parameter_kind *kind);
 void parameters_close(train_context *c, parameters *all);
 

@@ -3,8 +3,16 @@
 
 #include <stdlib.h>
 
+/* A buffer that a graph's replays may write to. */
+typedef struct retired {
+  struct retired *next;
+  pd_tensor buffer;
+} retired;
+
 struct train_tape {
   uint32_t node_count, tensor_count, slot_used, sequence;
+  bool captured;
+  retired *retired;
   tape_node nodes[TAPE_NODES];
   tape_tensor tensors[TAPE_TENSORS];
   pd_tensor slots[TAPE_SLOTS]; /* bytes, as PD_U8 vectors */
@@ -20,6 +28,12 @@ pd_status tape_open(train_context *c, train_tape **out) {
 void tape_close(train_context *c, train_tape *tape) {
   if (!tape) return;
   for (uint32_t i = 0; i < TAPE_SLOTS; i++) train_free(c, &tape->slots[i]);
+  while (tape->retired) {
+    retired *old = tape->retired;
+    tape->retired = old->next;
+    train_free(c, &old->buffer);
+    free(old);
+  }
   free(tape);
 }
 
@@ -29,9 +43,25 @@ void tape_reset(train_tape *tape) {
   tape->slot_used = 0;
 }
 
+void tape_captured(train_tape *tape) { tape->captured = true; }
+
 static pd_status full(const train_context *c, const char *what) {
   return c->host->fail(c->host, PD_NO_MEMORY, "training kit: the tape is full (%s): the backward pass never ran?",
                        what);
+}
+
+/* Frees a slot's buffer, or keeps it where a graph's next replay may write to it. */
+static pd_status drop(train_context *c, train_tape *tape, pd_tensor *slot) {
+  if (tape->captured && slot->data) {
+    retired *old = malloc(sizeof *old);
+    if (!old) return c->host->fail(c->host, PD_NO_MEMORY, "training kit: no memory for the tape");
+    *old = (retired){.next = tape->retired, .buffer = *slot};
+    tape->retired = old;
+  } else {
+    train_free(c, slot);
+  }
+  *slot = (pd_tensor){0};
+  return PD_OK;
 }
 
 pd_status tape_buffer(train_context *c, pd_tensor *tensor) {
@@ -40,9 +70,10 @@ pd_status tape_buffer(train_context *c, pd_tensor *tensor) {
   pd_tensor *slot = &tape->slots[tape->slot_used++];
   const int64_t bytes = (int64_t)tensor_bytes(tensor);
   if (!slot->data || tensor_count(slot) < bytes) {
-    train_free(c, slot);
+    pd_status status = drop(c, tape, slot);
+    if (status != PD_OK) return status;
     *slot = tensor_vector(PD_U8, bytes);
-    const pd_status status = train_alloc(c, slot);
+    status = train_alloc(c, slot);
     if (status != PD_OK) return status;
   }
   tensor->data = slot->data;

@@ -52,6 +52,9 @@ void tape_close(train_context *c, train_tape *tape);
 /* Forgets the nodes; a new forward pass begins. */
 void tape_reset(train_tape *tape);
 
+/* A graph holds the step that was just recorded: a buffer that a later step outgrows stays until the end. */
+void tape_captured(train_tape *tape);
+
 /* Gives `tensor` (shape set) the next slot's memory. */
 pd_status tape_buffer(train_context *c, pd_tensor *tensor);
 /* A new tensor of `shape` with a slot of its own, or the memory `shape` points to. */

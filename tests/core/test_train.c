@@ -35,6 +35,31 @@ static const char *name_of(const pd_trace *trace, const pd_range *range) {
   return pd_trace_string(trace, range->name)->text;
 }
 
+static void first_weights(uint64_t seed, float *out) {
+  train_rig rig;
+  train_rig_open(&rig);
+  train_config config = train_rig_config();
+  config.seed = seed;
+  train_rig_ok(&rig, train_rig_kit(&rig, &config), "kit");
+  const pd_train_model model = {.size = sizeof model};
+  train_rig_ok(&rig, rig.train->configure(rig.train, &model), "configure");
+  train_parameter about;
+  train_rig_ok(&rig, train_kit_parameter(rig.kit, 0, &about), "parameter");
+  cr_assert_eq(about.count, 64 * 27);
+  train_rig_ok(&rig, train_kit_read_value(rig.kit, 0, out), "value");
+  train_rig_close(&rig);
+}
+
+/* 2^29 * 1000 is a multiple of 2^32. */
+PD_TEST(train, every_seed_has_weights_of_its_own) {
+  static float one[64 * 27], other[64 * 27];
+  first_weights(1, one);
+  first_weights(1 + (UINT64_C(1) << 29), other);
+  int same = 0;
+  for (int i = 0; i < 64 * 27; i++) same += one[i] == other[i];
+  cr_assert_lt(same, 10);
+}
+
 PD_TEST(train, a_step_records_the_words_of_torch) {
   train_rig rig;
   train_config config = train_rig_config();

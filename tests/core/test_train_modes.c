@@ -213,6 +213,38 @@ PD_TEST(train_modes, the_first_step_is_captured_and_the_others_are_replays) {
   cr_assert_eq(capture.destroyed, 1);
 }
 
+static int frees;
+static pd_status (*device_free)(pd_device *, pd_stream *, pd_allocator, uint64_t, void *);
+static pd_status counted_free(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes,
+                              void *data) {
+  frees += data != NULL;
+  return device_free(device, stream, allocator, bytes, data);
+}
+
+/* A control step of tiny_ops, without its rounds, runs as it is between replays and deals buffers otherwise. */
+PD_TEST(train_modes, what_a_graph_writes_to_stays_when_another_step_outgrows_it) {
+  train_rig rig;
+  pd_stream_ops streams;
+  open_graph_kit(&rig, &streams, train_rig_config());
+  device_free = rig.memory.free;
+  rig.memory.free = counted_free;
+  const pd_train_model model = {.size = sizeof model, .tiny_ops_block = 1};
+  train_rig_ok(&rig, rig.train->configure(rig.train, &model), "configure");
+  pd_batch batch = train_rig_batch(N, S, 1);
+  step(&rig, &batch);
+  const uint64_t allocations = train_rig_allocations();
+  frees = 0;
+  for (uint32_t i = 0; i < 4; i++) {
+    train_rig_ok(&rig, rig.train->tiny_ops_rounds(rig.train, i % 2 ? 30 : 0), "rounds");
+    step(&rig, &batch);
+  }
+  cr_assert(capture.begun == 1 && capture.launched == 2);
+  cr_assert_gt(train_rig_allocations(), allocations, "no buffer was outgrown: nothing is tested here");
+  cr_assert_eq(frees, 0);
+  train_rig_batch_free(&batch);
+  train_rig_close(&rig);
+}
+
 static int warnings;
 static char last_warning[160];
 PD_PRINTF(3, 4) static void keep_warning(const pd_host *host, pd_log_level level, const char *format, ...) {
