@@ -227,7 +227,9 @@ void suite_bias(device_rig *rig, rig_format f) {
 }
 
 void suite_mean_hw(device_rig *rig, rig_format f) {
-  static const int64_t images[][4] = {{1, 1, 1, 1}, {2, 3, 5, 7}, {3, 256, 4, 4}, {1, 5, 8, 8}};
+  /* The last two are more images than a GPU's grid has blocks in its second dimension; wide and narrow columns. */
+  static const int64_t images[][4] = {{1, 1, 1, 1}, {2, 3, 5, 7},     {3, 256, 4, 4},
+                                      {1, 5, 8, 8}, {65600, 8, 1, 1}, {65600, 1, 1, 2}};
   const pd_tensor_ops *ops = rig->ops->tensor;
   for (size_t i = 0; i < sizeof images / sizeof images[0]; i++) {
     const int64_t *d = images[i], hw = d[2] * d[3];

@@ -217,32 +217,34 @@ __global__ void __launch_bounds__(256) mean_planes(Y *y, const X *x, int64_t pla
   }
 }
 
-/* One block per image and column group. */
+/* One block per image and column group, as far as the grid goes. */
 template <typename Y, typename X, int N>
-__global__ void __launch_bounds__(column_threads) mean_columns(Y *y, const X *x, int64_t plane, int64_t channels) {
+__global__ void __launch_bounds__(column_threads)
+    mean_columns(Y *y, const X *x, int64_t images, int64_t plane, int64_t channels) {
   extern __shared__ float sums[];
-  const int width = blockDim.x * N;
-  const int64_t column = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) * N;
-  const X *from = x + blockIdx.y * plane * channels;
-  float sum[N] = {};
-  if (column < channels) {
+  const int width = blockDim.x * N, thread = threadIdx.y * blockDim.x + threadIdx.x;
+  const int64_t column = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) * N, first = blockIdx.x * (int64_t)width;
+  for (int64_t image = blockIdx.y; image < images; image += gridDim.y) {
+    const X *from = x + image * plane * channels;
+    float sum[N] = {};
+    if (column < channels) {
 #pragma unroll 4
-    for (int64_t row = threadIdx.y; row < plane; row += blockDim.y) {
-      float v[N];
-      load_n<X, N>(v, from + row * channels + column);
+      for (int64_t row = threadIdx.y; row < plane; row += blockDim.y) {
+        float v[N];
+        load_n<X, N>(v, from + row * channels + column);
 #pragma unroll
-      for (int j = 0; j < N; j++) sum[j] += v[j];
+        for (int j = 0; j < N; j++) sum[j] += v[j];
+      }
     }
-  }
 #pragma unroll
-  for (int j = 0; j < N; j++) sums[threadIdx.y * width + threadIdx.x * N + j] = sum[j];
-  __syncthreads();
-  const int thread = threadIdx.y * blockDim.x + threadIdx.x;
-  const int64_t first = blockIdx.x * (int64_t)width;
-  if (thread < width && first + thread < channels) {
-    float total = 0;
-    for (int r = 0; r < blockDim.y; r++) total += sums[r * width + thread];
-    store(y + blockIdx.y * channels + first + thread, total / (float)plane);
+    for (int j = 0; j < N; j++) sums[threadIdx.y * width + threadIdx.x * N + j] = sum[j];
+    __syncthreads();
+    if (thread < width && first + thread < channels) {
+      float total = 0;
+      for (int r = 0; r < blockDim.y; r++) total += sums[r * width + thread];
+      store(y + image * channels + first + thread, total / (float)plane);
+    }
+    if (image + gridDim.y < images) __syncthreads(); /* the sums are read before the next image's come */
   }
 }
 
@@ -261,16 +263,18 @@ __global__ void __launch_bounds__(256) mean_planes_backward(X *dx, const Y *dy, 
 
 template <typename X, typename Y, int N>
 __global__ void __launch_bounds__(column_threads)
-    mean_columns_backward(X *dx, const Y *dy, int64_t plane, int64_t channels) {
+    mean_columns_backward(X *dx, const Y *dy, int64_t images, int64_t plane, int64_t channels) {
   const int64_t column = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) * N;
   if (column >= channels) return;
-  X *to = dx + blockIdx.y * plane * channels;
-  float v[N];
-#pragma unroll
-  for (int j = 0; j < N; j++) v[j] = load(dy + blockIdx.y * channels + column + j) / (float)plane;
   const int64_t step = (int64_t)gridDim.z * blockDim.y;
-  for (int64_t row = blockIdx.z * (int64_t)blockDim.y + threadIdx.y; row < plane; row += step)
-    store_n<X, N>(to + row * channels + column, v);
+  for (int64_t image = blockIdx.y; image < images; image += gridDim.y) {
+    X *to = dx + image * plane * channels;
+    float v[N];
+#pragma unroll
+    for (int j = 0; j < N; j++) v[j] = load(dy + image * channels + column + j) / (float)plane;
+    for (int64_t row = blockIdx.z * (int64_t)blockDim.y + threadIdx.y; row < plane; row += step)
+      store_n<X, N>(to + row * channels + column, v);
+  }
 }
 
 template <typename T, int N, bool Relu>
@@ -309,9 +313,9 @@ cudaError_t planes_backward_launch(const cuda_launch *at, T *dx, float *db, cons
 template <typename T> bool packs_fit(int64_t length, const void *p, const void *q, const void *r = nullptr) {
   return length % pack<T>::width == 0 && aligned(p) && aligned(q) && aligned(r);
 }
-inline dim3 plane_grid(int64_t planes, int64_t plane) {
-  return dim3(blocks_for(plane, 2048, 64), (uint32_t)(planes < 65535 ? planes : 65535));
-}
+/* As many blocks as a grid takes beside its first dimension; the kernels walk on from there. */
+inline uint32_t across_grid(int64_t count) { return (uint32_t)(count < 65535 ? count : 65535); }
+inline dim3 plane_grid(int64_t planes, int64_t plane) { return dim3(blocks_for(plane, 2048, 64), across_grid(planes)); }
 
 } // namespace pd
 
@@ -416,8 +420,8 @@ static cudaError_t mean_columns_launch(const cuda_launch *at, Y *y, const X *x, 
                                        int64_t plane) {
   /* Narrow, so that a few images make enough blocks. */
   const column_shape s = shape_columns<N>(at, plane, channels, 0, 32);
-  mean_columns<Y, X, N><<<dim3(s.groups, (uint32_t)images), dim3(s.across, column_threads / s.across),
-                          column_threads * N * sizeof(float), at->stream>>>(y, x, plane, channels);
+  mean_columns<Y, X, N><<<dim3(s.groups, across_grid(images)), dim3(s.across, column_threads / s.across),
+                          column_threads * N * sizeof(float), at->stream>>>(y, x, images, plane, channels);
   return cudaGetLastError();
 }
 
@@ -426,8 +430,8 @@ static cudaError_t mean_columns_backward_launch(const cuda_launch *at, X *dx, co
                                                 int64_t channels, int64_t plane) {
   const column_shape s = shape_columns<N>(at, plane, channels, 0);
   const uint32_t down = column_threads / s.across;
-  const dim3 grid(s.groups, (uint32_t)images, blocks_for(plane, down * 8, 64));
-  mean_columns_backward<X, Y, N><<<grid, dim3(s.across, down), 0, at->stream>>>(dx, dy, plane, channels);
+  const dim3 grid(s.groups, across_grid(images), blocks_for(plane, down * 8, 64));
+  mean_columns_backward<X, Y, N><<<grid, dim3(s.across, down), 0, at->stream>>>(dx, dy, images, plane, channels);
   return cudaGetLastError();
 }
 
