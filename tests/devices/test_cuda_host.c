@@ -1,5 +1,5 @@
-/* What the CUDA device does on the host: workspaces, streams and the choice of algorithms, with a runtime and libraries
- * that are played here. No GPU is needed. */
+/* What the CUDA device does on the host: memory, workspaces, streams and the choice of algorithms, with a runtime and
+ * libraries that are played here. No GPU is needed. */
 #include "conv_plan.h"
 #include "pd_test.h"
 #include "test_host.h"
@@ -17,12 +17,30 @@ static cuda_conv_cache convolutions;
 static struct {
   void *memory[64];      /* allocated and not freed */
   uint64_t refuse_bytes; /* allocations of this size or more fail; 0: none */
-  int waits, events, small_products, gathered;
-  cudaError_t last;
+  uint64_t pool_keeps;   /* as many bytes less are there until the pool is trimmed */
+  int waits, trims, events, small_products, gathered;
+  bool records_during;         /* the recorder is switched on while an allocation is under way */
+  cudaError_t last, fault;     /* the latter: what waiting for a stream ends with */
   cudnnStatus_t candidates[8]; /* what executing each ends with */
   uint64_t workspaces[8];
   int candidate_count;
 } fake;
+
+/* ---- the recorder ------------------------------------------------------------------------------------------- */
+
+static uint32_t recording;
+static uint64_t clock_ticks;
+static pd_memory_event last_event;
+static uint64_t record_ticks(const pd_record *self) {
+  (void)self;
+  return clock_ticks += 7;
+}
+static void record_memory(const pd_record *self, const pd_memory_event *event) {
+  (void)self;
+  last_event = *event;
+}
+static const pd_record record = {
+    .size = sizeof record, .enabled = &recording, .ticks = record_ticks, .memory = record_memory};
 
 /* ---- the runtime ------------------------------------------------------------------------------------------- */
 
@@ -42,7 +60,8 @@ static int live(void) {
 }
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
   *memory = NULL;
-  if (fake.refuse_bytes && bytes >= fake.refuse_bytes) return keep(cudaErrorMemoryAllocation);
+  if (fake.records_during) recording = 1;
+  if (fake.refuse_bytes && bytes + fake.pool_keeps >= fake.refuse_bytes) return keep(cudaErrorMemoryAllocation);
   for (size_t i = 0; i < sizeof fake.memory / sizeof fake.memory[0]; i++)
     if (!fake.memory[i]) {
       *memory = fake.memory[i] = malloc(1);
@@ -54,6 +73,39 @@ cudaError_t cudaFree(void *memory) {
   for (size_t i = 0; memory && i < sizeof fake.memory / sizeof fake.memory[0]; i++)
     if (fake.memory[i] == memory) fake.memory[i] = NULL;
   free(memory);
+  return cudaSuccess;
+}
+cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream) {
+  (void)stream;
+  return cudaMalloc(memory, bytes);
+}
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream) {
+  (void)stream;
+  return cudaFree(memory);
+}
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags) {
+  (void)flags;
+  return cudaMalloc(memory, bytes);
+}
+cudaError_t cudaFreeHost(void *memory) { return cudaFree(memory); }
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes) {
+  (void)pool;
+  fake.trims++;
+  fake.pool_keeps = bytes;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value) {
+  (void)pool, (void)attribute;
+  memcpy(value, &fake.pool_keeps, sizeof fake.pool_keeps);
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
+  *available = 70;
+  *total = 1000;
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
+  (void)to, (void)from, (void)bytes, (void)kind, (void)stream;
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
@@ -79,7 +131,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   (void)stream;
   fake.waits++;
-  return cudaSuccess;
+  return keep(fake.fault);
 }
 cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
@@ -208,7 +260,10 @@ static pd_stream *open_stream(void) {
   pd_stream *stream = NULL;
   memset(&fake, 0, sizeof fake);
   test_host_init(&host);
-  device = (pd_device){.host = &host.host, .options = {.conv_search = "timed"}};
+  recording = 0;
+  clock_ticks = 1000;
+  last_event = (pd_memory_event){0};
+  device = (pd_device){.host = &host.host, .record = &record, .index = 1, .options = {.conv_search = "timed"}};
   device.libraries.cudnn.GetErrorString = cudnn_text;
   device.libraries.cudnn.GetLastErrorString = cudnn_detail;
   device.libraries.cublaslt.Create = no_cublaslt;
@@ -223,6 +278,83 @@ static void capture(pd_stream *stream) {
   cr_assert_eq(cuda_stream_ops.capture_begin(&device, stream), PD_OK);
   cr_assert_eq(cuda_stream_ops.capture_end(&device, stream, &graph), PD_OK);
   cuda_stream_ops.graph_destroy(&device, graph);
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
+PD_TEST(cuda_host, an_allocation_during_which_recording_began_has_no_duration) {
+  const pd_memory_ops *ops = &cuda_memory_ops;
+  pd_stream *stream = open_stream();
+  void *block, *pinned;
+  fake.records_during = true;
+  cr_assert_eq(ops->alloc(&device, stream, PD_ALLOCATOR_POOL, 100, &block), PD_OK);
+  cr_assert_eq(last_event.bytes, 100);
+  cr_assert_eq(last_event.duration_ticks, 0);
+  recording = 0;
+  cr_assert_eq(ops->host_alloc(&device, 200, &pinned), PD_OK);
+  cr_assert_eq(last_event.bytes, 200);
+  cr_assert_eq(last_event.duration_ticks, 0);
+  cr_assert_eq(ops->host_free(&device, 200, pinned), PD_OK); /* recorded from its beginning */
+  cr_assert_eq(last_event.bytes, -200);
+  cr_assert_eq(last_event.duration_ticks, 7);
+  cr_assert_eq(last_event.device, 1);
+  cr_assert_eq(ops->free(&device, stream, PD_ALLOCATOR_POOL, 100, block), PD_OK);
+  cuda_stream_ops.destroy(&device, stream);
+  cr_assert_eq(live(), 0);
+}
+
+/* What the pool keeps for reuse is given back before memory is refused, whoever asks for it. */
+PD_TEST(cuda_host, memory_that_the_pool_keeps_is_there_for_all) {
+  pd_stream *stream = open_stream();
+  void *block = NULL;
+  fake.refuse_bytes = 1000;
+  for (pd_allocator allocator = PD_ALLOCATOR_POOL; allocator <= PD_ALLOCATOR_RAW; allocator++) {
+    fake.pool_keeps = 800;
+    cr_assert_eq(cuda_memory_ops.alloc(&device, stream, allocator, 300, &block), PD_OK, "%s", host.message);
+    cr_assert_eq(cuda_memory_ops.free(&device, stream, allocator, 300, block), PD_OK);
+  }
+  cr_assert_eq(fake.trims, 2);
+  fake.pool_keeps = 800;
+  cr_assert_eq(cuda_workspace(&device, stream, 300), PD_OK, "%s", host.message);
+  cr_assert_eq(fake.trims, 3);
+  cr_assert_eq(cuda_workspace(&device, stream, 1000), PD_NO_MEMORY);
+  cr_assert_str_eq(host.message, "CUDA: workspace: 1000 bytes asked, 70 free of 1000: lower batch_size or image_size");
+  cr_assert_eq(cuda_memory_ops.alloc(&device, stream, PD_ALLOCATOR_RAW, 2000, &block), PD_NO_MEMORY);
+  cr_assert_str_eq(host.message, "CUDA: cudaMalloc: 2000 bytes asked, 70 free of 1000: lower batch_size or image_size");
+  cr_assert_null(block);
+  cr_assert_eq(fake.last, cudaSuccess); /* the next call does not find it */
+  cuda_stream_ops.destroy(&device, stream);
+}
+
+PD_TEST(cuda_host, the_pool_is_not_trimmed_inside_a_capture) {
+  pd_stream *stream = open_stream();
+  pd_graph *graph = NULL;
+  void *block;
+  fake.refuse_bytes = 1000;
+  fake.pool_keeps = 800;
+  cr_assert_eq(cuda_stream_ops.capture_begin(&device, stream), PD_OK);
+  for (pd_allocator allocator = PD_ALLOCATOR_POOL; allocator <= PD_ALLOCATOR_RAW; allocator++)
+    cr_assert_eq(cuda_memory_ops.alloc(&device, stream, allocator, 300, &block), PD_NO_MEMORY);
+  cr_assert_eq(fake.trims + fake.waits, 0);
+  cr_assert_eq(cuda_stream_ops.capture_end(&device, stream, &graph), PD_OK);
+  cuda_stream_ops.graph_destroy(&device, graph);
+  cuda_stream_ops.destroy(&device, stream);
+}
+
+/* A kernel's fault met on the way is the failure: lowering the batch size would not help. */
+PD_TEST(cuda_host, a_fault_is_not_taken_for_a_lack_of_memory) {
+  pd_stream *stream = open_stream();
+  fake.refuse_bytes = 1000;
+  for (pd_allocator allocator = PD_ALLOCATOR_POOL; allocator <= PD_ALLOCATOR_RAW; allocator++) {
+    void *block = &block;
+    fake.fault = cudaErrorIllegalAddress;
+    cr_assert_eq(cuda_memory_ops.alloc(&device, stream, allocator, 1000, &block), PD_DEVICE);
+    cr_assert_str_eq(host.message, "CUDA: allocation of device memory: other (other)");
+    cr_assert_null(block);
+  }
+  cr_assert_eq(fake.trims, 0);
+  fake.fault = cudaSuccess;
+  cuda_stream_ops.destroy(&device, stream);
 }
 
 /* ---- workspaces ----------------------------------------------------------------------------------------------- */

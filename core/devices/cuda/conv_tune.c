@@ -153,7 +153,7 @@ static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plan
 /* The workspace of the candidate that wants most; one whose own cannot be had is left out while there are others. */
 static pd_status fit_workspace(pd_device *device, pd_stream *stream, conv_plan **plans, int *count) {
   for (int i = 0; i < *count;) {
-    const cudaError_t error = cuda_workspace_grow(stream, plans[i]->workspace);
+    const cudaError_t error = cuda_workspace_grow(device, stream, plans[i]->workspace);
     if (!error) {
       i++;
       continue;

@@ -77,11 +77,16 @@ struct pd_graph {
 /* Makes the device the calling thread's; cheap where it is already. */
 pd_status cuda_bind(pd_device *device);
 
+/* Device memory. Where there is none, what the pool keeps for reuse may be in the way: it is given back and the memory
+ * asked for once more, but not inside a capture, since that waits for the stream. Without a word to the host; a fault
+ * that the wait meets is returned as it is. */
+cudaError_t cuda_allocate(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes, void **out);
+
 /* At least `bytes` of workspace on the stream; under device->lock. May wait for the stream. Refused inside a capture.
  */
 pd_status cuda_workspace(pd_device *device, pd_stream *stream, uint64_t bytes);
 /* The same without a word to the host: cudaErrorMemoryAllocation, or cudaErrorStreamCaptureUnsupported in a capture. */
-cudaError_t cuda_workspace_grow(pd_stream *stream, uint64_t bytes);
+cudaError_t cuda_workspace_grow(pd_device *device, pd_stream *stream, uint64_t bytes);
 
 extern const pd_memory_ops cuda_memory_ops;
 extern const pd_stream_ops cuda_stream_ops;

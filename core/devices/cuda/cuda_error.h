@@ -5,6 +5,8 @@
 #include "cuda_device.h"
 
 pd_status cuda_failed(pd_device *device, cudaError_t error, const char *what);
+/* PD_NO_MEMORY: `where` asked for `bytes` of device memory. */
+pd_status cuda_no_memory(pd_device *device, uint64_t bytes, const char *where);
 pd_status cuda_cudnn_failed(pd_device *device, cudnnStatus_t status, const char *what);
 pd_status cuda_cublas_failed(pd_device *device, cublasStatus_t status, const char *what);
 

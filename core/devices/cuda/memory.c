@@ -32,22 +32,26 @@ static void report(pd_device *device, pd_allocator allocator, const void *data, 
                                             .bytes = bytes,
                                             .total_allocated = total,
                                             .total_reserved = pinned ? total : pool_reserved(device),
-                                            .duration_ticks = record->ticks(record) - ticks,
+                                            .duration_ticks = ticks ? record->ticks(record) - ticks : 0,
                                             .device_type = pinned ? 0 : 1,
                                             .device = (uint32_t)device->index,
                                             .allocator = allocator});
 }
+/* 0: nobody listens; when another thread switches the recorder on meanwhile, the call's duration is not known. */
 static uint64_t start_ticks(const pd_device *device) {
   return device->record && pd_record_on(device->record) ? device->record->ticks(device->record) : 0;
 }
 
-static pd_status no_memory(pd_device *device, uint64_t bytes, const char *where) {
-  size_t available = 0, total = 0;
-  (void)cudaGetLastError();
-  if (cudaMemGetInfo(&available, &total) != cudaSuccess) (void)cudaGetLastError();
-  return device->host->fail(device->host, PD_NO_MEMORY,
-                            "CUDA: %s: %" PRIu64 " bytes asked, %zu free of %zu: lower batch_size or image_size", where,
-                            bytes, available, total);
+cudaError_t cuda_allocate(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes, void **out) {
+  for (bool trimmed = false;; trimmed = true) {
+    cudaError_t error =
+        allocator == PD_ALLOCATOR_RAW ? cudaMalloc(out, bytes) : cudaMallocAsync(out, bytes, stream->handle);
+    if (error != cudaErrorMemoryAllocation || trimmed || (stream && stream->capturing)) return error;
+    (void)cudaGetLastError();
+    error = stream ? cudaStreamSynchronize(stream->handle) : cudaDeviceSynchronize();
+    if (!error) error = cudaMemPoolTrimTo(device->pool, 0);
+    if (error) return error;
+  }
 }
 
 static pd_status memory_alloc(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes,
@@ -57,21 +61,10 @@ static pd_status memory_alloc(pd_device *device, pd_stream *stream, pd_allocator
   pd_status status = cuda_bind(device);
   if (status) return status;
   const uint64_t ticks = start_ticks(device);
-  cudaError_t error;
-  if (allocator == PD_ALLOCATOR_RAW) {
-    error = cudaMalloc(out, bytes);
-  } else {
-    error = cudaMallocAsync(out, bytes, stream->handle);
-    /* What the pool keeps for reuse may be in the way. */
-    if (error == cudaErrorMemoryAllocation && !stream->capturing) {
-      (void)cudaGetLastError();
-      if (cudaStreamSynchronize(stream->handle) == cudaSuccess && cudaMemPoolTrimTo(device->pool, 0) == cudaSuccess)
-        error = cudaMallocAsync(out, bytes, stream->handle);
-    }
-  }
+  const cudaError_t error = cuda_allocate(device, stream, allocator, bytes, out);
   if (error == cudaErrorMemoryAllocation) {
     *out = NULL;
-    return no_memory(device, bytes, allocator == PD_ALLOCATOR_RAW ? "cudaMalloc" : "cudaMallocAsync");
+    return cuda_no_memory(device, bytes, allocator == PD_ALLOCATOR_RAW ? "cudaMalloc" : "cudaMallocAsync");
   }
   if (error != cudaSuccess) {
     *out = NULL;

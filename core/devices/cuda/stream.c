@@ -70,12 +70,12 @@ static bool drop_workspace(pd_stream *stream) {
   return true;
 }
 
-cudaError_t cuda_workspace_grow(pd_stream *stream, uint64_t bytes) {
+cudaError_t cuda_workspace_grow(pd_device *device, pd_stream *stream, uint64_t bytes) {
   if (bytes <= stream->workspace_bytes) return cudaSuccess;
   if (stream->capturing) return cudaErrorStreamCaptureUnsupported;
   cudaError_t error = cudaStreamSynchronize(stream->handle);
   if (!error && !drop_workspace(stream)) error = cudaErrorMemoryAllocation;
-  if (!error) error = cudaMalloc(&stream->workspace, bytes);
+  if (!error) error = cuda_allocate(device, stream, PD_ALLOCATOR_RAW, bytes, &stream->workspace);
   if (!error)
     stream->workspace_bytes = bytes;
   else
@@ -84,12 +84,13 @@ cudaError_t cuda_workspace_grow(pd_stream *stream, uint64_t bytes) {
 }
 
 pd_status cuda_workspace(pd_device *device, pd_stream *stream, uint64_t bytes) {
-  const cudaError_t error = cuda_workspace_grow(stream, bytes);
+  const cudaError_t error = cuda_workspace_grow(device, stream, bytes);
   if (error == cudaErrorStreamCaptureUnsupported)
     return device->host->fail(device->host, PD_INVALID,
                               "cuda: an operation needs %llu bytes of workspace inside a capture and the stream has "
                               "%llu: run the same operations once before they are captured",
                               (unsigned long long)bytes, (unsigned long long)stream->workspace_bytes);
+  if (error == cudaErrorMemoryAllocation) return cuda_no_memory(device, bytes, "workspace");
   return cuda_check(device, error, "workspace");
 }
 
