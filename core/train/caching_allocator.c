@@ -52,6 +52,7 @@ static void report(const train_context *c, const caching_allocator *cache, const
                                                   .total_reserved = reserved,
                                                   .duration_ticks = c->record->ticks(c->record) - start_ticks,
                                                   .device_type = 1,
+                                                  .device = c->device_index,
                                                   .allocator = PD_ALLOCATOR_CACHED});
 }
 

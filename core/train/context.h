@@ -18,6 +18,7 @@ typedef struct train_context {
   const pd_host *host;
   const pd_record *record;
   pd_device *device;
+  uint32_t device_index;
   pd_stream *stream;
   const pd_memory_ops *memory;
   const pd_stream_ops *streams;

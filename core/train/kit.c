@@ -316,6 +316,13 @@ static pd_status tiny_ops_rounds(const pd_train *train, uint32_t rounds) {
 
 /* ---- life ---- */
 
+static pd_status find_index(train_context *c, const pd_device_ops *ops) {
+  pd_device_props props = {.size = sizeof props};
+  const pd_status status = ops->props(c->device, &props);
+  c->device_index = props.index;
+  return status;
+}
+
 pd_status train_kit_open(const pd_host *host, const pd_device_access *device, const pd_record *record,
                          const train_config *config, train_kit **out) {
   *out = NULL;
@@ -357,6 +364,7 @@ pd_status train_kit_open(const pd_host *host, const pd_device_access *device, co
                           .narrow = narrow,
                           .tiny_ops_rounds = tiny_ops_rounds};
   pd_status status = device_check(c->host, device, config);
+  if (status == PD_OK) status = find_index(c, device->ops);
   if (status == PD_OK) status = tape_open(c, &c->tape);
   if (status == PD_OK) status = caching_allocator_open(c, &kit->cache);
   if (status == PD_OK) status = losses_open(c, &kit->losses, config->cuda_graph);

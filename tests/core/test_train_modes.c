@@ -348,10 +348,20 @@ PD_TEST(train_modes, every_failed_allocation_is_a_status) {
 
 /* ---- a scenario's own tensors ---- */
 
+static pd_status (*device_props)(pd_device *, pd_device_props *);
+static pd_status props_of_the_fourth(pd_device *device, pd_device_props *props) {
+  const pd_status status = device_props(device, props);
+  props->index = 3;
+  return status;
+}
+
 PD_TEST(train_modes, cached_memory_is_handed_out_again) {
   train_rig rig;
   const train_config config = train_rig_config();
-  open_kit(&rig, &config);
+  train_rig_open(&rig);
+  device_props = rig.ops.props;
+  rig.ops.props = props_of_the_fourth;
+  train_rig_ok(&rig, train_rig_kit(&rig, &config), "kit");
   const pd_train *train = rig.train;
   const pd_tensor like = tensor_image(PD_F16, PD_NHWC, 2, 3, 9, 9), small = tensor_vector(PD_F32, 4);
   pd_tensor a, b, c;
@@ -375,6 +385,7 @@ PD_TEST(train_modes, cached_memory_is_handed_out_again) {
     const pd_memory_event *event = &PD_AT(pd_memory_row, &trace->memory, i)->event;
     cr_assert_eq(event->allocator, PD_ALLOCATOR_CACHED);
     cr_assert_eq(event->device_type, 1);
+    cr_assert_eq(event->device, 3);
     cr_assert_eq(event->bytes, i ? -2048 : 2048); /* 2*3*9*9*4 = 1944, in blocks of 512 */
     cr_assert_eq(event->address, (uint64_t)(uintptr_t)freed);
   }
