@@ -621,6 +621,7 @@ void cupti_decoder_window_open(cupti_decoder *decoder, int64_t start_ns, bool by
   cupti_match_reset(&decoder->match);
   decoder->orphans.count = decoder->early.count = decoder->drivers.count = 0;
   decoder->shared.count = decoder->twin_count = decoder->parted = 0;
+  memset(decoder->captures, 0, sizeof decoder->captures); /* an end that did not come holds for its window alone */
   if (!by_time && decoder->correlation_high > decoder->stale_correlation)
     decoder->stale_correlation = decoder->correlation_high; /* what has come so far is all of the past */
   decoder->early_ns = 0;

@@ -426,6 +426,25 @@ PD_TEST(cupti_decode, expects_nothing_of_a_capture_begun_before_the_window) {
   close_decoder();
 }
 
+/* The record of its end was lost, or is later than the window. */
+PD_TEST(cupti_decode, forgets_a_capture_that_the_window_saw_no_end_of) {
+  open_decoder();
+  add_call_at(false, 317, 1, 2000, 42);
+  add_call_at(false, 211, 2, 2200, 42);
+  decode();
+  cr_assert_eq(decoder.match.pending, 0);
+  cupti_decoder_window_close(&decoder);
+  cupti_decoder_window_open(&decoder, 5000, false);
+  add_call_at(false, 211, 3, 5200, 42);
+  decode();
+  cr_assert_eq(record.rows[2].u.api.api, PD_API_LAUNCH);
+  cr_assert_eq(decoder.match.pending, 1);
+  add_kernel(3, "_Z1kv", 6000, 7000);
+  decode();
+  cr_assert(cupti_decoder_settle(&decoder));
+  close_decoder();
+}
+
 PD_TEST(cupti_decode, hands_a_driver_call_on_once) {
   open_decoder();
   add_call_at(true, 307, 1, 2010, 42); /* inside the runtime call of the same id */
