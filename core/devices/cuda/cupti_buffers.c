@@ -181,13 +181,18 @@ void cupti_buffers_refill(cupti_buffers *pool) {
   }
 }
 
-uint32_t cupti_buffers_held(cupti_buffers *pool, uint32_t epoch, uint32_t thread) {
-  uint32_t used = atomic_load(&pool->used), session = atomic_load(&pool->session), held = 0;
+cupti_held cupti_buffers_held(cupti_buffers *pool, uint32_t epoch, uint32_t thread) {
+  const uint32_t used = atomic_load(&pool->used), session = atomic_load(&pool->session);
+  cupti_held held = {0};
   for (uint32_t i = 0; i < used; i++) {
     cupti_buffer *buffer = &pool->slots[i];
-    if (atomic_load(&buffer->state) != CUPTI_BUFFER_CUPTI || (thread && atomic_load(&buffer->thread) != thread))
+    if (atomic_load(&buffer->state) != CUPTI_BUFFER_CUPTI || atomic_load(&buffer->session) != session ||
+        (int32_t)(atomic_load(&buffer->epoch) - epoch) > 0)
       continue;
-    held += atomic_load(&buffer->session) == session && (int32_t)(atomic_load(&buffer->epoch) - epoch) <= 0;
+    if (atomic_load(&buffer->thread) == thread)
+      held.own++;
+    else
+      held.others++;
   }
   return held;
 }

@@ -67,8 +67,12 @@ void cupti_buffers_release(cupti_buffers *pool, cupti_buffer *buffer);
 bool cupti_buffers_low(cupti_buffers *pool);
 void cupti_buffers_refill(cupti_buffers *pool);
 
-/* Buffers that CUPTI holds and that were handed out in this session up to `epoch`; `thread` non-zero: to that thread.
- * What CUPTI held of another thread's when it was detached it need not ever give back. */
-uint32_t cupti_buffers_held(cupti_buffers *pool, uint32_t epoch, uint32_t thread);
+/* Buffers that CUPTI holds and that were handed out in this session up to `epoch`, and how many of them to `thread` and
+ * to others: one count, since they may be given back meanwhile. What CUPTI held of another thread's when it was
+ * detached it need not ever give back. */
+typedef struct cupti_held {
+  uint32_t own, others;
+} cupti_held;
+cupti_held cupti_buffers_held(cupti_buffers *pool, uint32_t epoch, uint32_t thread);
 
 #endif

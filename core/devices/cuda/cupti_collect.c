@@ -170,19 +170,19 @@ static void carry_out_drain(cupti_collect *collect) {
   for (;;) {
     (void)collect->session.api->ActivityFlushAll(0);
     /* Counted before the queue is read: what is given back in between is in the queue then. */
-    uint32_t held = cupti_buffers_held(&collect->pool, collect->order.epoch, 0);
-    bool loop_held = held > 0 && cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread) > 0;
+    const cupti_held held = cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread);
     decode_queue(collect);
     drained->polls++;
-    drained->held = held;
-    drained->complete = cupti_decoder_settle(&collect->decoder) && !held;
+    drained->held = held.own + held.others;
+    drained->others_held = held.others;
+    drained->complete = cupti_decoder_settle(&collect->decoder) && !drained->held;
     int64_t now = now_ns(CLOCK_MONOTONIC);
     drained->loop_complete |= drained->complete;
     if (drained->complete || now >= collect->order.deadline_ns) break;
     if (drained->loop_complete ||
-        (!loop_held && cupti_match_complete_for(&collect->decoder.match, collect->order.thread))) {
+        (!held.own && cupti_match_complete_for(&collect->decoder.match, collect->order.thread))) {
       drained->loop_complete = true;
-      uint64_t due = held + collect->decoder.match.pending;
+      uint64_t due = drained->held + collect->decoder.match.pending;
       if (due < due_before) due_before = due, progress_ns = now;
       if (now - progress_ns > OTHERS_NS) break;
     }
@@ -192,8 +192,6 @@ static void carry_out_drain(cupti_collect *collect) {
   }
   count_dropped(collect);
   const cupti_match *match = &collect->decoder.match;
-  drained->others_held = cupti_buffers_held(&collect->pool, collect->order.epoch, 0) -
-                         cupti_buffers_held(&collect->pool, collect->order.epoch, collect->order.thread);
   drained->twins = collect->decoder.parted;
   drained->device_rows = match->device_rows;
   drained->graphs_empty = match->graph_count > 0 && match->graph_rows == 0;

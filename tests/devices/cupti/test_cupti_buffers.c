@@ -84,19 +84,25 @@ PD_TEST(cupti_buffers, are_zero_again_also_behind_the_valid_part) {
   (void)cupti_buffers_close(&pool);
 }
 
-PD_TEST(cupti_buffers, know_what_is_out_by_epoch) {
+static void expect_held(uint32_t epoch, uint32_t thread, uint32_t own, uint32_t others) {
+  const cupti_held held = cupti_buffers_held(&pool, epoch, thread);
+  cr_assert_eq(held.own, own, "%u", held.own);
+  cr_assert_eq(held.others, others, "%u", held.others);
+}
+
+PD_TEST(cupti_buffers, know_what_is_out_by_epoch_and_thread) {
   size_t bytes;
   cr_assert_eq(cupti_buffers_open(&pool, 64 << 20, 1, 2), PD_OK);
   uint8_t *first = cupti_buffers_take(&pool, &bytes);
   atomic_fetch_add(&pool.epoch, 1);
   (void)cupti_buffers_take(&pool, &bytes);
-  cr_assert_eq(cupti_buffers_held(&pool, 0, 0), 1);
-  cr_assert_eq(cupti_buffers_held(&pool, 1, 0), 2);
-  cr_assert_eq(cupti_buffers_held(&pool, 1, (uint32_t)gettid()), 2);
-  cr_assert_eq(cupti_buffers_held(&pool, 1, (uint32_t)gettid() + 1), 0);
+  const uint32_t self = (uint32_t)gettid();
+  expect_held(0, self, 1, 0);
+  expect_held(1, self, 2, 0);
+  expect_held(1, self + 1, 0, 2);
   cr_assert(cupti_buffers_complete(&pool, first, 8));
-  cr_assert_eq(cupti_buffers_held(&pool, 0, 0), 0);
-  cr_assert_eq(cupti_buffers_held(&pool, 1, 0), 1);
+  expect_held(0, self, 0, 0);
+  expect_held(1, self, 1, 0);
   (void)cupti_buffers_close(&pool);
 }
 
