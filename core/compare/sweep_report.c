@@ -7,6 +7,7 @@
 #include "sweep_curves.h"
 #include "sweep_draws.h"
 
+#include "host/files.h"
 #include "host/log.h"
 #include "host/measurement_file.h"
 
@@ -137,27 +138,22 @@ static bool write_markdown(const sweep_found *self, FILE *out) {
 
 /* By a temporary name, then renamed. */
 static int write_file(const sweep_found *self, const char *name, bool (*write)(const sweep_found *, FILE *)) {
-  char path[NAME_BYTES], temporary[NAME_BYTES + 16];
+  char path[NAME_BYTES], *temporary;
   snprintf(path, sizeof path, "%s/%s", self->plan->folder, name);
-  snprintf(temporary, sizeof temporary, "%s.partial", path);
-  FILE *out = fopen(temporary, "w");
-  bool ok = out && write(self, out);
-  if (out) ok = !ferror(out) && ok;
-  if (out) ok = fclose(out) == 0 && ok;
-  if (ok && rename(temporary, path) == 0) return CODE_DONE;
+  FILE *out = files_open_stream(path, &temporary);
+  if (out && files_end_stream(out, write(self, out), path, temporary)) return CODE_DONE;
   log_line(PD_LOG_ERROR, NULL, "%s: cannot be written: %s", path, strerror(errno));
-  (void)remove(temporary);
   return CODE_OUTPUT;
 }
 
 static const struct {
   const char *name;
   bool (*write)(const sweep_found *, FILE *);
-} files[] = {{"sweep.csv", write_csv},
-             {"sweep.md", write_markdown},
-             {"curves.svg", sweep_curves_write},
-             {"draws.csv", sweep_draws_write}};
-enum { FILE_COUNT = sizeof files / sizeof files[0], CURVES = 2, DRAWS = 3 };
+} reports[] = {{"sweep.csv", write_csv},
+               {"sweep.md", write_markdown},
+               {"curves.svg", sweep_curves_write},
+               {"draws.csv", sweep_draws_write}};
+enum { FILE_COUNT = sizeof reports / sizeof reports[0], CURVES = 2, DRAWS = 3 };
 
 static bool has_file(const sweep_plan *plan, int file) {
   return file == CURVES ? sweep_curves_exist(plan) : file != DRAWS || plan->draws.key_count;
@@ -171,10 +167,10 @@ int sweep_report_files(const sweep_found *self, const pd_measurements *rows, boo
   for (int i = 0; i < FILE_COUNT; i++) {
     int written = CODE_DONE;
     if (has_file(self->plan, i)) {
-      written = write_file(self, files[i].name, files[i].write);
-      snprintf(names + strlen(names), sizeof names - strlen(names), ", %s", files[i].name);
+      written = write_file(self, reports[i].name, reports[i].write);
+      snprintf(names + strlen(names), sizeof names - strlen(names), ", %s", reports[i].name);
     } else {
-      snprintf(path, sizeof path, "%s/%s", self->plan->folder, files[i].name);
+      snprintf(path, sizeof path, "%s/%s", self->plan->folder, reports[i].name);
       (void)remove(path);
     }
     if (code == CODE_DONE) code = written;

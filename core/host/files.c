@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,50 @@ pd_status files_make_folder(const char *path, char *message, size_t message_byte
   return status;
 }
 
+int files_open_temporary(const char *path, char **temporary) {
+  static atomic_uint opened;
+  int descriptor;
+  *temporary = NULL;
+  do { /* a name that is taken is of a run that crashed, or of one in another container */
+    free(*temporary);
+    if (asprintf(temporary, "%s.%ld-%u.partial", path, (long)getpid(), atomic_fetch_add(&opened, 1)) < 0) {
+      *temporary = NULL;
+      errno = ENOMEM;
+      return -1;
+    }
+    descriptor = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor < 0 && errno == EEXIST);
+  if (descriptor < 0) {
+    const int cause = errno;
+    free(*temporary);
+    *temporary = NULL;
+    errno = cause;
+  }
+  return descriptor;
+}
+
+FILE *files_open_stream(const char *path, char **temporary) {
+  const int descriptor = files_open_temporary(path, temporary);
+  FILE *out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+  if (out || descriptor < 0) return out;
+  close(descriptor);
+  unlink(*temporary);
+  free(*temporary);
+  *temporary = NULL;
+  return NULL;
+}
+
+bool files_end_stream(FILE *out, bool whole, const char *path, char *temporary) {
+  whole = !ferror(out) && whole;
+  whole = fclose(out) == 0 && whole;
+  whole = whole && rename(temporary, path) == 0;
+  const int cause = errno;
+  if (!whole) unlink(temporary);
+  free(temporary);
+  errno = cause;
+  return whole;
+}
+
 static void file_free(pd_file *file) {
   if (!file) return;
   free(file->path);
@@ -108,18 +153,11 @@ static pd_status open_path(pd_file *file) {
     *slash = '/';
     if (status != PD_OK) return file->host->fail(file->host, status, "%s", message);
   }
-  if (asprintf(&file->temporary, "%s.partial", file->path) < 0) {
-    file->temporary = NULL;
-    return file->host->fail(file->host, PD_NO_MEMORY, "%s: out of memory", file->path);
-  }
   struct stat info;
-  if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode)) { /* a device or pipe: nothing to rename */
-    free(file->temporary);
-    file->temporary = NULL;
+  if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode)) /* a device or pipe: nothing to rename */
     file->descriptor = open(file->path, O_WRONLY | O_CLOEXEC);
-  } else {
-    file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  }
+  else
+    file->descriptor = files_open_temporary(file->path, &file->temporary);
   if (file->descriptor < 0)
     return file->host->fail(file->host, PD_IO, "%s: cannot be opened for writing: %s", file->path, strerror(errno));
   return PD_OK;

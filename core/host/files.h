@@ -4,6 +4,9 @@
 
 #include <pdhost/sink.h>
 
+#include <stdbool.h>
+#include <stdio.h>
+
 typedef struct files files;
 
 /* Makes one file service per run. NULL on no memory. */
@@ -20,5 +23,15 @@ const char *files_announced(const files *self, uint32_t index);
 
 /* Makes `path` and its parents as folders. On failure returns PD_IO and writes the cause to `message`. */
 pd_status files_make_folder(const char *path, char *message, size_t message_bytes);
+
+/* Opens a file of its own for each caller, beside `path` and named after it, which ends with ".partial": of two runs
+ * that write one file, each replaces it whole. The descriptor; -1 with errno. The name is the caller's. [any thread] */
+int files_open_temporary(const char *path, char **temporary);
+
+/* The same as a stream; NULL with errno. */
+FILE *files_open_stream(const char *path, char **temporary);
+/* Closes it, and renames it to `path` where it is `whole` and was written without a failure, else removes it: false
+ * with errno. Frees `temporary`. */
+bool files_end_stream(FILE *out, bool whole, const char *path, char *temporary);
 
 #endif

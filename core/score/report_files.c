@@ -1,6 +1,8 @@
 /* The score as JSON and CSV; see report.h. */
 #include "report.h"
 
+#include "host/files.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -232,13 +234,11 @@ static void write_cells(const score *self, FILE *out) {
 
 /* Under a temporary name until it is whole. */
 static bool write_file(const score *self, const char *path, void (*write)(const score *, FILE *)) {
-  char partial[1300];
-  snprintf(partial, sizeof partial, "%s.partial", path);
-  FILE *out = fopen(partial, "w");
+  char *temporary;
+  FILE *out = files_open_stream(path, &temporary);
   if (!out) return false;
   write(self, out);
-  const bool written = !ferror(out);
-  return fclose(out) == 0 && written && rename(partial, path) == 0;
+  return files_end_stream(out, true, path, temporary);
 }
 
 bool report_files(const score *self, const char *folder, error *err) {

@@ -25,6 +25,19 @@ class Faults(Case):
         self.assertEqual(self.json("metrics.json")["scenario"], "control")
         self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
 
+    def test_two_runs_at_once_that_write_one_file_leave_it_whole(self):
+        lasting = self.start(*SMALL, "--scenario", "control", *ENDLESS, "--seed", "1", "--sink", JSON, watch=False)
+        until = time.monotonic() + 60
+        while not glob.glob(self.path("metrics.json.*partial")) and time.monotonic() < until and lasting.poll() is None:
+            time.sleep(0.01)
+        code, _, err = self.run_small("--scenario", "control", "--seed", "2", "--sink", JSON, watch=False)
+        self.assertEqual((code, self.json("metrics.json")["seed"]), (0, 2), err)
+        lasting.send_signal(signal.SIGINT)
+        code, _, err = self.ended(lasting)
+        self.assertEqual((code, self.errors(err)), (130, []), err)
+        self.assertEqual(self.json("metrics.json")["seed"], 1)
+        self.assertEqual(glob.glob(self.path("*.partial")), [])
+
     def test_a_test_that_fails_leaves_no_run_behind(self):
         processes = []
 

@@ -4,6 +4,7 @@
 
 #include "host/files.h"
 
+#include <glob.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +39,17 @@ static void read_back(const char *path, char *text, size_t room) {
   fclose(in);
 }
 
+/* Files under a temporary name of `name`. */
+static size_t partials(const char *name) {
+  char pattern[256];
+  glob_t found;
+  snprintf(pattern, sizeof pattern, "%s/%s.*.partial", folder, name);
+  const int failed = glob(pattern, 0, NULL, &found);
+  const size_t count = failed ? 0 : found.gl_pathc;
+  globfree(&found);
+  return count;
+}
+
 PD_TEST(files, are_invisible_until_committed) {
   set_up();
   pd_file *file;
@@ -45,11 +57,11 @@ PD_TEST(files, are_invisible_until_committed) {
   cr_assert_eq(table->open(table, at("a/b/c.txt"), &file), PD_OK);
   cr_assert_eq(table->write(file, "hello", 5), PD_OK);
   cr_assert_neq(access(at("a/b/c.txt"), F_OK), 0);
-  cr_assert_eq(access(at("a/b/c.txt.partial"), F_OK), 0);
+  cr_assert_eq(partials("a/b/c.txt"), 1);
   cr_assert_eq(table->commit(file), PD_OK);
   read_back(at("a/b/c.txt"), text, sizeof text);
   cr_assert_str_eq(text, "hello");
-  cr_assert_neq(access(at("a/b/c.txt.partial"), F_OK), 0);
+  cr_assert_eq(partials("a/b/c.txt"), 0);
   tear_down();
 }
 
@@ -67,7 +79,47 @@ PD_TEST(files, discard_leaves_the_old_file) {
   }
   read_back(at("x"), text, sizeof text);
   cr_assert_str_eq(text, "old");
-  cr_assert_neq(access(at("x.partial"), F_OK), 0);
+  cr_assert_eq(partials("x"), 0);
+  tear_down();
+}
+
+PD_TEST(files, two_writers_of_a_file_replace_it_whole_each) {
+  set_up();
+  pd_file *both[2];
+  char text[32];
+  for (int i = 0; i < 2; i++) cr_assert_eq(table->open(table, at("x"), &both[i]), PD_OK);
+  cr_assert_eq(partials("x"), 2);
+  cr_assert_eq(table->write(both[0], "the longer one", 14), PD_OK);
+  cr_assert_eq(table->write(both[1], "short", 5), PD_OK);
+  cr_assert_eq(table->commit(both[0]), PD_OK);
+  read_back(at("x"), text, sizeof text);
+  cr_assert_str_eq(text, "the longer one");
+  cr_assert_eq(table->commit(both[1]), PD_OK, "%s", host.message);
+  read_back(at("x"), text, sizeof text);
+  cr_assert_str_eq(text, "short");
+  tear_down();
+}
+
+/* Of a run that crashed, or of another container's run, whose process has the same number. */
+PD_TEST(files, a_temporary_name_that_is_taken_is_left_alone) {
+  set_up();
+  pd_file *file;
+  char name[64], *next;
+  const int first = files_open_temporary(at("y"), &next);
+  cr_assert_geq(first, 0);
+  const char *number = strrchr(next, '-') + 1;
+  for (unsigned long i = 1; i < 4; i++) {
+    snprintf(name, sizeof name, "x.%ld-%lu.partial", (long)getpid(), strtoul(number, NULL, 10) + i);
+    FILE *left = fopen(at(name), "w");
+    cr_assert(left);
+    fclose(left);
+  }
+  cr_assert_eq(table->open(table, at("x"), &file), PD_OK);
+  cr_assert_eq(partials("x"), 4);
+  cr_assert_eq(table->commit(file), PD_OK);
+  cr_assert_eq(partials("x"), 3);
+  close(first);
+  free(next);
   tear_down();
 }
 
@@ -90,7 +142,7 @@ PD_TEST(files, a_folder_in_the_way_of_the_final_name_is_told) {
   cr_assert_eq(mkdir(at("taken"), 0777), 0);
   cr_assert_eq(table->commit(file), PD_IO);
   cr_assert_not_null(strstr(host.message, "cannot be renamed from"), "%s", host.message);
-  cr_assert_neq(access(at("taken.partial"), F_OK), 0);
+  cr_assert_eq(partials("taken"), 0);
   tear_down();
 }
 
