@@ -6,6 +6,7 @@
 
 #include <cublas_v2.h>
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ static struct {
   cudnnStatus_t candidates[8]; /* what executing each ends with */
   uint64_t workspaces[8];
   int candidate_count;
+  const char *folder; /* where libraries are looked for; NULL: as usual */
 } fake;
 
 /* ---- the recorder ------------------------------------------------------------------------------------------- */
@@ -190,6 +192,18 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   free(graph);
   return cudaSuccess;
+}
+
+/* The libraries' loader calls this one. */
+PD_EXPORT void *dlopen(const char *path, int mode) {
+  void *(*next)(const char *, int);
+  void *symbol = dlsym(RTLD_NEXT, "dlopen");
+  char elsewhere[256];
+  memcpy(&next, &symbol, sizeof next);
+  if (!fake.folder) return next(path, mode);
+  const char *slash = strrchr(path, '/');
+  snprintf(elsewhere, sizeof elsewhere, "%s/%s", fake.folder, slash ? slash + 1 : path);
+  return next(elsewhere, mode);
 }
 
 /* ---- the device's other files and its libraries ------------------------------------------------------------- */
@@ -421,6 +435,31 @@ PD_TEST(cuda_host, cublas_keeps_no_stream_that_is_gone) {
   cr_assert_eq(fake_cublas_stream, first->handle);
   cuda_stream_ops.destroy(&device, first);
   cuda_blas_close(&device);
+}
+
+/* ---- libraries ------------------------------------------------------------------------------------------------ */
+
+PD_TEST(cuda_host, each_library_that_is_missing_is_named_with_what_was_tried) {
+  static const char *const named[] = {"cuDNN 9 and cuBLASLt could not be loaded: ", "/nowhere/libcudnn.so.9: ",
+                                      "/nowhere/libcublasLt.so.13: ", "/nowhere/libcublasLt.so.12: ", "--device cpu"};
+  cuda_libraries libraries;
+  test_host_init(&host);
+  fake.folder = "/nowhere";
+  cr_assert_eq(cuda_libraries_open(&host.host, &libraries), PD_UNSUPPORTED);
+  for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
+    cr_assert_not_null(strstr(host.message, named[i]), "%s: %s", named[i], host.message);
+  cr_assert(!libraries.cudnn_handle && !libraries.cublaslt_handle);
+}
+
+PD_TEST(cuda_host, batched_products_say_where_cublas_was_looked_for) {
+  float numbers[8];
+  const pd_tensor t = {.data = numbers, .shape = {1, 2, 2}, .rank = 3, .dtype = PD_F32};
+  pd_stream *stream = open_stream();
+  fake.folder = "/nowhere";
+  cr_assert_eq(cuda_op_batched_matmul(&device, stream, &t, &t, &t, false), PD_UNSUPPORTED);
+  cr_assert_not_null(strstr(host.message, "/nowhere/libcublas.so.13: "), "%s", host.message);
+  cr_assert_not_null(strstr(host.message, "/nowhere/libcublas.so.12: "), "%s", host.message);
+  cuda_stream_ops.destroy(&device, stream);
 }
 
 /* ---- the choice of algorithms --------------------------------------------------------------------------------- */

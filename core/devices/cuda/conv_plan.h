@@ -28,10 +28,9 @@ typedef struct conv_arguments {
 
 /* What one execution does beside the convolution. */
 typedef enum conv_form {
-  CONV_PLAIN,     /* the convolution alone */
-  CONV_FUSED,     /* bias and ReLU in the graph */
-  CONV_FUSED_SUM, /* likewise with a summand of weight 0, which is the form cuDNN's prebuilt engines know */
-  CONV_FORMS
+  CONV_PLAIN,    /* the convolution alone */
+  CONV_FUSED,    /* bias and ReLU in the graph */
+  CONV_FUSED_SUM /* likewise with a summand of weight 0, which is the form cuDNN's prebuilt engines know */
 } conv_form;
 
 typedef struct conv_plan {

@@ -4,6 +4,7 @@
 #include "cupti_collect.h"
 
 #include "cupti_buffers.h"
+#include "cupti_clock.h"
 #include "cupti_session.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -74,12 +74,6 @@ static _Atomic(cupti_collect *) live;
 static _Atomic uint32_t callbacks_under_way;
 static _Atomic bool forked;
 
-static int64_t now_ns(clockid_t clock) {
-  struct timespec at;
-  clock_gettime(clock, &at);
-  return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
-}
-
 /* ---- callbacks: any thread, inside CUPTI ------------------------------------------------------------------- */
 
 static void CUPTIAPI on_request(uint8_t **buffer, size_t *bytes, size_t *max_records) {
@@ -117,8 +111,8 @@ static void after_fork(void) {
 static int64_t clock_offset_ns(void) {
   int64_t offset_ns = 0, narrowest_ns = INT64_MAX;
   for (int i = 0; i < CLOCK_TRIES && narrowest_ns > CLOCK_NARROW_NS; i++) {
-    const int64_t before_ns = now_ns(CLOCK_MONOTONIC), real_ns = now_ns(CLOCK_REALTIME);
-    const int64_t width_ns = now_ns(CLOCK_MONOTONIC) - before_ns;
+    const int64_t before_ns = cupti_now_ns(CLOCK_MONOTONIC), real_ns = cupti_now_ns(CLOCK_REALTIME);
+    const int64_t width_ns = cupti_now_ns(CLOCK_MONOTONIC) - before_ns;
     if (width_ns >= narrowest_ns) continue;
     narrowest_ns = width_ns;
     offset_ns = real_ns - before_ns - width_ns / 2;
@@ -176,7 +170,7 @@ static void carry_out_drain(cupti_collect *collect) {
     drained->held = held.own + held.others;
     drained->others_held = held.others;
     drained->complete = cupti_decoder_settle(&collect->decoder) && !drained->held;
-    int64_t now = now_ns(CLOCK_MONOTONIC);
+    int64_t now = cupti_now_ns(CLOCK_MONOTONIC);
     drained->loop_complete |= drained->complete;
     if (drained->complete || now >= collect->order.deadline_ns) break;
     if (drained->loop_complete ||
@@ -378,7 +372,7 @@ pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_byte
     pd_status status = attach(collect, why, why_bytes);
     if (status != PD_OK) return status;
   }
-  collect->order.start_ns = now_ns(CLOCK_REALTIME);
+  collect->order.start_ns = cupti_now_ns(CLOCK_REALTIME);
   collect->order.offset_ns = clock_offset_ns();
   collect->order.by_time = collect->windows_done;
   order_and_wait(collect, ORDER_OPEN);
@@ -395,7 +389,7 @@ pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_byte
 void cupti_collect_stop(cupti_collect *collect) {
   if (!collect->window_open || collect->stopped) return;
   collect->order.epoch = atomic_fetch_add(&collect->pool.epoch, 1);
-  collect->order.stop_ns = now_ns(CLOCK_REALTIME);
+  collect->order.stop_ns = cupti_now_ns(CLOCK_REALTIME);
   collect->order.thread = (uint32_t)gettid();
   collect->stopped = true;
 }
@@ -404,7 +398,7 @@ void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drain
   memset(drained, 0, sizeof *drained);
   if (!collect->window_open || atomic_load(&forked)) return;
   cupti_collect_stop(collect);
-  int64_t now = now_ns(CLOCK_MONOTONIC);
+  int64_t now = cupti_now_ns(CLOCK_MONOTONIC);
   memset(&collect->order.drained, 0, sizeof collect->order.drained);
   collect->order.deadline_ns = timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
   order_and_wait(collect, ORDER_DRAIN);

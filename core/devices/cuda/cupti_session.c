@@ -1,9 +1,10 @@
 /* See cupti_session.h. No timestamp callback is ever registered: with one, CUPTI 12.6 to 13.0 stamps kernels with 0. */
 #include "cupti_session.h"
 
+#include "cupti_clock.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                            CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
@@ -24,19 +25,13 @@ static void CUPTIAPI on_state(void *user, CUpti_CallbackDomain domain, CUpti_Cal
     atomic_store(&session->failed, data ? (int32_t)data->notification.result : (int32_t)CUPTI_ERROR_UNKNOWN);
 }
 
-static int64_t now_ns(clockid_t clock) {
-  struct timespec at;
-  clock_gettime(clock, &at);
-  return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
-}
-
 /* Every time below is taken to be CLOCK_REALTIME; a library that counts otherwise cannot share a timeline with us. */
 static bool shares_clock(const cupti_api *api) {
   for (int i = 0; i < 16; i++) { /* more than once, since the clock may be set just now */
     uint64_t stamp = 0;
-    int64_t before = now_ns(CLOCK_REALTIME);
+    int64_t before = cupti_now_ns(CLOCK_REALTIME);
     if (api->GetTimestamp(&stamp) != CUPTI_SUCCESS) return false;
-    if ((int64_t)stamp >= before && (int64_t)stamp <= now_ns(CLOCK_REALTIME)) return true;
+    if ((int64_t)stamp >= before && (int64_t)stamp <= cupti_now_ns(CLOCK_REALTIME)) return true;
   }
   return false;
 }

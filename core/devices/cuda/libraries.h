@@ -40,6 +40,12 @@ typedef struct cuda_libraries {
   } cublaslt;
 } cuda_libraries;
 
+/* The first of `names`, which end with NULL, that loads; NULL: `said` holds the loader's reason for each. [any thread]
+ */
+void *cuda_library_open(const char *const *names, char *said, size_t bytes);
+/* Whether the library has `symbol`, whose address goes to the pointer at `slot`, or NULL. [any thread] */
+bool cuda_library_find(void *library, const char *symbol, void *slot);
+
 /* PD_UNSUPPORTED names each library that is missing and what was tried. [loop thread] */
 pd_status cuda_libraries_open(const pd_host *host, cuda_libraries *libraries);
 void cuda_libraries_close(cuda_libraries *libraries);

@@ -7,7 +7,6 @@
 #include <cublas_v2.h>
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct cuda_blas {
   void *library;
@@ -37,36 +36,31 @@ void cuda_blas_leave(pd_device *device, const pd_stream *stream) {
   self->stream = NULL;
 }
 
-static bool load(void *library, const char *symbol, void *slot) {
-  void *address = dlsym(library, symbol);
-  memcpy(slot, &address, sizeof address);
-  return address != NULL;
-}
-
 /* Versioned, as cublas_v2.h spells them for its users. */
 #define TEXT_OF_(name) #name
 #define TEXT_OF(name) TEXT_OF_(name)
 
 static bool load_all(cuda_blas *self) {
-  static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0] && !self->library; i++)
-    self->library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-  return self->library && load(self->library, TEXT_OF(cublasCreate), &self->create) &&
-         load(self->library, TEXT_OF(cublasDestroy), &self->destroy) &&
-         load(self->library, TEXT_OF(cublasSetStream), &self->set_stream) &&
-         load(self->library, TEXT_OF(cublasSetMathMode), &self->set_math_mode) &&
-         load(self->library, TEXT_OF(cublasSgemmStridedBatched), &self->sgemm);
+  return cuda_library_find(self->library, TEXT_OF(cublasCreate), &self->create) &&
+         cuda_library_find(self->library, TEXT_OF(cublasDestroy), &self->destroy) &&
+         cuda_library_find(self->library, TEXT_OF(cublasSetStream), &self->set_stream) &&
+         cuda_library_find(self->library, TEXT_OF(cublasSetMathMode), &self->set_math_mode) &&
+         cuda_library_find(self->library, TEXT_OF(cublasSgemmStridedBatched), &self->sgemm);
 }
 
 static pd_status open_library(pd_device *device) {
   if (device->blas) return PD_OK;
+  static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13",
+                                      NULL};
+  char said[384];
   cuda_blas *self = calloc(1, sizeof *self);
   if (!self) return device->host->fail(device->host, PD_NO_MEMORY, "cuda: no memory for batched products");
   device->blas = self;
-  if (!load_all(self)) {
+  self->library = cuda_library_open(names, said, sizeof said);
+  if (!self->library || !load_all(self)) {
     (void)device->host->fail(device->host, PD_UNSUPPORTED,
-                             "batched_matmul: cuBLAS (libcublas.so.13 or .12) could not be loaded: set "
-                             "LD_LIBRARY_PATH to its folder");
+                             "batched_matmul: no cuBLAS of CUDA 12 or 13: %s; set LD_LIBRARY_PATH to its folder",
+                             self->library ? "the library that was found is too old" : said);
     cuda_blas_close(device);
     return PD_UNSUPPORTED;
   }
