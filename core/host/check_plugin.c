@@ -7,6 +7,7 @@
 #include "error.h"
 #include "log.h"
 #include "option.h"
+#include "signals.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -137,12 +138,22 @@ static bool run_in_folder(const check *what, const check_target *target, child_r
   return started;
 }
 
-static bool report_one(const check *what, const check_target *target) {
+/* Of the checks that were reported. */
+typedef struct tally {
+  uint32_t count, failed, skipped;
+} tally;
+
+/* One that a signal cut short is not reported. */
+static void report_one(const check *what, const check_target *target, tally *to) {
   child_result result;
   char ending[128];
-  if (!run_in_folder(what, target, &result)) {
+  const bool ran = run_in_folder(what, target, &result);
+  if (ran && result.interrupted) return;
+  to->count++;
+  to->failed++;
+  if (!ran) {
     printf("FAIL %s: no child process or no folder in /tmp could be made\n", what->description);
-    return false;
+    return;
   }
   child_ending(&result, ending, sizeof ending);
   const char *tried = target->progress;
@@ -154,19 +165,17 @@ static bool report_one(const check *what, const check_target *target) {
   else if (result.stdout_bytes)
     printf("FAIL %s: %llu bytes on standard output, which belongs to the sinks' files\n", what->description,
            (unsigned long long)result.stdout_bytes);
-  else if (result.exit_code == CHECK_SKIPPED)
-    printf("skip %s: %s\n", what->description, result.text);
   else {
-    printf("ok   %s\n", what->description);
-    return true;
+    const bool skipped = result.exit_code == CHECK_SKIPPED;
+    printf("%s %s%s%s\n", skipped ? "skip" : "ok  ", what->description, skipped ? ": " : "",
+           skipped ? result.text : "");
+    to->failed--;
+    to->skipped += skipped;
   }
-  return !ending[0] && result.exit_code == CHECK_SKIPPED && !result.stdout_bytes;
 }
 
-static uint32_t run_list(const check *list, const check_target *target, uint32_t *count) {
-  uint32_t failed = 0;
-  for (; list->description; list++, (*count)++) failed += !report_one(list, target);
-  return failed;
+static void run_list(const check *list, const check_target *target, tally *to) {
+  for (; list->description && !signals_pending(); list++) report_one(list, target, to);
 }
 
 /* Loading itself may crash: the first check is whether a child survives it. */
@@ -205,33 +214,47 @@ static char *whole_folders(const char *list) {
   return NULL;
 }
 
+static int end(const check_target *target, const tally *of) {
+  if (signals_pending()) {
+    log_line(PD_LOG_ERROR, NULL, "--check-plugin: %s: ended after %u check%s", signals_name(signals_pending()),
+             of->count, of->count == 1 ? "" : "s");
+    return 128 + signals_pending();
+  }
+  printf("%s %s %s: %u checks, %u failed", plugin_kind_name(target->table->kind), target->table->name,
+         target->table->version, of->count, of->failed);
+  if (of->skipped) printf(", %u skipped", of->skipped);
+  putchar('\n');
+  return of->failed ? CODE_PLUGIN : CODE_DONE;
+}
+
+/* The first check, which the plugin passed, is counted in `of`. */
+static int check_loaded(check_target *target, const config_input *input, tally *of, error *err) {
+  if (check_given_take(target, input, err) != PD_OK) return err->exit_code;
+  run_list(common_checks, target, of);
+  run_list(target->table->kind == PD_KIND_SCENARIO ? check_scenario_list
+           : target->table->kind == PD_KIND_SINK   ? check_sink_list
+                                                   : check_device_list,
+           target, of);
+  return end(target, of);
+}
+
 static int check_all(check_target *target, const config_input *input) {
   static const check first = {"the plugin loads; its descriptor, rows and tables are sound", check_loads};
-  uint32_t count = 1;
-  if (!report_one(&first, target)) return CODE_PLUGIN;
+  tally of = {.count = 0};
+  report_one(&first, target, &of);
+  if (signals_pending()) return end(target, &of);
+  if (of.failed) return CODE_PLUGIN;
   plugins *all = plugins_open(NULL);
   error err;
   error_clear(&err);
-  if (!all || plugins_load_file(all, target->path, &target->plugin, &err) != PD_OK) {
-    error_print(&err);
-    plugins_close(all);
-    return CODE_PLUGIN;
+  int code = CODE_PLUGIN;
+  if (all && plugins_load_file(all, target->path, &target->plugin, &err) == PD_OK) {
+    target->table = target->plugin->table;
+    code = check_loaded(target, input, &of, &err);
   }
-  target->table = target->plugin->table;
-  if (check_given_take(target, input, &err) != PD_OK) {
-    error_print(&err);
-    plugins_close(all);
-    return err.exit_code;
-  }
-  uint32_t failed = run_list(common_checks, target, &count);
-  const check *own = target->table->kind == PD_KIND_SCENARIO ? check_scenario_list
-                     : target->table->kind == PD_KIND_SINK   ? check_sink_list
-                                                             : check_device_list;
-  failed += run_list(own, target, &count);
-  printf("%s %s %s: %u checks, %u failed\n", plugin_kind_name(target->table->kind), target->table->name,
-         target->table->version, count, failed);
+  error_print(&err);
   plugins_close(all);
-  return failed ? CODE_PLUGIN : CODE_DONE;
+  return code;
 }
 
 int check_plugin(const char *path, const char *device, const char *plugin_path, const config_input *input) {
@@ -246,7 +269,9 @@ int check_plugin(const char *path, const char *device, const char *plugin_path, 
   if (folders && more && progress != MAP_FAILED && setenv("PDHOST_PLUGIN_PATH", more, 1) == 0) {
     check_target target = {
         .path = full, .device = full_device, .plugin_path = plugin_path ? folders : NULL, .progress = progress};
+    signals_install(NULL, NULL);
     code = check_all(&target, input);
+    signals_restore();
   } else {
     log_line(PD_LOG_ERROR, NULL, "--check-plugin: out of memory");
   }

@@ -1,6 +1,8 @@
 /* Child processes; see child.h. */
 #include "child.h"
 
+#include "signals.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,20 +14,27 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A signal that comes just before a poll does not end it: it is looked for so often. */
+enum { LOOK_MS = 50 };
+
 static int64_t now_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Reads both pipes until they end or the deadline passes. False: it passed. */
-static bool collect(int report, int output, int64_t deadline_ms, child_result *result) {
+/* Reads both pipes until they end, a signal comes or the deadline passes. */
+static void collect(int report, int output, int64_t deadline_ms, child_result *result) {
   size_t used = 0;
   struct pollfd ends[2] = {{.fd = report, .events = POLLIN}, {.fd = output, .events = POLLIN}};
   while (ends[0].fd >= 0 || ends[1].fd >= 0) {
     const int64_t left = deadline_ms - now_ms();
-    if (left <= 0) return false;
-    if (poll(ends, 2, (int)left) < 0 && errno != EINTR) return true;
+    result->timed_out = left <= 0;
+    result->interrupted = signals_pending() != 0;
+    if (result->timed_out || result->interrupted) return;
+    const int waits = poll(ends, 2, left < LOOK_MS ? (int)left : LOOK_MS);
+    if (waits < 0 && errno != EINTR) return;
+    if (waits <= 0) continue;
     for (int i = 0; i < 2; i++) {
       char piece[4096];
       if (ends[i].fd < 0 || !ends[i].revents) continue;
@@ -44,7 +53,6 @@ static bool collect(int report, int output, int64_t deadline_ms, child_result *r
       used += taken;
     }
   }
-  return true;
 }
 
 static void run_child(int (*body)(void *, int), void *user, int report, int output) {
@@ -76,8 +84,8 @@ bool child_call(int (*body)(void *user, int report), void *user, int timeout_s, 
   close(output[1]);
   if (pid > 0) {
     int status = 0;
-    result->timed_out = !collect(report[0], output[0], now_ms() + (int64_t)timeout_s * 1000, result);
-    if (result->timed_out) kill(pid, SIGKILL);
+    collect(report[0], output[0], now_ms() + (int64_t)timeout_s * 1000, result);
+    if (result->timed_out || result->interrupted) kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
     if (WIFEXITED(status))
       result->exit_code = WEXITSTATUS(status);

@@ -154,7 +154,7 @@ static bool run_and_remember(const saved_run *self, const char *folder, const ch
     error_set(err, PD_IO, CODE_INTERNAL, "%s cannot be run: %s", self->words[0], strerror(errno));
     return false;
   }
-  if (*code == 128 + SIGINT || *code == 128 + SIGTERM) {
+  if (*code == 128 + SIGINT || *code == 128 + SIGTERM || *code == 128 + SIGHUP) {
     error_set(err, PD_STOP, *code, INTERRUPTED);
     return false;
   }

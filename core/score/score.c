@@ -4,6 +4,8 @@
 #include "cell.h"
 #include "report.h"
 
+#include "host/signals.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,7 @@ static const char usage[] =
     "                the verdict as it is now.\n"
     "\n"
     "Exits with 0 when there is a score, however good, 3 when the corpus is wrong or no run left\n"
-    "anything to judge, 8 when a file cannot be written.\n";
+    "anything to judge, 8 when a file cannot be written, 128+n when signal n ended it.\n";
 
 typedef struct progress {
   uint32_t done, total;
@@ -48,8 +50,14 @@ static void show(progress *self, const char *name, const char *said, bool was_th
           past / self->done * (self->total - self->done), name, said, self->done == self->total ? "\n" : "");
 }
 
+/* What is said next begins a line of its own. */
+static void end_line(const progress *self) {
+  if (self->is_terminal && self->done && self->done < self->total) fputc('\n', stderr);
+}
+
 static void show_failure(const progress *self, const char *name, const char *why) {
-  fprintf(stderr, "%spdhost: %s failed: %s\n", self->is_terminal && self->done < self->total ? "\n" : "", name, why);
+  end_line(self);
+  fprintf(stderr, "pdhost: %s failed: %s\n", name, why);
 }
 
 static progress begin_progress(uint32_t total) {
@@ -66,7 +74,10 @@ static bool run_cells(const cell_runner *runner, reading *readings, error *err) 
     char name[512];
     bool was_there = false;
     corpus_cell_name(all, &all->cells[i], name, sizeof name);
-    if (!cell_run(runner, &all->cells[i], NULL, &readings[i], &was_there, err)) return false;
+    if (!cell_run(runner, &all->cells[i], NULL, &readings[i], &was_there, err)) {
+      end_line(&at);
+      return false;
+    }
     show(&at, name, readings[i].cause, was_there);
     if (strcmp(readings[i].cause, "failed") != 0) continue;
     failed++;
@@ -97,7 +108,10 @@ static bool try_fixes(const cell_runner *runner, const reading *readings, fix_tr
     bool was_there = false;
     reading with;
     corpus_cell_name(all, &all->cells[i], name, sizeof name);
-    if (!cell_run(runner, &all->cells[i], fix, &with, &was_there, err)) return false;
+    if (!cell_run(runner, &all->cells[i], fix, &with, &was_there, err)) {
+      end_line(&at);
+      return false;
+    }
     fixes[i] = (fix_trial){fix, with.step_ns};
     show(&at, name, fix, was_there);
     if (with.step_ns > 0) continue;
@@ -106,6 +120,14 @@ static bool try_fixes(const cell_runner *runner, const reading *readings, fix_tr
     show_failure(&at, name, is_failed ? cell_failure() : "its window has no steps to hold against");
   }
   return true;
+}
+
+/* A signal ends the run that is at work, in order, and then the score. Without runs it has nothing to end. */
+static bool run_all(const cell_runner *runner, reading *readings, fix_trial *fixes, error *err) {
+  if (!runner->only_read) signals_install(NULL, NULL);
+  const bool ok = run_cells(runner, readings, err) && try_fixes(runner, readings, fixes, err);
+  if (!runner->only_read) signals_restore();
+  return ok;
 }
 
 static int score_corpus(const cell_runner *runner, error *err) {
@@ -120,7 +142,7 @@ static int score_corpus(const cell_runner *runner, error *err) {
     ok = made->judged != NULL;
   }
   if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  ok = ok && run_cells(runner, readings, err) && try_fixes(runner, readings, fixes, err);
+  ok = ok && run_all(runner, readings, fixes, err);
   ok = ok && score_judge(made, err);
   if (ok) {
     report_table(made);

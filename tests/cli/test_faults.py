@@ -375,6 +375,26 @@ class Faults(Case):
         code, _, err = run(signal.SIGHUP, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) # as nohup does
         self.assertEqual((code, self.json("metrics.json")["outcome"]), (0, "complete"), err)
 
+    def test_a_signal_ends_the_conformance_checks(self):
+        """With the check that is at work, and its folder."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number.name):
+                process = self.start("--check-plugin", os.path.join(FIXTURES, "scenario/host_stall.so"), "-o",
+                                     "scenario.stall_ms=40000")
+                place = ""
+                while not place.startswith("/tmp/pdhost-check-"): # until one of its steps stalls
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.5)
+                    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+                        children = file.read().split()
+                    place = os.readlink(f"/proc/{children[0]}/cwd") if children else ""
+                process.send_signal(number)
+                code, _, err = self.ended(process, timeout=20)
+                self.assertEqual(code, 128 + number, err)
+                self.assertRegex(err, f"^pdhost: error: --check-plugin: {number.name}: ended after \\d+ checks\n$")
+                self.assertFalse(os.path.exists(place), place)
+                self.assertFalse(os.path.exists(f"/proc/{children[0]}"))
+
     def test_a_signal_inside_a_window_marks_its_trace_partial(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(signal=number.name):

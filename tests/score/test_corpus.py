@@ -194,8 +194,9 @@ class Corpus(unittest.TestCase):
                                      stdout=subprocess.PIPE, start_new_session=True)
             done = [child.stderr.readline() for _ in range(2)]
             os.killpg(child.pid, signal.SIGINT)  # as a terminal does: the score and its run
-            child.communicate(timeout=60)
-            self.assertNotEqual(child.returncode, 0)
+            _, err = child.communicate(timeout=60)
+            self.assertEqual(child.returncode, 130, err)
+            self.assertIn("pdhost: error: interrupted; the same command goes on from here\n", err)
             self.assertIn("score 2/5", done[1])
             again = score(folder, "c.ini")
             self.assertEqual(again.returncode, 0, again.stderr)
@@ -203,6 +204,29 @@ class Corpus(unittest.TestCase):
             self.assertIn(there, (["1", "2"], ["1", "2", "3"]), again.stderr)
             self.assertEqual(len(re.findall(r"score \d/5", again.stderr)), 5)
             self.check_files(os.path.join(folder, "results/score"))
+
+    def test_a_signal_for_it_alone_ends_its_run_too(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number.name), tempfile.TemporaryDirectory(prefix="pdhost score ") as folder:
+                write(folder, "c.ini", SMALL.replace("schedule.active=5", "schedule.active=3000 data.resident=none "
+                                                     "data.num_workers=0 data.io_sleep_ms=20", 1))
+                child = subprocess.Popen([PDHOST, "score", "c.ini"], cwd=folder, text=True, stderr=subprocess.PIPE,
+                                         stdout=subprocess.PIPE)
+                children, end = "", time.monotonic() + 30
+                while not children and time.monotonic() < end:
+                    time.sleep(0.05)
+                    with open(f"/proc/{child.pid}/task/{child.pid}/children", encoding="ascii") as file:
+                        children = file.read().strip()
+                time.sleep(0.5)
+                child.send_signal(number)
+                _, err = child.communicate(timeout=60)
+                left = [pid for pid in children.split() if os.path.exists(f"/proc/{pid}")]
+                for pid in left:
+                    os.kill(int(pid), signal.SIGKILL)
+                self.assertEqual((child.returncode, err), (128 + number, "pdhost: error: interrupted; the same command "
+                                                           "goes on from here\n"))
+                self.assertTrue(children)
+                self.assertEqual(left, [])
 
     def test_the_suggested_fix_is_tried(self):
         with tempfile.TemporaryDirectory(prefix="pdhost score ") as folder:
