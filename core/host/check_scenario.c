@@ -2,6 +2,9 @@
  */
 #include "check_failures.h"
 
+#include "analysis/verdict.h"
+
+#include <stdio.h>
 #include <string.h>
 
 enum { STEPS = 3 };
@@ -132,7 +135,32 @@ static check_verdict presets(const check_target *target) {
   return check_ok();
 }
 
+static bool is_cause(const char *name) {
+  for (uint32_t i = 0; i < VERDICT_COUNT; i++)
+    if (strcmp(verdict_key(i), name) == 0) return true;
+  return false;
+}
+
+static check_verdict no_cause(const char *field, const char *name) {
+  check_verdict verdict = check_verdict_of(CHECK_FAILED, "%s \"%s\" is no cause of the verdict's:", field, name);
+  for (uint32_t i = 0; i < VERDICT_COUNT; i++) {
+    const size_t used = strlen(verdict.why);
+    snprintf(verdict.why + used, sizeof verdict.why - used, "%s %s", i ? "," : "", verdict_key(i));
+  }
+  return verdict;
+}
+
+/* Else its truth is never found, and its cure never suggested. */
+static check_verdict causes(const check_target *target) {
+  const pd_scenario_ops *ops = target->table->ops.scenario;
+  if (!is_cause(ops->bottleneck)) return no_cause(".bottleneck", ops->bottleneck);
+  for (const pd_cure *at = PD_HAS(pd_scenario_ops, ops, cures) ? ops->cures : NULL; at && at->cause; at++)
+    if (!is_cause(at->cause)) return no_cause(".cures", at->cause);
+  return check_ok();
+}
+
 const check check_scenario_list[] = {
+    {"its bottleneck and its cures are causes that the verdict names", causes},
     {"presets leave [run] to the user", presets},
     {"init and teardown, without a step", no_step},
     {"init, one step, teardown", one_step},

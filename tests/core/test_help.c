@@ -176,7 +176,7 @@ PD_TEST(help, check_and_dry_run) {
       RUN("--scenario", "host_stall", "--device", "null", "--sink", "probe", "--dry-run", "-o", "schedule.repeat=2"),
       0);
   cr_assert_str_eq(out_text, "scenario   host_stall 1.0 (" FIXTURES "/scenario/host_stall.so)\n"
-                             "           injects host_bound\n"
+                             "           injects host_compute\n"
                              "device     null 1.0 (" FIXTURES "/device/null.so)\n"
                              "schedule   wait 1, warm up 1, record 8; 2 times\n"
                              "steps      10 to warm up, then 20\n"
@@ -198,7 +198,7 @@ static void check_sees(const char *file, const char *line) {
 
 PD_TEST_WITH(check, sound_plugins_pass, .timeout = 110) {
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/host_stall.so"), 0, "%s", out_text);
-  cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 15 checks, 0 failed\n"));
+  cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 16 checks, 0 failed\n"));
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/sink/probe.so"), 0, "%s", out_text);
   cr_assert_null(strstr(out_text, "FAIL"));
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/device/sound.so"), 0, "%s", out_text);
@@ -216,6 +216,7 @@ PD_TEST_WITH(check, real_runs, .timeout = 110) {
   RUN("--check-plugin", FIXTURES "/scenario/host_stall.so", "--device", "/no/such.so");
   cr_assert_not_null(strstr(out_text, "skip three steps of a real run: there is no device to run on: /no/such.so: "),
                      "%s", out_text);
+  cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 16 checks, 0 failed, 1 skipped\n"), "%s", out_text);
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/fault.so", "--device", FIXTURES "/device/null.so"), 0, "%s",
                out_text);
 }
@@ -301,6 +302,10 @@ PD_TEST_WITH(check, each_broken_rule_is_seen, .timeout = 110) {
   check_sees("scenario/bad_ignores", "step returned PD_OK though the training kit had failed\n");
   check_sees("scenario/bad_tensor", "FAIL init, one step, teardown: 1 tensors of the kit's left\n");
   check_sees("scenario/bad_exits", "FAIL init and teardown, without a step: it ended the process\n");
+#define CAUSES "FAIL its bottleneck and its cures are causes that the verdict names: "
+#define NAMED "\" is no cause of the verdict's: input_bound, forced_sync, launch_bound, "
+  check_sees("scenario/bad_bottleneck", CAUSES ".bottleneck \"host_bound" NAMED);
+  check_sees("scenario/bad_cure", CAUSES ".cures \"sync_bound" NAMED);
   check_sees("sink/bad_ignores", "FAIL a full disk is reported and leaves no file open: a write failed and every "
                                  "callback returned PD_OK\n");
   check_sees("device/null", "FAIL fill, scale, mean and read back: the mean of 1000 times 3 is 0\n");
