@@ -193,5 +193,5 @@ int ab_main(int argc, char **argv) {
   error_print(&err);
   free(rest);
   free(words);
-  return command_end(code);
+  return code;
 }

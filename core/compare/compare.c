@@ -177,5 +177,5 @@ int compare_main(int argc, char **argv) {
     code = compare_files(&options, &err);
   error_print(&err);
   free(rest);
-  return command_end(code);
+  return code;
 }

@@ -64,10 +64,3 @@ bool own_color(const char *text) {
     }
   return false;
 }
-
-int command_end(int code) {
-  log_flush_repeats();
-  if ((fflush(stdout) == 0 && !ferror(stdout)) || code != CODE_DONE) return code;
-  log_line(PD_LOG_ERROR, NULL, "standard output: %s", strerror(errno));
-  return CODE_OUTPUT;
-}

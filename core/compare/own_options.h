@@ -24,7 +24,4 @@ bool own_share(const char *text, double *share);     /* "1" or "1%", 0 .. 100 pe
 bool own_seconds(const char *text, double *seconds); /* "10" or "10s", above 0 up to a day */
 bool own_color(const char *text);                    /* NULL, auto, always, never: for the whole process */
 
-/* A command's end: writes what is left of standard output. Returns `code`, or CODE_OUTPUT where that fails. */
-int command_end(int code);
-
 #endif

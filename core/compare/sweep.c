@@ -296,5 +296,5 @@ int sweep_main(int argc, char **argv) {
   error_print(&err);
   sweep_plan_free(&options.plan);
   free(rest);
-  return command_end(code);
+  return code;
 }

@@ -9,7 +9,6 @@
 #include "suggest.h"
 #include "version.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -117,11 +116,6 @@ int cli_main(int argc, char **argv, const cli_hooks *hooks) {
   int code = cli_args_parse(&args, argc, argv, &err) == PD_OK ? CODE_DONE : err.exit_code;
   if (code == CODE_DONE) code = execute(&args, hooks, &err);
   error_print(&err);
-  if ((fflush(stdout) != 0 || ferror(stdout)) && code == CODE_DONE) {
-    log_line(PD_LOG_ERROR, NULL, "standard output: %s", strerror(errno));
-    code = CODE_OUTPUT;
-  }
-  log_flush_repeats();
   cli_args_free(&args);
   return code;
 }

@@ -14,7 +14,7 @@
 struct pd_file {
   const pd_host *host;
   files *owner;
-  char *path;      /* final name */
+  char *path;      /* final name; what it is, of standard output */
   char *temporary; /* NULL: standard output */
   int descriptor;
   pd_status failed;
@@ -132,6 +132,11 @@ static void file_free(pd_file *file) {
   free(file);
 }
 
+static bool is_dash(const char *path) { return strcmp(path, "-") == 0; }
+
+/* As it is called in a message. */
+static const char *spoken(const char *path) { return is_dash(path) ? "standard output" : path; }
+
 static pd_status open_stdout(files *self, pd_file *file) {
   pthread_mutex_lock(&self->lock);
   const bool taken = self->stdout_taken;
@@ -169,7 +174,7 @@ static pd_status table_open(const pd_files *table, const char *path, pd_file **o
   if (!path[0])
     return row->host->fail(row->host, PD_INVALID, "the path is empty: name a file, or - for standard output");
   pd_file *file = calloc(1, sizeof *file);
-  if (file) file->path = strdup(path);
+  if (file) file->path = strdup(spoken(path));
   if (!file || !file->path) {
     file_free(file);
     return row->host->fail(row->host, PD_NO_MEMORY, "%s: out of memory", path);
@@ -177,7 +182,7 @@ static pd_status table_open(const pd_files *table, const char *path, pd_file **o
   file->host = row->host;
   file->owner = row->owner;
   file->descriptor = -1;
-  const pd_status status = strcmp(path, "-") == 0 ? open_stdout(row->owner, file) : open_path(file);
+  const pd_status status = is_dash(path) ? open_stdout(row->owner, file) : open_path(file);
   if (status != PD_OK) {
     file_free(file);
     return status;
@@ -251,7 +256,7 @@ static void table_announce(const pd_files *table, const char *path) {
     self->announced = grown;
     self->announced_room = room;
   }
-  char *copy = strdup(path);
+  char *copy = strdup(spoken(path));
   if (copy) self->announced[self->announced_count++] = copy;
 out:
   pthread_mutex_unlock(&self->lock);

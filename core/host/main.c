@@ -1,6 +1,7 @@
 /* pdhost's main: the command line, with the parts that it needs from above it. */
 #include "benchmark.h"
 #include "cli.h"
+#include "command.h"
 #include "run.h"
 
 #include "analysis/analysis.h"
@@ -46,9 +47,14 @@ static int run(config *settings) {
   return strcmp(settings->run.mode, "benchmark") == 0 ? benchmark_execute(settings) : run_execute(settings);
 }
 
-int main(int argc, char **argv) {
+static int dispatch(int argc, char **argv) {
   for (size_t i = 0; argc > 1 && commands[i].name; i++)
     if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
   const cli_hooks hooks = {.run = run, .metrics = metrics, .cuda_heading = analysis_cuda_heading};
   return cli_main(argc, argv, &hooks);
+}
+
+int main(int argc, char **argv) {
+  command_begin();
+  return command_end(dispatch(argc, argv));
 }

@@ -284,6 +284,39 @@ class Faults(Case):
                                             "left on device; the run goes on without it"])
         self.assertEqual(len(glob.glob(self.path("traces/*.pt.trace.json"))), 1)
 
+    def closed(self, which, *arguments):
+        """Runs with that one of the standard streams closed."""
+        return self.run_pdhost(*arguments, under=("sh", "-c", f'exec "$@" {which}', "sh"), watch=False)
+
+    def test_closed_standard_streams_are_no_file_of_a_run(self):
+        run = (*SMALL, "--scenario", "control", "--sink", "table", "--sink", JSON)
+        for which, expected in (("<&-", 0), ("2>&-", 0), (">&-", 8)):
+            with self.subTest(closed=which):
+                code, out, err = self.closed(which, *run)
+                self.assertEqual(code, expected, err)
+                self.assertEqual(self.json("metrics.json")["scenario"], "control")
+                self.assertEqual("Quick stats" in out, expected == 0)
+        self.assertEqual(self.errors(err), ["pdhost: error: sink table: closing: standard output: cannot be written: Bad "
+                                            "file descriptor; the run goes on without it"])
+
+    def test_what_has_to_be_printed_is_missed_where_standard_output_is_closed(self):
+        commands = [("--help",), ("--version",), ("--list",), ("ab", "--help"), ("compare", "--help"), ("sweep", "--help"),
+                    ("score", "--help")]
+        for command in commands:
+            with self.subTest(command=command):
+                code, _, err = self.closed(">&-", *command)
+                self.assertEqual((code, err), (8, "pdhost: error: standard output: Bad file descriptor\n"))
+
+    def test_standard_output_is_called_by_its_name(self):
+        run = (*SMALL, "--scenario", "control", "--sink")
+        code, _, err = self.closed(">/dev/full", *run, "table")
+        self.assertEqual((code, self.errors(err)),
+                         (8, ["pdhost: error: sink table: closing: standard output: cannot be written: No space left on "
+                              "device; the run goes on without it"]))
+        code, _, err = self.run_pdhost(*run, "chrome_trace:path=-", watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertIn("pdhost: wrote standard output\n", err)
+
     def test_a_sink_without_a_path(self):
         code, _, err = self.run_small("--scenario", "control", "--sink", "table:path=", "--sink", JSON)
         self.assertEqual((code, self.errors(err)),

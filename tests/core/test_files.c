@@ -4,6 +4,7 @@
 
 #include "host/files.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -177,6 +178,24 @@ PD_TEST(files, standard_output_has_one_owner_at_a_time) {
   cr_assert_eq(table->commit(first), PD_OK);
   cr_assert_eq(table->open(table, "-", &second), PD_OK);
   table->discard(second);
+  tear_down();
+}
+
+PD_TEST(files, standard_output_is_called_by_its_name) {
+  set_up();
+  pd_file *file;
+  const int kept = dup(STDOUT_FILENO), full = open("/dev/full", O_WRONLY);
+  cr_assert_geq(dup2(full, STDOUT_FILENO), 0);
+  cr_assert_eq(table->open(table, "-", &file), PD_OK);
+  const pd_status status = table->write(file, "x", 1);
+  dup2(kept, STDOUT_FILENO);
+  close(kept);
+  close(full);
+  cr_assert_eq(status, PD_IO);
+  cr_assert_str_eq(host.message, "standard output: cannot be written: No space left on device");
+  table->discard(file);
+  table->announce(table, "-");
+  cr_assert_str_eq(files_announced(service, 0), "standard output");
   tear_down();
 }
 

@@ -1,0 +1,25 @@
+/* See command.h. */
+#include "command.h"
+
+#include "error.h"
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void command_begin(void) {
+  /* Open the wrong way round, so that who reads or prints there is told that he cannot. */
+  static const int flags[] = {O_WRONLY, O_RDONLY, O_RDWR};
+  for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+    if (fcntl(i, F_GETFD) < 0 && open("/dev/null", flags[i]) < 0) return; /* the lowest that is closed: i */
+}
+
+int command_end(int code) {
+  log_flush_repeats();
+  if ((fflush(stdout) == 0 && !ferror(stdout)) || code != CODE_DONE) return code;
+  log_line(PD_LOG_ERROR, NULL, "standard output: %s", strerror(errno));
+  return CODE_OUTPUT;
+}
