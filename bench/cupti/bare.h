@@ -1,6 +1,6 @@
 /*
- * Bare CUPTI: the least a collector can do, which is to count its records. The measure that pdhost's collector is held
- * against.
+ * Bare CUPTI: the least a collector can do, which is to count its records: the same kinds and calls as pdhost's, in
+ * buffers that are faulted in and used again. The measure that pdhost's collector is held against.
  */
 #ifndef BENCH_CUPTI_BARE_H
 #define BENCH_CUPTI_BARE_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Kernels, copies and sets; with `calls` all runtime calls too. Both return 0 or a CUptiResult. */
+/* With `calls` what pdhost records of a run; else kernels, copies and sets alone. Both return 0, or print why not. */
 int bare_attach(bool calls);
 int bare_detach(void);
 /* Records seen: device's and calls'. */

@@ -21,7 +21,7 @@ enum { LAUNCHES = 50000, ROUNDS = 7 };
 enum { NEVER, BARE_KERNELS, BARE, AFTER_BARE, ATTACHED, RECORDING, DISABLED, AFTER, STATES };
 static const char *const states[STATES] = {"never attached",
                                            "bare CUPTI: kernels, copies, sets",
-                                           "bare CUPTI: the same and runtime calls",
+                                           "bare CUPTI: all that pdhost records",
                                            "after bare CUPTI's finalize",
                                            "pdhost: attached, nothing on",
                                            "pdhost: recording a window",
@@ -61,7 +61,8 @@ static void round_of_pdhost(const cupti_api *api) {
   char why[256];
   cupti_collect *collect;
   cupti_drained drained;
-  const cupti_collect_config config = {.api = api, .max_bytes = (uint64_t)1 << 30, .between = CUPTI_BETWEEN_DISABLE};
+  const cupti_collect_config config = {
+      .api = api, .max_bytes = (uint64_t)1 << 30, .between = CUPTI_BETWEEN_DISABLE, .sync = true};
   if (cupti_collect_open(&config, &collect, why, sizeof why) != PD_OK) fail(why);
   measure(ATTACHED);
   if (cupti_collect_start(collect, why, sizeof why) != PD_OK) fail(why);

@@ -24,7 +24,9 @@ steps = int(keys.get("schedule.active", 3))
 events, strict = "device.cupti_library" in keys, keys.get("run.require_cupti") == "true"
 if "CUDA_INJECTION64_PATH" in os.environ:
     print("bare CUPTI: 7 device records")
-rows = [{{"phase": "active", "step_time_ns": 1000000 + i, "data_wait_ns": 1, "end_realtime_ns": time.time_ns()}}
+# A step of 1 ms that a profiler makes longer by 1 ms, and bare CUPTI by 0.8.
+slow = 800000 if "CUDA_INJECTION64_PATH" in os.environ else 1000000 if keys.get("profile.timer_only") == "false" else 0
+rows = [{{"phase": "active", "step_time_ns": 1000000 + slow + i, "data_wait_ns": 1, "end_realtime_ns": time.time_ns()}}
         for i in range(steps)]
 window = {{"counts": {{"calls": 8 * steps, "activities": (9 if "tiny_ops" in words else 4) * steps}},
           "steps": [0] * steps}}
@@ -123,6 +125,9 @@ class GpuScripts(unittest.TestCase):
         self.assertEqual(rows["plain fp32"].split(),
                          ["1.000", "4.000", "4.000", "ms", "0.250", "0.250-0.250", "0.500", "met"])
         self.assertIn("20.000", rows["last of 60 steps to files closed"])
+        self.assertEqual(rows["profiling, per kernel"].split()[:5], ["125.004", "5.000", "100.000", "us", "25.001"])
+        self.assertEqual(rows["profiling, per kernel: to bare CUPTI"].split(),
+                         ["125.004", "100.000", "us", "1.250", "1.250-1.250", "1.250", "missed"])
 
     def test_fallbacks(self):
         script = os.path.join(ROOT, "scripts", "gpu-fallbacks")
@@ -163,20 +168,41 @@ class GpuScripts(unittest.TestCase):
         self.assertRegex(said, r"(?m)^test_goldens +CUT OFF .* were not run$")
         self.assertNotIn("test_cuda_fused", said)
 
-    def failures_of(self, kernels):
-        """What gpu-scenarios says of a trace with a launch and a kernel of each (name, microseconds after it)."""
+    def scenarios(self):
         loader = importlib.machinery.SourceFileLoader("scenarios", os.path.join(ROOT, "scripts", "gpu-scenarios"))
         scenarios = importlib.util.module_from_spec(importlib.util.spec_from_loader("scenarios", loader))
-        events = []
+        loader.exec_module(scenarios)
+        return scenarios
+
+    def failures_of(self, kernels):
+        """What gpu-scenarios says of a trace with a launch and a kernel of each (name, microseconds after it)."""
+        scenarios, events = self.scenarios(), []
         for i, (name, later) in enumerate(kernels):
             args = {"correlation": i}
             events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 10 * i, "args": args},
                        {"ph": "X", "cat": "kernel", "name": name, "ts": 10 * i + later, "args": args}]
         path = self.file("w.pt.trace.json", json.dumps({"traceEvents": events}))
         with contextlib.redirect_stdout(io.StringIO()):
-            loader.exec_module(scenarios)
-            scenarios.check_trace("played", path)
+            calls, records = scenarios.check_trace("played", path)
+        self.assertEqual((calls, records), ({"cudaLaunchKernel": len(kernels)}, len(kernels)))
         return scenarios.failures
+
+    def test_scenarios_want_the_losses_of_the_plain_run(self):
+        scenarios, asked = self.scenarios(), []
+
+        def run(_args, _folder, _name, _scenario, keys):
+            asked.append(keys)
+            return {"losses": [7.0] * 11 + [7.0007 if "other" in keys else 7.0]}
+        scenarios.run = run
+        with contextlib.redirect_stdout(io.StringIO()):
+            scenarios.same_losses(None, "", "close", "sync", [], ["other"], 1e-3)
+            scenarios.same_losses(None, "", "apart", "sync", [], ["other"], 1e-5)
+        self.assertEqual(scenarios.failures, ["apart: losses differ by 1.0e-04, wanted 1e-05"])
+        self.assertEqual(["other" in keys for keys in asked], [False, True, True])
+        scenarios.run = lambda *_: None
+        with contextlib.redirect_stdout(io.StringIO()):
+            scenarios.same_losses(None, "", "ended", "tiny_ops", [], ["other"], 1e-3)
+        self.assertEqual(scenarios.failures[1:], ["ended: 0 losses of 12"])
 
     def test_scenarios_want_demangled_names_and_kernels_behind_their_launch(self):
         good, library = ("void add<float>(float*)", 2), ("sm80_xmma_fprop_implicit_gemm_kernel__5x_cudnn", 3)

@@ -226,8 +226,12 @@ static void run(const cupti_api *api, const pd_device_props *props, const window
   double drain_s = 0, drain_most_s = 0, start_s = 0, start_most_s = 0, between_ns = 0,
          before_ns = brief ? 0 : launch_cost_ns();
   kept_record_init(&record);
-  const cupti_collect_config config = {
-      .api = api, .record = &record.table, .props = props, .max_bytes = (uint64_t)1 << 30, .between = plan->between};
+  const cupti_collect_config config = {.api = api,
+                                       .record = &record.table,
+                                       .props = props,
+                                       .max_bytes = (uint64_t)1 << 30,
+                                       .between = plan->between,
+                                       .sync = true};
   if (graphs && plan->early) {
     capture();
     cuda(cudaGraphLaunch(graph, stream), "cudaGraphLaunch before CUPTI");
@@ -341,7 +345,7 @@ static void many(const cupti_api *api, const pd_device_props *props) {
   char why[256] = "";
   kept_record_init(&record);
   const cupti_collect_config config = {
-      .api = api, .record = &record.table, .props = props, .max_bytes = (uint64_t)1 << 30};
+      .api = api, .record = &record.table, .props = props, .max_bytes = (uint64_t)1 << 30, .sync = true};
   if (cupti_collect_open(&config, &collect, why, sizeof why) != PD_OK ||
       cupti_collect_start(collect, why, sizeof why) != PD_OK) {
     printf("FAILED: %s\n", why);
@@ -398,8 +402,12 @@ static void clocks(const cupti_api *api, const pd_device_props *props, cupti_bet
   tally sum = {.least_gap_ns = INT64_MAX};
   int early = 0, undrained = 0;
   kept_record_init(&record);
-  const cupti_collect_config config = {
-      .api = api, .record = &record.table, .props = props, .max_bytes = (uint64_t)1 << 30, .between = between};
+  const cupti_collect_config config = {.api = api,
+                                       .record = &record.table,
+                                       .props = props,
+                                       .max_bytes = (uint64_t)1 << 30,
+                                       .between = between,
+                                       .sync = true};
   if (cupti_collect_open(&config, &collect, why, sizeof why) != PD_OK) exit(1);
   for (int w = 0; w < windows; w++) {
     int64_t drift_ns = -host_drift_ns();
