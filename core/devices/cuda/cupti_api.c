@@ -1,8 +1,11 @@
 /* Finds and opens libcupti and fills the table. Called by the loop thread, once per process unless it failed. */
 #include "cupti_api.h"
 
+#include "comma_list.h"
+
 #include <dlfcn.h>
 #include <glob.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,101 +14,12 @@
 static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
 enum { SONAME_COUNT = sizeof sonames / sizeof sonames[0] };
 
-static void append(char *text, size_t bytes, const char *what) {
-  size_t used = strlen(text);
-  if (used < bytes) snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", what);
-}
-
-/* Opens one file; the names tried go to `tried`. */
-static void *open_file(const char *path, char *tried, size_t tried_bytes) {
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!library) append(tried, tried_bytes, path);
-  return library;
-}
-
-static void *open_in(const char *folder, const char *suffix, char *tried, size_t tried_bytes) {
-  char path[4096];
-  for (int i = 0; i < SONAME_COUNT; i++) {
-    if ((size_t)snprintf(path, sizeof path, "%s%s/%s", folder, suffix, sonames[i]) >= sizeof path) continue;
-    void *library = open_file(path, tried, tried_bytes);
-    if (library) return library;
-  }
-  return NULL;
-}
-
-/* The folder that the process took a library of CUDA's from: the CUPTI of the same toolkit lies beside it. The device
- * carries its runtime inside, so cuBLAS answers too. */
-static int find_runtime(struct dl_phdr_info *info, size_t bytes, void *folder) {
-  (void)bytes;
-  const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-  if (!slash || (strncmp(slash, "/libcudart.so", 13) != 0 && strncmp(slash, "/libcublasLt.so", 15) != 0)) return 0;
-  snprintf(folder, 4096, "%.*s", (int)(slash - info->dlpi_name), info->dlpi_name);
-  return 1;
-}
-
-static void *open_beside_runtime(char *tried, size_t tried_bytes) {
-  static const char *const suffixes[] = {"", "/../extras/CUPTI/lib64", "/../../cuda_cupti/lib",
-                                         "/../../../extras/CUPTI/lib64"};
-  char folder[4096] = "";
-  if (!dl_iterate_phdr(find_runtime, folder)) return NULL;
-  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-    void *library = open_in(folder, suffixes[i], tried, tried_bytes);
-    if (library) return library;
-  }
-  return NULL;
-}
-
-static void *open_toolkit(const char *home, char *tried, size_t tried_bytes) {
-  static const char *const suffixes[] = {"/extras/CUPTI/lib64", "/lib64", "/lib", "/targets/x86_64-linux/lib"};
-  if (!home || !*home) return NULL;
-  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-    void *library = open_in(home, suffixes[i], tried, tried_bytes);
-    if (library) return library;
-  }
-  return NULL;
-}
-
-/* Python's wheels bring CUPTI too. */
-static void *open_wheel(char *tried, size_t tried_bytes) {
-  static const char *const patterns[] = {
-      "/usr/lib/python3*/site-packages/nvidia/c*/lib/libcupti.so.1[23]",
-      "/usr/local/lib/python3*/*-packages/nvidia/c*/lib/libcupti.so.1[23]",
-      "/opt/*/lib/python3*/site-packages/nvidia/c*/lib/libcupti.so.1[23]",
-      "/opt/*/.venv/lib/python3*/site-packages/nvidia/c*/lib/libcupti.so.1[23]",
-  };
-  void *library = NULL;
-  for (size_t p = 0; p < sizeof patterns / sizeof patterns[0] && !library; p++) {
-    glob_t found;
-    if (glob(patterns[p], 0, NULL, &found)) continue;
-    for (size_t i = found.gl_pathc; i > 0 && !library; i--) /* the newest version sorts last */
-      library = open_file(found.gl_pathv[i - 1], tried, tried_bytes);
-    globfree(&found);
-  }
-  return library;
-}
-
-static void *open_anywhere(char *tried, size_t tried_bytes) {
-  void *library = open_beside_runtime(tried, tried_bytes);
-  for (int i = 0; i < SONAME_COUNT && !library; i++) library = open_file(sonames[i], tried, tried_bytes);
-  if (!library) library = open_toolkit(getenv("CUDA_HOME"), tried, tried_bytes);
-  if (!library) library = open_toolkit(getenv("CUDA_PATH"), tried, tried_bytes);
-  if (!library) library = open_toolkit("/usr/local/cuda", tried, tried_bytes);
-  if (!library) library = open_wheel(tried, tried_bytes);
-  return library;
-}
-
-/* The file that the library was loaded from. */
-static const char *file_of(const cupti_api *api) {
-  Dl_info about;
-  return dladdr(*(void *const *)&api->GetVersion, &about) && about.dli_fname ? about.dli_fname : "its file";
-}
-
 /* Fills the table from the library, and checks both. */
 static pd_status fill(cupti_api *api, char *why, size_t why_bytes) {
 #define X(name)                                                                                                        \
   *(void **)&api->name = dlsym(api->library, "cupti" #name);                                                           \
   if (!api->name) {                                                                                                    \
-    snprintf(why, why_bytes, "the CUPTI library has no cupti" #name "; a CUPTI of CUDA 12.9 or newer is needed");      \
+    snprintf(why, why_bytes, "it has no cupti" #name "; a CUPTI of CUDA 12.9 or newer is needed");                     \
     return PD_UNSUPPORTED;                                                                                             \
   }
   CUPTI_REQUIRED_MAP(X)
@@ -119,35 +33,129 @@ static pd_status fill(cupti_api *api, char *why, size_t why_bytes) {
     return PD_DEVICE;
   }
   if (api->version < CUPTI_OLDEST_VERSION) {
-    snprintf(why, why_bytes, "CUPTI version %u (%s) is too old; %u (CUDA 12.9) or newer is needed", api->version,
-             file_of(api), CUPTI_OLDEST_VERSION);
+    snprintf(why, why_bytes, "CUPTI version %u is too old; %u (CUDA 12.9) or newer is needed", api->version,
+             CUPTI_OLDEST_VERSION);
     return PD_UNSUPPORTED;
   }
   return cupti_api_check_layout(api, why, why_bytes);
 }
 
+/* What becomes of the files that are looked for. */
+typedef struct search {
+  cupti_api *api;
+  char refused[512]; /* those that were opened, each with what is wrong with it */
+  char tried[1024];  /* those that could not be opened */
+} search;
+
+/* The file that the library was loaded from, links followed: one library may lie under many names. */
+static void file_of(void *library, char file[PATH_MAX]) {
+  struct link_map *map = NULL;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) || !realpath(map->l_name, file)) snprintf(file, PATH_MAX, "its file");
+}
+
+static bool is_refused(const search *at, const char *file) {
+  char entry[PATH_MAX + 8];
+  snprintf(entry, sizeof entry, ", %s (", file);
+  return strstr(at->refused, entry) || !strncmp(at->refused, entry + 2, strlen(entry + 2));
+}
+
+/* Whether the file is a CUPTI that will do; the table is filled then, and zero otherwise. */
+static bool try_file(search *at, const char *path) {
+  char file[PATH_MAX], why[256];
+  at->api->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!at->api->library) {
+    comma_list_add(at->tried, sizeof at->tried, "%s", path);
+    return false;
+  }
+  file_of(at->api->library, file);
+  if (!is_refused(at, file)) {
+    if (fill(at->api, why, sizeof why) == PD_OK) return true;
+    comma_list_add(at->refused, sizeof at->refused, "%s (%s)", file, why);
+  }
+  dlclose(at->api->library); /* it was given no callback yet, so nothing of it is in use */
+  memset(at->api, 0, sizeof *at->api);
+  return false;
+}
+
+static bool try_folder(search *at, const char *folder, const char *suffix) {
+  char path[PATH_MAX];
+  for (int i = 0; i < SONAME_COUNT; i++)
+    if ((size_t)snprintf(path, sizeof path, "%s%s/%s", folder, suffix, sonames[i]) < sizeof path && try_file(at, path))
+      return true;
+  return false;
+}
+
+/* The folder that the process took a library of CUDA's from: the CUPTI of the same toolkit lies beside it. The device
+ * carries its runtime inside, so cuBLAS answers too. */
+static int find_runtime(struct dl_phdr_info *info, size_t bytes, void *folder) {
+  (void)bytes;
+  const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+  if (!slash || (strncmp(slash, "/libcudart.so", 13) != 0 && strncmp(slash, "/libcublasLt.so", 15) != 0)) return 0;
+  snprintf(folder, PATH_MAX, "%.*s", (int)(slash - info->dlpi_name), info->dlpi_name);
+  return 1;
+}
+
+static bool try_beside_runtime(search *at) {
+  static const char *const suffixes[] = {"", "/../extras/CUPTI/lib64", "/../../cuda_cupti/lib",
+                                         "/../../../extras/CUPTI/lib64"};
+  char folder[PATH_MAX] = "";
+  if (!dl_iterate_phdr(find_runtime, folder)) return false;
+  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
+    if (try_folder(at, folder, suffixes[i])) return true;
+  return false;
+}
+
+static bool try_sonames(search *at) {
+  for (int i = 0; i < SONAME_COUNT; i++)
+    if (try_file(at, sonames[i])) return true;
+  return false;
+}
+
+static bool try_toolkit(search *at, const char *home) {
+  static const char *const suffixes[] = {"/extras/CUPTI/lib64", "/lib64", "/lib", "/targets/x86_64-linux/lib"};
+  if (!home || !*home) return false;
+  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
+    if (try_folder(at, home, suffixes[i])) return true;
+  return false;
+}
+
+/* Python's wheels bring CUPTI too. */
+static bool try_wheels(search *at) {
+  static const char *const patterns[] = {
+      "/usr/lib/python3*/site-packages/nvidia/c*/lib/libcupti.so.1[23]",
+      "/usr/local/lib/python3*/*-packages/nvidia/c*/lib/libcupti.so.1[23]",
+      "/opt/*/lib/python3*/site-packages/nvidia/c*/lib/libcupti.so.1[23]",
+      "/opt/*/.venv/lib/python3*/site-packages/nvidia/c*/lib/libcupti.so.1[23]",
+  };
+  bool done = false;
+  for (size_t p = 0; p < sizeof patterns / sizeof patterns[0] && !done; p++) {
+    glob_t found;
+    if (glob(patterns[p], 0, NULL, &found)) continue;
+    for (size_t i = found.gl_pathc; i > 0 && !done; i--) /* the newest version sorts last */
+      done = try_file(at, found.gl_pathv[i - 1]);
+    globfree(&found);
+  }
+  return done;
+}
+
+static bool try_everywhere(search *at) {
+  return try_beside_runtime(at) || try_sonames(at) || try_toolkit(at, getenv("CUDA_HOME")) ||
+         try_toolkit(at, getenv("CUDA_PATH")) || try_toolkit(at, "/usr/local/cuda") || try_wheels(at);
+}
+
 pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes) {
-  char tried[1024] = "";
+  search at = {.api = api};
+  const bool named = path && *path;
   memset(api, 0, sizeof *api);
-  if (path && *path) {
-    api->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!api->library) {
-      snprintf(why, why_bytes, "CUPTI cannot be loaded: %s", dlerror());
-      return PD_UNSUPPORTED;
-    }
-  } else {
-    api->library = open_anywhere(tried, sizeof tried);
-    if (!api->library) {
-      snprintf(why, why_bytes, "no CUPTI library found; set cupti_library or CUDA_HOME; tried %s", tried);
-      return PD_UNSUPPORTED;
-    }
-  }
-  const pd_status status = fill(api, why, why_bytes);
-  if (status != PD_OK) { /* it was given no callback yet, so nothing of it is in use */
-    dlclose(api->library);
-    memset(api, 0, sizeof *api);
-  }
-  return status;
+  if (named ? try_file(&at, path) : try_everywhere(&at)) return PD_OK;
+  if (at.refused[0])
+    snprintf(why, why_bytes, "no CUPTI that was found will do: %s; set cupti_library or CUDA_HOME to another",
+             at.refused);
+  else if (named)
+    snprintf(why, why_bytes, "CUPTI cannot be loaded: %s", dlerror());
+  else
+    snprintf(why, why_bytes, "no CUPTI library found; set cupti_library or CUDA_HOME; tried %s", at.tried);
+  return PD_UNSUPPORTED;
 }
 
 pd_status cupti_api_check_layout(const cupti_api *api, char *why, size_t why_bytes) {

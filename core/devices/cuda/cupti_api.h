@@ -50,8 +50,9 @@ typedef struct cupti_api {
 #undef X
 } cupti_api;
 
-/* Opens `path`, or where it is NULL or "" looks in the usual places, and checks version and record layout. On failure
- * `why` says what was tried and what was wrong, the table is zero and no library stays open. */
+/* Opens `path`, or where it is NULL or "" the first that will do in the usual places: its version and record layout are
+ * checked. PD_UNSUPPORTED: `why` names each file that was found and what is wrong with it, or what was tried; the table
+ * is zero and no library stays open. */
 pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes);
 
 /* Checks that records are as long as this build thinks, with the library's own iterator. No device is needed. */

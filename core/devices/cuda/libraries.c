@@ -1,21 +1,20 @@
 /* Loads cuDNN and cuBLASLt. A library found by the loader's own rules wins; then the toolkit's folder is tried. */
 #include "libraries.h"
 
+#include "comma_list.h"
+
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ADVICE "set LD_LIBRARY_PATH to its folder, or run on the CPU with --device cpu"
 
 void *cuda_library_open(const char *const *names, char *said, size_t bytes) {
-  size_t used = 0;
   said[0] = '\0';
   for (int i = 0; names[i]; i++) {
     void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
     if (library) return library;
     const char *reason = dlerror();
-    if (used < bytes)
-      used += (size_t)snprintf(said + used, bytes - used, "%s%s", i ? ", " : "", reason ? reason : names[i]);
+    comma_list_add(said, bytes, "%s", reason ? reason : names[i]);
   }
   return NULL;
 }

@@ -1,6 +1,7 @@
 /* pd_profile_ops of the CUDA device: the collector where CUPTI can be had, event timing and a note where not. */
 #include "profile.h"
 
+#include "comma_list.h"
 #include "cupti_collect.h"
 
 #include <stdio.h>
@@ -127,9 +128,8 @@ static void check_failure(cuda_profile *profile) {
   fall_back(profile);
 }
 
-static void append(char *text, size_t bytes, uint64_t count, const char *what) {
-  const size_t used = strlen(text);
-  if (count) snprintf(text + used, bytes - used, "%s%llu %s", used ? ", " : "", (unsigned long long)count, what);
+static void append(char *list, size_t bytes, uint64_t count, const char *what) {
+  if (count) comma_list_add(list, bytes, "%llu %s", (unsigned long long)count, what);
 }
 
 static void warn_of_missing(const cuda_profile *profile, const cupti_drained *drained, int64_t timeout_ns) {

@@ -6,7 +6,10 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static cupti_api api;
 static char why[1024];
@@ -65,6 +68,87 @@ PD_TEST(cupti_api, takes_longer_records_and_refuses_shorter_ones) {
   fake_set()->record_shrink = true;
   expect_refused(FAKE_CUPTI_PATH);
   cr_assert_not_null(strstr(why, "kernel records out in 208 bytes, this build expects 216"), "%s", why);
+}
+
+/* Where it is set, the product finds no library but below this folder: the machine may have a CUPTI of its own. */
+static const char *only_below;
+PD_EXPORT void *dlopen(const char *path, int mode) {
+  void *(*next)(const char *, int);
+  void *symbol = dlsym(RTLD_NEXT, "dlopen");
+  memcpy(&next, &symbol, sizeof next);
+  return only_below && strncmp(path, only_below, strlen(only_below)) != 0 ? NULL : next(path, mode);
+}
+
+/* A toolkit in a folder of its own: the runtime that the process has loaded, and a CUPTI in two places. */
+typedef struct toolkit {
+  char root[64], runtime[128], beside[128], extras[128];
+} toolkit;
+
+static void copy_file(const char *from, const char *to) {
+  static char bytes[1 << 16];
+  FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+  cr_assert(in && out, "%s to %s", from, to);
+  for (size_t count; (count = fread(bytes, 1, sizeof bytes, in)) > 0;)
+    cr_assert_eq(fwrite(bytes, 1, count, out), count);
+  cr_assert_eq(fclose(in) + fclose(out), 0);
+}
+static void make_toolkit(toolkit *at) {
+  static const char *const folders[] = {"lib", "extras", "extras/CUPTI", "extras/CUPTI/lib64"};
+  char folder[128];
+  snprintf(at->root, sizeof at->root, "/tmp/pdhost_cupti_XXXXXX");
+  cr_assert_not_null(mkdtemp(at->root));
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    snprintf(folder, sizeof folder, "%s/%s", at->root, folders[i]);
+    cr_assert_eq(mkdir(folder, 0700), 0);
+  }
+  snprintf(at->runtime, sizeof at->runtime, "%s/lib/libcudart.so.13", at->root);
+  snprintf(at->beside, sizeof at->beside, "%s/lib/libcupti.so.13", at->root);
+  snprintf(at->extras, sizeof at->extras, "%s/extras/CUPTI/lib64/libcupti.so.13", at->root);
+  copy_file(FAKE_PARTIAL_PATH, at->runtime);
+  cr_assert_not_null(dlopen(at->runtime, RTLD_NOW | RTLD_LOCAL));
+  copy_file(FAKE_PARTIAL_PATH, at->beside);
+}
+static void remove_toolkit(const toolkit *at) {
+  static const char *const folders[] = {"extras/CUPTI/lib64", "extras/CUPTI", "extras", "lib", ""};
+  char folder[128];
+  cr_assert_eq(unlink(at->runtime) + unlink(at->beside) + unlink(at->extras), 0);
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    snprintf(folder, sizeof folder, "%s/%s", at->root, folders[i]);
+    cr_assert_eq(rmdir(folder), 0, "%s", folder);
+  }
+}
+
+PD_TEST(cupti_api, looks_on_where_the_first_that_it_finds_will_not_do) {
+  toolkit at;
+  make_toolkit(&at);
+  cr_assert_eq(symlink(FAKE_CUPTI_PATH, at.extras), 0);
+  cr_assert_eq(cupti_api_load(&api, NULL, why, sizeof why), PD_OK, "%s", why);
+  cr_assert_eq(api.version, 130001);
+  Dl_info about;
+  cr_assert_neq(dladdr(*(void *const *)&api.Finalize, &about), 0);
+  cr_assert_not_null(strstr(about.dli_fname, "fake_cupti_whole"), "%s", about.dli_fname);
+  cr_assert_null(dlopen(at.beside, RTLD_NOW | RTLD_NOLOAD));
+  remove_toolkit(&at);
+}
+
+PD_TEST(cupti_api, names_each_file_that_will_not_do_and_why) {
+  toolkit at;
+  char again[128];
+  make_toolkit(&at);
+  fake_set()->version = 26;
+  only_below = at.root;
+  cr_assert_eq(symlink(FAKE_CUPTI_PATH, at.extras), 0);
+  snprintf(again, sizeof again, "%s/lib/libcupti.so.12", at.root); /* the same file under another name */
+  cr_assert_eq(symlink(at.beside, again), 0);
+  const pd_status status = cupti_api_load(&api, NULL, why, sizeof why);
+  cr_assert_eq(unlink(again), 0);
+  remove_toolkit(&at);
+  cr_assert_eq(status, PD_UNSUPPORTED);
+  const char *beside = strstr(why, at.beside),
+             *whole = strstr(why, "libfake_cupti_whole.so (CUPTI version 26 is too old");
+  cr_assert(beside && strncmp(beside + strlen(at.beside), " (it has no cuptiFinalize", 25) == 0, "%s", why);
+  cr_assert(whole && whole > beside, "%s", why);
+  cr_assert_null(strstr(beside + 1, at.beside), "%s", why); /* once */
 }
 
 PD_TEST(cupti_api, explains_every_code_that_a_user_can_meet) {
