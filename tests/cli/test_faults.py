@@ -57,6 +57,21 @@ class Faults(Case):
             file.write("not a shared object\n")
         self.assert_fails(self.run_small("--scenario", "./text.so"), 4, "./text.so")
 
+    def test_a_plugin_that_is_cut_short_is_told_of(self):
+        os.makedirs(self.path("cut/scenario"))
+        with open(FAULT_SCENARIO, "rb") as file, open(self.path("cut/scenario/short.so"), "wb") as to:
+            to.write(file.read(9000))
+        said = "cut/scenario/short.so: is cut short (9000 of "
+        for command in (("--scenario", "cut/scenario/short.so", "--check"), ("--help-plugin", "cut/scenario/short.so"),
+                        ("--scenario", "short", "--plugin-path", "cut", "--check"), ("--check-plugin", "cut/scenario/short.so")):
+            with self.subTest(command=command):
+                code, out, err = self.run_pdhost(*command)
+                self.assertEqual(code, 4, err)
+                self.assertIn(said, out if command[0] == "--check-plugin" else err)
+        code, out, err = self.run_pdhost("--list", "scenarios", "--plugin-path", "cut")
+        self.assertEqual(code, 0, err)
+        self.assertIn("rejected: is cut short (9000 of ", out)
+
     def test_scenario_of_another_kind(self):
         self.assert_fails(self.run_small("--scenario", FAULT_SINK), 4, "sink")
 

@@ -75,6 +75,45 @@ PD_TEST(plugins, a_value_with_a_slash_is_a_file) {
   plugins_close(all);
 }
 
+/* What dlopen would map past the end of the file kills the process at its first touch. */
+PD_TEST(plugins, a_file_that_is_cut_short_is_told) {
+  static char bytes[8 << 20];
+  char folder[] = "/tmp/pdhost-test-XXXXXX", path[64], want[128];
+  FILE *from = fopen(FIXTURES "/scenario/probe.so", "rb");
+  cr_assert(from && mkdtemp(folder));
+  const size_t whole = fread(bytes, 1, sizeof bytes, from);
+  fclose(from);
+  cr_assert(whole > 4096 && whole < sizeof bytes);
+  plugins *all = plugins_open(NULL);
+  uint32_t loads = 0, cut = 0;
+  for (size_t i = 0; i <= 300; i++) {
+    /* every place of the headers, then all over the file */
+    const size_t length = i < 80 ? i : i < 100 ? 64 + 56 * (i - 80) + 1 : whole - (300 - i) * (whole - 2048) / 200;
+    const plugin *at = NULL;
+    snprintf(path, sizeof path, "%s/%zu_%zu.so", folder, i, length);
+    FILE *to = fopen(path, "wb");
+    cr_assert(to && fwrite(bytes, 1, length, to) == length);
+    cr_assert_eq(fclose(to), 0);
+    error_clear(&err);
+    if (plugins_load(all, PD_KIND_SCENARIO, path, &at, &err) == PD_OK) {
+      loads++;
+      cr_assert_str_eq(at->table->name, "probe");
+    } else {
+      cr_assert_eq(loads, 0, "%zu of %zu bytes, after fewer that did", length, whole);
+      cr_assert_eq(err.exit_code, CODE_PLUGIN);
+      cr_assert_eq(err.count, 1);
+      snprintf(want, sizeof want, "%s: is cut short (%zu of ", path, length);
+      cut += strncmp(err.text, want, strlen(want)) == 0;
+      cr_assert(length < 5 || strncmp(err.text, want, strlen(want)) == 0, "%s", err.text);
+    }
+    unlink(path);
+  }
+  cr_assert_gt(loads, 0);
+  cr_assert_gt(cut, 200);
+  plugins_close(all);
+  rmdir(folder);
+}
+
 PD_TEST(plugins, a_file_given_as_a_name_is_explained) {
   second_folder();
   cr_assert_eq(symlink(FIXTURES "/scenario/probe.so", "mine.so"), 0);
