@@ -68,6 +68,7 @@ static int with_config(const cli_args *args, const cli_hooks *hooks, error *err)
 }
 
 static pd_status with_plugins(const cli_args *args, error *err) {
+  plugins_warn_of_missing(args->plugin_path, "command line");
   plugins *all = plugins_open(args->plugin_path);
   if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   const pd_status status = args->command == CLI_LIST ? list_print(all, args->topic, err)
@@ -103,6 +104,7 @@ static int execute(const cli_args *args, const cli_hooks *hooks, error *err) {
       error_set(err, PD_INVALID, CODE_USAGE, "--check-plugin: reads no -c; give the plugin's keys by -o");
       return CODE_USAGE;
     }
+    plugins_warn_of_missing(args->plugin_path, "command line");
     return check_plugin(args->topic, device_of(args), args->plugin_path, &args->input);
   case CLI_EXPLAIN: return explain(hooks, args->topic, err) == PD_OK ? CODE_DONE : err->exit_code;
   default: return with_config(args, hooks, err);

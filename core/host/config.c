@@ -228,7 +228,9 @@ static pd_status load_plugins(config *self, error *err, error *no_cuda) {
   if (!device.value[0])
     return error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] device: is empty; write cuda, cpu or auto",
                      device.origin);
-  self->plugins = plugins_open(early_value(self, "plugin_path"));
+  const entry folders = early_entry(self, "plugin_path");
+  plugins_warn_of_missing(folders.value, folders.origin);
+  self->plugins = plugins_open(folders.value);
   if (!self->plugins) return no_memory(err);
   /* The first that does not load is all that is said: what follows from it would be noise. */
   pd_status status = load_given(self, PD_KIND_SCENARIO, &scenario, scenario.value, &self->scenario.plugin, err);

@@ -2,6 +2,7 @@
 #include "plugins.h"
 
 #include "elf_length.h"
+#include "log.h"
 #include "suggest.h"
 
 #include <dirent.h>
@@ -106,6 +107,20 @@ void plugins_close(plugins *self) {
 
 uint32_t plugins_folder_count(const plugins *self) { return self->folder_count; }
 const char *plugins_folder(const plugins *self, uint32_t index) { return self->folders[index]; }
+
+void plugins_warn_of_missing(const char *folders, const char *origin) {
+  while (folders && *folders) {
+    const size_t bytes = strcspn(folders, ":");
+    char folder[PATH_MAX];
+    struct stat about;
+    snprintf(folder, sizeof folder, "%.*s", (int)bytes, folders);
+    const bool there = bytes == 0 || stat(folder, &about) == 0;
+    if (!there || (bytes > 0 && !S_ISDIR(about.st_mode)))
+      log_line(PD_LOG_WARN, NULL, "%s: [run] plugin_path: %s: %s; no plugin is looked for there", origin, folder,
+               there ? "is no folder" : strerror(errno));
+    folders += bytes + (folders[bytes] == ':');
+  }
+}
 
 /* ---- scanning ---- */
 

@@ -23,6 +23,8 @@ typedef struct plugin {
  * Then come those of PDHOST_PLUGIN_PATH and ../lib/pdhost beside the executable. NULL on no memory. */
 plugins *plugins_open(const char *first);
 void plugins_close(plugins *self);
+/* A warning for each of the user's folders that is none; the others may be missing. `origin`: where they are given. */
+void plugins_warn_of_missing(const char *folders, const char *origin);
 
 /* Loads by name, or by path when `name` holds a slash; a second call for the same gives the same plugin. Failures name
  * file and cause and have CODE_PLUGIN. [loop thread] */

@@ -122,8 +122,25 @@ class Config(Case):
         for words, env in (((*check, "--plugin-path", "none:mine"), {}), (check, {"PDHOST_PLUGIN_PATH": "none:mine"})):
             with self.subTest(env=env):
                 code, out, err = self.run_pdhost(*words, env=env)
-                self.assertEqual((code, err), (0, ""), out)
+                missing = "pdhost: warn: command line: [run] plugin_path: none: No such file or directory; no plugin is " \
+                    "looked for there\n"
+                self.assertEqual((code, err), (0, "" if env else missing), out)
                 self.assertIn("ok   three steps of a real run\n", out)
+
+    def test_a_folder_of_plugins_that_is_none_is_told_of(self):
+        check = ("--scenario", "control", "--device", "cpu", "--check")
+        with open(self.path("file"), "w", encoding="utf-8"):
+            pass
+        ini = self.write("[run]\nplugin_path = /nope\n")
+        said = "pdhost: warn: {}: [run] plugin_path: {}; no plugin is looked for there"
+        nope, file = "/nope: No such file or directory", "file: is no folder"
+        for words, expected in (((*check, "--plugin-path", f".:/nope:file:{CONF}"),
+                                 [said.format("command line", nope), said.format("command line", file)]),
+                                (("-c", ini, *check), [said.format(f"{ini}:2", nope)]),
+                                (("--list", "devices", "--plugin-path", "/nope"), [said.format("command line", nope)])):
+            with self.subTest(words=words):
+                code, _, err = self.run_pdhost(*words, env={"PDHOST_PLUGIN_PATH": "/neither"})
+                self.assertEqual((code, err.splitlines()), (0, expected))
 
     def test_an_empty_trace_folder_is_refused(self):
         name = self.write("[run]\nscenario = control\ndevice = cpu\ntrace_dir =\n")
