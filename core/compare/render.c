@@ -23,9 +23,9 @@ static void markdown_cell(const grid *self, const sample *cell, double best, FIL
   }
   const double value = cell->figures.median / self->unit.s;
   const int leading = value > 0 ? (int)floor(log10(value)) + 1 : 1;
-  const int decimals = cell->figures.figures > leading ? cell->figures.figures - leading : 0;
+  const int decimals = cell->shown > leading ? cell->shown - leading : 0;
   const char *bold = self->column_count > 1 && cell->figures.median <= best ? "**" : "";
-  fprintf(out, " %s%.*f%s |", bold, decimals, statistics_trim(value, cell->figures.figures), bold);
+  fprintf(out, " %s%.*f%s |", bold, decimals, statistics_trim(value, cell->shown), bold);
 }
 
 void render_markdown(const grid *self, FILE *out) {

@@ -38,7 +38,7 @@ static style style_of(const grid *self, uint32_t column) {
     if (!cell) continue;
     const double value = cell->figures.median / self->unit.s;
     const int leading = value > 0 ? (int)floor(log10(value)) + 1 : 1;
-    const int kept = cell->figures.figures > leading ? cell->figures.figures - leading : 0;
+    const int kept = cell->shown > leading ? cell->shown - leading : 0;
     if (leading > digits) digits = leading;
     if (kept < decimals) decimals = kept;
     made.marks = made.marks || is_wide(cell);
@@ -53,8 +53,7 @@ static const char *cell_text(const grid *self, const sample *cell, const style *
   if (is_wide(cell)) snprintf(mark, sizeof mark, " (! %.0f%%)", 100 * cell->figures.iqr / cell->figures.median);
   if (cell)
     snprintf(text, CELL_BYTES, "%*.*f%*s", as->width, as->decimals,
-             statistics_trim(cell->figures.median / self->unit.s, cell->figures.figures), as->marks ? MARK_WIDTH : 0,
-             mark);
+             statistics_trim(cell->figures.median / self->unit.s, cell->shown), as->marks ? MARK_WIDTH : 0, mark);
   else
     snprintf(text, CELL_BYTES, "%*s", as->width + (as->marks ? MARK_WIDTH : 0), "");
   return text;

@@ -65,8 +65,11 @@ static bool merge(samples *self, const pd_measurement *of, uint64_t index, uint3
 }
 
 static bool finish(samples *self, error *err) {
-  for (uint32_t i = 0; i < self->count; i++)
-    if (!statistics_make(self->all[i].times, self->all[i].figures.count, &self->all[i].figures)) return no_memory(err);
+  for (uint32_t i = 0; i < self->count; i++) {
+    sample *at = &self->all[i];
+    if (!statistics_make(at->times, at->figures.count, &at->figures)) return no_memory(err);
+    at->shown = at->figures.figures;
+  }
   return true;
 }
 
@@ -130,6 +133,45 @@ bool samples_of(const pd_measurements *rows, const char *name, bool device, samp
   if (ok && finish(out, err)) return true;
   samples_free(out);
   return false;
+}
+
+/* ---- what is shown ---- */
+
+/* Far below a unit of the last figure, far above what rounding to one costs. */
+#define PRINTED_ALIKE 1e-9
+
+static int by_median(const void *a, const void *b) {
+  const double x = (*(sample *const *)a)->figures.median, y = (*(sample *const *)b)->figures.median;
+  return (x > y) - (x < y);
+}
+
+static bool is_below(double a, double b) { return a < b * (1 - PRINTED_ALIKE); }
+
+/* `low` comes before `high`; `apart`: they are not to look alike, if they differ at all in print. */
+static bool shows_order(const sample *low, const sample *high, bool apart) {
+  const double a = statistics_trim(low->figures.median, low->shown),
+               b = statistics_trim(high->figures.median, high->shown);
+  if (is_below(b, a)) return false;
+  return !apart || is_below(a, b) ||
+         !is_below(statistics_trim(low->figures.median, STATISTICS_FIGURES),
+                   statistics_trim(high->figures.median, STATISTICS_FIGURES));
+}
+
+/* One figure more of the one that has fewer. */
+static void show_more(sample *a, sample *b) { (*(a->shown <= b->shown ? &a->shown : &b->shown))++; }
+
+bool samples_show_order(samples *self) {
+  sample **sorted = calloc(self->count + 1u, sizeof *sorted);
+  if (!sorted) return false;
+  for (uint32_t i = 0; i < self->count; i++) sorted[i] = &self->all[i];
+  qsort(sorted, self->count, sizeof(void *), by_median);
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t i = 1; i < self->count; i++)
+      for (; !shows_order(sorted[i - 1], sorted[i], i == 1); again = true) show_more(sorted[i - 1], sorted[i]);
+  }
+  free(sorted);
+  return true;
 }
 
 void samples_free(samples *self) {

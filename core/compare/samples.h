@@ -13,6 +13,7 @@ typedef struct sample {
   bool partial;                        /* a measurement of it was cut short */
   double *times;                       /* of one run, in seconds, in the order in which they were taken */
   statistics figures;                  /* of the times */
+  int shown;                           /* significant figures that the median is printed with */
   const pd_instructions *instructions; /* of the first measurement that has any; NULL: nobody counted */
 } sample;
 
@@ -29,6 +30,9 @@ bool samples_read(const char *const *paths, uint32_t count, bool device, samples
 /* The same of measurements that are in memory already, as from one file; they have to outlive the samples. */
 bool samples_of(const pd_measurements *rows, const char *name, bool device, samples *out, error *err);
 void samples_free(samples *self);
+/* Raises what is shown of medians where, printed with the figures that their own spread supports, they would stand out
+ * of their order, or another as low as the least. False on no memory. */
+bool samples_show_order(samples *self);
 
 /* Texts that may be missing compare as "". */
 bool samples_same_text(const char *a, const char *b);

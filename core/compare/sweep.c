@@ -226,6 +226,7 @@ static int report(const sweep_options *options, const findings *found, error *er
     if (found->places[i] != UINT64_MAX) cells[i] = &found->rows.rows[found->places[i]];
   int code = CODE_DONE;
   if (samples_of(&found->rows, "sweep", false, &from, err)) {
+    (void)samples_show_order(&from); /* without memory for it, digits as the spreads support them */
     const sweep_found of = {.plan = plan, .cells = cells, .from = &from, .of = time_names[options->time]};
     code = sweep_report_files(&of, &found->rows, options->quiet);
     if (!options->silent && !sweep_report_text(&of, log_color_on(STDOUT_FILENO), err)) code = err->exit_code;

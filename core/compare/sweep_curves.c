@@ -61,7 +61,7 @@ static void print_series(const sweep_found *self, const curve_axis *x, uint32_t 
     printf("  %*s  %.*s", width, x->points[i].text, bar, "########################################");
     const time_unit unit = statistics_unit(of ? of->figures.median : 1);
     if (of)
-      printf(" %.4g %s\n", statistics_trim(of->figures.median / unit.s, of->figures.figures), unit.symbol);
+      printf(" %.4g %s\n", statistics_trim(of->figures.median / unit.s, of->shown), unit.symbol);
     else
       printf("not measured\n");
   }

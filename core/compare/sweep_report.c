@@ -99,7 +99,7 @@ static bool print_best(const sweep_found *self, error *err) {
   const sample *best = sweep_found_at(self, at.best), *worst = sweep_found_at(self, at.worst);
   const time_unit unit = statistics_unit(best->figures.median);
   printf("\nBest: %s: %.4g %s, %.2g of the slowest (%s)\n", whole_name(self, at.best, name),
-         statistics_trim(best->figures.median / unit.s, best->figures.figures), unit.symbol,
+         statistics_trim(best->figures.median / unit.s, best->shown), unit.symbol,
          worst->figures.median > 0 ? best->figures.median / worst->figures.median : 1, self->of);
   return print_ties(self, at.best, err);
 }

@@ -9,7 +9,6 @@
 
 /* A narrower interval is not believed: torch's _MIN_CONFIDENCE_INTERVAL. */
 #define LEAST_INTERVAL_S 25e-9
-#define MOST_FIGURES 4
 
 int statistics_figures(const double *sorted, uint64_t count) {
   const uint64_t first = count / 4, end = count - count / 4, inner = end - first;
@@ -22,7 +21,7 @@ int statistics_figures(const double *sorted, uint64_t count) {
   const double median = stats_quantile(sorted, count, 0.5);
   if (!(median > 0)) return 1;
   const double figures = floor(log10(median / interval));
-  return figures < 1 ? 1 : figures > MOST_FIGURES ? MOST_FIGURES : (int)figures;
+  return figures < 1 ? 1 : figures > STATISTICS_FIGURES ? STATISTICS_FIGURES : (int)figures;
 }
 
 static int by_value(const void *a, const void *b) {

@@ -6,13 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { STATISTICS_FIGURES = 4 }; /* at most, as in torch */
+
 typedef struct statistics {
   uint64_t count;
   double min, p25, median, p75, p90, p99, max;
   double mean;
   double iqr;  /* p75 - p25 */
   double mad;  /* median of the distances from the median */
-  int figures; /* significant figures of the median that the spread supports, 1..4 */
+  int figures; /* significant figures of the median that the spread supports, 1..STATISTICS_FIGURES */
 } statistics;
 
 /* Of `count` finite values in any order, which stay as they are; all zero when there are none. False on no memory. */
