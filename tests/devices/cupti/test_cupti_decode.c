@@ -65,6 +65,7 @@ static void add_call_at(bool driver, uint32_t cbid, uint32_t correlation, uint64
 }
 static void add_call(uint32_t cbid, uint32_t correlation) { add_call_at(false, cbid, correlation, 2000, 42); }
 static CUpti_ActivityKernel10 kernel_row(uint32_t correlation, const char *name, uint64_t start, uint64_t end) {
+  /* No two fields alike, so that none can stand for another. */
   return (CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                   .registersPerThread = 16,
                                   .start = start,
@@ -73,11 +74,11 @@ static CUpti_ActivityKernel10 kernel_row(uint32_t correlation, const char *name,
                                   .contextId = 2,
                                   .streamId = 7,
                                   .gridX = 63,
-                                  .gridY = 1,
-                                  .gridZ = 1,
-                                  .blockX = 128,
-                                  .blockY = 1,
-                                  .blockZ = 1,
+                                  .gridY = 17,
+                                  .gridZ = 3,
+                                  .blockX = 32,
+                                  .blockY = 8,
+                                  .blockZ = 4,
                                   .staticSharedMemory = 512,
                                   .dynamicSharedMemory = 1024,
                                   .correlationId = correlation,
@@ -90,7 +91,10 @@ static void add_kernel(uint32_t correlation, const char *name, uint64_t start, u
 
 PD_TEST(cupti_decode, hands_a_launch_and_its_kernel_on) {
   open_decoder();
-  add_kernel(5, "_Z5scaleIfEvPT_i", 3000, 4000);
+  CUpti_ActivityKernel10 row = kernel_row(5, "_Z5scaleIfEvPT_i", 3000, 4000);
+  row.graphId = 9;
+  row.graphNodeId = (uint64_t)9 << 32 | 11;
+  add(&row, sizeof row);
   add_call(505, 5);
   decode();
   cr_assert(cupti_decoder_settle(&decoder));
@@ -113,13 +117,24 @@ PD_TEST(cupti_decode, hands_a_launch_and_its_kernel_on) {
   cr_assert_eq(kernel->device, 1);
   cr_assert_eq(kernel->context, 2);
   cr_assert_eq(kernel->stream, 7);
-  cr_assert_eq(kernel->u.kernel.grid[0], 63);
-  cr_assert_eq(kernel->u.kernel.block[0], 128);
+  cr_assert_eq(kernel->thread, 0);
+  cr_assert_eq(kernel->bytes, 0);
+  static const uint32_t grid[3] = {63, 17, 3}, block[3] = {32, 8, 4};
+  for (int i = 0; i < 3; i++) {
+    cr_assert_eq(kernel->u.kernel.grid[i], grid[i]);
+    cr_assert_eq(kernel->u.kernel.block[i], block[i]);
+  }
   cr_assert_eq(kernel->u.kernel.registers, 16);
   cr_assert_eq(kernel->u.kernel.static_bytes, 512);
   cr_assert_eq(kernel->u.kernel.dynamic_bytes, 1024);
-  cr_assert_float_eq(kernel->u.kernel.blocks_per_sm, 63.0 / 132, 1e-6);
-  cr_assert_eq(kernel->u.kernel.active_blocks, 16);
+  cr_assert_eq(kernel->u.kernel.graph, 9);
+  cr_assert_eq(kernel->u.kernel.graph_node, 11);
+  const float blocks = 63.0f * 17 * 3 / 132;
+  cr_assert_float_eq(kernel->u.kernel.blocks_per_sm, blocks, 1e-5);
+  cr_assert_float_eq(kernel->u.kernel.warps_per_sm, blocks * 32, 1e-3);
+  cr_assert_eq(kernel->u.kernel.active_blocks, 2); /* of 1024 threads each */
+  cr_assert_float_eq(kernel->u.kernel.waves, blocks / 2, 1e-5);
+  cr_assert_float_eq(kernel->u.kernel.occupancy, 1.0, 1e-6);
   close_decoder();
 }
 
@@ -129,24 +144,37 @@ PD_TEST(cupti_decode, hands_copies_sets_and_peers_on) {
                                       .srcKind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE,
                                       .dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC,
                                       .bytes = 77,
-                                      .start = 3000,
-                                      .end = 3001,
+                                      .start = 3001,
+                                      .end = 3011,
+                                      .deviceId = 21,
+                                      .contextId = 31,
+                                      .streamId = 41,
                                       .correlationId = 1,
-                                      .graphId = 3,
-                                      .graphNodeId = (uint64_t)3 << 32 | 9};
+                                      .graphId = 51,
+                                      .graphNodeId = (uint64_t)51 << 32 | 61};
   const CUpti_ActivityMemcpyPtoP4 peer = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY2,
                                           .srcKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
                                           .dstKind = CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC,
                                           .bytes = 78,
-                                          .start = 3000,
-                                          .end = 3001,
-                                          .correlationId = 2};
+                                          .start = 3002,
+                                          .end = 3012,
+                                          .deviceId = 22,
+                                          .contextId = 32,
+                                          .streamId = 42,
+                                          .correlationId = 2,
+                                          .graphId = 52,
+                                          .graphNodeId = (uint64_t)52 << 32 | 62};
   const CUpti_ActivityMemset4 set = {.kind = CUPTI_ACTIVITY_KIND_MEMSET,
                                      .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED,
                                      .bytes = 79,
-                                     .start = 3000,
-                                     .end = 3001,
-                                     .correlationId = 3};
+                                     .start = 3003,
+                                     .end = 3013,
+                                     .deviceId = 23,
+                                     .contextId = 33,
+                                     .streamId = 43,
+                                     .correlationId = 3,
+                                     .graphId = 53,
+                                     .graphNodeId = (uint64_t)53 << 32 | 63};
   add_call(41, 1);
   add_call(41, 2);
   add_call(51, 3);
@@ -157,19 +185,28 @@ PD_TEST(cupti_decode, hands_copies_sets_and_peers_on) {
   cr_assert(cupti_decoder_settle(&decoder));
   cr_assert_eq(record.count, 6);
   const pd_activity *rows = record.rows + 3;
-  cr_assert_eq(rows[0].kind, PD_ACTIVITY_MEMCPY);
-  cr_assert_eq(rows[0].u.copy.from, PD_MEMORY_PAGEABLE);
-  cr_assert_eq(rows[0].u.copy.to, PD_MEMORY_DEVICE);
-  cr_assert_eq(rows[0].u.copy.graph, 3);
-  cr_assert_eq(rows[0].u.copy.graph_node, 9);
-  cr_assert_eq(rows[0].bytes, 77);
-  cr_assert_eq(rows[0].name, 0); /* the trace's to build */
-  cr_assert_eq(rows[1].kind, PD_ACTIVITY_MEMCPY);
-  cr_assert_eq(rows[1].u.copy.to, PD_MEMORY_MANAGED);
-  cr_assert_eq(rows[1].bytes, 78);
-  cr_assert_eq(rows[2].kind, PD_ACTIVITY_MEMSET);
-  cr_assert_eq(rows[2].u.copy.to, PD_MEMORY_PINNED);
-  cr_assert_eq(rows[2].bytes, 79);
+  static const struct {
+    pd_activity_kind kind;
+    pd_memory_kind from, to;
+  } wanted[3] = {{PD_ACTIVITY_MEMCPY, PD_MEMORY_PAGEABLE, PD_MEMORY_DEVICE},
+                 {PD_ACTIVITY_MEMCPY, PD_MEMORY_DEVICE, PD_MEMORY_MANAGED},
+                 {PD_ACTIVITY_MEMSET, PD_MEMORY_UNKNOWN, PD_MEMORY_PINNED}};
+  for (uint32_t i = 0; i < 3; i++) {
+    cr_assert_eq(rows[i].kind, wanted[i].kind);
+    cr_assert_eq(rows[i].u.copy.from, wanted[i].from);
+    cr_assert_eq(rows[i].u.copy.to, wanted[i].to);
+    cr_assert_eq(rows[i].u.copy.graph, 51 + i);
+    cr_assert_eq(rows[i].u.copy.graph_node, 61 + i);
+    cr_assert_eq(rows[i].bytes, 77 + i);
+    cr_assert_eq(rows[i].start, 3001 + i);
+    cr_assert_eq(rows[i].end, 3011 + i);
+    cr_assert_eq(rows[i].device, 21 + i);
+    cr_assert_eq(rows[i].context, 31 + i);
+    cr_assert_eq(rows[i].stream, 41 + i);
+    cr_assert_eq(rows[i].correlation, 1 + i);
+    cr_assert_eq(rows[i].thread, 0);
+    cr_assert_eq(rows[i].name, 0); /* the trace's to build */
+  }
   close_decoder();
 }
 
@@ -642,6 +679,73 @@ PD_TEST(cupti_decode, hands_a_record_without_a_launch_on_in_the_end) {
   cr_assert_eq(record.count, 0);
   cupti_decoder_window_close(&decoder);
   cr_assert_eq(record.count, 1); /* the trace counts it as unmatched */
+  close_decoder();
+}
+
+static void add_sync(uint64_t start, uint64_t end) {
+  const CUpti_ActivitySynchronization2 row = {.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+                                              .type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE,
+                                              .start = start,
+                                              .end = end,
+                                              .correlationId = 8,
+                                              .contextId = 2,
+                                              .streamId = 7};
+  add(&row, sizeof row);
+}
+static void add_overhead(uint64_t start, uint64_t end) {
+  const CUpti_ActivityOverhead3 row = {.kind = CUPTI_ACTIVITY_KIND_OVERHEAD, .start = start, .end = end};
+  add(&row, sizeof row);
+}
+
+PD_TEST(cupti_decode, takes_no_synchronisation_or_overhead_from_before_the_window) {
+  open_decoder();
+  cupti_decoder_window_close(&decoder);
+  cupti_decoder_window_open(&decoder, 10000, true);
+  add_sync(9999, 10500);
+  add_overhead(9999, 10500);
+  add_sync(10000, 10500);
+  add_overhead(10000, 10600);
+  decode();
+  cr_assert_eq(record.count, 2);
+  const pd_activity *sync = &record.rows[0], *overhead = &record.rows[1];
+  cr_assert_eq(sync->kind, PD_ACTIVITY_SYNC);
+  cr_assert_str_eq(record.names[sync->name], "Event Sync");
+  cr_assert_eq(sync->start, 10000);
+  cr_assert_eq(sync->end, 10500);
+  cr_assert_eq(sync->correlation, 8);
+  cr_assert_eq(sync->context, 2);
+  cr_assert_eq(sync->stream, 7);
+  cr_assert_eq(overhead->kind, PD_ACTIVITY_OVERHEAD);
+  cr_assert_eq(overhead->start, 10000);
+  cr_assert_eq(overhead->end, 10600);
+  cr_assert_eq(decoder.counts.implausible + decoder.counts.zero_stamped, 0);
+  close_decoder();
+}
+
+/* Times that cannot be, of what is no device work: none is handed on, each is counted. */
+PD_TEST(cupti_decode, counts_bad_times_of_calls_synchronisations_and_overheads) {
+  static const struct {
+    uint64_t start, end;
+  } rows[] = {{0, 0}, {0, 4000}, {3000, 0}, {4000, 3999}, {3000, UINT64_C(1) << 62}, {UINT64_MAX - 10, UINT64_MAX}};
+  enum { ROWS = sizeof rows / sizeof rows[0], ZERO = 3 };
+  open_decoder();
+  for (uint32_t i = 0; i < ROWS; i++) {
+    const CUpti_ActivityAPI call = {.kind = CUPTI_ACTIVITY_KIND_RUNTIME,
+                                    .cbid = 165,
+                                    .start = rows[i].start,
+                                    .end = rows[i].end,
+                                    .threadId = 42,
+                                    .correlationId = i + 1};
+    add(&call, sizeof call);
+    add_sync(rows[i].start, rows[i].end);
+    add_overhead(rows[i].start, rows[i].end);
+  }
+  decode();
+  cr_assert_eq(record.count, 0);
+  cr_assert_eq(decoder.counts.zero_stamped, ZERO); /* of synchronisations */
+  cr_assert_eq(decoder.counts.implausible, 3 * ROWS - ZERO);
+  cr_assert_eq(record.lost[PD_LOSS_ZERO_TIMESTAMP], ZERO);
+  cr_assert_eq(record.lost[PD_LOSS_IMPLAUSIBLE], 3 * ROWS - ZERO);
   close_decoder();
 }
 
