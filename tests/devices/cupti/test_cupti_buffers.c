@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static cupti_buffers pool;
@@ -50,6 +51,41 @@ PD_TEST(cupti_buffers, take_only_what_is_cuptis_back) {
   cr_assert_not(cupti_buffers_complete(&pool, data, 100)); /* while it is decoded */
   cupti_buffers_release(&pool, buffer);
   cr_assert_not(cupti_buffers_complete(&pool, data, 100)); /* when it is free */
+  cr_assert(cupti_buffers_close(&pool));
+}
+
+/* Whether every page of a buffer is in memory, so that nobody who writes to it first has to wait for one. */
+static bool is_resident(uint8_t *data, size_t bytes) {
+  static unsigned char pages[CUPTI_LARGE_BYTES / 4096];
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  cr_assert_eq(mincore(data, bytes, pages), 0);
+  for (size_t i = 0; i < (bytes + page - 1) / page; i++)
+    if (!(pages[i] & 1)) return false;
+  return true;
+}
+
+PD_TEST(cupti_buffers, are_in_memory_before_they_are_handed_out) {
+  size_t bytes;
+  cr_assert_eq(cupti_buffers_open(&pool, 64 << 20, 1, 1), PD_OK);
+  for (int i = 0; i < 3; i++) { /* the last one is mapped as it is asked for */
+    uint8_t *data = cupti_buffers_take(&pool, &bytes);
+    cr_assert(is_resident(data, bytes));
+  }
+  (void)cupti_buffers_close(&pool);
+}
+
+/* A thread that looked at the head of the list, and lost its core until that buffer is back at the head with another
+ * behind it, must see that it is not the head it looked at. */
+PD_TEST(cupti_buffers, leave_a_mark_as_they_come_and_go) {
+  size_t bytes;
+  cr_assert_eq(cupti_buffers_open(&pool, 2 * CUPTI_SMALL_BYTES, 2, 0), PD_OK);
+  const uint64_t before = atomic_load(&pool.free_small);
+  uint8_t *data = cupti_buffers_take(&pool, &bytes);
+  cr_assert(cupti_buffers_complete(&pool, data, 8));
+  cupti_buffers_release(&pool, cupti_buffers_pull(&pool));
+  const uint64_t after = atomic_load(&pool.free_small);
+  cr_assert_eq((uint32_t)after, (uint32_t)before); /* the same buffer, */
+  cr_assert_neq(after, before);                    /* another head */
   cr_assert(cupti_buffers_close(&pool));
 }
 
