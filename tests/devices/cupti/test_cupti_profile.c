@@ -44,10 +44,11 @@ static void open_profile(const char *library, const char *between) {
       .events = {.context = marks, .mark = mark, .elapsed_ns = elapsed_ns}};
   cr_assert_eq(cuda_profile_open(&config, &profile), PD_OK);
 }
-static void attach(void) {
-  const pd_profile_options options = {.size = sizeof options};
+static void attach_with(bool sync) {
+  const pd_profile_options options = {.size = sizeof options, .sync = sync};
   cr_assert_eq(cuda_profile_attach(profile, &options), PD_OK);
 }
+static void attach(void) { attach_with(false); }
 static void look(void) {
   status = (pd_profile_status){.size = sizeof status};
   cr_assert_eq(cuda_profile_status(profile, &status), PD_OK);
@@ -106,6 +107,36 @@ PD_TEST(cupti_profile, takes_its_policy_from_the_option) {
     cr_assert_eq(fake_get().kernel_on, rows[i].on, "%s", rows[i].word);
     close_profile();
   }
+}
+
+PD_TEST(cupti_profile, records_synchronisations_where_they_are_wanted) {
+  for (int sync = 0; sync < 2; sync++) {
+    fake_reset();
+    open_profile(FAKE_CUPTI_PATH, "disable");
+    attach_with(sync);
+    cr_assert_eq(cuda_profile_start(profile), PD_OK);
+    fake_sync();
+    cr_assert_eq(cuda_profile_stop(profile), PD_OK);
+    cr_assert_eq(cuda_profile_drain(profile, INT64_C(20000000000)), PD_OK);
+    cr_assert_eq(record.count, (uint64_t)sync);
+    close_profile();
+  }
+}
+
+PD_TEST(cupti_profile, takes_no_more_memory_than_its_option_says) {
+  enum { MOST = 64 << 20 };
+  uint64_t given = 0;
+  size_t bytes;
+  open_profile(FAKE_CUPTI_PATH, "disable");
+  attach();
+  for (int i = 0; i < 100; i++) {
+    (void)fake_request(&bytes);
+    given += bytes;
+    look(); /* the decoder is not in the middle of mapping one */
+  }
+  cr_assert_leq(given, MOST);
+  cr_assert_geq(given, MOST - (4 << 20));
+  close_profile();
 }
 
 PD_TEST(cupti_profile, times_by_events_where_there_is_no_library) {
