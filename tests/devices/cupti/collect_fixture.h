@@ -52,6 +52,12 @@ static inline uint64_t rows_of(pd_activity_kind kind) {
   for (uint64_t i = 0; i < record.count; i++) count += record.rows[i].kind == kind;
   return count;
 }
+/* Whether any kind or call is being recorded. */
+static inline bool any_on(void) {
+  fake_counts did = fake_get();
+  return did.kernel_on || did.memcpy_on || did.peer_on || did.memset_on || did.overhead_on || did.sync_on ||
+         did.runtime_kind || did.driver_kind || did.runtime_on || did.driver_on;
+}
 /* Every launch has exactly one device record, later than itself; no id stands for two launches. */
 static inline void check_pairs(uint64_t launches) {
   uint64_t calls = 0;
@@ -83,6 +89,7 @@ static inline void check_manners(void) {
   cr_assert_eq(did.flushes_by_subscriber, 0);
   cr_assert_eq(did.overlapping, 0);
   cr_assert_eq(did.unzeroed, 0);
+  cr_assert_eq(did.cleared, 0);
   cr_assert_eq(did.thread_id_type, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
 }
 

@@ -31,7 +31,7 @@ static CUpti_BuffersCallbackRequestFunc on_request;
 static CUpti_BuffersCallbackCompleteFunc on_complete;
 static CUpti_CallbackFunc on_state;
 static void *state_user;
-static bool subscribed, per_thread_set, finalizing;
+static bool subscribed, per_thread_set, zeroed_set, finalizing;
 static pthread_t deliverers[256];
 static uint32_t deliverer_count;
 static pid_t subscriber_tid;
@@ -53,7 +53,7 @@ static CUptiResult enter(const char *name) {
   }
   if (__atomic_load_n(&finalizing, __ATOMIC_RELAXED)) __atomic_fetch_add(&counts.overlapping, 1, __ATOMIC_RELAXED);
   pthread_mutex_lock(&lock);
-  if (config.fail_function && !strcmp(config.fail_function, name)) {
+  if (config.fail_function && !strcmp(config.fail_function, name) && !(config.fail_after && config.fail_after--)) {
     pthread_mutex_unlock(&lock);
     return (CUptiResult)config.fail_code;
   }
@@ -102,6 +102,7 @@ static uint8_t *request(size_t *bytes) {
     return NULL;
   }
   for (size_t i = 0; i < *bytes; i += 997) counts.unzeroed += data[i] != 0;
+  counts.cleared += !zeroed_set;
   return data;
 }
 
@@ -210,6 +211,7 @@ CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute
     if (*bytes != 1 || *(uint8_t *)value != 1) counts.attribute_changed++;
     per_thread_set = true;
   }
+  if (attribute == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER) zeroed_set = *bytes == 1 && *(uint8_t *)value == 1;
   LEAVE(CUPTI_SUCCESS);
 }
 
@@ -267,7 +269,7 @@ static CUptiResult switch_kind(CUpti_ActivityKind kind, bool on) {
     sessions_on += on;
     break;
   case CUPTI_ACTIVITY_KIND_MEMCPY: counts.memcpy_on = on; break;
-  case CUPTI_ACTIVITY_KIND_MEMCPY2: break;
+  case CUPTI_ACTIVITY_KIND_MEMCPY2: counts.peer_on = on; break;
   case CUPTI_ACTIVITY_KIND_MEMSET: counts.memset_on = on; break;
   case CUPTI_ACTIVITY_KIND_OVERHEAD: counts.overhead_on = on; break;
   case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: counts.sync_on = on; break;
@@ -347,6 +349,7 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
 CUptiResult CUPTIAPI cuptiFinalize(void) {
   ENTER("cuptiFinalize");
   __atomic_store_n(&finalizing, true, __ATOMIC_RELAXED);
+  for (const fake_buffer *buffer = buffers; buffer; buffer = buffer->next) counts.left_to_finalize += !buffer->kept;
   if (config.slow_finalize) (void)put(CUPTI_ACTIVITY_KIND_RUNTIME, NULL);
   flush(true);
   if (config.slow_finalize) usleep(20000); /* a decoder that looks at it now is caught; one that waits never is */
@@ -363,8 +366,8 @@ CUptiResult CUPTIAPI cuptiFinalize(void) {
   }
   counts.finalizes++;
   if (!config.keeps_callbacks) on_request = NULL, on_complete = NULL;
-  per_thread_set = false;
-  counts.kernel_on = counts.memcpy_on = counts.memset_on = counts.overhead_on = counts.sync_on = false;
+  per_thread_set = zeroed_set = false;
+  counts.kernel_on = counts.memcpy_on = counts.peer_on = counts.memset_on = counts.overhead_on = counts.sync_on = false;
   counts.runtime_kind = counts.driver_kind = false;
   memset(runtime_call, 0, sizeof runtime_call);
   memset(driver_call, 0, sizeof driver_call);
@@ -430,7 +433,7 @@ void fake_reset(void) {
   on_request = NULL;
   on_complete = NULL;
   on_state = NULL;
-  subscribed = per_thread_set = false;
+  subscribed = per_thread_set = zeroed_set = false;
   memset(runtime_call, 0, sizeof runtime_call);
   memset(driver_call, 0, sizeof driver_call);
   pthread_mutex_unlock(&lock);
@@ -530,6 +533,20 @@ uint32_t fake_memcpy(uint64_t bytes) {
     record->dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
     record->correlationId = id;
     record->streamId = 7;
+  }
+  pthread_mutex_unlock(&lock);
+  return id;
+}
+uint32_t fake_peer_memcpy(uint64_t bytes) {
+  pthread_mutex_lock(&lock);
+  uint32_t id = call(false, 41, 0, 0);
+  CUpti_ActivityMemcpyPtoP4 *record = counts.peer_on ? put(CUPTI_ACTIVITY_KIND_MEMCPY2, NULL) : NULL;
+  if (record) {
+    record->start = now();
+    record->end = record->start + 10;
+    record->bytes = bytes;
+    record->srcKind = record->dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    record->correlationId = id;
   }
   pthread_mutex_unlock(&lock);
   return id;
@@ -640,6 +657,17 @@ uint8_t *fake_request(size_t *bytes) {
   pthread_mutex_lock(&lock);
   uint8_t *data = request(bytes);
   pthread_mutex_unlock(&lock);
+  return data;
+}
+uint8_t *fake_request_beside(size_t *bytes) {
+  uint8_t *data = NULL;
+  size_t records = 0;
+  pthread_mutex_lock(&lock);
+  const CUpti_BuffersCallbackRequestFunc function = on_request;
+  pthread_mutex_unlock(&lock);
+  inside = true;
+  if (function) function(&data, bytes, &records);
+  inside = false;
   return data;
 }
 void fake_complete(uint8_t *buffer, size_t valid) {

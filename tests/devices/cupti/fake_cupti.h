@@ -22,6 +22,7 @@ typedef struct fake_config {
   uint32_t version;          /* 130001 */
   const char *fail_function; /* "cuptiSubscribe", ...: this one returns `fail_code` */
   int fail_code;
+  uint32_t fail_after;    /* so many calls of it go well first */
   const char *other_tool; /* Subscribe: this one is there already, 39 */
   size_t record_growth;   /* records are longer by this, as a newer library's */
   bool record_shrink;     /* kernels are shorter than this build's */
@@ -46,8 +47,10 @@ typedef struct fake_counts {
   uint32_t requests, refused, completions, attaches, finalizes;
   uint32_t sync_records_limited, thread_id_type;
   uint32_t unzeroed;              /* buffers handed out that were not all zero */
+  uint32_t cleared;               /* buffers that it had to clear itself, on the launching thread */
+  uint32_t left_to_finalize;      /* buffers that no flush had asked for before Finalize did */
   uint32_t runtime_on, driver_on; /* single calls recorded right now */
-  bool kernel_on, memcpy_on, memset_on, overhead_on, sync_on, runtime_kind, driver_kind;
+  bool kernel_on, memcpy_on, peer_on, memset_on, overhead_on, sync_on, runtime_kind, driver_kind;
 } fake_counts;
 
 void fake_reset(void);
@@ -65,6 +68,8 @@ uint32_t fake_graph_launch_wrong(uint32_t graph, uint32_t nodes);
 /* cudaMemcpyAsync (41) and cudaMemsetAsync (51), done at once. */
 uint32_t fake_memcpy(uint64_t bytes);
 uint32_t fake_memset(uint64_t bytes);
+/* cudaMemcpyAsync from one device to another. */
+uint32_t fake_peer_memcpy(uint64_t bytes);
 /* An overhead record with data of its own. */
 void fake_overhead(void);
 void fake_sync(void);
@@ -83,6 +88,8 @@ void fake_stick(void);
 /* Requests a buffer as a launching thread would and keeps it; NULL where none was given. */
 uint8_t *fake_request(size_t *bytes);
 void fake_complete(uint8_t *buffer, size_t valid);
+/* Requests one without the library's lock: the thread is inside the callback while the library is given back. */
+uint8_t *fake_request_beside(size_t *bytes);
 /* CUPTI's report that it cannot go on. */
 void fake_fatal(int code);
 /* Waits for completions under way on other threads. */

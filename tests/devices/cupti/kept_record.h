@@ -5,6 +5,7 @@
 #include <pdhost/record.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ typedef struct kept_record {
   uint32_t name_count;
   uint32_t on;
   uint64_t lost[PD_LOSS_COUNT];
+  sigset_t blocked; /* by the thread that named itself last */
 } kept_record;
 
 static inline uint32_t kept_record_intern(const pd_record *record, const char *text) {
@@ -53,8 +55,11 @@ static inline void kept_record_lost(const pd_record *record, pd_loss loss, uint6
   pthread_mutex_unlock(&self->lock);
 }
 static inline void kept_record_name_thread(const pd_record *record, const char *name) {
-  (void)record;
+  kept_record *self = record->impl;
   (void)name;
+  pthread_mutex_lock(&self->lock);
+  pthread_sigmask(SIG_SETMASK, NULL, &self->blocked);
+  pthread_mutex_unlock(&self->lock);
 }
 static inline void kept_record_init(kept_record *self) {
   memset(self, 0, sizeof *self);

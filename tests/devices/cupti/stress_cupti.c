@@ -83,9 +83,9 @@ static int run(const cupti_api *api, cupti_between between, bool late) {
   cupti_collect_close(collect);
   fake_join();
   fake_counts did = fake_get();
-  if (did.in_callback || did.overlapping || did.bad_order || did.unzeroed) {
-    printf("breaches: %u in callbacks, %u during finalize, %u order, %u unzeroed\n", did.in_callback, did.overlapping,
-           did.bad_order, did.unzeroed);
+  if (did.in_callback || did.overlapping || did.bad_order || did.unzeroed || did.cleared) {
+    printf("breaches: %u in callbacks, %u during finalize, %u order, %u unzeroed, %u cleared\n", did.in_callback,
+           did.overlapping, did.bad_order, did.unzeroed, did.cleared);
     failures++;
   }
   kept_record_free(&record);

@@ -40,7 +40,7 @@ PD_TEST(cupti_collect, records_the_listed_calls_and_no_others) {
   cr_assert_eq(fake_get().runtime_on, 0);
   start();
   fake_counts did = fake_get();
-  cr_assert(did.kernel_on && did.memcpy_on && did.memset_on && did.overhead_on && !did.sync_on);
+  cr_assert(did.kernel_on && did.memcpy_on && did.peer_on && did.memset_on && did.overhead_on && !did.sync_on);
   fake_call(false, 3, 0, false);   /* cudaGetDevice */
   fake_call(false, 135, 0, false); /* cudaEventRecord */
   fake_call(false, 20, 0, false);  /* cudaMalloc */
@@ -48,12 +48,13 @@ PD_TEST(cupti_collect, records_the_listed_calls_and_no_others) {
   fake_call(true, 3, 0, false);    /* cuDeviceGet */
   fake_memcpy(100);
   fake_memset(200);
+  fake_peer_memcpy(300);
   fake_overhead();
   drain();
   cr_assert(drained.complete);
-  cr_assert_eq(rows_of(PD_ACTIVITY_RUNTIME), 4);
+  cr_assert_eq(rows_of(PD_ACTIVITY_RUNTIME), 5);
   cr_assert_eq(rows_of(PD_ACTIVITY_DRIVER), 0);
-  cr_assert_eq(rows_of(PD_ACTIVITY_MEMCPY), 1);
+  cr_assert_eq(rows_of(PD_ACTIVITY_MEMCPY), 2);
   cr_assert_eq(rows_of(PD_ACTIVITY_MEMSET), 1);
   cr_assert_eq(rows_of(PD_ACTIVITY_OVERHEAD), 1);
   cr_assert_eq(counts().unknown, 0); /* they were not even recorded */
@@ -162,11 +163,8 @@ PD_TEST(cupti_collect, switches_off_between_windows) {
   open_collect(CUPTI_BETWEEN_DISABLE);
   start();
   drain();
-  fake_counts did = fake_get();
-  cr_assert_not(did.kernel_on || did.memcpy_on || did.memset_on || did.overhead_on || did.runtime_kind ||
-                did.driver_kind);
-  cr_assert_eq(did.runtime_on + did.driver_on, 0);
-  cr_assert_eq(did.finalizes, 0);
+  cr_assert_not(any_on());
+  cr_assert_eq(fake_get().finalizes, 0);
   fake_launch("_Z1kv");
   fake_finish(0);
   start();
@@ -175,6 +173,17 @@ PD_TEST(cupti_collect, switches_off_between_windows) {
   close_collect();
   cr_assert_eq(fake_get().attaches, 1);
   cr_assert_eq(fake_get().finalizes, 1);
+}
+
+/* What is recorded where all stays on is asked for before the library is given back, which need not hand it over. */
+PD_TEST(cupti_collect, flushes_before_it_gives_the_library_back) {
+  open_collect(CUPTI_BETWEEN_KEEP);
+  start();
+  drain();
+  fake_launch("_Z1kv"); /* and still runs */
+  close_collect();
+  cr_assert_eq(fake_get().finalizes, 1);
+  cr_assert_eq(fake_get().left_to_finalize, 0);
 }
 
 PD_TEST(cupti_collect, detaches_between_windows_and_repeats_no_id) {
@@ -386,6 +395,20 @@ PD_TEST(cupti_collect, carries_a_wrap_of_the_ids_on) {
   for (uint64_t i = 0; i < record.count; i++) {
     cr_assert_geq(record.rows[i].correlation, 0xFFFFFFF1u);
     cr_assert_leq(record.rows[i].correlation, UINT64_C(0xFFFFFFF0) + 33);
+  }
+  close_collect();
+}
+
+/* Signals are the program's: the decoder's thread takes none, and leaves those of the thread that opened it alone. */
+PD_TEST(cupti_collect, takes_no_signals) {
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGCHLD};
+  sigset_t mine;
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  (void)counts(); /* the thread has its name */
+  pthread_sigmask(SIG_SETMASK, NULL, &mine);
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    cr_assert_eq(sigismember(&record.blocked, signals[i]), 1, "%d", signals[i]);
+    cr_assert_eq(sigismember(&mine, signals[i]), 0, "%d", signals[i]);
   }
   close_collect();
 }

@@ -15,6 +15,26 @@ int clock_gettime(clockid_t clock, struct timespec *at) {
   return (int)failed;
 }
 
+/* The pool asks for the thread's id inside its callback: one thread can be held there. */
+static _Thread_local bool held_inside;
+static _Atomic bool inside_now, let_go, closed;
+PD_EXPORT pid_t gettid(void);
+pid_t gettid(void) {
+  if (held_inside) {
+    atomic_store(&inside_now, true);
+    while (!atomic_load(&let_go)) sched_yield();
+  }
+  return (pid_t)syscall(SYS_gettid);
+}
+
+/* Of large buffers as they are mapped: how many by other threads than the first. */
+static _Atomic int mapped_beside;
+PD_EXPORT int madvise(void *at, size_t bytes, int advice);
+int madvise(void *at, size_t bytes, int advice) {
+  atomic_fetch_add(&mapped_beside, gettid() != getpid());
+  return (int)syscall(SYS_madvise, at, bytes, advice);
+}
+
 PD_TEST(cupti_faults, gives_up_in_time_and_lets_no_record_leak_into_the_next_window) {
   open_collect(CUPTI_BETWEEN_DISABLE);
   start();
@@ -170,7 +190,7 @@ PD_TEST(cupti_faults, blames_no_window_for_what_was_dropped_before) {
   open_collect(CUPTI_BETWEEN_DISABLE);
   fake_set()->dropped = 7;
   start();
-  fake_set()->dropped = 3;
+  fake_set()->dropped += 3; /* what was not asked for yet is still there */
   drain();
   cr_assert_eq(counts().dropped, 3);
   cr_assert_eq(record.lost[PD_LOSS_RECORDS_DROPPED], 3);
@@ -244,27 +264,35 @@ PD_TEST(cupti_faults, leaves_nothing_behind_when_a_call_fails) {
     cr_assert_not_null(strstr(why, "ERR_NVGPUCTRPERM"), "%s", why);
     cr_assert_null(collect);
     kept_record_free(&record);
-    /* And once it works again, it works. */
-    fake_reset();
+    fake_set()->fail_function = NULL; /* and once it works again, it works: nobody is in its way */
     open_collect(CUPTI_BETWEEN_AUTO);
     close_collect();
+    cr_assert_eq(fake_get().bad_order, 0, "%s", functions[i]);
   }
 }
 
 PD_TEST(cupti_faults, switches_everything_off_when_a_kind_cannot_be_switched_on) {
-  open_collect(CUPTI_BETWEEN_DISABLE);
-  fake_set()->fail_function = "cuptiActivityEnable";
-  fake_set()->fail_code = 43;
-  cr_assert_eq(cupti_collect_start(collect, why, sizeof why), PD_DEVICE);
-  cr_assert_not_null(strstr(why, "MIG"), "%s", why);
-  fake_set()->fail_function = NULL;
-  cr_assert_not(fake_get().kernel_on);
-  start(); /* it may be tried again */
-  fake_launch("_Z1kv");
-  fake_finish(0);
-  drain();
-  cr_assert(drained.complete);
-  close_collect();
+  enum { KINDS = 8 };
+  for (uint32_t at = 0; at <= KINDS; at++) {
+    fake_reset();
+    cr_assert_eq(try_open(CUPTI_BETWEEN_DISABLE, true), PD_OK, "%s", why);
+    fake_set()->fail_function = "cuptiActivityEnable";
+    fake_set()->fail_code = 43;
+    fake_set()->fail_after = at;
+    const pd_status status = cupti_collect_start(collect, why, sizeof why);
+    cr_assert_eq(status, at < KINDS ? PD_DEVICE : PD_OK, "%u", at);
+    fake_set()->fail_function = NULL;
+    if (at < KINDS) {
+      cr_assert_not_null(strstr(why, "MIG"), "%s", why);
+      cr_assert_not(any_on(), "%u", at);
+      start(); /* it may be tried again */
+    }
+    fake_launch("_Z1kv");
+    fake_finish(0);
+    drain();
+    cr_assert(drained.complete);
+    close_collect();
+  }
 }
 
 PD_TEST(cupti_faults, serves_one_at_a_time) {
@@ -289,6 +317,52 @@ PD_TEST(cupti_faults, bears_callbacks_after_its_end) {
   fake_complete(held, 8);
   cr_assert_null(fake_request(&bytes));
   cr_assert_eq(bytes, 0);
+  kept_record_free(&record);
+}
+
+/* A launching thread finds a large buffer mapped and faulted in before it asks. */
+PD_TEST(cupti_faults, maps_the_next_buffer_before_it_is_asked_for) {
+  const struct timespec moment = {.tv_nsec = 1000000};
+  size_t bytes;
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  for (int i = 0; i < 3; i++) (void)fake_request(&bytes); /* a small one, then two of the four large ones */
+  (void)counts();
+  cr_assert_eq(atomic_load(&mapped_beside), 0);
+  (void)fake_request(&bytes);
+  for (int i = 0; i < 10000 && !atomic_load(&mapped_beside); i++) nanosleep(&moment, NULL);
+  cr_assert_eq(atomic_load(&mapped_beside), 1);
+  cr_assert_eq(bytes, 4 << 20);
+  close_collect();
+}
+
+static void *request_held(void *unused) {
+  size_t bytes;
+  (void)unused;
+  held_inside = true;
+  (void)fake_request_beside(&bytes);
+  held_inside = false;
+  return NULL;
+}
+static void *close_beside(void *unused) {
+  (void)unused;
+  cupti_collect_close(collect);
+  atomic_store(&closed, true);
+  return NULL;
+}
+
+/* A thread is inside a callback as the collector ends: what it reads there is not taken away from under it. */
+PD_TEST(cupti_faults, waits_for_callbacks_that_are_under_way) {
+  const struct timespec moment = {.tv_nsec = 1000000};
+  pthread_t asker, closer;
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  cr_assert_eq(pthread_create(&asker, NULL, request_held, NULL), 0);
+  while (!atomic_load(&inside_now)) sched_yield();
+  cr_assert_eq(pthread_create(&closer, NULL, close_beside, NULL), 0);
+  for (int i = 0; i < 100 && !atomic_load(&closed); i++) nanosleep(&moment, NULL);
+  cr_assert_not(atomic_load(&closed));
+  atomic_store(&let_go, true);
+  pthread_join(asker, NULL);
+  pthread_join(closer, NULL);
   kept_record_free(&record);
 }
 
@@ -320,11 +394,15 @@ PD_TEST(cupti_faults, does_nothing_in_a_forked_child) {
 }
 
 PD_TEST(cupti_faults, reports_the_librarys_own_end) {
-  open_collect(CUPTI_BETWEEN_DISABLE);
+  open_collect(CUPTI_BETWEEN_DETACH);
   start();
   cr_assert_eq(cupti_collect_failed(collect), 0);
   fake_fatal(999);
   cr_assert_eq(cupti_collect_failed(collect), 999);
+  drain();
+  cr_assert_eq(cupti_collect_failed(collect), 999);
+  start(); /* with a library that begins anew */
+  cr_assert_eq(cupti_collect_failed(collect), 0);
   drain();
   close_collect();
 }
