@@ -99,6 +99,7 @@ typedef struct builder {
   uint32_t option_count, named_count;
   const char *sinks;  /* of --sink, joined */
   bool failed;        /* no memory */
+  bool stopped;       /* what follows belongs to a command of its own */
   const char **words; /* that stand alone; NULL: they are mistakes */
   uint32_t word_count;
 } builder;
@@ -181,6 +182,7 @@ static void take_sink(builder *b, const char *text) {
 }
 
 static void take_color(builder *b, const char *value) {
+  b->args->input.color = value ? value : "always";
   if (!value || strcmp(value, "always") == 0)
     log_set_color(LOG_COLOR_ALWAYS);
   else if (strcmp(value, "never") == 0)
@@ -247,7 +249,14 @@ static void lone_word(builder *b, const char *text) {
     USAGE(b, "%s: stands alone; write -c %s", text, text);
     return;
   }
-  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) suggest_offer(&near, commands[i]);
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    if (strcmp(commands[i], text) == 0) {
+      USAGE(b, "%s: is a command, which comes first: write pdhost %s, then its options", text, text);
+      b->stopped = true;
+      return;
+    }
+    suggest_offer(&near, commands[i]);
+  }
   suggest_text(&near, hint, sizeof hint);
   USAGE(b, "%s: stands alone%s", text[0] ? text : "an empty word", hint[0] ? hint : "; see pdhost --help");
 }
@@ -319,7 +328,7 @@ static pd_status parse(cli_args *self, int argc, char **argv, const char **words
   b.options = text_pool_alloc(&self->memory, room * sizeof *b.options);
   b.named = text_pool_alloc(&self->memory, 2 * room * sizeof *b.named);
   if (!b.files || !b.options || !b.named) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  for (int i = 1; i < argc;) i += take_argument(&b, argv + i, i + 1 < argc ? argv[i + 1] : NULL);
+  for (int i = 1; i < argc && !b.stopped;) i += take_argument(&b, argv + i, i + 1 < argc ? argv[i + 1] : NULL);
   if (b.sinks) b.named[b.named_count++] = assign("run", "sinks", b.sinks);
   if (self->plugin_path) b.named[b.named_count++] = assign("run", "plugin_path", self->plugin_path);
   config_assignment *all = text_pool_alloc(&self->memory, (b.option_count + b.named_count) * sizeof *all);

@@ -29,6 +29,7 @@ struct config_impl {
   config_section scenario, device, *sinks;
   const char **sinks_given; /* as the user wrote them: a path's options may be given under the path */
   bool device_open;
+  const char *color; /* --color, or NULL */
   pd_setting *settings;
 };
 
@@ -405,12 +406,31 @@ static void foreign_device_key(config *self, const entry *at, error *err) {
               at->key, self->impl->device.owner, names);
 }
 
+/* --color reaches the sinks that have such a key, over what files say and under what the command line says of it. */
+static pd_status apply_color(config *self, error *err) {
+  struct config_impl *impl = self->impl;
+  for (uint32_t i = 0; impl->color && i < self->sink_count; i++) {
+    config_section *to = &impl->sinks[i];
+    const int row = section_find(to, "color");
+    const char *const *choice = row >= 0 && to->rows[row].type == PD_CHOICE ? to->rows[row].choices : NULL;
+    while (choice && *choice && strcmp(*choice, impl->color) != 0) choice++;
+    if (!choice || !*choice) continue;
+    const pd_status status = section_set(to, "color", *choice, "command line", CODE_CONFIG, err);
+    if (status != PD_OK) return status;
+  }
+  return PD_OK;
+}
+
 static void apply_entries(config *self, error *err) {
   struct config_impl *impl = self->impl;
   config_section candidates[DEVICE_CANDIDATES];
   uint32_t candidate_count = 0;
   bool candidates_open = false;
-  for (uint32_t i = 0; i < impl->entry_count; i++) {
+  uint32_t typed = 0;
+  while (typed < impl->entry_count && impl->entries[typed].line) typed++;
+  for (uint32_t i = 0; i <= impl->entry_count; i++) {
+    if (i == typed && apply_color(self, err) != PD_OK) return;
+    if (i == impl->entry_count) return;
     const entry *at = &impl->entries[i];
     config_section *to = find_section(self, at->section);
     if (to == &impl->device && at->key && section_find(to, at->key) < 0) {
@@ -663,6 +683,7 @@ pd_status config_load(const config_input *input, config **out, error *err) {
   if (!self) return no_memory(err);
   self->impl = calloc(1, sizeof *self->impl);
   pd_status status = self->impl ? PD_OK : no_memory(err);
+  if (status == PD_OK) self->impl->color = input->color;
   if (status == PD_OK && input->command_line) {
     self->command_line = text_pool_text(&self->impl->memory, input->command_line);
     if (!self->command_line) status = no_memory(err);

@@ -22,6 +22,7 @@ typedef struct config_input {
   const config_assignment *assignments; /* -o, then named flags, in order */
   uint32_t assignment_count;
   const char *command_line; /* as typed, or NULL */
+  const char *color;        /* --color, for the sinks' keys of that name; NULL: not given */
 } config_input;
 
 /* A plugin of the run with its filled options (NULL when it has none); both the config's until config_free. */

@@ -52,8 +52,8 @@ bool log_color_on(int fd) {
   const log_color choice = color_choice;
   pthread_mutex_unlock(&lock);
   if (choice != LOG_COLOR_AUTO) return choice == LOG_COLOR_ALWAYS;
-  const char *no_color = getenv("NO_COLOR");
-  return !(no_color && no_color[0]) && isatty(fd);
+  const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+  return !(no_color && no_color[0]) && !(terminal && strcmp(terminal, "dumb") == 0) && isatty(fd);
 }
 
 /* Whether this warning was printed before; counts it, or remembers it. Long lines are never taken for repeats. */

@@ -9,7 +9,7 @@ typedef enum log_color { LOG_COLOR_AUTO = 0, LOG_COLOR_ALWAYS = 1, LOG_COLOR_NEV
 /* Lines above `level` are dropped. At first: WARN in a pipe, INFO on a terminal; -q is ERROR, -v DEBUG. */
 void log_set_level(pd_log_level level);
 pd_log_level log_level(void);
-/* AUTO: colour on a terminal, unless NO_COLOR is set. */
+/* AUTO: colour on a terminal, unless NO_COLOR is set or TERM is dumb. */
 void log_set_color(log_color color);
 /* Whether text for `fd` is to be coloured. */
 bool log_color_on(int fd);

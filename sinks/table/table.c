@@ -62,7 +62,7 @@ static const pd_option rows[] = {
     PD_OPTION(options, max_name_column_width, .def = "55", .min = "8", .max = "10000", .unit = "columns",
               .help = "width of the name column at most"),
     PD_OPTION_CHOICE(options, color, .def = "auto", .choices = when,
-                     .help = "auto: on a terminal, unless NO_COLOR is set"),
+                     .help = "auto: on a terminal, unless NO_COLOR is set or TERM is dumb; --color sets it"),
     PD_OPTION_CHOICE(options, stacks, .def = "auto", .choices = when,
                      .help = "write collapsed stacks to trace_dir, for flamegraph.pl; auto: with profile.with_stack"),
 };
@@ -78,9 +78,10 @@ typedef struct state {
 } state;
 
 static bool wants_colour(const options *chosen) {
-  const char *no_color = getenv("NO_COLOR");
+  const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
   if (!strcmp(chosen->color, "always")) return true;
   if (!strcmp(chosen->color, "never") || (no_color && *no_color)) return false;
+  if (terminal && !strcmp(terminal, "dumb")) return false;
   return !strcmp(chosen->path, "-") && isatty(STDOUT_FILENO);
 }
 

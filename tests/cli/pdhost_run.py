@@ -8,6 +8,7 @@ import csv
 import glob
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -148,6 +149,22 @@ class Case(unittest.TestCase):
                                  (row["correlation"], row["range"], row["step"]), row)
             for row in self.rows(name("lost")):
                 self.assertEqual(row["count"], "0", row)
+
+    def on_terminal(self, *arguments, **environment):
+        """Standard output of a run whose standard output is a terminal."""
+        master, slave = pty.openpty()
+        kept = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        subprocess.run([PDHOST, *arguments], cwd=self.folder, env={**kept, "TERM": "xterm", **environment},
+                       stdout=slave, stdin=subprocess.DEVNULL, check=True, timeout=60)
+        os.close(slave)
+        text = b""
+        try:
+            while piece := os.read(master, 65536):
+                text += piece
+        except OSError:
+            pass  # the other end is gone
+        os.close(master)
+        return text.decode()
 
     def errors(self, err):
         return [line for line in err.splitlines() if line.startswith("pdhost: error:")]

@@ -4,7 +4,7 @@ import re
 import subprocess
 import unittest
 
-from pdhost_run import CONF, FIXTURES, PDHOST, Case
+from pdhost_run import CONF, FIXTURES, PDHOST, SMALL, Case
 
 SCENARIO = os.path.join(FIXTURES, "scenario", "host_stall.so")
 
@@ -222,6 +222,21 @@ class Config(Case):
         self.assertGreaterEqual(len(names), 13)
         for name in names:
             self.assertEqual(self.run_pdhost("--explain", name)[0], 0, name)
+
+    def test_color_of_the_command_line_reaches_the_table(self):
+        run = (*SMALL, "--scenario", "control", "--profile_steps", "1", "-q")
+        table = ("--sink", "table:views=verdict")
+        self.assertIn("\x1b", self.on_terminal(*run, *table))
+        self.assertNotIn("\x1b", self.on_terminal(*run, *table, TERM="dumb"))
+        self.assertNotIn("\x1b", self.on_terminal(*run, *table, "--color=never"))
+        name = self.write("[sink.table]\ncolor = never\n")
+        for words, coloured in (((), False), (("--color",), True), (("--color=always", "-c", name), True),
+                                (("--color=always", "-o", "sink.table.color=never"), False)):
+            with self.subTest(words=words):
+                code, out, err = self.run_pdhost(*run, *table, *words, watch=False)
+                self.assertEqual((code, "\x1b" in out), (0, coloured), err)
+        code, out, err = self.run_pdhost(*run, "--sink", "json:output_json=x.json", "--color=never", "--show-config")
+        self.assertEqual(code, 0, err)
 
     def test_full_standard_output(self):
         with open("/dev/full", "w", encoding="utf-8") as full:

@@ -149,6 +149,8 @@ PD_TEST(cli, mistakes) {
   REFUSES("conf/sync.ini: stands alone; write -c conf/sync.ini", "conf/sync.ini");
   REFUSES("true: stands alone; see pdhost --help", "--pin_memory", "true");
   REFUSES("compar: stands alone; did you mean compare?", "compar");
+  REFUSES("compare: is a command, which comes first: write pdhost compare, then its options", "-q", "compare", "a.json",
+          "b.json");
   REFUSES("an empty word: stands alone; see pdhost --help", "");
   REFUSES("-c: needs a value", "-c");
   REFUSES("--device: needs a value", "--device");
