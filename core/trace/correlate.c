@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A device record may begin this much before its call by the clocks' disagreement, and is moved; a larger one is no
- * disagreement of clocks. On H200s CUPTI's map of the two was off by up to 5.7 us. */
-enum { EARLY_NS = 50000 };
-
 struct correlation {
   merging *merge;
   int64_t *starts;  /* of all calls, on the trace's axis */
@@ -264,7 +260,7 @@ static raw_fate work_fate(const correlation *self, const pd_activity *activity, 
     merge_lost(merge, PD_LOSS_ZERO_TIMESTAMP, merge->input->calls[call].thread, self->starts[call]);
     return FATE_DROPPED;
   }
-  if (activity->end < activity->start || start_ns < self->starts[call] - EARLY_NS) {
+  if (activity->end < activity->start || start_ns < self->starts[call] - PD_EARLY_NS) {
     merge_lost(merge, PD_LOSS_IMPLAUSIBLE, merge->input->calls[call].thread, self->starts[call]);
     return FATE_DROPPED;
   }

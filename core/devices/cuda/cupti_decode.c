@@ -144,7 +144,7 @@ static bool place(cupti_decoder *decoder, pd_activity *row, uint32_t graph) {
   }
   if (cupti_match_seen(&decoder->match, launch, graph) != PD_OK) decoder->counts.lost_memory++;
   const int64_t early_ns = launch->start_ns - row->start; /* no device answers before it is asked: the clocks' doing */
-  if (early_ns > CUPTI_CLOCK_TOLERANCE_NS) {
+  if (early_ns > PD_EARLY_NS) {
     decoder->counts.implausible++;
     lost(decoder, PD_LOSS_IMPLAUSIBLE);
     return true;

@@ -15,11 +15,6 @@
 
 enum { CUPTI_BATCH = 512 };
 
-/* CUPTI maps the device's clock to the host's by interpolation, and on a virtual machine the map is off now and then:
- * by 0.5 to 5.7 us on H200s. A record that begins before its call by less than this, ten times that, is handed on as it
- * is, for the trace to move and count; more is no drift of clocks, and counted as implausible. */
-#define CUPTI_CLOCK_TOLERANCE_NS 50000
-
 typedef struct cupti_name {
   const char *pointer; /* where the library had it; it may hold another name by now */
   char *text;          /* what it held then */

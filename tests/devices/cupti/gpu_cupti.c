@@ -162,8 +162,7 @@ static void check_early(const tally *sum, const cupti_counts *counts, int64_t ea
   check(counts->early == sum->early, "records before their launch that were counted", counts->early, sum->early);
   check(early_ns == sum->early_ns, "ns by which one begins before its launch", (uint64_t)early_ns,
         (uint64_t)sum->early_ns);
-  check(sum->early_ns <= CUPTI_CLOCK_TOLERANCE_NS, "ns before a launch", (uint64_t)sum->early_ns,
-        CUPTI_CLOCK_TOLERANCE_NS);
+  check(sum->early_ns <= PD_EARLY_NS, "ns before a launch", (uint64_t)sum->early_ns, PD_EARLY_NS);
 }
 static void check_names(const tally *sum) {
   check(sum->mangled == 0, "kernels with a mangled name", sum->mangled, 0);

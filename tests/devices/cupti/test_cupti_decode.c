@@ -362,7 +362,7 @@ PD_TEST(cupti_decode, counts_bad_times_and_hands_none_on) {
 /* Records that begin before their call by the clocks' doing are handed on as CUPTI has them and counted: the trace
  * moves them. What is earlier than clocks can be is implausible. */
 PD_TEST(cupti_decode, counts_records_before_their_launches) {
-  static const int64_t early[] = {0, 7, 0, CUPTI_CLOCK_TOLERANCE_NS, CUPTI_CLOCK_TOLERANCE_NS + 1};
+  static const int64_t early[] = {0, 7, 0, PD_EARLY_NS, PD_EARLY_NS + 1};
   open_decoder();
   for (uint32_t i = 0; i < 5; i++) {
     add_call_at(false, 211, i + 1, 100000, 42);
@@ -375,7 +375,7 @@ PD_TEST(cupti_decode, counts_records_before_their_launches) {
     cr_assert_eq(record.rows[2 * i + 1].end, 100100);
   }
   cr_assert_eq(decoder.counts.early, 2);
-  cr_assert_eq(decoder.early_ns, CUPTI_CLOCK_TOLERANCE_NS);
+  cr_assert_eq(decoder.early_ns, PD_EARLY_NS);
   cr_assert_eq(decoder.counts.implausible, 1);
   cr_assert_eq(record.lost[PD_LOSS_IMPLAUSIBLE], 1);
   cupti_decoder_window_close(&decoder);
@@ -405,7 +405,7 @@ PD_TEST(cupti_decode, loses_no_record_uncounted) {
   for (uint64_t i = 0; i < record.count; i++) {
     if (record.rows[i].kind != PD_ACTIVITY_KERNEL) continue;
     kernels++;
-    cr_assert_geq(record.rows[i].start, 60000 - CUPTI_CLOCK_TOLERANCE_NS);
+    cr_assert_geq(record.rows[i].start, 60000 - PD_EARLY_NS);
     cr_assert_geq(record.rows[i].end, record.rows[i].start);
   }
   cr_assert_gt(kernels, 1000);
