@@ -139,7 +139,9 @@ MEMORY_TEST(every_allocation_is_an_event_with_totals) {
   } expected[] = {{512, 512, 512, 1, PD_ALLOCATOR_POOL},   {1024, 1536, 1536, 1, PD_ALLOCATOR_RAW},
                   {256, 256, 256, 0, PD_ALLOCATOR_PINNED}, {-512, 1024, 1536, 1, PD_ALLOCATOR_POOL},
                   {-1024, 0, 512, 1, PD_ALLOCATOR_RAW},    {-256, 0, 0, 0, PD_ALLOCATOR_PINNED}};
-  void *pinned, *unseen = take(PD_ALLOCATOR_POOL, 256); /* recorded nowhere: nobody asked yet */
+  const pd_profile_options options = {.size = sizeof options, .profile_memory = 1};
+  rig_ok(&rig, rig.ops->profile->attach(rig.device, &options), "attach");
+  void *pinned, *unseen = take(PD_ALLOCATOR_POOL, 256); /* recorded nowhere: nobody listens yet */
   give(PD_ALLOCATOR_RAW, 256, unseen);
   cr_assert_eq(rig.memory_count, 0);
   rig.enabled = 1;

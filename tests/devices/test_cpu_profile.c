@@ -239,7 +239,7 @@ static void expect_calls(const char *const *names, const pd_api_class *classes, 
   }
 }
 
-PROFILE_TEST(waits_leave_runtime_records_and_allocations_do_where_asked) {
+PROFILE_TEST(waits_and_allocations_leave_runtime_records_and_events_of_memory_where_asked) {
   static const char *const names[] = {
       "pdStreamSynchronize", "pdDeviceSynchronize", "pdEventSynchronize", "pdMalloc", "pdFree",
       "pdMallocHost",        "pdFreeHost"};
@@ -249,7 +249,8 @@ PROFILE_TEST(waits_leave_runtime_records_and_allocations_do_where_asked) {
     void *data;
     pd_event *event;
     rig_ok(&rig, rig.ops->stream->event_create(rig.device, &event), "event");
-    rig.activity_count = 0;
+    rig.activity_count = rig.memory_count = 0;
+    rig.enabled = 1;
     start(memory);
     rig_sync(&rig);
     rig_ok(&rig, rig.ops->stream->device_synchronize(rig.device), "device_synchronize");
@@ -259,7 +260,9 @@ PROFILE_TEST(waits_leave_runtime_records_and_allocations_do_where_asked) {
     rig_ok(&rig, rig.ops->memory->host_alloc(rig.device, 9, &data), "host_alloc");
     rig_ok(&rig, rig.ops->memory->host_free(rig.device, 9, data), "host_free");
     stop();
-    expect_calls(names, classes, memory ? 7 : 3);
+    rig.enabled = 0;
+    expect_calls(names, classes, 7);
+    cr_assert_eq(rig.memory_count, memory ? 4 : 0);
     rig.ops->stream->event_destroy(rig.device, event);
   }
   rig_close(&rig);

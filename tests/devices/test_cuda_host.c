@@ -277,7 +277,8 @@ static pd_stream *open_stream(void) {
   recording = 0;
   clock_ticks = 1000;
   last_event = (pd_memory_event){0};
-  device = (pd_device){.host = &host.host, .record = &record, .index = 1, .options = {.conv_search = "timed"}};
+  device = (pd_device){
+      .host = &host.host, .record = &record, .index = 1, .profile_memory = true, .options = {.conv_search = "timed"}};
   device.libraries.cudnn.GetErrorString = cudnn_text;
   device.libraries.cudnn.GetLastErrorString = cudnn_detail;
   device.libraries.cublaslt.Create = no_cublaslt;
@@ -315,6 +316,24 @@ PD_TEST(cuda_host, an_allocation_during_which_recording_began_has_no_duration) {
   cr_assert_eq(ops->free(&device, stream, PD_ALLOCATOR_POOL, 100, block), PD_OK);
   cuda_stream_ops.destroy(&device, stream);
   cr_assert_eq(live(), 0);
+}
+
+PD_TEST(cuda_host, allocations_are_events_only_where_asked) {
+  pd_stream *stream = open_stream();
+  recording = 1;
+  for (int asked = 0; asked < 2; asked++) {
+    void *block, *pinned;
+    device.profile_memory = asked;
+    cr_assert_eq(cuda_memory_ops.alloc(&device, stream, PD_ALLOCATOR_POOL, 100, &block), PD_OK);
+    cr_assert_eq(last_event.bytes, asked ? 100 : 0);
+    cr_assert_eq(cuda_memory_ops.host_alloc(&device, 200, &pinned), PD_OK);
+    cr_assert_eq(last_event.bytes, asked ? 200 : 0);
+    cr_assert_eq(cuda_memory_ops.host_free(&device, 200, pinned), PD_OK);
+    cr_assert_eq(last_event.bytes, asked ? -200 : 0);
+    cr_assert_eq(cuda_memory_ops.free(&device, stream, PD_ALLOCATOR_POOL, 100, block), PD_OK);
+    cr_assert_eq(last_event.bytes, asked ? -100 : 0);
+  }
+  cuda_stream_ops.destroy(&device, stream);
 }
 
 /* What the pool keeps for reuse is given back before memory is refused, whoever asks for it. */

@@ -32,7 +32,7 @@ struct pd_device {
   cpu_block *idle;   /* the pool's free blocks */
   uint64_t allocated, reserved, peak_allocated, pinned_bytes;
   uint64_t total_bytes;       /* of the machine; set once */
-  atomic_bool profile_memory; /* allocations leave runtime records; written by attach */
+  atomic_bool profile_memory; /* allocations are memory events; written by attach */
   atomic_uint_fast64_t correlation;
   atomic_bool recording;
   atomic_uint_fast64_t recorded_launches, recorded_done;

@@ -28,6 +28,7 @@ static pd_status no_memory(const pd_device *device, uint64_t bytes) {
 /* `device->lock` is held. */
 static void tell(const pd_device *device, const void *data, int64_t bytes, bool on_device, pd_stream *stream,
                  pd_allocator allocator, uint64_t start) {
+  if (!atomic_load_explicit(&device->profile_memory, memory_order_relaxed)) return;
   if (!device->record || !pd_record_on(device->record)) return;
   const pd_memory_event event = {.address = (uint64_t)(uintptr_t)data,
                                  .bytes = bytes,
@@ -40,10 +41,6 @@ static void tell(const pd_device *device, const void *data, int64_t bytes, bool 
   device->record->memory(device->record, &event);
 }
 
-/* Allocations leave runtime records where they were asked for. */
-static uint64_t begin_call(const pd_device *device) {
-  return atomic_load_explicit(&device->profile_memory, memory_order_relaxed) ? call_begin(device) : 0;
-}
 static void end_call(pd_device *device, pd_site *call, pd_api_class api, uint64_t began) {
   if (began) call_end(device, call, api, atomic_fetch_add(&device->correlation, 1) + 1, began);
 }
@@ -80,7 +77,7 @@ static pd_status device_alloc(pd_device *device, pd_stream *stream, pd_allocator
   static pd_site call = PD_SITE("pdMalloc", 0);
   *out = NULL;
   if (!bytes) return PD_OK;
-  const uint64_t start = ticks(device), began = begin_call(device), room = rounded(bytes);
+  const uint64_t start = ticks(device), began = call_begin(device), room = rounded(bytes);
   pthread_mutex_lock(&device->lock);
   void *data = allocator == PD_ALLOCATOR_RAW ? NULL : pool_take(device, room);
   /* The system may promise more than there is, and end the process when it is used. */
@@ -132,7 +129,7 @@ static pd_status run_free(pd_stream *stream, void *arguments) {
 static pd_status device_free(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes, void *data) {
   static pd_site call = PD_SITE("pdFree", 0);
   if (!data) return PD_OK;
-  const uint64_t start = ticks(device), began = begin_call(device), room = rounded(bytes);
+  const uint64_t start = ticks(device), began = call_begin(device), room = rounded(bytes);
   const free_arguments given = {device, data, room, allocator};
   pd_status status = PD_OK;
   /* The plain allocator waits for the device, as cudaFree does. */
@@ -151,7 +148,7 @@ static pd_status host_alloc(pd_device *device, uint64_t bytes, void **out) {
   static pd_site call = PD_SITE("pdMallocHost", 0);
   *out = NULL;
   if (!bytes) return PD_OK;
-  const uint64_t start = ticks(device), began = begin_call(device), room = rounded(bytes);
+  const uint64_t start = ticks(device), began = call_begin(device), room = rounded(bytes);
   cpu_block *block = malloc(sizeof *block);
   void *data = block && room >= bytes && room <= device->total_bytes ? aligned_alloc(ALIGNMENT, room) : NULL;
   if (!data) {
@@ -173,7 +170,7 @@ static pd_status host_free(pd_device *device, uint64_t bytes, void *data) {
   static pd_site call = PD_SITE("pdFreeHost", 0);
   (void)bytes;
   if (!data) return PD_OK;
-  const uint64_t start = ticks(device), began = begin_call(device);
+  const uint64_t start = ticks(device), began = call_begin(device);
   cpu_block *found = NULL;
   pthread_mutex_lock(&device->lock);
   for (cpu_block **at = &device->pinned; *at; at = &(*at)->next)

@@ -26,7 +26,8 @@ typedef struct cuda_options {
 
 struct pd_device {
   const pd_host *host;
-  const pd_record *record; /* NULL: nobody listens */
+  const pd_record *record;    /* NULL: nobody listens */
+  atomic_bool profile_memory; /* allocations are memory events; written by attach */
   cuda_options options;
   int index;
   uint32_t sm_count;

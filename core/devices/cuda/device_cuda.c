@@ -141,6 +141,7 @@ static pd_status marks_elapsed_ns(void *context, double *ns) {
 }
 
 static pd_status profile_attach(pd_device *device, const pd_profile_options *options) {
+  atomic_store(&device->profile_memory, options->profile_memory != 0);
   return cuda_profile_attach(device->profile, options);
 }
 static pd_status profile_start(pd_device *device) { return cuda_profile_start(device->profile); }

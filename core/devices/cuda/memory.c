@@ -22,11 +22,16 @@ static uint64_t add_bytes(atomic_uint_least64_t *total, atomic_uint_least64_t *p
   return now;
 }
 
+static bool is_reported(const pd_device *device) {
+  return device->record && atomic_load_explicit(&device->profile_memory, memory_order_relaxed) &&
+         pd_record_on(device->record);
+}
+
 /* `ticks` is the allocator's start; `bytes` < 0 for a free. */
 static void report(pd_device *device, pd_allocator allocator, const void *data, int64_t bytes, uint64_t total,
                    uint64_t ticks) {
   const pd_record *record = device->record;
-  if (!record || !pd_record_on(record)) return;
+  if (!is_reported(device)) return;
   const bool pinned = allocator == PD_ALLOCATOR_PINNED;
   record->memory(record, &(pd_memory_event){.address = (uint64_t)(uintptr_t)data,
                                             .bytes = bytes,
@@ -39,7 +44,7 @@ static void report(pd_device *device, pd_allocator allocator, const void *data, 
 }
 /* 0: nobody listens; when another thread switches the recorder on meanwhile, the call's duration is not known. */
 static uint64_t start_ticks(const pd_device *device) {
-  return device->record && pd_record_on(device->record) ? device->record->ticks(device->record) : 0;
+  return is_reported(device) ? device->record->ticks(device->record) : 0;
 }
 
 cudaError_t cuda_allocate(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes, void **out) {

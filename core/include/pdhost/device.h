@@ -264,8 +264,10 @@ typedef struct pd_tensor_ops {
 
 typedef struct pd_profile_options {
   uint32_t size;
-  uint32_t profile_memory; /* 1: report every device and pinned allocation, with its runtime call */
-  uint32_t graphs;         /* 1: the run captures graphs: keep what a captured graph needs */
+  uint32_t profile_memory; /* 1: report every device and pinned allocation to pd_record.memory; 0: none. Their runtime
+                              calls are recorded in any case, as other calls are */
+  uint32_t graphs;         /* 1: the run captures its step and replays it. A hint, for a device that has to profile in
+                              another way then; the records of a graph's work are due in any case */
   uint32_t sync;           /* 1: synchronisation records too */
 } pd_profile_options;
 
