@@ -3,7 +3,8 @@
  *
  * steps.csv and perf_summary.csv cover the loop; tables and events are those of one window, whose number stands before
  * ".csv" when the schedule has more than one, so that nothing is overwritten. Events lie in a folder of their own: a
- * table may have any name. At its end a run removes what an earlier one left in the folder under such names.
+ * table may have any name. The files of a run get their names together, at its end; those that an earlier one left in
+ * the folder go then.
  */
 #include "event_files.h"
 #include "own_files.h"
@@ -61,15 +62,13 @@ static pd_status csv_sink_open(const pd_host *host, const void *given, const pd_
 
 /* Opens `name`, of window `window` or of the whole run (PD_NONE). */
 static pd_status open_file(state *self, const char *name, uint32_t window, file_out *file) {
-  char *path;
   if (!self->many_windows) window = PD_NONE;
-  const int made = window != PD_NONE ? asprintf(&path, "%s/%s.%u.csv", self->dir, name, window)
-                                     : asprintf(&path, "%s/%s.csv", self->dir, name);
-  if (made < 0) return self->host->fail(self->host, PD_NO_MEMORY, "%s: out of memory", name);
+  char *path = own_files_path(self->dir, name, window);
+  if (!path) return self->host->fail(self->host, PD_NO_MEMORY, "%s: out of memory", name);
   pd_status status = file_out_open(file, self->host, path);
   free(path);
   if (status != PD_OK) return status;
-  status = own_files_add(&self->written, self->dir, name, window);
+  status = own_files_add(&self->written, name, window);
   if (status == PD_OK) return PD_OK;
   file_out_discard(file);
   return self->host->fail(self->host, status, "%s: out of memory", name);
@@ -109,7 +108,7 @@ static pd_status write_tables(state *self, const pd_table_set *set, uint32_t win
     if (status != PD_OK) return status;
     csv_writer csv = {.out = &file.out};
     write_table(&csv, set->tables[i]);
-    status = file_out_commit(&file);
+    status = file_out_commit_silently(&file);
     if (status != PD_OK) return status;
   }
   return PD_OK;
@@ -144,7 +143,7 @@ static pd_status csv_sink_trace(void *given, const pd_trace *trace) {
     if (status != PD_OK) break;
     csv_writer csv = {.out = &file.out};
     kind->write(&csv, trace);
-    status = file_out_commit(&file);
+    status = file_out_commit_silently(&file);
     if (status == PD_NO_MEMORY) (void)self->host->fail(self->host, status, "%s: no memory for its rows", kind->name);
   }
   return status;
@@ -162,7 +161,7 @@ static pd_status write_partial(state *self, const pd_summary *summary) {
   csv_u64(&csv, summary->steps);
   csv_u64(&csv, summary->windows);
   csv_end_record(&csv);
-  return file_out_commit(&file);
+  return file_out_commit_silently(&file);
 }
 
 static pd_status csv_sink_close(void *given, const pd_summary *summary) {
@@ -174,12 +173,13 @@ static pd_status csv_sink_close(void *given, const pd_summary *summary) {
     if (status == PD_OK) {
       csv_writer csv = {.out = &file.out};
       event_files_steps(&csv, summary);
-      status = file_out_commit(&file);
+      status = file_out_commit_silently(&file);
     }
     if (status == PD_OK) status = write_run_tables(self, summary);
     if (status == PD_OK && summary->outcome != PD_RUN_COMPLETE) status = write_partial(self, summary);
-    if (status == PD_OK) own_files_remove_others(&self->written, self->dir);
+    if (status == PD_OK) status = own_files_publish(&self->written, self->host, self->dir);
   }
+  if (!summary || status != PD_OK) own_files_discard(&self->written, self->dir);
   state_free(self);
   return status;
 }

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,12 @@ static own_file *find(const own_files *self, const char *name) {
   for (uint32_t i = 0; i < self->count; i++)
     if (!strcmp(self->all[i].name, name)) return &self->all[i];
   return NULL;
+}
+
+static bool was_written(const own_file *own, uint32_t window) {
+  for (uint32_t i = 0; own && i < own->count; i++)
+    if (own->windows[i] == window) return true;
+  return false;
 }
 
 static bool is_event_file(const char *name) {
@@ -61,54 +68,107 @@ static void remove_in(const own_files *self, const char *folder, const char *bel
   for (const struct dirent *entry; (entry = readdir(open_folder));) {
     if (!split(entry->d_name, name, sizeof name, &window)) continue;
     snprintf(full, sizeof full, "%s%s", below, name);
-    const own_file *own = find(self, full);
-    if (own && (window == PD_NONE ? own->of_run : window < own->window_end)) continue;
+    if (was_written(find(self, full), window)) continue;
     if (snprintf(path, sizeof path, "%s/%s%s", folder, below, entry->d_name) >= (int)sizeof path) continue;
     if (is_event_file(full) || has_own_header(path)) unlink(path);
   }
   closedir(open_folder);
 }
 
-void own_files_remove_others(const own_files *self, const char *folder) {
-  remove_in(self, folder, "");
-  remove_in(self, folder, "events/");
+/* ---- their names ---- */
+
+static char *final_path(const char *folder, const char *name, uint32_t window) {
+  char *path;
+  const int made = window != PD_NONE ? asprintf(&path, "%s/%s.%u.csv", folder, name, window)
+                                     : asprintf(&path, "%s/%s.csv", folder, name);
+  return made < 0 ? NULL : path;
 }
 
-/* Windows that have no such file: an earlier run's may lie there. */
-static void remove_skipped(const char *folder, const own_file *own, uint32_t window) {
-  for (uint32_t w = own->window_end; w < window; w++) {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/%s.%u.csv", folder, own->name, w) >= (int)sizeof path) return;
-    if (is_event_file(own->name) || has_own_header(path)) unlink(path);
-  }
+/* With the process: two runs in one folder do not meet before they have ended. */
+static char *staged_path(const char *final) {
+  char *path;
+  return final && asprintf(&path, "%s.%ld.partial", final, (long)getpid()) >= 0 ? path : NULL;
 }
 
-pd_status own_files_add(own_files *self, const char *folder, const char *name, uint32_t window) {
+char *own_files_path(const char *folder, const char *name, uint32_t window) {
+  char *final = final_path(folder, name, window), *staged = staged_path(final);
+  free(final);
+  return staged;
+}
+
+static own_file *find_or_make(own_files *self, const char *name) {
   own_file *own = find(self, name);
-  if (!own) {
-    if (self->count == self->room) {
-      const uint32_t room = self->room ? 2 * self->room : 32;
-      own_file *grown = realloc(self->all, room * sizeof *grown);
-      if (!grown) return PD_NO_MEMORY;
-      self->all = grown;
-      self->room = room;
-    }
-    own = &self->all[self->count];
-    *own = (own_file){.name = strdup(name)};
-    if (!own->name) return PD_NO_MEMORY;
-    self->count++;
+  if (own) return own;
+  if (self->count == self->room) {
+    const uint32_t room = self->room ? 2 * self->room : 32;
+    own_file *grown = realloc(self->all, room * sizeof *grown);
+    if (!grown) return NULL;
+    self->all = grown;
+    self->room = room;
   }
-  if (window == PD_NONE) {
-    own->of_run = true;
-  } else {
-    remove_skipped(folder, own, window);
-    own->window_end = window + 1;
+  own = &self->all[self->count];
+  *own = (own_file){.name = strdup(name)};
+  if (!own->name) return NULL;
+  self->count++;
+  return own;
+}
+
+pd_status own_files_add(own_files *self, const char *name, uint32_t window) {
+  own_file *own = find_or_make(self, name);
+  if (!own) return PD_NO_MEMORY;
+  if (own->count == own->room) {
+    const uint32_t room = own->room ? 2 * own->room : 1;
+    uint32_t *grown = realloc(own->windows, room * sizeof *grown);
+    if (!grown) return PD_NO_MEMORY;
+    own->windows = grown;
+    own->room = room;
   }
+  own->windows[own->count++] = window;
   return PD_OK;
 }
 
+/* ---- the end ---- */
+
+static pd_status publish_one(const pd_host *host, const pd_files *files, char *final, char *staged) {
+  if (!final || !staged) return host->fail(host, PD_NO_MEMORY, "its files cannot be renamed: out of memory");
+  /* A host may keep files elsewhere than on the disk. */
+  if (rename(staged, final) != 0 && errno != ENOENT)
+    return host->fail(host, PD_IO, "%s: cannot be renamed from %s: %s; files of two runs may be in that folder", final,
+                      staged, strerror(errno));
+  files->announce(files, final);
+  return PD_OK;
+}
+
+pd_status own_files_publish(const own_files *self, const pd_host *host, const char *folder) {
+  const pd_files *files = host->extension(host, PD_EXT_FILES);
+  pd_status status = PD_OK;
+  for (uint32_t i = 0; i < self->count; i++)
+    for (uint32_t w = 0; status == PD_OK && w < self->all[i].count; w++) {
+      char *final = final_path(folder, self->all[i].name, self->all[i].windows[w]), *staged = staged_path(final);
+      status = publish_one(host, files, final, staged);
+      free(staged);
+      free(final);
+    }
+  if (status != PD_OK) return status;
+  remove_in(self, folder, "");
+  remove_in(self, folder, "events/");
+  return PD_OK;
+}
+
+void own_files_discard(const own_files *self, const char *folder) {
+  for (uint32_t i = 0; i < self->count; i++)
+    for (uint32_t w = 0; w < self->all[i].count; w++) {
+      char *staged = own_files_path(folder, self->all[i].name, self->all[i].windows[w]);
+      if (staged) unlink(staged);
+      free(staged);
+    }
+}
+
 void own_files_free(own_files *self) {
-  for (uint32_t i = 0; i < self->count; i++) free(self->all[i].name);
+  for (uint32_t i = 0; i < self->count; i++) {
+    free(self->all[i].name);
+    free(self->all[i].windows);
+  }
   free(self->all);
   *self = (own_files){0};
 }

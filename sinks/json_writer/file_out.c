@@ -25,16 +25,19 @@ out:
   return status;
 }
 
-pd_status file_out_commit(file_out *self) {
+static pd_status commit(file_out *self, bool announced) {
   pd_status status = text_out_flush(&self->out);
   if (status == PD_OK) {
     status = self->files->commit(self->file);
     self->file = NULL;
-    if (status == PD_OK) self->files->announce(self->files, self->path);
+    if (status == PD_OK && announced) self->files->announce(self->files, self->path);
   }
   file_out_discard(self);
   return status;
 }
+
+pd_status file_out_commit(file_out *self) { return commit(self, true); }
+pd_status file_out_commit_silently(file_out *self) { return commit(self, false); }
 
 void file_out_discard(file_out *self) {
   if (self->file) self->files->discard(self->file);

@@ -18,6 +18,8 @@ typedef struct file_out {
 pd_status file_out_open(file_out *self, const pd_host *host, const char *path);
 /* Flushes, renames to the final name and announces it; on failure nothing is left. Frees either way. */
 pd_status file_out_commit(file_out *self);
+/* The same for a name that is not final yet: it is not announced. */
+pd_status file_out_commit_silently(file_out *self);
 /* Removes what was written. Nothing happens when it is not open. */
 void file_out_discard(file_out *self);
 

@@ -291,6 +291,33 @@ class Faults(Case):
             self.assertIn("steps_per_s", file.read())
         self.assertEqual(glob.glob(self.path("traces/*.trace.json*")), [])
 
+    def test_the_files_of_the_csv_sink_are_of_one_run(self):
+        def files():
+            found = {}
+            for path in glob.glob(self.path("csv/**/*.*"), recursive=True):
+                with open(path, encoding="utf-8") as file:
+                    found[os.path.relpath(path, self.folder)] = file.read()
+            return found
+
+        def run(limit=resource.RLIM_INFINITY, *arguments):
+            return self.run_small("--scenario", "control", "--sink", "csv:dir=csv", "--trace_dir", "traces", *arguments,
+                                  watch=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+
+        first = run()
+        self.assertEqual(first[0], 0, first[2])
+        before = files()
+        self.assertIn("csv/events/kernels.csv", before)
+        for more in ((), ("-o", "schedule.repeat=2")):
+            code, _, err = run(6000, "--batch_size", "2", *more) # the small tables are written, the events are not
+            self.assertEqual((code, len(self.errors(err))), (8, 1), err)
+            self.assertRegex(self.errors(err)[0], r"sink csv: writing a window: csv/events/\w+\.(0\.)?csv\S*: cannot be written: File too large")
+            self.assertEqual(files(), before)
+        # A run that comes to its end has its own alone.
+        self.assertEqual(run(resource.RLIM_INFINITY, "-o", "schedule.repeat=2")[0], 0)
+        after = files()
+        self.assertNotIn("csv/events/kernels.csv", after)
+        self.assertIn("csv/events/kernels.1.csv", after)
+
     def test_full_disk(self):
         code, _, err = self.run_small("--scenario", "control", "--sink", "json:output_json=/dev/full", "--sink",
                                       "chrome_trace", "--trace_dir", "traces")

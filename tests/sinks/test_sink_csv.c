@@ -203,8 +203,9 @@ PD_TEST(sink_csv, what_an_earlier_run_left_goes_and_others_files_stay) {
   }
 }
 
-/* A table that some windows have not: what lies there under its name is not of this run. */
-PD_TEST(sink_csv, a_window_without_a_table_keeps_no_older_one) {
+/* A table that some windows have not: what lies there under its name is not of this run, once that has come to its end.
+ */
+static void expect_older(const pd_summary *summary, bool stays) {
   char folder[] = "/tmp/pdhost_csv_XXXXXX", setting[64];
   sink_run run;
   cr_assert_not_null(mkdtemp(folder));
@@ -213,14 +214,20 @@ PD_TEST(sink_csv, a_window_without_a_table_keeps_no_older_one) {
   snprintf(setting, sizeof setting, "dir=%s", folder);
   start(&run, (const char *[]){setting, "events=false", NULL}, 3);
   send_window(&run, 2, PD_OK);
-  cr_assert(!is_there(folder, "operators.0.csv"));
+  cr_assert(is_there(folder, "operators.0.csv"));
+  cr_assert_eq(sink_run_close(&run, summary), PD_OK);
+  cr_assert_eq(is_there(folder, "operators.0.csv"), stays);
   cr_assert(is_there(folder, "operators.1.csv"), "no table of the sink's");
-  cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
-  snprintf(setting, sizeof setting, "%s/operators.1.csv", folder);
-  unlink(setting);
+  for (int i = 0; i < 2; i++) {
+    snprintf(setting, sizeof setting, "%s/operators.%d.csv", folder, i);
+    unlink(setting);
+  }
   cr_assert_eq(rmdir(folder), 0);
   sink_run_unload(&run);
 }
+
+PD_TEST(sink_csv, a_window_without_a_table_keeps_no_older_one) { expect_older(fake_summary(), false); }
+PD_TEST(sink_csv, a_run_that_fails_leaves_what_an_earlier_one_left) { expect_older(NULL, true); }
 
 PD_TEST(sink_csv, without_events_the_losses_stay) {
   sink_run run;

@@ -14,6 +14,17 @@ struct pd_file {
   pd_status failed;
 };
 
+/* "a.csv" of "a.csv.123.partial": here nothing is renamed, so a sink's file has the name that the sink would give it.
+ */
+static void drop_staging(char *path) {
+  static const char ending[] = ".partial";
+  const size_t length = strlen(path), tail = sizeof ending - 1;
+  if (length <= tail || strcmp(path + length - tail, ending) != 0) return;
+  path[length - tail] = '\0';
+  char *number = strrchr(path, '.');
+  if (number) *number = '\0';
+}
+
 static pd_status file_open(const pd_files *files, const char *path, pd_file **out) {
   sink_run *self = files->impl;
   pd_file *file = calloc(1, sizeof *file);
@@ -26,6 +37,7 @@ static pd_status file_open(const pd_files *files, const char *path, pd_file **ou
     free(file);
     return self->host.host.fail(&self->host.host, PD_NO_MEMORY, "%s: out of memory", path);
   }
+  drop_staging(memory->path);
   self->all[self->count++] = memory;
   file->owner = self;
   file->memory = memory;
