@@ -123,8 +123,6 @@ static entry early_entry(const config *self, const char *key) {
   return found;
 }
 
-static const char *early_value(const config *self, const char *key) { return early_entry(self, key).value; }
-
 /* ---- plugins ---- */
 
 static pd_status load_one(config *self, pd_kind kind, const char *name, const plugin **out, error *err) {

@@ -127,7 +127,8 @@ pd_status record_file_flush(record_file *self) {
     const ssize_t done = write(self->descriptor, at, left);
     if (done < 0) {
       if (errno == EINTR) continue;
-      self->status = self->host->fail(self->host, PD_IO, "%s: cannot be written: %s", self->path, strerror(errno));
+      self->status = self->host->fail(self->host, PD_IO, "%s: cannot be written: %s%s", self->path, strerror(errno),
+                                      self->good_bytes ? "; it keeps the records before" : "");
       if (ftruncate(self->descriptor, self->good_bytes) != 0) break; /* readers skip a cut-off record all the same */
     } else {
       at += done;
@@ -141,7 +142,10 @@ pd_status record_file_flush(record_file *self) {
 
 void record_file_close(record_file *self) {
   if (!self) return;
-  if (self->descriptor >= 0) close(self->descriptor);
+  if (self->descriptor >= 0) {
+    close(self->descriptor);
+    if (self->good_bytes == 0) unlink(self->path);
+  }
   free(self->path);
   free(self->buffer);
   free(self);

@@ -19,7 +19,7 @@ pd_status record_file_open(const pd_host *host, const char *folder, int64_t seco
 pd_status record_file_add(record_file *self, const void *data, size_t bytes);
 /* Writes what is buffered. On failure the file is cut back to its last whole record. */
 pd_status record_file_flush(record_file *self);
-/* Does not flush. NULL is fine. */
+/* Does not flush. A file without a record is removed. NULL is fine. */
 void record_file_close(record_file *self);
 const char *record_file_path(const record_file *self);
 

@@ -391,7 +391,8 @@ PD_TEST(sink_tensorboard, a_full_disk_is_an_error_and_cuts_no_record) {
   cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
   cr_assert_eq(sink_run_steps(&run), PD_OK);
   send_window(&run, PD_IO);
-  cr_assert_not_null(strstr(run.host.message, "cannot be written: File too large"), "%s", run.host.message);
+  cr_assert_not_null(strstr(run.host.message, "cannot be written: File too large; it keeps the records before"), "%s",
+                     run.host.message);
   cr_assert_not_null(strstr(run.host.message, "events.out.tfevents"));
   cr_assert_eq(sink_run_close(&run, NULL), PD_OK);
   read_folder(&file, folder, ".0");
@@ -401,6 +402,23 @@ PD_TEST(sink_tensorboard, a_full_disk_is_an_error_and_cuts_no_record) {
   free(file.data);
   sink_run_unload(&run);
   remove_folder();
+}
+
+PD_TEST(sink_tensorboard, a_disk_that_is_full_from_the_start_gets_no_file) {
+  sink_run run;
+  char option[128];
+  make_folder();
+  snprintf(option, sizeof option, "logdir=%s", folder);
+  const struct rlimit limit = {0, 0};
+  signal(SIGXFSZ, SIG_IGN);
+  cr_assert(sink_run_load(&run, SINK_PATH, (const char *[]){option, NULL}));
+  cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  cr_assert_eq(sink_run_open(&run, fake_run("traces")), PD_IO);
+  const size_t length = strlen(run.host.message), end = strlen("cannot be written: File too large");
+  cr_assert(length > end && strcmp(run.host.message + length - end, "cannot be written: File too large") == 0, "%s",
+            run.host.message);
+  cr_assert_eq(rmdir(folder), 0, "a file is left");
+  sink_run_unload(&run);
 }
 
 PD_TEST(sink_tensorboard, a_folder_that_cannot_be_is_named) {
