@@ -5,6 +5,7 @@
 #include "pd_test.h"
 
 #include <dlfcn.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,77 @@ PD_TEST(cupti_api, names_each_file_that_will_not_do_and_why) {
   cr_assert(beside && strncmp(beside + strlen(at.beside), " (it has no cuptiFinalize", 25) == 0, "%s", why);
   cr_assert(whole && whole > beside, "%s", why);
   cr_assert_null(strstr(beside + 1, at.beside), "%s", why); /* once */
+}
+
+/* A folder with links to libraries that stand for a toolkit's; each case has one of its own, since the loader knows a
+ * file again by the path it was opened under. */
+static char root[32];
+static void make_root(void) {
+  snprintf(root, sizeof root, "/tmp/pdhost_cupti_XXXXXX");
+  cr_assert_not_null(mkdtemp(root));
+  only_below = root;
+}
+static void add_link(const char *library, const char *folder, const char *name) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s/", root, folder);
+  for (char *at = path + strlen(root) + 1; (at = strchr(at, '/')); at++) {
+    *at = '\0';
+    (void)mkdir(path, 0700);
+    *at = '/';
+  }
+  strncat(path, name, sizeof path - strlen(path) - 1);
+  cr_assert_eq(symlink(library, path), 0, "%s", path);
+}
+static int remove_entry(const char *path, const struct stat *info, int flag, struct FTW *at) {
+  (void)info;
+  (void)flag;
+  (void)at;
+  return remove(path);
+}
+static void remove_root(void) { cr_assert_eq(nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0); }
+static void expect_found(const char *where) {
+  cr_assert_eq(cupti_api_load(&api, "", why, sizeof why), PD_OK, "%s: %s", where, why);
+  cr_assert_not_null(api.Finalize);
+}
+
+PD_TEST(cupti_api, finds_the_toolkit_that_the_environment_names) {
+  static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH"},
+                           *const folders[] = {"extras/CUPTI/lib64", "lib64", "lib", "targets/x86_64-linux/lib"},
+                           *const names[] = {"libcupti.so.13", "libcupti.so.12"};
+  for (int v = 0; v < 2; v++) {
+    unsetenv("CUDA_HOME");
+    unsetenv("CUDA_PATH");
+    for (int f = 0; f < 4; f++) {
+      make_root();
+      add_link(FAKE_CUPTI_PATH, folders[f], names[f % 2]);
+      setenv(variables[v], root, 1);
+      expect_found(folders[f]);
+      remove_root();
+    }
+  }
+}
+
+PD_TEST(cupti_api, finds_the_toolkit_of_the_libraries_that_are_loaded) {
+  static const struct {
+    const char *runtime_folder, *runtime, *folder;
+  } rows[] = {{"lib", "libcudart.so.13", "lib"},
+              {"lib64", "libcublasLt.so.13", "extras/CUPTI/lib64"},
+              {"cuda_runtime/lib", "libcudart.so.12", "cuda_cupti/lib"},
+              {"targets/x86_64-linux/lib", "libcublasLt.so.12", "extras/CUPTI/lib64"}};
+  unsetenv("CUDA_HOME");
+  unsetenv("CUDA_PATH");
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char runtime[256];
+    make_root();
+    add_link(FAKE_PARTIAL_PATH, rows[i].runtime_folder, rows[i].runtime);
+    add_link(FAKE_CUPTI_PATH, rows[i].folder, "libcupti.so.13");
+    snprintf(runtime, sizeof runtime, "%s/%s/%s", root, rows[i].runtime_folder, rows[i].runtime);
+    void *loaded = dlopen(runtime, RTLD_NOW | RTLD_LOCAL);
+    cr_assert_not_null(loaded);
+    expect_found(rows[i].runtime_folder);
+    cr_assert_eq(dlclose(loaded), 0);
+    remove_root();
+  }
 }
 
 PD_TEST(cupti_api, explains_every_code_that_a_user_can_meet) {
