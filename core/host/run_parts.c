@@ -26,8 +26,14 @@ static int bring_up_records(run_state *run, const config *settings) {
   run->log = step_log_open();
   run->truth = truth_open();
   run->services.files = files_open();
-  pd_status status =
-      run->log && run->truth && run->services.files ? recorder_open(&options, &run->recorder) : PD_NO_MEMORY;
+  if (!run->log || !run->truth || !run->services.files)
+    return run_parts_report(NULL, PD_NO_MEMORY, "recorder", CODE_INTERNAL);
+  const pd_status status = recorder_open(&options, &run->recorder);
+  if (status == PD_NO_MEMORY) {
+    log_line(PD_LOG_ERROR, NULL, "recorder: no memory for %llu bytes of records: lower [profile] max_memory",
+             (unsigned long long)options.max_bytes);
+    return CODE_INTERNAL;
+  }
   if (status != PD_OK) return run_parts_report(NULL, status, "recorder", CODE_INTERNAL);
   run->record = recorder_table(run->recorder);
   run->services.record = run->record;

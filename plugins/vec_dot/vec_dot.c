@@ -44,7 +44,10 @@ static uint64_t bytes_of(const pd_tensor *t) {
 static pd_status make(state *s, pd_tensor *t, uint32_t rank) {
   const pd_device_access *d = s->device;
   *t = (pd_tensor){.shape = {s->opt->batch, s->opt->dim}, .rank = rank, .dtype = PD_F32};
-  return d->ops->memory->alloc(d->device, d->stream, PD_ALLOCATOR_RAW, bytes_of(t), &t->data);
+  const pd_status status = d->ops->memory->alloc(d->device, d->stream, PD_ALLOCATOR_RAW, bytes_of(t), &t->data);
+  if (status != PD_NO_MEMORY) return status;
+  return s->host->fail(s->host, status, "no memory for %llu bytes of vectors: lower scenario.batch or scenario.dim",
+                       (unsigned long long)bytes_of(t));
 }
 
 static bool is_bmm(const state *s) { return strcmp(s->opt->implementation, "bmm") == 0; }

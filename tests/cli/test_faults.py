@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from pdhost_run import CONF, FIXTURES, PDHOST, SMALL, Case
+from pdhost_run import CONF, FIXTURES, PDHOST, SANITIZER, SMALL, Case
 
 FAULT_SCENARIO = os.path.join(FIXTURES, "scenario", "fault.so")
 FAULT_SINK = os.path.join(FIXTURES, "sink", "fault.so")
@@ -358,6 +358,22 @@ class Faults(Case):
         code, _, err = self.run_pdhost(*run, "chrome_trace:path=-", watch=False)
         self.assertEqual(code, 0, err)
         self.assertIn("pdhost: wrote standard output\n", err)
+
+    def test_memory_that_is_not_there_is_told_with_its_bytes_and_its_key(self):
+        result = self.run_small("--scenario", "vec_dot", "-o", "scenario.batch=100000000", "-o", "scenario.dim=100000000",
+                                watch=False)
+        self.assert_fails(result, 5, "scenario vec_dot: init: no memory for 40000000000000000 bytes of vectors: lower "
+                          "scenario.batch or scenario.dim")
+
+    def test_a_recorder_that_gets_no_memory_tells_its_bytes_and_its_key(self):
+        if SANITIZER:
+            self.skip("a sanitizer maps more than any limit")
+        few = {"watch": False, "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))}
+        run = ("--scenario", "control", "--profile_steps", "1", "--sink", JSON, "-o")
+        self.assert_fails(self.run_small(*run, "profile.max_memory=4GiB", **few), 1,
+                          "recorder: no memory for 4294967296 bytes of records: lower [profile] max_memory")
+        code, _, err = self.run_small(*run, "profile.max_memory=64MiB", **few)
+        self.assertEqual((code, self.errors(err)), (0, []), err)
 
     def test_a_sink_without_a_path(self):
         code, _, err = self.run_small("--scenario", "control", "--sink", "table:path=", "--sink", JSON)

@@ -177,6 +177,10 @@ PD_TEST(vec_dot, gives_back_what_it_has_when_memory_ends) {
     test_host_add(&rig.device.host, PD_EXT_DEVICE, &rig.access);
     fail_at = at;
     cr_assert_eq(rig.scenario->init(&rig.device.host.host, rig.options, &state), PD_NO_MEMORY);
+    cr_assert_str_eq(rig.device.host.message, at < 4 ? "no memory for 64 bytes of vectors: lower scenario.batch or "
+                                                       "scenario.dim"
+                                                     : "no memory for 16 bytes of vectors: lower scenario.batch or "
+                                                       "scenario.dim");
     cr_assert_null(state);
     cr_assert_eq(freed_count, at - 1);
     close_rig(&rig);
