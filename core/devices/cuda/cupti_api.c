@@ -56,7 +56,7 @@ static void file_of(void *library, char file[PATH_MAX]) {
 static bool is_refused(const search *at, const char *file) {
   char entry[PATH_MAX + 8];
   snprintf(entry, sizeof entry, ", %s (", file);
-  return strstr(at->refused, entry) || !strncmp(at->refused, entry + 2, strlen(entry + 2));
+  return strstr(at->refused, entry) || strstr(at->refused, entry + 2) == at->refused;
 }
 
 /* Whether the file is a CUPTI that will do; the table is filled then, and zero otherwise. */

@@ -47,14 +47,21 @@ static uint64_t start_ticks(const pd_device *device) {
   return is_reported(device) ? device->record->ticks(device->record) : 0;
 }
 
+/* The plain allocator needs no stream. */
+static bool is_capturing(const pd_stream *stream) { return stream && stream->capturing; }
+
+static cudaError_t trim_pool(pd_device *device, const pd_stream *stream) {
+  const cudaError_t error = stream ? cudaStreamSynchronize(stream->handle) : cudaDeviceSynchronize();
+  return error ? error : cudaMemPoolTrimTo(device->pool, 0);
+}
+
 cudaError_t cuda_allocate(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes, void **out) {
   for (bool trimmed = false;; trimmed = true) {
     cudaError_t error =
         allocator == PD_ALLOCATOR_RAW ? cudaMalloc(out, bytes) : cudaMallocAsync(out, bytes, stream->handle);
-    if (error != cudaErrorMemoryAllocation || trimmed || (stream && stream->capturing)) return error;
+    if (error != cudaErrorMemoryAllocation || trimmed || is_capturing(stream)) return error;
     (void)cudaGetLastError();
-    error = stream ? cudaStreamSynchronize(stream->handle) : cudaDeviceSynchronize();
-    if (!error) error = cudaMemPoolTrimTo(device->pool, 0);
+    error = trim_pool(device, stream);
     if (error) return error;
   }
 }
