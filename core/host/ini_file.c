@@ -34,7 +34,8 @@ static bool deliver_heading(reader *r, const char *name, size_t bytes) {
 /* Whether inih may see this line; complains when it is a mistake. */
 static bool line_is_sound(reader *r, const char *line, size_t bytes) {
   if (bytes > LINE_BYTES) {
-    COMPLAIN(r, "%s:%d: line of %zu bytes; at most %d are read", r->path, r->line, bytes, LINE_BYTES);
+    COMPLAIN(r, "%s:%d: line of %zu bytes; at most %d are read: shorten it, or give the key by -o section.key=value",
+             r->path, r->line, bytes, LINE_BYTES);
     return false;
   }
   if (memchr(line, '\0', bytes)) {

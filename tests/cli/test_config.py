@@ -146,6 +146,16 @@ class Config(Case):
         name = self.write("[run]\nscenario = control\ndevice = cpu\ntrace_dir =\n")
         self.assert_fails(self.run_pdhost("-c", name, "--check"), 3, f"{name}:4: [run] trace_dir is empty")
 
+    def test_a_line_that_is_too_long_has_a_way_out(self):
+        folder = "/".join(["f" * 100] * 3)
+        name = self.write(f"[run]\nscenario = control\ndevice = cpu\ntrace_dir = {folder}\n")
+        self.assert_fails(self.run_pdhost("-c", name, "--check"), 3, f"{name}:4: line of 314 bytes; at most 190 are read: "
+                          "shorten it, or give the key by -o section.key=value")
+        name = self.write("[run]\nscenario = control\ndevice = cpu\n")
+        code, out, err = self.run_pdhost("-c", name, "-o", f"run.trace_dir={folder}", "--show-config")
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"trace_dir = {folder}\n", out)
+
     def test_missing_file(self):
         self.assert_fails(self.run_pdhost("-c", "no.ini"), 3, "no.ini: cannot be read: No such file or directory")
 

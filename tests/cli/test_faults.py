@@ -423,6 +423,13 @@ class Faults(Case):
         self.assertEqual(err.count("RUNNING ON THE CPU DEVICE; conf/cpu.ini, "), 1, err)
         self.assertTrue(self.json("metrics.json")["device"])
 
+    def test_the_overlay_for_the_cpu_is_not_advised_where_it_is_given(self):
+        code, _, err = self.run_pdhost("--scenario", "control", "-c", os.path.join(CONF, "cpu.ini"), "--device", "auto",
+                                       "--batch_size", "4", "--profile_steps", "1", "--sink", JSON,
+                                       env={"CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(code, 0, err)
+        self.assertEqual(err.count("RUNNING ON THE CPU DEVICE\n"), 1, err)
+
     def wait_for_first_window(self, process):
         deadline = time.monotonic() + 60
         while not glob.glob(self.path("traces/*.pt.trace.json")):

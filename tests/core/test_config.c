@@ -229,7 +229,7 @@ PD_TEST(config, lines_that_inih_would_misread) {
          "\n  indented = 1\nnonsense\nkey: 1\n[broken\n[data] junk\n\t; an indented comment\ncpu_work = q\n");
   with_file(text);
   RIG_FAILS(NULL, CODE_CONFIG,
-            "a.ini:8: line of 191 bytes; at most 190 are read\n"
+            "a.ini:8: line of 191 bytes; at most 190 are read: shorten it, or give the key by -o section.key=value\n"
             "a.ini:9: the line is indented; a key begins at the margin and its value is on one line\n"
             "a.ini:10: nonsense: neither [section] nor key = value\n"
             "a.ini:11: key: 1: neither [section] nor key = value\n"
