@@ -24,9 +24,10 @@ static bool can_be(int64_t start_ns, int64_t end_ns) {
   return start_ns > 0 && end_ns >= start_ns && end_ns < INT64_C(1) << 62;
 }
 
-static void lost(cupti_decoder *decoder, pd_loss loss) {
-  if (decoder->record && decoder->record->lost) decoder->record->lost(decoder->record, loss, 1);
+static void lost_many(const cupti_decoder *decoder, pd_loss loss, uint64_t count) {
+  if (count && decoder->record && decoder->record->lost) decoder->record->lost(decoder->record, loss, count);
 }
+static void lost(const cupti_decoder *decoder, pd_loss loss) { lost_many(decoder, loss, 1); }
 
 static void flush_batch(cupti_decoder *decoder) {
   if (decoder->batch_count && decoder->record)
@@ -648,5 +649,7 @@ void cupti_decoder_window_close(cupti_decoder *decoder) {
   }
   decoder->orphans.count = 0;
   flush_batch(decoder);
+  /* The trace counts a launch with no record at all; how many a graph's launch should have, only we know. */
+  lost_many(decoder, PD_LOSS_UNMATCHED_LAUNCH, cupti_match_nodes(&decoder->match));
   decoder->keep = false;
 }

@@ -103,7 +103,7 @@ void cupti_decoder_session(cupti_decoder *decoder);
 void cupti_decoder_window_open(cupti_decoder *decoder, int64_t start_ns, bool by_time);
 /* The window's last call has begun by `stop_ns`; other threads go on. */
 void cupti_decoder_window_stop(cupti_decoder *decoder, int64_t stop_ns);
-/* Hands on what waited. */
+/* Hands on what waited, and counts the kernels of graphs that have not come. */
 void cupti_decoder_window_close(cupti_decoder *decoder);
 
 /* Decodes one buffer and frees what its records own. */
