@@ -133,10 +133,7 @@ static cupti_buffer *find(cupti_buffers *pool, const uint8_t *data) {
 bool cupti_buffers_complete(cupti_buffers *pool, uint8_t *data, size_t valid_bytes) {
   cupti_buffer *buffer = data ? find(pool, data) : NULL;
   uint32_t owner = CUPTI_BUFFER_CUPTI;
-  if (!buffer || !atomic_compare_exchange_strong(&buffer->state, &owner, CUPTI_BUFFER_QUEUED)) {
-    atomic_fetch_add_explicit(&pool->foreign, 1, memory_order_relaxed);
-    return false;
-  }
+  if (!buffer || !atomic_compare_exchange_strong(&buffer->state, &owner, CUPTI_BUFFER_QUEUED)) return false;
   uint32_t self = (uint32_t)(buffer - pool->slots) + 1;
   uint32_t head = atomic_load_explicit(&pool->queue, memory_order_relaxed);
   buffer->valid_bytes = valid_bytes > buffer->bytes ? buffer->bytes : valid_bytes;

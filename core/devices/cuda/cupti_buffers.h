@@ -44,7 +44,6 @@ typedef struct cupti_buffers {
   _Atomic uint32_t session, epoch;         /* stamped on what is handed out */
   _Atomic uint64_t bytes;                  /* mapped */
   _Atomic uint64_t refused;                /* requests that got nothing */
-  _Atomic uint64_t foreign;                /* completions of what is not ours to complete */
 } cupti_buffers;
 
 /* Maps `small` and `large` buffers at once and at most max_bytes in all. */

@@ -65,6 +65,7 @@ struct cupti_collect {
   } order;
   bool window_open, stopped, thread_runs, mutex_made;
   int64_t offset_ns; /* the decoder's: CLOCK_REALTIME less CLOCK_MONOTONIC as the window began */
+  uint64_t refused;  /* the decoder's: the pool's count as the window began */
   bool parked;       /* the decoder's: it leaves buffers where they are */
   bool windows_done; /* records of calls that were under way as the last one ended may still come */
 };
@@ -186,8 +187,8 @@ static void carry_out_drain(cupti_collect *collect) {
   }
   count_dropped(collect);
   const cupti_match *match = &collect->decoder.match;
+  drained->refused = atomic_load(&collect->pool.refused) - collect->refused;
   drained->twins = collect->decoder.parted;
-  drained->device_rows = match->device_rows;
   drained->graphs_empty = match->graph_count > 0 && match->graph_rows == 0;
   cupti_decoder_window_close(&collect->decoder); /* at once: a call that comes now would miss its device record */
   drained->early_ns = collect->decoder.early_ns; /* of what waited until then too */
@@ -202,6 +203,7 @@ static void carry_out(cupti_collect *collect, order what) {
     decode_queue(collect);
     count_dropped(collect);
     collect->offset_ns = collect->order.offset_ns;
+    collect->refused = atomic_load(&collect->pool.refused);
     cupti_decoder_window_open(&collect->decoder, collect->order.start_ns, collect->order.by_time);
     break;
   case ORDER_DRAIN: carry_out_drain(collect); break;
@@ -278,8 +280,8 @@ static pd_status attach(cupti_collect *collect, char *why, size_t why_bytes) {
   return status;
 }
 
-/* Releases all but the buffers that CUPTI holds. */
-static void destroy(cupti_collect *collect) {
+/* Releases all but the buffers that CUPTI holds; returns the last counts. */
+static cupti_counts destroy(cupti_collect *collect) {
   if (collect->thread_runs) {
     order_and_wait(collect, ORDER_QUIT);
     pthread_join(collect->thread, NULL);
@@ -287,6 +289,7 @@ static void destroy(cupti_collect *collect) {
   cupti_collect *self = collect;
   atomic_compare_exchange_strong(&live, &self, NULL);
   while (atomic_load(&callbacks_under_way)) sched_yield(); /* they neither wait nor loop */
+  const cupti_counts last = collect->decoder.counts;
   cupti_decoder_free(&collect->decoder);
   cupti_allowlist_free(&collect->calls);
   (void)cupti_buffers_close(&collect->pool);
@@ -296,6 +299,7 @@ static void destroy(cupti_collect *collect) {
     sem_destroy(&collect->work);
   }
   free(collect);
+  return last;
 }
 
 static pd_status no_memory(char *why, size_t why_bytes) {
@@ -338,7 +342,7 @@ pd_status cupti_collect_open(const cupti_collect_config *config, cupti_collect *
   *out = collect;
   collect = NULL;
 out:
-  if (collect) destroy(collect);
+  if (collect) (void)destroy(collect);
   return status;
 }
 
@@ -351,16 +355,16 @@ static void detach(cupti_collect *collect) {
   order_and_wait(collect, ORDER_RESUME);
 }
 
-void cupti_collect_close(cupti_collect *collect) {
+cupti_counts cupti_collect_close(cupti_collect *collect) {
   cupti_drained drained;
-  if (!collect || atomic_load(&forked)) return; /* a child leaves its parent's things alone */
+  if (!collect || atomic_load(&forked)) return (cupti_counts){0}; /* a child leaves its parent's things alone */
   if (collect->window_open) {
     cupti_collect_stop(collect);
     order_and_wait(collect, ORDER_FORCE);
     cupti_collect_drain(collect, 0, &drained);
   }
   detach(collect);
-  destroy(collect);
+  return destroy(collect);
 }
 
 pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_bytes) {
@@ -422,5 +426,3 @@ void cupti_collect_counts(cupti_collect *collect, cupti_counts *counts) {
 }
 
 int32_t cupti_collect_failed(const cupti_collect *collect) { return atomic_load(&collect->session.failed); }
-
-cupti_between cupti_collect_between(const cupti_collect *collect) { return collect->between; }

@@ -45,15 +45,16 @@ typedef struct cupti_drained {
   uint32_t others_held; /* of them, those that other threads' work keeps */
   uint64_t pending;     /* launches still without a record */
   uint64_t nodes;       /* records that graphs' launches with some still lack */
-  uint64_t device_rows;
-  uint64_t twins;   /* calls that had their id from another call, see cupti_twin */
-  int64_t early_ns; /* by how much a device record begins before its call, at most */
+  uint64_t refused;     /* requests for a buffer since the window began that got none: max_bytes are in use */
+  uint64_t twins;       /* calls that had their id from another call, see cupti_twin */
+  int64_t early_ns;     /* by how much a device record begins before its call, at most */
 } cupti_drained;
 
 /* Attaches, starts the thread and maps the first buffers. `why` holds one clause on failure. */
 pd_status cupti_collect_open(const cupti_collect_config *config, cupti_collect **out, char *why, size_t why_bytes);
-/* Detaches, with a forced flush, and frees all that CUPTI does not hold. NULL is fine. */
-void cupti_collect_close(cupti_collect *collect);
+/* Detaches, with a forced flush, and frees all that CUPTI does not hold. Returns the counts with what that flush has
+ * brought. NULL is fine. */
+cupti_counts cupti_collect_close(cupti_collect *collect);
 
 pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_bytes);
 void cupti_collect_stop(cupti_collect *collect);
@@ -66,7 +67,5 @@ void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drain
 void cupti_collect_counts(cupti_collect *collect, cupti_counts *counts);
 /* What the library reported as its own end (a CUptiResult), or 0. */
 int32_t cupti_collect_failed(const cupti_collect *collect);
-/* What AUTO came to. */
-cupti_between cupti_collect_between(const cupti_collect *collect);
 
 #endif

@@ -21,7 +21,7 @@ void cupti_match_free(cupti_match *match) {
 
 void cupti_match_reset(cupti_match *match) {
   if (match->index) memset(match->index, 0, match->index_size * sizeof *match->index);
-  match->count = match->graph_count = match->pending = match->device_rows = match->graph_rows = 0;
+  match->count = match->graph_count = match->pending = match->graph_rows = 0;
 }
 
 cupti_launch *cupti_match_find(const cupti_match *match, uint64_t correlation) {
@@ -88,7 +88,6 @@ pd_status cupti_match_seen(cupti_match *match, cupti_launch *launch, uint32_t gr
     match->pending--;
   }
   launch->device_rows++;
-  match->device_rows++;
   if (!launch->is_graph || !graph) return PD_OK;
   match->graph_rows++;
   launch->graph = graph;

@@ -35,9 +35,8 @@ typedef struct cupti_match {
   uint64_t graph_count, graph_capacity;
   cupti_graph_size *graphs;
   uint64_t graphs_count, graphs_capacity;
-  uint64_t pending; /* launches without a record yet */
-  uint64_t device_rows;
-  uint64_t graph_rows; /* of them, of graphs */
+  uint64_t pending;    /* launches without a record yet */
+  uint64_t graph_rows; /* records of graphs' launches */
 } cupti_match;
 
 void cupti_match_free(cupti_match *match);

@@ -17,7 +17,6 @@ struct cuda_profile {
   bool running;
   bool loaded;
   bool marked; /* both marks of a window without CUPTI are recorded */
-  double window_ns;
   char note[512];
 };
 
@@ -26,7 +25,6 @@ pd_status cuda_profile_open(const cuda_profile_config *config, cuda_profile **ou
   *out = profile;
   if (!profile) return config->host->fail(config->host, PD_NO_MEMORY, "no memory for the profiler's state");
   profile->config = *config;
-  profile->window_ns = -1.0;
   return PD_OK;
 }
 
@@ -38,13 +36,11 @@ static void fall_back(cuda_profile *profile) {
 }
 
 static void close_collector(cuda_profile *profile) {
-  cupti_counts last;
   if (!profile->collect) return;
-  cupti_collect_counts(profile->collect, &last);
+  const cupti_counts last = cupti_collect_close(profile->collect);
   profile->counts.dropped += last.dropped;
   profile->counts.zero_stamped += last.zero_stamped;
   profile->counts.implausible += last.implausible;
-  cupti_collect_close(profile->collect);
   profile->collect = NULL;
 }
 
@@ -104,7 +100,6 @@ pd_status cuda_profile_start(cuda_profile *profile) {
     close_collector(profile);
     fall_back(profile);
   }
-  profile->window_ns = -1.0;
   mark(profile, 0);
   return PD_OK;
 }
@@ -148,10 +143,9 @@ pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns) {
   if (!profile->running) return PD_OK;
   profile->running = false;
   if (profile->mode != PD_PROFILE_FULL) {
-    if (!profile->marked || !events->elapsed_ns || events->elapsed_ns(events->context, &profile->window_ns) != PD_OK)
-      profile->window_ns = -1.0;
-    if (profile->window_ns >= 0.0)
-      host->log(host, PD_LOG_INFO, "the window took %.3f ms of device time, by events", profile->window_ns * 1e-6);
+    double window_ns;
+    if (profile->marked && events->elapsed_ns && events->elapsed_ns(events->context, &window_ns) == PD_OK)
+      host->log(host, PD_LOG_INFO, "the window took %.3f ms of device time, by events", window_ns * 1e-6);
     return PD_OK;
   }
   cupti_collect_drain(profile->collect, timeout_ns, &drained);
@@ -159,6 +153,10 @@ pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns) {
     host->log(host, PD_LOG_WARN, "other threads kept the device busy; records of what they launched may be missing");
   else if (!drained.complete)
     warn_of_missing(profile, &drained, timeout_ns);
+  if (drained.refused)
+    host->log(host, PD_LOG_WARN,
+              "CUPTI asked %llu times for a buffer beyond cupti_memory and got none; records were dropped: raise it",
+              (unsigned long long)drained.refused);
   if (drained.twins)
     host->log(host, PD_LOG_WARN,
               "CUPTI gave %llu calls of another thread one id; their device records are told apart by their order",
@@ -191,5 +189,3 @@ pd_status cuda_profile_status(cuda_profile *profile, pd_profile_status *status) 
 }
 
 uint32_t cuda_profile_cupti_version(const cuda_profile *profile) { return profile->loaded ? profile->api.version : 0; }
-
-double cuda_profile_window_ns(const cuda_profile *profile) { return profile->window_ns; }

@@ -59,7 +59,5 @@ pd_status cuda_profile_status(cuda_profile *profile, pd_profile_status *status);
 
 /* CUPTI's version as it numbers itself (130001), or 0 while none is loaded. */
 uint32_t cuda_profile_cupti_version(const cuda_profile *profile);
-/* Device time of the last window in PD_PROFILE_EVENTS mode, or a negative value. */
-double cuda_profile_window_ns(const cuda_profile *profile);
 
 #endif

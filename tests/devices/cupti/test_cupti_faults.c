@@ -181,6 +181,7 @@ PD_TEST(cupti_faults, stops_taking_memory_at_its_limit_and_counts_what_is_droppe
   fake_launch("_Z1kv"); /* no buffer for either record */
   cupti_collect_stop(collect);
   cupti_collect_drain(collect, 0, &drained);
+  cr_assert_eq(drained.refused, fake_get().refused);
   cr_assert_eq(counts().dropped, 2);
   cr_assert_eq(record.lost[PD_LOSS_RECORDS_DROPPED], 2);
   close_collect();
