@@ -14,7 +14,12 @@ static struct sigaction before_int, before_term, before_hang_up, before_pipe, be
 
 static void on_signal(int number) {
   int none = 0;
-  if (!atomic_compare_exchange_strong(&pending, &none, number)) _exit(128 + number);
+  if (!atomic_compare_exchange_strong(&pending, &none, number)) {
+    static const char line[] = "pdhost: ended at once by a second signal; outputs may be missing or incomplete\n";
+    const ssize_t told = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)told; /* nowhere left to tell */
+    _exit(128 + number);
+  }
   void (*wake)(void *) = atomic_load(&wake_function);
   if (wake) wake(atomic_load(&wake_argument));
 }

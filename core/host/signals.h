@@ -1,5 +1,6 @@
 /* SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup): the first asks the run to end in good order, the
- * second ends the process at once. SIGPIPE and SIGXFSZ are ignored meanwhile: the write that met them fails. */
+ * second ends the process at once, and says so. SIGPIPE and SIGXFSZ are ignored meanwhile: the write that met them
+ * fails. */
 #ifndef CORE_HOST_SIGNALS_H
 #define CORE_HOST_SIGNALS_H
 

@@ -1,10 +1,13 @@
 """Faults of a whole run: one clear line, the stated exit code, and no output lost."""
+import fcntl
 import glob
 import os
 import resource
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 import time
 import unittest
 
@@ -503,6 +506,28 @@ class Faults(Case):
                 traces = sorted(glob.glob(self.path(f"traces_{number.name}/*.pt.trace.json")))
                 self.assertEqual([self.json(path)["pdhost"].get("partial", 0) for path in traces], [0, 1])
                 self.assertEqual(len(self.json("metrics.json")["losses"]), 5)
+
+    def test_a_second_signal_ends_the_run_at_once_and_says_so(self):
+        """While its last output is written into a pipe that is full."""
+        os.mkfifo(self.path("pipe"))
+        reader = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        room = fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+        process = self.start(*SMALL, "--scenario", "control", "--sink", "json:output_json=pipe", watch=False)
+        held, deadline = 0, time.monotonic() + 60
+        while held < room:
+            self.assertIsNone(process.poll(), "pdhost ended by itself")
+            self.assertLess(time.monotonic(), deadline, "nothing was written")
+            time.sleep(0.02)
+            held = struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, bytes(4)))[0]
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.assertIsNone(process.poll())
+            process.send_signal(number)
+            time.sleep(0.3) # else both wait, and the later one is handled first
+        code, _, err = self.ended(process, timeout=20)
+        self.assertEqual(code, 143, err)
+        self.assertEqual(err.splitlines()[-1:],
+                         ["pdhost: ended at once by a second signal; outputs may be missing or incomplete"])
 
     def test_a_signal_while_the_loader_sleeps_ends_it_soon(self):
         process = self.start("--device", "cpu", "--batch_size", "4", "--image_size", "16", "--scenario", "dataloader",
