@@ -163,23 +163,37 @@ static void tell(const sweep_options *options, uint32_t cell, const sweep_outcom
   fputc('\n', stderr);
 }
 
-/* Why a cell's run failed is in its log: the last line of it is repeated. */
-static void tell_log(const sweep_plan *plan, uint32_t cell) {
-  char folder[4096], path[4096 + 8], line[ERROR_LINE_BYTES] = "", next[ERROR_LINE_BYTES];
-  sweep_plan_folder(plan, cell, folder, sizeof folder);
-  snprintf(path, sizeof path, "%s/log", folder);
-  FILE *file = fopen(path, "r");
-  while (file && fgets(next, sizeof next, file)) memcpy(line, next, sizeof line);
-  if (file) fclose(file);
-  line[strcspn(line, "\n")] = '\0';
-  log_line(PD_LOG_ERROR, NULL, "%s: %s", path, line[0] ? line : "the run said nothing");
-}
-
 typedef struct findings {
   pd_measurements rows;
-  uint64_t *places; /* by cell: its row, or UINT64_MAX */
-  int code;         /* of the first run that failed */
+  uint64_t *places;            /* by cell: its row, or UINT64_MAX */
+  int code;                    /* of the first run that failed */
+  char said[ERROR_LINE_BYTES]; /* what the last cell said that has its times all the same */
 } findings;
+
+/* Why a cell's run failed is in its log: the last line of it is repeated. What cells that have their times say alike,
+ * as that instructions cannot be counted, is said once. */
+static void tell_log(const sweep_plan *plan, uint32_t cell, bool measured, findings *found) {
+  char folder[4096], line[ERROR_LINE_BYTES];
+  sweep_plan_folder(plan, cell, folder, sizeof folder);
+  saved_run_said(folder, line, sizeof line);
+  if (measured && strcmp(line, found->said) == 0) return;
+  log_line(PD_LOG_ERROR, NULL, "%s/log: %s", folder, line[0] ? line : "the run said nothing");
+  if (measured) memcpy(found->said, line, sizeof line);
+}
+
+/* What the configuration or the device made fail before any cell was measured will make the others fail. */
+static bool is_hopeless(const sweep_plan *plan, uint32_t cell, const sweep_outcome *out, error *err) {
+  char folder[4096], line[ERROR_LINE_BYTES];
+  if (cell || plan->cell_count == 1) return false;
+  if (out->code != CODE_CONFIG && out->code != CODE_PLUGIN && out->code != CODE_DEVICE) return false;
+  static const char mark[] = "pdhost: error: ";
+  sweep_plan_folder(plan, cell, folder, sizeof folder);
+  const char *said = saved_run_said(folder, line, sizeof line);
+  if (strncmp(said, mark, sizeof mark - 1) == 0) said += sizeof mark - 1;
+  error_set(err, PD_DEVICE, out->code, "%s; the other %u cell%s not run", said, plan->cell_count - 1,
+            plan->cell_count == 2 ? " is" : "s are");
+  return true;
+}
 
 static bool run_cells(const sweep_options *options, findings *found, error *err) {
   const sweep_plan *plan = &options->plan;
@@ -196,11 +210,12 @@ static bool run_cells(const sweep_options *options, findings *found, error *err)
     }
     if (ok) tell(options, i, &out, &row, ran ? spent_s / ran * (plan->cell_count - i - 1) : 0);
     found->places[i] = UINT64_MAX;
+    ok = ok && !is_hopeless(plan, i, &out, err);
     if (ok && out.code != CODE_DONE && out.code != CODE_UNTRUSTED) {
       if (out.why[0])
         log_line(PD_LOG_ERROR, NULL, "sweep: %s", out.why);
       else
-        tell_log(plan, i);
+        tell_log(plan, i, out.measured, found);
       if (found->code == CODE_DONE) found->code = out.code;
     }
     if (ok && out.measured) {

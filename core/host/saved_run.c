@@ -139,6 +139,27 @@ static int run(const saved_run *self, const char *log_path) {
   return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
 
+const char *saved_run_said(const char *folder, char *line, size_t room) {
+  char path[PATH_BYTES], *next = NULL;
+  size_t bytes = 0;
+  line[0] = '\0';
+  snprintf(path, sizeof path, "%s/log", folder);
+  FILE *file = fopen(path, "r");
+  while (file && getline(&next, &bytes, file) > 0) snprintf(line, room, "%.*s", (int)strcspn(next, "\n"), next);
+  free(next);
+  if (file) fclose(file);
+  return line;
+}
+
+/* On a full disk a file is made all the same, and what is written to it is lost. The run empties its log. */
+static bool can_write(const char *log_path, error *err) {
+  FILE *file = fopen(log_path, "w");
+  const bool put = file && fputc('\n', file) != EOF;
+  if (file && fclose(file) == 0 && put) return true;
+  error_set(err, PD_IO, CODE_OUTPUT, "%s: cannot be written: %s", log_path, strerror(errno));
+  return false;
+}
+
 /* Runs it and remembers `text`, which is from before the run: the files may change meanwhile. */
 static bool run_and_remember(const saved_run *self, const char *folder, const char *text, size_t bytes, int *code,
                              error *err) {
@@ -149,6 +170,7 @@ static bool run_and_remember(const saved_run *self, const char *folder, const ch
     return false;
   }
   snprintf(log_path, sizeof log_path, "%s/log", folder);
+  if (!can_write(log_path, err)) return false;
   *code = run(self, log_path);
   if (*code < 0) {
     error_set(err, PD_IO, CODE_INTERNAL, "%s cannot be run: %s", self->words[0], strerror(errno));
@@ -158,6 +180,8 @@ static bool run_and_remember(const saved_run *self, const char *folder, const ch
     error_set(err, PD_STOP, *code, INTERRUPTED);
     return false;
   }
+  if (*code == CODE_OUTPUT && !saved_run_said(folder, message, sizeof message)[0] && !can_write(log_path, err))
+    return false;
   if ((*code != CODE_DONE && *code != CODE_UNTRUSTED) || remember(text, bytes, path)) return true;
   error_set(err, PD_IO, CODE_OUTPUT, "%s: %s", path, strerror(errno));
   return false;

@@ -87,21 +87,28 @@ static bool was_given(const char *place, const char *list) {
 bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix, reading *out, bool *was_there,
               error *err) {
   char name[ARGUMENT_BYTES / 2], place[ARGUMENT_BYTES];
+  char line[ERROR_LINE_BYTES];
   saved_run command = {.words = NULL};
-  int code;
+  int code = CODE_DONE;
   corpus_cell_name(self->corpus, cell, name, sizeof name);
   snprintf(place, sizeof place, "%s/%s%s", self->folder, name, fix ? "_fix" : "");
   make_command(&command, self->corpus, cell, fix, self->program, place);
   *was_there = self->only_read || saved_run_is_there(&command, place);
   *out = READING_FAILED;
   /* Whether the run ended well is for its window to tell: only one that did is remembered. */
-  const bool ok = *was_there || saved_run_do(&command, place, &code, err);
+  bool ok = *was_there || saved_run_do(&command, place, &code, err);
+  if (ok && code == CODE_OUTPUT) { /* neither will the others have room */
+    error_set(err, PD_IO, CODE_OUTPUT, "%s/log: %s", place, saved_run_said(place, line, sizeof line));
+    ok = false;
+  }
   const bool is_it = self->only_read ? !fix || was_given(place, fix) : saved_run_is_there(&command, place);
-  if (self->only_read)
+  if (ok && is_it)
+    read_run(place, out);
+  else if (self->only_read)
     snprintf(failure, sizeof failure, "no run with these settings is in %s", place);
-  else
-    snprintf(failure, sizeof failure, "its run did not end well; what it said: %s/log", place);
-  if (ok && is_it) read_run(place, out);
+  else if (ok)
+    snprintf(failure, sizeof failure, "its run did not end well: %s; what it said: %s/log",
+             saved_run_said(place, line, sizeof line), place);
   saved_run_clear(&command);
   return ok;
 }

@@ -6,6 +6,7 @@
 
 #include "host/signals.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +197,10 @@ int score_main(int argc, char **argv) {
     all = corpus_read(given.path, &err);
   }
   const cell_runner runner = {all, program, given.folder, given.only_read};
-  const int code = all ? score_corpus(&runner, &err) : err.exit_code;
+  if (all && given.only_read && access(given.folder, R_OK | X_OK) != 0)
+    error_set(&err, PD_IO, CODE_CONFIG, "score: %s: %s; --rescore judges what an earlier score left", given.folder,
+              strerror(errno));
+  const int code = all && !err.count ? score_corpus(&runner, &err) : err.exit_code;
   corpus_free(all);
   error_print(&err);
   return code;

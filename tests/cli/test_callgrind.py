@@ -179,6 +179,12 @@ class Callgrind(Case):
         self.assertIn(code, MEASURED, out + err)
         self.assertEqual([row["instructions"] for row in self.rows(self.path("results/sweep/sweep.csv"))], ["510", "710"])
 
+    def test_a_sweep_says_once_what_keeps_every_cell_from_counting(self):
+        os.makedirs(self.path("none"))
+        code, _, err = self.count("--vary", "run.seed=5,7", "--format", "none", env={"PATH": self.path("none")}, command=["sweep"])
+        self.assertEqual((code, len(self.errors(err)), err.count("valgrind was not found")), (8, 1, 1), err)
+        self.assertEqual(len(self.rows(self.path("results/sweep/sweep.csv"))), 2)
+
     def test_a_sweep_keeps_the_times_of_what_was_not_counted(self):
         code, out, err = self.count("--vary", "run.seed=5,7", played="exit 1", command=["sweep"])
         self.assertEqual(code, 8, out + err)

@@ -284,6 +284,20 @@ data.num_workers
         self.assertEqual(len(self.json("s/sweep.json")["measurements"]), 2)
         self.check_curves("s/curves.svg", points=2, series=2)
 
+    def test_what_no_cell_can_do_ends_it(self):
+        result = self.run_pdhost("sweep", *BASE, "-o", "run.device_index=9", "--vary", "data.num_workers=0,1,2", "--out", "s")
+        self.assert_fails(result, 6, "pdhost: error: ")
+        self.assertTrue(self.errors(result[2])[0].endswith("; the other 2 cells are not run"), result[2])
+        self.assertNotIn("/log: ", result[2])
+        self.assertEqual(os.listdir(self.path("s/cells")), ["data.num_workers=0"])
+        # A log that cannot be written.
+        cell = self.path("full/cells/data.num_workers=0")
+        os.makedirs(cell)
+        os.symlink("/dev/full", os.path.join(cell, "log"))
+        code, _, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=0,1,2", "--out", "full")
+        self.assertEqual((code, err), (8, "pdhost: error: full/cells/data.num_workers=0/log: cannot be written: No space left "
+                                       "on device\n"))
+
     def test_a_cell_without_a_block_is_left_out_and_said(self):
         # 16 workers make blocks of 16 steps, of 12. The cell behind it is measured all the same, and found again.
         for found_again in (0, 1):

@@ -263,8 +263,8 @@ class Corpus(unittest.TestCase):
                 self.assertRegex(run.stdout, r"\nfailed +0 +1 +0 +0\.000 +n/a +0\.000 \(0\.000-0\.000\)")
                 self.assertNotIn("nan", run.stdout)
                 self.assertIn("Runs judged wrong\nmissing_seed0: failed", run.stdout)
-                self.assertIn("pdhost: missing_seed0 failed: its run did not end well; what it said: "
-                              "results/score/missing_seed0/log\n", run.stderr)
+                self.assertIn("pdhost: missing_seed0 failed: its run did not end well: pdhost: error: ", run.stderr)
+                self.assertIn("; what it said: results/score/missing_seed0/log\n", run.stderr)
                 with open(os.path.join(folder, "results/score/missing_seed0/log"), encoding="utf-8") as file:
                     self.assertIn("no_such_scenario", file.read())
             got = read_json(os.path.join(folder, "results/score/score.json"))
@@ -305,10 +305,30 @@ class Corpus(unittest.TestCase):
         """Of which none is there."""
         for name, count in (("h200.ini", 212), ("h200_unseen.ini", 64)):
             with self.subTest(corpus=name), tempfile.TemporaryDirectory() as folder:
+                os.mkdir(os.path.join(folder, "nowhere"))
                 run = score(folder, os.path.join(os.path.dirname(CORPUS), name), "--rescore", "--out", "nowhere")
                 self.assertEqual(run.returncode, 3, run.stderr)
                 self.assertIn(f"score: none of the {count} runs left a window to judge in nowhere\n", run.stderr)
                 self.assertEqual(run.stdout, "")
+
+    def test_what_cannot_be_written_ends_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write(folder, "c.ini", SMALL)
+            place = os.path.join(folder, "results/score/control_seed0_run0")
+            os.makedirs(place)
+            os.symlink("/dev/full", os.path.join(place, "log"))
+            run = score(folder, "c.ini")
+            self.assertEqual((run.returncode, run.stderr), (8, "pdhost: error: results/score/control_seed0_run0/log: cannot "
+                                                            "be written: No space left on device\n"))
+            os.remove(os.path.join(place, "log"))
+            os.mkdir(os.path.join(place, "window0.pdw"))
+            run = score(folder, "c.ini")
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (8, 1), run.stderr)
+            self.assertRegex(run.stderr, "^pdhost: error: results/score/control_seed0_run0/log: pdhost: error: sink window: "
+                             ".*/window0.pdw: ")
+            run = score(folder, "c.ini", "--rescore", "--out", "nowhere")
+            self.assertEqual((run.returncode, run.stderr), (3, "pdhost: error: score: nowhere: No such file or directory; "
+                                                            "--rescore judges what an earlier score left\n"))
 
     def test_mistakes(self):
         with tempfile.TemporaryDirectory() as folder:
