@@ -6,7 +6,6 @@
 
 #include "host/log.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -144,7 +144,7 @@ void record_file_close(record_file *self) {
   if (!self) return;
   if (self->descriptor >= 0) {
     close(self->descriptor);
-    if (self->good_bytes == 0) unlink(self->path);
+    if (self->good_bytes == 0 && self->path) unlink(self->path);
   }
   free(self->path);
   free(self->buffer);
