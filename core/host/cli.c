@@ -9,6 +9,7 @@
 #include "suggest.h"
 #include "version.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -19,30 +20,65 @@ static const char *text_of(pd_unit unit) {
   return unit < sizeof names / sizeof names[0] ? names[unit] : "unknown";
 }
 
+/* How a name is looked for. */
+typedef enum likeness { AS_IT_IS, LOOSELY } likeness;
+
+/* "CPUTotal" is the key cpu_total, and torch's self_cuda_time_total is self_device_time_total. */
+static bool is_key(const char *name, const char *key) {
+  while (*name && *key) {
+    const bool cuda = strncasecmp(name, "cuda", 4) == 0 && strncmp(key, "device", 6) == 0;
+    if (!cuda && *name != '_' && *key == '_') key++;
+    if (!cuda && tolower((unsigned char)*name) != tolower((unsigned char)*key)) return false;
+    name += cuda ? 4 : 1;
+    key += cuda ? 6 : 1;
+  }
+  return !*name && !*key;
+}
+
+/* Without what stands in brackets behind it: "Share (%)", "Step now (ms)". */
+static size_t without_unit(const char *heading) {
+  const char *unit = strstr(heading, " (");
+  return unit && unit > heading ? (size_t)(unit - heading) : strlen(heading);
+}
+
+static bool is_heading(const char *name, const char *heading, likeness how) {
+  if (!heading) return false;
+  if (how == AS_IT_IS) return strcasecmp(name, heading) == 0;
+  const size_t length = without_unit(name);
+  return length == without_unit(heading) && strncasecmp(name, heading, length) == 0;
+}
+
+static void explain_one(const pd_metric *at, const char *on_cuda) {
+  printf("%s   \"%s\"", at->key, at->heading);
+  if (on_cuda && strcmp(on_cuda, at->heading) != 0) printf(", on a CUDA device \"%s\"", on_cuda);
+  printf("\n  %s\n", at->definition);
+  if (at->formula) printf("  formula  %s\n", at->formula);
+  if (at->source) printf("  source   %s\n", at->source);
+  printf("  unit     %s\n", text_of(at->unit));
+}
+
+/* Every metric of that name. Returns how many there are. */
+static uint64_t explain_all(const cli_hooks *hooks, const pd_metric *const *all, uint64_t count, const char *name,
+                            likeness how) {
+  uint64_t found = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    const char *on_cuda = hooks->cuda_heading ? hooks->cuda_heading(all[i]->key) : NULL;
+    const bool is_it = how == AS_IT_IS ? strcmp(name, all[i]->key) == 0 : is_key(name, all[i]->key);
+    if (!is_it && !is_heading(name, all[i]->heading, how) && !is_heading(name, on_cuda, how)) continue;
+    if (found++) putchar('\n');
+    explain_one(all[i], on_cuda);
+  }
+  return found;
+}
+
 static pd_status explain(const cli_hooks *hooks, const char *name, error *err) {
   uint64_t count = 0;
   const pd_metric *const *all = hooks->metrics ? hooks->metrics(&count) : NULL;
   if (!all) return error_set(err, PD_UNSUPPORTED, CODE_INTERNAL, "--explain: this build has no registry of metrics");
+  if (explain_all(hooks, all, count, name, AS_IT_IS) || explain_all(hooks, all, count, name, LOOSELY)) return PD_OK;
   char hint[128];
   suggest near = {.wanted = name};
-  bool found = false;
-  for (uint64_t i = 0; i < count; i++) {
-    const pd_metric *at = all[i];
-    const char *on_cuda = hooks->cuda_heading ? hooks->cuda_heading(at->key) : NULL;
-    suggest_offer(&near, at->key);
-    if (strcmp(at->key, name) != 0 && strcasecmp(at->heading, name) != 0 &&
-        !(on_cuda && strcasecmp(on_cuda, name) == 0))
-      continue;
-    if (found) putchar('\n');
-    found = true;
-    printf("%s   \"%s\"", at->key, at->heading);
-    if (on_cuda && strcmp(on_cuda, at->heading) != 0) printf(", on a CUDA device \"%s\"", on_cuda);
-    printf("\n  %s\n", at->definition);
-    if (at->formula) printf("  formula  %s\n", at->formula);
-    if (at->source) printf("  source   %s\n", at->source);
-    printf("  unit     %s\n", text_of(at->unit));
-  }
-  if (found) return PD_OK;
+  for (uint64_t i = 0; i < count; i++) suggest_offer(&near, all[i]->key);
   suggest_text(&near, hint, sizeof hint);
   return error_set(err, PD_INVALID, CODE_USAGE, "--explain %s: no such metric%s", name,
                    hint[0] ? hint : "; give a key of the results or the heading of a column");

@@ -200,6 +200,20 @@ class Config(Case):
             self.assertEqual(self.run_pdhost("--help-scenario", name)[0], 0)
         self.assertNotIn("rejected", out)
 
+    def test_explain_knows_what_is_typed_and_what_is_printed(self):
+        # The words of sort_by and of sorted_by, what the README shows, headings with their unit and in any case.
+        for name, keys in (("self_cuda_time_total", ["self_device_time_total"]), ("cuda_time", ["device_time"]),
+                           ("self_cuda_memory_usage", ["self_device_memory_usage"]), ("CPUTotal", ["cpu_total"]),
+                           ("GPUAvg", ["gpu_avg"]), ("count", ["count"]), ("Step now (ms)", ["verdict_step"]),
+                           ("Step expected (ms)", ["verdict_expected"]), ("Share", ["share", "verdict_share"]),
+                           ("share", ["share"]), ("Utilization", ["utilization"]), ("self cpu", ["self_cpu_time_total"])):
+            code, out, err = self.run_pdhost("--explain", name)
+            self.assertEqual((code, re.findall(r'^(\w+)   "', out, re.MULTILINE)), (0, keys), f"{name}: {out}{err}")
+        self.assert_fails(self.run_pdhost("--explain", "cuda_tim"), 2, "--explain cuda_tim: no such metric")
+        with open(os.path.join(CONF, "..", "README.md"), encoding="utf-8") as file:
+            (name,) = re.findall(r"`pdhost --explain (\w+)`", file.read())
+        self.assertEqual(self.run_pdhost("--explain", name)[0], 0)
+
     def test_explain(self):
         code, out, err = self.run_pdhost("--explain", "Self CPU")
         self.assertEqual(code, 0, err)
