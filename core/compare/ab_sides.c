@@ -4,6 +4,7 @@
 #include "idle_keys.h"
 
 #include "host/log.h"
+#include "host/option.h"
 #include "host/services.h"
 
 #include "measure/judge.h"
@@ -52,13 +53,26 @@ static bool is_name(const pd_setting *at) {
          (strcmp(at->key, "label") == 0 || strcmp(at->key, "sub_label") == 0 || strcmp(at->key, "env") == 0);
 }
 
+/* One value in two spellings is one: "1" and "true", "1s" and "1000ms". */
+static bool is_same_value(config *self, const pd_setting *at, const char *other) {
+  const char *one = at->value ? at->value : "";
+  option_value values[2];
+  pd_option row;
+  char why[ERROR_LINE_BYTES];
+  if (strcmp(one, other ? other : "") == 0) return true;
+  return other && config_row(self, at->section, at->key, &row) &&
+         option_parse(&row, one, &values[0], why, sizeof why) &&
+         option_parse(&row, other, &values[1], why, sizeof why) && option_equal(&row, &values[0], &values[1]);
+}
+
 /* Whether every key but those that name a side has the same value on both. */
-static bool are_equal(const config *a, const config *b) {
+static bool are_equal(config *a, const config *b) {
   if (a->setting_count != b->setting_count) return false;
   for (uint64_t i = 0; i < a->setting_count; i++) {
-    if (is_name(&a->settings[i])) continue;
-    const char *one = a->settings[i].value, *other = b->settings[i].value;
-    if (strcmp(a->settings[i].key, b->settings[i].key) != 0 || strcmp(one ? one : "", other ? other : "") != 0)
+    const pd_setting *one = &a->settings[i], *other = &b->settings[i];
+    if (is_name(one)) continue;
+    if (strcmp(one->section, other->section) != 0 || strcmp(one->key, other->key) != 0 ||
+        !is_same_value(a, one, other->value))
       return false;
   }
   return a->scenario.plugin->table == b->scenario.plugin->table || strcmp(a->run.scenario, b->run.scenario) == 0;
@@ -74,6 +88,7 @@ bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts
   for (int side = 0; side < 2 && ok; side++)
     ok = refuse_idle(own[side].all, own[side].count, side ? "B: " : "A: ", IDLE_ONE, err) &&
          load(self, side, args, &own[side], err);
+  log_forget_repeats(); /* what both were given is warned of once */
   if (ok && strcmp(texts[0], texts[1]) != 0 && are_equal(self->settings[0], self->settings[1])) {
     char a[256], b[256];
     error_set(err, PD_INVALID, CODE_CONFIG, "ab: %s and %s are the same configuration",

@@ -122,7 +122,14 @@ void log_flush_repeats(void) {
     pthread_mutex_unlock(&lock);
     if (row.repeats == 0) continue;
     char message[LINE_BYTES];
-    snprintf(message, sizeof message, "%s (%llu more times)", row.line, (unsigned long long)row.repeats);
+    snprintf(message, sizeof message, "%s (%llu more time%s)", row.line, (unsigned long long)row.repeats,
+             row.repeats == 1 ? "" : "s");
     print_line(PD_LOG_WARN, message);
   }
+}
+
+void log_forget_repeats(void) {
+  pthread_mutex_lock(&lock);
+  for (uint32_t i = 0; i < REMEMBERED; i++) warnings[i].repeats = 0;
+  pthread_mutex_unlock(&lock);
 }

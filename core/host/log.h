@@ -18,5 +18,7 @@ bool log_color_on(int fd);
 void log_line(pd_log_level level, const char *plugin, const char *format, ...) PD_PRINTF(3, 4);
 /* Says how often warnings were repeated since they were printed; at the end of a run. */
 void log_flush_repeats(void);
+/* What was repeated so far is not said: the same was done twice for the user's one word. */
+void log_forget_repeats(void);
 
 #endif

@@ -181,6 +181,14 @@ class Ab(Case):
                                        "--max-time", "0.000001", "", "")
         self.assertEqual(code, 0, err)
 
+    def test_what_both_sides_are_warned_of_is_said_once(self):
+        with open(self.path("cpu.ini"), "w", encoding="utf-8") as file:
+            file.write("[run]\ndevice = cpu\n[device]\nthreads = 1\n")
+        code, _, err = self.run_pdhost("ab", "-c", "cpu.ini", "--scenario", "control", "--device",
+                                       os.path.join(FIXTURES, "device", "driverless.so"), "train.fused=false", "", watch=False)
+        self.assertEqual(code, 6, err)
+        self.assertEqual((len(self.warnings(err)), err.count("cpu.ini:4: [device] threads: left out")), (1, 1), err)
+
     def test_mistakes(self):
         base = [*SMALL, "--scenario", "control"]
         for arguments, code, message in (
@@ -191,6 +199,9 @@ class Ab(Case):
                 ((*base, "", "data.batch=4"), 3, "[data] batch"),
                 ((*base, "", "data.batch_size=many"), 3, "batch_size = many"),
                 ((*base, "train.amp=false", "train.fused=true"), 3, "are the same configuration"),
+                ((*base, "train.fused=1", "train.fused=true"), 3,
+                 "A (train.fused=1) and B (train.fused=true) are the same configuration"),
+                ((*base, "train.lr=0.1", "train.lr=1e-1"), 3, "are the same configuration"),
                 ((*base, "data.num_workers=2 data.batch_size=1", "data.num_workers=4"), 2, "pdhost sweep"),
                 ((*base, "data.num_workers=0", "data.num_workers=2"), 2, "pdhost sweep"),
                 ((*base, "benchmark.number=3", "benchmark.number=7"), 2, "A: benchmark.number: is no side's own"),

@@ -112,6 +112,20 @@ PD_TEST(log, levels_plugins_and_repeats) {
                                        "pdhost: warn: recorder: 7 lost (2 more times)\n");
 }
 
+static void log_twice(void) {
+  log_line(PD_LOG_WARN, NULL, "forgotten");
+  log_line(PD_LOG_WARN, NULL, "forgotten");
+  log_forget_repeats();
+  log_line(PD_LOG_WARN, NULL, "left out");
+  log_line(PD_LOG_WARN, NULL, "left out");
+  log_flush_repeats();
+}
+PD_TEST(log, a_single_repeat_and_those_that_are_none) {
+  log_set_color(LOG_COLOR_NEVER);
+  cr_assert_str_eq(captured(log_twice),
+                   "pdhost: warn: forgotten\npdhost: warn: left out\npdhost: warn: left out (1 more time)\n");
+}
+
 static void log_color_one(void) { log_line(PD_LOG_ERROR, NULL, "x"); }
 PD_TEST(log, colour_when_asked_and_never_in_a_pipe_by_itself) {
   log_set_color(LOG_COLOR_ALWAYS);
