@@ -155,7 +155,7 @@ pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns) {
     warn_of_missing(profile, &drained, timeout_ns);
   if (drained.refused)
     host->log(host, PD_LOG_WARN,
-              "CUPTI asked %llu times for a buffer beyond cupti_memory and got none; records were dropped: raise it",
+              "CUPTI asked %llu times for a buffer beyond cupti_memory and got none, so records were dropped; raise it",
               (unsigned long long)drained.refused);
   if (drained.twins)
     host->log(host, PD_LOG_WARN,
