@@ -379,7 +379,8 @@ void layout_table(text *out, const pd_table *table, const layout_options *option
   put_rule(&self, out);
   if (table->footer) put_footer(&self, out);
   if (left_out) text_format(out, "%llu more rows: row_limit = -1 shows all\n", (unsigned long long)left_out);
-  if (self.hidden) text_format(out, "%u more columns: wide = true shows all\n", self.hidden);
+  if (self.hidden)
+    text_format(out, "%u more column%s: wide = true shows all\n", self.hidden, self.hidden == 1 ? "" : "s");
   if (table->note) {
     if (out->colour) text_add(out, "\033[2m");
     text_wrap(out, table->note, LAYOUT_COLUMNS, 0);

@@ -136,7 +136,7 @@ static void measurement(text *out, const pd_run *run, const pd_summary *summary)
   long_line(out, "schedule", sentence);
   snprintf(sentence, sizeof sentence, "%" PRIu64, run->seed);
   line(out, "seed", sentence);
-  snprintf(sentence, sizeof sentence, "%" PRIu64 " of the loop were done", summary->steps);
+  snprintf(sentence, sizeof sentence, "%" PRIu64 " done in the loop", summary->steps);
   line(out, "steps", sentence);
   long_line(out, "device", run->device && run->device->name ? run->device->name : run->device_name);
   if (run->device && run->device->versions) long_line(out, "versions", run->device->versions);
@@ -145,9 +145,9 @@ static void measurement(text *out, const pd_run *run, const pd_summary *summary)
 
 static void interrupted(text *out, const pd_summary *summary) {
   text sentence = {0};
-  text_format(&sentence, "The run %s%s%s: the figures cover the %" PRIu64 " steps that were done.",
+  text_format(&sentence, "The run %s%s%s: the figures cover the %" PRIu64 " step%s done.",
               summary->outcome == PD_RUN_INTERRUPTED ? "was interrupted" : "failed", summary->reason ? ": " : "",
-              summary->reason ? summary->reason : "", summary->steps);
+              summary->reason ? summary->reason : "", summary->steps, summary->steps == 1 ? "" : "s");
   if (sentence.failed)
     out->failed = true;
   else

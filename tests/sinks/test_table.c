@@ -274,13 +274,26 @@ PD_TEST(table, losses_and_an_interrupted_run_are_told) {
   start(&test, NULL, false);
   cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK);
   const char *text = sink_run_file(&test.run, "-")->data;
-  cr_assert_not_null(strstr(text, "The run was interrupted: SIGINT: the figures cover the 5 steps that were done."));
+  cr_assert_not_null(strstr(text, "The run was interrupted: SIGINT: the figures cover the 5 steps done."));
   cr_assert_not_null(strstr(text, "50.00 % of launches"));
   cr_assert_not_null(strstr(text, "3 device records dropped by the profiling library"));
   cr_assert_not_null(strstr(text, "7 launches without a device record"));
   cr_assert_not_null(strstr(text, "4 device records moved behind their launches"));
   cr_assert_not_null(strstr(text, "by up to 5.700 us"));
   cr_assert_not_null(strstr(text, "CUPTI is in use by another profiler"));
+  end(&test);
+}
+
+PD_TEST(table, one_step_is_a_step) {
+  table_test test = {0};
+  pd_summary summary = *fake_summary();
+  summary.outcome = PD_RUN_INTERRUPTED;
+  summary.reason = "SIGINT";
+  summary.steps = 1;
+  start(&test, NULL, false);
+  cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK);
+  const char *text = sink_run_file(&test.run, "-")->data;
+  cr_assert_not_null(strstr(text, "The run was interrupted: SIGINT: the figures cover the 1 step done."), "%s", text);
   end(&test);
 }
 
