@@ -144,7 +144,8 @@ static int compare_files(const compare_options *options, error *err) {
   if (!samples_read(options->paths, options->path_count, options->device, &from, err)) return err->exit_code;
   grids tables = {.all = NULL};
   sample_pairs pairs = {.all = NULL};
-  bool ok = grids_make(&from, &tables) && sample_pairs_make(&from, options->margin, &pairs);
+  bool ok = options->format == FORMAT_CSV || options->format == FORMAT_JSON || samples_make_visible(&from);
+  ok = ok && grids_make(&from, &tables) && sample_pairs_make(&from, options->margin, &pairs);
   int code = CODE_DONE;
   if (ok) {
     const compare_report of = {.from = &from, .tables = &tables, .pairs = &pairs, .wide = options->wide};

@@ -1,6 +1,7 @@
 /* See samples.h. */
 #include "samples.h"
 
+#include "host/visible.h"
 #include "measure/measurement_json.h"
 
 #include <stdio.h>
@@ -136,6 +137,43 @@ bool samples_of(const pd_measurements *rows, const char *name, bool device, samp
 }
 
 /* ---- what is shown ---- */
+
+static bool make_visible(char **text) {
+  if (!*text || visible_is(*text)) return true;
+  const size_t room = VISIBLE_GROWTH * strlen(*text) + 2;
+  char *made = malloc(room);
+  if (!made) return false;
+  visible_copy(made, room, *text);
+  free(*text);
+  *text = made;
+  return true;
+}
+
+static bool make_pairs_visible(pd_pairs *pairs) {
+  bool ok = true;
+  for (uint64_t i = 0; i < pairs->count; i++)
+    ok = ok && make_visible(&pairs->rows[i].key) && make_visible(&pairs->rows[i].value);
+  return ok;
+}
+
+static bool make_row_visible(pd_measurement *row) {
+  char **const texts[] = {&row->label,  &row->sub_label, &row->description,       &row->env, &row->scenario,
+                          &row->device, &row->method,    &row->instructions.tool, NULL};
+  bool ok =
+      make_pairs_visible(&row->options) && make_pairs_visible(&row->versions) && make_pairs_visible(&row->conditions);
+  for (char **const *text = texts; *text && ok; text++) ok = make_visible(*text);
+  for (uint64_t i = 0; i < row->warning_count && ok; i++) ok = make_visible(&row->warnings[i]);
+  for (uint64_t i = 0; i < row->instructions.function_count && ok; i++)
+    ok = make_visible(&row->instructions.functions[i].name) && make_visible(&row->instructions.functions[i].object);
+  return ok;
+}
+
+bool samples_make_visible(samples *self) {
+  bool ok = true;
+  for (uint64_t i = 0; i < self->rows.count && ok; i++) ok = make_row_visible(&self->rows.rows[i]);
+  for (uint32_t i = 0; i < self->file_count && ok; i++) ok = make_visible(&self->names[i]);
+  return ok;
+}
 
 /* Far below a unit of the last figure, far above what rounding to one costs. */
 #define PRINTED_ALIKE 1e-9

@@ -30,6 +30,9 @@ bool samples_read(const char *const *paths, uint32_t count, bool device, samples
 /* The same of measurements that are in memory already, as from one file; they have to outlive the samples. */
 bool samples_of(const pd_measurements *rows, const char *name, bool device, samples *out, error *err);
 void samples_free(samples *self);
+/* For readers who are people: control characters in the texts of the files that were read are made visible. False on no
+ * memory. */
+bool samples_make_visible(samples *self);
 /* Raises what is shown of medians where, printed with the figures that their own spread supports, they would stand out
  * of their order, or another as low as the least. False on no memory. */
 bool samples_show_order(samples *self);

@@ -2,6 +2,7 @@
 #include "error.h"
 
 #include "log.h"
+#include "visible.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,30 +10,10 @@
 
 void error_clear(error *self) { memset(self, 0, offsetof(error, text) + 1); }
 
-/* Copies `from` so that it stays one line: control characters become \xNN. */
-static size_t copy_visible(char *to, size_t room, const char *from) {
-  size_t used = 0;
-  for (const unsigned char *at = (const unsigned char *)from; *at; at++) {
-    const bool control = *at < 0x20 || *at == 0x7f;
-    const size_t need = control ? 4 : 1;
-    if (used + need >= room) {
-      if (room > 4) memcpy(to + room - 4, "...", 4);
-      return room - 1;
-    }
-    if (control)
-      snprintf(to + used, 5, "\\x%02x", *at);
-    else
-      to[used] = (char)*at;
-    used += need;
-  }
-  to[used] = '\0';
-  return used;
-}
-
 static void append(error *self, const char *line) {
   if (self->count++ >= ERROR_LINES) return;
   /* One byte each for the newline and the end; every line fits, since text has room for ERROR_LINES of them. */
-  self->used += (uint32_t)copy_visible(self->text + self->used, ERROR_LINE_BYTES - 1, line);
+  self->used += (uint32_t)visible_copy(self->text + self->used, ERROR_LINE_BYTES - 1, line);
   self->text[self->used++] = '\n';
   self->text[self->used] = '\0';
 }

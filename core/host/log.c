@@ -1,6 +1,8 @@
 /* Lines on stderr; see log.h. Each line is one write, so that lines of several threads do not mix. */
 #include "log.h"
 
+#include "visible.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -99,7 +101,7 @@ static void print_line(pd_log_level level, const char *message) {
 }
 
 void log_line(pd_log_level level, const char *plugin, const char *format, ...) {
-  char message[LINE_BYTES];
+  char message[LINE_BYTES], shown[LINE_BYTES];
   int used = 0;
   if (plugin) used = snprintf(message, sizeof message, "%s: ", plugin);
   if (used < 0 || (size_t)used >= sizeof message) used = 0;
@@ -107,11 +109,12 @@ void log_line(pd_log_level level, const char *plugin, const char *format, ...) {
   va_start(args, format);
   vsnprintf(message + used, sizeof message - (size_t)used, format, args);
   va_end(args);
+  visible_copy(shown, sizeof shown, message);
 
   pthread_mutex_lock(&lock);
-  const bool wanted = level <= level_now() && !(level == PD_LOG_WARN && seen_before(message));
+  const bool wanted = level <= level_now() && !(level == PD_LOG_WARN && seen_before(shown));
   pthread_mutex_unlock(&lock);
-  if (wanted) print_line(level, message);
+  if (wanted) print_line(level, shown);
 }
 
 void log_flush_repeats(void) {

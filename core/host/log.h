@@ -14,7 +14,8 @@ void log_set_color(log_color color);
 /* Whether text for `fd` is to be coloured. */
 bool log_color_on(int fd);
 
-/* One line; `plugin` may be NULL. A warning that repeats one of the last ones word for word is counted, not printed. */
+/* One line, control characters as \xNN; `plugin` may be NULL. A warning that repeats one of the last ones word for word
+ * is counted, not printed. */
 void log_line(pd_log_level level, const char *plugin, const char *format, ...) PD_PRINTF(3, 4);
 /* Says how often warnings were repeated since they were printed; at the end of a run. */
 void log_flush_repeats(void);

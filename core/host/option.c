@@ -3,6 +3,7 @@
 #include "option.h"
 
 #include "suggest.h"
+#include "visible.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -330,7 +331,9 @@ bool option_parse(const pd_option *row, const char *text, option_value *value, c
   case PD_STRING:
     if (row->choices) return parse_list(row, text, value, why, room);
     value->text = text;
-    return true;
+    if (visible_is(text)) return true;
+    snprintf(why, room, "holds a control character; leave it out");
+    return false;
   case PD_PATH: value->text = text; return true;
   case PD_INT:
     for (int64_t i = 0; row->choices && row->choices[i]; i++)

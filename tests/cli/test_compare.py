@@ -43,6 +43,21 @@ Times are in microseconds (us).
 (! XX%) Measurement has high variance, where XX is the IQR / median * 100.
 """)
 
+    def test_control_characters_of_a_file_stay_off_the_terminal(self):
+        odd = {"label": "l\x1b[1m", "sub_label": "a\x1b[31mred\nnl", "description": "tab\there", "env": "e\x07"}
+        write(self.path("a.json"), measurement(1e-3, **odd, options={"data.x": "1\x1b"}))
+        write(self.path("b.json"), measurement(2e-3, **odd, options={"data.x": "2\x7f"}))
+        for arguments in ((), ("--wide",), ("--format", "md"), ("--format", "md", "--wide")):
+            code, out, err = self.run_pdhost("compare", *arguments, "a.json", "b.json")
+            self.assertEqual((code, err), (0, ""))
+            self.assertNotRegex(out, r"[\x00-\x09\x0b-\x1f\x7f]")
+            for text in (r"l\x1b[1m", r"a\x1b[31mred\x0anl", r"tab\x09here", r"2\x7f"):
+                self.assertIn(text, out)
+        write(self.path("c.json"), measurement(2e-3, label="other\x1b"))
+        self.assertIn(r'no verdict on "l\x1b[1m" and "other\x1b"', self.run_pdhost("compare", "a.json", "c.json")[2])
+        # Others read what was there.
+        self.assertIn("a\x1b[31mred\nnl", self.run_pdhost("compare", "--format", "csv", "a.json")[1])
+
     def test_wide_has_the_tails(self):
         times = [1e-3 * (10 + k) for k in range(101)]  # of ten runs: 1 ms to 11 ms
         self.files(a=[measurement(0, host_s=times), measurement(0, host_s=[2e-2] * 4, description="b|c", threads=2)])

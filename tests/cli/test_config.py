@@ -200,6 +200,10 @@ class Config(Case):
             self.assertEqual(self.run_pdhost("--help-scenario", name)[0], 0)
         self.assertNotIn("rejected", out)
 
+    def test_a_text_of_control_characters_is_refused(self):
+        self.assert_fails(self.run_pdhost(*SMALL, "--scenario", "control", "-o", "benchmark.label=a\x1b[31mb", "--check"), 3,
+                          r"[benchmark] label = a\x1b[31mb: holds a control character; leave it out")
+
     def test_explain_knows_what_is_typed_and_what_is_printed(self):
         # The words of sort_by and of sorted_by, what the README shows, headings with their unit and in any case.
         for name, keys in (("self_cuda_time_total", ["self_device_time_total"]), ("cuda_time", ["device_time"]),

@@ -126,6 +126,12 @@ PD_TEST(log, a_single_repeat_and_those_that_are_none) {
                    "pdhost: warn: forgotten\npdhost: warn: left out\npdhost: warn: left out (1 more time)\n");
 }
 
+static void log_escape(void) { log_line(PD_LOG_WARN, "a\033b", "red %s", "\033[31m\nline"); }
+PD_TEST(log, control_characters_are_shown) {
+  log_set_color(LOG_COLOR_NEVER);
+  cr_assert_str_eq(captured(log_escape), "pdhost: warn: a\\x1bb: red \\x1b[31m\\x0aline\n");
+}
+
 static void log_color_one(void) { log_line(PD_LOG_ERROR, NULL, "x"); }
 PD_TEST(log, colour_when_asked_and_never_in_a_pipe_by_itself) {
   log_set_color(LOG_COLOR_ALWAYS);
