@@ -5,6 +5,7 @@
 #include "help_json.h"
 #include "option.h"
 #include "suggest.h"
+#include "wrap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,38 +13,40 @@
 void help_print(void) {
   fputs("usage: pdhost -c FILE [-c FILE ...] [options]\n"
         "\n"
-        "Runs a scenario with a known bottleneck on a device, times it and shows where the time went.\n"
+        "Runs a scenario with a known bottleneck on a device, times it and shows where\n"
+        "the time went.\n"
         "\n"
-        "  pdhost -c conf/dataloader.ini                    run a scenario\n"
-        "  pdhost -c conf/sync.ini -c conf/cpu.ini          the same, small enough for two CPU cores\n"
-        "  pdhost --scenario sync --batch_size 32 --amp     without a file; any key as -o section.key=value\n"
-        "  pdhost --list                                    scenarios, sinks and devices\n"
-        "  pdhost --help-section data                       keys of run, schedule, data, train, profile,\n"
-        "                                                   benchmark, truth\n"
+        "  pdhost -c conf/dataloader.ini                 run a scenario\n"
+        "  pdhost -c conf/sync.ini -c conf/cpu.ini       small enough for two CPU cores\n"
+        "  pdhost --scenario sync --batch_size 32 --amp  no file; any key is -o too\n"
+        "  pdhost --list                                 scenarios, sinks and devices\n"
+        "  pdhost --help-section data                    or run, schedule, train,\n"
+        "                                                profile, benchmark, truth\n"
         "\n"
         "configuration\n"
         "  -c FILE                     read an INI file; later ones win, key by key\n"
         "  -o SECTION.KEY=VALUE        set one key\n"
-        "  --mode benchmark            time the step alone, as [benchmark] says; prints and writes a measurement\n"
+        "  --mode benchmark            time the step alone; writes a measurement\n"
         "  --scenario, --device NAME   a name of --list, or the path of a .so\n"
-        "  --sink NAME[:KEY=VALUE,..]  write results by this sink; the first replaces the configured ones\n"
-        "  --plugin-path DIR           search here first for scenario/, sink/ and device/\n"
-        "  --batch_size --image_size --dataset_size --num_workers --prefetch_factor --persistent_workers\n"
-        "  --pin_memory --amp --channels_last --lr --seed --warmup_steps --profile_steps --with_stack\n"
-        "  --trace_dir --output_json --row_limit --wide    each another spelling of its key\n"
+        "  --sink NAME[:KEY=VALUE,..]  write by this sink; the first replaces those set\n"
+        "  --plugin-path DIR           search here first for scenario/, sink/, device/\n"
+        "  --batch_size --image_size --dataset_size --num_workers --prefetch_factor\n"
+        "  --persistent_workers --pin_memory --amp --channels_last --lr --seed\n"
+        "  --warmup_steps --profile_steps --with_stack --trace_dir --output_json\n"
+        "  --row_limit --wide          each another spelling of its key\n"
         "\n"
         "instead of a run\n"
-        "  --list [scenarios|sinks|devices]         what there is, and why a file is rejected\n"
-        "  --help-plugin NAME[.KEY]                 also --help-scenario, --help-sink, --help-device\n"
-        "  --help-section SECTION[.KEY]             --format json for help as JSON\n"
-        "  --show-config                            effective keys and where each came from (--dump-config)\n"
-        "  --check, --dry-run                       check the configuration; show the plan\n"
-        "  --check-plugin FILE                      conformance checks of a plugin; -o for its keys\n"
-        "  ab -c FILE 'key=v1' 'key=v2'             which of two configurations is faster, in turns\n"
-        "  compare A.json B.json ...                measurements side by side; of two, which is faster\n"
-        "  sweep -c FILE --vary KEY=V,V ...          every combination of values, or draws: table, best, curves\n"
-        "  score CORPUS.ini                         run a corpus of known causes, score the verdict\n"
-        "  --explain METRIC                         what a column or key of the results means\n"
+        "  --list [scenarios|sinks|devices]   what there is, and why a file is rejected\n"
+        "  --help-plugin NAME[.KEY]           or --help-scenario, -sink, -device\n"
+        "  --help-section SECTION[.KEY]       --format json for help as JSON\n"
+        "  --show-config                      keys and where each is from (--dump-config)\n"
+        "  --check, --dry-run                 check the configuration; show the plan\n"
+        "  --check-plugin FILE                conformance checks; its keys by -o\n"
+        "  ab -c FILE 'key=v1' 'key=v2'       which of two is faster, in turns\n"
+        "  compare A.json B.json ...          measurements side by side; which is faster\n"
+        "  sweep -c FILE --vary KEY=V,V ...   every combination of values, or draws\n"
+        "  score CORPUS.ini                   run known causes, score the verdict\n"
+        "  --explain METRIC                   what a column or key of the results means\n"
         "  --version, --help\n"
         "\n"
         "output: -q, -v, --color=auto|always|never\n",
@@ -52,16 +55,20 @@ void help_print(void) {
 
 /* ---- rows ---- */
 
+enum { HELP_COLUMN = 47, VALUE_COLUMN = 11 };
+
 static void print_row(const char *section, const pd_option *row) {
   char allowed[640];
   option_allowed(row, allowed, sizeof allowed);
-  printf("[%s] %s\n  %s\n", section, row->key, row->help);
+  printf("[%s] %s\n  ", section, row->key);
+  wrap_print(row->help, 2, 2);
   printf("  type     %s\n", option_type_name(row->type));
   printf("  default  %s\n", row->def ? row->def[0] ? row->def : "(empty)" : "none: it must be given");
   if (row->unit) printf("  unit     %s\n", row->unit);
-  if (allowed[0])
-    printf("  %s  %s\n",
-           row->type == PD_CHOICE || row->type == PD_STRING || row->type == PD_BOOL ? "choices" : "range  ", allowed);
+  if (allowed[0]) {
+    const bool choices = row->type == PD_CHOICE || row->type == PD_STRING || row->type == PD_BOOL;
+    wrap_print(allowed, printf("  %s  ", choices ? "choices" : "range  "), VALUE_COLUMN);
+  }
   if (row->type == PD_BYTES) printf("  suffix   B, KiB, MiB, GiB\n");
   if (row->type == PD_DURATION) printf("  suffix   ns, us, ms, s\n");
   printf("  example  -o %s.%s=%s\n", section, row->key,
@@ -74,8 +81,9 @@ static void print_row(const char *section, const pd_option *row) {
 static void print_rows(const pd_option *rows, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     const pd_option *row = &rows[i];
-    printf("  %-20s %-8s  %-12s  %s\n", row->key, option_type_name(row->type), row->def ? row->def : "(required)",
-           row->help);
+    const int used =
+        printf("  %-20s %-8s  %-12s ", row->key, option_type_name(row->type), row->def ? row->def : "(required)");
+    wrap_print(row->help, used, HELP_COLUMN);
   }
 }
 
@@ -129,7 +137,9 @@ pd_status help_section(const char *topic, bool json, error *err) {
       json_rows(at->rows, at->count);
       printf("\n}\n");
     } else {
-      printf("[%s]   %s\n\n", at->name, at->summary);
+      const int used = printf("[%s]   ", at->name);
+      wrap_print(at->summary, used, used);
+      putchar('\n');
       print_rows(at->rows, at->count);
     }
     return PD_OK;
@@ -155,16 +165,17 @@ static const char *section_of(const pd_plugin *table, char *text, size_t room) {
 static void print_text(const plugin *at, const char *section, const pd_option *rows) {
   const pd_plugin *table = at->table;
   const bool scenario = table->kind == PD_KIND_SCENARIO;
-  printf("%s %s   %s   %s", table->name, table->version, plugin_kind_name(table->kind), table->summary);
-  if (scenario) printf("   [ground truth: %s]", table->ops.scenario->bottleneck);
-  printf("\n%s\n", at->path);
+  const int used = printf("%s %s   %s   ", table->name, table->version, plugin_kind_name(table->kind));
+  wrap_print(table->summary, used, used);
+  if (scenario) printf("ground truth: %s\n", table->ops.scenario->bottleneck);
+  printf("%s\n", at->path);
   const pd_preset *preset = scenario ? table->ops.scenario->presets : NULL;
   if (preset && preset->key) printf("\nIt presets (and you may override):\n");
   for (; preset && preset->key; preset++) printf("  %-20s  %s\n", preset->key, preset->value);
   for (preset = scenario ? table->ops.scenario->presets : NULL; preset && preset->key; preset++)
     if (strcmp(preset->key, "data.resident") == 0 && strcmp(preset->value, "none") != 0)
-      printf("Its batches are made before the loop and stay on the %s: num_workers and its like have no effect unless\n"
-             "-o data.resident=none.\n",
+      printf("Its batches are made before the loop and stay on the %s: num_workers and its\n"
+             "like have no effect unless -o data.resident=none.\n",
              preset->value);
   printf("\nKeys of [%s]:%s\n", section, table->option_count ? "" : "  none");
   print_rows(rows, table->option_count);

@@ -3,12 +3,13 @@
 
 #include "child.h"
 #include "suggest.h"
+#include "wrap.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { CHILD_SECONDS = 20 };
+enum { CHILD_SECONDS = 20, SUMMARY_COLUMN = 35 };
 
 typedef struct opening {
   const plugin_file *file;
@@ -49,14 +50,16 @@ static void print_one(const plugin_file *file) {
     if (at) *at++ = '\0';
   }
   if (!ending[0] && result.exit_code == 0 && tab[2]) {
-    printf("  %-14s %-7s ABI %-5s %s\n", result.text, tab[0] + 1, tab[1] + 1, tab[2] + 1);
+    const int used = printf("  %-14s %-7s ABI %-5s ", result.text, tab[0] + 1, tab[1] + 1);
+    wrap_print(tab[2] + 1, used, SUMMARY_COLUMN);
     if (strcmp(result.text, file->name) != 0) printf("  %14s called %s in its descriptor\n", "", result.text);
   } else {
     /* The reason names the file already. */
     const size_t bytes = strlen(file->path);
     const char *why = ending[0] ? ending : result.text;
     if (strncmp(why, file->path, bytes) == 0 && strncmp(why + bytes, ": ", 2) == 0) why += bytes + 2;
-    printf("  %-14s rejected: %s\n", file->name, why);
+    const int used = printf("  %-14s rejected: ", file->name);
+    wrap_print(why, used, used);
   }
   printf("  %14s %s\n", "", file->path);
   if (file->shadowed_by) printf("  %14s shadowed by %s\n", "", file->shadowed_by);

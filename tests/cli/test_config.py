@@ -94,7 +94,7 @@ class Config(Case):
             code, out, err = self.run_small("--scenario", "sync", "--profile_steps", "1", *more, "--sink", "table")
             self.assertEqual((code, self.warnings(err), "resident data" in out), (0, [], not more), err)
         self.assertIn("stay on the host: num_workers and its like have no effect",
-                      self.run_pdhost("--help-plugin", "sync")[1])
+                      self.run_pdhost("--help-plugin", "sync")[1].replace("\n", " "))
         self.assertIn("4 made once and resident on the host", self.run_small("--scenario", "sync", "--dry-run")[1])
 
     def test_benchmark_keys_without_their_mode_are_warned_of(self):

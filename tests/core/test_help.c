@@ -87,6 +87,39 @@ PD_TEST(help, another_name_of_a_key) {
   cr_assert_not_null(strstr(out_text, "  range    1 .. 1_000_000_000 or all\n"));
 }
 
+/* Whether the words of `wanted` stand there, whatever blanks are between them. */
+static bool holds_wrapped(const char *text, const char *wanted) {
+  for (; *text; text++) {
+    const char *a = text, *b = wanted;
+    while (*b && (*a == *b || (*b == ' ' && *a == '\n'))) {
+      if (*b++ == ' ')
+        a += strspn(a, " \n");
+      else
+        a++;
+    }
+    if (!*b) return true;
+  }
+  return false;
+}
+
+static void expect_80_columns(const char *text) {
+  for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+    cr_assert(strcspn(line, "\n") <= 80 || strstr(line, FIXTURES), "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+PD_TEST(help, every_page_fits_80_columns_in_a_pipe) {
+  cr_assert_eq(RUN("--help"), 0);
+  expect_80_columns(out_text);
+  cr_assert_eq(RUN("--help-sink", "probe"), 0);
+  expect_80_columns(out_text);
+  for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) {
+    cr_assert_eq(RUN("--help-section", (char *)core_section_at(i)->name), 0);
+    expect_80_columns(out_text);
+  }
+  cr_assert_eq(RUN("--help-section", "data.num_workers"), 0);
+  expect_80_columns(out_text);
+}
+
 PD_TEST(help, every_section_lists_every_row) {
   for (uint32_t s = 0; s < CORE_SECTION_COUNT; s++) {
     const core_section *at = core_section_at(s);
@@ -95,7 +128,7 @@ PD_TEST(help, every_section_lists_every_row) {
       char line[64];
       snprintf(line, sizeof line, "\n  %-20s ", at->rows[i].key);
       cr_assert_not_null(strstr(out_text, line), "[%s] %s", at->name, at->rows[i].key);
-      cr_assert_not_null(strstr(out_text, at->rows[i].help));
+      cr_assert(holds_wrapped(out_text, at->rows[i].help), "%s", at->rows[i].help);
     }
   }
 }
@@ -103,7 +136,7 @@ PD_TEST(help, every_section_lists_every_row) {
 PD_TEST(help, a_scenario) {
   cr_assert_eq(RUN("--help-scenario", "probe"), 0);
   cr_assert(strncmp(out_text,
-                    "probe 2.5   scenario   an option of every type   [ground truth: none]\n" FIXTURES
+                    "probe 2.5   scenario   an option of every type\nground truth: none\n" FIXTURES
                     "/scenario/probe.so\n"
                     "\nIt presets (and you may override):\n"
                     "  data.batch_size       8\n"

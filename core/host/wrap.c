@@ -1,0 +1,36 @@
+/* See wrap.h. */
+#include "wrap.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { USUAL_COLUMNS = 80, LEAST_TEXT = 20 };
+
+static int columns(void) {
+  struct winsize size;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
+}
+
+void wrap_print(const char *text, int used, int indent) {
+  const int wide = columns(), end = wide > indent + LEAST_TEXT ? wide : indent + LEAST_TEXT;
+  int at = used, words = 0; /* words: of the line */
+  if (used > indent) {
+    printf("\n%*s", indent, "");
+    at = indent;
+  } else {
+    at += printf("%*s", indent - used, "");
+  }
+  for (const char *word = text + strspn(text, " "); *word; word += strspn(word, " ")) {
+    const int bytes = (int)strcspn(word, " ");
+    if (words && at + 1 + bytes > end) {
+      printf("\n%*s", indent, "");
+      at = indent;
+      words = 0;
+    }
+    at += printf("%s%.*s", words++ ? " " : "", bytes, word);
+    word += bytes;
+  }
+  putchar('\n');
+}
