@@ -5,10 +5,10 @@
  *
  * One table per precision and layout. The times are the device's own events; `step` is wall time of a whole step with
  * its copy and one synchronisation at each end. The parameters' gradients of every mode are compared with those of the
- * first, float32 without TF32, so that a fast wrong kernel shows: exit 1 where one is off by 2 %. -k leaves out what cuDNN and cuBLASLt do, for tools
- * that check the other kernels and cannot stand theirs: tensors then hold NaN, and only that every kernel runs matters.
- * -c RATIO measures the copies from pinned memory alone: exit 1 where a batch's rate is below RATIO times that of 256
- * MiB.
+ * first, float32 without TF32, so that a fast wrong kernel shows: exit 1 where one is off by 2 %. -k leaves out what
+ * cuDNN and cuBLASLt do, for tools that check the other kernels and cannot stand theirs: tensors then hold NaN, and
+ * only that every kernel runs matters. -c RATIO measures the copies from pinned memory alone: exit 1 where a batch's
+ * rate is below RATIO times that of 256 MiB.
  */
 #include <pdhost/device.h>
 
