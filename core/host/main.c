@@ -47,14 +47,16 @@ static int run(config *settings) {
   return strcmp(settings->run.mode, "benchmark") == 0 ? benchmark_execute(settings) : run_execute(settings);
 }
 
-static int dispatch(int argc, char **argv) {
+/* The command that the first word names; NULL: a run. */
+static int (*command_of(int argc, char **argv))(int, char **) {
   for (size_t i = 0; argc > 1 && commands[i].name; i++)
-    if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-  const cli_hooks hooks = {.run = run, .metrics = metrics, .cuda_heading = analysis_cuda_heading};
-  return cli_main(argc, argv, &hooks);
+    if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run;
+  return NULL;
 }
 
 int main(int argc, char **argv) {
   command_begin();
-  return command_end(dispatch(argc, argv));
+  int (*const command)(int, char **) = command_of(argc, argv);
+  const cli_hooks hooks = {.run = run, .metrics = metrics, .cuda_heading = analysis_cuda_heading};
+  return command_end(command ? command(argc - 1, argv + 1) : cli_main(argc, argv, &hooks));
 }
