@@ -214,12 +214,13 @@ static char *whole_folders(const char *list) {
   return NULL;
 }
 
-static int end(const check_target *target, const tally *of) {
-  if (signals_pending()) {
-    log_line(PD_LOG_ERROR, NULL, "--check-plugin: %s: ended after %u check%s", signals_name(signals_pending()),
-             of->count, of->count == 1 ? "" : "s");
-    return 128 + signals_pending();
-  }
+static int cut_short(int number, const tally *of) {
+  log_line(PD_LOG_ERROR, NULL, "--check-plugin: %s: ended after %u check%s", signals_name(number), of->count,
+           of->count == 1 ? "" : "s");
+  return 128 + number;
+}
+
+static int sum_up(const check_target *target, const tally *of) {
   printf("%s %s %s: %u checks, %u failed", plugin_kind_name(target->table->kind), target->table->name,
          target->table->version, of->count, of->failed);
   if (of->skipped) printf(", %u skipped", of->skipped);
@@ -235,14 +236,16 @@ static int check_loaded(check_target *target, const config_input *input, tally *
            : target->table->kind == PD_KIND_SINK   ? check_sink_list
                                                    : check_device_list,
            target, of);
-  return end(target, of);
+  const int number = signals_pending();
+  return number ? cut_short(number, of) : sum_up(target, of);
 }
 
 static int check_all(check_target *target, const config_input *input) {
   static const check first = {"the plugin loads; its descriptor, rows and tables are sound", check_loads};
   tally of = {.count = 0};
   report_one(&first, target, &of);
-  if (signals_pending()) return end(target, &of);
+  const int number = signals_pending();
+  if (number) return cut_short(number, &of);
   if (of.failed) return CODE_PLUGIN;
   plugins *all = plugins_open(NULL);
   error err;
