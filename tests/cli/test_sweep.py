@@ -12,7 +12,9 @@ import shutil
 import unittest
 import xml.etree.ElementTree as xml
 
-from pdhost_run import CONF, PDHOST, SANITIZER, SMALL, Case
+from pdhost_run import CONF, FIXTURES, PDHOST, SANITIZER, SMALL, Case
+
+FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
 
 # The loader's keys are what is varied, so they are not given here.
 BASE = ["--scenario", "dataloader", "--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1", "-o",
@@ -395,8 +397,8 @@ data.num_workers
     def test_the_report_of_known_draws(self):
         drawn = ["--sample", "data.io_sleep_ms=loguniform(1,200)", "--draws", "12", "--vary", "data.num_workers=0,1", "--out", "s"]
         base = [*BASE, "-o", "run.seed=3"]
-        # Which they are is asked of a sweep whose cells end at once, since there is no such device.
-        err = self.run_pdhost("sweep", *base, *drawn, "-o", "run.device_index=9")[2]
+        # Which they are is asked of a sweep whose cells end at once, since their scenario fails.
+        err = self.run_pdhost("sweep", *base, *drawn, "--scenario", FAULT, "-o", "scenario.fail_init=true")[2]
         sleeps = re.findall(r"sweep \d+/24 data.io_sleep_ms=(\d+), data.num_workers=0: ", err)
         self.assertEqual(len(set(sleeps)), 12)
         shutil.rmtree(self.path("s"))
