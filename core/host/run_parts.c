@@ -117,10 +117,11 @@ static int bring_up_scenario(run_state *run, const config *settings) {
   return CODE_DONE;
 }
 
-/* A group waits for the device. Without windows the table says every few steps where the run stands: no later. */
+/* The wait for the device that a group ends with is in no step's time: where steps do not wait themselves, groups are
+ * long. Else those of timer_only are as short as the table's lines of them, which come as the run goes. */
 static uint64_t deliver_every(const config *settings) {
   const uint64_t most = 256, told = (uint64_t)settings->profile.step_info_every;
-  return settings->profile.timer_only && told && told < most ? told : most;
+  return settings->profile.timer_only && settings->run.sync_timing && told && told < most ? told : most;
 }
 
 static void take_settings(run_state *run, const config *settings) {

@@ -65,6 +65,16 @@ class Schedules(Case):
         with open(path, "rb") as file:
             self.assertGreaterEqual(file.read().count(b"train/loss"), 10)
 
+    def test_how_often_steps_are_told_is_no_matter_to_their_rate(self):
+        """Of steps that do not wait for the device: what waits for it in between would hide it from every step."""
+        rates = []
+        for every in (0, 1):
+            code, _, err = self.run_small("--scenario", "tiny_ops", "-o", "profile.timer_only=true", "-o", "run.sync_timing=false",
+                                          "-o", f"profile.step_info_every={every}", "--profile_steps", "60", "--sink", JSON)
+            self.assertEqual(code, 0, err)
+            rates.append(self.json("metrics.json")["steps_per_s"])
+        self.assertLess(rates[1], 3 * rates[0], rates)
+
     def test_every_step_of_a_long_run_has_its_loss(self):
         """More steps than the training kit keeps losses for (65536), in a window and without one."""
         device = ("--device", os.path.join(FIXTURES, "device", "null.so"), "--scenario", "control", "--batch_size", "1",
