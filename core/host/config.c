@@ -643,7 +643,7 @@ static pd_status store_all(config *self, error *err) {
     section_store(&impl->sinks[i], &impl->memory, scenario, err);
     self->sinks[i].options = impl->sinks[i].options;
   }
-  sections_check_stdout(impl->sinks, self->sink_count, err);
+  sections_check_paths(impl->sinks, self->sink_count, err);
   return err->count ? err->status : PD_OK;
 }
 

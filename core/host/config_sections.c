@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- memory ---- */
 
@@ -151,28 +152,65 @@ pd_status section_store(config_section *self, text_pool *memory, const char *sce
   return status;
 }
 
-void sections_check_stdout(const config_section *sinks, uint32_t count, error *err) {
-  const config_section *taker = NULL;
-  uint32_t taken = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    for (uint32_t row = 0; row < sinks[i].count; row++) {
-      const section_value *at = &sinks[i].values[row];
-      if (sinks[i].rows[row].type != PD_PATH || !at->text || strcmp(at->value.text, "-") != 0) continue;
-      if (!taker) {
-        taker = &sinks[i];
-        taken = row;
-        continue;
-      }
-      /* The one that the user wrote is the one to change; the other may be a default. */
-      const section_value *first = &taker->values[taken];
-      const bool blame_first = strcmp(at->origin, "default") == 0;
-      const section_value *blamed = blame_first ? first : at, *other = blame_first ? at : first;
-      const config_section *blamed_in = blame_first ? taker : &sinks[i], *other_in = blame_first ? &sinks[i] : taker;
-      const char *blamed_key = blamed_in->rows[blame_first ? taken : row].key;
-      const char *other_key = other_in->rows[blame_first ? row : taken].key;
-      error_add(err, PD_INVALID, CODE_CONFIG,
-                "%s: [%s] %s = -: standard output goes to [%s] %s already (%s); give one of the two a file",
-                blamed->origin, blamed_in->name, blamed_key, other_in->name, other_key, other->origin);
+/* The path of a row as the plugin gets it; NULL: the row is none, or has none. */
+static const char *path_of(const config_section *self, uint32_t row) {
+  const char *path = NULL;
+  if (self->rows[row].type == PD_PATH && self->values[row].text)
+    memcpy(&path, (const char *)self->options + self->rows[row].offset, sizeof path);
+  return path && path[0] ? path : NULL;
+}
+
+static bool names_folder(const config_section *self, uint32_t row) {
+  const char *key = self->rows[row].key;
+  const size_t length = strlen(key);
+  return length >= 3 && strcmp(key + length - 3, "dir") == 0;
+}
+
+static const char *without_dot(const char *path) {
+  while (path[0] == '.' && path[1] == '/') path += 1 + strspn(path + 1, "/");
+  return path;
+}
+
+/* Whether two sinks would write one file: any number may write to a device or a pipe, or into one folder. */
+static bool same_file(const char *a, const char *b) {
+  struct stat about;
+  if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) return strcmp(a, b) == 0;
+  return strcmp(without_dot(a), without_dot(b)) == 0 && (stat(a, &about) != 0 || S_ISREG(about.st_mode));
+}
+
+typedef struct path_row {
+  const config_section *in;
+  uint32_t row;
+} path_row;
+
+static void add_taken(path_row first, path_row second, error *err) {
+  /* The one that the user wrote is the one to change; the other may be a default. */
+  const bool blame_first = strcmp(second.in->values[second.row].origin, "default") == 0;
+  const path_row blamed = blame_first ? first : second, other = blame_first ? second : first;
+  const section_value *at = &blamed.in->values[blamed.row];
+  const bool is_stdout = strcmp(at->value.text, "-") == 0;
+  error_add(err, PD_INVALID, CODE_CONFIG, "%s: [%s] %s = %s: %s [%s] %s already (%s); give one of the two %s",
+            at->origin, blamed.in->name, blamed.in->rows[blamed.row].key, at->value.text,
+            is_stdout ? "standard output goes to" : "that file is of", other.in->name, other.in->rows[other.row].key,
+            other.in->values[other.row].origin, is_stdout ? "a file" : "another");
+}
+
+static bool find_taker(const config_section *sinks, path_row of, path_row *found) {
+  const char *path = path_of(of.in, of.row);
+  for (const config_section *in = sinks; path && in <= of.in; in++)
+    for (uint32_t row = 0; row < (in == of.in ? of.row : in->count); row++) {
+      const char *other = path_of(in, row);
+      if (!other || names_folder(in, row) || !same_file(other, path)) continue;
+      *found = (path_row){in, row};
+      return true;
     }
-  }
+  return false;
+}
+
+void sections_check_paths(const config_section *sinks, uint32_t count, error *err) {
+  path_row first;
+  for (uint32_t i = 0; i < count; i++)
+    for (uint32_t row = 0; row < sinks[i].count; row++)
+      if (!names_folder(&sinks[i], row) && find_taker(sinks, (path_row){&sinks[i], row}, &first))
+        add_taken(first, (path_row){&sinks[i], row}, err);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <search.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +12,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A path of this run's: what another sink renamed to it would be lost without a word. */
+typedef struct claim {
+  char *path; /* with its folder as it is on the disk */
+  const pd_host *holder;
+  bool open, written;
+} claim;
+
 struct pd_file {
   const pd_host *host;
   files *owner;
   char *path;      /* final name; what it is, of standard output */
   char *temporary; /* NULL: standard output */
+  claim *claim;    /* NULL: of standard output, a device or a pipe */
   int descriptor;
   pd_status failed;
 };
@@ -30,6 +39,7 @@ typedef struct table_row {
 struct files {
   pthread_mutex_t lock;
   table_row *tables;
+  void *claims; /* of tsearch */
   bool stdout_taken;
   char **announced;
   uint32_t announced_count, announced_room;
@@ -41,8 +51,16 @@ files *files_open(void) {
   return self;
 }
 
+static void claim_free(void *given) {
+  claim *self = given;
+  if (!self) return;
+  free(self->path);
+  free(self);
+}
+
 void files_close(files *self) {
   if (!self) return;
+  tdestroy(self->claims, claim_free);
   for (table_row *row = self->tables; row;) {
     table_row *next = row->next;
     free(row);
@@ -115,10 +133,16 @@ FILE *files_open_stream(const char *path, char **temporary) {
 }
 
 bool files_end_stream(FILE *out, bool whole, const char *path, char *temporary) {
+  int cause = ferror(out) ? errno : ENOMEM;
   whole = !ferror(out) && whole;
-  whole = fclose(out) == 0 && whole;
-  whole = whole && rename(temporary, path) == 0;
-  const int cause = errno;
+  if (fclose(out) != 0 && whole) {
+    cause = errno;
+    whole = false;
+  }
+  if (whole && rename(temporary, path) != 0) {
+    cause = errno;
+    whole = false;
+  }
   if (!whole) unlink(temporary);
   free(temporary);
   errno = cause;
@@ -149,6 +173,63 @@ static pd_status open_stdout(files *self, pd_file *file) {
   return PD_OK;
 }
 
+/* ---- which files this run writes ---- */
+
+static int by_path(const void *a, const void *b) { return strcmp(((const claim *)a)->path, ((const claim *)b)->path); }
+
+/* `path` in the folder that it leads to; NULL on no memory. */
+static char *path_on_disk(const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  char *given = slash ? strndup(path, (size_t)(name - path)) : strdup("."), *made = NULL;
+  char *folder = given ? realpath(given, NULL) : NULL;
+  if (asprintf(&made, "%s/%s", folder ? folder : given ? given : "", name) < 0) made = NULL;
+  free(folder);
+  free(given);
+  return made;
+}
+
+static void claim_release(pd_file *file, bool written) {
+  claim *held = file->claim;
+  if (!held) return;
+  pthread_mutex_lock(&file->owner->lock);
+  held->open = false;
+  held->written = held->written || written;
+  if (!held->written) {
+    tdelete(held, &file->owner->claims, by_path);
+    claim_free(held);
+  }
+  pthread_mutex_unlock(&file->owner->lock);
+  file->claim = NULL;
+}
+
+/* One sink may write a file of its own anew; two of a run, or one twice at a time, would lose one of the two. */
+static pd_status claim_take(pd_file *file) {
+  pd_status status = PD_OK;
+  claim *fresh = calloc(1, sizeof *fresh);
+  if (fresh) fresh->path = path_on_disk(file->path);
+  pthread_mutex_lock(&file->owner->lock);
+  claim **found = fresh && fresh->path ? tsearch(fresh, &file->owner->claims, by_path) : NULL;
+  claim *held = found ? *found : NULL;
+  if (!held)
+    status = PD_NO_MEMORY;
+  else if (held != fresh && (held->open || held->holder != file->host))
+    status = PD_INVALID;
+  if (status == PD_OK) {
+    held->holder = file->host;
+    held->open = true;
+    file->claim = held;
+  }
+  pthread_mutex_unlock(&file->owner->lock);
+  if (held != fresh || !held) claim_free(fresh);
+  if (status == PD_NO_MEMORY) return file->host->fail(file->host, status, "%s: out of memory", file->path);
+  if (status != PD_OK)
+    return file->host->fail(file->host, status, "%s: this run writes that file already: give this sink another path",
+                            file->path);
+  return PD_OK;
+}
+
+/* ---- the table ---- */
+
 static pd_status open_path(pd_file *file) {
   char message[512];
   char *slash = strrchr(file->path, '/');
@@ -161,11 +242,15 @@ static pd_status open_path(pd_file *file) {
   struct stat info;
   if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode)) /* a device or pipe: nothing to rename */
     file->descriptor = open(file->path, O_WRONLY | O_CLOEXEC);
-  else
+  else {
+    const pd_status status = claim_take(file);
+    if (status != PD_OK) return status;
     file->descriptor = files_open_temporary(file->path, &file->temporary);
-  if (file->descriptor < 0)
-    return file->host->fail(file->host, PD_IO, "%s: cannot be opened for writing: %s", file->path, strerror(errno));
-  return PD_OK;
+  }
+  if (file->descriptor >= 0) return PD_OK;
+  const int cause = errno;
+  claim_release(file, false);
+  return file->host->fail(file->host, PD_IO, "%s: cannot be opened for writing: %s", file->path, strerror(cause));
 }
 
 static pd_status table_open(const pd_files *table, const char *path, pd_file **out) {
@@ -221,6 +306,7 @@ static void file_discard(pd_file *file) {
   } else {
     close(file->descriptor);
     if (file->temporary) unlink(file->temporary);
+    claim_release(file, false);
   }
   file_free(file);
 }
@@ -242,6 +328,7 @@ static pd_status file_commit(pd_file *file) {
   else if (file->temporary && rename(file->temporary, file->path) != 0)
     status = host->fail(host, PD_IO, "%s: cannot be renamed from %s: %s", file->path, file->temporary, strerror(errno));
   if (status != PD_OK && file->temporary) unlink(file->temporary);
+  claim_release(file, status == PD_OK);
   file_free(file);
   return status;
 }

@@ -14,7 +14,8 @@ files *files_open(void);
 /* Files still open are left under their temporary name. */
 void files_close(files *self);
 
-/* A table for one plugin: failures go through `host->fail`. Valid until files_close. NULL on no memory. */
+/* A table for one plugin: failures go through `host->fail`. A file that is open already, or that another plugin of the
+ * service has written, is refused. Valid until files_close. NULL on no memory. */
 const pd_files *files_table(files *self, const pd_host *host);
 
 /* Paths announced so far, in order. */
@@ -31,7 +32,7 @@ int files_open_temporary(const char *path, char **temporary);
 /* The same as a stream; NULL with errno. */
 FILE *files_open_stream(const char *path, char **temporary);
 /* Closes it, and renames it to `path` where it is `whole` and was written without a failure, else removes it: false
- * with errno. Frees `temporary`. */
+ * with errno, which is ENOMEM for one that is not `whole`. Frees `temporary`. */
 bool files_end_stream(FILE *out, bool whole, const char *path, char *temporary);
 
 #endif

@@ -249,6 +249,22 @@ class Faults(Case):
             file.write("[run]\nscenario = control\nsinks = json, table\n[sink.json]\noutput_json = -\n")
         self.assert_fails(self.run_small("-c", "my.ini"), 3, "my.ini:5: [sink.json] output_json = -")
 
+    def test_one_file_for_two_sinks(self):
+        self.assert_fails(self.run_small("--scenario", "control", "--sink", "json:output_json=same.json", "--sink",
+                                         "chrome_trace:path=same.json", "--sink", "csv:dir=csv"), 3,
+                          "command line: [sink.chrome_trace] path = same.json: that file is of [sink.json] output_json "
+                          "already (command line); give one of the two another")
+        self.assertFalse(os.path.exists(self.path("csv")), "a run began")
+        code, _, err = self.run_small("--scenario", "control", "--sink", "csv:dir=out", "--sink", "tensorboard:logdir=out",
+                                      "--sink", "chrome_trace:path=out")
+        self.assertEqual((code, self.errors(err)), (0, []), err)
+        # A file of several windows has its name only when the run makes it.
+        code, out, err = self.run_small("--scenario", "control", "-o", "schedule.repeat=2", "--sink",
+                                        "table:path=two.1.json", "--sink", "chrome_trace:path=two.json")
+        self.assertEqual((code, len(self.errors(err))), (8, 1), err)
+        self.assertIn("two.1.json: this run writes that file already: give this sink another path", err)
+        self.assertEqual(self.json("two.0.json")["pdhost"]["window"], 0)
+
     def test_output_folder_that_cannot_be_written(self):
         bound = () # root may write anywhere, unless it gives that up
         if os.geteuid() == 0:

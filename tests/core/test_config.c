@@ -381,6 +381,17 @@ PD_TEST(config, standard_output_is_for_one_sink) {
   config_free(rig_load_well(RIG_SETTINGS("sink.probe.path=-", "sink.other.path=./-")));
 }
 
+PD_TEST(config, a_file_is_for_one_sink) {
+  with_file("[run]\nscenario = probe\ndevice = null\nsinks = probe, other\n[scenario]\ntoken = t\n[sink.other]\n"
+            "path = out/probe.txt\n");
+  RIG_FAILS(
+      RIG_SETTINGS("sink.probe.path=./out/<scenario>.txt"), CODE_CONFIG,
+      "a.ini:8: [sink.other] path = out/probe.txt: that file is of [sink.probe] path already (command line); give "
+      "one of the two another\n");
+  config_free(rig_load_well(RIG_SETTINGS("sink.probe.path=out/other.txt")));
+  config_free(rig_load_well(RIG_SETTINGS("sink.probe.path=/dev/null", "sink.other.path=/dev/null")));
+}
+
 PD_TEST(config, sinks_twice_or_without_a_name) {
   with_file(BASE);
   RIG_FAILS(RIG_SETTINGS("run.sinks=probe,probe"), CODE_CONFIG,

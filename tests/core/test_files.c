@@ -4,6 +4,7 @@
 
 #include "host/files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -84,11 +85,13 @@ PD_TEST(files, discard_leaves_the_old_file) {
   tear_down();
 }
 
-PD_TEST(files, two_writers_of_a_file_replace_it_whole_each) {
+PD_TEST(files, two_runs_that_write_one_file_replace_it_whole_each) {
   set_up();
+  files *second = files_open();
+  const pd_files *const tables[] = {table, files_table(second, &host.host)};
   pd_file *both[2];
   char text[32];
-  for (int i = 0; i < 2; i++) cr_assert_eq(table->open(table, at("x"), &both[i]), PD_OK);
+  for (int i = 0; i < 2; i++) cr_assert_eq(tables[i]->open(tables[i], at("x"), &both[i]), PD_OK);
   cr_assert_eq(partials("x"), 2);
   cr_assert_eq(table->write(both[0], "the longer one", 14), PD_OK);
   cr_assert_eq(table->write(both[1], "short", 5), PD_OK);
@@ -98,6 +101,50 @@ PD_TEST(files, two_writers_of_a_file_replace_it_whole_each) {
   cr_assert_eq(table->commit(both[1]), PD_OK, "%s", host.message);
   read_back(at("x"), text, sizeof text);
   cr_assert_str_eq(text, "short");
+  files_close(second);
+  tear_down();
+}
+
+/* The last to be renamed would be all that is there. */
+PD_TEST(files, a_file_is_for_one_sink_of_a_run) {
+  set_up();
+  test_host other;
+  test_host_init(&other);
+  const pd_files *theirs = files_table(service, &other.host);
+  pd_file *first, *second;
+  char want[256], linked[256];
+  snprintf(want, sizeof want, "%s: this run writes that file already: give this sink another path", at("x"));
+  snprintf(linked, sizeof linked, "%s/here/x", folder);
+  cr_assert_eq(symlink(".", at("here")), 0);
+  cr_assert_eq(table->open(table, at("x"), &first), PD_OK);
+  cr_assert_eq(theirs->open(theirs, at("x"), &second), PD_INVALID);
+  cr_assert_null(second);
+  cr_assert_str_eq(other.message, want);
+  cr_assert_eq(table->open(table, at("x"), &second), PD_INVALID, "twice at a time");
+  cr_assert_eq(theirs->open(theirs, linked, &second), PD_INVALID, "by another way");
+  cr_assert_eq(theirs->open(theirs, at("y"), &second), PD_OK);
+  theirs->discard(second);
+  table->discard(first);
+  cr_assert_eq(theirs->open(theirs, at("x"), &second), PD_OK, "the first gave it up");
+  cr_assert_eq(theirs->commit(second), PD_OK);
+  cr_assert_eq(table->open(table, at("x"), &first), PD_INVALID);
+  cr_assert_eq(partials("x"), 0);
+  cr_assert_eq(table->open(table, "/dev/null", &first), PD_OK);
+  cr_assert_eq(theirs->open(theirs, "/dev/null", &second), PD_OK);
+  cr_assert_eq(table->commit(first), PD_OK);
+  cr_assert_eq(theirs->commit(second), PD_OK);
+  tear_down();
+}
+
+PD_TEST(files, what_is_not_whole_for_want_of_memory_is_told) {
+  set_up();
+  char *temporary;
+  FILE *out = files_open_stream(at("x"), &temporary);
+  cr_assert(out && fputs("half", out) >= 0);
+  errno = 0;
+  cr_assert_not(files_end_stream(out, false, at("x"), temporary));
+  cr_assert_eq(errno, ENOMEM);
+  cr_assert_eq(partials("x"), 0);
   tear_down();
 }
 

@@ -118,7 +118,8 @@ typedef struct pd_files {
   uint32_t reserved;
   void *impl;
   /* Opens `path` for writing, making its folders; "-" is standard output, for one sink of a run at most: a run in which
-   * two path options of sinks say "-" does not begin. The failure's message names path and cause. [any thread] */
+   * two path options of sinks say "-" does not begin. A path that is open already, or that another sink of the run has
+   * written, is refused. The failure's message names path and cause. [any thread] */
   pd_status (*open)(const struct pd_files *files, const char *path, pd_file **file);
   /* Buffered by the caller: each call is one write. A failed write sticks. [thread of open] */
   pd_status (*write)(pd_file *file, const void *data, uint64_t bytes);
