@@ -56,6 +56,7 @@ static pd_status csv_sink_open(const pd_host *host, const void *given, const pd_
   self->run = run;
   self->events = chosen->events;
   self->many_windows = run->repeat != 1;
+  self->written.run = run->start_realtime_ns;
   *out = self;
   return PD_OK;
 }
@@ -63,7 +64,7 @@ static pd_status csv_sink_open(const pd_host *host, const void *given, const pd_
 /* Opens `name`, of window `window` or of the whole run (PD_NONE). */
 static pd_status open_file(state *self, const char *name, uint32_t window, file_out *file) {
   if (!self->many_windows) window = PD_NONE;
-  char *path = own_files_path(self->dir, name, window);
+  char *path = own_files_path(&self->written, self->dir, name, window);
   if (!path) return self->host->fail(self->host, PD_NO_MEMORY, "%s: out of memory", name);
   pd_status status = file_out_open(file, self->host, path);
   free(path);
@@ -72,6 +73,15 @@ static pd_status open_file(state *self, const char *name, uint32_t window, file_
   if (status == PD_OK) return PD_OK;
   file_out_discard(file);
   return self->host->fail(self->host, status, "%s: out of memory", name);
+}
+
+static pd_status commit_file(state *self, file_out *file) {
+  char *path = file->path;
+  file->path = NULL; /* the silent commit has no use for it */
+  const pd_status status = file_out_commit_silently(file);
+  if (status == PD_OK) own_files_written(&self->written, path);
+  free(path);
+  return status;
 }
 
 static void write_cell(csv_writer *csv, const pd_metric *metric, const pd_cell *cell) {
@@ -108,7 +118,7 @@ static pd_status write_tables(state *self, const pd_table_set *set, uint32_t win
     if (status != PD_OK) return status;
     csv_writer csv = {.out = &file.out};
     write_table(&csv, set->tables[i]);
-    status = file_out_commit_silently(&file);
+    status = commit_file(self, &file);
     if (status != PD_OK) return status;
   }
   return PD_OK;
@@ -143,7 +153,7 @@ static pd_status csv_sink_trace(void *given, const pd_trace *trace) {
     if (status != PD_OK) break;
     csv_writer csv = {.out = &file.out};
     kind->write(&csv, trace);
-    status = file_out_commit_silently(&file);
+    status = commit_file(self, &file);
     if (status == PD_NO_MEMORY) (void)self->host->fail(self->host, status, "%s: no memory for its rows", kind->name);
   }
   return status;
@@ -161,7 +171,7 @@ static pd_status write_partial(state *self, const pd_summary *summary) {
   csv_u64(&csv, summary->steps);
   csv_u64(&csv, summary->windows);
   csv_end_record(&csv);
-  return file_out_commit_silently(&file);
+  return commit_file(self, &file);
 }
 
 static pd_status csv_sink_close(void *given, const pd_summary *summary) {
@@ -173,7 +183,7 @@ static pd_status csv_sink_close(void *given, const pd_summary *summary) {
     if (status == PD_OK) {
       csv_writer csv = {.out = &file.out};
       event_files_steps(&csv, summary);
-      status = file_out_commit_silently(&file);
+      status = commit_file(self, &file);
     }
     if (status == PD_OK) status = write_run_tables(self, summary);
     if (status == PD_OK && summary->outcome != PD_RUN_COMPLETE) status = write_partial(self, summary);

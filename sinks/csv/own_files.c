@@ -84,14 +84,15 @@ static char *final_path(const char *folder, const char *name, uint32_t window) {
   return made < 0 ? NULL : path;
 }
 
-/* With the process: two runs in one folder do not meet before they have ended. */
-static char *staged_path(const char *final) {
+/* With the process and the time: two runs in one folder do not meet before they have ended. */
+static char *staged_path(const own_files *self, const char *final) {
   char *path;
-  return final && asprintf(&path, "%s.%ld.partial", final, (long)getpid()) >= 0 ? path : NULL;
+  if (!final || asprintf(&path, "%s.%ld-%lld.partial", final, (long)getpid(), (long long)self->run) < 0) return NULL;
+  return path;
 }
 
-char *own_files_path(const char *folder, const char *name, uint32_t window) {
-  char *final = final_path(folder, name, window), *staged = staged_path(final);
+char *own_files_path(const own_files *self, const char *folder, const char *name, uint32_t window) {
+  char *final = final_path(folder, name, window), *staged = staged_path(self, final);
   free(final);
   return staged;
 }
@@ -127,28 +128,44 @@ pd_status own_files_add(own_files *self, const char *name, uint32_t window) {
   return PD_OK;
 }
 
+void own_files_written(own_files *self, const char *path) { self->on_disk = self->on_disk || access(path, F_OK) == 0; }
+
 /* ---- the end ---- */
 
-static pd_status publish_one(const pd_host *host, const pd_files *files, char *final, char *staged) {
-  if (!final || !staged) return host->fail(host, PD_NO_MEMORY, "its files cannot be renamed: out of memory");
-  /* A host may keep files elsewhere than on the disk. */
-  if (rename(staged, final) != 0 && errno != ENOENT)
+typedef pd_status for_file(const own_files *self, const pd_host *host, const char *final, const char *staged);
+
+static pd_status look_for(const own_files *self, const pd_host *host, const char *final, const char *staged) {
+  (void) final;
+  if (!self->on_disk || access(staged, F_OK) == 0) return PD_OK;
+  return host->fail(host, PD_IO, "%s: %s since it was written; none of this run's files gets its name", staged,
+                    errno == ENOENT ? "was removed" : strerror(errno));
+}
+
+static pd_status publish_one(const own_files *self, const pd_host *host, const char *final, const char *staged) {
+  const pd_files *files = host->extension(host, PD_EXT_FILES);
+  if (rename(staged, final) != 0 && (self->on_disk || errno != ENOENT))
     return host->fail(host, PD_IO, "%s: cannot be renamed from %s: %s; files of two runs may be in that folder", final,
                       staged, strerror(errno));
   files->announce(files, final);
   return PD_OK;
 }
 
-pd_status own_files_publish(const own_files *self, const pd_host *host, const char *folder) {
-  const pd_files *files = host->extension(host, PD_EXT_FILES);
+static pd_status with_each(const own_files *self, const pd_host *host, const char *folder, for_file *call) {
   pd_status status = PD_OK;
   for (uint32_t i = 0; i < self->count; i++)
     for (uint32_t w = 0; status == PD_OK && w < self->all[i].count; w++) {
-      char *final = final_path(folder, self->all[i].name, self->all[i].windows[w]), *staged = staged_path(final);
-      status = publish_one(host, files, final, staged);
+      char *final = final_path(folder, self->all[i].name, self->all[i].windows[w]), *staged = staged_path(self, final);
+      status = staged ? call(self, host, final, staged)
+                      : host->fail(host, PD_NO_MEMORY, "its files cannot be renamed: out of memory");
       free(staged);
       free(final);
     }
+  return status;
+}
+
+pd_status own_files_publish(const own_files *self, const pd_host *host, const char *folder) {
+  pd_status status = with_each(self, host, folder, look_for);
+  if (status == PD_OK) status = with_each(self, host, folder, publish_one);
   if (status != PD_OK) return status;
   remove_in(self, folder, "");
   remove_in(self, folder, "events/");
@@ -158,7 +175,7 @@ pd_status own_files_publish(const own_files *self, const pd_host *host, const ch
 void own_files_discard(const own_files *self, const char *folder) {
   for (uint32_t i = 0; i < self->count; i++)
     for (uint32_t w = 0; w < self->all[i].count; w++) {
-      char *staged = own_files_path(folder, self->all[i].name, self->all[i].windows[w]);
+      char *staged = own_files_path(self, folder, self->all[i].name, self->all[i].windows[w]);
       if (staged) unlink(staged);
       free(staged);
     }

@@ -265,6 +265,20 @@ class Faults(Case):
         self.assertIn("two.1.json: this run writes that file already: give this sink another path", err)
         self.assertEqual(self.json("two.0.json")["pdhost"]["window"], 0)
 
+    def test_csv_files_that_are_removed_while_the_run_lasts(self):
+        process = self.start(*SMALL, "--scenario", "control", "-o", "schedule.repeat=2", "-o", "schedule.wait=40", "-o",
+                             "data.resident=none", "-o", "data.io_sleep_ms=50", "--num_workers", "0", "--sink", "csv:dir=csv",
+                             watch=False)
+        pattern, until = self.path(f"csv/events/kernels.0.csv.{process.pid}-*[0-9].partial"), time.monotonic() + 60
+        while not (staged := glob.glob(pattern)) and time.monotonic() < until and process.poll() is None:
+            time.sleep(0.01)
+        self.assertEqual(len(staged), 1, "no window was written under the process and a number")
+        os.unlink(staged[0])
+        result = self.ended(process)
+        self.assert_fails(result, 8, f"{os.path.relpath(staged[0], self.folder)}: was removed since it was written; none of "
+                          "this run's files gets its name")
+        self.assertEqual([name for name in glob.glob(self.path("csv/**"), recursive=True) if os.path.isfile(name)], [])
+
     def test_output_folder_that_cannot_be_written(self):
         bound = () # root may write anywhere, unless it gives that up
         if os.geteuid() == 0:

@@ -14,7 +14,8 @@ struct pd_file {
   pd_status failed;
 };
 
-/* "a.csv" of "a.csv.123.partial": here nothing is renamed, so a sink's file has the name that the sink would give it.
+/* "a.csv" of "a.csv.123-456.partial": here nothing is renamed, so a sink's file has the name that the sink would give
+ * it.
  */
 static void drop_staging(char *path) {
   static const char ending[] = ".partial";
