@@ -404,15 +404,35 @@ static void foreign_device_key(config *self, const entry *at, error *err) {
               at->key, self->impl->device.owner, names);
 }
 
-/* --color reaches the sinks that have such a key, over what files say and under what the command line says of it. */
-static pd_status apply_color(config *self, error *err) {
+/* Whether the sink writes to standard output, by what its section has and the command line (from `typed` on) adds. One
+ * without a path is taken to. */
+static bool writes_to_stdout(config *self, const config_section *sink, uint32_t typed) {
+  const struct config_impl *impl = self->impl;
+  bool has_path = false, to_stdout = false;
+  for (uint32_t row = 0; row < sink->count; row++) {
+    if (sink->rows[row].type != PD_PATH) continue;
+    const char *path = sink->values[row].text;
+    for (uint32_t i = typed; i < impl->entry_count; i++) {
+      const entry *at = &impl->entries[i];
+      if (at->key && find_section(self, at->section) == sink && section_find(sink, at->key) == (int)row)
+        path = at->value;
+    }
+    has_path = true;
+    to_stdout = to_stdout || (path && strcmp(path, "-") == 0);
+  }
+  return to_stdout || !has_path;
+}
+
+/* --color reaches the sinks that have such a key and write to standard output, over what files say and under what the
+ * command line says of it. */
+static pd_status apply_color(config *self, uint32_t typed, error *err) {
   struct config_impl *impl = self->impl;
   for (uint32_t i = 0; impl->color && i < self->sink_count; i++) {
     config_section *to = &impl->sinks[i];
     const int row = section_find(to, "color");
     const char *const *choice = row >= 0 && to->rows[row].type == PD_CHOICE ? to->rows[row].choices : NULL;
     while (choice && *choice && strcmp(*choice, impl->color) != 0) choice++;
-    if (!choice || !*choice) continue;
+    if (!choice || !*choice || !writes_to_stdout(self, to, typed)) continue;
     const pd_status status = section_set(to, "color", *choice, "command line", CODE_CONFIG, err);
     if (status != PD_OK) return status;
   }
@@ -427,7 +447,7 @@ static void apply_entries(config *self, error *err) {
   uint32_t typed = 0;
   while (typed < impl->entry_count && impl->entries[typed].line) typed++;
   for (uint32_t i = 0; i <= impl->entry_count; i++) {
-    if (i == typed && apply_color(self, err) != PD_OK) return;
+    if (i == typed && apply_color(self, typed, err) != PD_OK) return;
     if (i == impl->entry_count) return;
     const entry *at = &impl->entries[i];
     config_section *to = find_section(self, at->section);

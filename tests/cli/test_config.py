@@ -263,6 +263,15 @@ class Config(Case):
             with self.subTest(words=words):
                 code, out, err = self.run_pdhost(*run, *table, *words, watch=False)
                 self.assertEqual((code, "\x1b" in out), (0, coloured), err)
+        for words, coloured in ((("--color=always",), False), (("-o", "sink.table.color=always"), True),
+                                (("--color=never", "-o", "sink.table.color=always"), True)):
+            for table in (("--sink", "table:views=verdict,path=out.txt"), ("-c", self.write("[sink.table]\npath = out.txt\n"))):
+                with self.subTest(file=words, table=table):
+                    code, out, err = self.run_pdhost(*run, *table, *words, watch=False)
+                    self.assertEqual(code, 0, err)
+                    with open(self.path("out.txt"), encoding="utf-8") as file:
+                        self.assertEqual("\x1b" in file.read(), coloured)
+                    os.unlink(self.path("out.txt"))
         code, out, err = self.run_pdhost(*run, "--sink", "json:output_json=x.json", "--color=never", "--show-config")
         self.assertEqual(code, 0, err)
 
