@@ -48,6 +48,11 @@ PD_TEST(error, a_line_stays_one_line) {
   error_clear(&err);
   error_set(&err, PD_INVALID, CODE_CONFIG, "a\nb\tc\x7f\x1b[31m f\xc3\xbcr");
   cr_assert_str_eq(err.text, "a\\x0ab\\x09c\\x7f\\x1b[31m f\xc3\xbcr\n");
+  error_clear(&err);
+  error_set(&err, PD_INVALID, CODE_CONFIG,
+            "a\xc2\x9b"
+            "31m\xc2\x80\xc2\xa0\xe2\x82\x9b");
+  cr_assert_str_eq(err.text, "a\\xc2\\x9b31m\\xc2\\x80\xc2\xa0\xe2\x82\x9b\n", "C1 too, and no part of others");
 }
 
 PD_TEST(error, wrap_prefixes_every_line) {
