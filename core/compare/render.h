@@ -13,8 +13,6 @@ void render_text(const grid *self, bool color, FILE *out);
 void render_markdown(const grid *self, FILE *out);
 /* Every figure of every cell below its table: tails and deviations, in the table's unit. False on no memory. */
 bool render_wide(const grid *self, bool markdown, FILE *out);
-/* Characters of a text, not bytes. */
-int render_width(const char *text);
 /* A text inside a Markdown table. */
 void render_markdown_text(const char *text, FILE *out);
 /* A row per cell, times in seconds; the heading row stands alone. */

@@ -1,6 +1,8 @@
 /* The table of torch.utils.benchmark.Compare; see render.h. */
 #include "render.h"
 
+#include "host/text_width.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,19 +61,13 @@ static const char *cell_text(const grid *self, const sample *cell, const style *
   return text;
 }
 
-int render_width(const char *text) {
-  int width = 0;
-  for (; *text; text++) width += ((unsigned char)*text & 0xC0) != 0x80;
-  return width;
-}
-
 static void repeat(char what, int count, FILE *out) {
   for (int i = 0; i < count; i++) fputc(what, out);
 }
 
 /* As Python's str.center. */
 static void center(const char *text, int width, FILE *out) {
-  const int pad = width - render_width(text), left = pad > 0 ? pad / 2 + (pad & width & 1) : 0;
+  const int pad = width - text_width(text), left = pad > 0 ? pad / 2 + (pad & width & 1) : 0;
   repeat(' ', left, out);
   fputs(text, out);
   repeat(' ', pad - left, out);
@@ -89,9 +85,9 @@ static const char *color_of(double value, double best) {
 static int row_heading(const grid *self, uint32_t row, int env_width, FILE *out) {
   const grid_row *at = &self->rows[row];
   const bool again = row && self->rows[row - 1].threads == at->threads && strcmp(self->rows[row - 1].env, at->env) == 0;
-  int width = 2 + render_width(at->name);
+  int width = 2 + text_width(at->name);
   if (self->shows_env) {
-    const int used = again ? 0 : 2 + render_width(at->env);
+    const int used = again ? 0 : 2 + text_width(at->env);
     if (out) fputs("  ", out);
     if (out && !again) fprintf(out, "(%s)", at->env);
     if (out) repeat(' ', env_width + 4 - used, out);
@@ -112,7 +108,7 @@ typedef struct layout {
 static void measure(const grid *self, layout *to) {
   char text[CELL_BYTES];
   for (uint32_t row = 0; row < self->row_count && self->shows_env; row++)
-    if (render_width(self->rows[row].env) > to->env_width) to->env_width = render_width(self->rows[row].env);
+    if (text_width(self->rows[row].env) > to->env_width) to->env_width = text_width(self->rows[row].env);
   for (uint32_t row = 0; row < self->row_count; row++) {
     const int width = row_heading(self, row, to->env_width, NULL);
     if (width > to->first) to->first = width;
@@ -120,9 +116,9 @@ static void measure(const grid *self, layout *to) {
   to->whole = to->first;
   for (uint32_t column = 0; column < self->column_count; column++) {
     to->styles[column] = style_of(self, column);
-    to->widths[column] = render_width(self->columns[column].name);
+    to->widths[column] = text_width(self->columns[column].name);
     for (uint32_t row = 0; row < self->row_count; row++) {
-      const int width = render_width(cell_text(self, cell_at(self, row, column), &to->styles[column], text));
+      const int width = text_width(cell_text(self, cell_at(self, row, column), &to->styles[column], text));
       if (width > to->widths[column]) to->widths[column] = width;
     }
     to->whole += 5 + to->widths[column];
@@ -130,7 +126,7 @@ static void measure(const grid *self, layout *to) {
 }
 
 static void title(const grid *self, int width, FILE *out) {
-  const int inner = width - 2, pad = inner - render_width(self->label) - 2;
+  const int inner = width - 2, pad = inner - text_width(self->label) - 2;
   const int left = pad > 0 ? pad / 2 + (pad & inner & 1) : 0;
   fputc('[', out);
   repeat('-', left, out);

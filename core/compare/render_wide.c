@@ -1,6 +1,8 @@
 /* Every figure of every cell; see render.h. */
 #include "render.h"
 
+#include "host/text_width.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -52,7 +54,7 @@ static void write_text(const grid *self, char *const *cells, FILE *out) {
   const bool counted = has_instructions(self);
   int width = 0;
   for (uint32_t i = 0; i < self->row_count * self->column_count; i++)
-    if (render_width(cells[i]) > width) width = render_width(cells[i]);
+    if (text_width(cells[i]) > width) width = text_width(cells[i]);
   fprintf(out, "\n  %-*s", width, "");
   for (int i = 0; i < FIGURES; i++) fprintf(out, " %*s", NUMBER_WIDTH, names[i]);
   if (counted) fprintf(out, " %*s", COUNT_WIDTH, "instructions");
@@ -63,7 +65,7 @@ static void write_text(const grid *self, char *const *cells, FILE *out) {
     char text[32];
     if (!cell) continue;
     figures_of(cell, self->unit.s, values);
-    fprintf(out, "  %s%*s", cells[i], width - render_width(cells[i]), "");
+    fprintf(out, "  %s%*s", cells[i], width - text_width(cells[i]), "");
     for (int k = 0; k < FIGURES; k++) fprintf(out, " %*.4g", NUMBER_WIDTH, values[k]);
     if (counted) fprintf(out, " %*s", COUNT_WIDTH, instructions_of(cell, text));
     fprintf(out, " %*" PRIu64 "\n", NUMBER_WIDTH, cell->figures.count);

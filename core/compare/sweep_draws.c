@@ -5,6 +5,7 @@
 #include "sample_ratio.h"
 #include "sweep_curves.h"
 
+#include "host/text_width.h"
 #include "measure/rank_correlation.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ static void key_name(const sweep_plan *plan, uint32_t key, char name[NAME_BYTES]
 }
 
 static int wider(int width, const char *text) {
-  const int needed = render_width(text);
+  const int needed = text_width(text);
   return needed > width ? needed : width;
 }
 
@@ -60,7 +61,7 @@ static bool print_correlations(const sweep_found *self, double *x, double *y) {
   putchar('\n');
   for (uint32_t at = 0; at < cells; at++) {
     const char *row = combination(self, at, name);
-    printf("  %s%*s", row, first - render_width(row), "");
+    printf("  %s%*s", row, first - text_width(row), "");
     for (uint32_t key = 0; key < from->key_count; key++) {
       rank_correlation found;
       if (!distribution_is_numeric(&from->keys[key])) continue;
@@ -136,7 +137,7 @@ static uint32_t sort_pairs(pair *pairs, uint32_t count) {
 static int column_width(const sweep_plan *plan, uint32_t key) {
   char name[NAME_BYTES];
   key_name(plan, key, name);
-  int width = render_width(name);
+  int width = text_width(name);
   for (uint32_t draw = 0; draw < plan->draws.count; draw++) width = wider(width, draws_value(&plan->draws, draw, key));
   return width;
 }
@@ -146,7 +147,7 @@ static void print_pair(const sweep_plan *plan, const pair *at, const int *widths
   printf("  %8.4f  %8.4f to %8.4f  %-7s", of->ratio, of->low, of->high, comparison_word(at->to_first.found));
   for (uint32_t key = 0; key < plan->draws.key_count; key++) {
     const char *value = draws_value(&plan->draws, at->draw, key);
-    printf("  %*s%s", widths[key] - render_width(value), "", value);
+    printf("  %*s%s", widths[key] - text_width(value), "", value);
   }
   putchar('\n');
 }

@@ -81,8 +81,9 @@ static void print_row(const char *section, const pd_option *row) {
 static void print_rows(const pd_option *rows, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     const pd_option *row = &rows[i];
-    const int used =
-        printf("  %-20s %-8s  %-12s ", row->key, option_type_name(row->type), row->def ? row->def : "(required)");
+    int used = printf("  %-20s %-8s  ", row->key, option_type_name(row->type));
+    used += wrap_pad(row->def ? row->def : "(required)", 12);
+    used += printf(" ");
     wrap_print(row->help, used, HELP_COLUMN);
   }
 }
@@ -165,7 +166,10 @@ static const char *section_of(const pd_plugin *table, char *text, size_t room) {
 static void print_text(const plugin *at, const char *section, const pd_option *rows) {
   const pd_plugin *table = at->table;
   const bool scenario = table->kind == PD_KIND_SCENARIO;
-  const int used = printf("%s %s   %s   ", table->name, table->version, plugin_kind_name(table->kind));
+  int used = wrap_pad(table->name, 0);
+  used += printf(" ");
+  used += wrap_pad(table->version, 0);
+  used += printf("   %s   ", plugin_kind_name(table->kind));
   wrap_print(table->summary, used, used);
   if (scenario) printf("ground truth: %s\n", table->ops.scenario->bottleneck);
   printf("%s\n", at->path);

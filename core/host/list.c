@@ -50,7 +50,11 @@ static void print_one(const plugin_file *file) {
     if (at) *at++ = '\0';
   }
   if (!ending[0] && result.exit_code == 0 && tab[2]) {
-    const int used = printf("  %-14s %-7s ABI %-5s ", result.text, tab[0] + 1, tab[1] + 1);
+    int used = printf("  ");
+    used += wrap_pad(result.text, 14);
+    used += printf(" ");
+    used += wrap_pad(tab[0] + 1, 7);
+    used += printf(" ABI %-5s ", tab[1] + 1);
     wrap_print(tab[2] + 1, used, SUMMARY_COLUMN);
     if (strcmp(result.text, file->name) != 0) printf("  %14s called %s in its descriptor\n", "", result.text);
   } else {
@@ -58,7 +62,9 @@ static void print_one(const plugin_file *file) {
     const size_t bytes = strlen(file->path);
     const char *why = ending[0] ? ending : result.text;
     if (strncmp(why, file->path, bytes) == 0 && strncmp(why + bytes, ": ", 2) == 0) why += bytes + 2;
-    const int used = printf("  %-14s rejected: ", file->name);
+    int used = printf("  ");
+    used += wrap_pad(file->name, 14);
+    used += printf(" rejected: ");
     wrap_print(why, used, used);
   }
   printf("  %14s %s\n", "", file->path);

@@ -1,4 +1,5 @@
 #include "host/cli.h"
+#include "host/wrap.h"
 #include "pd_test.h"
 
 #include <stdio.h>
@@ -103,8 +104,10 @@ static bool holds_wrapped(const char *text, const char *wanted) {
 }
 
 static void expect_80_columns(const char *text) {
-  for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-    cr_assert(strcspn(line, "\n") <= 80 || strstr(line, FIXTURES), "%.*s", (int)strcspn(line, "\n"), line);
+  for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+    const size_t bytes = strcspn(line, "\n");
+    cr_assert(bytes <= 80 || memmem(line, bytes, FIXTURES, strlen(FIXTURES)), "%.*s", (int)bytes, line);
+  }
 }
 
 PD_TEST(help, every_page_fits_80_columns_in_a_pipe) {
@@ -118,6 +121,25 @@ PD_TEST(help, every_page_fits_80_columns_in_a_pipe) {
   }
   cr_assert_eq(RUN("--help-section", "data.num_workers"), 0);
   expect_80_columns(out_text);
+}
+
+/* Ten columns each, of twenty bytes: six and their blanks fit behind seven columns. */
+PD_TEST(help, characters_are_counted_not_bytes) {
+#define TEN "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+  FILE *out = tmpfile();
+  cr_assert(out);
+  fflush(stdout);
+  const int kept = dup(STDOUT_FILENO);
+  dup2(fileno(out), STDOUT_FILENO);
+  int used = wrap_pad("\u00fc", 3);
+  used += wrap_pad("abcd", 1);
+  wrap_print(TEN " " TEN " " TEN " " TEN " " TEN " " TEN " " TEN, used, used);
+  fflush(stdout);
+  dup2(kept, STDOUT_FILENO);
+  close(kept);
+  read_back(out, out_text, sizeof out_text);
+  cr_assert_eq(used, 7);
+  cr_assert_str_eq(out_text, "\u00fc  abcd" TEN " " TEN " " TEN " " TEN " " TEN " " TEN "\n       " TEN "\n");
 }
 
 PD_TEST(help, every_section_lists_every_row) {
