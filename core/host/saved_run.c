@@ -8,16 +8,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define INTERRUPTED "interrupted; the same command goes on from here"
 enum { PATH_BYTES = 4096 };
+static const int handed_on[] = {SIGINT, SIGTERM, SIGHUP};
 
 void saved_run_word(saved_run *self, const char *word) {
   if (self->count + 1 >= self->room) {
@@ -113,22 +114,82 @@ static bool remember(const char *text, size_t bytes, const char *path) {
   return fclose(file) == 0 && written;
 }
 
+/* ---- the process ---- */
+
+typedef struct streams {
+  int in, out, err, report; /* report: where it writes errno, if it cannot be started */
+} streams;
+
+static void hold_signals(sigset_t *before) {
+  sigset_t held;
+  sigemptyset(&held);
+  for (size_t i = 0; i < sizeof handed_on / sizeof handed_on[0]; i++) sigaddset(&held, handed_on[i]);
+  sigprocmask(SIG_BLOCK, &held, before);
+}
+
+/* A terminal's signal is for a whole group: in one of its own the run has it once, when it is handed on. When its
+ * parent is killed, or ended by a second signal, it is told to end too. */
+static void become_run(const saved_run *self, const streams *to, pid_t parent, const sigset_t *mask) {
+  for (size_t i = 0; i < sizeof handed_on / sizeof handed_on[0]; i++) {
+    struct sigaction now;
+    if (sigaction(handed_on[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) (void)signal(handed_on[i], SIG_DFL);
+  }
+  (void)setpgid(0, 0);
+  (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(128 + SIGTERM);
+  if (dup2(to->in, STDIN_FILENO) >= 0 && dup2(to->out, STDOUT_FILENO) >= 0 && dup2(to->err, STDERR_FILENO) >= 0) {
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execv(self->words[0], self->words);
+  }
+  const int failed = errno;
+  const ssize_t told = write(to->report, &failed, sizeof failed);
+  (void)told; /* its end says so too */
+  _exit(CODE_INTERNAL);
+}
+
+/* 0, or errno. The signals that are handed on wait meanwhile, or the handler of before the exec would take them. */
+static int start_with(const saved_run *self, const streams *to, int heard, pid_t *child) {
+  sigset_t before;
+  int failed = 0;
+  const pid_t parent = getpid();
+  hold_signals(&before);
+  *child = fork();
+  if (*child == 0) become_run(self, to, parent, &before);
+  if (*child < 0) failed = errno;
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  close(to->report);
+  ssize_t bytes = 0;
+  while (!failed && (bytes = read(heard, &failed, sizeof failed)) < 0 && errno == EINTR) {}
+  if (bytes > 0) (void)waitpid(*child, NULL, 0);
+  return failed;
+}
+
+static int start(const saved_run *self, const char *log_path, pid_t *child) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+  const streams to = {.in = open("/dev/null", O_RDONLY | O_CLOEXEC),
+                      .out = open("/dev/null", O_WRONLY | O_CLOEXEC),
+                      .err = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666),
+                      .report = ends[1]};
+  int failed = errno;
+  if (to.in >= 0 && to.out >= 0 && to.err >= 0)
+    failed = start_with(self, &to, ends[0], child);
+  else
+    close(to.report);
+  close(ends[0]);
+  if (to.in >= 0) close(to.in);
+  if (to.out >= 0) close(to.out);
+  if (to.err >= 0) close(to.err);
+  return failed;
+}
+
 /* Exit code, or 128 + signal; -1: it could not be started. */
 static int run(const saved_run *self, const char *log_path) {
-  posix_spawn_file_actions_t actions;
   pid_t child = 0;
   int ended = 0;
   bool told = false;
-  if (posix_spawn_file_actions_init(&actions) != 0) return -1;
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  const int failed = posix_spawn(&child, self->words[0], &actions, NULL, self->words, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed) {
-    errno = failed;
-    return -1;
-  }
+  errno = start(self, log_path, &child);
+  if (errno) return -1;
   /* Looked at now and then: a signal that comes just before a wait without end would not end it. */
   const struct timespec pause = {.tv_nsec = 20000000};
   for (pid_t done = 0; done != child; done = waitpid(child, &ended, WNOHANG)) {
@@ -138,6 +199,8 @@ static int run(const saved_run *self, const char *log_path) {
   }
   return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
+
+/* ---- what it left ---- */
 
 const char *saved_run_said(const char *folder, char *line, size_t room) {
   char path[PATH_BYTES], *next = NULL;

@@ -24,9 +24,10 @@ bool saved_run_is_there(const saved_run *self, const char *folder);
 /* The last line of `folder`/log, which says why it failed where it did; "" where there is none. */
 const char *saved_run_said(const char *folder, char *line, size_t room);
 
-/* Runs it, with its standard error in `folder`/log; a signal that comes meanwhile (signals.h) is handed on. It is
- * remembered when it ended with CODE_DONE or CODE_UNTRUSTED. *code is its exit code, or 128 + signal. False: it could
- * not be run or remembered, its log not be written, or a signal ended it, which `err` says. */
+/* Runs it, with its standard error in `folder`/log; a signal that comes meanwhile (signals.h) is handed on to it
+ * alone, in a process group of its own; it ends when this process does. It is remembered when it ended with CODE_DONE
+ * or CODE_UNTRUSTED. *code is its exit code, or 128 + signal. False: it could not be run or remembered, its log not be
+ * written, or a signal ended it, which `err` says. */
 bool saved_run_do(const saved_run *self, const char *folder, int *code, error *err);
 
 #endif

@@ -9,12 +9,14 @@ import re
 import shlex
 import signal
 import shutil
+import time
 import unittest
 import xml.etree.ElementTree as xml
 
 from pdhost_run import CONF, FIXTURES, PDHOST, SANITIZER, SMALL, Case
 
 FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
+STALL = os.path.join(FIXTURES, "scenario", "host_stall.so")
 
 # The loader's keys are what is varied, so they are not given here.
 BASE = ["--scenario", "dataloader", "--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1", "-o",
@@ -241,6 +243,60 @@ data.num_workers
         self.assertEqual(err.count("(was there)"), done)
         self.assertEqual(len(self.json("s/sweep.json")["measurements"]), 6)
         self.check_hparams("s/cells", 6)
+
+    def start_stalled(self, seconds):
+        """A sweep in a session of its own whose first cell stalls in every step; the process of that cell."""
+        process = self.start("sweep", *SMALL, "--scenario", STALL, "-o", f"scenario.stall_ms={seconds}s", "--vary",
+                             "train.lr=1e-3,1e-4", "--out", "s", start_new_session=True)
+        until, child = time.monotonic() + 60, None
+        partial = self.path("s/cells/train.lr=1e-3/metrics.json.*.partial")
+        while not glob.glob(partial):
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), until, "the first cell has not begun")
+            time.sleep(0.02)
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+            (child,) = map(int, file.read().split())
+        return process, child
+
+    def wait_for_end(self, pid):
+        until = time.monotonic() + 30
+        while os.path.exists(f"/proc/{pid}"):
+            if time.monotonic() > until:
+                os.kill(pid, signal.SIGKILL)
+                self.fail("a cell's run is left behind")
+            time.sleep(0.02)
+        with open(self.path("s/cells/train.lr=1e-3/log"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_a_terminals_signal_comes_to_a_cell_once(self):
+        process, child = self.start_stalled(3)
+        os.kill(process.pid, signal.SIGSTOP) # so that the cell has taken its own, if any, when another is handed on
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.5)
+        os.kill(process.pid, signal.SIGCONT)
+        code, _, err = self.ended(process)
+        self.assertEqual((code, self.errors(err)), (130, ["pdhost: error: interrupted; the same command goes on from here"]))
+        self.assertNotIn("second signal", self.wait_for_end(child))
+        self.assertEqual(glob.glob(self.path("s/**/*.partial"), recursive=True), [])
+        self.assertEqual(self.json("s/cells/train.lr=1e-3/metrics.json")["outcome"], "interrupted")
+
+    def test_a_second_signal_ends_the_cell_at_once_too(self):
+        process, child = self.start_stalled(600)
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.5)
+        self.assertIsNone(process.poll())
+        os.killpg(process.pid, signal.SIGINT)
+        code, _, err = self.ended(process, timeout=20)
+        self.assertEqual(code, 130, err)
+        self.assertIn("ended at once by a second signal", self.wait_for_end(child))
+
+    def test_a_sweep_that_is_killed_leaves_no_run(self):
+        process, child = self.start_stalled(1)
+        process.kill()
+        self.ended(process)
+        self.assertNotIn("second signal", self.wait_for_end(child))
+        self.assertEqual(glob.glob(self.path("s/**/*.partial"), recursive=True), [])
+        self.assertEqual(self.json("s/cells/train.lr=1e-3/metrics.json")["outcome"], "interrupted")
 
     def test_one_axis_and_the_kinds_of_time(self):
         times = {}

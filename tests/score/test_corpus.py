@@ -2,6 +2,7 @@
 """A whole corpus on the CPU device: usage: test_corpus.py PDHOST CORPUS. Its score, the same figures computed by other
 means, and that it goes on where it ended."""
 import csv
+import glob
 import json
 import math
 import os
@@ -227,6 +228,39 @@ class Corpus(unittest.TestCase):
                                                            "goes on from here\n"))
                 self.assertTrue(children)
                 self.assertEqual(left, [])
+
+    def test_a_terminals_signal_comes_to_its_run_once(self):
+        with tempfile.TemporaryDirectory(prefix="pdhost score ") as folder:
+            write(folder, "c.ini", SMALL.replace("scenario = control", "scenario = host_compute\nset = scenario.inject_us=900000", 1))
+            child = subprocess.Popen([PDHOST, "score", "c.ini"], cwd=folder, text=True, stderr=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, start_new_session=True)
+            until = time.monotonic() + 60
+            while not self.has_a_run_with_handlers(child.pid):
+                self.assertIsNone(child.poll())
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.02)
+            os.kill(child.pid, signal.SIGSTOP)  # so that its run has taken its own, if any, when another is handed on
+            os.killpg(child.pid, signal.SIGINT)
+            time.sleep(0.3)
+            os.kill(child.pid, signal.SIGCONT)
+            _, err = child.communicate(timeout=60)
+            self.assertEqual((child.returncode, err), (130, "pdhost: error: interrupted; the same command goes on from here\n"))
+            with open(os.path.join(folder, "results/score/control_seed0_run0/log"), encoding="utf-8") as log:
+                self.assertNotIn("second signal", log.read())
+            self.assertEqual(glob.glob(os.path.join(folder, "**/*.partial"), recursive=True), [])
+
+    @staticmethod
+    def has_a_run_with_handlers(pid):
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            runs = file.read().split()
+        try:
+            with open(f"/proc/{runs[0]}/status" if runs else os.devnull, encoding="utf-8") as file:
+                caught = re.search(r"^SigCgt:\t([0-9a-f]+)$", file.read(), re.MULTILINE)
+            with open(f"/proc/{runs[0]}/cmdline" if runs else os.devnull, encoding="utf-8") as file:
+                is_run = "--scenario" in file.read()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return bool(caught and is_run and int(caught.group(1), 16) & 1 << signal.SIGINT - 1)
 
     def test_the_suggested_fix_is_tried(self):
         with tempfile.TemporaryDirectory(prefix="pdhost score ") as folder:
