@@ -345,6 +345,18 @@ class Corpus(unittest.TestCase):
                 self.assertIn(f"score: none of the {count} runs left a window to judge in nowhere\n", run.stderr)
                 self.assertEqual(run.stdout, "")
 
+    def test_a_window_that_cannot_be_written_is_its_runs_failure_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write(folder, "c.ini", SMALL)
+            place = "results/score/control_seed0_run0"
+            os.makedirs(os.path.join(folder, place, "window0.pdw"))
+            run = score(folder, "c.ini")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertRegex(run.stderr, f"pdhost: control_seed0_run0 failed: .*sink window: .*/window0.pdw: .*{place}/log\n")
+            self.assertEqual(len(re.findall(r"score \d/5", run.stderr)), 5)
+            causes = [row["verdict"] for row in rows_of(os.path.join(folder, "results/score/cells.csv"))]
+            self.assertEqual((causes.count("failed"), len(causes)), (1, 5))
+
     def test_what_cannot_be_written_ends_it(self):
         with tempfile.TemporaryDirectory() as folder:
             write(folder, "c.ini", SMALL)
@@ -354,12 +366,6 @@ class Corpus(unittest.TestCase):
             run = score(folder, "c.ini")
             self.assertEqual((run.returncode, run.stderr), (8, "pdhost: error: results/score/control_seed0_run0/log: cannot "
                                                             "be written: No space left on device\n"))
-            os.remove(os.path.join(place, "log"))
-            os.mkdir(os.path.join(place, "window0.pdw"))
-            run = score(folder, "c.ini")
-            self.assertEqual((run.returncode, run.stderr.count("\n")), (8, 1), run.stderr)
-            self.assertRegex(run.stderr, "^pdhost: error: results/score/control_seed0_run0/log: pdhost: error: sink window: "
-                             ".*/window0.pdw: ")
             run = score(folder, "c.ini", "--rescore", "--out", "nowhere")
             self.assertEqual((run.returncode, run.stderr), (3, "pdhost: error: score: nowhere: No such file or directory; "
                                                             "--rescore judges what an earlier score left\n"))
