@@ -108,7 +108,7 @@ bool grids_make(const samples *from, grids *out) {
     uint32_t at = 0;
     while (at < out->count && strcmp(out->all[at].label, label) != 0) at++;
     if (at < out->count) continue;
-    out->all[out->count] = (grid){.label = label};
+    out->all[out->count] = (grid){.label = label, .in_order = from->in_order};
     ok = lay_out(&out->all[out->count++], from);
   }
   if (!ok) grids_free(out);

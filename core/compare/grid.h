@@ -24,6 +24,7 @@ typedef struct grid {
   const sample **cells; /* row by row; NULL: not measured */
   uint32_t row_count, column_count;
   bool shows_env; /* its rows are from more than one */
+  bool in_order;  /* the samples' digits show their order, and so has what is printed of them */
   time_unit unit; /* of the smallest median */
 } grid;
 

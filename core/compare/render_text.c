@@ -18,9 +18,9 @@
 #define WIDE_SPREAD 0.1
 enum { MARK_WIDTH = 8, CELL_BYTES = 64 };
 
-/* How a column writes its numbers. */
+/* How a column writes its numbers: a cell with fewer decimals of its own has blanks in place of the rest. */
 typedef struct style {
-  int width, decimals;
+  int digits, decimals;
   bool marks; /* room for a mark behind each number */
 } style;
 
@@ -32,33 +32,83 @@ static bool is_wide(const sample *at) {
   return at && at->figures.median > 0 && at->figures.iqr / at->figures.median >= WIDE_SPREAD;
 }
 
+static int digits_of(const grid *self, const sample *cell) {
+  const double value = cell->figures.median / self->unit.s;
+  return value > 0 ? (int)floor(log10(value)) + 1 : 1;
+}
+
+static int decimals_of(const grid *self, const sample *cell) {
+  const int digits = digits_of(self, cell);
+  return cell->shown > digits ? cell->shown - digits : 0;
+}
+
+/* As torch does: as many decimals as all of its cells have. */
 static style style_of(const grid *self, uint32_t column) {
-  int digits = 1, decimals = 17;
-  style made = {.marks = false};
+  style made = {.digits = 1, .decimals = 17};
   for (uint32_t row = 0; row < self->row_count; row++) {
     const sample *cell = cell_at(self, row, column);
     if (!cell) continue;
-    const double value = cell->figures.median / self->unit.s;
-    const int leading = value > 0 ? (int)floor(log10(value)) + 1 : 1;
-    const int kept = cell->shown > leading ? cell->shown - leading : 0;
-    if (leading > digits) digits = leading;
-    if (kept < decimals) decimals = kept;
+    const int digits = digits_of(self, cell), kept = decimals_of(self, cell);
+    if (digits > made.digits) made.digits = digits;
+    if (kept < made.decimals) made.decimals = kept;
     made.marks = made.marks || is_wide(cell);
   }
-  made.decimals = decimals;
-  made.width = digits + decimals + (decimals > 0);
   return made;
 }
 
+/* The points of a column stand below each other. */
+static void number_text(const grid *self, const sample *cell, const style *as, char text[CELL_BYTES]) {
+  const int kept = decimals_of(self, cell), decimals = kept < as->decimals ? kept : as->decimals;
+  const int tail = as->decimals + (as->decimals > 0) - decimals - (decimals > 0);
+  snprintf(text, CELL_BYTES, "%*.*f%*s", as->digits + decimals + (decimals > 0), decimals,
+           statistics_trim(cell->figures.median / self->unit.s, cell->shown), tail, "");
+}
+
 static const char *cell_text(const grid *self, const sample *cell, const style *as, char text[CELL_BYTES]) {
-  char mark[32] = "";
+  char mark[32] = "", number[CELL_BYTES] = "";
+  const int width = as->digits + as->decimals + (as->decimals > 0);
   if (is_wide(cell)) snprintf(mark, sizeof mark, " (! %.0f%%)", 100 * cell->figures.iqr / cell->figures.median);
-  if (cell)
-    snprintf(text, CELL_BYTES, "%*.*f%*s", as->width, as->decimals,
-             statistics_trim(cell->figures.median / self->unit.s, cell->shown), as->marks ? MARK_WIDTH : 0, mark);
-  else
-    snprintf(text, CELL_BYTES, "%*s", as->width + (as->marks ? MARK_WIDTH : 0), "");
+  if (cell) number_text(self, cell, as, number);
+  snprintf(text, CELL_BYTES, "%*s%*s", width, number, as->marks ? MARK_WIDTH : 0, mark);
   return text;
+}
+
+/* ---- the order of what is printed ---- */
+
+typedef struct place {
+  const sample *cell; /* first, for samples_by_median */
+  style *as;
+} place;
+
+static bool print_order(const grid *self, const place *low, const place *high, bool apart) {
+  char a[CELL_BYTES], b[CELL_BYTES];
+  number_text(self, low->cell, low->as, a);
+  number_text(self, high->cell, high->as, b);
+  return samples_tell_order(low->cell, high->cell, strtod(a, NULL), strtod(b, NULL), apart);
+}
+
+/* A decimal more in the column that has fewer, or in both, as far as their cells have any. */
+static bool widen(const grid *self, const place *low, const place *high) {
+  const int a = low->as->decimals, b = high->as->decimals;
+  const bool can_a = a < decimals_of(self, low->cell), can_b = b < decimals_of(self, high->cell);
+  if (can_a && (a <= b || !can_b)) low->as->decimals++;
+  if (can_b && (b <= a || !can_a) && high->as->decimals == b) high->as->decimals++;
+  return can_a || can_b;
+}
+
+/* The digits of the samples keep their order; the decimals that a column leaves out may not. */
+static void keep_order(const grid *self, style *styles, place *sorted) {
+  uint32_t count = 0;
+  for (uint32_t row = 0; row < self->row_count; row++)
+    for (uint32_t column = 0; column < self->column_count; column++)
+      if (cell_at(self, row, column)) sorted[count++] = (place){cell_at(self, row, column), &styles[column]};
+  qsort(sorted, count, sizeof *sorted, samples_by_median);
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t i = 1; i < count; i++)
+      while (!print_order(self, &sorted[i - 1], &sorted[i], i == 1) && widen(self, &sorted[i - 1], &sorted[i]))
+        again = true;
+  }
 }
 
 static void repeat(char what, int count, FILE *out) {
@@ -105,8 +155,10 @@ typedef struct layout {
   int first, env_width, whole;
 } layout;
 
-static void measure(const grid *self, layout *to) {
+static void measure(const grid *self, layout *to, place *sorted) {
   char text[CELL_BYTES];
+  for (uint32_t column = 0; column < self->column_count; column++) to->styles[column] = style_of(self, column);
+  if (self->in_order) keep_order(self, to->styles, sorted);
   for (uint32_t row = 0; row < self->row_count && self->shows_env; row++)
     if (text_width(self->rows[row].env) > to->env_width) to->env_width = text_width(self->rows[row].env);
   for (uint32_t row = 0; row < self->row_count; row++) {
@@ -115,7 +167,6 @@ static void measure(const grid *self, layout *to) {
   }
   to->whole = to->first;
   for (uint32_t column = 0; column < self->column_count; column++) {
-    to->styles[column] = style_of(self, column);
     to->widths[column] = text_width(self->columns[column].name);
     for (uint32_t row = 0; row < self->row_count; row++) {
       const int width = text_width(cell_text(self, cell_at(self, row, column), &to->styles[column], text));
@@ -152,9 +203,10 @@ static void write_row(const grid *self, uint32_t row, const layout *as, bool col
 void render_text(const grid *self, bool color, FILE *out) {
   layout as = {.styles = calloc(self->column_count, sizeof *as.styles),
                .widths = calloc(self->column_count, sizeof *as.widths)};
+  place *sorted = calloc((size_t)self->row_count * self->column_count, sizeof *sorted);
   bool wide = false;
-  if (!as.styles || !as.widths) goto out;
-  measure(self, &as);
+  if (!as.styles || !as.widths || !sorted) goto out;
+  measure(self, &as, sorted);
   title(self, as.whole, out);
   center("", as.first, out);
   for (uint32_t column = 0; column < self->column_count; column++) {
@@ -176,4 +228,5 @@ void render_text(const grid *self, bool color, FILE *out) {
 out:
   free(as.styles);
   free(as.widths);
+  free(sorted);
 }

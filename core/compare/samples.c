@@ -178,21 +178,23 @@ bool samples_make_visible(samples *self) {
 /* Far below a unit of the last figure, far above what rounding to one costs. */
 #define PRINTED_ALIKE 1e-9
 
-static int by_median(const void *a, const void *b) {
-  const double x = (*(sample *const *)a)->figures.median, y = (*(sample *const *)b)->figures.median;
+int samples_by_median(const void *a, const void *b) {
+  const double x = (*(const sample *const *)a)->figures.median, y = (*(const sample *const *)b)->figures.median;
   return (x > y) - (x < y);
 }
 
 static bool is_below(double a, double b) { return a < b * (1 - PRINTED_ALIKE); }
 
-/* `low` comes before `high`; `apart`: they are not to look alike, if they differ at all in print. */
-static bool shows_order(const sample *low, const sample *high, bool apart) {
-  const double a = statistics_trim(low->figures.median, low->shown),
-               b = statistics_trim(high->figures.median, high->shown);
-  if (is_below(b, a)) return false;
-  return !apart || is_below(a, b) ||
+bool samples_tell_order(const sample *low, const sample *high, double low_number, double high_number, bool apart) {
+  if (is_below(high_number, low_number)) return false;
+  return !apart || is_below(low_number, high_number) ||
          !is_below(statistics_trim(low->figures.median, STATISTICS_FIGURES),
                    statistics_trim(high->figures.median, STATISTICS_FIGURES));
+}
+
+static bool shows_order(const sample *low, const sample *high, bool apart) {
+  return samples_tell_order(low, high, statistics_trim(low->figures.median, low->shown),
+                            statistics_trim(high->figures.median, high->shown), apart);
 }
 
 /* One figure more of the one that has fewer. */
@@ -202,13 +204,14 @@ bool samples_show_order(samples *self) {
   sample **sorted = calloc(self->count + 1u, sizeof *sorted);
   if (!sorted) return false;
   for (uint32_t i = 0; i < self->count; i++) sorted[i] = &self->all[i];
-  qsort(sorted, self->count, sizeof(void *), by_median);
+  qsort(sorted, self->count, sizeof(void *), samples_by_median);
   for (bool again = true; again;) {
     again = false;
     for (uint32_t i = 1; i < self->count; i++)
       for (; !shows_order(sorted[i - 1], sorted[i], i == 1); again = true) show_more(sorted[i - 1], sorted[i]);
   }
   free(sorted);
+  self->in_order = true;
   return true;
 }
 

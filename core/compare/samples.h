@@ -21,7 +21,8 @@ typedef struct samples {
   pd_measurements rows; /* of the files that were read */
   sample *all;
   uint32_t count, file_count;
-  char **names; /* of the files: the shortest that tell them apart */
+  char **names;  /* of the files: the shortest that tell them apart */
+  bool in_order; /* samples_show_order was here */
 } samples;
 
 /* Host times, or device times where `device`. Every message is one line that names the file. On failure `out` is
@@ -36,6 +37,12 @@ bool samples_make_visible(samples *self);
 /* Raises what is shown of medians where, printed with the figures that their own spread supports, they would stand out
  * of their order, or another as low as the least. False on no memory. */
 bool samples_show_order(samples *self);
+
+/* For qsort of pointers to samples. */
+int samples_by_median(const void *a, const void *b);
+/* Whether `low`, whose median is no more than that of `high`, is told by these numbers not to be more; `apart`: to be
+ * less, if they differ at all in print. */
+bool samples_tell_order(const sample *low, const sample *high, double low_number, double high_number, bool apart);
 
 /* Texts that may be missing compare as "". */
 bool samples_same_text(const char *a, const char *b);

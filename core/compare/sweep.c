@@ -150,7 +150,8 @@ static void tell(const sweep_options *options, uint32_t cell, const sweep_outcom
   if (out->measured && statistics_make(row->host_s, row->block_count, &of)) {
     const double median = of.median / (double)row->number_per_run;
     const time_unit unit = statistics_unit(median);
-    snprintf(found, sizeof found, "%.4g %s", statistics_trim(median / unit.s, of.figures), unit.symbol);
+    /* How many digits count is for the cells together to say. */
+    snprintf(found, sizeof found, "%.4g %s", median / unit.s, unit.symbol);
   } else if (out->why[0]) {
     snprintf(found, sizeof found, "left out");
   } else {

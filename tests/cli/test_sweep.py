@@ -184,6 +184,22 @@ class Sweep(Case):
                      "iteration, ms (median and quartiles)"):
             self.assertIn(f">{text}<", svg)
 
+    def test_the_decimals_of_a_column_keep_the_order(self):
+        # A column of a cell with one or two figures and of the best one, which would both be without decimals.
+        cells = {("2", "1"): [12, 13] * 64 + [18, 19] * 64, ("4", "1"): [7.6, 7.6, 7.6, 7.6, 7.64, 7.64, 7.64, 7.64] * 32,
+                 ("2", "4"): [17.0, 17.2] * 128, ("4", "4"): [7.9, 8.0, 7.9, 7.96] * 64}
+        for (workers, factor), times in cells.items():
+            self.save_cell(BASE, [("data.num_workers", workers), ("data.prefetch_factor", factor)], times)
+        code, out, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=2,4", "--vary",
+                                         "data.prefetch_factor=1,4", "--out", "s")
+        self.assertEqual((code, err.count("(was there)")), (0, 4), err)
+        for text in ("  data.num_workers=2  |       16   (! 39%)       |          17.10         \n",
+                     "  data.num_workers=4  |        7.6               |           7.94         \n",
+                     "\nBest: data.num_workers=4, data.prefetch_factor=1: 7.62 ms"):
+            self.assertIn(text, out)
+        # Beside no other the digits of one with a wide spread are not cut.
+        self.assertIn("sweep 1/4 data.num_workers=2, data.prefetch_factor=1: 15.5 ms (was there)\n", err)
+
     def test_too_few_blocks_are_no_tie(self):
         # Twice as slow, which seven blocks cannot tell; a whole interval within 1 % is the same even of 31.
         for workers, times in (("2", [10, 10, 10.1, 10.1] * 16), ("4", [20] * 4 * 7), ("8", [20] * 8 * 5),
