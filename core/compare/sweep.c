@@ -182,51 +182,76 @@ static void tell_log(const sweep_plan *plan, uint32_t cell, bool measured, findi
   if (measured) memcpy(found->said, line, sizeof line);
 }
 
-/* What the configuration or the device made fail before any cell was measured will make the others fail. */
-static bool is_hopeless(const sweep_plan *plan, uint32_t cell, const sweep_outcome *out, error *err) {
+/* A device that cannot be opened makes every cell fail, unless a key that differs between them decides which one that
+ * is, or where it is found. */
+static bool is_hopeless(const sweep_plan *plan, const sweep_outcome *out) {
+  if (!out->no_device) return false;
+  for (uint32_t i = 0; i < sweep_plan_key_count(plan); i++) {
+    const config_assignment at = sweep_plan_at(plan, 0, i);
+    if (strcmp(at.section, "run") == 0 || strcmp(at.section, "device") == 0) return false;
+  }
+  return true;
+}
+
+/* Why the first run failed, and with it the cells that were not run; `left`: so many. */
+static void tell_hopeless(const sweep_plan *plan, uint32_t cell, uint32_t left, findings *found) {
   char folder[4096], line[ERROR_LINE_BYTES];
-  if (cell || plan->cell_count == 1) return false;
-  if (out->code != CODE_CONFIG && out->code != CODE_PLUGIN && out->code != CODE_DEVICE) return false;
   static const char mark[] = "pdhost: error: ";
+  if (!left) {
+    tell_log(plan, cell, false, found);
+    return;
+  }
   sweep_plan_folder(plan, cell, folder, sizeof folder);
   const char *said = saved_run_said(folder, line, sizeof line);
   if (strncmp(said, mark, sizeof mark - 1) == 0) said += sizeof mark - 1;
-  error_set(err, PD_DEVICE, out->code, "%s; the other %u cell%s not run", said, plan->cell_count - 1,
-            plan->cell_count == 2 ? " is" : "s are");
-  return true;
+  log_line(PD_LOG_ERROR, NULL, "%s; %u other cell%s not run", said, left, left == 1 ? " is" : "s are");
+}
+
+static void tell_failure(const sweep_plan *plan, uint32_t cell, const sweep_outcome *out, findings *found) {
+  if (out->why[0])
+    log_line(PD_LOG_ERROR, NULL, "sweep: %s", out->why);
+  else
+    tell_log(plan, cell, out->measured, found);
+}
+
+static bool keep_row(findings *found, uint32_t cell, pd_measurement *row, error *err) {
+  found->places[cell] = found->rows.count;
+  if (measurements_add(&found->rows, row) == PD_OK) return true;
+  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return false;
 }
 
 static bool run_cells(const sweep_options *options, findings *found, error *err) {
   const sweep_plan *plan = &options->plan;
   double spent_s = 0;
-  uint32_t ran = 0;
+  uint32_t ran = 0, left = 0, hopeless = plan->cell_count; /* the cell that shows that no other can run */
   for (uint32_t i = 0; i < plan->cell_count; i++) {
     pd_measurement row = {.threads = 1};
     sweep_outcome out;
     const double begin_s = now_s();
-    bool ok = sweep_cell_run(plan, i, options->time, &row, &out, err);
-    if (ok && !out.was_there) {
+    const bool runs = hopeless == plan->cell_count;
+    bool ok = sweep_cell_take(plan, i, options->time, runs, &row, &out, err);
+    if (ok && runs && !out.was_there) {
       spent_s += now_s() - begin_s;
       ran++;
     }
-    if (ok) tell(options, i, &out, &row, ran ? spent_s / ran * (plan->cell_count - i - 1) : 0);
     found->places[i] = UINT64_MAX;
-    ok = ok && !is_hopeless(plan, i, &out, err);
+    if (ok && (runs || out.was_there))
+      tell(options, i, &out, &row, runs && ran ? spent_s / ran * (plan->cell_count - i - 1) : 0);
+    else if (ok)
+      left++;
     if (ok && out.code != CODE_DONE && out.code != CODE_UNTRUSTED) {
-      if (out.why[0])
-        log_line(PD_LOG_ERROR, NULL, "sweep: %s", out.why);
-      else
-        tell_log(plan, i, out.measured, found);
       if (found->code == CODE_DONE) found->code = out.code;
+      if (ran == 1 && is_hopeless(plan, &out))
+        hopeless = i;
+      else
+        tell_failure(plan, i, &out, found);
     }
-    if (ok && out.measured) {
-      found->places[i] = found->rows.count;
-      ok = measurements_add(&found->rows, &row) == PD_OK;
-      if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-    }
+    ok = ok && (!out.measured || keep_row(found, i, &row, err));
     measurement_clear(&row);
     if (!ok) return false;
   }
+  if (hopeless < plan->cell_count) tell_hopeless(plan, hopeless, left, found);
   return true;
 }
 

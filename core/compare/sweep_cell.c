@@ -203,8 +203,15 @@ static void read_ended(const char *folder, sweep_time time, pd_measurement *row,
     out->code = CODE_SCENARIO;
 }
 
-bool sweep_cell_run(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_measurement *row, sweep_outcome *out,
-                    error *err) {
+/* A run that had a device, and fails for want of records, leaves its outputs. */
+static bool had_no_device(const char *folder, int code) {
+  char path[PATH_BYTES + 32];
+  snprintf(path, sizeof path, "%s/metrics.json", folder);
+  return code == CODE_DEVICE && access(path, F_OK) != 0;
+}
+
+bool sweep_cell_take(const sweep_plan *plan, uint32_t cell, sweep_time time, bool runs, pd_measurement *row,
+                     sweep_outcome *out, error *err) {
   char folder[PATH_BYTES];
   saved_run command = {.words = NULL};
   sweep_plan_folder(plan, cell, folder, sizeof folder);
@@ -212,12 +219,14 @@ bool sweep_cell_run(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_m
   *out = (sweep_outcome){.code = CODE_DONE};
   out->was_there = saved_run_is_there(&command, folder) && read_cell(folder, time, row, out->why, sizeof out->why);
   out->why[0] = '\0';
-  if (!out->was_there) forget(folder);
-  const bool ran = out->was_there || saved_run_do(&command, folder, &out->code, err);
+  runs = runs && !out->was_there;
+  if (runs) forget(folder);
+  const bool ran = !runs || saved_run_do(&command, folder, &out->code, err);
   saved_run_clear(&command);
   if (!ran) return false;
   out->measured = out->was_there;
-  if (!out->measured) read_ended(folder, time, row, out);
+  out->no_device = had_no_device(folder, out->code);
+  if (runs) read_ended(folder, time, row, out);
   if (!out->measured || (name_cell(plan, cell, time, row) == PD_OK && note_draw(plan, cell, row) == PD_OK)) return true;
   error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   return false;

@@ -361,9 +361,17 @@ data.num_workers
     def test_what_no_cell_can_do_ends_it(self):
         result = self.run_pdhost("sweep", *BASE, "-o", "run.device_index=9", "--vary", "data.num_workers=0,1,2", "--out", "s")
         self.assert_fails(result, 6, "pdhost: error: ")
-        self.assertTrue(self.errors(result[2])[0].endswith("; the other 2 cells are not run"), result[2])
+        self.assertTrue(self.errors(result[2])[0].endswith("; 2 other cells are not run"), result[2])
         self.assertNotIn("/log: ", result[2])
         self.assertEqual(os.listdir(self.path("s/cells")), ["data.num_workers=0"])
+        # What an earlier call measured is reported all the same.
+        base = [*BASE, "-o", "run.device_index=9"]
+        for workers in ("1", "3"):
+            self.save_cell(base, [("data.num_workers", workers)], [10] * 96)
+        code, out, err = self.run_pdhost("sweep", *base, "--vary", "data.num_workers=1,0,2,3", "--out", "s")
+        self.assertEqual((code, err.count("(was there)"), len(self.errors(err))), (6, 2, 1), err)
+        self.assertTrue(self.errors(err)[0].endswith("; 1 other cell is not run"), err)
+        self.assertRegex(out, r"\n  1  #+ 10 ms\n  0  not measured\n  2  not measured\n  3  #+ 10 ms\n")
         # A log that cannot be written.
         cell = self.path("full/cells/data.num_workers=0")
         os.makedirs(cell)
@@ -371,6 +379,24 @@ data.num_workers
         code, _, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=0,1,2", "--out", "full")
         self.assertEqual((code, err), (8, "pdhost: error: full/cells/data.num_workers=0/log: cannot be written: No space left "
                                        "on device\n"))
+
+    def test_what_a_key_that_differs_decides_does_not_end_it(self):
+        # Of two draws either may be the first.
+        for more in (("--vary", "run.device_index=9,0"), ("--sample", "run.device_index=choice(0,9)", "--draws", "2")):
+            for seed in ("0", "1", "2") if "--draws" in more else ("",):
+                with self.subTest(more=more, seed=seed):
+                    drawn = ("--draw-seed", seed) if seed else ()
+                    code, out, err = self.run_pdhost("sweep", *BASE, *more, *drawn, "--out", "s" + seed)
+                    self.assertEqual((code, len(self.errors(err))), (6, 1), err)
+                    self.assertNotIn("not run", err)
+                    (row,) = self.json(f"s{seed}/sweep.json")["measurements"]
+                    self.assertEqual(row["options"]["run.device_index"], "0")
+
+    def test_a_key_that_the_device_refuses_does_not_end_it(self):
+        code, out, err = self.run_pdhost("sweep", *BASE, "--vary", "train.amp=true,false", "--out", "s")
+        self.assertEqual((code, len(self.errors(err))), (3, 1), err)
+        self.assertIn("[train] amp = true: ", self.errors(err)[0])
+        self.assertEqual([row["sub_label"] for row in self.json("s/sweep.json")["measurements"]], ["train.amp=false"])
 
     def test_a_cell_without_a_block_is_left_out_and_said(self):
         # 16 workers make blocks of 16 steps, of 12. The cell behind it is measured all the same, and found again.
