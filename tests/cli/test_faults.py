@@ -2,6 +2,7 @@
 import fcntl
 import glob
 import os
+import re
 import resource
 import shutil
 import signal
@@ -31,7 +32,9 @@ class Faults(Case):
     def test_two_runs_at_once_that_write_one_file_leave_it_whole(self):
         lasting = self.start(*SMALL, "--scenario", "control", *ENDLESS, "--seed", "1", "--sink", JSON, watch=False)
         until = time.monotonic() + 60
-        while not glob.glob(self.path("metrics.json.*partial")) and time.monotonic() < until and lasting.poll() is None:
+        while not glob.glob(self.path("metrics.json.*partial")):
+            self.assertIsNone(lasting.poll(), "the first run ended by itself")
+            self.assertLess(time.monotonic(), until, "the first run has begun no file")
             time.sleep(0.01)
         code, _, err = self.run_small("--scenario", "control", "--seed", "2", "--sink", JSON, watch=False)
         self.assertEqual((code, self.json("metrics.json")["seed"]), (0, 2), err)
@@ -506,25 +509,36 @@ class Faults(Case):
         code, _, err = run(signal.SIGHUP, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) # as nohup does
         self.assertEqual((code, self.json("metrics.json")["outcome"]), (0, "complete"), err)
 
+    def stalled_check(self, process):
+        """The check that is seen twice, since others end meanwhile: its process, and its folder."""
+        seen, until = None, time.monotonic() + 90
+        while True:
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), until, "no check stalls")
+            with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+                children = file.read().split()
+            try:
+                found = (children[0], os.readlink(f"/proc/{children[0]}/cwd")) if children else None
+            except FileNotFoundError: # it ended
+                found = None
+            if found and found == seen and found[1].startswith("/tmp/pdhost-check-"):
+                return found
+            seen = found
+            time.sleep(2)
+
     def test_a_signal_ends_the_conformance_checks(self):
         """With the check that is at work, and its folder."""
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(signal=number.name):
                 process = self.start("--check-plugin", os.path.join(FIXTURES, "scenario/host_stall.so"), "-o",
                                      "scenario.stall_ms=40000")
-                place = ""
-                while not place.startswith("/tmp/pdhost-check-"): # until one of its steps stalls
-                    self.assertIsNone(process.poll())
-                    time.sleep(0.5)
-                    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
-                        children = file.read().split()
-                    place = os.readlink(f"/proc/{children[0]}/cwd") if children else ""
+                child, place = self.stalled_check(process)
                 process.send_signal(number)
                 code, _, err = self.ended(process, timeout=20)
                 self.assertEqual(code, 128 + number, err)
                 self.assertRegex(err, f"^pdhost: error: --check-plugin: {number.name}: ended after \\d+ checks\n$")
                 self.assertFalse(os.path.exists(place), place)
-                self.assertFalse(os.path.exists(f"/proc/{children[0]}"))
+                self.assertFalse(os.path.exists(f"/proc/{child}"))
 
     def test_a_signal_inside_a_window_marks_its_trace_partial(self):
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -553,11 +567,23 @@ class Faults(Case):
         for number in (signal.SIGINT, signal.SIGTERM):
             self.assertIsNone(process.poll())
             process.send_signal(number)
-            time.sleep(0.3) # else both wait, and the later one is handled first
+            self.wait_until_taken(process) # else both wait, and the later one may be handled first
         code, _, err = self.ended(process, timeout=20)
         self.assertEqual(code, 143, err)
         self.assertEqual(err.splitlines()[-1:],
                          ["pdhost: ended at once by a second signal; outputs may be missing or incomplete"])
+
+    def wait_until_taken(self, process):
+        """No signal waits for the process any more, and its handler had the time to run; or it has ended."""
+        until = time.monotonic() + 20
+        while process.poll() is None:
+            with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+                waiting = re.findall(r"^(?:SigPnd|ShdPnd):\t([0-9a-f]+)$", file.read(), re.MULTILINE)
+            if not any(int(mask, 16) for mask in waiting):
+                time.sleep(0.1)
+                return
+            self.assertLess(time.monotonic(), until, "a signal is not taken")
+            time.sleep(0.01)
 
     def test_a_signal_while_the_loader_sleeps_ends_it_soon(self):
         process = self.start("--device", "cpu", "--batch_size", "4", "--image_size", "16", "--scenario", "dataloader",
