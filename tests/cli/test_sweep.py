@@ -261,18 +261,27 @@ data.num_workers
         self.check_hparams("s/cells", 6)
 
     def start_stalled(self, seconds):
-        """A sweep in a session of its own whose first cell stalls in every step; the process of that cell."""
+        """A sweep in a session of its own whose first cell stalls in every step, and the process of that cell in its first
+        one: a stall is busy, and what comes before takes less of a processor."""
         process = self.start("sweep", *SMALL, "--scenario", STALL, "-o", f"scenario.stall_ms={seconds}s", "--vary",
                              "train.lr=1e-3,1e-4", "--out", "s", start_new_session=True)
-        until, child = time.monotonic() + 60, None
+        until, begun_s, children = time.monotonic() + 60, None, []
         partial = self.path("s/cells/train.lr=1e-3/metrics.json.*.partial")
-        while not glob.glob(partial):
+        while begun_s is None or self.busy_s(children[0]) < begun_s + 1.5:
             self.assertIsNone(process.poll())
-            self.assertLess(time.monotonic(), until, "the first cell has not begun")
+            self.assertLess(time.monotonic(), until, "the first cell does not stall")
             time.sleep(0.02)
-        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
-            (child,) = map(int, file.read().split())
-        return process, child
+            if begun_s is None and glob.glob(partial):
+                with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+                    children = [int(word) for word in file.read().split()]
+                begun_s = self.busy_s(children[0])
+        return process, children[0]
+
+    @staticmethod
+    def busy_s(pid):
+        """What its first thread has had of a processor."""
+        with open(f"/proc/{pid}/task/{pid}/stat", encoding="utf-8") as file:
+            return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
     def wait_for_end(self, pid):
         until = time.monotonic() + 30
@@ -285,7 +294,7 @@ data.num_workers
             return file.read()
 
     def test_a_terminals_signal_comes_to_a_cell_once(self):
-        process, child = self.start_stalled(3)
+        process, child = self.start_stalled(5)
         os.kill(process.pid, signal.SIGSTOP) # so that the cell has taken its own, if any, when another is handed on
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(0.5)
@@ -307,7 +316,7 @@ data.num_workers
         self.assertIn("ended at once by a second signal", self.wait_for_end(child))
 
     def test_a_sweep_that_is_killed_leaves_no_run(self):
-        process, child = self.start_stalled(1)
+        process, child = self.start_stalled(5)
         process.kill()
         self.ended(process)
         self.assertNotIn("second signal", self.wait_for_end(child))
