@@ -112,7 +112,7 @@ PD_TEST(files, a_file_is_for_one_sink_of_a_run) {
   test_host_init(&other);
   const pd_files *theirs = files_table(service, &other.host);
   pd_file *first, *second;
-  char want[256], linked[256];
+  char want[512], linked[256];
   snprintf(want, sizeof want, "%s: this run writes that file already: give this sink another path", at("x"));
   snprintf(linked, sizeof linked, "%s/here/x", folder);
   cr_assert_eq(symlink(".", at("here")), 0);
@@ -197,7 +197,7 @@ PD_TEST(files, a_folder_in_the_way_of_the_final_name_is_told) {
 PD_TEST(files, a_file_where_a_folder_must_be_is_told) {
   set_up();
   pd_file *file;
-  char want[256];
+  char want[512];
   cr_assert_eq(table->open(table, at("f"), &file), PD_OK);
   cr_assert_eq(table->commit(file), PD_OK);
   cr_assert_eq(table->open(table, at("f/g"), &file), PD_IO);
