@@ -267,7 +267,7 @@ static void run_golden(const golden *run) {
   const uint64_t attempts = 24; /* two of five keep the numbers where rounding is coarsest (AVX2 on a CPU) */
   uint64_t attempt = 0;
   do {
-    if (!run_once(run, attempt)) return;
+    if (!run_once(run, attempt)) cr_skip_test("this device has no graphs");
   } while (missed[0] && ++attempt < attempts);
   cr_assert(!missed[0], "none of %lu runs: %s", attempts, missed);
 }

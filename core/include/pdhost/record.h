@@ -100,8 +100,8 @@ typedef struct pd_activity {
 } pd_activity;
 
 /* By how much a device record may begin before its call by the clocks' disagreement: the trace moves it behind the
- * call. What is earlier still is implausible, and left out. CUPTI's map of the two clocks is off by up to 5.7 us on
- * H200s; this is about ten times that. Since 1.1. */
+ * call. What is earlier still is implausible, and left out. CUPTI's map of the two clocks was off by up to
+ * 11.5 us on H200s; this is some four times that. Since 1.1. */
 enum { PD_EARLY_NS = 50000 };
 
 typedef uint32_t pd_clock;
