@@ -3,8 +3,8 @@
  *
  * steps.csv and perf_summary.csv cover the loop; tables and events are those of one window, whose number stands before
  * ".csv" when the schedule has more than one, so that nothing is overwritten. Events lie in a folder of their own: a
- * table may have any name. The files of a run get their names together, at its end; those that an earlier one left in
- * the folder go then.
+ * table may have any name. The files of a run get their names together, at its end. run.csv says how the run ended, and
+ * files.csv lists the run's files. The sink removes no file of another run or program.
  */
 #include "event_files.h"
 #include "own_files.h"
@@ -159,18 +159,65 @@ static pd_status csv_sink_trace(void *given, const pd_trace *trace) {
   return status;
 }
 
-/* A run that did not come to its end leaves a file that says so, beside the figures it has. */
-static pd_status write_partial(state *self, const pd_summary *summary) {
+/* How the run ended. Every run writes it: a reader needs no guess about a file that is not there. */
+static pd_status write_run(state *self, const pd_summary *summary) {
+  static const char *const outcomes[] = {
+      [PD_RUN_COMPLETE] = "complete", [PD_RUN_INTERRUPTED] = "interrupted", [PD_RUN_FAILED] = "failed"};
   file_out file;
-  const pd_status status = open_file(self, "partial", PD_NONE, &file);
+  const pd_status status = open_file(self, "run", PD_NONE, &file);
   if (status != PD_OK) return status;
   csv_writer csv = {.out = &file.out};
-  csv_header(&csv, CSV_PARTIAL_HEADER);
-  csv_text(&csv, summary->outcome == PD_RUN_INTERRUPTED ? "interrupted" : "failed");
+  csv_header(&csv, "outcome,reason,steps,windows,start_realtime_ns");
+  csv_text(&csv, summary->outcome < sizeof outcomes / sizeof *outcomes ? outcomes[summary->outcome] : "failed");
   csv_text(&csv, summary->reason);
   csv_u64(&csv, summary->steps);
   csv_u64(&csv, summary->windows);
+  csv_i64(&csv, self->run->start_realtime_ns);
   csv_end_record(&csv);
+  return commit_file(self, &file);
+}
+
+/* The files of this run but for this one, which gets its name last. */
+static pd_status write_list(state *self) {
+  const uint32_t count = self->written.count;
+  file_out file;
+  const pd_status status = open_file(self, "files", PD_NONE, &file);
+  if (status != PD_OK) return status;
+  csv_writer csv = {.out = &file.out};
+  csv_header(&csv, "file,bytes");
+  for (uint32_t i = 0; i < count; i++) {
+    char *name = own_files_name(&self->written, i);
+    if (!name) {
+      file_out_discard(&file);
+      return self->host->fail(self->host, PD_NO_MEMORY, "files.csv: out of memory");
+    }
+    csv_text(&csv, name);
+    if (self->written.all[i].written)
+      csv_u64(&csv, self->written.all[i].bytes);
+    else
+      csv_empty(&csv);
+    csv_end_record(&csv);
+    free(name);
+  }
+  return commit_file(self, &file);
+}
+
+static pd_status publish(state *self) {
+  const pd_status status = own_files_publish(&self->written, self->host, self->dir);
+  const uint64_t others = status == PD_OK ? own_files_others(&self->written, self->dir) : 0;
+  if (others)
+    self->host->log(self->host, PD_LOG_WARN,
+                    "%s holds %llu csv file%s that this run did not write; files.csv lists those of this run",
+                    self->dir, (unsigned long long)others, others == 1 ? "" : "s");
+  return status;
+}
+
+static pd_status write_steps(state *self, const pd_summary *summary) {
+  file_out file;
+  const pd_status status = open_file(self, "steps", PD_NONE, &file);
+  if (status != PD_OK) return status;
+  csv_writer csv = {.out = &file.out};
+  event_files_steps(&csv, summary);
   return commit_file(self, &file);
 }
 
@@ -178,16 +225,11 @@ static pd_status csv_sink_close(void *given, const pd_summary *summary) {
   state *self = given;
   pd_status status = PD_OK;
   if (summary) {
-    file_out file;
-    status = open_file(self, "steps", PD_NONE, &file);
-    if (status == PD_OK) {
-      csv_writer csv = {.out = &file.out};
-      event_files_steps(&csv, summary);
-      status = commit_file(self, &file);
-    }
+    status = write_steps(self, summary);
     if (status == PD_OK) status = write_run_tables(self, summary);
-    if (status == PD_OK && summary->outcome != PD_RUN_COMPLETE) status = write_partial(self, summary);
-    if (status == PD_OK) status = own_files_publish(&self->written, self->host, self->dir);
+    if (status == PD_OK) status = write_run(self, summary);
+    if (status == PD_OK) status = write_list(self);
+    if (status == PD_OK) status = publish(self);
   }
   if (!summary || status != PD_OK) own_files_discard(&self->written, self->dir);
   state_free(self);

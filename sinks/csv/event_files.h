@@ -15,9 +15,6 @@ typedef struct event_file {
 /* All of them, the losses first; the last one has no name. */
 extern const event_file event_files[];
 
-/* Of "partial": how a run ended that did not come to its end. */
-#define CSV_PARTIAL_HEADER "outcome,reason,steps,windows"
-
 /* "steps": every step of the loop. */
 void event_files_steps(csv_writer *csv, const pd_summary *summary);
 

@@ -1,7 +1,8 @@
 /*
- * The files that the csv sink writes in its folder. They have names of their own until the run is over, and get their
- * final ones together, when those that an earlier run left there under the sink's own names go: they would pass for
- * this run's. A run that cannot write all of its files leaves the earlier one's as they were. [loop thread]
+ * The files that the csv sink writes in its folder. They have temporary names until the run is over, and get their
+ * final names together. A file of the same name is replaced; every other file in the folder stays as it is, whoever
+ * wrote it. "files.csv", which gets its name last, lists the files of this run. A run that cannot write all of its
+ * files leaves the folder as it was. [loop thread]
  */
 #ifndef SINKS_CSV_OWN_FILES_H
 #define SINKS_CSV_OWN_FILES_H
@@ -11,9 +12,10 @@
 #include <stdbool.h>
 
 typedef struct own_file {
-  char *name;        /* "operators", "events/kernels" */
-  uint32_t *windows; /* in order; PD_NONE: written without a number */
-  uint32_t count, room;
+  char *name;      /* "operators", "events/kernels" */
+  uint32_t window; /* PD_NONE: written without a number */
+  bool written;    /* it lies on the disk under its temporary name */
+  uint64_t bytes;  /* once it is written */
 } own_file;
 
 typedef struct own_files {
@@ -25,17 +27,21 @@ typedef struct own_files {
 
 /* The path to write `name` to, with the number `window` or (PD_NONE) without one; to be freed. NULL on no memory. */
 char *own_files_path(const own_files *self, const char *folder, const char *name, uint32_t window);
-/* It is being written there. Windows come in order. */
+/* It is being written there. */
 pd_status own_files_add(own_files *self, const char *name, uint32_t window);
 
-/* `path`, such a one, was written and committed. */
+/* The file added last was written to `path` and committed. */
 void own_files_written(own_files *self, const char *path);
 
-/* Gives all their final names, announces these, and removes what the sink has written there in other runs and not in
- * this: a file of events by its name, a table by its first line too. What cannot be read or removed stays. Where one of
- * this run's is gone, none gets its name. The failure's message is set. */
+/* The name of file `index` in the folder, "operators.3.csv"; to be freed. NULL on no memory. */
+char *own_files_name(const own_files *self, uint32_t index);
+
+/* Gives all their final names, in the order in which they were added, and announces these. Where a file of this run is
+ * gone, none gets its name. The failure's message is set. */
 pd_status own_files_publish(const own_files *self, const pd_host *host, const char *folder);
-/* Removes them, whether they were written or not. */
+/* How many csv files of the folder are not of this run, after they were published. */
+uint64_t own_files_others(const own_files *self, const char *folder);
+/* Removes those that were written and have no final name. */
 void own_files_discard(const own_files *self, const char *folder);
 void own_files_free(own_files *self);
 

@@ -348,11 +348,36 @@ class Faults(Case):
             self.assertEqual((code, len(self.errors(err))), (8, 1), err)
             self.assertRegex(self.errors(err)[0], r"sink csv: writing a window: csv/events/\w+\.(0\.)?csv\S*: cannot be written: File too large")
             self.assertEqual(files(), before)
-        # A run that comes to its end has its own alone.
-        self.assertEqual(run(resource.RLIM_INFINITY, "-o", "schedule.repeat=2")[0], 0)
+        # A run that comes to its end leaves the files of others, and says so; its list names its own, with their sizes.
+        code, _, err = run(resource.RLIM_INFINITY, "-o", "schedule.repeat=2")
+        self.assertEqual(code, 0, err)
         after = files()
-        self.assertNotIn("csv/events/kernels.csv", after)
-        self.assertIn("csv/events/kernels.1.csv", after)
+        listed = dict(line.split(",") for line in after["csv/files.csv"].splitlines()[1:])
+        self.assertEqual({name: int(size) for name, size in listed.items()},
+                         {name: os.path.getsize(self.path("csv/" + name)) for name in listed})
+        self.assertNotIn("events/kernels.csv", listed)
+        self.assertIn("events/kernels.1.csv", listed)
+        others = [name for name in before if name[4:] not in (*listed, "files.csv")]
+        self.assertIn("csv/events/kernels.csv", others)
+        self.assertEqual({name: after[name] for name in others}, {name: before[name] for name in others})
+        self.assertIn(f"csv holds {len(others)} csv files that this run did not write; files.csv lists those of this run", err)
+
+    def test_no_sink_removes_or_changes_a_file_of_others(self):
+        names = ("partial.csv", "mine.csv", "operators.3.csv", "events/kernels.7.csv", "window7.pdw", "window0.pdw.partial",
+                 "events.out.tfevents.0000000001.host.1.0", "host_1.0.1.pt.trace.json", "host_1.0.1.pt.trace.json.gz",
+                 "metrics.json.1-0.partial", "self_cpu_time_total.7.stacks", "table.7.txt", "truth.json.1-0.partial")
+        os.makedirs(self.path("out/events"))
+        for name in names:
+            with open(self.path("out/" + name), "w", encoding="utf-8") as file:
+                file.write("name,level,row_kind\r\n")
+        sinks = ("--sink", "csv:dir=out", "--sink", "tensorboard:logdir=out", "--sink", "chrome_trace:path=out", "--sink",
+                 "window", "--sink", "json:output_json=out/metrics.json", "--sink", "table:path=out/table.txt")
+        for more in ((), ("-o", "schedule.repeat=2"), ("-o", "profile.with_stack=true")):
+            code, _, err = self.run_small("--scenario", "control", *sinks, "--trace_dir", "out", *more)
+            self.assertEqual((code, self.errors(err)), (0, []), err)
+            for name in names:
+                with open(self.path("out/" + name), newline="", encoding="utf-8") as file:
+                    self.assertEqual(file.read(), "name,level,row_kind\r\n", name)
 
     def test_full_disk(self):
         code, _, err = self.run_small("--scenario", "control", "--sink", "json:output_json=/dev/full", "--sink",
@@ -487,7 +512,7 @@ class Faults(Case):
                 metrics = self.json("metrics.json")
                 self.assertEqual(metrics["outcome"], "interrupted")
                 self.assertGreater(len(metrics["losses"]), 0)
-                with open(self.path("csv/partial.csv"), encoding="utf-8") as file:
+                with open(self.path("csv/run.csv"), encoding="utf-8") as file:
                     self.assertTrue(file.read().splitlines()[1].startswith(f"interrupted,{name},"))
                 self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
                 shutil.rmtree(self.path("traces"))

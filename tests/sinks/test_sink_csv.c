@@ -118,7 +118,7 @@ PD_TEST(sink_csv, events_and_steps_are_as_in_the_tree) {
     expect_golden(&run, path, golden);
   }
   expect_golden(&run, "traces/csv/steps.csv", GOLDEN_DIR "/steps.csv");
-  cr_assert_eq(run.count, 16, "thirteen kinds of events, a table, the steps, the run's table");
+  cr_assert_eq(run.count, 18, "thirteen kinds of events, a table, the steps, the run's table, its outcome, the list");
   sink_run_unload(&run);
 }
 
@@ -146,95 +146,75 @@ static void put_file(const char *folder, const char *name, const char *text) {
   fclose(file);
 }
 
-static bool is_there(const char *folder, const char *name) {
+static void expect_text(const char *folder, const char *name, const char *text) {
+  char path[256], found[4096] = "";
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "r");
+  cr_assert_not_null(file, "%s was removed", name);
+  found[fread(found, 1, sizeof found - 1, file)] = '\0';
+  fclose(file);
+  cr_assert_str_eq(found, text, "%s", name);
+}
+
+static void remove_file(const char *folder, const char *name) {
   char path[256];
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  return access(path, F_OK) == 0;
+  unlink(path);
 }
 
-static const char own_table[] = "name,calls,level,row_kind\r\n", own_partial[] = "outcome,reason,steps,windows\r\n";
-
-/* Of an earlier run in the same folder: what this one does not write goes, if it is the sink's own for certain. */
-PD_TEST(sink_csv, what_an_earlier_run_left_goes_and_others_files_stay) {
-  static const struct {
-    const char *name, *text;
-    bool stays[2]; /* after a run of one window, of two */
-  } files[] = {{"partial.csv", own_partial, {false, false}},
-               {"operators.csv", own_table, {true, false}},
-               {"operators.0.csv", own_table, {false, true}},
-               {"operators.1.csv", own_table, {false, true}},
-               {"operators.2.csv", own_table, {false, false}},
-               {"old_table.csv", own_table, {false, false}},
-               {"old_table.0.csv", own_table, {false, false}},
-               {"perf_summary.csv", own_table, {true, true}},
-               {"steps.csv", "index\r\n", {true, true}},
-               {"events/kernels.csv", "name\r\n", {true, false}},
-               {"events/kernels.1.csv", "name\r\n", {false, true}},
-               {"events/kernels.7.csv", "", {false, false}},
-               {"events/mine.csv", "a,b\r\n", {true, true}},
-               {"mine.csv", "a,b\r\n", {true, true}},
-               {"mine.2.csv", "outcome,reason\r\n", {true, true}},
-               {"empty.csv", "", {true, true}},
-               {"operators.01.csv", own_table, {true, true}},
-               {"operators.x.csv", own_table, {true, true}},
-               {"operators.txt", own_table, {true, true}},
-               {"operators.csv.partial", own_table, {true, true}}};
-  for (uint32_t windows = 1; windows <= 2; windows++) {
-    char folder[] = "/tmp/pdhost_csv_XXXXXX", setting[64], path[256];
-    sink_run run;
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/events", folder);
-    cr_assert_eq(mkdir(path, 0700), 0);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) put_file(folder, files[i].name, files[i].text);
-    snprintf(setting, sizeof setting, "dir=%s", folder);
-    start(&run, (const char *[]){setting, NULL}, windows);
-    for (uint32_t w = 0; w < windows; w++) send_window(&run, w, PD_OK);
-    cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-      cr_assert_eq(is_there(folder, files[i].name), files[i].stays[windows - 1], "%s, %u windows", files[i].name,
-                   windows);
-      snprintf(path, sizeof path, "%s/%s", folder, files[i].name);
-      unlink(path);
+/* The folder is the user's: what lies there stays, whatever its name and first line are. */
+PD_TEST(sink_csv, files_of_others_stay) {
+  static const char *const names[] = {"partial.csv",     "operators.csv",         "operators.2.csv",
+                                      "old_table.csv",   "old_table.0.csv",       "mine.csv",
+                                      "operators.txt",   "operators.csv.partial", "events/kernels.csv",
+                                      "events/mine.csv", "events/kernels.7.csv",  "operators.0.csv.1-2.partial"};
+  static const char *const texts[] = {"", "name,calls,level,row_kind\r\n", "outcome,reason,steps,windows\r\n"};
+  for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+    for (uint32_t fails = 0; fails < 2; fails++) {
+      char folder[] = "/tmp/pdhost_csv_XXXXXX", setting[64], path[256];
+      sink_run run;
+      cr_assert_not_null(mkdtemp(folder));
+      snprintf(path, sizeof path, "%s/events", folder);
+      cr_assert_eq(mkdir(path, 0700), 0);
+      for (size_t i = 0; i < sizeof names / sizeof *names; i++) put_file(folder, names[i], texts[t]);
+      snprintf(setting, sizeof setting, "dir=%s", folder);
+      start(&run, (const char *[]){setting, NULL}, 2);
+      for (uint32_t w = 0; w < 2; w++) send_window(&run, w, PD_OK);
+      cr_assert_eq(sink_run_close(&run, fails ? NULL : fake_summary()), PD_OK);
+      for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        expect_text(folder, names[i], texts[t]);
+        remove_file(folder, names[i]);
+      }
+      cr_assert_eq(rmdir(path), 0);
+      cr_assert_eq(rmdir(folder), 0);
+      sink_run_unload(&run);
     }
-    snprintf(path, sizeof path, "%s/events", folder);
-    cr_assert_eq(rmdir(path), 0);
-    cr_assert_eq(rmdir(folder), 0);
-    sink_run_unload(&run);
-  }
 }
 
-/* A table that some windows have not: what lies there under its name is not of this run, once that has come to its end.
- */
-static void expect_older(const pd_summary *summary, bool stays) {
-  char folder[] = "/tmp/pdhost_csv_XXXXXX", setting[64];
+/* files.csv says which files are this run's; run.csv says how the run ended. */
+PD_TEST(sink_csv, a_list_names_the_files_of_the_run) {
   sink_run run;
-  cr_assert_not_null(mkdtemp(folder));
-  put_file(folder, "operators.0.csv", own_table);
-  put_file(folder, "operators.1.csv", "a,b\r\n");
-  snprintf(setting, sizeof setting, "dir=%s", folder);
-  start(&run, (const char *[]){setting, "events=false", NULL}, 3);
-  send_window(&run, 2, PD_OK);
-  cr_assert(is_there(folder, "operators.0.csv"));
-  cr_assert_eq(sink_run_close(&run, summary), PD_OK);
-  cr_assert_eq(is_there(folder, "operators.0.csv"), stays);
-  cr_assert(is_there(folder, "operators.1.csv"), "no table of the sink's");
-  for (int i = 0; i < 2; i++) {
-    snprintf(setting, sizeof setting, "%s/operators.%d.csv", folder, i);
-    unlink(setting);
-  }
-  cr_assert_eq(rmdir(folder), 0);
+  start(&run, (const char *[]){"dir=out", "events=false", NULL}, 2);
+  for (uint32_t w = 0; w < 2; w++) send_window(&run, w, PD_OK);
+  cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
+  const memory_file *file = sink_run_file(&run, "out/files.csv");
+  cr_assert_not_null(file);
+  cr_assert_str_eq(file->data, "file,bytes\r\noperators.0.csv,\r\nevents/lost.0.csv,\r\noperators.1.csv,\r\n"
+                               "events/lost.1.csv,\r\nsteps.csv,\r\nperf_summary.csv,\r\nrun.csv,\r\n");
+  cr_assert_str_eq(run.all[run.count - 1]->path, "out/files.csv", "it gets its name last");
+  cr_assert(run.all[run.count - 1]->announced);
+  file = sink_run_file(&run, "out/run.csv");
+  cr_assert_not_null(file);
+  cr_assert_not_null(strstr(file->data, "\r\ncomplete,,"), "%s", file->data);
   sink_run_unload(&run);
 }
-
-PD_TEST(sink_csv, a_window_without_a_table_keeps_no_older_one) { expect_older(fake_summary(), false); }
-PD_TEST(sink_csv, a_run_that_fails_leaves_what_an_earlier_one_left) { expect_older(NULL, true); }
 
 PD_TEST(sink_csv, without_events_the_losses_stay) {
   sink_run run;
   start(&run, (const char *[]){"events=false", NULL}, 1);
   send_window(&run, 0, PD_OK);
   cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
-  cr_assert_eq(run.count, 4);
+  cr_assert_eq(run.count, 6);
   const memory_file *file = sink_run_file(&run, "traces/csv/events/lost.csv");
   cr_assert_not_null(file);
   cr_assert_not_null(strstr(file->data, "RECORDS_DROPPED,3,"));
