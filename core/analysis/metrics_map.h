@@ -315,7 +315,7 @@
   X(p90, "p90", "p90", NONE, DETAIL, "90 per cent of the active steps lie below; between neighbours linearly", NULL,   \
     "pdhost")                                                                                                          \
   X(steps_per_s, "steps_per_s", "steps_per_s", PER_S, DETAIL, "active steps per second",                               \
-    "active steps / their total time; without sync_timing the device's time from first to last", "pdhost")             \
+    "active steps / sum of batch_cost", "pdhost")                                                                      \
   X(samples_per_s, "samples_per_s", "samples_per_s", PER_S, DETAIL, "samples of the active steps per second",          \
     "batch_size * steps_per_s", "pdhost")                                                                              \
   X(first_batch_s, "first_batch_s", "first_batch_s", NONE, DETAIL,                                                     \

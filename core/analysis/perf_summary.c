@@ -70,12 +70,16 @@ const pd_table *perf_summary_table(arena *pool, const pd_run *run, const pd_summ
     active = active || PD_AT(pd_step_stats, &summary->steps_all, i)->phase == PD_PHASE_ACTIVE;
   collect(&of, run, summary, active);
   const char *note =
-      of.steps ? arena_format(pool,
-                              "Over %" PRIu64 " %ssteps, %" PRIu64 "..%" PRIu64
-                              ". The average ips is total samples over total time, and the average Reader Ratio total "
-                              "wait over total time.",
-                              of.steps, active ? "active " : "", of.first, of.last)
-               : "No step was done.";
+      of.steps
+          ? arena_format(pool,
+                         "Over %" PRIu64 " %ssteps, %" PRIu64 "..%" PRIu64
+                         ". The average ips is total samples over total time, and the average Reader Ratio total "
+                         "wait over total time.%s",
+                         of.steps, active ? "active " : "", of.first, of.last,
+                         run->sync_timing ? ""
+                                          : " Without run.sync_timing the wait is the host's and the iteration the "
+                                            "device's, so that one step's ratio can be above 100 %.")
+          : "No step was done.";
   const double batch_s = (double)of.batch_ns * 1e-9, steps = (double)of.steps;
   table_begin(&table, pool, run->device && run->device->is_cuda, "perf_summary", "Perf Summary", note);
   TABLE_COLUMNS(&table, M_name, M_figure_unit, M_avg, M_max, M_min, M_p50, M_p95, M_step_count, M_first_step,

@@ -45,18 +45,34 @@ uint64_t loop_planned_steps(const run_state *run) {
 
 static pd_status synchronize(run_state *run) { return run->device_ops->stream->device_synchronize(run->access.device); }
 
-static event_pair *events_of(run_state *run, uint64_t index) { return &run->events[index % RUN_EVENT_PAIRS]; }
+static step_events *events_of(run_state *run, uint64_t index) { return &run->events[index % RUN_STEP_EVENTS]; }
 
-/* Reads the device time of the oldest steps, so that at most `keep` pairs stay in use. */
+static pd_status elapsed(run_state *run, pd_event *from, pd_event *to, int64_t *out_ns) {
+  double ns = 0;
+  const pd_status status = run->device_ops->stream->event_elapsed_ns(run->access.device, from, to, &ns);
+  *out_ns = (int64_t)llround(ns);
+  return status;
+}
+
+/* Where the iteration of step `index` began on the device: behind what was done between the steps, or at the end of the
+ * step before. */
+static pd_event *iteration_begin(run_state *run, uint64_t index) {
+  const step_events *own = events_of(run, index);
+  return own->restarts ? own->restart : events_of(run, index - 1)->end;
+}
+
+/* Reads the device time of the oldest steps, so that at most `keep` of them are not read yet. The host's time of a step
+ * that nobody waits for is that of launching it: the iteration is the device's, too. */
 static pd_status read_events(run_state *run, uint64_t keep) {
-  const pd_stream_ops *stream = run->device_ops->stream;
   while (!run->sync_timing && step_log_count(run->log) - run->timed > keep) {
-    event_pair *pair = events_of(run, run->timed);
-    double ns = 0;
-    pd_status status = stream->event_synchronize(run->access.device, pair->end);
-    if (status == PD_OK) status = stream->event_elapsed_ns(run->access.device, pair->start, pair->end, &ns);
+    const step_events *own = events_of(run, run->timed);
+    pd_step_stats *stats = step_log_at(run->log, run->timed);
+    pd_status status = run->device_ops->stream->event_synchronize(run->access.device, own->end);
+    if (status == PD_OK) status = elapsed(run, own->start, own->end, &stats->step_time_ns);
+    if (status == PD_OK) status = elapsed(run, iteration_begin(run, run->timed), own->end, &stats->batch_cost_ns);
     if (status != PD_OK) return status;
-    step_log_at(run->log, run->timed++)->step_time_ns = (int64_t)llround(ns);
+    truth_step_timed(run->truth, stats);
+    run->timed++;
   }
   return PD_OK;
 }
@@ -70,16 +86,13 @@ static pd_status mark(run_state *run, pd_event **event) {
   return stream->event_record(run->access.device, run->access.stream, *event);
 }
 
-pd_status loop_mark_span(run_state *run, int which) { return run->sync_timing ? PD_OK : mark(run, &run->span[which]); }
-
-void loop_add_span(run_state *run, uint64_t steps) {
-  const pd_stream_ops *stream = run->device_ops->stream;
-  double ns = 0;
-  if (run->sync_timing || !steps) return;
-  if (stream->event_synchronize(run->access.device, run->span[1]) != PD_OK) return;
-  if (stream->event_elapsed_ns(run->access.device, run->span[0], run->span[1], &ns) != PD_OK) return;
-  run->span_ns += ns;
-  run->span_steps += steps;
+/* The next step's iteration begins at the end of the step before, or here where something was done since. */
+static pd_status begin_iteration(run_state *run, bool restarts) {
+  step_events *own = events_of(run, step_log_count(run->log));
+  own->restarts = restarts;
+  if (run->sync_timing || !restarts) return PD_OK;
+  const pd_status status = mark(run, &own->restart);
+  return status == PD_OK ? status : fail(run, status, run->device_host, "device");
 }
 
 /* Losses of the steps since the last call. They are the kit's, so a scenario that does not use it has none: NaN. */
@@ -123,8 +136,8 @@ static pd_status end_iterator(run_state *run) {
 static pd_status measured_step(run_state *run, const pd_step *step, int64_t *start_ns, int64_t *end_ns,
                                recorder_step *marks) {
   static pd_site site = PD_SITE("train_step", PD_RANGE_USER);
-  event_pair *pair = events_of(run, step_log_count(run->log));
-  pd_status status = run->sync_timing ? synchronize(run) : mark(run, &pair->start);
+  step_events *own = events_of(run, step_log_count(run->log));
+  pd_status status = run->sync_timing ? synchronize(run) : mark(run, &own->start);
   if (status != PD_OK) return fail(run, status, run->device_host, "device");
   *start_ns = monotonic_ns();
   marks->train_start_ticks = run->record->ticks(run->record);
@@ -139,7 +152,7 @@ static pd_status measured_step(run_state *run, const pd_step *step, int64_t *sta
              step->phase == PD_PHASE_WARMUP_STEPS ? "warm-up step" : "step", (unsigned long long)step->index);
     return fail(run, status, run->scenario_host, where);
   }
-  status = run->sync_timing ? synchronize(run) : mark(run, &pair->end);
+  status = run->sync_timing ? synchronize(run) : mark(run, &own->end);
   *end_ns = monotonic_ns();
   marks->train_end_ticks = run->record->ticks(run->record);
   if (status != PD_OK) return fail(run, status, run->device_host, "device");
@@ -359,9 +372,9 @@ static pd_status scheduled_steps(run_state *run) {
   if (status != PD_OK) return fail(run, status, run->core_host, "data loader");
   int64_t previous_end_ns = monotonic_ns();
   uint64_t previous_end_ticks = 0;
+  bool worked = true;
   for (uint64_t index = 0; (!planned || index < planned) && !signals_pending(); index++) {
     const schedule_at at = schedule_step(&run->plan, index);
-    bool worked = false;
     status = window_before_step(run, &at, &worked);
     if (status != PD_OK) {
       fail(run, status, run->device_host, "profiler");
@@ -369,11 +382,13 @@ static pd_status scheduled_steps(run_state *run) {
     }
     if (!run->in_window || at.active_first) worked |= progress_step(run, "step", index, planned);
     if (worked) previous_end_ns = monotonic_ns();
-    status = one_step(run, index, &at, &previous_end_ns, &previous_end_ticks);
+    status = begin_iteration(run, worked);
     if (status != PD_OK) break;
     worked = false;
-    /* Event pairs are a ring; a device that far behind has to be waited for. */
-    status = read_events(run, RUN_EVENT_PAIRS - 1);
+    status = one_step(run, index, &at, &previous_end_ns, &previous_end_ticks);
+    if (status != PD_OK) break;
+    /* Events are a ring, and a step's iteration begins at the one before; a device that far behind is waited for. */
+    status = read_events(run, RUN_STEP_EVENTS - 2);
     if (status != PD_OK) {
       fail(run, status, run->device_host, "device");
       break;
@@ -388,7 +403,6 @@ static pd_status scheduled_steps(run_state *run) {
     }
     between_steps(run, &worked);
     keep_losses(run, &worked);
-    if (worked) previous_end_ns = monotonic_ns();
   }
   run->data_ended = planned && status == PD_STOP && !run->stopped && !signals_pending();
   const pd_status ended = end_iterator(run);

@@ -81,17 +81,15 @@ int run_device_open(run_state *run, config *settings) {
 void run_device_close(run_state *run) {
   if (run->access.device && run->device_ops) {
     const pd_stream_ops *stream = run->device_ops->stream;
-    for (int i = 0; i < RUN_EVENT_PAIRS; i++) {
+    for (int i = 0; i < RUN_STEP_EVENTS; i++) {
       if (run->events[i].start) stream->event_destroy(run->access.device, run->events[i].start);
       if (run->events[i].end) stream->event_destroy(run->access.device, run->events[i].end);
+      if (run->events[i].restart) stream->event_destroy(run->access.device, run->events[i].restart);
     }
-    for (int i = 0; i < 2; i++)
-      if (run->span[i]) stream->event_destroy(run->access.device, run->span[i]);
     if (run->access.stream) stream->destroy(run->access.device, run->access.stream);
     run->device_ops->close(run->access.device);
   }
   memset(run->events, 0, sizeof run->events);
-  memset(run->span, 0, sizeof run->span);
   memset(&run->access, 0, sizeof run->access);
   run->services.device = NULL;
   service_host_close(run->device_host);

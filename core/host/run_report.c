@@ -96,10 +96,6 @@ void run_report_shortfall(const run_state *run, const config *settings) {
 pd_status run_report_summary(run_state *run, const config *settings, pd_summary *summary) {
   *summary = (pd_summary){.size = sizeof *summary};
   const pd_status status = step_log_summarise(run->log, settings->data.batch_size, summary);
-  if (!run->sync_timing && run->span_ns > 0) {
-    summary->steps_per_s = (double)run->span_steps / run->span_ns * 1e9;
-    summary->samples_per_s = summary->steps_per_s * (double)settings->data.batch_size;
-  }
   if (run->failed != PD_OK) {
     summary->outcome = PD_RUN_FAILED;
     summary->reason = run->failure;
@@ -127,8 +123,10 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
   if (summary->profile == PD_PROFILE_NONE && !summary->profile_note)
     summary->profile_note = run->timer_only ? "profile.timer_only = true: only steps were timed"
                                             : "the run ended before a window of active steps did";
-  summary->sync_note = run->sync_timing ? "host time between two device synchronisations around each step"
-                                        : "device time between two events around each step; steps are not synchronised";
+  summary->sync_note = run->sync_timing
+                           ? "host time between two device synchronisations around each step"
+                           : "device time between two events around each step; an iteration lasts from the "
+                             "end of one step on the device to the end of the next";
   return status;
 }
 

@@ -16,12 +16,15 @@
 
 #include <pdhost/sink.h>
 
-typedef struct event_pair {
+/* Of a step ([run] sync_timing = false). */
+typedef struct step_events {
   pd_event *start, *end;
-} event_pair;
+  pd_event *restart; /* where its iteration begins, if that is not the end of the step before */
+  bool restarts;
+} step_events;
 
-/* Device events around the steps whose device time has not been read yet ([run] sync_timing = false). */
-#define RUN_EVENT_PAIRS 1024
+/* Steps whose device time has not been read yet, at most. */
+#define RUN_STEP_EVENTS 1024
 
 typedef struct run_state {
   services services;
@@ -78,10 +81,7 @@ typedef struct run_state {
   pd_profile_status profile;
 
   /* loop.c */
-  event_pair events[RUN_EVENT_PAIRS];
-  pd_event *span[2]; /* around the open window's work on the device, without sync_timing */
-  double span_ns;    /* of all windows together, and how many steps lie in it */
-  uint64_t span_steps;
+  step_events events[RUN_STEP_EVENTS];
   unprofiled unprofiled;
   uint64_t timed;      /* steps of the log whose step time is known */
   uint64_t loss_known; /* steps of the log whose loss was asked for */

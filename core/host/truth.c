@@ -27,6 +27,7 @@ struct truth {
   truth_block_pair *rounds, *input_rounds;
   device_span *spans; /* the first `span_count` are in use; the others keep their events */
   uint64_t row_room, round_room, input_round_room, span_count, span_made, span_room;
+  uint64_t timed_rows; /* whose step's time is known, of steps that are not waited for */
   uint64_t step_spans; /* begun since the last step began, measured or not */
   truth_figures all;
 };
@@ -176,9 +177,18 @@ pd_status truth_step(truth *self, const pd_step_stats *stats) {
   if (!rows) return PD_NO_MEMORY;
   self->rows = rows;
   rows[self->all.row_count] = self->now;
+  rows[self->all.row_count].step = stats->index;
   rows[self->all.row_count].cost_ns = stats->batch_cost_ns;
   rows[self->all.row_count++].wait_ns = stats->data_wait_ns;
   return PD_OK;
+}
+
+void truth_step_timed(truth *self, const pd_step_stats *stats) {
+  if (stats->phase != PD_PHASE_ACTIVE || self->timed_rows == self->all.row_count) return;
+  truth_row *row = &self->rows[self->timed_rows];
+  if (row->step != stats->index) return;
+  row->cost_ns = stats->batch_cost_ns;
+  self->timed_rows++;
 }
 
 void truth_settle(truth *self) {

@@ -21,6 +21,8 @@ void truth_step_begin(truth *self, pd_phase phase);
 void truth_step_loaded(truth *self, int64_t asked_ns, int64_t measured_ns);
 /* It is over. PD_NO_MEMORY is the only failure. */
 pd_status truth_step(truth *self, const pd_step_stats *stats);
+/* The time of a step that was not waited for is known now, in the order of the steps. */
+void truth_step_timed(truth *self, const pd_step_stats *stats);
 /* Reads the device times of the steps so far. Their work is done; outside windows. */
 void truth_settle(truth *self);
 

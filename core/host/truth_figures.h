@@ -12,6 +12,7 @@ typedef struct truth_row {
   int64_t loader_ns;          /* injected into its batch by the loader */
   int64_t cost_ns, wait_ns;
   uint64_t count;
+  uint64_t step; /* its index in the loop */
 } truth_row;
 
 /* A block of steps with the injection and one without: mean time of a step. */

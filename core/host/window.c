@@ -42,8 +42,6 @@ pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked
     if (status != PD_OK) return status;
     const pd_status counted = analysis_window_begin(run->analysis);
     if (counted != PD_OK) return counted;
-    const pd_status marked = loop_mark_span(run, 0);
-    if (marked != PD_OK) return marked;
     uint64_t peak;
     const pd_status asked = run->device_ops->memory->usage(run->access.device, &run->window_allocated_bytes,
                                                            &run->window_reserved_bytes, &peak);
@@ -132,8 +130,7 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
 
 pd_status window_finish(run_state *run, bool whole) {
   const pd_profile_ops *profile = run->device_ops->profile;
-  const pd_status marked = run->in_window ? loop_mark_span(run, 1) : PD_OK;
-  pd_status status = marked;
+  pd_status status = PD_OK;
   if (run->started) {
     const pd_status stopped = profile->stop(run->access.device);
     if (status == PD_OK) status = stopped;
@@ -147,7 +144,6 @@ pd_status window_finish(run_state *run, bool whole) {
   const pd_status counted = analysis_window_end(run->analysis);
   if (status == PD_OK) status = counted;
   loop_settle(run);
-  if (marked == PD_OK) loop_add_span(run, run->window_count);
   loop_deliver(run); /* first, so that a sink that flushes with the window has written its steps */
   pd_trace *trace = NULL;
   const pd_profile_status before = run->profile;

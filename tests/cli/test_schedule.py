@@ -2,6 +2,9 @@
 import csv
 import glob
 import os
+import re
+import statistics
+import struct
 import unittest
 
 from pdhost_run import FIXTURES, SANITIZER, Case
@@ -64,6 +67,34 @@ class Schedules(Case):
         (path,) = glob.glob(self.path("traces/events.out.tfevents.*"))
         with open(path, "rb") as file:
             self.assertGreaterEqual(file.read().count(b"train/loss"), 10)
+
+    def rates(self, *arguments):
+        """Samples per second of a run without a trace, by everything that says so."""
+        code, out, err = self.run_small("--scenario", "tiny_ops", "-o", "profile.timer_only=true", "--profile_steps", "40",
+                                        "--sink", JSON, "--sink", "table", "--sink", "tensorboard", "--trace_dir", "traces",
+                                        *arguments)
+        self.assertEqual(code, 0, err)
+        metrics, batch = self.json("metrics.json"), 4
+        active = [row["batch_cost_ns"] for row in metrics["step_rows"] if row["phase"] == "active"]
+        perf = {row["name"]: row["avg"] for row in metrics["tables"]["perf_summary"]["rows"]}
+        (path,) = glob.glob(self.path("traces/events.out.tfevents.*"))
+        with open(path, "rb") as file: # a Summary.Value: the tag, then field 2, a float
+            shown = [struct.unpack("<f", at)[0] for at in re.findall(rb"throughput/samples_per_s\x15(.{4})", file.read(), re.DOTALL)]
+        os.remove(path)
+        self.assertEqual(len(shown), 42)
+        lines = [float(at) for at in re.findall(r"ips: (\S+) samples/s", out)]
+        self.assertEqual(len(lines), 4)
+        return {"json": metrics["samples_per_s"], "rows": batch * len(active) * 1e9 / sum(active), "ips": perf["ips"],
+                "batch_cost": batch / perf["batch_cost"], "steps": batch * metrics["steps_per_s"],
+                "step_info": statistics.median(lines), "tensorboard": statistics.median(shown),
+                "quick stats": float(re.search(r"samples_per_s +(\S+)", out).group(1))}
+
+    def test_steps_that_are_not_waited_for_have_the_devices_rate(self):
+        """Launching a step takes a thousandth of the time that the device needs for it."""
+        waited, free = self.rates(), self.rates("-o", "run.sync_timing=false")
+        for name, rate in free.items():
+            self.assertLess(rate, 8 * waited[name], name)
+            self.assertGreater(8 * rate, waited[name], name)
 
     def test_how_often_steps_are_told_is_no_matter_to_their_rate(self):
         """Of steps that do not wait for the device: what waits for it in between would hide it from every step."""

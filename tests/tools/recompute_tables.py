@@ -205,7 +205,7 @@ def check_breakdown(run, check):
         apart.append(abs(end - start - int(measured[str(n)]["batch_cost_ns"])) / (end - start))
         if not (before is None or before[1] == start) or not start <= ranges[n].start_ns <= ranges[n].end_ns <= end:
             check.errors.append(f"active_steps[{n}]: {start}..{end} does not hold its range, or not follow the step before")
-    if statistics.median(apart) > 0.02:
+    if run.sync_timing and statistics.median(apart) > 0.02: # else the loop's time of an iteration is the device's
         check.errors.append(f"active_steps.step_span: apart from the loop's clock by {apart}")
     check.unchecked -= {"active_steps.step_start", "active_steps.step_span"}
     footer = run.table("breakdown")[1]

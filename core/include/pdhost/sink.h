@@ -52,7 +52,8 @@ typedef struct pd_step_stats {
   uint32_t reserved;
   int64_t data_wait_ns;
   int64_t step_time_ns;
-  int64_t batch_cost_ns; /* whole iteration: end of the previous step to end of this one */
+  int64_t batch_cost_ns; /* whole iteration: end of the previous step to end of this one, or from where the loop went on
+                          * after work between them; without sync_timing by the device's clock, as step_time_ns */
   double loss;           /* NaN where the loss was not read */
   double loss_scale;     /* 1 without amp */
   uint64_t allocated_bytes, reserved_bytes;
@@ -78,8 +79,7 @@ typedef struct pd_summary {
   double avg_step_time_s, avg_dataloader_wait_s; /* means over all steps of the loop, as the PyTorch script has them */
   pd_spread step_time_s, data_wait_s;            /* over active steps */
   pd_spread batch_cost_s;                        /* over active steps */
-  double steps_per_s, samples_per_s;             /* over active steps: count over their total time; without
-                                                  * sync_timing over the device's time from first to last */
+  double steps_per_s, samples_per_s;             /* over active steps: count over their total batch_cost_ns */
   double first_batch_s;                          /* wait for the first batch of the loop's iterator */
   uint64_t peak_allocated_bytes, peak_reserved_bytes;
   pd_array losses;    /* of double: the loss of every step of the loop */
