@@ -93,7 +93,7 @@ class Faults(Case):
         self.assertEqual((code, self.errors(err)), (0, []), err)
         self.assertEqual((self.json("metrics.json")["scenario"], self.json("metrics.json")["steps"]), ("grown", 10))
         old = os.path.join(FIXTURES, "..", "abi", "frozen-1.0")
-        code, out, err = self.run_pdhost("--scenario", os.path.join(old, "host_stall.so"), "-o", "scenario.stall_ms=0",
+        code, out, err = self.run_pdhost("--scenario", os.path.join(old, "scenario_1_0.so"), "-o", "scenario.stall_ms=0",
                                          "--device", os.path.join(old, "null_device.so"), "--batch_size", "4",
                                          "--image_size", "16", "--sink", os.path.join(old, "kernel_list.so"), "--sink", JSON)
         self.assertEqual((code, self.errors(err)), (0, []), err)

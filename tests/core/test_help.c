@@ -235,7 +235,7 @@ PD_TEST(help, check_and_dry_run) {
                              "device     null 1.0 (" FIXTURES "/device/null.so)\n"
                              "schedule   wait 1, warm up 1, record 8; 2 times\n"
                              "steps      10 to warm up, then 20\n"
-                             "data       batches of 64 images of 3 x 224 x 224, 2 workers\n"
+                             "data       batches of 64 images of 3 x 224 x 224, 4 made once and resident on the device\n"
                              "sink       probe 1.0 (" FIXTURES "/sink/probe.so)\n"
                              "traces     results/traces/host_stall\n");
   FAILS(CODE_CONFIG, "command line: [scenario] stall: no such key of scenario host_stall; did you mean stall_ms?",
