@@ -4,6 +4,8 @@
  */
 #include "plans.h"
 
+#include "dnnl_shim.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +47,15 @@ void plans_release(pd_stream *stream) {
 
 /* The tensors' descriptors, and the same with the format left to the primitive. */
 typedef struct descriptors {
-  dnnl_memory_desc_t outer[ARG_COUNT], any[ARG_COUNT];
+  dnnl_shim_desc outer[ARG_COUNT], any[ARG_COUNT];
 } descriptors;
+
+static void descriptors_release(descriptors *d) {
+  for (int i = 0; i < ARG_COUNT; i++) {
+    dnnl_shim_desc_destroy(d->outer[i]);
+    dnnl_shim_desc_destroy(d->any[i]);
+  }
+}
 
 static dnnl_status_t describe(const plan_key *key, descriptors *out) {
   const int64_t oh = (key->h + 2 * key->padding - key->kernel) / key->stride + 1;
@@ -55,38 +64,38 @@ static dnnl_status_t describe(const plan_key *key, descriptors *out) {
   const dnnl_dims_t y = {key->n, key->o, oh, ow}, bias = {key->o};
   const bool last = key->layout == PD_NHWC;
   const dnnl_format_tag_t data = last ? dnnl_nhwc : dnnl_nchw, filter = last ? dnnl_ohwi : dnnl_oihw;
-  dnnl_status_t status = dnnl_memory_desc_init_by_tag(&out->outer[ARG_X], 4, x, dnnl_f32, data);
-  if (!status) status = dnnl_memory_desc_init_by_tag(&out->outer[ARG_W], 4, w, dnnl_f32, filter);
-  if (!status) status = dnnl_memory_desc_init_by_tag(&out->outer[ARG_Y], 4, y, dnnl_f32, data);
-  if (!status) status = dnnl_memory_desc_init_by_tag(&out->outer[ARG_BIAS], 1, bias, dnnl_f32, dnnl_x);
-  if (!status) status = dnnl_memory_desc_init_by_tag(&out->any[ARG_X], 4, x, dnnl_f32, dnnl_format_tag_any);
-  if (!status) status = dnnl_memory_desc_init_by_tag(&out->any[ARG_W], 4, w, dnnl_f32, dnnl_format_tag_any);
-  if (!status) status = dnnl_memory_desc_init_by_tag(&out->any[ARG_Y], 4, y, dnnl_f32, dnnl_format_tag_any);
+  dnnl_status_t status = dnnl_shim_desc_create(&out->outer[ARG_X], 4, x, data);
+  if (!status) status = dnnl_shim_desc_create(&out->outer[ARG_W], 4, w, filter);
+  if (!status) status = dnnl_shim_desc_create(&out->outer[ARG_Y], 4, y, data);
+  if (!status) status = dnnl_shim_desc_create(&out->outer[ARG_BIAS], 1, bias, dnnl_x);
+  if (!status) status = dnnl_shim_desc_create(&out->any[ARG_X], 4, x, dnnl_format_tag_any);
+  if (!status) status = dnnl_shim_desc_create(&out->any[ARG_W], 4, w, dnnl_format_tag_any);
+  if (!status) status = dnnl_shim_desc_create(&out->any[ARG_Y], 4, y, dnnl_format_tag_any);
   return status;
 }
 
-static dnnl_status_t forward_hint(pd_stream *stream, const plan_key *key, const descriptors *d, bool bias,
-                                  const_dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *out) {
-  const dnnl_dims_t strides = {key->stride, key->stride}, padding = {key->padding, key->padding};
-  dnnl_convolution_desc_t conv;
-  dnnl_status_t status = dnnl_convolution_forward_desc_init(
-      &conv, dnnl_forward_training, dnnl_convolution_direct, &d->any[ARG_X], &d->any[ARG_W],
-      bias ? &d->outer[ARG_BIAS] : NULL, &d->any[ARG_Y], strides, padding, padding);
-  if (!status) status = dnnl_primitive_desc_create(out, &conv, attributes, stream->device->engine, NULL);
-  return status;
+static dnnl_shim_convolution convolution_of(const plan_key *key, const descriptors *d, dnnl_shim_pass pass, bool bias) {
+  return (dnnl_shim_convolution){.pass = pass,
+                                 .x = d->any[ARG_X],
+                                 .w = d->any[ARG_W],
+                                 .bias = bias ? d->outer[ARG_BIAS] : NULL,
+                                 .y = d->any[ARG_Y],
+                                 .stride = key->stride,
+                                 .padding = key->padding};
 }
 
 static dnnl_status_t describe_forward(pd_stream *stream, const plan_key *key, const descriptors *d,
                                       dnnl_primitive_desc_t *out) {
+  const dnnl_shim_convolution forward = convolution_of(key, d, DNNL_SHIM_FORWARD, key->bias);
   dnnl_primitive_attr_t attributes = NULL;
   dnnl_post_ops_t post = NULL;
   dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
   if (!status && key->relu) {
     status = dnnl_post_ops_create(&post);
-    if (!status) status = dnnl_post_ops_append_eltwise(post, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
+    if (!status) status = dnnl_shim_append_relu(post);
     if (!status) status = dnnl_primitive_attr_set_post_ops(attributes, post);
   }
-  if (!status) status = forward_hint(stream, key, d, key->bias, attributes, out);
+  if (!status) status = dnnl_shim_convolution_create(out, stream->device->engine, &forward, attributes, NULL);
   if (post) dnnl_post_ops_destroy(post);
   if (attributes) dnnl_primitive_attr_destroy(attributes);
   return status;
@@ -94,22 +103,18 @@ static dnnl_status_t describe_forward(pd_stream *stream, const plan_key *key, co
 
 static dnnl_status_t describe_backward(pd_stream *stream, const plan_key *key, const descriptors *d,
                                        dnnl_primitive_desc_t *out) {
-  const dnnl_dims_t strides = {key->stride, key->stride}, padding = {key->padding, key->padding};
-  dnnl_convolution_desc_t conv;
+  const dnnl_engine_t engine = stream->device->engine;
+  const dnnl_shim_pass pass = key->kind == PLAN_BACKWARD_DATA ? DNNL_SHIM_BACKWARD_DATA : DNNL_SHIM_BACKWARD_WEIGHTS;
+  const dnnl_shim_convolution forward = convolution_of(key, d, DNNL_SHIM_FORWARD, false);
+  const dnnl_shim_convolution backward = convolution_of(key, d, pass, false);
   dnnl_primitive_desc_t hint = NULL;
-  dnnl_status_t status = forward_hint(stream, key, d, false, NULL, &hint);
-  if (!status && key->kind == PLAN_BACKWARD_DATA)
-    status = dnnl_convolution_backward_data_desc_init(&conv, dnnl_convolution_direct, &d->any[ARG_X], &d->any[ARG_W],
-                                                      &d->any[ARG_Y], strides, padding, padding);
-  else if (!status)
-    status = dnnl_convolution_backward_weights_desc_init(&conv, dnnl_convolution_direct, &d->any[ARG_X], &d->any[ARG_W],
-                                                         NULL, &d->any[ARG_Y], strides, padding, padding);
-  if (!status) status = dnnl_primitive_desc_create(out, &conv, NULL, stream->device->engine, hint);
+  dnnl_status_t status = dnnl_shim_convolution_create(&hint, engine, &forward, NULL, NULL);
+  if (!status) status = dnnl_shim_convolution_create(out, engine, &backward, NULL, hint);
   if (hint) dnnl_primitive_desc_destroy(hint);
   return status;
 }
 
-static dnnl_status_t make_reorder(dnnl_engine_t engine, const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
+static dnnl_status_t make_reorder(dnnl_engine_t engine, dnnl_shim_const_desc from, dnnl_shim_const_desc to,
                                   dnnl_primitive_t *out) {
   dnnl_primitive_desc_t desc = NULL;
   dnnl_status_t status = dnnl_reorder_primitive_desc_create(&desc, from, engine, to, engine, NULL);
@@ -119,9 +124,9 @@ static dnnl_status_t make_reorder(dnnl_engine_t engine, const dnnl_memory_desc_t
 }
 
 static dnnl_status_t bind_argument(pd_stream *stream, plan_argument *argument, int index, bool output,
-                                   const dnnl_memory_desc_t *outer, const_dnnl_primitive_desc_t desc) {
+                                   dnnl_shim_const_desc outer, const_dnnl_primitive_desc_t desc) {
   dnnl_engine_t engine = stream->device->engine;
-  const dnnl_memory_desc_t *inner = dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, index);
+  dnnl_shim_const_desc inner = dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, index);
   argument->index = index;
   argument->output = output;
   dnnl_status_t status = dnnl_memory_create(&argument->outer, outer, engine, DNNL_MEMORY_NONE);
@@ -134,7 +139,7 @@ static dnnl_status_t bind_argument(pd_stream *stream, plan_argument *argument, i
 
 static dnnl_status_t plan_make(pd_stream *stream, cpu_plan *plan) {
   const plan_key *key = &plan->key;
-  descriptors d;
+  descriptors d = {0};
   dnnl_primitive_desc_t desc = NULL;
   plan_argument *arguments = plan->arguments;
   dnnl_status_t status = describe(key, &d);
@@ -145,16 +150,17 @@ static dnnl_status_t plan_make(pd_stream *stream, cpu_plan *plan) {
   const bool forward = key->kind == PLAN_FORWARD, data = key->kind == PLAN_BACKWARD_DATA;
   if (!status)
     status =
-        bind_argument(stream, &arguments[ARG_X], data ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, data, &d.outer[ARG_X], desc);
+        bind_argument(stream, &arguments[ARG_X], data ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, data, d.outer[ARG_X], desc);
   if (!status)
     status = bind_argument(stream, &arguments[ARG_W], forward || data ? DNNL_ARG_WEIGHTS : DNNL_ARG_DIFF_WEIGHTS,
-                           !forward && !data, &d.outer[ARG_W], desc);
+                           !forward && !data, d.outer[ARG_W], desc);
   if (!status)
     status = bind_argument(stream, &arguments[ARG_Y], forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, forward,
-                           &d.outer[ARG_Y], desc);
+                           d.outer[ARG_Y], desc);
   if (!status && key->bias)
-    status = bind_argument(stream, &arguments[ARG_BIAS], DNNL_ARG_BIAS, false, &d.outer[ARG_BIAS], desc);
+    status = bind_argument(stream, &arguments[ARG_BIAS], DNNL_ARG_BIAS, false, d.outer[ARG_BIAS], desc);
   if (desc) dnnl_primitive_desc_destroy(desc);
+  descriptors_release(&d);
   return status;
 }
 

@@ -1,8 +1,8 @@
 /* Streams and events: a ring of jobs, one thread each. Callers wait only where the ring is full or they ask to. */
 #include "cpu_device.h"
+#include "openmp.h"
 
 #include <errno.h>
-#include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static void *run_jobs(void *argument) {
   pthread_mutex_unlock(&stream->lock);
   plans_release(stream);
   /* Its helpers would end some time after it; this waits for them. */
-  (void)omp_pause_resource_all(omp_pause_hard);
+  (void)omp_pause_resource_all(OPENMP_PAUSE_HARD);
   return NULL;
 }
 
