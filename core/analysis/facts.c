@@ -127,20 +127,24 @@ static void add_device(trace_facts *self) {
   }
 }
 
+/* Stops at the ends of the type. */
+static void add_bytes(int64_t *sum, int64_t bytes) {
+  if (__builtin_add_overflow(*sum, bytes, sum)) *sum = bytes > 0 ? INT64_MAX : INT64_MIN;
+}
+
 static void add_memory(trace_facts *self) {
   const pd_trace *trace = self->trace;
   for (uint64_t i = 0; i < trace->memory.count; i++) {
     const pd_memory_row *row = PD_AT(pd_memory_row, &trace->memory, i);
     if (row->range < self->range_count)
-      self->memory[row->range].self_bytes[row->event.device_type != 0] += row->event.bytes;
+      add_bytes(&self->memory[row->range].self_bytes[row->event.device_type != 0], row->event.bytes);
   }
   for (uint64_t i = 0; i < self->range_count; i++)
     memcpy(self->memory[i].bytes, self->memory[i].self_bytes, sizeof self->memory[i].bytes);
   for (uint64_t i = self->range_count; i--;) {
     uint32_t parent = facts_range(self, i)->parent;
     if (parent >= i) continue;
-    self->memory[parent].bytes[0] += self->memory[i].bytes[0];
-    self->memory[parent].bytes[1] += self->memory[i].bytes[1];
+    for (int type = 0; type < 2; type++) add_bytes(&self->memory[parent].bytes[type], self->memory[i].bytes[type]);
   }
 }
 

@@ -17,6 +17,8 @@ enum { DEFAULT_BYTES = 512 << 20 };
 #define SAME_PLACE_TICKS ((int64_t)1 << 21)
 /* A signal handler may have interrupted the holder: then the place goes unnoted, and the merge says "somewhere". */
 enum { MARKING_TRIES = 1000 };
+/* More than any memory holds; sums of them stay within 64 bits. */
+#define MOST_BYTES ((int64_t)1 << 48)
 
 static bool marking_begin(recorder *self) {
   for (int i = 0; i < MARKING_TRIES; i++)
@@ -238,6 +240,10 @@ static void record_activities(const pd_record *record, pd_clock clock, const pd_
 static void record_memory(const pd_record *record, const pd_memory_event *event) {
   recorder *self = record->impl;
   if (!pd_record_on(record) || !self->options.profile_memory) return;
+  if (event->bytes > MOST_BYTES || event->bytes < -MOST_BYTES) {
+    recorder_lost(self, PD_LOSS_IMPLAUSIBLE, 1);
+    return;
+  }
   recorder_thread *thread = enter(self);
   raw_memory *row = thread ? chunk_list_reserve(&thread->memory, sizeof *row) : NULL;
   if (row) {

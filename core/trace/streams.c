@@ -19,8 +19,10 @@ struct stream_table {
   uint32_t set_names[MEMORY_KINDS];
 };
 
+/* Kernels, copies and sets always have one, though its number may be unknown. */
 static bool has_stream(const pd_activity *activity) {
-  return activity->kind != PD_ACTIVITY_OVERHEAD && activity->stream != UINT32_MAX;
+  if (activity->kind == PD_ACTIVITY_SYNC) return activity->stream != PD_STREAM_UNKNOWN;
+  return activity->kind != PD_ACTIVITY_OVERHEAD;
 }
 
 static bool key_before(const stream_key *a, const stream_key *b) {
@@ -80,8 +82,8 @@ pd_status streams_open(merging *merge, const uint32_t *kept, uint64_t count, str
   if (!status) status = trace_array(merge->trace, array, self->count, sizeof(pd_stream_row));
   pd_stream_row *rows = (pd_stream_row *)array->data;
   for (uint64_t i = 0; !status && i < self->count; i++) {
-    char text[32];
-    (void)snprintf(text, sizeof text, "stream %u", self->keys[i].stream);
+    char text[32] = "unknown stream";
+    if (self->keys[i].stream != PD_STREAM_UNKNOWN) (void)snprintf(text, sizeof text, "stream %u", self->keys[i].stream);
     rows[i] = (pd_stream_row){self->keys[i].device, self->keys[i].context, self->keys[i].stream,
                               strings_intern(self->strings, text)};
   }

@@ -10,7 +10,8 @@ typedef struct stream_table stream_table;
 pd_status streams_open(merging *merge, const uint32_t *kept, uint64_t count, stream_table **out);
 void streams_close(stream_table *self);
 
-/* Row of the record's stream; PD_NONE for records of no stream: overhead, and synchronisations of a whole context. */
+/* Row of the record's stream; PD_NONE for records of no stream: overhead, and synchronisations of a whole context.
+ * Kernels, copies and sets always have a row: those of an unknown stream share one per device and context. */
 uint32_t streams_find(const stream_table *self, const pd_activity *activity);
 
 /* "Memcpy HtoD (Pinned -> Device)", "Memset (Device)": Kineto's names. */

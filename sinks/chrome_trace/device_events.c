@@ -25,7 +25,7 @@ static char *put_common(const event_writer *writer, char *at, const pd_device_ro
   at = EVENT_PUT(at, ",\"context\":");
   at = digits_u64(at, row->detail.context);
   at = EVENT_PUT(at, ",\"stream\":");
-  at = digits_u64(at, row->detail.stream);
+  at = digits_u64(at, event_stream_track(row->detail.stream));
   at = EVENT_PUT(at, ",\"correlation\":");
   return digits_u64(at, row->detail.correlation);
 }
@@ -141,7 +141,7 @@ static void write_annotations(event_writer *writer, const event_index *index) {
     const pd_stream_row *stream = PD_AT(pd_stream_row, &trace->streams, shadow->stream);
     char *at = EVENT_BEGIN(
         writer, "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":", names_of_range(writer->names, range));
-    at = event_ids(at, stream->device, stream->stream);
+    at = event_ids(at, stream->device, event_stream_track(stream->stream));
     at = event_times(writer, at, shadow->start_ns, shadow->end_ns);
     at = EVENT_PUT(at, ",\"args\":{\"External id\":");
     at = digits_u64(at, (uint64_t)shadow->range + 1);

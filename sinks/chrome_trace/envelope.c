@@ -14,7 +14,7 @@ enum { HOST_OFFSET = 1 << 22, SMALL_PID = 64 };
 static bool is_track(const pd_trace *trace, uint32_t tid) {
   if (tid == OVERHEAD_PID || tid == CONTEXT_SYNC_TRACK) return true;
   for (uint64_t i = 0; i < trace->streams.count; i++) {
-    const uint32_t stream = PD_AT(pd_stream_row, &trace->streams, i)->stream;
+    const uint32_t stream = event_stream_track(PD_AT(pd_stream_row, &trace->streams, i)->stream);
     if (tid == stream || tid == stream + SYNC_TRACK) return true;
     const uint32_t beyond = tid - stream - LANE_TRACK; /* wraps below it */
     if (beyond % SYNC_TRACK == 0 && beyond / SYNC_TRACK < LANES - 1) return true;
@@ -150,12 +150,14 @@ static void name_streams(event_writer *writer, const event_index *index) {
         snprintf(text, sizeof text, "GPU %u (%.200s)", stream->device, props ? props->name : "unknown");
       name_process(writer, stream->device, text, label, UINT64_C(5000000) + stream->device);
     }
-    if (stream->stream == UINT32_MAX) continue; /* stands for no stream */
-    snprintf(text, sizeof text, "stream %u ", stream->stream);
-    name_thread(writer, stream->device, stream->stream, text);
+    const uint32_t track = event_stream_track(stream->stream);
+    char name[32] = "unknown stream";
+    if (stream->stream != PD_STREAM_UNKNOWN) snprintf(name, sizeof name, "stream %u", stream->stream);
+    snprintf(text, sizeof text, "%s ", name);
+    name_thread(writer, stream->device, track, text);
     for (uint32_t lane = 1; lane < index->lanes_used[s]; lane++) {
-      snprintf(text, sizeof text, "stream %u (overlapping, %u)", stream->stream, lane);
-      name_thread(writer, stream->device, stream->stream + LANE_TRACK + (lane - 1) * SYNC_TRACK, text);
+      snprintf(text, sizeof text, "%s (overlapping, %u)", name, lane);
+      name_thread(writer, stream->device, track + LANE_TRACK + (lane - 1) * SYNC_TRACK, text);
     }
   }
 }
@@ -186,7 +188,7 @@ static void name_others(event_writer *writer, const event_index *index) {
     overhead = PD_AT(pd_other_row, &trace->others, i)->kind == PD_ACTIVITY_OVERHEAD;
   for (uint64_t s = 0; s < trace->streams.count; s++) {
     const pd_stream_row *stream = PD_AT(pd_stream_row, &trace->streams, s);
-    if (!index->stream_waits[s] || stream->stream == UINT32_MAX) continue;
+    if (!index->stream_waits[s]) continue;
     snprintf(text, sizeof text, "stream %u (sync)", stream->stream);
     name_thread(writer, stream->device, stream->stream + SYNC_TRACK, text);
   }

@@ -36,14 +36,12 @@ struct event_index {
 static inline uint32_t event_index_track(const event_index *index, const pd_trace *trace, uint64_t row_index) {
   const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, row_index);
   const uint32_t lane = index->lane[row_index];
-  return row->detail.stream + (lane ? LANE_TRACK + (lane - 1) * SYNC_TRACK : 0);
+  return event_stream_track(row->detail.stream) + (lane ? LANE_TRACK + (lane - 1) * SYNC_TRACK : 0);
 }
 
-/* The stream of a wait or an overhead; NULL: none, or CUPTI's number for a wait for the whole context. */
+/* The stream of a wait or an overhead; NULL: none, or a wait for the whole context. */
 static inline const pd_stream_row *event_index_stream(const pd_trace *trace, const pd_other_row *row) {
-  if (row->stream == PD_NONE) return NULL;
-  const pd_stream_row *stream = PD_AT(pd_stream_row, &trace->streams, row->stream);
-  return stream->stream == UINT32_MAX ? NULL : stream;
+  return row->stream == PD_NONE ? NULL : PD_AT(pd_stream_row, &trace->streams, row->stream);
 }
 
 /* Device and context of a synchronisation: its stream's, else its own where the host hands them over. */

@@ -18,7 +18,18 @@ typedef enum flow_mode { FLOWS_KINETO, FLOWS_COMPACT, FLOWS_NONE } flow_mode;
 typedef enum counter_mode { COUNTERS_ALL, COUNTERS_FEW, COUNTERS_NONE } counter_mode;
 
 /* Rows of one stream that cannot share its track go to tracks of their own. */
-enum { SYNC_TRACK = 1000000, LANE_TRACK = 20000000, OVERHEAD_PID = 16777226, CONTEXT_SYNC_TRACK = SYNC_TRACK - 1 };
+enum {
+  SYNC_TRACK = 1000000,
+  LANE_TRACK = 20000000,
+  OVERHEAD_PID = 16777226,
+  CONTEXT_SYNC_TRACK = SYNC_TRACK - 1,
+  UNKNOWN_STREAM_TRACK = SYNC_TRACK - 2
+};
+
+/* The track of the stream of that number. */
+static inline uint32_t event_stream_track(uint32_t stream) {
+  return stream == PD_STREAM_UNKNOWN ? UNKNOWN_STREAM_TRACK : stream;
+}
 
 typedef struct event_writer {
   text_out *out;

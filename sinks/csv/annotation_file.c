@@ -56,7 +56,7 @@ static void write_one(csv_writer *csv, const pd_trace *trace, const annotation *
   csv_text_of(csv, name->text, name->length);
   csv_u64(csv, stream->device);
   csv_u64(csv, stream->context);
-  csv_u64(csv, stream->stream);
+  csv_stream(csv, stream->stream);
   csv_i64(csv, one->start_ns);
   csv_i64(csv, one->end_ns);
   csv_i64(csv, one->end_ns - one->start_ns);

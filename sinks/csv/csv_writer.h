@@ -4,6 +4,8 @@
 
 #include "../json_writer/text_out.h"
 
+#include <pdhost/record.h>
+
 typedef struct csv_writer {
   text_out *out;
   uint64_t fields; /* of the record so far */
@@ -18,6 +20,14 @@ static inline char *csv_begin_number(csv_writer *csv) {
 static inline void csv_u64(csv_writer *csv, uint64_t value) { csv->out->at = digits_u64(csv_begin_number(csv), value); }
 static inline void csv_i64(csv_writer *csv, int64_t value) { csv->out->at = digits_i64(csv_begin_number(csv), value); }
 static inline void csv_empty(csv_writer *csv) { csv->out->at = csv_begin_number(csv); }
+
+/* The number of a stream; empty: unknown. */
+static inline void csv_stream(csv_writer *csv, uint32_t stream) {
+  if (stream == PD_STREAM_UNKNOWN)
+    csv_empty(csv);
+  else
+    csv_u64(csv, stream);
+}
 
 void csv_text(csv_writer *csv, const char *text); /* NULL is an empty field */
 void csv_text_of(csv_writer *csv, const char *text, size_t length);

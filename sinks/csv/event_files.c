@@ -141,7 +141,7 @@ static void write_calls(csv_writer *csv, const pd_trace *trace) {
 static void device_columns(csv_writer *csv, const pd_trace *trace, const pd_device_row *row) {
   csv_u64(csv, row->detail.device);
   csv_u64(csv, row->detail.context);
-  csv_u64(csv, row->detail.stream);
+  csv_stream(csv, row->detail.stream);
   times(csv, row->start_ns, row->end_ns);
   csv_u64(csv, row->detail.correlation);
   index_or_empty(csv, row->call);
@@ -226,7 +226,7 @@ static void write_others(csv_writer *csv, const pd_trace *trace) {
     csv_text(csv, row->kind == PD_ACTIVITY_OVERHEAD ? "overhead" : "sync");
     thread_id(csv, trace, row->thread);
     place(csv, trace, row);
-    if (row->stream == PD_NONE || PD_AT(pd_stream_row, &trace->streams, row->stream)->stream == UINT32_MAX)
+    if (row->stream == PD_NONE)
       csv_empty(csv); /* a wait for the whole context */
     else
       csv_u64(csv, PD_AT(pd_stream_row, &trace->streams, row->stream)->stream);
@@ -321,10 +321,9 @@ static void write_streams(csv_writer *csv, const pd_trace *trace) {
   csv_header(csv, "device,context,stream,name");
   for (uint64_t i = 0; i < trace->streams.count; i++) {
     const pd_stream_row *row = PD_AT(pd_stream_row, &trace->streams, i);
-    if (row->stream == UINT32_MAX) continue; /* stands for no stream */
     csv_u64(csv, row->device);
     csv_u64(csv, row->context);
-    csv_u64(csv, row->stream);
+    csv_stream(csv, row->stream);
     string(csv, trace, row->name);
     csv_end_record(csv);
   }

@@ -1,6 +1,8 @@
 """Faults of a whole run: one clear line, the stated exit code, and no output lost."""
+import csv
 import fcntl
 import glob
+import json
 import os
 import re
 import resource
@@ -378,6 +380,24 @@ class Faults(Case):
             for name in names:
                 with open(self.path("out/" + name), newline="", encoding="utf-8") as file:
                     self.assertEqual(file.read(), "name,level,row_kind\r\n", name)
+
+    def test_records_of_an_unknown_stream_and_sizes_beyond_all_bounds(self):
+        code, _, err = self.run_small("--scenario", FAULT_SCENARIO, "-o", "scenario.odd_records=true", "-o", "profile.profile_memory=true", "--sink", "csv:dir=csv",
+                                      "--sink", "chrome_trace", "--sink", "table:views=all", "--sink", "tensorboard", "--sink",
+                                      "window", "--sink", JSON, "--trace_dir", "traces", watch=False)
+        self.assertEqual((code, self.errors(err)), (0, []), err)
+        window = self.json("metrics.json")["windows"][0]
+        steps = len(window["steps"])
+        self.assertEqual(window["lost"]["IMPLAUSIBLE"], 3 * steps)
+        with open(self.path("csv/events/kernels.csv"), encoding="utf-8") as file:
+            odd = [row for row in csv.DictReader(file) if row["name"] == "odd_work"]
+        self.assertEqual([row["stream"] for row in odd], 2 * steps * [""])
+        with open(self.path("csv/events/streams.csv"), encoding="utf-8") as file:
+            self.assertIn("unknown stream", file.read())
+        with open(glob.glob(self.path("traces/*.pt.trace.json"))[0], encoding="utf-8") as file:
+            tracks = {event["tid"] for event in json.load(file)["traceEvents"] if event.get("name") == "odd_work"
+                      and event.get("cat") == "kernel"}
+        self.assertTrue(tracks and all(track % 1000000 == 999998 for track in tracks), tracks)
 
     def test_full_disk(self):
         code, _, err = self.run_small("--scenario", "control", "--sink", "json:output_json=/dev/full", "--sink",

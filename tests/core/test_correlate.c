@@ -520,6 +520,33 @@ PD_TEST(correlate, streams_are_told_apart_by_device_and_context) {
   rig_close(&self);
 }
 
+PD_TEST(correlate, work_of_an_unknown_stream_has_a_row) {
+  static const pd_activity_kind kinds[] = {PD_ACTIVITY_KERNEL, PD_ACTIVITY_MEMCPY, PD_ACTIVITY_MEMSET};
+  rig self;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_step_at(&self, 2500, 0);
+  for (uint32_t i = 0; i < 6; i++) {
+    pd_activity work = rig_kernel(&self, "k", 0, 2100 + (int64_t)i, 2200);
+    work.kind = kinds[i % 3];
+    work.device = i / 3;
+    work.stream = PD_STREAM_UNKNOWN;
+    rig_give(&self, work);
+  }
+  pd_trace *trace = rig_finish(&self);
+  cr_assert_eq(trace->activities.count, 6);
+  cr_assert_eq(trace->streams.count, 2);
+  for (uint32_t i = 0; i < 6; i++) {
+    cr_assert_lt(device_at(trace, i)->stream, trace->streams.count);
+    const pd_stream_row *row = PD_AT(pd_stream_row, &trace->streams, device_at(trace, i)->stream);
+    cr_assert_eq(row->device, i / 3);
+    cr_assert_eq(row->stream, PD_STREAM_UNKNOWN);
+    cr_assert_str_eq(trace_text(trace, row->name), "unknown stream");
+  }
+  trace_free(trace);
+  rig_close(&self);
+}
+
 PD_TEST(correlate, overhead_and_synchronisations_are_rows_of_their_own) {
   rig self;
   rig_open(&self, plain);

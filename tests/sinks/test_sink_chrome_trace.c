@@ -138,6 +138,27 @@ PD_TEST(sink_chrome_trace, rows_that_overlap_on_a_stream_get_tracks_of_their_own
   fake_trace_close(fake);
 }
 
+PD_TEST(sink_chrome_trace, rows_of_an_unknown_stream_have_a_track) {
+  written out;
+  fake_trace *fake = open_fake();
+  const uint32_t stream = fake_stream(fake, 0, 1, PD_STREAM_UNKNOWN);
+  fake_step(fake, 1, 0, MS(10));
+  fake_range(fake, PD_RANGE_USER, "mine", 0, 0, MS(9));
+  fake_call(fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", 0, MS(1), MS(2), 5);
+  fake_kernel(fake, "a()", stream, MS(3), MS(5), 5);
+  fake_kernel(fake, "b()", stream, MS(4), MS(6), 5);
+  write_parsed(&out, fake_trace_finish(fake), NULL);
+  cr_assert_eq(number(find(out.events, "X", "kernel", "a()"), "tid"), 999998);
+  cr_assert_eq(number(find(out.events, "X", "kernel", "b()"), "tid"), 20999998);
+  cr_assert_eq(argument(find(out.events, "X", "kernel", "b()"), "stream")->number, 999998);
+  cr_assert_eq(number(find(out.events, "X", "gpu_user_annotation", "mine"), "tid"), 999998);
+  cr_assert_not_null(strstr(out.run.all[0]->data, "\"unknown stream (overlapping, 1)\""));
+  cr_assert_null(strstr(out.run.all[0]->data, "4294967295"));
+  expect_nesting(out.events);
+  drop(&out);
+  fake_trace_close(fake);
+}
+
 /* A GPU runs up to 128 grids at once; a device that runs more is told. */
 PD_TEST(sink_chrome_trace, as_many_rows_as_run_at_once_overlap_no_other) {
   static const int grids[] = {128, 300}, crowded[] = {0, 300 - 256};
@@ -308,7 +329,7 @@ PD_TEST(sink_chrome_trace, waits_are_on_their_own_track_and_no_work) {
   fake_other(fake, PD_ACTIVITY_SYNC, "Stream Sync", stream, MS(2), MS(4));
   fake_other(fake, PD_ACTIVITY_SYNC, "Stream Wait Event", stream, MS(4), MS(5))->correlation = 78;
   fake_other(fake, PD_ACTIVITY_SYNC, "Context Sync", PD_NONE, MS(2), MS(4));
-  fake_other(fake, PD_ACTIVITY_SYNC, "Whole Context", fake_stream(fake, 0, 1, UINT32_MAX), MS(5), MS(6));
+  fake_other(fake, PD_ACTIVITY_SYNC, "Whole Context", PD_NONE, MS(5), MS(6));
   fake_other(fake, PD_ACTIVITY_OVERHEAD, "Buffer Flush", PD_NONE, MS(1), MS(3));
   fake_other(fake, PD_ACTIVITY_OVERHEAD, "Instrumentation", PD_NONE, MS(2), MS(4));
   write_parsed(&out, fake_trace_finish(fake), NULL);

@@ -66,13 +66,16 @@ enum {
   PD_MEMORY_MANAGED = 5
 };
 
+/* The number of a stream that the device does not know. For a synchronisation it means the whole context. */
+#define PD_STREAM_UNKNOWN UINT32_MAX
+
 typedef struct pd_activity {
   pd_activity_kind kind;
   uint32_t name;        /* string id: kernel (demangled), runtime call; for copies and sets the trace builds it */
   int64_t start, end;   /* in the clock given with the batch */
   uint64_t correlation; /* ties a runtime call to its device records; unique within a run */
   uint32_t device, context;
-  uint32_t stream;
+  uint32_t stream; /* or PD_STREAM_UNKNOWN */
   uint32_t thread; /* system thread id of a runtime or driver call, else 0 */
   uint64_t bytes;  /* copies and sets */
   union {
@@ -116,7 +119,7 @@ enum { PD_ALLOCATOR_POOL = 1, PD_ALLOCATOR_RAW = 2, PD_ALLOCATOR_CACHED = 3, PD_
 /* One allocation (bytes > 0) or free (bytes < 0). */
 typedef struct pd_memory_event {
   uint64_t address;
-  int64_t bytes;
+  int64_t bytes; /* between -2^48 and 2^48: what is beyond is counted as IMPLAUSIBLE and left out */
   uint64_t total_allocated, total_reserved; /* after the event, of its device type */
   uint64_t duration_ticks;                  /* time in the allocator */
   uint32_t device_type;                     /* 0 host (pinned), 1 device: torch's numbers */
@@ -130,7 +133,7 @@ typedef struct pd_memory_event {
   X(RANGES_FULL, 0, "host ranges lost to a full buffer")                                                               \
   X(RECORDS_DROPPED, 1, "device records dropped by the profiling library")                                             \
   X(ZERO_TIMESTAMP, 2, "device records without a time")                                                                \
-  X(IMPLAUSIBLE, 3, "device records with an implausible time")                                                         \
+  X(IMPLAUSIBLE, 3, "records with an implausible time or size")                                                        \
   X(UNMATCHED_ACTIVITY, 4, "device records without a launch")                                                          \
   X(UNMATCHED_LAUNCH, 5, "launches without a device record")                                                           \
   X(CLOCK_STEP, 6, "steps of the system clock inside the window")                                                      \

@@ -90,7 +90,7 @@ typedef struct pd_call {
 typedef struct pd_device_row {
   int64_t start_ns, end_ns;
   uint32_t name;   /* string id; copies: "Memcpy HtoD (Pinned -> Device)", sets: "Memset (Device)" */
-  uint32_t stream; /* index into streams */
+  uint32_t stream; /* index into streams, never PD_NONE */
   uint32_t call;   /* index into calls; PD_NONE: counted as UNMATCHED_ACTIVITY */
   uint32_t range;  /* the call's */
   uint32_t step;   /* the call's */
