@@ -2,7 +2,6 @@
 #include "ab.h"
 
 #include "ab_report.h"
-#include "own_options.h"
 
 #include "host/log.h"
 #include "host/measurement_file.h"
@@ -15,22 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "usage: pdhost ab -c FILE [options of a run] 'key=v1 ...' 'key=v2 ...'\n"
-    "\n"
-    "Times a scenario's step with two configurations, A and B, in one process and in turns (A B B A,\n"
-    "then B A A B), until the interval of their ratio is narrow enough or the time is up. Each side is\n"
-    "its keys, parted by spaces, over what both are given; '' is that alone. [run] mode is benchmark:\n"
-    "keys that change nothing of the step ([profile], [schedule], the loader's ...) are refused.\n"
-    "\n"
-    "  --margin PERCENT         a difference that does not matter (1)\n"
-    "  --width PERCENT          narrow enough: the 95 % interval reaches so far (0.4 of the margin)\n"
-    "  --max-time SECONDS       of all timed blocks, the emptying of caches included (10)\n"
-    "  --output FILE.json       both as measurements, for pdhost compare; -: on standard output, and\n"
-    "                           the text on standard error\n"
-    "  --format text|json       what to print (text)\n"
-    "  --gate                   exit 9 if B is SLOWER, 10 if that is UNCLEAR\n";
-
 /* Of the margin: then the whole interval of what is equal lies within the margin. */
 #define USUAL_WIDTH 0.4
 
@@ -42,31 +25,98 @@ typedef struct ab_options {
 
 /* ---- command line ---- */
 
-static bool take_margin(void *user, const char *value) { return own_share(value, &((ab_options *)user)->margin); }
-static bool take_width(void *user, const char *value) {
-  ab_options *self = user;
-  return own_share(value, &self->width) && self->width > 0;
+static bool take_margin(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return args_share(value, &((ab_options *)user)->margin);
 }
-static bool take_max_time(void *user, const char *value) {
-  return own_seconds(value, &((ab_options *)user)->max_time_s);
-}
-static bool take_output(void *user, const char *value) { return (((ab_options *)user)->output = value)[0] != '\0'; }
-static bool take_format(void *user, const char *value) {
+
+static bool take_width(void *user, const args_option *row, const char *value, error *err) {
   ab_options *self = user;
+  (void)row;
+  (void)err;
+  return args_share(value, &self->width) && self->width > 0;
+}
+
+static bool take_max_time(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return args_seconds(value, &((ab_options *)user)->max_time_s);
+}
+
+static bool take_output(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return (((ab_options *)user)->output = value)[0] != '\0';
+}
+
+static bool take_format(void *user, const args_option *row, const char *value, error *err) {
+  ab_options *self = user;
+  (void)row;
+  (void)err;
   self->json = strcmp(value, "json") == 0;
   return self->json || strcmp(value, "text") == 0;
 }
-static bool take_gate(void *user, const char *value) { return ((ab_options *)user)->gate = !value; }
-static bool take_help(void *user, const char *value) { return ((ab_options *)user)->help = !value; }
 
-static const own_option own[] = {{"--margin", OWN_REQUIRED, "per cent, 0 .. 100", take_margin},
-                                 {"--width", OWN_REQUIRED, "per cent, above 0 up to 100", take_width},
-                                 {"--max-time", OWN_REQUIRED, "seconds, above 0 up to 86400", take_max_time},
-                                 {"--output", OWN_REQUIRED, "a file", take_output},
-                                 {"--format", OWN_REQUIRED, "text, json", take_format},
-                                 {"--gate", OWN_NONE, "", take_gate},
-                                 {"--help", OWN_NONE, "", take_help},
-                                 {"-h", OWN_NONE, "", take_help}};
+static const args_option rows[] = {
+    {.name = "--margin",
+     .value = ARGS_REQUIRED,
+     .argument = "PERCENT",
+     .take = take_margin,
+     .allowed = "per cent, 0 .. 100",
+     .help = "a difference that does not matter (1)"},
+    {.name = "--width",
+     .value = ARGS_REQUIRED,
+     .argument = "PERCENT",
+     .take = take_width,
+     .allowed = "per cent, above 0 up to 100",
+     .help = "stop when the 95 % interval is this narrow (0.4 times the margin)"},
+    {.name = "--max-time",
+     .value = ARGS_REQUIRED,
+     .argument = "SECONDS",
+     .take = take_max_time,
+     .allowed = "seconds, above 0 up to 86400",
+     .help = "stop after this time of timed blocks, including the emptying of caches (10)"},
+    {.name = "--output",
+     .value = ARGS_REQUIRED,
+     .argument = "FILE.json",
+     .take = take_output,
+     .allowed = "a file",
+     .offer = ARGS_OFFER_FILE,
+     .help = "write both as measurements, for pdhost compare; with - they go to standard output and the text to "
+             "standard error"},
+    {.name = "--format",
+     .value = ARGS_REQUIRED,
+     .argument = "text|json",
+     .take = take_format,
+     .offer = ARGS_OFFER_CHOICES,
+     .allowed = "text, json",
+     .help = "what to print (text)"},
+    {.name = "--gate",
+     .take = args_take_flag,
+     .code = offsetof(ab_options, gate),
+     .help = "exit 9 if B is SLOWER, 10 if that is UNCLEAR"},
+    ARGS_HELP_ROW(ab_options, help)};
+
+static int ab_main(int argc, char **argv);
+
+const args_command ab_command = {
+    .name = "ab",
+    .summary = "find out which of two configurations is faster, measured in turns",
+    .usage = "[NAME] [-c FILE] [options] 'key=v1 ...' 'key=v2 ...'",
+    .description =
+        "Times a scenario's step with two configurations, A and B, in one process and in turns (A B B A, then B A A "
+        "B), "
+        "until the interval of their ratio is narrow enough or the time is up. Each side is its keys, separated by "
+        "spaces, on top of what both are given; '' means no changes. [run] mode is benchmark: keys that do not change "
+        "the step ([profile], [schedule], the loader's) are refused.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .takes_run_options = true,
+    .examples = "pdhost ab tiny_ops train.fused=true train.fused=false\n"
+                "pdhost ab -c my.ini '' 'train.channels_last=true' --gate",
+    .words = ARGS_OFFER_KEY,
+    .main = ab_main};
 
 /* ---- the measurement ---- */
 
@@ -156,42 +206,35 @@ static int compare_sides(const ab_options *options, const cli_args *args, const 
   return code;
 }
 
-static int parse_and_run(ab_options *options, int argc, char **argv, char **rest, const char **words, error *err) {
-  const int count = own_options_take(own, sizeof own / sizeof own[0], options, argc, argv, rest, err);
-  if (!err->count && options->help) {
-    fputs(usage, stdout);
-    return CODE_DONE;
-  }
-  cli_args args;
-  uint32_t word_count;
-  (void)cli_args_parse_words(&args, count, rest, words, &word_count, err);
-  if (!err->count && args.command != CLI_RUN)
+static void check(const ab_options *options, const cli_args *args, error *err) {
+  if (args->command != CLI_RUN)
     error_set(err, PD_INVALID, CODE_USAGE, "ab: only options of a run are expected; see pdhost ab --help");
-  if (!err->count && word_count != 2)
-    error_set(err, PD_INVALID, CODE_USAGE, "ab: %u of the two configurations are given; see pdhost ab --help",
-              word_count);
-  if (!err->count && !(options->margin > 0 || options->width > 0))
+  else if (args->word_count != 2)
+    error_set(err, PD_INVALID, CODE_USAGE, "ab: expected two configurations, got %u; see pdhost ab --help",
+              args->word_count);
+  else if (!(options->margin > 0 || options->width > 0))
     error_set(err, PD_INVALID, CODE_USAGE, "ab: --margin 0: also needs --width, to know when to end");
-  if (!err->count && options->json && options->output && strcmp(options->output, "-") == 0)
+  else if (options->json && options->output && strcmp(options->output, "-") == 0)
     error_set(err, PD_INVALID, CODE_USAGE, "ab: --output -: standard output has --format json already; name a file");
-  const int code = err->count ? err->exit_code : compare_sides(options, &args, words, err);
-  cli_args_free(&args);
-  return code;
 }
 
-int ab_main(int argc, char **argv) {
+static int ab_main(int argc, char **argv) {
   static error err; /* large; the main thread's alone */
   error_clear(&err);
   ab_options options = {.margin = COMPARISON_MARGIN, .max_time_s = 10};
-  char **rest = calloc((size_t)argc + 1, sizeof *rest);
-  const char **words = calloc((size_t)argc + 1, sizeof *words);
-  int code = CODE_INTERNAL;
-  if (rest && words)
-    code = parse_and_run(&options, argc, argv, rest, words, &err);
-  else
-    error_set(&err, PD_NO_MEMORY, code, "out of memory");
+  const cli_own own = {
+      .rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options, .words = 2, .where = "ab: "};
+  cli_args args;
+  (void)cli_args_parse(&args, &own, argc, argv, &err);
+  if (options.help) {
+    error_clear(&err);
+    args_print_help(&ab_command);
+  } else if (!err.count) {
+    check(&options, &args, &err);
+  }
+  int code = err.count ? err.exit_code : CODE_DONE;
+  if (!err.count && !options.help) code = compare_sides(&options, &args, args.words, &err);
   error_print(&err);
-  free(rest);
-  free(words);
+  cli_args_free(&args);
   return code;
 }

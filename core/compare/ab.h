@@ -2,7 +2,8 @@
 #ifndef CORE_COMPARE_AB_H
 #define CORE_COMPARE_AB_H
 
-/* `argv` begins with "ab". Returns the exit code. [loop thread] */
-int ab_main(int argc, char **argv);
+#include "host/args.h"
+
+extern const args_command ab_command;
 
 #endif

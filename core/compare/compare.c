@@ -1,7 +1,6 @@
 /* See compare.h. */
 #include "compare.h"
 
-#include "own_options.h"
 #include "report.h"
 
 #include "host/log.h"
@@ -12,27 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "usage: pdhost compare [options] A.json [B.json ...]\n"
-    "\n"
-    "Puts measurements side by side: a table per label, a row per sub_label and threads, a column\n"
-    "per description. Files are those that [run] mode = benchmark writes. Of two files, B against A:\n"
-    "FASTER, SLOWER, SAME or UNCLEAR, with the ratio and its 95 % interval.\n"
-    "\n"
-    "  --format text|md|csv|json  what to print (text)\n"
-    "  --time host|device         which of a block's times to compare (host)\n"
-    "  --margin PERCENT           a difference that does not matter (1)\n"
-    "  --wide                     all figures below each table: MAD, IQR, p90, p99, least and most\n"
-    "  --gate                     exit 9 if B is SLOWER, 10 if that is UNCLEAR\n"
-    "  --color[=always|never|auto]\n"
-    "\n"
-    "A and B were measured one after the other, so whatever changed in between counts as theirs;\n"
-    "pdhost ab measures both in turns.\n";
-
 typedef enum compare_format { FORMAT_TEXT, FORMAT_MD, FORMAT_CSV, FORMAT_JSON } compare_format;
 
 typedef struct compare_options {
-  const char *const *paths;
+  const char **paths;
   uint32_t path_count;
   compare_format format;
   double margin;
@@ -41,9 +23,11 @@ typedef struct compare_options {
 
 /* ---- command line ---- */
 
-static bool take_format(void *user, const char *value) {
+static bool take_format(void *user, const args_option *row, const char *value, error *err) {
   static const char *const names[] = {"text", "md", "csv", "json"};
   compare_options *self = user;
+  (void)row;
+  (void)err;
   for (int i = 0; i < 4; i++)
     if (strcmp(value, names[i]) == 0) {
       self->format = (compare_format)i;
@@ -52,37 +36,79 @@ static bool take_format(void *user, const char *value) {
   return false;
 }
 
-static bool take_time(void *user, const char *value) {
+static bool take_time(void *user, const args_option *row, const char *value, error *err) {
   compare_options *self = user;
+  (void)row;
+  (void)err;
   self->device = strcmp(value, "device") == 0;
   return self->device || strcmp(value, "host") == 0;
 }
 
-static bool take_margin(void *user, const char *value) { return own_share(value, &((compare_options *)user)->margin); }
-static bool take_wide(void *user, const char *value) { return ((compare_options *)user)->wide = !value; }
-static bool take_gate(void *user, const char *value) { return ((compare_options *)user)->gate = !value; }
-static bool take_help(void *user, const char *value) { return ((compare_options *)user)->help = !value; }
-static bool take_color(void *user, const char *value) {
-  (void)user;
-  return own_color(value);
+static bool take_margin(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return args_share(value, &((compare_options *)user)->margin);
 }
 
-static const own_option own[] = {{"--format", OWN_REQUIRED, "text, md, csv, json", take_format},
-                                 {"--time", OWN_REQUIRED, "host, device", take_time},
-                                 {"--margin", OWN_REQUIRED, "per cent, 0 .. 100", take_margin},
-                                 {"--color", OWN_OPTIONAL, "auto, always, never", take_color},
-                                 {"--wide", OWN_NONE, "", take_wide},
-                                 {"--gate", OWN_NONE, "", take_gate},
-                                 {"--help", OWN_NONE, "", take_help},
-                                 {"-h", OWN_NONE, "", take_help}};
+static bool take_path(void *user, const char *word, error *err) {
+  compare_options *self = user;
+  (void)err;
+  self->paths[self->path_count++] = word;
+  return true;
+}
 
-static void parse(compare_options *self, int argc, char **argv, char **rest, error *err) {
-  const int count = own_options_take(own, sizeof own / sizeof own[0], self, argc, argv, rest, err);
-  for (int i = 1; i < count; i++)
-    if (rest[i][0] == '-' && rest[i][1])
-      error_add(err, PD_INVALID, CODE_USAGE, "compare: %s: no such option; see pdhost compare --help", rest[i]);
-  self->paths = (const char *const *)rest + 1;
-  self->path_count = count > 1 ? (uint32_t)count - 1 : 0;
+static const args_option rows[] = {{.name = "--format",
+                                    .value = ARGS_REQUIRED,
+                                    .argument = "text|md|csv|json",
+                                    .take = take_format,
+                                    .offer = ARGS_OFFER_CHOICES,
+                                    .allowed = "text, md, csv, json",
+                                    .help = "what to print (text)"},
+                                   {.name = "--time",
+                                    .value = ARGS_REQUIRED,
+                                    .argument = "host|device",
+                                    .take = take_time,
+                                    .offer = ARGS_OFFER_CHOICES,
+                                    .allowed = "host, device",
+                                    .help = "which of a block's times to compare (host)"},
+                                   {.name = "--margin",
+                                    .value = ARGS_REQUIRED,
+                                    .argument = "PERCENT",
+                                    .take = take_margin,
+                                    .allowed = "per cent, 0 .. 100",
+                                    .help = "a difference that does not matter (1)"},
+                                   {.name = "--wide",
+                                    .take = args_take_flag,
+                                    .code = offsetof(compare_options, wide),
+                                    .help = "print all figures below each table: MAD, IQR, p90, p99, min and max"},
+                                   {.name = "--gate",
+                                    .take = args_take_flag,
+                                    .code = offsetof(compare_options, gate),
+                                    .help = "exit 9 if B is SLOWER, 10 if that is UNCLEAR"},
+                                   ARGS_COLOR_ROW,
+                                   ARGS_HELP_ROW(compare_options, help)};
+
+static int compare_main(int argc, char **argv);
+
+const args_command compare_command = {
+    .name = "compare",
+    .summary = "compare measurements, and say which is faster",
+    .usage = "[options] A.json [B.json ...]",
+    .description =
+        "Puts measurements side by side: a table per label, a row per sub_label and threads, a column per description. "
+        "The files are those that [run] mode = benchmark writes. Of two files, B against A: FASTER, SLOWER, SAME or "
+        "UNCLEAR, with the ratio and its 95 % interval.\n\n"
+        "A and B were measured one after the other, so a change of the machine in between counts as theirs. pdhost ab "
+        "measures both in turns.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .examples = "pdhost compare before.json after.json",
+    .words = ARGS_OFFER_FILE,
+    .main = compare_main};
+
+static void parse(compare_options *self, int argc, char **argv, error *err) {
+  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = self};
+  (void)args_parse(&set, 1, take_path, self, "compare: ", argc, argv, err);
   if (err->count || self->help) return;
   if (!self->path_count)
     error_set(err, PD_INVALID, CODE_USAGE, "compare: no file given; see pdhost compare --help");
@@ -141,7 +167,8 @@ static void tell_strangers(const samples *from, const sample_pairs *pairs) {
 
 static int compare_files(const compare_options *options, error *err) {
   samples from;
-  if (!samples_read(options->paths, options->path_count, options->device, &from, err)) return err->exit_code;
+  if (!samples_read((const char *const *)options->paths, options->path_count, options->device, &from, err))
+    return err->exit_code;
   grids tables = {.all = NULL};
   sample_pairs pairs = {.all = NULL};
   bool ok = options->format == FORMAT_CSV || options->format == FORMAT_JSON || samples_make_visible(&from);
@@ -161,21 +188,20 @@ static int compare_files(const compare_options *options, error *err) {
   return ok ? code : CODE_INTERNAL;
 }
 
-int compare_main(int argc, char **argv) {
+static int compare_main(int argc, char **argv) {
   static error err; /* large; the main thread's alone */
   error_clear(&err);
-  compare_options options = {.margin = COMPARISON_MARGIN};
-  char **rest = calloc((size_t)argc + 1, sizeof *rest);
-  if (rest)
-    parse(&options, argc, argv, rest, &err);
+  compare_options options = {.margin = COMPARISON_MARGIN, .paths = calloc((size_t)argc + 1, sizeof *options.paths)};
+  if (options.paths)
+    parse(&options, argc, argv, &err);
   else
     error_set(&err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   int code = err.count ? err.exit_code : CODE_DONE;
   if (!err.count && options.help)
-    fputs(usage, stdout);
+    args_print_help(&compare_command);
   else if (!err.count)
     code = compare_files(&options, &err);
   error_print(&err);
-  free(rest);
+  free(options.paths);
   return code;
 }

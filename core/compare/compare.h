@@ -2,7 +2,8 @@
 #ifndef CORE_COMPARE_COMPARE_H
 #define CORE_COMPARE_COMPARE_H
 
-/* `argv` begins with "compare". Returns the exit code. [loop thread] */
-int compare_main(int argc, char **argv);
+#include "host/args.h"
+
+extern const args_command compare_command;
 
 #endif

@@ -1,11 +1,12 @@
 /* See sweep.h. */
 #include "sweep.h"
 
-#include "own_options.h"
 #include "sweep_cell.h"
 #include "sweep_report.h"
 
+#include "host/cli_args.h"
 #include "host/log.h"
+#include "host/self_path.h"
 #include "host/signals.h"
 
 #include <errno.h>
@@ -15,37 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "usage: pdhost sweep -c FILE [options of a run] --vary KEY=V,V [--vary KEY=V,V ...]\n"
-    "       pdhost sweep -c FILE [options of a run] --sample KEY=DISTRIBUTION ... [--draws N] [--vary ...]\n"
-    "\n"
-    "Runs a scenario once for every combination of the values, each in a process of its own, and shows\n"
-    "the time of an iteration, the best cell and curves. Cells run without a trace (profile.timer_only)\n"
-    "unless -o says otherwise, and leave what TensorBoard's HParams tab shows side by side. The same\n"
-    "command goes on where an earlier one ended. An axis whose key can do nothing in any cell is refused.\n"
-    "\n"
-    "  --vary section.key=VALUE,VALUE   an axis; a comma in a value is written \\,\n"
-    "  --time iteration|step|wait       which time of a step counts (iteration; step\n"
-    "                                   with [run] mode = benchmark, which times nothing else)\n"
-    "  --out FOLDER                     sweep.json, sweep.csv, sweep.md, curves.svg, cells/ (results/sweep)\n"
-    "  --format text|none               what to print (text)\n"
-    "  --color[=always|never|auto]\n"
-    "\n"
-    "Keys can be drawn in place of listed, as torch.utils.benchmark's Fuzzer draws inputs; every draw is run\n"
-    "at every combination of --vary. The rank correlation of each key with the time says which matters; of two\n"
-    "combinations a draw, the ratio and the verdict are shown. draws.csv has a row per cell.\n"
-    "\n"
-    "  --sample section.key=DISTRIBUTION   a key that is drawn; DISTRIBUTION is one of\n"
-    "      uniform(LOW,HIGH)            both ends are drawn; whole numbers where the key takes such\n"
-    "      loguniform(LOW,HIGH)         logarithms alike; in either ,step=S: LOW + n * S alone\n"
-    "      choice(V:WEIGHT,V:WEIGHT)    all alike without weights; \\, \\: \\\\ inside a value\n"
-    "  --draws N                        so many (10); no two are the same, more begin with the same ones\n"
-    "  --draw-seed N                    other draws (0)\n"
-    "  --require 'a.b*c.d<=N'           draws that do not meet it are made anew\n";
-
 typedef struct sweep_options {
   sweep_plan plan;
-  error *err;
   sweep_time time;
   bool silent, help, quiet;
 } sweep_options;
@@ -54,21 +26,21 @@ static const char *const time_names[] = {"iteration", "step", "wait"};
 
 /* ---- command line ---- */
 
-static bool take_vary(void *user, const char *value) {
-  sweep_options *self = user;
-  (void)sweep_plan_add(&self->plan, value, self->err); /* it says itself what is wrong */
+static bool take_vary(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)sweep_plan_add(&((sweep_options *)user)->plan, value, err); /* it says itself what is wrong */
   return true;
 }
 
-static bool take_sample(void *user, const char *value) {
-  sweep_options *self = user;
-  (void)draws_add(&self->plan.draws, value, self->err);
+static bool take_sample(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)draws_add(&((sweep_options *)user)->plan.draws, value, err);
   return true;
 }
 
-static bool take_requirement(void *user, const char *value) {
-  sweep_options *self = user;
-  (void)draws_require(&self->plan.draws, value, self->err);
+static bool take_requirement(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)draws_require(&((sweep_options *)user)->plan.draws, value, err);
   return true;
 }
 
@@ -79,19 +51,25 @@ static bool take_whole(const char *text, uint64_t most, uint64_t *value) {
   return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *value <= most;
 }
 
-static bool take_draws(void *user, const char *value) {
+static bool take_draws(void *user, const args_option *row, const char *value, error *err) {
   uint64_t count;
+  (void)row;
+  (void)err;
   const bool ok = take_whole(value, SWEEP_CELLS, &count) && count;
   if (ok) ((sweep_options *)user)->plan.draw_count = (uint32_t)count;
   return ok;
 }
 
-static bool take_draw_seed(void *user, const char *value) {
+static bool take_draw_seed(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
   return take_whole(value, UINT64_MAX, &((sweep_options *)user)->plan.draw_seed);
 }
 
-static bool take_time(void *user, const char *value) {
+static bool take_time(void *user, const args_option *row, const char *value, error *err) {
   sweep_options *self = user;
+  (void)row;
+  (void)err;
   for (int i = 0; i < 3; i++)
     if (strcmp(value, time_names[i]) == 0) {
       self->time = (sweep_time)i;
@@ -100,38 +78,114 @@ static bool take_time(void *user, const char *value) {
   return false;
 }
 
-static bool take_out(void *user, const char *value) {
+static bool take_out(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
   return (((sweep_options *)user)->plan.folder = value)[0] != '\0' && strlen(value) < 2048;
 }
 
-static bool take_format(void *user, const char *value) {
+static bool take_format(void *user, const args_option *row, const char *value, error *err) {
   sweep_options *self = user;
+  (void)row;
+  (void)err;
   self->silent = strcmp(value, "none") == 0;
   return self->silent || strcmp(value, "text") == 0;
 }
 
-static bool take_quiet(void *user, const char *value) {
+static bool take_quiet(void *user, const args_option *row, const char *value, error *err) {
   log_set_level(PD_LOG_ERROR);
-  return ((sweep_options *)user)->quiet = !value;
-}
-static bool take_help(void *user, const char *value) { return ((sweep_options *)user)->help = !value; }
-static bool take_color(void *user, const char *value) {
-  (void)user;
-  return own_color(value);
+  return args_take_flag(user, row, value, err);
 }
 
-static const own_option own[] = {{"--vary", OWN_REQUIRED, "section.key=VALUE,VALUE", take_vary},
-                                 {"--sample", OWN_REQUIRED, "section.key=DISTRIBUTION", take_sample},
-                                 {"--draws", OWN_REQUIRED, "1 .. 4096", take_draws},
-                                 {"--draw-seed", OWN_REQUIRED, "0 .. 18446744073709551615", take_draw_seed},
-                                 {"--require", OWN_REQUIRED, "PRODUCT<=PRODUCT", take_requirement},
-                                 {"--time", OWN_REQUIRED, "iteration, step, wait", take_time},
-                                 {"--out", OWN_REQUIRED, "a folder", take_out},
-                                 {"--format", OWN_REQUIRED, "text, none", take_format},
-                                 {"--color", OWN_OPTIONAL, "auto, always, never", take_color},
-                                 {"-q", OWN_NONE, "", take_quiet},
-                                 {"--help", OWN_NONE, "", take_help},
-                                 {"-h", OWN_NONE, "", take_help}};
+static const args_option rows[] = {
+    {.name = "--vary",
+     .value = ARGS_REQUIRED,
+     .argument = "KEY=VALUE,VALUE",
+     .take = take_vary,
+     .allowed = "section.key=VALUE,VALUE",
+     .offer = ARGS_OFFER_KEY,
+     .help = "an axis; a comma inside a value is written \\,"},
+    {.name = "--time",
+     .value = ARGS_REQUIRED,
+     .argument = "WHICH",
+     .take = take_time,
+     .offer = ARGS_OFFER_CHOICES,
+     .allowed = "iteration, step, wait",
+     .help = "which time of a step counts: iteration, step or wait (iteration; step with [run] mode = benchmark, which "
+             "times nothing else)"},
+    {.name = "--out",
+     .value = ARGS_REQUIRED,
+     .argument = "FOLDER",
+     .take = take_out,
+     .allowed = "a folder",
+     .offer = ARGS_OFFER_FOLDER,
+     .help = "where sweep.json, sweep.csv, sweep.md, curves.svg and cells/ go (results/sweep)"},
+    {.name = "--format",
+     .value = ARGS_REQUIRED,
+     .argument = "text|none",
+     .take = take_format,
+     .offer = ARGS_OFFER_CHOICES,
+     .allowed = "text, none",
+     .help = "what to print (text)"},
+    {.name = "--quiet",
+     .letter = 'q',
+     .take = take_quiet,
+     .code = offsetof(sweep_options, quiet),
+     .help = "no line per cell, no warnings"},
+    ARGS_COLOR_ROW,
+    ARGS_HELP_ROW(sweep_options, help),
+    {.name = "--sample",
+     .value = ARGS_REQUIRED,
+     .argument = "KEY=DISTRIBUTION",
+     .take = take_sample,
+     .group = "random values instead of listed ones",
+     .offer = ARGS_OFFER_KEY,
+     .allowed = "section.key=DISTRIBUTION",
+     .help = "draw this key: uniform(LOW,HIGH), both ends included, whole numbers where the key takes whole numbers; "
+             "loguniform(LOW,HIGH); either with ,step=S: only LOW + n * S; choice(V:WEIGHT,V:WEIGHT), equal weights if "
+             "none is given, and \\, \\: \\\\ inside a value"},
+    {.name = "--draws",
+     .value = ARGS_REQUIRED,
+     .argument = "N",
+     .take = take_draws,
+     .allowed = "1 .. 4096",
+     .help = "number of draws (10); no two are the same, and a larger number begins with the same draws"},
+    {.name = "--draw-seed",
+     .value = ARGS_REQUIRED,
+     .argument = "N",
+     .take = take_draw_seed,
+     .allowed = "0 .. 18446744073709551615",
+     .help = "random seed of the draws (0)"},
+    {.name = "--require",
+     .value = ARGS_REQUIRED,
+     .argument = "'a.b*c.d<=N'",
+     .take = take_requirement,
+     .allowed = "PRODUCT<=PRODUCT",
+     .help = "draw again what does not meet this"}};
+
+static int sweep_main(int argc, char **argv);
+
+const args_command sweep_command = {
+    .name = "sweep",
+    .summary = "run every combination of values, or random draws, and find the best",
+    .usage = "[NAME] [-c FILE] [options] --vary KEY=V,V ...\n"
+             "[NAME] [-c FILE] [options] --sample KEY=DISTRIBUTION ...",
+    .description =
+        "Runs a scenario once for every combination of the values, each in a process of its own, and shows the time of "
+        "an iteration, the best cell and curves. Cells run without a trace (profile.timer_only) unless -o says "
+        "otherwise, and leave what TensorBoard's HParams tab shows side by side. The same command continues where an "
+        "earlier one ended. An axis whose key can do nothing in any cell is refused.\n\n"
+        "Keys can be drawn at random instead of listed, as torch.utils.benchmark's Fuzzer draws inputs. Every draw is "
+        "run "
+        "at every combination of --vary. The rank correlation of each key with the time says which key matters. With "
+        "two "
+        "combinations per draw, the ratio and the verdict are shown. draws.csv has a row per cell.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .takes_run_options = true,
+    .examples = "pdhost sweep dataloader --vary data.num_workers=0,1,2,4",
+    .words = ARGS_OFFER_CONFIG,
+    .main = sweep_main};
 
 /* ---- the cells ---- */
 
@@ -307,28 +361,36 @@ static bool choose_time(sweep_options *self, error *err) {
   return false;
 }
 
+/* What is not the sweep's own goes to each run, as it stands. */
+static bool keep_word(void *user, const char *word, error *err) {
+  args_set *runs = user;
+  (void)err;
+  runs->kept[runs->kept_count++] = (char *)word;
+  return true;
+}
+
 static int parse_and_run(sweep_options *options, int argc, char **argv, char **rest, error *err) {
   char program[4096];
-  const int count = own_options_take(own, sizeof own / sizeof own[0], options, argc, argv, rest, err);
+  args_set sets[2] = {{.rows = rows, .count = sizeof rows / sizeof rows[0], .user = options}, {.kept = rest}};
+  sets[1].rows = cli_args_options(&sets[1].count);
+  (void)args_parse(sets, 2, keep_word, &sets[1], "sweep: ", argc, argv, err);
   if (options->help) {
     error_clear(err);
-    fputs(usage, stdout);
+    args_print_help(&sweep_command);
     return CODE_DONE;
   }
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  if (length <= 0) error_add(err, PD_IO, CODE_INTERNAL, "sweep: /proc/self/exe cannot be read");
+  if (!self_path(program, sizeof program)) error_add(err, PD_IO, CODE_INTERNAL, "sweep: /proc/self/exe cannot be read");
   if (err->count) return err->exit_code;
-  program[length] = '\0';
   options->plan.program = program;
-  options->plan.base = rest + 1;
-  options->plan.base_count = (uint32_t)count - 1;
+  options->plan.base = rest;
+  options->plan.base_count = sets[1].kept_count;
   return sweep_plan_check(&options->plan, err) && choose_time(options, err) ? sweep(options, err) : err->exit_code;
 }
 
-int sweep_main(int argc, char **argv) {
+static int sweep_main(int argc, char **argv) {
   static error err; /* large; the main thread's alone */
   error_clear(&err);
-  sweep_options options = {.plan = {.folder = "results/sweep"}, .err = &err};
+  sweep_options options = {.plan = {.folder = "results/sweep"}};
   char **rest = calloc((size_t)argc + 1, sizeof *rest);
   int code = CODE_INTERNAL;
   if (rest)

@@ -2,7 +2,8 @@
 #ifndef CORE_COMPARE_SWEEP_H
 #define CORE_COMPARE_SWEEP_H
 
-/* `argv` begins with "sweep". Returns the exit code. [loop thread] */
-int sweep_main(int argc, char **argv);
+#include "host/args.h"
+
+extern const args_command sweep_command;
 
 #endif

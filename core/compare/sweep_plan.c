@@ -174,7 +174,7 @@ static bool check_words(const sweep_plan *self, uint64_t timings, error *err) {
   static char sweep[] = "sweep";
   words[0] = sweep;
   if (self->base_count) memcpy(words + 1, self->base, self->base_count * sizeof *words);
-  bool ok = cli_args_parse(&args, (int)self->base_count + 1, words, err) == PD_OK;
+  bool ok = cli_args_parse(&args, NULL, (int)self->base_count + 1, words, err) == PD_OK;
   if (ok && args.command != CLI_RUN) {
     error_set(err, PD_INVALID, CODE_USAGE, "sweep: only options of a run are expected; see pdhost sweep --help");
     ok = false;
@@ -196,7 +196,7 @@ static bool load_cell(const sweep_plan *self, uint32_t cell, config **out, error
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
     return false;
   }
-  bool ok = cli_args_parse(&args, (int)command.count, command.words, err) == PD_OK;
+  bool ok = cli_args_parse(&args, NULL, (int)command.count, command.words, err) == PD_OK;
   ok = ok && config_load(&args.input, out, err) == PD_OK;
   cli_args_free(&args);
   saved_run_clear(&command);

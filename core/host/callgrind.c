@@ -3,6 +3,7 @@
 
 #include "bench.h"
 #include "log.h"
+#include "self_path.h"
 #include "saved_run.h"
 #include "services.h"
 #include "signals.h"
@@ -134,9 +135,7 @@ static void add_out_file(saved_run *to, const char *folder) {
 /* Its function is counted from call to return, by whatever thread: the device may have threads of its own. */
 static int make_command(counting *self) {
   char program[PATH_BYTES];
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  if (length <= 0) return fail("/proc/self/exe cannot be read: %s", strerror(errno));
-  program[length] = '\0';
+  if (!self_path(program, sizeof program)) return fail("/proc/self/exe cannot be read");
   saved_run *to = &self->command;
   saved_run_word(to, "valgrind");
   /* ~/.valgrindrc and VALGRIND_OPTS might make it count something else. */

@@ -1,125 +1,23 @@
-/* Taking the command line apart; see cli_args.h. Each named flag is another spelling of a key and is checked as one. */
+/* The command line of a run; see cli_args.h. Each named option is another spelling of a key and is checked as one. */
 #include "cli_args.h"
 
-#include "suggest.h"
+#include "run_name.h"
 
 #include <stdio.h>
 #include <string.h>
 
-typedef enum flag_kind {
-  FLAG_KEY,     /* --batch_size 64: a key with its value */
-  FLAG_TRUTH,   /* --pin_memory: a bool key; true without a value */
-  FLAG_COMMAND, /* --list */
-  FLAG_FILE,    /* -c */
-  FLAG_ASSIGN,  /* -o */
-  FLAG_SINK,    /* --sink */
-  FLAG_FOLDER,  /* --plugin-path */
-  FLAG_FORMAT,  /* --format */
-  FLAG_COLOR,   /* --color */
-  FLAG_QUIET,   /* -q */
-  FLAG_VERBOSE  /* -v */
-} flag_kind;
-
-typedef enum flag_value { VALUE_NONE, VALUE_OPTIONAL, VALUE_REQUIRED } flag_value;
-
-typedef struct flag {
-  const char *name; /* '-' and '_' are the same */
-  flag_kind kind;
-  flag_value value;
-  const char *section, *key; /* FLAG_KEY, FLAG_TRUTH */
-  cli_command command;       /* FLAG_COMMAND */
-  pd_kind plugin_kind;
-} flag;
-
-#define KEY(name, section, key)                                                                                        \
-  { name, FLAG_KEY, VALUE_REQUIRED, section, key, CLI_RUN, 0 }
-#define TRUTH(name, section)                                                                                           \
-  { "--" name, FLAG_TRUTH, VALUE_NONE, section, name, CLI_RUN, 0 }
-#define COMMAND(name, value, command)                                                                                  \
-  { name, FLAG_COMMAND, value, NULL, NULL, command, 0 }
-#define HELP(name, kind)                                                                                               \
-  { name, FLAG_COMMAND, VALUE_REQUIRED, NULL, NULL, CLI_HELP_PLUGIN, kind }
-#define OTHER(name, kind, value)                                                                                       \
-  { name, kind, value, NULL, NULL, CLI_RUN, 0 }
-
-static const flag flags[] = {
-    OTHER("-c", FLAG_FILE, VALUE_REQUIRED),
-    OTHER("-o", FLAG_ASSIGN, VALUE_REQUIRED),
-    OTHER("--sink", FLAG_SINK, VALUE_REQUIRED),
-    OTHER("--plugin-path", FLAG_FOLDER, VALUE_REQUIRED),
-    OTHER("--format", FLAG_FORMAT, VALUE_REQUIRED),
-    OTHER("--color", FLAG_COLOR, VALUE_OPTIONAL),
-    OTHER("-q", FLAG_QUIET, VALUE_NONE),
-    OTHER("-v", FLAG_VERBOSE, VALUE_NONE),
-    COMMAND("--help", VALUE_NONE, CLI_HELP),
-    COMMAND("-h", VALUE_NONE, CLI_HELP),
-    COMMAND("--version", VALUE_NONE, CLI_VERSION),
-    COMMAND("--list", VALUE_OPTIONAL, CLI_LIST),
-    HELP("--help-plugin", 0),
-    HELP("--help-scenario", PD_KIND_SCENARIO),
-    HELP("--help-sink", PD_KIND_SINK),
-    HELP("--help-device", PD_KIND_DEVICE),
-    COMMAND("--help-section", VALUE_REQUIRED, CLI_HELP_SECTION),
-    COMMAND("--show-config", VALUE_NONE, CLI_SHOW_CONFIG),
-    COMMAND("--dump-config", VALUE_NONE, CLI_SHOW_CONFIG),
-    COMMAND("--check", VALUE_NONE, CLI_CHECK),
-    COMMAND("--dry-run", VALUE_NONE, CLI_DRY_RUN),
-    COMMAND("--check-plugin", VALUE_REQUIRED, CLI_CHECK_PLUGIN),
-    COMMAND("--explain", VALUE_REQUIRED, CLI_EXPLAIN),
-    KEY("--scenario", "run", "scenario"),
-    KEY("--device", "run", "device"),
-    KEY("--mode", "run", "mode"),
-    KEY("--trace_dir", "run", "trace_dir"),
-    KEY("--seed", "run", "seed"),
-    KEY("--warmup_steps", "run", "warmup_steps"),
-    KEY("--profile_steps", "schedule", "active"),
-    KEY("--batch_size", "data", "batch_size"),
-    KEY("--image_size", "data", "image_size"),
-    KEY("--dataset_size", "data", "dataset_size"),
-    KEY("--num_workers", "data", "num_workers"),
-    KEY("--prefetch_factor", "data", "prefetch_factor"),
-    TRUTH("persistent_workers", "data"),
-    TRUTH("pin_memory", "data"),
-    TRUTH("amp", "train"),
-    TRUTH("channels_last", "train"),
-    KEY("--lr", "train", "lr"),
-    TRUTH("with_stack", "profile"),
-    KEY("--output_json", "sink.json", "output_json"),
-    KEY("--row_limit", "sink.table", "row_limit"),
-    TRUTH("wide", "sink.table"),
-};
-enum { FLAG_COUNT = sizeof flags / sizeof flags[0] };
-
 /* The lists under construction. */
 typedef struct builder {
   cli_args *args;
-  error *err;
   const char **files;
-  config_assignment *options, *named; /* -o; flags, which win */
+  config_assignment *options, *named; /* -o; named options, which win */
   uint32_t option_count, named_count;
-  const char *sinks;  /* of --sink, joined */
-  bool failed;        /* no memory */
-  bool stopped;       /* what follows belongs to a command of its own */
-  const char **words; /* that stand alone; NULL: they are mistakes */
-  uint32_t word_count;
+  const char *sinks; /* of --sink, joined */
+  bool failed;       /* no memory */
+  uint32_t argc;
 } builder;
 
-#define USAGE(b, ...) error_add((b)->err, PD_INVALID, CODE_USAGE, __VA_ARGS__)
-
-static bool same_flag(const char *name, const char *typed, size_t bytes) {
-  if (strlen(name) != bytes) return false;
-  for (size_t i = 0; i < bytes; i++) {
-    const int a = name[i] == '_' ? '-' : name[i], b = typed[i] == '_' ? '-' : typed[i];
-    if (a != b) return false;
-  }
-  return true;
-}
-
-static const flag *find_flag(const char *typed, size_t bytes) {
-  for (uint32_t i = 0; i < FLAG_COUNT; i++)
-    if (same_flag(flags[i].name, typed, bytes)) return &flags[i];
-  return NULL;
-}
+#define USAGE(...) error_add(err, PD_INVALID, CODE_USAGE, __VA_ARGS__)
 
 static const char *keep(builder *b, const char *text, size_t bytes) {
   char *copy = text_pool_alloc(&b->args->memory, bytes + 1);
@@ -141,21 +39,43 @@ static config_assignment assign(const char *section, const char *key, const char
   return (config_assignment){.section = section, .key = key, .value = value, .origin = "command line"};
 }
 
+/* ---- what each row does ---- */
+
+static bool take_key(void *user, const args_option *row, const char *value, error *err) {
+  builder *b = user;
+  (void)err;
+  b->named[b->named_count++] = assign(row->section, row->key, value ? value : "true");
+  return true;
+}
+
+static bool take_file(void *user, const args_option *row, const char *value, error *err) {
+  builder *b = user;
+  (void)row;
+  (void)err;
+  b->files[b->args->input.file_count++] = value;
+  return true;
+}
+
 /* section.key=value; the last dot before the = parts section and key. */
-static void take_option(builder *b, const char *text) {
+static bool take_assignment(void *user, const args_option *row, const char *text, error *err) {
+  builder *b = user;
+  (void)row;
   const char *equals = strchr(text, '='), *dot = NULL;
   for (const char *at = text; equals && at < equals; at++)
     if (*at == '.') dot = at;
   if (!dot || dot == text || dot + 1 == equals) {
-    USAGE(b, "-o %s: write section.key=value, as in -o data.num_workers=8", text);
-    return;
+    USAGE("-o %s: write section.key=value, as in -o data.num_workers=8", text);
+    return true;
   }
   b->options[b->option_count++] =
       assign(keep(b, text, (size_t)(dot - text)), keep(b, dot + 1, (size_t)(equals - dot - 1)), equals + 1);
+  return true;
 }
 
 /* name[:key=value,...]; a part without = belongs to the value before it, so that lists can be given. */
-static void take_sink(builder *b, const char *text) {
+static bool take_sink(void *user, const args_option *row, const char *text, error *err) {
+  builder *b = user;
+  (void)row;
   const char *slash = strrchr(text, '/');
   const char *colon = strchr(text, ':');
   /* A path may hold a colon before its last slash, a value may hold slashes: the file's name ends with .so. */
@@ -163,8 +83,8 @@ static void take_sink(builder *b, const char *text) {
   if (suffix && slash) colon = suffix + 3;
   const char *name = keep(b, text, colon ? (size_t)(colon - text) : strlen(text));
   if (!name[0]) {
-    USAGE(b, "--sink %s: no name; write --sink NAME[:key=value,...]", text);
-    return;
+    USAGE("--sink %s: no name; write --sink NAME[:key=value,...]", text);
+    return true;
   }
   b->sinks = b->sinks ? join(b, b->sinks, ",", name) : name;
   const char *section = join(b, "sink.", name, "");
@@ -172,132 +92,224 @@ static void take_sink(builder *b, const char *text) {
     const char *equals = strchr(at, '='), *end = strchr(at, ',');
     while (end && !memchr(end + 1, '=', strcspn(end + 1, ","))) end = strchr(end + 1, ',');
     if (!equals || equals == at || (end && equals > end)) {
-      USAGE(b, "--sink %s: %s: write key=value", text, at);
-      return;
+      USAGE("--sink %s: %s: write key=value", text, at);
+      return true;
     }
     const size_t bytes = end ? (size_t)(end - equals - 1) : strlen(equals + 1);
     b->named[b->named_count++] = assign(section, keep(b, at, (size_t)(equals - at)), keep(b, equals + 1, bytes));
     at = end ? end + 1 : at + strlen(at);
   }
+  return true;
 }
 
-static void take_color(builder *b, const char *value) {
-  b->args->input.color = value ? value : "always";
-  if (!value || strcmp(value, "always") == 0)
-    log_set_color(LOG_COLOR_ALWAYS);
-  else if (strcmp(value, "never") == 0)
-    log_set_color(LOG_COLOR_NEVER);
-  else if (strcmp(value, "auto") == 0)
-    log_set_color(LOG_COLOR_AUTO);
-  else
-    USAGE(b, "--color=%s: no such choice; allowed: auto, always, never", value);
+static bool take_folder(void *user, const args_option *row, const char *value, error *err) {
+  builder *b = user;
+  (void)row;
+  (void)err;
+  b->args->plugin_path = b->args->plugin_path ? join(b, b->args->plugin_path, ":", value) : value;
+  return true;
 }
 
-static void take_command(builder *b, const flag *at, const char *value) {
-  cli_args *args = b->args;
-  if (args->command == CLI_HELP && args->topic) return; /* --help wins over what else stands there */
-  if (at->command != CLI_HELP && args->command != CLI_RUN && args->command != at->command) {
-    USAGE(b, "%s: there is another command already; give one at a time", at->name);
-    return;
-  }
-  args->command = at->command;
-  args->kind = at->plugin_kind;
-  args->topic = at->command == CLI_HELP ? "" : value;
+static bool take_color(void *user, const args_option *row, const char *value, error *err) {
+  ((builder *)user)->args->input.color = value ? value : "always";
+  return args_take_color(user, row, value, err);
 }
 
-static void take_flag(builder *b, const flag *at, const char *value) {
-  const char *given = value ? value : ""; /* of the kinds that need one */
-  switch (at->kind) {
-  case FLAG_KEY:
-  case FLAG_TRUTH: b->named[b->named_count++] = assign(at->section, at->key, value ? value : "true"); break;
-  case FLAG_COMMAND: take_command(b, at, value); break;
-  case FLAG_FILE: b->files[b->args->input.file_count++] = value; break;
-  case FLAG_ASSIGN: take_option(b, given); break;
-  case FLAG_SINK: take_sink(b, given); break;
-  case FLAG_FOLDER:
-    b->args->plugin_path = b->args->plugin_path ? join(b, b->args->plugin_path, ":", value) : value;
-    break;
-  case FLAG_FORMAT:
-    b->args->json = strcmp(given, "json") == 0;
-    if (!b->args->json && strcmp(given, "text") != 0)
-      USAGE(b, "--format %s: no such choice; allowed: text, json", given);
-    break;
-  case FLAG_COLOR: take_color(b, value); break;
-  case FLAG_QUIET:
-    b->args->quiet = true;
-    log_set_level(PD_LOG_ERROR);
-    break;
-  case FLAG_VERBOSE: log_set_level(PD_LOG_DEBUG); break;
-  }
+static bool take_format(void *user, const args_option *row, const char *value, error *err) {
+  cli_args *args = ((builder *)user)->args;
+  (void)err;
+  args->json = row->code == 'j' || strcmp(value, "json") == 0;
+  return args->json || strcmp(value, "text") == 0;
 }
 
-static void unknown_flag(builder *b, const char *typed, size_t bytes) {
-  char hint[128];
-  suggest near = {.wanted = keep(b, typed, bytes)};
-  /* One letter away from -x is every other letter. */
-  for (uint32_t i = 0; bytes > 2 && i < FLAG_COUNT; i++) suggest_offer(&near, flags[i].name);
-  suggest_text(&near, hint, sizeof hint);
-  USAGE(b, "%.*s: no such option%s", (int)bytes, typed, hint[0] ? hint : "; see pdhost --help");
+static bool take_quiet(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)value;
+  (void)err;
+  ((builder *)user)->args->quiet = true;
+  log_set_level(PD_LOG_ERROR);
+  return true;
 }
 
-static void lone_word(builder *b, const char *text) {
-  static const char *const commands[] = {"ab", "compare", "sweep", "score"};
-  const size_t bytes = strlen(text);
-  char hint[128];
-  suggest near = {.wanted = text};
-  if (bytes > 4 && strcmp(text + bytes - 4, ".ini") == 0) {
-    USAGE(b, "%s: stands alone; write -c %s", text, text);
-    return;
-  }
-  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-    if (strcmp(commands[i], text) == 0) {
-      USAGE(b, "%s: is a command, which comes first: write pdhost %s, then its options", text, text);
-      b->stopped = true;
-      return;
-    }
-    suggest_offer(&near, commands[i]);
-  }
-  suggest_text(&near, hint, sizeof hint);
-  USAGE(b, "%s: stands alone%s", text[0] ? text : "an empty word", hint[0] ? hint : "; see pdhost --help");
+static bool take_verbose(void *user, const args_option *row, const char *value, error *err) {
+  (void)user;
+  (void)row;
+  (void)value;
+  (void)err;
+  log_set_level(PD_LOG_DEBUG);
+  return true;
 }
 
-/* One argument, and the next one when it is its value. Returns how many were used. */
-static int take_argument(builder *b, char **at, const char *next) {
-  const char *text = at[0];
-  if (b->words && (text[0] != '-' || !text[1])) {
-    b->words[b->word_count++] = text;
-    return 1;
+static bool take_command(void *user, const args_option *row, const char *value, error *err) {
+  cli_args *args = ((builder *)user)->args;
+  const cli_command command = (cli_command)(row->code & 0xff);
+  if (args->command == CLI_HELP) return true; /* --help wins over what else stands there */
+  if (command != CLI_HELP && args->command != CLI_RUN && args->command != command) {
+    USAGE("%s: there is another command already; give one at a time", row->name);
+    return true;
   }
-  if (text[0] != '-' || !text[1]) {
-    lone_word(b, text);
-    return 1;
-  }
-  const char *equals = text[1] == '-' ? strchr(text, '=') : NULL;
-  const size_t bytes = equals ? (size_t)(equals - text) : strlen(text);
-  const flag *found = find_flag(text, bytes);
-  if (!found) {
-    unknown_flag(b, text, bytes);
-    return !equals && next && next[0] != '-' ? 2 : 1; /* what follows was meant as its value */
-  }
-  const char *value = equals ? equals + 1 : NULL;
-  int used = 1;
-  if (!value && found->value == VALUE_REQUIRED) {
-    if (!next) {
-      USAGE(b, "%s: needs a value", found->name);
-      return 1;
-    }
-    value = next;
-    used = 2;
-  } else if (!value && found->kind == FLAG_COMMAND && found->value == VALUE_OPTIONAL && next && next[0] != '-') {
-    value = next;
-    used = 2;
-  } else if (value && found->value == VALUE_NONE && found->kind != FLAG_TRUTH) {
-    USAGE(b, "%s: takes no value", found->name);
-    return 1;
-  }
-  take_flag(b, found, value);
-  return used;
+  args->command = command;
+  args->kind = (pd_kind)(row->code >> 8);
+  args->topic = command == CLI_HELP ? "" : value;
+  return true;
 }
+
+/* ---- the rows ---- */
+
+#define KEY(name_, section_, key_)                                                                                     \
+  {                                                                                                                    \
+    .name = "--" name_, .value = ARGS_REQUIRED, .argument = "VALUE", .take = take_key, .section = section_,            \
+    .key = key_                                                                                                        \
+  }
+#define TRUTH(name_, section_)                                                                                         \
+  {                                                                                                                    \
+    .name = "--" name_, .value = ARGS_OPTIONAL, .argument = "BOOL", .take = take_key, .section = section_,             \
+    .key = name_                                                                                                       \
+  }
+#define COMMAND(name_, command_, ...)                                                                                  \
+  { .name = "--" name_, .take = take_command, .code = (int)(command_), __VA_ARGS__ }
+#define HELP(name_, kind_, offer_, help_)                                                                              \
+  COMMAND(name_, CLI_HELP_PLUGIN | kind_ << 8, .value = ARGS_REQUIRED, .argument = "NAME[.KEY]", .offer = offer_,      \
+          .help = help_)
+
+static const args_option rows[] = {
+    {.name = "--config",
+     .letter = 'c',
+     .value = ARGS_REQUIRED,
+     .argument = "FILE",
+     .take = take_file,
+     .offer = ARGS_OFFER_CONFIG,
+     .group = "configuration",
+     .help = "read an INI file, or the shipped one of that name; later ones win, key by key"},
+    {.name = "--option",
+     .letter = 'o',
+     .value = ARGS_REQUIRED,
+     .argument = "SECTION.KEY=VALUE",
+     .take = take_assignment,
+     .offer = ARGS_OFFER_KEY,
+     .help = "set one key"},
+    {.name = "--sink",
+     .value = ARGS_REQUIRED,
+     .argument = "NAME[:KEY=VALUE,...]",
+     .take = take_sink,
+     .offer = ARGS_OFFER_SINK,
+     .help = "write results with this sink; the first --sink replaces the configured list"},
+    {.name = "--plugin-path",
+     .value = ARGS_REQUIRED,
+     .argument = "FOLDER",
+     .take = take_folder,
+     .offer = ARGS_OFFER_FOLDER,
+     .help = "search here first for scenario/, sink/ and device/"},
+    {.name = "--scenario",
+     .value = ARGS_REQUIRED,
+     .argument = "NAME",
+     .take = take_key,
+     .offer = ARGS_OFFER_SCENARIO,
+     .section = "run",
+     .key = "scenario",
+     .group = "other spellings of keys"},
+    {.name = "--device",
+     .value = ARGS_REQUIRED,
+     .argument = "NAME",
+     .take = take_key,
+     .offer = ARGS_OFFER_DEVICE,
+     .section = "run",
+     .key = "device"},
+    KEY("mode", "run", "mode"),
+    KEY("trace_dir", "run", "trace_dir"),
+    KEY("seed", "run", "seed"),
+    KEY("epochs", "run", "epochs"),
+    KEY("warmup_steps", "run", "warmup_steps"),
+    KEY("profile_steps", "schedule", "active"),
+    {.name = "--steps",
+     .value = ARGS_REQUIRED,
+     .argument = "VALUE",
+     .take = take_key,
+     .section = "schedule",
+     .key = "active",
+     .help = ""},
+    KEY("batch_size", "data", "batch_size"),
+    KEY("image_size", "data", "image_size"),
+    KEY("dataset_size", "data", "dataset_size"),
+    KEY("num_workers", "data", "num_workers"),
+    KEY("prefetch_factor", "data", "prefetch_factor"),
+    TRUTH("persistent_workers", "data"),
+    TRUTH("pin_memory", "data"),
+    TRUTH("amp", "train"),
+    TRUTH("channels_last", "train"),
+    KEY("lr", "train", "lr"),
+    TRUTH("with_stack", "profile"),
+    {.name = "--output_json",
+     .value = ARGS_REQUIRED,
+     .argument = "FILE",
+     .take = take_key,
+     .offer = ARGS_OFFER_FILE,
+     .section = "sink.json",
+     .key = "output_json",
+     .help = "file of the metrics; empty: none"},
+    {.name = "--row_limit",
+     .value = ARGS_REQUIRED,
+     .argument = "VALUE",
+     .take = take_key,
+     .section = "sink.table",
+     .key = "row_limit",
+     .help = "rows of each printed table; -1: all"},
+    {.name = "--wide",
+     .value = ARGS_OPTIONAL,
+     .argument = "BOOL",
+     .take = take_key,
+     .section = "sink.table",
+     .key = "wide",
+     .help = "print every column of the tables"},
+    COMMAND("show-config", CLI_SHOW_CONFIG, .group = "instead of a run",
+            .help = "print every key, its value and where that is from"),
+    COMMAND("dump-config", CLI_SHOW_CONFIG, .help = ""),
+    COMMAND("check", CLI_CHECK, .help = "check the configuration"),
+    COMMAND("dry-run", CLI_DRY_RUN, .help = "print what the run would do, and what it would take"),
+    COMMAND("list", CLI_LIST, .value = ARGS_NEXT, .argument = "WHAT", .offer = ARGS_OFFER_CHOICES, .allowed = CLI_LISTS,
+            .help = "what there is, and why a plugin is rejected"),
+    HELP("help-plugin", 0, ARGS_OFFER_PLUGIN, "a plugin's keys"),
+    HELP("help-scenario", PD_KIND_SCENARIO, ARGS_OFFER_SCENARIO, "a scenario's keys"),
+    HELP("help-sink", PD_KIND_SINK, ARGS_OFFER_SINK, "a sink's keys"),
+    HELP("help-device", PD_KIND_DEVICE, ARGS_OFFER_DEVICE, "a device's keys"),
+    COMMAND("help-section", CLI_HELP_SECTION, .value = ARGS_REQUIRED, .argument = "SECTION[.KEY]",
+            .offer = ARGS_OFFER_SECTION, .help = "keys of a section"),
+    COMMAND("check-plugin", CLI_CHECK_PLUGIN, .value = ARGS_REQUIRED, .argument = "FILE", .offer = ARGS_OFFER_FILE,
+            .help = "conformance checks of a plugin; its keys by -o"),
+    COMMAND("explain", CLI_EXPLAIN, .value = ARGS_REQUIRED, .argument = "WORD", .offer = ARGS_OFFER_TOPIC,
+            .help = "what a column, a key of the results, a word of the verdict or an error code means"),
+    {.name = "--version", .letter = 'V', .take = take_command, .code = CLI_VERSION, .help = "print the version"},
+    {.name = "--help", .letter = 'h', .take = take_command, .code = CLI_HELP, .help = "print the page of help"},
+    {.name = "--quiet",
+     .letter = 'q',
+     .take = take_quiet,
+     .group = "output",
+     .help = "print the verdict alone, no warnings"},
+    {.name = "--verbose", .letter = 'v', .take = take_verbose, .help = "print what the run does"},
+    {.name = "--color",
+     .value = ARGS_OPTIONAL,
+     .argument = "WHEN",
+     .take = take_color,
+     .offer = ARGS_OFFER_CHOICES,
+     .allowed = "auto, always, never",
+     .help = "auto (on a terminal), always or never"},
+    {.name = "--format",
+     .value = ARGS_REQUIRED,
+     .argument = "text|json",
+     .take = take_format,
+     .offer = ARGS_OFFER_CHOICES,
+     .allowed = "text, json",
+     .help = "format of lists and of help"},
+    {.name = "--json", .take = take_format, .code = 'j', .help = ""},
+};
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
+
+const args_option *cli_args_options(uint32_t *count) {
+  *count = ROW_COUNT;
+  return rows;
+}
+
+/* ---- the whole ---- */
 
 /* As one could type it again: words with anything unusual are quoted. */
 static const char *command_line(builder *b, int argc, char **argv) {
@@ -317,40 +329,75 @@ static const char *command_line(builder *b, int argc, char **argv) {
   return line;
 }
 
-static pd_status parse(cli_args *self, int argc, char **argv, const char **words, uint32_t *word_count, error *err) {
-  *self = (cli_args){.empty = argc < 2};
-  builder b = {.args = self, .err = err, .words = words};
-  size_t commas = 0;
+static bool take_word(void *user, const char *word, error *err) {
+  builder *b = user;
+  (void)err;
+  b->args->words[b->args->word_count++] = word;
+  return true;
+}
+
+/* Room for one assignment per argument, and per comma of a --sink. */
+static bool make_room(builder *b, int argc, char **argv) {
+  size_t room = (size_t)argc + 3;
   for (int i = 1; i < argc; i++)
-    for (const char *at = argv[i]; *at; at++) commas += *at == ',';
-  const size_t room = (size_t)argc + commas + 3; /* one assignment per argument, and per comma of a --sink */
-  b.files = text_pool_alloc(&self->memory, room * sizeof *b.files);
-  b.options = text_pool_alloc(&self->memory, room * sizeof *b.options);
-  b.named = text_pool_alloc(&self->memory, 2 * room * sizeof *b.named);
-  if (!b.files || !b.options || !b.named) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  for (int i = 1; i < argc && !b.stopped;) i += take_argument(&b, argv + i, i + 1 < argc ? argv[i + 1] : NULL);
-  if (b.sinks) b.named[b.named_count++] = assign("run", "sinks", b.sinks);
-  if (self->plugin_path) b.named[b.named_count++] = assign("run", "plugin_path", self->plugin_path);
-  config_assignment *all = text_pool_alloc(&self->memory, (b.option_count + b.named_count) * sizeof *all);
-  self->input.command_line = command_line(&b, argc, argv);
-  if (!all || b.failed) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  if (b.option_count) memcpy(all, b.options, b.option_count * sizeof *all);
-  if (b.named_count) memcpy(all + b.option_count, b.named, b.named_count * sizeof *all);
-  self->input.files = b.files;
+    for (const char *at = argv[i]; *at; at++) room += *at == ',';
+  b->args->words = text_pool_alloc(&b->args->memory, room * sizeof *b->args->words);
+  b->files = text_pool_alloc(&b->args->memory, room * sizeof *b->files);
+  b->options = text_pool_alloc(&b->args->memory, room * sizeof *b->options);
+  b->named = text_pool_alloc(&b->args->memory, 2 * room * sizeof *b->named);
+  return b->args->words && b->files && b->options && b->named;
+}
+
+/* The lists as one: what the name of the run means stands below all else. */
+static pd_status gather(builder *b, const char *name, error *err) {
+  cli_args *self = b->args;
+  run_name meant = {.path = NULL};
+  if (name && run_name_find(name, self->plugin_path, &self->memory, &meant, err) != PD_OK) return err->status;
+  if (b->sinks) b->named[b->named_count++] = assign("run", "sinks", b->sinks);
+  if (self->plugin_path) b->named[b->named_count++] = assign("run", "plugin_path", self->plugin_path);
+  const uint32_t before = meant.scenario ? 1 : 0;
+  config_assignment *all = text_pool_alloc(&self->memory, (before + b->option_count + b->named_count) * sizeof *all);
+  if (!all || b->failed) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (before) all[0] = assign("run", "scenario", meant.scenario);
+  if (b->option_count) memcpy(all + before, b->options, b->option_count * sizeof *all);
+  if (b->named_count) memcpy(all + before + b->option_count, b->named, b->named_count * sizeof *all);
+  if (meant.path) {
+    memmove(b->files + 1, b->files, self->input.file_count * sizeof *b->files);
+    b->files[0] = meant.path;
+    self->input.file_count++;
+  }
+  for (uint32_t i = 0; i < self->input.file_count; i++) {
+    const char *found = run_name_file(b->files[i], &self->memory);
+    if (found) b->files[i] = found;
+  }
+  self->input.files = b->files;
   self->input.assignments = all;
-  self->input.assignment_count = b.option_count + b.named_count;
-  if (word_count) *word_count = b.word_count;
+  self->input.assignment_count = before + b->option_count + b->named_count;
+  return PD_OK;
+}
+
+pd_status cli_args_parse(cli_args *self, const cli_own *own, int argc, char **argv, error *err) {
+  *self = (cli_args){.empty = argc < 2};
+  builder b = {.args = self};
+  if (!make_room(&b, argc, argv)) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  args_set sets[2] = {{.rows = own ? own->rows : NULL, .count = own ? own->count : 0, .user = own ? own->user : NULL},
+                      {.rows = rows, .count = ROW_COUNT, .user = &b}};
+  (void)args_parse(sets, 2, take_word, &b, own ? own->where : "", argc, argv, err);
+  self->input.command_line = command_line(&b, argc, argv);
+  const uint32_t words = own ? own->words : 0; /* the command's own, the last ones */
+  const bool has_name = self->word_count > words;
+  const char *name = has_name ? self->words[0] : NULL;
+  if (has_name) {
+    self->words++;
+    self->word_count--;
+  }
+  if (self->command == CLI_HELP) {
+    error_clear(err);
+    return PD_OK;
+  }
+  if (err->status != PD_NO_MEMORY && gather(&b, name, err) == PD_OK)
+    for (uint32_t i = words; i < self->word_count; i++) run_name_unexpected(self->words[i], self->plugin_path, err);
   return err->count ? err->status : PD_OK;
-}
-
-pd_status cli_args_parse(cli_args *self, int argc, char **argv, error *err) {
-  return parse(self, argc, argv, NULL, NULL, err);
-}
-
-pd_status cli_args_parse_words(cli_args *self, int argc, char **argv, const char **words, uint32_t *word_count,
-                               error *err) {
-  *word_count = 0;
-  return parse(self, argc, argv, words, word_count, err);
 }
 
 void cli_args_free(cli_args *self) { text_pool_free(&self->memory); }

@@ -1,7 +1,8 @@
-/* The command line as typed, taken apart: which command, which files, which assignments. cli.c's alone. */
+/* The command line of a run as typed, taken apart: which files, which assignments, or what instead of a run. */
 #ifndef CORE_HOST_CLI_ARGS_H
 #define CORE_HOST_CLI_ARGS_H
 
+#include "args.h"
 #include "config.h"
 #include "config_sections.h"
 #include "log.h"
@@ -28,14 +29,28 @@ typedef struct cli_args {
   bool empty;              /* no argument at all */
   const char *plugin_path; /* NULL: not given */
   config_input input;
+  const char **words; /* those of the command's own, in order */
+  uint32_t word_count;
   text_pool memory; /* of everything above */
 } cli_args;
 
+/* What --list takes. */
+#define CLI_LISTS "scenarios, sinks, devices, causes, metrics"
+
+/* What a command adds to the options of a run; NULL: nothing. */
+typedef struct cli_own {
+  const args_option *rows;
+  uint32_t count;
+  void *user;
+  uint32_t words;    /* so many words are its own; one before them names the run */
+  const char *where; /* "ab: ", before each message */
+} cli_own;
+
 /* Mistakes are usage errors (CODE_USAGE), all collected. Sets log level and colour at once. */
-pd_status cli_args_parse(cli_args *self, int argc, char **argv, error *err);
-/* The same for a command that takes words: those that stand alone go to `words` (room for argc), in order. */
-pd_status cli_args_parse_words(cli_args *self, int argc, char **argv, const char **words, uint32_t *word_count,
-                               error *err);
+pd_status cli_args_parse(cli_args *self, const cli_own *own, int argc, char **argv, error *err);
 void cli_args_free(cli_args *self);
+
+/* The options of a run, for help, manual pages and completion. */
+const args_option *cli_args_options(uint32_t *count);
 
 #endif

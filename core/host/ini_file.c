@@ -1,6 +1,8 @@
 /* INI files; see ini_file.h. The reader below shows inih only lines that it takes as they are meant. */
 #include "ini_file.h"
 
+#include "run_name.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
@@ -127,8 +129,10 @@ pd_status ini_file_read(const char *path, ini_row row, void *user, error *err) {
   FILE *file = fopen(path, "rb");
   if (!file || fstat(fileno(file), &about) != 0) {
     const int cause = errno;
+    char hint[1024] = "";
     if (file) fclose(file);
-    return error_add(err, PD_INVALID, CODE_CONFIG, "%s: cannot be read: %s", path, strerror(cause));
+    if (cause == ENOENT) run_name_near_file(path, hint, sizeof hint);
+    return error_add(err, PD_INVALID, CODE_CONFIG, "%s: cannot be read: %s%s", path, strerror(cause), hint);
   }
   char *text = malloc(FILE_BYTES + 1);
   pd_status status = PD_NO_MEMORY;

@@ -3,6 +3,7 @@
 
 #include "elf_length.h"
 #include "log.h"
+#include "self_path.h"
 #include "suggest.h"
 
 #include <dirent.h>
@@ -66,14 +67,7 @@ static bool add_folders(plugins *self, const char *list) {
 /* Beside the executable, so that a build tree, a staged or a moved installation finds its own plugins. */
 static bool add_own_folder(plugins *self) {
   char path[PATH_MAX];
-  const ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (bytes <= 0) return true;
-  path[bytes] = '\0';
-  for (int i = 0; i < 2; i++) {
-    char *slash = strrchr(path, '/');
-    if (!slash) return true;
-    *slash = '\0';
-  }
+  if (!self_path_prefix(path, sizeof path)) return true;
   /* lib/<triplet> is where a distribution's installation puts them. */
   static const char *const below[] = {"/lib/pdhost", "/" PDHOST_LIBDIR "/pdhost"};
   for (size_t i = 0; i < sizeof below / sizeof below[0]; i++) {

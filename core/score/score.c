@@ -4,6 +4,7 @@
 #include "cell.h"
 #include "report.h"
 
+#include "host/self_path.h"
 #include "host/signals.h"
 
 #include <errno.h>
@@ -12,23 +13,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static const char usage[] =
-    "usage: pdhost score CORPUS.ini [--out FOLDER] [--rescore]\n"
-    "\n"
-    "Runs each cause of the corpus, at each intensity, size and seed, and says how often the verdict\n"
-    "named what was injected, how far its shares were off, and how often the published rules of\n"
-    "other tools name it. corpus/cpu_short.ini is for the CPU device, corpus/h200.ini for a GPU;\n"
-    "docs/verdict.md shows how to write one and what each figure is.\n"
-    "\n"
-    "  --out FOLDER  where the runs and the score go (results/score): score.json and CSV files, and\n"
-    "                of each run a folder with its window, truth/truth.json and log. The same\n"
-    "                command goes on where an earlier one ended: its runs are taken as they are.\n"
-    "  --rescore     starts no run: judges anew what FOLDER holds, from wherever that came, by\n"
-    "                the verdict as it is now.\n"
-    "\n"
-    "Exits with 0 when there is a score, however good, 3 when the corpus is wrong or no run left\n"
-    "anything to judge, 8 when a file cannot be written, 128+n when signal n ended it.\n";
 
 typedef struct progress {
   uint32_t done, total;
@@ -161,41 +145,78 @@ typedef struct arguments {
   bool only_read, help;
 } arguments;
 
+static bool take_folder(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return (((arguments *)user)->folder = value)[0] != '\0';
+}
+
+static bool take_corpus(void *user, const char *word, error *err) {
+  arguments *self = user;
+  if (self->path)
+    error_add(err, PD_INVALID, CODE_USAGE, "score: unexpected argument '%s'; one corpus is scored at a time", word);
+  else
+    self->path = word;
+  return true;
+}
+
+static const args_option rows[] = {
+    {.name = "--out",
+     .value = ARGS_REQUIRED,
+     .argument = "FOLDER",
+     .take = take_folder,
+     .offer = ARGS_OFFER_FOLDER,
+     .allowed = "a folder",
+     .help =
+         "where the runs and the score go (results/score): score.json and CSV files, and for each run a folder with "
+         "its window, truth/truth.json and log; the same command continues where an earlier one ended"},
+    {.name = "--rescore",
+     .take = args_take_flag,
+     .code = offsetof(arguments, only_read),
+     .help = "start no run: judge what FOLDER holds again, with the verdict as it is now"},
+    ARGS_HELP_ROW(arguments, help)};
+
+static int score_main(int argc, char **argv);
+
+const args_command score_command = {
+    .name = "score",
+    .summary = "run known causes and score the verdict",
+    .usage = "CORPUS.ini [--out FOLDER] [--rescore]",
+    .description =
+        "Runs each cause of the corpus, at each intensity, size and seed, and says how often the verdict named what "
+        "was "
+        "injected, how far its shares were off, and how often the published rules of other tools name it. "
+        "corpus/cpu_short.ini is for the CPU device, corpus/h200.ini for a GPU; docs/verdict.md shows how to write one "
+        "and what each figure is.\n\n"
+        "The exit code is 0 when there is a score, 3 when the corpus is wrong or no run left anything to judge, 8 when "
+        "a "
+        "file cannot be written, 128+n when signal n ended it.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .words = ARGS_OFFER_FILE,
+    .main = score_main};
+
 static arguments parse(int argc, char **argv, error *err) {
   arguments self = {.folder = "results/score"};
-  for (int i = 1; i < argc && !err->count; i++) {
-    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-      self.help = true;
-    else if (!strcmp(argv[i], "--rescore"))
-      self.only_read = true;
-    else if (!strcmp(argv[i], "--out") && i + 1 < argc)
-      self.folder = argv[++i];
-    else if (argv[i][0] == '-' || self.path)
-      error_set(err, PD_INVALID, CODE_USAGE, "score: %s: not expected; see pdhost score --help", argv[i]);
-    else
-      self.path = argv[i];
-  }
+  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &self};
+  (void)args_parse(&set, 1, take_corpus, &self, "score: ", argc, argv, err);
   if (!err->count && !self.path && !self.help)
     error_set(err, PD_INVALID, CODE_USAGE, "score: no corpus given; see pdhost score --help");
   return self;
 }
 
-int score_main(int argc, char **argv) {
+static int score_main(int argc, char **argv) {
   static error err; /* large; the main thread's alone */
   char program[4096];
   error_clear(&err);
   const arguments given = parse(argc, argv, &err);
   if (!err.count && given.help) {
-    fputs(usage, stdout);
+    args_print_help(&score_command);
     return CODE_DONE;
   }
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  if (!err.count && length <= 0) error_set(&err, PD_IO, CODE_INTERNAL, "score: /proc/self/exe cannot be read");
-  corpus *all = NULL;
-  if (!err.count) {
-    program[length] = '\0';
-    all = corpus_read(given.path, &err);
-  }
+  if (!err.count && !self_path(program, sizeof program))
+    error_set(&err, PD_IO, CODE_INTERNAL, "score: /proc/self/exe cannot be read");
+  corpus *all = err.count ? NULL : corpus_read(given.path, &err);
   const cell_runner runner = {all, program, given.folder, given.only_read};
   if (all && given.only_read && access(given.folder, R_OK | X_OK) != 0)
     error_set(&err, PD_IO, CODE_CONFIG, "score: %s: %s; --rescore judges what an earlier score left", given.folder,

@@ -2,7 +2,8 @@
 #ifndef CORE_SCORE_SCORE_H
 #define CORE_SCORE_SCORE_H
 
-/* `argv` begins with "score". Returns the exit code. */
-int score_main(int argc, char **argv);
+#include "host/args.h"
+
+extern const args_command score_command;
 
 #endif

@@ -192,9 +192,9 @@ class Ab(Case):
     def test_mistakes(self):
         base = [*SMALL, "--scenario", "control"]
         for arguments, code, message in (
-                ((*base,), 2, "0 of the two configurations are given"),
-                ((*base, "a.b=1"), 2, "1 of the two configurations are given"),
-                ((*base, "", "", ""), 2, "3 of the two configurations are given"),
+                ((*base,), 2, "expected two configurations, got 0"),
+                ((*base, "a.b=1"), 2, "expected two configurations, got 1"),
+                ((*base, "", "", ""), 2, "unexpected argument ''"),
                 ((*base, "", "batch_size=4"), 2, "B: batch_size=4: write section.key=value"),
                 ((*base, "", "data.batch=4"), 3, "[data] batch"),
                 ((*base, "", "data.batch_size=many"), 3, "batch_size = many"),

@@ -156,6 +156,32 @@ class Config(Case):
         self.assertEqual(code, 0, err)
         self.assertIn(f"trace_dir = {folder}\n", out)
 
+    def test_a_bare_name_is_a_configuration_or_a_scenario(self):
+        for words in (("dataloader",), ("run", "dataloader"), ("-c", "dataloader"), ("-cdataloader",)):
+            code, out, err = self.run_pdhost(*words, "--device", "cpu", "--show-config", watch=False)
+            self.assertEqual((code, err), (0, ""), words)
+            self.assertRegex(out, r"# .*conf/dataloader\.ini:\d+\nscenario = dataloader\n")
+        os.makedirs(self.path("conf"))
+        for name, batch in (("dataloader", 5), ("mine", 6)):
+            with open(self.path(f"conf/{name}.ini"), "w", encoding="utf-8") as file:
+                file.write(f"[run]\nscenario = dataloader\n[data]\nbatch_size = {batch}\n")
+            code, out, err = self.run_pdhost(name, "--show-config", watch=False)
+            self.assertIn(f"# conf/{name}.ini:4\nbatch_size = {batch}\n", out, err)
+        code, out, err = self.run_pdhost(SCENARIO, "--show-config", "--device", "cpu", watch=False)
+        self.assertIn(f"# command line\nscenario = {SCENARIO}\n", out, err)
+        self.assert_fails(self.run_pdhost("mien"), 2, "unexpected argument 'mien'; did you mean mine?")
+        self.assert_fails(self.run_pdhost("dataloader", "doctr"), 2, "unexpected argument 'doctr'")
+
+    def test_near_names_of_files(self):
+        os.makedirs(self.path("conf"))
+        for name in ("mine.ini", "conf/dataloader.ini"):
+            with open(self.path(name), "w", encoding="utf-8"):
+                pass
+        for typed, near in (("mien.ini", "mine.ini"), ("conf/dataloadr.ini", "conf/dataloader.ini"),
+                            ("dataloadr", "dataloader"), ("dataloadr.ini", "dataloader")):
+            self.assert_fails(self.run_pdhost("-c", typed), 3,
+                              f"{typed}: cannot be read: No such file or directory; did you mean {near}?")
+
     def test_missing_file(self):
         self.assert_fails(self.run_pdhost("-c", "no.ini"), 3, "no.ini: cannot be read: No such file or directory")
 
@@ -173,7 +199,7 @@ class Config(Case):
                 continue
             files = ["-c", os.path.join(CONF, name), "-c", os.path.join(CONF, "cpu.ini")]
             code, out, err = self.run_pdhost(*files, "--check")
-            self.assertEqual((code, out, err), (0, "the configuration is sound\n", ""), name)
+            self.assertEqual((code, out, err), (0, "configuration OK\n", ""), name)
 
     def test_dump_loads_again_as_the_same(self):
         files = ["-c", os.path.join(CONF, "dataloader.ini"), "-c", os.path.join(CONF, "cpu.ini")]

@@ -1,17 +1,23 @@
 #include "host/cli_args.h"
+#include "host/run_name.h"
 #include "pd_test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static cli_args args;
 static error err;
 
 static pd_status parse_words(char **words) {
+  static const args_command compare = {.name = "compare"};
+  static const args_command *const commands[] = {&compare};
   int count = 0;
+  run_name_set_commands(commands, 1);
+  setenv("PDHOST_PLUGIN_PATH", TEST_LIB, 1);
   while (words[count]) count++;
   error_clear(&err);
-  return cli_args_parse(&args, count, words, &err);
+  return cli_args_parse(&args, NULL, count, words, &err);
 }
 #define PARSE(...) parse_words((char *[]){"pdhost", __VA_ARGS__, NULL})
 
@@ -38,6 +44,50 @@ PD_TEST(cli, files_in_order) {
   cr_assert_eq(args.input.file_count, 2);
   cr_assert_str_eq(args.input.files[0], "a.ini");
   cr_assert_str_eq(args.input.files[1], "b.ini");
+  cli_args_free(&args);
+}
+
+PD_TEST(cli, values_may_stand_at_the_letter) {
+  cr_assert_eq(PARSE("-ca.ini", "-odata.batch_size=3", "--config=b.ini", "--steps", "5", "--json"), PD_OK);
+  cr_assert_eq(args.input.file_count, 2);
+  cr_assert_str_eq(args.input.files[0], "a.ini");
+  cr_assert_str_eq(args.input.files[1], "b.ini");
+  ASSIGNS(0, "data", "batch_size", "3");
+  ASSIGNS(1, "schedule", "active", "5");
+  cr_assert(args.json);
+  cli_args_free(&args);
+  cr_assert_eq(PARSE("-V"), PD_OK);
+  cr_assert_eq(args.command, CLI_VERSION);
+  cli_args_free(&args);
+}
+
+PD_TEST(cli, a_word_names_a_file_or_a_scenario) {
+  cr_assert_eq(PARSE("-c", "a.ini", "conf/x.ini"), PD_OK);
+  cr_assert_eq(args.input.file_count, 2);
+  cr_assert_str_eq(args.input.files[0], "conf/x.ini"); /* below what is given */
+  cr_assert_str_eq(args.input.files[1], "a.ini");
+  cli_args_free(&args);
+  cr_assert_eq(PARSE("-o", "run.device=cpu", "./mine/x.so"), PD_OK);
+  ASSIGNS(0, "run", "scenario", "./mine/x.so");
+  ASSIGNS(1, "run", "device", "cpu");
+  cli_args_free(&args);
+}
+
+PD_TEST(cli, a_command_has_words_and_options_of_its_own) {
+  struct {
+    bool gate;
+  } options = {.gate = false};
+  const args_option rows[] = {{.name = "--gate", .take = args_take_flag}};
+  const cli_own own = {.rows = rows, .count = 1, .user = &options, .words = 2, .where = "ab: "};
+  char *words[] = {"ab", "conf/x.ini", "train.lr=1", "--gate", "", "--seed", "4", NULL};
+  error_clear(&err);
+  cr_assert_eq(cli_args_parse(&args, &own, 7, words, &err), PD_OK);
+  cr_assert(options.gate);
+  cr_assert_eq(args.word_count, 2);
+  cr_assert_str_eq(args.words[0], "train.lr=1");
+  cr_assert_str_eq(args.words[1], "");
+  cr_assert_str_eq(args.input.files[0], "conf/x.ini");
+  ASSIGNS(0, "run", "seed", "4");
   cli_args_free(&args);
 }
 
@@ -146,12 +196,14 @@ PD_TEST(cli, mistakes) {
   REFUSES("--num_worker: no such option; did you mean --num_workers?", "--num_worker", "3");
   REFUSES("--frobnicate: no such option; see pdhost --help", "--frobnicate=1");
   REFUSES("-x: no such option; see pdhost --help", "-x");
-  REFUSES("conf/sync.ini: stands alone; write -c conf/sync.ini", "conf/sync.ini");
-  REFUSES("true: stands alone; see pdhost --help", "--pin_memory", "true");
-  REFUSES("compar: stands alone; did you mean compare?", "compar");
-  REFUSES("compare: is a command, which comes first: write pdhost compare, then its options", "-q", "compare", "a.json",
-          "b.json");
-  REFUSES("an empty word: stands alone; see pdhost --help", "");
+  REFUSES("unexpected argument 'b.ini'; write -c b.ini", "a.ini", "b.ini");
+#define NOTHING "; it is no command, configuration or scenario: see pdhost --help and pdhost --list"
+  REFUSES("unexpected argument 'true'" NOTHING, "--pin_memory", "true");
+  REFUSES("unexpected argument 'compar'; did you mean compare?", "compar");
+  REFUSES("unexpected argument 'dataloder'; did you mean dataloader?", "dataloder");
+  REFUSES("unexpected argument 'compare'; a command comes first: pdhost compare", "-q", "compare", "a.json", "b.json");
+  REFUSES("unexpected argument ''; an empty word names nothing", "");
+  REFUSES("-num_workers: no such option; did you mean --num_workers?", "-num_workers", "3");
   REFUSES("-c: needs a value", "-c");
   REFUSES("--device: needs a value", "--device");
   REFUSES("--check: takes no value", "--check=1");
@@ -160,8 +212,8 @@ PD_TEST(cli, mistakes) {
   REFUSES("-o data.=3: write section.key=value, as in -o data.num_workers=8", "-o", "data.=3");
   REFUSES("--sink :a=b: no name; write --sink NAME[:key=value,...]", "--sink", ":a=b");
   REFUSES("--sink table:wide: wide: write key=value", "--sink", "table:wide");
-  REFUSES("--color=blue: no such choice; allowed: auto, always, never", "--color=blue");
-  REFUSES("--format xml: no such choice; allowed: text, json", "--format", "xml");
+  REFUSES("--color blue: not allowed; allowed: auto, always, never", "--color=blue");
+  REFUSES("--format xml: not allowed; allowed: text, json", "--format", "xml");
   REFUSES("--dry-run: there is another command already; give one at a time", "--check", "--dry-run");
 }
 

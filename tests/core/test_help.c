@@ -1,4 +1,5 @@
-#include "host/cli.h"
+#include "cli/commands.h"
+#include "host/core_options.h"
 #include "host/wrap.h"
 #include "pd_test.h"
 
@@ -15,21 +16,8 @@ static void read_back(FILE *file, char *text, size_t room) {
   fclose(file);
 }
 
-static const pd_metric *const *metrics(uint64_t *count) {
-  static const pd_metric wait = {.key = "data_wait_s",
-                                 .heading = "Data wait",
-                                 .definition = "time from the end of a step to the next batch",
-                                 .formula = "now - end of the previous step",
-                                 .source = "the PyTorch script",
-                                 .unit = PD_UNIT_NS};
-  static const pd_metric *const all[] = {&wait};
-  *count = 1;
-  return all;
-}
-
 /* Runs the command line; its exit code, with what it printed in out_text and err_text. */
 static int run_words(char **words) {
-  const cli_hooks hooks = {.metrics = metrics};
   int count = 0;
   while (words[count]) count++;
   setenv("PDHOST_PLUGIN_PATH", FIXTURES, 1);
@@ -39,7 +27,7 @@ static int run_words(char **words) {
   const int kept[2] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
   dup2(fileno(out), STDOUT_FILENO);
   dup2(fileno(err), STDERR_FILENO);
-  const int code = cli_main(count, words, &hooks);
+  const int code = commands_main(count, words);
   fflush(stdout);
   dup2(kept[0], STDOUT_FILENO);
   dup2(kept[1], STDERR_FILENO);
@@ -62,7 +50,7 @@ PD_TEST(help, one_screen) {
   int lines = 0;
   for (const char *at = out_text; *at; at++) lines += *at == '\n';
   cr_assert_leq(lines, 45);
-  cr_assert(strncmp(out_text, "usage: pdhost -c FILE", 21) == 0);
+  cr_assert(strncmp(out_text, "usage: pdhost [COMMAND] [NAME]", 30) == 0);
   cr_assert_str_eq(err_text, "");
 }
 
@@ -201,7 +189,7 @@ PD_TEST(help, mistakes) {
   FAILS(CODE_USAGE, "[device] mod: no such key; did you mean mood?", "--help-device", "null.mod");
   FAILS(CODE_USAGE, "--list sink: no such list; allowed: scenarios, sinks, devices; did you mean sinks?", "--list",
         "sink");
-  FAILS(CODE_USAGE, "nothing to run; try pdhost -c conf/dataloader.ini, pdhost --list or pdhost --help", NULL);
+  FAILS(CODE_USAGE, "nothing to run; try pdhost dataloader, pdhost --list or pdhost --help", NULL);
 }
 
 PD_TEST(help, list_shows_each_plugin_and_why_one_is_rejected) {
@@ -216,17 +204,47 @@ PD_TEST(help, list_shows_each_plugin_and_why_one_is_rejected) {
 }
 
 PD_TEST(help, explain) {
-  cr_assert_eq(RUN("--explain", "data_wait_s"), 0);
-  cr_assert_str_eq(out_text, "data_wait_s   \"Data wait\"\n  time from the end of a step to the next batch\n"
-                             "  formula  now - end of the previous step\n  source   the PyTorch script\n"
-                             "  unit     nanoseconds\n");
-  cr_assert_eq(RUN("--explain", "data wait"), 0);
-  FAILS(CODE_USAGE, "--explain data_wait: no such metric; did you mean data_wait_s?", "--explain", "data_wait");
+  cr_assert_eq(RUN("--explain", "data_wait"), 0);
+  cr_assert(strncmp(out_text, "data_wait   \"Data wait\"\n  wait for the batch\n", 44) == 0, "%s", out_text);
+  cr_assert_eq(RUN("explain", "data wait"), 0);
+  cr_assert(strncmp(out_text, "data_wait ", 10) == 0);
+}
+
+/* One row at least of each kind of topic, and a page for each command. */
+PD_TEST(help, topics) {
+  static const struct {
+    char *topic;
+    const char *begins;
+  } topics[] = {{"sweep", "usage: pdhost sweep "},           {"data", "[data]   "},
+                {"num_workers", "[data] num_workers\n"},     {"data.num_workers", "[data] num_workers\n"},
+                {"profile_steps", "[schedule] active\n"},    {"schedule", "schedule\n"},
+                {"host_stall", "host_stall 1.0   scenario"}, {"data_wait", "data_wait   \"Data wait\"\n"}};
+  for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++) {
+    cr_assert_eq(RUN("help", topics[i].topic), 0, "%s", err_text);
+    cr_assert(strncmp(out_text, topics[i].begins, strlen(topics[i].begins)) == 0, "%s: %s", topics[i].topic, out_text);
+    expect_80_columns(out_text);
+  }
+  cr_assert_eq(RUN("help", "section", "schedule"), 0);
+  cr_assert(strncmp(out_text, "[schedule]   ", 13) == 0);
+  FAILS(CODE_USAGE, "help num_worker: no such topic; did you mean num_workers?", "help", "num_worker");
+  uint32_t count;
+  const args_command *const *all = commands_all(&count);
+  for (uint32_t i = 0; i < count; i++) {
+    char usage[64];
+    snprintf(usage, sizeof usage, "usage: pdhost %s ", all[i]->name);
+    cr_assert_eq(RUN((char *)all[i]->name, "--help"), 0, "%s", err_text);
+    cr_assert(strncmp(out_text, usage, strlen(usage)) == 0, "%s", out_text);
+    expect_80_columns(out_text);
+    for (uint32_t row = 0; row < all[i]->option_count; row++)
+      cr_assert_not_null(strstr(out_text, all[i]->options[row].name), "%s", all[i]->options[row].name);
+    cr_assert_eq(RUN("--help"), 0);
+    cr_assert_not_null(strstr(out_text, all[i]->summary), "%s", all[i]->name);
+  }
 }
 
 PD_TEST(help, check_and_dry_run) {
   cr_assert_eq(RUN("--scenario", "host_stall", "--device", "null", "--sink", "probe", "--check"), 0);
-  cr_assert_str_eq(out_text, "the configuration is sound\n");
+  cr_assert_str_eq(out_text, "configuration OK\n");
   cr_assert_eq(
       RUN("--scenario", "host_stall", "--device", "null", "--sink", "probe", "--dry-run", "-o", "schedule.repeat=2"),
       0);

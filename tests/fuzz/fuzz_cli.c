@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   }
   cli_args args;
   error_clear(&err);
-  const pd_status status = cli_args_parse(&args, count, words, &err);
+  const pd_status status = cli_args_parse(&args, NULL, count, words, &err);
   check((status == PD_OK) == (err.count == 0));
   for (uint32_t i = 0; status == PD_OK && i < args.input.assignment_count; i++) {
     const config_assignment *at = &args.input.assignments[i];

@@ -1,9 +1,9 @@
 /* pdhost --list: every plugin of the search folders, each opened in a child process. */
-#ifndef CORE_HOST_LIST_H
-#define CORE_HOST_LIST_H
+#ifndef CORE_CLI_LIST_H
+#define CORE_CLI_LIST_H
 
-#include "error.h"
-#include "plugins.h"
+#include "host/error.h"
+#include "host/plugins.h"
 
 /* `what`: "scenarios", "sinks", "devices", or NULL for all. Prints on stdout. A rejected file is no failure of the
  * list. */

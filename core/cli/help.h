@@ -1,9 +1,9 @@
 /* Help pages, all made from the option rows: as text and as JSON, on stdout. [loop thread] */
-#ifndef CORE_HOST_HELP_H
-#define CORE_HOST_HELP_H
+#ifndef CORE_CLI_HELP_H
+#define CORE_CLI_HELP_H
 
-#include "error.h"
-#include "plugins.h"
+#include "host/error.h"
+#include "host/plugins.h"
 
 /* One screen. */
 void help_print(void);
@@ -12,5 +12,9 @@ void help_print(void);
 pd_status help_plugin(plugins *from, pd_kind kind, const char *topic, bool json, error *err);
 /* SECTION[.KEY] of the core. */
 pd_status help_section(const char *topic, bool json, error *err);
+
+/* `pdhost help WORDS`: a command, a section, a key, a plugin, a word of the output, an error code or a concept. An
+ * unknown topic is CODE_USAGE, with the nearest one. */
+pd_status help_topic(char **words, uint32_t count, error *err);
 
 #endif

@@ -1,55 +1,53 @@
 /* Help pages; see help.h. */
 #include "help.h"
 
-#include "config_sections.h"
+#include "commands.h"
 #include "help_json.h"
-#include "option.h"
-#include "suggest.h"
-#include "wrap.h"
+
+#include "host/config_sections.h"
+#include "host/option.h"
+#include "host/suggest.h"
+#include "host/wrap.h"
 
 #include <stdio.h>
 #include <string.h>
 
+enum { SUMMARY_COLUMN = 12 };
+
 void help_print(void) {
-  fputs("usage: pdhost -c FILE [-c FILE ...] [options]\n"
+  uint32_t count;
+  const args_command *const *all = commands_all(&count);
+  fputs("usage: pdhost [COMMAND] [NAME] [options]\n"
         "\n"
-        "Runs a scenario with a known bottleneck on a device, times it and shows where\n"
-        "the time went.\n"
+        "Trains a small network with a known performance bottleneck built in, records it,\n"
+        "and prints what held it up.\n"
         "\n"
-        "  pdhost -c conf/dataloader.ini                 run a scenario\n"
-        "  pdhost -c conf/sync.ini -c conf/cpu.ini       small enough for two CPU cores\n"
-        "  pdhost --scenario sync --batch_size 32 --amp  no file; any key is -o too\n"
-        "  pdhost --list                                 scenarios, sinks and devices\n"
-        "  pdhost --help-section data                    or run, schedule, train,\n"
-        "                                                profile, benchmark, truth\n"
+        "  pdhost dataloader                       run a shipped configuration\n"
+        "  pdhost sync --batch_size 32             with another setting\n"
+        "  pdhost -c my.ini -o data.num_workers=8  your own file, and one key changed\n"
+        "  pdhost --list                           scenarios, sinks and devices\n"
+        "  pdhost help data.num_workers            what a key is, and what it may be\n"
         "\n"
-        "configuration\n"
+        "commands (pdhost COMMAND --help)\n",
+        stdout);
+  for (uint32_t i = 0; i < count; i++) {
+    int used = printf("  ");
+    used += wrap_pad(all[i]->name, SUMMARY_COLUMN - 2);
+    wrap_print(all[i]->summary, used, SUMMARY_COLUMN);
+  }
+  fputs("\n"
+        "options of a run (all of them: pdhost run --help)\n"
         "  -c FILE                     read an INI file; later ones win, key by key\n"
         "  -o SECTION.KEY=VALUE        set one key\n"
-        "  --mode benchmark            time the step alone; writes a measurement\n"
+        "  --mode benchmark            time the step alone, and write a measurement\n"
         "  --scenario, --device NAME   a name of --list, or the path of a .so\n"
-        "  --sink NAME[:KEY=VALUE,..]  write by this sink; the first replaces those set\n"
-        "  --plugin-path DIR           search here first for scenario/, sink/, device/\n"
-        "  --batch_size --image_size --dataset_size --num_workers --prefetch_factor\n"
-        "  --persistent_workers --pin_memory --amp --channels_last --lr --seed\n"
-        "  --warmup_steps --profile_steps --with_stack --trace_dir --output_json\n"
-        "  --row_limit --wide          each another spelling of its key\n"
-        "\n"
-        "instead of a run\n"
-        "  --list [scenarios|sinks|devices]   what there is, and why a file is rejected\n"
-        "  --help-plugin NAME[.KEY]           or --help-scenario, -sink, -device\n"
-        "  --help-section SECTION[.KEY]       --format json for help as JSON\n"
-        "  --show-config                      keys and where each is from (--dump-config)\n"
-        "  --check, --dry-run                 check the configuration; show the plan\n"
-        "  --check-plugin FILE                conformance checks; its keys by -o\n"
-        "  ab -c FILE 'key=v1' 'key=v2'       which of two is faster, in turns\n"
-        "  compare A.json B.json ...          measurements side by side; which is faster\n"
-        "  sweep -c FILE --vary KEY=V,V ...   every combination of values, or draws\n"
-        "  score CORPUS.ini                   run known causes, score the verdict\n"
-        "  --explain METRIC                   what a column or key of the results means\n"
-        "  --version, --help\n"
-        "\n"
-        "output: -q, -v, --color=auto|always|never\n",
+        "  --sink NAME[:KEY=VALUE,..]  write results with this sink; the first --sink\n"
+        "                              replaces the configured list\n"
+        "  --show-config, --check      the keys and where each is from; check them\n"
+        "  --dry-run                   what the run would do\n"
+        "  --check-plugin FILE         conformance checks of a plugin\n"
+        "  -q, -v, --color=WHEN        less output, more, with colour or without\n"
+        "  -V, --version, -h, --help\n",
         stdout);
 }
 

@@ -1,9 +1,9 @@
 /* pdhost --list; see list.h. */
 #include "list.h"
 
-#include "child.h"
-#include "suggest.h"
-#include "wrap.h"
+#include "host/child.h"
+#include "host/suggest.h"
+#include "host/wrap.h"
 
 #include <stdio.h>
 #include <string.h>

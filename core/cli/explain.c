@@ -1,0 +1,95 @@
+/* See explain.h. */
+#include "explain.h"
+
+#include "analysis/analysis.h"
+#include "host/suggest.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* The registry belongs to an analysis that lives until the process ends. */
+static const pd_metric *const *metrics(uint64_t *count) {
+  static analysis *registry;
+  static const pd_device_props no_device = {.size = sizeof(pd_device_props)};
+  const analysis_context context = {.device = &no_device, .cores = 1};
+  if (!registry && analysis_open(&context, &registry) != PD_OK) return NULL;
+  const pd_analysis *table = analysis_table(registry);
+  return table->metrics(table, count);
+}
+
+static const char *text_of(pd_unit unit) {
+  static const char *const names[] = {"none",       "count", "nanoseconds", "bytes",         "percent",
+                                      "ratio 0..1", "flops", "per second",  "GB per second", "text"};
+  return unit < sizeof names / sizeof names[0] ? names[unit] : "unknown";
+}
+
+/* How a name is looked for. */
+typedef enum likeness { AS_IT_IS, LOOSELY } likeness;
+
+/* "CPUTotal" is the key cpu_total, and torch's self_cuda_time_total is self_device_time_total. */
+static bool is_key(const char *name, const char *key) {
+  while (*name && *key) {
+    const bool cuda = strncasecmp(name, "cuda", 4) == 0 && strncmp(key, "device", 6) == 0;
+    if (!cuda && *name != '_' && *key == '_') key++;
+    if (!cuda && tolower((unsigned char)*name) != tolower((unsigned char)*key)) return false;
+    name += cuda ? 4 : 1;
+    key += cuda ? 6 : 1;
+  }
+  return !*name && !*key;
+}
+
+/* Without what stands in brackets behind it: "Share (%)", "Step now (ms)". */
+static size_t without_unit(const char *heading) {
+  const char *unit = strstr(heading, " (");
+  return unit && unit > heading ? (size_t)(unit - heading) : strlen(heading);
+}
+
+static bool is_heading(const char *name, const char *heading, likeness how) {
+  if (!heading) return false;
+  if (how == AS_IT_IS) return strcasecmp(name, heading) == 0;
+  const size_t length = without_unit(name);
+  return length == without_unit(heading) && strncasecmp(name, heading, length) == 0;
+}
+
+static void explain_one(const pd_metric *at, const char *on_cuda) {
+  printf("%s   \"%s\"", at->key, at->heading);
+  if (on_cuda && strcmp(on_cuda, at->heading) != 0) printf(", on a CUDA device \"%s\"", on_cuda);
+  printf("\n  %s\n", at->definition);
+  if (at->formula) printf("  formula  %s\n", at->formula);
+  if (at->source) printf("  source   %s\n", at->source);
+  printf("  unit     %s\n", text_of(at->unit));
+}
+
+/* Every metric of that name. Returns how many there are. */
+static uint64_t explain_all(const pd_metric *const *all, uint64_t count, const char *name, likeness how) {
+  uint64_t found = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    const char *on_cuda = analysis_cuda_heading(all[i]->key);
+    const bool is_it = how == AS_IT_IS ? strcmp(name, all[i]->key) == 0 : is_key(name, all[i]->key);
+    if (!is_it && !is_heading(name, all[i]->heading, how) && !is_heading(name, on_cuda, how)) continue;
+    if (found++) putchar('\n');
+    explain_one(all[i], on_cuda);
+  }
+  return found;
+}
+
+void explain_offer(suggest *near) {
+  uint64_t count = 0;
+  const pd_metric *const *all = metrics(&count);
+  for (uint64_t i = 0; all && i < count; i++) suggest_offer(near, all[i]->key);
+}
+
+pd_status explain_print(const char *name, error *err) {
+  uint64_t count = 0;
+  const pd_metric *const *all = metrics(&count);
+  if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (explain_all(all, count, name, AS_IT_IS) || explain_all(all, count, name, LOOSELY)) return PD_OK;
+  char hint[128];
+  suggest near = {.wanted = name};
+  explain_offer(&near);
+  suggest_text(&near, hint, sizeof hint);
+  return error_set(err, PD_INVALID, CODE_USAGE, "--explain %s: no such metric%s", name,
+                   hint[0] ? hint : "; give a key of the results or the heading of a column");
+}

@@ -1,0 +1,14 @@
+/* `pdhost explain WORD`: what a word that pdhost prints or writes means. [main thread] */
+#ifndef CORE_CLI_EXPLAIN_H
+#define CORE_CLI_EXPLAIN_H
+
+#include "host/error.h"
+#include "host/suggest.h"
+
+/* Prints what is known of `word` on standard output. An unknown word is CODE_USAGE, with the nearest one. */
+pd_status explain_print(const char *word, error *err);
+
+/* Offers every word that is known. */
+void explain_offer(suggest *near);
+
+#endif
