@@ -1,43 +1,23 @@
-/*
- * Call stacks. See stacks.h.
- *
- * libunwind, where it is installed, walks a stack it has seen before in about 6 ns a frame, and the C library's own
- * backtrace in about 100: so it is looked for at run time, and nothing depends on it.
- */
+/* Call stacks. See stacks.h. */
 #include "stacks.h"
 #include "symbols.h"
+#include "unwind.h"
 
-#include <dlfcn.h>
-#include <execinfo.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { OWN_FRAMES = 8 /* how deep below the caller the recorder itself may be */ };
 
-typedef int walk_stack(void **frames, int size);
-static walk_stack *walk = backtrace;
-static pthread_once_t walk_once = PTHREAD_ONCE_INIT;
-
-static void choose_walk(void) {
-  void *frames[2];
-  void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
-  void *found = library ? dlsym(library, "unw_backtrace") : NULL;
-  if (found) memcpy(&walk, &found, sizeof walk); /* ISO C has no cast from object to function pointer */
-  (void)walk(frames, 2);
-  /* cppcheck-suppress resourceLeak ; it stays loaded: its code walks every stack */
-}
-
-void stack_prepare(void) { pthread_once(&walk_once, choose_walk); }
+void stack_prepare(void) { unwind_prepare(); }
 
 void stack_capture(raw_stack *out, const void *caller) {
   void *frames[RAW_STACK_DEPTH + OWN_FRAMES];
-  int found = walk(frames, RAW_STACK_DEPTH + OWN_FRAMES), first = 0;
+  const size_t found = unwind_stack(frames, RAW_STACK_DEPTH + OWN_FRAMES);
+  size_t first = 0;
   while (first < found && first < OWN_FRAMES && frames[first] != caller) first++;
   if (first == found || frames[first] != caller) first = 0;
-  int count = found - first;
-  if (count > RAW_STACK_DEPTH) count = RAW_STACK_DEPTH;
-  out->count = count > 0 ? (uint64_t)count : 0;
+  const size_t count = found - first;
+  out->count = count < RAW_STACK_DEPTH ? count : RAW_STACK_DEPTH;
   memcpy(out->frames, frames + first, out->count * sizeof *frames);
 }
 

@@ -4,7 +4,7 @@
 
 #include "merge.h"
 
-/* Finds the unwinder. Called once before the first capture: unwinders load and allocate on first use. */
+/* Called before the first capture and before each window: see unwind_prepare. */
 void stack_prepare(void);
 
 /* The calling thread's stack from the frame that returns to `caller` outwards, innermost first. [any thread] */

@@ -8,6 +8,7 @@
 #include "merge.h"
 #include "open_ranges.h"
 #include "recorder_internal.h"
+#include "stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,7 @@ pd_status recorder_window_begin(recorder *self, uint32_t window) {
   if (status) return status;
   for (int i = 0; i < PD_LOSS_COUNT; i++) atomic_store_explicit(&self->losses[i], 0, memory_order_relaxed);
   recorder_take_marks(self, NULL);
+  if (self->options.with_stack) stack_prepare();
   self->step_count = 0;
   self->window = window;
   self->loop_tid = (uint32_t)syscall(SYS_gettid);
