@@ -103,7 +103,7 @@ static dnnl_status_t describe_forward(pd_stream *stream, const plan_key *key, co
 
 static dnnl_status_t describe_backward(pd_stream *stream, const plan_key *key, const descriptors *d,
                                        dnnl_primitive_desc_t *out) {
-  const dnnl_engine_t engine = stream->device->engine;
+  dnnl_engine_t engine = stream->device->engine;
   const dnnl_shim_pass pass = key->kind == PLAN_BACKWARD_DATA ? DNNL_SHIM_BACKWARD_DATA : DNNL_SHIM_BACKWARD_WEIGHTS;
   const dnnl_shim_convolution forward = convolution_of(key, d, DNNL_SHIM_FORWARD, false);
   const dnnl_shim_convolution backward = convolution_of(key, d, pass, false);
