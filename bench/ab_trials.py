@@ -14,7 +14,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BASE_US, PLANTED = 5000, 0.03
-SCENARIO = ["-q", "-c", os.path.join(HERE, "../conf/host_compute.ini"), "-c", os.path.join(HERE, "../conf/cpu.ini"), "-o",
+SCENARIO = ["-q", "-c", os.path.join(HERE, "../conf/host_compute.ini"), "--device", "cpu", "-o",
             "data.image_size=8", "-o", "data.batch_size=1", "-o", "run.warmup_steps=1", "--format", "json"]
 
 

@@ -2,7 +2,7 @@
  * What each sink costs at a window's end: the tables first, then every file sink alone, from the callback to the file
  * closed. Wall clock and processor time, medians of the rounds.
  *
- *   pdhost -c conf/tiny_ops.ini -c conf/cpu.ini -o schedule.active=60 --sink window -o run.trace_dir=DIR
+ *   pdhost -c conf/tiny_ops.ini --device cpu -o schedule.active=60 --sink window -o run.trace_dir=DIR
  *   bench_sinks DIR/window0.pdw [ROUNDS]
  *
  * Without a window it takes a small hand-made one.

@@ -15,7 +15,6 @@ typedef struct analysis_context {
   bool tf32;                /* float32 products may use it, where the device has it */
   uint32_t cores;           /* of the machine */
   const char *command_line; /* of the run, for the verdict's next command; NULL: "pdhost" */
-  const char *fallback;     /* why the device is not the one wanted, or NULL */
   const pd_cure *cures;     /* what the scenario says takes a cause out; NULL: nothing */
   int64_t num_workers;      /* of the loader; 0: none, or not known */
   pd_offers offers;         /* what the verdict may suggest; not known: all that this kind of device may have */

@@ -283,9 +283,6 @@ static bool withheld_unsynchronised(const table_work *work, const char **why) {
 static const char *withheld(const table_work *work) {
   const pd_trace *trace = work->facts->trace;
   const double coverage = pd_trace_coverage(trace);
-  if (work->context->fallback)
-    return arena_format(work->arena, "withheld: the CPU device stood in for the one wanted (%s)",
-                        work->context->fallback);
   if (trace->profile != PD_PROFILE_FULL)
     return arena_format(work->arena, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
                         trace->profile_note ? trace->profile_note : "");

@@ -1,6 +1,7 @@
 /* Conformance checks of scenarios: every prefix of the life cycle, each bound, failures of the kit; see check_list.h.
  */
 #include "check_failures.h"
+#include "config_presets.h"
 
 #include "analysis/verdict.h"
 
@@ -130,8 +131,8 @@ static check_verdict no_service(const check_target *target) { return check_each_
 
 static check_verdict presets(const check_target *target) {
   for (const pd_preset *at = target->table->ops.scenario->presets; at && at->key; at++)
-    if (strncmp(at->key, "run.", 4) == 0)
-      return check_verdict_of(CHECK_FAILED, "preset %s: [run] is the user's", at->key);
+    if (!config_presets_may(at->key))
+      return check_verdict_of(CHECK_FAILED, "preset %s: this key is the user's choice", at->key);
   return check_ok();
 }
 
@@ -161,7 +162,7 @@ static check_verdict causes(const check_target *target) {
 
 const check check_scenario_list[] = {
     {"its bottleneck and its cures are causes that the verdict names", causes},
-    {"presets leave [run] to the user", presets},
+    {"presets leave plugins, folders and mode to the user", presets},
     {"init and teardown, without a step", no_step},
     {"init, one step, teardown", one_step},
     {"init, three steps, teardown", more_steps},

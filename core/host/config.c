@@ -2,7 +2,8 @@
  * the rows of the core and of those plugins. */
 #include "config.h"
 
-#include "config_sections.h"
+#include "config_impl.h"
+#include "config_presets.h"
 #include "ini_file.h"
 #include "log.h"
 #include "suggest.h"
@@ -13,25 +14,6 @@
 #include <string.h>
 
 enum { FILE_KEYS = 4096, DEVICE_CANDIDATES = 2 };
-
-/* One assignment of any layer; key NULL: the heading of a section. */
-typedef struct entry {
-  const char *section, *key, *value, *origin;
-  int line; /* of its file; 0: command line */
-} entry;
-
-struct config_impl {
-  text_pool memory;
-  entry *entries;
-  uint32_t entry_count, entry_room;
-  data_settings data;
-  config_section core[CORE_SECTION_COUNT];
-  config_section scenario, device, *sinks;
-  const char **sinks_given; /* as the user wrote them: a path's options may be given under the path */
-  bool device_open;
-  const char *color; /* --color, or NULL */
-  pd_setting *settings;
-};
 
 static pd_status no_memory(error *err) {
   (void)error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
@@ -241,7 +223,7 @@ static pd_status load_plugins(config *self, error *err, error *no_cuda) {
 
 /* ---- layers ---- */
 
-static config_section *find_section(config *self, const char *name) {
+config_section *config_find_section(config *self, const char *name) {
   struct config_impl *impl = self->impl;
   for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++)
     if (strcmp(impl->core[i].name, name) == 0) return &impl->core[i];
@@ -255,35 +237,10 @@ static config_section *find_section(config *self, const char *name) {
 }
 
 bool config_row(config *self, const char *section, const char *key, pd_option *out) {
-  const config_section *found = find_section(self, section);
+  const config_section *found = config_find_section(self, section);
   const int row = found ? section_find(found, key) : -1;
   if (row >= 0) *out = found->rows[row];
   return row >= 0;
-}
-
-static pd_status apply_presets(config *self, error *err) {
-  const plugin *scenario = self->scenario.plugin;
-  for (const pd_preset *preset = scenario->table->ops.scenario->presets; preset && preset->key; preset++) {
-    const char *dot = strrchr(preset->key, '.');
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)(dot - preset->key), preset->key);
-    config_section *at = find_section(self, name);
-    const bool core = at && !at->owner && strcmp(at->name, "run") != 0;
-    if (!core || section_find(at, dot + 1) < 0)
-      return error_set(err, PD_INVALID, CODE_PLUGIN, "%s: preset %s: no such key of the core's", scenario->path,
-                       preset->key);
-    const char *origin = text_pool_join(&self->impl->memory, "preset of ", scenario->table->name, "");
-    if (!origin) return no_memory(err);
-    error one;
-    error_clear(&one);
-    if (section_set(at, dot + 1, preset->value, origin, CODE_PLUGIN, &one) != PD_OK) {
-      error_wrap(&one, scenario->path);
-      error_clear(err);
-      error_merge(err, &one);
-      return PD_INVALID;
-    }
-  }
-  return PD_OK;
 }
 
 static void unknown_section(config *self, const entry *at, error *err) {
@@ -320,7 +277,8 @@ static void unknown_section(config *self, const entry *at, error *err) {
 static void name_misplaced(config *self, error *err) {
   for (uint32_t i = 0; i < self->impl->entry_count; i++) {
     const entry *at = &self->impl->entries[i];
-    if (!find_section(self, at->section) && strcmp(at->section, "device") != 0 && strncmp(at->section, "sink.", 5) != 0)
+    if (!config_find_section(self, at->section) && strcmp(at->section, "device") != 0 &&
+        strncmp(at->section, "sink.", 5) != 0)
       unknown_section(self, at, err);
   }
 }
@@ -414,7 +372,7 @@ static bool writes_to_stdout(config *self, const config_section *sink, uint32_t 
     const char *path = sink->values[row].text;
     for (uint32_t i = typed; i < impl->entry_count; i++) {
       const entry *at = &impl->entries[i];
-      if (at->key && find_section(self, at->section) == sink && section_find(sink, at->key) == (int)row)
+      if (at->key && config_find_section(self, at->section) == sink && section_find(sink, at->key) == (int)row)
         path = at->value;
     }
     has_path = true;
@@ -450,11 +408,11 @@ static void apply_entries(config *self, error *err) {
     if (i == typed && apply_color(self, typed, err) != PD_OK) return;
     if (i == impl->entry_count) return;
     const entry *at = &impl->entries[i];
-    config_section *to = find_section(self, at->section);
+    config_section *to = config_find_section(self, at->section);
     if (to == &impl->device && at->key && section_find(to, at->key) < 0) {
       foreign_device_key(self, at, err);
     } else if (to && at->key) {
-      section_set(to, at->key, at->value, at->origin, CODE_CONFIG, err);
+      section_give(to, at->key, at->value, at->origin, err);
     } else if (!to && strcmp(at->section, "device") == 0) {
       if (!at->key || !self->device_auto) continue; /* a cuda that is not there knows no key */
       if (!candidates_open) candidate_count = open_candidates(self, candidates, err);
@@ -683,9 +641,13 @@ static pd_status load_into(config *self, const config_input *input, error *err) 
     error_clear(&found);
     error_merge(&found, &loading);
   }
-  if (status == PD_OK) status = apply_presets(self, &found);
   if (status != PD_OK) goto out;
   apply_entries(self, &found);
+  if (config_presets_apply(self, &loading) != PD_OK) { /* a fault of the plugin's, not of the user's */
+    error_clear(&found);
+    error_merge(&found, &loading);
+    goto out;
+  }
   status = store_all(self, &found);
   if (status == PD_OK) finish_core(self, &found);
   if (status == PD_OK) status = make_settings(self, &found);
@@ -732,21 +694,19 @@ pd_status config_load_device(config *self, const char *name, error *err) {
   const plugin *loaded = NULL;
   pd_status status = load_one(self, PD_KIND_DEVICE, name, &loaded, err);
   if (status != PD_OK) return status;
-  config_section opened;
-  if (open_section(self, &opened, "device", loaded, err) != PD_OK) return PD_NO_MEMORY;
+  if (open_section(self, &impl->device, "device", loaded, err) != PD_OK) return PD_NO_MEMORY;
+  impl->device_open = true;
+  self->device.plugin = loaded;
   for (uint32_t i = 0; i < impl->entry_count && status == PD_OK; i++) {
     const entry *at = &impl->entries[i];
-    if (!at->key || strcmp(at->section, "device") != 0 || section_find(&opened, at->key) < 0) continue;
-    status = section_set(&opened, at->key, at->value, at->origin, CODE_CONFIG, err);
+    if (!at->key || strcmp(at->section, "device") != 0 || section_find(&impl->device, at->key) < 0) continue;
+    status = section_give(&impl->device, at->key, at->value, at->origin, err);
   }
-  if (status == PD_OK) apply_threads(self, &opened, err);
+  if (status == PD_OK) status = config_presets_apply(self, err);
+  if (status == PD_OK) status = store_all(self, err);
+  if (status == PD_OK) finish_core(self, err);
   if (status == PD_OK && err->count) status = err->status;
-  if (status == PD_OK) status = section_store(&opened, &impl->memory, self->scenario.plugin->table->name, err);
-  if (status != PD_OK) return status;
-  impl->device = opened;
-  impl->device_open = true;
-  self->device = (config_plugin){.plugin = loaded, .options = opened.options};
-  return make_settings(self, err);
+  return status == PD_OK ? make_settings(self, err) : status;
 }
 
 pd_status config_print(const config *self) {

@@ -1,5 +1,6 @@
 /* The configuration of one run: every key of the core's and of the loaded plugins', checked, with its origin. Later
- * layers win: defaults of the rows, presets of the scenario, files in order, -o, named flags. [loop thread] */
+ * layers win: defaults of the rows, presets of the scenario, of the device, and of the scenario for that device, files
+ * in order, -o, named flags. [loop thread] */
 #ifndef CORE_HOST_CONFIG_H
 #define CORE_HOST_CONFIG_H
 

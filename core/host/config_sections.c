@@ -41,16 +41,21 @@ void text_pool_free(text_pool *self) {
 
 /* ---- sections ---- */
 
+void section_reset(config_section *self, uint32_t row) {
+  section_value *at = &self->values[row];
+  char why[256]; /* a default that does not parse was refused with the row */
+  if (at->given) return;
+  *at = (section_value){.text = NULL};
+  if (!self->rows[row].def) return;
+  option_parse(&self->rows[row], self->rows[row].def, &at->value, why, sizeof why);
+  at->text = self->rows[row].def;
+  at->origin = "default";
+}
+
 static pd_status set_defaults(config_section *self, text_pool *memory) {
   self->values = text_pool_alloc(memory, self->count * sizeof *self->values);
   if (!self->values) return PD_NO_MEMORY;
-  for (uint32_t i = 0; i < self->count; i++) {
-    char why[256]; /* a default that does not parse was refused with the row */
-    if (!self->rows[i].def) continue;
-    option_parse(&self->rows[i], self->rows[i].def, &self->values[i].value, why, sizeof why);
-    self->values[i].text = self->rows[i].def;
-    self->values[i].origin = "default";
-  }
+  for (uint32_t i = 0; i < self->count; i++) section_reset(self, i);
   return PD_OK;
 }
 
@@ -99,6 +104,12 @@ pd_status section_set(config_section *self, const char *key, const char *text, c
     return error_add(err, PD_INVALID, code, "%s: [%s] %s = %s: %s", origin, self->name, key, text, why);
   self->values[row] = (section_value){.value = value, .text = text, .origin = origin};
   return PD_OK;
+}
+
+pd_status section_give(config_section *self, const char *key, const char *text, const char *origin, error *err) {
+  const pd_status status = section_set(self, key, text, origin, CODE_CONFIG, err);
+  if (status == PD_OK) self->values[section_find(self, key)].given = true;
+  return status;
 }
 
 void section_unknown_key(const config_section *self, const char *key, const char *origin, error *err) {

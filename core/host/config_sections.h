@@ -21,6 +21,7 @@ typedef struct section_value {
   option_value value;
   const char *text;   /* NULL: not set */
   const char *origin; /* "default", "conf/x.ini:12" */
+  bool given;         /* by the user: presets leave it alone */
 } section_value;
 
 typedef struct config_section {
@@ -43,6 +44,12 @@ int section_find(const config_section *self, const char *key);
  * kept by pointer. */
 pd_status section_set(config_section *self, const char *key, const char *text, const char *origin, int code,
                       error *err);
+
+/* The same for a setting of the user's. */
+pd_status section_give(config_section *self, const char *key, const char *text, const char *origin, error *err);
+
+/* Back to its default, where the user has not given it. */
+void section_reset(config_section *self, uint32_t row);
 
 /* Adds "no such key" with the nearest one, or with where it is a key. */
 void section_unknown_key(const config_section *self, const char *key, const char *origin, error *err);

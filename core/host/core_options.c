@@ -14,7 +14,7 @@ static const char *const active_words[] = {"all", NULL};
 
 static const pd_option run_rows[] = {
     PD_OPTION(run_settings, scenario, .help = "what each step does: a name of --list scenarios, or the path of a .so"),
-    PD_OPTION(run_settings, device, .def = "cuda",
+    PD_OPTION(run_settings, device, .def = "auto",
               .help = "cuda, cpu, auto (cuda where it works, else cpu), or a path"),
     PD_OPTION(run_settings, device_index, .def = "0", .min = "0", .max = "255", .help = "which device of that kind"),
     PD_OPTION(run_settings, sinks, .def = "table,json,chrome_trace",
@@ -103,7 +103,7 @@ static const pd_option profile_rows[] = {
     PD_OPTION(profile_settings, profile_memory, .def = "true", .help = "record allocations and frees"),
     PD_OPTION(profile_settings, with_stack, .def = "false", .help = "record call stacks"),
     PD_OPTION(profile_settings, with_flops, .def = "false", .help = "estimate floating-point operations"),
-    PD_OPTION(profile_settings, with_modules, .def = "false", .help = "record the modules that operations belong to"),
+    PD_OPTION(profile_settings, with_modules, .def = "true", .help = "record the modules that operations belong to"),
     PD_OPTION(profile_settings, timer_only, .def = "false", .help = "step times alone: no ranges, no device records"),
     PD_OPTION(profile_settings, step_info_every, .def = "10", .min = "0", .max = "1_000_000_000", .unit = "steps",
               .help = "log step costs every so many steps; 0: never"),

@@ -86,6 +86,11 @@ static pd_status check_size(uint32_t size, int needed, const char *what, const c
     if (!(table_)->member) return REJECT("%s: its %s has no %s", path, what, #member);                                 \
   } while (0)
 
+static pd_status check_preset(const char *key, const char *value, const char *path, error *err) {
+  if (key && value && strchr(key, '.')) return PD_OK;
+  return REJECT("%s: preset %s: is not of the form section.key with a value", path, key ? key : "without a key");
+}
+
 static pd_status check_scenario(const pd_scenario_ops *ops, const char *path, error *err) {
   const pd_status status = check_size(ops->size, SCENARIO_1_0_BYTES, "scenario", path, err);
   if (status != PD_OK) return status;
@@ -93,9 +98,11 @@ static pd_status check_scenario(const pd_scenario_ops *ops, const char *path, er
   NEED(ops, init, "scenario table");
   NEED(ops, step, "scenario table");
   NEED(ops, teardown, "scenario table");
-  for (const pd_preset *preset = ops->presets; preset && preset->key; preset++)
-    if (!preset->value || !strchr(preset->key, '.'))
-      return REJECT("%s: preset %s: is not of the form section.key with a value", path, preset->key);
+  for (const pd_preset *at = ops->presets; at && at->key; at++)
+    if (check_preset(at->key, at->value, path, err) != PD_OK) return PD_INVALID;
+  const pd_device_preset *at = PD_HAS(pd_scenario_ops, ops, device_presets) ? ops->device_presets : NULL;
+  for (; at && at->device; at++)
+    if (check_preset(at->key, at->value, path, err) != PD_OK) return PD_INVALID;
   return PD_OK;
 }
 
@@ -189,6 +196,8 @@ static pd_status check_device(const pd_device_ops *ops, const char *path, error 
   if (status == PD_OK) status = check_members(ops->stream, stream_members, "stream", path, err);
   if (status == PD_OK) status = check_members(ops->tensor, tensor_members, "tensor", path, err);
   if (status == PD_OK) status = check_members(ops->profile, profile_members, "profile", path, err);
+  const pd_preset *at = PD_HAS(pd_device_ops, ops, presets) ? ops->presets : NULL;
+  for (; status == PD_OK && at && at->key; at++) status = check_preset(at->key, at->value, path, err);
   return status;
 }
 

@@ -31,27 +31,14 @@ static pd_status open_with(run_state *run, const config *settings, error *err) {
                    message[0] ? message : service_status_text(status));
 }
 
-/* Whether a key comes from conf/cpu.ini, wherever that lies. */
-static bool has_overlay(const config *settings) {
-  static const char file[] = "cpu.ini";
-  for (uint64_t i = 0; i < settings->setting_count; i++) {
-    const char *origin = settings->settings[i].origin, *slash = strrchr(origin, '/'),
-               *name = slash ? slash + 1 : origin;
-    if (strncmp(name, file, sizeof file - 1) == 0 && name[sizeof file - 1] == ':') return true;
-  }
-  return false;
-}
-
-/* CUDA where it works; else the CPU, said once and loudly, and kept for every output. */
+/* CUDA where it works; else the CPU, which is said, and kept for every output. */
 static pd_status open_auto(run_state *run, config *settings, error *err) {
   char line[ERROR_LINE_BYTES];
   pd_status status = config_load_device(settings, "cuda", err);
   if (status == PD_OK) status = open_with(run, settings, err);
   if (status == PD_OK) return PD_OK;
   snprintf(run->fallback, sizeof run->fallback, "%s", error_first_line(err, line, sizeof line));
-  log_line(PD_LOG_WARN, NULL, "[run] device = auto: no CUDA device can be used (%s): RUNNING ON THE CPU DEVICE%s",
-           run->fallback,
-           has_overlay(settings) ? "" : "; conf/cpu.ini, given after another file, makes a run small enough for it");
+  log_line(PD_LOG_WARN, NULL, "no GPU found (%s); using the CPU device", run->fallback);
   error_clear(err);
   status = config_load_device(settings, "cpu", err);
   return status == PD_OK ? open_with(run, settings, err) : status;

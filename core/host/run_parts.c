@@ -82,7 +82,6 @@ static int bring_up_training(run_state *run, const config *settings) {
                                     .tf32 = settings->train.tf32,
                                     .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
                                     .command_line = settings->command_line,
-                                    .fallback = run->fallback[0] ? run->fallback : NULL,
                                     .cures = cures_of(settings->scenario.plugin->table->ops.scenario),
                                     .num_workers = settings->data.num_workers,
                                     .offers = run->offers};
@@ -133,11 +132,9 @@ static void take_settings(run_state *run, const config *settings) {
   run->epochs = (uint64_t)settings->run.epochs;
   run->sync_timing = settings->run.sync_timing;
   run->prefetch_to_device = settings->data.prefetch_to_device;
-  run->benchmark = strcmp(settings->run.mode, "benchmark") == 0;
   run->timer_only = settings->profile.timer_only;
   run->deliver_every = deliver_every(settings);
   run->amp = settings->train.amp;
-  run->quiet = settings->quiet;
   run->show_progress = !settings->quiet && isatty(STDERR_FILENO);
   run->profile_options = (pd_profile_options){.size = sizeof run->profile_options,
                                               .profile_memory = settings->profile.profile_memory,
@@ -146,9 +143,11 @@ static void take_settings(run_state *run, const config *settings) {
 }
 
 int run_parts_open(run_state *run, config *settings) {
-  take_settings(run, settings);
+  run->benchmark = strcmp(settings->run.mode, "benchmark") == 0;
+  run->quiet = settings->quiet;
   int code = bring_up_records(run, settings);
   if (code == CODE_DONE) code = run_device_open(run, settings);
+  if (code == CODE_DONE) take_settings(run, settings); /* the device that `auto` took may have brought some */
   if (code == CODE_DONE) code = bring_up_training(run, settings);
   return code == CODE_DONE ? bring_up_scenario(run, settings) : code;
 }

@@ -1,6 +1,7 @@
 /* What a run says of itself; see run_report.h. */
 #include "run_report.h"
 
+#include "config_presets.h"
 #include "device_text.h"
 #include "log.h"
 #include "loop.h"
@@ -65,7 +66,7 @@ void run_report_about(run_state *run, const config *settings, pd_run *about) {
 
 void run_report_header(const run_state *run, const config *settings) {
   const schedule *plan = &run->plan;
-  char active[24] = "all", device[512];
+  char active[24] = "all", device[512], presets[512];
   if (plan->active != SCHEDULE_FOREVER) snprintf(active, sizeof active, "%llu", (unsigned long long)plan->active);
   fprintf(stderr, "pdhost %s: %s on %s\n", version_text(), run->scenario_name,
           device_text(run->props.name, run->props.versions, device, sizeof device));
@@ -76,6 +77,8 @@ void run_report_header(const run_state *run, const config *settings) {
           (unsigned long long)plan->warmup, active, (unsigned long long)plan->repeat,
           (long long)settings->data.batch_size, (long long)settings->data.image_size,
           (long long)settings->data.image_size);
+  if (config_presets_text(settings, presets, sizeof presets)[0])
+    fprintf(stderr, "pdhost: sized for this device: %s; what you set wins\n", presets);
 }
 
 void run_report_shortfall(const run_state *run, const config *settings) {

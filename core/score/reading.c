@@ -109,8 +109,6 @@ static bool judge_window(const window_file *window, const pd_cure *cures, readin
   const analysis_context context = {.device = &window->device,
                                     .batch_size = window->run.batch_size,
                                     .cores = window->run.cores,
-                                    .fallback =
-                                        window->run.has_fallback ? window->texts[PD_WINDOW_TEXT_FALLBACK] : NULL,
                                     .cures = cures,
                                     .num_workers = window->run.num_workers,
                                     .offers = window->run.offers};

@@ -23,8 +23,7 @@ static const pd_option rows[] = {
               .help = "share of the sum of their means that is added to the batch"),
 };
 
-static const pd_preset presets[] = {
-    {"data.cpu_work", "200"}, {"data.io_sleep_ms", "0"}, {"data.resident", "host"}, {NULL, NULL}};
+static const pd_preset presets[] = {{"data.resident", "device"}, {NULL, NULL}};
 
 static const pd_cure cures[] = {{"allocator", "scenario.temporaries=0"}, {NULL, NULL}};
 

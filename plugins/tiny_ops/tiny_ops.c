@@ -15,11 +15,7 @@ static const pd_option rows[] = {
               .help = "rounds of the block in each step, each of seven operations forward and more backward"),
 };
 
-static const pd_preset presets[] = {{"data.cpu_work", "200"},
-                                    {"data.io_sleep_ms", "0"},
-                                    {"data.resident", "host"},
-                                    {"train.fused", "false"},
-                                    {NULL, NULL}};
+static const pd_preset presets[] = {{"data.resident", "device"}, {"train.fused", "false"}, {NULL, NULL}};
 
 typedef struct {
   const options *opt;

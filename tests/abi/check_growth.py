@@ -131,7 +131,7 @@ BREAKS = (
     ("record.h", '"pdhost.record/1"', '"pdhost.record/2"', "PD_EXT_RECORD"),
     ("train.h", "  pd_status (*zero_grad)(const pd_train *train);", "  pd_status (*zero_grad)(const pd_train *train, int x);",
      "pd_train"),
-    ("scenario.h", "  const char *key, *value;", "  const char *key, *value, *more;", "pd_preset"),
+    ("plugin.h", "  const char *key, *value;", "  const char *key, *value, *more;", "pd_preset"),
     ("scenario.h", "  int64_t count;         /* N, samples */\n  int64_t channels;      /* C = 3 */",
      "  int64_t channels;\n  int64_t count;", "pd_batch"),
     ("plugin.h", "#define PD_ABI_MAJOR 1", "#define PD_ABI_MAJOR 2", "PD_ABI_MAJOR"),

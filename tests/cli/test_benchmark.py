@@ -152,7 +152,7 @@ class Benchmark(Case):
         self.assertIn("a.json", out)
 
     def test_the_worked_example_has_blocks_enough_for_a_verdict(self):
-        base = ["-c", os.path.join(CONF, "vec_dot.ini"), "-c", os.path.join(CONF, "cpu.ini"), "-o", "benchmark.min_run_time=0.2",
+        base = ["-c", os.path.join(CONF, "vec_dot.ini"), "--device", "cpu", "-o", "benchmark.min_run_time=0.2",
                 "-o", "benchmark.max_warmup_time=0.1"]
         bmm = ["-o", "scenario.implementation=bmm", "-o", "benchmark.sub_label=bmm", "-o", "benchmark.output=results/bmm.json"]
         for more in ([], bmm):

@@ -1,4 +1,5 @@
 """Configuration and help at the command line: messages, exit codes, what goes to which stream."""
+import glob
 import os
 import re
 import subprocess
@@ -54,7 +55,9 @@ class Config(Case):
                                   f'error: command line: device "{name}": not found; {said}')
 
     def overlaid(self, *arguments):
-        return self.run_pdhost("-c", os.path.join(CONF, "control.ini"), "-c", os.path.join(CONF, "cpu.ini"), *arguments,
+        with open(self.path("cpu.ini"), "w", encoding="utf-8") as file:
+            file.write("[run]\ndevice = cpu\n\n[device]\nthreads = 1\n")
+        return self.run_pdhost("-c", os.path.join(CONF, "control.ini"), "-c", "cpu.ini", *arguments,
                                "--warmup_steps", "0", "--profile_steps", "1", watch=False)
 
     def test_an_overlay_of_one_device_serves_another_that_the_command_line_chose(self):
@@ -62,7 +65,7 @@ class Config(Case):
         code, _, err = self.overlaid("--device", null, "--sink", "json:output_json=metrics.json")
         self.assertEqual((code, self.errors(err)), (0, []), err)
         self.assertEqual(len(self.warnings(err)), 1, err)
-        self.assertIn("conf/cpu.ini:15: [device] threads: left out: it is a key of device cpu, and command line chose device",
+        self.assertIn("cpu.ini:5: [device] threads: left out: it is a key of device cpu, and command line chose device",
                       self.warnings(err)[0])
         self.assert_fails(self.overlaid("--device", driverless), 6, "no driver")
         self.assert_fails(self.overlaid("--device", "cuda"), 6, "--device cpu")
@@ -75,15 +78,16 @@ class Config(Case):
         self.assert_fails(self.run_pdhost("-c", name, "--device", null), 3, "my.ini:5: [device] thread: no such key")
 
     def test_loader_keys_without_an_effect_are_warned_of(self):
-        for scenario, where in (("sync", "host"), ("control", "device")):
-            with self.subTest(scenario=scenario):
-                code, out, err = self.run_small("--scenario", scenario, "--profile_steps", "1", "--num_workers", "8",
+        for where, more, origin in (("host", ["-o", "data.resident=host"], "command line"),
+                                    ("device", [], "preset of control")):
+            with self.subTest(where=where):
+                code, out, err = self.run_small("--scenario", "control", *more, "--profile_steps", "1", "--num_workers", "8",
                                                 "--persistent_workers", "--sink", "table", "--sink",
                                                 "json:output_json=metrics.json")
                 self.assertEqual(code, 0, err)
                 self.assertEqual(self.warnings(err), [
                     "pdhost: warn: command line: [data] num_workers, persistent_workers: no effect on the steps: "
-                    f"resident = {where} (preset of {scenario}) makes 4 batches before the loop and serves them in turn; "
+                    f"resident = {where} ({origin}) makes 4 batches before the loop and serves them in turn; "
                     "to load while training add -o data.resident=none"])
                 self.assertIn(f"  resident data           on the {where}: made before the loop, by no worker\n", out)
                 self.assertEqual(self.json("metrics.json")["resident"], where)
@@ -93,9 +97,9 @@ class Config(Case):
         for more in (("--num_workers", "2", "-o", "data.resident=none"), ()):
             code, out, err = self.run_small("--scenario", "sync", "--profile_steps", "1", *more, "--sink", "table")
             self.assertEqual((code, self.warnings(err), "resident data" in out), (0, [], not more), err)
-        self.assertIn("stay on the host: num_workers and its like have no effect",
+        self.assertIn("stay on the device: num_workers and its like have no effect",
                       self.run_pdhost("--help-plugin", "sync")[1].replace("\n", " "))
-        self.assertIn("4 made once and resident on the host", self.run_small("--scenario", "sync", "--dry-run")[1])
+        self.assertIn("4 made once and resident on the device", self.run_small("--scenario", "sync", "--dry-run")[1])
 
     def test_benchmark_keys_without_their_mode_are_warned_of(self):
         code, out, err = self.run_small("--scenario", "control", "--profile_steps", "1", "-o", "benchmark.callgrind=5", "-o",
@@ -194,15 +198,14 @@ class Config(Case):
         self.assertEqual(*found)
 
     def test_every_shipped_file_is_sound(self):
-        for name in sorted(os.listdir(CONF)):
-            if name == "cpu.ini":
-                continue
-            files = ["-c", os.path.join(CONF, name), "-c", os.path.join(CONF, "cpu.ini")]
-            code, out, err = self.run_pdhost(*files, "--check")
+        found = sorted(glob.glob(os.path.join(CONF, "**", "*.ini"), recursive=True))
+        self.assertGreater(len(found), 12)
+        for name in found:
+            code, out, err = self.run_pdhost("-c", name, "--check")
             self.assertEqual((code, out, err), (0, "configuration OK\n", ""), name)
 
     def test_dump_loads_again_as_the_same(self):
-        files = ["-c", os.path.join(CONF, "dataloader.ini"), "-c", os.path.join(CONF, "cpu.ini")]
+        files = ["-c", os.path.join(CONF, "dataloader.ini"), "--device", "cpu"]
         code, first, err = self.run_pdhost(*files, "--sink", "table:row_limit=5", "--dump-config")
         self.assertEqual(code, 0, err)
         self.assertIn("# command line\nrow_limit = 5\n", first)

@@ -135,7 +135,7 @@ class GpuScripts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         done = self.run_it(sys.executable, "-B", script, "--pdhost", self.pdhost(is_cuda=False), "--out", self.folder)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("FAILED conf/cpu.ini under --device cuda: ran on played", done.stdout)
+        self.assertIn("FAILED a CPU file under --device cuda: ran on played", done.stdout)
 
     def test_sanitize_keeps_two_tools_from_programs_of_the_libraries(self):
         self.file("bin/compute-sanitizer", '#!/bin/sh\necho "$@" >>"$PLAYED"\n')

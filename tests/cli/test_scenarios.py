@@ -58,7 +58,7 @@ class Scenarios(Case):
         for name in ("sync", "tiny_ops", "memory_churn", "control"):
             self.assertLess(runs[name][0]["avg_dataloader_wait_s"], metrics["avg_dataloader_wait_s"])
 
-        self.assertEqual(self.reads_per_step(runs["sync"][1]), 1)
+        self.assertEqual(self.reads_per_step(runs["sync"][1]), 16)
         for name in ("dataloader", "tiny_ops", "memory_churn", "control"):
             self.assertEqual(self.reads_per_step(runs[name][1]), 0, name)
 
@@ -74,7 +74,7 @@ class Scenarios(Case):
         self.assertEqual([row for row in control["memory"] if int(row["bytes"]) >= batch_bytes], [])
 
     def test_sync_leaves_a_gap_on_the_device_behind_its_read(self):
-        _, tables = self.measure("sync", "-o", "run.sync_timing=false")
+        _, tables = self.measure("sync", "-o", "scenario.reads_per_step=1")
         ranges = [row for row in tables["ranges"] if row["name"] == "aten::item"]
         rows = sorted(tables["kernels"] + tables["copies"], key=lambda row: int(row["start_ns"]))
         self.assertEqual(len(ranges), 8)

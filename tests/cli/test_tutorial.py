@@ -9,7 +9,7 @@ from pdhost_run import CONF, PDHOST, SANITIZER, Case
 
 ROOT = os.path.join(CONF, "..")
 PAGE = os.path.join(ROOT, "docs", "writing-a-scenario.md")
-ON_THE_CPU = ["-c", os.path.join(CONF, "cpu.ini"), "--device", "cpu"]
+ON_THE_CPU = ["--device", "cpu"]
 TRIES = 3  # other programs of the machine may spoil a run, but not all
 
 

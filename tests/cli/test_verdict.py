@@ -9,7 +9,7 @@ import unittest
 from pdhost_run import SANITIZER, Case
 
 # Small, but large enough for the device's work to show beside the cost of a launch; the scenarios' own data keys.
-MODEST = ["--device", "cpu", "--batch_size", "16", "--image_size", "24", "--warmup_steps", "3", "--num_workers", "1",
+MODEST = ["--device", "cpu", "--batch_size", "16", "--image_size", "16", "--warmup_steps", "3", "--num_workers", "1",
           "-o", "device.threads=1", "-o", "schedule.active=16"]
 
 
@@ -95,12 +95,21 @@ class Verdicts(Case):
                 settings = [re.sub(" *;.*", "", line) for line in effective.splitlines()]
                 self.assertNotEqual(settings, [re.sub(" *;.*", "", line) for line in before.splitlines()], out[:2000])
 
-    def test_is_withheld_where_the_cpu_stood_in(self):
-        code, out, err = self.run_pdhost(*MODEST, "--device", "auto", "--scenario", "control", "--sink", "table",
-                                         env={"CUDA_VISIBLE_DEVICES": ""})
+    def test_without_a_gpu_the_cpu_device_takes_its_own_sizes_and_gets_a_verdict(self):
+        code, out, err = self.run_pdhost("--device", "auto", "--scenario", "control", env={"CUDA_VISIBLE_DEVICES": ""})
         self.assertEqual(code, 0, err)
-        self.assertTrue(out.startswith("Verdict  withheld: the CPU device stood in for the one wanted"), out[:300])
-        self.assertNotIn("Try next", out)
+        self.assertIn("using the CPU device", err)
+        self.assertRegex(err, r"sized for this device: warmup_steps 3, batch_size 16, image_size 16, num_workers 1, threads 1;")
+        run = self.json("results/metrics_control.json")
+        self.assertEqual((run["batch_size"], run["image_size"]), (16, 16))
+        self.assertNotEqual(run["windows"][0]["tables"]["verdict"]["rows"][0]["verdict_cause"], "withheld")
+
+    def test_sizes_that_the_user_gives_win_over_the_devices_own(self):
+        code, effective, err = self.run_pdhost("--device", "cpu", "--scenario", "control", "--batch_size", "5",
+                                               "--show-config")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(effective, r"# command line\nbatch_size = 5\n")
+        self.assertRegex(effective, r"# preset of device cpu\nimage_size = 16\n")
 
     def test_the_ledger_adds_up_in_every_form(self):
         _, tables, _ = self.verdict("sync", "--sink", "tensorboard:logdir=tb")

@@ -44,7 +44,7 @@ PD_TEST(config, defaults_of_every_section) {
   cr_assert(c->train.tf32 && c->train.fused && c->train.scaler_sync);
   cr_assert_not(c->train.amp || c->train.channels_last || c->train.cuda_graph);
   cr_assert(c->profile.record_shapes && c->profile.profile_memory);
-  cr_assert_not(c->profile.with_stack || c->profile.with_flops || c->profile.with_modules || c->profile.timer_only);
+  cr_assert_not(c->profile.with_stack || c->profile.with_flops || !c->profile.with_modules || c->profile.timer_only);
   cr_assert_eq(c->profile.step_info_every, 10);
   cr_assert_eq(c->profile.max_memory_bytes, 1 << 30);
   cr_assert_str_eq(c->command_line, "pdhost test");
@@ -78,13 +78,13 @@ PD_TEST(config, the_user_overrides_a_preset) {
 }
 
 PD_TEST(config, structs_are_complete) {
-  with_file(BASE "[data]\nimage_size = 32\nresident = device\n[profile]\nwith_flops = true\nwith_modules = yes\n");
+  with_file(BASE "[data]\nimage_size = 32\nresident = device\n[profile]\nwith_flops = true\nwith_modules = no\n");
   config *c = rig_load_well(RIG_SETTINGS("run.seed=42"));
   cr_assert_eq(c->data.seed, 42);
   cr_assert_eq(c->train.seed, 42);
   cr_assert_eq(c->train.batch_size, 8);
   cr_assert_eq(c->train.image_size, 32);
-  cr_assert(c->train.with_flops && c->train.with_modules);
+  cr_assert(c->train.with_flops && !c->train.with_modules);
   cr_assert_eq(c->data.resident, DATA_RESIDENT_DEVICE);
   config_free(c);
 }
@@ -345,20 +345,20 @@ PD_TEST(config, a_cuda_that_does_not_load_is_told_with_its_line) {
 
 /* A machine without CUDA shows all mistakes first; what keys the device has cannot be known there. */
 PD_TEST(config, mistakes_come_before_a_cuda_that_does_not_load) {
-  with_file("[run]\nscenario = " FIXTURES "/scenario/probe.so\nsinks = " FIXTURES
+  with_file("[run]\ndevice = cuda\nscenario = " FIXTURES "/scenario/probe.so\nsinks = " FIXTURES
             "/sink/probe.so\n[data]\nbatch_size = x\n[scenario]\ntoken = t\nbogus = 1\n[device]\nlanes = 99\n"
             "[sink.probe]\nrow = 1\n");
   cr_assert_eq(mkdir("device", 0700), 0);
   rig_write("device/cuda.so", "no shared object\n");
   setenv("PDHOST_PLUGIN_PATH", ".", 1);
   RIG_FAILS(NULL, CODE_CONFIG,
-            "a.ini:5: [data] batch_size = x: not a number; allowed: 1 .. 65536 samples\n"
-            "a.ini:8: [scenario] bogus: no such key of scenario probe; see pdhost --help-scenario probe\n"
-            "a.ini:12: [sink.probe] row: no such key of sink probe; did you mean rows?\n");
-  rig_write("a.ini", "[run]\nscenario = " FIXTURES "/scenario/probe.so\nsinks =\n[scenario]\ntoken = t\n");
+            "a.ini:6: [data] batch_size = x: not a number; allowed: 1 .. 65536 samples\n"
+            "a.ini:9: [scenario] bogus: no such key of scenario probe; see pdhost --help-scenario probe\n"
+            "a.ini:13: [sink.probe] row: no such key of sink probe; did you mean rows?\n");
+  rig_write("a.ini", "[run]\ndevice = cuda\nscenario = " FIXTURES "/scenario/probe.so\nsinks =\n[scenario]\ntoken = t\n");
   cr_assert_null(rig_load(NULL));
   cr_assert_eq(rig_error.exit_code, CODE_DEVICE);
-  cr_assert_eq(strncmp(rig_error.text, "./device/cuda.so: ", 18), 0, "%s", rig_error.text);
+  cr_assert_eq(strncmp(rig_error.text, "a.ini:2: ./device/cuda.so: ", 27), 0, "%s", rig_error.text);
 }
 
 PD_TEST(config, keys_of_the_scenario_are_checked) {

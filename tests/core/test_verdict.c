@@ -128,18 +128,6 @@ PD_TEST(verdict, is_withheld_without_device_records) {
   rig_end(&rig);
 }
 
-PD_TEST(verdict, is_withheld_on_a_device_that_stood_in) {
-  analysis_rig rig;
-  rig_begin(&rig);
-  steps_with_wait(&rig, 5, 40, false);
-  rig_finish(&rig);
-  analysis_close(rig.analysis);
-  const analysis_context context = {.device = fake_device(), .cores = 2, .fallback = "no driver"};
-  cr_assert_eq(analysis_open(&context, &rig.analysis), PD_OK);
-  withheld(&rig, "withheld: the CPU device stood in for the one wanted (no driver)");
-  rig_end(&rig);
-}
-
 /* 8 steps of the host, 10 us each and one after the other; their kernels, of `kernel_us`, follow each other from
  * `first_us` on. */
 static void unsynchronised_steps(analysis_rig *rig, int64_t first_us, int64_t kernel_us) {

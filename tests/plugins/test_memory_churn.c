@@ -8,7 +8,7 @@ static const int64_t batch_bytes = (int64_t)SCENARIO_BATCH * 3 * SCENARIO_SIZE *
 
 PD_TEST(memory_churn, presets_data_that_does_not_wait) {
   scenario_rig rig;
-  const char *const presets[] = {"data.cpu_work=200", "data.io_sleep_ms=0", "data.resident=host", NULL};
+  const char *const presets[] = {"data.resident=device", NULL};
   scenario_rig_open(&rig, "memory_churn", NULL);
   scenario_rig_expect(&rig, "memory_churn", "allocator", presets);
   scenario_rig_close(&rig);

@@ -4,8 +4,7 @@
 
 PD_TEST(tiny_ops, presets_unfused_operations) {
   scenario_rig rig;
-  const char *const presets[] = {"data.cpu_work=200", "data.io_sleep_ms=0", "data.resident=host", "train.fused=false",
-                                 NULL};
+  const char *const presets[] = {"data.resident=device", "train.fused=false", NULL};
   scenario_rig_open(&rig, "tiny_ops", NULL);
   scenario_rig_expect(&rig, "tiny_ops", "launch_bound", presets);
   scenario_rig_close(&rig);

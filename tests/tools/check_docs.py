@@ -138,7 +138,7 @@ def main():
         os.mkdir(os.path.join(folder, "bin"))
         small = os.path.join(folder, "bin", "pdhost")
         with open(small, "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\nexec {shlex.quote(os.path.abspath(pdhost))} -q \"$@\" -c conf/cpu.ini\n")
+            file.write(f"#!/bin/sh\nexec {shlex.quote(os.path.abspath(pdhost))} -q \"$@\" --device cpu\n")
         os.chmod(small, stat.S_IRWXU)
         environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(small), TOOLS, os.environ["PATH"]]))
         programs, known, bounds = set(), set(), {}

@@ -37,7 +37,7 @@ class Edges:
     def command(self, name, scenario, *settings):
         folder = os.path.join(self.output, name)
         command = [self.program, "-q", "-c", os.path.join(self.conf, scenario + ".ini"),
-                   "-c", os.path.join(self.conf, "cpu.ini"), "-o", SINKS, "-o", f"run.trace_dir={folder}/traces",
+                   "--device", "cpu", "-o", SINKS, "-o", f"run.trace_dir={folder}/traces",
                    "-o", f"sink.json.output_json={folder}/results/metrics_{scenario}.json"]
         for setting in settings:
             command += ["-o", setting]

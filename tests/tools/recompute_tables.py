@@ -20,7 +20,7 @@ from recompute_ledger import check_ledger
 
 PARTS = ["dataloader", "forward", "backward", "optimization"]
 CLASSES = ["Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"]
-RUNS = [("dataloader", []), ("sync", []), ("tiny_ops", []), ("memory_churn", []), ("control", []),
+RUNS = [("dataloader", []), ("sync", ["-o", "run.sync_timing=true"]), ("tiny_ops", []), ("memory_churn", []), ("control", []),
         ("dataloader", ["-o", "data.io_sleep_ms=1"]),
         ("dataloader", ["-o", "data.io_sleep_ms=1", "-o", "data.pin_memory=true", "-o", "data.prefetch_to_device=true"]),
         ("sync", ["-o", "run.sync_timing=false", "-o", "schedule.active=8"]),
@@ -649,7 +649,7 @@ def run_scenarios(pdhost, conf):
             for attempt in range(3):
                 folder = os.path.join(root, " ".join([str(attempt), scenario, *settings[1::2]]))
                 os.mkdir(folder)
-                subprocess.run([pdhost, "-c", f"{conf}/{scenario}.ini", "-c", f"{conf}/cpu.ini", "--sink", "csv",
+                subprocess.run([pdhost, "-c", f"{conf}/{scenario}.ini", "--device", "cpu", "--sink", "csv",
                                 "-o", "data.batch_size=4", "-o", "data.image_size=16", "-o", "schedule.active=6",
                                 "-o", "data.io_sleep_ms=0", "-o", "data.cpu_work=100",
                                 "-o", "profile.with_flops=true", "-o", "profile.with_modules=true", *settings],

@@ -32,7 +32,7 @@ ON_CUDA = (("cuda_graph", "control", ["train.cuda_graph=true"], ALL),)
 
 
 def scenarios(conf):
-    """Files of scenarios, without overlays such as cpu.ini."""
+    """The files of scenarios."""
     found = []
     for path in sorted(glob.glob(os.path.join(conf, "*.ini"))):
         parser = configparser.ConfigParser(interpolation=None)
@@ -49,7 +49,7 @@ def main():
         variants += ON_CUDA
         device = ["-o", "run.device=cuda"]
     else:
-        device = ["-c", os.path.join(conf, "cpu.ini"), "-o", "sink.chrome_trace.cuda_names=true"]
+        device = ["--device", "cpu", "-o", "sink.chrome_trace.cuda_names=true"]
     shutil.rmtree(output, ignore_errors=True)
     runs = [(name, name, SETTINGS.get(name, []), ALL) for name in scenarios(conf)] + list(variants)
     for name, scenario, settings, _ in runs:

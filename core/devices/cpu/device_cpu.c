@@ -62,6 +62,10 @@ static pd_status props(pd_device *device, pd_device_props *out) {
   return PD_OK;
 }
 
+/* Small enough for two cores: one computes, one loads. */
+static const pd_preset presets[] = {{"data.batch_size", "16"}, {"data.image_size", "16"}, {"data.num_workers", "1"},
+                                    {"run.warmup_steps", "3"}, {"device.threads", "1"},   {NULL, NULL}};
+
 PD_DEVICE("cpu", "1.0", "the host's processor behind an asynchronous stream, by oneDNN", cpu_options, rows,
           .open = open_device, .close = close_device, .props = props, .memory = &cpu_memory_ops,
-          .stream = &cpu_stream_ops, .tensor = &cpu_tensor_ops, .profile = &cpu_profile_ops)
+          .stream = &cpu_stream_ops, .tensor = &cpu_tensor_ops, .profile = &cpu_profile_ops, .presets = presets)

@@ -316,6 +316,9 @@ typedef struct pd_device_ops {
   const pd_stream_ops *stream;
   const pd_tensor_ops *tensor;
   const pd_profile_ops *profile;
+  /* Sizes with which a run on this device takes seconds; over the scenario's presets. Ends with a NULL key; NULL: none.
+   */
+  const pd_preset *presets;
 } pd_device_ops;
 
 /* How scenarios reach the open device: an extension of the host's. */

@@ -132,6 +132,12 @@ struct pd_host {
   void (*log)(const pd_host *host, pd_log_level level, const char *format, ...) PD_PRINTF(3, 4);
 };
 
+/* A key of the core's with the value that a plugin brings ("data.io_sleep_ms", "2"); what the user gives wins. Of [run]
+ * only warmup_steps, sync_timing, max_steps and epochs may be preset. */
+typedef struct pd_preset {
+  const char *key, *value;
+} pd_preset;
+
 /* ---- plugin ------------------------------------------------------------------------------------------------ */
 
 struct pd_scenario_ops;

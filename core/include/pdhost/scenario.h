@@ -38,10 +38,11 @@ typedef struct pd_step {
 /* Whether the step is to have what the scenario injects. */
 static inline bool pd_step_injects(const pd_step *step) { return !(PD_HAS(pd_step, step, control) && step->control); }
 
-/* A key of the core's that the scenario sets before the user's files are read ("data.io_sleep_ms", "2"). */
-typedef struct pd_preset {
-  const char *key, *value;
-} pd_preset;
+/* A preset that holds on one device only, over the device's own presets. */
+typedef struct pd_device_preset {
+  const char *device;      /* as --list names it: "cpu" */
+  const char *key, *value; /* as in pd_preset; also keys of this scenario's, as in "scenario.rounds" */
+} pd_device_preset;
 
 /* What takes a cause out of this scenario. The verdict says so to a user, where it has found that very cause. */
 typedef struct pd_cure {
@@ -76,6 +77,8 @@ typedef struct pd_scenario_ops {
   void (*teardown)(void *state);
 
   const pd_cure *cures; /* since 1.1; ends with a NULL cause; NULL: none */
+  /* Sizes at which the bottleneck shows on a slower device, say. Ends with a NULL device; NULL: none. */
+  const pd_device_preset *device_presets;
 } pd_scenario_ops;
 
 #ifndef __cplusplus
