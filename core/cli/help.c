@@ -47,6 +47,7 @@ void help_print(void) {
         "  --dry-run                   what the run would do\n"
         "  --check-plugin FILE         conformance checks of a plugin\n"
         "  -q, -v, --color=WHEN        less output, more, with colour or without\n"
+        "  --progress=HOW              auto, always, never, json: see docs/progress.md\n"
         "  -V, --version, -h, --help\n",
         stdout);
 }

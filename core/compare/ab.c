@@ -5,6 +5,7 @@
 
 #include "host/log.h"
 #include "host/measurement_file.h"
+#include "host/progress.h"
 #include "host/services.h"
 #include "host/signals.h"
 #include "host/version.h"
@@ -123,18 +124,21 @@ const args_command ab_command = {
 typedef struct listener {
   ab_sides *sides;
   double max_time_s;
-  bool shows;
 } listener;
 
 static void tell(void *user, const ab_result *so_far) {
   const listener *self = user;
   ab_sides_look(self->sides);
-  if (self->shows) ab_report_progress(so_far, self->max_time_s);
+  ab_report_progress(so_far, self->max_time_s);
 }
 
 static pd_status renew(void *user, uint64_t index) {
   if (signals_pending()) return PD_STOP;
-  return ab_sides_renew(((listener *)user)->sides, index) == CODE_DONE ? PD_OK : PD_DEVICE;
+  const pd_progress *progress = progress_table();
+  progress->doing(progress, "setting both up again");
+  const int code = ab_sides_renew(((listener *)user)->sides, index);
+  progress->doing(progress, NULL);
+  return code == CODE_DONE ? PD_OK : PD_DEVICE;
 }
 
 static int end_code(const ab_options *options, outcome verdict) {
@@ -160,18 +164,20 @@ static int report(const ab_options *options, ab_sides *sides, const ab_result *g
   return written == CODE_DONE ? end_code(options, of.verdict) : written;
 }
 
-static int measure(const ab_options *options, ab_sides *sides, bool quiet, error *err) {
+static int measure(const ab_options *options, ab_sides *sides, error *err) {
   const bool cold = sides->settings[0]->benchmark.cold_cache || sides->settings[1]->benchmark.cold_cache;
   const ab_rules rules = {.width = options->width > 0 ? options->width : USUAL_WIDTH * options->margin,
                           .number = cold ? 1 : (uint64_t)sides->settings[0]->benchmark.number,
                           .max_time_s = options->max_time_s,
                           .clock = cold ? bench_clock : NULL};
-  listener to = {.sides = sides, .max_time_s = options->max_time_s, .shows = !quiet && isatty(STDERR_FILENO)};
+  listener to = {.sides = sides, .max_time_s = options->max_time_s};
+  progress_enter("measuring", "step", 0);
+  progress_ends_within(options->max_time_s);
   const ab_callbacks calls = {.block = ab_sides_block, .renew = renew, .tell = tell, .user = &to};
   void *const users[2] = {&sides->steps[0], &sides->steps[1]};
   ab_result got;
   const pd_status status = ab_measure(&rules, &calls, users, &got);
-  ab_report_progress_end();
+  progress_end();
   int code = CODE_DONE;
   if (sides->code != CODE_DONE) { /* it did not come up again, and said why */
     ab_free(&got);
@@ -196,11 +202,16 @@ static int compare_sides(const ab_options *options, const cli_args *args, const 
   }
   signals_install(NULL, NULL);
   int code = options->output ? measurement_file_check(options->output) : CODE_DONE;
+  progress_begin("ab", args->quiet);
+  progress_enter("setting both up", NULL, 0);
   if (code == CODE_DONE) code = ab_sides_open(&sides);
+  progress_hide();
   if (code == CODE_DONE && !args->quiet)
     fprintf(stderr, "pdhost %s: ab of %s: %s, %s\n", version_text(), sides.settings[0]->scenario.plugin->table->name,
             ab_sides_name(&sides, 0, a, sizeof a), ab_sides_name(&sides, 1, b, sizeof b));
-  if (code == CODE_DONE) code = measure(options, &sides, args->quiet, err);
+  progress_show();
+  if (code == CODE_DONE) code = measure(options, &sides, err);
+  progress_end();
   ab_sides_close(&sides);
   signals_restore();
   return code;

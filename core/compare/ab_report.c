@@ -4,6 +4,8 @@
 #include "grid.h"
 #include "render.h"
 
+#include "host/progress.h"
+
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -12,7 +14,6 @@
 #include <time.h>
 
 #define AB_FORMAT "pdhost.ab/1"
-#define PROGRESS_INTERVAL_NS 100000000
 
 static bool no_memory(error *err) {
   error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
@@ -138,24 +139,11 @@ bool ab_report_json(const ab_report *self, error *err) {
 
 /* ---- progress ---- */
 
-static int64_t shown_ns;
-
 void ab_report_progress(const ab_result *so_far, double max_time_s) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-  if (now_ns - shown_ns < PROGRESS_INTERVAL_NS) return;
-  shown_ns = now_ns;
-  fprintf(stderr, "\r\033[Kab: %" PRIu64 " rounds, %.1f of at most %.0f s", so_far->rounds, so_far->spent_s,
-          max_time_s);
   const resample_ratio *ratio = &so_far->of.of;
-  if (ratio->ratio > 0) fprintf(stderr, "; B/A %.4f (%.4f to %.4f)", ratio->ratio, ratio->low, ratio->high);
-  fflush(stderr);
-}
-
-void ab_report_progress_end(void) {
-  if (!shown_ns) return;
-  shown_ns = 0;
-  fputs("\r\033[K", stderr);
-  fflush(stderr);
+  progress_ends_within(max_time_s - so_far->spent_s);
+  if (ratio->ratio > 0)
+    progress_note("%" PRIu64 " rounds, B/A %.4f (%.4f to %.4f)", so_far->rounds, ratio->ratio, ratio->low, ratio->high);
+  else
+    progress_note("%" PRIu64 " round%s", so_far->rounds, plural(so_far->rounds));
 }

@@ -19,8 +19,7 @@ typedef struct ab_report {
 bool ab_report_text(const ab_report *self, bool color, FILE *out, error *err);
 bool ab_report_json(const ab_report *self, error *err);
 
-/* A line on a terminal while it runs. */
+/* Tells the progress line how far it is. */
 void ab_report_progress(const ab_result *so_far, double max_time_s);
-void ab_report_progress_end(void);
 
 #endif

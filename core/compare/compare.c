@@ -4,6 +4,7 @@
 #include "report.h"
 
 #include "host/log.h"
+#include "host/progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,6 +87,7 @@ static const args_option rows[] = {{.name = "--format",
                                     .code = offsetof(compare_options, gate),
                                     .help = "exit 9 if B is SLOWER, 10 if that is UNCLEAR"},
                                    ARGS_COLOR_ROW,
+                                   ARGS_PROGRESS_ROW,
                                    ARGS_HELP_ROW(compare_options, help)};
 
 static int compare_main(int argc, char **argv);
@@ -167,12 +169,16 @@ static void tell_strangers(const samples *from, const sample_pairs *pairs) {
 
 static int compare_files(const compare_options *options, error *err) {
   samples from;
+  progress_begin("compare", false);
+  progress_enter("reading the files", NULL, 0);
   if (!samples_read((const char *const *)options->paths, options->path_count, options->device, &from, err))
     return err->exit_code;
+  progress_enter("comparing", NULL, 0);
   grids tables = {.all = NULL};
   sample_pairs pairs = {.all = NULL};
   bool ok = options->format == FORMAT_CSV || options->format == FORMAT_JSON || samples_make_visible(&from);
   ok = ok && grids_make(&from, &tables) && sample_pairs_make(&from, options->margin, &pairs);
+  progress_end();
   int code = CODE_DONE;
   if (ok) {
     const compare_report of = {.from = &from, .tables = &tables, .pairs = &pairs, .wide = options->wide};
@@ -201,6 +207,7 @@ static int compare_main(int argc, char **argv) {
     args_print_help(&compare_command);
   else if (!err.count)
     code = compare_files(&options, &err);
+  progress_end();
   error_print(&err);
   free(options.paths);
   return code;

@@ -6,6 +6,7 @@
 
 #include "host/cli_args.h"
 #include "host/log.h"
+#include "host/progress.h"
 #include "host/self_path.h"
 #include "host/signals.h"
 
@@ -133,6 +134,7 @@ static const args_option rows[] = {
      .code = offsetof(sweep_options, quiet),
      .help = "no line per cell, no warnings"},
     ARGS_COLOR_ROW,
+    ARGS_PROGRESS_ROW,
     ARGS_HELP_ROW(sweep_options, help),
     {.name = "--sample",
      .value = ARGS_REQUIRED,
@@ -211,11 +213,13 @@ static void tell(const sweep_options *options, uint32_t cell, const sweep_outcom
   } else {
     snprintf(found, sizeof found, "failed with exit code %d", out->code);
   }
+  progress_hide();
   fprintf(stderr, "pdhost: sweep %u/%u %s: %s%s", cell + 1, options->plan.cell_count,
           sweep_plan_name(&options->plan, cell, 0, sweep_plan_key_count(&options->plan), name, sizeof name), found,
           out->was_there ? " (was there)" : "");
   if (left_s >= 1) fprintf(stderr, "; about %.0f s left", left_s);
   fputc('\n', stderr);
+  progress_show();
 }
 
 typedef struct findings {
@@ -282,13 +286,16 @@ static bool run_cells(const sweep_options *options, findings *found, error *err)
   for (uint32_t i = 0; i < plan->cell_count; i++) {
     pd_measurement row = {.threads = 1};
     sweep_outcome out;
+    char name[4096];
     const double begin_s = now_s();
     const bool runs = hopeless == plan->cell_count;
+    progress_note("%s", sweep_plan_name(plan, i, 0, sweep_plan_key_count(plan), name, sizeof name));
     bool ok = sweep_cell_take(plan, i, options->time, runs, &row, &out, err);
     if (ok && runs && !out.was_there) {
       spent_s += now_s() - begin_s;
       ran++;
     }
+    progress_step();
     found->places[i] = UINT64_MAX;
     if (ok && (runs || out.was_there))
       tell(options, i, &out, &row, runs && ran ? spent_s / ran * (plan->cell_count - i - 1) : 0);
@@ -340,7 +347,10 @@ static int sweep(const sweep_options *options, error *err) {
     return CODE_INTERNAL;
   }
   signals_install(NULL, NULL);
+  progress_begin("sweep", options->quiet);
+  progress_enter("running", "cell", options->plan.cell_count);
   int code = run_cells(options, &found, err) ? CODE_DONE : err->exit_code;
+  progress_end();
   signals_restore();
   if (code == CODE_DONE && found.rows.count) code = report(options, &found, err);
   if (code == CODE_DONE) code = found.code;

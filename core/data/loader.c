@@ -6,10 +6,13 @@
 #include "sampler.h"
 #include "workers.h"
 
+#include <pdhost/progress.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -86,6 +89,7 @@ static bool own_pause(void *state, int64_t sleep_ns) {
 
 /* Makes the resident set from the first epoch's order. */
 static pd_status make_residents(data_loader *l) {
+  char doing[96];
   const data_config *config = &l->config;
   uint64_t count = config->resident_batches > 0 ? (uint64_t)config->resident_batches : 1;
   if (count > l->plan.batches) count = l->plan.batches;
@@ -95,12 +99,15 @@ static pd_status make_residents(data_loader *l) {
     return l->host->fail(l->host, PD_NO_MEMORY, "[data]: no memory for %" PRIu64 " resident batches", count);
   sampler_shuffle(l->order, (uint32_t)config->dataset_size, config->seed, 0);
   for (; l->resident_count < count; l->resident_count++) {
+    snprintf(doing, sizeof doing, "making %" PRIu64 " resident batches, %" PRIu64 " done", count, l->resident_count);
+    pd_progress_doing(l->host, doing);
     batch_buffer *buffer = &l->residents[l->resident_count];
     const pd_status status = batch_buffer_open(l->host, l->device, config, buffer);
     if (status != PD_OK) return status;
     l->resident_samples[l->resident_count] =
         batch_make(&l->set, config, &l->plan, l->resident_count, buffer, own_pause, l);
   }
+  pd_progress_doing(l->host, NULL);
   return PD_OK;
 }
 

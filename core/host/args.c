@@ -2,6 +2,7 @@
 #include "args.h"
 
 #include "log.h"
+#include "progress.h"
 #include "suggest.h"
 
 #include <getopt.h>
@@ -245,6 +246,13 @@ bool args_take_flag(void *user, const args_option *self, const char *value, erro
   (void)err;
   *(bool *)((char *)user + self->code) = !value;
   return !value;
+}
+
+bool args_take_progress(void *user, const args_option *self, const char *value, error *err) {
+  (void)user;
+  (void)self;
+  (void)err;
+  return progress_choose(value);
 }
 
 bool args_take_color(void *user, const args_option *self, const char *value, error *err) {

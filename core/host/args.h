@@ -83,6 +83,7 @@ const args_option *args_find(const args_option *rows, uint32_t count, const char
 /* A row that sets a bool: `code` is its offset in `user`. */
 bool args_take_flag(void *user, const args_option *self, const char *value, error *err);
 bool args_take_color(void *user, const args_option *self, const char *value, error *err);
+bool args_take_progress(void *user, const args_option *self, const char *value, error *err);
 #define ARGS_HELP_ROW(type, field)                                                                                     \
   {                                                                                                                    \
     .name = "--help", .letter = 'h', .help = "print this page", .take = args_take_flag,                                \
@@ -92,6 +93,13 @@ bool args_take_color(void *user, const args_option *self, const char *value, err
   {                                                                                                                    \
     .name = "--color", .value = ARGS_OPTIONAL, .argument = "WHEN", .help = "auto (on a terminal), always or never",    \
     .allowed = "auto, always, never", .offer = ARGS_OFFER_CHOICES, .take = args_take_color                             \
+  }
+
+#define ARGS_PROGRESS_ROW                                                                                              \
+  {                                                                                                                    \
+    .name = "--progress", .value = ARGS_REQUIRED, .argument = "HOW",                                                   \
+    .help = "progress line: auto (on a terminal), always, never, or json: an object a line on standard error",         \
+    .allowed = "auto, always, never, json", .offer = ARGS_OFFER_CHOICES, .take = args_take_progress                    \
   }
 
 /* Values that several commands take. */

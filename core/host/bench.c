@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include "log.h"
+#include "progress.h"
 #include "run_parts.h"
 #include "signals.h"
 #include "version.h"
@@ -153,7 +154,10 @@ static pd_status run_steps(bench *self, step_function run_step, uint64_t number,
     if (signals_pending()) return PD_STOP;
     step.index = self->steps++;
     const pd_status status = run_step(run->scenario_state, &step);
-    if (status == PD_OK) continue;
+    if (status == PD_OK) {
+      progress_step();
+      continue;
+    }
     char where[128];
     snprintf(where, sizeof where, "scenario %s: %sstep %llu", run->scenario_name,
              phase == PD_PHASE_WARMUP_STEPS ? "warm-up " : "", (unsigned long long)step.index);

@@ -6,6 +6,7 @@
 #include "device_text.h"
 #include "log.h"
 #include "measurement_file.h"
+#include "progress.h"
 #include "services.h"
 #include "signals.h"
 #include "version.h"
@@ -33,16 +34,38 @@ static int stopped(const bench *step, const pd_measurement *out, bool trusted) {
   return trusted ? CODE_DONE : CODE_UNTRUSTED;
 }
 
+/* How long the blocks may take, in seconds; 0: not known. */
+static double longest_s(const timer_rules *rules) {
+  if (rules->method == TIMER_TIMEIT) return 0;
+  const bool by_time = rules->method == TIMER_BLOCKED_AUTORANGE && !rules->min_blocks && !rules->clock;
+  return by_time || rules->max_run_time_s < rules->min_run_time_s ? rules->min_run_time_s : rules->max_run_time_s;
+}
+
+static void enter_settling(const steady_rules *settling) {
+  if (!(settling->max_time_s > 0)) return;
+  progress_enter("waiting for steady times", "step", 0);
+  progress_ends_within(settling->max_time_s);
+}
+
+static void enter_blocks(const timer_rules *rules) {
+  progress_enter("measuring", "step", rules->method == TIMER_TIMEIT ? rules->number : 0);
+  if (longest_s(rules) > 0) progress_ends_within(longest_s(rules));
+}
+
 /* Measures and judges. `out` has no block where nothing was measured. */
 static int measure(bench *step, const config *settings, pd_measurement *out) {
   const timer_rules rules = bench_rules(settings);
   const steady_rules settling = bench_steady_rules(settings);
   guard_facts facts = {.own_cores = -1};
   bool trusted = true;
+  progress_enter("warming up", "step", (uint64_t)settings->run.warmup_steps);
   pd_status status = bench_warm_up(step);
+  enter_settling(&settling);
   if (status == PD_OK) status = steady_wait(&settling, bench_block, step, out);
+  progress_enter("finding the steps of a block", "step", 0);
   if (status == PD_OK) status = timer_prepare(&rules, bench_block, step, out);
   if (status == PD_OK) {
+    enter_blocks(&rules);
     bench_watch_begin(step);
     status = timer_take(&rules, bench_block, step, out);
     bench_watch_end(step, &facts);
@@ -51,9 +74,11 @@ static int measure(bench *step, const config *settings, pd_measurement *out) {
   if (out->block_count && (measurement_judge(out, &trusted) != PD_OK || guard_report(&facts, out, &trusted) != PD_OK))
     return no_memory();
   if (signals_pending()) {
+    progress_hide();
     if (!settings->quiet)
       fprintf(stderr, "pdhost: %s: the measurement is partial, with %llu block%s\n", signals_name(signals_pending()),
               (unsigned long long)out->block_count, out->block_count == 1 ? "" : "s");
+    progress_show();
     return 128 + signals_pending();
   }
   if (status == PD_INVALID && !bench_failure(step)[0]) {
@@ -78,9 +103,11 @@ static int show(const config *settings, const pd_measurement *row) {
 static int describe_and_measure(bench *step, const config *settings, pd_measurement *row) {
   char device[512];
   if (bench_describe(step, row) != PD_OK) return no_memory();
+  progress_hide();
   if (!settings->quiet)
     fprintf(stderr, "pdhost %s: %s of %s on %s\n", version_text(), settings->benchmark.method, row->scenario,
             device_text(row->device, pairs_get(&row->versions, "libraries"), device, sizeof device));
+  progress_show();
   return measure(step, settings, row);
 }
 
@@ -111,9 +138,12 @@ static int worse_of(int code, int worse) { return is_measured(code) && worse != 
 static int measure_and_tell(config *settings) {
   pd_measurement row = {.threads = 1, .number_per_run = 1};
   const char *path = settings->benchmark.output;
+  progress_begin(settings->scenario.plugin->table->name, settings->quiet);
+  progress_enter("setting up", NULL, 0);
   int code = open_and_measure(settings, &row);
   if (settings->benchmark.callgrind && is_measured(code))
     code = worse_of(code, callgrind_count(settings, &row.instructions));
+  progress_end();
   if (row.block_count) {
     const int told = show(settings, &row), written = path[0] ? measurement_file_write(path, &row, 1) : CODE_DONE;
     if (written == CODE_DONE && path[0] && strcmp(path, "-") != 0 && !settings->quiet)

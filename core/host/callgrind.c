@@ -4,6 +4,7 @@
 #include "bench.h"
 #include "log.h"
 #include "self_path.h"
+#include "progress.h"
 #include "saved_run.h"
 #include "services.h"
 #include "signals.h"
@@ -42,8 +43,7 @@ typedef struct counting {
   const config *settings;
   char folder[PATH_BYTES]; /* of its files, removed at its end */
   saved_run command;
-  int64_t begin_ns, shown_ns;
-  bool shows; /* a line on a terminal */
+  int64_t begin_ns;
   bool timed_out;
   int ended; /* as waitpid has it */
 } counting;
@@ -171,15 +171,6 @@ static char **child_environment(char mark[MARK_BYTES]) {
 
 /* ---- running it ---- */
 
-static void show(counting *self) {
-  const int64_t now = now_ns();
-  if (!self->shows || now - self->shown_ns < 500000000) return;
-  self->shown_ns = now;
-  fprintf(stderr, "\r\033[K%s: Callgrind counts instructions, %lld s", self->settings->scenario.plugin->table->name,
-          (long long)((now - self->begin_ns) / 1000000000));
-  fflush(stderr);
-}
-
 /* Looked at now and then: a signal that comes just before a wait without end would not end it. */
 static int wait_for(counting *self, pid_t child) {
   const struct timespec pause = {.tv_nsec = 20000000};
@@ -190,10 +181,8 @@ static int wait_for(counting *self, pid_t child) {
     self->timed_out = self->timed_out || now_ns() - self->begin_ns > limit_ns;
     /* Nothing of it is kept, so nothing has to be ended in good order. */
     if ((self->timed_out || signals_pending()) && !told++) (void)kill(child, SIGKILL);
-    show(self);
     nanosleep(&pause, NULL);
   }
-  if (self->shown_ns) fputs("\r\033[K", stderr);
   return CODE_DONE;
 }
 
@@ -238,8 +227,10 @@ static const char *last_words(const counting *self, char text[LINE_BYTES]) {
 static int judge_end(const counting *self) {
   char text[LINE_BYTES];
   if (signals_pending()) {
+    progress_hide();
     if (!self->settings->quiet)
       fprintf(stderr, "pdhost: %s: no instructions are counted, the times stand\n", signals_name(signals_pending()));
+    progress_show();
     return 128 + signals_pending();
   }
   if (self->timed_out)
@@ -319,7 +310,9 @@ static void remove_folder(const char *folder) {
 
 int callgrind_count(const config *settings, pd_instructions *out) {
   const char *parent = getenv("TMPDIR");
-  counting self = {.settings = settings, .shows = !settings->quiet && isatty(STDERR_FILENO)};
+  counting self = {.settings = settings};
+  progress_enter("Callgrind counts instructions", NULL, 0);
+  progress_ends_within(1e-9 * (double)settings->benchmark.callgrind_max_time);
   if (SANITIZED)
     log_line(PD_LOG_WARN, NULL,
              "benchmark.callgrind: this build has a sanitizer, which may not run under Valgrind, and whose own work is "

@@ -293,6 +293,7 @@ static const args_option rows[] = {
      .offer = ARGS_OFFER_CHOICES,
      .allowed = "auto, always, never",
      .help = "auto (on a terminal), always or never"},
+    ARGS_PROGRESS_ROW,
     {.name = "--format",
      .value = ARGS_REQUIRED,
      .argument = "text|json",

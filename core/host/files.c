@@ -1,6 +1,8 @@
 /* Output files; see files.h. Any thread may open files; one file is its opener's alone. */
 #include "files.h"
 
+#include "progress.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -276,7 +278,9 @@ static pd_status table_open(const pd_files *table, const char *path, pd_file **o
   return PD_OK;
 }
 
-static pd_status file_write(pd_file *file, const void *data, uint64_t bytes) {
+static bool is_stdout(const pd_file *file) { return file->descriptor == STDOUT_FILENO && !file->temporary; }
+
+static pd_status write_whole(pd_file *file, const void *data, uint64_t bytes) {
   const char *at = data;
   while (bytes > 0 && file->failed == PD_OK) {
     const ssize_t done = write(file->descriptor, at, bytes > 1u << 30 ? 1u << 30 : (size_t)bytes);
@@ -291,13 +295,20 @@ static pd_status file_write(pd_file *file, const void *data, uint64_t bytes) {
   return file->failed;
 }
 
+/* Both may be the same terminal. */
+static pd_status file_write(pd_file *file, const void *data, uint64_t bytes) {
+  if (!is_stdout(file)) return write_whole(file, data, bytes);
+  progress_hide();
+  const pd_status status = write_whole(file, data, bytes);
+  progress_show();
+  return status;
+}
+
 static void release_stdout(pd_file *file) {
   pthread_mutex_lock(&file->owner->lock);
   file->owner->stdout_taken = false;
   pthread_mutex_unlock(&file->owner->lock);
 }
-
-static bool is_stdout(const pd_file *file) { return file->descriptor == STDOUT_FILENO && !file->temporary; }
 
 static void file_discard(pd_file *file) {
   if (!file) return;

@@ -1,6 +1,7 @@
 /* Lines on stderr; see log.h. Each line is one write, so that lines of several threads do not mix. */
 #include "log.h"
 
+#include "progress.h"
 #include "visible.h"
 
 #include <pthread.h>
@@ -97,7 +98,9 @@ static void print_line(pd_log_level level, const char *message) {
     used = (int)sizeof text - 1;
     text[used - 1] = '\n';
   }
+  progress_hide();
   write_line(text, (size_t)used);
+  progress_show();
 }
 
 void log_line(pd_log_level level, const char *plugin, const char *format, ...) {

@@ -161,7 +161,6 @@ static pd_status measured_step(run_state *run, const pd_step *step, int64_t *sta
 
 /* Steps that no output shows, on an iterator of their own. */
 typedef struct aside {
-  const char *what;
   uint64_t steps, timed; /* timed: how many of the last ones */
   bool control;          /* without what the scenario injects */
   bool typical;          /* from the third on like the scheduled steps, but without a profiler */
@@ -170,7 +169,6 @@ typedef struct aside {
 
 static pd_status one_aside(run_state *run, const aside *self, uint64_t index) {
   const pd_batch *batch = NULL;
-  progress_step(run, self->what, index, self->steps);
   const pd_status status = data_loader_next(run->loader, &batch);
   if (status == PD_STOP) return status;
   if (status != PD_OK) return fail(run, status, run->core_host, "data loader");
@@ -183,6 +181,7 @@ static pd_status one_aside(run_state *run, const aside *self, uint64_t index) {
   const pd_status done = measured_step(run, &step, &start_ns, &end_ns, &marks);
   if (done == PD_OK && run->sync_timing && self->typical && index > 1)
     unprofiled_add(&run->unprofiled, end_ns - start_ns);
+  progress_step();
   return done;
 }
 
@@ -225,7 +224,8 @@ static pd_status steps_aside(run_state *run, aside *self) {
 }
 
 static pd_status warm_up(run_state *run) {
-  aside steps = {.what = "warm-up", .steps = run->warmup_steps, .typical = true};
+  aside steps = {.steps = run->warmup_steps, .typical = true};
+  progress_enter("warming up", "step", run->warmup_steps);
   return steps_aside(run, &steps);
 }
 
@@ -241,12 +241,8 @@ static bool is_input(const run_state *run) {
 
 /* A loader that is the injection has to go without it in control steps, too. */
 static pd_status truth_block(run_state *run, int kind, double *mean_ns) {
-  static const char *const what[BLOCK_KINDS] = {"injected steps", "control steps", "steps with a plain loader"};
   const bool control = kind == BLOCK_CONTROL;
-  aside steps = {.what = what[kind],
-                 .steps = steps_to_settle(run) + run->truth_block,
-                 .timed = run->truth_block,
-                 .control = control};
+  aside steps = {.steps = steps_to_settle(run) + run->truth_block, .timed = run->truth_block, .control = control};
   data_loader_inject(run->loader, !(kind == BLOCK_PLAIN_LOADER || (control && is_input(run))));
   const pd_status status = steps_aside(run, &steps);
   data_loader_inject(run->loader, true);
@@ -271,6 +267,9 @@ static pd_status truth_blocks(run_state *run, uint64_t round, int kinds, double 
 static pd_status interleave(run_state *run) {
   const int kinds = !is_input(run) && data_loader_is_dialled(run->loader) ? BLOCK_KINDS : BLOCK_PLAIN_LOADER;
   pd_status status = PD_OK;
+  if (run->truth_rounds)
+    progress_enter("measuring what the injection costs", "step",
+                   run->truth_rounds * (uint64_t)kinds * (steps_to_settle(run) + run->truth_block));
   for (uint64_t round = 0; round < run->truth_rounds && status == PD_OK && !signals_pending(); round++) {
     double ns[BLOCK_KINDS];
     status = truth_blocks(run, round, kinds, ns);
@@ -366,12 +365,41 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   return PD_OK;
 }
 
+/* How many steps from `index` on the schedule treats alike; `planned`: of the whole loop, 0: not known. */
+static uint64_t steps_alike(const run_state *run, uint64_t index, uint64_t planned, const schedule_at *at) {
+  const schedule *plan = &run->plan;
+  const uint64_t left = planned ? planned - index : SCHEDULE_FOREVER;
+  uint64_t count = left;
+  if (run->timer_only) return left;
+  if (at->phase == PD_PHASE_ACTIVE)
+    count = plan->active;
+  else if (at->phase == PD_PHASE_WARMUP)
+    count = plan->warmup;
+  else if (at->phase == PD_PHASE_WAIT)
+    count = plan->wait;
+  else if (index < plan->skip_first)
+    count = plan->skip_first - index;
+  return count < left ? count : left;
+}
+
+/* Tells what the steps from here on are for; returns the first step of the next phase. */
+static uint64_t enter_phase(const run_state *run, uint64_t index, uint64_t planned, const schedule_at *at) {
+  const uint64_t count = steps_alike(run, index, planned, at);
+  const char *name = run->timer_only                ? "timing"
+                     : at->phase == PD_PHASE_ACTIVE ? "recording"
+                     : at->phase == PD_PHASE_WARMUP ? "warming the profiler up"
+                                                    : "not recording";
+  progress_enter(name, "step", count == SCHEDULE_FOREVER ? 0 : count);
+  return count == SCHEDULE_FOREVER ? count : index + count;
+}
+
 static pd_status scheduled_steps(run_state *run) {
   const uint64_t planned = loop_planned_steps(run);
   pd_status status = data_loader_iter_begin(run->loader);
   if (status != PD_OK) return fail(run, status, run->core_host, "data loader");
   int64_t previous_end_ns = monotonic_ns();
   uint64_t previous_end_ticks = 0;
+  uint64_t phase_end = 0;
   bool worked = true;
   for (uint64_t index = 0; (!planned || index < planned) && !signals_pending(); index++) {
     const schedule_at at = schedule_step(&run->plan, index);
@@ -380,13 +408,14 @@ static pd_status scheduled_steps(run_state *run) {
       fail(run, status, run->device_host, "profiler");
       break;
     }
-    if (!run->in_window || at.active_first) worked |= progress_step(run, "step", index, planned);
+    if (index == phase_end) phase_end = enter_phase(run, index, planned, &at);
     if (worked) previous_end_ns = monotonic_ns();
     status = begin_iteration(run, worked);
     if (status != PD_OK) break;
     worked = false;
     status = one_step(run, index, &at, &previous_end_ns, &previous_end_ticks);
     if (status != PD_OK) break;
+    progress_step();
     /* Events are a ring, and a step's iteration begins at the one before; a device that far behind is waited for. */
     status = read_events(run, RUN_STEP_EVENTS - 2);
     if (status != PD_OK) {
@@ -418,7 +447,6 @@ pd_status loop_run(run_state *run) {
   if (status == PD_OK && !signals_pending()) status = interleave(run);
   if (status == PD_OK && !signals_pending()) status = scheduled_steps(run);
   if (status == PD_STOP) status = PD_OK;
-  progress_clear(run);
   /* A window that the end of the data, a signal or a failure cut short is still a window. */
   const pd_status finished = window_finish(run, loop_records_all(run) && !signals_pending() && run->failed == PD_OK);
   if (status == PD_OK && finished != PD_OK) status = fail(run, finished, run->device_host, "profiler");

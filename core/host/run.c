@@ -3,6 +3,7 @@
 
 #include "log.h"
 #include "loop.h"
+#include "progress.h"
 #include "run_parts.h"
 #include "run_report.h"
 #include "signals.h"
@@ -87,16 +88,22 @@ static int write_truth(run_state *run, const pd_run *about) {
 }
 
 static int run_and_report(run_state *run, const config *settings, const pd_run *about) {
+  progress_hide();
   if (!run->quiet) run_report_header(run, settings);
+  progress_show();
   const pd_status status = loop_run(run);
   if (status != PD_OK) log_line(PD_LOG_ERROR, NULL, "%s", run->failure);
+  progress_hide();
   run_report_shortfall(run, settings);
+  progress_show();
+  progress_enter("writing the results", NULL, 0);
   pd_summary summary;
   const pd_status summed = run_report_summary(run, settings, &summary);
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);
   const uint32_t failed_sinks = sink_set_close(run->sinks, &summary);
   run->sinks = NULL;
   const int told = write_truth(run, about);
+  progress_end();
   if (!run->quiet) run_report_files(run);
   const int code = exit_code(run, settings, &summary, failed_sinks);
   log_flush_repeats();
@@ -118,8 +125,11 @@ static int run_with_sinks(run_state *run, const config *settings) {
 int run_execute(config *settings) {
   run_state *run = calloc(1, sizeof *run);
   if (!run) return run_parts_report(NULL, PD_NO_MEMORY, "run", CODE_INTERNAL);
+  progress_begin(settings->scenario.plugin->table->name, settings->quiet);
+  progress_enter("setting up", NULL, 0);
   int code = run_parts_open(run, settings);
   if (code == CODE_DONE) code = run_with_sinks(run, settings);
+  progress_end();
   run_parts_close(run);
   free(run);
   return code;

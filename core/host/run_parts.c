@@ -135,7 +135,6 @@ static void take_settings(run_state *run, const config *settings) {
   run->timer_only = settings->profile.timer_only;
   run->deliver_every = deliver_every(settings);
   run->amp = settings->train.amp;
-  run->show_progress = !settings->quiet && isatty(STDERR_FILENO);
   run->profile_options = (pd_profile_options){.size = sizeof run->profile_options,
                                               .profile_memory = settings->profile.profile_memory,
                                               .graphs = settings->train.cuda_graph,

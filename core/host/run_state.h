@@ -60,7 +60,6 @@ typedef struct run_state {
   bool benchmark; /* the step is timed alone */
   pd_profile_options profile_options;
   uint64_t deliver_every; /* outside windows, steps go to the sinks in groups of this many */
-  bool show_progress;
   bool quiet;
 
   /* run_report.c, run_device.c */

@@ -2,6 +2,7 @@
 #include "services.h"
 
 #include "log.h"
+#include "progress.h"
 
 #include <pdhost/sink.h>
 
@@ -39,6 +40,7 @@ static const void *extension(const pd_host *host, const char *id) {
   if (strcmp(id, PD_EXT_ANALYSIS) == 0) return all->analysis;
   if (strcmp(id, PD_EXT_TRUTH) == 0) return all->truth;
   if (strcmp(id, PD_EXT_FILES) == 0) return self->files;
+  if (strcmp(id, PD_EXT_PROGRESS) == 0) return progress_table();
   return NULL;
 }
 

@@ -4,6 +4,7 @@
 
 #include "log.h"
 #include "loop.h"
+#include "progress.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -141,6 +142,7 @@ pd_status window_finish(run_state *run, bool whole) {
   }
   if (!run->in_window) return status;
   run->in_window = false;
+  progress_enter("writing what was recorded", NULL, 0);
   const pd_status counted = analysis_window_end(run->analysis);
   if (status == PD_OK) status = counted;
   loop_settle(run);

@@ -4,6 +4,7 @@
 #include "cell.h"
 #include "report.h"
 
+#include "host/progress.h"
 #include "host/self_path.h"
 #include "host/signals.h"
 
@@ -11,62 +12,47 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-typedef struct progress {
+/* On a terminal the progress line says how far it is; else each run has a line. */
+typedef struct counter {
   uint32_t done, total;
-  struct timespec begun;
   bool is_terminal;
-} progress;
+} counter;
 
-/* One line that is written over on a terminal, else a line for each run. */
-static void show(progress *self, const char *name, const char *said, bool was_there) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+static counter begin_counter(const char *phase, uint32_t total) {
+  progress_enter(phase, "run", total);
+  return (counter){.total = total, .is_terminal = isatty(STDERR_FILENO)};
+}
+
+static void show(counter *self, const char *name, const char *said, bool was_there) {
   self->done++;
-  if (!self->is_terminal) {
+  progress_step();
+  progress_note("%s: %s%s", name, said, was_there ? " (was there)" : "");
+  if (!self->is_terminal)
     fprintf(stderr, "pdhost: score %u/%u %s: %s%s\n", self->done, self->total, name, said,
             was_there ? " (was there)" : "");
-    return;
-  }
-  const double past = (double)(now.tv_sec - self->begun.tv_sec) + 1e-9 * (double)(now.tv_nsec - self->begun.tv_nsec);
-  fprintf(stderr, "\r\033[Kscore %u/%u, %.0f s left: %.60s: %s%s", self->done, self->total,
-          past / self->done * (self->total - self->done), name, said, self->done == self->total ? "\n" : "");
 }
 
-/* What is said next begins a line of its own. */
-static void end_line(const progress *self) {
-  if (self->is_terminal && self->done && self->done < self->total) fputc('\n', stderr);
-}
-
-static void show_failure(const progress *self, const char *name, const char *why) {
-  end_line(self);
+static void show_failure(const char *name, const char *why) {
+  progress_hide();
   fprintf(stderr, "pdhost: %s failed: %s\n", name, why);
-}
-
-static progress begin_progress(uint32_t total) {
-  progress self = {.total = total, .is_terminal = isatty(STDERR_FILENO)};
-  clock_gettime(CLOCK_MONOTONIC, &self.begun);
-  return self;
+  progress_show();
 }
 
 static bool run_cells(const cell_runner *runner, reading *readings, error *err) {
   const corpus *all = runner->corpus;
-  progress at = begin_progress(all->cell_count);
+  counter at = begin_counter("running", all->cell_count);
   uint32_t failed = 0;
   for (uint32_t i = 0; i < all->cell_count; i++) {
     char name[512];
     bool was_there = false;
     corpus_cell_name(all, &all->cells[i], name, sizeof name);
-    if (!cell_run(runner, &all->cells[i], NULL, &readings[i], &was_there, err)) {
-      end_line(&at);
-      return false;
-    }
+    if (!cell_run(runner, &all->cells[i], NULL, &readings[i], &was_there, err)) return false;
     show(&at, name, readings[i].cause, was_there);
     if (strcmp(readings[i].cause, "failed") != 0) continue;
     failed++;
-    show_failure(&at, name, cell_failure());
+    show_failure(name, cell_failure());
   }
   if (failed < all->cell_count) return true;
   error_set(err, PD_INVALID, CODE_CONFIG, "score: none of the %u runs left a window to judge in %s", all->cell_count,
@@ -85,7 +71,7 @@ static bool try_fixes(const cell_runner *runner, const reading *readings, fix_tr
   const corpus *all = runner->corpus;
   uint32_t total = 0;
   for (uint32_t i = 0; i < all->cell_count; i++) total += fix_of(all, &readings[i], i) != NULL;
-  progress at = begin_progress(total);
+  counter at = begin_counter("trying what the verdicts suggest", total);
   for (uint32_t i = 0; i < all->cell_count; i++) {
     const char *fix = fix_of(all, &readings[i], i);
     if (!fix) continue;
@@ -93,16 +79,13 @@ static bool try_fixes(const cell_runner *runner, const reading *readings, fix_tr
     bool was_there = false;
     reading with;
     corpus_cell_name(all, &all->cells[i], name, sizeof name);
-    if (!cell_run(runner, &all->cells[i], fix, &with, &was_there, err)) {
-      end_line(&at);
-      return false;
-    }
+    if (!cell_run(runner, &all->cells[i], fix, &with, &was_there, err)) return false;
     fixes[i] = (fix_trial){fix, with.step_ns};
     show(&at, name, fix, was_there);
     if (with.step_ns > 0) continue;
     const bool is_failed = strcmp(with.cause, "failed") == 0;
     snprintf(name + strlen(name), sizeof name - strlen(name), "_fix");
-    show_failure(&at, name, is_failed ? cell_failure() : "its window has no steps to hold against");
+    show_failure(name, is_failed ? cell_failure() : "its window has no steps to hold against");
   }
   return true;
 }
@@ -110,7 +93,9 @@ static bool try_fixes(const cell_runner *runner, const reading *readings, fix_tr
 /* A signal ends the run that is at work, in order, and then the score. Without runs it has nothing to end. */
 static bool run_all(const cell_runner *runner, reading *readings, fix_trial *fixes, error *err) {
   if (!runner->only_read) signals_install(NULL, NULL);
+  progress_begin("score", false);
   const bool ok = run_cells(runner, readings, err) && try_fixes(runner, readings, fixes, err);
+  progress_end();
   if (!runner->only_read) signals_restore();
   return ok;
 }
@@ -174,6 +159,7 @@ static const args_option rows[] = {
      .take = args_take_flag,
      .code = offsetof(arguments, only_read),
      .help = "start no run: judge what FOLDER holds again, with the verdict as it is now"},
+    ARGS_PROGRESS_ROW,
     ARGS_HELP_ROW(arguments, help)};
 
 static int score_main(int argc, char **argv);

@@ -2,6 +2,9 @@
  * them may overwrite. Under device->lock, outside the steady state. */
 #include "conv_plan.h"
 
+#include <pdhost/progress.h>
+
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -125,6 +128,14 @@ static pd_status choose_fastest(pd_device *device, pd_stream *stream, conv_plan 
   return status;
 }
 
+/* On the progress line: the search may take seconds. */
+static void tell_search(const pd_device *device, const conv_key *key) {
+  char doing[160];
+  snprintf(doing, sizeof doing, "cuDNN's algorithms are tried for conv %s of (%lld,%lld,%lld,%lld)",
+           direction_name(key->direction), (long long)key->n, (long long)key->c, (long long)key->h, (long long)key->w);
+  pd_progress_doing(device->host, doing);
+}
+
 /* All candidates for the key. For a float32 weight gradient of float16 tensors also those that give a float16 one,
  * which is converted: cuDNN's fast engines know no other. */
 static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plans, int *count) {
@@ -182,6 +193,7 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
   conv_plan *plans[MOST_CANDIDATES];
   int count = 0, chosen = 0;
   const double start = now_ms();
+  tell_search(device, key);
   pd_status status = gather(device, key, plans, &count);
   const double gathered = now_ms();
   if (status) goto out;
@@ -199,6 +211,7 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
                     "conv %s: candidate %d of %d; %.0f ms to set them up, %.0f ms to try them",
                     direction_name(key->direction), chosen, count, gathered - start, now_ms() - gathered);
 out:
+  pd_progress_doing(device->host, NULL);
   for (int i = 0; i < count; i++)
     if (status || i != chosen) conv_plan_free(device, plans[i]);
   if (status) return status;
