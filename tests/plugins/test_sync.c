@@ -4,7 +4,7 @@
 
 PD_TEST(sync, presets_data_that_does_not_wait) {
   scenario_rig rig;
-  const char *const presets[] = {"data.resident=device", "data.image_size=64", "run.sync_timing=false", NULL};
+  const char *const presets[] = {"data.resident=device", "data.image_size=96", "run.sync_timing=false", NULL};
   scenario_rig_open(&rig, "sync", NULL);
   scenario_rig_expect(&rig, "sync", "forced_sync", presets);
   scenario_rig_close(&rig);
@@ -38,7 +38,7 @@ static void expect_reads(const char *override, uint64_t reads) {
   scenario_rig_close(&rig);
 }
 
-PD_TEST(sync, reads_the_loss_eight_times_a_step) { expect_reads(NULL, 8); }
+PD_TEST(sync, reads_the_loss_in_three_places) { expect_reads(NULL, 24); }
 PD_TEST(sync, reads_it_once_behind_the_forward_pass) { expect_reads("reads_per_step=1", 1); }
 PD_TEST(sync, reads_as_often_as_asked) { expect_reads("reads_per_step=4", 4); }
 PD_TEST(sync, without_reads_nothing_waits) { expect_reads("reads_per_step=0", 0); }
