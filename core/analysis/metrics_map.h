@@ -244,12 +244,12 @@
   X(verdict_share, "Share (%)", "Share (%)", PERCENT, 0,                                                               \
     "share that the cause takes of the steps the verdict rests on: all but the slowest eighth",                        \
     "100 * sum of the cause's rows of the ledger / sum of the spans of the steps", "pdhost")                           \
-  X(verdict_confidence, "Confidence (%)", "Confidence (%)", PERCENT, 0,                                                \
+  X(verdict_repeatable, "Repeatable (%)", "Repeatable (%)", PERCENT, 0,                                                \
     "how often as many of the judged steps, drawn with repetition, their slowest eighth left out, give the verdict",   \
     "100 * draws that agree / draws", "pdhost")                                                                        \
   X(verdict_evidence, "Evidence", "Evidence", TEXT, 0, "the figures that the verdict rests on", NULL, "pdhost")        \
-  X(verdict_not, "Not", "Not", TEXT, 0, "what else it could have been, and how much of the step that takes", NULL,     \
-    "pdhost")                                                                                                          \
+  X(verdict_not, "Ruled out", "Ruled out", TEXT, 0,                                                                    \
+    "what else it could have been, and how much of the step that takes", NULL, "pdhost")                               \
   X(verdict_next, "Try next", "Try next", TEXT, 0, "a command whose run would show the cause gone or smaller", NULL,   \
     "pdhost")                                                                                                          \
   X(verdict_overrides, "Settings", "Settings", TEXT, DETAIL,                                                           \

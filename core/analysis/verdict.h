@@ -53,7 +53,7 @@
   X(serial_streams, "serialised streams: work that could overlap waits for an event")                                  \
   X(device_side, "device-side dependency: work is queued and waits")                                                   \
   X(profiler, "profiler overhead: the profiling library stops the host")                                               \
-  X(none, "no bottleneck injected: device-bound")
+  X(none, "no bottleneck found")
 
 enum {
 #define X(key, text) VERDICT_##key,
@@ -71,6 +71,8 @@ typedef struct verdict_basis {
 
 /* The cause that `rows` (LEDGER_CAUSE_COUNT) of `span_ns` name. */
 uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *basis);
+/* Whether a trace judged by `basis` can show the cause at all. */
+bool verdict_applies(uint32_t cause, const verdict_basis *basis);
 /* As scenarios spell it. */
 const char *verdict_key(uint32_t cause);
 /* The cause's time in `rows`, of steps with `passes` through the model each. */

@@ -76,7 +76,7 @@ static void limits(const judged *cells, uint32_t count, uint32_t cause, room *at
 }
 
 static void count_cell(figures *out, const judged *cell) {
-  calibration_bin *bin = &out->bins[cell->confidence >= 1 ? FIGURES_BINS - 1 : (int)(cell->confidence * FIGURES_BINS)];
+  calibration_bin *bin = &out->bins[cell->repeatable >= 1 ? FIGURES_BINS - 1 : (int)(cell->repeatable * FIGURES_BINS)];
   const bool right = cell->truth == cell->verdict;
   out->counted++;
   out->matrix[cell->truth][cell->verdict]++;
@@ -85,7 +85,7 @@ static void count_cell(figures *out, const judged *cell) {
   out->counts[cell->truth].right += right;
   bin->runs++;
   bin->right += right;
-  bin->confidence += cell->confidence;
+  bin->repeatable += cell->repeatable;
 }
 
 static void by_cause(figures *out, const judged *cells, uint32_t count, room *at) {
@@ -110,7 +110,7 @@ static void by_cause(figures *out, const judged *cells, uint32_t count, room *at
 
 static double calibration_of(const figures *of) {
   double sum = 0;
-  for (uint32_t b = 0; b < FIGURES_BINS; b++) sum += fabs(of->bins[b].confidence - of->bins[b].right);
+  for (uint32_t b = 0; b < FIGURES_BINS; b++) sum += fabs(of->bins[b].repeatable - of->bins[b].right);
   return ratio(sum, of->counted);
 }
 

@@ -14,7 +14,7 @@ typedef struct judged {
   bool off_path;           /* the cause is there and hidden: it may not be named. Such a run never counts */
   bool held_out;
   double effect, share;       /* of the step, 0..1; effect: 1 - baseline's step / its own */
-  double confidence;          /* 0..1 */
+  double repeatable;          /* 0..1 */
   double idle_ns, unknown_ns; /* of the ledger */
   double mixed_error;         /* of two causes at once: mean of |share - effect| of both; NaN: there is one */
   double fix_error;           /* of the step predicted without the cause, against the step measured; NaN: not tried */
@@ -34,7 +34,7 @@ typedef struct figures_values {
   double false_alarms;            /* of the baselines: a cause is named */
   double off_path_alarms;         /* of the runs off the path: a cause is named */
   double error_median, error_p95; /* of right verdicts on a cause: |share - effect| in percentage points */
-  double calibration;             /* expected calibration error: mean of |confidence - hit rate| over bins, by runs */
+  double calibration;             /* expected calibration error: mean of |repeatable - hit rate| over bins, by runs */
   double unknown;                 /* share of the idle time */
   double fix_error;               /* median */
   double own_fix_error, core_fix_error; /* likewise, of scenarios' own cures and of settings of the core */
@@ -48,7 +48,7 @@ typedef struct cause_counts {
 
 typedef struct calibration_bin {
   uint32_t runs, right;
-  double confidence; /* sum */
+  double repeatable; /* sum */
 } calibration_bin;
 
 typedef struct figures {

@@ -84,7 +84,7 @@ static void judge_cell(score *self, uint32_t i, double base) {
                              .held_out = cell->held_out,
                              .effect = effect,
                              .share = of->share,
-                             .confidence = of->confidence,
+                             .repeatable = of->repeatable,
                              .idle_ns = of->idle_ns,
                              .unknown_ns = of->unknown_ns,
                              .mixed_error = mixed_error(group, of),

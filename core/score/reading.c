@@ -40,7 +40,7 @@ static void read_verdict(const pd_table_set *set, reading *out) {
   snprintf(out->cause, sizeof out->cause, "%s", text(table, 0, "verdict_cause"));
   snprintf(out->fix, sizeof out->fix, "%s", text(table, 0, "verdict_overrides"));
   out->share = number(table, 0, "verdict_share") / 100;
-  out->confidence = number(table, 0, "verdict_confidence") / 100;
+  out->repeatable = number(table, 0, "verdict_repeatable") / 100;
   out->step_ns = number(table, 0, "verdict_step");
   out->expected_ns = number(table, 0, "verdict_expected");
 }

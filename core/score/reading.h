@@ -15,7 +15,7 @@ typedef struct reading {
   char cause[32];         /* the verdict; "withheld"; "failed" where there is no window */
   char fix[READING_TEXT]; /* SECTION.KEY=VALUE ... that it suggests; "" for none */
   const char *rivals[RIVAL_COUNT];
-  double share, confidence;     /* 0..1 */
+  double share, repeatable;     /* 0..1 */
   double step_ns;               /* mean of the steps that the verdict rests on; 0 for none */
   double expected_ns;           /* the step without the cause; 0 for none */
   double idle_ns, unknown_ns;   /* of all steps, from the ledger */

@@ -113,12 +113,12 @@ static void confusion(const score *self, const figures *of) {
 }
 
 static void calibration(const figures *of) {
-  printf("\nCalibration: %13s %6s %10s\n", "confidence", "runs", "right");
+  printf("\nCalibration: %13s %6s %10s\n", "repeatable", "runs", "right");
   for (uint32_t b = 0; b < FIGURES_BINS; b++) {
     const calibration_bin *bin = &of->bins[b];
     if (!bin->runs) continue;
     printf("  %3u to %3u %% %10.1f %% %6u %8.1f %%\n", 100 * b / FIGURES_BINS, 100 * (b + 1) / FIGURES_BINS,
-           100 * bin->confidence / bin->runs, bin->runs, 100.0 * bin->right / bin->runs);
+           100 * bin->repeatable / bin->runs, bin->runs, 100.0 * bin->right / bin->runs);
   }
 }
 

@@ -73,8 +73,8 @@ static void put_bins(FILE *out, const figures *of) {
   for (uint32_t b = 0; b < FIGURES_BINS; b++) {
     const calibration_bin *bin = &of->bins[b];
     if (!bin->runs) continue;
-    fprintf(out, "%s{\"from\": %.2f, \"to\": %.2f, \"runs\": %u, \"confidence\": %.6f, \"right\": %u}", comma,
-            (double)b / FIGURES_BINS, (double)(b + 1) / FIGURES_BINS, bin->runs, bin->confidence / bin->runs,
+    fprintf(out, "%s{\"from\": %.2f, \"to\": %.2f, \"runs\": %u, \"repeatable\": %.6f, \"right\": %u}", comma,
+            (double)b / FIGURES_BINS, (double)(b + 1) / FIGURES_BINS, bin->runs, bin->repeatable / bin->runs,
             bin->right);
     comma = ", ";
   }
@@ -183,13 +183,13 @@ static void write_confusion(const score *self, FILE *out) {
 }
 
 static void write_calibration(const score *self, FILE *out) {
-  fputs("part,from,to,runs,confidence,right\n", out);
+  fputs("part,from,to,runs,repeatable,right\n", out);
   for (uint32_t p = 0; p < self->part_count; p++)
     for (uint32_t b = 0; b < FIGURES_BINS; b++) {
       const calibration_bin *bin = &self->parts[p].ours.bins[b];
       if (!bin->runs) continue;
       fprintf(out, "%s,%.2f,%.2f,%u,%.6f,%u\n", self->parts[p].key, (double)b / FIGURES_BINS,
-              (double)(b + 1) / FIGURES_BINS, bin->runs, bin->confidence / bin->runs, bin->right);
+              (double)(b + 1) / FIGURES_BINS, bin->runs, bin->repeatable / bin->runs, bin->right);
     }
 }
 
@@ -207,7 +207,7 @@ static void write_rivals(const score *self, FILE *out) {
 }
 
 static void write_cells(const score *self, FILE *out) {
-  fputs("cell,part,truth,verdict,counted,off_path,effect,share,confidence,step_ns,idle_ns,unknown_ns,expected_ns,"
+  fputs("cell,part,truth,verdict,counted,off_path,effect,share,repeatable,step_ns,idle_ns,unknown_ns,expected_ns,"
         "fix,fixed_ns,mixed_error,fix_error",
         out);
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) fprintf(out, ",%s", rival_all[r]->key);
@@ -220,7 +220,7 @@ static void write_cells(const score *self, FILE *out) {
     corpus_cell_name(self->corpus, &self->corpus->cells[i], name, sizeof name);
     fprintf(out, "%s,%s,%s,%s,%d,%d,%.9f,%.9f,%.9f,%.0f,%.0f,%.0f,%.0f,%s,%.0f,", name,
             cell->held_out ? "held_out" : "calibration", self->causes.all[cell->truth], self->causes.all[cell->verdict],
-            cell->counts, cell->off_path, cell->effect, cell->share, cell->confidence, of->step_ns, of->idle_ns,
+            cell->counts, cell->off_path, cell->effect, cell->share, cell->repeatable, of->step_ns, of->idle_ns,
             of->unknown_ns, of->expected_ns, fix->settings ? fix->settings : "", fix->step_ns);
     put_number(out, cell->mixed_error, "");
     fputc(',', out);

@@ -8,7 +8,7 @@ def read_cells(path):
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
-        for key in ("effect", "share", "confidence", "idle_ns", "unknown_ns"):
+        for key in ("effect", "share", "repeatable", "idle_ns", "unknown_ns"):
             row[key] = float(row[key])
         row["mixed_error"] = float(row["mixed_error"]) if row["mixed_error"] else math.nan
         row["fix_error"] = float(row["fix_error"]) if row["fix_error"] else math.nan
@@ -60,8 +60,8 @@ def detection_limit(runs, wanted):
 def calibration_error(cells):
     bins = {}
     for cell in cells:
-        bins.setdefault(min(int(cell["confidence"] * 10), 9), []).append(cell)
-    return ratio(sum(abs(sum(c["confidence"] for c in b) - sum(c["truth"] == c["verdict"] for c in b))
+        bins.setdefault(min(int(cell["repeatable"] * 10), 9), []).append(cell)
+    return ratio(sum(abs(sum(c["repeatable"] for c in b) - sum(c["truth"] == c["verdict"] for c in b))
                      for b in bins.values()), len(cells))
 
 

@@ -12,7 +12,7 @@
 /* A counted run that is named with certainty and has no figures worth looking at. */
 static judged run_of(uint32_t truth, uint32_t verdict) {
   return (judged){
-      .truth = truth, .verdict = verdict, .counts = true, .confidence = 1, .mixed_error = NAN, .fix_error = NAN};
+      .truth = truth, .verdict = verdict, .counts = true, .repeatable = 1, .mixed_error = NAN, .fix_error = NAN};
 }
 
 static judged effect_of(uint32_t truth, uint32_t verdict, double effect, double share) {
@@ -90,13 +90,13 @@ PD_TEST(score, a_hidden_cause_may_not_be_named) {
   cr_assert_float_eq(got.value.macro_f1, 1, 1e-12);
 }
 
-PD_TEST(score, confidence_is_held_against_the_hit_rate) {
+PD_TEST(score, repeatable_is_held_against_the_hit_rate) {
   /* 10 of 95 % of which 8 are right, 4 of 55 % of which 3 are: (10 * 0.15 + 4 * 0.2) / 14. */
   judged cells[14];
   for (uint32_t i = 0; i < 14; i++) {
     const bool right = i < 8 || (i >= 10 && i < 13);
     cells[i] = run_of(1, right ? 1 : 0);
-    cells[i].confidence = i < 10 ? 0.95 : 0.55;
+    cells[i].repeatable = i < 10 ? 0.95 : 0.55;
   }
   figures got;
   cr_assert(figures_make(cells, 14, 2, &got));
@@ -104,7 +104,7 @@ PD_TEST(score, confidence_is_held_against_the_hit_rate) {
   cr_assert_eq(got.bins[9].runs, 10);
   cr_assert_eq(got.bins[9].right, 8);
   cr_assert_eq(got.bins[5].runs, 4);
-  cr_assert_float_eq(got.bins[5].confidence, 2.2, 1e-12);
+  cr_assert_float_eq(got.bins[5].repeatable, 2.2, 1e-12);
 }
 
 PD_TEST(score, unknown_time_and_the_error_of_fixes_are_summed_up) {

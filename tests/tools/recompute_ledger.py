@@ -18,7 +18,7 @@ def thresholds(name):
         return {key: float(value) for key, value in re.findall(r"(?m)^#define (\w+) ([0-9.]+)$", file.read())}
 
 
-LEDGER, VERDICT = thresholds("ledger.h"), {**thresholds("verdict.h"), **thresholds("verdict_confidence.h")}
+LEDGER, VERDICT = thresholds("ledger.h"), {**thresholds("verdict.h"), **thresholds("verdict_repeat.h")}
 # In order: what an earlier one owns, no later one gets.
 OWNERS = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
           "copy_pinned", "copy_device", "profiler", "allocator", "launch_gap", "device_side", "profiler", "input_io",
@@ -339,7 +339,7 @@ def check_verdict(run, check, ledger):
     others = {name: time_of(row, name, ledger.passes) for name in applying(ledger) if name not in (cause, "profiler")}
     second = max(others, key=others.get)
     want = {"verdict_share": 100 * time / (length + (time if cause == "profiler" else 0)),
-            "verdict_confidence": 100 * agree / draws,
+            "verdict_repeatable": 100 * agree / draws,
             "verdict_step": length // len(kept),
             "verdict_expected": (length - saved) // len(kept) if cause != "none" else None,
             "verdict_not": f"{second} ({100 * others[second] / length:.1f} %), " +

@@ -1,6 +1,6 @@
-/* How sure a verdict is: by what other windows of the same run might have said. */
-#ifndef CORE_ANALYSIS_VERDICT_CONFIDENCE_H
-#define CORE_ANALYSIS_VERDICT_CONFIDENCE_H
+/* How repeatable a verdict is: by what other windows of the same run might have said. */
+#ifndef CORE_ANALYSIS_VERDICT_REPEAT_H
+#define CORE_ANALYSIS_VERDICT_REPEAT_H
 
 #include "verdict.h"
 

@@ -1,5 +1,5 @@
-/* See verdict_confidence.h. */
-#include "verdict_confidence.h"
+/* See verdict_repeat.h. */
+#include "verdict_repeat.h"
 
 #include "random_bits.h"
 
