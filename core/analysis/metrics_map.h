@@ -318,7 +318,7 @@
     "active steps / sum of batch_cost", "pdhost")                                                                      \
   X(samples_per_s, "samples_per_s", "samples_per_s", PER_S, DETAIL, "samples of the active steps per second",          \
     "batch_size * steps_per_s", "pdhost")                                                                              \
-  X(first_batch_s, "first_batch_s", "first_batch_s", NONE, DETAIL,                                                     \
+  X(first_batch_s, "first batch", "first batch", NONE, DETAIL,                                                     \
     "wait for the first batch of the loop's iterator, in seconds", NULL, "pdhost")                                     \
   X(peak_allocated_bytes, "peak device memory", "peak device memory", BYTES, DETAIL,                                   \
     "most device bytes allocated at one time", "maximum over the run", "pdhost")                                       \

@@ -12,7 +12,7 @@
 /* Below this share of the draws a verdict is called possible. */
 #define VERDICT_CERTAIN 0.9
 /* What takes less of the steps is not worth a word. */
-#define SAID_PERCENT 0.1
+#define SAID_PERCENT 1
 
 static const char *const texts[VERDICT_COUNT] = {
 #define X(key, text) text,
@@ -160,15 +160,13 @@ static const char *evidence(const table_work *work, const findings *of) {
   const int64_t *rows = of->rows;
   switch (of->cause) {
   case VERDICT_input_bound:
-    return arena_format(
-        work->arena,
-        "in each step the device has no work for %s while the loop waits for a batch: I/O %s, CPU work %s, hand-over "
-        "%s%s",
-        per_step(work, of, time_of(of, of->cause) - rows[LEDGER_copy_late]), per_step(work, of, rows[LEDGER_input_io]),
-        per_step(work, of, rows[LEDGER_input_cpu]), per_step(work, of, rows[LEDGER_input_handover]),
-        rows[LEDGER_copy_late]
-            ? arena_format(work->arena, "; copies of late batches take %s", per_step(work, of, rows[LEDGER_copy_late]))
-            : "");
+    return arena_format(work->arena, "the device waits %s per step for a batch: I/O %s, CPU work %s, hand-over %s%s",
+                        per_step(work, of, time_of(of, of->cause) - rows[LEDGER_copy_late]),
+                        per_step(work, of, rows[LEDGER_input_io]), per_step(work, of, rows[LEDGER_input_cpu]),
+                        per_step(work, of, rows[LEDGER_input_handover]),
+                        rows[LEDGER_copy_late] ? arena_format(work->arena, "; copies of late batches take %s",
+                                                              per_step(work, of, rows[LEDGER_copy_late]))
+                                               : "");
   case VERDICT_forced_sync:
     return arena_format(work->arena,
                         "%s blocking calls per step inside train_step; the device is idle behind them for %s, and "
@@ -230,9 +228,9 @@ static const char *ruled_out(const table_work *work, const findings *of) {
   const double kernels = percent(of, of->rows[LEDGER_compute]), own = percent(of, of->rows[LEDGER_measurement]);
   const char *text = named_share(work, of, of->second);
   if (of->cause != VERDICT_none && kernels >= SAID_PERCENT)
-    text = arena_format(work->arena, "%s; kernels of the model take %.1f %%", text, kernels);
+    text = arena_format(work->arena, "%s; kernels take %.1f %%", text, kernels);
   if (own >= SAID_PERCENT)
-    text = arena_format(work->arena, "%s; the measurement's own synchronisations take %.1f %%", text, own);
+    text = arena_format(work->arena, "%s; the measurement's synchronisations take %.1f %%", text, own);
   return text;
 }
 

@@ -127,8 +127,14 @@ static bool take_quiet(void *user, const args_option *row, const char *value, er
   (void)value;
   (void)err;
   ((builder *)user)->args->quiet = true;
-  log_set_level(PD_LOG_ERROR);
+  log_set_level(PD_LOG_WARN);
   return true;
+}
+
+/* The key's value for "everything". */
+static bool take_full(void *user, const args_option *row, const char *value, error *err) {
+  (void)value;
+  return take_key(user, row, "all", err);
 }
 
 static bool take_verbose(void *user, const args_option *row, const char *value, error *err) {
@@ -284,7 +290,8 @@ static const args_option rows[] = {
      .letter = 'q',
      .take = take_quiet,
      .group = "output",
-     .help = "print the verdict alone, no warnings"},
+     .help = "print the verdict in one line; warnings stay"},
+    {.name = "--full", .take = take_full, .section = "sink.table", .key = "views", .help = "print every table"},
     {.name = "--verbose", .letter = 'v', .take = take_verbose, .help = "print what the run does"},
     {.name = "--color",
      .value = ARGS_OPTIONAL,

@@ -45,6 +45,9 @@ struct files {
   bool stdout_taken;
   char **announced;
   uint32_t announced_count, announced_room;
+  uint32_t told,
+      told_before; /* of the announced: lines were made of these; all of these, when the last line was asked */
+  char *folder_line;
 };
 
 files *files_open(void) {
@@ -70,6 +73,7 @@ void files_close(files *self) {
   }
   for (uint32_t i = 0; i < self->announced_count; i++) free(self->announced[i]);
   free(self->announced);
+  free(self->folder_line);
   pthread_mutex_destroy(&self->lock);
   free(self);
 }
@@ -360,6 +364,42 @@ out:
   pthread_mutex_unlock(&self->lock);
 }
 
+/* Length of the folder part of `path`, its last slash included. */
+static size_t folder_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+static bool same_folder(const char *a, const char *b) {
+  const size_t length = folder_length(a);
+  return length == folder_length(b) && strncmp(a, b, length) == 0;
+}
+
+const char *files_next_written(files *self) {
+  while (self->told < self->announced_count) {
+    const uint32_t at = self->told++;
+    const char *path = self->announced[at];
+    uint32_t before = 0, together = 0;
+    for (uint32_t other = self->told_before; other < self->announced_count; other++) {
+      if (!same_folder(path, self->announced[other])) continue;
+      together++;
+      before += other < at;
+    }
+    if (together <= FILES_NAMED) return path;
+    if (before) continue;
+    free(self->folder_line);
+    if (asprintf(&self->folder_line, "%u files in %.*s", together, (int)folder_length(path), path) >= 0)
+      return self->folder_line;
+    self->folder_line = NULL;
+  }
+  self->told_before = self->told;
+  return NULL;
+}
+
+static const char *table_next_written(const pd_files *table) {
+  return files_next_written(((const table_row *)table->impl)->owner);
+}
+
 const pd_files *files_table(files *self, const pd_host *host) {
   table_row *row = calloc(1, sizeof *row);
   if (!row) return NULL;
@@ -371,7 +411,8 @@ const pd_files *files_table(files *self, const pd_host *host) {
                           .write = file_write,
                           .commit = file_commit,
                           .discard = file_discard,
-                          .announce = table_announce};
+                          .announce = table_announce,
+                          .next_written = table_next_written};
   pthread_mutex_lock(&self->lock);
   row->next = self->tables;
   self->tables = row;

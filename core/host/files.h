@@ -21,6 +21,10 @@ const pd_files *files_table(files *self, const pd_host *host);
 /* Paths announced so far, in order. */
 uint32_t files_announced_count(const files *self);
 const char *files_announced(const files *self, uint32_t index);
+/* The next line of what was announced and not yet told of: a path, or "12 files in FOLDER/" for more than FILES_NAMED
+ * of a folder. NULL: no more. Valid until the next call. [loop thread] */
+const char *files_next_written(files *self);
+#define FILES_NAMED 3
 
 /* Makes `path` and its parents as folders. On failure returns PD_IO and writes the cause to `message`. */
 pd_status files_make_folder(const char *path, char *message, size_t message_bytes);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REMEMBERED = 32, LINE_BYTES = 2048, KEPT_BYTES = 256 };
+enum { REMEMBERED = LOG_WARNINGS_KEPT, LINE_BYTES = 2048, KEPT_BYTES = 512 };
 
 typedef struct repeated {
   char line[KEPT_BYTES];
@@ -132,6 +132,14 @@ void log_flush_repeats(void) {
              row.repeats == 1 ? "" : "s");
     print_line(PD_LOG_WARN, message);
   }
+}
+
+uint32_t log_warnings(const char **out, uint32_t room) {
+  pthread_mutex_lock(&lock);
+  const uint32_t count = warning_count < room ? warning_count : room;
+  for (uint32_t i = 0; i < count; i++) out[i] = warnings[i].line;
+  pthread_mutex_unlock(&lock);
+  return count;
 }
 
 void log_forget_repeats(void) {

@@ -100,9 +100,9 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   pd_summary summary;
   const pd_status summed = run_report_summary(run, settings, &summary);
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);
+  const int told = write_truth(run, about); /* first, so that a sink that closes last can name the file */
   const uint32_t failed_sinks = sink_set_close(run->sinks, &summary);
   run->sinks = NULL;
-  const int told = write_truth(run, about);
   progress_end();
   if (!run->quiet) run_report_files(run);
   const int code = exit_code(run, settings, &summary, failed_sinks);

@@ -61,7 +61,9 @@ void run_report_about(run_state *run, const config *settings, pd_run *about) {
                     .timer_only = run->timer_only,
                     .fallback = run->fallback[0] ? run->fallback : NULL,
                     .cures = PD_HAS(pd_scenario_ops, run->scenario, cures) ? run->scenario->cures : NULL,
-                    .offers = run->offers};
+                    .offers = run->offers,
+                    .quiet = run->quiet,
+                    .source_id = version_source_id()};
 }
 
 void run_report_header(const run_state *run, const config *settings) {
@@ -126,6 +128,7 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
   if (summary->profile == PD_PROFILE_NONE && !summary->profile_note)
     summary->profile_note = run->timer_only ? "profile.timer_only = true: only steps were timed"
                                             : "the run ended before a window of active steps did";
+  summary->notes = (pd_array){run->notes, log_warnings(run->notes, LOG_WARNINGS_KEPT), sizeof run->notes[0]};
   summary->sync_note = run->sync_timing
                            ? "host time between two device synchronisations around each step"
                            : "device time between two events around each step; an iteration lasts from the "
@@ -133,34 +136,7 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
   return status;
 }
 
-/* Length of the folder part of `path`, its last slash included. */
-static size_t folder_length(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? (size_t)(slash - path) + 1 : 0;
-}
-
-static bool same_folder(const char *a, const char *b) {
-  const size_t length = folder_length(a);
-  return length == folder_length(b) && strncmp(a, b, length) == 0;
-}
-
-/* A folder with more files than this is named once. */
-#define FILES_NAMED 3
-
 void run_report_files(const run_state *run) {
-  const files *all = run->services.files;
-  const uint32_t count = files_announced_count(all);
-  for (uint32_t i = 0; i < count; i++) {
-    const char *path = files_announced(all, i);
-    uint32_t before = 0, together = 0;
-    for (uint32_t other = 0; other < count; other++)
-      if (same_folder(path, files_announced(all, other))) {
-        together++;
-        before += other < i;
-      }
-    if (together <= FILES_NAMED)
-      fprintf(stderr, "pdhost: wrote %s\n", path);
-    else if (before == 0)
-      fprintf(stderr, "pdhost: wrote %u files in %.*s\n", together, (int)folder_length(path), path);
-  }
+  const char *line;
+  while ((line = files_next_written(run->services.files))) fprintf(stderr, "pdhost: wrote %s\n", line);
 }

@@ -2,6 +2,7 @@
 #ifndef CORE_HOST_RUN_STATE_H
 #define CORE_HOST_RUN_STATE_H
 
+#include "log.h"
 #include "schedule.h"
 #include "services.h"
 #include "sink_set.h"
@@ -64,7 +65,8 @@ typedef struct run_state {
 
   /* run_report.c, run_device.c */
   char host_name[64], worker[128];
-  char fallback[1024]; /* why `auto` took the CPU, "" when it did not */
+  const char *notes[LOG_WARNINGS_KEPT]; /* of the summary */
+  char fallback[1024];                  /* why `auto` took the CPU, "" when it did not */
 
   /* window.c */
   bool attached, started, in_window;

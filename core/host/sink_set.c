@@ -95,17 +95,23 @@ void sink_set_trace(sink_set *set, const pd_trace *trace) {
   }
 }
 
+static void close_one(sink_set *set, sink_row *row, const pd_summary *summary) {
+  if (!row->open) return;
+  row->open = false;
+  const pd_status status = row->ops->close(row->state, summary);
+  if (status != PD_OK) report(set, row, status, "closing");
+}
+
+static bool closes_last(const pd_sink_ops *ops) {
+  return PD_HAS(pd_sink_ops, ops, flags) && ops->flags & PD_SINK_CLOSES_LAST;
+}
+
 uint32_t sink_set_close(sink_set *set, const pd_summary *summary) {
   if (!set) return 0;
-  for (uint32_t i = 0; i < set->count; i++) {
-    sink_row *row = &set->rows[i];
-    if (row->open) {
-      row->open = false;
-      const pd_status status = row->ops->close(row->state, summary);
-      if (status != PD_OK) report(set, row, status, "closing");
-    }
-    service_host_close(row->host);
-  }
+  for (uint32_t i = 0; i < set->count; i++)
+    if (!closes_last(set->rows[i].ops)) close_one(set, &set->rows[i], summary);
+  for (uint32_t i = 0; i < set->count; i++) close_one(set, &set->rows[i], summary);
+  for (uint32_t i = 0; i < set->count; i++) service_host_close(set->rows[i].host);
   const uint32_t failed = set->failed;
   free(set);
   return failed;

@@ -7,8 +7,14 @@
 
 const char *version_text(void) { return PDHOST_VERSION; }
 
+static const char *source_id = "unknown";
+
+const char *version_source_id(void) { return source_id; }
+void version_set_source_id(const char *id) { source_id = id; }
+
 void version_print(void) {
-  printf("pdhost %s\nplugin ABI %d.%d\nbuilt by %s %s, %s\n", PDHOST_VERSION, PD_ABI_MAJOR, PD_ABI_MINOR,
+  printf("pdhost %s\nsources %s\nplugin ABI %d.%d\nbuilt by %s %s, %s\n", PDHOST_VERSION, source_id, PD_ABI_MAJOR,
+         PD_ABI_MINOR,
 #if defined(__clang__)
          "clang", __clang_version__,
 #else

@@ -4,7 +4,11 @@
 
 /* "1.0.0" */
 const char *version_text(void);
-/* Prints version, ABI, compiler and build type: `pdhost --version`. */
+/* Git id of the sources of this build; "unknown" until version_set_source_id. */
+const char *version_source_id(void);
+/* `id` is kept by reference. Call it before anything else. */
+void version_set_source_id(const char *id);
+/* Prints version, git id, ABI, compiler and build type: `pdhost --version`. */
 void version_print(void);
 
 #endif

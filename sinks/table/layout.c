@@ -1,6 +1,6 @@
 /*
- * See layout.h. Headings take as many lines as they have words, so that a column is as narrow as its figures. In 80
- * columns the columns of PD_METRIC_WIDE are left out, then figures that can be done without, and texts are cut; what
+ * See layout.h. Headings take as many lines as they have words, so that a column is as narrow as its figures. Without
+ * `wide` the columns of PD_METRIC_WIDE are left out, then figures that can be done without, and texts are cut; what
  * room is left then is filled with those of the former that say something. The column that the rows are sorted by
  * stays. The table says how many columns are missing.
  */
@@ -135,17 +135,21 @@ static bool is_sorted_by(const layout *self, const pd_metric *metric) {
   return self->options->sort_key && !strcmp(metric->key, self->options->sort_key);
 }
 
-/* The column to do without: totals first, since a self time can be read alone, then figures from the right. Never a
- * text, the count, or what the rows are sorted by. PD_NONE: none is left. */
-static uint32_t dispensable(const layout *self) {
-  uint32_t last = PD_NONE;
+/* The column to do without: totals first, since a self time can be read alone, then figures from the right; as a
+ * `last_resort` counts, and texts but the first. Never what the rows are sorted by. PD_NONE: none is left. */
+static uint32_t dispensable(const layout *self, bool last_resort) {
+  uint32_t last = PD_NONE, rest = PD_NONE;
   for (uint32_t c = self->count; c-- > 1;) {
     const pd_metric *metric = self->table->columns[self->columns[c].index];
-    if (self->columns[c].is_text || metric->unit == PD_UNIT_COUNT || is_sorted_by(self, metric)) continue;
+    if (is_sorted_by(self, metric)) continue;
+    if (self->columns[c].is_text || metric->unit == PD_UNIT_COUNT) {
+      if (rest == PD_NONE) rest = c;
+      continue;
+    }
     if (strncmp(metric->key, "self", 4) != 0 && strstr(metric->key, "time_total")) return c;
     if (last == PD_NONE) last = c;
   }
-  return last;
+  return last == PD_NONE && last_resort ? rest : last;
 }
 
 static void leave_out(layout *self, uint32_t at) {
@@ -162,19 +166,23 @@ static void fit(layout *self) {
     uint32_t at;
     for (uint32_t c = 0; c < self->count; c++)
       if (self->columns[c].is_text && self->columns[c].width > least) total -= self->columns[c].width - least;
-    if (total <= LAYOUT_COLUMNS) break;
-    at = dispensable(self);
+    if (total <= self->options->columns) break;
+    at = dispensable(self, false);
     if (at == PD_NONE) break;
     leave_out(self, at);
   }
-  while (total_width(self) > LAYOUT_COLUMNS) {
+  while (total_width(self) > self->options->columns) {
     shown_column *widest = NULL;
     for (uint32_t c = 0; c < self->count; c++) {
       shown_column *column = &self->columns[c];
       if (column->is_text && column->width > TEXT_MIN && (!widest || column->width > widest->width)) widest = column;
     }
-    if (!widest) return;
-    widest->width--;
+    const uint32_t at = widest ? PD_NONE : dispensable(self, true);
+    if (!widest && at == PD_NONE) return;
+    if (widest)
+      widest->width--;
+    else
+      leave_out(self, at);
   }
 }
 
@@ -212,7 +220,7 @@ static void fill(layout *self, candidate *candidates) {
     shown_column column = {.index = candidates[i].index};
     uint32_t at = self->count;
     measure(self, &column);
-    if (total_width(self) + GAP + column.width > LAYOUT_COLUMNS) continue;
+    if (total_width(self) + GAP + column.width > self->options->columns) continue;
     while (at > 0 && self->columns[at - 1].index > column.index) at--;
     memmove(&self->columns[at + 1], &self->columns[at], (self->count - at) * sizeof *self->columns);
     self->columns[at] = column;
@@ -383,42 +391,10 @@ void layout_table(text *out, const pd_table *table, const layout_options *option
     text_format(out, "%u more column%s: wide = true shows all\n", self.hidden, self.hidden == 1 ? "" : "s");
   if (table->note) {
     if (out->colour) text_add(out, "\033[2m");
-    text_wrap(out, table->note, LAYOUT_COLUMNS, 0);
+    text_wrap(out, table->note, options->columns, 0);
     if (out->colour) text_add(out, "\033[0m");
   }
   text_add(out, "\n");
   free(candidates);
   free(self.columns);
-}
-
-/* "Step now (ms)": a list has no title to name its unit of time. */
-static const char *record_heading(const pd_metric *metric, cell_time unit, char *room, size_t room_bytes) {
-  if (metric->unit != PD_UNIT_NS || unit == CELL_AUTO) return metric->heading;
-  snprintf(room, room_bytes, "%s (%s)", metric->heading, cell_time_name(unit));
-  return room;
-}
-
-void layout_record(text *out, const pd_table *table, const layout_options *options) {
-  const pd_table_row *row = PD_AT(pd_table_row, &table->rows, 0);
-  char room[CELL_ROOM];
-  size_t names = 0;
-  for (uint32_t c = 1; c < table->column_count; c++) {
-    const size_t width = strlen(record_heading(table->columns[c], options->unit, room, sizeof room));
-    if (!(table->columns[c]->flags & PD_METRIC_DETAIL) && width > names) names = width;
-  }
-  for (uint32_t c = 0; c < table->column_count; c++) {
-    const pd_metric *metric = table->columns[c];
-    const pd_cell *cell = &row->cells[c];
-    text value = {0};
-    if (cell->missing || (metric->flags & PD_METRIC_DETAIL)) continue;
-    if (c == 0) text_bold(out, metric->heading);
-    if (c > 0) text_format(out, "  %-*s", (int)names, record_heading(metric, options->unit, room, sizeof room));
-    if (metric->unit != PD_UNIT_TEXT) cell_write(room, sizeof room, metric, cell, options->unit, 0);
-    text_wrap(&value, metric->unit == PD_UNIT_TEXT ? cell->v.text : room, LAYOUT_COLUMNS, c ? names + 4 : 9);
-    out->failed = out->failed || value.failed;
-    /* The first line goes on behind the heading. */
-    text_add(out, value.length ? value.data + (c ? names + 2 : 7) : "\n");
-    text_free(&value);
-  }
-  text_add(out, "\n");
 }

@@ -1,8 +1,10 @@
 /* See quick_stats.h. */
 #include "quick_stats.h"
 
-#include "cells.h"
 #include "figures.h"
+#include "verdict_text.h"
+
+#include <pdhost/quantity.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,21 +16,24 @@ enum { FIGURE_ROOM = 48 };
 
 static const char *yes(uint32_t flag) { return flag ? "true" : "false"; }
 
-enum { VALUE_COLUMN = 26, LINE_COLUMNS = 80 };
+enum { VALUE_COLUMN = 26 };
 
 static void line(text *out, const char *name, const char *value) { text_format(out, "  %-22s  %s\n", name, value); }
 
 /* The same for sentences: what does not fit goes on below the value. */
-static void long_line(text *out, const char *name, const char *value) {
+static void long_line(text *out, const char *name, const char *value, size_t columns) {
   const size_t at = out->length;
-  text_wrap(out, value, LINE_COLUMNS, VALUE_COLUMN);
+  text_wrap(out, value, columns, VALUE_COLUMN);
   if (!out->failed && out->length > at + VALUE_COLUMN) memcpy(out->data + at + 2, name, strlen(name));
 }
 
-static void seconds(text *out, const char *name, double value_s, int digits) {
-  char figure[FIGURE_ROOM];
+/* A mean of the script's, in its unit, and what it is of. */
+static void average(text *out, const char *name, double value_s, uint64_t steps, int digits, size_t columns) {
+  char figure[FIGURE_ROOM], scaled[FIGURE_ROOM], sentence[160];
   figures_write(figure, sizeof figure, value_s, digits, FIGURES_MOST_DECIMALS);
-  line(out, name, figure);
+  pd_text_time(scaled, sizeof scaled, value_s * 1e9);
+  snprintf(sentence, sizeof sentence, "%s (%s; mean of all %" PRIu64 " steps of the loop)", figure, scaled, steps);
+  long_line(out, name, sentence, columns);
 }
 
 /* Digits of the int64 nanosecond field at `offset`, over all steps or the active ones. */
@@ -52,10 +57,11 @@ static int digits_of(text *out, const pd_analysis *analysis, const pd_summary *s
   return (int)digits;
 }
 
-static void spread_row(text *out, const char *name, const pd_spread *spread, int digits) {
-  const double values[] = {spread->median, spread->mean, spread->min, spread->p10, spread->p90, spread->max};
+/* Where there is no room for all of them, the mean and the tenth parts are left out. */
+static void spread_row(text *out, const char *name, const pd_spread *spread, int digits, bool all) {
+  const double values[] = {spread->median, spread->min, spread->max, spread->mean, spread->p10, spread->p90};
   text_format(out, "  %-18s", name);
-  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+  for (size_t i = 0; i < (all ? 6 : 3); i++) {
     char figure[FIGURE_ROOM];
     figures_write(figure, sizeof figure, values[i] * 1e3, digits, FIGURES_MOST_DECIMALS);
     text_format(out, " %9s", figure);
@@ -63,8 +69,9 @@ static void spread_row(text *out, const char *name, const pd_spread *spread, int
   text_add(out, "\n");
 }
 
-static void active_steps(text *out, const pd_analysis *analysis, const pd_summary *summary) {
-  char figure[FIGURE_ROOM], reserved[FIGURE_ROOM];
+static void active_steps(text *out, const pd_analysis *analysis, const pd_summary *summary, size_t columns) {
+  char figure[FIGURE_ROOM], sentence[96];
+  const bool all = columns >= 80;
   int digits = digits_of(out, analysis, summary, offsetof(pd_step_stats, batch_cost_ns), true);
   uint64_t first = 0, last = 0, count = 0;
   for (uint64_t i = 0; i < summary->steps_all.count; i++) {
@@ -79,23 +86,35 @@ static void active_steps(text *out, const pd_analysis *analysis, const pd_summar
   }
   text_format(out, "\nActive steps, in ms: %" PRIu64 " of steps %" PRIu64 "..%" PRIu64 ", %" PRIu64 " window%s\n",
               count, first, last, summary->windows, summary->windows == 1 ? "" : "s");
-  text_format(out, "  %-18s %9s %9s %9s %9s %9s %9s\n", "", "median", "mean", "min", "p10", "p90", "max");
+  text_format(out, "  %-18s %9s %9s %9s", "", "median", "min", "max");
+  if (all) text_format(out, " %9s %9s %9s", "mean", "p10", "p90");
+  text_add(out, "\n");
   spread_row(out, "step time", &summary->step_time_s,
-             digits_of(out, analysis, summary, offsetof(pd_step_stats, step_time_ns), true));
+             digits_of(out, analysis, summary, offsetof(pd_step_stats, step_time_ns), true), all);
   spread_row(out, "data wait", &summary->data_wait_s,
-             digits_of(out, analysis, summary, offsetof(pd_step_stats, data_wait_ns), true));
-  spread_row(out, "whole iteration", &summary->batch_cost_s, digits);
+             digits_of(out, analysis, summary, offsetof(pd_step_stats, data_wait_ns), true), all);
+  spread_row(out, "whole iteration", &summary->batch_cost_s, digits, all);
   figures_write(figure, sizeof figure, summary->steps_per_s, digits, FIGURES_MOST_DECIMALS);
   line(out, "steps_per_s", figure);
   figures_write(figure, sizeof figure, summary->samples_per_s, digits, FIGURES_MOST_DECIMALS);
   line(out, "samples_per_s", figure);
-  seconds(out, "first_batch_s", summary->first_batch_s, 3);
-  cell_write_bytes(figure, sizeof figure, (double)summary->peak_allocated_bytes);
-  cell_write_bytes(reserved, sizeof reserved, (double)summary->peak_reserved_bytes);
-  text_format(out, "  %-22s  %s allocated, %s reserved\n", "peak device memory", figure, reserved);
+  pd_text_time(figure, sizeof figure, summary->first_batch_s * 1e9);
+  line(out, "first batch", figure);
+  pd_text_bytes(figure, sizeof figure, (double)summary->peak_allocated_bytes);
+  snprintf(sentence, sizeof sentence, "%s allocated, ", figure);
+  pd_text_bytes(figure, sizeof figure, (double)summary->peak_reserved_bytes);
+  const size_t used = strlen(sentence);
+  snprintf(sentence + used, sizeof sentence - used, "%s reserved", figure);
+  long_line(out, "peak device memory", sentence, columns);
 }
 
-static void losses(text *out, const pd_summary *summary) {
+static void moved(text *out, double ns) {
+  char figure[FIGURE_ROOM];
+  pd_text_time(figure, sizeof figure, ns);
+  text_format(out, "  %-22s  by up to %s\n", "moved", figure);
+}
+
+static void losses(text *out, const pd_summary *summary, size_t columns) {
   static const struct {
     uint32_t loss;
     const char *what;
@@ -107,15 +126,16 @@ static void losses(text *out, const pd_summary *summary) {
   bool any = false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (!summary->lost[names[i].loss]) continue;
-    text_format(out, "  %-22s  %" PRIu64 " %s\n", any ? "" : "lost", summary->lost[names[i].loss], names[i].what);
+    char sentence[128];
+    snprintf(sentence, sizeof sentence, "%" PRIu64 " %s", summary->lost[names[i].loss], names[i].what);
+    long_line(out, any ? "" : "lost", sentence, columns);
     any = true;
   }
   if (!any) line(out, "lost", "nothing");
-  if (PD_HAS(pd_summary, summary, corrected_ns) && summary->corrected_ns)
-    text_format(out, "  %-22s  by up to %.3f us\n", "moved", (double)summary->corrected_ns * 1e-3);
+  if (PD_HAS(pd_summary, summary, corrected_ns) && summary->corrected_ns) moved(out, (double)summary->corrected_ns);
 }
 
-static void measurement(text *out, const pd_run *run, const pd_summary *summary) {
+static void measurement(text *out, const pd_run *run, const pd_summary *summary, size_t columns) {
   static const char *const modes[] = {"off: no device records", "full: every launch with its device record",
                                       "events: device times by event pairs"};
   char sentence[192], active[24];
@@ -123,27 +143,34 @@ static void measurement(text *out, const pd_run *run, const pd_summary *summary)
   long_line(out, "step time",
             summary->sync_note ? summary->sync_note
             : run->sync_timing ? "between two device synchronisations"
-                               : "device time of the pipelined step");
-  line(out, "profile", summary->profile < sizeof modes / sizeof *modes ? modes[summary->profile] : "unknown");
-  if (summary->profile_note) long_line(out, "why", summary->profile_note);
+                               : "device time of the pipelined step",
+            columns);
+  long_line(out, "profile", summary->profile < sizeof modes / sizeof *modes ? modes[summary->profile] : "unknown",
+            columns);
+  if (summary->profile_note) long_line(out, "why", summary->profile_note, columns);
   snprintf(sentence, sizeof sentence, "%.2f %% of launches have their device record", 100 * summary->coverage);
-  long_line(out, "coverage", isnan(summary->coverage) ? "n/a: no device records" : sentence);
-  losses(out, summary);
+  long_line(out, "coverage", isnan(summary->coverage) ? "n/a: no device records" : sentence, columns);
+  losses(out, summary, columns);
   snprintf(active, sizeof active, "%" PRIu64, run->active);
   snprintf(sentence, sizeof sentence,
            "skip_first %" PRIu64 ", wait %" PRIu64 ", warmup %" PRIu64 ", active %s, repeat %" PRIu64, run->skip_first,
            run->wait, run->warmup, run->active == UINT64_MAX ? "all" : active, run->repeat);
-  long_line(out, "schedule", sentence);
+  long_line(out, "schedule", sentence, columns);
   snprintf(sentence, sizeof sentence, "%" PRIu64, run->seed);
   line(out, "seed", sentence);
   snprintf(sentence, sizeof sentence, "%" PRIu64 " done in the loop", summary->steps);
   line(out, "steps", sentence);
-  long_line(out, "device", run->device && run->device->name ? run->device->name : run->device_name);
-  if (run->device && run->device->versions) long_line(out, "versions", run->device->versions);
-  if (run->fallback) long_line(out, "not a GPU", run->fallback);
+  long_line(out, "device", run->device && run->device->name ? run->device->name : run->device_name, columns);
+  if (run->device && run->device->versions) long_line(out, "versions", run->device->versions, columns);
+  if (run->fallback) long_line(out, "not a GPU", run->fallback, columns);
+  snprintf(sentence, sizeof sentence, "%s, sources %s", run->pdhost_version,
+           PD_HAS(pd_run, run, source_id) && run->source_id ? run->source_id : "unknown");
+  long_line(out, "pdhost", sentence, columns);
+  text_format(out, "  %-22s  ", "command");
+  verdict_command(out, run->command_line, columns, VALUE_COLUMN);
 }
 
-static void interrupted(text *out, const pd_summary *summary) {
+static void interrupted(text *out, const pd_summary *summary, size_t columns) {
   text sentence = {0};
   text_format(&sentence, "The run %s%s%s: the figures cover the %" PRIu64 " step%s done.",
               summary->outcome == PD_RUN_INTERRUPTED ? "was interrupted" : "failed", summary->reason ? ": " : "",
@@ -151,7 +178,7 @@ static void interrupted(text *out, const pd_summary *summary) {
   if (sentence.failed)
     out->failed = true;
   else
-    text_wrap(out, sentence.data, LINE_COLUMNS, 0);
+    text_wrap(out, sentence.data, columns, 0);
   text_free(&sentence);
 }
 
@@ -165,26 +192,31 @@ static const char *resident(const pd_run *run) {
   return NULL;
 }
 
-void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run, const pd_summary *summary) {
+void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run, const pd_summary *summary,
+                       size_t columns) {
   char number[FIGURE_ROOM];
   text_bold(out, "Quick stats");
   text_add(out, "\n");
-  if (summary->outcome != PD_RUN_COMPLETE) interrupted(out, summary);
+  if (summary->outcome != PD_RUN_COMPLETE) interrupted(out, summary, columns);
   line(out, "scenario", run->scenario);
   snprintf(number, sizeof number, "%" PRId64, run->batch_size);
   line(out, "batch_size", number);
   snprintf(number, sizeof number, "%" PRId64, run->num_workers);
   line(out, "num_workers", number);
   const char *where = resident(run);
-  if (where) text_format(out, "  %-22s  on the %s: made before the loop, by no worker\n", "resident data", where);
+  if (where) {
+    char sentence[96];
+    snprintf(sentence, sizeof sentence, "on the %s: made before the loop, by no worker", where);
+    long_line(out, "resident data", sentence, columns);
+  }
   line(out, "pin_memory", yes(run->pin_memory));
   line(out, "amp", yes(run->amp));
-  seconds(out, "avg_step_time_s", summary->avg_step_time_s,
-          digits_of(out, analysis, summary, offsetof(pd_step_stats, step_time_ns), false));
-  seconds(out, "avg_dataloader_wait_s", summary->avg_dataloader_wait_s,
-          digits_of(out, analysis, summary, offsetof(pd_step_stats, data_wait_ns), false));
+  average(out, "avg_step_time_s", summary->avg_step_time_s, summary->steps,
+          digits_of(out, analysis, summary, offsetof(pd_step_stats, step_time_ns), false), columns);
+  average(out, "avg_dataloader_wait_s", summary->avg_dataloader_wait_s, summary->steps,
+          digits_of(out, analysis, summary, offsetof(pd_step_stats, data_wait_ns), false), columns);
   line(out, "trace_dir", run->trace_dir ? run->trace_dir : "");
-  active_steps(out, analysis, summary);
-  measurement(out, run, summary);
+  active_steps(out, analysis, summary, columns);
+  measurement(out, run, summary, columns);
   text_add(out, "\n");
 }

@@ -6,7 +6,8 @@
 
 #include <pdhost/sink.h>
 
-/* `analysis` says how many digits the figures carry; NULL: the same for all. */
-void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run, const pd_summary *summary);
+/* `analysis` says how many digits the figures carry; NULL: the same for all. `columns`: of the text. */
+void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run, const pd_summary *summary,
+                       size_t columns);
 
 #endif

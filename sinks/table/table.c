@@ -1,24 +1,29 @@
 /*
- * The table sink: quick stats, then the tables of each window, to standard output by default. [loop thread]
+ * The table sink: the views asked for as text, to standard output by default. [loop thread]
  *
- * The verdict comes first, then quick stats, which are known last: the windows' tables are kept as text until close.
- * With timer_only there are no windows, and the lines of the steps are written as they come.
+ * It prints the views that are named, in a fixed order, and nothing else: `summary`, the short report (report.h), or
+ * the verdict, the run's figures (quick_stats.h), tables of the run and of each window. What comes first is known last,
+ * so the windows' tables are kept as text until close. A quiet run (pd_run.quiet) has the verdict's line alone. With
+ * timer_only there are no windows, and the lines of the steps are written as they come.
  */
 #include "layout.h"
 #include "quick_stats.h"
+#include "report.h"
 #include "stack_files.h"
 #include "timer.h"
+#include "verdict_text.h"
 #include "views.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 typedef struct options {
   const char *path, *views, *time_unit, *sorted_by, *sort_by, *color, *stacks;
-  int64_t row_limit, max_name_column_width, group_by_stack_n;
+  int64_t row_limit, max_name_column_width, group_by_stack_n, width;
   bool op_detail, thread_sep, wide, group_by_input_shape, top_level_events_only;
 } options;
 
@@ -39,13 +44,12 @@ static const char *const sort_bys[] = {"cpu_time",
                                        NULL};
 static const char *const when[] = {"auto", "always", "never", NULL};
 
-#define VIEWS_DEFAULT "verdict,operators,breakdown"
+#define VIEWS_DEFAULT "summary"
 
 static const pd_option rows[] = {
     PD_OPTION_PATH(options, path, .def = "-", .help = "file to write; - is standard output"),
     PD_OPTION(options, views, .def = VIEWS_DEFAULT, .choices = views_ids,
-              .help =
-                  "tables to show, by id, parted by blanks or commas; or all; perf_summary comes with timer_only too"),
+              .help = "what to print, separated by spaces or commas: summary (short), run, a table's id, or all"),
     PD_OPTION_CHOICE(options, time_unit, .def = "auto", .choices = time_units,
                      .help = "unit of times; auto: torch's for each figure"),
     PD_OPTION_CHOICE(options, sorted_by, .def = "CPUTotal", .choices = sorted_bys, .help = "order of Paddle's tables"),
@@ -54,7 +58,9 @@ static const pd_option rows[] = {
     PD_OPTION(options, row_limit, .def = "25", .min = "-1", .help = "rows per table; -1 for all"),
     PD_OPTION(options, op_detail, .def = "true", .help = "show what runs inside the operators"),
     PD_OPTION(options, thread_sep, .def = "false", .help = "keep threads apart in the operator summary"),
-    PD_OPTION(options, wide, .def = "false", .help = "all columns; else what fits 80"),
+    PD_OPTION(options, width, .def = "0", .min = "0", .max = "10000", .unit = "columns",
+              .help = "columns of the text, 60 at least; 0: the terminal's, or 80"),
+    PD_OPTION(options, wide, .def = "false", .help = "all columns; else what fits the width"),
     PD_OPTION(options, group_by_input_shape, .def = "false", .help = "a row per operation and input shapes"),
     PD_OPTION(options, group_by_stack_n, .def = "0", .min = "0", .max = "64",
               .help = "a row per operation and its innermost n stack frames"),
@@ -74,7 +80,11 @@ typedef struct state {
   const pd_files *files;
   pd_file *file;
   text windows, verdicts; /* verdicts: before all else */
+  text line;              /* of the last window's verdict */
+  report report;
   timer timer;
+  size_t columns;
+  bool quiet, summary, all;
 } state;
 
 static bool wants_colour(const options *chosen) {
@@ -85,17 +95,30 @@ static bool wants_colour(const options *chosen) {
   return !strcmp(chosen->path, "-") && isatty(STDOUT_FILENO);
 }
 
-/* Whether `id` stands in the list `views`, or the list is "all". */
-static bool is_viewed(const char *views, const char *id) {
-  size_t length = strlen(id);
-  while (*views) {
-    size_t one = strcspn(views, ", ");
-    if ((one == length && !strncmp(views, id, one)) || (one == 3 && !strncmp(views, "all", 3))) return true;
+/* The width asked for, else the terminal's; never below the least. */
+static size_t columns_of(const options *chosen) {
+  struct winsize terminal;
+  size_t columns = (size_t)chosen->width;
+  if (!columns && !strcmp(chosen->path, "-") && isatty(STDOUT_FILENO) &&
+      ioctl(STDOUT_FILENO, TIOCGWINSZ, &terminal) == 0)
+    columns = terminal.ws_col;
+  if (!columns) columns = LAYOUT_COLUMNS;
+  return columns < LAYOUT_LEAST_COLUMNS ? LAYOUT_LEAST_COLUMNS : columns;
+}
+
+/* Whether `id` stands in the list `views`. */
+static bool is_named(const char *views, const char *id) {
+  const size_t length = strlen(id);
+  for (; *views; views += strspn(views, ", ")) {
+    const size_t one = strcspn(views, ", ");
+    if (one == length && !strncmp(views, id, one)) return true;
     views += one;
-    views += strspn(views, ", ");
   }
   return false;
 }
+
+/* The same, where "all" names every table. */
+static bool is_viewed(const char *views, const char *id) { return is_named(views, "all") || is_named(views, id); }
 
 static pd_status table_open(const pd_host *host, const void *given, const pd_run *run, void **out) {
   state *self = calloc(1, sizeof *self);
@@ -105,6 +128,10 @@ static pd_status table_open(const pd_host *host, const void *given, const pd_run
   self->options = given;
   self->run = run;
   self->windows.colour = self->verdicts.colour = wants_colour(self->options);
+  self->columns = columns_of(self->options);
+  self->quiet = PD_HAS(pd_run, run, quiet) && run->quiet;
+  self->all = is_named(self->options->views, "all");
+  self->summary = is_named(self->options->views, "summary");
   self->files = host->extension(host, PD_EXT_FILES);
   if (!self->files) {
     free(self);
@@ -129,7 +156,7 @@ static pd_status table_step(void *given, const pd_step_stats *stats) {
   state *self = given;
   text line = {0};
   pd_status status = PD_OK;
-  if (!self->run->timer_only) return PD_OK;
+  if (!self->run->timer_only || self->quiet) return PD_OK;
   timer_step(&self->timer, self->host->extension(self->host, PD_EXT_ANALYSIS), &line, stats);
   status = flush(self, &line);
   text_free(&line);
@@ -137,7 +164,7 @@ static pd_status table_step(void *given, const pd_step_stats *stats) {
 }
 
 static void window_title(state *self, const pd_trace *trace) {
-  text *out = &self->windows;
+  text line = {0}, *out = &line;
   const uint64_t steps = trace->steps.count;
   text_format(out, "Window %u: ", trace->window);
   if (steps)
@@ -148,9 +175,13 @@ static void window_title(state *self, const pd_trace *trace) {
     text_add(out, "no steps");
   const double coverage = pd_trace_coverage(trace);
   if (isnan(coverage))
-    text_add(out, ", coverage n/a\n\n");
+    text_add(out, ", coverage n/a");
   else
-    text_format(out, ", coverage %.2f %%\n\n", 100 * coverage);
+    text_format(out, ", coverage %.2f %%", 100 * coverage);
+  self->windows.failed = self->windows.failed || line.failed;
+  if (!line.failed) text_wrap(&self->windows, line.data, self->columns, 0);
+  text_add(&self->windows, "\n");
+  text_free(&line);
 }
 
 static bool has_table(const pd_table_set *set, const char *id, size_t length) {
@@ -165,12 +196,13 @@ static void tell_missing_views(state *self, const pd_table_set *set, const pd_ta
   for (views += strspn(views, ", "); *views; views += strspn(views, ", ")) {
     const size_t one = strcspn(views, ", ");
     const bool is_all = one == 3 && !strncmp(views, "all", 3);
-    if (!is_all && !has_table(set, views, one) && !has_table(of_run, views, one)) {
+    const bool is_table = !is_all && strncmp(views, "summary", one) != 0 && strncmp(views, "run", one) != 0;
+    if (is_table && !has_table(set, views, one) && !has_table(of_run, views, one)) {
       text line = {0};
       text_format(&line, "views: this run has no table %.*s: %s", (int)one, views, views_reason(self->run, views, one));
       if (!line.failed) {
         self->host->log(self->host, PD_LOG_WARN, "%s", line.data);
-        text_wrap(out, line.data, LAYOUT_COLUMNS, 0);
+        text_wrap(out, line.data, self->columns, 0);
         text_add(out, "\n");
       }
       text_free(&line);
@@ -219,6 +251,7 @@ static const char *sort_key_of(const options *chosen, const char *table) {
 static layout_options layout_of(const state *self, const pd_table *table) {
   const options *chosen = self->options;
   layout_options layout = {.unit = cell_time_of(chosen->time_unit),
+                           .columns = self->columns,
                            .wide = chosen->wide,
                            .row_limit = chosen->row_limit,
                            .max_name_columns = (size_t)chosen->max_name_column_width,
@@ -226,6 +259,37 @@ static layout_options layout_of(const state *self, const pd_table *table) {
   /* Paddle's tables have one unit for all. */
   if (layout.unit == CELL_AUTO && strcmp(table->id, "operators") != 0) layout.unit = CELL_MS;
   return layout;
+}
+
+/* Whether anything of a window is printed but its verdict. */
+static bool shows_tables(const char *views) {
+  for (; *views; views += strspn(views, ", ")) {
+    static const char *const others[] = {"summary", "run", "verdict", "perf_summary"};
+    const size_t one = strcspn(views, ", ");
+    bool is_other = !one;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+      is_other = is_other || (strlen(others[i]) == one && !strncmp(views, others[i], one));
+    if (!is_other) return true;
+    views += one;
+  }
+  return false;
+}
+
+static void add_verdict(state *self, const pd_trace *trace, const pd_table *verdict) {
+  if (self->quiet) {
+    if (self->run->repeat != 1) text_format(&self->verdicts, "Window %u: ", trace->window);
+    verdict_line(&self->verdicts, verdict, self->columns);
+    text_add(&self->verdicts, "\n");
+    return;
+  }
+  self->line.length = 0;
+  self->line.colour = self->windows.colour;
+  verdict_line(&self->line, verdict, self->columns);
+  text_add(&self->line, "\n");
+  if (!is_viewed(self->options->views, "verdict")) return;
+  if (trace->window) text_format(&self->verdicts, "Window %u\n", trace->window);
+  verdict_block(&self->verdicts, verdict, self->columns);
+  text_add(&self->verdicts, "\n");
 }
 
 static pd_status table_trace(void *given, const pd_trace *trace) {
@@ -245,21 +309,19 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
   if (!analysis) return self->host->fail(self->host, PD_UNSUPPORTED, "this host has no analysis (%s)", PD_EXT_ANALYSIS);
   set = analysis->tables(analysis, trace, &request);
   if (!set) return self->host->fail(self->host, PD_NO_MEMORY, "window %u: out of memory for the tables", trace->window);
-  window_title(self, trace);
+  if (self->summary) report_window(&self->report, trace, set, self->columns, self->windows.colour);
+  for (uint32_t i = 0; i < set->count; i++)
+    if (!strcmp(set->tables[i]->id, "verdict")) add_verdict(self, trace, set->tables[i]);
+  if (shows_tables(chosen->views)) window_title(self, trace);
   if (tables_of_run(self, &no_steps, &of_run) != PD_OK) return PD_NO_MEMORY;
   tell_missing_views(self, set, of_run, &self->windows);
   for (uint32_t i = 0; i < set->count; i++) {
     const pd_table *table = set->tables[i];
-    if (!is_viewed(chosen->views, table->id)) continue;
+    if (!is_viewed(chosen->views, table->id) || !strcmp(table->id, "verdict")) continue;
     const layout_options layout = layout_of(self, table);
-    if (table->rows.count == 1 && PD_AT(pd_table_row, &table->rows, 0)->flags & PD_ROW_RECORD) {
-      if (trace->window) text_format(&self->verdicts, "Window %u\n", trace->window);
-      layout_record(&self->verdicts, table, &layout);
-    } else {
-      layout_table(&self->windows, table, &layout);
-    }
+    layout_table(&self->windows, table, &layout);
   }
-  if (self->windows.failed || self->verdicts.failed)
+  if (self->windows.failed || self->verdicts.failed || self->line.failed || self->report.failed)
     return self->host->fail(self->host, PD_NO_MEMORY, "out of memory for the tables");
   if (!strcmp(chosen->stacks, "always") || (!strcmp(chosen->stacks, "auto") && self->run->with_stack))
     return stack_files_write(self->host, self->files, self->run, set, trace->window);
@@ -280,16 +342,37 @@ static pd_status add_run_tables(state *self, const pd_summary *summary, text *ou
   return status;
 }
 
+/* Everything, in the order of printing. */
+static pd_status compose(state *self, const pd_summary *summary, text *out) {
+  const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  if (self->quiet) {
+    text_add(out, self->verdicts.length ? self->verdicts.data : "");
+    if (!self->verdicts.length) report_line(&self->report, out, summary, self->columns);
+    return PD_OK;
+  }
+  if (self->verdicts.length) text_add_bytes(out, self->verdicts.data, self->verdicts.length);
+  if (is_viewed(self->options->views, "run")) quick_stats_write(out, analysis, self->run, summary, self->columns);
+  const pd_status status = add_run_tables(self, summary, out);
+  if (self->windows.length) text_add_bytes(out, self->windows.data, self->windows.length);
+  /* What a reader looks for stands where the screen ends. */
+  if (self->summary) report_write(&self->report, out, self->run, summary, self->files, self->columns);
+  if (self->all) {
+    const size_t before = out->length;
+    report_files(out, self->run, self->files, self->columns);
+    if (out->length > before) text_add(out, "\n");
+    text_add(out, self->line.length ? self->line.data : "");
+  }
+  return status;
+}
+
 static pd_status table_close(void *given, const pd_summary *summary) {
   state *self = given;
-  text head = {.colour = self->windows.colour};
+  text out = {.colour = self->windows.colour};
   pd_status status = PD_OK;
   if (summary) {
-    quick_stats_write(&head, self->host->extension(self->host, PD_EXT_ANALYSIS), self->run, summary);
-    status = add_run_tables(self, summary, &head);
-    if (status == PD_OK) status = flush(self, &self->verdicts);
-    if (status == PD_OK) status = flush(self, &head);
-    if (status == PD_OK) status = flush(self, &self->windows);
+    status = compose(self, summary, &out);
+    out.failed = out.failed || self->windows.failed || self->verdicts.failed || self->line.failed;
+    if (status == PD_OK) status = flush(self, &out);
   }
   if (summary && status == PD_OK) {
     status = self->files->commit(self->file);
@@ -298,12 +381,14 @@ static pd_status table_close(void *given, const pd_summary *summary) {
   } else {
     self->files->discard(self->file);
   }
-  text_free(&head);
+  text_free(&out);
   text_free(&self->windows);
   text_free(&self->verdicts);
+  text_free(&self->line);
+  report_free(&self->report);
   free(self);
   return status;
 }
 
-PD_SINK("table", "1.0", "quick stats and tables as text", options, rows, .open = table_open, .on_step = table_step,
-        .on_trace_ready = table_trace, .close = table_close)
+PD_SINK("table", "1.0", "verdict, figures and tables as text", options, rows, .flags = PD_SINK_CLOSES_LAST,
+        .open = table_open, .on_step = table_step, .on_trace_ready = table_trace, .close = table_close)

@@ -71,10 +71,22 @@ static void styled(text *self, const char *on, const char *string) {
 void text_bold(text *self, const char *string) { styled(self, "\033[1m", string); }
 void text_faint(text *self, const char *string) { styled(self, "\033[2m", string); }
 
+/* Bytes of the word at `string`; a figure and the unit behind it are one. */
+static size_t word_bytes(const char *string) {
+  static const char *const units[] = {"ns", "us", "ms", "s", "%", "B", "KiB", "MiB", "GiB", "TiB"};
+  const size_t length = strcspn(string, " \n");
+  if (!length || string[length] != ' ' || string[length - 1] < '0' || string[length - 1] > '9') return length;
+  const char *next = string + length + 1;
+  const size_t letters = strcspn(next, " \n,;:.()");
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    if (strlen(units[i]) == letters && !strncmp(units[i], next, letters)) return length + 1 + strcspn(next, " \n");
+  return length;
+}
+
 void text_wrap(text *self, const char *string, size_t columns, size_t indent) {
   size_t used = 0;
   while (*string) {
-    size_t length = strcspn(string, " \n"), width = width_of(string, length);
+    size_t length = word_bytes(string), width = width_of(string, length);
     if (length && used && used + 1 + width > columns) {
       text_add(self, "\n");
       used = 0;

@@ -18,7 +18,7 @@ void text_repeat(text *self, char c, size_t count);
 /* `string` in bold or faint where `colour` is on. */
 void text_bold(text *self, const char *string);
 void text_faint(text *self, const char *string);
-/* Words of `string` in lines of at most `columns`, each behind `indent` blanks. */
+/* Words of `string`, a figure with its unit as one, in lines of at most `columns`, each behind `indent` blanks. */
 void text_wrap(text *self, const char *string, size_t columns, size_t indent);
 void text_free(text *self);
 

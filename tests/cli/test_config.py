@@ -82,7 +82,7 @@ class Config(Case):
                                     ("device", [], "preset of control")):
             with self.subTest(where=where):
                 code, out, err = self.run_small("--scenario", "control", *more, "--profile_steps", "1", "--num_workers", "8",
-                                                "--persistent_workers", "--sink", "table", "--sink",
+                                                "--persistent_workers", "--sink", "table:views=run", "--sink",
                                                 "json:output_json=metrics.json")
                 self.assertEqual(code, 0, err)
                 self.assertEqual(self.warnings(err), [
@@ -95,7 +95,7 @@ class Config(Case):
         self.assertIn("my.ini:4: [data] prefetch_factor: no effect", self.run_small("-c", name, "--profile_steps", "1")[2])
         # What loads has use for them; an overlay, as run_small's, is for any scenario.
         for more in (("--num_workers", "2", "-o", "data.resident=none"), ()):
-            code, out, err = self.run_small("--scenario", "sync", "--profile_steps", "1", *more, "--sink", "table")
+            code, out, err = self.run_small("--scenario", "sync", "--profile_steps", "1", *more, "--sink", "table:views=run")
             self.assertEqual((code, self.warnings(err), "resident data" in out), (0, [], not more), err)
         self.assertIn("stay on the device: num_workers and its like have no effect",
                       self.run_pdhost("--help-plugin", "sync")[1].replace("\n", " "))
@@ -272,7 +272,7 @@ class Config(Case):
             self.assertEqual((code, err), (0, ""), heading)
             self.assertIn(f'on a CUDA device "{heading}"', out)
             self.assertIn(f"{key} ", out)
-        code, out, err = self.run_small("--scenario", "control", "--sink", "table")
+        code, out, err = self.run_small("--scenario", "control", "--sink", "table:views=run")
         self.assertEqual(code, 0, err)
         quick = out.split("\nActive steps")[1].split("\nHow it was measured")[0].splitlines()
         names = quick[1].split() + [re.split("  +", line.strip())[0] for line in quick[2:] if line.strip()]

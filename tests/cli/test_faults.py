@@ -418,7 +418,7 @@ class Faults(Case):
                 code, out, err = self.closed(which, *run)
                 self.assertEqual(code, expected, err)
                 self.assertEqual(self.json("metrics.json")["scenario"], "control")
-                self.assertEqual("Quick stats" in out, expected == 0)
+                self.assertEqual("Where the step goes" in out, expected == 0)
         self.assertEqual(self.errors(err), ["pdhost: error: sink table: closing: standard output: cannot be written: Bad "
                                             "file descriptor; the run goes on without it"])
 

@@ -215,7 +215,7 @@ class Tables(Case):
                 self.assertNotRegex(file.read(), r"(?im)(^|,)-?(inf|nan)(,|$)", path)
         _, _, err = self.run_small("--scenario", "control", "--sink", "table:views=none_such")
         listed = re.search(r"allowed: (.*)", err).group(1)
-        self.assertEqual(set(listed.split(", ")), {*ALL, "all", "perf_summary"})
+        self.assertEqual(set(listed.split(", ")), {*ALL, "all", "summary", "run", "perf_summary"})
 
     def test_a_view_that_is_not_there_is_told_of(self):
         self.assert_fails(self.run_small("--scenario", "control", "--sink", "table:views=operators kernals"), 3,
@@ -332,7 +332,7 @@ class Tables(Case):
         window = ["-o", "schedule.wait=0", "-o", "schedule.warmup=0", "-o", "schedule.active=all",
                   "--sink", "json:output_json=m.json"]
         self.lossy = True
-        out = self.show(scenario="tiny_ops", more=[*window, "-o", "run.max_steps=60", "-o", "profile.max_memory=1MiB"],
+        out = self.show("views=run", scenario="tiny_ops", more=[*window, "-o", "run.max_steps=60", "-o", "profile.max_memory=1MiB"],
                         code=7)
         self.lossy = False
         self.assertIn("active all,", out)

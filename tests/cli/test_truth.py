@@ -7,9 +7,9 @@ from pdhost_run import SMALL, Case
 
 class Truth(Case):
     def truth(self, scenario, *more):
-        code, _, err = self.run_small("--scenario", scenario, *more, "--trace_dir", "traces")
+        code, out, err = self.run_small("--scenario", scenario, *more, "--trace_dir", "traces")
         self.assertEqual(code, 0, err)
-        self.assertIn("wrote traces/truth/truth.json", err)
+        self.assertIn("\n  traces/truth/truth.json\n", out)
         self.assertFalse(os.path.exists(self.path("traces/truth.json")), "tools would take it for a trace")
         return self.json("traces/truth/truth.json")
 

@@ -161,7 +161,7 @@ class Verdicts(Case):
             if row["verdict_cause"] == "forced_sync":
                 break
         self.assertEqual(row["verdict_cause"], "forced_sync", out[:2000])
-        self.assertRegex(out, r"\n  Step now \(ms\) +[0-9.]+\n  Step expected \(ms\) +[0-9.]+\n")
+        self.assertRegex(out, r"\n  Step +[0-9.]+ [mu]s -> [0-9.]+ [mu]s expected( \([0-9.]+x\))?\n")
 
     def test_is_withheld_when_steps_are_few(self):
         row, _, out = self.verdict("control", "-o", "schedule.active=4")

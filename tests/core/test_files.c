@@ -242,18 +242,42 @@ PD_TEST(files, standard_output_is_called_by_its_name) {
   cr_assert_str_eq(host.message, "standard output: cannot be written: No space left on device");
   table->discard(file);
   table->announce(table, "-");
-  cr_assert_str_eq(files_announced(service, 0), "standard output");
+  cr_assert_str_eq(files_next_written(service), "standard output");
   tear_down();
 }
 
-PD_TEST(files, announces_in_order) {
-  set_up();
-  for (int i = 0; i < 40; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "file%d", i);
+static void announce_many(const char *before, int count) {
+  for (int i = 0; i < count; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "%sfile%d", before, i);
     table->announce(table, name);
   }
-  cr_assert_eq(files_announced_count(service), 40);
-  cr_assert_str_eq(files_announced(service, 39), "file39");
+}
+
+PD_TEST(files, what_was_written_is_told_once_and_in_order) {
+  set_up();
+  cr_assert_null(files_next_written(service));
+  announce_many("", 2);
+  announce_many("out/", 3);
+  cr_assert_str_eq(table->next_written(table), "file0");
+  cr_assert_str_eq(table->next_written(table), "file1");
+  cr_assert_str_eq(files_next_written(service), "out/file0");
+  cr_assert_str_eq(files_next_written(service), "out/file1");
+  cr_assert_str_eq(files_next_written(service), "out/file2");
+  cr_assert_null(files_next_written(service));
+  announce_many("", 1);
+  cr_assert_str_eq(files_next_written(service), "file0");
+  cr_assert_null(files_next_written(service));
+  tear_down();
+}
+
+PD_TEST(files, of_many_files_the_folder_is_told) {
+  set_up();
+  announce_many("out/", 2);
+  announce_many("results/", 1);
+  announce_many("out/", 38);
+  cr_assert_str_eq(files_next_written(service), "40 files in out/");
+  cr_assert_str_eq(files_next_written(service), "results/file0");
+  cr_assert_null(files_next_written(service));
   tear_down();
 }

@@ -47,11 +47,11 @@ PD_TEST(verdict, names_the_wait_and_what_the_step_takes_without_it) {
   cr_assert_eq(rig_int(table, row, "verdict_expected"), 60000);
   cr_assert_str_eq(
       rig_text(table, row, "verdict_evidence"),
-      "in each step the device has no work for 40.0 us while the loop waits for a batch: I/O 0 ns, CPU work "
-      "0 ns, hand-over 40.0 us; what recording adds is not known: there were no three steps before it");
+      "the device waits 40.0 us per step for a batch: I/O 0 ns, CPU work 0 ns, hand-over 40.0 us; what recording "
+      "adds is not known: there were no three steps before it");
   cr_assert_str_eq(rig_text(table, row, "verdict_next"), "pdhost -o data.resident=device");
   cr_assert_str_eq(rig_text(table, row, "verdict_overrides"), "data.resident=device");
-  cr_assert_not_null(strstr(rig_text(table, row, "verdict_not"), "kernels of the model take 59.0 %"));
+  cr_assert_not_null(strstr(rig_text(table, row, "verdict_not"), "kernels take 59.0 %"));
   rig_end(&rig);
 }
 

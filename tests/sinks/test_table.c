@@ -14,6 +14,7 @@ typedef struct table_test {
   sink_run run;
   analysis *analysis;
   pd_run header;
+  bool quiet;
 } table_test;
 
 static void start(table_test *self, const char *const *settings, bool timer_only) {
@@ -26,6 +27,7 @@ static void start(table_test *self, const char *const *settings, bool timer_only
                                     .cores = 2};
   self->header = *fake_run("results/traces/dataloader");
   self->header.timer_only = timer_only;
+  self->header.quiet = self->quiet;
   cr_assert_eq(analysis_open(&context, &self->analysis), PD_OK);
   cr_assert(sink_run_load(&self->run, SINK_PATH, settings), "%s", self->run.error);
   test_host_add(&self->run.host, PD_EXT_ANALYSIS, analysis_table(self->analysis));
@@ -77,6 +79,7 @@ static size_t longest_line(const char *text) {
 
 PD_TEST(table, a_run_as_it_is_in_the_tree) {
   table_test test = {0};
+  setenv("LC_ALL", "C.UTF-8", 1);
   const char *text = text_of(&test, NULL);
   cr_assert(golden_equal(GOLDEN_DIR "/table_default.txt", text, strlen(text)));
   end(&test);
@@ -89,11 +92,11 @@ PD_TEST(table, all_tables_as_they_are_in_the_tree) {
   end(&test);
 }
 
-PD_TEST(table, the_verdict_stands_first_then_quick_stats_under_the_names_of_the_script) {
+PD_TEST(table, quick_stats_have_the_names_of_the_script_and_say_what_they_are_of) {
   static const char *const names[] = {"scenario", "batch_size",      "num_workers",           "pin_memory",
                                       "amp",      "avg_step_time_s", "avg_dataloader_wait_s", "trace_dir"};
   table_test test = {0};
-  const char *text = text_of(&test, NULL), *at = text;
+  const char *text = text_of(&test, SETTINGS("views=verdict run operators")), *at = text;
   cr_assert_eq(strncmp(text, "Verdict  withheld: 3 active steps are too few", 45), 0);
   cr_assert_not_null(at = strstr(text, "\n\nQuick stats\n"));
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -102,9 +105,181 @@ PD_TEST(table, the_verdict_stands_first_then_quick_stats_under_the_names_of_the_
     at = strstr(at, line);
     cr_assert_not_null(at, "%s is missing or out of order", names[i]);
   }
+  cr_assert_not_null(strstr(text, "0.0075000 (7.50 ms; mean of all 5 steps of the loop)"));
   cr_assert_lt(at, strstr(text, "Operator table"));
   cr_assert_not_null(strstr(text, "3 of steps 2..4"));
   cr_assert_not_null(strstr(text, "Fake H200"));
+  cr_assert_not_null(strstr(text, "\n  pdhost                  1.0.0, sources 0123456789ab\n"));
+  cr_assert_not_null(strstr(text, "\n  command                 pdhost -c conf/x.ini"));
+  end(&test);
+}
+
+/* ---- the short report -------------------------------------------------------------------------------------- */
+
+static size_t lines_of(const char *text) {
+  size_t lines = 0;
+  for (; *text; text++) lines += *text == '\n';
+  return lines;
+}
+
+/* The last line, without its end. */
+static const char *last_line(const char *text, char *room, size_t bytes) {
+  size_t length = strlen(text), from;
+  cr_assert(length && text[length - 1] == '\n');
+  for (from = length - 1; from && text[from - 1] != '\n'; from--) continue;
+  snprintf(room, bytes, "%.*s", (int)(length - 1 - from), text + from);
+  return room;
+}
+
+/* Of a summary without a verdict's steps: eight active ones, and what else fills a report. */
+static const char *report_of(table_test *self, const char *const *settings, uint32_t windows, bool notes) {
+  static const char *const warnings[] = {
+      "other programs kept 1.5 of 2 cores busy while the steps ran, so their times are longer than they would be",
+      "a second one", "a third one", "a fourth one"};
+  pd_summary summary = *fake_summary();
+  start(self, settings, false);
+  for (uint32_t w = 0; w < windows; w++) {
+    fake_trace *fake = fake_trace_open();
+    fake_trace_training(fake, 2, 8);
+    pd_trace *trace = fake_trace_finish(fake);
+    cr_assert_not_null(trace);
+    trace->window = w;
+    cr_assert_eq(sink_run_trace(&self->run, trace), PD_OK, "%s", self->run.host.message);
+    analysis_forget(self->analysis, trace);
+    fake_trace_close(fake);
+  }
+  if (notes) summary.notes = (pd_array){warnings, 4, sizeof *warnings};
+  if (notes) summary.lost[PD_LOSS_UNMATCHED_LAUNCH] = 7;
+  cr_assert_eq(sink_run_close(&self->run, &summary), PD_OK, "%s", self->run.host.message);
+  return sink_run_file(&self->run, "-")->data;
+}
+
+PD_TEST(table, the_short_report_keeps_its_budget_of_lines_and_columns) {
+  for (uint32_t windows = 0; windows < 4; windows++) {
+    for (int notes = 0; notes < 2; notes++) {
+      for (size_t width = 60; width <= 120; width += 20) {
+        table_test test = {0};
+        char setting[32], last[256];
+        snprintf(setting, sizeof setting, "width=%zu", width);
+        const char *text = report_of(&test, SETTINGS(setting), windows, notes);
+        cr_assert_leq(lines_of(text), 40, "%zu lines:\n%s", lines_of(text), text);
+        cr_assert_leq(longest_line(text), width, "%zu columns of %zu:\n%s", longest_line(text), width, text);
+        cr_assert_eq(strncmp(text, "Verdict  ", 9), 0);
+        cr_assert_eq(strncmp(last_line(text, last, sizeof last), "Verdict  ", 9), 0, "%s", last);
+        cr_assert_null(strstr(text, "nan"));
+        cr_assert_null(strstr(text, "inf"));
+        end(&test);
+      }
+    }
+  }
+}
+
+/* Every share is of a whole: none is above 100, and those of one table do not add up to more. */
+PD_TEST(table, no_column_of_shares_adds_up_to_more_than_its_whole) {
+  table_test test = {0};
+  double sum = 0;
+  for (const char *line = report_of(&test, SETTINGS("width=200"), 1, false); *line; line = strchr(line, '\n') + 1) {
+    const size_t bytes = strcspn(line, "\n");
+    const char *sign = bytes ? memchr(line, '%', bytes) : NULL;
+    if (*line != ' ') sum = 0; /* a heading: another table */
+    if (!sign) continue;
+    const char *figure = sign - 1;
+    while (figure > line && strchr("0123456789. ", figure[-1])) figure--;
+    const double percent = strtod(figure, NULL);
+    cr_assert_leq(percent, 100.05, "%.*s", (int)bytes, line);
+    if (strncmp(line, "  ", 2) == 0 && sign - line > 20) sum += percent;
+    cr_assert_leq(sum, 100.5, "%.*s", (int)bytes, line);
+  }
+  end(&test);
+}
+
+PD_TEST(table, every_heading_of_the_short_report_names_one_unit) {
+  static const char *const tables[] = {"Steps, ", "Where the step goes ", "Operators, on the device ", "Kernels "};
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  table_test test = {0};
+  const char *text = report_of(&test, NULL, 1, false);
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+    char line[64];
+    snprintf(line, sizeof line, "\n%s", tables[t]);
+    const char *at = strstr(text, line);
+    uint32_t found = 0;
+    cr_assert_not_null(at, "no %s in:\n%s", tables[t], text);
+    const char *heading = at + 1, *end_of_line = strchr(heading, '\n');
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+      char per_step[16], alone[16];
+      snprintf(per_step, sizeof per_step, " %s/step ", units[u]);
+      snprintf(alone, sizeof alone, ", %s ", units[u]);
+      const char *one = strstr(heading, per_step), *other = strstr(heading, alone);
+      if ((one && one < end_of_line) || (other && other < end_of_line)) found++;
+    }
+    cr_assert_eq(found, 1, "%.*s", (int)(end_of_line - heading), heading);
+  }
+  end(&test);
+}
+
+PD_TEST(table, notes_are_one_line_each_and_losses_come_first) {
+  table_test test = {0};
+  const char *text = report_of(&test, NULL, 1, true);
+  cr_assert_not_null(
+      strstr(text, "\nNotes\n  7 launches without a device record\n  other programs kept 1.5 of 2 cores"));
+  cr_assert_not_null(strstr(text, "\n  a second one\n  and 2 more, on standard error\n"), "%s", text);
+  end(&test);
+  cr_assert_null(strstr(report_of(&test, NULL, 1, false), "Notes"));
+  end(&test);
+}
+
+PD_TEST(table, several_windows_are_counted) {
+  table_test test = {0};
+  cr_assert_not_null(strstr(report_of(&test, NULL, 3, false), "\n  Windows      3, and 3 of them give this verdict\n"));
+  end(&test);
+}
+
+PD_TEST(table, a_quiet_run_has_the_verdict_alone) {
+  table_test test = {0};
+  test.quiet = true;
+  const char *text = text_of(&test, SETTINGS("views=all"));
+  cr_assert_str_eq(text, "Verdict  withheld: 3 active steps are too few, 5 are needed\n");
+  end(&test);
+  test.quiet = true;
+  start(&test, NULL, false);
+  pd_summary summary = *fake_summary();
+  summary.profile_note = "the run ended before a window of active steps did";
+  cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK);
+  cr_assert_str_eq(sink_run_file(&test.run, "-")->data,
+                   "Verdict  withheld: the run ended before a window of active steps did\n");
+  end(&test);
+}
+
+PD_TEST(table, bars_and_strips_are_ascii_unless_the_locale_has_more) {
+  table_test test = {0};
+  setenv("LC_ALL", "C", 1);
+  const char *text = report_of(&test, NULL, 1, false);
+  for (const char *at = text; *at; at++) cr_assert(*at > 0, "not ASCII: %.20s", at);
+  cr_assert_not_null(strstr(text, " %  ###"));
+  end(&test);
+  setenv("LC_ALL", "de_DE.UTF-8", 1);
+  cr_assert_not_null(strstr(report_of(&test, NULL, 1, false), "\u2588\u2588\u2588"));
+  end(&test);
+}
+
+PD_TEST(table, everything_fits_the_width_asked_for) {
+  for (size_t width = 60; width <= 200; width += 35) {
+    table_test test = {0};
+    char setting[32];
+    snprintf(setting, sizeof setting, "width=%zu", width);
+    const char *text = text_of(&test, SETTINGS("views=all", "group_by_input_shape=true", "group_by_stack_n=5",
+                                               "thread_sep=true", "row_limit=-1", setting));
+    cr_assert_leq(longest_line(text), width, "%zu columns of %zu:\n%s", longest_line(text), width, text);
+    end(&test);
+  }
+}
+
+PD_TEST(table, names_are_whole_where_there_is_room) {
+  table_test test = {0};
+  cr_assert_null(
+      strstr(text_of(&test, SETTINGS("views=operators kernels", "width=200", "max_name_column_width=200")), "..."));
+  end(&test);
+  cr_assert_not_null(strstr(text_of(&test, SETTINGS("views=kernels", "width=60")), "..."));
   end(&test);
 }
 
@@ -135,12 +310,12 @@ PD_TEST(table, what_the_rows_are_grouped_by_is_shown_in_80_columns) {
 
 PD_TEST(table, wide_shows_every_column_and_whole_names) {
   table_test test = {0};
-  const char *text = text_of(&test, SETTINGS("wide=true", "max_name_column_width=200"));
+  const char *text = text_of(&test, SETTINGS("views=operators kernels", "wide=true", "max_name_column_width=200"));
   cr_assert_null(strstr(text, "wide = true"));
   cr_assert_not_null(strstr(text, "implicit_convolve_sgemm<float, 128>(float const*, float*)"));
   cr_assert_gt(longest_line(text), 80);
   end(&test);
-  text = text_of(&test, SETTINGS("wide=true", "max_name_column_width=12"));
+  text = text_of(&test, SETTINGS("views=kernels", "wide=true", "max_name_column_width=12"));
   cr_assert_not_null(strstr(text, "\nimplicit_... "));
   end(&test);
 }
@@ -240,7 +415,8 @@ PD_TEST(table, colour_is_for_terminals_only) {
   table_test test = {0};
   cr_assert_null(strchr(text_of(&test, NULL), 033), "not a terminal here");
   end(&test);
-  cr_assert_not_null(strstr(text_of(&test, SETTINGS("color=always")), "\033[1mQuick stats\033[0m"));
+  cr_assert_not_null(strstr(text_of(&test, SETTINGS("color=always")),
+                            "\033[1mVerdict  withheld: 3 active steps are too few, 5 are needed\033[0m\n"));
   end(&test);
   cr_assert_null(strchr(text_of(&test, SETTINGS("color=never")), 033));
   end(&test);
@@ -248,7 +424,7 @@ PD_TEST(table, colour_is_for_terminals_only) {
 
 PD_TEST(table, two_windows_follow_each_other) {
   table_test test = {0};
-  start(&test, NULL, false);
+  start(&test, SETTINGS("views=operators"), false);
   send_window(&test, 0, 2);
   send_window(&test, 1, 7);
   cr_assert_eq(sink_run_close(&test.run, fake_summary()), PD_OK);
@@ -271,7 +447,7 @@ PD_TEST(table, losses_and_an_interrupted_run_are_told) {
   summary.corrected_ns = 5700;
   summary.profile = PD_PROFILE_EVENTS;
   summary.profile_note = "CUPTI is in use by another profiler";
-  start(&test, NULL, false);
+  start(&test, SETTINGS("views=run operators"), false);
   cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK);
   const char *text = sink_run_file(&test.run, "-")->data;
   cr_assert_not_null(strstr(text, "The run was interrupted: SIGINT: the figures cover the 5 steps done."));
@@ -279,7 +455,7 @@ PD_TEST(table, losses_and_an_interrupted_run_are_told) {
   cr_assert_not_null(strstr(text, "3 device records dropped by the profiling library"));
   cr_assert_not_null(strstr(text, "7 launches without a device record"));
   cr_assert_not_null(strstr(text, "4 device records moved behind their launches"));
-  cr_assert_not_null(strstr(text, "by up to 5.700 us"));
+  cr_assert_not_null(strstr(text, "by up to 5.70 us"));
   cr_assert_not_null(strstr(text, "CUPTI is in use by another profiler"));
   end(&test);
 }
@@ -304,7 +480,7 @@ PD_TEST(table, a_run_without_device_records_claims_no_coverage) {
   cr_assert_not_null(fake);
   summary.coverage = NAN;
   summary.profile = PD_PROFILE_EVENTS;
-  start(&test, NULL, false);
+  start(&test, SETTINGS("views=run operators"), false);
   fake_trace_training(fake, 2, 2);
   pd_trace *trace = fake_trace_finish(fake);
   trace->profile = PD_PROFILE_EVENTS;
@@ -362,7 +538,7 @@ PD_TEST(table, timer_only_prints_a_line_every_few_steps_and_the_perf_summary) {
   /* Averages since the last line: (900 + 10) / 2 ms, (990 + 100) / 2 ms, 8 samples in 1.09 s. */
   static const char lines[] = "step 1 reader_cost: 0.455 s batch_cost: 0.545 s ips: 7.34 samples/s\n"
                               "step 3 reader_cost: 0.0250 s batch_cost: 0.250 s ips: 16.0 samples/s\n"
-                              "Quick stats\n";
+                              "Perf Summary\n";
   cr_assert_eq(strncmp(text, lines, sizeof lines - 1), 0, "%s", text);
   /* Active steps alone, in every figure: waits 10..40 ms of 100..400 ms; rates 40, 20, 13.3, 10; 16 samples in 1 s. */
   cr_assert_not_null(strstr(text, "Over 4 active steps, 1..4."));
@@ -397,7 +573,7 @@ PD_TEST(table, the_lines_of_timer_only_come_as_often_as_asked_for) {
 
 PD_TEST(table, a_schedule_without_an_end_is_told) {
   table_test test = {0};
-  start(&test, NULL, false);
+  start(&test, SETTINGS("views=run operators"), false);
   test.header.active = UINT64_MAX;
   cr_assert_eq(sink_run_close(&test.run, fake_summary()), PD_OK);
   const char *text = sink_run_file(&test.run, "-")->data;
@@ -412,8 +588,8 @@ PD_TEST(table, digits_follow_the_spread) {
     int64_t noise_ns;
     const char *row;
   } cases[] = {{0, "whole iteration       10.000    10.000    10.000    10.000    10.000    10.000\n"},
-               {20000, "whole iteration        10.00     10.01     10.00     10.00     10.02     10.02\n"},
-               {2000000, "whole iteration         10.0      11.0      10.0      10.0      12.0      12.0\n"}};
+               {20000, "whole iteration        10.00     10.00     10.02     10.01     10.00     10.02\n"},
+               {2000000, "whole iteration         10.0      10.0      12.0      11.0      10.0      12.0\n"}};
   pd_step_stats steps[9];
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     table_test test = {0};
@@ -427,7 +603,7 @@ PD_TEST(table, digits_follow_the_spread) {
     const double low = 0.01, high = 0.01 + (double)cases[c].noise_ns * 1e-9;
     summary.batch_cost_s = (pd_spread){
         .count = 9, .median = low, .mean = (low + high) / 2, .min = low, .p10 = low, .p90 = high, .max = high};
-    start(&test, NULL, false);
+    start(&test, SETTINGS("views=run operators"), false);
     cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK);
     const char *text = sink_run_file(&test.run, "-")->data;
     cr_assert_not_null(strstr(text, cases[c].row), "%s", strstr(text, "Active steps"));

@@ -116,6 +116,7 @@ const pd_run *fake_run(const char *trace_dir) {
                        .bottleneck = "dataloader",
                        .device_name = "cuda",
                        .pdhost_version = "1.0.0",
+                       .source_id = "0123456789ab",
                        .command_line = "pdhost -c conf/x.ini --scenario \"dataloader\"",
                        .worker = "fakehost_4242",
                        .host_name = "fakehost",

@@ -84,6 +84,16 @@ static void file_announce(const pd_files *files, const char *path) {
     if (!strcmp(self->all[i]->path, path)) self->all[i]->announced = true;
 }
 
+/* Each announced file once. */
+static const char *file_next_written(const pd_files *files) {
+  sink_run *self = files->impl;
+  while (self->told < self->count) {
+    const memory_file *at = self->all[self->told++];
+    if (at->announced) return at->path;
+  }
+  return NULL;
+}
+
 static void set_option(sink_run *self, const pd_option *option, const char *value) {
   char *field = (char *)self->options + option->offset;
   switch (option->type) {
@@ -106,7 +116,8 @@ bool sink_run_load(sink_run *self, const char *plugin_path, const char *const *s
                            .write = file_write,
                            .commit = file_commit,
                            .discard = file_discard,
-                           .announce = file_announce};
+                           .announce = file_announce,
+                           .next_written = file_next_written};
   test_host_add(&self->host, PD_EXT_FILES, &self->files);
   self->library = dlopen(plugin_path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); /* stays, as in the host */
   if (self->library) *(void **)&entry = dlsym(self->library, "pd_plugin_entry");

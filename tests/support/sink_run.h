@@ -19,7 +19,7 @@ typedef struct sink_run {
   test_host host;
   pd_files files;
   memory_file *all[128];
-  uint32_t count;
+  uint32_t count, told;
   uint64_t fail_after_bytes; /* writes fail once so much was written in all; 0: never */
   uint64_t written_bytes;
   bool fail_commit; /* files cannot get their final name */

@@ -36,6 +36,15 @@ VERDICTS = {"input_bound": ["input_io", "input_cpu", "input_handover", "copy_lat
             "small_batch": ["passes", "launch", "launch_gap"], "profiler": ["profiler"]}
 
 
+def names():
+    """What a verdict is called in a sentence: its words before the colon."""
+    with open(os.path.join(ANALYSIS, "verdict.h"), encoding="utf-8") as file:
+        return {key: text.split(":")[0] for key, text in re.findall(r'(?m)^  X\((\w+), "(.*?)"\)', file.read())}
+
+
+NAMES = names()
+
+
 def span(item):
     return item.start_ns, item.end_ns
 
@@ -318,6 +327,17 @@ def agreeing_draws(ordered, spans, ledger, cause):
     return agree, draws
 
 
+TIMES, BYTES = (1, 1e3, 1e6, 1e9), (1, 1024, 1024**2, 1024**3, 1024**4)
+
+
+def scaled(value, scales):
+    """The figure, without its unit, that pdhost/quantity.h prints: three significant digits of 1 to 999."""
+    size = next((size for size in scales if value / size < 999.5), scales[-1])
+    value /= size
+    decimals = 0 if size == 1 or value >= 99.95 else 1 if value >= 9.995 else 2 if value >= 0.9995 else 3
+    return f"{value:.{decimals}f}"
+
+
 def check_verdict(run, check, ledger):
     first = first_judged(run)
     count = len(run.steps) - first
@@ -342,26 +362,27 @@ def check_verdict(run, check, ledger):
             "verdict_repeatable": 100 * agree / draws,
             "verdict_step": length // len(kept),
             "verdict_expected": (length - saved) // len(kept) if cause != "none" else None,
-            "verdict_not": f"{second} ({100 * others[second] / length:.1f} %), " +
-                           (f"kernels of the model ({100 * row['compute'] / length:.1f} %), "
-                            if cause != "none" else "") +
-                           f"the measurement's own synchronisations ({100 * row['measurement'] / length:.1f} %)"}
+            "verdict_not": "; ".join(
+                [f"{NAMES[second]} ({100 * others[second] / length:.1f} %)"] +
+                ([f"kernels take {100 * row['compute'] / length:.1f} %"]
+                 if cause != "none" and 100 * row["compute"] / length >= 1 else []) +
+                ([f"the measurement's synchronisations take {100 * row['measurement'] / length:.1f} %"]
+                 if 100 * row["measurement"] / length >= 1 else []))}
     check.table(run, "verdict", {cause: want}, ("verdict_cause",))
     # The evidence is a sentence; its figures are those of the rows, in the order of its words. Counts are of all steps.
     steps = len(run.steps)
     text = run.table("verdict")[0][0]["verdict_evidence"]
-    us = {name: f"{row[name] * 1e-3 / len(kept):.1f}" for name in CAUSES}
-    figures = {"input_bound": [f"{(time - row['copy_late']) * 1e-3 / len(kept):.1f}", us["input_io"], us["input_cpu"],
-                               us["input_handover"]] + ([us["copy_late"]] if row["copy_late"] else []),
-               "forced_sync": [f"{ledger.blocking / steps:.2f}", us["forced_sync"], us["copy_read"]],
-               "allocator": [f"{ledger.allocations / steps:.1f}", f"{ledger.allocated_bytes / steps:.0f}",
-                             us["temporaries"], us["allocator"]],
-               "launch_bound": [f"{sum(int(step['launches']) for step in run.table('active_steps')[0]) / count:.1f}",
-                                us["launch"], us["launch_gap"], us["tiny_kernels"]],
-               "small_batch": [f"{ledger.passes}",
-                               f"{sum(int(step['launches']) for step in run.table('active_steps')[0]) / count:.1f}",
-                               us["passes"], f"{(time - row['passes']) * 1e-3 / len(kept):.1f}"],
-               "serial_streams": [us["serialised"]],
-               "pageable_copy": [us["copy_pageable"], us["transfer"]]}
+    launches = sum(int(step["launches"]) for step in run.table("active_steps")[0])
+    each = {name: scaled(row[name] / len(kept), TIMES) for name in CAUSES}
+    figures = {"input_bound": [scaled((time - row["copy_late"]) / len(kept), TIMES), each["input_io"], each["input_cpu"],
+                               each["input_handover"]] + ([each["copy_late"]] if row["copy_late"] else []),
+               "forced_sync": [f"{ledger.blocking / steps:.4g}", each["forced_sync"], each["copy_read"]],
+               "allocator": [f"{ledger.allocations / steps:.4g}", scaled(ledger.allocated_bytes / steps, BYTES),
+                             each["temporaries"], each["allocator"]],
+               "launch_bound": [f"{launches / count:.4g}", each["launch"], each["launch_gap"], each["tiny_kernels"]],
+               "small_batch": [f"{ledger.passes}", f"{launches / count:.4g}", each["passes"],
+                               scaled((time - row["passes"]) / len(kept), TIMES)],
+               "serial_streams": [each["serialised"]],
+               "pageable_copy": [each["copy_pageable"], each["transfer"]]}
     if cause in figures:
         check.same("verdict.evidence", " ".join(re.findall(r"\d+(?:\.\d+)?", text)), " ".join(figures[cause]))

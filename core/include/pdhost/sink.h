@@ -37,10 +37,11 @@ typedef struct pd_run {
   uint64_t total_steps;                              /* of the loop; 0: not known beforehand */
   uint64_t skip_first, wait, warmup, active, repeat; /* active: UINT64_MAX records all; repeat: 0 is for ever */
   uint32_t record_shapes, profile_memory, with_stack, with_flops, with_modules, timer_only;
-  const char *fallback; /* why `auto` took the CPU; NULL: it did not */
-  const pd_cure *cures; /* since 1.1; the scenario's: pd_scenario_ops; NULL: none */
-  pd_offers offers;     /* since 1.1 */
-  uint32_t reserved_offers;
+  const char *fallback;  /* why `auto` took the CPU; NULL: it did not */
+  const pd_cure *cures;  /* since 1.1; the scenario's: pd_scenario_ops; NULL: none */
+  pd_offers offers;      /* since 1.1 */
+  uint32_t quiet;        /* the user asked for the result alone (-q): the verdict in one line, or nothing */
+  const char *source_id; /* git id of the sources that pdhost was built from; "unknown" */
 } pd_run;
 
 /* One step of the loop, of any phase. */
@@ -91,6 +92,7 @@ typedef struct pd_summary {
   const char *profile_note;
   const char *sync_note; /* how step times were measured */
   int64_t corrected_ns;  /* most that a device record's time was moved, see pd_trace; since 1.1 */
+  pd_array notes;        /* of const char *: the warnings of the run, one line each */
 } pd_summary;
 
 /* A callback that fails is reported, its sink is closed and dropped; the run and the other sinks go on. */
@@ -108,7 +110,10 @@ typedef struct pd_sink_ops {
   /* Called once after every open that returned PD_OK. `summary` is borrowed until it returns; NULL when the sink was
    * dropped: then close and free only. Files that this run did not finish are marked partial. [loop thread] */
   pd_status (*close)(void *state, const pd_summary *summary);
+  uint32_t flags; /* PD_SINK_* */
+  uint32_t reserved_flags;
 } pd_sink_ops;
+enum { PD_SINK_CLOSES_LAST = 1 /* after the other sinks, so that it can name their files: pd_files.next_written */ };
 
 /* Files of the host's: written under a temporary name in the same folder, renamed when whole. */
 #define PD_EXT_FILES "pdhost.files/1"
@@ -130,6 +135,10 @@ typedef struct pd_files {
   void (*discard)(pd_file *file);
   /* Tells the user, at the end, that `path` was written. [any thread] */
   void (*announce)(const struct pd_files *files, const char *path);
+  /* The next line of what this run has written that nobody has told the user of: a path, or "12 files in FOLDER/";
+   * NULL: there is no more. Who asks tells the user; the host names the rest on standard error. Valid until the next
+   * call. [loop thread] */
+  const char *(*next_written)(const struct pd_files *files);
 } pd_files;
 
 #ifndef __cplusplus

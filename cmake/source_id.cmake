@@ -1,0 +1,18 @@
+# Writes HEADER with the git id of SOURCE, "unknown" outside a git checkout, where it is not yet what it should be.
+set(id "unknown")
+find_program(git NAMES git)
+if(git)
+  execute_process(COMMAND "${git}" -C "${SOURCE}" describe --always --dirty --abbrev=12 --exclude=*
+    RESULT_VARIABLE code OUTPUT_VARIABLE found ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(code EQUAL 0 AND EXISTS "${SOURCE}/.git")
+    set(id "${found}")
+  endif()
+endif()
+set(text "#define PDHOST_SOURCE_ID \"${id}\"\n")
+set(present "")
+if(EXISTS "${HEADER}")
+  file(READ "${HEADER}" present)
+endif()
+if(NOT present STREQUAL text)
+  file(WRITE "${HEADER}" "${text}")
+endif()
