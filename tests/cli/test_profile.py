@@ -24,7 +24,7 @@ def conv_flops(i):
     return 2 * BATCH * CHANNELS[i + 1] * SIDES[i + 1] ** 2 * CHANNELS[i] * 9
 
 
-class Profile(Case):
+class ProfileCase(Case):
     def run_csv(self, scenario, *arguments):
         code, out, err = self.run_pdhost("--scenario", scenario, *SHAPED, "--sink", "csv", *arguments)
         self.assertEqual(code, 0, err)
@@ -37,6 +37,8 @@ class Profile(Case):
     def ranges_named(self, name):
         return [row for row in self.table("events/ranges.csv") if row["name"] == name]
 
+
+class Profile(ProfileCase):
     def test_flops_of_each_operation(self):
         self.run_csv("control", "-o", "profile.with_flops=true")
         forward = Counter(int(row["flops"]) for row in self.ranges_named("aten::conv2d"))
@@ -128,6 +130,8 @@ class Profile(Case):
                     checked += 1
         self.assertGreater(checked, 0)
 
+
+class Timing(ProfileCase):
     def test_reader_ratio_is_the_traced_runs(self):
         """A batch sleeps for 80 ms, the step takes 20 ms: most is waiting. A busy machine may stretch steps: six tries."""
         if SANITIZER:

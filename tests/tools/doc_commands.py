@@ -1,10 +1,11 @@
 """Runs every pdhost command of a document ("$ pdhost ..." in its console blocks), expects exit code 0, or 7 of a
 measurement: it says that the machine is too noisy. The lines quoted below a command have to be what the program still
 prints, in that order: each with its first word and most of the others, and with every figure that no clock has a part
-in: counts, bytes, the steps of the window, coverage, and what the verdict's title is. Times may differ. Of what a
-measurement or a comparison says nothing is compared: it is made of times.
+in: counts, bytes, the steps of the window, coverage. Times may differ. Of what a measurement or a comparison says nothing
+is compared: it is made of times. So is the verdict: with --verdicts only the commands whose verdict is quoted are run, and
+nothing else of them is compared.
 
-    doc_commands.py PDHOST CONF_FOLDER DOCUMENT...
+    doc_commands.py [--verdicts] PDHOST CONF_FOLDER DOCUMENT...
 """
 import collections
 import glob
@@ -16,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 
-SANITIZER = os.environ.get("PDHOST_TEST_SANITIZER", "")  # slows the program down, and with it the verdict
 TRIES = 3  # a verdict depends on the machine; the rest ought to be right at once
 CONTINUED = 12  # blanks before what goes on from the line above: a sentence, or a heading of several lines
 
@@ -161,22 +161,31 @@ def complaints(quoted, result, document):
             continue
         at = place
         found += [f"{line}: now {figure}" for figure in wrong_figures(line, printed[place], fixed)]
-    if not SANITIZER and verdict_of(quoted) not in (None, verdict_of(printed)):
-        found.append(f"the verdict is now {verdict_of(printed)}, not {verdict_of(quoted)}")
     return found
 
 
-def main(pdhost, conf, *documents):
+def wrong_verdict(quoted, result):
+    """What the quoted lines have for a verdict and the program has not."""
+    printed = verdict_of(result.stdout.splitlines())
+    return [] if verdict_of(quoted) in (None, printed) else [f"the verdict is now {printed}, not {verdict_of(quoted)}"]
+
+
+def main(*arguments):
+    verdicts = arguments[0] == "--verdicts"
+    pdhost, conf, *documents = arguments[1:] if verdicts else arguments
     failed = ran = lines_quoted = 0
     for document in documents:
         with tempfile.TemporaryDirectory(prefix="pdhost doc ") as folder:
             os.symlink(os.path.abspath(conf), os.path.join(folder, "conf"))
             for command, quoted in blocks(document):
+                if verdicts and not verdict_of(quoted):
+                    continue
                 measures = "conf/vec_dot.ini" in command or "benchmark" in command or "compare" in command
                 for _ in range(1 if measures else TRIES):
                     result, written = run(pdhost, folder, command)
                     good = result.returncode in ((0, 7) if measures else (0,)) and (result.stdout or not quoted)
-                    found = [] if measures else complaints(quoted, result, written)
+                    found = [] if measures else wrong_verdict(quoted, result) if verdicts else \
+                        complaints(quoted, result, written)
                     if not good or not found:
                         break
                 ran += 1

@@ -2,7 +2,7 @@
 import types
 import unittest
 
-from doc_commands import complaints
+from doc_commands import complaints, wrong_verdict
 
 PRINTED = """Verdict  input-bound: the device waits for data
   Share (%)           70.17
@@ -55,7 +55,10 @@ class DocCommands(unittest.TestCase):
             self.assertEqual(len(found), errors, found)
 
     def test_the_verdict(self):
-        self.assertEqual(len(judge(("input-bound", "launch-bound"))), 1)
+        printed = types.SimpleNamespace(stdout=PRINTED)
+        self.assertEqual(wrong_verdict(PRINTED.splitlines(), printed), [])
+        self.assertEqual(wrong_verdict(PRINTED.splitlines()[3:], printed), [])
+        self.assertEqual(len(wrong_verdict(PRINTED.replace("input-bound", "launch-bound").splitlines(), printed)), 1)
 
 
 if __name__ == "__main__":
