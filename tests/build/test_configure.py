@@ -3,6 +3,7 @@ usage: test_configure.py CMAKE SOURCE [-v]; PDHOST_CC names the compiler"""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,13 +14,13 @@ CMAKE, SOURCE = sys.argv[1:3]
 FOLDERS = re.search(r"foreach\(folder IN ITEMS\n(.*?)\)", (pathlib.Path(SOURCE) / "CMakeLists.txt").read_text(), re.S)[1].split()
 
 
-def configure(folder, *options, prefix=None):
+def configure(folder, *options, environment=None):
     """CMake's exit status and output with unbroken lines, for one folder of the project."""
     with tempfile.TemporaryDirectory() as build:
         skipped = ";".join(name for name in FOLDERS if name != folder)
         command = [CMAKE, "-S", SOURCE, "-B", build, "-G", "Ninja", "-DBUILD_TESTING=OFF", f"-DPDHOST_SKIP={skipped}",
                    f"-DCMAKE_C_COMPILER={os.environ['PDHOST_CC']}", *options]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(prefix or {})})
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
         return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
@@ -73,6 +74,29 @@ class OneDnn(unittest.TestCase):
         code, said = configure("core/devices/cpu", "-DPDHOST_CPU=OFF")
         self.assertEqual(code, 0, said)
         self.assertIn("CPU device: not built (PDHOST_CPU=OFF)", said)
+
+
+class OtherLibraries(unittest.TestCase):
+    def missing(self, folder, what, package, *options, **environment):
+        code, said = configure(folder, *options, environment=environment)
+        self.assertNotEqual(code, 0, said)
+        self.assertIn(f"pdhost needs {what}, which was not found: install {package} (", said)
+
+    def test_a_library_is_named_with_its_package(self):
+        with tempfile.TemporaryDirectory() as empty:
+            for folder, library, package in (("core/host", "inih", "libinih-dev"), ("core/measure", "jansson", "libjansson-dev"),
+                                             ("sinks/chrome_trace", "libisal", "libisal-dev")):
+                with self.subTest(library):
+                    self.missing(folder, "the library " + library, package, PKG_CONFIG_LIBDIR=empty)
+
+    def test_a_program_is_too(self):
+        self.missing("sinks/tensorboard", "the program protoc-c", "protobuf-c-compiler", "-DPROTOC_C=PROTOC_C-NOTFOUND",
+                     "-DCMAKE_PROGRAM_PATH=/nowhere", "-DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF",
+                     "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF", f"-DPKG_CONFIG_EXECUTABLE={shutil.which('pkg-config')}",
+                     f"-DCMAKE_MAKE_PROGRAM={shutil.which('ninja')}")
+
+    def test_pkg_config_is_too(self):
+        self.missing("core/host", "pkg-config", "pkg-config", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON")
 
 
 if __name__ == "__main__":

@@ -1,37 +1,70 @@
 #!/bin/sh
-# Installs into a folder with a blank in its name, moves it, and builds the example scenario against it in three ways;
-# each is then accepted by the installed program.
-# usage: test_consumer.sh CMAKE BUILD PROJECT EXAMPLE CC BINDIR LIBDIR INCLUDEDIR
+# Installs into a folder with a blank in its name, moves it, and builds the example scenario against it by every command
+# of the documents; each plugin is then accepted by the installed program. Then stages a package, and removes it again.
+# usage: test_consumer.sh CMAKE BUILD SOURCE CC BINDIR LIBDIR INCLUDEDIR
 set -eu
-cmake=$1 build=$2 project=$3 example=$4 cc=$5 bin=$6 lib=$7 include=$8
+cmake=$1 build=$2 source=$3 cc=$4 bin=$5 lib=$6 include=$7
 work=$(mktemp -d "${TMPDIR:-/tmp}/pdhost-consumer-XXXXXX")
-trap 'rm -rf "$work"' EXIT
-unset PDHOST_PLUGIN_PATH
+# What is installed here is not what `uninstall` is to remove later.
+manifest=$build/install_manifest.txt
+[ ! -e "$manifest" ] || cp "$manifest" "$work/manifest"
+restore() { if [ -e "$work/manifest" ]; then cp "$work/manifest" "$manifest"; else rm -f "$manifest"; fi; }
+trap 'restore; rm -rf "$work"' EXIT
+unset PDHOST_PLUGIN_PATH DESTDIR
 
-"$cmake" --install "$build" --prefix "$work/first" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
+fail() { echo "$*"; exit 1; }
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; fail "failed: $*"; }; }
+
+quietly "$cmake" --install "$build" --prefix "$work/first"
 mkdir "$work/a prefix"
 mv "$work/first" "$work/a prefix/pdhost"
 prefix="$work/a prefix/pdhost"
-cp -r "$project" "$work/project"
-cp "$example" "$work/project/host_stall.c"
-[ "$(wc -l <"$example")" -lt 60 ] || { echo "the example has 60 lines or more"; exit 1; }
+for file in share/pdhost/conf/dataloader.ini share/pdhost/corpus/cpu_short.ini share/doc/pdhost/LICENSE \
+  share/doc/pdhost/README.md share/doc/pdhost/docs/installing.md share/doc/pdhost/docs/images; do
+  [ -e "$prefix/$file" ] || fail "$file is not installed"
+done
+PATH="$prefix/$bin:$PATH"
+export PATH PKG_CONFIG_PATH="$prefix/$lib/pkgconfig" CMAKE_PREFIX_PATH="$prefix"
 
 check() { # the plugin passes the conformance checks, and the moved program finds its own plugins beside itself
-  "$prefix/$bin/pdhost" --check-plugin "$1" >"$work/check.log" || { echo "$2:"; cat "$work/check.log"; exit 1; }
-  "$prefix/$bin/pdhost" --scenario "$1" --device auto --check >"$work/check.log" 2>&1 ||
-    { echo "$2:"; cat "$work/check.log"; exit 1; }
+  quietly pdhost --check-plugin "$1"
+  quietly pdhost --scenario "$1" --device auto --check
 }
 
-"$cmake" -S "$work/project" -B "$work/by package" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$work/log" 2>&1 &&
-  "$cmake" --build "$work/by package" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-check "$work/by package/lib/pdhost/scenario/host_stall.so" "find_package"
+# The commands as they stand there, but for the compiler's name and the prefix.
+mkdir "$work/there"
+expanded=""
+cp "$source/tests/fixtures/host_stall.c" "$work/there/"
+[ "$(wc -l <"$work/there/host_stall.c")" -lt 60 ] || fail "the example has 60 lines or more"
+cd "$work/there"
+for document in writing-a-scenario installing; do
+  grep '^cc -shared.* host_stall.c' "$source/docs/$document.md" >"$work/commands" || fail "$document.md has no command to build a plugin"
+  while IFS= read -r command; do
+    rm -f host_stall.so
+    # What pkg-config prints is quoted for a shell, since there is a blank in it.
+    eval "expanded=\"$command\""
+    eval "$(printf '%s\n' "$expanded" | sed "s|^cc |'$cc' |; s|-I/usr/local/include|'-I$prefix/$include'|")" || fail "failed: $command"
+    check ./host_stall.so
+  done <"$work/commands"
+  awk '/^```cmake$/ {on = 1; next} /^```$/ {on = 0} on' "$source/docs/$document.md" >CMakeLists.txt
+  rm -rf build
+  quietly "$cmake" -S . -B build -DCMAKE_C_COMPILER="$cc"
+  quietly "$cmake" --build build
+  check build/lib/pdhost/scenario/host_stall.so
+done
+[ -d "$(pkg-config --variable=plugindir pdhost | sed 's|\\||g')/scenario" ] || fail "pdhost.pc: plugindir is not there"
+quietly "$cmake" --install build --prefix "$prefix"
+cd "$work"
+quietly pdhost --scenario host_stall --device auto --check # by its name
 
-export PKG_CONFIG_PATH="$prefix/$lib/pkgconfig"
-eval "$cc" -shared -fPIC -fvisibility=hidden -Wl,-z,defs "$(pkg-config --cflags pdhost)" "'$work/project/host_stall.c'" \
-  -o "'$work/by_pkg_config.so'"
-check "$work/by_pkg_config.so" "pkg-config"
-[ -d "$(pkg-config --variable=plugindir pdhost | tr -d '\\')/scenario" ] || { echo "pdhost.pc: plugindir is not there"; exit 1; }
-
-"$cc" -shared -fPIC -I"$prefix/$include" "$work/project/host_stall.c" -o "$work/by_cc.so"
-check "$work/by_cc.so" "bare cc"
-echo "built and accepted by find_package, pkg-config and bare cc"
+# A staged package is removed but for what is not pdhost's.
+export DESTDIR="$work/stage"
+quietly "$cmake" --install "$build" --prefix /opt/some
+[ -x "$DESTDIR/opt/some/$bin/pdhost" ] || fail "DESTDIR: the program is not there"
+echo mine >"$DESTDIR/opt/some/$lib/pdhost/scenario/mine.so"
+quietly "$cmake" --build "$build" --target uninstall
+left=$(cd "$DESTDIR" && find . ! -type d)
+[ "$left" = "./opt/some/$lib/pdhost/scenario/mine.so" ] || fail "after uninstall: $left"
+folders=$(find "$DESTDIR" -type d -name pdhost)
+[ "$folders" = "$DESTDIR/opt/some/$lib/pdhost" ] || fail "after uninstall, folders: $folders"
+echo "built by every command of the documents, accepted, staged and removed"
