@@ -57,11 +57,11 @@ static void write_time(char *out, size_t room, int64_t ns, cell_time unit, uint3
 void cell_write_bytes(char *out, size_t room, double bytes) {
   const double size = fabs(bytes);
   if (size >= 1024.0 * 1024 * 1024)
-    snprintf(out, room, "%.2f GB", bytes / (1024.0 * 1024 * 1024));
+    snprintf(out, room, "%.2f GiB", bytes / (1024.0 * 1024 * 1024));
   else if (size >= 1024.0 * 1024)
-    snprintf(out, room, "%.2f MB", bytes / (1024.0 * 1024));
+    snprintf(out, room, "%.2f MiB", bytes / (1024.0 * 1024));
   else if (size >= 1024)
-    snprintf(out, room, "%.2f KB", bytes / 1024);
+    snprintf(out, room, "%.2f KiB", bytes / 1024);
   else
     snprintf(out, room, "%.0f B", bytes);
 }

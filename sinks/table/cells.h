@@ -17,7 +17,7 @@ void cell_write_time(char *out, size_t room, const pd_cell *cell, cell_time unit
 /* Decimals that show `least_ns` with two significant digits in a fixed unit; as many as the unit has at least, down to
  * a nanosecond at most. */
 uint32_t cell_time_decimals(cell_time unit, int64_t least_ns);
-/* "412.00 MB", powers of 1024, as torch writes them. */
+/* "412.00 MiB", powers of 1024. */
 void cell_write_bytes(char *out, size_t room, double bytes);
 
 #endif

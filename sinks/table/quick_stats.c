@@ -59,11 +59,12 @@ static int digits_of(text *out, const pd_analysis *analysis, const pd_summary *s
 
 /* Where there is no room for all of them, the mean and the tenth parts are left out. */
 static void spread_row(text *out, const char *name, const pd_spread *spread, int digits, bool all) {
-  const double values[] = {spread->median, spread->min, spread->max, spread->mean, spread->p10, spread->p90};
+  const double whole[] = {spread->median, spread->mean, spread->min, spread->p10, spread->p90, spread->max};
+  const double narrow[] = {spread->median, spread->min, spread->max};
   text_format(out, "  %-18s", name);
   for (size_t i = 0; i < (all ? 6 : 3); i++) {
     char figure[FIGURE_ROOM];
-    figures_write(figure, sizeof figure, values[i] * 1e3, digits, FIGURES_MOST_DECIMALS);
+    figures_write(figure, sizeof figure, (all ? whole : narrow)[i] * 1e3, digits, FIGURES_MOST_DECIMALS);
     text_format(out, " %9s", figure);
   }
   text_add(out, "\n");
@@ -86,9 +87,11 @@ static void active_steps(text *out, const pd_analysis *analysis, const pd_summar
   }
   text_format(out, "\nActive steps, in ms: %" PRIu64 " of steps %" PRIu64 "..%" PRIu64 ", %" PRIu64 " window%s\n",
               count, first, last, summary->windows, summary->windows == 1 ? "" : "s");
-  text_format(out, "  %-18s %9s %9s %9s", "", "median", "min", "max");
-  if (all) text_format(out, " %9s %9s %9s", "mean", "p10", "p90");
-  text_add(out, "\n");
+  text_format(out, "  %-18s", "");
+  if (all)
+    text_format(out, " %9s %9s %9s %9s %9s %9s\n", "median", "mean", "min", "p10", "p90", "max");
+  else
+    text_format(out, " %9s %9s %9s\n", "median", "min", "max");
   spread_row(out, "step time", &summary->step_time_s,
              digits_of(out, analysis, summary, offsetof(pd_step_stats, step_time_ns), true), all);
   spread_row(out, "data wait", &summary->data_wait_s,

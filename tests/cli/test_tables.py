@@ -93,7 +93,7 @@ class Tables(Case):
                    "self_cuda_time_total": "Self Device", "cpu_memory_usage": "CPU Mem",
                    "cuda_memory_usage": "Device Mem", "self_cpu_memory_usage": "Self CPU Mem",
                    "self_cuda_memory_usage": "Self Device Mem", "count": "# of Calls"}
-        scale = {"B": 1, "KB": 1024, "MB": 1024 ** 2}
+        scale = {"B": 1, "KiB": 1024, "MiB": 1024 ** 2}
         for key, heading in columns.items():
             with self.subTest(sort_by=key):
                 out = self.show("views=operators", "time_unit=ns", "wide=true", f"sort_by={key}",

@@ -41,7 +41,7 @@ def blocks(document):
 
 def words(line):
     """What is no figure, no unit behind one and no rule."""
-    line = re.sub(r"(?<![\w:])[-+]?\d[\d.,]*\s?(?:ns|us|ms|s|B|KB|MB|GB|%)?(?![\w])", " ", line)
+    line = re.sub(r"(?<![\w:])[-+]?\d[\d.,]*\s?(?:ns|us|ms|s|B|KiB|MiB|GiB|%)?(?![\w])", " ", line)
     return [word for word in line.split() if not re.fullmatch(r"-+|\.+|\(%\)", word)]
 
 
@@ -69,7 +69,7 @@ def place_of(quoted, lines, after):
 
 def size(number):
     """Bytes as the tables show them."""
-    for unit, one in (("GB", 1024 ** 3), ("MB", 1024 ** 2), ("KB", 1024)):
+    for unit, one in (("GiB", 1024 ** 3), ("MiB", 1024 ** 2), ("KiB", 1024)):
         if abs(number) >= one:
             return f"{number / one:.2f} {unit}"
     return f"{number:.0f} B"
@@ -109,7 +109,7 @@ def verdict_of(lines):
     """What "Verdict" says, its title alone."""
     for line in lines:
         if line.startswith("Verdict"):
-            return line.split(":")[0].split()[1:]
+            return [word for word in line.split(":")[0].split()[1:] if word != "possibly"]
     return None
 
 

@@ -13,7 +13,7 @@ Active steps, in ms: 8 of steps 2..9, 1 window
 Operator table
 Name              CPU     total  Calls
 pdLaunchKernel  22us   22.5us      160
-Free:Device     41ms              2.11 MB
+Free:Device     41ms              2.11 MiB
 """
 COLUMNS = [{"key": "name", "unit": "text"}, {"key": "cpu_time_total", "unit": "ns"}, {"key": "count", "unit": "count"},
            {"key": "bytes", "unit": "bytes"}]
@@ -37,7 +37,7 @@ class DocCommands(unittest.TestCase):
         self.assertEqual(judge(("22.5us", "31.9us"), ("9.86", "7.01"), ("70.17", "55.10")), [])
 
     def test_every_fixed_figure_is_compared(self):
-        for change in (("160", "161"), ("2.11 MB", "2.12 MB"), ("8 of steps", "7 of steps"), ("2..9", "3..9")):
+        for change in (("160", "161"), ("2.11 MiB", "2.12 MiB"), ("8 of steps", "7 of steps"), ("2..9", "3..9")):
             self.assertEqual(len(judge(change)), 1, change)
 
     def test_rows_headings_and_their_order(self):
