@@ -1,6 +1,8 @@
 /* See explain.h. */
 #include "explain.h"
 
+#include "fault_pages.h"
+
 #include "analysis/analysis.h"
 #include "host/suggest.h"
 
@@ -76,12 +78,14 @@ static uint64_t explain_all(const pd_metric *const *all, uint64_t count, const c
 }
 
 void explain_offer(suggest *near) {
+  fault_page_offer(near);
   uint64_t count = 0;
   const pd_metric *const *all = metrics(&count);
   for (uint64_t i = 0; all && i < count; i++) suggest_offer(near, all[i]->key);
 }
 
 pd_status explain_print(const char *name, error *err) {
+  if (fault_page_print(name)) return PD_OK;
   uint64_t count = 0;
   const pd_metric *const *all = metrics(&count);
   if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
@@ -90,6 +94,6 @@ pd_status explain_print(const char *name, error *err) {
   suggest near = {.wanted = name};
   explain_offer(&near);
   suggest_text(&near, hint, sizeof hint);
-  return error_set(err, PD_INVALID, CODE_USAGE, "--explain %s: no such metric%s", name,
+  return error_set(err, PD_INVALID, FAULT_TOPIC, "--explain %s: no such metric%s", name,
                    hint[0] ? hint : "; give a key of the results or the heading of a column");
 }

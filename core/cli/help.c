@@ -111,7 +111,7 @@ static pd_status print_key(const char *section, const pd_option *rows, uint32_t 
     }
     return PD_OK;
   }
-  return error_set(err, PD_INVALID, CODE_USAGE, "[%s] %s: no such key%s", section, key,
+  return error_set(err, PD_INVALID, FAULT_TOPIC, "[%s] %s: no such key%s", section, key,
                    suggest_text(&near, hint, sizeof hint));
 }
 
@@ -145,11 +145,12 @@ pd_status help_section(const char *topic, bool json, error *err) {
     return PD_OK;
   }
   if (strcmp(name, "sink") == 0 || strcmp(name, "scenario") == 0 || strcmp(name, "device") == 0)
-    return error_set(err, PD_INVALID, CODE_USAGE, "--help-section %s: its keys are a plugin's; see pdhost --help-%s %s",
-                     topic, name, strcmp(name, "sink") == 0 && topic[bytes] ? topic + bytes + 1 : "NAME");
+    return error_set(err, PD_INVALID, FAULT_TOPIC,
+                     "--help-section %s: its keys are a plugin's; see pdhost --help-%s %s", topic, name,
+                     strcmp(name, "sink") == 0 && topic[bytes] ? topic + bytes + 1 : "NAME");
   if (!suggest_text(&near, hint, sizeof hint)[0])
     snprintf(hint, sizeof hint, "; there are %s", core_section_names(names, sizeof names));
-  return error_set(err, PD_INVALID, CODE_USAGE, "--help-section %s: no such section%s", name, hint);
+  return error_set(err, PD_INVALID, FAULT_TOPIC, "--help-section %s: no such section%s", name, hint);
 }
 
 /* ---- plugins ---- */
@@ -234,7 +235,7 @@ static pd_status load_any(plugins *from, pd_kind kind, const char *name, const p
   if (!found) {
     status = PD_INVALID;
     suggest_text(&near, hint, sizeof hint);
-    (void)error_set(err, status, CODE_PLUGIN, "plugin \"%s\": no scenario, sink or device of that name%s", name,
+    (void)error_set(err, status, FAULT_NOT_FOUND, "plugin \"%s\": no scenario, sink or device of that name%s", name,
                     hint[0] ? hint : "; see pdhost --list");
   }
   for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_DEVICE; at++) plugins_scan_free(files[at - 1], counts[at - 1]);

@@ -134,7 +134,7 @@ static void suggest_topic(const char *topic, error *err) {
   }
   explain_offer(&near);
   suggest_text(&near, hint, sizeof hint);
-  error_set(err, PD_INVALID, CODE_USAGE, "help %s: no such topic%s", topic,
+  error_set(err, PD_INVALID, FAULT_TOPIC, "help %s: no such topic%s", topic,
             hint[0] ? hint : "; give a command, a section, a key, a plugin or a word of the output");
 }
 

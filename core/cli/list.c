@@ -81,8 +81,8 @@ pd_status list_print(const plugins *from, const char *what, error *err) {
     suggest_offer(&near, titles[i]);
   }
   if (!known)
-    return error_set(err, PD_INVALID, CODE_USAGE, "--list %s: no such list; allowed: scenarios, sinks, devices%s", what,
-                     suggest_text(&near, hint, sizeof hint));
+    return error_set(err, PD_INVALID, FAULT_TOPIC, "--list %s: no such list; allowed: scenarios, sinks, devices%s",
+                     what, suggest_text(&near, hint, sizeof hint));
   for (pd_kind kind = PD_KIND_SCENARIO; kind <= PD_KIND_DEVICE; kind++) {
     const char *title = titles[kind - 1];
     if (what && strcmp(what, title) != 0) continue;

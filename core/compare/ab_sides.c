@@ -107,7 +107,7 @@ static int open_one(ab_sides *self, int side) {
   if (code != CODE_DONE) return code;
   const pd_status status = bench_warm_up(self->steps[side]);
   if (status == PD_OK || status == PD_STOP) return CODE_DONE;
-  log_line(PD_LOG_ERROR, NULL, "%s", bench_failure(self->steps[side]));
+  error_line_print(FAULT_SCENARIO, NULL, "%s", bench_failure(self->steps[side]));
   return CODE_SCENARIO;
 }
 
@@ -131,7 +131,7 @@ static int watch(ab_sides *self) {
   for (int side = 0; side < (same ? 1 : 2); side++) {
     self->watches[side] = guard_open(is_gpu[side], index[side]);
     if (!self->watches[side]) {
-      log_line(PD_LOG_ERROR, NULL, "ab: %s", service_status_text(PD_NO_MEMORY));
+      error_line_print(FAULT_MEMORY, NULL, "ab: %s", service_status_text(PD_NO_MEMORY));
       return CODE_INTERNAL;
     }
     guard_begin(self->watches[side]);

@@ -262,12 +262,14 @@ static void tell_hopeless(const sweep_plan *plan, uint32_t cell, uint32_t left, 
   sweep_plan_folder(plan, cell, folder, sizeof folder);
   const char *said = saved_run_said(folder, line, sizeof line);
   if (strncmp(said, mark, sizeof mark - 1) == 0) said += sizeof mark - 1;
-  log_line(PD_LOG_ERROR, NULL, "%s; %u other cell%s not run", said, left, left == 1 ? " is" : "s are");
+  const char *code = strstr(said, " [PDH-"); /* of the run; the line gets it again at its end */
+  error_line_print(found->code, NULL, "%.*s; %u other cell%s not run", (int)(code ? code - said : (long)strlen(said)),
+                   said, left, left == 1 ? " is" : "s are");
 }
 
 static void tell_failure(const sweep_plan *plan, uint32_t cell, const sweep_outcome *out, findings *found) {
   if (out->why[0])
-    log_line(PD_LOG_ERROR, NULL, "sweep: %s", out->why);
+    error_line_print(FAULT_UNTRUSTED, NULL, "sweep: %s", out->why);
   else
     tell_log(plan, cell, out->measured, found);
 }

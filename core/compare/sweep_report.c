@@ -142,7 +142,7 @@ static int write_file(const sweep_found *self, const char *name, bool (*write)(c
   snprintf(path, sizeof path, "%s/%s", self->plan->folder, name);
   FILE *out = files_open_stream(path, &temporary);
   if (out && files_end_stream(out, write(self, out), path, temporary)) return CODE_DONE;
-  log_line(PD_LOG_ERROR, NULL, "%s: cannot be written: %s", path, strerror(errno));
+  error_line_print(FAULT_OUTPUT, NULL, "%s: cannot be written: %s", path, strerror(errno));
   return CODE_OUTPUT;
 }
 

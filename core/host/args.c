@@ -25,7 +25,7 @@ typedef struct parser {
   int shift; /* getopt sees the words from here on, this one as the program's name */
 } parser;
 
-#define USAGE(p, ...) error_add((p)->err, PD_INVALID, CODE_USAGE, __VA_ARGS__)
+#define USAGE(p, fault, ...) error_add((p)->err, PD_INVALID, (fault), __VA_ARGS__)
 
 static bool same_name(const char *name, const char *typed, size_t bytes) {
   if (strlen(name) != bytes) return false;
@@ -139,7 +139,7 @@ static void unknown(const parser *p, const char *text) {
   if (!suggest_text(&near, hint, sizeof hint)[0])
     snprintf(hint, sizeof hint, "; see pdhost %.*s%s--help", (int)strcspn(p->where, ":"), p->where,
              p->where[0] ? " " : "");
-  USAGE(p, "%s%.*s: no such option%s", p->where, (int)bytes, text, hint);
+  USAGE(p, FAULT_OPTION, "%s%.*s: no such option%s", p->where, (int)bytes, text, hint);
 }
 
 /* The name of a row as it was typed. */
@@ -154,8 +154,8 @@ static const char *typed_name(const args_option *row, const char *text, char *ro
 static void take(const parser *p, args_set *set, const args_option *row, const char *text, const char *value) {
   char name[64];
   if (row->take(set->user, row, value, p->err)) return;
-  USAGE(p, "%s%s%s%s: not allowed%s%s", p->where, typed_name(row, text, name, sizeof name), value ? " " : "",
-        value ? value : "", row->allowed ? "; allowed: " : "", row->allowed ? row->allowed : "");
+  USAGE(p, FAULT_ARGUMENT, "%s%s%s%s: not allowed%s%s", p->where, typed_name(row, text, name, sizeof name),
+        value ? " " : "", value ? value : "", row->allowed ? "; allowed: " : "", row->allowed ? row->allowed : "");
 }
 
 static bool is_exact(const char *text, const char *name) {
@@ -189,10 +189,10 @@ static void take_option(parser *p, int code, int first) {
   const args_option *row = is_mistake && !optopt ? NULL : row_of(p, is_mistake ? optopt : code, &set);
   if (row && !is_exact(text, row->name)) row = NULL;
   if (row && code == ':') {
-    USAGE(p, "%s%s: needs a value%s%s", p->where, typed_name(row, text, name, sizeof name),
+    USAGE(p, FAULT_ARGUMENT, "%s%s: needs a value%s%s", p->where, typed_name(row, text, name, sizeof name),
           row->allowed ? "; allowed: " : "", row->allowed ? row->allowed : "");
   } else if (row && code == '?') {
-    USAGE(p, "%s%s: takes no value", p->where, row->name);
+    USAGE(p, FAULT_ARGUMENT, "%s%s: takes no value", p->where, row->name);
   } else if (!row) {
     unknown(p, text);
     if (p->shift + optind == first) restart(p, first); /* the letters behind it are not named each */

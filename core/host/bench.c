@@ -1,6 +1,7 @@
 /* See bench.h. */
 #include "bench.h"
 
+#include "error.h"
 #include "log.h"
 #include "progress.h"
 #include "run_parts.h"
@@ -88,7 +89,7 @@ int bench_open(config *settings, bench **out) {
   if (!self || !run) {
     free(self);
     free(run);
-    log_line(PD_LOG_ERROR, NULL, "benchmark: %s", service_status_text(PD_NO_MEMORY));
+    error_line_print(FAULT_MEMORY, NULL, "benchmark: %s", service_status_text(PD_NO_MEMORY));
     return CODE_INTERNAL;
   }
   settings->data.num_workers = 0;
@@ -97,7 +98,7 @@ int bench_open(config *settings, bench **out) {
   self->settings = settings;
   int code = run_parts_open(run, settings);
   if (code == CODE_DONE && open_parts(self) != PD_OK) {
-    log_line(PD_LOG_ERROR, NULL, "%s", self->failure);
+    error_line_print(FAULT_SCENARIO, NULL, "%s", self->failure);
     code = CODE_SCENARIO;
   }
   if (code == CODE_DONE)

@@ -4,6 +4,7 @@
 #include "bench.h"
 #include "callgrind.h"
 #include "device_text.h"
+#include "error.h"
 #include "log.h"
 #include "measurement_file.h"
 #include "progress.h"
@@ -19,14 +20,14 @@
 #include <string.h>
 
 static int no_memory(void) {
-  log_line(PD_LOG_ERROR, NULL, "benchmark: %s", service_status_text(PD_NO_MEMORY));
+  error_line_print(FAULT_MEMORY, NULL, "benchmark: %s", service_status_text(PD_NO_MEMORY));
   return CODE_INTERNAL;
 }
 
 /* The scenario asked for the end, as it may: what there is counts. */
 static int stopped(const bench *step, const pd_measurement *out, bool trusted) {
   if (!out->block_count) {
-    log_line(PD_LOG_ERROR, NULL, "%s, before a block was measured", bench_failure(step));
+    error_line_print(FAULT_SCENARIO, NULL, "%s, before a block was measured", bench_failure(step));
     return CODE_SCENARIO;
   }
   log_line(PD_LOG_WARN, NULL, "%s: the measurement is partial, with %llu block%s", bench_failure(step),
@@ -82,12 +83,12 @@ static int measure(bench *step, const config *settings, pd_measurement *out) {
     return 128 + signals_pending();
   }
   if (status == PD_INVALID && !bench_failure(step)[0]) {
-    log_line(PD_LOG_ERROR, NULL, "benchmark: no block has a time: the machine's clock is broken");
+    error_line_print(FAULT_SCENARIO, NULL, "benchmark: no block has a time: the machine's clock is broken");
     return CODE_INTERNAL;
   }
   if (status == PD_STOP) return stopped(step, out, trusted);
   if (status != PD_OK) {
-    log_line(PD_LOG_ERROR, NULL, "%s", bench_failure(step));
+    error_line_print(FAULT_SCENARIO, NULL, "%s", bench_failure(step));
     return CODE_SCENARIO;
   }
   return trusted ? CODE_DONE : CODE_UNTRUSTED;
@@ -115,8 +116,8 @@ static int describe_and_measure(bench *step, const config *settings, pd_measurem
 static int refuse_gpu(const bench *step, const config *settings) {
   uint32_t index;
   if (!settings->benchmark.callgrind || !bench_gpu(step, &index)) return CODE_DONE;
-  log_line(PD_LOG_ERROR, NULL, "[benchmark] callgrind = %lld: " CALLGRIND_NO_GPU,
-           (long long)settings->benchmark.callgrind);
+  error_line_print(FAULT_CLASH, NULL, "[benchmark] callgrind = %lld: " CALLGRIND_NO_GPU,
+                   (long long)settings->benchmark.callgrind);
   return CODE_CONFIG;
 }
 

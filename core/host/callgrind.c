@@ -2,6 +2,7 @@
 #include "callgrind.h"
 
 #include "bench.h"
+#include "error.h"
 #include "log.h"
 #include "self_path.h"
 #include "progress.h"
@@ -60,12 +61,13 @@ PD_PRINTF(1, 2) static int fail(const char *format, ...) {
   va_start(args, format);
   vsnprintf(problem, sizeof problem, format, args);
   va_end(args);
-  log_line(PD_LOG_ERROR, NULL, "benchmark.callgrind: %s; no instructions are counted, the times stand", problem);
+  error_line_print(FAULT_UNTRUSTED, NULL, "benchmark.callgrind: %s; no instructions are counted, the times stand",
+                   problem);
   return CODE_OUTPUT;
 }
 
 static int no_memory(void) {
-  log_line(PD_LOG_ERROR, NULL, "benchmark.callgrind: %s", service_status_text(PD_NO_MEMORY));
+  error_line_print(FAULT_MEMORY, NULL, "benchmark.callgrind: %s", service_status_text(PD_NO_MEMORY));
   return CODE_INTERNAL;
 }
 
@@ -80,7 +82,7 @@ static int run_counted(bench *step, const config *settings) {
     status = bench_counted(step, (uint64_t)wanted->callgrind, false);
   if (signals_pending()) return 128 + signals_pending();
   if (status == PD_OK) return CODE_DONE;
-  log_line(PD_LOG_ERROR, NULL, "%s", bench_failure(step));
+  error_line_print(FAULT_UNTRUSTED, NULL, "%s", bench_failure(step));
   return CODE_SCENARIO;
 }
 

@@ -276,7 +276,7 @@ int check_plugin(const char *path, const char *device, const char *plugin_path, 
     code = check_all(&target, input);
     signals_restore();
   } else {
-    log_line(PD_LOG_ERROR, NULL, "--check-plugin: out of memory");
+    error_line_print(FAULT_MEMORY, NULL, "--check-plugin: out of memory");
   }
   if (progress != MAP_FAILED) munmap(progress, CHECK_PROGRESS_BYTES);
   free(folders);

@@ -17,7 +17,7 @@ typedef struct builder {
   uint32_t argc;
 } builder;
 
-#define USAGE(...) error_add(err, PD_INVALID, CODE_USAGE, __VA_ARGS__)
+#define USAGE(...) error_add(err, PD_INVALID, FAULT_ARGUMENT, __VA_ARGS__)
 
 static const char *keep(builder *b, const char *text, size_t bytes) {
   char *copy = text_pool_alloc(&b->args->memory, bytes + 1);

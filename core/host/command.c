@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 void command_begin(void) {
-  /* Open the wrong way round, so that who reads or prints there is told that he cannot. */
+  /* Opened the wrong way round, so that reading or printing there fails. */
   static const int flags[] = {O_WRONLY, O_RDONLY, O_RDWR};
   for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
     if (fcntl(i, F_GETFD) < 0 && open("/dev/null", flags[i]) < 0) return; /* the lowest that is closed: i */
@@ -19,7 +19,8 @@ void command_begin(void) {
 
 int command_end(int code) {
   log_flush_repeats();
-  if ((fflush(stdout) == 0 && !ferror(stdout)) || code != CODE_DONE) return code;
-  log_line(PD_LOG_ERROR, NULL, "standard output: %s", strerror(errno));
+  errno = 0;
+  if ((fflush(stdout) == 0 && !ferror(stdout)) || code != CODE_DONE || errno == EPIPE) return code;
+  error_line_print(FAULT_OUTPUT, NULL, "standard output: %s", strerror(errno));
   return CODE_OUTPUT;
 }

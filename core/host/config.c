@@ -2,6 +2,7 @@
  * the rows of the core and of those plugins. */
 #include "config.h"
 
+#include "config_faults.h"
 #include "config_impl.h"
 #include "config_presets.h"
 #include "ini_file.h"
@@ -58,8 +59,8 @@ static bool take_row(void *user, const char *section, const char *key, const cha
   const struct config_impl *impl = r->self->impl;
   char origin[4200];
   if (impl->entry_count - r->first == FILE_KEYS) {
-    error_add(r->err, PD_INVALID, CODE_CONFIG, "%s:%d: more than %d lines; this is no configuration", r->path, line,
-              FILE_KEYS);
+    error_add(r->err, PD_INVALID, FAULT_UNREADABLE, "%s:%d: more than %d lines; this is no configuration", r->path,
+              line, FILE_KEYS);
     return true;
   }
   if (impl->entry_count - r->first > FILE_KEYS) return true;
@@ -69,7 +70,7 @@ static bool take_row(void *user, const char *section, const char *key, const cha
         strcmp(true_key(section, other->key), true_key(section, key)) != 0)
       continue;
     const bool same = strcmp(other->key, key) == 0;
-    error_add(r->err, PD_INVALID, CODE_CONFIG, "%s:%d: [%s] %s: set twice in this file, first%s%s in line %d", r->path,
+    error_add(r->err, PD_INVALID, FAULT_TWICE, "%s:%d: [%s] %s: set twice in this file, first%s%s in line %d", r->path,
               line, section, key, same ? "" : " as ", same ? "" : other->key, other->line);
     break;
   }
@@ -162,7 +163,10 @@ static pd_status load_sinks(config *self, error *err) {
     }
     const plugin *loaded = NULL;
     const pd_status one = load_given(self, PD_KIND_SINK, &given, name, &loaded, err);
-    if (one != PD_OK) return one;
+    if (one != PD_OK) {
+      status = one;
+      continue;
+    }
     for (uint32_t i = 0; i < self->sink_count; i++)
       if (strcmp(self->sinks[i].plugin->table->name, loaded->table->name) == 0)
         status = error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] sinks = %s: %s is there twice", given.origin,
@@ -188,7 +192,7 @@ static pd_status load_device(config *self, const entry *given, error *err, error
   error_clear(&one);
   pd_status status = load_given(self, PD_KIND_DEVICE, given, given->value, &self->device.plugin, &one);
   if (status != PD_OK && strcmp(given->value, "cuda") == 0) {
-    error_set(no_cuda, status, CODE_DEVICE, "%s; run on the CPU with --device cpu", first_line(&one));
+    error_set(no_cuda, status, FAULT_NO_DEVICE, "%s; run on the CPU with --device cpu", first_line(&one));
     return PD_OK;
   }
   error_merge(err, &one);
@@ -200,25 +204,46 @@ static pd_status load_device(config *self, const entry *given, error *err, error
 /* A cuda that does not load goes to `no_cuda`, which is told once all keys are sound. */
 static pd_status load_plugins(config *self, error *err, error *no_cuda) {
   const entry scenario = early_entry(self, "scenario"), device = early_entry(self, "device");
+  if (!scenario.value && self->impl->entry_count && self->impl->entries[0].line)
+    return error_add(err, PD_INVALID, FAULT_MISSING,
+                     "[run] scenario: must be given, and %.*s does not set it; add --scenario NAME, or give this file "
+                     "after one that names a scenario",
+                     (int)(strrchr(self->impl->entries[0].origin, ':') - self->impl->entries[0].origin),
+                     self->impl->entries[0].origin);
   if (!scenario.value)
-    return error_add(err, PD_INVALID, CODE_CONFIG,
+    return error_add(err, PD_INVALID, FAULT_MISSING,
                      "[run] scenario: must be given; name one by --scenario NAME or a file by -c; see pdhost --list");
   if (!scenario.value[0])
-    return error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] scenario: is empty; name one; see pdhost --list",
+    return error_add(err, PD_INVALID, FAULT_VALUE, "%s: [run] scenario: is empty; name one; see pdhost --list",
                      scenario.origin);
   if (!device.value[0])
-    return error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] device: is empty; write cuda, cpu or auto",
+    return error_add(err, PD_INVALID, FAULT_VALUE, "%s: [run] device: is empty; write cuda, cpu or auto",
                      device.origin);
   const entry folders = early_entry(self, "plugin_path");
   plugins_warn_of_missing(folders.value, folders.origin);
   self->plugins = plugins_open(folders.value);
   if (!self->plugins) return no_memory(err);
-  /* The first that does not load is all that is said: what follows from it would be noise. */
   pd_status status = load_given(self, PD_KIND_SCENARIO, &scenario, scenario.value, &self->scenario.plugin, err);
   if (status == PD_OK) status = open_section(self, &self->impl->scenario, "scenario", self->scenario.plugin, err);
   self->device_auto = strcmp(device.value, "auto") == 0;
-  if (status == PD_OK && !self->device_auto) status = load_device(self, &device, err, no_cuda);
-  return status == PD_OK ? load_sinks(self, err) : status;
+  pd_status other = self->device_auto ? PD_OK : load_device(self, &device, err, no_cuda);
+  if (status == PD_OK) status = other;
+  other = load_sinks(self, err);
+  return status == PD_OK ? other : status;
+}
+
+/* A note where one file replaces the scenario of another. */
+static void tell_of_two_scenarios(const config *self) {
+  const struct config_impl *impl = self->impl;
+  const entry *before = NULL;
+  for (uint32_t i = 0; i < impl->entry_count; i++) {
+    const entry *at = &impl->entries[i];
+    if (!at->line || !at->key || strcmp(at->section, "run") != 0 || strcmp(at->key, "scenario") != 0) continue;
+    if (before && strcmp(before->value, at->value) != 0)
+      log_line(PD_LOG_WARN, NULL, "%s: [run] scenario = %s replaces %s of %s", at->origin, at->value, before->value,
+               before->origin);
+    before = at;
+  }
 }
 
 /* ---- layers ---- */
@@ -253,12 +278,12 @@ static void unknown_section(config *self, const entry *at, error *err) {
   if (strncmp(at->section, "sink.", 5) == 0) {
     suggest_text(&near, hint, sizeof hint);
     if (at->key)
-      error_add(err, PD_INVALID, CODE_CONFIG, "%s: [%s] %s: sink %s is not in use%s", at->origin, at->section, at->key,
-                at->section + 5, hint[0] ? hint : "; add it to [run] sinks or leave the key out");
+      error_add(err, PD_INVALID, FAULT_SECTION, "%s: [%s] %s: sink %s is not in use%s", at->origin, at->section,
+                at->key, at->section + 5, hint[0] ? hint : "; add it to [run] sinks or leave the key out");
     return;
   }
   if (at->line && !at->section[0]) {
-    error_add(err, PD_INVALID, CODE_CONFIG, "%s: %s: stands before the first [section]", at->origin, at->key);
+    error_add(err, PD_INVALID, FAULT_SECTION, "%s: %s: a key comes before the first [section]", at->origin, at->key);
     return;
   }
   if (at->line && at->key) return; /* said at its heading */
@@ -270,17 +295,7 @@ static void unknown_section(config *self, const entry *at, error *err) {
   else
     snprintf(hint, sizeof hint, "; there are %s, scenario, device and sink.NAME",
              core_section_names(names, sizeof names));
-  error_add(err, PD_INVALID, CODE_CONFIG, "%s: [%s]: no such section%s", at->origin, at->section, hint);
-}
-
-/* Where no scenario is named, a heading that is misspelt or not there may be why. */
-static void name_misplaced(config *self, error *err) {
-  for (uint32_t i = 0; i < self->impl->entry_count; i++) {
-    const entry *at = &self->impl->entries[i];
-    if (!config_find_section(self, at->section) && strcmp(at->section, "device") != 0 &&
-        strncmp(at->section, "sink.", 5) != 0)
-      unknown_section(self, at, err);
-  }
+  error_add(err, PD_INVALID, FAULT_SECTION, "%s: [%s]: no such section%s", at->origin, at->section, hint);
 }
 
 /* With device = auto: every device that may be taken knows the key, or one of them does. */
@@ -358,8 +373,8 @@ static void foreign_device_key(config *self, const entry *at, error *err) {
     log_line(PD_LOG_WARN, NULL, "%s: [device] %s: left out: it is a key of %s, and %s chose device %s", at->origin,
              at->key, names, chosen.origin, chosen.value);
   else
-    error_add(err, PD_INVALID, CODE_CONFIG, "%s: [device] %s: no such key of %s; it is a key of %s", at->origin,
-              at->key, self->impl->device.owner, names);
+    error_add(err, PD_INVALID, FAULT_KEY, "%s: [device] %s: no such key of %s; it is a key of %s", at->origin, at->key,
+              self->impl->device.owner, names);
 }
 
 /* Whether the sink writes to standard output, by what its section has and the command line (from `typed` on) adds. One
@@ -459,15 +474,15 @@ static void plan_schedule(config *self, error *err) {
   const section_value *range = value_of(self, CORE_SCHEDULE, "range");
   uint64_t start, end;
   if (!parse_range(s->range, &start, &end)) {
-    error_add(err, PD_INVALID, CODE_CONFIG,
-              "%s: [schedule] range = %s: no range; write START,END with START below END, as in 5,9 for steps 5 to 8",
+    error_add(err, PD_INVALID, FAULT_CLASH,
+              "%s: [schedule] range = %s: write START,END with START below END, for example 5,9 for steps 5 to 8",
               range->origin, range->text);
     return;
   }
   for (size_t i = 0; i < sizeof replaced / sizeof replaced[0]; i++) {
     const section_value *other = value_of(self, CORE_SCHEDULE, replaced[i]);
     if (strcmp(other->origin, "default") != 0)
-      error_add(err, PD_INVALID, CODE_CONFIG, "%s: [schedule] range = %s: stands in place of %s, which %s sets too",
+      error_add(err, PD_INVALID, FAULT_CLASH, "%s: [schedule] range = %s: replaces %s, which %s sets too",
                 range->origin, range->text, replaced[i], other->origin);
   }
   self->plan = schedule_from_range(start, end);
@@ -478,7 +493,7 @@ static void check_callgrind(const config *self, error *err) {
   const bool cuda = strcmp(self->run.device, "cuda") == 0 ||
                     (self->device.plugin && strcmp(self->device.plugin->table->name, "cuda") == 0);
   if (cuda)
-    error_add(err, PD_INVALID, CODE_CONFIG, "%s: [benchmark] callgrind = %s: " CALLGRIND_NO_GPU, steps->origin,
+    error_add(err, PD_INVALID, FAULT_CLASH, "%s: [benchmark] callgrind = %s: " CALLGRIND_NO_GPU, steps->origin,
               steps->text);
 }
 
@@ -489,18 +504,18 @@ static void check_benchmark(const config *self, error *err) {
   const bool timeit = strcmp(b->method, "timeit") == 0;
   if (timeit && b->number == 0 && !b->cold_cache)
     error_add(
-        err, PD_INVALID, CODE_CONFIG,
+        err, PD_INVALID, FAULT_CLASH,
         "%s: [benchmark] method = timeit: needs number, the runs of its one block, as in -o benchmark.number=1000",
         value_of(self, CORE_BENCHMARK, "method")->origin);
   if (timeit && b->min_blocks > 1)
-    error_add(err, PD_INVALID, CODE_CONFIG, "%s: [benchmark] min_blocks = %s: method = timeit takes one block",
+    error_add(err, PD_INVALID, FAULT_CLASH, "%s: [benchmark] min_blocks = %s: method = timeit takes one block",
               value_of(self, CORE_BENCHMARK, "min_blocks")->origin, value_of(self, CORE_BENCHMARK, "min_blocks")->text);
   if (b->cold_cache && b->number > 1)
-    error_add(err, PD_INVALID, CODE_CONFIG,
+    error_add(err, PD_INVALID, FAULT_CLASH,
               "%s: [benchmark] number = %s: with cold_cache each run is a block; leave number out", number->origin,
               number->text);
   if (strcmp(b->method, "adaptive_autorange") == 0 && b->min_run_time > b->max_run_time)
-    error_add(err, PD_INVALID, CODE_CONFIG, "%s: [benchmark] max_run_time = %s: below min_run_time = %s", max->origin,
+    error_add(err, PD_INVALID, FAULT_CLASH, "%s: [benchmark] max_run_time = %s: below min_run_time = %s", max->origin,
               max->text, value_of(self, CORE_BENCHMARK, "min_run_time")->text);
   if (b->callgrind) check_callgrind(self, err);
 }
@@ -522,19 +537,19 @@ static void finish_core(config *self, error *err) {
   self->train.with_modules = self->profile.with_modules;
   if (self->data.drop_last && self->data.dataset_size < self->data.batch_size) {
     const section_value *size = value_of(self, CORE_DATA, "dataset_size");
-    error_add(err, PD_INVALID, CODE_CONFIG,
+    error_add(err, PD_INVALID, FAULT_CLASH,
               "%s: [data] dataset_size = %s: below batch_size = %s, so with drop_last there is no batch", size->origin,
               size->text, value_of(self, CORE_DATA, "batch_size")->text);
   }
   if (self->data.prefetch_to_device && !self->data.pin_memory) {
     const section_value *prefetch = value_of(self, CORE_DATA, "prefetch_to_device");
     error_add(
-        err, PD_INVALID, CODE_CONFIG,
+        err, PD_INVALID, FAULT_CLASH,
         "%s: [data] prefetch_to_device = %s: the copy of pageable memory holds up the loop; set pin_memory = true",
         prefetch->origin, prefetch->text);
   }
   if (!self->run.trace_dir[0])
-    error_add(err, PD_INVALID, CODE_CONFIG, "%s: [run] trace_dir is empty; name a folder, . for this one",
+    error_add(err, PD_INVALID, FAULT_CLASH, "%s: [run] trace_dir is empty; name a folder, . for this one",
               value_of(self, CORE_RUN, "trace_dir")->origin);
   plan_schedule(self, err);
   if (strcmp(self->run.mode, "benchmark") == 0) check_benchmark(self, err);
@@ -601,9 +616,8 @@ static void apply_threads(const config *self, config_section *device, error *err
   if (section_find(device, "threads") >= 0)
     (void)section_set(device, "threads", threads->text, threads->origin, CODE_CONFIG, err);
   else if (!self->device_auto)
-    error_add(err, PD_INVALID, CODE_CONFIG,
-              "%s: [benchmark] threads = %s: %s computes with no threads of the host; leave it out", threads->origin,
-              threads->text, device->owner);
+    error_add(err, PD_INVALID, FAULT_CLASH, "%s: [benchmark] threads = %s: %s has no `threads` option; remove it",
+              threads->origin, threads->text, device->owner);
 }
 
 static pd_status store_all(config *self, error *err) {
@@ -625,7 +639,20 @@ static pd_status store_all(config *self, error *err) {
   return err->count ? err->status : PD_OK;
 }
 
-/* A plugin that does not load is all there is to say: its own keys would only be noise. */
+/* Where a plugin is missing: every key whose section is known. What belongs to that plugin cannot be judged. */
+static void check_known(config *self, error *err) {
+  for (uint32_t i = 0; i < self->impl->entry_count; i++) {
+    const entry *at = &self->impl->entries[i];
+    config_section *to = config_find_section(self, at->section);
+    const bool is_plugins = strcmp(at->section, "scenario") == 0 || strcmp(at->section, "device") == 0 ||
+                            strncmp(at->section, "sink.", 5) == 0;
+    if (to && to->rows && at->key && !(is_plugins && strcmp(at->section, "device") == 0))
+      section_set(to, at->key, at->value, at->origin, CODE_CONFIG, err);
+    else if (!to && !is_plugins)
+      unknown_section(self, at, err);
+  }
+}
+
 static pd_status load_into(config *self, const config_input *input, error *err) {
   error found;
   error_clear(&found);
@@ -636,11 +663,16 @@ static pd_status load_into(config *self, const config_input *input, error *err) 
   error_clear(&loading);
   error_clear(&no_cuda);
   status = load_plugins(self, &loading, &no_cuda);
-  if (status != PD_OK && loading.exit_code == CODE_CONFIG && !self->scenario.plugin) name_misplaced(self, &found);
-  if (status != PD_OK && (loading.exit_code != CODE_CONFIG || found.count == 0)) {
-    error_clear(&found);
-    error_merge(&found, &loading);
+  if (status != PD_OK) { /* keys of what did load, and of the core, are checked all the same */
+    if (status != PD_NO_MEMORY) check_known(self, &found);
+    const bool is_unnamed = loading.count == 1 && loading.lines[0].fault == FAULT_MISSING;
+    if (!is_unnamed || !found.count) { /* what a faulty file holds may be what is missing */
+      error_merge(&loading, &found);
+      found = loading;
+    }
+    goto out;
   }
+  tell_of_two_scenarios(self);
   if (status != PD_OK) goto out;
   apply_entries(self, &found);
   if (config_presets_apply(self, &loading) != PD_OK) { /* a fault of the plugin's, not of the user's */
@@ -653,7 +685,10 @@ static pd_status load_into(config *self, const config_input *input, error *err) 
   if (status == PD_OK) status = make_settings(self, &found);
   if (found.count == 0) error_merge(&found, &no_cuda);
 out:
-  if (found.count) error_merge(err, &found);
+  if (found.count) {
+    config_faults_locate(&found, input->files, input->file_count);
+    error_merge(err, &found);
+  }
   return found.count ? found.status : status;
 }
 

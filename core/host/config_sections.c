@@ -101,7 +101,8 @@ pd_status section_set(config_section *self, const char *key, const char *text, c
   option_value value;
   char why[768];
   if (!option_parse(&self->rows[row], text, &value, why, sizeof why))
-    return error_add(err, PD_INVALID, code, "%s: [%s] %s = %s: %s", origin, self->name, key, text, why);
+    return error_add(err, PD_INVALID, code == CODE_CONFIG ? FAULT_VALUE : code, "%s: [%s] %s = %s: %s", origin,
+                     self->name, key, text, why);
   self->values[row] = (section_value){.value = value, .text = text, .origin = origin};
   return PD_OK;
 }
@@ -129,7 +130,7 @@ void section_unknown_key(const config_section *self, const char *key, const char
     snprintf(hint, sizeof hint, "; see pdhost --help-%s", self->owner);
   else if (!hint[0])
     snprintf(hint, sizeof hint, "; see pdhost --help-section %s", self->name);
-  error_add(err, PD_INVALID, CODE_CONFIG, "%s: [%s] %s: no such key%s%s%s", origin, self->name, key,
+  error_add(err, PD_INVALID, FAULT_KEY, "%s: [%s] %s: no such key%s%s%s", origin, self->name, key,
             self->owner ? " of " : "", self->owner ? self->owner : "", hint);
 }
 
@@ -152,7 +153,7 @@ pd_status section_store(config_section *self, text_pool *memory, const char *sce
     const pd_option *row = &self->rows[i];
     section_value *at = &self->values[i];
     if (!at->text) {
-      status = error_add(err, PD_INVALID, CODE_CONFIG, "[%s] %s: must be given: %s", self->name, row->key, row->help);
+      status = error_add(err, PD_INVALID, FAULT_MISSING, "[%s] %s: must be given: %s", self->name, row->key, row->help);
       continue;
     }
     option_value value = at->value;
@@ -200,7 +201,7 @@ static void add_taken(path_row first, path_row second, error *err) {
   const path_row blamed = blame_first ? first : second, other = blame_first ? second : first;
   const section_value *at = &blamed.in->values[blamed.row];
   const bool is_stdout = strcmp(at->value.text, "-") == 0;
-  error_add(err, PD_INVALID, CODE_CONFIG, "%s: [%s] %s = %s: %s [%s] %s already (%s); give one of the two %s",
+  error_add(err, PD_INVALID, FAULT_FILES, "%s: [%s] %s = %s: %s [%s] %s already (%s); give one of the two %s",
             at->origin, blamed.in->name, blamed.in->rows[blamed.row].key, at->value.text,
             is_stdout ? "standard output goes to" : "that file is of", other.in->name, other.in->rows[other.row].key,
             other.in->values[other.row].origin, is_stdout ? "a file" : "another");

@@ -2,6 +2,7 @@
 #include "error.h"
 
 #include "log.h"
+#include "text_width.h"
 #include "visible.h"
 
 #include <stdarg.h>
@@ -10,8 +11,9 @@
 
 void error_clear(error *self) { memset(self, 0, offsetof(error, text) + 1); }
 
-static void append(error *self, const char *line) {
+static void append(error *self, const char *line, const error_line *about) {
   if (self->count++ >= ERROR_LINES) return;
+  self->lines[self->count - 1] = *about;
   /* One byte each for the newline and the end; every line fits, since text has room for ERROR_LINES of them. */
   self->used += (uint32_t)visible_copy(self->text + self->used, ERROR_LINE_BYTES - 1, line);
   self->text[self->used++] = '\n';
@@ -21,12 +23,15 @@ static void append(error *self, const char *line) {
 PD_PRINTF(4, 0)
 static void add(error *self, pd_status status, int code, const char *format, va_list args) {
   char line[2 * ERROR_LINE_BYTES];
+  const bool is_memory = status == PD_NO_MEMORY && code == CODE_INTERNAL;
+  const bool is_signal = code > 128 && code < 200;
+  const error_line about = {.fault = is_signal ? 0 : is_memory ? FAULT_MEMORY : code < 100 ? 100 * code : code};
   vsnprintf(line, sizeof line, format, args);
   if (self->count == 0) {
     self->status = status;
-    self->exit_code = code;
+    self->exit_code = is_signal ? code : about.fault / 100;
   }
-  append(self, line);
+  append(self, line, &about);
 }
 
 pd_status error_set(error *self, pd_status status, int code, const char *format, ...) {
@@ -61,7 +66,7 @@ void error_merge(error *self, const error *from) {
       snprintf(line, sizeof line, "%.*s", (int)(end - at), at);
       at = end + 1;
     }
-    append(self, line);
+    append(self, line, &from->lines[i < ERROR_LINES ? i : 0]);
   }
 }
 
@@ -77,21 +82,68 @@ pd_status error_wrap(error *self, const char *prefix) {
       snprintf(line, sizeof line, "%s: %.*s", prefix, (int)(end - at), at);
       at = end + 1;
     }
-    append(&wrapped, line);
+    error_line about = self->lines[i < ERROR_LINES ? i : 0];
+    about.place_bytes = 0; /* the text begins with something else now */
+    append(&wrapped, line, &about);
   }
   memcpy(self->text, wrapped.text, wrapped.used + 1);
+  memcpy(self->lines, wrapped.lines, sizeof self->lines);
   self->used = wrapped.used;
   return self->status;
 }
 
+void error_locate(error *self, uint32_t index, uint32_t place_bytes, const char *source, uint32_t column,
+                  uint32_t bytes) {
+  if (index >= ERROR_LINES || index >= self->count) return;
+  error_line *at = &self->lines[index];
+  at->place_bytes = place_bytes;
+  at->column = column;
+  at->bytes = bytes;
+  snprintf(at->source, sizeof at->source, "%s", source);
+  for (char *c = at->source; *c; c++)
+    if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = ' ';
+}
+
+/* The source and a mark below it. What is not in the text that was kept has no mark. */
+static void print_source(const char *text, const error_line *at) {
+  char visible[ERROR_SOURCE_BYTES * VISIBLE_GROWTH + 1], mark[ERROR_SOURCE_BYTES + 1];
+  const size_t source = strlen(at->source), begin = at->column - 1;
+  if (at->column == 0 || begin >= source) return;
+  const char *colon = memrchr(text, ':', at->place_bytes);
+  const int digits = colon ? (int)(text + at->place_bytes - colon - 1) : 1;
+  size_t bytes = at->bytes && begin + at->bytes <= source ? at->bytes : 1;
+  bytes = (size_t)text_width_of(at->source + begin, bytes);
+  memset(mark, '~', sizeof mark);
+  mark[0] = '^';
+  mark[bytes ? bytes : 1] = '\0';
+  visible[visible_copy(visible, sizeof visible - 1, at->source)] = '\0';
+  fprintf(stderr, "  %.*s | %s\n  %*s | %*s%s\n", digits, colon ? colon + 1 : "", visible, digits, "",
+          text_width_of(at->source, begin), "", mark);
+}
+
 void error_print(const error *self) {
-  const char *at = self->text;
+  const char *text = self->text;
   for (uint32_t i = 0; i < self->count && i < ERROR_LINES; i++) {
-    const char *end = strchr(at, '\n');
-    log_line(PD_LOG_ERROR, NULL, "%.*s", (int)(end - at), at);
-    at = end + 1;
+    const error_line *at = &self->lines[i];
+    const char *end = strchr(text, '\n');
+    const int place = (int)at->place_bytes;
+    char column[16] = "", code[16] = "";
+    if (at->fault) snprintf(code, sizeof code, " [PDH-%04d]", at->fault);
+    if (place && at->column) snprintf(column, sizeof column, ":%u", at->column);
+    log_line(PD_LOG_ERROR, NULL, "%.*s%s%.*s%s", place, text, column, (int)(end - text) - place, text + place, code);
+    if (place && log_level() >= PD_LOG_ERROR) print_source(text, at);
+    text = end + 1;
   }
   if (self->count > ERROR_LINES) log_line(PD_LOG_ERROR, NULL, "and %u more", self->count - ERROR_LINES);
+}
+
+void error_line_print(int fault, const char *plugin, const char *format, ...) {
+  char line[2 * ERROR_LINE_BYTES];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  log_line(PD_LOG_ERROR, plugin, "%s [PDH-%04d]", line, fault < 100 ? 100 * fault : fault);
 }
 
 const char *error_first_line(const error *self, char *line, size_t room) {

@@ -236,6 +236,13 @@ static pd_status claim_take(pd_file *file) {
 
 /* ---- the table ---- */
 
+/* A pipe that no program reads is an error, not a wait without end. */
+static int open_special(const char *path) {
+  const int descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor >= 0) (void)fcntl(descriptor, F_SETFL, O_WRONLY);
+  return descriptor;
+}
+
 static pd_status open_path(pd_file *file) {
   char message[512];
   char *slash = strrchr(file->path, '/');
@@ -247,7 +254,7 @@ static pd_status open_path(pd_file *file) {
   }
   struct stat info;
   if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode)) /* a device or pipe: nothing to rename */
-    file->descriptor = open(file->path, O_WRONLY | O_CLOEXEC);
+    file->descriptor = open_special(file->path);
   else {
     const pd_status status = claim_take(file);
     if (status != PD_OK) return status;
@@ -290,6 +297,7 @@ static pd_status write_whole(pd_file *file, const void *data, uint64_t bytes) {
     const ssize_t done = write(file->descriptor, at, bytes > 1u << 30 ? 1u << 30 : (size_t)bytes);
     if (done < 0) {
       if (errno == EINTR) continue;
+      if (errno == EPIPE && is_stdout(file)) return PD_OK; /* as of `| head`: the reader has what it wants */
       file->failed = file->host->fail(file->host, PD_IO, "%s: cannot be written: %s", file->path, strerror(errno));
       break;
     }

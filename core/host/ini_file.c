@@ -5,11 +5,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { LINE_BYTES = 190, NAME_BYTES = 48, FILE_BYTES = 1 << 20 };
 
@@ -21,9 +23,10 @@ typedef struct reader {
   void *user;
   error *err;
   bool stopped;
+  bool is_lost; /* since a heading that is malformed */
 } reader;
 
-#define COMPLAIN(r, ...) error_add((r)->err, PD_INVALID, CODE_CONFIG, __VA_ARGS__)
+#define COMPLAIN(r, ...) error_add((r)->err, PD_INVALID, FAULT_LINE, __VA_ARGS__)
 
 /* inih tells of a section with its first key only: a misspelt one without keys would go unseen. */
 static bool deliver_heading(reader *r, const char *name, size_t bytes) {
@@ -31,6 +34,12 @@ static bool deliver_heading(reader *r, const char *name, size_t bytes) {
   snprintf(section, sizeof section, "%.*s", (int)bytes, name);
   if (!r->row(r->user, section, NULL, NULL, r->line)) r->stopped = true;
   return !r->stopped;
+}
+
+/* Which section the keys below belong to is not known: they go to none, and are not complained of. */
+static bool heading_is_lost(reader *r) {
+  r->is_lost = true;
+  return false;
 }
 
 /* Whether inih may see this line; complains when it is a mistake. */
@@ -60,8 +69,8 @@ static bool line_is_sound(reader *r, const char *line, size_t bytes) {
   if (line[0] == '[') {
     const char *close = memchr(line, ']', end);
     if (!close || close - line - 1 > NAME_BYTES) {
-      COMPLAIN(r, "%s:%d: %.*s: no [section]", r->path, r->line, (int)end, line);
-      return false;
+      COMPLAIN(r, "%s:%d: %.*s: %s", r->path, r->line, (int)end, line, close ? "the name is too long" : "missing ']'");
+      return heading_is_lost(r);
     }
     const char *after = close + 1;
     while (after < line + end && isspace((unsigned char)*after)) after++;
@@ -69,14 +78,15 @@ static bool line_is_sound(reader *r, const char *line, size_t bytes) {
       COMPLAIN(r, "%s:%d: %.*s: text after the section", r->path, r->line, (int)(line + end - after), after);
       return false;
     }
+    r->is_lost = false;
     return deliver_heading(r, line + 1, (size_t)(close - line - 1));
   }
   const char *equals = memchr(line, '=', end), *colon = memchr(line, ':', end);
   if (!equals || equals == line || (colon && colon < equals)) {
-    COMPLAIN(r, "%s:%d: %.*s: neither [section] nor key = value", r->path, r->line, (int)end, line);
+    COMPLAIN(r, "%s:%d: %.*s: expected '[section]' or 'key = value'", r->path, r->line, (int)end, line);
     return false;
   }
-  return true;
+  return !r->is_lost;
 }
 
 /* inih's fgets: hands out the next line, or an empty one in place of what it may not see. */
@@ -120,32 +130,38 @@ pd_status ini_text_read(const char *path, const char *text, size_t bytes, ini_ro
   const uint32_t before = err->count;
   const int code = ini_parse_stream(next_line, &r, TAKE_ROW, &r);
   if (r.stopped || code == -2) return error_add(err, PD_NO_MEMORY, CODE_INTERNAL, "%s: out of memory", path);
-  if (code > 0 && err->count == before) COMPLAIN(&r, "%s:%d: neither [section] nor key = value", path, code);
+  if (code > 0 && err->count == before) COMPLAIN(&r, "%s:%d: expected '[section]' or 'key = value'", path, code);
   return err->count == before ? PD_OK : PD_INVALID;
 }
 
 pd_status ini_file_read(const char *path, ini_row row, void *user, error *err) {
   struct stat about;
-  FILE *file = fopen(path, "rb");
-  if (!file || fstat(fileno(file), &about) != 0) {
+  /* The opening of a pipe would wait for a program that writes to it. */
+  const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  FILE *file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
+  if (!file && descriptor >= 0) close(descriptor);
+  if (!file || fstat(descriptor, &about) != 0) {
     const int cause = errno;
     char hint[1024] = "";
     if (file) fclose(file);
     if (cause == ENOENT) run_name_near_file(path, hint, sizeof hint);
-    return error_add(err, PD_INVALID, CODE_CONFIG, "%s: cannot be read: %s%s", path, strerror(cause), hint);
+    return error_add(err, PD_INVALID, FAULT_UNREADABLE, "%s: cannot be read: %s%s", path, strerror(cause), hint);
   }
   char *text = malloc(FILE_BYTES + 1);
   pd_status status = PD_NO_MEMORY;
   if (!text) {
     error_add(err, status, CODE_INTERNAL, "%s: out of memory", path);
   } else if (S_ISDIR(about.st_mode)) {
-    status = error_add(err, PD_INVALID, CODE_CONFIG, "%s: is a folder; -c takes a file", path);
+    status = error_add(err, PD_INVALID, FAULT_UNREADABLE, "%s: is a folder; -c takes a file", path);
   } else {
+    (void)fcntl(descriptor, F_SETFL, O_RDONLY);
     const size_t bytes = fread(text, 1, FILE_BYTES + 1, file);
     if (ferror(file))
-      status = error_add(err, PD_INVALID, CODE_CONFIG, "%s: cannot be read: %s", path, strerror(errno));
+      status = error_add(err, PD_INVALID, FAULT_UNREADABLE, "%s: cannot be read: %s", path, strerror(errno));
+    else if (bytes == 0 && S_ISFIFO(about.st_mode))
+      status = error_add(err, PD_INVALID, FAULT_UNREADABLE, "%s: is a pipe that no program writes to", path);
     else if (bytes > FILE_BYTES)
-      status = error_add(err, PD_INVALID, CODE_CONFIG, "%s: is larger than 1 MiB; this is no configuration", path);
+      status = error_add(err, PD_INVALID, FAULT_UNREADABLE, "%s: is larger than 1 MiB; this is no configuration", path);
     else
       status = ini_text_read(path, text, bytes, row, user, err);
   }

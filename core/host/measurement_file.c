@@ -37,9 +37,9 @@ static int refuse(const output *self, const char *path) {
   char message[1024] = "";
   if (self->host) service_host_take_message(self->host, message, sizeof message);
   if (message[0])
-    log_line(PD_LOG_ERROR, NULL, "%s", message);
+    error_line_print(FAULT_MEMORY, NULL, "%s", message);
   else
-    log_line(PD_LOG_ERROR, NULL, "%s: %s", path, service_status_text(PD_NO_MEMORY));
+    error_line_print(FAULT_MEMORY, NULL, "%s: %s", path, service_status_text(PD_NO_MEMORY));
   return message[0] ? CODE_OUTPUT : CODE_INTERNAL;
 }
 

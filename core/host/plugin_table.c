@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REJECT(...) error_set(err, PD_INVALID, CODE_PLUGIN, __VA_ARGS__)
+#define REJECT(...) error_set(err, PD_INVALID, FAULT_REJECTED, __VA_ARGS__)
 
 /* Bytes of the tables as they were in ABI 1.0: what every plugin of major 1 has. */
 enum {

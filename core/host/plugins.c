@@ -209,7 +209,7 @@ static pd_status not_found(const plugins *self, pd_kind kind, const char *name, 
                                plugin_kind_name(kind));
     if (wrote > 0) used += (uint32_t)wrote;
   }
-  error_set(err, PD_INVALID, CODE_PLUGIN, "%s \"%s\": not found%s%s looked in: %s", plugin_kind_name(kind), name,
+  error_set(err, PD_INVALID, FAULT_NOT_FOUND, "%s \"%s\": not found%s%s looked in: %s", plugin_kind_name(kind), name,
             near_text, near_text[0] ? "" : ";", places);
   plugins_scan_free(files, count);
   return PD_INVALID;
@@ -218,20 +218,20 @@ static pd_status not_found(const plugins *self, pd_kind kind, const char *name, 
 static pd_status open_library(const char *path, void **handle, error *err) {
   struct stat about;
   if (stat(path, &about) != 0)
-    return error_set(err, PD_INVALID, CODE_PLUGIN, "%s: cannot be opened: %s", path, strerror(errno));
-  if (!S_ISREG(about.st_mode)) return error_set(err, PD_INVALID, CODE_PLUGIN, "%s: is no regular file", path);
+    return error_set(err, PD_INVALID, FAULT_LOADING, "%s: cannot be opened: %s", path, strerror(errno));
+  if (!S_ISREG(about.st_mode)) return error_set(err, PD_INVALID, FAULT_LOADING, "%s: is not a regular file", path);
   /* dlopen maps what is not there, and the process is killed at its first touch. */
   const uint64_t needed = elf_length_needed(path);
   if ((uint64_t)about.st_size < needed)
-    return error_set(err, PD_INVALID, CODE_PLUGIN, "%s: is cut short (%llu of %llu bytes): build or copy it anew", path,
-                     (unsigned long long)about.st_size, (unsigned long long)needed);
+    return error_set(err, PD_INVALID, FAULT_LOADING, "%s: is cut short (%llu of %llu bytes): build or copy it again",
+                     path, (unsigned long long)about.st_size, (unsigned long long)needed);
   *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (*handle) return PD_OK;
   const char *why = dlerror();
   if (!why) why = "dlopen failed";
   const size_t bytes = strlen(path);
   if (strncmp(why, path, bytes) == 0 && why[bytes] == ':') why += bytes + 1 + (why[bytes + 1] == ' ');
-  return error_set(err, PD_INVALID, CODE_PLUGIN, "%s: cannot be loaded: %s%s", path, why,
+  return error_set(err, PD_INVALID, FAULT_LOADING, "%s: cannot be loaded: %s%s", path, why,
                    strstr(why, "cannot open shared object file")
                        ? "; install the package that has it, or put its folder into LD_LIBRARY_PATH"
                        : "");
@@ -242,15 +242,16 @@ static pd_status open_table(void *handle, const char *path, const pd_plugin **ta
   void *symbol = dlsym(handle, "pd_plugin_entry");
   if (!symbol) {
     (void)error_set(
-        err, PD_INVALID, CODE_PLUGIN,
-        "%s: has no pd_plugin_entry, so it is no pdhost plugin; end it with PD_SCENARIO, PD_SINK or PD_DEVICE", path);
+        err, PD_INVALID, FAULT_LOADING,
+        "%s: has no pd_plugin_entry, so it is not a pdhost plugin; end it with PD_SCENARIO, PD_SINK or PD_DEVICE",
+        path);
     return PD_INVALID;
   }
   const pd_plugin *(*entry)(void);
   memcpy(&entry, &symbol, sizeof entry); /* C has no cast from an object to a function pointer */
   *table = entry();
   if (*table) return PD_OK;
-  (void)error_set(err, PD_INVALID, CODE_PLUGIN, "%s: pd_plugin_entry returned NULL", path);
+  (void)error_set(err, PD_INVALID, FAULT_LOADING, "%s: pd_plugin_entry returned NULL", path);
   return PD_INVALID;
 }
 
@@ -303,7 +304,7 @@ pd_status plugins_load(plugins *self, pd_kind kind, const char *name, const plug
   }
   const size_t bytes = strlen(name);
   if (bytes > 3 && strcmp(name + bytes - 3, ".so") == 0 && access(name, F_OK) == 0)
-    return error_set(err, PD_INVALID, CODE_PLUGIN, "%s \"%s\": is looked up as a name; write ./%s for the file",
+    return error_set(err, PD_INVALID, FAULT_NOT_FOUND, "%s \"%s\": is not a plugin name; use ./%s to load the file",
                      plugin_kind_name(kind), name, name);
   return not_found(self, kind, name, err);
 }

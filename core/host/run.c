@@ -1,6 +1,7 @@
 /* One run; see run.h. */
 #include "run.h"
 
+#include "error.h"
 #include "log.h"
 #include "loop.h"
 #include "progress.h"
@@ -55,14 +56,14 @@ static int exit_code(const run_state *run, const config *settings, const pd_summ
   if (signals_pending()) return 128 + signals_pending();
   if (run->failed != PD_OK) return CODE_SCENARIO;
   if (settings->run.require_cupti && run->windows_done && summary->profile != PD_PROFILE_FULL) {
-    log_line(PD_LOG_ERROR, NULL, "[run] require_cupti: device records are missing: %s",
-             summary->profile_note ? summary->profile_note : "profiling was not possible");
+    error_line_print(FAULT_DEVICE, NULL, "[run] require_cupti: device records are missing: %s",
+                     summary->profile_note ? summary->profile_note : "profiling was not possible");
     return CODE_DEVICE;
   }
   if (failed_sinks) return CODE_OUTPUT;
   if (settings->run.require_cupti && run->silent) {
-    log_line(PD_LOG_ERROR, NULL,
-             "[run] require_cupti: a window of this run has operations and no record of any launch");
+    error_line_print(FAULT_UNTRUSTED, NULL,
+                     "[run] require_cupti: a window of this run has operations and no record of any launch");
     return CODE_UNTRUSTED;
   }
   if (summary->profile == PD_PROFILE_FULL && summary->coverage < COVERAGE_TRUSTED) {
@@ -80,7 +81,10 @@ static int write_truth(run_state *run, const pd_run *about) {
   const pd_host *host = service_host_table(run->core_host);
   if (!truth_steps(run->truth)) return CODE_DONE;
   if (run->folder_fault[0]) {
-    log_line(run->truth_rounds ? PD_LOG_ERROR : PD_LOG_WARN, NULL, "truth.json: %s; it is left out", run->folder_fault);
+    if (run->truth_rounds)
+      error_line_print(FAULT_OUTPUT, NULL, "truth.json: %s; it is left out", run->folder_fault);
+    else
+      log_line(PD_LOG_WARN, NULL, "truth.json: %s; it is left out", run->folder_fault);
     return run->truth_rounds ? CODE_OUTPUT : CODE_DONE;
   }
   const pd_status status = truth_write(run->truth, host->extension(host, PD_EXT_FILES), about);
@@ -92,7 +96,7 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   if (!run->quiet) run_report_header(run, settings);
   progress_show();
   const pd_status status = loop_run(run);
-  if (status != PD_OK) log_line(PD_LOG_ERROR, NULL, "%s", run->failure);
+  if (status != PD_OK) error_line_print(FAULT_SCENARIO, NULL, "%s", run->failure);
   progress_hide();
   run_report_shortfall(run, settings);
   progress_show();

@@ -150,18 +150,18 @@ static void unexpected(const names *self, const char *word, error *err) {
     snprintf(hint, sizeof hint, "; an empty word names nothing");
   else if (!suggest_text(&near, hint, sizeof hint)[0])
     snprintf(hint, sizeof hint, "; it is no command, configuration or scenario: see pdhost --help and pdhost --list");
-  error_add(err, PD_INVALID, CODE_USAGE, "unexpected argument '%s'%s", word, hint);
+  error_add(err, PD_INVALID, FAULT_WORD, "unexpected argument '%s'%s", word, hint);
   text_pool_free(&memory);
 }
 
 /* A command or a file, that stand in the wrong place. */
 static bool misplaced(const char *word, error *err) {
   bool found = ends_with_ini(word);
-  if (found) error_add(err, PD_INVALID, CODE_USAGE, "unexpected argument '%s'; write -c %s", word, word);
+  if (found) error_add(err, PD_INVALID, FAULT_WORD, "unexpected argument '%s'; write -c %s", word, word);
   for (uint32_t i = 0; i < command_count && !found; i++) {
     found = strcmp(commands[i]->name, word) == 0;
     if (found)
-      error_add(err, PD_INVALID, CODE_USAGE, "unexpected argument '%s'; a command comes first: pdhost %s", word, word);
+      error_add(err, PD_INVALID, FAULT_WORD, "unexpected argument '%s'; a command comes first: pdhost %s", word, word);
   }
   return found;
 }

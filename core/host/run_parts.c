@@ -1,6 +1,7 @@
 /* The parts of a run; see run_parts.h. They come up in the order of their dependence and go down in the reverse one. */
 #include "run_parts.h"
 
+#include "error.h"
 #include "log.h"
 #include "offers.h"
 #include "run_device.h"
@@ -14,7 +15,8 @@
 int run_parts_report(service_host *host, pd_status status, const char *where, int code) {
   char message[1024] = "";
   if (host) service_host_take_message(host, message, sizeof message);
-  log_line(PD_LOG_ERROR, NULL, "%s: %s", where, message[0] ? message : service_status_text(status));
+  error_line_print(status == PD_NO_MEMORY ? FAULT_MEMORY : code, NULL, "%s: %s", where,
+                   message[0] ? message : service_status_text(status));
   return code;
 }
 
@@ -30,8 +32,8 @@ static int bring_up_records(run_state *run, const config *settings) {
     return run_parts_report(NULL, PD_NO_MEMORY, "recorder", CODE_INTERNAL);
   const pd_status status = recorder_open(&options, &run->recorder);
   if (status == PD_NO_MEMORY) {
-    log_line(PD_LOG_ERROR, NULL, "recorder: no memory for %llu bytes of records: lower [profile] max_memory",
-             (unsigned long long)options.max_bytes);
+    error_line_print(FAULT_MEMORY, NULL, "recorder: no memory for %llu bytes of records: lower [profile] max_memory",
+                     (unsigned long long)options.max_bytes);
     return CODE_INTERNAL;
   }
   if (status != PD_OK) return run_parts_report(NULL, status, "recorder", CODE_INTERNAL);
@@ -64,7 +66,8 @@ static int report_part(const run_state *run, const config *settings, pd_status s
   service_host_take_message(run->core_host, message, sizeof message);
   const bool refused = status == PD_UNSUPPORTED || status == PD_INVALID;
   const pd_setting *at = refused ? setting_refused(settings, message) : NULL;
-  log_line(PD_LOG_ERROR, NULL, "%s: %s", at ? at->origin : where, message[0] ? message : service_status_text(status));
+  error_line_print(at ? FAULT_VALUE : FAULT_SCENARIO, NULL, "%s: %s", at ? at->origin : where,
+                   message[0] ? message : service_status_text(status));
   return at ? CODE_CONFIG : CODE_SCENARIO;
 }
 

@@ -1,6 +1,7 @@
 /* The sinks of a run; see sink_set.h. */
 #include "sink_set.h"
 
+#include "error.h"
 #include "log.h"
 
 #include <stdlib.h>
@@ -37,12 +38,12 @@ static void report(sink_set *set, sink_row *row, pd_status status, const char *w
     if (set->folder_told)
       log_line(PD_LOG_WARN, NULL, "the run goes on without sink %s, too, which writes there", row->name);
     else
-      log_line(PD_LOG_ERROR, NULL, "%s; the run goes on without sink %s", set->folder_fault, row->name);
+      error_line_print(FAULT_OUTPUT, NULL, "%s; the run goes on without sink %s", set->folder_fault, row->name);
     set->folder_told = true;
     return;
   }
-  log_line(PD_LOG_ERROR, NULL, "sink %s: %s: %s; the run goes on without it", row->name, what,
-           message[0] ? message : service_status_text(status));
+  error_line_print(FAULT_OUTPUT, NULL, "sink %s: %s: %s; the run goes on without it", row->name, what,
+                   message[0] ? message : service_status_text(status));
 }
 
 static void drop(sink_set *set, sink_row *row, pd_status status, const char *what) {

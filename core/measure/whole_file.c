@@ -2,9 +2,11 @@
 #include "whole_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_BYTES = 65536 };
 
@@ -27,9 +29,14 @@ static pd_status read_all(FILE *file, size_t most, char **text, size_t *bytes) {
 
 pd_status whole_file_read(const char *path, const char *kind, size_t most, char **text, size_t *bytes, char *why,
                           size_t room) {
-  FILE *file = fopen(path, "rb");
+  /* The opening of a pipe would wait for a program that writes to it; reading one that nobody writes to ends at once.
+   */
+  const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  FILE *file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
   *text = NULL;
   *bytes = 0;
+  if (file) (void)fcntl(descriptor, F_SETFL, O_RDONLY);
+  if (!file && descriptor >= 0) close(descriptor);
   const pd_status status = file ? read_all(file, most, text, bytes) : PD_IO;
   if (status == PD_IO) snprintf(why, room, "%s: %s", path, strerror(errno));
   if (status == PD_NO_MEMORY) snprintf(why, room, "%s: out of memory", path);

@@ -35,7 +35,7 @@ static pd_status load(const char *file, pd_kind kind, plugins *all, const plugin
 
 PD_TEST(broken, entry) {
   REFUSED("no_entry", 0,
-          "has no pd_plugin_entry, so it is no pdhost plugin; end it with PD_SCENARIO, PD_SINK or PD_DEVICE");
+          "has no pd_plugin_entry, so it is not a pdhost plugin; end it with PD_SCENARIO, PD_SINK or PD_DEVICE");
   REFUSED("null_entry", 0, "pd_plugin_entry returned NULL");
 }
 
@@ -101,7 +101,7 @@ PD_TEST(broken, files_that_are_no_plugins) {
   cr_assert_neq(plugins_load_file(all, "/tmp/no/such.so", &out, &err), PD_OK);
   cr_assert_str_eq(err.text, "/tmp/no/such.so: cannot be opened: No such file or directory\n");
   cr_assert_neq(plugins_load_file(all, "/tmp", &out, &err), PD_OK);
-  cr_assert_str_eq(err.text, "/tmp: is no regular file\n");
+  cr_assert_str_eq(err.text, "/tmp: is not a regular file\n");
   plugins_close(all);
 }
 

@@ -167,7 +167,11 @@ class Case(unittest.TestCase):
         return text.decode()
 
     def errors(self, err):
-        return [line for line in err.splitlines() if line.startswith("pdhost: error:")]
+        """The lines of errors, without the code that each ends with."""
+        found = [line for line in err.splitlines() if line.startswith("pdhost: error:")]
+        for line in found:
+            self.assertRegex(line, r" \[PDH-\d{4}\]$|^pdhost: error: (and \d+ more|interrupted; .*)$")
+        return [re.sub(r" \[PDH-\d{4}\]$", "", line) for line in found]
 
     def warnings(self, err):
         return [line for line in err.splitlines() if line.startswith("pdhost: warn:")]

@@ -22,9 +22,11 @@ class Config(Case):
         self.assertEqual(code, 3)
         self.assertEqual(out, "")
         self.assertEqual(err.splitlines(), [
-            'pdhost: error: my.ini:5: [data] batch_size = 64k: "k" is no unit of a count; write 64 or 64000',
-            "pdhost: error: my.ini:6: [data] num_worker: no such key; did you mean num_workers?",
-            "pdhost: error: command line: [train] lr = x: not a number; allowed: 0 .. 1000"])
+            'pdhost: error: my.ini:5:14: [data] batch_size = 64k: "k" is no unit of a count; write 64 or 64000 [PDH-0303]',
+            "  5 | batch_size = 64k", "    |              ^~~",
+            "pdhost: error: my.ini:6:1: [data] num_worker: no such key; did you mean num_workers? [PDH-0301]",
+            "  6 | num_worker = 2", "    | ^~~~~~~~~~",
+            "pdhost: error: command line: [train] lr = x: not a number; allowed: 0 .. 1000 [PDH-0303]"])
         self.assertEqual(os.listdir(self.folder), ["my.ini"])
 
     def test_twenty_mistakes_and_a_count(self):
@@ -32,19 +34,50 @@ class Config(Case):
                           "".join(f"bogus_{i} = 1\n" for i in range(23)))
         code, _, err = self.run_pdhost("-c", name, "--check")
         self.assertEqual(code, 3)
-        self.assertEqual(len(err.splitlines()), 21)
+        self.assertEqual(len(self.errors(err)), 21)
         self.assertEqual(err.splitlines()[-1], "pdhost: error: and 3 more")
 
     def test_usage(self):
         self.assert_fails(self.run_pdhost("--num_worker", "3"), 2, "--num_worker: no such option; did you mean --num_workers?")
         self.assert_fails(self.run_pdhost(), 2, "nothing to run")
 
+    def test_all_faults_of_a_file_are_reported_in_its_order(self):
+        name = self.write("[run]\nscenario = dataloder\nsinks = tabel,jsn\n[data\nbatch_size = x\nseed = 1\n"
+                          "[train]\nlr = x\n[dta]\n[data]\nbatch = 1\n")
+        code, _, err = self.run_pdhost("-c", name, "--device", "cpu", "-o", "data.seed=1")
+        self.assertEqual(code, 4, err)
+        self.assertEqual(re.findall(r"(?m)^pdhost: error: (my.ini:\d+:\d+|command line): .*?\[(PDH-\d{4})\]$", err),
+                         [("my.ini:2:12", "PDH-0401"), ("my.ini:3:9", "PDH-0401"), ("my.ini:3:9", "PDH-0401"),
+                          ("my.ini:4:1", "PDH-0306"), ("my.ini:8:6", "PDH-0303"), ("my.ini:9:1", "PDH-0302"),
+                          ("my.ini:11:1", "PDH-0301"), ("command line", "PDH-0301")], err)
+        self.assertIn("my.ini:4:1: [data: missing ']' [PDH-0306]\n  4 | [data\n    | ^~~~~\n", err)
+
+    def test_a_pipe_without_another_end_does_not_hang(self):
+        os.mkfifo(self.path("pipe"))
+        self.assert_fails(self.run_pdhost("-c", "pipe"), 3, "pipe: is a pipe that no program writes to")
+        self.assert_fails(self.run_pdhost("compare", "pipe", "pipe"), 3, "pipe")
+        code, _, err = self.run_small("--scenario", "control", "--sink", "json:output_json=pipe")
+        self.assertEqual(code, 8, err)
+        self.assertIn("pipe: cannot be opened for writing: No such device or address", self.errors(err)[0])
+
+    def test_a_file_without_a_scenario_is_named(self):
+        name = self.write("[data]\nbatch_size = 4\n")
+        self.assert_fails(self.run_pdhost("-c", name, "--device", "cpu"), 3,
+                          "[run] scenario: must be given, and my.ini does not set it; add --scenario NAME")
+
+    def test_a_scenario_that_a_later_file_replaces_is_told(self):
+        files = [arguments for name in ("dataloader", "sync") for arguments in ("-c", os.path.join(CONF, name + ".ini"))]
+        code, _, err = self.run_pdhost(*files, "--device", "cpu", "--check")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(err, r"warn: .*sync.ini:\d+: \[run\] scenario = sync replaces dataloader of .*dataloader.ini:\d+\n$")
+
     def test_plugin_of_a_misspelt_name(self):
-        self.assert_fails(self.run_pdhost("--scenario", "dataloder", "--device", "cpu", "--batch_size", "x"), 4,
+        self.assert_fails(self.run_pdhost("--scenario", "dataloder", "--device", "cpu"), 4,
                           'error: command line: scenario "dataloder": not found; did you mean dataloader? looked in: ')
+        self.assertEqual(len(self.errors(self.run_pdhost("--scenario", "dataloder", "--batch_size", "x")[2])), 2)
         name = self.write("[run]\nscenario = contrl\ndevice = cpu\n")
         self.assert_fails(self.run_pdhost("-c", name), 4,
-                          'error: my.ini:2: scenario "contrl": not found; did you mean control? looked in: ')
+                          'error: my.ini:2:12: scenario "contrl": not found; did you mean control? looked in: ')
 
     def test_device_of_a_misspelt_name(self):
         for name, said in (("aut", "did you mean auto? looked in: "), ("cdua", "did you mean cuda? looked in: "),
@@ -73,9 +106,9 @@ class Config(Case):
         self.assert_fails(self.run_pdhost("--scenario", "control", "--device", null, "-o", "device.threads=1"), 3,
                           "command line: [device] threads: no such key of device null; it is a key of device cpu")
         name = self.write(f"[run]\nscenario = control\ndevice = {null}\n[device]\nthreads = 1\n")
-        self.assert_fails(self.run_pdhost("-c", name), 3, "my.ini:5: [device] threads: no such key of device null")
+        self.assert_fails(self.run_pdhost("-c", name), 3, "my.ini:5:1: [device] threads: no such key of device null")
         name = self.write("[run]\nscenario = control\ndevice = cpu\n[device]\nthread = 1\n")
-        self.assert_fails(self.run_pdhost("-c", name, "--device", null), 3, "my.ini:5: [device] thread: no such key")
+        self.assert_fails(self.run_pdhost("-c", name, "--device", null), 3, "my.ini:5:1: [device] thread: no such key")
 
     def test_loader_keys_without_an_effect_are_warned_of(self):
         for where, more, origin in (("host", ["-o", "data.resident=host"], "command line"),
@@ -148,7 +181,7 @@ class Config(Case):
 
     def test_an_empty_trace_folder_is_refused(self):
         name = self.write("[run]\nscenario = control\ndevice = cpu\ntrace_dir =\n")
-        self.assert_fails(self.run_pdhost("-c", name, "--check"), 3, f"{name}:4: [run] trace_dir is empty")
+        self.assert_fails(self.run_pdhost("-c", name, "--check"), 3, f"{name}:4:12: [run] trace_dir is empty")
 
     def test_a_line_that_is_too_long_has_a_way_out(self):
         folder = "/".join(["f" * 100] * 3)
@@ -308,7 +341,7 @@ class Config(Case):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([PDHOST, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(done.returncode, 8)
-        self.assertEqual(done.stderr, "pdhost: error: standard output: No space left on device\n")
+        self.assertEqual(done.stderr, "pdhost: error: standard output: No space left on device [PDH-0800]\n")
 
     def test_a_scenario_from_outside_the_tree_runs_by_path(self):
         code, _, err = self.run_small("--scenario", SCENARIO, "-o", "scenario.stall_ms=100us", "--profile_steps", "2")

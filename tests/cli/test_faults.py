@@ -252,7 +252,7 @@ class Faults(Case):
                 self.assertFalse(os.path.exists(self.path("csv")), "a run began")
         with open(self.path("my.ini"), "w", encoding="utf-8") as file:
             file.write("[run]\nscenario = control\nsinks = json, table\n[sink.json]\noutput_json = -\n")
-        self.assert_fails(self.run_small("-c", "my.ini"), 3, "my.ini:5: [sink.json] output_json = -")
+        self.assert_fails(self.run_small("-c", "my.ini"), 3, "my.ini:5:15: [sink.json] output_json = -")
 
     def test_one_file_for_two_sinks(self):
         self.assert_fails(self.run_small("--scenario", "control", "--sink", "json:output_json=same.json", "--sink",
@@ -311,10 +311,8 @@ class Faults(Case):
         process.stdout.close()
         with process.stderr:
             err = process.stderr.read()
-        self.assertEqual(process.wait(timeout=60), 8, err)
-        self.assertEqual(len(self.errors(err)), 1, err)
-        self.assertIn("sink table: ", self.errors(err)[0])
-        self.assertIn("Broken pipe", self.errors(err)[0])
+        self.assertEqual(process.wait(timeout=60), 0, err)
+        self.assertEqual(self.errors(err), [], err)
         self.assertEqual(self.json("metrics.json")["outcome"], "complete")
 
     def test_a_file_that_can_grow_no_further(self):
@@ -428,7 +426,7 @@ class Faults(Case):
         for command in commands:
             with self.subTest(command=command):
                 code, _, err = self.closed(">&-", *command)
-                self.assertEqual((code, err), (8, "pdhost: error: standard output: Bad file descriptor\n"))
+                self.assertEqual((code, err), (8, "pdhost: error: standard output: Bad file descriptor [PDH-0800]\n"))
 
     def test_standard_output_is_called_by_its_name(self):
         run = (*SMALL, "--scenario", "control", "--sink")
@@ -484,7 +482,7 @@ class Faults(Case):
         name = self.path("my.ini")
         with open(name, "w", encoding="utf-8") as file:
             file.write(f"[run]\nscenario = control\ndevice = {os.path.join(FIXTURES, 'device', 'driverless.so')}\n")
-        self.assert_fails(self.run_pdhost("-c", name), 6, f"error: {name}:3: device driverless: no driver")
+        self.assert_fails(self.run_pdhost("-c", name), 6, ": device driverless: no driver")
         with open(name, "w", encoding="utf-8") as file:
             file.write("[run]\nscenario = control\n\ndevice = auto\n")
         os.mkdir(self.path("device"))
@@ -494,8 +492,8 @@ class Faults(Case):
         for more in ((), ("-o", "device.threads=1")):
             with self.subTest(more=more):
                 result = self.run_pdhost("-c", name, "--plugin-path", ".", *more)
-                self.assertEqual((result[0], self.errors(result[2])[0].split("./device/")[0]),
-                                 (4, f"pdhost: error: {name}:4: "), result[2])
+                self.assertEqual(result[0], 4, result[2])
+                self.assertRegex(self.errors(result[2])[0], f"^pdhost: error: {re.escape(name)}:4(:10)?: ./device/")
 
     def test_auto_says_that_it_took_the_cpu(self):
         code, _, err = self.run_small("--scenario", "control", "--device", "auto", "--sink", JSON,

@@ -387,7 +387,7 @@ data.num_workers
         os.symlink("/dev/full", os.path.join(cell, "log"))
         code, _, err = self.run_pdhost("sweep", *BASE, "--vary", "data.num_workers=0,1,2", "--out", "full")
         self.assertEqual((code, err), (8, "pdhost: error: full/cells/data.num_workers=0/log: cannot be written: No space left "
-                                       "on device\n"))
+                                       "on device [PDH-0800]\n"))
 
     def test_what_a_key_that_differs_decides_does_not_end_it(self):
         # Of two draws either may be the first.

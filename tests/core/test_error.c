@@ -95,8 +95,8 @@ static void print_many(void) {
 PD_TEST(error, print_shows_twenty_lines_and_counts_the_rest) {
   log_set_color(LOG_COLOR_NEVER);
   const char *text = captured(print_many);
-  cr_assert(strstr(text, "pdhost: error: line 0\n") == text);
-  cr_assert_not_null(strstr(text, "pdhost: error: line 19\npdhost: error: and 3 more\n"));
+  cr_assert(strstr(text, "pdhost: error: line 0 [PDH-0300]\n") == text);
+  cr_assert_not_null(strstr(text, "pdhost: error: line 19 [PDH-0300]\npdhost: error: and 3 more\n"));
   cr_assert_null(strstr(text, "line 20"));
 }
 

@@ -41,7 +41,8 @@ static int run_words(char **words) {
 #define FAILS(code, line, ...)                                                                                         \
   do {                                                                                                                 \
     cr_assert_eq(RUN(__VA_ARGS__), (code));                                                                            \
-    cr_assert_str_eq(err_text, "pdhost: error: " line "\n", "%s", err_text);                                           \
+    cr_assert(strncmp(err_text, "pdhost: error: " line " [PDH-0", strlen("pdhost: error: " line " [PDH-0")) == 0,      \
+              "%s", err_text);                                                                                         \
     cr_assert_str_eq(out_text, "");                                                                                    \
   } while (0)
 
@@ -242,20 +243,38 @@ PD_TEST(help, topics) {
   }
 }
 
+/* Every fault that can be printed can be explained. */
+PD_TEST(help, error_codes) {
+#define NUMBER(name, number) number,
+  static const int all[] = {FAULTS(NUMBER)};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    char code[16], begin[32];
+    snprintf(code, sizeof code, "PDH-%04d", all[i]);
+    snprintf(begin, sizeof begin, "%s   ", code);
+    cr_assert_eq(RUN("explain", code), 0, "%s", err_text);
+    cr_assert(strncmp(out_text, begin, strlen(begin)) == 0, "%s", out_text);
+    cr_assert(strstr(out_text, "\n  why ") && strstr(out_text, "\n  mend ") && strstr(out_text, "\n  exit "), "%s",
+              out_text);
+    expect_80_columns(out_text);
+  }
+  FAILS(CODE_USAGE, "--explain PDH-0399: no such metric; did you mean PDH-0309?", "--explain", "PDH-0399");
+}
+
 PD_TEST(help, check_and_dry_run) {
   cr_assert_eq(RUN("--scenario", "host_stall", "--device", "null", "--sink", "probe", "--check"), 0);
   cr_assert_str_eq(out_text, "configuration OK\n");
   cr_assert_eq(
       RUN("--scenario", "host_stall", "--device", "null", "--sink", "probe", "--dry-run", "-o", "schedule.repeat=2"),
       0);
-  cr_assert_str_eq(out_text, "scenario   host_stall 1.0 (" FIXTURES "/scenario/host_stall.so)\n"
-                             "           injects host_compute\n"
-                             "device     null 1.0 (" FIXTURES "/device/null.so)\n"
-                             "schedule   wait 1, warm up 1, record 8; 2 times\n"
-                             "steps      10 to warm up, then 20\n"
-                             "data       batches of 64 images of 3 x 224 x 224, 4 made once and resident on the device\n"
-                             "sink       probe 1.0 (" FIXTURES "/sink/probe.so)\n"
-                             "traces     results/traces/host_stall\n");
+  cr_assert_str_eq(out_text,
+                   "scenario   host_stall 1.0 (" FIXTURES "/scenario/host_stall.so)\n"
+                   "           injects host_compute\n"
+                   "device     null 1.0 (" FIXTURES "/device/null.so)\n"
+                   "schedule   wait 1, warm up 1, record 8; 2 times\n"
+                   "steps      10 to warm up, then 20\n"
+                   "data       batches of 64 images of 3 x 224 x 224, 4 made once and resident on the device\n"
+                   "sink       probe 1.0 (" FIXTURES "/sink/probe.so)\n"
+                   "traces     results/traces/host_stall\n");
   FAILS(CODE_CONFIG, "command line: [scenario] stall: no such key of scenario host_stall; did you mean stall_ms?",
         "--scenario", "host_stall", "--device", "null", "--sink", "probe", "--check", "-o", "scenario.stall=8");
 }
@@ -304,12 +323,13 @@ PD_TEST_WITH(check, keys_that_the_user_gives, .timeout = 110) {
     cr_assert_not_null(strstr(out_text, "FAIL init, three steps, teardown: step returned 5: asked to fail here\n"),
                        "%s", out_text);
     cr_assert_not_null(
-        strstr(out_text, "FAIL three steps of a real run: exit code 5: scenario fault: step 2: asked to fail here\n"),
+        strstr(out_text,
+               "FAIL three steps of a real run: exit code 5: scenario fault: step 2: asked to fail here [PDH-0500]\n"),
         "%s", out_text);
   }
   cr_assert_eq(RUN(FAULT, "-o", "scenario.fail_step=3"), 0, "%s", out_text);
   cr_assert_eq(RUN(FAULT, "-o", "scenario.fail_step=3", "--profile_steps", "4"), CODE_PLUGIN, "the real run is longer");
-  cr_assert_not_null(strstr(out_text, "fault: step 3: asked to fail here\n"), "%s", out_text);
+  cr_assert_not_null(strstr(out_text, "fault: step 3: asked to fail here [PDH-0500]\n"), "%s", out_text);
 }
 
 PD_TEST_WITH(check, keys_that_do_not_fit, .timeout = 110) {
@@ -317,12 +337,12 @@ PD_TEST_WITH(check, keys_that_do_not_fit, .timeout = 110) {
   cr_assert_str_eq(
       err_text,
       "pdhost: error: command line: [scenario] fail_stp: no such key of scenario fault; did you mean "
-      "fail_step?\n"
-      "pdhost: error: command line: [data] batch_size = 0: out of range; allowed: 1 .. 65536 samples\n"
+      "fail_step? [PDH-0301]\n"
+      "pdhost: error: command line: [data] batch_size = 0: out of range; allowed: 1 .. 65536 samples [PDH-0303]\n"
       "pdhost: error: command line: [sink.probe] rows: no section of this check; give keys of [scenario], "
-      "[data], [train] or another of the core's but [run]\n"
+      "[data], [train] or another of the core's but [run] [PDH-0300]\n"
       "pdhost: error: command line: [run] sinks: no section of this check; give keys of [scenario], [data], "
-      "[train] or another of the core's but [run]\n",
+      "[train] or another of the core's but [run] [PDH-0300]\n",
       "%s", err_text);
   cr_assert_eq(RUN(FAULT, "-o", "scenario.fail_stp=2"), CODE_CONFIG);
   FAILS(CODE_USAGE, "--check-plugin: reads no -c; give the plugin's keys by -o", FAULT, "-c", "a.ini");

@@ -171,7 +171,7 @@ PD_TEST(plugins, a_file_given_as_a_name_is_explained) {
   plugins *all = plugins_open(NULL);
   const plugin *at = NULL;
   cr_assert_neq(plugins_load(all, PD_KIND_SCENARIO, "mine.so", &at, &err), PD_OK);
-  cr_assert_str_eq(err.text, "scenario \"mine.so\": is looked up as a name; write ./mine.so for the file\n");
+  cr_assert_str_eq(err.text, "scenario \"mine.so\": is not a plugin name; use ./mine.so to load the file\n");
   cr_assert_eq(plugins_load_file(all, "mine.so", &at, &err), PD_OK);
   plugins_close(all);
 }

@@ -310,7 +310,7 @@ class Corpus(unittest.TestCase):
             self.assertIn("score 1/2 control_seed0: failed (was there)\npdhost: control_seed0 failed: ", again.stderr)
             self.assertIn("it ends within a section", again.stderr)
             self.assertEqual(again.returncode, 3)
-            self.assertIn("score: none of the 2 runs left a window to judge in results/score\n", again.stderr)
+            self.assertIn("score: none of the 2 runs left a window to judge in results/score [PDH-0300]\n", again.stderr)
             self.assertEqual(again.stdout, "")
 
     def test_progress_on_a_terminal_is_one_line(self):
@@ -345,7 +345,7 @@ class Corpus(unittest.TestCase):
                 os.mkdir(os.path.join(folder, "nowhere"))
                 run = score(folder, os.path.join(os.path.dirname(CORPUS), name), "--rescore", "--out", "nowhere")
                 self.assertEqual(run.returncode, 3, run.stderr)
-                self.assertIn(f"score: none of the {count} runs left a window to judge in nowhere\n", run.stderr)
+                self.assertIn(f"score: none of the {count} runs left a window to judge in nowhere [PDH-0300]\n", run.stderr)
                 self.assertEqual(run.stdout, "")
 
     def test_a_window_that_cannot_be_written_is_its_runs_failure_alone(self):
@@ -368,15 +368,15 @@ class Corpus(unittest.TestCase):
             os.symlink("/dev/full", os.path.join(place, "log"))
             run = score(folder, "c.ini")
             self.assertEqual((run.returncode, run.stderr), (8, "pdhost: error: results/score/control_seed0_run0/log: cannot "
-                                                            "be written: No space left on device\n"))
+                                                            "be written: No space left on device [PDH-0800]\n"))
             run = score(folder, "c.ini", "--rescore", "--out", "nowhere")
             self.assertEqual((run.returncode, run.stderr), (3, "pdhost: error: score: nowhere: No such file or directory; "
-                                                            "--rescore judges what an earlier score left\n"))
+                                                            "--rescore judges what an earlier score left [PDH-0300]\n"))
 
     def test_mistakes(self):
         with tempfile.TemporaryDirectory() as folder:
-            for arguments, code, message in (((), 2, "no corpus given"), (("a", "b"), 2, "b: not expected"),
-                                             (("--fast",), 2, "--fast: not expected"), (("no.ini",), 3, "no.ini")):
+            for arguments, code, message in (((), 2, "no corpus given"), (("a", "b"), 2, "unexpected argument 'b'"),
+                                             (("--fast",), 2, "--fast: no such option"), (("no.ini",), 3, "no.ini")):
                 run = score(folder, *arguments)
                 self.assertEqual(run.returncode, code, run.stderr)
                 self.assertIn(message, run.stderr)
