@@ -2,8 +2,8 @@
 #include "saved_run.h"
 
 #include "files.h"
+#include "saved_key.h"
 #include "signals.h"
-#include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,44 +61,12 @@ static const char *command_path(const char *folder, char path[PATH_BYTES]) {
   return path;
 }
 
-/* A file that the run reads, as lines that cannot be taken for a word of the command. */
-static void note_file(const char *path, FILE *out) {
-  char *line = NULL;
-  size_t room = 0;
-  ssize_t bytes;
-  FILE *file = fopen(path, "r");
-  fprintf(out, "# %s\n", path);
-  while (file && (bytes = getline(&line, &room, file)) >= 0) {
-    const bool whole = bytes && line[bytes - 1] == '\n';
-    fprintf(out, "#   ");
-    fwrite(line, 1, (size_t)bytes, out);
-    if (!whole) fputc('\n', out);
-  }
-  free(line);
-  if (file) fclose(file);
-}
-
-/* What is remembered: a word a line, the version, the files of -c with what they hold now. NULL on no memory. */
-static char *known(const saved_run *self, size_t *bytes) {
-  char *text = NULL;
-  FILE *out = open_memstream(&text, bytes);
-  if (!out) return NULL;
-  for (uint32_t i = 0; i < self->count; i++) fprintf(out, "%s\n", self->words[i]);
-  fprintf(out, "# pdhost %s\n", version_text());
-  for (uint32_t i = 1; i < self->count; i++)
-    if (strcmp(self->words[i - 1], "-c") == 0) note_file(self->words[i], out);
-  const bool failed = ferror(out);
-  if (fclose(out) == 0 && !failed) return text;
-  free(text);
-  return NULL;
-}
-
 bool saved_run_is_there(const saved_run *self, const char *folder) {
   char path[PATH_BYTES];
   size_t bytes = 0;
   FILE *file = fopen(command_path(folder, path), "r");
   if (!file) return false;
-  char *text = known(self, &bytes);
+  char *text = saved_key_text(self, &bytes);
   bool same = text != NULL;
   for (size_t i = 0; i < bytes && same; i++) same = fgetc(file) == (unsigned char)text[i];
   same = same && fgetc(file) == EOF;
@@ -253,7 +221,7 @@ static bool run_and_remember(const saved_run *self, const char *folder, const ch
 bool saved_run_do(const saved_run *self, const char *folder, int *code, error *err) {
   size_t bytes = 0;
   *code = CODE_INTERNAL;
-  char *text = self->failed ? NULL : known(self, &bytes);
+  char *text = self->failed ? NULL : saved_key_text(self, &bytes);
   if (!text) {
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
     return false;

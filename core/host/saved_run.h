@@ -1,6 +1,6 @@
-/* A run of pdhost as a process of its own, in a folder that remembers what filled it: the command, this program's
- * version, and what the files of its -c held. The same finds its results there. That is written last, so an interrupted
- * run is not taken for whole. [loop thread] */
+/* A run of pdhost as a process of its own, in a folder that remembers what filled it (saved_key.h): the command, this
+ * program, its plugins, and what the files of its -c held. The same finds its results there. That is written last, so
+ * an interrupted run is not taken for whole. [loop thread] */
 #ifndef CORE_HOST_SAVED_RUN_H
 #define CORE_HOST_SAVED_RUN_H
 
@@ -18,7 +18,7 @@ void saved_run_word(saved_run *self, const char *word);
 void saved_run_set(saved_run *self, const char *key, const char *value);
 void saved_run_clear(saved_run *self);
 
-/* Whether `folder` holds what this command left, by this version and with its files as they are now. */
+/* Whether `folder` holds what this command left, with program, plugins and files as they are now. */
 bool saved_run_is_there(const saved_run *self, const char *folder);
 
 /* The last line of `folder`/log, which says why it failed where it did; "" where there is none. */

@@ -2,6 +2,7 @@
 """pdhost sweep: every cell, in its folder, found again; interrupted and gone on; the table, the best cell, the curves."""
 import csv
 import glob
+import hashlib
 import json
 import math
 import os
@@ -143,6 +144,29 @@ class Sweep(Case):
             file.write(text.replace(self.version(), "pdhost 0.0.1"))
         self.assertEqual([sweep(2), sweep(2)], [False, True])
 
+    def test_a_plugin_that_changed_is_measured_anew(self):
+        plugins = os.path.join(os.path.dirname(PDHOST), "..", "lib", "pdhost", "scenario")
+        base = [word if word != "dataloader" else "./mine.so" for word in BASE]
+
+        def sweep(plugin):
+            shutil.copy(os.path.join(plugins, plugin + ".so"), self.path("mine.so"))
+            code, _, err = self.run_pdhost("sweep", *base, "-o", "data.resident=none", "--vary", "data.num_workers=0",
+                                           "--out", "s")
+            self.assertEqual(code, 0, err)
+            self.assertEqual(self.json("s/sweep.json")["measurements"][0]["scenario"], plugin)
+            return "(was there)" in err
+
+        self.assertEqual([sweep("control"), sweep("control"), sweep("sync"), sweep("sync"), sweep("control")],
+                         [False, True, False, True, False])
+
+    def code_lines(self):
+        """What a cell remembers of the program and of the plugins of BASE."""
+        lib = os.path.join(os.path.dirname(PDHOST), "..", "lib", "pdhost")
+        for path in (PDHOST, *(os.path.join(lib, name + ".so") for name in ("scenario/dataloader", "device/cpu", "sink/json",
+                                                                           "sink/tensorboard"))):
+            with open(path, "rb") as file:
+                yield f"# sha256 {hashlib.sha256(file.read()).hexdigest()} {os.path.basename(path)}"
+
     def save_cell(self, base, values, times_ms, **data):
         """A cell as the sweep of these axes finds it: the command that made it, and the times of its active steps. `data`:
         more of its configuration."""
@@ -154,7 +178,7 @@ class Sweep(Case):
                   f"sink.json.output_json={folder}/metrics.json", "-o", f"benchmark.output={folder}/benchmark.json"]
         os.makedirs(self.path(folder))
         with open(self.path(folder + "/command"), "w", encoding="utf-8") as file:
-            file.writelines(word + "\n" for word in [*words, "# " + self.version()])
+            file.writelines(word + "\n" for word in [*words, "# " + self.version(), *self.code_lines()])
         options = [{"section": key.split(".")[0], "key": key.split(".")[1], "value": value}
                    for key, value in [*values, *(("run.epochs" if key == "epochs" else f"data.{key}", value)
                                                  for key, value in data.items())]]
