@@ -136,7 +136,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   const cupti_counts *counts = &decoder.counts;
   if (kernels_handed_on > kernels) abort();
   /* Other records share these counters, so this is one-sided: no kernel may be missing from them all. */
-  if (kernels_handed_on + counts->stale + counts->zero_stamped + counts->implausible + counts->lost_memory < kernels)
+  if (kernels_handed_on + counts->stale + counts->surplus + counts->zero_stamped + counts->implausible +
+          counts->lost_memory <
+      kernels)
     abort();
   cupti_decoder_free(&decoder);
   return 0;
