@@ -10,7 +10,7 @@ pd_offers offers_of(const pd_device_access *device, const config *settings) {
   if (train.amp) out |= PD_OFFER_AMP;
   if (train.channels_last) out |= PD_OFFER_CHANNELS_LAST;
   if (train.cuda_graph) out |= PD_OFFER_CUDA_GRAPH;
-  if (!settings->train.fused) out |= PD_OFFER_FUSED;
+  if (train.fused) out |= PD_OFFER_FUSED;
   if (!on_device && !data->pin_memory) out |= PD_OFFER_PIN_MEMORY;
   if (!on_device && made_ahead && !data->prefetch_to_device) out |= PD_OFFER_PREFETCH;
   if (!on_device) out |= PD_OFFER_RESIDENT;

@@ -18,6 +18,14 @@ FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
 
 
 class Ab(Case):
+    def test_fused_kernels_cost_the_cpu_device_nothing(self):
+        code, _, err = self.run_pdhost("ab", "--scenario", "tiny_ops", "--device", "cpu", "train.fused=false", "train.fused=true",
+                                       "--max-time", "6", "--output", "ab.json")
+        self.assertEqual(code, 0, err)
+        plain, fused = (sorted(row["host_s"]) for row in self.json("ab.json")["measurements"])
+        ratio = fused[len(fused) // 2] / plain[len(plain) // 2]
+        self.assertLess(ratio, 10 if SANITIZER else 1.25)  # scalar tanh and exp made it 1.57
+
     def test_twice_the_work_is_slower(self):
         code, out, err = self.run_pdhost("ab", *STALL, "scenario.inject_us=1000", "scenario.inject_us=40000",
                                          "--max-time", "2", "--output", "ab.json")
