@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include "cli.h"
+#include "doctor.h"
 
 #ifdef PDHOST_WITH_COMPARE
 #include "compare/ab.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 
 static const args_command *const all[] = {
-    &cli_run_command, &cli_list_command, &cli_help_command, &cli_explain_command,
+    &cli_run_command, &cli_list_command, &cli_help_command, &cli_explain_command, &doctor_command,
 #ifdef PDHOST_WITH_COMPARE
     &ab_command,      &compare_command,  &sweep_command,
 #endif

@@ -4,7 +4,9 @@
 #include "fault_pages.h"
 
 #include "analysis/analysis.h"
+#include "analysis/verdict.h"
 #include "host/suggest.h"
+#include "host/wrap.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -77,7 +79,49 @@ static uint64_t explain_all(const pd_metric *const *all, uint64_t count, const c
   return found;
 }
 
+static const struct {
+  const char *key, *text;
+} causes[] = {
+#define X(key, text) {#key, text},
+    VERDICT_MAP(X)
+#undef X
+};
+enum { CAUSE_COUNT = sizeof causes / sizeof causes[0], LIST_COLUMN = 28 };
+
+static void print_row(const char *key, const char *text) {
+  int used = printf("  ");
+  used += wrap_pad(key, LIST_COLUMN - 2);
+  wrap_print(text, used, LIST_COLUMN);
+}
+
+void explain_list_causes(void) {
+  printf("causes\n");
+  for (uint32_t i = 0; i < CAUSE_COUNT; i++) print_row(causes[i].key, causes[i].text);
+}
+
+void explain_list_metrics(void) {
+  uint64_t count = 0;
+  const pd_metric *const *all = metrics(&count);
+  printf("metrics\n");
+  for (uint64_t i = 0; all && i < count; i++) print_row(all[i]->key, all[i]->heading);
+}
+
+/* "forced_sync", "forced-sync" */
+static bool print_cause(const char *name) {
+  for (uint32_t i = 0; i < CAUSE_COUNT; i++) {
+    const char *a = name, *b = causes[i].key;
+    while (*a && *b && (*a == *b || (*b == '_' && *a == '-'))) a++, b++;
+    if (*a || *b) continue;
+    printf("%s   a cause that the verdict names\n  ", causes[i].key);
+    wrap_print(causes[i].text, 2, 2);
+    printf("  see docs/verdict.md for how it is found\n");
+    return true;
+  }
+  return false;
+}
+
 void explain_offer(suggest *near) {
+  for (uint32_t i = 0; i < CAUSE_COUNT; i++) suggest_offer(near, causes[i].key);
   fault_page_offer(near);
   uint64_t count = 0;
   const pd_metric *const *all = metrics(&count);
@@ -85,7 +129,7 @@ void explain_offer(suggest *near) {
 }
 
 pd_status explain_print(const char *name, error *err) {
-  if (fault_page_print(name)) return PD_OK;
+  if (fault_page_print(name) || print_cause(name)) return PD_OK;
   uint64_t count = 0;
   const pd_metric *const *all = metrics(&count);
   if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");

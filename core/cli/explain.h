@@ -8,6 +8,9 @@
 /* Prints what is known of `word` on standard output. An unknown word is CODE_USAGE, with the nearest one. */
 pd_status explain_print(const char *word, error *err);
 
+/* The causes of the verdict, or every metric, a line each. */
+void explain_list_causes(void);
+void explain_list_metrics(void);
 /* Offers every word that is known. */
 void explain_offer(suggest *near);
 

@@ -1,6 +1,8 @@
 /* pdhost --list; see list.h. */
 #include "list.h"
 
+#include "explain.h"
+
 #include "host/child.h"
 #include "host/suggest.h"
 #include "host/wrap.h"
@@ -72,17 +74,20 @@ static void print_one(const plugin_file *file) {
 }
 
 pd_status list_print(const plugins *from, const char *what, error *err) {
-  static const char *const titles[] = {"scenarios", "sinks", "devices"};
+  static const char *const titles[] = {"scenarios", "sinks", "devices", "causes", "metrics"};
   bool known = what == NULL;
   char hint[64];
   suggest near = {.wanted = what ? what : ""};
-  for (int i = 0; i < 3 && what; i++) {
+  for (int i = 0; i < 5 && what; i++) {
     known = known || strcmp(what, titles[i]) == 0;
     suggest_offer(&near, titles[i]);
   }
   if (!known)
-    return error_set(err, PD_INVALID, FAULT_TOPIC, "--list %s: no such list; allowed: scenarios, sinks, devices%s",
-                     what, suggest_text(&near, hint, sizeof hint));
+    return error_set(err, PD_INVALID, FAULT_TOPIC,
+                     "--list %s: no such list; allowed: scenarios, sinks, devices, causes, metrics%s", what,
+                     suggest_text(&near, hint, sizeof hint));
+  if (what && strcmp(what, "causes") == 0) explain_list_causes();
+  if (what && strcmp(what, "metrics") == 0) explain_list_metrics();
   for (pd_kind kind = PD_KIND_SCENARIO; kind <= PD_KIND_DEVICE; kind++) {
     const char *title = titles[kind - 1];
     if (what && strcmp(what, title) != 0) continue;

@@ -190,7 +190,8 @@ PD_TEST(help, mistakes) {
   FAILS(CODE_PLUGIN, "plugin \"prob\": no scenario, sink or device of that name; did you mean probe?", "--help-plugin",
         "prob");
   FAILS(CODE_USAGE, "[device] mod: no such key; did you mean mood?", "--help-device", "null.mod");
-  FAILS(CODE_USAGE, "--list sink: no such list; allowed: scenarios, sinks, devices; did you mean sinks?", "--list",
+  FAILS(CODE_USAGE,
+        "--list sink: no such list; allowed: scenarios, sinks, devices, causes, metrics; did you mean sinks?", "--list",
         "sink");
   FAILS(CODE_USAGE, "nothing to run; try pdhost dataloader, pdhost --list or pdhost --help", NULL);
 }
@@ -243,6 +244,29 @@ PD_TEST(help, topics) {
     cr_assert_eq(RUN("--help"), 0);
     cr_assert_not_null(strstr(out_text, all[i]->summary), "%s", all[i]->name);
   }
+}
+
+PD_TEST(help, causes_and_metrics) {
+  cr_assert_eq(RUN("--list", "causes"), 0);
+  cr_assert_not_null(strstr(out_text, "\n  forced_sync "));
+  cr_assert_eq(RUN("list", "metrics"), 0);
+  cr_assert_not_null(strstr(out_text, "\n  data_wait "));
+  cr_assert_eq(RUN("explain", "forced_sync"), 0);
+  cr_assert_eq(RUN("explain", "input-bound"), 0, "%s", err_text);
+  cr_assert(strncmp(out_text, "input_bound   ", 14) == 0, "%s", out_text);
+}
+
+/* The fixtures' device without a driver is told of with its reason, and another one that works makes a run possible. */
+PD_TEST(help, doctor) {
+  cr_assert_eq(RUN("doctor"), 0, "%s%s", out_text, err_text);
+  cr_assert_not_null(strstr(out_text, "\nwarn  device driverless"), "%s", out_text);
+  cr_assert_not_null(strstr(out_text, "no driver"), "%s", out_text);
+  cr_assert_not_null(strstr(out_text, "\nok    device null"), "%s", out_text);
+  cr_assert_null(strchr(out_text, 27));
+  cr_assert_eq(RUN("doctor", "--format", "json"), 0);
+  cr_assert_eq(out_text[0], '[');
+  cr_assert_not_null(strstr(out_text, "\"result\": \"warn\""));
+  FAILS(CODE_USAGE, "doctor: unexpected argument 'x'; see pdhost doctor --help", "doctor", "x");
 }
 
 /* Every fault that can be printed can be explained. */
