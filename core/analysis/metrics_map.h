@@ -11,11 +11,9 @@
 
 #define METRIC_MAP(X)                                                                                                  \
   /* names and keys of rows */                                                                                         \
-  X(name, "Name", "Name", TEXT, 0, "what the row is about; ranges and device records of one name share a row", NULL,   \
-    TORCH_TABLE)                                                                                                       \
+  X(name, "Name", "Name", TEXT, 0, "what the row is about; events of one name share a row", NULL, TORCH_TABLE)         \
   X(kind, "Kind", "Kind", TEXT, DETAIL,                                                                                \
-    "what the row is: op, user, runtime, kernel, memcpy or memset; in nested tables operator, inner or device", NULL,  \
-    "pdhost")                                                                                                          \
+    "what the row is: op, user or runtime; in nested tables operator, inner or device", NULL, "pdhost")                \
   X(thread, "Thread", "Thread", TEXT, 0, "the thread the row's ranges ran on", NULL, PADDLE)                           \
   X(event_type, "Event Type", "Event Type", TEXT, 0, "type of event the row adds up", NULL, PADDLE)                    \
   X(device, "Device", "Device", TEXT, 0, "the device the row is about", NULL, PADDLE)                                  \
@@ -318,7 +316,7 @@
     "active steps / sum of batch_cost", "pdhost")                                                                      \
   X(samples_per_s, "samples_per_s", "samples_per_s", PER_S, DETAIL, "samples of the active steps per second",          \
     "batch_size * steps_per_s", "pdhost")                                                                              \
-  X(first_batch_s, "first batch", "first batch", NONE, DETAIL,                                                     \
+  X(first_batch_s, "first batch", "first batch", NONE, DETAIL,                                                         \
     "wait for the first batch of the loop's iterator, in seconds", NULL, "pdhost")                                     \
   X(peak_allocated_bytes, "peak device memory", "peak device memory", BYTES, DETAIL,                                   \
     "most device bytes allocated at one time", "maximum over the run", "pdhost")                                       \

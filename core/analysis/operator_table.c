@@ -1,6 +1,7 @@
 /*
- * The operator table of torch's key_averages(): ranges, runtime calls, kernels and copies merged by name, on request
- * also by input shapes or by the innermost stack frames.
+ * The operator table of torch's key_averages(): ranges and runtime calls merged by name, on request also by input
+ * shapes or by the innermost stack frames. Kernels and copies, which torch puts between them, have tables of their own,
+ * so that no column adds up to twice its total.
  *
  * A name that recurs inside itself counts its outermost span once in the totals; every occurrence counts as a call.
  */
@@ -8,18 +9,23 @@
 #include "shape_text.h"
 #include "tables.h"
 
+#include <pdhost/quantity.h>
+
 #include <stdlib.h>
 #include <string.h>
 
+/* Threads that the note names. */
+enum { THREADS_NAMED = 4 };
+
 /* What may share a row. */
-enum { CLASS_OPERATION = 0, CLASS_USER = 1, CLASS_CALL = 2, CLASS_DEVICE = 3, CLASS_COUNT = 4 };
+enum { CLASS_OPERATION = 0, CLASS_USER = 1, CLASS_CALL = 2, CLASS_COUNT = 3 };
 
 typedef struct row {
   int64_t calls, self_cpu_ns, cpu_ns, self_device_ns, device_ns, flops;
   facts_memory memory;
   uint32_t open; /* ranges of this row that hold the range in hand */
   uint32_t class_;
-  uint32_t sample; /* the first range, call or record of the row */
+  uint32_t sample; /* the first range or call of the row */
   uint32_t top_level;
   uint32_t module;    /* string id: the module of all its ranges */
   uint32_t scattered; /* 1: they have not all the same one */
@@ -153,7 +159,7 @@ out:
   return false;
 }
 
-static bool add_calls_and_records(build *self) {
+static bool add_calls(build *self) {
   const trace_facts *facts = self->work->facts;
   for (uint64_t i = 0; i < facts->call_count; i++) {
     const pd_call *call = facts_call(facts, i);
@@ -163,16 +169,6 @@ static bool add_calls_and_records(build *self) {
     self->rows[index].self_cpu_ns += facts->call_self_ns[i];
     self->rows[index].cpu_ns += facts_span(call->start_ns, call->end_ns);
     self->rows[index].top_level |= call->range == PD_NONE;
-  }
-  for (uint64_t i = 0; i < facts->activity_count; i++) {
-    const pd_device_row *record = facts_activity(facts, i);
-    uint32_t index = find_row(self, CLASS_DEVICE, record->name, 0, (uint32_t)i);
-    int64_t span = facts_span(record->start_ns, record->end_ns);
-    if (index == PD_NONE) return false;
-    self->rows[index].calls++;
-    self->rows[index].self_device_ns += span;
-    self->rows[index].device_ns += span;
-    self->rows[index].top_level = 1;
   }
   return true;
 }
@@ -258,16 +254,9 @@ static const char *source_text(const table_work *work, const pd_range *range) {
   return text;
 }
 
-static const char *device_kind(pd_activity_kind kind) {
-  return kind == PD_ACTIVITY_MEMCPY ? "memcpy" : kind == PD_ACTIVITY_MEMSET ? "memset" : "kernel";
-}
-
 static void name_row(table_build *table, const table_work *work, const row *at) {
   const trace_facts *facts = work->facts;
-  if (at->class_ == CLASS_DEVICE) {
-    table_string(table, M_name, facts_text(facts, facts_activity(facts, at->sample)->name));
-    table_string(table, M_kind, device_kind(facts_activity(facts, at->sample)->detail.kind));
-  } else if (at->class_ == CLASS_CALL) {
+  if (at->class_ == CLASS_CALL) {
     table_string(table, M_name, facts_text(facts, facts_call(facts, at->sample)->name));
     table_string(table, M_kind, "runtime");
   } else {
@@ -287,13 +276,11 @@ static void emit_row(table_build *table, const table_work *work, const row *at) 
   table_row(table, 0);
   name_row(table, work, at);
   table_int(table, M_count, at->calls);
-  if (at->class_ != CLASS_DEVICE) {
-    table_int(table, M_self_cpu_time_total, at->self_cpu_ns);
-    table_percent(table, M_self_cpu_percent, at->self_cpu_ns, facts->self_cpu_ns);
-    table_int(table, M_cpu_time_total, at->cpu_ns);
-    table_percent(table, M_cpu_total_percent, at->cpu_ns, facts->self_cpu_ns);
-    table_int(table, M_cpu_time, at->cpu_ns / at->calls);
-  }
+  table_int(table, M_self_cpu_time_total, at->self_cpu_ns);
+  table_percent(table, M_self_cpu_percent, at->self_cpu_ns, facts->self_cpu_ns);
+  table_int(table, M_cpu_time_total, at->cpu_ns);
+  table_percent(table, M_cpu_total_percent, at->cpu_ns, facts->self_cpu_ns);
+  table_int(table, M_cpu_time, at->cpu_ns / at->calls);
   if (known && at->class_ != CLASS_CALL) {
     table_int(table, M_self_device_time_total, at->self_device_ns);
     table_percent(table, M_self_device_percent, at->self_device_ns, facts->device_ns);
@@ -309,6 +296,28 @@ static void emit_row(table_build *table, const table_work *work, const row *at) 
   if (at->class_ == CLASS_OPERATION) table_int(table, M_flops, at->flops);
 }
 
+/* Why Self CPU may add up to more than the window lasts: which threads are in it. */
+static void note_threads(table_build *table, const table_work *work) {
+  const trace_facts *facts = work->facts;
+  const uint64_t all = facts->trace->threads.count;
+  bool *seen = arena_take(work->arena, (all + 1) * sizeof *seen);
+  const char *names = "";
+  uint64_t count = 0;
+  for (uint64_t i = 0; seen && i < facts->range_count; i++) {
+    const uint32_t thread = facts_range(facts, i)->thread;
+    if (thread >= all || seen[thread]) continue;
+    seen[thread] = true;
+    if (++count <= THREADS_NAMED)
+      names = arena_format(work->arena, "%s%s%s", names, count > 1 ? ", " : "",
+                           facts_text(facts, PD_AT(pd_thread, &facts->trace->threads, thread)->name));
+  }
+  if (count < 2) return;
+  char lasted[32];
+  pd_text_time(lasted, sizeof lasted, (double)(facts->trace->end_ns - facts->trace->start_ns));
+  table_note(table, arena_format(work->arena, "Self CPU adds up over %llu threads (%s%s); the window lasts %s.",
+                                 (unsigned long long)count, names, count > THREADS_NAMED ? " and more" : "", lasted));
+}
+
 static const pd_table *emit(const build *self) {
   const table_work *work = self->work;
   const trace_facts *facts = work->facts;
@@ -321,10 +330,10 @@ static const pd_table *emit(const build *self) {
       &table, work->arena, work->is_cuda, "operators", "Operator table",
       arena_format(work->arena,
                    "%s columns are sums over what was launched within the row's ranges%s; kernels and copies have "
-                   "rows of their own, so the column adds up to its total once over these rows and once over the "
-                   "others.",
+                   "tables of their own: kernels, memcpy.",
                    work->is_cuda ? "CUDA" : "Device",
                    facts->trace->streams.count > 1 ? ": ranges that span streams may exceed their wall time" : ""));
+  note_threads(&table, work);
   if (facts->trace->profile != PD_PROFILE_FULL) table_without_device(&table, facts->trace->profile_note);
   if (work->request->group_by_input_shape && !facts->trace->shapes.count)
     table_note(&table, "No shapes were recorded to group by: profile.record_shapes = true records them.");
@@ -360,7 +369,7 @@ const pd_table *operator_table(const table_work *work) {
     self.by_name[i] = calloc(work->facts->trace->strings.count + 1, sizeof *self.by_name[i]);
     ok = ok && self.by_name[i];
   }
-  if (ok && add_ranges(&self) && add_calls_and_records(&self)) table = emit(&self);
+  if (ok && add_ranges(&self) && add_calls(&self)) table = emit(&self);
   for (int i = 0; i < CLASS_COUNT; i++) free(self.by_name[i]);
   free(self.by_key);
   free(self.rows);

@@ -274,6 +274,13 @@ PD_TEST(table, everything_fits_the_width_asked_for) {
   }
 }
 
+PD_TEST(table, self_cpu_says_which_threads_it_adds_up) {
+  table_test test = {0};
+  cr_assert_not_null(strstr(text_of(&test, SETTINGS("views=operators", "width=200")),
+                            "Self CPU adds up over 2 threads (pdhost, pdhost loader 0)"));
+  end(&test);
+}
+
 PD_TEST(table, names_are_whole_where_there_is_room) {
   table_test test = {0};
   cr_assert_null(

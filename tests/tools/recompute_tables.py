@@ -130,22 +130,16 @@ def check_operators(run, check):
         row["count"] += 1
         row["self_cpu_time_total"] += self_calls[i]
         row["cpu_time_total"] += item.span
-    for record in run.records:
-        row = rows[(record.name, record.kind)]
-        row["count"] += 1
-        row["self_device_time_total"] += record.span
-        row["device_time_total"] += record.span
     want = {}
     for (name, kind), row in rows.items():
         of = modules[(name, kind)]
         cells = {"count": row["count"]}
         if run.table("modules")[0] is not None:
             cells["operator_module"] = next(iter(of)) if len(of) == 1 else ""
-        if kind not in ("kernel", "memcpy", "memset"):
-            cells.update({key: row[key] for key in ("self_cpu_time_total", "cpu_time_total")})
-            cells["cpu_time"] = row["cpu_time_total"] // row["count"]
-            cells["self_cpu_percent"] = percent(row["self_cpu_time_total"], whole_cpu)
-            cells["cpu_total_percent"] = percent(row["cpu_time_total"], whole_cpu)
+        cells.update({key: row[key] for key in ("self_cpu_time_total", "cpu_time_total")})
+        cells["cpu_time"] = row["cpu_time_total"] // row["count"]
+        cells["self_cpu_percent"] = percent(row["self_cpu_time_total"], whole_cpu)
+        cells["cpu_total_percent"] = percent(row["cpu_time_total"], whole_cpu)
         if kind in ("op", "user") and run.memory:
             cells.update({f"{own}{side}_memory_usage": row[f"{own}{side}_memory_usage"]
                           for own in ("", "self_") for side in ("cpu", "device")})
