@@ -7,6 +7,7 @@
 #include "stats.h"
 #include "tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ typedef struct kept_run {
 struct analysis {
   pd_analysis table;
   analysis_context context;
+  char disturbance[512];
   kept_trace *traces;
   kept_run *runs;
   proc_sample begin;
@@ -204,4 +206,10 @@ pd_status analysis_window_end(analysis *self) {
   self->has_usage = self->has_begin && proc_take(&end) == PD_OK;
   if (self->has_usage) self->usage = proc_between(&self->begin, &end);
   return self->has_usage ? PD_OK : PD_IO;
+}
+
+void analysis_disturbed(analysis *self, const char *machine, const char *process) {
+  snprintf(self->disturbance, sizeof self->disturbance, "%s%s%s", machine ? machine : "",
+           machine && process ? "; " : "", process ? process : "");
+  self->context.disturbance = self->disturbance[0] ? self->disturbance : NULL;
 }

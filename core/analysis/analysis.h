@@ -17,6 +17,7 @@ typedef struct analysis_context {
   const char *command_line; /* of the run, for the verdict's next command; NULL: "pdhost" */
   const pd_cure *cures;     /* what the scenario says takes a cause out; NULL: nothing */
   int64_t num_workers;      /* of the loader; 0: none, or not known */
+  const char *disturbance;  /* analysis_disturbed's; NULL: none */
   pd_offers offers;         /* what the verdict may suggest; not known: all that this kind of device may have */
 } analysis_context;
 
@@ -35,5 +36,9 @@ void analysis_forget(analysis *self, const pd_trace *trace);
 /* CPU use of this process and of the system between begin and end of a window, from /proc, for Device Summary. */
 pd_status analysis_window_begin(analysis *self);
 pd_status analysis_window_end(analysis *self);
+
+/* What disturbed the window that ended, a sentence each without a full stop, for the verdict's note; NULL: nothing did.
+ * Both are copied, and hold until the next call. [loop thread] */
+void analysis_disturbed(analysis *self, const char *machine, const char *process);
 
 #endif

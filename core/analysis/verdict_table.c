@@ -280,6 +280,12 @@ static const char *withheld(const table_work *work) {
   return NULL;
 }
 
+/* What the steps cannot show, and their confidence does not know. */
+static const char *disturbance(const table_work *work) {
+  const char *what = work->context->disturbance;
+  return what ? arena_format(work->arena, "Less sure than the confidence says: %s.", what) : NULL;
+}
+
 const pd_table *verdict_table(const table_work *work) {
   const char *command =
       work->context->command_line && work->context->command_line[0] ? work->context->command_line : "pdhost";
@@ -287,7 +293,7 @@ const pd_table *verdict_table(const table_work *work) {
   findings of;
   if (!why_not && !withheld_unsynchronised(work, &why_not)) return NULL;
   table_build table;
-  table_begin(&table, work->arena, work->is_cuda, "verdict", "Verdict", NULL);
+  table_begin(&table, work->arena, work->is_cuda, "verdict", "Verdict", disturbance(work));
   TABLE_COLUMNS(&table, M_verdict, M_verdict_cause, M_verdict_share, M_verdict_repeatable, M_verdict_evidence,
                 M_verdict_not, M_verdict_next, M_verdict_overrides, M_verdict_step, M_verdict_expected);
   table_row(&table, 0);

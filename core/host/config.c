@@ -7,6 +7,7 @@
 #include "config_presets.h"
 #include "ini_file.h"
 #include "log.h"
+#include "placeholders.h"
 #include "suggest.h"
 
 #include <ctype.h>
@@ -520,6 +521,32 @@ static void check_benchmark(const config *self, error *err) {
   if (b->callgrind) check_callgrind(self, err);
 }
 
+/* As a label shows it: numbers in one spelling. */
+static const char *label_value(void *user, const char *name, const char *key) {
+  config *self = user;
+  const config_section *in = config_find_section(self, name);
+  const int row = in ? section_find(in, key) : -1;
+  char number[32];
+  if (row < 0) return NULL;
+  const section_value *at = &in->values[row];
+  if (in->rows[row].type != PD_INT || strcmp(at->text, "all") == 0) return at->text;
+  snprintf(number, sizeof number, "%lld", (long long)at->value.integer);
+  return text_pool_text(&self->impl->memory, number);
+}
+
+/* What a measurement is called follows from what runs, also where the command line changes that. */
+static void fill_labels(config *self, error *err) {
+  const char **const texts[] = {&self->benchmark.label, &self->benchmark.sub_label, &self->benchmark.description,
+                                &self->benchmark.env, &self->benchmark.output};
+  static const char *const keys[] = {"label", "sub_label", "description", "env", "output"};
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    const section_value *at = value_of(self, CORE_BENCHMARK, keys[i]);
+    char where[512];
+    snprintf(where, sizeof where, "%s: [benchmark] %s = %s", at->origin, keys[i], at->text);
+    (void)placeholders_fill(&self->impl->memory, texts[i], label_value, self, where, err);
+  }
+}
+
 static void finish_core(config *self, error *err) {
   struct config_impl *impl = self->impl;
   static const struct {
@@ -551,6 +578,7 @@ static void finish_core(config *self, error *err) {
   if (!self->run.trace_dir[0])
     error_add(err, PD_INVALID, FAULT_CLASH, "%s: [run] trace_dir is empty; name a folder, . for this one",
               value_of(self, CORE_RUN, "trace_dir")->origin);
+  fill_labels(self, err);
   plan_schedule(self, err);
   if (strcmp(self->run.mode, "benchmark") == 0) check_benchmark(self, err);
 }

@@ -2,6 +2,7 @@
  * starts after it. */
 #include "loop.h"
 
+#include "log.h"
 #include "progress.h"
 #include "signals.h"
 #include "window.h"
@@ -441,8 +442,21 @@ static pd_status scheduled_steps(run_state *run) {
 /* With `active = all` the end of the loop is the end of the window. */
 static bool loop_records_all(const run_state *run) { return run->plan.active == SCHEDULE_FOREVER; }
 
+/* What kept the steps from running as they would on a quiet machine. */
+static void tell_disturbances(run_state *run) {
+  guard_facts facts;
+  char text[256];
+  if (!run->watch) return;
+  guard_end(run->watch, &facts);
+  if (guard_tells_stop(&facts, text, sizeof text))
+    log_line(PD_LOG_WARN, NULL, "%s: the steps it fell into took longer for that", text);
+  if (guard_tells_taken_cores(&facts, text, sizeof text))
+    log_line(PD_LOG_WARN, NULL, "%s: run it on a quiet machine", text);
+}
+
 pd_status loop_run(run_state *run) {
   run->loss_scale = run->amp ? 65536 : 1;
+  if (run->watch) guard_begin(run->watch);
   pd_status status = warm_up(run);
   if (status == PD_OK && !signals_pending()) status = interleave(run);
   if (status == PD_OK && !signals_pending()) status = scheduled_steps(run);
@@ -453,5 +467,6 @@ pd_status loop_run(run_state *run) {
   window_detach(run);
   loop_settle(run);
   loop_deliver(run);
+  tell_disturbances(run);
   return run->failed != PD_OK ? run->failed : status;
 }

@@ -101,6 +101,7 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   run_report_shortfall(run, settings);
   progress_show();
   progress_enter("writing the results", NULL, 0);
+  if (truth_steps(run->truth)) truth_tell(run->truth, about);
   pd_summary summary;
   const pd_status summed = run_report_summary(run, settings, &summary);
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);

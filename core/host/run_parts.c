@@ -27,6 +27,7 @@ static int bring_up_records(run_state *run, const config *settings) {
                                     .with_stack = settings->profile.with_stack};
   run->log = step_log_open();
   run->truth = truth_open();
+  run->watch = run->benchmark ? NULL : guard_open(false, 0);
   run->services.files = files_open();
   if (!run->log || !run->truth || !run->services.files)
     return run_parts_report(NULL, PD_NO_MEMORY, "recorder", CODE_INTERNAL);
@@ -165,6 +166,7 @@ void run_parts_close(run_state *run) {
   service_host_close(run->core_host);
   if (run->recorder) recorder_close(run->recorder);
   step_log_close(run->log);
+  guard_close(run->watch);
   free(run->window_steps);
   files_close(run->services.files);
 }

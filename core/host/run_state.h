@@ -12,6 +12,7 @@
 
 #include "analysis/analysis.h"
 #include "data/loader.h"
+#include "measure/guard.h"
 #include "trace/recorder.h"
 #include "train/train_kit.h"
 
@@ -52,6 +53,7 @@ typedef struct run_state {
   char folder_fault[1024]; /* why nothing can be written to trace_dir, "" when it can */
   step_log *log;
   truth *truth;
+  guard *watch; /* of the loop; NULL: the step is timed alone, or there was no memory */
 
   schedule plan;
   uint64_t warmup_steps, max_steps; /* max_steps 0: no limit of its own */
@@ -72,6 +74,7 @@ typedef struct run_state {
   bool attached, started, in_window;
   uint32_t window;
   recorder_step *window_steps;                            /* of the window, handed to the recorder at its end */
+  double window_stopped_s;                                /* the process stood still before it began */
   uint64_t window_allocated_bytes, window_reserved_bytes; /* of device memory when it began */
   uint64_t window_count, window_room, window_first;       /* first: index into the log */
   uint64_t windows_done;

@@ -1,8 +1,10 @@
 /* See truth.h. Device time is taken by pairs of events, which are read when nobody is measuring any more. */
 #include "truth.h"
 
+#include "log.h"
 #include "truth_figures.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -222,6 +224,20 @@ pd_status truth_round_input(truth *self, double with_ns, double without_ns) {
 }
 
 uint64_t truth_steps(const truth *self) { return self->all.row_count; }
+
+void truth_tell(const truth *self, const pd_run *run) {
+  truth_figures all = self->all;
+  all.rows = self->rows;
+  for (int loader = 0; loader < 2; loader++) {
+    double asked_us, percent;
+    if (!truth_figures_dial(&all, run, loader, &asked_us, &percent) || !(fabs(percent) > TRUTH_DIAL_ERROR)) continue;
+    log_line(PD_LOG_WARN, NULL,
+             "%s was to inject %.0f us a step and injected %.0f us, %.0f %% %s: the device or the machine's other work "
+             "moved it",
+             loader ? "the loader" : run->scenario, asked_us, asked_us * (1 + percent / 100), fabs(percent),
+             percent > 0 ? "more" : "less");
+  }
+}
 
 /* ---- the file ---- */
 

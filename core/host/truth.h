@@ -34,6 +34,10 @@ pd_status truth_round_input(truth *self, double with_ns, double without_ns);
 /* Active steps so far. */
 uint64_t truth_steps(const truth *self);
 
+/* Warns where what was injected is off what was asked for by more than TRUTH_DIAL_ERROR per cent. */
+#define TRUTH_DIAL_ERROR 5
+void truth_tell(const truth *self, const pd_run *run);
+
 /* Writes trace_dir/truth/truth.json. */
 pd_status truth_write(const truth *self, const pd_files *files, const pd_run *run);
 

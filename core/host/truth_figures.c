@@ -122,6 +122,16 @@ static void put_dials(const truth_figures *self, const pd_run *run, const sums *
   put_number(out, "asked_count_per_step", self->asked_count ? (double)self->asked_count : NAN);
 }
 
+bool truth_figures_dial(const truth_figures *self, const pd_run *run, bool loader, double *asked_us, double *percent) {
+  sums all;
+  const bool by_loader = loader || is_input(run);
+  *asked_us = by_loader ? asked_of_loader(self) : self->asked_us;
+  if (!self->row_count || (loader && !is_mixed(self, run)) || !(*asked_us > 0) || !add_up(self, run, &all))
+    return false;
+  *percent = 100 * ((by_loader ? all.loader_us : all.measured_us) / *asked_us - 1);
+  return true;
+}
+
 /* ---- its effect ---- */
 
 /* The sign test: how often tossed coins would have as few rounds in which the injected steps took no longer. */

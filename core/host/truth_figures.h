@@ -36,6 +36,10 @@ typedef struct truth_figures {
   bool timed, counted, loaded; /* the scenario measured time; it counted; the loader was dialled by time */
 } truth_figures;
 
+/* How far what was injected by time is off what was asked for, per cent, of the scenario (loader = false) or of what
+ * the loader injects beside it. False: it is not dialled by time, or there is no memory. */
+bool truth_figures_dial(const truth_figures *self, const pd_run *run, bool loader, double *asked_us, double *percent);
+
 /* The document. False on no memory. */
 bool truth_figures_print(const truth_figures *self, const pd_run *run, FILE *out);
 

@@ -70,7 +70,48 @@ static void warn_of_benchmark(const config *settings) {
              names);
 }
 
+/* A key that shows something, and the key of [profile] without which that is never recorded. */
+typedef struct need {
+  const char *section, *key;
+  const char *word; /* that its value has to hold for that; NULL: any but the default */
+  size_t offset;    /* of the bool in profile_settings */
+  const char *needed;
+} need;
+
+#define NEEDS(field) offsetof(profile_settings, field), #field
+static const need needs[] = {
+    {"sink.table", "group_by_input_shape", NULL, NEEDS(record_shapes)},
+    {"sink.table", "group_by_stack_n", NULL, NEEDS(with_stack)},
+    {"sink.table", "stacks", "always", NEEDS(with_stack)},
+    {"sink.table", "sort_by", "memory", NEEDS(profile_memory)},
+};
+
+static void warn_of_needs(const config *settings) {
+  for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
+    const need *at = &needs[i];
+    const pd_setting *asked = find(settings, at->section, at->key);
+    if (!asked || asked->is_default || (at->word && !strstr(asked->value, at->word))) continue;
+    if (*(const bool *)(const void *)((const char *)&settings->profile + at->offset)) continue;
+    log_line(PD_LOG_WARN, NULL, "%s: [%s] %s = %s: no effect without [profile] %s; add -o profile.%s=true",
+             asked->origin, at->section, at->key, asked->value, at->needed, at->needed);
+  }
+}
+
+/* What only a window could show, in a run that has none. */
+static void warn_of_timer_only(const config *settings) {
+  static const char *const keys[] = {"with_stack", "with_flops", "with_modules"};
+  for (size_t i = 0; settings->profile.timer_only && i < sizeof keys / sizeof keys[0]; i++) {
+    const pd_setting *at = find(settings, "profile", keys[i]);
+    if (!at->is_default)
+      log_line(PD_LOG_WARN, NULL, "%s: [profile] %s = %s: no effect with timer_only = true, which records nothing",
+               at->origin, keys[i], at->value);
+  }
+}
+
 void unused_keys_warn(const config *settings) {
   warn_of_resident(settings);
-  if (strcmp(settings->run.mode, "benchmark") != 0) warn_of_benchmark(settings);
+  if (strcmp(settings->run.mode, "benchmark") == 0) return;
+  warn_of_benchmark(settings);
+  warn_of_timer_only(settings);
+  if (!settings->profile.timer_only) warn_of_needs(settings);
 }

@@ -6,6 +6,8 @@
 #include "loop.h"
 #include "progress.h"
 
+#include "measure/heartbeat.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +49,7 @@ pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked
     const pd_status asked = run->device_ops->memory->usage(run->access.device, &run->window_allocated_bytes,
                                                            &run->window_reserved_bytes, &peak);
     if (asked != PD_OK) return asked;
+    run->window_stopped_s = heartbeat_stopped_s();
     run->in_window = true;
     run->window = at->window;
     run->window_count = 0;
@@ -129,6 +132,18 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
   return status;
 }
 
+/* The confidence of a verdict is of the steps as they were: what lengthened them all alike does not lower it. */
+static void tell_verdict(run_state *run) {
+  guard_facts facts;
+  char text[256], stopped[256];
+  if (!run->watch) return;
+  guard_so_far(run->watch, &facts);
+  const bool taken = guard_tells_taken_cores(&facts, text, sizeof text);
+  facts.stopped_s = heartbeat_stopped_s() - run->window_stopped_s;
+  const bool stood = guard_tells_stop(&facts, stopped, sizeof stopped);
+  analysis_disturbed(run->analysis, taken ? text : NULL, stood ? stopped : NULL);
+}
+
 pd_status window_finish(run_state *run, bool whole) {
   const pd_profile_ops *profile = run->device_ops->profile;
   pd_status status = PD_OK;
@@ -143,6 +158,7 @@ pd_status window_finish(run_state *run, bool whole) {
   if (!run->in_window) return status;
   run->in_window = false;
   progress_enter("writing what was recorded", NULL, 0);
+  tell_verdict(run);
   const pd_status counted = analysis_window_end(run->analysis);
   if (status == PD_OK) status = counted;
   loop_settle(run);

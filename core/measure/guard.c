@@ -1,8 +1,10 @@
 /* See guard.h. */
 #include "guard.h"
 
+#include "heartbeat.h"
 #include "nvml.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@ struct guard {
   guard_facts facts;
   int64_t begun_ns, looked_ns;
   double busy_s, own_s; /* of processors, when it began */
+  double stopped_s;     /* by the heartbeat, when it began */
 };
 
 static int64_t monotonic_ns(void) {
@@ -35,21 +38,42 @@ static double load_average(void) {
   return getloadavg(&load, 1) == 1 ? load : -1;
 }
 
-/* Seconds that all processors together have worked since the machine started; negative: unknown. */
-static double busy_seconds(void) {
-  /* user nice system idle iowait irq softirq steal: all but the two that wait. */
+/* Whether this process may use processor `index`. */
+static bool is_allowed(const cpu_set_t *allowed, unsigned long index) {
+  return index < CPU_SETSIZE && CPU_ISSET(index, allowed);
+}
+
+/* Busy ticks of a line "cpu3 ...": user nice system idle iowait irq softirq steal, all but the two that wait. */
+static unsigned long long busy_ticks(char *at) {
   enum { COLUMNS = 8, IDLE = 3, IOWAIT = 4 };
-  char line[256] = "", *at = line + 3;
   unsigned long long busy = 0;
-  FILE *file = fopen("/proc/stat", "r");
-  if (!file) return -1;
-  const bool got = fgets(line, sizeof line, file) && strncmp(line, "cpu ", 4) == 0;
-  fclose(file);
-  for (int i = 0; got && i < COLUMNS; i++) {
+  for (int i = 0; i < COLUMNS; i++) {
     const unsigned long long ticks = strtoull(at, &at, 10);
     if (i != IDLE && i != IOWAIT) busy += ticks;
   }
-  return got ? (double)busy / (double)sysconf(_SC_CLK_TCK) : -1;
+  return busy;
+}
+
+/* Seconds that the processors of this process have worked together since the machine started, and how many these are;
+ * negative: unknown. */
+static double busy_seconds(uint32_t *cores) {
+  char line[512];
+  unsigned long long busy = 0;
+  cpu_set_t allowed;
+  *cores = 0;
+  FILE *file = fopen("/proc/stat", "r");
+  if (!file || sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+    if (file) fclose(file);
+    return -1;
+  }
+  while (fgets(line, sizeof line, file) && strncmp(line, "cpu", 3) == 0) {
+    char *at = line + 3;
+    if (line[3] < '0' || line[3] > '9' || !is_allowed(&allowed, strtoul(line + 3, &at, 10))) continue;
+    busy += busy_ticks(at);
+    ++*cores;
+  }
+  fclose(file);
+  return *cores ? (double)busy / (double)sysconf(_SC_CLK_TCK) : -1;
 }
 
 static double own_seconds(void) {
@@ -67,6 +91,7 @@ guard *guard_open(bool is_cuda, uint32_t device_index) {
 
 void guard_close(guard *self) {
   if (!self) return;
+  if (self->begun_ns) heartbeat_end();
   nvml_close(self->gpu);
   free(self);
 }
@@ -88,26 +113,60 @@ void guard_look(guard *self) {
 }
 
 void guard_begin(guard *self) {
-  self->facts = (guard_facts){.load_before = load_average(), .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN)};
+  self->facts = (guard_facts){.load_before = load_average()};
   look(self);
-  self->busy_s = busy_seconds();
+  (void)heartbeat_begin();
+  self->stopped_s = heartbeat_stopped_s();
+  self->busy_s = busy_seconds(&self->facts.cores);
   self->own_s = own_seconds();
   self->begun_ns = monotonic_ns();
 }
 
-void guard_end(guard *self, guard_facts *facts) {
-  const double elapsed_s = 1e-9 * (double)(monotonic_ns() - self->begun_ns);
-  const double busy_s = busy_seconds(), own_s = own_seconds();
+void guard_so_far(guard *self, guard_facts *facts) {
+  uint32_t cores;
+  self->facts.elapsed_s = 1e-9 * (double)(monotonic_ns() - self->begun_ns);
+  self->facts.stopped_s = heartbeat_stopped_s() - self->stopped_s;
+  const double busy_s = busy_seconds(&cores), own_s = own_seconds(), elapsed_s = self->facts.elapsed_s;
   self->facts.own_cores = self->facts.other_cores = -1;
   if (elapsed_s > 0 && self->busy_s >= 0 && busy_s >= self->busy_s) {
     const double own = (own_s - self->own_s) / elapsed_s, all = (busy_s - self->busy_s) / elapsed_s;
     self->facts.own_cores = own;
     self->facts.other_cores = all > own ? all - own : 0;
   }
+  *facts = self->facts;
+}
+
+void guard_end(guard *self, guard_facts *facts) {
+  guard_so_far(self, facts);
   look(self);
   self->facts.load_after = load_average();
+  heartbeat_end();
   self->begun_ns = 0;
   *facts = self->facts;
+}
+
+/* Ticks are 10 ms: of a shorter time they say little. */
+#define TELLING_S 0.3
+/* Of the cores, together with this process's own: then there was a wait for one. */
+#define TAKEN 0.9
+
+bool guard_tells_taken_cores(const guard_facts *facts, char *text, size_t room) {
+  const double cores = facts->cores;
+  text[0] = '\0';
+  if (facts->elapsed_s < TELLING_S || facts->other_cores < OTHERS_WARN * cores ||
+      facts->own_cores + facts->other_cores < TAKEN * cores)
+    return false;
+  snprintf(text, room, "other programs kept %.1f of %u core%s busy while the steps ran, and this run the rest",
+           facts->other_cores, facts->cores, facts->cores == 1 ? "" : "s");
+  return true;
+}
+
+bool guard_tells_stop(const guard_facts *facts, char *text, size_t room) {
+  text[0] = '\0';
+  if (!(facts->stopped_s > 0)) return false;
+  snprintf(text, room, "the process stood still for %.1f s (stopped by a signal or a debugger, or the machine was)",
+           facts->stopped_s);
+  return true;
 }
 
 PD_PRINTF(3, 4) static pd_status note(pd_measurement *out, const char *key, const char *format, ...) {
@@ -133,6 +192,16 @@ static pd_status report_machine(const guard_facts *facts, pd_measurement *out) {
   return measurement_warn(out, text);
 }
 
+static pd_status report_stop(const guard_facts *facts, pd_measurement *out) {
+  char text[256];
+  if (!guard_tells_stop(facts, text, sizeof text)) return PD_OK;
+  text[0] = 'T';
+  const size_t used = strlen(text);
+  snprintf(text + used, sizeof text - used, ".\nThe blocks that it fell into took longer for that.");
+  const pd_status status = note(out, "stood_still", "%.3f s", facts->stopped_s);
+  return status == PD_OK ? measurement_warn(out, text) : status;
+}
+
 static pd_status report_clocks(const guard_facts *facts, pd_measurement *out, bool *trusted) {
   char reasons[256], text[512];
   if (!facts->looks) return PD_OK;
@@ -156,6 +225,7 @@ static pd_status report_clocks(const guard_facts *facts, pd_measurement *out, bo
 }
 
 pd_status guard_report(const guard_facts *facts, pd_measurement *out, bool *trusted) {
-  const pd_status status = report_machine(facts, out);
+  pd_status status = report_machine(facts, out);
+  if (status == PD_OK) status = report_stop(facts, out);
   return status == PD_OK ? report_clocks(facts, out, trusted) : status;
 }

@@ -292,6 +292,14 @@ static void step_row(json_writer *json, const pd_step_stats *step) {
   json_end_object(json);
 }
 
+static void notes(json_writer *json, const pd_summary *summary) {
+  const uint64_t count = PD_HAS(pd_summary, summary, notes) ? summary->notes.count : 0;
+  json_key(json, "notes");
+  json_begin_array(json);
+  for (uint64_t i = 0; i < count; i++) json_string(json, *PD_AT(const char *, &summary->notes, i));
+  json_end_array(json);
+}
+
 void section_summary(json_writer *json, const pd_run *run, const pd_summary *summary) {
   device(json, run);
   static const char *const outcomes[] = {"complete", "interrupted", "failed"};
@@ -315,6 +323,7 @@ void section_summary(json_writer *json, const pd_run *run, const pd_summary *sum
   text(json, "profile", profile_name(summary->profile));
   text(json, "profile_note", summary->profile_note);
   text(json, "sync_note", summary->sync_note);
+  notes(json, summary);
   json_key(json, "losses");
   json_begin_array(json);
   for (uint64_t i = 0; i < summary->losses.count; i++) json_double(json, *PD_AT(double, &summary->losses, i));

@@ -154,7 +154,7 @@ class Benchmark(Case):
     def test_the_worked_example_has_blocks_enough_for_a_verdict(self):
         base = ["-c", os.path.join(CONF, "vec_dot.ini"), "--device", "cpu", "-o", "benchmark.min_run_time=0.2",
                 "-o", "benchmark.max_warmup_time=0.1"]
-        bmm = ["-o", "scenario.implementation=bmm", "-o", "benchmark.sub_label=bmm", "-o", "benchmark.output=results/bmm.json"]
+        bmm = ["-o", "scenario.implementation=bmm", "-o", "benchmark.output=results/bmm.json"]
         for more in ([], bmm):
             code, _, err = self.run_pdhost(*base, *more, watch=False)
             self.assertIn(code, MEASURED, err)
@@ -162,6 +162,22 @@ class Benchmark(Case):
         _, out, _ = self.run_pdhost("compare", "results/vec_dot_mul_sum.json", "results/bmm.json", watch=False)
         self.assertRegex(out, r"\n(SLOWER|FASTER|SAME) " if not SANITIZER else r"\n[A-Z]+ ")
         self.assertNotIn("fewer than", out)
+
+    def test_the_worked_examples_names_follow_from_what_runs(self):
+        code, out, err = self.run_pdhost("-c", os.path.join(CONF, "vec_dot.ini"), "--device", "cpu", "-o", "benchmark.min_run_time=0.05",
+                                         "-o", "benchmark.max_warmup_time=0", "-o", "benchmark.min_blocks=2",
+                                         "-o", "scenario.implementation=bmm", "-o", "scenario.dim=1_28", watch=False)
+        self.assertIn(code, MEASURED, err)
+        self.assertIn("batched dot: bmm\n10000 x 128\n", out)
+        row = self.only("results/vec_dot_bmm.json")
+        self.assertEqual((row["label"], row["sub_label"], row["description"]), ("batched dot", "bmm", "10000 x 128"))
+
+    def test_a_label_names_a_key_that_is_there(self):
+        code, out, err = self.bench("-o", "benchmark.label=a<b> <data.batch_size>", "-o", "benchmark.output=out.json")
+        self.assertIn(code, MEASURED, err)
+        self.assertEqual(self.only()["label"], f"a<b> {self.only()['options']['data.batch_size']}")
+        self.assert_fails(self.bench("-o", "benchmark.label=<data.batch_sizes>"), 3,
+                          "[benchmark] label = <data.batch_sizes>: <data.batch_sizes>: there is no such key in this run")
 
     def test_output_to_standard_output_is_json_alone(self):
         code, out, err = self.bench("-o", "benchmark.output=-")

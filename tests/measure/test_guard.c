@@ -40,6 +40,27 @@ PD_TEST(guard, judges_what_it_saw) {
   expect_warning(&facts, "slowed itself down: software power cap, hardware thermal slowdown.", false);
 }
 
+PD_TEST(guard, tells_a_run_that_its_cores_were_taken) {
+  char text[256];
+  guard_facts facts = {.own_cores = 1, .other_cores = 1, .cores = 2, .elapsed_s = 1};
+  cr_assert(guard_tells_taken_cores(&facts, text, sizeof text));
+  cr_assert_str_eq(text, "other programs kept 1.0 of 2 cores busy while the steps ran, and this run the rest");
+  facts.cores = 16; /* there were free ones */
+  cr_assert_not(guard_tells_taken_cores(&facts, text, sizeof text));
+  facts.cores = 2;
+  facts.elapsed_s = 0.1; /* ten ticks */
+  cr_assert_not(guard_tells_taken_cores(&facts, text, sizeof text));
+  facts = (guard_facts){.own_cores = -1, .other_cores = -1, .cores = 2, .elapsed_s = 1};
+  cr_assert_not(guard_tells_taken_cores(&facts, text, sizeof text));
+}
+
+PD_TEST(guard, tells_that_the_process_stood_still) {
+  const guard_facts facts = {.own_cores = 1, .cores = 2, .stopped_s = 5.04};
+  expect_warning(&facts, "The process stood still for 5.0 s", true);
+  const guard_facts none = {.own_cores = 1, .cores = 2};
+  expect_warning(&none, NULL, true);
+}
+
 PD_TEST(guard, notes_the_conditions) {
   const guard_facts facts = {.load_before = 0.1,
                              .load_after = 0.3,
