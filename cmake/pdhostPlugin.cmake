@@ -12,7 +12,11 @@ function(pdhost_add_plugin name kind)
   add_library(${target} MODULE ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${target} PRIVATE pdhost::abi ${arg_LIBRARIES})
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${name}" C_VISIBILITY_PRESET hidden
+    CXX_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/pdhost/${folder}")
+  if(NOT CMAKE_CXX_STANDARD) # the rows of options need C++20
+    set_target_properties(${target} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+  endif()
   if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize=")
     target_link_options(${target} PRIVATE -Wl,-z,defs)
   endif()

@@ -2,7 +2,11 @@
 #include "commands.h"
 
 #include "cli.h"
+#include "completion.h"
 #include "doctor.h"
+#include "init.h"
+#include "man.h"
+#include "open.h"
 
 #ifdef PDHOST_WITH_COMPARE
 #include "compare/ab.h"
@@ -25,6 +29,7 @@ static const args_command *const all[] = {
 #ifdef PDHOST_WITH_SCORE
     &score_command,
 #endif
+    &init_command,    &open_command,     &man_command,      &completion_command,
 };
 enum { COMMAND_COUNT = sizeof all / sizeof all[0] };
 

@@ -167,8 +167,7 @@ static void report_one(const check *what, const check_target *target, tally *to)
            (unsigned long long)result.stdout_bytes);
   else {
     const bool skipped = result.exit_code == CHECK_SKIPPED;
-    printf("%s %s%s%s\n", skipped ? "skip" : "ok  ", what->description, skipped ? ": " : "",
-           skipped ? result.text : "");
+    printf("%s %s%s%s\n", skipped ? "skip" : "ok  ", what->description, result.text[0] ? ": " : "", result.text);
     to->failed--;
     to->skipped += skipped;
   }

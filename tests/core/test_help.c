@@ -317,6 +317,9 @@ static void check_sees(const char *file, const char *line) {
 PD_TEST_WITH(check, sound_plugins_pass, .timeout = 110) {
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/host_stall.so"), 0, "%s", out_text);
   cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 16 checks, 0 failed\n"));
+  const char *own = strstr(out_text, "ok   init, three steps, teardown: "); /* it stalls for 5 ms */
+  cr_assert(own && strtod(strchr(own, ':') + 1, NULL) >= 5 && strstr(own, " ms a step, without the training\n"), "%s",
+            out_text);
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/sink/probe.so"), 0, "%s", out_text);
   cr_assert_null(strstr(out_text, "FAIL"));
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/device/sound.so"), 0, "%s", out_text);

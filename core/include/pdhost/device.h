@@ -305,7 +305,7 @@ typedef struct pd_profile_ops {
 
 typedef struct pd_device_ops {
   uint32_t size;
-  uint32_t reserved;
+  uint32_t reserved PD_OR_ZERO;
   /* Opens device `index`. PD_UNSUPPORTED where there is no such device, driver or library: the message says what was
    * tried. On failure *device stays NULL. [loop thread] */
   pd_status (*open)(const pd_host *host, const void *options, uint32_t index, pd_device **device);
@@ -318,7 +318,7 @@ typedef struct pd_device_ops {
   const pd_profile_ops *profile;
   /* Sizes with which a run on this device takes seconds; over the scenario's presets. Ends with a NULL key; NULL: none.
    */
-  const pd_preset *presets;
+  const pd_preset *presets PD_OR_ZERO;
 } pd_device_ops;
 
 /* How scenarios reach the open device: an extension of the host's. */
@@ -331,14 +331,12 @@ typedef struct pd_device_access {
   pd_stream *stream; /* the loop's stream: the training kit's work runs here */
 } pd_device_access;
 
-#ifndef __cplusplus
 #define PD_DEVICE(name_, version_, summary_, T, rows, ...)                                                             \
   static const pd_device_ops pd_ops_ = {.size = sizeof(pd_device_ops), __VA_ARGS__};                                   \
   PD_PLUGIN(PD_KIND_DEVICE, device, pd_ops_, name_, version_, summary_, T, rows)
 #define PD_DEVICE_PLAIN(name_, version_, summary_, ...)                                                                \
   static const pd_device_ops pd_ops_ = {.size = sizeof(pd_device_ops), __VA_ARGS__};                                   \
   PD_PLUGIN_PLAIN(PD_KIND_DEVICE, device, pd_ops_, name_, version_, summary_)
-#endif
 
 #ifdef __cplusplus
 }

@@ -45,6 +45,13 @@ extern "C" {
 #define PD_INLINE static inline
 #endif
 
+/* Marks members that an initialiser may leave out, so that a C++ compiler does not warn about them. */
+#if defined(__cplusplus) && __cplusplus >= 202002L
+#define PD_OR_ZERO = {}
+#else
+#define PD_OR_ZERO
+#endif
+
 /* X(name, value, text). Values are frozen; new ones go at the end. */
 #define PD_STATUS_MAP(X)                                                                                               \
   X(OK, 0, "ok")                                                                                                       \
@@ -86,31 +93,48 @@ enum {
 
 /* One key of a plugin's own section. All strings are UTF-8 and live as long as the plugin. */
 typedef struct pd_option {
-  const char *key;            /* the field's name, so that the two cannot differ */
-  const char *help;           /* one line, no full stop */
-  const char *def;            /* as a user would write it; parsed by the same parser; NULL: the key must be given */
-  const char *min, *max;      /* bounds, inclusive, as a user would write them; NULL: none */
-  const char *unit;           /* "ms", "bytes", "samples"; NULL: a plain number. A bare number is in this unit */
-  const char *const *choices; /* PD_CHOICE: NULL-terminated list of the values allowed. PD_STRING, since 1.1: the text
-                               * is a list of some of them, parted by blanks or commas; NULL: any text */
-  uint32_t offset;            /* of the field in the plugin's options struct */
+  const char *key;                             /* the field's name, so that the two cannot differ */
+  const char *help PD_OR_ZERO;                 /* one line, no full stop */
+  const char *def PD_OR_ZERO;                  /* as a user would write it; NULL: the key must be given */
+  const char *min PD_OR_ZERO, *max PD_OR_ZERO; /* bounds, inclusive, as a user would write them; NULL: none */
+  const char *unit PD_OR_ZERO; /* "ms", "bytes", "samples"; NULL: a plain number. A bare number is in this unit */
+  /* PD_CHOICE: NULL-terminated list of the values allowed. PD_STRING, since 1.1: the text is a list of some of them,
+   * separated by spaces or commas; NULL: any text. */
+  const char *const *choices PD_OR_ZERO;
+  uint32_t offset; /* of the field in the plugin's options struct */
   pd_type type;
 } pd_option;
 
-#ifndef __cplusplus
 /* PD_OPTION takes the row's type from the C field: bool, int64_t, double or const char *. Anything else does not
- * compile. The others name the type where the C field does not say it. */
-#define PD_TYPE_OF(field)                                                                                              \
-  _Generic((field), bool : PD_BOOL, int64_t : PD_INT, double : PD_FLOAT, const char * : PD_STRING)
+ * compile. The others name the type where the C field does not say it. In C++, from C++20 on, the members after the
+ * field are given in the order that they have above: .help, .def, .min, .max, .unit, .choices. */
+#ifndef __cplusplus
+#define PD_TYPE_OF(T, field)                                                                                           \
+  _Generic(((T *)0)->field, bool : PD_BOOL, int64_t : PD_INT, double : PD_FLOAT, const char * : PD_STRING)
+#define PD_TYPE_AS(T, field, c_type, pd_type_) _Generic(((T *)0)->field, c_type : (pd_type_))
+#else
+extern "C++" {
+template <typename field> struct pd_type_of;
+template <> struct pd_type_of<bool> { static constexpr pd_type value = PD_BOOL; };
+template <> struct pd_type_of<int64_t> { static constexpr pd_type value = PD_INT; };
+template <> struct pd_type_of<double> { static constexpr pd_type value = PD_FLOAT; };
+template <> struct pd_type_of<const char *> { static constexpr pd_type value = PD_STRING; };
+template <typename field, typename c_type, pd_type type> struct pd_type_as;
+template <typename c_type, pd_type type> struct pd_type_as<c_type, c_type, type> {
+  static constexpr pd_type value = type;
+};
+}
+#define PD_TYPE_OF(T, field) pd_type_of<decltype(T::field)>::value
+#define PD_TYPE_AS(T, field, c_type, pd_type_) pd_type_as<decltype(T::field), c_type, (pd_type_)>::value
+#endif
 #define PD_OPTION(T, field, ...)                                                                                       \
-  { .key = #field, .offset = offsetof(T, field), .type = PD_TYPE_OF(((T *)0)->field), __VA_ARGS__ }
+  { .key = #field, __VA_ARGS__, .offset = offsetof(T, field), .type = PD_TYPE_OF(T, field) }
 #define PD_OPTION_AS(T, field, c_type, pd_type_, ...)                                                                  \
-  { .key = #field, .offset = offsetof(T, field), .type = _Generic(((T *)0)->field, c_type : (pd_type_)), __VA_ARGS__ }
+  { .key = #field, __VA_ARGS__, .offset = offsetof(T, field), .type = PD_TYPE_AS(T, field, c_type, pd_type_) }
 #define PD_OPTION_CHOICE(T, field, ...) PD_OPTION_AS(T, field, const char *, PD_CHOICE, __VA_ARGS__)
 #define PD_OPTION_PATH(T, field, ...) PD_OPTION_AS(T, field, const char *, PD_PATH, __VA_ARGS__)
 #define PD_OPTION_BYTES(T, field, ...) PD_OPTION_AS(T, field, int64_t, PD_BYTES, __VA_ARGS__)
 #define PD_OPTION_DURATION(T, field, ...) PD_OPTION_AS(T, field, int64_t, PD_DURATION, __VA_ARGS__)
-#endif
 
 /* ---- host -------------------------------------------------------------------------------------------------- */
 
@@ -167,7 +191,6 @@ typedef struct pd_plugin {
  * NULL is a load error. [loop thread] */
 PD_EXPORT const pd_plugin *pd_plugin_entry(void);
 
-#ifndef __cplusplus
 /* Defines the entry point of a plugin; scenario.h, sink.h and device.h wrap it. `rows` is an array of PD_OPTION over
  * struct `T`. */
 #define PD_PLUGIN(kind_, member_, ops_, name_, version_, summary_, T, rows)                                            \
@@ -197,7 +220,6 @@ PD_EXPORT const pd_plugin *pd_plugin_entry(void);
                                        .summary = (summary_),                                                          \
                                        .ops = {.member_ = &(ops_)}};                                                   \
   PD_EXPORT const pd_plugin *pd_plugin_entry(void) { return &pd_plugin_; }
-#endif
 
 #ifdef __cplusplus
 }

@@ -65,9 +65,9 @@ enum {
 
 typedef struct pd_scenario_ops {
   uint32_t size;
-  uint32_t reserved;
-  const char *bottleneck;   /* the truth it injects, as the verdict spells it: "input_bound"; "none" for a baseline */
-  const pd_preset *presets; /* ends with a NULL key; NULL: none */
+  uint32_t reserved PD_OR_ZERO;
+  const char *bottleneck; /* the truth it injects, as the verdict spells it: "input_bound"; "none" for a baseline */
+  const pd_preset *presets PD_OR_ZERO; /* ends with a NULL key; NULL: none */
 
   /* `options` is filled and checked, and valid until teardown returns. On failure *state stays NULL. [loop thread] */
   pd_status (*init)(const pd_host *host, const void *options, void **state);
@@ -76,12 +76,11 @@ typedef struct pd_scenario_ops {
   /* Called once after every init that returned PD_OK, whatever happened in between. [loop thread] */
   void (*teardown)(void *state);
 
-  const pd_cure *cures; /* since 1.1; ends with a NULL cause; NULL: none */
+  const pd_cure *cures PD_OR_ZERO; /* since 1.1; ends with a NULL cause; NULL: none */
   /* Sizes at which the bottleneck shows on a slower device, say. Ends with a NULL device; NULL: none. */
-  const pd_device_preset *device_presets;
+  const pd_device_preset *device_presets PD_OR_ZERO;
 } pd_scenario_ops;
 
-#ifndef __cplusplus
 /* Defines the entry point. `rows` is an array of PD_OPTION over struct `T`; the rest fills pd_scenario_ops. */
 #define PD_SCENARIO(name_, version_, summary_, T, rows, ...)                                                           \
   static const pd_scenario_ops pd_ops_ = {.size = sizeof(pd_scenario_ops), __VA_ARGS__};                               \
@@ -90,7 +89,6 @@ typedef struct pd_scenario_ops {
 #define PD_SCENARIO_PLAIN(name_, version_, summary_, ...)                                                              \
   static const pd_scenario_ops pd_ops_ = {.size = sizeof(pd_scenario_ops), __VA_ARGS__};                               \
   PD_PLUGIN_PLAIN(PD_KIND_SCENARIO, scenario, pd_ops_, name_, version_, summary_)
-#endif
 
 #ifdef __cplusplus
 }

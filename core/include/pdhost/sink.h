@@ -98,20 +98,20 @@ typedef struct pd_summary {
 /* A callback that fails is reported, its sink is closed and dropped; the run and the other sinks go on. */
 typedef struct pd_sink_ops {
   uint32_t size;
-  uint32_t reserved;
+  uint32_t reserved PD_OR_ZERO;
   /* `options` is filled and checked, and valid until close returns; `run` likewise. On failure *state stays NULL.
    * [loop thread] */
   pd_status (*open)(const pd_host *host, const void *options, const pd_run *run, void **state);
   /* Optional: after every step of the loop. Must be quick: it runs between steps. [loop thread] */
-  pd_status (*on_step)(void *state, const pd_step_stats *stats);
+  pd_status (*on_step)(void *state, const pd_step_stats *stats) PD_OR_ZERO;
   /* Optional: after every finished window, and after on_step of all its steps; `trace` is borrowed until the call
    * returns. [loop thread] */
-  pd_status (*on_trace_ready)(void *state, const pd_trace *trace);
+  pd_status (*on_trace_ready)(void *state, const pd_trace *trace) PD_OR_ZERO;
   /* Called once after every open that returned PD_OK. `summary` is borrowed until it returns; NULL when the sink was
    * dropped: then close and free only. Files that this run did not finish are marked partial. [loop thread] */
   pd_status (*close)(void *state, const pd_summary *summary);
-  uint32_t flags; /* PD_SINK_* */
-  uint32_t reserved_flags;
+  uint32_t flags PD_OR_ZERO; /* PD_SINK_* */
+  uint32_t reserved_flags PD_OR_ZERO;
 } pd_sink_ops;
 enum { PD_SINK_CLOSES_LAST = 1 /* after the other sinks, so that it can name their files: pd_files.next_written */ };
 
@@ -141,14 +141,12 @@ typedef struct pd_files {
   const char *(*next_written)(const struct pd_files *files);
 } pd_files;
 
-#ifndef __cplusplus
 #define PD_SINK(name_, version_, summary_, T, rows, ...)                                                               \
   static const pd_sink_ops pd_ops_ = {.size = sizeof(pd_sink_ops), __VA_ARGS__};                                       \
   PD_PLUGIN(PD_KIND_SINK, sink, pd_ops_, name_, version_, summary_, T, rows)
 #define PD_SINK_PLAIN(name_, version_, summary_, ...)                                                                  \
   static const pd_sink_ops pd_ops_ = {.size = sizeof(pd_sink_ops), __VA_ARGS__};                                       \
   PD_PLUGIN_PLAIN(PD_KIND_SINK, sink, pd_ops_, name_, version_, summary_)
-#endif
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,13 @@
+/* `pdhost completion`: scripts for shells, and the words that they offer, made of the rows of commands and of keys. */
+#ifndef CORE_CLI_COMPLETION_H
+#define CORE_CLI_COMPLETION_H
+
+#include "host/args.h"
+
+extern const args_command completion_command;
+
+/* Prints what may stand in place of words[count - 1], one per line, with a tab and its help; ":file" and ":folder"
+ * where a path may stand. `words` are those behind the program's name, `count` at least 1. [main thread] */
+void completion_offer(int count, char **words);
+
+#endif
