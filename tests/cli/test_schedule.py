@@ -71,7 +71,7 @@ class Schedules(Case):
     def rates(self, *arguments):
         """Samples per second of a run without a trace, by everything that says so."""
         code, out, err = self.run_small("--scenario", "vec_dot", "-o", "profile.timer_only=true", "--profile_steps", "40",
-                                        "--sink", JSON, "--sink", "table", "--sink", "tensorboard", "--trace_dir", "traces",
+                                        "--sink", JSON, "--sink", "table:views=all", "--sink", "tensorboard", "--trace_dir", "traces",
                                         *arguments)
         self.assertEqual(code, 0, err)
         metrics, batch = self.json("metrics.json"), 4
