@@ -233,7 +233,7 @@ class Faults(Case):
                          (8, [f"pdhost: error: {fault}; the run goes on without sink chrome_trace"]), err)
         self.assertIn("without sink csv, too", err)
         self.assertIn("truth.json: " + fault, err)
-        self.assertIn("steps_per_s", out)
+        self.assertIn("Where the step goes", out)
         self.assertEqual((self.json("metrics.json")["outcome"], len(self.json("metrics.json")["losses"])), ("complete", 10))
         # No sink wants the folder: only what is written beside them is said to be missing.
         code, _, err = self.run_small(*bad, watch=False)
@@ -324,7 +324,7 @@ class Faults(Case):
         self.assertIn("sink chrome_trace: ", self.errors(err)[0])
         self.assertIn("File too large", self.errors(err)[0])
         with open(self.path("table.txt"), encoding="utf-8") as file:
-            self.assertIn("steps_per_s", file.read())
+            self.assertIn("Self CPU time total", file.read())
         self.assertEqual(glob.glob(self.path("traces/*.trace.json*")), [])
 
     def test_the_files_of_the_csv_sink_are_of_one_run(self):

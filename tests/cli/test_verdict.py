@@ -98,11 +98,19 @@ class Verdicts(Case):
     def test_without_a_gpu_the_cpu_device_takes_its_own_sizes_and_gets_a_verdict(self):
         code, out, err = self.run_pdhost("--device", "auto", "--scenario", "control", env={"CUDA_VISIBLE_DEVICES": ""})
         self.assertEqual(code, 0, err)
-        self.assertIn("using the CPU device", err)
+        self.assertRegex(err, r"(?m)^pdhost: warn: no GPU found \([^();]+\); using the CPU device$")
         self.assertRegex(err, r"sized for this device: warmup_steps 3, batch_size 16, image_size 16, num_workers 1, threads 1;")
         run = self.json("results/metrics_control.json")
         self.assertEqual((run["batch_size"], run["image_size"]), (16, 16))
         self.assertNotEqual(run["windows"][0]["tables"]["verdict"]["rows"][0]["verdict_cause"], "withheld")
+        self.assertIn("device cuda: ", run["device"]["fallback"])
+        self.assertNotIn(run["device"]["fallback"], err)
+
+    def test_why_no_gpu_was_found_is_told_whole_when_asked_for(self):
+        code, _, err = self.run_pdhost("-v", "--device", "auto", "--scenario", "control", "--sink", "json:output_json=run.json",
+                                       env={"CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(code, 0, err)
+        self.assertIn("pdhost: debug: " + self.json("run.json")["device"]["fallback"] + "\n", err)
 
     def test_sizes_that_the_user_gives_win_over_the_devices_own(self):
         code, effective, err = self.run_pdhost("--device", "cpu", "--scenario", "control", "--batch_size", "5",
