@@ -3,12 +3,12 @@
 
 #include "measure/measurement_json.h"
 
-#include <dirent.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 4096 };
@@ -133,13 +133,11 @@ bool sweep_cell_read(const char *path, sweep_time time, pd_measurement *row, cha
 }
 
 /* [run] mode = benchmark leaves a measurement, other runs the json sink's document. */
-static bool read_cell(const char *folder, sweep_time time, pd_measurement *row, char *why, size_t room) {
-  char path[PATH_BYTES + 32];
-  snprintf(path, sizeof path, "%s/benchmark.json", folder);
-  if (access(path, R_OK) != 0) {
-    snprintf(path, sizeof path, "%s/metrics.json", folder);
-    return sweep_cell_read(path, time, row, why, room);
-  }
+static bool read_result(const sweep_plan *plan, uint32_t cell, sweep_time time, pd_measurement *row, char *why,
+                        size_t room) {
+  char path[PATH_BYTES];
+  sweep_plan_result(plan, cell, path, sizeof path);
+  if (!plan->is_benchmark[cell]) return sweep_cell_read(path, time, row, why, room);
   pd_measurements rows = {.rows = NULL};
   const bool ok = measurements_read(path, &rows, why, room) == PD_OK;
   if (ok) {
@@ -182,32 +180,43 @@ static pd_status note_draw(const sweep_plan *plan, uint32_t cell, pd_measurement
   return status;
 }
 
-/* What another command, or one cut short, left there would be taken for this one's. */
-static void forget(const char *folder) {
-  static const char *const names[] = {"benchmark.json", "metrics.json", "events.out.tfevents."};
-  DIR *dir = opendir(folder);
-  for (const struct dirent *entry; dir && (entry = readdir(dir));)
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-      if (strncmp(entry->d_name, names[i], strlen(names[i])) == 0) (void)unlinkat(dirfd(dir), entry->d_name, 0);
-  if (dir) closedir(dir);
+/* The result file that lies in the cell's folder: a run puts a new one in its place and never writes into it. */
+typedef struct result_file {
+  bool exists;
+  dev_t device;
+  ino_t inode;
+  struct timespec changed;
+} result_file;
+
+static result_file result_now(const sweep_plan *plan, uint32_t cell) {
+  char path[PATH_BYTES];
+  struct stat info;
+  if (stat(sweep_plan_result(plan, cell, path, sizeof path), &info) != 0) return (result_file){.exists = false};
+  return (result_file){.exists = true, .device = info.st_dev, .inode = info.st_ino, .changed = info.st_ctim};
+}
+
+/* False: it is of another command, or of a run that was cut short. It stays, and is not read. */
+static bool is_new(const result_file *before, const result_file *now) {
+  if (!now->exists) return false;
+  return !before->exists || before->device != now->device || before->inode != now->inode ||
+         before->changed.tv_sec != now->changed.tv_sec || before->changed.tv_nsec != now->changed.tv_nsec;
 }
 
 /* Where something cannot be written, or no instructions be counted, the times may be there all the same. */
-static void read_ended(const char *folder, sweep_time time, pd_measurement *row, sweep_outcome *out) {
+static void read_ended(const sweep_plan *plan, uint32_t cell, sweep_time time, bool written, pd_measurement *row,
+                       sweep_outcome *out) {
+  char path[PATH_BYTES];
   if (out->code != CODE_DONE && out->code != CODE_UNTRUSTED && out->code != CODE_OUTPUT) return;
-  out->measured = read_cell(folder, time, row, out->why, sizeof out->why);
+  if (written)
+    out->measured = read_result(plan, cell, time, row, out->why, sizeof out->why);
+  else
+    snprintf(out->why, sizeof out->why, "%s: the run did not write it",
+             sweep_plan_result(plan, cell, path, sizeof path));
   if (out->measured) return;
   if (out->code == CODE_OUTPUT)
     out->why[0] = '\0'; /* its log says more */
   else
     out->code = CODE_SCENARIO;
-}
-
-/* A run that had a device, and fails for want of records, leaves its outputs. */
-static bool had_no_device(const char *folder, int code) {
-  char path[PATH_BYTES + 32];
-  snprintf(path, sizeof path, "%s/metrics.json", folder);
-  return code == CODE_DEVICE && access(path, F_OK) != 0;
 }
 
 bool sweep_cell_take(const sweep_plan *plan, uint32_t cell, sweep_time time, bool runs, pd_measurement *row,
@@ -217,16 +226,20 @@ bool sweep_cell_take(const sweep_plan *plan, uint32_t cell, sweep_time time, boo
   sweep_plan_folder(plan, cell, folder, sizeof folder);
   sweep_plan_command(plan, cell, &command);
   *out = (sweep_outcome){.code = CODE_DONE};
-  out->was_there = saved_run_is_there(&command, folder) && read_cell(folder, time, row, out->why, sizeof out->why);
+  out->was_there =
+      saved_run_is_there(&command, folder) && read_result(plan, cell, time, row, out->why, sizeof out->why);
   out->why[0] = '\0';
   runs = runs && !out->was_there;
-  if (runs) forget(folder);
+  const result_file before = result_now(plan, cell);
   const bool ran = !runs || saved_run_do(&command, folder, &out->code, err);
   saved_run_clear(&command);
   if (!ran) return false;
+  const result_file now = result_now(plan, cell);
+  const bool written = is_new(&before, &now);
   out->measured = out->was_there;
-  out->no_device = had_no_device(folder, out->code);
-  if (runs) read_ended(folder, time, row, out);
+  /* A run that had a device, and fails for want of records, leaves its outputs. */
+  out->no_device = out->code == CODE_DEVICE && !written;
+  if (runs) read_ended(plan, cell, time, written, row, out);
   if (!out->measured || (name_cell(plan, cell, time, row) == PD_OK && note_draw(plan, cell, row) == PD_OK)) return true;
   error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   return false;

@@ -89,6 +89,15 @@ const char *sweep_plan_folder(const sweep_plan *self, uint32_t cell, char *path,
   return path;
 }
 
+static const char run_result[] = "metrics.json", benchmark_result[] = "benchmark.json";
+
+const char *sweep_plan_result(const sweep_plan *self, uint32_t cell, char *path, size_t room) {
+  char folder[PATH_BYTES];
+  snprintf(path, room, "%s/%s", sweep_plan_folder(self, cell, folder, sizeof folder),
+           self->is_benchmark[cell] ? benchmark_result : run_result);
+  return path;
+}
+
 void sweep_plan_command(const sweep_plan *self, uint32_t cell, saved_run *out) {
   char folder[PATH_BYTES], key[512], path[PATH_BYTES + 32];
   sweep_plan_folder(self, cell, folder, sizeof folder);
@@ -106,9 +115,9 @@ void sweep_plan_command(const sweep_plan *self, uint32_t cell, saved_run *out) {
   saved_run_word(out, "json");
   saved_run_word(out, "--sink");
   saved_run_word(out, "tensorboard");
-  snprintf(path, sizeof path, "%s/metrics.json", folder);
+  snprintf(path, sizeof path, "%s/%s", folder, run_result);
   saved_run_set(out, "sink.json.output_json", path);
-  snprintf(path, sizeof path, "%s/benchmark.json", folder);
+  snprintf(path, sizeof path, "%s/%s", folder, benchmark_result);
   saved_run_set(out, "benchmark.output", path);
 }
 
@@ -206,7 +215,8 @@ static bool load_cell(const sweep_plan *self, uint32_t cell, config **out, error
 static bool check_cell(sweep_plan *self, uint32_t cell, error *err) {
   config *loaded = NULL;
   if (!load_cell(self, cell, &loaded, err)) return false;
-  if (strcmp(loaded->run.mode, "benchmark") == 0) self->benchmark_count++;
+  self->is_benchmark[cell] = strcmp(loaded->run.mode, "benchmark") == 0;
+  self->benchmark_count += self->is_benchmark[cell];
   self->timings |= timing_of(loaded);
   config_free(loaded);
   return true;

@@ -21,8 +21,9 @@ typedef struct sweep_plan {
   const char *program, *folder;
   char **base; /* words of the run that all cells share */
   uint32_t base_count;
-  uint32_t benchmark_count; /* cells with [run] mode = benchmark, once checked */
-  uint64_t timings;         /* bit i: a cell is timed in the way whose bits, of idle_keys.h, are i */
+  bool is_benchmark[SWEEP_CELLS]; /* by cell: [run] mode = benchmark, once checked */
+  uint32_t benchmark_count;       /* of them */
+  uint64_t timings;               /* bit i: a cell is timed in the way whose bits, of idle_keys.h, are i */
 } sweep_plan;
 
 /* Adds an axis ("data.num_workers=0,2"); draws_add adds a key that is drawn. A mistake is added to `err`. */
@@ -43,6 +44,8 @@ const char *sweep_plan_name(const sweep_plan *self, uint32_t cell, uint32_t firs
                             size_t room);
 /* The cell's folder: named by its values, with what a file name cannot hold written as %XX. */
 const char *sweep_plan_folder(const sweep_plan *self, uint32_t cell, char *path, size_t room);
+/* The file in the cell's folder that its run leaves its times in, once checked. */
+const char *sweep_plan_result(const sweep_plan *self, uint32_t cell, char *path, size_t room);
 /* The words of the cell's run, program first; *out is zeroed. */
 void sweep_plan_command(const sweep_plan *self, uint32_t cell, saved_run *out);
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NAME_BYTES = 4096, TIES_NAMED = 4 };
 
@@ -159,22 +160,29 @@ static bool has_file(const sweep_plan *plan, int file) {
   return file == CURVES ? sweep_curves_exist(plan) : file != DRAWS || plan->draws.key_count;
 }
 
-/* What this sweep does not have goes: it would be another's. */
+/* A file that this sweep does not have stays: it is another's, and the user is told. */
+static void tell_of_others(const sweep_plan *plan) {
+  char path[NAME_BYTES];
+  for (int i = 0; i < FILE_COUNT; i++) {
+    snprintf(path, sizeof path, "%s/%s", plan->folder, reports[i].name);
+    if (!has_file(plan, i) && access(path, F_OK) == 0)
+      fprintf(stderr, "pdhost: %s was there before and is not of this sweep; it stays as it is\n", path);
+  }
+}
+
 int sweep_report_files(const sweep_found *self, const pd_measurements *rows, bool quiet) {
   char path[NAME_BYTES], names[256] = "sweep.json";
   snprintf(path, sizeof path, "%s/sweep.json", self->plan->folder);
   int code = measurement_file_write(path, rows->rows, rows->count);
   for (int i = 0; i < FILE_COUNT; i++) {
-    int written = CODE_DONE;
-    if (has_file(self->plan, i)) {
-      written = write_file(self, reports[i].name, reports[i].write);
-      snprintf(names + strlen(names), sizeof names - strlen(names), ", %s", reports[i].name);
-    } else {
-      snprintf(path, sizeof path, "%s/%s", self->plan->folder, reports[i].name);
-      (void)remove(path);
-    }
+    if (!has_file(self->plan, i)) continue;
+    const int written = write_file(self, reports[i].name, reports[i].write);
+    snprintf(names + strlen(names), sizeof names - strlen(names), ", %s", reports[i].name);
     if (code == CODE_DONE) code = written;
   }
-  if (code == CODE_DONE && !quiet) fprintf(stderr, "pdhost: wrote %s/%s\n", self->plan->folder, names);
+  if (code == CODE_DONE && !quiet) {
+    fprintf(stderr, "pdhost: wrote %s/%s\n", self->plan->folder, names);
+    tell_of_others(self->plan);
+  }
   return code;
 }

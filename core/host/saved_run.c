@@ -75,11 +75,13 @@ bool saved_run_is_there(const saved_run *self, const char *folder) {
   return same;
 }
 
+/* Replaces the file whole; an empty one remembers no run. */
 static bool remember(const char *text, size_t bytes, const char *path) {
-  FILE *file = fopen(path, "w");
+  char *temporary;
+  FILE *file = files_open_stream(path, &temporary);
   if (!file) return false;
   const bool written = fwrite(text, 1, bytes, file) == bytes;
-  return fclose(file) == 0 && written;
+  return files_end_stream(file, written, path, temporary);
 }
 
 /* ---- the process ---- */
@@ -195,9 +197,12 @@ static bool can_write(const char *log_path, error *err) {
 static bool run_and_remember(const saved_run *self, const char *folder, const char *text, size_t bytes, int *code,
                              error *err) {
   char path[PATH_BYTES], log_path[PATH_BYTES], message[512];
-  (void)remove(command_path(folder, path));
   if (files_make_folder(folder, message, sizeof message) != PD_OK) {
     error_set(err, PD_IO, CODE_OUTPUT, "%s", message);
+    return false;
+  }
+  if (!remember("", 0, command_path(folder, path))) {
+    error_set(err, PD_IO, CODE_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
     return false;
   }
   snprintf(log_path, sizeof log_path, "%s/log", folder);

@@ -364,6 +364,29 @@ data.num_workers
         self.assertRegex(out, r"\|\s+iteration")
         self.check_curves("one/curves.svg", points=2, series=1)
 
+    def test_files_of_others_stay_and_are_not_read(self):
+        cell = "s/cells/train.fused=true"
+        mine = [cell + "/events.out.tfevents.mine", cell + "/metrics.json.kept", cell + "/benchmark.json",
+                cell + "/benchmark.json.kept", "s/draws.csv"]
+        os.makedirs(self.path(cell))
+        for name in [*mine, cell + "/metrics.json"]:
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write("mine")
+        sweep = ["sweep", *BASE, "--vary", "train.fused=true", "--out", "s"]
+        failed = self.run_pdhost(*sweep, "-o", "run.device_index=9")
+        self.assert_fails(failed, 6, "pdhost: error: ")
+        with open(self.path(cell + "/metrics.json"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine", "a run that left no times leaves the file of that name")
+        for there in (0, 1):
+            code, _, err = self.run_pdhost(*sweep)
+            self.assertEqual((code, err.count("(was there)")), (0, there), err)
+            self.assertIn("pdhost: wrote s/sweep.json, sweep.csv, sweep.md, curves.svg\n"
+                          "pdhost: s/draws.csv was there before and is not of this sweep; it stays as it is\n", err)
+            self.assertEqual(len(self.json("s/sweep.json")["measurements"]), 1)
+            for name in mine:
+                with open(self.path(name), encoding="utf-8") as file:
+                    self.assertEqual(file.read(), "mine", name)
+
     def test_benchmark_mode(self):
         benchmark = [*SMALL, "--scenario", "control", "-o", "benchmark.min_run_time=10ms"]
         code, out, err = self.run_pdhost("sweep", *benchmark, "-o", "run.mode=benchmark", "--vary", "train.fused=true,false",
@@ -571,11 +594,14 @@ data.num_workers
         logs = [math.log(int(sleep)) for sleep in ordered]
         for place, value in zip(places, logs):
             self.assertAlmostEqual((place - places[0]) / (places[-1] - places[0]), (value - logs[0]) / (logs[-1] - logs[0]), delta=0.01)
-        # Curves of an earlier sweep do not stay beside cells that have none.
+        # Curves of an earlier sweep stay, and are not called this one's.
         code, out, err = self.run_pdhost("sweep", *BASE, "--sample", "data.num_workers=choice(0,1)", "--sample",
                                          "data.pin_memory=choice(true,false)", "--draws", "2", "--out", "s")
         self.assertEqual(code, 0, err)
-        self.assertFalse(os.path.exists(self.path("s/curves.svg")))
+        self.assertIn("pdhost: wrote s/sweep.json, sweep.csv, sweep.md, draws.csv\n"
+                      "pdhost: s/curves.svg was there before and is not of this sweep; it stays as it is\n", err)
+        with open(self.path("s/curves.svg"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), svg)
         self.check_hparams("s/cells", 2)
 
     def test_mistakes_of_draws(self):
