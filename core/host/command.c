@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "log.h"
+#include "self_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 void command_begin(void) {
+  self_path_begin();
   /* Opened the wrong way round, so that reading or printing there fails. */
   static const int flags[] = {O_WRONLY, O_RDONLY, O_RDWR};
   for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
