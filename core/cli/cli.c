@@ -18,7 +18,9 @@
 /* Commands that need the configuration; the run among them. Returns the exit code. */
 static int with_config(const cli_args *args, error *err) {
   config *loaded = NULL;
-  if (config_load(&args->input, &loaded, err) != PD_OK) return err->exit_code;
+  config_input input = args->input;
+  input.tries_plugins = args->command != CLI_RUN;
+  if (config_load(&input, &loaded, err) != PD_OK) return err->exit_code;
   loaded->quiet = args->quiet;
   int code = CODE_DONE;
   switch (args->command) {

@@ -254,6 +254,7 @@ pd_status help_plugin(plugins *from, pd_kind kind, const char *topic, bool json,
     key = dot + 1;
   }
   const plugin *at = NULL;
+  plugins_try_first(from);
   const pd_status status = load_any(from, kind, name, &at, err);
   if (status != PD_OK) return status;
   section_of(at->table, section, sizeof section);

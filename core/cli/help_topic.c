@@ -111,13 +111,16 @@ static bool print_key(const char *key) {
   return found > 0;
 }
 
-static bool print_plugin(const char *name) {
+/* A plugin of that name that does not load is the failure to tell of. */
+static bool print_plugin(const char *name, error *err) {
   static error failure; /* large; the main thread's alone */
   error_clear(&failure);
   plugins *all = plugins_open(NULL);
   const bool found = all && help_plugin(all, 0, name, false, &failure) == PD_OK;
   plugins_close(all);
-  return found;
+  const bool is_there = failure.count && failure.lines[0].fault == FAULT_LOADING;
+  if (is_there) error_merge(err, &failure);
+  return found || is_there;
 }
 
 static void suggest_topic(const char *topic, error *err) {
@@ -147,11 +150,11 @@ pd_status help_topic(char **words, uint32_t count, error *err) {
     snprintf(topic + strlen(topic), sizeof topic - strlen(topic), "%s%s", topic[0] ? " " : "", words[i]);
   if (has_kind && strcmp(kind, "section") == 0) return help_section(topic, false, err);
   if (has_kind && strcmp(kind, "key") == 0 && print_key(topic)) return PD_OK;
-  if (has_kind && strcmp(kind, "plugin") == 0 && print_plugin(topic)) return PD_OK;
+  if (has_kind && strcmp(kind, "plugin") == 0 && print_plugin(topic, err)) return err->count ? err->status : PD_OK;
   if (!has_kind && print_concept(topic)) return PD_OK;
   if (print_command(topic)) return PD_OK;
   if (print_section(topic, err)) return err->count ? err->status : PD_OK;
-  if (print_key(topic) || print_plugin(topic)) return PD_OK;
+  if (print_key(topic) || print_plugin(topic, err)) return err->count ? err->status : PD_OK;
   static error unknown; /* large; the main thread's alone */
   error_clear(&unknown);
   if (explain_print(topic, &unknown) == PD_OK) return PD_OK;

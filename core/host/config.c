@@ -224,6 +224,7 @@ static pd_status load_plugins(config *self, error *err, error *no_cuda) {
   plugins_warn_of_missing(folders.value, folders.origin);
   self->plugins = plugins_open(folders.value);
   if (!self->plugins) return no_memory(err);
+  if (self->impl->tries_plugins) plugins_try_first(self->plugins);
   pd_status status = load_given(self, PD_KIND_SCENARIO, &scenario, scenario.value, &self->scenario.plugin, err);
   if (status == PD_OK) status = open_section(self, &self->impl->scenario, "scenario", self->scenario.plugin, err);
   self->device_auto = strcmp(device.value, "auto") == 0;
@@ -727,6 +728,7 @@ pd_status config_load(const config_input *input, config **out, error *err) {
   self->impl = calloc(1, sizeof *self->impl);
   pd_status status = self->impl ? PD_OK : no_memory(err);
   if (status == PD_OK) self->impl->color = input->color;
+  if (status == PD_OK) self->impl->tries_plugins = input->tries_plugins;
   if (status == PD_OK && input->command_line) {
     self->command_line = text_pool_text(&self->impl->memory, input->command_line);
     if (!self->command_line) status = no_memory(err);

@@ -24,6 +24,7 @@ typedef struct config_input {
   uint32_t assignment_count;
   const char *command_line; /* as typed, or NULL */
   const char *color;        /* --color, for the sinks' keys of that name; NULL: not given */
+  bool tries_plugins;       /* plugins_try_first: for commands that only look at the configuration */
 } config_input;
 
 /* A plugin of the run with its filled options (NULL when it has none); both the config's until config_free. */

@@ -19,7 +19,7 @@ struct config_impl {
   config_section core[CORE_SECTION_COUNT];
   config_section scenario, device, *sinks;
   const char **sinks_given; /* as the user wrote them: a path's options may be given under the path */
-  bool device_open;
+  bool device_open, tries_plugins;
   const char *color; /* --color, or NULL */
   pd_setting *settings;
 };

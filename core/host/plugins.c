@@ -1,6 +1,7 @@
 /* Plugin loading; see plugins.h. The checks of a descriptor are in plugin_table.c. */
 #include "plugins.h"
 
+#include "child.h"
 #include "elf_length.h"
 #include "log.h"
 #include "self_path.h"
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLDERS = 64 };
+enum { FOLDERS = 64, TRY_SECONDS = 20 };
 
 typedef struct loaded {
   plugin public;
@@ -28,6 +29,7 @@ struct plugins {
   char *folders[FOLDERS];
   uint32_t folder_count;
   loaded *first;
+  bool tries_first;
 };
 
 const char *plugin_kind_name(pd_kind kind) {
@@ -98,6 +100,8 @@ void plugins_close(plugins *self) {
   for (uint32_t i = 0; i < self->folder_count; i++) free(self->folders[i]);
   free(self);
 }
+
+void plugins_try_first(plugins *self) { self->tries_first = true; }
 
 uint32_t plugins_folder_count(const plugins *self) { return self->folder_count; }
 const char *plugins_folder(const plugins *self, uint32_t index) { return self->folders[index]; }
@@ -179,6 +183,9 @@ static bool is_among(const char *name, const char *const *names, uint32_t count)
   return false;
 }
 
+static const char nowhere[] = "no folder was searched, as where pdhost itself lies is not known; name a folder by "
+                              "--plugin-path or PDHOST_PLUGIN_PATH, or mount /proc";
+
 /* Nothing of that name lies in the folders: says what does, and where it was looked for. */
 static pd_status not_found(const plugins *self, pd_kind kind, const char *name, error *err) {
   char near_text[480], names[400], places[640];
@@ -209,8 +216,8 @@ static pd_status not_found(const plugins *self, pd_kind kind, const char *name, 
                                plugin_kind_name(kind));
     if (wrote > 0) used += (uint32_t)wrote;
   }
-  error_set(err, PD_INVALID, FAULT_NOT_FOUND, "%s \"%s\": not found%s%s looked in: %s", plugin_kind_name(kind), name,
-            near_text, near_text[0] ? "" : ";", places);
+  error_set(err, PD_INVALID, FAULT_NOT_FOUND, "%s \"%s\": not found%s%s %s%s", plugin_kind_name(kind), name, near_text,
+            near_text[0] ? "" : ";", self->folder_count ? "looked in: " : nowhere, places);
   plugins_scan_free(files, count);
   return PD_INVALID;
 }
@@ -262,6 +269,33 @@ static char *path_with_slash(const char *path) {
   return asprintf(&out, "./%s", path) < 0 ? NULL : out;
 }
 
+/* In the child. What it says of a plugin that is only rejected, the parent finds too. */
+static int try_body(void *user, int report) {
+  const char *path = user;
+  void *handle = NULL;
+  const pd_plugin *table = NULL;
+  static error ignored; /* large */
+  (void)report;
+  error_clear(&ignored);
+  if (open_library(path, &handle, &ignored) == PD_OK && open_table(handle, path, &table, &ignored) == PD_OK)
+    (void)plugin_check_table(table, 0, path, &ignored);
+  return 0;
+}
+
+static pd_status try_in_child(char *path, error *err) {
+  child_result tried;
+  if (!child_call(try_body, path, TRY_SECONDS, &tried) || tried.interrupted || tried.exit_code == 0) return PD_OK;
+  if (tried.timed_out)
+    return error_set(err, PD_INVALID, FAULT_LOADING, "%s: is still loading after %d s: build it again", path,
+                     TRY_SECONDS);
+  if (tried.signal)
+    return error_set(err, PD_INVALID, FAULT_LOADING,
+                     "%s: crashes when it is loaded (signal %d): build or copy it again", path, tried.signal);
+  return error_set(err, PD_INVALID, FAULT_LOADING,
+                   "%s: ends the process when it is loaded (exit code %d): build it without a call of exit", path,
+                   tried.exit_code);
+}
+
 static pd_status load_path(plugins *self, pd_kind kind, const char *path, const plugin **out, error *err) {
   for (const loaded *row = self->first; row; row = row->next)
     if (strcmp(row->path, path) == 0 && (kind == 0 || row->public.kind == kind)) {
@@ -272,7 +306,9 @@ static pd_status load_path(plugins *self, pd_kind kind, const char *path, const 
   loaded *row = calloc(1, sizeof *row);
   char *copy = path_with_slash(path);
   const pd_plugin *table = NULL;
-  pd_status status = row && copy ? open_library(copy, &handle, err) : no_memory(err);
+  pd_status status = row && copy ? PD_OK : no_memory(err);
+  if (status == PD_OK && self->tries_first) status = try_in_child(copy, err);
+  if (status == PD_OK) status = open_library(copy, &handle, err);
   if (status == PD_OK) status = open_table(handle, copy, &table, err);
   if (status == PD_OK) status = plugin_check_table(table, kind, copy, err);
   if (status != PD_OK) {

@@ -26,6 +26,10 @@ void plugins_close(plugins *self);
 /* A warning for each of the user's folders that is none; the others may be missing. `origin`: where they are given. */
 void plugins_warn_of_missing(const char *folders, const char *origin);
 
+/* From now on each file is loaded in a child process first: one that crashes, ends the process or hangs there is a
+ * failure that names it, and not the end of this process. It costs a fork and a second load. */
+void plugins_try_first(plugins *self);
+
 /* Loads by name, or by path when `name` holds a slash; a second call for the same gives the same plugin. Failures name
  * file and cause and have CODE_PLUGIN. [loop thread] */
 pd_status plugins_load(plugins *self, pd_kind kind, const char *name, const plugin **out, error *err);

@@ -79,6 +79,25 @@ class Config(Case):
         self.assert_fails(self.run_pdhost("-c", name), 4,
                           'error: my.ini:2:12: scenario "contrl": not found; did you mean control? looked in: ')
 
+    def test_a_plugin_that_crashes_when_it_is_loaded_is_named(self):
+        path = os.path.join(FIXTURES, "scenario", "bad_loads.so")
+        for arguments in (("--help-scenario", path), ("help", "plugin", path), ("--scenario", path, "--check"),
+                          ("--scenario", path, "--show-config"), ("--scenario", path, "--dry-run")):
+            with self.subTest(arguments=arguments):
+                self.assert_fails(self.run_pdhost(*arguments, "--device", "cpu") if "--scenario" in arguments
+                                  else self.run_pdhost(*arguments), 4, f"{path}: crashes when it is loaded (signal 6)")
+
+    def test_plugins_are_found_without_proc(self):
+        under = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        if subprocess.run([*under, "true"], capture_output=True, check=False).returncode != 0:
+            self.skip("this machine lets nobody mount in a namespace of their own")
+        arguments = ("--device", "cpu", "--check")
+        code, out, err = self.run_pdhost("--scenario", "control", *arguments, under=under)
+        self.assertEqual((code, out), (0, "configuration OK\n"), err)
+        folder = os.path.realpath(os.path.join(os.path.dirname(PDHOST), "..", "lib", "pdhost", "scenario"))
+        self.assert_fails(self.run_pdhost("--scenario", "contrl", *arguments, under=under), 4,
+                          f'"contrl": not found; did you mean control? looked in: {folder}')
+
     def test_device_of_a_misspelt_name(self):
         for name, said in (("aut", "did you mean auto? looked in: "), ("cdua", "did you mean cuda? looked in: "),
                            ("gpu", "did you mean cuda? looked in: "),

@@ -1,7 +1,9 @@
 #include "host/plugins.h"
+#include "host/self_path.h"
 #include "pd_test.h"
 
 #include <elf.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +167,27 @@ PD_TEST(plugins, what_is_no_file_of_this_machine_is_not_called_short) {
   rmdir(folder);
 }
 
+/* As help and --check load them, which have nothing else to lose their process for. */
+PD_TEST(plugins, one_that_does_not_survive_its_loading_is_named) {
+  static const struct {
+    const char *name, *said;
+  } all[] = {{"bad_loads", "crashes when it is loaded (signal 6): build or copy it again"},
+             {"bad_load_ends", "ends the process when it is loaded (exit code 3): build it without a call of exit"}};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    char want[4096];
+    plugins *from = plugins_open(FIXTURES);
+    const plugin *at = NULL;
+    plugins_try_first(from);
+    error_clear(&err);
+    cr_assert_neq(plugins_load(from, PD_KIND_SCENARIO, all[i].name, &at, &err), PD_OK);
+    snprintf(want, sizeof want, FIXTURES "/scenario/%s.so: %s\n", all[i].name, all[i].said);
+    cr_assert_str_eq(err.text, want);
+    cr_assert_eq(err.exit_code, CODE_PLUGIN);
+    cr_assert_eq(plugins_load(from, PD_KIND_SCENARIO, "probe", &at, &err), PD_OK);
+    plugins_close(from);
+  }
+}
+
 PD_TEST(plugins, a_file_given_as_a_name_is_explained) {
   second_folder();
   cr_assert_eq(symlink(FIXTURES "/scenario/probe.so", "mine.so"), 0);
@@ -174,6 +197,17 @@ PD_TEST(plugins, a_file_given_as_a_name_is_explained) {
   cr_assert_str_eq(err.text, "scenario \"mine.so\": is not a plugin name; use ./mine.so to load the file\n");
   cr_assert_eq(plugins_load_file(all, "mine.so", &at, &err), PD_OK);
   plugins_close(all);
+}
+
+/* The two ways to find the program: what the system tells, and without /proc the path that it was started with. */
+PD_TEST(plugins, the_program_is_found_by_the_path_of_its_start) {
+  char told[PATH_MAX], started[PATH_MAX], above[PATH_MAX], little[4];
+  cr_assert(self_path(told, sizeof told));
+  cr_assert(self_path_as_started(started, sizeof started));
+  cr_assert_str_eq(started, told);
+  cr_assert(self_path_prefix(above, sizeof above));
+  cr_assert_eq(strncmp(told, above, strlen(above)), 0);
+  cr_assert_not(self_path_as_started(little, sizeof little));
 }
 
 PD_TEST(plugins, not_found_says_where_it_was_looked_for) {
