@@ -70,8 +70,13 @@ static void descend(task *self) {
   }
 FRAME(0)
 FRAME(1)
-FRAME(2) FRAME(3) FRAME(4) FRAME(5) FRAME(6)
-    FRAME(7) static frame *const next[8] = {frame_0, frame_1, frame_2, frame_3, frame_4, frame_5, frame_6, frame_7};
+FRAME(2)
+FRAME(3)
+FRAME(4)
+FRAME(5)
+FRAME(6)
+FRAME(7)
+static frame *const next[8] = {frame_0, frame_1, frame_2, frame_3, frame_4, frame_5, frame_6, frame_7};
 
 /* ---- measuring ---- */
 
@@ -130,7 +135,8 @@ static int print_all(recorder *plain, recorder *stacked) {
 
 static void load(const char *const *names) {
   for (; *names; names++)
-    if (!dlopen(*names, RTLD_NOW | RTLD_GLOBAL)) printf("not here: %s\n", *names);
+    if (!dlopen(*names, RTLD_NOW | RTLD_GLOBAL)) // cppcheck-suppress leakReturnValNotUsed
+      printf("not here: %s\n", *names);
 }
 
 int main(int count, char **words) {

@@ -130,7 +130,7 @@ static bool add_ranges(build *self) {
     /* All steps share a row. */
     index = find_row(self, operation ? CLASS_OPERATION : CLASS_USER, range->kind == PD_RANGE_STEP ? 0 : range->name,
                      extra, (uint32_t)i);
-    if (index == PD_NONE) goto out;
+    if (index == PD_NONE || !self->rows) goto out;
     at = &self->rows[index];
     if (!at->calls++) at->module = range->module;
     at->scattered |= at->module != range->module;
@@ -164,7 +164,7 @@ static bool add_calls(build *self) {
   for (uint64_t i = 0; i < facts->call_count; i++) {
     const pd_call *call = facts_call(facts, i);
     uint32_t index = find_row(self, CLASS_CALL, call->name, 0, (uint32_t)i);
-    if (index == PD_NONE) return false;
+    if (index == PD_NONE || !self->rows) return false;
     self->rows[index].calls++;
     self->rows[index].self_cpu_ns += facts->call_self_ns[i];
     self->rows[index].cpu_ns += facts_span(call->start_ns, call->end_ns);

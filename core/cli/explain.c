@@ -2,7 +2,6 @@
 #include "explain.h"
 
 #include "fault_pages.h"
-#include "help_json.h"
 
 #include "analysis/analysis.h"
 #include "analysis/verdict.h"
@@ -107,31 +106,6 @@ void explain_list_metrics(void) {
   for (uint64_t i = 0; all && i < count; i++) print_row(all[i]->key, all[i]->heading);
 }
 
-static void json_member(const char *before, const char *name, const char *text) {
-  printf("%s\"%s\": ", before, name);
-  help_json_text(text);
-}
-
-void explain_json_causes(void) {
-  for (uint32_t i = 0; i < CAUSE_COUNT; i++) {
-    json_member(i ? ",\n    {" : "{", "name", causes[i].key);
-    json_member(", ", "text", causes[i].text);
-    printf("}");
-  }
-}
-
-void explain_json_metrics(void) {
-  uint64_t count = 0;
-  const pd_metric *const *all = metrics(&count);
-  for (uint64_t i = 0; all && i < count; i++) {
-    json_member(i ? ",\n    {" : "{", "key", all[i]->key);
-    json_member(", ", "heading", all[i]->heading);
-    json_member(", ", "definition", all[i]->definition);
-    json_member(", ", "unit", text_of(all[i]->unit));
-    printf("}");
-  }
-}
-
 /* "forced_sync", "forced-sync" */
 static bool print_cause(const char *name) {
   for (uint32_t i = 0; i < CAUSE_COUNT; i++) {
@@ -154,16 +128,16 @@ void explain_offer(suggest *near) {
   for (uint64_t i = 0; all && i < count; i++) suggest_offer(near, all[i]->key);
 }
 
-pd_status explain_print(const char *name, error *err) {
-  if (fault_page_print(name) || print_cause(name)) return PD_OK;
+pd_status explain_print(const char *word, error *err) {
+  if (fault_page_print(word) || print_cause(word)) return PD_OK;
   uint64_t count = 0;
   const pd_metric *const *all = metrics(&count);
   if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  if (explain_all(all, count, name, AS_IT_IS) || explain_all(all, count, name, LOOSELY)) return PD_OK;
+  if (explain_all(all, count, word, AS_IT_IS) || explain_all(all, count, word, LOOSELY)) return PD_OK;
   char hint[128];
-  suggest near = {.wanted = name};
+  suggest near = {.wanted = word};
   explain_offer(&near);
   suggest_text(&near, hint, sizeof hint);
-  return error_set(err, PD_INVALID, FAULT_TOPIC, "--explain %s: no such metric%s", name,
+  return error_set(err, PD_INVALID, FAULT_TOPIC, "--explain %s: no such metric%s", word,
                    hint[0] ? hint : "; give a key of the results or the heading of a column");
 }

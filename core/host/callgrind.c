@@ -137,7 +137,8 @@ static void add_out_file(saved_run *to, const char *folder) {
 /* Its function is counted from call to return, by whatever thread: the device may have threads of its own. */
 static int make_command(counting *self) {
   char program[PATH_BYTES];
-  if (!self_path(program, sizeof program)) return fail("where pdhost itself lies is not known; mount /proc, or start it by its path");
+  if (!self_path(program, sizeof program))
+    return fail("where pdhost itself lies is not known; mount /proc, or start it by its path");
   saved_run *to = &self->command;
   saved_run_word(to, "valgrind");
   /* ~/.valgrindrc and VALGRIND_OPTS might make it count something else. */

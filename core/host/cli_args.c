@@ -162,6 +162,7 @@ static bool take_command(void *user, const args_option *row, const char *value, 
 
 /* ---- the rows ---- */
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): the arguments are initializers, and strings that are joined. */
 #define KEY(name_, section_, key_)                                                                                     \
   {                                                                                                                    \
     .name = "--" name_, .value = ARGS_REQUIRED, .argument = "VALUE", .take = take_key, .section = section_,            \
@@ -177,6 +178,7 @@ static bool take_command(void *user, const args_option *row, const char *value, 
 #define HELP(name_, kind_, offer_, help_)                                                                              \
   COMMAND(name_, CLI_HELP_PLUGIN | kind_ << 8, .value = ARGS_REQUIRED, .argument = "NAME[.KEY]", .offer = offer_,      \
           .help = help_)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const args_option rows[] = {
     {.name = "--config",

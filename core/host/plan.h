@@ -4,7 +4,6 @@
 
 #include "config.h"
 
-/* The device has been loaded. `no_gpu`: why `auto` came to the CPU; "" when it did not. */
-void plan_print(const config *self, const char *no_gpu);
+void plan_print(const config *self);
 
 #endif

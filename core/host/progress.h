@@ -19,15 +19,15 @@ typedef enum progress_mode {
 /* --progress; false: `word` is no mode. Before progress_begin. */
 bool progress_choose(const char *word);
 
-/* Starts the thread where there is something to show. `task` is copied: a scenario's name, "sweep". [main thread] */
-void progress_begin(const char *task, bool quiet);
+/* Starts the thread where there is something to show. `name` is copied: a scenario's name, "sweep". [main thread] */
+void progress_begin(const char *name, bool quiet);
 /* Ends it and removes the line. [main thread] */
 void progress_end(void);
 
 /* A phase begins, and the one before it ends. `unit` is what its steps are called in the singular, NULL where it has
  * none; `of` how many there will be, 0: not known. Both names are copied. Never in the middle of a step that is
  * measured. [main thread] */
-void progress_enter(const char *phase, const char *unit, uint64_t of);
+void progress_enter(const char *name, const char *unit, uint64_t of);
 /* The phase ends in so many seconds at the latest. [main thread] */
 void progress_ends_within(double seconds);
 /* What stands behind the phase's figures; "" takes it away. [main thread] */

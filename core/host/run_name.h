@@ -29,6 +29,6 @@ void run_name_unexpected(const char *word, const char *plugin_path, error *err);
 const char *const *run_name_configs(text_pool *memory, uint32_t *count);
 
 /* The commands that words are held against; main() sets them. */
-void run_name_set_commands(const args_command *const *commands, uint32_t count);
+void run_name_set_commands(const args_command *const *all, uint32_t count);
 
 #endif

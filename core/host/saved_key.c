@@ -30,13 +30,13 @@ static void report_devices(const config *from, FILE *out) {
 
 static int report_files(void *user, int report) {
   const saved_run *self = user;
-  char **words = calloc(self->count + 1u, sizeof *words);
   static error err; /* large; the child's alone */
   cli_args args;
   config *loaded = NULL;
   int count = 0;
   FILE *out = fdopen(report, "w");
-  if (!words || !out) return 1;
+  char **words = out ? calloc(self->count + 1u, sizeof *words) : NULL; /* until the child ends */
+  if (!words) return 1;
   for (uint32_t i = 0; i < self->count; i++)
     if (strcmp(self->words[i], "-q") != 0) words[count++] = self->words[i];
   error_clear(&err);
@@ -120,10 +120,11 @@ static void note_code(const char *path, FILE *out) {
 
 static void note_files(const saved_run *self, FILE *out) {
   child_result found;
-  /* The child does not change it. */
-  if (!child_call(report_files, (void *)(uintptr_t)self, CHILD_SECONDS, &found) || found.exit_code != 0) return;
+  saved_run run = *self; /* which the child does not change */
+  if (!child_call(report_files, &run, CHILD_SECONDS, &found) || found.exit_code != 0) return;
   if (strlen(found.text) + 1 == sizeof found.text) return; /* cut */
-  for (char *line = strtok(found.text, "\n"); line; line = strtok(NULL, "\n"))
+  char *rest = NULL;
+  for (char *line = strtok_r(found.text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
     if (line[0] == 'c')
       note_file(line + 1, out);
     else

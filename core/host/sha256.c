@@ -18,9 +18,8 @@ static const uint32_t constants[64] = {
 static uint32_t turned(uint32_t value, unsigned by) { return value >> by | value << (32 - by); }
 
 static void expand(const uint8_t *block, uint32_t words[64]) {
-  for (int i = 0; i < 16; i++)
-    words[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 |
-               block[4 * i + 3];
+  for (int i = 0; i < 16; i++, block += 4)
+    words[i] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 | (uint32_t)block[2] << 8 | block[3];
   for (int i = 16; i < 64; i++) {
     const uint32_t early = words[i - 15], late = words[i - 2];
     words[i] = words[i - 16] + (turned(early, 7) ^ turned(early, 18) ^ early >> 3) + words[i - 7] +

@@ -104,7 +104,7 @@ static void close_one(sink_set *set, sink_row *row, const pd_summary *summary) {
 }
 
 static bool closes_last(const pd_sink_ops *ops) {
-  return PD_HAS(pd_sink_ops, ops, flags) && ops->flags & PD_SINK_CLOSES_LAST;
+  return ops && PD_HAS(pd_sink_ops, ops, flags) && ops->flags & PD_SINK_CLOSES_LAST;
 }
 
 uint32_t sink_set_close(sink_set *set, const pd_summary *summary) {

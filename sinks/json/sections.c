@@ -296,7 +296,7 @@ static void notes(json_writer *json, const pd_summary *summary) {
   const uint64_t count = PD_HAS(pd_summary, summary, notes) ? summary->notes.count : 0;
   json_key(json, "notes");
   json_begin_array(json);
-  for (uint64_t i = 0; i < count; i++) json_string(json, *PD_AT(const char *, &summary->notes, i));
+  for (uint64_t i = 0; i < count; i++) json_string(json, *PD_AT(pd_note, &summary->notes, i));
   json_end_array(json);
 }
 

@@ -135,8 +135,8 @@ static void put_name(text *out, const char *string, size_t columns) {
   const size_t width = width_of(string, strlen(string));
   const size_t bytes = width > columns ? width_fit(string, strlen(string), columns - 3) : strlen(string);
   for (size_t i = 0; i < bytes; i++) {
-    const char c = (unsigned char)string[i] < ' ' || string[i] == 0x7F ? ' ' : string[i];
-    text_add_bytes(out, &c, 1);
+    const bool control = (unsigned char)string[i] < ' ' || string[i] == 0x7F;
+    text_add_bytes(out, control ? " " : &string[i], 1);
   }
   const size_t used = width_of(string, bytes);
   if (width > columns) text_add(out, "...");
@@ -291,7 +291,7 @@ static void put_notes(text *out, const pd_summary *summary, size_t columns) {
     put_note(out, line, columns, &count);
   }
   for (uint64_t i = 0; PD_HAS(pd_summary, summary, notes) && i < summary->notes.count; i++)
-    put_note(out, *PD_AT(const char *, &summary->notes, i), columns, &count);
+    put_note(out, *PD_AT(pd_note, &summary->notes, i), columns, &count);
   if (count > NOTES_SHOWN) text_format(out, "  and %u more, on standard error\n", count - NOTES_SHOWN);
   if (!count) out->length = at;
   if (!count && out->data) out->data[at] = 0;
@@ -384,7 +384,7 @@ static size_t within(size_t value, size_t least, size_t most) {
 
 /* Where the time goes, then operators and kernels, in `left` lines. */
 static void put_tables(const report *self, text *out, size_t left, size_t columns) {
-  const size_t bar = columns < NARROW ? NARROW_BAR_COLUMNS : BAR_COLUMNS, least = 2 * NAME_LEAST;
+  const size_t bar = columns < NARROW ? NARROW_BAR_COLUMNS : BAR_COLUMNS, least = (size_t)2 * NAME_LEAST;
   const size_t ledger_most = columns - FIGURES_COLUMNS - 2 - bar, most = columns - FIGURES_COLUMNS - CALLS_COLUMNS;
   text section = {.colour = out->colour};
   uint32_t limit = rows_in(left);

@@ -356,7 +356,8 @@ PD_TEST(config, mistakes_come_before_a_cuda_that_does_not_load) {
             "a.ini:6: [data] batch_size = x: not a number; allowed: 1 .. 65536 samples\n"
             "a.ini:9: [scenario] bogus: no such key of scenario probe; see pdhost --help-scenario probe\n"
             "a.ini:13: [sink.probe] row: no such key of sink probe; did you mean rows?\n");
-  rig_write("a.ini", "[run]\ndevice = cuda\nscenario = " FIXTURES "/scenario/probe.so\nsinks =\n[scenario]\ntoken = t\n");
+  rig_write("a.ini",
+            "[run]\ndevice = cuda\nscenario = " FIXTURES "/scenario/probe.so\nsinks =\n[scenario]\ntoken = t\n");
   cr_assert_null(rig_load(NULL));
   cr_assert_eq(rig_error.exit_code, CODE_DEVICE);
   cr_assert_eq(strncmp(rig_error.text, "a.ini:2: ./device/cuda.so: ", 27), 0, "%s", rig_error.text);

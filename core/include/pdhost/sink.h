@@ -70,6 +70,8 @@ typedef struct pd_spread {
 typedef uint32_t pd_outcome;
 enum { PD_RUN_COMPLETE = 0, PD_RUN_INTERRUPTED = 1, PD_RUN_FAILED = 2 };
 
+typedef const char *pd_note;
+
 /* What is known at the end; the figures of workload.md, "Figures every run reports". */
 typedef struct pd_summary {
   uint32_t size;
@@ -92,7 +94,7 @@ typedef struct pd_summary {
   const char *profile_note;
   const char *sync_note; /* how step times were measured */
   int64_t corrected_ns;  /* most that a device record's time was moved, see pd_trace; since 1.1 */
-  pd_array notes;        /* of const char *: the warnings of the run, one line each */
+  pd_array notes;        /* of pd_note: the warnings of the run, one line each */
 } pd_summary;
 
 /* A callback that fails is reported, its sink is closed and dropped; the run and the other sinks go on. */
