@@ -1,6 +1,7 @@
 /* Conformance checks of devices. What every device must have is checked when it is loaded; here it is opened and used,
  * or says why this machine has none. See check_list.h; the operation suite is tests/devices. */
 #include "check_failures.h"
+#include "check_process.h"
 #include "check_trace.h"
 #include "trace/recorder.h"
 
@@ -323,6 +324,13 @@ static check_verdict open_with(const check_target *target, const void *options) 
 static check_verdict bounds(const check_target *target) { return check_each_bound(target, open_with); }
 static check_verdict each_allocation(const check_target *target) { return check_each_allocation(target, live_in_turn); }
 
+static check_verdict leaves_folder(const check_target *target) { return check_process_folder(target, live_in_turn); }
+static check_verdict leaves_umask(const check_target *target) { return check_process_umask(target, live_in_turn); }
+static check_verdict leaves_locale(const check_target *target) { return check_process_locale(target, live_in_turn); }
+static check_verdict leaves_handlers(const check_target *target) {
+  return check_process_handlers(target, live_in_turn);
+}
+
 const check check_device_list[] = {
     {"open and close, twice", open_close},
     {"properties, also for a reader with a shorter struct", props},
@@ -334,6 +342,10 @@ const check check_device_list[] = {
     {"an index that no machine has is refused with a message", no_such_index},
     {"open with each bound and each choice of each option", bounds},
     {"each allocation of its own fails in its turn: a message, nothing is left", each_allocation},
+    {"the current folder is left as it was", leaves_folder},
+    {"the umask is left as it was", leaves_umask},
+    {"the locale is left as it was", leaves_locale},
+    {"signal handlers are left as they were", leaves_handlers},
     {"three steps of a real run", check_real_run},
     {NULL, NULL},
 };

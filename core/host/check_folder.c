@@ -23,11 +23,9 @@ void check_folder_remove(const char *path) {
   if (tree) fts_close(tree);
 }
 
-bool check_folder_empty_here(void) {
-  char here[PATH_MAX];
-  if (!getcwd(here, sizeof here)) return false;
-  check_folder_remove(here);
-  return mkdir(here, 0700) == 0 && chdir(here) == 0;
+bool check_folder_empty(const char *path) {
+  check_folder_remove(path);
+  return mkdir(path, 0700) == 0 && chdir(path) == 0;
 }
 
 uint64_t check_folder_bytes_here(void) {

@@ -9,8 +9,9 @@
 /* Removes a folder with all that lies in it. */
 void check_folder_remove(const char *path);
 
-/* Replaces the current folder by an empty one. False: it could not be. */
-bool check_folder_empty_here(void);
+/* Replaces the folder by an empty one, which becomes the current one. `path` is whole, as a plugin may have left the
+ * process in another folder. False: it could not be. */
+bool check_folder_empty(const char *path);
 
 /* Bytes of all files in the current folder. */
 uint64_t check_folder_bytes_here(void);

@@ -30,7 +30,8 @@ typedef struct check_target {
   char section[64];               /* of its keys: "scenario", "sink.NAME", "device" */
   const config_assignment *given; /* the user's, of keys that check_given.c let pass */
   uint32_t given_count;
-  char *progress; /* CHECK_PROGRESS_BYTES, shared with the parent: what was being tried, for when it crashes */
+  const char *folder; /* the check's own, that it stands in; the whole path */
+  char *progress;     /* CHECK_PROGRESS_BYTES, shared with the parent: what was being tried, for when it crashes */
 } check_target;
 
 enum { CHECK_PROGRESS_BYTES = 256 };

@@ -3,6 +3,7 @@
 
 #include "check_folder.h"
 #include "check_list.h"
+#include "check_process.h"
 #include "child.h"
 #include "error.h"
 #include "log.h"
@@ -121,7 +122,9 @@ typedef struct job {
 static int run_one(void *user, int report) {
   const job *at = user;
   if (chdir(at->folder) != 0) return CHECK_BROKEN;
-  const check_verdict verdict = at->what->run(at->target);
+  check_target target = *at->target;
+  target.folder = at->folder;
+  const check_verdict verdict = at->what->run(&target);
   const size_t bytes = strlen(verdict.why);
   if (write(report, verdict.why, bytes) != (ssize_t)bytes) return CHECK_BROKEN;
   return (int)verdict.outcome;
@@ -180,14 +183,10 @@ static void run_list(const check *list, const check_target *target, tally *to) {
 /* Loading itself may crash: the first check is whether a child survives it. */
 static check_verdict check_loads(const check_target *target) {
   plugins *all = plugins_open(NULL);
-  const plugin *loaded = NULL;
-  error err;
-  error_clear(&err);
-  char line[512];
   if (!all) return check_verdict_of(CHECK_FAILED, "out of memory");
-  const pd_status status = plugins_load_file(all, target->path, &loaded, &err);
+  const check_verdict verdict = check_process_load(target, all);
   plugins_close(all);
-  return status == PD_OK ? check_ok() : check_verdict_of(CHECK_FAILED, "%s", error_first_line(&err, line, sizeof line));
+  return verdict;
 }
 
 /* The children stand in folders of their own. */

@@ -1,6 +1,7 @@
 /* Conformance checks of scenarios: every prefix of the life cycle, each bound, failures of the kit; see check_list.h.
  */
 #include "check_failures.h"
+#include "check_process.h"
 #include "config_presets.h"
 
 #include "analysis/verdict.h"
@@ -176,6 +177,13 @@ static check_verdict causes(const check_target *target) {
   return check_ok();
 }
 
+static check_verdict leaves_folder(const check_target *target) { return check_process_folder(target, live_in_turn); }
+static check_verdict leaves_umask(const check_target *target) { return check_process_umask(target, live_in_turn); }
+static check_verdict leaves_locale(const check_target *target) { return check_process_locale(target, live_in_turn); }
+static check_verdict leaves_handlers(const check_target *target) {
+  return check_process_handlers(target, live_in_turn);
+}
+
 const check check_scenario_list[] = {
     {"its bottleneck and its cures are causes that the verdict names", causes},
     {"presets leave plugins, folders and mode to the user", presets},
@@ -188,6 +196,10 @@ const check check_scenario_list[] = {
     {"a failing training kit makes step fail; teardown leaves nothing", failing_step},
     {"each call of the training kit fails in its turn: step fails with a message, nothing is left", no_service},
     {"each allocation of its own fails in its turn: a message, nothing is left", no_memory},
+    {"the current folder is left as it was", leaves_folder},
+    {"the umask is left as it was", leaves_umask},
+    {"the locale is left as it was", leaves_locale},
+    {"signal handlers are left as they were", leaves_handlers},
     {"three steps of a real run", check_real_run},
     {NULL, NULL},
 };

@@ -1,6 +1,7 @@
 /* Conformance checks of sinks: life cycle, each bound, four kinds of trace, a full disk; see check_list.h. */
 #include "analysis/analysis.h"
 #include "check_failures.h"
+#include "check_process.h"
 #include "check_folder.h"
 #include "check_trace.h"
 
@@ -181,7 +182,7 @@ static void live_in_turn(const check_target *target, check_life *one) {
   if (verdict.outcome == CHECK_OK && host.open_files)
     verdict = check_verdict_of(CHECK_FAILED, "%lld files neither committed nor discarded", (long long)host.open_files);
   if (verdict.outcome == CHECK_OK) verdict = check_threads_gone(threads);
-  if (verdict.outcome == CHECK_OK && !check_folder_empty_here())
+  if (verdict.outcome == CHECK_OK && !check_folder_empty(target->folder))
     verdict = check_verdict_of(CHECK_BROKEN, "the folder of this check could not be emptied");
   one->verdict = verdict;
 }
@@ -189,6 +190,13 @@ static check_verdict no_memory(const check_target *target) { return check_each_a
 static check_verdict no_service(const check_target *target) { return check_each_call(target, live_in_turn); }
 
 static check_verdict bounds(const check_target *target) { return check_each_bound(target, one_window); }
+
+static check_verdict leaves_folder(const check_target *target) { return check_process_folder(target, live_in_turn); }
+static check_verdict leaves_umask(const check_target *target) { return check_process_umask(target, live_in_turn); }
+static check_verdict leaves_locale(const check_target *target) { return check_process_locale(target, live_in_turn); }
+static check_verdict leaves_handlers(const check_target *target) {
+  return check_process_handlers(target, live_in_turn);
+}
 
 const check check_sink_list[] = {
     {"open, then dropped by the host (close without a summary)", dropped},
@@ -202,6 +210,10 @@ const check check_sink_list[] = {
     {"a full disk is reported and leaves no file open", full_disk},
     {"each call of files and tables fails in its turn: a message, no file left open", no_service},
     {"each allocation of its own fails in its turn: a message, nothing is left", no_memory},
+    {"the current folder is left as it was", leaves_folder},
+    {"the umask is left as it was", leaves_umask},
+    {"the locale is left as it was", leaves_locale},
+    {"signal handlers are left as they were", leaves_handlers},
     {"a window of a real run", check_real_run},
     {NULL, NULL},
 };

@@ -316,14 +316,14 @@ static void check_sees(const char *file, const char *line) {
 
 PD_TEST_WITH(check, sound_plugins_pass, .timeout = 110) {
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/host_stall.so"), 0, "%s", out_text);
-  cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 16 checks, 0 failed\n"));
+  cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 20 checks, 0 failed\n"));
   const char *own = strstr(out_text, "ok   init, three steps, teardown: "); /* it stalls for 5 ms */
   cr_assert(own && strtod(strchr(own, ':') + 1, NULL) >= 5 && strstr(own, " ms a step, without the training\n"), "%s",
             out_text);
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/sink/probe.so"), 0, "%s", out_text);
   cr_assert_null(strstr(out_text, "FAIL"));
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/device/sound.so"), 0, "%s", out_text);
-  cr_assert_not_null(strstr(out_text, "device sound 1.0: 15 checks, 0 failed\n"));
+  cr_assert_not_null(strstr(out_text, "device sound 1.0: 19 checks, 0 failed\n"));
 }
 
 /* The last check of each kind runs the program itself, for which it needs plugins of pdhost's own. */
@@ -337,7 +337,7 @@ PD_TEST_WITH(check, real_runs, .timeout = 110) {
   RUN("--check-plugin", FIXTURES "/scenario/host_stall.so", "--device", "/no/such.so");
   cr_assert_not_null(strstr(out_text, "skip three steps of a real run: there is no device to run on: /no/such.so: "),
                      "%s", out_text);
-  cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 16 checks, 0 failed, 1 skipped\n"), "%s", out_text);
+  cr_assert_not_null(strstr(out_text, "scenario host_stall 1.0: 20 checks, 0 failed, 1 skipped\n"), "%s", out_text);
   cr_assert_eq(RUN("--check-plugin", FIXTURES "/scenario/fault.so", "--device", FIXTURES "/device/null.so"), 0, "%s",
                out_text);
 }
@@ -395,6 +395,19 @@ PD_TEST_WITH(check, each_allocation_and_each_call_fail_in_turn, .timeout = 110) 
   check_sees("sink/bad_ignores",
              FILES "host call 1 failed: every callback returned PD_OK, and its output is not whole\n");
   check_sees("device/bad_memory", MEMORY "allocation 1 of 3 failed: it ");
+}
+
+/* Of the process, which is the host's and the other plugins' too. */
+PD_TEST_WITH(check, what_is_left_changed_of_the_process, .timeout = 110) {
+  check_sees("scenario/bad_folder", "FAIL the current folder is left as it was: the current folder was changed to /\n");
+  check_sees("scenario/bad_umask", "FAIL the umask is left as it was: the umask was changed from ");
+  check_sees("scenario/bad_load_umask",
+             "FAIL the plugin loads; its descriptor, rows and tables are sound: the umask was "
+             "changed from ");
+  check_sees("scenario/bad_locale", "FAIL the locale is left as it was: the locale was changed from ");
+  check_sees(
+      "scenario/bad_handler",
+      "FAIL signal handlers are left as they were: the handler of signal 10 (User defined signal 1) was changed\n");
 }
 
 PD_TEST_WITH(check, threads_that_a_service_is_not_for, .timeout = 110) {
