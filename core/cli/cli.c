@@ -4,16 +4,30 @@
 #include "explain.h"
 #include "help.h"
 #include "list.h"
+#include "probe.h"
 
 #include "host/benchmark.h"
 #include "host/check_plugin.h"
 #include "host/cli_args.h"
+#include "host/device_text.h"
 #include "host/plan.h"
 #include "host/run.h"
 #include "host/version.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* Decides what "auto" is without a device being opened in this process. */
+static int dry_run(config *loaded, error *err) {
+  char said[1024] = "", reason[256] = "";
+  if (loaded->device_auto) {
+    const bool has_gpu = probe_device(loaded->run.plugin_path, "cuda", said, sizeof said);
+    if (!has_gpu) device_reason_short(said, reason, sizeof reason);
+    if (config_load_device(loaded, has_gpu ? "cuda" : "cpu", err) != PD_OK) return err->exit_code;
+  }
+  plan_print(loaded, reason);
+  return CODE_DONE;
+}
 
 /* Commands that need the configuration; the run among them. Returns the exit code. */
 static int with_config(const cli_args *args, error *err) {
@@ -26,7 +40,7 @@ static int with_config(const cli_args *args, error *err) {
   switch (args->command) {
   case CLI_SHOW_CONFIG: config_print(loaded); break;
   case CLI_CHECK: printf("configuration OK\n"); break;
-  case CLI_DRY_RUN: plan_print(loaded); break;
+  case CLI_DRY_RUN: code = dry_run(loaded, err); break;
   default: code = strcmp(loaded->run.mode, "benchmark") == 0 ? benchmark_execute(loaded) : run_execute(loaded); break;
   }
   config_free(loaded);
@@ -37,7 +51,7 @@ static pd_status with_plugins(const cli_args *args, error *err) {
   plugins_warn_of_missing(args->plugin_path, "command line");
   plugins *all = plugins_open(args->plugin_path);
   if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  const pd_status status = args->command == CLI_LIST ? list_print(all, args->topic, err)
+  const pd_status status = args->command == CLI_LIST ? list_print(all, args->topic, args->json, err)
                                                      : help_plugin(all, args->kind, args->topic, args->json, err);
   plugins_close(all);
   return status;

@@ -2,6 +2,7 @@
 #include "explain.h"
 
 #include "fault_pages.h"
+#include "help_json.h"
 
 #include "analysis/analysis.h"
 #include "analysis/verdict.h"
@@ -104,6 +105,31 @@ void explain_list_metrics(void) {
   const pd_metric *const *all = metrics(&count);
   printf("metrics\n");
   for (uint64_t i = 0; all && i < count; i++) print_row(all[i]->key, all[i]->heading);
+}
+
+static void json_member(const char *before, const char *name, const char *text) {
+  printf("%s\"%s\": ", before, name);
+  help_json_text(text);
+}
+
+void explain_json_causes(void) {
+  for (uint32_t i = 0; i < CAUSE_COUNT; i++) {
+    json_member(i ? ",\n    {" : "{", "name", causes[i].key);
+    json_member(", ", "text", causes[i].text);
+    printf("}");
+  }
+}
+
+void explain_json_metrics(void) {
+  uint64_t count = 0;
+  const pd_metric *const *all = metrics(&count);
+  for (uint64_t i = 0; all && i < count; i++) {
+    json_member(i ? ",\n    {" : "{", "key", all[i]->key);
+    json_member(", ", "heading", all[i]->heading);
+    json_member(", ", "definition", all[i]->definition);
+    json_member(", ", "unit", text_of(all[i]->unit));
+    printf("}");
+  }
 }
 
 /* "forced_sync", "forced-sync" */

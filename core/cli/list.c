@@ -2,8 +2,11 @@
 #include "list.h"
 
 #include "explain.h"
+#include "help_json.h"
+#include "probe.h"
 
 #include "host/child.h"
+#include "host/device_text.h"
 #include "host/suggest.h"
 #include "host/wrap.h"
 
@@ -17,7 +20,17 @@ typedef struct opening {
   const plugin_file *file;
 } opening;
 
-/* In the child: writes "name\tversion\tabi\tsummary", or the reason why the plugin is rejected. */
+/* One file, as a child process found it. */
+typedef struct listed {
+  const plugin_file *file;
+  child_result result;
+  bool is_sound, is_usable;
+  const char *name, *version, *abi, *bottleneck, *summary; /* NULL unless it is sound */
+  const char *why;                                         /* it is rejected; NULL */
+  char ending[128], reason[1024];                          /* of a device: its own name, or why it is of no use here */
+} listed;
+
+/* In the child: writes "name\tversion\tabi\tbottleneck\tsummary", or the reason why the plugin is rejected. */
 static int open_one(void *user, int report) {
   const plugin_file *file = ((opening *)user)->file;
   error err;
@@ -27,8 +40,9 @@ static int open_one(void *user, int report) {
   char line[2048];
   const pd_status status = all ? plugins_load(all, file->kind, file->path, &loaded, &err) : PD_NO_MEMORY;
   if (status == PD_OK)
-    snprintf(line, sizeof line, "%s\t%s\t%u.%u\t%s", loaded->table->name, loaded->table->version,
-             loaded->table->abi_major, loaded->table->abi_minor, loaded->table->summary);
+    snprintf(line, sizeof line, "%s\t%s\t%u.%u\t%s\t%s", loaded->table->name, loaded->table->version,
+             loaded->table->abi_major, loaded->table->abi_minor,
+             file->kind == PD_KIND_SCENARIO ? loaded->table->ops.scenario->bottleneck : "", loaded->table->summary);
   else if (err.count)
     error_first_line(&err, line, sizeof line);
   else
@@ -39,71 +53,149 @@ static int open_one(void *user, int report) {
   return status == PD_OK && told ? 0 : 1;
 }
 
-static void print_one(const plugin_file *file) {
-  opening what = {.file = file};
-  child_result result;
-  char ending[128] = "no child process could be made";
-  if (child_call(open_one, &what, CHILD_SECONDS, &result)) child_ending(&result, ending, sizeof ending);
-  char *tab[3] = {NULL};
-  char *at = result.text;
-  for (int i = 0; i < 3 && at; i++) {
-    at = strchr(at, '\t');
-    tab[i] = at;
-    if (at) *at++ = '\0';
+/* Cuts `text` at its tabs into `parts`; false: there are fewer. */
+static bool cut(char *text, const char **parts[], int count) {
+  for (int i = 0; i < count; i++) {
+    *parts[i] = text;
+    char *tab = i + 1 < count ? strchr(text, '\t') : NULL;
+    if (i + 1 < count && !tab) return false;
+    if (tab) *tab = '\0', text = tab + 1;
   }
-  if (!ending[0] && result.exit_code == 0 && tab[2]) {
-    int used = printf("  ");
-    used += wrap_pad(result.text, 14);
+  return true;
+}
+
+static void examine(const plugin_file *file, listed *self) {
+  opening what = {.file = file};
+  const char **parts[] = {&self->name, &self->version, &self->abi, &self->bottleneck, &self->summary};
+  *self = (listed){.file = file, .ending = "no child process could be made"};
+  if (child_call(open_one, &what, CHILD_SECONDS, &self->result))
+    child_ending(&self->result, self->ending, sizeof self->ending);
+  self->is_sound = !self->ending[0] && self->result.exit_code == 0 && cut(self->result.text, parts, 5);
+  if (self->is_sound) {
+    self->is_usable = file->kind != PD_KIND_DEVICE || probe_device(NULL, file->path, self->reason, sizeof self->reason);
+    return;
+  }
+  /* The reason names the file already. */
+  const size_t bytes = strlen(file->path);
+  self->why = self->ending[0] ? self->ending : self->result.text;
+  if (strncmp(self->why, file->path, bytes) == 0 && strncmp(self->why + bytes, ": ", 2) == 0) self->why += bytes + 2;
+}
+
+static void print_one(const listed *self) {
+  const plugin_file *file = self->file;
+  char reason[256];
+  int used = printf("  ");
+  if (self->is_sound) {
+    used += wrap_pad(self->name, 14);
     used += printf(" ");
-    used += wrap_pad(tab[0] + 1, 7);
-    used += printf(" ABI %-5s ", tab[1] + 1);
-    wrap_print(tab[2] + 1, used, SUMMARY_COLUMN);
-    if (strcmp(result.text, file->name) != 0) printf("  %14s called %s in its descriptor\n", "", result.text);
+    used += wrap_pad(self->version, 7);
+    used += printf(" ABI %-5s ", self->abi);
+    wrap_print(self->summary, used, SUMMARY_COLUMN);
+    if (strcmp(self->name, file->name) != 0) printf("  %14s called %s in its descriptor\n", "", self->name);
+    if (!self->is_usable) {
+      used = printf("  %14s not usable here: ", "");
+      wrap_print(device_reason_short(self->reason, reason, sizeof reason), used, used);
+    }
   } else {
-    /* The reason names the file already. */
-    const size_t bytes = strlen(file->path);
-    const char *why = ending[0] ? ending : result.text;
-    if (strncmp(why, file->path, bytes) == 0 && strncmp(why + bytes, ": ", 2) == 0) why += bytes + 2;
-    int used = printf("  ");
     used += wrap_pad(file->name, 14);
     used += printf(" rejected: ");
-    wrap_print(why, used, used);
+    wrap_print(self->why, used, used);
   }
   printf("  %14s %s\n", "", file->path);
   if (file->shadowed_by) printf("  %14s shadowed by %s\n", "", file->shadowed_by);
 }
 
-pd_status list_print(const plugins *from, const char *what, error *err) {
-  static const char *const titles[] = {"scenarios", "sinks", "devices", "causes", "metrics"};
-  bool known = what == NULL;
+static void member(const char *name, const char *text) {
+  printf(", \"%s\": ", name);
+  help_json_text(text);
+}
+
+static void print_one_json(const listed *self) {
+  const plugin_file *file = self->file;
+  printf("{\"name\": ");
+  help_json_text(self->is_sound ? self->name : file->name);
+  member("path", file->path);
+  member("version", self->version);
+  member("abi", self->abi);
+  member("summary", self->summary);
+  if (file->kind == PD_KIND_SCENARIO) member("bottleneck", self->bottleneck);
+  member("rejected", self->why);
+  member("shadowed_by", file->shadowed_by);
+  if (file->kind == PD_KIND_DEVICE) {
+    printf(", \"usable\": %s", self->is_usable ? "true" : "false");
+    member("found", self->is_usable ? self->reason : NULL);
+    member("reason", self->is_usable ? NULL : self->is_sound ? self->reason : self->why);
+  }
+  printf("}");
+}
+
+static pd_status print_kind(const plugins *from, pd_kind kind, bool json, error *err) {
+  static listed each; /* large; the main thread's alone */
+  plugin_file *files;
+  uint32_t count;
+  if (plugins_scan(from, kind, &files, &count) != PD_OK)
+    return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  for (uint32_t i = 0; i < count; i++) {
+    examine(&files[i], &each);
+    if (json && i) printf(",\n    ");
+    if (json)
+      print_one_json(&each);
+    else
+      print_one(&each);
+  }
+  if (count == 0 && !json) {
+    printf("  none in:");
+    for (uint32_t i = 0; i < plugins_folder_count(from); i++)
+      printf(" %s/%s", plugins_folder(from, i), plugin_kind_name(kind));
+    printf("\n");
+  }
+  plugins_scan_free(files, count);
+  return PD_OK;
+}
+
+static const char *const titles[] = {"scenarios", "sinks", "devices", "causes", "metrics"};
+enum { TITLE_COUNT = sizeof titles / sizeof titles[0], CAUSES = 3, METRICS = 4 };
+
+static pd_status print_json(const plugins *from, const char *what, error *err) {
+  const char *before = "{";
+  for (int i = 0; i < TITLE_COUNT; i++) {
+    if (what && strcmp(what, titles[i]) != 0) continue;
+    printf("%s\n  \"%s\": [\n    ", before, titles[i]);
+    before = ",";
+    if (i == CAUSES)
+      explain_json_causes();
+    else if (i == METRICS)
+      explain_json_metrics();
+    else if (print_kind(from, (pd_kind)(i + 1), true, err) != PD_OK)
+      return PD_NO_MEMORY;
+    printf("\n  ]");
+  }
+  printf("\n}\n");
+  return PD_OK;
+}
+
+static pd_status check_topic(const char *what, error *err) {
   char hint[64];
-  suggest near = {.wanted = what ? what : ""};
-  for (int i = 0; i < 5 && what; i++) {
-    known = known || strcmp(what, titles[i]) == 0;
+  suggest near = {.wanted = what};
+  for (int i = 0; i < TITLE_COUNT; i++) {
+    if (strcmp(what, titles[i]) == 0) return PD_OK;
     suggest_offer(&near, titles[i]);
   }
-  if (!known)
-    return error_set(err, PD_INVALID, FAULT_TOPIC,
-                     "--list %s: no such list; allowed: scenarios, sinks, devices, causes, metrics%s", what,
-                     suggest_text(&near, hint, sizeof hint));
+  return error_set(err, PD_INVALID, FAULT_TOPIC,
+                   "--list %s: no such list; allowed: scenarios, sinks, devices, causes, metrics%s", what,
+                   suggest_text(&near, hint, sizeof hint));
+}
+
+pd_status list_print(const plugins *from, const char *what, bool json, error *err) {
+  if (what && check_topic(what, err) != PD_OK) return PD_INVALID;
+  if (json) return print_json(from, what, err);
   if (what && strcmp(what, "causes") == 0) explain_list_causes();
   if (what && strcmp(what, "metrics") == 0) explain_list_metrics();
   for (pd_kind kind = PD_KIND_SCENARIO; kind <= PD_KIND_DEVICE; kind++) {
     const char *title = titles[kind - 1];
     if (what && strcmp(what, title) != 0) continue;
-    plugin_file *files;
-    uint32_t count;
-    if (plugins_scan(from, kind, &files, &count) != PD_OK)
-      return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
     printf("%s%s\n", kind > PD_KIND_SCENARIO && !what ? "\n" : "", title);
-    for (uint32_t i = 0; i < count; i++) print_one(&files[i]);
-    if (count == 0) {
-      printf("  none in:");
-      for (uint32_t i = 0; i < plugins_folder_count(from); i++)
-        printf(" %s/%s", plugins_folder(from, i), plugin_kind_name(kind));
-      printf("\n");
-    }
-    plugins_scan_free(files, count);
+    if (print_kind(from, kind, false, err) != PD_OK) return PD_NO_MEMORY;
   }
   return PD_OK;
 }

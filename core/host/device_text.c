@@ -19,3 +19,13 @@ const char *device_text(const char *name, const char *versions, char *text, size
     snprintf(text, room, "%.*s (%s)", (int)bare_length(name, versions), name, versions);
   return text;
 }
+
+const char *device_reason_short(const char *said, char *text, size_t room) {
+  static const char prefix[] = "device cuda: ";
+  if (strncmp(said, prefix, sizeof prefix - 1) == 0) said += sizeof prefix - 1;
+  const char *detail = strstr(said, " (");
+  size_t bytes = strcspn(said, ";");
+  if (detail && (size_t)(detail - said) < bytes) bytes = (size_t)(detail - said);
+  snprintf(text, room, "%.*s", (int)bytes, said);
+  return text;
+}

@@ -1,6 +1,8 @@
 /* pdhost --dry-run; see plan.h. */
 #include "plan.h"
 
+#include "config_presets.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,25 +55,43 @@ static void print_benchmark(const config *self) {
   printf("%-10s %s\n", "figures", b->output[0] ? b->output : "on standard output alone");
 }
 
-void plan_print(const config *self) {
+static double mib(double bytes) { return bytes / (1 << 20); }
+
+/* What the settings alone determine: a batch is images of float and a label of 8 bytes each. */
+static void print_data(const config *self) {
+  const data_config *data = &self->data;
+  const double pixels = 3.0 * (double)data->image_size * (double)data->image_size;
+  const double batch = (double)data->batch_size * (pixels * sizeof(float) + sizeof(int64_t));
+  const bool is_loaded = data->resident == DATA_RESIDENT_NONE;
+  const int64_t held = !is_loaded ? data->resident_batches : data->num_workers * data->prefetch_factor + 1;
+  printf("%-10s batches of %" PRId64 " images of 3 x %" PRId64 " x %" PRId64 ", ", "data", data->batch_size,
+         data->image_size, data->image_size);
+  if (is_loaded)
+    printf("%" PRId64 " worker%s\n", data->num_workers, data->num_workers == 1 ? "" : "s");
+  else
+    printf("%" PRId64 " made once and resident on the %s\n", data->resident_batches,
+           data->resident == DATA_RESIDENT_HOST ? "host" : "device");
+  printf("%-10s %.3g MiB per batch, %" PRId64 " batch%s on the %s: %.3g MiB;\n", "memory", mib(batch), held,
+         held == 1 ? "" : "es", data->resident == DATA_RESIDENT_DEVICE ? "device" : "host", mib(batch * (double)held));
+  printf("%-10s and up to %.4g MiB of records per window; the model's activations\n", "",
+         mib((double)self->profile.max_memory_bytes));
+  printf("%-10s come on top on the device\n", "");
+  printf("%-10s not estimated: a step has to be measured for them\n", "time, disk");
+}
+
+void plan_print(const config *self, const char *no_gpu) {
+  char presets[512];
   print_plugin("scenario", self->scenario.plugin);
   printf("%-10s injects %s\n", "", self->scenario.plugin->table->ops.scenario->bottleneck);
-  if (self->device.plugin)
-    print_plugin("device", self->device.plugin);
-  else
-    printf("%-10s auto: cuda where it works, else cpu\n", "device");
+  print_plugin("device", self->device.plugin);
+  if (no_gpu[0]) printf("%-10s no GPU found (%s)\n", "", no_gpu);
+  if (config_presets_text(self, presets, sizeof presets)[0]) printf("%-10s %s\n", "sized", presets);
   if (strcmp(self->run.mode, "benchmark") == 0) {
     print_benchmark(self);
     return;
   }
   print_schedule(self);
-  printf("%-10s batches of %" PRId64 " images of 3 x %" PRId64 " x %" PRId64 ", ", "data", self->data.batch_size,
-         self->data.image_size, self->data.image_size);
-  if (self->data.resident == DATA_RESIDENT_NONE)
-    printf("%" PRId64 " workers\n", self->data.num_workers);
-  else
-    printf("%" PRId64 " made once and resident on the %s\n", self->data.resident_batches,
-           self->data.resident == DATA_RESIDENT_HOST ? "host" : "device");
+  print_data(self);
   for (uint32_t i = 0; i < self->sink_count; i++) print_plugin("sink", self->sinks[i].plugin);
   printf("%-10s %s\n", "traces", self->run.trace_dir);
   for (uint64_t i = 0; i < self->setting_count; i++) {

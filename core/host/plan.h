@@ -4,6 +4,7 @@
 
 #include "config.h"
 
-void plan_print(const config *self);
+/* The device has been loaded. `no_gpu`: why `auto` came to the CPU; "" when it did not. */
+void plan_print(const config *self, const char *no_gpu);
 
 #endif

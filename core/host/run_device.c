@@ -1,6 +1,7 @@
 /* The run's device; see run_device.h. */
 #include "run_device.h"
 
+#include "device_text.h"
 #include "log.h"
 
 #include <stdio.h>
@@ -31,17 +32,6 @@ static pd_status open_with(run_state *run, const config *settings, error *err) {
                    message[0] ? message : service_status_text(status));
 }
 
-/* Of "device cuda: no NVIDIA driver (what was tried); what to do": "no NVIDIA driver". */
-static const char *short_reason(const char *said, char *text, size_t room) {
-  static const char prefix[] = "device cuda: ";
-  if (strncmp(said, prefix, sizeof prefix - 1) == 0) said += sizeof prefix - 1;
-  const char *detail = strstr(said, " (");
-  size_t bytes = strcspn(said, ";");
-  if (detail && (size_t)(detail - said) < bytes) bytes = (size_t)(detail - said);
-  snprintf(text, room, "%.*s", (int)bytes, said);
-  return text;
-}
-
 /* CUDA where it works; else the CPU, which is said, and kept for every output. */
 static pd_status open_auto(run_state *run, config *settings, error *err) {
   char line[ERROR_LINE_BYTES];
@@ -50,7 +40,7 @@ static pd_status open_auto(run_state *run, config *settings, error *err) {
   if (status == PD_OK) return PD_OK;
   snprintf(run->fallback, sizeof run->fallback, "%s", error_first_line(err, line, sizeof line));
   log_line(PD_LOG_WARN, NULL, "no GPU found (%s); using the CPU device",
-           short_reason(run->fallback, line, sizeof line));
+           device_reason_short(run->fallback, line, sizeof line));
   log_line(PD_LOG_DEBUG, NULL, "%s", run->fallback);
   error_clear(err);
   status = config_load_device(settings, "cpu", err);

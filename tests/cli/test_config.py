@@ -1,5 +1,6 @@
 """Configuration and help at the command line: messages, exit codes, what goes to which stream."""
 import glob
+import json
 import os
 import re
 import subprocess
@@ -280,6 +281,41 @@ class Config(Case):
             self.assertRegex(out, rf"(?m)^  {name} ")
             self.assertEqual(self.run_pdhost("--help-scenario", name)[0], 0)
         self.assertNotIn("rejected", out)
+
+    def test_a_list_for_programs_and_a_device_that_is_of_no_use(self):
+        paths = ("--plugin-path", FIXTURES)
+        code, out, err = self.run_pdhost("list", "devices", *paths)
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, r"(?m)^  driverless .*\n(?: {17,}.*\n)* +not usable here: no driver")
+        code, out, err = self.run_pdhost("list", "--format", "json", *paths)
+        self.assertEqual(code, 0, err)
+        lists = json.loads(out)
+        self.assertEqual(list(lists), ["scenarios", "sinks", "devices", "causes", "metrics"])
+        sync = next(row for row in lists["scenarios"] if row["name"] == "sync")
+        self.assertEqual((sync["bottleneck"], sync["rejected"]), ("forced_sync", None))
+        self.assertTrue(os.path.isfile(sync["path"]) and sync["version"] and sync["abi"] and sync["summary"])
+        devices = {row["name"]: row for row in lists["devices"]}
+        self.assertEqual((devices["cpu"]["usable"], devices["cpu"]["reason"]), (True, None))
+        self.assertFalse(devices["driverless"]["usable"])
+        self.assertIn("no driver", devices["driverless"]["reason"])
+        self.assertIn("forced_sync", [row["name"] for row in lists["causes"]])
+        self.assertIn("data_wait", [row["key"] for row in lists["metrics"]])
+        self.assertEqual(list(json.loads(self.run_pdhost("--list", "sinks", "--format", "json")[1])), ["sinks"])
+
+    def test_the_dry_run_resolves_the_device_and_its_sizes(self):
+        code, out, err = self.run_pdhost("dataloader", "--dry-run", env={"CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, r"(?m)^device     cpu .*\n +no GPU found \([^();]+\)\nsized      .*batch_size 16")
+        self.assertIn("3 x 16 x 16, 1 worker\n", out)
+        # 16 images of 3 x 16 x 16 floats and as many labels; 1 worker holds 2, and one more is being used.
+        self.assertIn("0.047 MiB per batch, 3 batches on the host: 0.141 MiB;", out)
+
+    def test_more_threads_than_cores_are_warned_of(self):
+        cores = os.cpu_count()
+        code, _, err = self.run_small("--scenario", "control", "--profile_steps", "1", "-o", f"device.threads={cores + 1}",
+                                      "--sink", "table")
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"[device] threads = {cores + 1}: there are {cores} cores", err)
 
     def test_a_text_of_control_characters_is_refused(self):
         self.assert_fails(self.run_pdhost(*SMALL, "--scenario", "control", "-o", "benchmark.label=a\x1b[31mb", "--check"), 3,

@@ -21,3 +21,19 @@ PD_TEST(device_text, says_a_version_once) {
     cr_assert_str_eq(device_text(rows[i].name, rows[i].versions, text, sizeof text), rows[i].want);
   }
 }
+
+PD_TEST(device_text, a_reason_is_told_short) {
+  static const struct {
+    const char *said, *want;
+  } rows[] = {
+      {"device cuda: no NVIDIA driver (libcuda.so.1 could not be used); run on the CPU", "no NVIDIA driver"},
+      {"the NVIDIA driver is too old: it serves CUDA 11.4; run on the CPU",
+       "the NVIDIA driver is too old: it serves CUDA 11.4"},
+      {"there is no CUDA device 3", "there is no CUDA device 3"},
+      {"", ""},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[128];
+    cr_assert_str_eq(device_reason_short(rows[i].said, text, sizeof text), rows[i].want);
+  }
+}

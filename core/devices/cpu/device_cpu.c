@@ -36,6 +36,10 @@ static pd_status open_device(const pd_host *host, const void *options, uint32_t 
     free(device);
     return host->fail(host, PD_DEVICE, "dnnl_engine_create failed for the CPU");
   }
+  if (device->options.threads > get_nprocs())
+    host->log(host, PD_LOG_WARN,
+              "[device] threads = %lld: there are %d cores, and more threads than that slow a step down",
+              (long long)device->options.threads, get_nprocs());
   pthread_mutex_init(&device->lock, NULL);
   pthread_mutex_init(&device->drain_lock, NULL);
   pthread_cond_init(&device->drained, NULL);
