@@ -1,6 +1,7 @@
 /* See doctor.h. Each check prints one line: ok, warn or fail, what was found, and for the last two what to do. */
 #include "doctor.h"
 
+#include "doctor_libraries.h"
 #include "help_json.h"
 #include "probe.h"
 
@@ -113,10 +114,17 @@ static void check_driver(doctor *self) {
   if (is_restricted && geteuid() != 0)
     tell(self, GRADE_WARN, "CUPTI permission", "the driver lets only root profile with hardware counters",
          "put 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' into /etc/modprobe.d/nvidia.conf and restart; "
-         "traces "
-         "work without that");
+         "traces work without that");
   else
     tell(self, GRADE_OK, "CUPTI permission", "profiling is allowed", NULL);
+}
+
+static void check_libraries(doctor *self) {
+  for (const doctor_library *at = doctor_libraries; at->name; at++) {
+    char said[256];
+    const bool is_there = doctor_library_find(at, said, sizeof said);
+    tell(self, is_there ? GRADE_OK : GRADE_WARN, at->name, said, is_there ? NULL : at->remedy);
+  }
 }
 
 static void check_cores(doctor *self) {
@@ -189,9 +197,9 @@ const args_command doctor_command = {
     .name = "doctor",
     .summary = "check what of this machine pdhost can use",
     .usage = "[--format json]",
-    .description =
-        "Checks the devices, the driver, cores, clocks, memory and free disk. Each line is ok, warn or fail, and "
-        "says what to do. The exit code is 0 where a run is possible, and 6 where no device can be used.",
+    .description = "Checks the devices, the driver, the libraries of CUDA, cores, clocks, memory and free disk. Each "
+                   "line is ok, warn or fail, and "
+                   "says what to do. The exit code is 0 where a run is possible, and 6 where no device can be used.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .main = doctor_main};
@@ -206,6 +214,7 @@ static int examine(doctor *self) {
   check_program(self);
   const uint32_t usable = check_devices(self);
   check_driver(self);
+  check_libraries(self);
   check_cores(self);
   check_memory(self);
   check_disk(self, "disk", ".", 1, "free some space, or run in another folder");

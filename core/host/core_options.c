@@ -18,7 +18,7 @@ static const pd_option run_rows[] = {
               .help = "cuda, cpu, auto (cuda where it works, else cpu), or a path"),
     PD_OPTION(run_settings, device_index, .def = "0", .min = "0", .max = "255", .help = "which device of that kind"),
     PD_OPTION(run_settings, sinks, .def = "table,json,chrome_trace",
-              .help = "what writes results: names or paths, by commas"),
+              .help = "what writes results: names or paths, separated by commas"),
     PD_OPTION(run_settings, seed, .def = "0", .min = "0", .help = "of data, weights and permutations"),
     PD_OPTION(run_settings, warmup_steps, .def = "10", .min = "0", .max = "1_000_000_000", .unit = "steps",
               .help = "steps before the loop, outside the profiler"),
@@ -34,7 +34,7 @@ static const pd_option run_rows[] = {
     PD_OPTION_PATH(run_settings, trace_dir, .def = "results/traces/<scenario>",
                    .help = "folder of traces; <scenario> stands for its name"),
     PD_OPTION_PATH(run_settings, plugin_path, .def = "",
-                   .help = "folders with scenario/, sink/ and device/ to search first, by colons"),
+                   .help = "folders with scenario/, sink/ and device/ to search first, separated by colons"),
     PD_OPTION(run_settings, require_cupti, .def = "false", .help = "fail rather than run with event timing alone"),
 };
 

@@ -287,7 +287,7 @@ static bool parse_bool(const char *text, option_value *value, char *why, size_t 
     value->truth = i % 2 == 1;
     return true;
   }
-  return refuse(why, room, "no truth value; write true or false (also yes, no, on, off, 1, 0)");
+  return refuse(why, room, "not a boolean; write true or false (also yes, no, on, off, 1, 0)");
 }
 
 static bool parse_choice(const pd_option *row, const char *text, option_value *value, char *why, size_t room) {
@@ -305,7 +305,7 @@ static bool parse_choice(const pd_option *row, const char *text, option_value *v
   return false;
 }
 
-/* Some of the choices, parted by blanks or commas. */
+/* Some of the choices, separated by spaces or commas. */
 static bool parse_list(const pd_option *row, const char *text, option_value *value, char *why, size_t room) {
   for (const char *at = text + strspn(text, ", "); *at; at += strspn(at, ", ")) {
     char word[64], reason[640];

@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import unittest
 
@@ -301,6 +302,29 @@ class Config(Case):
         self.assertIn("forced_sync", [row["name"] for row in lists["causes"]])
         self.assertIn("data_wait", [row["key"] for row in lists["metrics"]])
         self.assertEqual(list(json.loads(self.run_pdhost("--list", "sinks", "--format", "json")[1])), ["sinks"])
+
+    def test_the_doctor_names_the_version_of_each_library_of_cuda(self):
+        """A copy of one fake library under each name; where one is taken away, what to do is said."""
+        files = {"CUDA driver": "libcuda.so.1", "cuDNN": "libcudnn.so.9", "cuBLASLt": "libcublasLt.so.13",
+                 "CUPTI": "libcupti.so.13"}
+        os.mkdir(self.path("fake"))
+        for name in files.values():
+            shutil.copy(os.path.join(FIXTURES, "versions.so"), self.path(os.path.join("fake", name)))
+
+        def checks():
+            code, out, err = self.run_pdhost("doctor", "--format", "json", env={"LD_LIBRARY_PATH": self.path("fake")})
+            self.assertEqual(code, 0, err)
+            return {row["check"]: row for row in json.loads(out)}
+        rows = checks()
+        self.assertEqual({name: (rows[name]["result"], rows[name]["found"]) for name in files}, {
+            "CUDA driver": ("ok", "CUDA 13.2, libcuda.so.1"), "cuDNN": ("ok", "9.10.2, libcudnn.so.9"),
+            "cuBLASLt": ("ok", "13.1.5, libcublasLt.so.13"), "CUPTI": ("ok", "API version 130201, libcupti.so.13")})
+        with open(self.path("fake/libcudnn.so.9"), "w", encoding="utf-8") as file:
+            file.write("no library\n")
+        found = checks()["cuDNN"]
+        if found["result"] == "warn":  # where another one is installed, that is found
+            self.assertEqual(found["found"], "not found")
+            self.assertIn("install cuDNN 9", found["remedy"])
 
     def test_the_dry_run_resolves_the_device_and_its_sizes(self):
         code, out, err = self.run_pdhost("dataloader", "--dry-run", env={"CUDA_VISIBLE_DEVICES": ""})

@@ -150,9 +150,9 @@ PD_TEST(option, truths) {
     cr_assert(parse(&truth, yes[i]) && value.truth, "%s", yes[i]);
     cr_assert(parse(&truth, no[i]) && !value.truth, "%s", no[i]);
   }
-  REFUSES(&truth, "maybe", "no truth value; write true or false (also yes, no, on, off, 1, 0)");
-  REFUSES(&truth, "", "no truth value; write true or false (also yes, no, on, off, 1, 0)");
-  REFUSES(&truth, "11", "no truth value; write true or false (also yes, no, on, off, 1, 0)");
+  REFUSES(&truth, "maybe", "not a boolean; write true or false (also yes, no, on, off, 1, 0)");
+  REFUSES(&truth, "", "not a boolean; write true or false (also yes, no, on, off, 1, 0)");
+  REFUSES(&truth, "11", "not a boolean; write true or false (also yes, no, on, off, 1, 0)");
 }
 
 PD_TEST(option, choices_give_the_rows_own_text) {
