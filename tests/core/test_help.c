@@ -299,6 +299,10 @@ PD_TEST(help, check_and_dry_run) {
                    "schedule   wait 1, warm up 1, record 8; 2 times\n"
                    "steps      10 to warm up, then 20\n"
                    "data       batches of 64 images of 3 x 224 x 224, 4 made once and resident on the device\n"
+                   "memory     36.8 MiB per batch, 4 batches on the device: 147 MiB;\n"
+                   "           and up to 1024 MiB of records per window; the model's activations\n"
+                   "           come on top on the device\n"
+                   "time, disk not estimated: a step has to be measured for them\n"
                    "sink       probe 1.0 (" FIXTURES "/sink/probe.so)\n"
                    "traces     results/traces/host_stall\n");
   FAILS(CODE_CONFIG, "command line: [scenario] stall: no such key of scenario host_stall; did you mean stall_ms?",
