@@ -245,11 +245,11 @@ class Config(Case):
 
     def test_readme_names_the_program_that_the_demo_builds(self):
         found = []
-        for name in ("README.md", "scripts/demo"):
+        for name in ("README.md", "README.zh.md", "scripts/demo"):
             with open(os.path.join(CONF, "..", name), encoding="utf-8") as file:
                 found.append(set(re.findall(r"build/\w+/bin/pdhost", file.read())))
         self.assertTrue(found[0])
-        self.assertEqual(*found)
+        self.assertEqual(found, [found[0]] * 3)
 
     def test_every_shipped_file_is_sound(self):
         found = sorted(glob.glob(os.path.join(CONF, "**", "*.ini"), recursive=True))
@@ -355,9 +355,10 @@ class Config(Case):
             code, out, err = self.run_pdhost("--explain", name)
             self.assertEqual((code, re.findall(r'^(\w+)   "', out, re.MULTILINE)), (0, keys), f"{name}: {out}{err}")
         self.assert_fails(self.run_pdhost("--explain", "cuda_tim"), 2, "--explain cuda_tim: no such metric")
-        with open(os.path.join(CONF, "..", "README.md"), encoding="utf-8") as file:
-            (name,) = re.findall(r"`pdhost --explain (\w+)`", file.read())
-        self.assertEqual(self.run_pdhost("--explain", name)[0], 0)
+        for readme in ("README.md", "README.zh.md"):
+            with open(os.path.join(CONF, "..", readme), encoding="utf-8") as file:
+                (name,) = re.findall(r"`pdhost --explain (\w+)`", file.read())
+            self.assertEqual(self.run_pdhost("--explain", name)[0], 0)
 
     def test_explain(self):
         code, out, err = self.run_pdhost("--explain", "Self CPU")

@@ -20,7 +20,8 @@ mkdir "$work/a prefix"
 mv "$work/first" "$work/a prefix/pdhost"
 prefix="$work/a prefix/pdhost"
 for file in share/pdhost/conf/dataloader.ini share/pdhost/corpus/cpu_short.ini share/doc/pdhost/LICENSE \
-  share/doc/pdhost/README.md share/doc/pdhost/docs/installing.md share/doc/pdhost/docs/images; do
+  share/doc/pdhost/README.md share/doc/pdhost/README.zh.md share/doc/pdhost/docs/installing.md \
+  share/doc/pdhost/docs/images; do
   [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
 PATH="$prefix/$bin:$PATH"

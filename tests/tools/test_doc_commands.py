@@ -1,8 +1,12 @@
-"""That doc_commands.py sees each kind of thing that a document may say and the program does not."""
+"""That doc_commands.py sees each kind of thing that a document may say and the program does not, and doc_pairs.py what
+a translation may say and the English document does not."""
+import os
+import tempfile
 import types
 import unittest
 
 from doc_commands import complaints, wrong_verdict
+from doc_pairs import wrong_pair
 
 PRINTED = """Verdict  input-bound: the device waits for data
   Share (%)           70.17
@@ -54,11 +58,78 @@ class DocCommands(unittest.TestCase):
                                {"tables": {"overview": table}, "windows": []})
             self.assertEqual(len(found), errors, found)
 
+    def test_a_note_on_a_busy_machine_takes_the_room_of_two_tables(self):
+        note = "\nNotes\n  other programs kept 1.4 of 2 cores busy while the steps ran\n"
+        quoted = "Operators, on the device  ms/step  share\n  aten::mul  2.1  9.0 %\n\nFiles\n  a/vm_7.0.91.pt.trace.json"
+        for printed, errors in ((quoted, 0), ("Files\n  a/host_9.1.2.pt.trace.json", 2),
+                                (note + "Files\n  a/host_9.1.2.pt.trace.json", 0), (note + "Files\n  b.pt.trace.json", 1)):
+            found = complaints(quoted.splitlines(), types.SimpleNamespace(stdout=printed), DOCUMENT)
+            self.assertEqual(len(found), errors, found)
+
     def test_the_verdict(self):
         printed = types.SimpleNamespace(stdout=PRINTED)
         self.assertEqual(wrong_verdict(PRINTED.splitlines(), printed), [])
         self.assertEqual(wrong_verdict(PRINTED.splitlines()[3:], printed), [])
         self.assertEqual(len(wrong_verdict(PRINTED.replace("input-bound", "launch-bound").splitlines(), printed)), 1)
+
+
+ENGLISH = """# Title
+
+[中文](page.zh.md)
+
+## Rows of a table
+
+Type `pdhost sync` or `pdhost
+control`; see [rows](#rows-of-a-table) and [more](docs/more.md#here).
+
+```console
+$ pdhost sync
+Verdict  forced synchronisation
+```
+
+```
+scripts/demo     # builds it
+```
+"""
+CHINESE = """# 标题
+
+[English](page.md)
+
+## 表格的行
+
+见[更多](docs/more.md#这里)和[行](#表格的行)；输入 `pdhost control` 或 `pdhost sync`。
+
+```console
+$ pdhost sync
+Verdict  forced synchronisation
+```
+
+```
+scripts/demo     # 构建
+```
+"""
+
+
+class DocPairs(unittest.TestCase):
+    def judge(self, old="", new=""):
+        """What is found in the translation with this change."""
+        self.assertIn(old, CHINESE)
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("page.md", ENGLISH), ("page.zh.md", CHINESE.replace(old, new) if old else CHINESE)):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            return wrong_pair(os.path.join(folder, "page.zh.md"))
+
+    def test_words_their_order_and_comments_may_differ(self):
+        self.assertEqual(self.judge(), [])
+
+    def test_every_other_change_is_seen(self):
+        for old, new in (("$ pdhost sync", "$ pdhost sync -q"), ("Verdict  forced", "Verdict  no"), ("```console", "```"),
+                         ("scripts/demo     #", "scripts/test     #"), ("或 `pdhost sync`", "或 sync"),
+                         ("## 表格", "### 表格"), ("docs/more.md", "docs/less.md"), ("(#表格的行)", "(#行)"),
+                         ("[English](page.md)", ""), ("\n## 表格的行\n", "\n"),
+                         ("```\nscripts/demo     # 构建\n```\n", "")):
+            self.assertEqual(len(self.judge(old, new)), 1, (old, self.judge(old, new)))
 
 
 if __name__ == "__main__":
