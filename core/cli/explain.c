@@ -3,6 +3,7 @@
 
 #include "fault_pages.h"
 #include "help_json.h"
+#include "words.h"
 
 #include "analysis/analysis.h"
 #include "analysis/verdict.h"
@@ -149,9 +150,18 @@ static bool print_cause(const char *name) {
 void explain_offer(suggest *near) {
   for (uint32_t i = 0; i < CAUSE_COUNT; i++) suggest_offer(near, causes[i].key);
   fault_page_offer(near);
+  words_offer(near);
   uint64_t count = 0;
   const pd_metric *const *all = metrics(&count);
   for (uint64_t i = 0; all && i < count; i++) suggest_offer(near, all[i]->key);
+}
+
+/* As it is typed: a metric, a word, or a key of a configuration. */
+static bool print_exactly(const pd_metric *const *all, uint64_t count, const char *word) {
+  uint64_t found = explain_all(all, count, word, AS_IT_IS);
+  const uint64_t words = words_print(word, (uint32_t)found);
+  if (words && !found) found = explain_all(all, count, word, LOOSELY); /* "Share" heads columns too */
+  return found || words || words_print_key(word);
 }
 
 pd_status explain_print(const char *word, error *err) {
@@ -159,11 +169,14 @@ pd_status explain_print(const char *word, error *err) {
   uint64_t count = 0;
   const pd_metric *const *all = metrics(&count);
   if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  if (explain_all(all, count, word, AS_IT_IS) || explain_all(all, count, word, LOOSELY)) return PD_OK;
-  char hint[128];
+  char stem[64], hint[128];
+  if (print_exactly(all, count, word)) return PD_OK;
+  const char *made_of = words_stem(word, stem, sizeof stem);
+  if (made_of != word && (print_cause(made_of) || print_exactly(all, count, made_of))) return PD_OK;
+  if (explain_all(all, count, word, LOOSELY)) return PD_OK;
   suggest near = {.wanted = word};
   explain_offer(&near);
   suggest_text(&near, hint, sizeof hint);
-  return error_set(err, PD_INVALID, FAULT_TOPIC, "--explain %s: no such metric%s", word,
-                   hint[0] ? hint : "; give a key of the results or the heading of a column");
+  return error_set(err, PD_INVALID, FAULT_TOPIC, "--explain %s: no such word%s", word,
+                   hint[0] ? hint : "; give a key of a file, the heading of a column or a word of the verdict");
 }

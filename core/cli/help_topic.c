@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "explain.h"
 #include "help.h"
+#include "words.h"
 
 #include "host/config_sections.h"
 #include "host/suggest.h"
@@ -92,25 +93,6 @@ static bool print_section(const char *topic, error *err) {
   return false;
 }
 
-/* A key that stands alone: every section that has it. */
-static bool print_key(const char *key) {
-  error ignored;
-  uint32_t found = 0;
-  for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) {
-    const core_section *at = core_section_at(i);
-    const char *alias = core_alias(at->name, key);
-    for (uint32_t row = 0; row < at->count; row++) {
-      if (strcmp(at->rows[row].key, alias ? alias : key) != 0) continue;
-      char topic[128];
-      snprintf(topic, sizeof topic, "%s.%s", at->name, at->rows[row].key);
-      if (found++) putchar('\n');
-      error_clear(&ignored);
-      (void)help_section(topic, false, &ignored);
-    }
-  }
-  return found > 0;
-}
-
 /* A plugin of that name that does not load is the failure to tell of. */
 static bool print_plugin(const char *name, error *err) {
   static error failure; /* large; the main thread's alone */
@@ -149,12 +131,12 @@ pd_status help_topic(char **words, uint32_t count, error *err) {
   for (uint32_t i = has_kind; i < count; i++)
     snprintf(topic + strlen(topic), sizeof topic - strlen(topic), "%s%s", topic[0] ? " " : "", words[i]);
   if (has_kind && strcmp(kind, "section") == 0) return help_section(topic, false, err);
-  if (has_kind && strcmp(kind, "key") == 0 && print_key(topic)) return PD_OK;
+  if (has_kind && strcmp(kind, "key") == 0 && words_print_key(topic)) return PD_OK;
   if (has_kind && strcmp(kind, "plugin") == 0 && print_plugin(topic, err)) return err->count ? err->status : PD_OK;
   if (!has_kind && print_concept(topic)) return PD_OK;
   if (print_command(topic)) return PD_OK;
   if (print_section(topic, err)) return err->count ? err->status : PD_OK;
-  if (print_key(topic) || print_plugin(topic, err)) return err->count ? err->status : PD_OK;
+  if (words_print_key(topic) || print_plugin(topic, err)) return err->count ? err->status : PD_OK;
   static error unknown; /* large; the main thread's alone */
   error_clear(&unknown);
   if (explain_print(topic, &unknown) == PD_OK) return PD_OK;

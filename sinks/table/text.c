@@ -3,6 +3,8 @@
 
 #include "width.h"
 
+#include <pdhost/quantity.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,4 +113,10 @@ void text_wrap(text *self, const char *string, size_t columns, size_t indent) {
 void text_free(text *self) {
   free(self->data);
   *self = (text){0};
+}
+
+void text_figure(text *self, double value, size_t columns) {
+  char figure[48];
+  snprintf(figure, sizeof figure, "%.*f", pd_decimals(value), value);
+  text_format(self, "%*s", (int)columns, figure);
 }

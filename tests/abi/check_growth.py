@@ -117,8 +117,8 @@ def compare(frozen, current):
 
 # What breaks plugins, each in a header: the text that is there, what stands in its place, and a word of the report.
 BREAKS = (
-    ("sink.h", "  pd_status (*on_step)(void *state, const pd_step_stats *stats);",
-     "  pd_status (*on_step)(void *state, const pd_step *step);", "pd_sink_ops"),
+    ("sink.h", "  pd_status (*on_step)(void *state, const pd_step_stats *stats) PD_OR_ZERO;",
+     "  pd_status (*on_step)(void *state, const pd_step *step) PD_OR_ZERO;", "pd_sink_ops"),
     ("sink.h", "typedef struct pd_sink_ops {\n  uint32_t size;", "typedef struct pd_sink_ops {\n  uint64_t first;\n  uint32_t size;",
      "pd_sink_ops"),
     ("sink.h", "  double mean, median, min, max, p10, p90;", "  double mean, median, min, max, p10, p90, p99;", "pd_spread"),

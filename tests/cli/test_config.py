@@ -354,7 +354,7 @@ class Config(Case):
                            ("share", ["share"]), ("Utilization", ["utilization"]), ("self cpu", ["self_cpu_time_total"])):
             code, out, err = self.run_pdhost("--explain", name)
             self.assertEqual((code, re.findall(r'^(\w+)   "', out, re.MULTILINE)), (0, keys), f"{name}: {out}{err}")
-        self.assert_fails(self.run_pdhost("--explain", "cuda_tim"), 2, "--explain cuda_tim: no such metric")
+        self.assert_fails(self.run_pdhost("--explain", "cuda_tim"), 2, "--explain cuda_tim: no such word")
         for readme in ("README.md", "README.zh.md"):
             with open(os.path.join(CONF, "..", readme), encoding="utf-8") as file:
                 (name,) = re.findall(r"`pdhost --explain (\w+)`", file.read())

@@ -283,7 +283,7 @@ PD_TEST(help, error_codes) {
               out_text);
     expect_80_columns(out_text);
   }
-  FAILS(CODE_USAGE, "--explain PDH-0399: no such metric; did you mean PDH-0309?", "--explain", "PDH-0399");
+  FAILS(CODE_USAGE, "--explain PDH-0399: no such word; did you mean PDH-0309?", "--explain", "PDH-0399");
 }
 
 PD_TEST(help, check_and_dry_run) {
