@@ -391,7 +391,9 @@ static int parse_and_run(sweep_options *options, int argc, char **argv, char **r
     args_print_help(&sweep_command);
     return CODE_DONE;
   }
-  if (!self_path(program, sizeof program)) error_add(err, PD_IO, CODE_INTERNAL, "sweep: where pdhost itself lies is not known; mount /proc, or start it by its path");
+  if (!self_path(program, sizeof program))
+    error_add(err, PD_IO, CODE_INTERNAL,
+              "sweep: where pdhost itself lies is not known; mount /proc, or start it by its path");
   if (err->count) return err->exit_code;
   options->plan.program = program;
   options->plan.base = rest;

@@ -201,7 +201,8 @@ static int score_main(int argc, char **argv) {
     return CODE_DONE;
   }
   if (!err.count && !self_path(program, sizeof program))
-    error_set(&err, PD_IO, CODE_INTERNAL, "score: where pdhost itself lies is not known; mount /proc, or start it by its path");
+    error_set(&err, PD_IO, CODE_INTERNAL,
+              "score: where pdhost itself lies is not known; mount /proc, or start it by its path");
   corpus *all = err.count ? NULL : corpus_read(given.path, &err);
   const cell_runner runner = {all, program, given.folder, given.only_read};
   if (all && given.only_read && access(given.folder, R_OK | X_OK) != 0)
