@@ -51,7 +51,7 @@ static const char *summary_of(const config *settings, const char *section) {
   for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++)
     if (strcmp(core_section_at(i)->name, section) == 0) return core_section_at(i)->summary;
   for (uint32_t i = 0; i < settings->sink_count; i++)
-    if (strcmp(settings->sinks[i].plugin->table->name, section + strcspn(section, ".") + 1) == 0)
+    if (strncmp(section, "sink.", 5) == 0 && strcmp(settings->sinks[i].plugin->table->name, section + 5) == 0)
       return settings->sinks[i].plugin->table->summary;
   return settings->scenario.plugin->table->summary;
 }

@@ -102,7 +102,7 @@ void section_run(json_writer *json, const pd_run *run) {
   text(json, "trace_dir", run->trace_dir);
   number_u64(json, "schema_version", JSON_SCHEMA_VERSION);
   text(json, "pdhost_version", run->pdhost_version);
-  text(json, "source_id", run->source_id);
+  text(json, "source_id", PD_HAS(pd_run, run, source_id) ? run->source_id : NULL);
   text(json, "scenario_version", run->scenario_version);
   text(json, "bottleneck", run->bottleneck);
   text(json, "command_line", run->command_line);

@@ -131,7 +131,7 @@ class Schedules(Case):
     def test_a_silent_profiler_is_told(self):
         """A device that is attached, says that it records, and delivers no launch: no coverage, no verdict."""
         device = ("--device", os.path.join(FIXTURES, "device", "silent.so"), "--scenario", "control", "--batch_size", "4",
-                  "--image_size", "16", "--sink", "table", "--sink", JSON)
+                  "--image_size", "16", "--sink", "table:views=all", "--sink", JSON)
         code, out, err = self.run_pdhost(*device, watch=False)
         self.assertEqual(code, 0, err)
         self.assertIn("not one launch of theirs was recorded", err)
