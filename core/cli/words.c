@@ -33,7 +33,7 @@ static const entry of_losses[] = {PD_LOSS_MAP(X)};
 #undef X
 
 #define PLACE(name, of)                                                                                                \
-  { name, of, sizeof of / sizeof of[0] }
+  { (name), (of), sizeof(of) / sizeof(of)[0] }
 static const place places[] = {PLACE("what is printed", printed),
                                PLACE("results of a run, json and csv", of_run),
                                PLACE("truth.json", of_truth),
