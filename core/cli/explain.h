@@ -11,7 +11,7 @@ pd_status explain_print(const char *word, error *err);
 /* The causes of the verdict, or every metric, a line each. */
 void explain_list_causes(void);
 void explain_list_metrics(void);
-/* The same as JSON objects, parted by commas. */
+/* The same as JSON objects, separated by commas. */
 void explain_json_causes(void);
 void explain_json_metrics(void);
 /* Offers every word that is known. */

@@ -256,7 +256,7 @@ PD_TEST(help, causes_and_metrics) {
   cr_assert(strncmp(out_text, "input_bound   ", 14) == 0, "%s", out_text);
 }
 
-/* The fixtures' device without a driver is told of with its reason, and another one that works makes a run possible. */
+/* The report names the reason why the fixtures' driverless device fails; a device that works makes a run possible. */
 PD_TEST(help, doctor) {
   cr_assert_eq(RUN("doctor"), 0, "%s%s", out_text, err_text);
   cr_assert_not_null(strstr(out_text, "\nwarn  device driverless"), "%s", out_text);
