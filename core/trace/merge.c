@@ -365,6 +365,14 @@ static pd_status add_losses(merging *merge) {
   return PD_OK;
 }
 
+/* Allocations are known where they were asked for; calls where the profiling library delivered them. */
+static pd_facts facts_known(const window_input *input) {
+  pd_facts facts = PD_FACT_OPERATIONS | PD_FACT_STEPS | PD_FACT_INPUT | PD_FACT_PARTS | PD_FACT_TRAIN | PD_FACT_LOSSES;
+  if (input->end->profile == PD_PROFILE_FULL) facts |= PD_FACT_CALLS;
+  if (input->with_memory) facts |= PD_FACT_MEMORY;
+  return facts;
+}
+
 pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *device_fates, pd_trace **out) {
   merging merge = {.input = input};
   correlation *pairs = NULL;
@@ -387,7 +395,9 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
                       .start_allocated_bytes = input->end->start_allocated_bytes,
                       .start_reserved_bytes = input->end->start_reserved_bytes,
                       .unprofiled_step_ns = input->end->unprofiled_step_ns,
-                      .copies_ahead = input->end->copies_ahead};
+                      .copies_ahead = input->end->copies_ahead,
+                      .origin = "pdhost",
+                      .facts = facts_known(input)};
   status = correlation_open(&merge, call_fates, &pairs);
   if (!status) status = add_threads(&merge, call_fates);
   if (!status) status = add_steps(&merge);

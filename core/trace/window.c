@@ -279,7 +279,8 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
                         .window = self->window,
                         .loop_tid = self->loop_tid,
                         .steps = self->steps,
-                        .end = window};
+                        .end = window,
+                        .with_memory = self->options.profile_memory};
   recorder_thread **threads = NULL;
   raw_fate *fates = NULL;
   loss_marks marks;

@@ -94,6 +94,7 @@ typedef struct window_input {
   const recorder_step *steps;
   uint64_t step_count;
   const recorder_window *end;
+  bool with_memory; /* allocations were recorded */
   uint64_t losses[PD_LOSS_COUNT];
   const loss_marks *marks; /* where, in ticks; NULL: not known */
 } window_input;

@@ -61,15 +61,16 @@ static size_t write_cures(text_out *out, const pd_run *run) {
 }
 
 static void write_texts(text_out *out, const pd_trace *trace, const pd_run *run) {
-  const char *texts[PD_WINDOW_TEXT_COUNT] = {[PD_WINDOW_TEXT_SCENARIO] = run->scenario,
-                                             [PD_WINDOW_TEXT_BOTTLENECK] = run->bottleneck,
-                                             [PD_WINDOW_TEXT_COMMAND_LINE] = run->command_line,
-                                             [PD_WINDOW_TEXT_VERSION] = run->pdhost_version,
-                                             [PD_WINDOW_TEXT_DEVICE] = trace->device ? trace->device->name : NULL,
-                                             [PD_WINDOW_TEXT_DEVICE_VERSIONS] =
-                                                 trace->device ? trace->device->versions : NULL,
-                                             [PD_WINDOW_TEXT_FALLBACK] = run->fallback,
-                                             [PD_WINDOW_TEXT_PROFILE_NOTE] = trace->profile_note};
+  const char *texts[PD_WINDOW_TEXT_COUNT] = {
+      [PD_WINDOW_TEXT_SCENARIO] = run->scenario,
+      [PD_WINDOW_TEXT_BOTTLENECK] = run->bottleneck,
+      [PD_WINDOW_TEXT_COMMAND_LINE] = run->command_line,
+      [PD_WINDOW_TEXT_VERSION] = run->pdhost_version,
+      [PD_WINDOW_TEXT_DEVICE] = trace->device ? trace->device->name : NULL,
+      [PD_WINDOW_TEXT_DEVICE_VERSIONS] = trace->device ? trace->device->versions : NULL,
+      [PD_WINDOW_TEXT_FALLBACK] = run->fallback,
+      [PD_WINDOW_TEXT_PROFILE_NOTE] = trace->profile_note,
+      [PD_WINDOW_TEXT_ORIGIN] = PD_HAS(pd_trace, trace, origin) ? trace->origin : NULL};
   uint64_t bytes = write_cures(NULL, run);
   for (uint32_t i = 0; i < PD_WINDOW_TEXT_COUNT; i++) bytes += (texts[i] ? strlen(texts[i]) : 0) + 1;
   section(out, PD_WINDOW_TEXTS, 1, bytes);
@@ -115,7 +116,7 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
                                 &flat.loss_rows};
   for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++) *pointers[i] = nothing;
   flat.device = NULL;
-  flat.profile_note = device.name = device.versions = NULL;
+  flat.profile_note = flat.origin = device.name = device.versions = NULL;
   text_out_bytes(out, &head, sizeof head);
   one_row(out, PD_WINDOW_TRACE, &flat, sizeof flat);
   one_row(out, PD_WINDOW_DEVICE, &device, sizeof device);

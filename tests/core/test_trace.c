@@ -74,6 +74,28 @@ PD_TEST(trace, outlives_the_recorder) {
   trace_free(NULL);
 }
 
+static pd_facts facts_of(recorder_options options, pd_profile_mode profile) {
+  rig self;
+  rig_open(&self, options);
+  rig_window_at(&self, 2000, 0);
+  rig_step_at(&self, 2030, 1);
+  pd_trace *trace = NULL;
+  cr_assert_eq(recorder_window_end(self.recorder, &(recorder_window){.profile = profile}, &trace), PD_OK);
+  rig_close(&self);
+  const pd_facts facts = trace->facts;
+  cr_assert_str_eq(trace->origin, "pdhost");
+  trace_free(trace);
+  return facts;
+}
+
+PD_TEST(trace, says_what_its_source_could_know) {
+  const recorder_options plain = {.max_bytes = 1 << 20}, memory = {.max_bytes = 1 << 20, .profile_memory = true};
+  const pd_facts known = PD_FACT_OPERATIONS | PD_FACT_STEPS | PD_FACT_INPUT | PD_FACT_PARTS | PD_FACT_TRAIN;
+  cr_assert_eq(facts_of(plain, PD_PROFILE_FULL), known | PD_FACT_LOSSES | PD_FACT_CALLS);
+  cr_assert_eq(facts_of(plain, PD_PROFILE_EVENTS), known | PD_FACT_LOSSES);
+  cr_assert_eq(facts_of(memory, PD_PROFILE_FULL), known | PD_FACT_LOSSES | PD_FACT_CALLS | PD_FACT_MEMORY);
+}
+
 PD_TEST(trace, an_empty_window_is_a_trace) {
   rig self;
   rig_open(&self, (recorder_options){.max_bytes = 1 << 20});

@@ -205,7 +205,7 @@ pd_other_row *fake_other(fake_trace *fake, pd_activity_kind kind, const char *na
                          int64_t end_ns) {
   const uint32_t id = fake_string(fake, name);
   pd_other_row *row = rows_add(fake, &fake->others);
-  *row = (pd_other_row){start_ns, end_ns, id, kind, PD_NONE, stream, 0, 0, 1};
+  *row = (pd_other_row){start_ns, end_ns, id, kind, PD_NONE, stream, 0, 0, 1, 0};
   if (stream != PD_NONE) {
     const pd_stream_row *at = rows_at(&fake->streams, stream);
     row->device = at->device;
@@ -352,6 +352,9 @@ pd_trace *fake_trace_finish(fake_trace *fake) {
   trace->pid = 4242;
   trace->profile = PD_PROFILE_FULL;
   trace->sync_timing = 1;
+  trace->origin = "pdhost";
+  trace->facts = PD_FACT_CALLS | PD_FACT_OPERATIONS | PD_FACT_STEPS | PD_FACT_INPUT | PD_FACT_PARTS | PD_FACT_MEMORY |
+                 PD_FACT_TRAIN | PD_FACT_LOSSES;
   trace->device = fake_device();
   if (fake->steps.count) {
     trace->start_ns = ((pd_trace_step *)rows_at(&fake->steps, 0))->start_ns;

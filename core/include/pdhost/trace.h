@@ -91,7 +91,7 @@ typedef struct pd_device_row {
   int64_t start_ns, end_ns;
   uint32_t name;   /* string id; copies: "Memcpy HtoD (Pinned -> Device)", sets: "Memset (Device)" */
   uint32_t stream; /* index into streams, never PD_NONE */
-  uint32_t call;   /* index into calls; PD_NONE: counted as UNMATCHED_ACTIVITY */
+  uint32_t call;   /* index into calls; PD_NONE: counted as UNMATCHED_ACTIVITY, or in pd_trace.backlog */
   uint32_t range;  /* the call's */
   uint32_t step;   /* the call's */
   uint32_t reserved;
@@ -107,6 +107,9 @@ typedef struct pd_other_row {
   uint32_t stream;          /* index into streams, or PD_NONE */
   uint64_t correlation;     /* of the call that waited; 0: unknown or an overhead */
   uint32_t device, context; /* of a synchronisation, of a whole context's too; since 1.1 */
+  /* With PD_FACT_EVENTS, of a stream's wait for an event: correlation of the call that recorded the event; 0: not
+   * known. The wait is for the work that was on that call's stream by then. Since 1.1. */
+  uint64_t awaited;
 } pd_other_row;
 
 typedef struct pd_memory_row {
@@ -147,6 +150,22 @@ typedef struct pd_loss_row {
   uint32_t thread; /* index into threads; PD_NONE: of no one thread */
 } pd_loss_row;
 
+/* What the source of a window was able to know. A bit that is set says that the rows it speaks of are whole: that there
+ * are none then means that none happened. Where it is not set, nothing may be concluded from their absence. */
+typedef uint64_t pd_facts;
+enum {
+  PD_FACT_CALLS = 1 << 0,      /* runtime and driver calls: pd_trace.calls */
+  PD_FACT_OPERATIONS = 1 << 1, /* the framework's operations: ranges of PD_RANGE_OP */
+  PD_FACT_STEPS = 1 << 2,      /* steps are marks of the program's own; not set: they were found, or there are none */
+  PD_FACT_INPUT = 1 << 3,      /* waits for the loader: ranges of PD_RANGE_DATALOADER, and data_wait_ns of the steps */
+  PD_FACT_PARTS = 1 << 4,      /* which part of the step a range belongs to: pd_range.part */
+  PD_FACT_MEMORY = 1 << 5,     /* every allocation and free: pd_trace.memory */
+  PD_FACT_EVENTS = 1 << 6,     /* which event a stream waited for: pd_other_row.awaited */
+  PD_FACT_LOSSES = 1 << 7,     /* the source counted what it lost: pd_trace.losses; else more may be missing */
+  PD_FACT_RECORDER_COST = 1 << 8, /* what recording cost: pd_trace.record_cost_ns */
+  PD_FACT_TRAIN = 1 << 9          /* the measured part of a step, t0 to t1; else it is the step without its wait */
+};
+
 typedef struct pd_trace {
   uint32_t size;
   uint32_t window;          /* from 0 */
@@ -181,6 +200,13 @@ typedef struct pd_trace {
   uint32_t copies_ahead; /* 1: a batch that is ready in time is copied beside the step before; since 1.1 */
   uint32_t reserved_copies_ahead;
   int64_t corrected_ns; /* most that a device record was moved to begin after its launch (TIME_CORRECTED); since 1.1 */
+  const char *origin;   /* what recorded the window: "pdhost", or the reader's word for it ("kineto"); since 1.1 */
+  pd_facts facts;       /* PD_FACT_*; since 1.1 */
+  /* Host time that recording one operation or call added to the program, with PD_FACT_RECORDER_COST; since 1.1. */
+  int64_t record_cost_ns;
+  /* Device records without a call that stand before their stream's first record with one: work that was launched before
+   * the recording began. They are no loss. Since 1.1. */
+  uint64_t backlog;
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */

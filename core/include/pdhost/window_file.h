@@ -76,8 +76,9 @@ enum {
   PD_WINDOW_TEXT_DEVICE_VERSIONS = 5,
   PD_WINDOW_TEXT_FALLBACK = 6,
   PD_WINDOW_TEXT_PROFILE_NOTE = 7,
-  PD_WINDOW_TEXT_CURES = 8, /* of each a line: cause, a space, settings */
-  PD_WINDOW_TEXT_COUNT = 9
+  PD_WINDOW_TEXT_CURES = 8,  /* of each a line: cause, a space, settings */
+  PD_WINDOW_TEXT_ORIGIN = 9, /* pd_trace.origin */
+  PD_WINDOW_TEXT_COUNT = 10
 };
 
 #ifdef __cplusplus
