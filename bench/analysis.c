@@ -6,8 +6,8 @@
  *
  *   bench_analysis [STEPS]
  */
-#include "analysis/analysis.h"
-#include "trace/memory.h"
+#include "tables/window_tables.h"
+#include "trace/trace_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

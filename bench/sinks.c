@@ -10,8 +10,8 @@
 #include "fake_trace.h"
 #include "sink_run.h"
 
-#include "analysis/analysis.h"
-#include "host/files.h"
+#include "tables/window_tables.h"
+#include "base/files.h"
 #include "score/window_file.h"
 
 #include <ftw.h>

@@ -3,7 +3,7 @@
  * both ask CUPTI for the same work. */
 #include "bare.h"
 
-#include "cupti_session.h"
+#include "devices/cuda/cupti/cupti_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

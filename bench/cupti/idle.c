@@ -7,7 +7,7 @@
  * default. Exit 77: no GPU.
  */
 #include "bare.h"
-#include "cupti_collect.h"
+#include "devices/cuda/cupti/cupti_collect.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -6,13 +6,13 @@
 #include "list.h"
 #include "probe.h"
 
-#include "host/benchmark.h"
-#include "host/check_plugin.h"
-#include "host/cli_args.h"
-#include "host/device_text.h"
-#include "host/plan.h"
-#include "host/run.h"
-#include "host/version.h"
+#include "measure/benchmark.h"
+#include "conform/check_plugin.h"
+#include "config/cli_args.h"
+#include "abi/device_text.h"
+#include "run/plan.h"
+#include "run/run.h"
+#include "base/version.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef CORE_CLI_CLI_H
 #define CORE_CLI_CLI_H
 
-#include "host/args.h"
+#include "config/args.h"
 
 /* Everything that no other command takes: parse, dispatch, print errors once. Returns the process's exit code. */
 int cli_main(int argc, char **argv);

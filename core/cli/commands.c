@@ -11,20 +11,25 @@
 #ifdef PDHOST_WITH_COMPARE
 #include "compare/ab.h"
 #include "compare/compare.h"
-#include "compare/sweep.h"
+#endif
+#ifdef PDHOST_WITH_SWEEP
+#include "sweep/sweep.h"
 #endif
 #ifdef PDHOST_WITH_SCORE
 #include "score/score.h"
 #endif
 
-#include "host/run_name.h"
+#include "config/run_name.h"
 
 #include <string.h>
 
 static const args_command *const all[] = {
     &cli_run_command, &cli_list_command, &cli_help_command, &cli_explain_command, &doctor_command,
 #ifdef PDHOST_WITH_COMPARE
-    &ab_command,      &compare_command,  &sweep_command,
+    &ab_command,      &compare_command,
+#endif
+#ifdef PDHOST_WITH_SWEEP
+    &sweep_command,
 #endif
 #ifdef PDHOST_WITH_SCORE
     &score_command,

@@ -3,7 +3,7 @@
 #ifndef CORE_CLI_COMMANDS_H
 #define CORE_CLI_COMMANDS_H
 
-#include "host/args.h"
+#include "config/args.h"
 
 /* In the order in which help shows them; "run" is the first. */
 const args_command *const *commands_all(uint32_t *count);

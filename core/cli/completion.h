@@ -2,7 +2,7 @@
 #ifndef CORE_CLI_COMPLETION_H
 #define CORE_CLI_COMPLETION_H
 
-#include "host/args.h"
+#include "config/args.h"
 
 extern const args_command completion_command;
 

@@ -3,10 +3,10 @@
 #include "commands.h"
 #include "completion.h"
 
-#include "host/cli_args.h"
-#include "host/core_options.h"
-#include "host/plugins.h"
-#include "host/run_name.h"
+#include "config/cli_args.h"
+#include "config/core_options.h"
+#include "abi/plugins.h"
+#include "config/run_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
 #include "help_json.h"
 #include "probe.h"
 
-#include "host/log.h"
-#include "host/plugins.h"
-#include "host/version.h"
-#include "host/wrap.h"
+#include "base/log.h"
+#include "abi/plugins.h"
+#include "base/version.h"
+#include "base/wrap.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 #ifndef CORE_CLI_DOCTOR_H
 #define CORE_CLI_DOCTOR_H
 
-#include "host/args.h"
+#include "config/args.h"
 
 extern const args_command doctor_command;
 

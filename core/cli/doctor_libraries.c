@@ -1,7 +1,7 @@
 /* See doctor_libraries.h. */
 #include "doctor_libraries.h"
 
-#include "host/child.h"
+#include "base/child.h"
 
 #include <dlfcn.h>
 #include <stdint.h>

@@ -5,10 +5,10 @@
 #include "help_json.h"
 #include "words.h"
 
-#include "analysis/analysis.h"
-#include "analysis/verdict.h"
-#include "host/suggest.h"
-#include "host/wrap.h"
+#include "tables/window_tables.h"
+#include "ledger/verdict.h"
+#include "base/suggest.h"
+#include "base/wrap.h"
 
 #include <ctype.h>
 #include <stdio.h>

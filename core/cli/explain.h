@@ -2,8 +2,8 @@
 #ifndef CORE_CLI_EXPLAIN_H
 #define CORE_CLI_EXPLAIN_H
 
-#include "host/error.h"
-#include "host/suggest.h"
+#include "base/error.h"
+#include "base/suggest.h"
 
 /* Prints what is known of `word` on standard output. An unknown word is CODE_USAGE, with the nearest one. */
 pd_status explain_print(const char *word, error *err);

@@ -1,8 +1,8 @@
 /* See fault_pages.h. */
 #include "fault_pages.h"
 
-#include "host/faults.h"
-#include "host/wrap.h"
+#include "base/faults.h"
+#include "base/wrap.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* What an error code such as PDH-0301 means: a page for each fault of host/faults.h. [any thread] */
+/* What an error code such as PDH-0301 means: a page for each fault of base/faults.h. [any thread] */
 #ifndef CORE_CLI_FAULT_PAGES_H
 #define CORE_CLI_FAULT_PAGES_H
 
-#include "host/suggest.h"
+#include "base/suggest.h"
 
 #include <stdbool.h>
 

@@ -4,10 +4,10 @@
 #include "commands.h"
 #include "help_json.h"
 
-#include "host/config_sections.h"
-#include "host/option.h"
-#include "host/suggest.h"
-#include "host/wrap.h"
+#include "config/config_sections.h"
+#include "abi/option.h"
+#include "base/suggest.h"
+#include "base/wrap.h"
 
 #include <stdio.h>
 #include <string.h>

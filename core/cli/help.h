@@ -2,8 +2,8 @@
 #ifndef CORE_CLI_HELP_H
 #define CORE_CLI_HELP_H
 
-#include "host/error.h"
-#include "host/plugins.h"
+#include "abi/plugins.h"
+#include "base/error.h"
 
 /* One screen. */
 void help_print(void);

@@ -1,7 +1,7 @@
 /* Option rows as JSON; see help_json.h. */
 #include "help_json.h"
 
-#include "host/option.h"
+#include "abi/option.h"
 
 #include <stdio.h>
 

@@ -4,9 +4,9 @@
 #include "help.h"
 #include "words.h"
 
-#include "host/config_sections.h"
-#include "host/suggest.h"
-#include "host/wrap.h"
+#include "config/config_sections.h"
+#include "base/suggest.h"
+#include "base/wrap.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* See init_file.h. */
 #include "init_file.h"
 
-#include "host/config.h"
-#include "host/option.h"
+#include "abi/option.h"
+#include "config/config.h"
 
 #include <errno.h>
 #include <stdio.h>

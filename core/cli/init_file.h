@@ -2,7 +2,7 @@
 #ifndef CORE_CLI_INIT_FILE_H
 #define CORE_CLI_INIT_FILE_H
 
-#include "host/error.h"
+#include "base/error.h"
 
 /* Writes the file for `scenario`: each section with each of its keys, what it does, unit, range and default. Every key
  * but [run] scenario is commented out, so that the file changes nothing until the user takes a ';' away. An existing

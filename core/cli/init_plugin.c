@@ -3,8 +3,8 @@
 
 #include "templates.h"
 
-#include "host/files.h"
-#include "host/plugins.h"
+#include "abi/plugins.h"
+#include "base/files.h"
 
 #include <ctype.h>
 #include <errno.h>

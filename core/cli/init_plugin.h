@@ -2,7 +2,7 @@
 #ifndef CORE_CLI_INIT_PLUGIN_H
 #define CORE_CLI_INIT_PLUGIN_H
 
-#include "host/error.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 

@@ -5,10 +5,10 @@
 #include "help_json.h"
 #include "probe.h"
 
-#include "host/child.h"
-#include "host/device_text.h"
-#include "host/suggest.h"
-#include "host/wrap.h"
+#include "base/child.h"
+#include "abi/device_text.h"
+#include "base/suggest.h"
+#include "base/wrap.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef CORE_CLI_LIST_H
 #define CORE_CLI_LIST_H
 
-#include "host/error.h"
-#include "host/plugins.h"
+#include "abi/plugins.h"
+#include "base/error.h"
 
 /* `what`: "scenarios", "sinks", "devices", "causes", "metrics", or NULL: all plugins, and with `json` all of these.
  * Prints on stdout. A rejected file is no failure of the list. */

@@ -2,8 +2,8 @@
 #include "commands.h"
 #include "source_id.h"
 
-#include "host/command.h"
-#include "host/version.h"
+#include "command.h"
+#include "base/version.h"
 
 int main(int argc, char **argv) {
   version_set_source_id(PDHOST_SOURCE_ID);

@@ -3,7 +3,7 @@
 
 #include "commands.h"
 
-#include "host/files.h"
+#include "base/files.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #ifndef CORE_CLI_MAN_H
 #define CORE_CLI_MAN_H
 
-#include "host/args.h"
+#include "config/args.h"
 
 #include <stdio.h>
 

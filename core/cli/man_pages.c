@@ -3,10 +3,10 @@
 #include "commands.h"
 #include "man.h"
 
-#include "host/cli_args.h"
-#include "host/core_options.h"
-#include "host/option.h"
-#include "host/version.h"
+#include "config/cli_args.h"
+#include "config/core_options.h"
+#include "abi/option.h"
+#include "base/version.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef CORE_CLI_OPEN_H
 #define CORE_CLI_OPEN_H
 
-#include "host/args.h"
+#include "config/args.h"
 
 extern const args_command open_command;
 

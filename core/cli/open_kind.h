@@ -2,7 +2,7 @@
 #ifndef CORE_CLI_OPEN_KIND_H
 #define CORE_CLI_OPEN_KIND_H
 
-#include "host/error.h"
+#include "base/error.h"
 
 typedef enum open_kind {
   OPEN_UNKNOWN,

@@ -1,10 +1,10 @@
 /* See probe.h. */
 #include "probe.h"
 
-#include "host/child.h"
-#include "host/config_sections.h"
-#include "host/plugins.h"
-#include "host/services.h"
+#include "abi/plugins.h"
+#include "abi/services.h"
+#include "base/child.h"
+#include "config/config_sections.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "help.h"
 #include "words_map.h"
 
-#include "analysis/registry.h"
-#include "host/config_sections.h"
-#include "host/wrap.h"
+#include "tables/registry.h"
+#include "config/config_sections.h"
+#include "base/wrap.h"
 
 #include <stdio.h>
 #include <string.h>

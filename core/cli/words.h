@@ -2,7 +2,7 @@
 #ifndef CORE_CLI_WORDS_H
 #define CORE_CLI_WORDS_H
 
-#include "host/suggest.h"
+#include "base/suggest.h"
 
 #include <stdbool.h>
 #include <stdint.h>

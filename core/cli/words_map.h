@@ -1,4 +1,4 @@
-/* Words of pdhost's files and of what it prints that are neither metrics (analysis/metrics_map.h) nor keys of a
+/* Words of pdhost's files and of what it prints that are neither metrics (tables/metrics_map.h) nor keys of a
  * configuration: X(word, text), a map for each place. A word may stand in several. */
 #ifndef CORE_CLI_WORDS_MAP_H
 #define CORE_CLI_WORDS_MAP_H

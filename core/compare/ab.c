@@ -3,12 +3,12 @@
 
 #include "ab_report.h"
 
-#include "host/log.h"
-#include "host/measurement_file.h"
-#include "host/progress.h"
-#include "host/services.h"
-#include "host/signals.h"
-#include "host/version.h"
+#include "abi/services.h"
+#include "base/log.h"
+#include "base/progress_line.h"
+#include "base/signals.h"
+#include "base/version.h"
+#include "measure/measurement_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

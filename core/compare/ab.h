@@ -2,7 +2,7 @@
 #ifndef CORE_COMPARE_AB_H
 #define CORE_COMPARE_AB_H
 
-#include "host/args.h"
+#include "config/args.h"
 
 extern const args_command ab_command;
 

@@ -4,7 +4,7 @@
 #include "grid.h"
 #include "render.h"
 
-#include "host/progress.h"
+#include "base/progress_line.h"
 
 #include <inttypes.h>
 #include <jansson.h>

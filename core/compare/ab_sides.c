@@ -3,11 +3,11 @@
 
 #include "idle_keys.h"
 
-#include "host/log.h"
-#include "host/option.h"
-#include "host/services.h"
+#include "abi/option.h"
+#include "abi/services.h"
+#include "base/log.h"
 
-#include "measure/judge.h"
+#include "measure/measurement_judge.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "ab_rounds.h"
 #include "assignments.h"
 
-#include "host/bench.h"
-#include "host/cli_args.h"
+#include "measure/bench.h"
+#include "config/cli_args.h"
 
 typedef struct ab_sides {
   const char *texts[2]; /* as typed; borrowed */

@@ -2,7 +2,7 @@
 #ifndef CORE_COMPARE_ASSIGNMENTS_H
 #define CORE_COMPARE_ASSIGNMENTS_H
 
-#include "host/config.h"
+#include "config/config.h"
 
 /* Takes the blanks off both ends, in place: no value of a file has them either. */
 char *assignment_trim(char *text);

@@ -1,10 +1,10 @@
 /* See compare.h. */
 #include "compare.h"
 
-#include "report.h"
+#include "compare_report.h"
 
-#include "host/log.h"
-#include "host/progress.h"
+#include "base/log.h"
+#include "base/progress_line.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef CORE_COMPARE_COMPARE_H
 #define CORE_COMPARE_COMPARE_H
 
-#include "host/args.h"
+#include "config/args.h"
 
 extern const args_command compare_command;
 

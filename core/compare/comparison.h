@@ -2,7 +2,7 @@
 #ifndef CORE_COMPARE_COMPARISON_H
 #define CORE_COMPARE_COMPARISON_H
 
-#include "measure/resample.h"
+#include "base/resample.h"
 
 typedef enum outcome { OUTCOME_UNCLEAR = 0, OUTCOME_SAME, OUTCOME_FASTER, OUTCOME_SLOWER } outcome;
 

@@ -2,7 +2,7 @@
 #ifndef CORE_COMPARE_IDLE_KEYS_H
 #define CORE_COMPARE_IDLE_KEYS_H
 
-#include "host/config.h"
+#include "config/config.h"
 
 /* How a configuration is timed: one bit of the first four, with TIMED_RECORDED or TIMED_BARE one of the last two. */
 enum {

@@ -1,7 +1,7 @@
 /* The table of torch.utils.benchmark.Compare; see render.h. */
 #include "render.h"
 
-#include "host/text_width.h"
+#include "base/text_width.h"
 
 #include <inttypes.h>
 #include <math.h>

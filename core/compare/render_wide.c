@@ -1,7 +1,7 @@
 /* Every figure of every cell; see render.h. */
 #include "render.h"
 
-#include "host/text_width.h"
+#include "base/text_width.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* See rounds.h. */
 #include "rounds.h"
 
-#include "measure/statistics.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>

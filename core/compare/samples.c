@@ -1,7 +1,7 @@
 /* See samples.h. */
 #include "samples.h"
 
-#include "host/visible.h"
+#include "base/visible.h"
 #include "measure/measurement_json.h"
 
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #ifndef CORE_COMPARE_SAMPLES_H
 #define CORE_COMPARE_SAMPLES_H
 
-#include "host/error.h"
+#include "base/error.h"
+#include "base/statistics.h"
 #include "measure/measurement.h"
-#include "measure/statistics.h"
 
 typedef struct sample {
   const pd_measurement *of;            /* the first measurement of it */

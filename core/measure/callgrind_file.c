@@ -1,7 +1,7 @@
 /* See callgrind_file.h. */
 #include "callgrind_file.h"
 
-#include "whole_file.h"
+#include "base/whole_file.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* See measurement_json.h. */
 #include "measurement_json.h"
 
-#include "statistics.h"
 #include "steady.h"
-#include "whole_file.h"
+#include "base/statistics.h"
+#include "base/whole_file.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* See measurement_text.h. */
 #include "measurement_text.h"
 
-#include "statistics.h"
+#include "base/statistics.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* See timer.h. */
 #include "timer.h"
 
-#include "statistics.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdio.h>

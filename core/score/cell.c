@@ -1,7 +1,7 @@
 /* See cell.h. */
 #include "cell.h"
 
-#include "host/saved_run.h"
+#include "run/saved_run.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* See corpus.h. */
 #include "corpus.h"
 
-#include "analysis/verdict.h"
 #include "corpus_cells.h"
-#include "host/ini_file.h"
-#include "host/option.h"
-#include "host/suggest.h"
+#include "abi/option.h"
+#include "base/suggest.h"
+#include "config/ini_file.h"
+#include "ledger/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -33,7 +33,7 @@
 #ifndef CORE_SCORE_CORPUS_H
 #define CORE_SCORE_CORPUS_H
 
-#include "host/error.h"
+#include "base/error.h"
 
 enum {
   CORPUS_GROUPS = 32,

@@ -1,7 +1,7 @@
 /* See judge.h. */
 #include "judge.h"
 
-#include "analysis/stats.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #define CORE_SCORE_JUDGE_H
 
 #include "corpus.h"
-#include "figures.h"
 #include "reading.h"
+#include "score_figures.h"
 
 /* Causes and what else a verdict says, by name; the first is "none". */
 typedef struct cause_names {

@@ -1,8 +1,8 @@
 /* See reading.h. */
 #include "reading.h"
 
-#include "analysis/analysis.h"
 #include "window_file.h"
+#include "tables/window_tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 #ifndef CORE_SCORE_READING_H
 #define CORE_SCORE_READING_H
 
-#include "host/error.h"
-#include "analysis/verdict.h"
-#include "rivals/rivals.h"
 #include "truth_file.h"
+#include "base/error.h"
+#include "ledger/verdict.h"
+#include "score/rivals/rivals.h"
 
 #include <math.h>
 

@@ -2,11 +2,11 @@
 #include "score.h"
 
 #include "cell.h"
-#include "report.h"
+#include "score_report.h"
 
-#include "host/progress.h"
-#include "host/self_path.h"
-#include "host/signals.h"
+#include "base/progress_line.h"
+#include "base/self_path.h"
+#include "base/signals.h"
 
 #include <errno.h>
 #include <stdio.h>

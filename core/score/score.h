@@ -2,7 +2,7 @@
 #ifndef CORE_SCORE_SCORE_H
 #define CORE_SCORE_SCORE_H
 
-#include "host/args.h"
+#include "config/args.h"
 
 extern const args_command score_command;
 

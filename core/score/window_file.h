@@ -2,7 +2,7 @@
 #ifndef CORE_SCORE_WINDOW_FILE_H
 #define CORE_SCORE_WINDOW_FILE_H
 
-#include "host/error.h"
+#include "base/error.h"
 
 #include <pdhost/window_file.h>
 

@@ -7,8 +7,8 @@
 #ifndef CORE_TRACE_MERGE_H
 #define CORE_TRACE_MERGE_H
 
-#include "memory.h"
-#include "window.h"
+#include "raw_window.h"
+#include "trace_memory.h"
 
 /* A row of the trace's threads, and where its records are. */
 typedef struct merge_thread {

@@ -3,8 +3,8 @@
 #define CORE_TRACE_RECORDER_INTERNAL_H
 
 #include "loss_marks.h"
-#include "memory.h"
 #include "threads.h"
+#include "trace_memory.h"
 
 struct recorder {
   pd_record table;

@@ -8,7 +8,7 @@
 #define CORE_TRACE_THREADS_H
 
 #include "chunks.h"
-#include "window.h"
+#include "raw_window.h"
 
 #include <stdatomic.h>
 

@@ -1,7 +1,7 @@
 /* See envelope.h. Keys and their order are Kineto's. */
 #include "envelope.h"
 
-#include "../json_writer/json_writer.h"
+#include "../lib/json_writer.h"
 
 #include <stdio.h>
 

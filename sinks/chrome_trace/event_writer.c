@@ -1,7 +1,7 @@
 /* See event_writer.h. */
 #include "event_writer.h"
 
-#include "../json_writer/json_writer.h"
+#include "../lib/json_writer.h"
 
 char *event_begin_slow(event_writer *writer, const char *prefix, size_t prefix_length, const name_text *name) {
   if (writer->events++) text_out_literal(writer->out, ",\n");

@@ -10,7 +10,7 @@
 
 #include "names.h"
 
-#include "../json_writer/text_out.h"
+#include "../lib/text_out.h"
 
 #include <pdhost/sink.h>
 

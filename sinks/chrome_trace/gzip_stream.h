@@ -7,7 +7,7 @@
 #ifndef SINKS_CHROME_TRACE_GZIP_STREAM_H
 #define SINKS_CHROME_TRACE_GZIP_STREAM_H
 
-#include "../json_writer/text_out.h"
+#include "../lib/text_out.h"
 
 typedef struct gzip_stream gzip_stream;
 

@@ -1,7 +1,7 @@
 /* See names.h. */
 #include "names.h"
 
-#include "../json_writer/json_writer.h"
+#include "../lib/json_writer.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include "event_files.h"
 #include "own_files.h"
 
-#include "../json_writer/file_out.h"
+#include "../lib/file_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef SINKS_CSV_CSV_WRITER_H
 #define SINKS_CSV_CSV_WRITER_H
 
-#include "../json_writer/text_out.h"
+#include "../lib/text_out.h"
 
 #include <pdhost/record.h>
 

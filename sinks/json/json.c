@@ -7,7 +7,7 @@
  */
 #include "sections.h"
 
-#include "../json_writer/file_out.h"
+#include "../lib/file_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>

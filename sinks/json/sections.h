@@ -2,7 +2,7 @@
 #ifndef SINKS_JSON_SECTIONS_H
 #define SINKS_JSON_SECTIONS_H
 
-#include "../json_writer/json_writer.h"
+#include "../lib/json_writer.h"
 
 #include <pdhost/sink.h>
 

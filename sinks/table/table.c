@@ -1,16 +1,16 @@
 /*
  * The table sink: the views asked for as text, to standard output by default. [loop thread]
  *
- * It prints the views that are named, in a fixed order, and nothing else: `summary`, the short report (report.h), or
- * the verdict, the run's figures (quick_stats.h), tables of the run and of each window. What comes first is known last,
- * so the windows' tables are kept as text until close. A quiet run (pd_run.quiet) has the verdict's line alone. With
- * timer_only there are no windows, and the lines of the steps are written as they come.
+ * It prints the views that are named, in a fixed order, and nothing else: `summary`, the short report (table_report.h),
+ * or the verdict, the run's figures (quick_stats.h), tables of the run and of each window. What comes first is known
+ * last, so the windows' tables are kept as text until close. A quiet run (pd_run.quiet) has the verdict's line alone.
+ * With timer_only there are no windows, and the lines of the steps are written as they come.
  */
 #include "layout.h"
 #include "quick_stats.h"
-#include "report.h"
+#include "table_report.h"
 #include "stack_files.h"
-#include "timer.h"
+#include "throughput.h"
 #include "verdict_text.h"
 #include "views.h"
 

@@ -3,7 +3,7 @@
 
 #include "hparams.pb-c.h"
 
-#include "../json_writer/utf8.h"
+#include "../lib/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* See markdown.h. */
 #include "markdown.h"
 
-#include "../json_writer/utf8.h"
+#include "../lib/utf8.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* The window sink: each active window as it lies in memory, one file a window (window_file.h). [loop thread] */
 #include <pdhost/window_file.h>
 
-#include "../json_writer/file_out.h"
+#include "../lib/file_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>

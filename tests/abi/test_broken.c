@@ -1,5 +1,5 @@
 /* Each broken plugin is refused with its one line; a grown and a shorter one load. BROKEN_DIR holds them. */
-#include "host/plugins.h"
+#include "abi/plugins.h"
 #include "pd_test.h"
 
 #include <fcntl.h>

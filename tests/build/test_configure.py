@@ -84,7 +84,7 @@ class OtherLibraries(unittest.TestCase):
 
     def test_a_library_is_named_with_its_package(self):
         with tempfile.TemporaryDirectory() as empty:
-            for folder, library, package in (("core/host", "inih", "libinih-dev"), ("core/measure", "jansson", "libjansson-dev"),
+            for folder, library, package in (("core/config", "inih", "libinih-dev"), ("core/base", "jansson", "libjansson-dev"),
                                              ("sinks/chrome_trace", "libisal", "libisal-dev")):
                 with self.subTest(library):
                     self.missing(folder, "the library " + library, package, PKG_CONFIG_LIBDIR=empty)
@@ -96,7 +96,7 @@ class OtherLibraries(unittest.TestCase):
                      f"-DCMAKE_MAKE_PROGRAM={shutil.which('ninja')}")
 
     def test_pkg_config_is_too(self):
-        self.missing("core/host", "pkg-config", "pkg-config", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON")
+        self.missing("core/base", "pkg-config", "pkg-config", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 #ifndef TESTS_CORE_HOST_RIG_H
 #define TESTS_CORE_HOST_RIG_H
 
-#include "host/config.h"
+#include "config/config.h"
 #include "pd_test.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* The analysis as its readers see it: cached sets, whole tables, invariants on random traces, and no memory. The suite
  * is linked with --wrap for the allocation functions. */
-#include "analysis/facts.h"
-#include "analysis/proc.h"
-#include "analysis/step_parts.h"
+#include "facts/facts.h"
+#include "facts/processor_use.h"
+#include "facts/step_parts.h"
 #include "analysis_rig.h"
 
 #include <math.h>

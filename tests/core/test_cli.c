@@ -1,5 +1,5 @@
-#include "host/cli_args.h"
-#include "host/run_name.h"
+#include "config/cli_args.h"
+#include "config/run_name.h"
 #include "pd_test.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The device in the heading of a run. */
-#include "host/device_text.h"
+#include "abi/device_text.h"
 
 #include "pd_test.h"
 

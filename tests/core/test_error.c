@@ -1,5 +1,5 @@
-#include "host/error.h"
-#include "host/log.h"
+#include "base/error.h"
+#include "base/log.h"
 #include "pd_test.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "pd_test.h"
 #include "test_host.h"
 
-#include "host/files.h"
+#include "base/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

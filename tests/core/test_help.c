@@ -1,6 +1,6 @@
 #include "cli/commands.h"
-#include "host/core_options.h"
-#include "host/wrap.h"
+#include "config/core_options.h"
+#include "base/wrap.h"
 #include "pd_test.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Interval algebra against a bitmap of 64 nanoseconds. */
-#include "analysis/intervals.h"
+#include "facts/intervals.h"
 #include "pd_test.h"
 
 static uint64_t state = 0x243F6A8885A308D3u;

@@ -1,5 +1,5 @@
 /* The registry: every metric is whole, and docs/metrics.md is what it says. PD_UPDATE_GOLDEN=1 writes the page anew. */
-#include "analysis/registry.h"
+#include "tables/registry.h"
 #include "golden.h"
 #include "pd_test.h"
 
@@ -62,7 +62,7 @@ PD_TEST(metrics, the_glossary_is_the_registry) {
         "prints\n"
         "one of them. Times are exact sums over the trace of the active steps, in nanoseconds; the table sink shows "
         "them in\n"
-        "the unit asked for. This page is made from `core/analysis/metrics_map.h`, and a test compares the two.\n\n"
+        "the unit asked for. This page is made from `core/tables/metrics_map.h`, and a test compares the two.\n\n"
         "| key | heading | unit | definition and formula | known from |\n"
         "| --- | --- | --- | --- | --- |\n",
         page);

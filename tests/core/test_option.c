@@ -1,4 +1,4 @@
-#include "host/option.h"
+#include "abi/option.h"
 #include "pd_test.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Perf Summary: hand-computed figures, and its invariants on random steps. */
-#include "analysis/analysis.h"
+#include "tables/window_tables.h"
 #include "pd_test.h"
 
 #include <pdhost/sink.h>

@@ -1,5 +1,5 @@
-#include "host/plugins.h"
-#include "host/self_path.h"
+#include "abi/plugins.h"
+#include "base/self_path.h"
 #include "pd_test.h"
 
 #include <elf.h>

@@ -1,4 +1,4 @@
-#include "host/progress_text.h"
+#include "base/progress_text.h"
 
 #include "pd_test.h"
 

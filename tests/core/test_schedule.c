@@ -1,7 +1,7 @@
 /* The schedule against torch.profiler.schedule's closure, restated here in its own words. */
 #include "pd_test.h"
 
-#include "host/schedule.h"
+#include "config/schedule.h"
 #include <pdhost/trace.h>
 
 typedef enum action { NONE, WARMUP, RECORD, RECORD_AND_SAVE } action;

@@ -1,7 +1,7 @@
 /* SHA-256 against the vectors of FIPS 180-4 and of sha256sum. */
 #include "pd_test.h"
 
-#include "host/sha256.h"
+#include "base/sha256.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Order statistics against numpy's results and their invariants. */
-#include "analysis/stats.h"
+#include "base/stats.h"
 #include "pd_test.h"
 
 #include <math.h>

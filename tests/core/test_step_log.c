@@ -1,7 +1,7 @@
 /* The step log's summary: which steps each figure is made of. */
 #include "pd_test.h"
 
-#include "host/step_log.h"
+#include "run/step_log.h"
 #include <pdhost/trace.h>
 
 #include <math.h>

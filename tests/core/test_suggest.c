@@ -1,4 +1,4 @@
-#include "host/suggest.h"
+#include "base/suggest.h"
 #include "pd_test.h"
 
 static const char *best_of(const char *wanted, const char *const *names) {

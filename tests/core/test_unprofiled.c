@@ -1,7 +1,7 @@
 /* What the run's steps took before the profiling library was there. */
 #include "pd_test.h"
 
-#include "host/unprofiled.h"
+#include "run/unprofiled.h"
 
 PD_TEST(unprofiled, is_the_median_of_three_at_least) {
   unprofiled steps = {0};

@@ -1,6 +1,6 @@
 /* The verdict: what it names, what it withholds, and that it fits its figures. */
-#include "analysis/verdict.h"
-#include "analysis/verdict_repeat.h"
+#include "ledger/verdict.h"
+#include "ledger/verdict_repeat.h"
 #include "analysis_rig.h"
 
 /* `steps` of 100 us: `wait` us of them waiting for data, the rest in one kernel but 1 us. */

@@ -1,6 +1,6 @@
 /* What the CUDA device does on the host: memory, workspaces, streams and the choice of algorithms, with a runtime and
  * libraries that are played here. No GPU is needed. */
-#include "conv_plan.h"
+#include "devices/cuda/conv_plan.h"
 #include "pd_test.h"
 #include "test_host.h"
 

@@ -1,6 +1,6 @@
 /* The command line over any words, one per line: parsed, or refused with a line for the user. Assignments are split
  * where their text says. */
-#include "host/cli_args.h"
+#include "config/cli_args.h"
 
 #include <stdlib.h>
 #include <string.h>

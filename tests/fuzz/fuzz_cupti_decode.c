@@ -1,7 +1,7 @@
 /* The decoder over any bytes that pass the library's own iterator: no crash, no leak, no row with impossible times,
  * every device record handed on or counted. The first byte of each record's name field picks a real string, since the
  * library owns that pointer. */
-#include "cupti_decode.h"
+#include "devices/cuda/cupti/cupti_decode.h"
 
 #include <stdlib.h>
 #include <string.h>

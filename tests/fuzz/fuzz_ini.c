@@ -1,6 +1,6 @@
 /* The INI reader over any bytes: every line is a row, a heading, nothing, or a complaint with its line number; rows
  * have their true line. */
-#include "host/ini_file.h"
+#include "config/ini_file.h"
 
 #include <string.h>
 

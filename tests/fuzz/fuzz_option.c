@@ -1,6 +1,6 @@
 /* Option values of every type over any text: taken whole and within bounds, or refused with a reason. The first byte
  * chooses the row. */
-#include "host/option.h"
+#include "abi/option.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The grammars of --sample and --require over any text: values within their bounds, or one complaint. */
-#include "compare/draws.h"
+#include "sweep/draws.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Files of the window sink, whatever their bytes: refused with a line, or the ledger of what they hold adds up. */
 #include "score/window_file.h"
 
-#include "analysis/ledger.h"
+#include "ledger/ledger.h"
 
 #include <string.h>
 

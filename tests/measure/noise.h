@@ -2,7 +2,7 @@
 #ifndef TESTS_MEASURE_NOISE_H
 #define TESTS_MEASURE_NOISE_H
 
-#include "analysis/random_bits.h"
+#include "base/random_bits.h"
 
 #include <math.h>
 

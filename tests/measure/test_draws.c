@@ -1,5 +1,5 @@
 /* Keys that pdhost sweep draws: their distributions, what draws have to meet, that they are the same ones again. */
-#include "compare/draws.h"
+#include "sweep/draws.h"
 
 #include "pd_test.h"
 

@@ -1,8 +1,8 @@
 /* What is seen beside a measurement: the judgement of planted facts, and the look at clocks through a planted NVML. */
 #include "pd_test.h"
 
-#include "measure/guard.h"
-#include "measure/nvml.h"
+#include "run/guard.h"
+#include "run/nvml.h"
 
 #include <stdlib.h>
 #include <string.h>

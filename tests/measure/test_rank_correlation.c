@@ -1,9 +1,9 @@
 /* Spearman's rank correlation on data whose ranks are known. */
-#include "measure/rank_correlation.h"
+#include "base/rank_correlation.h"
 
 #include "pd_test.h"
 
-#include "analysis/random_bits.h"
+#include "base/random_bits.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Intervals that hold the truth as often as they say, and tests that do not cry wolf. */
-#include "measure/resample.h"
+#include "base/resample.h"
 
-#include "analysis/random_bits.h"
+#include "base/random_bits.h"
 
 #include "noise.h"
 #include "pd_test.h"

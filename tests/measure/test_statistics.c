@@ -1,6 +1,6 @@
 /* Figures against values that numpy 1.24 gives, and their invariants; tests/tools/check_statistics.py asks numpy
  * itself. */
-#include "measure/statistics.h"
+#include "base/statistics.h"
 
 #include "noise.h"
 #include "pd_test.h"

@@ -3,7 +3,7 @@
 #include "noise.h"
 #include "pd_test.h"
 
-#include "measure/judge.h"
+#include "measure/measurement_judge.h"
 #include "measure/measurement_text.h"
 #include "measure/timer.h"
 

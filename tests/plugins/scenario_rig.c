@@ -1,7 +1,7 @@
 /* See scenario_rig.h. */
 #include "scenario_rig.h"
 
-#include "host/option.h"
+#include "abi/option.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>

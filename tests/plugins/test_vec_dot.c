@@ -2,7 +2,7 @@
 #include "device_rig.h"
 #include "pd_test.h"
 
-#include "host/option.h"
+#include "abi/option.h"
 #include <pdhost/scenario.h>
 
 #include <dlfcn.h>

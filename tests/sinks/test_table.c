@@ -1,7 +1,7 @@
 /* The table sink, loaded as the host loads it, over the real analysis. */
 #include "pd_test.h"
 
-#include "analysis/analysis.h"
+#include "tables/window_tables.h"
 #include "fake_trace.h"
 #include "golden.h"
 #include "sink_run.h"

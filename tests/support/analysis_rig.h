@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_ANALYSIS_RIG_H
 #define TESTS_SUPPORT_ANALYSIS_RIG_H
 
-#include "analysis/analysis.h"
+#include "tables/window_tables.h"
 #include "fake_trace.h"
 #include "pd_test.h"
 

@@ -1,7 +1,7 @@
 /* A device plugin under test; see device_rig.h. */
 #include "device_rig.h"
 
-#include "host/option.h"
+#include "abi/option.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_SCHEDULE_RIG_H
 #define TESTS_SUPPORT_SCHEDULE_RIG_H
 
-#include "analysis/ledger.h"
+#include "ledger/ledger.h"
 #include "fake_trace.h"
 
 enum { SCHEDULE_MAX_STEPS = 3, SCHEDULE_MAX_WAITS = 8 };

@@ -1,7 +1,7 @@
 /* See train_rig.h. */
 #include "train_rig.h"
 
-#include "host/option.h"
+#include "abi/option.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>

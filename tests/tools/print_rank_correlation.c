@@ -1,6 +1,6 @@
 /* For check_rank_correlation.py: pairs of numbers in a line of standard input, x y x y, their rank correlation as JSON
  * on standard output; null where there is none. */
-#include "measure/rank_correlation.h"
+#include "base/rank_correlation.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* For check_statistics.py: one sample per line of standard input, its figures as JSON on standard output. */
-#include "measure/statistics.h"
+#include "base/statistics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 """The ledger and the verdict of a run, recomputed from the events of the csv sink; for recompute_tables.py.
 
-The definitions are those of core/analysis/ledger.h and verdict.h, from which the thresholds are read. The C code paints
+The definitions are those of core/ledger/ledger.h and verdict.h, from which the thresholds are read. The C code paints
 sorted lists over what the lists before have left; here, every piece of time between two boundaries looks up its owner.
 """
 import collections

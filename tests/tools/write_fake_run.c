@@ -3,7 +3,7 @@
 #include "fake_trace.h"
 #include "sink_run.h"
 
-#include "analysis/analysis.h"
+#include "tables/window_tables.h"
 
 #include <stdlib.h>
 

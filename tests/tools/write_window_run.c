@@ -3,7 +3,7 @@
 #include "fake_trace.h"
 #include "sink_run.h"
 
-#include "analysis/analysis.h"
+#include "tables/window_tables.h"
 #include "score/window_file.h"
 
 static pd_status write_window(sink_run *run, const window_file *window, analysis *tables) {

@@ -18,8 +18,8 @@ typedef struct cpu_options {
   int64_t queue_depth;
 } cpu_options;
 
-typedef struct cpu_block cpu_block; /* memory.c */
-typedef struct cpu_plan cpu_plan;   /* plans.c */
+typedef struct cpu_block cpu_block; /* cpu_memory.c */
+typedef struct cpu_plan cpu_plan;   /* cpu_plans.c */
 
 struct pd_device {
   const pd_host *host;

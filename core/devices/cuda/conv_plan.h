@@ -7,7 +7,7 @@
 #ifndef DEVICES_CUDA_CONV_PLAN_H
 #define DEVICES_CUDA_CONV_PLAN_H
 
-#include "ops.h"
+#include "cuda_ops.h"
 
 typedef enum conv_direction { CONV_FORWARD, CONV_BACKWARD_DATA, CONV_BACKWARD_WEIGHT } conv_direction;
 

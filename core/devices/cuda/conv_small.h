@@ -2,7 +2,7 @@
 #ifndef DEVICES_CUDA_CONV_SMALL_H
 #define DEVICES_CUDA_CONV_SMALL_H
 
-#include "ops.h"
+#include "cuda_ops.h"
 
 /* True and *out filled (but for bias, relu, mask, db and dw) where the kernels take this convolution. `y` is the result
  * or its gradient, `w` the weight or its gradient. */

@@ -2,9 +2,9 @@
 #ifndef DEVICES_CUDA_CUDA_DEVICE_H
 #define DEVICES_CUDA_CUDA_DEVICE_H
 
-#include "kernels.h"
 #include "libraries.h"
-#include "profile.h"
+#include "devices/cuda/cupti/cupti_profile.h"
+#include "devices/cuda/kernels/kernels.h"
 
 #include <pdhost/device.h>
 #include <pdhost/record.h>
@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 
 typedef struct cuda_conv_cache cuda_conv_cache;     /* conv_plan.h */
-typedef struct cuda_matmul_cache cuda_matmul_cache; /* ops_matmul.c */
-typedef struct cuda_blas cuda_blas;                 /* ops_batched.c */
+typedef struct cuda_matmul_cache cuda_matmul_cache; /* cuda_ops_matmul.c */
+typedef struct cuda_blas cuda_blas;                 /* cuda_ops_batched.c */
 
 typedef struct cuda_options {
   const char *cupti_between;
@@ -93,13 +93,13 @@ extern const pd_memory_ops cuda_memory_ops;
 extern const pd_stream_ops cuda_stream_ops;
 extern const pd_tensor_ops cuda_tensor_ops;
 
-/* graph.c */
+/* cuda_graph.c */
 pd_status cuda_capture_begin(pd_device *device, pd_stream *stream);
 pd_status cuda_capture_end(pd_device *device, pd_stream *stream, pd_graph **out);
 pd_status cuda_graph_launch(pd_device *device, pd_stream *stream, pd_graph *graph);
 void cuda_graph_destroy(pd_device *device, pd_graph *graph);
 
-/* conv_plan.c, ops_matmul.c, ops_batched.c: free the libraries' plans and handles */
+/* conv_plan.c, cuda_ops_matmul.c, cuda_ops_batched.c: free the libraries' plans and handles */
 void cuda_convolutions_close(pd_device *device);
 void cuda_matmuls_close(pd_device *device);
 void cuda_blas_close(pd_device *device);

@@ -1,7 +1,7 @@
 /* Loads cuDNN and cuBLASLt. A library found by the loader's own rules wins; then the toolkit's folder is tried. */
 #include "libraries.h"
 
-#include "comma_list.h"
+#include "devices/cuda/cupti/comma_list.h"
 
 #include <dlfcn.h>
 #include <string.h>

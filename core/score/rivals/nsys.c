@@ -12,7 +12,7 @@
  */
 #include "rivals.h"
 
-#include "analysis/intervals.h"
+#include "facts/intervals.h"
 
 #include <string.h>
 

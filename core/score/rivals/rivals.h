@@ -8,7 +8,7 @@
 #ifndef CORE_SCORE_RIVALS_RIVALS_H
 #define CORE_SCORE_RIVALS_RIVALS_H
 
-#include "analysis/facts.h"
+#include "facts/facts.h"
 
 #define RIVAL_SILENT "none"
 #define RIVAL_UNNAMED "unnamed"

@@ -2,8 +2,8 @@
 #ifndef CORE_SCORE_RIVALS_SHARES_H
 #define CORE_SCORE_RIVALS_SHARES_H
 
-#include "analysis/facts.h"
-#include "analysis/intervals.h"
+#include "facts/facts.h"
+#include "facts/intervals.h"
 
 /* Classes of events, in no order. */
 enum {

@@ -2,7 +2,7 @@
 #ifndef TESTS_CUPTI_COLLECT_FIXTURE_H
 #define TESTS_CUPTI_COLLECT_FIXTURE_H
 
-#include "cupti_collect.h"
+#include "devices/cuda/cupti/cupti_collect.h"
 #include "fake_cupti.h"
 #include "kept_record.h"
 #include "pd_test.h"

@@ -4,7 +4,7 @@
  * more than the collector allows. In short windows under detach, the default, without a second thread there is none; in
  * the window of a million launches, and where CUPTI stays attached, there were. Exit 0: all held; 77: no GPU. Figures
  * go to stdout, a few lines per plan; about 70 s. */
-#include "cupti_collect.h"
+#include "devices/cuda/cupti/cupti_collect.h"
 #include "kept_record.h"
 
 #include <cuda_runtime_api.h>

@@ -1,6 +1,6 @@
 /* Threads that take, fill, complete and release the few buffers of one pool, each as CUPTI and the decoder would: no
  * buffer may ever have two owners, and none is lost. For ThreadSanitizer too. Exit 0: all held. */
-#include "cupti_buffers.h"
+#include "devices/cuda/cupti/cupti_buffers.h"
 
 #include <pthread.h>
 #include <sched.h>

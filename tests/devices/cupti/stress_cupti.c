@@ -1,6 +1,6 @@
 /* Threads that launch, fill and complete while windows open, drain and close under every policy. For ThreadSanitizer;
  * each window's count is exact all the same. Exit 0: all held. */
-#include "cupti_collect.h"
+#include "devices/cuda/cupti/cupti_collect.h"
 #include "fake_cupti.h"
 #include "kept_record.h"
 

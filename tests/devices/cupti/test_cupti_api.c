@@ -1,6 +1,6 @@
 /* Opening libcupti, its versions and layouts, and the list of calls; with the fake and, where installed, the real one.
  */
-#include "cupti_allowlist.h"
+#include "devices/cuda/cupti/cupti_allowlist.h"
 #include "fake_cupti.h"
 #include "pd_test.h"
 

@@ -1,5 +1,5 @@
 /* The buffer pool: sizes, limits, ownership, order, zeroes. */
-#include "cupti_buffers.h"
+#include "devices/cuda/cupti/cupti_buffers.h"
 #include "pd_test.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Records to activities: fields, orders, names, ids, bad times, losses. Buffers are written by hand. */
-#include "cupti_decode.h"
+#include "devices/cuda/cupti/cupti_decode.h"
 #include "fake_cupti.h"
 #include "kept_record.h"
 #include "pd_test.h"

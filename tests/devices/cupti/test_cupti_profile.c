@@ -2,7 +2,7 @@
 #include "fake_cupti.h"
 #include "kept_record.h"
 #include "pd_test.h"
-#include "profile.h"
+#include "devices/cuda/cupti/cupti_profile.h"
 #include "test_host.h"
 
 #include <stdio.h>

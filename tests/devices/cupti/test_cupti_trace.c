@@ -1,5 +1,5 @@
 /* From the library to the trace: what CUPTI leaves out stands in the trace's losses, which every sink shows. */
-#include "cupti_collect.h"
+#include "devices/cuda/cupti/cupti_collect.h"
 #include "fake_cupti.h"
 #include "pd_test.h"
 #include "trace/recorder.h"

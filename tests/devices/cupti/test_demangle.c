@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demangle.h"
+#include "devices/cuda/cupti/demangle.h"
 #include "pd_test.h"
 
 static void expect(const char *mangled, const char *plain) {

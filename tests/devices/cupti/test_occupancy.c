@@ -1,5 +1,5 @@
 /* Occupancy of launches on an H200, against figures of a real trace and of the formulas written out. */
-#include "occupancy.h"
+#include "devices/cuda/cupti/occupancy.h"
 #include "pd_test.h"
 
 static occupancy cache;

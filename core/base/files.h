@@ -1,0 +1,42 @@
+/* Output files of the sinks: temporary name, then rename. Behind PD_EXT_FILES. */
+#ifndef CORE_BASE_FILES_H
+#define CORE_BASE_FILES_H
+
+#include <pdhost/sink.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct files files;
+
+/* Makes one file service per run. NULL on no memory. */
+files *files_open(void);
+/* Files still open are left under their temporary name. */
+void files_close(files *self);
+
+/* A table for one plugin: failures go through `host->fail`. A file that is open already, or that another plugin of the
+ * service has written, is refused. Valid until files_close. NULL on no memory. */
+const pd_files *files_table(files *self, const pd_host *host);
+
+/* Paths announced so far, in order. */
+uint32_t files_announced_count(const files *self);
+const char *files_announced(const files *self, uint32_t index);
+/* The next line of what was announced and not yet told of: a path, or "12 files in FOLDER/" for more than FILES_NAMED
+ * of a folder. NULL: no more. Valid until the next call. [loop thread] */
+const char *files_next_written(files *self);
+#define FILES_NAMED 3
+
+/* Makes `path` and its parents as folders. On failure returns PD_IO and writes the cause to `message`. */
+pd_status files_make_folder(const char *path, char *message, size_t message_bytes);
+
+/* Opens a file of its own for each caller, beside `path` and named after it, which ends with ".partial": of two runs
+ * that write one file, each replaces it whole. The descriptor; -1 with errno. The name is the caller's. [any thread] */
+int files_open_temporary(const char *path, char **temporary);
+
+/* The same as a stream; NULL with errno. */
+FILE *files_open_stream(const char *path, char **temporary);
+/* Closes it, and renames it to `path` where it is `whole` and was written without a failure, else removes it: false
+ * with errno, which is ENOMEM for one that is not `whole`. Frees `temporary`. */
+bool files_end_stream(FILE *out, bool whole, const char *path, char *temporary);
+
+#endif

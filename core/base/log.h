@@ -1,0 +1,30 @@
+/* Lines for the user on stderr: "pdhost: LEVEL: [plugin:] message". Nothing here writes to stdout. [any thread] */
+#ifndef CORE_BASE_LOG_H
+#define CORE_BASE_LOG_H
+
+#include <pdhost/plugin.h>
+
+/* Warnings that are remembered, word for word. */
+#define LOG_WARNINGS_KEPT 32
+
+typedef enum log_color { LOG_COLOR_AUTO = 0, LOG_COLOR_ALWAYS = 1, LOG_COLOR_NEVER = 2 } log_color;
+
+/* Lines above `level` are dropped. At first: WARN in a pipe, INFO on a terminal; -v is DEBUG. */
+void log_set_level(pd_log_level level);
+pd_log_level log_level(void);
+/* AUTO: colour on a terminal, unless NO_COLOR is set or TERM is dumb. */
+void log_set_color(log_color color);
+/* Whether text for `fd` is to be coloured. */
+bool log_color_on(int fd);
+
+/* One line, control characters as \xNN; `plugin` may be NULL. A warning that repeats one of the last ones word for word
+ * is counted, not printed. */
+void log_line(pd_log_level level, const char *plugin, const char *format, ...) PD_PRINTF(3, 4);
+/* Says how often warnings were repeated since they were printed; at the end of a run. */
+void log_flush_repeats(void);
+/* The first warnings, at most `room` of them; how many. The texts stay. */
+uint32_t log_warnings(const char **out, uint32_t room);
+/* What was repeated so far is not said: the same was done twice for the user's one word. */
+void log_forget_repeats(void);
+
+#endif

@@ -1,0 +1,382 @@
+/* See progress_line.h. The main thread describes phases under one lock, for as long as a copy takes; the progress
+ * thread writes under another, which only those take that write to the terminal themselves. */
+#include "progress_line.h"
+
+#include "progress_text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PERIOD_NS 200000000
+/* Without a terminal: a line, or an object of a phase that goes on, this often. */
+#define LINE_EVERY_NS 1000000000
+#define OBJECT_EVERY_NS 400000000
+/* Phases that ended since the thread last looked. More are told by the last ones. */
+enum { ENDED_KEPT = 32, USUAL_COLUMNS = 80 };
+
+typedef enum output { TO_NOBODY, TO_TERMINAL, TO_LINES, TO_OBJECTS } output;
+
+typedef struct phase {
+  char name[PROGRESS_NAME_BYTES], unit[PROGRESS_NAME_BYTES];
+  uint64_t serial, of, first; /* first: of progress_steps */
+  int64_t begin_ns, end_ns;
+  int64_t latest_ns; /* 0: not known */
+  uint64_t last;     /* where it ended */
+  bool told;         /* its begin */
+} phase;
+
+atomic_uint_fast64_t progress_steps;
+
+static progress_mode mode;
+static _Atomic(output) to; /* changes only while there is no thread */
+static pthread_t thread;
+static sem_t wake;
+static atomic_bool stop;
+
+static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER; /* of these */
+static char task[PROGRESS_NAME_BYTES], doing_text[PROGRESS_TEXT_BYTES], note_text[PROGRESS_TEXT_BYTES];
+static phase now, ended[ENDED_KEPT];
+static uint64_t ended_count;
+static double known_rate; /* of the last phase that had steps of `known_unit` */
+static char known_unit[PROGRESS_NAME_BYTES];
+
+/* Recursive, and of these: */
+static pthread_mutex_t terminal_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static int shown_columns; /* 0: no line stands there */
+
+/* Of the progress thread alone. */
+static struct {
+  uint64_t step;
+  int64_t changed_ns, written_ns;
+  char doing[PROGRESS_TEXT_BYTES];
+} seen;
+
+static int64_t monotonic_ns(void) {
+  struct timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+}
+
+static uint64_t steps_done(void) { return atomic_load_explicit(&progress_steps, memory_order_relaxed); }
+
+/* ---- the terminal ---- */
+
+static void write_all(const char *text, size_t bytes) {
+  while (bytes) {
+    const ssize_t done = write(STDERR_FILENO, text, bytes);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return; /* nobody is there to be told */
+    text += done;
+    bytes -= (size_t)done;
+  }
+}
+
+static int terminal_columns(void) {
+  struct winsize size;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
+}
+
+/* Takes the line away; one that a narrower terminal has broken, too. The terminal is locked. */
+static void erase(int columns) {
+  char text[32];
+  if (!shown_columns) return;
+  const int rows_above = (shown_columns - 1) / columns;
+  const int bytes = rows_above > 0 ? snprintf(text, sizeof text, "\033[%dA\r\033[J", rows_above)
+                                   : snprintf(text, sizeof text, "\r\033[K");
+  write_all(text, (size_t)bytes);
+  shown_columns = 0;
+}
+
+/* One column stays free: a cursor behind the last one would break the line. */
+static void write_line(const progress_view *view) {
+  char line[PROGRESS_LINE_BYTES], text[PROGRESS_LINE_BYTES + 8];
+  progress_line(view, line);
+  pthread_mutex_lock(&terminal_lock);
+  const int columns = terminal_columns();
+  if (shown_columns > columns) erase(columns);
+  line[progress_fitting(line, columns - 1)] = '\0';
+  const int bytes = snprintf(text, sizeof text, "\r\033[K%s", line);
+  write_all(text, (size_t)bytes);
+  shown_columns = columns - 1 < (int)strlen(line) ? columns - 1 : (int)strlen(line);
+  pthread_mutex_unlock(&terminal_lock);
+}
+
+void progress_hide(void) {
+  pthread_mutex_lock(&terminal_lock);
+  if (shown_columns) erase(terminal_columns());
+}
+
+void progress_show(void) { pthread_mutex_unlock(&terminal_lock); }
+
+/* ---- the thread ---- */
+
+/* The state is locked where it is PROGRESS_RUNS. */
+static void describe(const phase *of, progress_event event, uint64_t step, progress_view *out) {
+  memset(out, 0, sizeof *out);
+  memcpy(out->task, task, sizeof task);
+  memcpy(out->phase, of->name, sizeof of->name);
+  memcpy(out->unit, of->unit, sizeof of->unit);
+  out->event = event;
+  out->step = step - of->first;
+  out->of = of->of;
+  out->seconds_left = -1;
+  if (event == PROGRESS_RUNS) {
+    memcpy(out->doing, doing_text, sizeof doing_text);
+    memcpy(out->note, note_text, sizeof note_text);
+  }
+}
+
+/* `known`: the rate of an earlier phase, until this one has its own. A rate is of the time until the last step ended,
+ * so that what is left does not grow while the next one lasts. */
+static void add_rate(const phase *of, int64_t at_ns, int64_t last_step_ns, double known, progress_view *out) {
+  const double spent_s = 1e-9 * (double)(last_step_ns - of->begin_ns), since_s = 1e-9 * (double)(at_ns - last_step_ns);
+  out->seconds = 1e-9 * (double)(at_ns - of->begin_ns);
+  if (out->step && spent_s > 0) out->rate = (double)out->step / spent_s;
+  const double expected = out->step ? out->rate : known;
+  if (of->latest_ns) {
+    const double left_s = 1e-9 * (double)(of->latest_ns - at_ns);
+    out->seconds_left = left_s > 0 ? left_s : 0;
+    out->at_most = true;
+  } else if (out->of >= out->step && out->of && expected > 0) {
+    const double left_s = (double)(out->of - out->step) / expected - (out->step ? since_s : 0);
+    out->seconds_left = left_s > 0 ? left_s : 0;
+  }
+}
+
+static void write_object(const progress_view *view) {
+  char *text = progress_object(view);
+  char *line = NULL;
+  const int bytes = text ? asprintf(&line, "%s\n", text) : -1;
+  pthread_mutex_lock(&terminal_lock);
+  if (bytes > 0) write_all(line, (size_t)bytes);
+  pthread_mutex_unlock(&terminal_lock);
+  if (bytes > 0) free(line);
+  free(text);
+}
+
+/* Objects of a phase that is over, and of its begin where that was not told. */
+static void write_ended(const phase *of) {
+  progress_view view;
+  describe(of, PROGRESS_BEGINS, of->first, &view);
+  if (!of->told) write_object(&view);
+  view.event = PROGRESS_ENDS;
+  view.step = of->last - of->first;
+  add_rate(of, of->end_ns, of->end_ns, 0, &view);
+  view.seconds_left = 0;
+  view.at_most = false;
+  write_object(&view);
+}
+
+/* What is there to tell: phases that ended, and the one that lasts. */
+typedef struct news {
+  phase over[ENDED_KEPT];
+  uint64_t over_count;
+  progress_view now;
+  bool any, is_new, changed; /* there is a phase; it was not told of; something of it is new */
+} news;
+
+/* All at one time, so that no phase ends between the two. */
+static void look(news *out) {
+  const int64_t at_ns = monotonic_ns();
+  pthread_mutex_lock(&state_lock);
+  const uint64_t count = ended_count < ENDED_KEPT ? ended_count : ENDED_KEPT, step = steps_done();
+  for (uint64_t i = 0; i < count; i++) out->over[i] = ended[(ended_count - count + i) % ENDED_KEPT];
+  out->over_count = count;
+  ended_count = 0;
+  out->any = now.serial != 0;
+  if (out->any) {
+    out->is_new = !now.told;
+    out->changed = out->is_new || step != seen.step || strcmp(doing_text, seen.doing) != 0;
+    if (out->is_new || step != seen.step) seen.changed_ns = at_ns;
+    now.told = true;
+    seen.step = step;
+    memcpy(seen.doing, doing_text, sizeof doing_text);
+    describe(&now, PROGRESS_RUNS, step, &out->now);
+    add_rate(&now, at_ns, seen.changed_ns, strcmp(now.unit, known_unit) == 0 ? known_rate : 0, &out->now);
+  }
+  pthread_mutex_unlock(&state_lock);
+}
+
+static void write_text_line(const progress_view *view) {
+  char line[PROGRESS_LINE_BYTES], text[PROGRESS_LINE_BYTES + 16];
+  const int bytes = snprintf(text, sizeof text, "pdhost: %s\n", progress_line(view, line));
+  pthread_mutex_lock(&terminal_lock);
+  write_all(text, (size_t)bytes);
+  pthread_mutex_unlock(&terminal_lock);
+}
+
+static bool is_due(int64_t every_ns) {
+  const int64_t at_ns = monotonic_ns();
+  if (at_ns - seen.written_ns < every_ns) return false;
+  seen.written_ns = at_ns;
+  return true;
+}
+
+static void tell(void) {
+  static news got;
+  look(&got);
+  for (uint64_t i = 0; i < got.over_count && to == TO_OBJECTS; i++) write_ended(&got.over[i]);
+  if (!got.any) return;
+  if (to == TO_TERMINAL) {
+    write_line(&got.now);
+  } else if (to == TO_LINES) {
+    if (got.changed && is_due(LINE_EVERY_NS)) write_text_line(&got.now);
+  } else if (got.is_new) {
+    got.now.event = PROGRESS_BEGINS;
+    write_object(&got.now);
+  } else if (got.changed && is_due(OBJECT_EVERY_NS)) {
+    write_object(&got.now);
+  }
+}
+
+static void *run(void *unused) {
+  struct timespec until;
+  (void)unused;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  while (!atomic_load(&stop)) {
+    until.tv_nsec += PERIOD_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (sem_clockwait(&wake, CLOCK_MONOTONIC, &until) != 0 && errno == EINTR) {}
+    if (!atomic_load(&stop)) tell();
+    clock_gettime(CLOCK_MONOTONIC, &until);
+  }
+  return NULL;
+}
+
+/* ---- begin and end ---- */
+
+bool progress_choose(const char *word) {
+  static const char *const words[] = {"auto", "always", "never", "json"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (strcmp(word, words[i]) != 0) continue;
+    mode = (progress_mode)i;
+    return true;
+  }
+  return false;
+}
+
+static output choose_output(bool quiet) {
+  const char *terminal = getenv("TERM");
+  const bool is_terminal = isatty(STDERR_FILENO) && !(terminal && strcmp(terminal, "dumb") == 0);
+  switch (mode) {
+  case PROGRESS_NEVER: return TO_NOBODY;
+  case PROGRESS_JSON: return TO_OBJECTS;
+  case PROGRESS_ALWAYS: return is_terminal ? TO_TERMINAL : TO_LINES;
+  default: return is_terminal && !quiet ? TO_TERMINAL : TO_NOBODY;
+  }
+}
+
+/* Signals are for the main thread. */
+static bool start_thread(void) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const bool started = pthread_create(&thread, NULL, run, NULL) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return started;
+}
+
+void progress_begin(const char *name, bool quiet) {
+  if (to != TO_NOBODY) return;
+  to = choose_output(quiet);
+  if (to == TO_NOBODY) return;
+  snprintf(task, sizeof task, "%s", name);
+  memset(&now, 0, sizeof now);
+  memset(&seen, 0, sizeof seen);
+  doing_text[0] = note_text[0] = known_unit[0] = '\0';
+  ended_count = 0;
+  known_rate = 0;
+  atomic_store(&stop, false);
+  sem_init(&wake, 0, 0);
+  if (start_thread()) return;
+  sem_destroy(&wake);
+  to = TO_NOBODY; /* a line less for the user */
+}
+
+/* The state is locked. */
+static void end_phase(int64_t at_ns) {
+  if (!now.serial) return;
+  now.end_ns = at_ns;
+  now.last = steps_done();
+  const double spent_s = 1e-9 * (double)(now.end_ns - now.begin_ns);
+  if (now.unit[0] && now.last > now.first && spent_s > 0) {
+    known_rate = (double)(now.last - now.first) / spent_s;
+    memcpy(known_unit, now.unit, sizeof now.unit);
+  }
+  ended[ended_count++ % ENDED_KEPT] = now;
+}
+
+void progress_end(void) {
+  if (to == TO_NOBODY) return;
+  atomic_store(&stop, true);
+  sem_post(&wake);
+  pthread_join(thread, NULL);
+  sem_destroy(&wake);
+  pthread_mutex_lock(&state_lock);
+  end_phase(monotonic_ns());
+  now.serial = 0;
+  pthread_mutex_unlock(&state_lock);
+  if (to == TO_OBJECTS) tell();
+  progress_hide();
+  progress_show();
+  to = TO_NOBODY;
+}
+
+/* ---- what happens ---- */
+
+void progress_enter(const char *name, const char *unit, uint64_t of) {
+  static uint64_t serial;
+  if (to == TO_NOBODY) return;
+  const int64_t at_ns = monotonic_ns();
+  pthread_mutex_lock(&state_lock);
+  end_phase(at_ns);
+  memset(&now, 0, sizeof now);
+  now.serial = ++serial;
+  now.of = of;
+  now.first = steps_done();
+  now.begin_ns = at_ns;
+  snprintf(now.name, sizeof now.name, "%s", name);
+  snprintf(now.unit, sizeof now.unit, "%s", unit ? unit : "");
+  note_text[0] = '\0';
+  pthread_mutex_unlock(&state_lock);
+}
+
+void progress_ends_within(double seconds) {
+  if (to == TO_NOBODY) return;
+  pthread_mutex_lock(&state_lock);
+  now.latest_ns = monotonic_ns() + (int64_t)(1e9 * (seconds > 0 ? seconds : 0));
+  pthread_mutex_unlock(&state_lock);
+}
+
+void progress_note(const char *format, ...) {
+  va_list args;
+  if (to == TO_NOBODY) return;
+  va_start(args, format);
+  pthread_mutex_lock(&state_lock);
+  vsnprintf(note_text, sizeof note_text, format, args);
+  pthread_mutex_unlock(&state_lock);
+  va_end(args);
+}
+
+static void doing(const pd_progress *table, const char *what) {
+  (void)table;
+  if (to == TO_NOBODY) return;
+  pthread_mutex_lock(&state_lock);
+  snprintf(doing_text, sizeof doing_text, "%s", what ? what : "");
+  pthread_mutex_unlock(&state_lock);
+}
+
+const pd_progress *progress_table(void) {
+  static const pd_progress table = {.size = sizeof(pd_progress), .doing = doing};
+  return &table;
+}

@@ -1,0 +1,242 @@
+/* See resample.h. */
+#include "resample.h"
+
+#include "random_bits.h"
+#include "stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 1000, LEAST_ROUNDS = 400 };
+/* Values drawn in all, so that a long sample does not take forever. */
+#define DRAWS 4000000
+
+/* Below `limit`, which is far below 2^53. */
+static uint64_t below(uint64_t *state, uint64_t limit) {
+  return (uint64_t)((double)(random_bits(state) >> 11) * 0x1p-53 * (double)limit);
+}
+
+static uint64_t rounds_for(uint64_t values) {
+  const uint64_t rounds = DRAWS / values;
+  return rounds > ROUNDS ? ROUNDS : rounds < LEAST_ROUNDS ? LEAST_ROUNDS : rounds;
+}
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Moves the `rank`-th smallest value to its place, smaller ones before it: Hoare's selection. */
+static double select_rank(double *values, uint64_t count, uint64_t rank) {
+  uint64_t low = 0, high = count - 1;
+  while (low < high) {
+    const double pivot = values[rank];
+    uint64_t i = low, j = high;
+    for (;;) {
+      while (values[i] < pivot) i++;
+      while (values[j] > pivot) j--;
+      if (i <= j) {
+        const double kept = values[i];
+        values[i] = values[j];
+        values[j] = kept;
+        i++;
+        if (j == 0) break;
+        j--;
+      }
+      if (i > j) break;
+    }
+    if (j < rank) low = i;
+    if (i > rank) high = j;
+  }
+  return values[rank];
+}
+
+static double median_of(double *values, uint64_t count) {
+  const uint64_t middle = count / 2;
+  const double upper = select_rank(values, count, middle);
+  if (count % 2) return upper;
+  double lower = values[0];
+  for (uint64_t i = 1; i < middle; i++) lower = fmax(lower, values[i]);
+  return (lower + upper) / 2;
+}
+
+double resample_trimmed_mean(double *values, uint64_t count) {
+  const uint64_t cut = count / 5, kept = count - 2 * cut;
+  double sum = 0;
+  if (cut) {
+    (void)select_rank(values, count, cut);
+    (void)select_rank(values + cut, count - cut, kept - 1);
+  }
+  for (uint64_t i = cut; i < cut + kept; i++) sum += values[i];
+  return sum / (double)kept;
+}
+
+static void take_interval(double *drawn, uint64_t rounds, resample_ratio *out) {
+  qsort(drawn, rounds, sizeof *drawn, by_value);
+  out->low = exp(stats_quantile(drawn, rounds, 0.025));
+  out->high = exp(stats_quantile(drawn, rounds, 0.975));
+}
+
+/* The place of each value among all of them, from 0; equal ones share the mean of theirs. */
+static bool rank_all(const double *values, uint64_t count, double *ranks) {
+  double *sorted = malloc(count * sizeof *sorted);
+  if (!sorted) return false;
+  memcpy(sorted, values, count * sizeof *values);
+  qsort(sorted, count, sizeof *sorted, by_value);
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t first = 0, end = count; /* the first that is not below, then the first that is above */
+    for (uint64_t high = count; first < high;) {
+      const uint64_t middle = first + (high - first) / 2;
+      if (sorted[middle] < values[i])
+        first = middle + 1;
+      else
+        high = middle;
+    }
+    for (uint64_t low = first; low < end;) {
+      const uint64_t middle = low + (end - low) / 2;
+      if (sorted[middle] > values[i])
+        end = middle;
+      else
+        low = middle + 1;
+    }
+    ranks[i] = (double)(first + end - 1) / 2;
+  }
+  free(sorted);
+  return true;
+}
+
+/* How much further Student's t reaches than the normal distribution, and what a bootstrap of few values leaves out. */
+static double small_sample_factor(uint64_t count) {
+  const double z = 1.959964, freedom = (double)(count > 1 ? count - 1 : 1);
+  const double t =
+      z + (pow(z, 3) + z) / (4 * freedom) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * freedom * freedom);
+  return t / z * sqrt((double)count / freedom);
+}
+
+static void widen(resample_ratio *out, double centre, double factor) {
+  out->low = exp(centre - factor * (centre - log(out->low)));
+  out->high = exp(centre + factor * (log(out->high) - centre));
+}
+
+/* Wilcoxon's signed ranks: share of random signs that part them at least as well as the values' own do. `ranks` has
+ * room for count. */
+static bool signed_rank_share(const double *values, uint64_t count, uint64_t rounds, uint64_t *seed, double *ranks,
+                              double *share) {
+  double *sizes = malloc(count * sizeof *sizes), own = 0;
+  if (!sizes) return false;
+  for (uint64_t i = 0; i < count; i++) sizes[i] = fabs(values[i]);
+  const bool ranked = rank_all(sizes, count, ranks);
+  free(sizes);
+  if (!ranked) return false;
+  for (uint64_t i = 0; i < count; i++) {
+    ranks[i] = fabs(values[i]) > 0 ? ranks[i] + 1 : 0;
+    own += values[i] < 0 ? -ranks[i] : ranks[i];
+  }
+  uint64_t as_large = 1;
+  for (uint64_t round = 0; round < rounds; round++) {
+    double sum = 0;
+    for (uint64_t i = 0; i < count; i++) sum += random_bits(seed) & 1 ? -ranks[i] : ranks[i];
+    as_large += fabs(sum) >= fabs(own);
+  }
+  *share = (double)as_large / (double)(rounds + 1);
+  return true;
+}
+
+bool resample_paired(const double *values, uint64_t count, uint64_t seed, resample_ratio *out) {
+  const uint64_t rounds = rounds_for(count);
+  double *scratch = malloc((count + rounds) * sizeof *scratch);
+  if (!scratch) return false;
+  double *drawn = scratch + count;
+  memcpy(scratch, values, count * sizeof *values);
+  const double centre = resample_trimmed_mean(scratch, count);
+  for (uint64_t round = 0; round < rounds; round++) {
+    for (uint64_t i = 0; i < count; i++) scratch[i] = values[below(&seed, count)];
+    drawn[round] = resample_trimmed_mean(scratch, count);
+  }
+  take_interval(drawn, rounds, out);
+  widen(out, centre, small_sample_factor(count));
+  out->ratio = exp(centre);
+  const bool ok = signed_rank_share(values, count, rounds, &seed, scratch, &out->p);
+  free(scratch);
+  return ok;
+}
+
+/* Length of the runs of neighbours: it grows as the third root, from twice of it since noise lasts. */
+static uint64_t run_length(uint64_t count) { return (uint64_t)ceil(2 * cbrt((double)count)) - 1; }
+
+static double log_median_of_runs(const double *values, uint64_t count, uint64_t *seed, double *scratch) {
+  const uint64_t length = run_length(count);
+  uint64_t at = 0;
+  while (at < count) {
+    const uint64_t start = below(seed, count);
+    for (uint64_t i = 0; i < length && at < count; i++) scratch[at++] = values[(start + i) % count];
+  }
+  return log(median_of(scratch, count));
+}
+
+/* Both samples' ranks in one list of runs, to be shuffled; the first a_count are then called A's. */
+typedef struct shuffle {
+  const double *ranks;
+  uint64_t *starts;
+  uint64_t runs, length, count;
+} shuffle;
+
+/* How far the sum of A's ranks is from what it is on average. */
+static double rank_distance(const shuffle *self, uint64_t a_count) {
+  double sum = 0;
+  uint64_t at = 0;
+  for (uint64_t run = 0; run < self->runs; run++)
+    for (uint64_t i = self->starts[run]; i < self->starts[run] + self->length && i < self->count && at < a_count; i++) {
+      sum += self->ranks[i];
+      at++;
+    }
+  return fabs(sum - (double)a_count * (double)(self->count - 1) / 2);
+}
+
+static void shuffle_runs(const shuffle *self, uint64_t *seed) {
+  for (uint64_t i = self->runs; i > 1; i--) {
+    const uint64_t other = below(seed, i), kept = self->starts[i - 1];
+    self->starts[i - 1] = self->starts[other];
+    self->starts[other] = kept;
+  }
+}
+
+/* Share of the shuffles that part the ranks at least as well as A and B do. */
+static double shuffled_share(const shuffle *self, uint64_t a_count, uint64_t rounds, uint64_t *seed) {
+  const double distance = rank_distance(self, a_count) * (1 - 1e-12); /* sums in another order differ in rounding */
+  uint64_t as_large = 1;
+  for (uint64_t round = 0; round < rounds; round++) {
+    shuffle_runs(self, seed);
+    as_large += rank_distance(self, a_count) >= distance;
+  }
+  return (double)as_large / (double)(rounds + 1);
+}
+
+bool resample_unpaired(const double *a, uint64_t a_count, const double *b, uint64_t b_count, uint64_t seed,
+                       resample_ratio *out) {
+  const uint64_t count = a_count + b_count, rounds = rounds_for(count);
+  const uint64_t length = run_length(a_count < b_count ? a_count : b_count), runs = (count + length - 1) / length;
+  double *memory = malloc((2 * count + rounds) * sizeof *memory);
+  uint64_t *starts = malloc(runs * sizeof *starts);
+  bool ok = memory && starts;
+  if (ok) {
+    double *all = memory, *scratch = all + count, *drawn = scratch + count;
+    memcpy(all, a, a_count * sizeof *a);
+    memcpy(all + a_count, b, b_count * sizeof *b);
+    memcpy(scratch, all, count * sizeof *all);
+    out->ratio = median_of(scratch + a_count, b_count) / median_of(scratch, a_count);
+    for (uint64_t round = 0; round < rounds; round++) {
+      const double of_a = log_median_of_runs(a, a_count, &seed, scratch);
+      drawn[round] = log_median_of_runs(b, b_count, &seed, scratch) - of_a;
+    }
+    take_interval(drawn, rounds, out);
+    const shuffle mixed = {.ranks = scratch, .starts = starts, .runs = runs, .length = length, .count = count};
+    for (uint64_t i = 0; i < runs; i++) starts[i] = i * length;
+    ok = rank_all(all, count, scratch);
+    if (ok) out->p = shuffled_share(&mixed, a_count, rounds, &seed);
+  }
+  free(memory);
+  free(starts);
+  return ok;
+}

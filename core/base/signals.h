@@ -1,0 +1,19 @@
+/* SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup): the first asks the run to end in good order, the
+ * second ends the process at once, and says so. SIGPIPE and SIGXFSZ are ignored meanwhile: the write that met them
+ * fails. */
+#ifndef CORE_BASE_SIGNALS_H
+#define CORE_BASE_SIGNALS_H
+
+#include <stdbool.h>
+
+/* Installs the handlers; `wake` (may be NULL) is called from the handler and must be async-signal-safe. */
+void signals_install(void (*wake)(void *), void *argument);
+/* Restores what was there before. */
+void signals_restore(void);
+
+/* The number of the signal that asked for the end, or 0. */
+int signals_pending(void);
+/* "SIGINT" for 2, and so on. */
+const char *signals_name(int number);
+
+#endif

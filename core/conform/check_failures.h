@@ -1,0 +1,31 @@
+/* Conformance checks by failing in turn: a plugin's life is lived again and again, and each time the next allocation of
+ * its own, or the next call of the host's, fails. Every life must end cleanly. See check_list.h. */
+#ifndef CORE_CONFORM_CHECK_FAILURES_H
+#define CORE_CONFORM_CHECK_FAILURES_H
+
+#include "check_host.h"
+#include "check_list.h"
+
+/* One life, and what it came to. */
+typedef struct check_life {
+  uint64_t fail_call;    /* given: for check_host.fail_call */
+  check_verdict verdict; /* other than CHECK_OK: a rule is broken, whatever failed */
+  bool call_failed;      /* fail_call was reached */
+  pd_status status;      /* the first that was not PD_OK */
+  char message[1024];    /* the host's last */
+  uint64_t output[3];    /* what it produced: a failure that is passed over in silence must not change it */
+} check_life;
+
+typedef void (*check_live)(const check_target *target, check_life *life);
+
+/* Each allocation by the plugin itself fails once. The life must return a failure with a message, or do without and
+ * produce the same; and leave nothing allocated. */
+check_verdict check_each_allocation(const check_target *target, check_live live);
+
+/* Each call of the host's that may fail does so once. */
+check_verdict check_each_call(const check_target *target, check_live live);
+
+/* Takes `host`'s part of a life's result. */
+void check_life_take(check_life *life, const check_host *host, pd_status status);
+
+#endif

@@ -1,0 +1,50 @@
+/* See processor_use.h. The process's own time comes from its CPU clock, which is finer than /proc/self/stat's ticks. */
+#include "processor_use.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { IDLE_FIELD = 3, IOWAIT_FIELD = 4, LAST_FIELD = 7 /* steal; guest times behind it are in user already */ };
+
+pd_status proc_parse(const char *line, uint64_t *busy, uint64_t *idle) {
+  const char *at = line;
+  int fields = 0;
+  *busy = *idle = 0;
+  if (strncmp(at, "cpu ", 4) != 0) return PD_INVALID;
+  at += 4;
+  for (; fields <= LAST_FIELD; fields++) {
+    char *end;
+    unsigned long long ticks = strtoull(at, &end, 10);
+    if (end == at) break;
+    *(fields == IDLE_FIELD || fields == IOWAIT_FIELD ? idle : busy) += ticks;
+    at = end;
+  }
+  return fields > IDLE_FIELD ? PD_OK : PD_INVALID;
+}
+
+static int64_t clock_ns(clockid_t clock) {
+  struct timespec now = {0};
+  clock_gettime(clock, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+pd_status proc_take(proc_sample *sample) {
+  char line[512] = "";
+  FILE *file = fopen("/proc/stat", "re");
+  if (!file) return PD_IO;
+  sample->elapsed_ns = clock_ns(CLOCK_MONOTONIC);
+  sample->process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  if (!fgets(line, sizeof line, file)) line[0] = 0;
+  fclose(file);
+  return proc_parse(line, &sample->busy, &sample->idle) == PD_OK ? PD_OK : PD_IO;
+}
+
+proc_usage proc_between(const proc_sample *from, const proc_sample *to) {
+  /* The kernel's idle count of a core may step back a little: never below zero here. */
+  return (proc_usage){.elapsed_ns = to->elapsed_ns - from->elapsed_ns,
+                      .process_ns = to->process_ns - from->process_ns,
+                      .busy = to->busy > from->busy ? to->busy - from->busy : 0,
+                      .idle = to->idle > from->idle ? to->idle - from->idle : 0};
+}

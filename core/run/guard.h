@@ -1,0 +1,43 @@
+/* Watches, between blocks, what may disturb a measurement: a GPU's clocks, the machine's other programs. [loop thread]
+ */
+#ifndef CORE_RUN_GUARD_H
+#define CORE_RUN_GUARD_H
+
+#include "measure/measurement.h"
+
+typedef struct guard guard;
+
+/* `is_cuda`: also watches GPU `device_index`, where NVML is there. NULL on no memory. */
+guard *guard_open(bool is_cuda, uint32_t device_index);
+void guard_close(guard *self);
+
+/* What was seen. */
+typedef struct guard_facts {
+  double load_before, load_after; /* average of the last minute; negative: unknown */
+  double own_cores, other_cores;  /* busy during the measurement: with this process, with others; negative: unknown */
+  uint32_t cores;                 /* that this process may use; other_cores is of these */
+  double elapsed_s;
+  double stopped_s;                                /* of it the process stood still: see heartbeat.h */
+  uint32_t looks;                                  /* at the clocks; 0: no NVML */
+  uint32_t least_sm_mhz, last_sm_mhz, most_sm_mhz; /* seen, and the GPU's own limit */
+  uint64_t reasons;                                /* of all looks together */
+} guard_facts;
+
+/* A look at the clocks, at most every 20 ms. Call it between blocks: it takes some microseconds. */
+void guard_look(guard *self);
+/* From the first call on the measurement counts; the second ends it. */
+void guard_begin(guard *self);
+void guard_end(guard *self, guard_facts *facts);
+/* What was seen so far. */
+void guard_so_far(guard *self, guard_facts *facts);
+
+/* A sentence about the machine's other programs, where they left too few cores for this one; and one about a time in
+ * which the process stood still. False: there is nothing to say. */
+bool guard_tells_taken_cores(const guard_facts *facts, char *text, size_t room);
+bool guard_tells_stop(const guard_facts *facts, char *text, size_t room);
+
+/* Puts the facts into `conditions` and a warning for each disturbance; *trusted becomes false where heat or the power
+ * supply slowed the GPU down, and stays as it is otherwise. */
+pd_status guard_report(const guard_facts *facts, pd_measurement *out, bool *trusted);
+
+#endif

@@ -1,0 +1,28 @@
+/* The clocks of a GPU, through NVML, which is loaded by name where the driver has brought it along. [loop thread] */
+#ifndef CORE_RUN_NVML_H
+#define CORE_RUN_NVML_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct nvml nvml;
+
+/* GPU `index` as the CUDA runtime numbers it, by CUDA_VISIBLE_DEVICES. NULL: no NVML, or it does not know the GPU. */
+nvml *nvml_open(uint32_t index);
+void nvml_close(nvml *self);
+
+typedef struct nvml_clocks {
+  uint32_t sm_mhz, most_sm_mhz; /* 0: unknown */
+  uint64_t reasons;             /* why they are not higher: bits as NVML has them */
+} nvml_clocks;
+/* False: it cannot be read. */
+bool nvml_read(nvml *self, nvml_clocks *out);
+
+/* Of the reasons, those that make a GPU slower than it could be: power cap, heat, brake. The power cap is the card's
+ * own and comes again in every run; the others are a disturbance. */
+uint64_t nvml_slowing(uint64_t reasons);
+uint64_t nvml_disturbing(uint64_t reasons);
+/* "software power cap, hardware thermal slowdown"; "none". */
+const char *nvml_reasons_text(uint64_t reasons, char *text, uint32_t room);
+
+#endif

@@ -1,0 +1,172 @@
+/* The parts of a run; see run_parts.h. They come up in the order of their dependence and go down in the reverse one. */
+#include "run_parts.h"
+
+#include "offers.h"
+#include "run_device.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "config/unused_keys.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int run_parts_report(service_host *host, pd_status status, const char *where, int code) {
+  char message[1024] = "";
+  if (host) service_host_take_message(host, message, sizeof message);
+  error_line_print(status == PD_NO_MEMORY ? FAULT_MEMORY : code, NULL, "%s: %s", where,
+                   message[0] ? message : service_status_text(status));
+  return code;
+}
+
+static int bring_up_records(run_state *run, const config *settings) {
+  const recorder_options options = {.max_bytes = (uint64_t)settings->profile.max_memory_bytes,
+                                    .record_shapes = settings->profile.record_shapes,
+                                    .profile_memory = settings->profile.profile_memory,
+                                    .with_stack = settings->profile.with_stack};
+  run->log = step_log_open();
+  run->truth = truth_open();
+  run->watch = run->benchmark ? NULL : guard_open(false, 0);
+  run->services.files = files_open();
+  if (!run->log || !run->truth || !run->services.files)
+    return run_parts_report(NULL, PD_NO_MEMORY, "recorder", CODE_INTERNAL);
+  const pd_status status = recorder_open(&options, &run->recorder);
+  if (status == PD_NO_MEMORY) {
+    error_line_print(FAULT_MEMORY, NULL, "recorder: no memory for %llu bytes of records: lower [profile] max_memory",
+                     (unsigned long long)options.max_bytes);
+    return CODE_INTERNAL;
+  }
+  if (status != PD_OK) return run_parts_report(NULL, status, "recorder", CODE_INTERNAL);
+  run->record = recorder_table(run->recorder);
+  run->services.record = run->record;
+  /* Its clock is no part of a step that is timed alone. */
+  if (!run->benchmark) run->services.truth = truth_table(run->truth);
+  run->record->name_thread(run->record, "pdhost loop");
+  return CODE_DONE;
+}
+
+static const pd_cure *cures_of(const pd_scenario_ops *scenario) {
+  return PD_HAS(pd_scenario_ops, scenario, cures) ? scenario->cures : NULL;
+}
+
+/* The setting that a message begins with, as "[train] amp = true: ..."; NULL: it begins with none. */
+static const pd_setting *setting_refused(const config *settings, const char *message) {
+  for (uint64_t i = 0; i < settings->setting_count; i++) {
+    const pd_setting *at = &settings->settings[i];
+    char name[128];
+    const int bytes = snprintf(name, sizeof name, "[%s] %s ", at->section, at->key);
+    if (bytes > 0 && strncmp(message, name, (size_t)bytes) == 0) return at;
+  }
+  return NULL;
+}
+
+/* A part that fails over a key of the configuration's is the configuration's failure, said as any other of it. */
+static int report_part(const run_state *run, const config *settings, pd_status status, const char *where) {
+  char message[1024];
+  service_host_take_message(run->core_host, message, sizeof message);
+  const bool refused = status == PD_UNSUPPORTED || status == PD_INVALID;
+  const pd_setting *at = refused ? setting_refused(settings, message) : NULL;
+  error_line_print(at ? FAULT_VALUE : FAULT_SCENARIO, NULL, "%s: %s", at ? at->origin : where,
+                   message[0] ? message : service_status_text(status));
+  return at ? CODE_CONFIG : CODE_SCENARIO;
+}
+
+static int bring_up_training(run_state *run, const config *settings) {
+  truth_use_device(run->truth, &run->access);
+  run->core_host = service_host_open(&run->services, "core");
+  if (!run->core_host) return run_parts_report(NULL, PD_NO_MEMORY, "run", CODE_INTERNAL);
+  const pd_host *host = service_host_table(run->core_host);
+  run->offers = offers_of(&run->access, settings);
+  const analysis_context context = {.device = &run->props,
+                                    .batch_size = settings->data.batch_size,
+                                    .with_flops = settings->profile.with_flops,
+                                    .with_modules = settings->profile.with_modules,
+                                    .profile_memory = settings->profile.profile_memory,
+                                    .tf32 = settings->train.tf32,
+                                    .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+                                    .command_line = settings->command_line,
+                                    .cures = cures_of(settings->scenario.plugin->table->ops.scenario),
+                                    .num_workers = settings->data.num_workers,
+                                    .offers = run->offers};
+  pd_status status = analysis_open(&context, &run->analysis);
+  if (status != PD_OK) return run_parts_report(NULL, status, "analysis", CODE_INTERNAL);
+  run->services.analysis = analysis_table(run->analysis);
+  status = train_kit_open(host, &run->access, run->record, &settings->train, &run->kit);
+  if (status != PD_OK) return report_part(run, settings, status, "training kit");
+  run->services.train = train_kit_table(run->kit);
+  unused_keys_warn(settings);
+  status = data_loader_open(host, &run->access, run->record, &settings->data, &run->loader);
+  if (status != PD_OK) return report_part(run, settings, status, "data loader");
+  pd_batch resident;
+  for (uint64_t i = 0; status == PD_OK && data_loader_resident(run->loader, i, &resident); i++)
+    status = train_kit_keep(run->kit, &resident);
+  if (status != PD_OK) return run_parts_report(run->core_host, status, "training kit", CODE_SCENARIO);
+  return CODE_DONE;
+}
+
+static int bring_up_scenario(run_state *run, const config *settings) {
+  const pd_plugin *table = settings->scenario.plugin->table;
+  char where[128];
+  run->scenario_name = table->name;
+  run->scenario = table->ops.scenario;
+  run->scenario_host = service_host_open(&run->services, table->name);
+  if (!run->scenario_host) return run_parts_report(NULL, PD_NO_MEMORY, "run", CODE_INTERNAL);
+  snprintf(where, sizeof where, "scenario %s: init", table->name);
+  const pd_status status =
+      run->scenario->init(service_host_table(run->scenario_host), settings->scenario.options, &run->scenario_state);
+  if (status != PD_OK) return run_parts_report(run->scenario_host, status, where, CODE_SCENARIO);
+  run->scenario_ready = true;
+  return CODE_DONE;
+}
+
+/* The wait for the device that a group ends with is in no step's time: where steps do not wait themselves, groups are
+ * long. Else those of timer_only are as short as the table's lines of them, which come as the run goes. */
+static uint64_t deliver_every(const config *settings) {
+  const uint64_t most = 256, told = (uint64_t)settings->profile.step_info_every;
+  return settings->profile.timer_only && settings->run.sync_timing && told && told < most ? told : most;
+}
+
+static void take_settings(run_state *run, const config *settings) {
+  run->plan = settings->plan;
+  run->warmup_steps = (uint64_t)settings->run.warmup_steps;
+  run->truth_rounds = (uint64_t)settings->truth.interleave;
+  run->truth_block = (uint64_t)settings->truth.block;
+  run->max_steps = (uint64_t)settings->run.max_steps;
+  run->epochs = (uint64_t)settings->run.epochs;
+  run->sync_timing = settings->run.sync_timing;
+  run->prefetch_to_device = settings->data.prefetch_to_device;
+  run->timer_only = settings->profile.timer_only;
+  run->deliver_every = deliver_every(settings);
+  run->amp = settings->train.amp;
+  run->profile_options = (pd_profile_options){.size = sizeof run->profile_options,
+                                              .profile_memory = settings->profile.profile_memory,
+                                              .graphs = settings->train.cuda_graph,
+                                              .sync = 1};
+}
+
+int run_parts_open(run_state *run, config *settings) {
+  run->benchmark = strcmp(settings->run.mode, "benchmark") == 0;
+  run->quiet = settings->quiet;
+  int code = bring_up_records(run, settings);
+  if (code == CODE_DONE) code = run_device_open(run, settings);
+  if (code == CODE_DONE) take_settings(run, settings); /* the device that `auto` took may have brought some */
+  if (code == CODE_DONE) code = bring_up_training(run, settings);
+  return code == CODE_DONE ? bring_up_scenario(run, settings) : code;
+}
+
+void run_parts_close(run_state *run) {
+  if (run->scenario_ready) run->scenario->teardown(run->scenario_state);
+  service_host_close(run->scenario_host);
+  data_loader_close(run->loader);
+  train_kit_close(run->kit);
+  analysis_close(run->analysis);
+  truth_close(run->truth); /* its events are the device's */
+  run_device_close(run);
+  service_host_close(run->core_host);
+  if (run->recorder) recorder_close(run->recorder);
+  step_log_close(run->log);
+  guard_close(run->watch);
+  free(run->window_steps);
+  files_close(run->services.files);
+}

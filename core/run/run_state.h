@@ -1,0 +1,101 @@
+/* Everything of one run that its parts (run.c, loop.c, run_window.c) share. The run's own; no plugin sees it. */
+#ifndef CORE_RUN_RUN_STATE_H
+#define CORE_RUN_RUN_STATE_H
+
+#include "run_truth.h"
+#include "sink_set.h"
+#include "step_log.h"
+#include "unprofiled.h"
+#include "abi/services.h"
+#include "base/log.h"
+#include "config/schedule.h"
+
+#include "tables/window_tables.h"
+#include "data/loader.h"
+#include "guard.h"
+#include "trace/recorder.h"
+#include "train/train_kit.h"
+
+#include <pdhost/sink.h>
+
+/* Of a step ([run] sync_timing = false). */
+typedef struct step_events {
+  pd_event *start, *end;
+  pd_event *restart; /* where its iteration begins, if that is not the end of the step before */
+  bool restarts;
+} step_events;
+
+/* Steps whose device time has not been read yet, at most. */
+#define RUN_STEP_EVENTS 1024
+
+typedef struct run_state {
+  services services;
+
+  const char *scenario_name;
+  const pd_scenario_ops *scenario;
+  void *scenario_state;
+  service_host *scenario_host;
+  bool scenario_ready; /* init returned PD_OK: teardown is due */
+
+  const pd_device_ops *device_ops;
+  pd_device_access access;
+  pd_device_props props;
+  pd_offers offers;
+  service_host *device_host;
+  service_host *core_host; /* training kit and loader fail through it */
+
+  recorder *recorder;
+  const pd_record *record;
+  analysis *analysis;
+  data_loader *loader;
+  train_kit *kit;
+  sink_set *sinks;
+  char folder_fault[1024]; /* why nothing can be written to trace_dir, "" when it can */
+  step_log *log;
+  truth *truth;
+  guard *watch; /* of the loop; NULL: the step is timed alone, or there was no memory */
+
+  schedule plan;
+  uint64_t warmup_steps, max_steps; /* max_steps 0: no limit of its own */
+  uint64_t epochs;                  /* 0: no limit */
+  uint64_t truth_rounds, truth_block;
+  bool sync_timing, timer_only, amp, prefetch_to_device;
+  bool benchmark; /* the step is timed alone */
+  pd_profile_options profile_options;
+  uint64_t deliver_every; /* outside windows, steps go to the sinks in groups of this many */
+  bool quiet;
+
+  /* run_report.c, run_device.c */
+  char host_name[64], worker[128];
+  const char *notes[LOG_WARNINGS_KEPT]; /* of the summary */
+  char fallback[1024];                  /* why `auto` took the CPU, "" when it did not */
+
+  /* run_window.c */
+  bool attached, started, in_window;
+  uint32_t window;
+  recorder_step *window_steps;                            /* of the window, handed to the recorder at its end */
+  double window_stopped_s;                                /* the process stood still before it began */
+  uint64_t window_allocated_bytes, window_reserved_bytes; /* of device memory when it began */
+  uint64_t window_count, window_room, window_first;       /* first: index into the log */
+  uint64_t windows_done;
+  double coverage_launches, coverage_matched;
+  int64_t corrected_ns; /* of any window's device records */
+  bool silent;          /* a window had operations and no launch */
+  uint64_t lost[16];
+  pd_profile_status profile;
+
+  /* loop.c */
+  step_events events[RUN_STEP_EVENTS];
+  unprofiled unprofiled;
+  uint64_t timed;      /* steps of the log whose step time is known */
+  uint64_t loss_known; /* steps of the log whose loss was asked for */
+  uint64_t delivered;  /* steps handed to the sinks */
+  double loss_scale;
+  uint64_t epochs_done; /* of the scheduled steps */
+  bool stopped;         /* the scenario asked for the end */
+  bool data_ended;      /* before the planned steps were done */
+  char failure[1024];   /* why the loop ended early, "" when it did not */
+  pd_status failed;
+} run_state;
+
+#endif

@@ -1,0 +1,272 @@
+/* See run_truth.h. Device time is taken by pairs of events, which are read when nobody is measuring any more. */
+#include "run_truth.h"
+
+#include "truth_figures.h"
+#include "base/log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Spans of a step whose events are made before it. */
+enum { SPANS_AHEAD = 16 };
+
+/* Of injected device work, waiting to be read. */
+typedef struct device_span {
+  pd_event *start, *end;
+  uint64_t row; /* of the step */
+} device_span;
+
+struct truth {
+  pd_truth table;
+  const pd_device_access *access; /* NULL: no device time */
+  bool active;                    /* the step that runs is measured */
+  bool device_open;               /* between device_begin and device_end */
+  int64_t begun_ns;               /* 0: not inside */
+  truth_row now;                  /* of the step that runs */
+  truth_row *rows;
+  truth_block_pair *rounds, *input_rounds;
+  device_span *spans; /* the first `span_count` are in use; the others keep their events */
+  uint64_t row_room, round_room, input_round_room, span_count, span_made, span_room;
+  uint64_t timed_rows; /* whose step's time is known, of steps that are not waited for */
+  uint64_t step_spans; /* begun since the last step began, measured or not */
+  truth_figures all;
+};
+
+static int64_t monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Room for one more; NULL: no memory, and `array` is as it was. */
+static void *grown(void *array, uint64_t count, uint64_t *room, size_t bytes) {
+  if (count < *room) return array;
+  const uint64_t more = *room ? 2 * *room : 64;
+  void *larger = realloc(array, more * bytes);
+  if (larger) *room = more;
+  return larger;
+}
+
+/* ---- what a scenario calls ---- */
+
+static void begin(const pd_truth *table) {
+  truth *self = table->impl;
+  self->begun_ns = monotonic_ns();
+}
+
+static void end(const pd_truth *table, uint64_t count) {
+  truth *self = table->impl;
+  if (self->begun_ns) self->now.host_ns += monotonic_ns() - self->begun_ns;
+  self->begun_ns = 0;
+  self->now.count += count;
+  self->all.timed = self->all.counted = true;
+}
+
+static void asked(const pd_truth *table, double us, uint64_t count) {
+  truth *self = table->impl;
+  self->all.asked_us = us;
+  self->all.asked_count = count;
+}
+
+static void count_things(const pd_truth *table, uint64_t count) {
+  truth *self = table->impl;
+  self->now.count += count;
+  self->all.counted = true;
+}
+
+/* `count` spans at least, with their events. */
+static pd_status make_spans(truth *self, uint64_t count) {
+  const pd_stream_ops *ops = self->access->ops->stream;
+  while (self->span_made < count) {
+    device_span *spans = grown(self->spans, self->span_made, &self->span_room, sizeof *spans), one = {0};
+    if (!spans) return PD_NO_MEMORY;
+    self->spans = spans;
+    pd_status status = ops->event_create(self->access->device, &one.start);
+    if (status != PD_OK) return status;
+    status = ops->event_create(self->access->device, &one.end);
+    if (status != PD_OK) {
+      ops->event_destroy(self->access->device, one.start);
+      return status;
+    }
+    spans[self->span_made++] = one;
+  }
+  return PD_OK;
+}
+
+static pd_status device_begin(const pd_truth *table, pd_stream *stream) {
+  truth *self = table->impl;
+  self->step_spans++;
+  if (!self->active || !self->access || self->device_open) return PD_OK;
+  pd_status status = make_spans(self, self->span_count + 1);
+  if (status == PD_OK)
+    status = self->access->ops->stream->event_record(self->access->device, stream, self->spans[self->span_count].start);
+  self->device_open = status == PD_OK;
+  return status;
+}
+
+static pd_status device_end(const pd_truth *table, pd_stream *stream, uint64_t count) {
+  truth *self = table->impl;
+  if (!self->device_open) return PD_OK;
+  device_span *span = &self->spans[self->span_count];
+  self->device_open = false;
+  self->now.count += count;
+  self->all.timed = self->all.counted = true;
+  span->row = self->all.row_count;
+  const pd_status status = self->access->ops->stream->event_record(self->access->device, stream, span->end);
+  if (status == PD_OK) self->span_count++;
+  return status;
+}
+
+/* ---- life ---- */
+
+truth *truth_open(void) {
+  truth *self = calloc(1, sizeof *self);
+  if (!self) return NULL;
+  self->all.asked_us = -1;
+  self->table = (pd_truth){.size = sizeof(pd_truth),
+                           .impl = self,
+                           .begin = begin,
+                           .end = end,
+                           .asked = asked,
+                           .count = count_things,
+                           .device_begin = device_begin,
+                           .device_end = device_end};
+  return self;
+}
+
+void truth_close(truth *self) {
+  if (!self) return;
+  for (uint64_t i = 0; i < self->span_made; i++) {
+    self->access->ops->stream->event_destroy(self->access->device, self->spans[i].start);
+    self->access->ops->stream->event_destroy(self->access->device, self->spans[i].end);
+  }
+  free(self->spans);
+  free(self->rows);
+  free(self->rounds);
+  free(self->input_rounds);
+  free(self);
+}
+
+const pd_truth *truth_table(const truth *self) { return &self->table; }
+void truth_use_device(truth *self, const pd_device_access *access) { self->access = access; }
+
+/* ---- steps ---- */
+
+void truth_step_begin(truth *self, pd_phase phase) {
+  self->active = phase == PD_PHASE_ACTIVE;
+  self->device_open = false;
+  self->begun_ns = 0;
+  self->now = (truth_row){0};
+  /* As many as the step before had: an event made between two that are recorded would be taken for the device's time. A
+   * failure comes again where the span is needed. */
+  if (self->access && self->step_spans)
+    (void)make_spans(self, self->span_count + (self->step_spans < SPANS_AHEAD ? self->step_spans : SPANS_AHEAD));
+  self->step_spans = 0;
+}
+
+void truth_step_loaded(truth *self, int64_t asked_ns, int64_t measured_ns) {
+  self->now.loader_ns = measured_ns;
+  self->all.asked_loader_ns = asked_ns;
+  self->all.loaded = asked_ns > 0;
+}
+
+pd_status truth_step(truth *self, const pd_step_stats *stats) {
+  if (!self->active) return PD_OK;
+  self->active = false;
+  truth_row *rows = grown(self->rows, self->all.row_count, &self->row_room, sizeof *rows);
+  if (!rows) return PD_NO_MEMORY;
+  self->rows = rows;
+  rows[self->all.row_count] = self->now;
+  rows[self->all.row_count].step = stats->index;
+  rows[self->all.row_count].cost_ns = stats->batch_cost_ns;
+  rows[self->all.row_count++].wait_ns = stats->data_wait_ns;
+  return PD_OK;
+}
+
+void truth_step_timed(truth *self, const pd_step_stats *stats) {
+  if (stats->phase != PD_PHASE_ACTIVE || self->timed_rows == self->all.row_count) return;
+  truth_row *row = &self->rows[self->timed_rows];
+  if (row->step != stats->index) return;
+  row->cost_ns = stats->batch_cost_ns;
+  self->timed_rows++;
+}
+
+void truth_settle(truth *self) {
+  for (uint64_t i = 0; i < self->span_count; i++) {
+    const device_span *span = &self->spans[i];
+    const pd_stream_ops *ops = self->access->ops->stream;
+    double ns = 0;
+    if (span->row >= self->all.row_count) continue; /* of a step that failed */
+    if (ops->event_synchronize(self->access->device, span->end) == PD_OK &&
+        ops->event_elapsed_ns(self->access->device, span->start, span->end, &ns) == PD_OK)
+      self->rows[span->row].device_ns += (int64_t)ns;
+  }
+  self->span_count = 0;
+}
+
+static pd_status add_round(truth_block_pair **at, truth_rounds *all, uint64_t *room, truth_block_pair pair) {
+  truth_block_pair *rounds = grown(*at, all->count, room, sizeof *rounds);
+  if (!rounds) return PD_NO_MEMORY;
+  all->at = *at = rounds;
+  rounds[all->count++] = pair;
+  return PD_OK;
+}
+
+pd_status truth_round(truth *self, double with_ns, double without_ns) {
+  return add_round(&self->rounds, &self->all.rounds, &self->round_room, (truth_block_pair){with_ns, without_ns});
+}
+
+pd_status truth_round_input(truth *self, double with_ns, double without_ns) {
+  return add_round(&self->input_rounds, &self->all.input_rounds, &self->input_round_room,
+                   (truth_block_pair){with_ns, without_ns});
+}
+
+uint64_t truth_steps(const truth *self) { return self->all.row_count; }
+
+void truth_tell(const truth *self, const pd_run *run) {
+  truth_figures all = self->all;
+  all.rows = self->rows;
+  for (int loader = 0; loader < 2; loader++) {
+    double asked_us, percent;
+    if (!truth_figures_dial(&all, run, loader, &asked_us, &percent) || !(fabs(percent) > TRUTH_DIAL_ERROR)) continue;
+    log_line(PD_LOG_WARN, NULL,
+             "%s was to inject %.0f us a step and injected %.0f us, %.0f %% %s: the device or the machine's other work "
+             "moved it",
+             loader ? "the loader" : run->scenario, asked_us, asked_us * (1 + percent / 100), fabs(percent),
+             percent > 0 ? "more" : "less");
+  }
+}
+
+/* ---- the file ---- */
+
+pd_status truth_write(const truth *self, const pd_files *files, const pd_run *run) {
+  char *text = NULL, *path = NULL;
+  size_t bytes = 0, path_bytes = 0;
+  pd_file *file = NULL;
+  pd_status status = PD_NO_MEMORY;
+  truth_figures all = self->all;
+  all.rows = self->rows;
+  FILE *name = open_memstream(&path, &path_bytes), *out = open_memstream(&text, &bytes);
+  /* In a folder of its own: tools take every .json of the trace folder for a trace. */
+  if (name) fprintf(name, "%s/truth/truth.json", run->trace_dir);
+  const bool whole = name && out && truth_figures_print(&all, run, out) && !ferror(name) && !ferror(out);
+  if (name && fclose(name) != 0) path = NULL;
+  if (out && fclose(out) != 0) text = NULL;
+  if (whole && path && text) {
+    status = files->open(files, path, &file);
+    if (status == PD_OK) {
+      status = files->write(file, text, bytes);
+      if (status == PD_OK) {
+        status = files->commit(file);
+        if (status == PD_OK) files->announce(files, path);
+      } else {
+        files->discard(file);
+      }
+    }
+  }
+  free(path);
+  free(text);
+  return status;
+}

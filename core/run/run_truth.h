@@ -1,0 +1,44 @@
+/* What the scenario injected, measured, and what it does to the step; behind PD_EXT_TRUTH. [loop thread] */
+#ifndef CORE_RUN_RUN_TRUTH_H
+#define CORE_RUN_RUN_TRUTH_H
+
+#include <pdhost/sink.h>
+#include <pdhost/truth.h>
+
+typedef struct truth truth;
+
+/* NULL on no memory. */
+truth *truth_open(void);
+/* The device must still be open, if there was one. */
+void truth_close(truth *self);
+const pd_truth *truth_table(const truth *self);
+/* Where device time is measured. */
+void truth_use_device(truth *self, const pd_device_access *access);
+
+/* A step begins; only an active one is measured. */
+void truth_step_begin(truth *self, pd_phase phase);
+/* What the loader injected into the step's batch, and what it was asked to: nanoseconds. */
+void truth_step_loaded(truth *self, int64_t asked_ns, int64_t measured_ns);
+/* It is over. PD_NO_MEMORY is the only failure. */
+pd_status truth_step(truth *self, const pd_step_stats *stats);
+/* The time of a step that was not waited for is known now, in the order of the steps. */
+void truth_step_timed(truth *self, const pd_step_stats *stats);
+/* Reads the device times of the steps so far. Their work is done; outside windows. */
+void truth_settle(truth *self);
+
+/* One round of steps with and without the injection: the mean time of a step in either block. */
+pd_status truth_round(truth *self, double with_ns, double without_ns);
+/* Likewise of what the loader injects beside the scenario. */
+pd_status truth_round_input(truth *self, double with_ns, double without_ns);
+
+/* Active steps so far. */
+uint64_t truth_steps(const truth *self);
+
+/* Warns where what was injected is off what was asked for by more than TRUTH_DIAL_ERROR per cent. */
+#define TRUTH_DIAL_ERROR 5
+void truth_tell(const truth *self, const pd_run *run);
+
+/* Writes trace_dir/truth/truth.json. */
+pd_status truth_write(const truth *self, const pd_files *files, const pd_run *run);
+
+#endif

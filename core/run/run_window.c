@@ -1,0 +1,191 @@
+/* Active windows; see run_window.h. The profiling library is not loaded before the first warm-up step of the first
+ * window, so that the steps before it cost what they cost without a profiler. */
+#include "run_window.h"
+
+#include "loop.h"
+#include "base/log.h"
+#include "base/progress_line.h"
+
+#include "heartbeat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Long enough for a device that still works through a full queue; what is missing then is counted in the trace. */
+#define DRAIN_TIMEOUT_NS 10000000000
+
+static pd_status attach(run_state *run) {
+  const pd_profile_ops *profile = run->device_ops->profile;
+  if (!run->attached) {
+    const pd_status status = profile->attach(run->access.device, &run->profile_options);
+    if (status != PD_OK) return status;
+    run->attached = true;
+    /* Again: the profiling library's version is known only now. */
+    (void)run->device_ops->props(run->access.device, &run->props);
+  }
+  if (run->started) return PD_OK;
+  const pd_status status = profile->start(run->access.device);
+  if (status != PD_OK) return status;
+  run->started = true;
+  recorder_enable(run->recorder, true);
+  return PD_OK;
+}
+
+pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked) {
+  if (run->timer_only || at->window == PD_NONE) return PD_OK;
+  if (at->warmup_first) {
+    *worked = true;
+    const pd_status status = attach(run);
+    if (status != PD_OK) return status;
+  }
+  if (at->active_first) {
+    *worked = true;
+    const pd_status status = recorder_window_begin(run->recorder, at->window);
+    if (status != PD_OK) return status;
+    const pd_status counted = analysis_window_begin(run->analysis);
+    if (counted != PD_OK) return counted;
+    uint64_t peak;
+    const pd_status asked = run->device_ops->memory->usage(run->access.device, &run->window_allocated_bytes,
+                                                           &run->window_reserved_bytes, &peak);
+    if (asked != PD_OK) return asked;
+    run->window_stopped_s = heartbeat_stopped_s();
+    run->in_window = true;
+    run->window = at->window;
+    run->window_count = 0;
+    run->window_first = step_log_count(run->log);
+  }
+  return PD_OK;
+}
+
+pd_status window_step_done(run_state *run, const recorder_step *step) {
+  if (!run->in_window) return PD_OK;
+  if (run->window_count == run->window_room) {
+    const uint64_t room = run->window_room ? 2 * run->window_room : 64;
+    recorder_step *grown = realloc(run->window_steps, room * sizeof *grown);
+    if (!grown) return PD_NO_MEMORY;
+    run->window_steps = grown;
+    run->window_room = room;
+  }
+  run->window_steps[run->window_count++] = *step;
+  return PD_OK;
+}
+
+static void count_coverage(run_state *run, const pd_trace *trace) {
+  for (uint64_t i = 0; i < trace->steps.count; i++) {
+    const pd_trace_step *step = PD_AT(pd_trace_step, &trace->steps, i);
+    run->coverage_launches += (double)step->launches;
+    run->coverage_matched += (double)step->matched;
+  }
+  for (int i = 0; i < 16; i++) run->lost[i] += trace->losses[i];
+}
+
+static void tell_silence(run_state *run, const pd_trace *trace) {
+  if (trace->profile != PD_PROFILE_FULL || !isnan(pd_trace_coverage(trace))) return;
+  run->silent = true;
+  log_line(
+      PD_LOG_WARN, NULL,
+      "window %u: operations ran on the device and not one launch of theirs was recorded: the profiling library is "
+      "silent, coverage is n/a and nothing is known of the device",
+      trace->window);
+}
+
+/* As long as a short kernel: where the device stands against the host's calls is then no longer known well. */
+#define CORRECTED_MUCH_NS 5000
+
+static void tell_correction(run_state *run, const pd_trace *trace) {
+  if (!trace->corrected_ns) return;
+  if (trace->corrected_ns > run->corrected_ns) run->corrected_ns = trace->corrected_ns;
+  log_line(trace->corrected_ns > CORRECTED_MUCH_NS ? PD_LOG_WARN : PD_LOG_INFO, NULL,
+           "window %u: %llu device records are moved behind their launches, by up to %.3f us: the device's clock was "
+           "early",
+           trace->window, (unsigned long long)trace->losses[PD_LOSS_TIME_CORRECTED],
+           (double)trace->corrected_ns * 1e-3);
+}
+
+/* Merges the window's records into a trace; its steps' times and losses are known by now. */
+static pd_status make_trace(run_state *run, pd_trace **trace) {
+  double *losses = malloc((run->window_count ? run->window_count : 1) * sizeof *losses);
+  if (!losses) return PD_NO_MEMORY;
+  pd_status status = PD_OK;
+  for (uint64_t i = 0; i < run->window_count && status == PD_OK; i++) {
+    const pd_step_stats *stats = step_log_at(run->log, run->window_first + i);
+    losses[i] = stats->loss;
+    run->window_steps[i].step_time_ns = stats->step_time_ns;
+    status = recorder_step_done(run->recorder, &run->window_steps[i]);
+  }
+  run->profile = (pd_profile_status){.size = sizeof run->profile};
+  if (status == PD_OK) status = run->device_ops->profile->status(run->access.device, &run->profile);
+  if (status == PD_OK) {
+    const recorder_window window = {.profile = run->profile.mode,
+                                    .sync_timing = run->sync_timing,
+                                    .profile_note = run->profile.note,
+                                    .device = &run->props,
+                                    .losses = losses,
+                                    .start_allocated_bytes = run->window_allocated_bytes,
+                                    .start_reserved_bytes = run->window_reserved_bytes,
+                                    .unprofiled_step_ns = unprofiled_median(&run->unprofiled),
+                                    .copies_ahead = run->prefetch_to_device};
+    status = recorder_window_end(run->recorder, &window, trace);
+  }
+  free(losses);
+  return status;
+}
+
+/* The confidence of a verdict is of the steps as they were: what lengthened them all alike does not lower it. */
+static void tell_verdict(run_state *run) {
+  guard_facts facts;
+  char text[256], stopped[256];
+  if (!run->watch) return;
+  guard_so_far(run->watch, &facts);
+  const bool taken = guard_tells_taken_cores(&facts, text, sizeof text);
+  facts.stopped_s = heartbeat_stopped_s() - run->window_stopped_s;
+  const bool stood = guard_tells_stop(&facts, stopped, sizeof stopped);
+  analysis_disturbed(run->analysis, taken ? text : NULL, stood ? stopped : NULL);
+}
+
+pd_status window_finish(run_state *run, bool whole) {
+  const pd_profile_ops *profile = run->device_ops->profile;
+  pd_status status = PD_OK;
+  if (run->started) {
+    const pd_status stopped = profile->stop(run->access.device);
+    if (status == PD_OK) status = stopped;
+    recorder_enable(run->recorder, false);
+    run->started = false;
+    const pd_status drained = profile->drain(run->access.device, DRAIN_TIMEOUT_NS);
+    if (status == PD_OK) status = drained;
+  }
+  if (!run->in_window) return status;
+  run->in_window = false;
+  progress_enter("writing what was recorded", NULL, 0);
+  tell_verdict(run);
+  const pd_status counted = analysis_window_end(run->analysis);
+  if (status == PD_OK) status = counted;
+  loop_settle(run);
+  loop_deliver(run); /* first, so that a sink that flushes with the window has written its steps */
+  pd_trace *trace = NULL;
+  const pd_profile_status before = run->profile;
+  const pd_status made = make_trace(run, &trace);
+  if (status == PD_OK) status = made;
+  if (trace && !run->window_count && run->failed == PD_OK) {
+    /* Nothing to show; after a failure it shows what the failed step had done. */
+    run->profile = before;
+    trace_free(trace);
+  } else if (trace) {
+    trace->partial = !whole;
+    count_coverage(run, trace);
+    tell_silence(run, trace);
+    tell_correction(run, trace);
+    sink_set_trace(run->sinks, trace);
+    analysis_forget(run->analysis, trace);
+    trace_free(trace);
+    run->windows_done++;
+  }
+  return status;
+}
+
+void window_detach(run_state *run) {
+  if (!run->attached) return;
+  run->attached = false;
+  (void)run->device_ops->profile->detach(run->access.device);
+}

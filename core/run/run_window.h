@@ -1,0 +1,22 @@
+/* Active windows: the profiler's life cycle around them, and the trace of each to every sink. [loop thread] */
+#ifndef CORE_RUN_RUN_WINDOW_H
+#define CORE_RUN_RUN_WINDOW_H
+
+#include "run_state.h"
+
+/* Before step `at`: attaches, starts and opens the window where this step is the one to do so. Sets *worked when time
+ * passed that belongs to no step. */
+pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked);
+
+/* An active step is over. */
+pd_status window_step_done(run_state *run, const recorder_step *step);
+
+/* Ends the open window: stops and drains the profiler, merges, hands the trace to the sinks. Does nothing when no
+ * window is open. `whole`: its last active step is done; else the trace is marked partial. A window without a step
+ * reaches no sink, except after a failure. */
+pd_status window_finish(run_state *run, bool whole);
+
+/* After the last window: gives the profiling library back. */
+void window_detach(run_state *run);
+
+#endif

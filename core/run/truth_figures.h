@@ -1,0 +1,46 @@
+/* What truth.json says: the figures of run_truth.h's measurement, and their text. */
+#ifndef CORE_RUN_TRUTH_FIGURES_H
+#define CORE_RUN_TRUTH_FIGURES_H
+
+#include <pdhost/sink.h>
+
+#include <stdio.h>
+
+/* One active step. */
+typedef struct truth_row {
+  int64_t host_ns, device_ns; /* injected */
+  int64_t loader_ns;          /* injected into its batch by the loader */
+  int64_t cost_ns, wait_ns;
+  uint64_t count;
+  uint64_t step; /* its index in the loop */
+} truth_row;
+
+/* A block of steps with the injection and one without: mean time of a step. */
+typedef struct truth_block_pair {
+  double with_ns, without_ns;
+} truth_block_pair;
+
+typedef struct truth_rounds {
+  const truth_block_pair *at;
+  uint64_t count;
+} truth_rounds;
+
+typedef struct truth_figures {
+  const truth_row *rows;
+  uint64_t row_count;
+  truth_rounds rounds;       /* without what the scenario injects */
+  truth_rounds input_rounds; /* without what the loader injects beside it */
+  double asked_us;           /* below 0: not dialled by time */
+  uint64_t asked_count;      /* 0: not dialled by count */
+  int64_t asked_loader_ns;
+  bool timed, counted, loaded; /* the scenario measured time; it counted; the loader was dialled by time */
+} truth_figures;
+
+/* How far what was injected by time is off what was asked for, per cent, of the scenario (loader = false) or of what
+ * the loader injects beside it. False: it is not dialled by time, or there is no memory. */
+bool truth_figures_dial(const truth_figures *self, const pd_run *run, bool loader, double *asked_us, double *percent);
+
+/* The document. False on no memory. */
+bool truth_figures_print(const truth_figures *self, const pd_run *run, FILE *out);
+
+#endif

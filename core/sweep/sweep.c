@@ -1,0 +1,418 @@
+/* See sweep.h. */
+#include "sweep.h"
+
+#include "sweep_cell.h"
+#include "sweep_report.h"
+
+#include "config/cli_args.h"
+#include "base/log.h"
+#include "base/progress_line.h"
+#include "base/self_path.h"
+#include "base/signals.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct sweep_options {
+  sweep_plan plan;
+  sweep_time time;
+  bool silent, help, quiet;
+} sweep_options;
+
+static const char *const time_names[] = {"iteration", "step", "wait"};
+
+/* ---- command line ---- */
+
+static bool take_vary(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)sweep_plan_add(&((sweep_options *)user)->plan, value, err); /* it says itself what is wrong */
+  return true;
+}
+
+static bool take_sample(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)draws_add(&((sweep_options *)user)->plan.draws, value, err);
+  return true;
+}
+
+static bool take_requirement(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)draws_require(&((sweep_options *)user)->plan.draws, value, err);
+  return true;
+}
+
+static bool take_whole(const char *text, uint64_t most, uint64_t *value) {
+  char *end;
+  errno = 0;
+  *value = strtoull(text, &end, 10);
+  return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *value <= most;
+}
+
+static bool take_draws(void *user, const args_option *row, const char *value, error *err) {
+  uint64_t count;
+  (void)row;
+  (void)err;
+  const bool ok = take_whole(value, SWEEP_CELLS, &count) && count;
+  if (ok) ((sweep_options *)user)->plan.draw_count = (uint32_t)count;
+  return ok;
+}
+
+static bool take_draw_seed(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return take_whole(value, UINT64_MAX, &((sweep_options *)user)->plan.draw_seed);
+}
+
+static bool take_time(void *user, const args_option *row, const char *value, error *err) {
+  sweep_options *self = user;
+  (void)row;
+  (void)err;
+  for (int i = 0; i < 3; i++)
+    if (strcmp(value, time_names[i]) == 0) {
+      self->time = (sweep_time)i;
+      return true;
+    }
+  return false;
+}
+
+static bool take_out(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return (((sweep_options *)user)->plan.folder = value)[0] != '\0' && strlen(value) < 2048;
+}
+
+static bool take_format(void *user, const args_option *row, const char *value, error *err) {
+  sweep_options *self = user;
+  (void)row;
+  (void)err;
+  self->silent = strcmp(value, "none") == 0;
+  return self->silent || strcmp(value, "text") == 0;
+}
+
+static bool take_quiet(void *user, const args_option *row, const char *value, error *err) {
+  log_set_level(PD_LOG_ERROR);
+  return args_take_flag(user, row, value, err);
+}
+
+static const args_option rows[] = {
+    {.name = "--vary",
+     .value = ARGS_REQUIRED,
+     .argument = "KEY=VALUE,VALUE",
+     .take = take_vary,
+     .allowed = "section.key=VALUE,VALUE",
+     .offer = ARGS_OFFER_KEY,
+     .help = "an axis; a comma inside a value is written \\,"},
+    {.name = "--time",
+     .value = ARGS_REQUIRED,
+     .argument = "WHICH",
+     .take = take_time,
+     .offer = ARGS_OFFER_CHOICES,
+     .allowed = "iteration, step, wait",
+     .help = "which time of a step counts: iteration, step or wait (iteration; step with [run] mode = benchmark, which "
+             "times nothing else)"},
+    {.name = "--out",
+     .value = ARGS_REQUIRED,
+     .argument = "FOLDER",
+     .take = take_out,
+     .allowed = "a folder",
+     .offer = ARGS_OFFER_FOLDER,
+     .help = "where sweep.json, sweep.csv, sweep.md, curves.svg and cells/ go (results/sweep)"},
+    {.name = "--format",
+     .value = ARGS_REQUIRED,
+     .argument = "text|none",
+     .take = take_format,
+     .offer = ARGS_OFFER_CHOICES,
+     .allowed = "text, none",
+     .help = "what to print (text)"},
+    {.name = "--quiet",
+     .letter = 'q',
+     .take = take_quiet,
+     .code = offsetof(sweep_options, quiet),
+     .help = "no line per cell, no warnings"},
+    ARGS_COLOR_ROW,
+    ARGS_PROGRESS_ROW,
+    ARGS_HELP_ROW(sweep_options, help),
+    {.name = "--sample",
+     .value = ARGS_REQUIRED,
+     .argument = "KEY=DISTRIBUTION",
+     .take = take_sample,
+     .group = "random values instead of listed ones",
+     .offer = ARGS_OFFER_KEY,
+     .allowed = "section.key=DISTRIBUTION",
+     .help = "draw this key: uniform(LOW,HIGH), both ends included, whole numbers where the key takes whole numbers; "
+             "loguniform(LOW,HIGH); either with ,step=S: only LOW + n * S; choice(V:WEIGHT,V:WEIGHT), equal weights if "
+             "none is given, and \\, \\: \\\\ inside a value"},
+    {.name = "--draws",
+     .value = ARGS_REQUIRED,
+     .argument = "N",
+     .take = take_draws,
+     .allowed = "1 .. 4096",
+     .help = "number of draws (10); no two are the same, and a larger number begins with the same draws"},
+    {.name = "--draw-seed",
+     .value = ARGS_REQUIRED,
+     .argument = "N",
+     .take = take_draw_seed,
+     .allowed = "0 .. 18446744073709551615",
+     .help = "random seed of the draws (0)"},
+    {.name = "--require",
+     .value = ARGS_REQUIRED,
+     .argument = "'a.b*c.d<=N'",
+     .take = take_requirement,
+     .allowed = "PRODUCT<=PRODUCT",
+     .help = "draw again what does not meet this"}};
+
+static int sweep_main(int argc, char **argv);
+
+const args_command sweep_command = {
+    .name = "sweep",
+    .summary = "run every combination of values, or random draws, and find the best",
+    .usage = "[NAME] [-c FILE] [options] --vary KEY=V,V ...\n"
+             "[NAME] [-c FILE] [options] --sample KEY=DISTRIBUTION ...",
+    .description =
+        "Runs a scenario once for every combination of the values, each in a process of its own, and shows the time of "
+        "an iteration, the best cell and curves. Cells run without a trace (profile.timer_only) unless -o says "
+        "otherwise, and leave what TensorBoard's HParams tab shows side by side. The same command continues where an "
+        "earlier one ended. An axis whose key can do nothing in any cell is refused.\n\n"
+        "Keys can be drawn at random instead of listed, as torch.utils.benchmark's Fuzzer draws inputs. Every draw is "
+        "run "
+        "at every combination of --vary. The rank correlation of each key with the time says which key matters. With "
+        "two "
+        "combinations per draw, the ratio and the verdict are shown. draws.csv has a row per cell.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .takes_run_options = true,
+    .examples = "pdhost sweep dataloader --vary data.num_workers=0,1,2,4",
+    .words = ARGS_OFFER_CONFIG,
+    .main = sweep_main};
+
+/* ---- the cells ---- */
+
+static double now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* One line per cell: what it took, and how long the rest may take. */
+static void tell(const sweep_options *options, uint32_t cell, const sweep_outcome *out, const pd_measurement *row,
+                 double left_s) {
+  char name[4096], found[64] = "";
+  statistics of;
+  if (options->quiet) return;
+  if (out->measured && statistics_make(row->host_s, row->block_count, &of)) {
+    const double median = of.median / (double)row->number_per_run;
+    const time_unit unit = statistics_unit(median);
+    /* How many digits count is for the cells together to say. */
+    snprintf(found, sizeof found, "%.4g %s", median / unit.s, unit.symbol);
+  } else if (out->why[0]) {
+    snprintf(found, sizeof found, "left out");
+  } else {
+    snprintf(found, sizeof found, "failed with exit code %d", out->code);
+  }
+  progress_hide();
+  fprintf(stderr, "pdhost: sweep %u/%u %s: %s%s", cell + 1, options->plan.cell_count,
+          sweep_plan_name(&options->plan, cell, 0, sweep_plan_key_count(&options->plan), name, sizeof name), found,
+          out->was_there ? " (was there)" : "");
+  if (left_s >= 1) fprintf(stderr, "; about %.0f s left", left_s);
+  fputc('\n', stderr);
+  progress_show();
+}
+
+typedef struct findings {
+  pd_measurements rows;
+  uint64_t *places;            /* by cell: its row, or UINT64_MAX */
+  int code;                    /* of the first run that failed */
+  char said[ERROR_LINE_BYTES]; /* what the last cell said that has its times all the same */
+} findings;
+
+/* Why a cell's run failed is in its log: the last line of it is repeated. What cells that have their times say alike,
+ * as that instructions cannot be counted, is said once. */
+static void tell_log(const sweep_plan *plan, uint32_t cell, bool measured, findings *found) {
+  char folder[4096], line[ERROR_LINE_BYTES];
+  sweep_plan_folder(plan, cell, folder, sizeof folder);
+  saved_run_said(folder, line, sizeof line);
+  if (measured && strcmp(line, found->said) == 0) return;
+  log_line(PD_LOG_ERROR, NULL, "%s/log: %s", folder, line[0] ? line : "the run said nothing");
+  if (measured) memcpy(found->said, line, sizeof line);
+}
+
+/* A device that cannot be opened makes every cell fail, unless a key that differs between them decides which one that
+ * is, or where it is found. */
+static bool is_hopeless(const sweep_plan *plan, const sweep_outcome *out) {
+  if (!out->no_device) return false;
+  for (uint32_t i = 0; i < sweep_plan_key_count(plan); i++) {
+    const config_assignment at = sweep_plan_at(plan, 0, i);
+    if (strcmp(at.section, "run") == 0 || strcmp(at.section, "device") == 0) return false;
+  }
+  return true;
+}
+
+/* Why the first run failed, and with it the cells that were not run; `left`: so many. */
+static void tell_hopeless(const sweep_plan *plan, uint32_t cell, uint32_t left, findings *found) {
+  char folder[4096], line[ERROR_LINE_BYTES];
+  static const char mark[] = "pdhost: error: ";
+  if (!left) {
+    tell_log(plan, cell, false, found);
+    return;
+  }
+  sweep_plan_folder(plan, cell, folder, sizeof folder);
+  const char *said = saved_run_said(folder, line, sizeof line);
+  if (strncmp(said, mark, sizeof mark - 1) == 0) said += sizeof mark - 1;
+  const char *code = strstr(said, " [PDH-"); /* of the run; the line gets it again at its end */
+  error_line_print(found->code, NULL, "%.*s; %u other cell%s not run", (int)(code ? code - said : (long)strlen(said)),
+                   said, left, left == 1 ? " is" : "s are");
+}
+
+static void tell_failure(const sweep_plan *plan, uint32_t cell, const sweep_outcome *out, findings *found) {
+  if (out->why[0])
+    error_line_print(FAULT_UNTRUSTED, NULL, "sweep: %s", out->why);
+  else
+    tell_log(plan, cell, out->measured, found);
+}
+
+static bool keep_row(findings *found, uint32_t cell, pd_measurement *row, error *err) {
+  found->places[cell] = found->rows.count;
+  if (measurements_add(&found->rows, row) == PD_OK) return true;
+  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return false;
+}
+
+static bool run_cells(const sweep_options *options, findings *found, error *err) {
+  const sweep_plan *plan = &options->plan;
+  double spent_s = 0;
+  uint32_t ran = 0, left = 0, hopeless = plan->cell_count; /* the cell that shows that no other can run */
+  for (uint32_t i = 0; i < plan->cell_count; i++) {
+    pd_measurement row = {.threads = 1};
+    sweep_outcome out;
+    char name[4096];
+    const double begin_s = now_s();
+    const bool runs = hopeless == plan->cell_count;
+    progress_note("%s", sweep_plan_name(plan, i, 0, sweep_plan_key_count(plan), name, sizeof name));
+    bool ok = sweep_cell_take(plan, i, options->time, runs, &row, &out, err);
+    if (ok && runs && !out.was_there) {
+      spent_s += now_s() - begin_s;
+      ran++;
+    }
+    progress_step();
+    found->places[i] = UINT64_MAX;
+    if (ok && (runs || out.was_there))
+      tell(options, i, &out, &row, runs && ran ? spent_s / ran * (plan->cell_count - i - 1) : 0);
+    else if (ok)
+      left++;
+    if (ok && out.code != CODE_DONE && out.code != CODE_UNTRUSTED) {
+      if (found->code == CODE_DONE) found->code = out.code;
+      if (ran == 1 && is_hopeless(plan, &out))
+        hopeless = i;
+      else
+        tell_failure(plan, i, &out, found);
+    }
+    ok = ok && (!out.measured || keep_row(found, i, &row, err));
+    measurement_clear(&row);
+    if (!ok) return false;
+  }
+  if (hopeless < plan->cell_count) tell_hopeless(plan, hopeless, left, found);
+  return true;
+}
+
+static int report(const sweep_options *options, const findings *found, error *err) {
+  const sweep_plan *plan = &options->plan;
+  const pd_measurement **cells = calloc(plan->cell_count, sizeof(void *));
+  samples from;
+  if (!cells) {
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return CODE_INTERNAL;
+  }
+  for (uint32_t i = 0; i < plan->cell_count; i++)
+    if (found->places[i] != UINT64_MAX) cells[i] = &found->rows.rows[found->places[i]];
+  int code = CODE_DONE;
+  if (samples_of(&found->rows, "sweep", false, &from, err)) {
+    (void)samples_show_order(&from); /* without memory for it, digits as the spreads support them */
+    const sweep_found of = {.plan = plan, .cells = cells, .from = &from, .of = time_names[options->time]};
+    code = sweep_report_files(&of, &found->rows, options->quiet);
+    if (!options->silent && !sweep_report_text(&of, log_color_on(STDOUT_FILENO), err)) code = err->exit_code;
+    samples_free(&from);
+  } else {
+    code = err->exit_code;
+  }
+  free(cells);
+  return code;
+}
+
+static int sweep(const sweep_options *options, error *err) {
+  findings found = {.places = calloc(options->plan.cell_count, sizeof *found.places)};
+  if (!found.places) {
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return CODE_INTERNAL;
+  }
+  signals_install(NULL, NULL);
+  progress_begin("sweep", options->quiet);
+  progress_enter("running", "cell", options->plan.cell_count);
+  int code = run_cells(options, &found, err) ? CODE_DONE : err->exit_code;
+  progress_end();
+  signals_restore();
+  if (code == CODE_DONE && found.rows.count) code = report(options, &found, err);
+  if (code == CODE_DONE) code = found.code;
+  measurements_clear(&found.rows);
+  free(found.places);
+  return code;
+}
+
+/* [run] mode = benchmark times the step alone: an iteration of all its cells is one, a wait is not there, and beside
+ * iterations of other cells it would look like one. */
+static bool choose_time(sweep_options *self, error *err) {
+  const uint32_t benchmarks = self->plan.benchmark_count;
+  if (benchmarks == self->plan.cell_count && self->time == SWEEP_ITERATION) self->time = SWEEP_STEP;
+  if (!benchmarks || self->time == SWEEP_STEP) return true;
+  error_set(err, PD_INVALID, CODE_USAGE,
+            "sweep: --time %s: [run] mode = benchmark times the step alone; give --time step, or another mode",
+            time_names[self->time]);
+  return false;
+}
+
+/* What is not the sweep's own goes to each run, as it stands. */
+static bool keep_word(void *user, const char *word, error *err) {
+  args_set *runs = user;
+  (void)err;
+  runs->kept[runs->kept_count++] = (char *)word;
+  return true;
+}
+
+static int parse_and_run(sweep_options *options, int argc, char **argv, char **rest, error *err) {
+  char program[4096];
+  args_set sets[2] = {{.rows = rows, .count = sizeof rows / sizeof rows[0], .user = options}, {.kept = rest}};
+  sets[1].rows = cli_args_options(&sets[1].count);
+  (void)args_parse(sets, 2, keep_word, &sets[1], "sweep: ", argc, argv, err);
+  if (options->help) {
+    error_clear(err);
+    args_print_help(&sweep_command);
+    return CODE_DONE;
+  }
+  if (!self_path(program, sizeof program))
+    error_add(err, PD_IO, CODE_INTERNAL,
+              "sweep: where pdhost itself lies is not known; mount /proc, or start it by its path");
+  if (err->count) return err->exit_code;
+  options->plan.program = program;
+  options->plan.base = rest;
+  options->plan.base_count = sets[1].kept_count;
+  return sweep_plan_check(&options->plan, err) && choose_time(options, err) ? sweep(options, err) : err->exit_code;
+}
+
+static int sweep_main(int argc, char **argv) {
+  static error err; /* large; the main thread's alone */
+  error_clear(&err);
+  sweep_options options = {.plan = {.folder = "results/sweep"}};
+  char **rest = calloc((size_t)argc + 1, sizeof *rest);
+  int code = CODE_INTERNAL;
+  if (rest)
+    code = parse_and_run(&options, argc, argv, rest, &err);
+  else
+    error_set(&err, PD_NO_MEMORY, code, "out of memory");
+  error_print(&err);
+  sweep_plan_free(&options.plan);
+  free(rest);
+  return code;
+}

@@ -1,0 +1,23 @@
+/* What a sweep measured, by cell. [loop thread] */
+#ifndef CORE_SWEEP_SWEEP_FOUND_H
+#define CORE_SWEEP_SWEEP_FOUND_H
+
+#include "sweep_plan.h"
+#include "compare/samples.h"
+
+typedef struct sweep_found {
+  const sweep_plan *plan;
+  const pd_measurement *const *cells; /* by cell; NULL: not measured */
+  const samples *from;                /* of those that were, in their order */
+  const char *of;                     /* what a time is of: "iteration" */
+} sweep_found;
+
+/* The sample of a cell; NULL: not measured. */
+const sample *sweep_found_at(const sweep_found *self, uint32_t cell);
+
+typedef struct sweep_extremes {
+  uint32_t best, worst; /* cells; cell_count: none was measured */
+} sweep_extremes;
+sweep_extremes sweep_found_extremes(const sweep_found *self);
+
+#endif

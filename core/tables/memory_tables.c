@@ -1,0 +1,291 @@
+/*
+ * Memory: who allocates (Paddle's Memory Summary), who holds the peak, and how much churn there is. Three tables from
+ * the allocation events, per kind of memory.
+ */
+#include "tables.h"
+#include "base/stats.h"
+#include "facts/groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TYPE_HOST = 0, TYPE_DEVICE = 1, TYPE_COUNT = 2 };
+
+static const char *type_name(const table_work *work, uint32_t type) {
+  return type == TYPE_DEVICE ? (work->is_cuda ? "GPU" : "Device") : "Pinned host";
+}
+
+static const pd_memory_row *event_at(const trace_facts *facts, uint64_t i) {
+  return PD_AT(pd_memory_row, &facts->trace->memory, i);
+}
+static uint32_t type_of(const pd_memory_row *row) { return row->event.device_type ? TYPE_DEVICE : TYPE_HOST; }
+static int64_t size_of(const pd_memory_row *row) { return row->event.bytes < 0 ? -row->event.bytes : row->event.bytes; }
+
+/* String id of the range that holds the event, or 0. */
+static uint32_t holder(const trace_facts *facts, const pd_memory_row *row) {
+  if (row->range >= facts->range_count) return 0;
+  return facts_range(facts, row->range)->kind == PD_RANGE_STEP ? 0 : facts_range(facts, row->range)->name;
+}
+static const char *holder_name(const trace_facts *facts, uint32_t name) {
+  return name ? facts_text(facts, name) : "(outside all ranges)";
+}
+
+typedef struct ordered {
+  int64_t value;
+  uint32_t row, reserved;
+} ordered;
+
+static int by_value(const void *a, const void *b) {
+  const ordered *x = a, *y = b;
+  if (x->value != y->value) return x->value > y->value ? -1 : 1;
+  return (x->row > y->row) - (x->row < y->row);
+}
+
+/* ---- who allocates ----------------------------------------------------------------------------------------- */
+
+typedef struct user {
+  int64_t allocations, frees, allocated, freed;
+} user;
+
+/* Sums per (range name, type); the caller frees. */
+static bool collect_users(const trace_facts *facts, key_groups *keys, user **users) {
+  uint64_t count = facts->trace->memory.count;
+  for (uint64_t i = 0; i < count; i++) {
+    const pd_memory_row *row = event_at(facts, i);
+    uint32_t room = keys->room, at = groups_index(keys, holder(facts, row), type_of(row));
+    if (at == UINT32_MAX) return false;
+    if (!*users || keys->room != room) {
+      user *grown = realloc(*users, keys->room * sizeof *grown);
+      if (!grown) return false;
+      memset(grown + room, 0, (keys->room - room) * sizeof *grown);
+      *users = grown;
+    }
+    if (row->event.bytes < 0) {
+      (*users)[at].frees++;
+      (*users)[at].freed += size_of(row);
+    } else {
+      (*users)[at].allocations++;
+      (*users)[at].allocated += size_of(row);
+    }
+  }
+  return true;
+}
+
+const pd_table *memory_table(const table_work *work) {
+  const trace_facts *facts = work->facts;
+  key_groups keys = {0};
+  user *users = NULL;
+  ordered *order = NULL;
+  const pd_table *done = NULL;
+  table_build table;
+  if (!collect_users(facts, &keys, &users) || !(order = malloc((keys.count + 1) * sizeof *order))) {
+    work->arena->failed = true;
+    goto out;
+  }
+  for (uint32_t i = 0; i < keys.count; i++) order[i] = (ordered){.value = users[i].allocated, .row = i};
+  qsort(order, keys.count, sizeof *order, by_value);
+  table_begin(
+      &table, work->arena, work->is_cuda, "memory", "Memory Summary",
+      "Each allocation and free counts for the innermost range that did it; increased is negative where a range "
+      "frees what others allocated.");
+  TABLE_COLUMNS(&table, M_name, M_memory_type, M_allocation_count, M_free_count, M_allocation_size, M_free_size,
+                M_increased_size);
+  for (uint32_t i = 0; i < keys.count; i++) {
+    const user *at = &users[order[i].row];
+    table_row(&table, 0);
+    table_string(&table, M_name, holder_name(facts, (uint32_t)keys.keys[order[i].row].a));
+    table_string(&table, M_memory_type, type_name(work, (uint32_t)keys.keys[order[i].row].b));
+    table_int(&table, M_allocation_count, at->allocations);
+    table_int(&table, M_free_count, at->frees);
+    table_int(&table, M_allocation_size, at->allocated);
+    table_int(&table, M_free_size, at->freed);
+    table_int(&table, M_increased_size, at->allocated - at->freed);
+  }
+  done = table_done(&table);
+out:
+  free(order);
+  free(users);
+  groups_free(&keys);
+  return done;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------ */
+
+/* What is alive of the blocks allocated in the window: by address, the event that allocated it. */
+typedef struct blocks {
+  key_groups addresses; /* address and type */
+  uint64_t *event;      /* + 1; 0: freed */
+} blocks;
+
+/* The slot of the event's block; NULL on no memory. */
+static uint64_t *block_at(blocks *self, const pd_memory_row *row) {
+  uint32_t room = self->addresses.room;
+  uint32_t at = groups_index(&self->addresses, row->event.address, (uint64_t)row->event.device << 1 | type_of(row));
+  if (at == UINT32_MAX) return NULL;
+  if (self->addresses.room != room) {
+    uint64_t *grown = realloc(self->event, self->addresses.room * sizeof *grown);
+    if (!grown) return NULL;
+    memset(grown + room, 0, (self->addresses.room - room) * sizeof *grown);
+    self->event = grown;
+  }
+  return &self->event[at];
+}
+static void blocks_free(blocks *self) {
+  groups_free(&self->addresses);
+  free(self->event);
+}
+
+typedef struct most {
+  bool any;          /* there is an event of the type */
+  int64_t allocated; /* bytes */
+  uint64_t events;   /* up to the peak and with it, of any type; 0: the most was there when the window began */
+} most;
+
+static most find_peak(const trace_facts *facts, uint32_t type) {
+  most peak = {0};
+  for (uint64_t i = 0; i < facts->trace->memory.count; i++) {
+    const pd_memory_event *event = &event_at(facts, i)->event;
+    if (type_of(event_at(facts, i)) != type) continue;
+    if (!peak.any) peak = (most){.any = true, .allocated = (int64_t)(event->total_allocated - (uint64_t)event->bytes)};
+    if ((int64_t)event->total_allocated > peak.allocated ||
+        (!peak.events && (int64_t)event->total_allocated == peak.allocated)) {
+      peak.allocated = (int64_t)event->total_allocated;
+      peak.events = i + 1;
+    }
+  }
+  return peak;
+}
+
+typedef struct held {
+  int64_t bytes, blocks;
+} held;
+
+/* Rows of one type: what the window's ranges held at the peak, and what was there before. */
+static bool put_holders(table_build *table, const table_work *work, uint32_t type) {
+  const trace_facts *facts = work->facts;
+  const most peak = find_peak(facts, type);
+  const int64_t total = peak.allocated;
+  blocks alive = {0};
+  key_groups names = {0};
+  held *sums = NULL;
+  ordered *order = NULL;
+  int64_t known = 0;
+  bool ok = false;
+  if (!peak.any) return true;
+  for (uint64_t i = 0; i < peak.events; i++) {
+    const pd_memory_row *row = event_at(facts, i);
+    uint64_t *block;
+    if (type_of(row) != type) continue;
+    block = block_at(&alive, row);
+    if (!block) goto out;
+    *block = row->event.bytes < 0 ? 0 : i + 1;
+  }
+  sums = calloc(alive.addresses.count + 1, sizeof *sums);
+  order = malloc((alive.addresses.count + 1) * sizeof *order);
+  if (!sums || !order) goto out;
+  for (uint32_t i = 0; i < alive.addresses.count; i++) {
+    uint32_t at;
+    if (!alive.event[i]) continue;
+    at = groups_index(&names, holder(facts, event_at(facts, alive.event[i] - 1)), 0);
+    if (at == UINT32_MAX) goto out;
+    sums[at].bytes += size_of(event_at(facts, alive.event[i] - 1));
+    sums[at].blocks++;
+    known += size_of(event_at(facts, alive.event[i] - 1));
+  }
+  for (uint32_t i = 0; i < names.count; i++) order[i] = (ordered){.value = sums[i].bytes, .row = i};
+  qsort(order, names.count, sizeof *order, by_value);
+  for (uint32_t i = 0; i < names.count; i++) {
+    table_row(table, 0);
+    table_string(table, M_name, holder_name(facts, (uint32_t)names.keys[order[i].row].a));
+    table_string(table, M_memory_type, type_name(work, type));
+    table_int(table, M_held_bytes, sums[order[i].row].bytes);
+    table_percent(table, M_held_percent, sums[order[i].row].bytes, total);
+    table_int(table, M_held_blocks, sums[order[i].row].blocks);
+  }
+  table_row(table, 0);
+  table_string(table, M_name, "(allocated before the window)");
+  table_string(table, M_memory_type, type_name(work, type));
+  table_int(table, M_held_bytes, total - known);
+  table_percent(table, M_held_percent, total - known, total);
+  ok = true;
+out:
+  if (!ok) work->arena->failed = true;
+  free(sums);
+  free(order);
+  groups_free(&names);
+  blocks_free(&alive);
+  return ok;
+}
+
+const pd_table *memory_peak_table(const table_work *work) {
+  table_build table;
+  table_begin(
+      &table, work->arena, work->is_cuda, "memory_peak", "Memory at the peak",
+      "Who held the memory when most was allocated: blocks allocated in the window, by the innermost range that "
+      "allocated them, and the rest.");
+  TABLE_COLUMNS(&table, M_name, M_memory_type, M_held_bytes, M_held_percent, M_held_blocks);
+  if (!put_holders(&table, work, TYPE_DEVICE) || !put_holders(&table, work, TYPE_HOST)) return NULL;
+  return table_done(&table);
+}
+
+/* ---- churn ------------------------------------------------------------------------------------------------- */
+
+static bool put_churn(table_build *table, const table_work *work, uint32_t type) {
+  const trace_facts *facts = work->facts;
+  const most peak = find_peak(facts, type);
+  const uint64_t count = facts->trace->memory.count;
+  const int64_t steps = facts->step_count ? (int64_t)facts->step_count : 1;
+  int64_t allocations = 0, bytes = 0, allocator_ns = 0;
+  uint64_t reserved = peak.allocated > 0 ? (uint64_t)peak.allocated : 0; /* at least */
+  uint64_t lifetimes = 0;
+  double *lifetime_ns = malloc((count + 1) * sizeof *lifetime_ns);
+  blocks alive = {0};
+  bool ok = false;
+  if (!lifetime_ns) goto out;
+  for (uint64_t i = 0; i < count; i++) {
+    const pd_memory_row *row = event_at(facts, i);
+    uint64_t *block;
+    if (type_of(row) != type) continue;
+    allocator_ns += row->duration_ns;
+    if (row->event.total_reserved > reserved) reserved = row->event.total_reserved;
+    block = block_at(&alive, row);
+    if (!block) goto out;
+    if (row->event.bytes >= 0) {
+      allocations++;
+      bytes += size_of(row);
+      *block = i + 1;
+    } else {
+      if (*block) lifetime_ns[lifetimes++] = (double)(row->ts_ns - event_at(facts, *block - 1)->ts_ns);
+      *block = 0;
+    }
+  }
+  ok = true;
+  if (!peak.any) goto out;
+  table_row(table, 0);
+  table_string(table, M_memory_type, type_name(work, type));
+  table_double(table, M_allocations_per_step, (double)allocations / (double)steps);
+  table_int(table, M_bytes_per_step, bytes / steps);
+  if (lifetimes) table_int(table, M_median_lifetime, (int64_t)stats_spread(lifetime_ns, lifetimes).median);
+  table_int(table, M_allocator_time, allocator_ns);
+  table_int(table, M_peak_allocated, peak.allocated);
+  table_int(table, M_peak_reserved, (int64_t)reserved);
+  /* What was reserved before the first event, no event tells. */
+  if (peak.events && (int64_t)event_at(facts, peak.events - 1)->event.total_reserved >= peak.allocated)
+    table_int(table, M_fragmentation,
+              (int64_t)(event_at(facts, peak.events - 1)->event.total_reserved - (uint64_t)peak.allocated));
+out:
+  if (!ok) work->arena->failed = true;
+  free(lifetime_ns);
+  blocks_free(&alive);
+  return ok;
+}
+
+const pd_table *memory_churn_table(const table_work *work) {
+  table_build table;
+  table_begin(&table, work->arena, work->is_cuda, "memory_churn", "Memory churn",
+              "Lifetimes are of blocks that were both allocated and freed in the window.");
+  TABLE_COLUMNS(&table, M_memory_type, M_allocations_per_step, M_bytes_per_step, M_median_lifetime, M_allocator_time,
+                M_peak_allocated, M_peak_reserved, M_fragmentation);
+  if (!put_churn(&table, work, TYPE_DEVICE) || !put_churn(&table, work, TYPE_HOST)) return NULL;
+  return table_done(&table);
+}

@@ -1,0 +1,9 @@
+/* Shapes as torch prints them: [[64, 3, 224, 224], [64, 3, 3, 3], []]. In the arena; NULL on no memory. */
+#ifndef CORE_TABLES_SHAPE_TEXT_H
+#define CORE_TABLES_SHAPE_TEXT_H
+
+#include "tables.h"
+
+const char *shapes_text(const table_work *work, const pd_range *range);
+
+#endif

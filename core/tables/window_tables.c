@@ -1,0 +1,215 @@
+/*
+ * See window_tables.h. A set is kept per trace and request, so that every sink reads the same tables and they are
+ * computed once; analysis_forget drops them with the trace.
+ */
+#include "window_tables.h"
+#include "run_tables.h"
+#include "tables.h"
+#include "base/stats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct kept_set {
+  struct kept_set *next;
+  const pd_table_set *set;
+  arena arena;
+  pd_table_request request; /* its strings are in the arena */
+} kept_set;
+
+typedef struct kept_trace {
+  struct kept_trace *next;
+  const pd_trace *trace;
+  trace_facts *facts;
+  kept_set *sets;
+} kept_trace;
+
+/* The tables of the whole run, and the steps they were made from. */
+typedef struct kept_run {
+  struct kept_run *next;
+  const pd_table_set *set;
+  arena arena;
+  const void *steps;
+  uint64_t step_count;
+} kept_run;
+
+struct analysis {
+  pd_analysis table;
+  analysis_context context;
+  char disturbance[512];
+  kept_trace *traces;
+  kept_run *runs;
+  proc_sample begin;
+  proc_usage usage;
+  bool has_begin, has_usage;
+};
+
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
+static bool same_request(const pd_table_request *a, const pd_table_request *b) {
+  return a->group_by_input_shape == b->group_by_input_shape && a->group_by_stack_n == b->group_by_stack_n &&
+         a->top_level_events_only == b->top_level_events_only && a->thread_sep == b->thread_sep &&
+         a->hide_op_detail == b->hide_op_detail && same_text(a->sort_by, b->sort_by) &&
+         same_text(a->sorted_by, b->sorted_by);
+}
+
+static void drop_trace(kept_trace *kept) {
+  while (kept->sets) {
+    kept_set *next = kept->sets->next;
+    arena_free(&kept->sets->arena);
+    free(kept->sets);
+    kept->sets = next;
+  }
+  facts_close(kept->facts);
+  free(kept);
+}
+
+static kept_trace *keep_trace(analysis *self, const pd_trace *trace) {
+  kept_trace *kept;
+  for (kept = self->traces; kept; kept = kept->next)
+    if (kept->trace == trace) return kept;
+  kept = calloc(1, sizeof *kept);
+  if (!kept) return NULL;
+  kept->trace = trace;
+  kept->facts = facts_open(trace);
+  if (!kept->facts) {
+    free(kept);
+    return NULL;
+  }
+  kept->next = self->traces;
+  self->traces = kept;
+  return kept;
+}
+
+static const pd_table_set *make_set(const analysis *self, kept_trace *trace, const pd_table_request *request) {
+  kept_set *kept = calloc(1, sizeof *kept);
+  table_work work;
+  if (!kept) return NULL;
+  kept->request = *request;
+  if (request->sort_by) kept->request.sort_by = arena_text(&kept->arena, request->sort_by, strlen(request->sort_by));
+  if (request->sorted_by)
+    kept->request.sorted_by = arena_text(&kept->arena, request->sorted_by, strlen(request->sorted_by));
+  work = (table_work){.facts = trace->facts,
+                      .context = &self->context,
+                      .request = &kept->request,
+                      .usage = self->has_usage ? &self->usage : NULL,
+                      .arena = &kept->arena,
+                      .is_cuda = self->context.device && self->context.device->is_cuda};
+  kept->set = kept->arena.failed ? NULL : tables_make(&work);
+  if (!kept->set) {
+    arena_free(&kept->arena);
+    free(kept);
+    return NULL;
+  }
+  kept->next = trace->sets;
+  trace->sets = kept;
+  return kept->set;
+}
+
+static const pd_table_set *tables_of(const pd_analysis *table, const pd_trace *trace, const pd_table_request *request) {
+  analysis *self = table->impl;
+  pd_table_request whole = {.size = sizeof whole};
+  kept_trace *kept = keep_trace(self, trace);
+  if (!kept) return NULL;
+  if (request) memcpy(&whole, request, request->size < sizeof whole ? request->size : sizeof whole);
+  for (const kept_set *set = kept->sets; set; set = set->next)
+    if (same_request(&set->request, &whole)) return set->set;
+  return make_set(self, kept, &whole);
+}
+
+static const pd_table_set *run_tables_of(const pd_analysis *table, const pd_run *run, const pd_summary *summary) {
+  analysis *self = table->impl;
+  kept_run *kept;
+  for (kept = self->runs; kept; kept = kept->next)
+    if (kept->steps == summary->steps_all.data && kept->step_count == summary->steps_all.count) return kept->set;
+  kept = calloc(1, sizeof *kept);
+  if (!kept) return NULL;
+  kept->steps = summary->steps_all.data;
+  kept->step_count = summary->steps_all.count;
+  kept->set = run_tables_make(&kept->arena, run, summary);
+  if (!kept->set) {
+    arena_free(&kept->arena);
+    free(kept);
+    return NULL;
+  }
+  kept->next = self->runs;
+  self->runs = kept;
+  return kept->set;
+}
+
+static uint32_t digits_of(const pd_analysis *table, double *values, uint64_t count) {
+  (void)table;
+  return stats_digits(values, count);
+}
+
+static const pd_metric *const *metrics_of(const pd_analysis *table, uint64_t *count) {
+  (void)table;
+  return registry_all(count);
+}
+
+pd_status analysis_open(const analysis_context *context, analysis **out) {
+  analysis *self = calloc(1, sizeof *self);
+  *out = self;
+  if (!self) return PD_NO_MEMORY;
+  self->context = *context;
+  self->table = (pd_analysis){.size = sizeof(pd_analysis),
+                              .impl = self,
+                              .tables = tables_of,
+                              .metrics = metrics_of,
+                              .run_tables = run_tables_of,
+                              .digits = digits_of};
+  return PD_OK;
+}
+
+const char *analysis_cuda_heading(const char *key) {
+  const pd_metric *metric = registry_on_cuda(key);
+  return metric ? metric->heading : NULL;
+}
+
+void analysis_close(analysis *self) {
+  if (!self) return;
+  while (self->traces) {
+    kept_trace *next = self->traces->next;
+    drop_trace(self->traces);
+    self->traces = next;
+  }
+  while (self->runs) {
+    kept_run *next = self->runs->next;
+    arena_free(&self->runs->arena);
+    free(self->runs);
+    self->runs = next;
+  }
+  free(self);
+}
+
+const pd_analysis *analysis_table(const analysis *self) { return &self->table; }
+
+void analysis_forget(analysis *self, const pd_trace *trace) {
+  for (kept_trace **at = &self->traces; *at; at = &(*at)->next) {
+    kept_trace *kept = *at;
+    if (kept->trace != trace) continue;
+    *at = kept->next;
+    drop_trace(kept);
+    return;
+  }
+}
+
+pd_status analysis_window_begin(analysis *self) {
+  self->has_usage = false;
+  self->has_begin = proc_take(&self->begin) == PD_OK;
+  return self->has_begin ? PD_OK : PD_IO;
+}
+
+pd_status analysis_window_end(analysis *self) {
+  proc_sample end;
+  self->has_usage = self->has_begin && proc_take(&end) == PD_OK;
+  if (self->has_usage) self->usage = proc_between(&self->begin, &end);
+  return self->has_usage ? PD_OK : PD_IO;
+}
+
+void analysis_disturbed(analysis *self, const char *machine, const char *process) {
+  snprintf(self->disturbance, sizeof self->disturbance, "%s%s%s", machine ? machine : "",
+           machine && process ? "; " : "", process ? process : "");
+  self->context.disturbance = self->disturbance[0] ? self->disturbance : NULL;
+}

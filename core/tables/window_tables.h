@@ -1,0 +1,44 @@
+/* The analysis: all tables of a pd_trace, each computed once. */
+#ifndef CORE_TABLES_WINDOW_TABLES_H
+#define CORE_TABLES_WINDOW_TABLES_H
+
+#include <pdhost/analysis.h>
+#include <pdhost/scenario.h>
+
+typedef struct analysis analysis;
+
+/* What the tables need beside the trace. */
+typedef struct analysis_context {
+  const pd_device_props *device;
+  int64_t batch_size;
+  bool with_flops, with_modules, profile_memory;
+  bool tf32;                /* float32 products may use it, where the device has it */
+  uint32_t cores;           /* of the machine */
+  const char *command_line; /* of the run, for the verdict's next command; NULL: "pdhost" */
+  const pd_cure *cures;     /* what the scenario says takes a cause out; NULL: nothing */
+  int64_t num_workers;      /* of the loader; 0: none, or not known */
+  const char *disturbance;  /* analysis_disturbed's; NULL: none */
+  pd_offers offers;         /* what the verdict may suggest; not known: all that this kind of device may have */
+} analysis_context;
+
+pd_status analysis_open(const analysis_context *context, analysis **out);
+void analysis_close(analysis *self);
+
+/* The table behind PD_EXT_ANALYSIS. */
+const pd_analysis *analysis_table(const analysis *self);
+
+/* What the metric of this key is headed on a CUDA device; NULL: no such metric. [any thread] */
+const char *analysis_cuda_heading(const char *key);
+
+/* The trace is about to go: forgets the sets computed from it. [loop thread] */
+void analysis_forget(analysis *self, const pd_trace *trace);
+
+/* CPU use of this process and of the system between begin and end of a window, from /proc, for Device Summary. */
+pd_status analysis_window_begin(analysis *self);
+pd_status analysis_window_end(analysis *self);
+
+/* What disturbed the window that ended, a sentence each without a full stop, for the verdict's note; NULL: nothing did.
+ * Both are copied, and hold until the next call. [loop thread] */
+void analysis_disturbed(analysis *self, const char *machine, const char *process);
+
+#endif

@@ -1,0 +1,21 @@
+/* Memory of a trace: a few blocks, all freed by trace_free; and scratch memory of the merge. [loop thread] */
+#ifndef CORE_TRACE_TRACE_MEMORY_H
+#define CORE_TRACE_TRACE_MEMORY_H
+
+#include <pdhost/trace.h>
+
+/* The trace that the sinks read, and the blocks behind its arrays. */
+typedef struct owned_trace {
+  pd_trace trace; /* first: trace_free gets a pointer to it */
+  struct memory_block *blocks;
+} owned_trace;
+
+/* Memory that lives as long as the trace, aligned for everything; zeroed. NULL on no memory. */
+void *trace_alloc(owned_trace *trace, uint64_t count, size_t bytes_each);
+/* The same as a pd_array of `count` rows. */
+pd_status trace_array(owned_trace *trace, pd_array *array, uint64_t count, size_t stride);
+
+/* malloc that never returns NULL for nothing and checks the product. */
+void *scratch_alloc(uint64_t count, size_t bytes_each);
+
+#endif
