@@ -6,10 +6,8 @@
 #include "stacks.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int64_t merge_ticks_ns(const merging *merge, uint64_t ticks) {
   return trace_clock_from_ticks(merge->input->clock, ticks) - merge->base_ns;
@@ -44,17 +42,11 @@ static bool thread_counts(const window_input *input, const window_thread *thread
   return false;
 }
 
-/* The system's name of a thread that only the profiling library has seen; 0 where it is gone already. */
-static uint32_t system_thread_name(string_table *strings, uint32_t tid) {
-  char path[64], text[64] = "";
-  (void)snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
-  FILE *file = fopen(path, "r");
-  if (!file) return 0;
-  bool read = fgets(text, sizeof text, file) != NULL;
-  (void)fclose(file);
-  if (!read) return 0;
-  text[strcspn(text, "\n")] = '\0';
-  return strings_intern(strings, text);
+/* The name of a thread that only the profiling library has seen; 0 where it was gone already. */
+static uint32_t call_thread_name(const window_input *input, uint32_t tid) {
+  for (uint64_t i = 0; i < input->call_thread_count; i++)
+    if (input->call_threads[i].tid == tid) return input->call_threads[i].name;
+  return 0;
 }
 
 static int compare_tids(const void *a, const void *b) {
@@ -100,8 +92,7 @@ static pd_status add_threads(merging *merge, const raw_fate *call_fates) {
       else
         high = middle;
     }
-    rows[i].name =
-        thread->input == PD_NONE ? system_thread_name(input->strings, thread->tid) : input->threads[thread->input].name;
+    rows[i].name = thread->input == PD_NONE ? call_thread_name(input, thread->tid) : input->threads[thread->input].name;
   }
 out:
   free(tids);
@@ -387,7 +378,7 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
                       .window = input->window,
                       .base_ns = merge.base_ns,
                       .end_ns = merge.end_ns,
-                      .pid = (uint32_t)getpid(),
+                      .pid = input->pid,
                       .profile = input->end->profile,
                       .sync_timing = input->end->sync_timing,
                       .profile_note = input->end->profile_note,

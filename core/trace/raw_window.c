@@ -9,6 +9,8 @@
 #include "open_ranges.h"
 #include "recorder_internal.h"
 #include "stacks.h"
+#include "raw_window_names.h"
+#include "saved_window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -237,6 +239,8 @@ pd_status recorder_window_begin(recorder *self, uint32_t window) {
   return PD_OK;
 }
 
+void recorder_save_to(recorder *self, struct capture_writer *capture) { self->capture = capture; }
+
 pd_status recorder_step_done(recorder *self, const recorder_step *step) {
   if (!self->in_window || step->end_ticks < step->start_ticks) return PD_INVALID;
   if (self->step_count && step->start_ticks < self->steps[self->step_count - 1].end_ticks) return PD_INVALID;
@@ -280,7 +284,10 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
                         .loop_tid = self->loop_tid,
                         .steps = self->steps,
                         .end = window,
-                        .with_memory = self->options.profile_memory};
+                        .with_memory = self->options.profile_memory,
+                        .pid = (uint32_t)getpid()};
+  capture_thread *call_threads = NULL;
+  frame_name *frames = NULL;
   recorder_thread **threads = NULL;
   raw_fate *fates = NULL;
   loss_marks marks;
@@ -312,6 +319,14 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
   input.marks = &marks;
   for (int i = 0; i < PD_LOSS_COUNT; i++)
     input.losses[i] = atomic_load_explicit(&self->losses[i], memory_order_relaxed);
+  status = window_name_threads(&input, &call_threads, &input.call_thread_count);
+  input.call_threads = call_threads;
+  if (!status && self->capture) {
+    status = window_name_frames(&input, &frames, &input.frame_count);
+    input.frames = frames;
+    if (!status) status = window_save(self->capture, &input);
+  }
+  if (status) goto out;
   fates = calloc(input.call_count + input.device_count + 1, sizeof *fates);
   status = fates ? merge_window(&input, fates, fates + input.call_count, out) : PD_NO_MEMORY;
   if (!status) keep_later(self, fates, fates + input.call_count);
@@ -322,6 +337,8 @@ out:
   free(input.threads);
   free(threads);
   free(fates);
+  free(call_threads);
+  free(frames);
   threads_sweep(self);
   return status;
 }

@@ -10,6 +10,8 @@
 #include "recorder.h"
 #include "strings.h"
 
+#include "capture/format.h"
+
 /* A finished range. A thread's ranges stand in the order in which they ended: children before their parent. */
 typedef struct raw_range {
   uint64_t start, end; /* ticks */
@@ -74,6 +76,8 @@ typedef struct window_thread {
   raw_counter *counters;
 } window_thread;
 
+typedef capture_frame frame_name;
+
 /* How many threads, calls and records a window may have: indices are 32 bits wide and PD_NONE is none of them. */
 #define WINDOW_MAX_ROWS ((uint64_t)UINT32_MAX - 1)
 
@@ -95,6 +99,11 @@ typedef struct window_input {
   uint64_t step_count;
   const recorder_window *end;
   bool with_memory; /* allocations were recorded */
+  uint32_t pid;
+  const capture_thread *call_threads; /* names of threads whose calls alone were seen; each once */
+  uint64_t call_thread_count;
+  const frame_name *frames; /* names of the stacks' addresses, sorted; NULL: this process knows them */
+  uint64_t frame_count;
   uint64_t losses[PD_LOSS_COUNT];
   const loss_marks *marks; /* where, in ticks; NULL: not known */
 } window_input;

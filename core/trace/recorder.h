@@ -54,6 +54,10 @@ typedef struct recorder_window {
   bool copies_ahead;
 } recorder_window;
 
+/* From now on each window that ends is written to `capture` before it is merged; NULL: none is. Borrowed. */
+struct capture_writer;
+void recorder_save_to(recorder *self, struct capture_writer *capture);
+
 /* Ends the window and merges: sorts, nests, correlates. The device has been drained before. Ranges still open on other
  * threads are cut at the window's end. The caller frees the trace. */
 pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_trace **out);

@@ -30,6 +30,7 @@ struct recorder {
   uint64_t device_count;
   uint64_t *earlier; /* correlation ids of calls before the window, whose device records may still come */
   uint64_t earlier_count;
+  struct capture_writer *capture; /* NULL: windows are not saved */
 
   _Alignas(64) uint32_t enabled; /* read by every range of every thread */
   _Alignas(64) atomic_uint_fast64_t losses[PD_LOSS_COUNT];

@@ -112,12 +112,27 @@ static pd_status set_add(stack_set *set, const uint32_t *frames, uint64_t count,
   return PD_OK;
 }
 
+static int compare_addresses(const void *key, const void *row) {
+  const uint64_t address = *(const uint64_t *)key, at = ((const frame_name *)row)->address;
+  return address < at ? -1 : address > at;
+}
+
+/* An address of another process is known by the names that were saved, or not at all. */
+static pd_status frame_id(const merging *merge, symbols *names, const void *address, uint32_t *id) {
+  const window_input *input = merge->input;
+  if (names) return symbols_intern(names, input->strings, address, id);
+  const uint64_t key = (uint64_t)(uintptr_t)address;
+  const frame_name *found = bsearch(&key, input->frames, input->frame_count, sizeof *input->frames, compare_addresses);
+  *id = found ? found->name : strings_intern(input->strings, "(unknown)");
+  return PD_OK;
+}
+
 static pd_status resolve_range(const merging *merge, symbols *names, stack_set *set, pd_range *range) {
   const window_thread *thread = &merge->input->threads[merge->threads[range->thread].input];
   const raw_stack *raw = &thread->stacks[range->stack];
   uint32_t frames[RAW_STACK_DEPTH];
   for (uint64_t i = 0; i < raw->count; i++) {
-    pd_status status = symbols_intern(names, merge->input->strings, raw->frames[i], &frames[raw->count - 1 - i]);
+    pd_status status = frame_id(merge, names, raw->frames[i], &frames[raw->count - 1 - i]);
     if (status) return status;
   }
   return set_add(set, frames, raw->count, &range->stack);
@@ -143,7 +158,7 @@ pd_status stacks_resolve(merging *merge) {
   while (at < count && merge->ranges[at].stack == PD_NONE) at++;
   if (at == count) return trace_array(merge->trace, &merge->trace->trace.stacks, 0, sizeof(pd_stack));
   pd_status status = set_open(&set);
-  if (!status) status = symbols_open(&names);
+  if (!status && !merge->input->frames) status = symbols_open(&names);
   for (; !status && at < count; at++)
     if (merge->ranges[at].stack != PD_NONE) status = resolve_range(merge, names, &set, &merge->ranges[at]);
   if (!status) status = write_stacks(merge, &set);

@@ -1,0 +1,33 @@
+/*
+ * Writes a capture file: records at its end, each in one call. A write that fails sticks: nothing follows it, the file
+ * stays readable up to there, and the program that is recorded goes on.
+ */
+#ifndef CORE_CAPTURE_CAPTURE_WRITE_H
+#define CORE_CAPTURE_CAPTURE_WRITE_H
+
+#include "format.h"
+
+#include <pdhost/plugin.h>
+
+typedef struct capture_writer {
+  int fd;                   /* -1: not open */
+  int fault;                /* errno of the write that failed, 0: none did */
+  uint64_t bytes;           /* written so far */
+  uint32_t strings_written; /* ids below are in the file */
+} capture_writer;
+
+/* Makes the file, which must not exist. PD_IO: errno says why. */
+pd_status capture_create(capture_writer *self, const char *path, uint32_t pid, int64_t realtime_ns);
+/* Goes on at the end of a file whose writer is gone, behind its last whole record; the torn rest is cut off. */
+pd_status capture_extend(capture_writer *self, const char *path);
+/* PD_IO where any write failed. With `sync` what was written is on the disk. */
+pd_status capture_close(capture_writer *self, bool sync);
+
+/* One record. `head` has kind, window, thread, first, count and row_bytes; the rest is filled here. */
+pd_status capture_put(capture_writer *self, capture_head head, const void *payload, uint64_t bytes);
+/* Rows in as many records as they need; none for no rows. */
+pd_status capture_put_rows(capture_writer *self, capture_kind kind, uint32_t window, uint32_t thread, const void *rows,
+                           uint64_t count, size_t row_bytes);
+pd_status capture_put_text(capture_writer *self, capture_kind kind, uint32_t window, const char *text);
+
+#endif
