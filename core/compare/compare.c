@@ -15,7 +15,8 @@
 typedef enum compare_format { FORMAT_TEXT, FORMAT_MD, FORMAT_CSV, FORMAT_JSON } compare_format;
 
 typedef struct compare_options {
-  const char **paths;
+  const char **paths;  /* the first is the one of --against, where that was given */
+  const char *against; /* NULL: not given */
   uint32_t path_count;
   compare_format format;
   double margin;
@@ -51,10 +52,16 @@ static bool take_margin(void *user, const args_option *row, const char *value, e
   return args_share(value, &((compare_options *)user)->margin);
 }
 
+static bool take_against(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return (((compare_options *)user)->against = value)[0] != '\0';
+}
+
 static bool take_path(void *user, const char *word, error *err) {
   compare_options *self = user;
   (void)err;
-  self->paths[self->path_count++] = word;
+  self->paths[1 + self->path_count++] = word; /* the first place is for --against */
   return true;
 }
 
@@ -65,6 +72,13 @@ static const args_option rows[] = {{.name = "--format",
                                     .offer = ARGS_OFFER_CHOICES,
                                     .allowed = "text, md, csv, json",
                                     .help = "what to print (text)"},
+                                   {.name = "--against",
+                                    .value = ARGS_REQUIRED,
+                                    .argument = "FILE",
+                                    .take = take_against,
+                                    .allowed = "a file",
+                                    .offer = ARGS_OFFER_FILE,
+                                    .help = "compare every other file with this one"},
                                    {.name = "--time",
                                     .value = ARGS_REQUIRED,
                                     .argument = "host|device",
@@ -98,24 +112,34 @@ const args_command compare_command = {
     .usage = "[options] A.json [B.json ...]",
     .description =
         "Puts measurements side by side: a table per label, a row per sub_label and threads, a column per description. "
-        "The files are those that [run] mode = benchmark writes. Of two files, B against A: FASTER, SLOWER, SAME or "
-        "UNCLEAR, with the ratio and its 95 % interval.\n\n"
+        "The files are those that [run] mode = benchmark writes, or the json sink's documents of training runs "
+        "(results/metrics_*.json). Of two files, B against A: FASTER, SLOWER, SAME or UNCLEAR, with the ratio and its "
+        "95 % interval. Two runs are compared by the times of their recorded iterations; their verdicts, and what "
+        "changed in where the step goes, are printed too.\n\n"
         "A and B were measured one after the other, so a change of the machine in between counts as theirs. pdhost ab "
         "measures both in turns.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
-    .examples = "pdhost compare before.json after.json",
+    .examples = "pdhost compare before.json after.json\n"
+                "pdhost compare --against results/metrics_sync.json other/metrics_sync.json --gate",
     .words = ARGS_OFFER_FILE,
     .main = compare_main};
 
 static void parse(compare_options *self, int argc, char **argv, error *err) {
   args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = self};
   (void)args_parse(&set, 1, take_path, self, "compare: ", argc, argv, err);
+  if (self->against)
+    self->paths[0] = self->against;
+  else
+    self->paths++;
+  self->path_count += self->against != NULL;
   if (err->count || self->help) return;
   if (!self->path_count)
     error_set(err, PD_INVALID, CODE_USAGE, "compare: no file given; see pdhost compare --help");
-  else if (self->gate && self->path_count != 2)
-    error_set(err, PD_INVALID, CODE_USAGE, "compare: --gate: needs two files, the baseline first");
+  else if (self->against && self->path_count == 1)
+    error_set(err, PD_INVALID, CODE_USAGE, "compare: --against: also name a file to compare with it");
+  else if (self->gate && !self->against && self->path_count != 2)
+    error_set(err, PD_INVALID, CODE_USAGE, "compare: --gate: needs two files, the baseline first, or --against FILE");
 }
 
 /* ---- the comparison ---- */
@@ -162,7 +186,7 @@ static void tell_strangers(const samples *from, const sample_pairs *pairs) {
   }
   if (pairs->count || from->count != 2) return;
   log_line(PD_LOG_WARN, NULL,
-           "compare: no verdict on \"%s\" and \"%s\": labels stand in tables of their own; measure both with the same "
+           "compare: no verdict on \"%s\" and \"%s\": labels have tables of their own; measure both with the same "
            "benchmark.label to compare them",
            sample_label(&from->all[0]), sample_label(&from->all[1]));
 }
@@ -177,7 +201,7 @@ static int compare_files(const compare_options *options, error *err) {
   grids tables = {.all = NULL};
   sample_pairs pairs = {.all = NULL};
   bool ok = options->format == FORMAT_CSV || options->format == FORMAT_JSON || samples_make_visible(&from);
-  ok = ok && grids_make(&from, &tables) && sample_pairs_make(&from, options->margin, &pairs);
+  ok = ok && grids_make(&from, &tables) && sample_pairs_make(&from, options->margin, options->against != NULL, &pairs);
   progress_end();
   int code = CODE_DONE;
   if (ok) {
@@ -197,8 +221,9 @@ static int compare_files(const compare_options *options, error *err) {
 static int compare_main(int argc, char **argv) {
   static error err; /* large; the main thread's alone */
   error_clear(&err);
-  compare_options options = {.margin = COMPARISON_MARGIN, .paths = calloc((size_t)argc + 1, sizeof *options.paths)};
-  if (options.paths)
+  const char **room = calloc((size_t)argc + 2, sizeof *room);
+  compare_options options = {.margin = COMPARISON_MARGIN, .paths = room};
+  if (room)
     parse(&options, argc, argv, &err);
   else
     error_set(&err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
@@ -209,6 +234,6 @@ static int compare_main(int argc, char **argv) {
     code = compare_files(&options, &err);
   progress_end();
   error_print(&err);
-  free(options.paths);
+  free(room);
   return code;
 }

@@ -3,6 +3,7 @@
 
 #include "instruction_change.h"
 #include "render.h"
+#include "run_changes.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -28,6 +29,12 @@ static bool is_short(const sample_pair *at) {
   const uint64_t a = at->a->figures.count, b = at->b->figures.count;
   return at->verdict == OUTCOME_UNCLEAR && !at->timeless && !at->rounds.rounds &&
          (a < COMPARISON_DIRECTION_LEAST || b < COMPARISON_DIRECTION_LEAST);
+}
+
+/* What the two runs of a pair said of themselves; NULL: they are no runs. */
+static const run_account *account_of(const compare_report *self, const sample *at) {
+  const run_account *said = self->from->runs ? &self->from->runs[at->file] : NULL;
+  return said && (said->verdict || said->part_count) ? said : NULL;
 }
 
 /* ---- text ---- */
@@ -58,9 +65,14 @@ static void print_instructions(const sample_pair *at, const char *before) {
 }
 
 /* What a reader of the verdict has to know, in lines of their own. */
-static void print_notes(const sample_pair *at, const char *before) {
+static void print_notes(const compare_report *self, const sample_pair *at, const char *before) {
   listing differences = {.before = before};
-  if (is_short(at))
+  const uint64_t longer =
+      at->a->of->number_per_run > at->b->of->number_per_run ? at->a->of->number_per_run : at->b->of->number_per_run;
+  if (is_short(at) && account_of(self, at->a))
+    printf("%sa side has fewer than %d blocks of iterations; record more in both: --profile_steps %llu\n", before,
+           COMPARISON_DIRECTION_LEAST, (unsigned long long)(COMPARISON_DIRECTION_LEAST * longer));
+  else if (is_short(at))
     printf("%sa side has fewer than %d blocks; measure both with -o benchmark.min_run_time=2 -o "
            "benchmark.min_blocks=40\n",
            before, COMPARISON_DIRECTION_LEAST);
@@ -74,11 +86,23 @@ static void print_notes(const sample_pair *at, const char *before) {
     printf("%sand %u more differences\n", before, differences.count - DIFFERENCES_SHOWN);
 }
 
+/* Where the time of each went, below the notes. */
+static void print_changes(const compare_report *self, const sample_pair *at, bool markdown) {
+  char a[NAME_BYTES], b[NAME_BYTES];
+  const run_account *first = account_of(self, at->a), *second = account_of(self, at->b);
+  if (!first || !second) return;
+  const run_changes of = {.names = {sample_pair_side(self->from, at->a, at->b, a, sizeof a),
+                                    sample_pair_side(self->from, at->b, at->a, b, sizeof b)},
+                          .sides = {first, second}};
+  run_changes_print(&of, markdown, stdout);
+}
+
 static void print_pair(const compare_report *self, const sample_pair *at, bool color) {
   char title[NAME_BYTES], text[SENTENCE_BYTES];
   printf("\n%s%-7s%s  %s: %s\n", color ? comparison_color(at->verdict) : "", comparison_word(at->verdict),
          color ? "\033[0m" : "", sample_pair_title(at, title, sizeof title), sentence(self, at, text));
-  print_notes(at, "         ");
+  print_notes(self, at, "         ");
+  print_changes(self, at, false);
 }
 
 static void print_alone(const compare_report *self, const char *before) {
@@ -115,7 +139,8 @@ bool compare_report_markdown(const compare_report *self) {
     const sample_pair *at = &self->pairs->all[i];
     printf("- **%s** %s: %s\n", comparison_word(at->verdict), sample_pair_title(at, title, sizeof title),
            sentence(self, at, text));
-    print_notes(at, "  - ");
+    print_notes(self, at, "  - ");
+    print_changes(self, at, true);
   }
   print_alone(self, "- ");
   return true;
@@ -204,6 +229,26 @@ static json_t *pair_value(const compare_report *self, const sample_pair *at) {
       number(at, at->of.p), "paired", turns, "instructions", change_value(at), "differences", list.array);
 }
 
+/* One of each file that is a run's document. */
+static json_t *runs_value(const compare_report *self) {
+  json_t *all = json_array();
+  for (uint32_t i = 0; i < self->from->file_count && self->from->runs && all; i++) {
+    const run_account *said = &self->from->runs[i];
+    if (!said->verdict && !said->part_count) continue;
+    json_t *parts = json_array();
+    for (uint32_t k = 0; k < said->part_count; k++)
+      (void)json_array_append_new(
+          parts, json_pack("{s:s, s:f}", "category", said->parts[k].category, "per_step_s", said->parts[k].per_step_s));
+    const bool kept = json_array_size(parts) == said->part_count &&
+                      json_array_append_new(all, json_pack("{s:s, s:s?, s:o}", "file", self->from->names[i], "verdict",
+                                                           said->verdict, "parts", parts)) == 0;
+    if (kept) continue;
+    json_decref(all);
+    all = NULL;
+  }
+  return all;
+}
+
 bool compare_report_json(const compare_report *self) {
   json_t *cells = json_array(), *verdicts = json_array(), *alone = json_array();
   bool whole = true;
@@ -213,8 +258,8 @@ bool compare_report_json(const compare_report *self) {
     whole = json_array_append_new(verdicts, pair_value(self, &self->pairs->all[i])) == 0 && whole;
   for (uint32_t i = 0; i < self->pairs->alone_count; i++)
     whole = json_array_append_new(alone, cell_value(self, self->pairs->alone[i])) == 0 && whole;
-  json_t *document = json_pack("{s:s, s:o, s:o, s:o}", "format", COMPARISON_FORMAT, "cells", cells, "verdicts",
-                               verdicts, "unmatched", alone);
+  json_t *document = json_pack("{s:s, s:o, s:o, s:o, s:o}", "format", COMPARISON_FORMAT, "cells", cells, "verdicts",
+                               verdicts, "unmatched", alone, "runs", runs_value(self));
   char *text = document && whole ? json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(document);
   if (!text) return false;

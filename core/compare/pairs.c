@@ -47,32 +47,37 @@ static bool add(sample_pairs *self, const sample *a, const sample *b, double mar
   return true;
 }
 
-static bool pair_files(const samples *from, double margin, sample_pairs *out) {
+/* The samples of file `other` against those of the first. */
+static bool pair_files(const samples *from, uint32_t other, double margin, sample_pairs *out) {
   uint32_t count[2] = {0, 0};
   bool *taken = calloc(from->count, sizeof *taken);
   bool ok = taken != NULL;
-  for (uint32_t i = 0; i < from->count; i++) count[from->all[i].file]++;
+  for (uint32_t i = 0; i < from->count; i++)
+    if (from->all[i].file == 0 || from->all[i].file == other) count[from->all[i].file != 0]++;
   const bool only_one = count[0] == 1 && count[1] == 1;
   for (uint32_t i = 0; i < from->count && ok; i++) {
     const sample *a = &from->all[i];
     for (uint32_t k = 0; k < from->count && a->file == 0 && !taken[i] && ok; k++) {
       const sample *b = &from->all[k];
-      if (b->file != 1 || taken[k] || !(only_one ? belong_together(a, b) : same_task(a, b))) continue;
+      if (b->file != other || taken[k] || !(only_one ? belong_together(a, b) : same_task(a, b))) continue;
       taken[i] = taken[k] = true;
       ok = add(out, a, b, margin);
     }
   }
   for (uint32_t i = 0; i < from->count && ok; i++)
-    if (!taken[i]) out->alone[out->alone_count++] = &from->all[i];
+    if (!taken[i] && (from->all[i].file == 0 || from->all[i].file == other))
+      out->alone[out->alone_count++] = &from->all[i];
   free(taken);
   return ok;
 }
 
-bool sample_pairs_make(const samples *from, double margin, sample_pairs *out) {
-  *out = (sample_pairs){.all = calloc(from->count + 1u, sizeof *out->all),
-                        .alone = calloc(from->count + 1u, sizeof(void *))};
+bool sample_pairs_make(const samples *from, double margin, bool against, sample_pairs *out) {
+  const uint32_t pairs = from->file_count > 1 ? from->file_count - 1 : 1; /* of files, each with every sample at most */
+  *out = (sample_pairs){.all = calloc((size_t)pairs * (from->count + 1u), sizeof *out->all),
+                        .alone = calloc((size_t)pairs * (from->count + 1u), sizeof(void *))};
   bool ok = out->all && out->alone;
-  if (ok && from->file_count == 2) ok = pair_files(from, margin, out);
+  for (uint32_t other = 1; other < from->file_count && ok && (against || from->file_count == 2); other++)
+    ok = pair_files(from, other, margin, out);
   if (ok && from->file_count == 1 && from->count == 2 && belong_together(&from->all[0], &from->all[1]))
     ok = add(out, &from->all[0], &from->all[1], margin);
   if (!ok) sample_pairs_free(out);

@@ -22,8 +22,8 @@ typedef struct sample_pairs {
 
 /* Two files: tasks of the same name, or of the same label alone where each file holds one task. One file of two samples
  * of one label: these two. What `pdhost ab` took in turns needs no common label. Otherwise there are no pairs: labels
- * stand in tables of their own. False on no memory. */
-bool sample_pairs_make(const samples *from, double margin, sample_pairs *out);
+ * have tables of their own. With `against` each of the other files is compared with the first. False on no memory. */
+bool sample_pairs_make(const samples *from, double margin, bool against, sample_pairs *out);
 void sample_pairs_free(sample_pairs *self);
 
 /* Their names: "batched dot: mul_sum -> bmm, 10000 x 64" where they have different ones. */

@@ -4,6 +4,7 @@
 #include "base/visible.h"
 #include "measure/measurement_json.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,14 +94,38 @@ static bool name_files(samples *self, const char *const *paths, error *err) {
   return true;
 }
 
+/* A run is one measurement: a table of all runs, a row per scenario. */
+static pd_status add_run(samples *self, const json_t *document, const char *path, run_account *said, char *why,
+                         size_t room) {
+  pd_measurement row;
+  pd_status status = run_document_read(document, path, RUN_TIME_ITERATION, &row, why, room);
+  if (status != PD_OK) return status;
+  status = measurement_set(&row.label, "iteration of a run");
+  if (status == PD_OK) status = measurement_set(&row.sub_label, row.scenario);
+  if (status == PD_OK) status = run_account_read(document, said);
+  if (status == PD_OK) status = measurements_add(&self->rows, &row);
+  measurement_clear(&row);
+  if (status != PD_OK) snprintf(why, room, "%s: out of memory", path);
+  return status;
+}
+
+static bool read_file(samples *self, const char *path, run_account *said, error *err) {
+  char why[ERROR_LINE_BYTES];
+  pd_status status;
+  json_t *document = measurements_parse(path, &status, why, sizeof why);
+  if (document)
+    status = run_document_is(document) ? add_run(self, document, path, said, why, sizeof why)
+                                       : measurements_from_document(document, path, &self->rows, why, sizeof why);
+  json_decref(document);
+  if (status != PD_OK) error_set(err, status, status == PD_NO_MEMORY ? CODE_INTERNAL : CODE_CONFIG, "%s", why);
+  return status == PD_OK;
+}
+
 static bool read_all(samples *self, const char *const *paths, bool device, error *err) {
   uint64_t *ends = calloc(self->file_count, sizeof *ends); /* rows up to and with each file */
   bool ok = ends || no_memory(err);
-  char why[ERROR_LINE_BYTES];
   for (uint32_t i = 0; i < self->file_count && ok; i++) {
-    const pd_status status = measurements_read(paths[i], &self->rows, why, sizeof why);
-    ok = status == PD_OK;
-    if (!ok) error_set(err, status, status == PD_NO_MEMORY ? CODE_INTERNAL : CODE_CONFIG, "%s", why);
+    ok = read_file(self, paths[i], &self->runs[i], err);
     ends[i] = self->rows.count;
   }
   if (ok) {
@@ -119,7 +144,9 @@ static bool read_all(samples *self, const char *const *paths, bool device, error
 bool samples_read(const char *const *paths, uint32_t count, bool device, samples *out, error *err) {
   *out = (samples){.file_count = count};
   out->names = calloc(count, sizeof *out->names);
-  if ((out->names || no_memory(err)) && name_files(out, paths, err) && read_all(out, paths, device, err)) return true;
+  out->runs = calloc(count, sizeof *out->runs);
+  if (((out->names && out->runs) || no_memory(err)) && name_files(out, paths, err) && read_all(out, paths, device, err))
+    return true;
   samples_free(out);
   return false;
 }
@@ -168,10 +195,19 @@ static bool make_row_visible(pd_measurement *row) {
   return ok;
 }
 
+static bool run_visible(run_account *said) {
+  bool ok = make_visible(&said->verdict);
+  for (uint32_t i = 0; i < said->part_count && ok; i++) ok = make_visible(&said->parts[i].category);
+  return ok;
+}
+
 bool samples_make_visible(samples *self) {
   bool ok = true;
   for (uint64_t i = 0; i < self->rows.count && ok; i++) ok = make_row_visible(&self->rows.rows[i]);
-  for (uint32_t i = 0; i < self->file_count && ok; i++) ok = make_visible(&self->names[i]);
+  for (uint32_t i = 0; i < self->file_count && ok; i++) {
+    ok = make_visible(&self->names[i]);
+    if (self->runs) ok = ok && run_visible(&self->runs[i]);
+  }
   return ok;
 }
 
@@ -218,7 +254,9 @@ bool samples_show_order(samples *self) {
 void samples_free(samples *self) {
   for (uint32_t i = 0; i < self->count; i++) free(self->all[i].times);
   for (uint32_t i = 0; i < self->file_count && self->names; i++) free(self->names[i]);
+  for (uint32_t i = 0; i < self->file_count && self->runs; i++) run_account_free(&self->runs[i]);
   free(self->names);
+  free(self->runs);
   free(self->all);
   measurements_clear(&self->rows);
   *self = (samples){.count = 0};

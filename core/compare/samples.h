@@ -3,6 +3,8 @@
 #ifndef CORE_COMPARE_SAMPLES_H
 #define CORE_COMPARE_SAMPLES_H
 
+#include "run_document.h"
+
 #include "base/error.h"
 #include "base/statistics.h"
 #include "measure/measurement.h"
@@ -21,12 +23,13 @@ typedef struct samples {
   pd_measurements rows; /* of the files that were read */
   sample *all;
   uint32_t count, file_count;
-  char **names;  /* of the files: the shortest that tell them apart */
-  bool in_order; /* samples_show_order was here */
+  char **names;      /* of the files: the shortest that tell them apart */
+  run_account *runs; /* of the files: what a run said of itself, empty for a file of measurements; NULL: no files */
+  bool in_order;     /* samples_show_order was here */
 } samples;
 
-/* Host times, or device times where `device`. Every message is one line that names the file. On failure `out` is
- * empty. */
+/* Files of measurements, and documents of runs: of those, the iterations of the active steps are one sample. Host
+ * times, or device times where `device`. Every message is one line that names the file. On failure `out` is empty. */
 bool samples_read(const char *const *paths, uint32_t count, bool device, samples *out, error *err);
 /* The same of measurements that are in memory already, as from one file; they have to outlive the samples. */
 bool samples_of(const pd_measurements *rows, const char *name, bool device, samples *out, error *err);

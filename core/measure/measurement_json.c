@@ -437,15 +437,9 @@ static void read_all(reader *r, const json_t *rows, pd_measurements *out) {
   }
 }
 
-pd_status measurements_from_json(const char *text, size_t bytes, const char *name, pd_measurements *out, char *why,
-                                 size_t room) {
-  json_error_t problem;
+pd_status measurements_from_document(const json_t *document, const char *name, pd_measurements *out, char *why,
+                                     size_t room) {
   reader r = {.name = name, .why = why, .room = room};
-  json_t *document = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
-  if (!document) {
-    snprintf(why, room, "%s:%d:%d: byte %d: %s", name, problem.line, problem.column, problem.position, problem.text);
-    return json_error_code(&problem) == json_error_out_of_memory ? PD_NO_MEMORY : PD_INVALID;
-  }
   const json_t *format = json_object_get(document, "format"), *rows = json_object_get(document, "measurements");
   const uint64_t before = out->count;
   if (!json_is_string(format) || strcmp(json_string_value(format), MEASUREMENTS_FORMAT) != 0) {
@@ -460,15 +454,41 @@ pd_status measurements_from_json(const char *text, size_t bytes, const char *nam
     read_all(&r, rows, out);
   }
   while (r.status != PD_OK && out->count > before) measurement_clear(&out->rows[--out->count]);
-  json_decref(document);
   return r.status;
 }
 
-pd_status measurements_read(const char *path, pd_measurements *out, char *why, size_t room) {
+static json_t *parse(const char *text, size_t bytes, const char *name, pd_status *status, char *why, size_t room) {
+  json_error_t problem;
+  json_t *document = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
+  *status = PD_OK;
+  if (document) return document;
+  snprintf(why, room, "%s:%d:%d: byte %d: %s", name, problem.line, problem.column, problem.position, problem.text);
+  *status = json_error_code(&problem) == json_error_out_of_memory ? PD_NO_MEMORY : PD_INVALID;
+  return NULL;
+}
+
+pd_status measurements_from_json(const char *text, size_t bytes, const char *name, pd_measurements *out, char *why,
+                                 size_t room) {
+  pd_status status;
+  json_t *document = parse(text, bytes, name, &status, why, room);
+  if (document) status = measurements_from_document(document, name, out, why, room);
+  json_decref(document);
+  return status;
+}
+
+json_t *measurements_parse(const char *path, pd_status *status, char *why, size_t room) {
   char *text;
   size_t bytes;
-  pd_status status = whole_file_read(path, "measurements", MAX_FILE_BYTES, &text, &bytes, why, room);
-  if (status == PD_OK) status = measurements_from_json(text, bytes, path, out, why, room);
+  *status = whole_file_read(path, "measurements", MAX_FILE_BYTES, &text, &bytes, why, room);
+  json_t *document = *status == PD_OK ? parse(text, bytes, path, status, why, room) : NULL;
   free(text);
+  return document;
+}
+
+pd_status measurements_read(const char *path, pd_measurements *out, char *why, size_t room) {
+  pd_status status;
+  json_t *document = measurements_parse(path, &status, why, room);
+  if (document) status = measurements_from_document(document, path, out, why, room);
+  json_decref(document);
   return status;
 }

@@ -14,6 +14,12 @@ char *measurements_to_json(const pd_measurement *rows, uint64_t count);
  */
 pd_status measurements_from_json(const char *text, size_t bytes, const char *name, pd_measurements *out, char *why,
                                  size_t room);
+/* The same of a text that is parsed already. */
+struct json_t;
+pd_status measurements_from_document(const struct json_t *document, const char *name, pd_measurements *out, char *why,
+                                     size_t room);
+/* A file as JSON, to be given back with json_decref; NULL: `status` and `why` say why. */
+struct json_t *measurements_parse(const char *path, pd_status *status, char *why, size_t room);
 /* The same for a file. */
 pd_status measurements_read(const char *path, pd_measurements *out, char *why, size_t room);
 

@@ -19,7 +19,7 @@
 
 typedef struct sweep_options {
   sweep_plan plan;
-  sweep_time time;
+  run_time time;
   bool silent, help, quiet;
 } sweep_options;
 
@@ -73,7 +73,7 @@ static bool take_time(void *user, const args_option *row, const char *value, err
   (void)err;
   for (int i = 0; i < 3; i++)
     if (strcmp(value, time_names[i]) == 0) {
-      self->time = (sweep_time)i;
+      self->time = (run_time)i;
       return true;
     }
   return false;
@@ -365,8 +365,8 @@ static int sweep(const sweep_options *options, error *err) {
  * iterations of other cells it would look like one. */
 static bool choose_time(sweep_options *self, error *err) {
   const uint32_t benchmarks = self->plan.benchmark_count;
-  if (benchmarks == self->plan.cell_count && self->time == SWEEP_ITERATION) self->time = SWEEP_STEP;
-  if (!benchmarks || self->time == SWEEP_STEP) return true;
+  if (benchmarks == self->plan.cell_count && self->time == RUN_TIME_ITERATION) self->time = RUN_TIME_STEP;
+  if (!benchmarks || self->time == RUN_TIME_STEP) return true;
   error_set(err, PD_INVALID, CODE_USAGE,
             "sweep: --time %s: [run] mode = benchmark times the step alone; give --time step, or another mode",
             time_names[self->time]);

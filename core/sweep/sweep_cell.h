@@ -4,10 +4,8 @@
 
 #include "sweep_plan.h"
 
+#include "compare/run_document.h"
 #include "measure/measurement.h"
-
-/* Which time of a step counts. */
-typedef enum sweep_time { SWEEP_ITERATION, SWEEP_STEP, SWEEP_WAIT } sweep_time;
 
 typedef struct sweep_outcome {
   int code;       /* of the run; CODE_DONE where it was there, CODE_SCENARIO where its times are of no use */
@@ -19,11 +17,7 @@ typedef struct sweep_outcome {
 
 /* *row is zeroed. A run that fails or leaves no times of use is no failure of this function: its code tells. Without
  * `runs` it is taken from an earlier call, or not at all. False: nothing can be run, or a signal came, see `err`. */
-bool sweep_cell_take(const sweep_plan *plan, uint32_t cell, sweep_time time, bool runs, pd_measurement *row,
+bool sweep_cell_take(const sweep_plan *plan, uint32_t cell, run_time time, bool runs, pd_measurement *row,
                      sweep_outcome *out, error *err);
-
-/* The times of the active steps in a document of the json sink, in blocks of as many as there are workers, or of whole
- * epochs where those end on the way. False: `why` says what is wrong with it. */
-bool sweep_cell_read(const char *path, sweep_time time, pd_measurement *row, char *why, size_t room);
 
 #endif

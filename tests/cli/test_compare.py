@@ -7,7 +7,7 @@ import os
 import random
 import unittest
 
-from measurement_files import measurement, write
+from measurement_files import measurement, write, write_run
 from pdhost_run import PDHOST, Case
 
 
@@ -122,6 +122,57 @@ Times are in microseconds (us).
             self.files(a=[measurement(1e-3, instructions={**whole, **change})])
             self.assert_fails(self.run_pdhost("compare", "a.json"), 3, f"a.json: measurements[0].instructions: {said}")
 
+    def test_documents_of_runs(self):
+        write_run(self.path("a.json"), 30e-3, "input-bound: the device waits for data",
+                  parts={"Input wait: I/O": 20e-3, "Kernels": 9.9e-3, "Allocator": 1e-6})
+        write_run(self.path("b.json"), 12e-3, "no bottleneck found", count=70, workers=2, seed=1,
+                  parts={"Input wait: I/O": 0, "Kernels": 10e-3, "Launch-bound host": 2e-3})
+        code, out, err = self.run_pdhost("compare", "a.json", "b.json")
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, r"\nFASTER   iteration of a run: dataloader: b takes 0\.\d+ times as long as a ")
+        self.assertIn("         data.num_workers: 1 -> 2\n\nVerdict of a: input-bound: the device waits for data\n"
+                      "Verdict of b: no bottleneck found\n", out)
+        self.assertNotIn("trace_dir", out)
+        self.assertTrue(out.endswith("""
+Where the step goes, ms                        A         B    change
+  Input wait: I/O                             20         0       -20
+  Launch-bound host                            0         2        +2
+  Kernels                                    9.9        10      +0.1
+"""), out)
+        (found,) = self.verdict("a.json", "b.json")
+        self.assertAlmostEqual(found["ratio"], 0.4, delta=0.02)
+        first, second = json.loads(self.run_pdhost("compare", "--format", "json", "a.json", "b.json")[1])["runs"]
+        self.assertEqual((first["file"], first["verdict"]), ("a", "input-bound: the device waits for data"))
+        self.assertEqual(second["parts"][1], {"category": "Kernels", "per_step_s": 0.01})
+        self.assertEqual(self.run_pdhost("compare", "b.json", "a.json", "--gate")[0], 9)
+        self.assertIn("| Input wait: I/O | 20 | 0 | -20 |\n", self.run_pdhost("compare", "--format", "md", "a.json", "b.json")[1])
+
+    def test_runs_that_are_too_short_say_how_many_steps_are_needed(self):
+        write_run(self.path("a.json"), 30e-3, count=8)
+        write_run(self.path("b.json"), 12e-3, count=12, workers=3)
+        out = self.run_pdhost("compare", "a.json", "b.json")[1]
+        self.assertIn("UNCLEAR  iteration of a run", out)
+        self.assertIn("record more in both: --profile_steps 96\n", out)
+        write_run(self.path("none.json"), 1e-3, count=0)
+        self.assert_fails(self.run_pdhost("compare", "a.json", "none.json"), 3, "none.json: fewer active steps than make a block")
+
+    def test_the_document_that_pdhost_writes_is_one(self):
+        code, _, err = self.run_small("--scenario", "control", "--profile_steps", "3", "--sink", "json:output_json=run.json")
+        self.assertEqual(code, 0, err)
+        code, out, _ = self.run_pdhost("compare", "run.json", "run.json")
+        self.assertEqual(code, 0)
+        self.assertIn("iteration of a run", out)
+
+    def test_each_file_against_one(self):
+        self.files(base=[measurement(1e-3, seed=1)], same=[measurement(1e-3, seed=2)], slower=[measurement(1.1e-3, seed=3)])
+        self.assertEqual(self.verdict("base.json", "same.json", "slower.json"), [])  # nothing said which is the baseline
+        found = self.verdict("same.json", "slower.json", "--against", "base.json")
+        self.assertEqual([(one["a"], one["b"], one["verdict"]) for one in found],
+                         [("base", "same", "SAME"), ("base", "slower", "SLOWER")])
+        self.assertEqual(self.run_pdhost("compare", "--against=base.json", "same.json", "--gate")[0], 0)
+        self.assertEqual(self.run_pdhost("compare", "--against=base.json", "same.json", "slower.json", "--gate")[0], 9)
+        self.assert_fails(self.run_pdhost("compare", "--against", "base.json"), 2, "--against: also name a file")
+
     def test_verdicts(self):
         base = [measurement(1e-3, seed=1)]
         self.files(a=base, same=[measurement(1e-3, seed=2)], slower=[measurement(1.03e-3, seed=3)],
@@ -199,7 +250,7 @@ Times are in microseconds (us).
                               (("a.json", "plain.json"), '"batched dot" and "vec_dot"')):
             code, out, err = self.run_pdhost("compare", *files)
             self.assertEqual((code, self.warnings(err)),
-                             (0, [f"pdhost: warn: compare: no verdict on {labels}: labels stand in tables of their own; measure "
+                             (0, [f"pdhost: warn: compare: no verdict on {labels}: labels have tables of their own; measure "
                                   "both with the same benchmark.label to compare them"]))
             self.assertEqual([word for word in ("SAME", "FASTER", "SLOWER", "UNCLEAR") if word in out], [])
         self.assertIn("only in a: batched dot", self.run_pdhost("compare", "a.json", "b.json")[1])
