@@ -121,7 +121,7 @@ const args_command compare_command = {
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost compare before.json after.json\n"
-                "pdhost compare --against results/metrics_sync.json other/metrics_sync.json --gate",
+                "pdhost compare --against baseline.json results/metrics_sync.json",
     .words = ARGS_OFFER_FILE,
     .main = compare_main};
 
