@@ -1,0 +1,70 @@
+/*
+ * The gains: what the step would take if a cause of lost time were gone, by replaying the window's own calls, queues
+ * and waits without it (replay.h). Gains do not add up: what one cause hides, another uncovers. The ledger, whose rows
+ * do, says where time went; the gains say what acting on it brings. [loop thread]
+ *
+ * - gain of a cause = (step with it - step without it) / step now. The step now is the window's without what recording
+ *   adds to it.
+ * - A captured graph holds no blocking calls, pageable copies, allocations, computing or waits for input, so launching
+ *   is credited with what it costs once those are gone, and with one pass where a step has several.
+ * - The interval is the middle 95 % of the gains of as many steps drawn with repetition (Efron, Bootstrap methods,
+ *   Ann. Stat. 7 (1979)).
+ * - A cause is named if its gain is the largest, GAINS_LEAST_* at least, and its interval excludes half of that.
+ */
+#ifndef CORE_LEDGER_GAINS_H
+#define CORE_LEDGER_GAINS_H
+
+#include "timeline.h"
+#include "verdict.h"
+
+#define GAINS_LEAST_CUDA 0.05
+#define GAINS_LEAST_OTHER 0.10
+/* The replay with nothing removed may miss a step by so much: the median of the steps, and the worst. */
+#define GAINS_MISS_MEDIAN 0.01
+#define GAINS_MISS_WORST 0.03
+/* What recording one operation or call adds where it is neither known nor solved from the trace. Of torch.profiler,
+ * fitted to the steps without it of 56 traces on an H200: 2.2 us at the median, quartiles 1.2 and 2.7; most verdicts
+ * hold at 2.6. At most half of the launching is the recorder's. */
+#define GAINS_RECORD_NS 2600
+#define GAINS_KEEP_LEAST 0.5
+/* Below this a cause is not worth a word. */
+#define GAINS_MINOR 0.01
+enum { GAINS_RANKED = 3, GAINS_DRAWS = 1000, GAINS_DRAWS_LEAST = 20, GAINS_STEPS_DRAWN = 2000000, GAINS_SEED = 1 };
+
+typedef struct gains_cause {
+  double gain;      /* may be below 0: the rest then takes longer */
+  double low, high; /* of its interval */
+  double idle;      /* naive share: device idle while the host is the cause's, of the steps */
+  double then_gain; /* the most that another cause brings, once this one is gone */
+  uint32_t then;    /* that cause, VERDICT_none: nothing from GAINS_MINOR on */
+} gains_cause;
+
+/* What is left without the first, the first two, the first three causes of the ranking. */
+typedef struct gains_combination {
+  double gain; /* of all of them together */
+  double step_ns;
+} gains_combination;
+
+typedef struct gains {
+  gains_cause causes[VERDICT_COUNT];
+  uint32_t ranking[GAINS_RANKED]; /* causes that could be named, by gain */
+  uint32_t ranked;
+  gains_combination without[GAINS_RANKED];
+  uint32_t cause;     /* named, or VERDICT_none */
+  uint32_t close;     /* another that is named if recording costs half or 1.5 times as much; VERDICT_COUNT: none */
+  bool is_judged;     /* there are steps with calls and records */
+  uint64_t steps;     /* that the figures rest on */
+  double recorded_ns; /* mean step as recorded */
+  double step_ns;     /* the same without what recording adds: what the gains are of */
+  double keep;        /* how much of the launching is the program's own */
+  double busy;        /* of the steps' time */
+  double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
+  double unlinked;                /* device records without a call, of all */
+  uint64_t passes;
+  double hops;
+} gains;
+
+/* false on no memory. */
+bool gains_find(const trace_facts *facts, gains *out);
+
+#endif

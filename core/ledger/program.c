@@ -1,0 +1,78 @@
+/* See program.h. With nothing removed each record starts when it did: one of the things that hold it up is as long as
+ * it was, and none is longer. */
+#include "program.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static bool has_waves(const pd_activity *detail) {
+  return detail->kind == PD_ACTIVITY_KERNEL && detail->u.kernel.waves >= 0;
+}
+
+/* A kernel that does the work of all passes: as many waves more as all blocks together need. A copy takes as many times
+ * as long; a device without grids is taken as full, but for a kernel's fixed part. */
+static int64_t merged_ns(const timeline *of, const timeline_record *record) {
+  const pd_activity *detail = &timeline_row(of, record)->detail;
+  const double ns = (double)facts_span(record->start_ns, record->end_ns), passes = (double)of->passes;
+  if (record->pass) return (int64_t)ns;
+  if (has_waves(detail)) {
+    const double waves = (double)detail->u.kernel.waves;
+    return (int64_t)(ns * fmax(1, passes * waves) / fmax(1, waves));
+  }
+  const double fixed = detail->kind == PD_ACTIVITY_KERNEL ? fmin(ns, (double)of->limits.fixed_ns) : 0;
+  return (int64_t)(fixed + (ns - fixed) * passes);
+}
+
+static replay_owners owners_of(const timeline *of, const timeline_record *record, const timeline_call *call) {
+  const pd_activity *detail = &timeline_row(of, record)->detail;
+  replay_owners owners = call->owner & (REPLAY_SYNC | REPLAY_PAGEABLE | REPLAY_ALLOCATOR);
+  if (record->leaves_chain) owners |= REPLAY_CHAIN;
+  if (detail->kind == PD_ACTIVITY_MEMCPY && detail->u.copy.from == PD_MEMORY_PINNED) owners |= REPLAY_PINNED;
+  return owners;
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static replay_record record_of(const timeline *of, const timeline_record *record) {
+  const timeline_call *call = &of->calls[record->call];
+  const int64_t length = call->end_ns - call->start_ns;
+  replay_record out = {
+      .duration_ns = facts_span(record->start_ns, record->end_ns),
+      .merged_ns = merged_ns(of, record),
+      .latency_ns = record->hold == TIMELINE_BY_LAUNCH ? record->latency_ns : least(of->latency_ns, record->latency_ns),
+      .gap_ns = record->hold == TIMELINE_BY_STREAM ? record->gap_ns : least(of->gap_ns, record->gap_ns),
+      .edge_ns = record->hold == TIMELINE_BY_EDGE ? record->edge_ns : least(of->gap_ns, record->edge_ns),
+      .stream = record->stream,
+      .edge_first = record->edge_first,
+      .edge_count = record->edge_count,
+      .owners = owners_of(of, record, call)};
+  if (record->pass && record->pass != REPLAY_NONE) out.flags |= REPLAY_LATER_PASS;
+  if (record->hold != TIMELINE_BY_LAUNCH) return out;
+  if (record->latency_ns > of->limits.latency_ns && record->start_ns <= call->end_ns + of->limits.latency_ns)
+    out.flags |= REPLAY_BY_CALL;
+  if (!record->edge_count && record->latency_ns > of->latency_ns + length) out.flags |= REPLAY_DELAYED;
+  return out;
+}
+
+bool program_open(const timeline *of, program *out) {
+  *out = (program){.records = malloc(((size_t)of->record_count + 1) * sizeof *out->records)};
+  if (!out->records) return false;
+  for (uint32_t r = 0; r < of->record_count; r++) out->records[r] = record_of(of, &of->records[r]);
+  out->replay = (replay){.items = of->items,
+                         .records = out->records,
+                         .edges = of->edges,
+                         .item_count = of->item_count,
+                         .record_count = of->record_count,
+                         .stream_count = (uint32_t)of->facts->trace->streams.count,
+                         .lane_count = of->lane_count,
+                         .step_count = of->step_count,
+                         .start_ns = of->bounds[0],
+                         .latency_ns = of->latency_ns};
+  return replay_open(&out->replay);
+}
+
+void program_close(program *self) {
+  replay_close(&self->replay);
+  free(self->records);
+  self->records = NULL;
+}

@@ -1,0 +1,16 @@
+/* A timeline as a program of the replay. [loop thread] */
+#ifndef CORE_LEDGER_PROGRAM_H
+#define CORE_LEDGER_PROGRAM_H
+
+#include "timeline.h"
+
+typedef struct program {
+  replay replay; /* its items and edges are the timeline's */
+  replay_record *records;
+} program;
+
+/* `of` has steps; it stays as long as the program does. false on no memory; close it in any case. */
+bool program_open(const timeline *of, program *out);
+void program_close(program *self);
+
+#endif

@@ -1,0 +1,103 @@
+/* See replay.h. */
+#include "replay.h"
+
+#include <stdlib.h>
+
+/* Before every time, and far enough from the end of the type that a gap may be added. */
+#define LONG_AGO (INT64_MIN / 4)
+
+typedef struct run_state {
+  const replay *program;
+  const replay_variant *variant;
+  int64_t device_end; /* of all records so far */
+} run_state;
+
+bool replay_open(replay *self) {
+  self->ends = malloc(((size_t)self->record_count + 1) * sizeof *self->ends);
+  self->available = malloc(((size_t)self->stream_count + 1) * sizeof *self->available);
+  self->clocks = malloc(((size_t)self->lane_count + 1) * sizeof *self->clocks);
+  if (self->ends && self->available && self->clocks) return true;
+  replay_close(self);
+  return false;
+}
+
+void replay_close(replay *self) {
+  free(self->ends);
+  free(self->available);
+  free(self->clocks);
+  self->ends = self->available = self->clocks = NULL;
+}
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static int64_t scaled(const replay_item *item, double keep) {
+  return keep < 1 ? (int64_t)((double)item->duration_ns * keep) : item->duration_ns;
+}
+
+/* Whether the item's records are gone as a whole. */
+static bool is_dropped(const run_state *self, const replay_item *item) {
+  return self->variant->one_pass && (item->flags & REPLAY_LATER_PASS);
+}
+
+static int64_t host_time(const run_state *self, const replay_item *item) {
+  const replay_variant *variant = self->variant;
+  if (is_dropped(self, item) || (item->owner & (variant->without | variant->graph))) return 0;
+  return item->flags & REPLAY_SCALED ? scaled(item, variant->keep) : item->duration_ns;
+}
+
+/* A record that began during a long call begins earlier where the call is shorter. */
+static int64_t latency_of(const run_state *self, const replay_item *item, const replay_record *record) {
+  const int64_t call = scaled(item, self->variant->keep);
+  int64_t latency = record->latency_ns;
+  if (record->flags & REPLAY_BY_CALL) latency -= item->duration_ns - call;
+  if (!self->variant->eager || !(record->flags & REPLAY_DELAYED)) return latency;
+  const int64_t most = self->program->latency_ns + call;
+  return latency < most ? latency : most;
+}
+
+static void launch(run_state *self, const replay_item *item, uint32_t index, int64_t now, bool dropped) {
+  const replay *program = self->program;
+  const replay_record *record = &program->records[index];
+  if (dropped || (record->owners & self->variant->without) ||
+      (self->variant->one_pass && (record->flags & REPLAY_LATER_PASS))) {
+    program->ends[index] = now;
+    return;
+  }
+  int64_t *available = &program->available[record->stream];
+  int64_t start = later(now + latency_of(self, item, record), *available + record->gap_ns);
+  for (uint32_t e = record->edge_first; e < record->edge_first + record->edge_count; e++) {
+    const replay_edge *edge = &program->edges[e];
+    if (!(edge->apart && self->variant->apart)) start = later(start, program->ends[edge->record] + record->edge_ns);
+  }
+  const int64_t end = start + (self->variant->one_pass ? record->merged_ns : record->duration_ns);
+  program->ends[index] = end;
+  *available = later(*available, end);
+  self->device_end = later(self->device_end, end);
+}
+
+static int64_t after(const run_state *self, const replay_item *item, int64_t now) {
+  const int64_t time = host_time(self, item);
+  const replay_variant *variant = self->variant;
+  if (!(item->flags & REPLAY_BLOCKS) || is_dropped(self, item) || (item->owner & variant->without)) return now + time;
+  if (item->awaited == REPLAY_NONE) return now + time;
+  const int64_t done = item->flags & REPLAY_DRAINS ? self->device_end : self->program->ends[item->awaited];
+  return later(now + item->own_ns, done + item->tail_ns);
+}
+
+void replay_run(const replay *self, const replay_variant *variant, int64_t *bounds) {
+  run_state state = {.program = self, .variant = variant, .device_end = LONG_AGO};
+  uint32_t step = 0;
+  for (uint32_t s = 0; s < self->stream_count; s++) self->available[s] = LONG_AGO;
+  for (uint32_t l = 0; l < self->lane_count; l++) self->clocks[l] = self->start_ns;
+  bounds[0] = self->start_ns;
+  for (uint64_t i = 0; i < self->item_count; i++) {
+    const replay_item *item = &self->items[i];
+    int64_t *clock = &self->clocks[item->lane];
+    while (item->lane == 0 && step < item->step) bounds[++step] = later(*clock, state.device_end);
+    const bool dropped = is_dropped(&state, item);
+    for (uint32_t r = item->record_first; r < item->record_first + item->record_count; r++)
+      launch(&state, item, r, *clock, dropped);
+    *clock = after(&state, item, *clock);
+  }
+  while (step < self->step_count) bounds[++step] = later(self->clocks[0], state.device_end);
+}

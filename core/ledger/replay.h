@@ -1,0 +1,111 @@
+/*
+ * The replay: what the steps would have taken if something were gone. One pass over what the host did, in the order in
+ * which it began, with one clock per lane of threads, one queue per stream and the waits between them.
+ *
+ * A program is a list of items. An item is a stretch of the host's time, a call or what lies between two, and the
+ * device records that its call launched. Of a record's start the replay knows what it waited for: its launch, the
+ * record before it on its stream, or records of other streams. So a stretch that is taken away moves what depended on
+ * it, and nothing else.
+ *
+ * Times are nanoseconds. Not modelled: a full launch queue, kernels that slow each other, and collectives, whose
+ * duration holds the wait for other ranks. replay_run allocates nothing. [one thread at a time]
+ */
+#ifndef CORE_LEDGER_REPLAY_H
+#define CORE_LEDGER_REPLAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REPLAY_NONE UINT32_MAX
+
+/* Whose an item or a record is: bits, so that a variant names any of them. */
+typedef uint32_t replay_owners;
+enum {
+  REPLAY_LAUNCH = 1u << 0,      /* launching and what lies between launches */
+  REPLAY_INPUT = 1u << 1,       /* waiting for a batch */
+  REPLAY_SYNC = 1u << 2,        /* the program's blocking calls */
+  REPLAY_MEASUREMENT = 1u << 3, /* the loop's own synchronisations: never taken away */
+  REPLAY_ALLOCATOR = 1u << 4,
+  REPLAY_PAGEABLE = 1u << 5, /* copies from pageable host memory */
+  REPLAY_PINNED = 1u << 6,   /* copies from page-locked host memory; records only */
+  REPLAY_HOST = 1u << 7,     /* computing between calls */
+  REPLAY_CHAIN = 1u << 8     /* kernels that hand over from stream to stream, and launching them */
+};
+
+/* Flags of an item. */
+enum {
+  REPLAY_BLOCKS = 1,     /* waits for record `awaited`, or takes its own time where that is REPLAY_NONE */
+  REPLAY_SCALED = 2,     /* shorter without the recorder */
+  REPLAY_LATER_PASS = 4, /* of the second or a later pass through the model; of a record too */
+  REPLAY_QUIET = 8,      /* no call */
+  REPLAY_DRAINS = 64     /* REPLAY_BLOCKS: for all records launched before, not for `awaited` alone */
+};
+/* Flags of a record. */
+enum {
+  REPLAY_BY_CALL = 16, /* started during a long call or right behind it */
+  REPLAY_DELAYED = 32  /* started late though nothing that is known held it up */
+};
+
+typedef struct replay_item {
+  int64_t duration_ns;
+  int64_t own_ns;  /* REPLAY_BLOCKS: what it takes even if what it waits for is done */
+  int64_t tail_ns; /* REPLAY_BLOCKS: from the end of the awaited record to its own */
+  uint32_t record_first, record_count;
+  uint32_t awaited; /* record, launched before this item, or REPLAY_NONE */
+  uint32_t step;    /* never falls within a lane */
+  replay_owners owner;
+  uint16_t lane;
+  uint16_t flags;
+} replay_item;
+
+typedef struct replay_record {
+  int64_t duration_ns;
+  int64_t merged_ns;  /* in the first pass where all passes are one */
+  int64_t latency_ns; /* from the start of its call, if nothing else holds it up */
+  int64_t gap_ns;     /* behind the record before it on its stream */
+  int64_t edge_ns;    /* behind the records that it waits for */
+  uint32_t stream;
+  uint32_t edge_first, edge_count; /* into `edges` */
+  replay_owners owners;            /* with any of them it goes */
+  uint32_t flags;
+} replay_record;
+
+typedef struct replay_edge {
+  uint32_t record; /* that is waited for: launched before the one that waits */
+  bool apart;      /* of two kernels: gone where streams run apart */
+} replay_edge;
+
+typedef struct replay {
+  const replay_item *items;
+  const replay_record *records;
+  const replay_edge *edges;
+  uint64_t item_count;
+  uint32_t record_count, stream_count, lane_count, step_count;
+  int64_t start_ns;   /* all lanes begin here */
+  int64_t latency_ns; /* the usual one, for REPLAY_DELAYED */
+  /* scratch of replay_run, made by replay_open */
+  int64_t *ends;      /* by record */
+  int64_t *available; /* by stream */
+  int64_t *clocks;    /* by lane */
+} replay;
+
+/* What is different from what happened. All zero but keep = 1: nothing. */
+typedef struct replay_variant {
+  replay_owners without; /* their time and records are gone */
+  replay_owners graph;   /* launched as one captured graph: their time is gone, their records stay */
+  bool one_pass;         /* all passes through the model are one */
+  bool apart;            /* kernels of one stream wait for none of another's */
+  bool eager;            /* delays that nothing known explains are gone */
+  double keep;           /* 0..1: how much of REPLAY_SCALED is the program's own */
+} replay_variant;
+
+/* Makes the scratch of a program whose other members are set. false on no memory. */
+bool replay_open(replay *self);
+void replay_close(replay *self);
+
+/* `bounds` gets step_count + 1 times: where step i begins and i - 1 ends. A bound is the host's time there on lane 0,
+ * or the end of the device work launched before it, whichever is later: in a loop that waits for its steps the host
+ * rules, in one that runs ahead of a busy device the device does. */
+void replay_run(const replay *self, const replay_variant *variant, int64_t *bounds);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * What the host and the device did in the steps of a trace, as the replay (replay.h) needs it: calls and their device
+ * records in the order of launching, what held up each record, what each blocking call waited for, whose each call is,
+ * and the host's time as items. It asks for no name of a program's own: threads are judged because they launch, steps
+ * come from the trace. A fact that is missing withholds the rule that needs it. [loop thread]
+ *
+ * - The judged device is the one with the most device time. Judged threads launch at least a two hundredth of its work.
+ *   Threads whose calls do not overlap hand over to each other and share one lane, which is one clock; others have a
+ *   lane of their own.
+ * - A call belongs to the step in which it starts, a device record to its call's step, wherever it runs.
+ * - A record is queued if it follows the one before on its stream at once, or was launched well before that ended; else
+ *   its launch held it up.
+ * - An event's wait ties the next launch of the thread to the last launch before the record of an event on that thread,
+ *   unless the times refute it.
+ */
+#ifndef CORE_LEDGER_TIMELINE_H
+#define CORE_LEDGER_TIMELINE_H
+
+#include "facts/facts.h"
+#include "facts/intervals.h"
+#include "replay.h"
+
+typedef uint8_t timeline_kind; /* of a call */
+enum {
+  TIMELINE_OTHER,
+  TIMELINE_LAUNCH,
+  TIMELINE_COPY,
+  TIMELINE_SYNC,
+  TIMELINE_ALLOCATE,
+  TIMELINE_FREE,
+  TIMELINE_EVENT_RECORD,
+  TIMELINE_EVENT_WAIT
+};
+
+typedef struct timeline_call {
+  int64_t start_ns, end_ns;
+  int64_t own_ns, tail_ns; /* replay_item */
+  uint32_t source;         /* call of the trace */
+  uint32_t thread, step;
+  uint32_t record_first, record_count;
+  uint32_t awaited; /* record, or REPLAY_NONE */
+  replay_owners owner;
+  uint16_t lane;
+  timeline_kind kind;
+  bool blocks;
+  bool waited;           /* for `awaited`, which ended within it */
+  bool drains;           /* waits for all work, not for `awaited` alone */
+  bool waits_for_device; /* synchronises the whole device */
+  bool churns; /* what lies between it and the next launch or allocator call of its thread is the allocator's */
+} timeline_call;
+
+typedef uint8_t timeline_hold; /* what a record's start waited for last */
+enum { TIMELINE_BY_LAUNCH, TIMELINE_BY_STREAM, TIMELINE_BY_EDGE };
+
+typedef struct timeline_record {
+  int64_t start_ns, end_ns;
+  int64_t latency_ns; /* from its call's start */
+  int64_t gap_ns;     /* from the end of the record before on its stream */
+  int64_t edge_ns;    /* from the end of the last record of other streams that it waited for */
+  uint32_t source;    /* activity of the trace */
+  uint32_t call, stream;
+  uint32_t edge_first, edge_count;
+  uint32_t pass; /* through the model, from 0; REPLAY_NONE: behind the last */
+  pd_activity_kind kind;
+  timeline_hold hold;
+  bool in_chain, leaves_chain; /* leaves: it goes with its chain */
+} timeline_record;
+
+/* What tells a GPU and a device of threads apart. Times in ns. */
+typedef struct timeline_limits {
+  int64_t gap_ns;     /* between records of a full queue, at most */
+  int64_t latency_ns; /* from a launch to the start of its work on an idle device, at most */
+  int64_t quiet_ns;   /* no call and no operation for so long is computing */
+  int64_t fixed_ns;   /* what a kernel takes however little it does, where passes become one */
+} timeline_limits;
+
+enum { TIMELINE_OWNERS = 9 }; /* bits of replay_owners */
+
+typedef struct timeline {
+  const trace_facts *facts;
+  timeline_limits limits;
+  timeline_call *calls;
+  timeline_record *records;
+  replay_edge *edges;
+  int64_t *bounds;   /* of the steps: step_count + 1 of the host's times */
+  uint16_t *lane_of; /* by thread of the trace; TIMELINE_UNJUDGED */
+  uint32_t call_count, record_count, edge_count, edge_room, step_count;
+  uint16_t lane_count;
+  uint32_t device;         /* judged */
+  uint32_t backlog;        /* its records that were launched before the recording began */
+  uint32_t unlinked;       /* its other records without a call */
+  uint32_t device_records; /* of the judged device, all */
+  uint32_t devices;
+  int64_t latency_ns, gap_ns; /* medians over the records */
+  bool has_operations, has_inputs, has_parts;
+  bool begins_behind; /* the first record waited behind work that no record tells of */
+  uint32_t passes;    /* through the model in a step, the median; 1 where none are seen */
+  double hops;        /* of chains in a step */
+  replay_item *items;
+  uint64_t item_count, item_room;
+  int64_t idle_ns[TIMELINE_OWNERS]; /* of the device in the steps, by the bit of who owns lane 0 at that time */
+  int64_t busy_ns;                  /* of the judged device in the steps */
+  int64_t pageable_ns;              /* of that in copies from pageable memory */
+} timeline;
+
+#define TIMELINE_UNJUDGED UINT16_MAX
+
+/* false on no memory; a trace without steps, calls or records gives a timeline with no items. Close it in any case. */
+bool timeline_open(const trace_facts *facts, timeline *out);
+void timeline_close(timeline *self);
+
+/* The parts of timeline_open, in this order; false on no memory. */
+bool timeline_link(timeline *self); /* what held up records, and what calls waited for */
+bool timeline_own(timeline *self);  /* whose each call is */
+/* The host's time as items. Until timeline_fill an item's own_ns is when it begins, and its record_first its call. */
+bool timeline_itemise(timeline *self);
+bool timeline_find_passes(timeline *self);
+bool timeline_find_chains(timeline *self);
+bool timeline_count_idle(timeline *self);
+void timeline_fill(timeline *self);
+
+static inline const pd_call *timeline_source(const timeline *self, const timeline_call *call) {
+  return facts_call(self->facts, call->source);
+}
+static inline const pd_device_row *timeline_row(const timeline *self, const timeline_record *record) {
+  return facts_activity(self->facts, record->source);
+}
+
+#endif

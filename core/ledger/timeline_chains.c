@@ -1,0 +1,151 @@
+/* See timeline.h: chains of kernels that hand over from stream to stream. A hop is a kernel behind an event of a kernel
+ * of another stream, both with nothing beside them on the device. What the thread launches next on that stream, up to
+ * its next event, belongs to the hop. The stream with the most work stays when a chain is removed. */
+#include "timeline.h"
+
+#include "trace/sort.h"
+
+#include <stdlib.h>
+
+/* Fewer hops in a step are waits of the program's own. */
+#define HOPS_LEAST 4
+/* Two records that touch lie beside nothing. */
+#define TOUCH_NS 1000
+
+static bool starts_after(const void *rows, uint32_t a, uint32_t b) {
+  const timeline_record *records = rows;
+  return records[a].start_ns > records[b].start_ns;
+}
+
+/* By record: whether nothing ran beside it. NULL on no memory. */
+static bool *find_lone(const timeline *self) {
+  const uint32_t count = self->record_count;
+  uint32_t *order = malloc(((size_t)count + 1) * sizeof *order),
+           *scratch = malloc(((size_t)count + 1) * sizeof *scratch);
+  bool *lone = calloc((size_t)count + 1, sizeof *lone);
+  int64_t end = INT64_MIN + TOUCH_NS;
+  if (order && scratch && lone) {
+    for (uint32_t i = 0; i < count; i++) order[i] = i;
+    sort_runs(order, scratch, count, starts_after, self->records);
+    for (uint32_t i = 0; i < count; i++) {
+      const timeline_record *record = &self->records[order[i]];
+      const int64_t next = i + 1 < count ? self->records[order[i + 1]].start_ns : record->end_ns;
+      lone[order[i]] = record->start_ns >= end - TOUCH_NS && next >= record->end_ns - TOUCH_NS;
+      if (record->end_ns > end) end = record->end_ns;
+    }
+  } else {
+    free(lone);
+    lone = NULL;
+  }
+  free(order);
+  free(scratch);
+  return lone;
+}
+
+/* The stream whose kernels take most; PD_NONE: there are no two. */
+static bool main_stream(const timeline *self, uint32_t *out) {
+  const uint64_t streams = self->facts->trace->streams.count;
+  int64_t *busy = calloc(streams + 1, sizeof *busy), most = -1;
+  uint32_t used = 0;
+  if (!busy) return false;
+  for (uint32_t i = 0; i < self->record_count; i++) {
+    const timeline_record *record = &self->records[i];
+    if (record->kind != PD_ACTIVITY_KERNEL) continue;
+    used += !busy[record->stream];
+    busy[record->stream] += record->end_ns - record->start_ns + 1;
+  }
+  *out = PD_NONE;
+  for (uint32_t s = 0; used > 1 && s < streams; s++) {
+    if (busy[s] <= most) continue;
+    most = busy[s];
+    *out = s;
+  }
+  free(busy);
+  return true;
+}
+
+static uint64_t find_hops(timeline *self, const bool *lone) {
+  uint64_t hops = 0;
+  for (uint32_t i = 0; i < self->record_count; i++) {
+    timeline_record *record = &self->records[i];
+    if (record->kind != PD_ACTIVITY_KERNEL || !lone[i]) continue;
+    for (uint32_t e = record->edge_first; e < record->edge_first + record->edge_count; e++)
+      if (self->edges[e].apart && lone[self->edges[e].record]) record->in_chain = true;
+    hops += record->in_chain;
+  }
+  return hops;
+}
+
+/* Of each thread the record that belongs to a hop last. */
+static bool follow_hops(timeline *self) {
+  const uint64_t threads = self->facts->trace->threads.count;
+  uint32_t *last = malloc((threads + 1) * sizeof *last);
+  if (!last) return false;
+  for (uint64_t t = 0; t < threads; t++) last[t] = REPLAY_NONE;
+  for (uint32_t c = 0; c < self->call_count; c++) {
+    const timeline_call *call = &self->calls[c];
+    uint32_t *mine = &last[call->thread];
+    if (call->kind == TIMELINE_EVENT_RECORD || call->kind == TIMELINE_EVENT_WAIT) *mine = REPLAY_NONE;
+    for (uint32_t r = call->record_first; r < call->record_first + call->record_count; r++) {
+      timeline_record *record = &self->records[r];
+      if (!record->in_chain && *mine != REPLAY_NONE && self->records[*mine].stream == record->stream)
+        record->in_chain = true;
+      else
+        *mine = record->in_chain ? r : REPLAY_NONE;
+    }
+  }
+  free(last);
+  return true;
+}
+
+static const timeline_call *call_of(const timeline *self, const replay_item *item) {
+  return item->flags & REPLAY_QUIET ? NULL : &self->calls[item->record_first];
+}
+static bool is_event(const timeline_call *call) {
+  return call && (call->kind == TIMELINE_EVENT_RECORD || call->kind == TIMELINE_EVENT_WAIT);
+}
+
+static bool launches_chain(const timeline *self, const timeline_call *call) {
+  for (uint32_t r = call->record_first; r < call->record_first + call->record_count; r++)
+    if (!self->records[r].leaves_chain) return false;
+  return true;
+}
+
+/* What launches a chain's kernels, and what lies between; but what lies behind the last of them belongs to the launch
+ * that follows. */
+static void own_items(timeline *self) {
+  bool in_chain = false, behind = false;
+  for (uint64_t i = 0; i < self->item_count; i++) {
+    replay_item *item = &self->items[i];
+    const timeline_call *call = call_of(self, item);
+    const bool launches = call && call->record_count;
+    if (launches) in_chain = item->owner == REPLAY_LAUNCH && launches_chain(self, call);
+    if (in_chain && item->owner == REPLAY_LAUNCH) item->owner = REPLAY_CHAIN;
+  }
+  for (uint64_t i = self->item_count; i--;) {
+    replay_item *item = &self->items[i];
+    const timeline_call *call = call_of(self, item);
+    const bool launches = call && call->record_count;
+    if (launches) behind = item->owner != REPLAY_CHAIN;
+    if (!launches && item->owner == REPLAY_CHAIN && behind && !is_event(call)) item->owner = REPLAY_LAUNCH;
+  }
+}
+
+bool timeline_find_chains(timeline *self) {
+  uint32_t main;
+  if (!main_stream(self, &main)) return false;
+  if (main == PD_NONE || !self->edge_count || !self->step_count) return true;
+  bool *lone = find_lone(self);
+  if (!lone) return false;
+  self->hops = (double)find_hops(self, lone) / (double)self->step_count;
+  free(lone);
+  if (self->hops < HOPS_LEAST) {
+    for (uint32_t i = 0; i < self->record_count; i++) self->records[i].in_chain = false;
+    return true;
+  }
+  if (!follow_hops(self)) return false;
+  for (uint32_t i = 0; i < self->record_count; i++)
+    self->records[i].leaves_chain = self->records[i].in_chain && self->records[i].stream != main;
+  own_items(self);
+  return true;
+}

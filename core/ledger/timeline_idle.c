@@ -1,0 +1,39 @@
+/* See timeline.h: who owns the host while the device is idle, which is the naive answer that the gains stand beside. */
+#include "timeline.h"
+
+static uint32_t bit_of(replay_owners owner) { return owner ? (uint32_t)__builtin_ctz(owner) : 0; }
+
+static bool find_busy(timeline *self, intervals *busy) {
+  const int64_t from = self->bounds[0], to = self->bounds[self->step_count];
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < self->record_count; i++) {
+    const timeline_record *record = &self->records[i];
+    const pd_activity *detail = &timeline_row(self, record)->detail;
+    const int64_t start = record->start_ns > from ? record->start_ns : from;
+    const int64_t end = record->end_ns < to ? record->end_ns : to;
+    ok = intervals_add(busy, start, end);
+    if (end > start && detail->kind == PD_ACTIVITY_MEMCPY && detail->u.copy.from == PD_MEMORY_PAGEABLE)
+      self->pageable_ns += end - start;
+  }
+  return ok && intervals_merge(busy);
+}
+
+bool timeline_count_idle(timeline *self) {
+  intervals busy = {0};
+  size_t at = 0;
+  if (!self->step_count) return true;
+  const bool ok = find_busy(self, &busy);
+  for (uint64_t i = 0; ok && i < self->item_count; i++) {
+    const replay_item *item = &self->items[i];
+    const int64_t from = item->own_ns, to = from + item->duration_ns;
+    if (item->lane) continue;
+    while (at < busy.count && busy.rows[at].end <= from) at++;
+    int64_t idle = item->duration_ns;
+    for (size_t b = at; b < busy.count && busy.rows[b].start < to; b++)
+      idle -= (busy.rows[b].end < to ? busy.rows[b].end : to) - (busy.rows[b].start > from ? busy.rows[b].start : from);
+    self->idle_ns[bit_of(item->owner)] += idle;
+  }
+  self->busy_ns = intervals_length(&busy);
+  intervals_free(&busy);
+  return ok;
+}

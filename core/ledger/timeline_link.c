@@ -1,0 +1,218 @@
+/* See timeline.h: what held up each device record, and which record each blocking call waited for. */
+#include "timeline.h"
+
+#include "trace/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The doubt of the two clocks, and of a call that returns as its record ends. */
+#define DOUBT_NS 1000
+/* Launched so long before the stream was free, a record was queued. */
+#define AHEAD_NS 2000
+/* Waits for events that one launch may have. */
+enum { WAITS_MOST = 16 };
+
+/* ---- queues ---- */
+
+static int by_value(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+static int64_t median(int64_t *values, uint64_t count, int64_t otherwise) {
+  if (!count) return otherwise;
+  qsort(values, count, sizeof *values, by_value);
+  return values[count / 2];
+}
+
+static bool find_queued(timeline *self) {
+  const uint64_t streams = self->facts->trace->streams.count;
+  const int64_t limit = self->limits.gap_ns;
+  int64_t *ends = malloc((streams + 1) * sizeof *ends);
+  int64_t *gaps = malloc((self->record_count + 1) * sizeof *gaps),
+          *latencies = malloc((self->record_count + 1) * sizeof *latencies);
+  uint64_t gap_count = 0, latency_count = 0;
+  const bool ok = ends && gaps && latencies;
+  for (uint64_t s = 0; ok && s <= streams; s++) ends[s] = INT64_MIN;
+  for (uint32_t i = 0; ok && i < self->record_count; i++) {
+    timeline_record *record = &self->records[i];
+    const int64_t before = ends[record->stream], called = self->calls[record->call].start_ns;
+    const bool follows = before != INT64_MIN;
+    const int64_t gap = follows ? record->start_ns - before : 0;
+    record->latency_ns = record->start_ns - called;
+    record->gap_ns = gap > 0 ? gap : 0;
+    const bool queued = follows && (gap <= limit || (called + AHEAD_NS < before && gap < 3 * limit));
+    record->hold = queued ? TIMELINE_BY_STREAM : TIMELINE_BY_LAUNCH;
+    if (queued)
+      gaps[gap_count++] = record->gap_ns;
+    else if (record->latency_ns >= 0 && record->latency_ns < self->limits.latency_ns)
+      latencies[latency_count++] = record->latency_ns;
+    if (record->end_ns > before) ends[record->stream] = record->end_ns;
+  }
+  if (ok) {
+    self->latency_ns = median(latencies, latency_count, self->limits.latency_ns / 2);
+    self->gap_ns = median(gaps, gap_count, self->limits.gap_ns / 4);
+    self->begins_behind = self->record_count && self->records[0].latency_ns >= 3 * self->limits.latency_ns;
+  }
+  free(ends);
+  free(gaps);
+  free(latencies);
+  return ok;
+}
+
+/* ---- events ---- */
+
+/* Of one thread: its last record launched, the one before its last event, and what its next launch waits for. */
+typedef struct thread_events {
+  uint32_t last, recorded;
+  uint32_t waits[WAITS_MOST];
+  uint32_t wait_count;
+} thread_events;
+
+static bool add_edge(timeline *self, timeline_record *to, uint32_t from) {
+  if (self->edge_count == self->edge_room) {
+    const uint32_t room = self->edge_room ? self->edge_room * 2 : 256;
+    replay_edge *edges = realloc(self->edges, room * sizeof *edges);
+    if (!edges) return false;
+    self->edges = edges;
+    self->edge_room = room;
+  }
+  const timeline_record *source = &self->records[from];
+  self->edges[self->edge_count++] =
+      (replay_edge){.record = from,
+                    .apart = to->kind == PD_ACTIVITY_KERNEL && source->kind == PD_ACTIVITY_KERNEL &&
+                             !facts_is_communication(self->facts, timeline_row(self, source)->name) &&
+                             !facts_is_communication(self->facts, timeline_row(self, to)->name)};
+  to->edge_count++;
+  return true;
+}
+
+static bool tie(timeline *self, thread_events *events, timeline_call *call) {
+  timeline_record *first = &self->records[call->record_first];
+  int64_t end = INT64_MIN;
+  first->edge_first = self->edge_count;
+  for (uint32_t w = 0; w < events->wait_count; w++) {
+    const timeline_record *source = &self->records[events->waits[w]];
+    if (source->stream == first->stream || first->start_ns < source->end_ns - DOUBT_NS) continue;
+    if (!add_edge(self, first, events->waits[w])) return false;
+    if (source->end_ns > end) end = source->end_ns;
+  }
+  events->wait_count = 0;
+  if (!first->edge_count) return true;
+  first->edge_ns = first->start_ns > end ? first->start_ns - end : 0;
+  if (first->hold == TIMELINE_BY_STREAM ? first->edge_ns < first->gap_ns
+                                        : first->edge_ns <= 3 * self->limits.gap_ns && call->start_ns + AHEAD_NS < end)
+    first->hold = TIMELINE_BY_EDGE;
+  return true;
+}
+
+static bool find_edges(timeline *self) {
+  const uint64_t threads = self->facts->trace->threads.count;
+  thread_events *all = malloc((threads + 1) * sizeof *all);
+  bool ok = all != NULL;
+  for (uint64_t t = 0; ok && t < threads; t++) all[t].last = all[t].recorded = REPLAY_NONE, all[t].wait_count = 0;
+  for (uint32_t c = 0; ok && c < self->call_count; c++) {
+    timeline_call *call = &self->calls[c];
+    thread_events *events = &all[call->thread];
+    if (call->kind == TIMELINE_EVENT_RECORD) events->recorded = events->last;
+    if (call->kind == TIMELINE_EVENT_WAIT && events->recorded != REPLAY_NONE && events->wait_count < WAITS_MOST)
+      events->waits[events->wait_count++] = events->recorded;
+    if (!call->record_count) continue;
+    ok = tie(self, events, call);
+    events->last = call->record_first + call->record_count - 1;
+  }
+  free(all);
+  return ok;
+}
+
+/* ---- blocking calls ---- */
+
+static bool ends_after(const void *rows, uint32_t a, uint32_t b) {
+  const timeline_record *records = rows;
+  return records[a].end_ns > records[b].end_ns;
+}
+
+/* Of the records before `launched`, the one that ends last, `limit` at the latest. `by_end` orders all by their end. */
+static uint32_t last_ended(const timeline *self, const uint32_t *by_end, uint32_t launched, int64_t limit) {
+  uint32_t low = 0, high = self->record_count;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (self->records[by_end[middle]].end_ns <= limit)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  while (low && by_end[low - 1] >= launched) low--;
+  return low ? by_end[low - 1] : REPLAY_NONE;
+}
+
+static uint32_t own_record(const timeline *self, const timeline_call *call) {
+  for (uint32_t r = call->record_first + call->record_count; r > call->record_first; r--)
+    if (self->records[r - 1].end_ns <= call->end_ns + DOUBT_NS) return r - 1;
+  return REPLAY_NONE;
+}
+
+static void set_wait(timeline *self, timeline_call *call, const uint32_t *by_end, uint32_t launched) {
+  const int64_t length = call->end_ns - call->start_ns;
+  const bool allocates = call->kind == TIMELINE_ALLOCATE || call->kind == TIMELINE_FREE;
+  call->blocks = allocates || call->kind == TIMELINE_SYNC || call->kind == TIMELINE_COPY;
+  if (!call->blocks) return;
+  call->awaited = call->kind == TIMELINE_COPY ? own_record(self, call)
+                                              : last_ended(self, by_end, launched, call->end_ns + DOUBT_NS);
+  call->own_ns = length;
+  if (call->awaited == REPLAY_NONE) return;
+  const int64_t end = self->records[call->awaited].end_ns;
+  /* Taking memory waits for nothing, unless work ends well within the call. */
+  if (allocates && (end <= call->start_ns || (call->end_ns - end) * 10 >= length * 9)) {
+    call->awaited = REPLAY_NONE;
+    return;
+  }
+  call->waited = end > call->start_ns;
+  if (!call->waited) return;
+  call->tail_ns = call->end_ns > end ? call->end_ns - end : 0;
+  if (call->own_ns > call->tail_ns) call->own_ns = call->tail_ns;
+}
+
+/* A blocking call that found its work done would have had the usual tail, had it not been: that of those that waited,
+ * or where none did, its own time. */
+static bool set_usual_tails(timeline *self) {
+  int64_t *tails = malloc(((size_t)self->call_count + 1) * sizeof *tails);
+  uint64_t count = 0;
+  if (!tails) return false;
+  for (uint32_t c = 0; c < self->call_count; c++)
+    if (self->calls[c].kind == TIMELINE_SYNC && self->calls[c].waited) tails[count++] = self->calls[c].tail_ns;
+  const int64_t median_ns = median(tails, count, 0);
+  free(tails);
+  for (uint32_t c = 0; c < self->call_count; c++) {
+    timeline_call *call = &self->calls[c];
+    if (call->kind != TIMELINE_SYNC || call->waited || call->awaited == REPLAY_NONE) continue;
+    const int64_t most = call->end_ns - self->records[call->awaited].end_ns, usual = count ? median_ns : call->own_ns;
+    call->tail_ns = most < 0 ? 0 : most < usual ? most : usual;
+  }
+  return true;
+}
+
+static bool find_waits(timeline *self) {
+  uint32_t *by_end = malloc(((size_t)self->record_count + 1) * sizeof *by_end);
+  uint32_t *scratch = malloc(((size_t)self->record_count + 1) * sizeof *scratch);
+  const bool ok = by_end && scratch;
+  for (uint32_t i = 0; ok && i < self->record_count; i++) by_end[i] = i;
+  if (ok) sort_runs(by_end, scratch, self->record_count, ends_after, self->records);
+  int64_t last = INT64_MIN; /* end of the work launched so far */
+  for (uint32_t c = 0; ok && c < self->call_count; c++) {
+    timeline_call *call = &self->calls[c];
+    set_wait(self, call, by_end, call->record_first);
+    call->drains =
+        call->waits_for_device && call->awaited != REPLAY_NONE && self->records[call->awaited].end_ns == last;
+    for (uint32_t r = call->record_first; r < call->record_first + call->record_count; r++)
+      if (self->records[r].end_ns > last) last = self->records[r].end_ns;
+  }
+  free(by_end);
+  free(scratch);
+  return ok;
+}
+
+bool timeline_link(timeline *self) {
+  return find_queued(self) && find_edges(self) && find_waits(self) && set_usual_tails(self);
+}

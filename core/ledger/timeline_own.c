@@ -1,0 +1,155 @@
+/* See timeline.h: whose each call is, by the first rule that fits. */
+#include "timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many allocator calls in a row, with at most so many launches between two, make and free temporaries. */
+enum { CHURN_CALLS = 4, CHURN_LAUNCHES = 2 };
+
+static bool allocates(const timeline_call *call) {
+  return call->kind == TIMELINE_ALLOCATE || call->kind == TIMELINE_FREE;
+}
+
+/* Of calls that work for something, not queries or events. */
+static bool is_work(const timeline_call *call) {
+  return call->record_count || call->kind == TIMELINE_COPY || call->kind == TIMELINE_SYNC || allocates(call);
+}
+
+static const pd_activity *copy_of(const timeline *self, const timeline_call *call) {
+  if (call->kind != TIMELINE_COPY || !call->record_count) return NULL;
+  const pd_activity *detail = &timeline_row(self, &self->records[call->record_first])->detail;
+  return detail->kind == PD_ACTIVITY_MEMCPY ? detail : NULL;
+}
+
+static bool is_on_host(pd_memory_kind kind) { return kind == PD_MEMORY_PAGEABLE || kind == PD_MEMORY_PINNED; }
+
+/* By step: its last synchronisation and its last launch, calls; how often it waits for the whole device. */
+typedef struct step_end {
+  uint32_t last_sync, last_launch, whole;
+} step_end;
+
+static step_end *step_ends(const timeline *self) {
+  step_end *out = malloc(((size_t)self->step_count + 1) * sizeof *out);
+  for (uint32_t s = 0; out && s <= self->step_count; s++) out[s] = (step_end){REPLAY_NONE, REPLAY_NONE, 0};
+  for (uint32_t c = 0; out && c < self->call_count; c++) {
+    const timeline_call *call = &self->calls[c];
+    if (call->kind == TIMELINE_SYNC) out[call->step].last_sync = c;
+    if (call->kind == TIMELINE_SYNC && call->waits_for_device) out[call->step].whole++;
+    if (call->record_count) out[call->step].last_launch = c;
+  }
+  return out;
+}
+
+/* The loop's own: outside of what it measures, where that is known; else the last of the step, behind its last launch.
+ * Without marks a step may be cut anywhere: then the only one of it that waits for the whole device. */
+static bool is_measurement(const timeline *self, const step_end *ends, uint32_t c) {
+  const timeline_call *call = &self->calls[c];
+  const step_end *end = &ends[call->step];
+  if (self->facts->trace->sync_timing && (self->facts->trace->facts & PD_FACT_TRAIN)) {
+    const pd_trace_step *step = facts_step(self->facts, call->step);
+    if (step->train_end_ns > step->train_start_ns &&
+        (call->start_ns < step->train_start_ns || call->end_ns > step->train_end_ns))
+      return true;
+  }
+  if (end->last_sync == c && (end->last_launch == REPLAY_NONE || end->last_launch < c)) return true;
+  return !self->has_operations && call->waits_for_device && end->whole == 1;
+}
+
+static replay_owners owner_of(const timeline *self, const step_end *ends, uint32_t c, const timeline_call *before) {
+  const timeline_call *call = &self->calls[c];
+  const pd_activity *copy = copy_of(self, call);
+  if (allocates(call)) return REPLAY_ALLOCATOR;
+  if (copy && is_on_host(copy->u.copy.to)) return REPLAY_SYNC;
+  if (copy && copy->u.copy.from == PD_MEMORY_PAGEABLE) return REPLAY_PAGEABLE;
+  if (call->kind != TIMELINE_SYNC) return REPLAY_LAUNCH;
+  if (before && before->owner == REPLAY_PAGEABLE) return REPLAY_PAGEABLE;
+  const bool reads = before && before->owner == REPLAY_SYNC && before->kind == TIMELINE_COPY;
+  return !reads && is_measurement(self, ends, c) ? REPLAY_MEASUREMENT : REPLAY_SYNC;
+}
+
+/* A copy to the host that nobody waits for holds up nothing. */
+static void free_unread(timeline *self, const timeline_call **next) {
+  for (uint32_t c = self->call_count; c--;) {
+    timeline_call *call = &self->calls[c];
+    const timeline_call *after = next[call->thread];
+    if (call->owner == REPLAY_SYNC && call->kind == TIMELINE_COPY && call->awaited == REPLAY_NONE &&
+        (!after || after->owner != REPLAY_SYNC))
+      call->owner = REPLAY_LAUNCH;
+    if (is_work(call)) next[call->thread] = call;
+  }
+}
+
+/* ---- temporaries ---- */
+
+/* Calls of one thread that launch or take memory; `row`: those of them that take it, in a row. */
+typedef struct churn {
+  uint32_t *calls, *row;
+  uint32_t count, row_count;
+} churn;
+
+static void close_row(timeline *self, churn *of) {
+  uint32_t makes = 0, frees = 0, first = 0;
+  for (uint32_t i = 0; i < of->row_count; i++) {
+    const bool made = self->calls[of->calls[of->row[i]]].kind == TIMELINE_ALLOCATE;
+    if (made && !makes) first = of->row[i];
+    makes += made;
+    frees += !made;
+  }
+  if (of->row_count >= CHURN_CALLS && makes && frees)
+    for (uint32_t i = first; i < of->row[of->row_count - 1]; i++) {
+      timeline_call *call = &self->calls[of->calls[i]];
+      if (call->owner == REPLAY_LAUNCH) call->owner = REPLAY_ALLOCATOR;
+      call->churns = true;
+    }
+  of->row_count = 0;
+}
+
+static void find_rows(timeline *self, churn *of) {
+  for (uint32_t i = 0; i < of->count; i++) {
+    const timeline_call *call = &self->calls[of->calls[i]];
+    if (!allocates(call)) continue;
+    if (of->row_count) {
+      const uint32_t last = of->row[of->row_count - 1];
+      if (i - last - 1 > CHURN_LAUNCHES || call->step != self->calls[of->calls[last]].step) close_row(self, of);
+    }
+    of->row[of->row_count++] = i;
+  }
+  close_row(self, of);
+}
+
+static bool find_churn(timeline *self) {
+  churn of = {.calls = malloc(((size_t)self->call_count + 1) * sizeof *of.calls),
+              .row = malloc(((size_t)self->call_count + 1) * sizeof *of.row)};
+  const bool ok = of.calls && of.row;
+  for (uint32_t t = 0; ok && t < self->facts->trace->threads.count; t++) {
+    if (self->lane_of[t] == TIMELINE_UNJUDGED) continue;
+    of.count = 0;
+    for (uint32_t c = 0; c < self->call_count; c++)
+      if (self->calls[c].thread == t && (self->calls[c].record_count || allocates(&self->calls[c])))
+        of.calls[of.count++] = c;
+    find_rows(self, &of);
+  }
+  free(of.calls);
+  free(of.row);
+  return ok;
+}
+
+bool timeline_own(timeline *self) {
+  const uint64_t threads = self->facts->trace->threads.count;
+  step_end *ends = step_ends(self);
+  const timeline_call **beside = calloc(threads + 1, sizeof *beside);
+  const bool ok = ends && beside;
+  for (uint32_t c = 0; ok && c < self->call_count; c++) {
+    timeline_call *call = &self->calls[c];
+    call->owner = owner_of(self, ends, c, beside[call->thread]);
+    if (is_work(call)) beside[call->thread] = call;
+  }
+  if (ok) {
+    memset(beside, 0, (threads + 1) * sizeof *beside);
+    free_unread(self, beside);
+  }
+  free(ends);
+  free(beside);
+  return ok && find_churn(self);
+}

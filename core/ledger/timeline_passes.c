@@ -1,0 +1,167 @@
+/* See timeline.h: several passes through the model in one step. A burst is a run of launches in the backward part, or,
+ * where parts are not known, of another thread than the one that begins the steps. Bursts of the same kernels are
+ * passes; two models in one step are none. */
+#include "timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Two bursts launch the same kernels if so many of those of either, in percent, are among the other's. */
+enum { ALIKE = 60 };
+
+typedef struct burst {
+  uint32_t first, last; /* records, kernels at either end */
+  uint32_t kernels;
+} burst;
+
+typedef struct passes_build {
+  timeline *timeline;
+  uint32_t main; /* thread that begins most steps */
+  burst *bursts; /* of one step */
+  uint32_t count;
+  uint32_t *names[2]; /* how often each string names a kernel of a burst */
+  int64_t *ends;      /* by burst that is a pass, of all steps: when its last launch ends */
+  uint32_t *first;    /* by step, into `ends` */
+} passes_build;
+
+static bool find_main(passes_build *self) {
+  const timeline *of = self->timeline;
+  uint32_t *begun = calloc(of->facts->trace->threads.count + 1, sizeof *begun), most = 0, step = REPLAY_NONE;
+  if (!begun) return false;
+  for (uint32_t r = 0; r < of->record_count; r++) {
+    const timeline_call *call = &of->calls[of->records[r].call];
+    if (call->step == step) continue;
+    step = call->step;
+    if (++begun[call->thread] <= most) continue;
+    most = begun[call->thread];
+    self->main = call->thread;
+  }
+  free(begun);
+  return true;
+}
+
+static bool is_backward(const passes_build *self, const timeline_record *record) {
+  const timeline *of = self->timeline;
+  if (!of->has_parts) return of->calls[record->call].thread != self->main;
+  const uint32_t range = timeline_row(of, record)->range;
+  return range < of->facts->range_count && facts_range(of->facts, range)->part == PD_PART_BACKWARD;
+}
+
+/* The bursts among the records [from, to) of one step. */
+static void find_bursts(passes_build *self, uint32_t from, uint32_t to) {
+  const timeline *of = self->timeline;
+  bool open = false;
+  uint32_t thread = REPLAY_NONE;
+  self->count = 0;
+  for (uint32_t r = from; r < to; r++) {
+    const timeline_record *record = &of->records[r];
+    if (record->kind != PD_ACTIVITY_KERNEL) continue;
+    const bool backward = is_backward(self, record);
+    if (!backward || of->calls[record->call].thread != thread) open = false;
+    thread = of->calls[record->call].thread;
+    if (!backward) continue;
+    if (!open) self->bursts[self->count++] = (burst){.first = r};
+    open = true;
+    self->bursts[self->count - 1].last = r;
+    self->bursts[self->count - 1].kernels++;
+  }
+}
+
+/* Adds `by` for each kernel of the burst. */
+static void count_names(const passes_build *self, const burst *one, uint32_t *names, uint32_t by) {
+  const timeline *of = self->timeline;
+  for (uint32_t r = one->first; r <= one->last; r++)
+    if (of->records[r].kind == PD_ACTIVITY_KERNEL) names[timeline_row(of, &of->records[r])->name] += by;
+}
+
+static bool is_alike(const passes_build *self, const burst *one, const burst *largest) {
+  const timeline *of = self->timeline;
+  uint32_t *mine = self->names[1], *theirs = self->names[0], both = 0;
+  count_names(self, one, mine, 1);
+  for (uint32_t r = one->first; r <= one->last; r++) {
+    if (of->records[r].kind != PD_ACTIVITY_KERNEL) continue;
+    uint32_t *name = &mine[timeline_row(of, &of->records[r])->name];
+    both += *name < theirs[name - mine] ? *name : theirs[name - mine];
+    *name = 0;
+  }
+  return (uint64_t)both * 100 >= (uint64_t)ALIKE * largest->kernels &&
+         (uint64_t)both * 100 >= (uint64_t)ALIKE * one->kernels;
+}
+
+/* Keeps the step's bursts that are passes; how many. */
+static uint32_t keep_passes(passes_build *self, uint32_t at) {
+  const timeline *of = self->timeline;
+  const burst *largest = NULL;
+  uint32_t kept = 0;
+  for (uint32_t b = 0; b < self->count; b++)
+    if (!largest || self->bursts[b].kernels > largest->kernels) largest = &self->bursts[b];
+  if (!largest) return 0;
+  count_names(self, largest, self->names[0], 1);
+  for (uint32_t b = 0; b < self->count; b++)
+    if (is_alike(self, &self->bursts[b], largest))
+      self->ends[at + kept++] = of->calls[of->records[self->bursts[b].last].call].end_ns;
+  count_names(self, largest, self->names[0], UINT32_MAX); /* takes them off again */
+  return kept;
+}
+
+static uint32_t pass_at(const passes_build *self, uint32_t step, int64_t start) {
+  const uint32_t first = self->first[step], count = self->first[step + 1] - first;
+  if (count < 2) return 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (self->ends[first + i] >= start) return i;
+  return REPLAY_NONE;
+}
+
+static int by_count(const void *a, const void *b) {
+  const uint32_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+static bool find_passes(passes_build *self) {
+  timeline *of = self->timeline;
+  uint32_t *counts = malloc(((size_t)of->step_count + 1) * sizeof *counts), r = 0, kept = 0;
+  if (!counts) return false;
+  for (uint32_t s = 0; s < of->step_count; s++) {
+    const uint32_t from = r;
+    while (r < of->record_count && of->calls[of->records[r].call].step == s) r++;
+    find_bursts(self, from, r);
+    self->first[s] = kept;
+    counts[s] = keep_passes(self, kept);
+    kept += counts[s];
+  }
+  self->first[of->step_count] = kept;
+  qsort(counts, of->step_count, sizeof *counts, by_count);
+  of->passes = of->step_count && counts[of->step_count / 2] > 1 ? counts[of->step_count / 2] : 1;
+  free(counts);
+  return true;
+}
+
+static void mark(passes_build *self) {
+  timeline *of = self->timeline;
+  for (uint32_t r = 0; r < of->record_count; r++) {
+    const timeline_call *call = &of->calls[of->records[r].call];
+    of->records[r].pass = pass_at(self, call->step, call->start_ns);
+  }
+  for (uint64_t i = 0; i < of->item_count; i++) {
+    const uint32_t pass = pass_at(self, of->items[i].step, of->items[i].own_ns);
+    if (pass && pass != REPLAY_NONE) of->items[i].flags |= REPLAY_LATER_PASS;
+  }
+}
+
+bool timeline_find_passes(timeline *self) {
+  const uint64_t strings = self->facts->trace->strings.count;
+  passes_build build = {.timeline = self,
+                        .bursts = malloc(((size_t)self->record_count + 1) * sizeof *build.bursts),
+                        .names = {calloc(strings + 1, sizeof(uint32_t)), calloc(strings + 1, sizeof(uint32_t))},
+                        .ends = malloc(((size_t)self->record_count + 1) * sizeof *build.ends),
+                        .first = malloc(((size_t)self->step_count + 2) * sizeof *build.first)};
+  const bool ok = build.bursts && build.names[0] && build.names[1] && build.ends && build.first && find_main(&build) &&
+                  find_passes(&build);
+  if (ok && self->passes > 1) mark(&build);
+  free(build.bursts);
+  free(build.names[0]);
+  free(build.names[1]);
+  free(build.ends);
+  free(build.first);
+  return ok;
+}
