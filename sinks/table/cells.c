@@ -36,15 +36,20 @@ uint32_t cell_time_decimals(cell_time unit, int64_t least_ns) {
   return (uint32_t)(decimals < units[unit].most_decimals ? decimals : units[unit].most_decimals);
 }
 
-void cell_write_time(char *out, size_t room, const pd_cell *cell, cell_time unit, uint32_t decimals) {
+cell_time cell_time_for(int64_t most_ns) {
+  return most_ns >= 1000000000 ? CELL_S : most_ns >= 1000000 ? CELL_MS : CELL_US;
+}
+
+void cell_write_time(char *out, size_t room, const pd_cell *cell, cell_time unit, uint32_t decimals, bool suffix) {
   out[0] = 0;
-  if (!cell->missing) snprintf(out, room, "%.*f", (int)decimals, (double)cell->v.i / units[unit].ns);
+  if (!cell->missing)
+    snprintf(out, room, "%.*f%s", (int)decimals, (double)cell->v.i / units[unit].ns, suffix ? units[unit].suffix : "");
 }
 
 static void write_time(char *out, size_t room, int64_t ns, cell_time unit, uint32_t digits) {
   const double size = fabs((double)ns);
   const bool fixed = unit != CELL_AUTO;
-  if (!fixed) unit = size >= 1e9 ? CELL_S : size >= 1e6 ? CELL_MS : CELL_US;
+  if (!fixed) unit = cell_time_for((int64_t)size);
   const double value = (double)ns / units[unit].ns;
   char figure[64];
   if (digits && ns && unit != CELL_NS)

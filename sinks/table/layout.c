@@ -20,6 +20,7 @@ typedef struct shown_column {
   size_t width;
   uint32_t index;    /* in the table */
   uint32_t decimals; /* of its times, where they all have the same; else PD_NONE */
+  cell_time unit;    /* of its times */
   bool is_text;
   bool is_stack; /* its last frame tells most: cut from the left, whole with `wide` */
 } shown_column;
@@ -70,7 +71,7 @@ static const char *cell_text(const layout *self, const shown_column *column, con
   const pd_cell *cell = &row->cells[column->index];
   if (column->is_text) return cell->missing ? "" : cell->v.text;
   if (column->decimals != PD_NONE)
-    cell_write_time(room, room_bytes, cell, self->options->unit, column->decimals);
+    cell_write_time(room, room_bytes, cell, column->unit, column->decimals, self->options->unit == CELL_AUTO);
   else
     cell_write(room, room_bytes, self->table->columns[column->index], cell, self->options->unit,
                pd_table_digits(self->table, row_number(self->table, row), column->index));
@@ -84,25 +85,29 @@ static void grow(layout *self, shown_column *column, const pd_table_row *row) {
   if (width > column->width) column->width = width;
 }
 
-/* One number of decimals for a column of times in a fixed unit, whose least figure still says something; PD_NONE where
- * the figures have digits of their own. */
-static uint32_t decimals_of(const layout *self, uint32_t index) {
+/* One unit for a column of times, that of the largest row where none was asked for, and one number of decimals, with
+ * which the least figure still says something; PD_NONE where the figures have digits of their own. */
+static void choose_unit(const layout *self, shown_column *column) {
   const pd_table *table = self->table;
-  int64_t least = INT64_MAX;
-  if (table->columns[index]->unit != PD_UNIT_NS || self->options->unit == CELL_AUTO) return PD_NONE;
+  const uint32_t index = column->index;
+  int64_t least = INT64_MAX, most = 0;
+  column->decimals = PD_NONE;
+  if (table->columns[index]->unit != PD_UNIT_NS) return;
   for (uint64_t i = 0; i < table->rows.count + (table->footer != NULL); i++) {
     const pd_table_row *row = i < table->rows.count ? PD_AT(pd_table_row, &table->rows, i) : table->footer;
     const pd_cell *cell = &row->cells[index];
-    if (pd_table_digits(table, i, index)) return PD_NONE;
-    if (i >= self->row_count && row != table->footer) continue;
-    if (!cell->missing && cell->v.i > 0 && cell->v.i < least) least = cell->v.i;
+    if (pd_table_digits(table, i, index)) return;
+    if (cell->missing || (i >= self->row_count && row != table->footer)) continue;
+    if (cell->v.i > 0 && cell->v.i < least) least = cell->v.i;
+    if (row != table->footer && llabs(cell->v.i) > most) most = llabs(cell->v.i);
   }
-  return cell_time_decimals(self->options->unit, least < INT64_MAX ? least : 0);
+  column->unit = self->options->unit == CELL_AUTO ? cell_time_for(most) : self->options->unit;
+  column->decimals = cell_time_decimals(column->unit, least < INT64_MAX ? least : 0);
 }
 
 static void measure(layout *self, shown_column *column) {
   const pd_metric *metric = self->table->columns[column->index];
-  column->decimals = decimals_of(self, column->index);
+  choose_unit(self, column);
   const char *at;
   size_t limit = column->index == 0 ? self->options->max_name_columns : TEXT_MAX;
   column->is_stack = !strcmp(metric->key, "stack");

@@ -51,7 +51,7 @@ static const pd_option rows[] = {
     PD_OPTION(options, views, .def = VIEWS_DEFAULT, .choices = views_ids,
               .help = "what to print, separated by spaces or commas: summary (short), run, a table's id, or all"),
     PD_OPTION_CHOICE(options, time_unit, .def = "auto", .choices = time_units,
-                     .help = "unit of times; auto: torch's for each figure"),
+                     .help = "unit of times; auto: that of the largest, column by column"),
     PD_OPTION_CHOICE(options, sorted_by, .def = "CPUTotal", .choices = sorted_bys, .help = "order of Paddle's tables"),
     PD_OPTION_CHOICE(options, sort_by, .def = "self_cuda_time_total", .choices = sort_bys,
                      .help = "order of the operator table; cuda is the device, whatever it is"),
@@ -358,7 +358,7 @@ static pd_status compose(state *self, const pd_summary *summary, text *out) {
   if (self->summary) report_write(&self->report, out, self->run, summary, self->files, self->columns);
   if (self->all) {
     const size_t before = out->length;
-    report_files(out, self->run, self->files, self->columns);
+    report_files(out, self->files, self->columns);
     if (out->length > before) text_add(out, "\n");
     text_add(out, self->line.length ? self->line.data : "");
   }

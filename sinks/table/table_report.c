@@ -218,32 +218,21 @@ static void put_notes(text *out, const pd_summary *summary, size_t columns) {
   if (!count && out->data) out->data[at] = 0;
 }
 
-static bool ends_with(const char *string, const char *ending) {
-  const size_t length = strlen(string), tail = strlen(ending);
-  return length >= tail && !strcmp(string + length - tail, ending);
-}
-
-void report_files(text *out, const pd_run *run, const pd_files *files, size_t columns) {
+void report_files(text *out, const pd_files *files, size_t columns) {
   const char *line;
-  bool any = false, has_trace = false;
+  bool any = false;
   if (!files || !PD_HAS(pd_files, files, next_written) || !files->next_written) return;
   while ((line = files->next_written(files))) {
     const char *name = strrchr(line, '/');
     if (!any) text_bold(out, "Files");
     if (!any) text_add(out, "\n");
     any = true;
-    has_trace = has_trace || ends_with(line, ".pt.trace.json") || ends_with(line, ".pt.trace.json.gz");
     if (2 + width_of(line, strlen(line)) <= columns || !name || !name[1])
       text_format(out, "  %s\n", line);
     else
       text_format(out, "  %.*s\n    %s\n", (int)(name + 1 - line), line, name + 1);
   }
-  if (!has_trace) return;
-  text hint = {0};
-  text_format(&hint, "To open: ui.perfetto.dev or tensorboard --logdir %s", run->trace_dir);
-  out->failed = out->failed || hint.failed;
-  if (!hint.failed) text_wrap(out, hint.data, columns, 2);
-  text_free(&hint);
+  if (any) text_add(out, "  To open one: pdhost open FILE\n");
 }
 
 /* ---- the whole ---- */
@@ -327,6 +316,11 @@ static void put_tables(const report *self, text *out, size_t left, size_t column
   text_free(&section);
 }
 
+/* Sentences take more lines where these are narrow: the tables keep their room. */
+static size_t lines_within(size_t columns) {
+  return columns < REPORT_COLUMNS ? REPORT_LINES * REPORT_COLUMNS / columns : REPORT_LINES;
+}
+
 void report_write(report *self, text *out, const pd_run *run, const pd_summary *summary, const pd_files *files,
                   size_t columns) {
   const bool colour = out->colour;
@@ -336,11 +330,12 @@ void report_write(report *self, text *out, const pd_run *run, const pd_summary *
   put_verdict(self, &verdict, summary, columns);
   report_steps(&steps, run, summary, columns);
   put_notes(&notes, summary, columns);
-  report_files(&named, run, files, columns);
+  report_files(&named, files, columns);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) used += fixed[i]->length ? lines_of(fixed[i]) + 1 : 0;
   add_section(out, &verdict);
   add_section(out, &steps);
-  put_tables(self, out, used < REPORT_LINES ? REPORT_LINES - used : 0, columns);
+  const size_t lines = lines_within(columns);
+  put_tables(self, out, used < lines ? lines - used : 0, columns);
   add_section(out, &notes);
   add_section(out, &named);
   report_line(self, out, summary, columns);

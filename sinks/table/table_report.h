@@ -1,7 +1,7 @@
 /*
  * The short report of a run, what the view `summary` prints: the verdict, the steps, where their time goes, the largest
  * operators and kernels, notes, the files written, and the verdict's sentence once more. At most REPORT_LINES lines,
- * but for commands and paths, which are never cut. [loop thread]
+ * in proportion more below REPORT_COLUMNS columns, but for commands and paths, which are never cut. [loop thread]
  */
 #ifndef SINKS_TABLE_TABLE_REPORT_H
 #define SINKS_TABLE_TABLE_REPORT_H
@@ -10,7 +10,7 @@
 
 #include <pdhost/sink.h>
 
-enum { REPORT_LINES = 40, REPORT_ROWS = 5, REPORT_CAUSES = 12 };
+enum { REPORT_LINES = 40, REPORT_COLUMNS = 80, REPORT_ROWS = 5, REPORT_CAUSES = 12 };
 
 /* A row of a short table. */
 typedef struct report_row {
@@ -48,7 +48,7 @@ void report_write(report *self, text *out, const pd_run *run, const pd_summary *
 /* The verdict of the last window, or why there is none, in one line. */
 void report_line(const report *self, text *out, const pd_summary *summary, size_t columns);
 /* The files written so far, one line each, and what opens them. */
-void report_files(text *out, const pd_run *run, const pd_files *files, size_t columns);
+void report_files(text *out, const pd_files *files, size_t columns);
 void report_free(report *self);
 
 #endif

@@ -117,6 +117,8 @@ void text_free(text *self) {
 
 void text_figure(text *self, double value, size_t columns) {
   char figure[48];
-  snprintf(figure, sizeof figure, "%.*f", pd_decimals(value), value);
-  text_format(self, "%*s", (int)columns, figure);
+  const int room = (int)columns - 1; /* a blank keeps it from the figure before */
+  int decimals = pd_decimals(value), used = snprintf(figure, sizeof figure, "%.*f", decimals, value);
+  for (; used > room && decimals > 0; decimals--) used = snprintf(figure, sizeof figure, "%.*f", decimals - 1, value);
+  text_format(self, " %*s", room, figure);
 }

@@ -20,7 +20,7 @@ void text_bold(text *self, const char *string);
 void text_faint(text *self, const char *string);
 /* Words of `string`, a figure with its unit as one, in lines of at most `columns`, each behind `indent` blanks. */
 void text_wrap(text *self, const char *string, size_t columns, size_t indent);
-/* `value` with the decimals that its size lets stand, at the right of `columns`. */
+/* `value` at the right of `columns`, a blank before it, with the decimals that its size and the room allow. */
 void text_figure(text *self, double value, size_t columns);
 void text_free(text *self);
 
