@@ -20,6 +20,13 @@ function(pdhost_add_suite name)
     ENVIRONMENT "OMP_WAIT_POLICY=passive;${arg_ENVIRONMENT}")
 endfunction()
 
+# For a suite that loads the plugins of tests/fixtures, or the built ones.
+function(pdhost_suite_fixtures name)
+  target_compile_definitions(test_${name} PRIVATE FIXTURES="${PROJECT_BINARY_DIR}/tests/fixtures"
+    TEST_LIB="${PROJECT_BINARY_DIR}/lib/pdhost" VERSION="${PROJECT_VERSION}")
+  add_dependencies(test_${name} fixtures)
+endfunction()
+
 # Every test_*.c under tests/ is a suite of this build, but for those that only a GPU runs: none is written and forgotten.
 function(pdhost_expect_suites)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/test_*.c")

@@ -1,6 +1,6 @@
 /* Configurations for tests: files in a folder of the test's own, fixture plugins. FIXTURES is their folder. */
-#ifndef TESTS_CORE_HOST_RIG_H
-#define TESTS_CORE_HOST_RIG_H
+#ifndef TESTS_CONFIG_HOST_RIG_H
+#define TESTS_CONFIG_HOST_RIG_H
 
 #include "config/config.h"
 #include "pd_test.h"

@@ -1,5 +1,5 @@
 /*
- * SimpleCNN and TinyOpsBlock against PyTorch's float64 numbers (tests/core/goldens): losses, logits, gradient norms,
+ * SimpleCNN and TinyOpsBlock against PyTorch's float64 numbers (tests/train/goldens): losses, logits, gradient norms,
  * first gradients, updated parameters: all to 1e-4, and with TF32 to 2e-3.
  *
  * On the CPU device each number is relative to its own size, but for elements of the gradients and logits that float32

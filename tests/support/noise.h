@@ -1,6 +1,6 @@
 /* Synthetic times: seeded, with the noise that machines have. */
-#ifndef TESTS_MEASURE_NOISE_H
-#define TESTS_MEASURE_NOISE_H
+#ifndef TESTS_SUPPORT_NOISE_H
+#define TESTS_SUPPORT_NOISE_H
 
 #include "base/random_bits.h"
 
