@@ -4,17 +4,20 @@
 #include "progress_line.h"
 #include "visible.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { REMEMBERED = LOG_WARNINGS_KEPT, LINE_BYTES = 2048, KEPT_BYTES = 512 };
+enum { REMEMBERED = LOG_WARNINGS_KEPT, LINE_BYTES = 2048 };
 
 typedef struct repeated {
-  char line[KEPT_BYTES];
+  char line[LINE_BYTES];
   uint64_t repeats;
 } repeated;
 
@@ -24,12 +27,33 @@ static bool threshold_set;
 static log_color color_choice = LOG_COLOR_AUTO;
 static repeated warnings[REMEMBERED];
 static uint32_t warning_count;
+static bool shows_times;
+static struct timespec began; /* where times are shown */
+static int file = -1;         /* of --log */
 
 void log_set_level(pd_log_level level) {
   pthread_mutex_lock(&lock);
   threshold = level;
   threshold_set = true;
   pthread_mutex_unlock(&lock);
+}
+
+void log_show_times(void) {
+  pthread_mutex_lock(&lock);
+  shows_times = true;
+  clock_gettime(CLOCK_MONOTONIC, &began);
+  pthread_mutex_unlock(&lock);
+}
+
+pd_status log_open_file(const char *path, error *err) {
+  const int opened = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (opened < 0)
+    return error_set(err, PD_IO, FAULT_OUTPUT, "--log %s: %s; name a file that can be written", path, strerror(errno));
+  pthread_mutex_lock(&lock);
+  if (file >= 0) close(file);
+  file = opened;
+  pthread_mutex_unlock(&lock);
+  return PD_OK;
 }
 
 static pd_log_level level_now(void) {
@@ -59,9 +83,8 @@ bool log_color_on(int fd) {
   return !(no_color && no_color[0]) && !(terminal && strcmp(terminal, "dumb") == 0) && isatty(fd);
 }
 
-/* Whether this warning was printed before; counts it, or remembers it. Long lines are never taken for repeats. */
+/* Whether this warning came before; counts it, or remembers it. */
 static bool seen_before(const char *line) {
-  if (strlen(line) >= KEPT_BYTES) return false;
   const uint32_t kept = warning_count < REMEMBERED ? warning_count : REMEMBERED;
   for (uint32_t i = 0; i < kept; i++) {
     if (strcmp(warnings[i].line, line) != 0) continue;
@@ -70,36 +93,71 @@ static bool seen_before(const char *line) {
   }
   /* Once the table is full, further warnings are printed each time: shown twice is better than not at all. */
   if (kept < REMEMBERED) {
-    snprintf(warnings[kept].line, KEPT_BYTES, "%s", line);
+    snprintf(warnings[kept].line, LINE_BYTES, "%s", line);
     warnings[kept].repeats = 0;
     warning_count++;
   }
   return false;
 }
 
-static void write_line(const char *line, size_t bytes) {
+static void write_line(int to, const char *line, size_t bytes) {
   while (bytes > 0) {
-    const ssize_t written = write(STDERR_FILENO, line, bytes);
+    const ssize_t written = write(to, line, bytes);
     if (written <= 0) return; /* nowhere left to tell */
     line += written;
     bytes -= (size_t)written;
   }
 }
 
+/* Ends a line that was formatted into `room` bytes and writes it at once, so that lines of several threads do not mix.
+ */
+static void end_line(int to, char *text, size_t room, int used) {
+  if (used < 0) return;
+  if ((size_t)used >= room) {
+    used = (int)room - 1;
+    text[used - 1] = '\n';
+  }
+  write_line(to, text, (size_t)used);
+}
+
+/* `level` is "" for a line without one. */
+static void write_file(const char *level, const char *message) {
+  struct timespec now;
+  struct tm day;
+  char text[LINE_BYTES + 64], date[32] = "";
+  if (file < 0) return;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (gmtime_r(&now.tv_sec, &day)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &day);
+  end_line(file, text, sizeof text,
+           snprintf(text, sizeof text, "%s.%03ldZ %s%s%s\n", date, now.tv_nsec / 1000000, level, level[0] ? ": " : "",
+                    message));
+}
+
+/* "[0.123 s] ", or "". */
+static const char *time_text(char *text, size_t room) {
+  struct timespec now;
+  text[0] = '\0';
+  if (!shows_times) return text;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  snprintf(text, room, "[%.3f s] ", (double)(now.tv_sec - began.tv_sec) + 1e-9 * (double)(now.tv_nsec - began.tv_nsec));
+  return text;
+}
+
+static const char *const names[] = {"error", "warn", "info", "debug"};
+
+static const char *level_name(pd_log_level level) {
+  return names[level < PD_LOG_ERROR ? PD_LOG_ERROR : level > PD_LOG_DEBUG ? PD_LOG_DEBUG : level];
+}
+
 static void print_line(pd_log_level level, const char *message) {
-  static const char *const names[] = {"error", "warn", "info", "debug"};
   static const char *const colors[] = {"\033[1;31m", "\033[1;33m", "", "\033[2m"};
   const int at = level < PD_LOG_ERROR ? PD_LOG_ERROR : level > PD_LOG_DEBUG ? PD_LOG_DEBUG : level;
   const char *color = log_color_on(STDERR_FILENO) ? colors[at] : "";
-  char text[LINE_BYTES + 64];
-  int used = snprintf(text, sizeof text, "pdhost: %s%s:%s %s\n", color, names[at], color[0] ? "\033[0m" : "", message);
-  if (used < 0) return;
-  if ((size_t)used >= sizeof text) {
-    used = (int)sizeof text - 1;
-    text[used - 1] = '\n';
-  }
+  char text[LINE_BYTES + 64], since[32];
   progress_hide();
-  write_line(text, (size_t)used);
+  end_line(STDERR_FILENO, text, sizeof text,
+           snprintf(text, sizeof text, "%spdhost: %s%s:%s %s\n", time_text(since, sizeof since), color, names[at],
+                    color[0] ? "\033[0m" : "", message));
   progress_show();
 }
 
@@ -115,9 +173,28 @@ void log_line(pd_log_level level, const char *plugin, const char *format, ...) {
   visible_copy(shown, sizeof shown, message);
 
   pthread_mutex_lock(&lock);
-  const bool wanted = level <= level_now() && !(level == PD_LOG_WARN && seen_before(shown));
+  const bool repeats = level == PD_LOG_WARN && seen_before(shown);
+  const bool wanted = level <= level_now() && !repeats;
+  if (!repeats) write_file(level_name(level), shown);
   pthread_mutex_unlock(&lock);
   if (wanted) print_line(level, shown);
+}
+
+void log_say(bool shown, const char *format, ...) {
+  char message[LINE_BYTES], visible[LINE_BYTES], text[LINE_BYTES + 64], since[32];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  visible_copy(visible, sizeof visible, message);
+  pthread_mutex_lock(&lock);
+  write_file("", visible);
+  pthread_mutex_unlock(&lock);
+  if (!shown) return;
+  progress_hide();
+  end_line(STDERR_FILENO, text, sizeof text,
+           snprintf(text, sizeof text, "%s%s\n", time_text(since, sizeof since), visible));
+  progress_show();
 }
 
 void log_flush_repeats(void) {
@@ -126,8 +203,8 @@ void log_flush_repeats(void) {
     const repeated row = warnings[i];
     warnings[i].repeats = 0;
     pthread_mutex_unlock(&lock);
-    if (row.repeats == 0) continue;
-    char message[LINE_BYTES];
+    if (row.repeats == 0 || log_level() < PD_LOG_WARN) continue;
+    char message[LINE_BYTES + 64];
     snprintf(message, sizeof message, "%s (%llu more time%s)", row.line, (unsigned long long)row.repeats,
              row.repeats == 1 ? "" : "s");
     print_line(PD_LOG_WARN, message);

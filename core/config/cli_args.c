@@ -3,6 +3,8 @@
 
 #include "run_name.h"
 
+#include "base/version.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +15,7 @@ typedef struct builder {
   config_assignment *options, *named; /* -o; named options, which win */
   uint32_t option_count, named_count;
   const char *sinks; /* of --sink, joined */
+  const char *log;   /* NULL: not given */
   bool failed;       /* no memory */
   uint32_t argc;
 } builder;
@@ -137,13 +140,22 @@ static bool take_full(void *user, const args_option *row, const char *value, err
   return take_key(user, row, "all", err);
 }
 
+/* The second one shows times. */
 static bool take_verbose(void *user, const args_option *row, const char *value, error *err) {
   (void)user;
   (void)row;
   (void)value;
   (void)err;
+  if (log_level() == PD_LOG_DEBUG) log_show_times();
   log_set_level(PD_LOG_DEBUG);
   return true;
+}
+
+static bool take_log(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  ((builder *)user)->log = value;
+  (void)err;
+  return value[0] != '\0';
 }
 
 static bool take_command(void *user, const args_option *row, const char *value, error *err) {
@@ -294,7 +306,14 @@ static const args_option rows[] = {
      .group = "output",
      .help = "print the verdict in one line; warnings stay"},
     {.name = "--full", .take = take_full, .section = "sink.table", .key = "views", .help = "print every table"},
-    {.name = "--verbose", .letter = 'v', .take = take_verbose, .help = "print what the run does"},
+    {.name = "--verbose", .letter = 'v', .take = take_verbose, .help = "print what the run does; -vv: when, too"},
+    {.name = "--log",
+     .value = ARGS_REQUIRED,
+     .argument = "FILE",
+     .take = take_log,
+     .allowed = "a file",
+     .offer = ARGS_OFFER_FILE,
+     .help = "also append every line of standard error to this file, whatever is shown"},
     {.name = "--color",
      .value = ARGS_OPTIONAL,
      .argument = "WHEN",
@@ -394,6 +413,8 @@ pd_status cli_args_parse(cli_args *self, const cli_own *own, int argc, char **ar
                       {.rows = rows, .count = ROW_COUNT, .user = &b}};
   (void)args_parse(sets, 2, take_word, &b, own ? own->where : "", argc, argv, err);
   self->input.command_line = command_line(&b, argc, argv);
+  if (b.log && log_open_file(b.log, err) == PD_OK)
+    log_say(false, "pdhost %s: %s", version_text(), self->input.command_line);
   const uint32_t words = own ? own->words : 0; /* the command's own, the last ones */
   const bool has_name = self->word_count > words;
   const char *name = has_name ? self->words[0] : NULL;

@@ -75,11 +75,8 @@ static int measure(bench *step, const config *settings, pd_measurement *out) {
   if (out->block_count && (measurement_judge(out, &trusted) != PD_OK || guard_report(&facts, out, &trusted) != PD_OK))
     return no_memory();
   if (signals_pending()) {
-    progress_hide();
-    if (!settings->quiet)
-      fprintf(stderr, "pdhost: %s: the measurement is partial, with %llu block%s\n", signals_name(signals_pending()),
-              (unsigned long long)out->block_count, out->block_count == 1 ? "" : "s");
-    progress_show();
+    log_say(!settings->quiet, "pdhost: %s: the measurement is partial, with %llu block%s",
+            signals_name(signals_pending()), (unsigned long long)out->block_count, out->block_count == 1 ? "" : "s");
     return 128 + signals_pending();
   }
   if (status == PD_INVALID && !bench_failure(step)[0]) {
@@ -104,11 +101,8 @@ static int show(const config *settings, const pd_measurement *row) {
 static int describe_and_measure(bench *step, const config *settings, pd_measurement *row) {
   char device[512];
   if (bench_describe(step, row) != PD_OK) return no_memory();
-  progress_hide();
-  if (!settings->quiet)
-    fprintf(stderr, "pdhost %s: %s of %s on %s\n", version_text(), settings->benchmark.method, row->scenario,
-            device_text(row->device, pairs_get(&row->versions, "libraries"), device, sizeof device));
-  progress_show();
+  log_say(!settings->quiet, "pdhost %s: %s of %s on %s", version_text(), settings->benchmark.method, row->scenario,
+          device_text(row->device, pairs_get(&row->versions, "libraries"), device, sizeof device));
   return measure(step, settings, row);
 }
 

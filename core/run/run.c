@@ -92,14 +92,10 @@ static int write_truth(run_state *run, const pd_run *about) {
 }
 
 static int run_and_report(run_state *run, const config *settings, const pd_run *about) {
-  progress_hide();
-  if (!run->quiet) run_report_header(run, settings);
-  progress_show();
+  run_report_header(run, settings);
   const pd_status status = loop_run(run);
   if (status != PD_OK) error_line_print(FAULT_SCENARIO, NULL, "%s", run->failure);
-  progress_hide();
   run_report_shortfall(run, settings);
-  progress_show();
   progress_enter("writing the results", NULL, 0);
   if (truth_steps(run->truth)) truth_tell(run->truth, about);
   pd_summary summary;
@@ -109,7 +105,7 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   const uint32_t failed_sinks = sink_set_close(run->sinks, &summary);
   run->sinks = NULL;
   progress_end();
-  if (!run->quiet) run_report_files(run);
+  run_report_files(run);
   const int code = exit_code(run, settings, &summary, failed_sinks);
   log_flush_repeats();
   if (code != CODE_DONE) return code;

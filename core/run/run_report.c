@@ -70,22 +70,23 @@ void run_report_header(const run_state *run, const config *settings) {
   const schedule *plan = &run->plan;
   char active[24] = "all", device[512], presets[512];
   if (plan->active != SCHEDULE_FOREVER) snprintf(active, sizeof active, "%llu", (unsigned long long)plan->active);
-  fprintf(stderr, "pdhost %s: %s on %s\n", version_text(), run->scenario_name,
+  const bool shown = !run->quiet;
+  log_say(shown, "pdhost %s: %s on %s", version_text(), run->scenario_name,
           device_text(run->props.name, run->props.versions, device, sizeof device));
-  fprintf(stderr,
+  log_say(shown,
           "pdhost: %llu warm-up steps, then skip_first %llu wait %llu warmup %llu active %s repeat %llu; batch %lld x "
-          "3 x %lld x %lld\n",
+          "3 x %lld x %lld",
           (unsigned long long)run->warmup_steps, (unsigned long long)plan->skip_first, (unsigned long long)plan->wait,
           (unsigned long long)plan->warmup, active, (unsigned long long)plan->repeat,
           (long long)settings->data.batch_size, (long long)settings->data.image_size,
           (long long)settings->data.image_size);
   if (config_presets_text(settings, presets, sizeof presets)[0])
-    fprintf(stderr, "pdhost: sized for this device: %s; what you set wins\n", presets);
+    log_say(shown, "pdhost: sized for this device: %s; what you set wins", presets);
 }
 
 void run_report_shortfall(const run_state *run, const config *settings) {
-  if (signals_pending() && !run->quiet)
-    fprintf(stderr, "pdhost: %s: the run ends after %llu steps; its outputs are closed and marked\n",
+  if (signals_pending())
+    log_say(!run->quiet, "pdhost: %s: the run ends after %llu steps; its outputs are closed and marked",
             signals_name(signals_pending()), (unsigned long long)step_log_count(run->log));
   if (!run->data_ended) return;
   const unsigned long long planned = loop_planned_steps(run), epochs = run->epochs ? run->epochs : 1;
@@ -138,5 +139,5 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
 
 void run_report_files(const run_state *run) {
   const char *line;
-  while ((line = files_next_written(run->services.files))) fprintf(stderr, "pdhost: wrote %s\n", line);
+  while ((line = files_next_written(run->services.files))) log_say(!run->quiet, "pdhost: wrote %s", line);
 }

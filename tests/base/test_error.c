@@ -131,6 +131,20 @@ PD_TEST(log, a_single_repeat_and_those_that_are_none) {
                    "pdhost: warn: forgotten\npdhost: warn: left out\npdhost: warn: left out (1 more time)\n");
 }
 
+static void log_silent(void) {
+  log_set_level(PD_LOG_ERROR);
+  log_line(PD_LOG_WARN, NULL, "not shown");
+  log_line(PD_LOG_WARN, NULL, "not shown");
+  log_flush_repeats();
+}
+PD_TEST(log, what_is_not_shown_is_remembered_all_the_same) {
+  const char *kept[LOG_WARNINGS_KEPT];
+  log_set_color(LOG_COLOR_NEVER);
+  cr_assert_str_eq(captured(log_silent), "");
+  cr_assert_eq(log_warnings(kept, LOG_WARNINGS_KEPT), 1);
+  cr_assert_str_eq(kept[0], "not shown");
+}
+
 static void log_escape(void) { log_line(PD_LOG_WARN, "a\033b", "red %s", "\033[31m\nline"); }
 PD_TEST(log, control_characters_are_shown) {
   log_set_color(LOG_COLOR_NEVER);

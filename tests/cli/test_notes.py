@@ -42,6 +42,31 @@ class Notes(Case):
                 result = self.run_small("--scenario", "control", "-o", "sink.table." + asked, "-o", f"profile.{needed}=true", *JSON)
                 self.assertEqual(self.notes(result, "no effect"), [])
 
+    def test_a_log_file_holds_what_the_terminal_does_not_show(self):
+        with open(self.path("run.log"), "w", encoding="utf-8") as file:
+            file.write("of before\n")
+        code, _, err = self.run_small("--scenario", "control", "-q", "--log", "run.log", "-o", "profile.timer_only=true", "-o",
+                                      "profile.with_stack=true", *JSON)
+        self.assertEqual(code, 0, err)
+        with open(self.path("run.log"), encoding="utf-8") as file:
+            first, *lines = file.read().splitlines()
+        self.assertEqual(first, "of before")
+        for line in lines:
+            self.assertRegex(line, r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ")
+        said = [line.split(" ", 1)[1] for line in lines]
+        self.assertIn("--log run.log", said[0])
+        self.assertTrue(any(line.startswith("pdhost 1.0.0: control on ") for line in said), said)
+        self.assertTrue(any(line.startswith("warn: ") and "no effect with timer_only" in line for line in said), said)
+        self.assertIn("pdhost: wrote metrics.json", said)
+        self.assertNotIn("control on", err)
+        self.assert_fails(self.run_small("--scenario", "control", "--log", "no/such/run.log"), 8, "--log no/such/run.log: No such")
+
+    def test_twice_verbose_says_when(self):
+        _, _, err = self.run_small("--scenario", "control", "-vv", *JSON)
+        self.assertRegex(err, r"(?m)^\[\d+\.\d{3} s\] pdhost 1\.0\.0: control on ")
+        _, _, err = self.run_small("--scenario", "control", "-v", *JSON)
+        self.assertRegex(err, r"(?m)^pdhost 1\.0\.0: control on ")
+
     def test_what_is_recorded_in_vain(self):
         result = self.run_small("--scenario", "control", "-o", "profile.timer_only=true", "-o", "profile.with_stack=true", *JSON)
         (text,) = self.notes(result, "no effect")
