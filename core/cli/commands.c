@@ -7,6 +7,7 @@
 #include "init.h"
 #include "man.h"
 #include "open.h"
+#include "recover.h"
 
 #ifdef PDHOST_WITH_COMPARE
 #include "compare/ab.h"
@@ -34,7 +35,7 @@ static const args_command *const all[] = {
 #ifdef PDHOST_WITH_SCORE
     &score_command,
 #endif
-    &init_command,    &open_command,     &man_command,      &completion_command,
+    &recover_command, &init_command,     &open_command,     &man_command,         &completion_command,
 };
 enum { COMMAND_COUNT = sizeof all / sizeof all[0] };
 

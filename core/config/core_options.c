@@ -33,6 +33,9 @@ static const pd_option run_rows[] = {
               .help = "synchronise before and after each measured step; false: device events time the pipelined step"),
     PD_OPTION_PATH(run_settings, trace_dir, .def = "results/traces/<scenario>",
                    .help = "folder of traces; <scenario> stands for its name"),
+    PD_OPTION(run_settings, keep_capture, .def = "false",
+              .help =
+                  "write what is recorded to a .pdcap file in trace_dir, from which `pdhost recover` makes any output"),
     PD_OPTION_PATH(run_settings, plugin_path, .def = "",
                    .help = "folders with scenario/, sink/ and device/ to search first, separated by colons"),
     PD_OPTION(run_settings, require_cupti, .def = "false", .help = "fail rather than run with event timing alone"),

@@ -21,6 +21,7 @@ typedef struct run_settings {
   int64_t epochs;    /* 0: no limit */
   bool sync_timing;
   bool require_cupti;
+  bool keep_capture;
 } run_settings;
 
 #define SCHEDULE_ACTIVE_ALL (-1)

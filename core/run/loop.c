@@ -2,6 +2,7 @@
  * starts after it. */
 #include "loop.h"
 
+#include "run_capture.h"
 #include "run_window.h"
 #include "base/log.h"
 #include "base/progress_line.h"
@@ -117,6 +118,7 @@ void loop_settle(run_state *run) {
 }
 
 void loop_deliver(run_state *run) {
+  run_capture_steps(run, run->delivered);
   for (; run->delivered < step_log_count(run->log); run->delivered++)
     sink_set_step(run->sinks, step_log_at(run->log, run->delivered));
 }

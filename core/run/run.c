@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "loop.h"
+#include "run_capture.h"
 #include "run_parts.h"
 #include "run_report.h"
 #include "base/error.h"
@@ -102,6 +103,7 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   const pd_status summed = run_report_summary(run, settings, &summary);
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);
   const int told = write_truth(run, about); /* first, so that a sink that closes last can name the file */
+  run_capture_close(run, &summary);         /* likewise */
   const uint32_t failed_sinks = sink_set_close(run->sinks, &summary);
   run->sinks = NULL;
   progress_end();
@@ -118,7 +120,10 @@ static int run_with_sinks(run_state *run, const config *settings) {
   signals_install((void (*)(void *))data_loader_stop, run->loader);
   run_report_about(run, settings, &about);
   int code = bring_up_sinks(run, settings, &about);
-  if (code == CODE_DONE) code = run_and_report(run, settings, &about);
+  if (code == CODE_DONE) {
+    run_capture_open(run, settings, &about);
+    code = run_and_report(run, settings, &about);
+  }
   signals_restore();
   return code;
 }

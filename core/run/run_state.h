@@ -50,6 +50,7 @@ typedef struct run_state {
   data_loader *loader;
   train_kit *kit;
   sink_set *sinks;
+  struct run_capture *capture; /* NULL: none is kept */
   char folder_fault[1024]; /* why nothing can be written to trace_dir, "" when it can */
   step_log *log;
   truth *truth;

@@ -3,6 +3,7 @@
 #include "run_window.h"
 
 #include "loop.h"
+#include "run_capture.h"
 #include "base/log.h"
 #include "base/progress_line.h"
 
@@ -176,6 +177,7 @@ pd_status window_finish(run_state *run, bool whole) {
     count_coverage(run, trace);
     tell_silence(run, trace);
     tell_correction(run, trace);
+    run_capture_window(run, trace);
     sink_set_trace(run->sinks, trace);
     analysis_forget(run->analysis, trace);
     trace_free(trace);

@@ -213,3 +213,12 @@ void analysis_disturbed(analysis *self, const char *machine, const char *process
            machine && process ? "; " : "", process ? process : "");
   self->context.disturbance = self->disturbance[0] ? self->disturbance : NULL;
 }
+
+const char *analysis_disturbance(const analysis *self) { return self->context.disturbance; }
+
+const proc_usage *analysis_usage(const analysis *self) { return self->has_usage ? &self->usage : NULL; }
+
+void analysis_set_usage(analysis *self, const proc_usage *usage) {
+  self->has_usage = usage != NULL;
+  if (usage) self->usage = *usage;
+}

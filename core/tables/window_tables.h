@@ -2,6 +2,8 @@
 #ifndef CORE_TABLES_WINDOW_TABLES_H
 #define CORE_TABLES_WINDOW_TABLES_H
 
+#include "facts/processor_use.h"
+
 #include <pdhost/analysis.h>
 #include <pdhost/scenario.h>
 
@@ -37,8 +39,14 @@ void analysis_forget(analysis *self, const pd_trace *trace);
 pd_status analysis_window_begin(analysis *self);
 pd_status analysis_window_end(analysis *self);
 
+/* The same as measured; NULL: it was not. For captures: of a window that ended, and for one that is read back. */
+const proc_usage *analysis_usage(const analysis *self);
+void analysis_set_usage(analysis *self, const proc_usage *usage);
+
 /* What disturbed the window that ended, a sentence each without a full stop, for the verdict's note; NULL: nothing did.
  * Both are copied, and hold until the next call. [loop thread] */
 void analysis_disturbed(analysis *self, const char *machine, const char *process);
+/* Both as one text; NULL: nothing did. */
+const char *analysis_disturbance(const analysis *self);
 
 #endif

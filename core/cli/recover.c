@@ -1,0 +1,156 @@
+/* See recover.h. */
+#include "recover.h"
+
+#include "config/cli_args.h"
+#include "run/replay.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct recover_options {
+  bool help;
+} recover_options;
+
+static const args_option rows[] = {
+    ARGS_HELP_ROW(recover_options, help),
+};
+
+static bool is_capture(const char *name) {
+  const size_t length = strlen(name), ending = strlen(".pdcap");
+  return length > ending && strcmp(name + length - ending, ".pdcap") == 0;
+}
+
+/* The capture itself, or the newest of a folder's. malloc'ed; NULL: `err` says why. */
+static char *find_capture(const char *path, error *err) {
+  DIR *folder = opendir(path);
+  char *newest = NULL;
+  struct timespec when = {0};
+  if (!folder) return strdup(path);
+  for (const struct dirent *entry; (entry = readdir(folder));) {
+    struct stat about;
+    char *at = NULL;
+    if (!is_capture(entry->d_name) || asprintf(&at, "%s/%s", path, entry->d_name) < 0) continue;
+    const bool is_newer =
+        stat(at, &about) == 0 && (about.st_mtim.tv_sec > when.tv_sec ||
+                                  (about.st_mtim.tv_sec == when.tv_sec && about.st_mtim.tv_nsec >= when.tv_nsec));
+    if (is_newer) {
+      free(newest);
+      newest = at;
+      when = about.st_mtim;
+    } else {
+      free(at);
+    }
+  }
+  closedir(folder);
+  if (!newest)
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "recover: %s: holds no .pdcap file; runs with run.keep_capture = true leave one", path);
+  return newest;
+}
+
+/* Whether the capture's setting still has a meaning: keys of sinks that are not wanted now do not. */
+static bool is_wanted(const config_assignment *at, const config_input *given) {
+  const char *sinks = NULL;
+  if (strncmp(at->section, "sink.", 5) != 0) return true;
+  for (uint32_t i = 0; i < given->assignment_count; i++)
+    if (strcmp(given->assignments[i].section, "run") == 0 && strcmp(given->assignments[i].key, "sinks") == 0)
+      sinks = given->assignments[i].value;
+  return !sinks || strstr(sinks, at->section + 5) != NULL;
+}
+
+/* What the user gives now wins over what the run was given. */
+static config *load_settings(const char *path, const config_input *given, error *err) {
+  uint32_t count = 0, used = 0;
+  config *loaded = NULL;
+  config_assignment *old = replay_settings(path, &count, err);
+  if (!old) return NULL;
+  config_assignment *all = calloc((size_t)count + given->assignment_count + 1, sizeof *all);
+  for (uint32_t i = 0; all && i < count; i++)
+    if (is_wanted(&old[i], given)) all[used++] = old[i];
+  for (uint32_t i = 0; all && i < given->assignment_count; i++) all[used++] = given->assignments[i];
+  config_input input = *given;
+  input.assignments = all;
+  input.assignment_count = used;
+  if (all)
+    (void)config_load(&input, &loaded, err);
+  else
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  free(all);
+  free(old);
+  return loaded;
+}
+
+/* Where the user wants the outputs; NULL: where the run had them. */
+static const char *folder_given(const config_input *given, const config *loaded) {
+  for (uint32_t i = 0; i < given->assignment_count; i++)
+    if (strcmp(given->assignments[i].section, "run") == 0 && strcmp(given->assignments[i].key, "trace_dir") == 0)
+      return loaded->run.trace_dir;
+  return NULL;
+}
+
+static int recover(const cli_args *args, error *err) {
+  int code = CODE_CONFIG;
+  char *path = find_capture(args->words[0], err);
+  if (!path) return err->exit_code;
+  config *loaded = load_settings(path, &args->input, err);
+  if (loaded) {
+    const replay_request request = {
+        .path = path, .settings = loaded, .trace_dir = folder_given(&args->input, loaded), .quiet = args->quiet};
+    code = replay_run(&request);
+  } else if (err->count) {
+    code = err->exit_code;
+  }
+  config_free(loaded);
+  free(path);
+  return code;
+}
+
+static int recover_main(int argc, char **argv) {
+  static error err; /* large; the main thread's alone */
+  recover_options options = {.help = false};
+  const cli_own own = {
+      .rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options, .words = 1, .where = "recover: "};
+  cli_args args;
+  error_clear(&err);
+  (void)cli_args_parse(&args, &own, argc, argv, &err);
+  int code = CODE_DONE;
+  if (options.help) {
+    error_clear(&err);
+    args_print_help(&recover_command);
+  } else if (!err.count && args.command != CLI_RUN) {
+    error_set(&err, PD_INVALID, CODE_USAGE, "recover: only options of a run are expected; see pdhost recover --help");
+  } else if (!err.count && args.word_count != 1) {
+    error_set(&err, PD_INVALID, CODE_USAGE,
+              "recover: expected one capture or folder, got %u; see pdhost recover --help", args.word_count);
+  }
+  if (err.count)
+    code = err.exit_code;
+  else if (!options.help)
+    code = recover(&args, &err);
+  if (err.count) code = err.exit_code;
+  error_print(&err);
+  cli_args_free(&args);
+  return code;
+}
+
+const args_command recover_command = {
+    .name = "recover",
+    .summary = "write the outputs of a run from its capture",
+    .usage = "FILE.pdcap [options]\nFOLDER [options]",
+    .description =
+        "Reads the capture that a run left and calls the sinks with what the run measured, as the run itself did. Of "
+        "a\n"
+        "folder the newest capture is read. What a killed run had not finished is marked partial.\n\n"
+        "The settings are the run's; --sink, -o and the other options of a run change what is written, and where.",
+    .examples = "pdhost recover results/traces/control\tthe outputs of the last run there\n"
+                "pdhost recover run.pdcap --sink csv,json\tother outputs of the same run",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .takes_run_options = true,
+    .words = ARGS_OFFER_FILE,
+    .main = recover_main,
+};

@@ -1,0 +1,23 @@
+/* A capture to its sinks: every call of theirs that the run made, with the same rows. [loop thread] */
+#ifndef CORE_RUN_REPLAY_H
+#define CORE_RUN_REPLAY_H
+
+#include "config/config.h"
+
+typedef struct replay_request {
+  const char *path;       /* of the capture */
+  const config *settings; /* its sinks are told */
+  const char *trace_dir;  /* where they write; NULL: where the run did */
+  const char *reason;     /* why a run without an end ended, "ended by signal 11"; NULL: not known */
+  bool quiet;
+} replay_request;
+
+/* Prints what goes wrong, and what is missing. CODE_DONE; CODE_OUTPUT where a sink failed; CODE_CONFIG where the file
+ * is no capture or holds nothing of a run. */
+int replay_run(const replay_request *request);
+
+/* The settings that the user gave the run of a capture, as assignments for config_load, malloc'ed with their texts as
+ * one block; NULL: the cause was printed, or `err` says it. */
+config_assignment *replay_settings(const char *path, uint32_t *count, error *err);
+
+#endif

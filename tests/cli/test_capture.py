@@ -1,0 +1,115 @@
+"""Captures of whole runs: the outputs made from one are the run's own, and a damaged one still gives what it holds."""
+import glob
+import os
+import shutil
+import unittest
+
+from pdhost_run import Case
+
+RUN = ("--scenario", "control", "--trace_dir", "traces", "-o", "run.keep_capture=true", "-o", "schedule.active=3", "-o",
+       "schedule.repeat=2", "-o", "profile.profile_memory=true", "-o", "profile.record_shapes=true", "-o",
+       "profile.with_stack=true", "--sink", "json:output_json=out.json", "--sink", "csv:dir=csv", "--sink", "window",
+       "--sink", "chrome_trace")
+
+
+def contents(folder):
+    """Every file below it by its path, with its bytes."""
+    files = {}
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(path, name), "rb") as file:
+                files[os.path.relpath(os.path.join(path, name), folder)] = file.read()
+    return files
+
+
+class Captures(Case):
+    def record(self, *more):
+        code, out, err = self.run_small(*RUN, *more)
+        self.assertEqual(code, 0, err)
+        captures = glob.glob(self.path("traces/*.pdcap"))
+        self.assertEqual(len(captures), 1, err)
+        shutil.move(captures[0], self.path("run.pdcap"))
+        shutil.rmtree(self.path("traces/truth"))
+        return out, err
+
+    def recover(self, *more):
+        return self.run_pdhost("recover", *more, watch=False)
+
+    def test_outputs_from_a_capture_are_the_runs_own(self):
+        self.record()
+        for name in ("traces", "csv", "out.json"):
+            shutil.move(self.path(name), self.path(f"own {name}"))
+        code, _, err = self.recover("run.pdcap")
+        self.assertEqual(code, 0, err)
+        self.assertIn("pdhost: wrote", err)
+        for name in ("traces", "csv"):
+            own, again = contents(self.path(f"own {name}")), contents(self.path(name))
+            self.assertEqual(sorted(own), sorted(again))
+            for path, data in own.items():
+                self.assertEqual(data, again[path], path)
+        with open(self.path("own out.json"), "rb") as own, open(self.path("out.json"), "rb") as again:
+            self.assertEqual(own.read(), again.read())
+
+    def test_other_sinks_into_another_folder(self):
+        self.record()
+        code, out, err = self.recover("run.pdcap", "--sink", "table", "--sink", "csv:dir=other/csv", "--trace_dir", "other",
+                                      "--full")
+        self.assertEqual(code, 0, err)
+        self.assertIn("control", out)
+        self.assertTrue(os.path.exists(self.path("other/csv/steps.csv")), os.listdir(self.path("other/csv")))
+
+    def test_of_a_folder_the_newest_is_read(self):
+        self.record()
+        os.mkdir(self.path("kept"))
+        with open(self.path("kept/old.pdcap"), "wb") as file:
+            file.write(b"not this one")
+        os.utime(self.path("kept/old.pdcap"), (1, 1))
+        shutil.move(self.path("run.pdcap"), self.path("kept/new.pdcap"))
+        code, _, err = self.recover("kept", "--sink", "json:output_json=again.json")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.json("again.json")["steps"], self.json("out.json")["steps"])
+
+    def test_a_file_cut_short_gives_what_it_holds(self):
+        self.record()
+        with open(self.path("run.pdcap"), "rb") as file:
+            data = file.read()
+        whole = self.json("out.json")
+        for part in (0.2, 0.5, 0.9):
+            with open(self.path("cut.pdcap"), "wb") as file:
+                file.write(data[:int(len(data) * part)])
+            code, _, err = self.recover("cut.pdcap", "--sink", "json:output_json=cut.json", "--trace_dir", "cut")
+            self.assertEqual(code, 0, err)
+            cut = self.json("cut.json")
+            self.assertEqual(cut["outcome"], "failed")
+            self.assertIn("before its results were written", cut["reason"])
+            self.assertLessEqual(cut["steps"], whole["steps"])
+            self.assertLessEqual(len(cut["windows"]), len(whole["windows"]))
+
+    def test_damage_is_told_and_the_rest_is_used(self):
+        self.record()
+        with open(self.path("run.pdcap"), "rb") as file:
+            data = bytearray(file.read())
+        at = data.rindex(b"PDRC", 0, len(data) * 9 // 10)
+        data[at + 60] ^= 0xFF
+        with open(self.path("torn.pdcap"), "wb") as file:
+            file.write(data)
+        code, _, err = self.recover("torn.pdcap", "--sink", "json:output_json=torn.json", "--trace_dir", "torn")
+        self.assertEqual(code, 0, err)
+        self.assertIn("cannot be read; what lies between is used", err)
+        self.assertEqual(self.json("torn.json")["steps"], self.json("out.json")["steps"])
+
+    def test_what_is_no_capture(self):
+        for word, said in (("nowhere.pdcap", "No such file"), ("out.json", "not a capture of this version"),
+                           (".", "holds no .pdcap file")):
+            with open(self.path("out.json"), "w", encoding="utf-8") as file:
+                file.write("{}")
+            code, _, err = self.recover(word)
+            self.assertIn(code, (2, 3), err)
+            self.assertIn(said, err)
+            self.assertEqual(len(err.splitlines()), 1, err)
+        code, _, err = self.recover()
+        self.assertEqual(code, 2, err)
+
+
+if __name__ == "__main__":
+    unittest.main()
