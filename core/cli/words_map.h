@@ -330,6 +330,7 @@
   X("device_summary", "how busy the processor and the device were")                                                    \
   X("distributed", "time of collectives, and how much of it computation hides")                                        \
   X("flops", "floating point operations of the steps, and the share of the device's peak")                             \
+  X("gains", "what the steps would save without each cause of lost time")                                              \
   X("kernels", "kernels by name")                                                                                      \
   X("ledger", "where every moment of the steps goes: one cause each")                                                  \
   X("ledger_steps", "the ledger of each step")                                                                         \

@@ -60,7 +60,7 @@ static void remove_cause(const judge *self, uint32_t cause, replay_variant *from
 }
 
 static double run_mean(const judge *self, const replay_variant *variant) {
-  replay_run(&self->program.replay, variant, self->bounds);
+  replay_steps(&self->program.replay, variant, self->bounds);
   return (double)(self->bounds[self->first + self->count] - self->bounds[self->first]) / self->count;
 }
 
@@ -181,28 +181,53 @@ static int by_value(const void *a, const void *b) {
   return (*x > *y) - (*x < *y);
 }
 
-/* Sets the intervals of all causes. */
+/* Steps in which waits for input come together: one for each worker of the loader. */
+static uint32_t burst_of(const judge *self) {
+  const trace_facts *facts = self->timeline.facts;
+  uint32_t workers = 0, last = PD_NONE;
+  for (uint64_t i = 0; i < facts->range_count; i++) {
+    const pd_range *range = facts_range(facts, i);
+    if (range->kind != PD_RANGE_WORKER || range->thread == last) continue;
+    last = range->thread; /* ranges are sorted by thread */
+    workers++;
+  }
+  if (!workers) workers = GAINS_WORKERS;
+  return workers < self->count ? workers : self->count;
+}
+
+/* Adds as many steps as there are to the sums of all runs, `block` neighbours at a time. */
+static void draw_steps(const judge *self, uint32_t block, uint64_t *state, double *sums) {
+  for (uint32_t i = 0; i < self->count; i += block) {
+    const uint32_t first = (uint32_t)(random_bits(state) % self->count);
+    for (uint32_t k = 0; k < block && i + k < self->count; k++)
+      for (uint32_t r = 0; r < RUN_COUNT; r++)
+        if (r >= VERDICT_COUNT || self->applies[r])
+          sums[r] += self->steps[(size_t)r * self->count + (first + k) % self->count];
+  }
+}
+
+/* Sets the cause's interval from drawn gains, in any order. */
+static void set_interval(const judge *self, uint32_t cause, double *drawn, uint64_t draws) {
+  qsort(drawn, draws, sizeof *drawn, by_value);
+  self->out->causes[cause].low = stats_quantile(drawn, draws, 0.025);
+  self->out->causes[cause].high = stats_quantile(drawn, draws, 0.975);
+}
+
 static bool resample(const judge *self) {
   const uint64_t draws = draws_for(self->count);
-  double *gains_drawn = malloc(draws * VERDICT_COUNT * sizeof *gains_drawn);
-  uint64_t state = GAINS_SEED;
-  if (!gains_drawn) return false;
+  const uint32_t burst = burst_of(self);
+  double *drawn = malloc(draws * VERDICT_COUNT * sizeof *drawn);
+  uint64_t state = GAINS_SEED, burst_state = GAINS_SEED;
+  if (!drawn) return false;
   for (uint64_t d = 0; d < draws; d++) {
-    double sums[RUN_COUNT] = {0};
-    for (uint32_t i = 0; i < self->count; i++) {
-      const uint32_t step = (uint32_t)(random_bits(&state) % self->count);
-      for (uint32_t r = 0; r < RUN_COUNT; r++)
-        if (r >= VERDICT_COUNT || self->applies[r]) sums[r] += self->steps[(size_t)r * self->count + step];
-    }
-    for (uint32_t c = 0; c < VERDICT_COUNT; c++) gains_drawn[c * draws + d] = self->applies[c] ? gain_of(sums, c) : 0;
+    double sums[RUN_COUNT] = {0}, bursts[RUN_COUNT] = {0};
+    draw_steps(self, 1, &state, sums);
+    draw_steps(self, burst, &burst_state, bursts);
+    for (uint32_t c = 0; c < VERDICT_COUNT; c++)
+      drawn[c * draws + d] = self->applies[c] ? gain_of(c == VERDICT_input_bound ? bursts : sums, c) : 0;
   }
-  for (uint32_t c = 0; c < VERDICT_COUNT; c++) {
-    double *mine = gains_drawn + c * draws;
-    qsort(mine, draws, sizeof *mine, by_value);
-    self->out->causes[c].low = stats_quantile(mine, draws, 0.025);
-    self->out->causes[c].high = stats_quantile(mine, draws, 0.975);
-  }
-  free(gains_drawn);
+  for (uint32_t c = 0; c < VERDICT_COUNT; c++) set_interval(self, c, drawn + c * draws, draws);
+  free(drawn);
   return true;
 }
 
@@ -291,7 +316,7 @@ static void set_idle(const judge *self) {
 
 /* ---- fidelity ---- */
 
-/* Where the steps were observed to begin and end, as replay_run has it. */
+/* Where the steps were observed to begin and end, as replay_steps has it. */
 static void observed_bounds(const timeline *of, int64_t *bounds) {
   int64_t device_end = INT64_MIN;
   uint32_t r = 0;
@@ -339,7 +364,8 @@ static bool find(judge *self) {
   if (out->step_ns <= 0) return true;
   out->is_judged = true;
   for (uint32_t c = 0; c < VERDICT_COUNT; c++)
-    out->causes[c] = (gains_cause){.gain = self->applies[c] ? gain_of(means, c) : 0, .then = VERDICT_none};
+    out->causes[c] = (gains_cause){
+        .applies = self->applies[c], .gain = self->applies[c] ? gain_of(means, c) : 0, .then = VERDICT_none};
   set_idle(self);
   if (!resample(self)) return false;
   for (uint32_t c = 0; c < VERDICT_none; c++)

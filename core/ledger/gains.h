@@ -8,7 +8,9 @@
  * - A captured graph holds no blocking calls, pageable copies, allocations, computing or waits for input, so launching
  *   is credited with what it costs once those are gone, and with one pass where a step has several.
  * - The interval is the middle 95 % of the gains of as many steps drawn with repetition (Efron, Bootstrap methods,
- *   Ann. Stat. 7 (1979)).
+ *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers: of them, so many
+ *   neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992), GAINS_WORKERS where that is
+ * unknown.
  * - A cause is named if its gain is the largest, GAINS_LEAST_* at least, and its interval excludes half of that.
  */
 #ifndef CORE_LEDGER_GAINS_H
@@ -29,9 +31,11 @@
 #define GAINS_KEEP_LEAST 0.5
 /* Below this a cause is not worth a word. */
 #define GAINS_MINOR 0.01
+enum { GAINS_WORKERS = 8 };
 enum { GAINS_RANKED = 3, GAINS_DRAWS = 1000, GAINS_DRAWS_LEAST = 20, GAINS_STEPS_DRAWN = 2000000, GAINS_SEED = 1 };
 
 typedef struct gains_cause {
+  bool applies;     /* the trace can show it */
   double gain;      /* may be below 0: the rest then takes longer */
   double low, high; /* of its interval */
   double idle;      /* naive share: device idle while the host is the cause's, of the steps */

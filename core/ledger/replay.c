@@ -84,7 +84,7 @@ static int64_t after(const run_state *self, const replay_item *item, int64_t now
   return later(now + item->own_ns, done + item->tail_ns);
 }
 
-void replay_run(const replay *self, const replay_variant *variant, int64_t *bounds) {
+void replay_steps(const replay *self, const replay_variant *variant, int64_t *bounds) {
   run_state state = {.program = self, .variant = variant, .device_end = LONG_AGO};
   uint32_t step = 0;
   for (uint32_t s = 0; s < self->stream_count; s++) self->available[s] = LONG_AGO;

@@ -8,7 +8,7 @@
  * it, and nothing else.
  *
  * Times are nanoseconds. Not modelled: a full launch queue, kernels that slow each other, and collectives, whose
- * duration holds the wait for other ranks. replay_run allocates nothing. [one thread at a time]
+ * duration holds the wait for other ranks. replay_steps allocates nothing. [one thread at a time]
  */
 #ifndef CORE_LEDGER_REPLAY_H
 #define CORE_LEDGER_REPLAY_H
@@ -83,7 +83,7 @@ typedef struct replay {
   uint32_t record_count, stream_count, lane_count, step_count;
   int64_t start_ns;   /* all lanes begin here */
   int64_t latency_ns; /* the usual one, for REPLAY_DELAYED */
-  /* scratch of replay_run, made by replay_open */
+  /* scratch of replay_steps, made by replay_open */
   int64_t *ends;      /* by record */
   int64_t *available; /* by stream */
   int64_t *clocks;    /* by lane */
@@ -106,6 +106,6 @@ void replay_close(replay *self);
 /* `bounds` gets step_count + 1 times: where step i begins and i - 1 ends. A bound is the host's time there on lane 0,
  * or the end of the device work launched before it, whichever is later: in a loop that waits for its steps the host
  * rules, in one that runs ahead of a busy device the device does. */
-void replay_run(const replay *self, const replay_variant *variant, int64_t *bounds);
+void replay_steps(const replay *self, const replay_variant *variant, int64_t *bounds);
 
 #endif

@@ -8,6 +8,13 @@ static const char *const keys[VERDICT_COUNT] = {
 };
 const char *verdict_key(uint32_t cause) { return keys[cause]; }
 
+static const char *const texts[VERDICT_COUNT] = {
+#define X(key, text) text,
+    VERDICT_MAP(X)
+#undef X
+};
+const char *verdict_text(uint32_t cause) { return texts[cause]; }
+
 int64_t verdict_time(const int64_t *rows, uint32_t cause, uint64_t passes) {
   const int64_t launches = rows[LEDGER_launch] + rows[LEDGER_launch_gap];
   switch (cause) {

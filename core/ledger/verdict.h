@@ -24,7 +24,7 @@
 #ifndef CORE_LEDGER_VERDICT_H
 #define CORE_LEDGER_VERDICT_H
 
-#include "tables/tables.h"
+#include "ledger.h"
 
 /* Of a GPU: set on the calibration part of corpus/h200.ini, where a baseline's largest share that is not the device's
  * is 4.6 %, and the smallest of an effect of 5 % is 5.7 %. Of a device of threads, whose kernels the host's threads
@@ -75,6 +75,8 @@ uint32_t verdict_of(const int64_t *rows, int64_t span_ns, const verdict_basis *b
 bool verdict_applies(uint32_t cause, const verdict_basis *basis);
 /* As scenarios spell it. */
 const char *verdict_key(uint32_t cause);
+/* What a reader sees. */
+const char *verdict_text(uint32_t cause);
 /* The cause's time in `rows`, of steps with `passes` through the model each. */
 int64_t verdict_time(const int64_t *rows, uint32_t cause, uint64_t passes);
 

@@ -235,6 +235,24 @@
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_unknown, "Unknown", "Unknown", NS, WIDE, "time of the step that the ledger gives to: unknown",              \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
+  X(removed, "Without", "Without", TEXT, 0, "the cause that the replay takes away, or several together", NULL,         \
+    "pdhost")                                                                                                          \
+  X(removed_cause, "Cause", "Cause", TEXT, DETAIL,                                                                     \
+    "key of that cause as scenarios spell it; several with spaces between", NULL, "pdhost")                            \
+  X(gain, "Gain (%)", "Gain (%)", PERCENT, 0, "what the step would save without the cause; gains do not add up",       \
+    "100 * (step with it - step without it) / step now, by the replay of core/ledger/replay.h", "pdhost")              \
+  X(gain_low, "Low (%)", "Low (%)", PERCENT, WIDE, "lower end of the gain's 95 % interval",                            \
+    "2.5 % quantile of the gains of as many steps drawn with repetition", "pdhost")                                    \
+  X(gain_high, "High (%)", "High (%)", PERCENT, WIDE, "upper end of the gain's 95 % interval",                         \
+    "97.5 % quantile of the gains of as many steps drawn with repetition", "pdhost")                                   \
+  X(gain_step, "Step then", "Step then", NS, 0, "mean step without the cause", "step now * (1 - gain)", "pdhost")      \
+  X(gain_idle, "Idle (%)", "Idle (%)", PERCENT, WIDE,                                                                  \
+    "share of the steps in which the device is idle while the host is busy with the cause; of pageable copies, their " \
+    "own time too",                                                                                                    \
+    "100 * idle time by the owner of the host's time / span of the steps", "pdhost")                                   \
+  X(gain_then, "Then", "Then", TEXT, WIDE, "the cause that brings most once this one is gone", NULL, "pdhost")         \
+  X(gain_more, "Then (%)", "Then (%)", PERCENT, WIDE, "how much more that is",                                         \
+    "100 * (step without the first - step without both) / step now", "pdhost")                                         \
   X(verdict, "Verdict", "Verdict", TEXT, 0, "where the time of the steps goes, in one line; or why that is not said",  \
     NULL, "pdhost")                                                                                                    \
   X(verdict_cause, "Cause", "Cause", TEXT, DETAIL,                                                                     \

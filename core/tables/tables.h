@@ -8,6 +8,7 @@
 #include "facts/processor_use.h"
 #include "facts/stack_tree.h"
 #include "facts/step_parts.h"
+#include "ledger/gains.h"
 #include "ledger/ledger.h"
 
 typedef struct table_work {
@@ -17,6 +18,7 @@ typedef struct table_work {
   const proc_usage *usage;  /* of the window, or NULL: not measured */
   const step_parts *parts;  /* how the steps divide; made by tables_make */
   const ledger *ledger;     /* likewise */
+  const gains *gains;       /* likewise */
   const stack_tree *stacks; /* likewise */
   arena *arena;
   bool is_cuda;
@@ -24,6 +26,7 @@ typedef struct table_work {
 
 /* Each returns NULL on no memory. */
 const pd_table *verdict_table(const table_work *work);
+const pd_table *gains_table(const table_work *work);
 const pd_table *ledger_table(const table_work *work);
 const pd_table *ledger_steps_table(const table_work *work);
 const pd_table *operator_table(const table_work *work);
@@ -47,7 +50,7 @@ const pd_table *stacks_table(const table_work *work);
 const pd_table *stacks_device_table(const table_work *work);
 
 /* All of them that apply, in a reader's order. What `given` points to is borrowed for the call, its `parts`,
- * `ledger` and `stacks` are ignored; the set lives in `arena`. */
+ * `ledger`, `gains` and `stacks` are ignored; the set lives in `arena`. */
 const pd_table_set *tables_make(const table_work *given);
 
 #endif

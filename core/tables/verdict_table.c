@@ -14,12 +14,6 @@
 /* What takes less of the steps is not worth a word. */
 #define SAID_PERCENT 1
 
-static const char *const texts[VERDICT_COUNT] = {
-#define X(key, text) text,
-    VERDICT_MAP(X)
-#undef X
-};
-
 typedef struct findings {
   int64_t rows[LEDGER_CAUSE_COUNT]; /* of those steps */
   int64_t span_ns;                  /* without what the profiler adds */
@@ -219,7 +213,7 @@ static const char *recording_adds(const table_work *work, const findings *of) {
 
 /* "pageable copies (1.2 %)" of "pageable copies: the device waits ...". */
 static const char *named_share(const table_work *work, const findings *of, uint32_t cause) {
-  return arena_format(work->arena, "%.*s (%.1f %%)", (int)strcspn(texts[cause], ":"), texts[cause],
+  return arena_format(work->arena, "%.*s (%.1f %%)", (int)strcspn(verdict_text(cause), ":"), verdict_text(cause),
                       percent(of, time_of(of, cause)));
 }
 
@@ -238,9 +232,9 @@ static const char *ruled_out(const table_work *work, const findings *of) {
 static const char *sentence(const table_work *work, const findings *of) {
   const char *hedge = (double)of->agreeing < VERDICT_CERTAIN * (double)of->draws ? "possibly " : "";
   if (of->cause == VERDICT_none)
-    return arena_format(work->arena, "%s%s: the device is busy %.0f %% of the step", hedge, texts[of->cause],
+    return arena_format(work->arena, "%s%s: the device is busy %.0f %% of the step", hedge, verdict_text(of->cause),
                         percent(of, busy_time(of)));
-  return arena_format(work->arena, "%s%s", hedge, texts[of->cause]);
+  return arena_format(work->arena, "%s%s", hedge, verdict_text(of->cause));
 }
 
 /* Why the host's steps do not show what the device does for them. */

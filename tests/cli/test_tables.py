@@ -9,7 +9,7 @@ import unittest
 
 from pdhost_run import CONF, Case
 
-ALL = ["verdict", "operators", "breakdown", "ledger", "ledger_steps", "device_figures", "active_steps",
+ALL = ["verdict", "operators", "breakdown", "gains", "ledger", "ledger_steps", "device_figures", "active_steps",
        "device_summary",
        "overview", "model", "distributed", "operator_summary", "kernels", "memcpy", "userdefined", "memory",
        "memory_peak", "memory_churn", "flops", "modules", "stacks", "stacks_device"]

@@ -258,12 +258,12 @@ PD_TEST(replay, predicts_what_an_independent_simulation_finds) {
     translate(one, is);
     cr_assert(replay_open(&is->replay));
     simulate(one, &nothing);
-    replay_run(&is->replay, &nothing, is->bounds);
+    replay_steps(&is->replay, &nothing, is->bounds);
     expect_same(one, is, "as it is");
     for (int v = 0; v < 2; v++) {
       const replay_variant variant = random_variant();
       simulate(one, &variant);
-      replay_run(&is->replay, &variant, is->bounds);
+      replay_steps(&is->replay, &variant, is->bounds);
       expect_same(one, is, "removed");
       int64_t latest = one->clocks[0];
       for (uint32_t i = 0; i < one->count; i++)
@@ -401,7 +401,7 @@ PD_TEST(replay, predicts_from_a_trace_what_the_program_then_takes) {
     cr_assert(facts && timeline_open(facts, &of) && program_open(&of, &is));
     for (size_t v = 0; v < sizeof all / sizeof *all; v++) {
       const replay_variant variant = {.without = all[v], .keep = 1};
-      replay_run(&is.replay, &variant, bounds);
+      replay_steps(&is.replay, &variant, bounds);
       const int64_t wanted = v ? perform(&self, all[v], NULL) : took;
       cr_assert_eq(bounds[SCRIPT_STEPS], wanted, "program %u without %u: %lld, not %lld", p, (unsigned)all[v],
                    (long long)bounds[SCRIPT_STEPS], (long long)wanted);

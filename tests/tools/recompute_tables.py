@@ -548,7 +548,7 @@ def check_run(folder, quiet=False, sync_timing=True, copies_ahead=False):
     run, check = Run(folder, sync_timing, copies_ahead), Checker()
     for part in (check_operators, check_breakdown, check_device, check_overview, check_model, check_operator_summary,
                  check_kernels, check_copies, check_userdefined, check_memory, check_flops_and_modules, check_stacks,
-                 check_perf_summary, check_reader_ratio, check_ledger):
+                 check_perf_summary, check_reader_ratio, check_ledger, check_gains):
         part(run, check)
     for name in sorted(os.listdir(folder)):
         if name.endswith(".csv") and name[:-4] not in CORRUPTED and name not in ("steps.csv", "run.csv", "files.csv"):
@@ -603,7 +603,32 @@ def check_reader_ratio(run, check):
         check.errors.append(f"{READER_RATIO} {reader:.2f} %, but the traced Dataloader ratio is {traced:.2f} %")
 
 
-CORRUPTED = {"operators": "count", "breakdown": "total", "device_figures": "gpu_utilization", "active_steps": "step_kernel",
+def check_gains(run, check):
+    """The replay itself is held to an independent simulation by the suite replay; here its rows are held to each other
+    and to the steps: all gains are of one step, which takes as long as the recorded ones."""
+    rows, _ = run.table("gains")
+    causes = [row for row in rows if " " not in row["removed_cause"]]
+    steps = [(float(row["gain_step"]), float(row["gain"])) for row in rows]
+    if not steps:
+        check.errors.append("gains: no rows")
+        return
+    now = statistics.median(step / (1 - gain / 100) for step, gain in steps if gain < 90)
+    for row, (step, gain) in zip(rows, steps):
+        check.cells += 1
+        if abs(step - now * (1 - gain / 100)) > 2 + 1e-6 * now:
+            check.errors.append(f"gains[{row['removed_cause']}]: {gain} % of {now:.0f} ns do not leave {step:.0f} ns")
+    for row in causes:
+        check.cells += 1
+        if not float(row["gain_low"]) - 1e-9 <= float(row["gain_high"]):
+            check.errors.append(f"gains[{row['removed_cause']}]: the interval's ends are swapped")
+    if [float(row["gain"]) for row in causes] != sorted((float(row["gain"]) for row in causes), reverse=True):
+        check.errors.append("gains: not in falling order")
+    spans = [end - start for start, end, _ in run.steps]
+    if run.sync_timing and not 0.5 * sum(spans) / len(spans) <= now <= 1.1 * sum(spans) / len(spans):
+        check.errors.append(f"gains: of a step of {now:.0f} ns, but the steps take {sum(spans) / len(spans):.0f} ns")
+
+
+CORRUPTED = {"gains": "gain", "operators": "count", "breakdown": "total", "device_figures": "gpu_utilization", "active_steps": "step_kernel",
              "overview": "cpu_time_union", "model": "gpu_total", "distributed": "total_time",
              "operator_summary": "cpu_max", "kernels": "gpu_min", "memcpy": "bytes", "userdefined": "cpu_total",
              "flops": "flops", "modules": "calls", "ledger": "total", "ledger_steps": "ledger_compute",
