@@ -1,24 +1,35 @@
 /* Signal handling; see signals.h. */
 #include "signals.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 static atomic_int pending;
+static atomic_bool handed_over; /* noted on another thread; `owner` has to wake what waits */
+static pthread_t owner;         /* installed the handlers */
 static void (*_Atomic wake_function)(void *);
 static void *_Atomic wake_argument;
 static struct sigaction before_int, before_term, before_hang_up, before_pipe, before_size;
 
+/* `wake` reads what the owner frees after signals_restore, so it is called on the owner's thread alone. */
 static void on_signal(int number) {
   int none = 0;
-  if (!atomic_compare_exchange_strong(&pending, &none, number)) {
+  const bool here = pthread_equal(pthread_self(), owner);
+  if (!(here && atomic_exchange(&handed_over, false)) && !atomic_compare_exchange_strong(&pending, &none, number)) {
     static const char line[] = "pdhost: ended at once by a second signal; outputs may be missing or incomplete\n";
     const ssize_t told = write(STDERR_FILENO, line, sizeof line - 1);
     (void)told; /* nowhere left to tell */
     _exit(128 + number);
+  }
+  if (!here) {
+    atomic_store(&handed_over, true);
+    pthread_kill(owner, number);
+    return;
   }
   void (*wake)(void *) = atomic_load(&wake_function);
   if (wake) wake(atomic_load(&wake_argument));
@@ -26,6 +37,8 @@ static void on_signal(int number) {
 
 void signals_install(void (*wake)(void *), void *argument) {
   atomic_store(&pending, 0);
+  atomic_store(&handed_over, false);
+  owner = pthread_self();
   atomic_store(&wake_argument, argument);
   atomic_store(&wake_function, wake);
   struct sigaction action;

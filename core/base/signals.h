@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/* Installs the handlers; `wake` (may be NULL) is called from the handler and must be async-signal-safe. */
+/* Installs the handlers; `wake` (may be NULL) is called from the handler, on this thread, and must be
+ * async-signal-safe. */
 void signals_install(void (*wake)(void *), void *argument);
 /* Restores what was there before. */
 void signals_restore(void);
