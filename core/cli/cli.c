@@ -5,6 +5,7 @@
 #include "help.h"
 #include "list.h"
 #include "probe.h"
+#include "trial.h"
 
 #include "measure/benchmark.h"
 #include "conform/check_plugin.h"
@@ -26,6 +27,7 @@ static int dry_run(config *loaded, error *err) {
     if (config_load_device(loaded, has_gpu ? "cuda" : "cpu", err) != PD_OK) return err->exit_code;
   }
   plan_print(loaded, reason);
+  if (strcmp(loaded->run.mode, "benchmark") != 0) trial_print(loaded);
   return CODE_DONE;
 }
 

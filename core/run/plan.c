@@ -76,7 +76,6 @@ static void print_data(const config *self) {
   printf("%-10s and up to %.4g MiB of records per window; the model's activations\n", "",
          mib((double)self->profile.max_memory_bytes));
   printf("%-10s come on top on the device\n", "");
-  printf("%-10s not estimated: a step has to be measured for them\n", "time, disk");
 }
 
 void plan_print(const config *self, const char *no_gpu) {

@@ -431,6 +431,26 @@ class Config(Case):
         settings = self.json("results/metrics_host_stall.json")
         self.assertEqual(settings["scenario"], "host_stall")
 
+    def test_a_dry_run_says_what_the_run_takes(self):
+        plan = ("--scenario", "tiny_ops", "--profile_steps", "40", "--sink", "csv", "--sink", "json:output_json=" + self.path("x.json"))
+        code, out, err = self.run_small(*plan, "--dry-run")
+        self.assertEqual((code, os.listdir(self.folder)), (0, []), err)
+        self.assertRegex(out, r"\ntime       about [\d.]+ m?s; a step takes [\d.]+ [mu]?s\n")
+        self.assertRegex(out, r"\npeak       [\d.]+ MiB of the host's memory in the trial\nhow sure   from two trials, of 2 and 6 steps")
+        amount, unit = re.search(r"\ndisk       about ([\d.]+) ([KM]iB); a recorded step takes ", out).groups()
+        code, _, err = self.run_small(*plan)
+        self.assertEqual(code, 0, err)
+        taken = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(self.folder) for name in names)
+        self.assertAlmostEqual(float(amount) * {"KiB": 2**10, "MiB": 2**20}[unit] / taken, 1, delta=0.5)
+        code, out, _ = self.run_small("--scenario", "control", "--dry-run", "-o", "schedule.repeat=0", "-o", "run.epochs=0")
+        self.assertRegex(out, r"\ntime       about [\d.]+ [mu]?s a step\ndisk       about ")
+
+    def test_a_dry_run_that_cannot_be_tried_says_so(self):
+        code, out, _ = self.run_small("--scenario", os.path.join(FIXTURES, "scenario", "fault.so"), "-o", "scenario.fail_step=1",
+                                      "--dry-run")
+        self.assertEqual(code, 0)
+        self.assertIn("\ntime, disk not estimated: a trial of ", out)
+
 
 if __name__ == "__main__":
     unittest.main()

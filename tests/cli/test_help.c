@@ -292,19 +292,20 @@ PD_TEST(help, check_and_dry_run) {
   cr_assert_eq(
       RUN("--scenario", "host_stall", "--device", "null", "--sink", "probe", "--dry-run", "-o", "schedule.repeat=2"),
       0);
-  cr_assert_str_eq(out_text,
-                   "scenario   host_stall 1.0 (" FIXTURES "/scenario/host_stall.so)\n"
-                   "           injects host_compute\n"
-                   "device     null 1.0 (" FIXTURES "/device/null.so)\n"
-                   "schedule   wait 1, warm up 1, record 8; 2 times\n"
-                   "steps      10 to warm up, then 20\n"
-                   "data       batches of 64 images of 3 x 224 x 224, 4 made once and resident on the device\n"
-                   "memory     36.8 MiB per batch, 4 batches on the device: 147 MiB;\n"
-                   "           and up to 1024 MiB of records per window; the model's activations\n"
-                   "           come on top on the device\n"
-                   "time, disk not estimated: a step has to be measured for them\n"
-                   "sink       probe 1.0 (" FIXTURES "/sink/probe.so)\n"
-                   "traces     results/traces/host_stall\n");
+  static const char plan[] =
+      "scenario   host_stall 1.0 (" FIXTURES "/scenario/host_stall.so)\n"
+      "           injects host_compute\n"
+      "device     null 1.0 (" FIXTURES "/device/null.so)\n"
+      "schedule   wait 1, warm up 1, record 8; 2 times\n"
+      "steps      10 to warm up, then 20\n"
+      "data       batches of 64 images of 3 x 224 x 224, 4 made once and resident on the device\n"
+      "memory     36.8 MiB per batch, 4 batches on the device: 147 MiB;\n"
+      "           and up to 1024 MiB of records per window; the model's activations\n"
+      "           come on top on the device\n"
+      "sink       probe 1.0 (" FIXTURES "/sink/probe.so)\n"
+      "traces     results/traces/host_stall\n";
+  cr_assert_eq(strncmp(out_text, plan, sizeof plan - 1), 0, "%s", out_text);
+  cr_assert_eq(strncmp(out_text + sizeof plan - 1, "time", 4), 0, "%s", out_text);
   FAILS(CODE_CONFIG, "command line: [scenario] stall: no such key of scenario host_stall; did you mean stall_ms?",
         "--scenario", "host_stall", "--device", "null", "--sink", "probe", "--check", "-o", "scenario.stall=8");
 }
