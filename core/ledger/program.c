@@ -46,7 +46,11 @@ static replay_record record_of(const timeline *of, const timeline_record *record
       .edge_first = record->edge_first,
       .edge_count = record->edge_count,
       .owners = owners_of(of, record, call)};
+  if (record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
+    out.fixed_ns = least(out.duration_ns, out.merged_ns);
+  if (of->limits.fixed_ns && out.gap_ns <= of->limits.gap_ns) out.fixed_gap_ns = out.gap_ns;
   if (record->pass && record->pass != REPLAY_NONE) out.flags |= REPLAY_LATER_PASS;
+  if (record->hold == TIMELINE_BY_STREAM && record->gap_ns >= 3 * of->limits.gap_ns) out.flags |= REPLAY_DELAYED;
   if (record->hold != TIMELINE_BY_LAUNCH) return out;
   if (record->latency_ns > of->limits.latency_ns && record->start_ns <= call->end_ns + of->limits.latency_ns)
     out.flags |= REPLAY_BY_CALL;
@@ -67,7 +71,8 @@ bool program_open(const timeline *of, program *out) {
                          .lane_count = of->lane_count,
                          .step_count = of->step_count,
                          .start_ns = of->bounds[0],
-                         .latency_ns = of->latency_ns};
+                         .latency_ns = of->latency_ns,
+                         .gap_ns = of->gap_ns};
   return replay_open(&out->replay);
 }
 

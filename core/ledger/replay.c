@@ -64,12 +64,16 @@ static void launch(run_state *self, const replay_item *item, uint32_t index, int
     return;
   }
   int64_t *available = &program->available[record->stream];
-  int64_t start = later(now + latency_of(self, item, record), *available + record->gap_ns);
+  const bool captured = self->variant->graph != 0;
+  int64_t gap = record->gap_ns - (captured ? record->fixed_gap_ns : 0);
+  if (self->variant->eager && (record->flags & REPLAY_DELAYED) && gap > program->gap_ns) gap = program->gap_ns;
+  int64_t start = later(now + latency_of(self, item, record), *available + gap);
   for (uint32_t e = record->edge_first; e < record->edge_first + record->edge_count; e++) {
     const replay_edge *edge = &program->edges[e];
     if (!(edge->apart && self->variant->apart)) start = later(start, program->ends[edge->record] + record->edge_ns);
   }
-  const int64_t end = start + (self->variant->one_pass ? record->merged_ns : record->duration_ns);
+  const int64_t end =
+      start + (self->variant->one_pass ? record->merged_ns : record->duration_ns) - (captured ? record->fixed_ns : 0);
   program->ends[index] = end;
   *available = later(*available, end);
   self->device_end = later(self->device_end, end);

@@ -60,10 +60,12 @@ typedef struct replay_item {
 
 typedef struct replay_record {
   int64_t duration_ns;
-  int64_t merged_ns;  /* in the first pass where all passes are one */
-  int64_t latency_ns; /* from the start of its call, if nothing else holds it up */
-  int64_t gap_ns;     /* behind the record before it on its stream */
-  int64_t edge_ns;    /* behind the records that it waits for */
+  int64_t merged_ns;    /* in the first pass where all passes are one */
+  int64_t fixed_ns;     /* of the duration, what goes where launching costs nothing */
+  int64_t fixed_gap_ns; /* of gap_ns, likewise */
+  int64_t latency_ns;   /* from the start of its call, if nothing else holds it up */
+  int64_t gap_ns;       /* behind the record before it on its stream */
+  int64_t edge_ns;      /* behind the records that it waits for */
   uint32_t stream;
   uint32_t edge_first, edge_count; /* into `edges` */
   replay_owners owners;            /* with any of them it goes */
@@ -81,8 +83,8 @@ typedef struct replay {
   const replay_edge *edges;
   uint64_t item_count;
   uint32_t record_count, stream_count, lane_count, step_count;
-  int64_t start_ns;   /* all lanes begin here */
-  int64_t latency_ns; /* the usual one, for REPLAY_DELAYED */
+  int64_t start_ns;           /* all lanes begin here */
+  int64_t latency_ns, gap_ns; /* the usual ones, for REPLAY_DELAYED */
   /* scratch of replay_steps, made by replay_open */
   int64_t *ends;      /* by record */
   int64_t *available; /* by stream */
@@ -92,7 +94,7 @@ typedef struct replay {
 /* What is different from what happened. All zero but keep = 1: nothing. */
 typedef struct replay_variant {
   replay_owners without; /* their time and records are gone */
-  replay_owners graph;   /* launched as one captured graph: their time is gone, their records stay */
+  replay_owners graph;   /* launched as one captured graph: their time is gone, their records stay but for fixed_ns */
   bool one_pass;         /* all passes through the model are one */
   bool apart;            /* kernels of one stream wait for none of another's */
   bool eager;            /* delays that nothing known explains are gone */

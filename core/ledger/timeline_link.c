@@ -37,16 +37,19 @@ static bool find_queued(timeline *self) {
   for (uint64_t s = 0; ok && s <= streams; s++) ends[s] = INT64_MIN;
   for (uint32_t i = 0; ok && i < self->record_count; i++) {
     timeline_record *record = &self->records[i];
-    const int64_t before = ends[record->stream], called = self->calls[record->call].start_ns;
+    const timeline_call *call = &self->calls[record->call];
+    const int64_t before = ends[record->stream], called = call->start_ns;
     const bool follows = before != INT64_MIN;
     const int64_t gap = follows ? record->start_ns - before : 0;
     record->latency_ns = record->start_ns - called;
     record->gap_ns = gap > 0 ? gap : 0;
-    const bool queued = follows && (gap <= limit || (called + AHEAD_NS < before && gap < 3 * limit));
+    /* A call that went on when the stream was free held it up itself. */
+    const bool ahead = called + AHEAD_NS < before && (gap < 3 * limit || call->end_ns < before);
+    const bool queued = follows && (gap <= limit || ahead);
     record->hold = queued ? TIMELINE_BY_STREAM : TIMELINE_BY_LAUNCH;
-    if (queued)
+    if (queued && gap < 3 * limit)
       gaps[gap_count++] = record->gap_ns;
-    else if (record->latency_ns >= 0 && record->latency_ns < self->limits.latency_ns)
+    else if (!queued && record->latency_ns >= 0 && record->latency_ns < self->limits.latency_ns)
       latencies[latency_count++] = record->latency_ns;
     if (record->end_ns > before) ends[record->stream] = record->end_ns;
   }
@@ -101,8 +104,7 @@ static bool tie(timeline *self, thread_events *events, timeline_call *call) {
   events->wait_count = 0;
   if (!first->edge_count) return true;
   first->edge_ns = first->start_ns > end ? first->start_ns - end : 0;
-  if (first->hold == TIMELINE_BY_STREAM ? first->edge_ns < first->gap_ns
-                                        : first->edge_ns <= 3 * self->limits.gap_ns && call->start_ns + AHEAD_NS < end)
+  if (first->hold == TIMELINE_BY_STREAM ? first->edge_ns < first->gap_ns : call->start_ns + AHEAD_NS < end)
     first->hold = TIMELINE_BY_EDGE;
   return true;
 }

@@ -1,6 +1,8 @@
 /* See timeline.h: whose each call is, by the first rule that fits. */
 #include "timeline.h"
 
+#include "temporaries.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +137,27 @@ static bool find_churn(timeline *self) {
   return ok;
 }
 
+/* Where the program's own account of memory and parts is known, it tells temporaries that no call of the runtime shows.
+ */
+static bool find_accounted(timeline *self) {
+  intervals alive = {0};
+  uint64_t count = 0, bytes = 0;
+  size_t at = 0;
+  if (!self->has_parts || !self->facts->trace->memory.count) return true;
+  const bool ok = temporaries_find(self->facts, &count, &bytes, &alive);
+  for (uint32_t c = 0; ok && c < self->call_count; c++) {
+    timeline_call *call = &self->calls[c];
+    const uint32_t range = timeline_source(self, call)->range;
+    while (at < alive.count && alive.rows[at].end <= call->start_ns) at++;
+    if (at == alive.count || alive.rows[at].start > call->start_ns || call->owner != REPLAY_LAUNCH) continue;
+    if (range < self->facts->range_count && facts_range(self->facts, range)->part != PD_PART_NONE) continue;
+    call->owner = REPLAY_ALLOCATOR;
+    call->churns = true;
+  }
+  intervals_free(&alive);
+  return ok;
+}
+
 bool timeline_own(timeline *self) {
   const uint64_t threads = self->facts->trace->threads.count;
   step_end *ends = step_ends(self);
@@ -151,5 +174,5 @@ bool timeline_own(timeline *self) {
   }
   free(ends);
   free(beside);
-  return ok && find_churn(self);
+  return ok && find_churn(self) && find_accounted(self);
 }

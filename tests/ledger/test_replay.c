@@ -15,7 +15,7 @@ enum { MOST_OPS = 48, MOST_LANES = 3, MOST_STREAMS = 6, MOST_EDGES = 128 };
 
 typedef struct operation {
   int64_t host_ns, own_ns, tail_ns; /* host_ns: of a call that blocks, what it takes where its owner is removed: 0 */
-  int64_t kernel_ns, merged_ns, latency_ns, gap_ns, edge_ns;
+  int64_t kernel_ns, merged_ns, fixed_ns, latency_ns, gap_ns, fixed_gap_ns, edge_ns;
   uint32_t lane, stream; /* PD_NONE: launches nothing */
   uint32_t waits[2], wait_count;
   bool apart[2];
@@ -58,7 +58,8 @@ static bool can_begin(const machine *self, uint32_t i, const replay_variant *var
     const operation *before = &self->ops[k];
     if (before->stream != op->stream || is_gone(before, variant)) continue;
     if (!before->done) return false;
-    if (before->kernel_end_ns + op->gap_ns > *start) *start = before->kernel_end_ns + op->gap_ns;
+    const int64_t gap = variant->graph ? op->gap_ns - op->fixed_gap_ns : op->gap_ns;
+    if (before->kernel_end_ns + gap > *start) *start = before->kernel_end_ns + gap;
     break;
   }
   for (uint32_t w = 0; w < op->wait_count; w++) {
@@ -115,7 +116,8 @@ static void simulate(machine *self, const replay_variant *variant) {
       int64_t start;
       if (op->stream == PD_NONE || !op->launched || op->done || !can_begin(self, i, variant, &start)) continue;
       op->kernel_start_ns = start;
-      op->kernel_end_ns = start + (variant->one_pass ? op->merged_ns : op->kernel_ns);
+      op->kernel_end_ns =
+          start + (variant->one_pass ? op->merged_ns : op->kernel_ns) - (variant->graph ? op->fixed_ns : 0);
       op->done = moved = true;
     }
   }
@@ -152,7 +154,9 @@ static void make(machine *self) {
       op->kernel_ns = random_to(40000);
       op->merged_ns = op->kernel_ns * 2;
       op->latency_ns = random_to(9000);
+      op->fixed_ns = chance(30) ? op->kernel_ns : 0;
       op->gap_ns = random_to(1500);
+      op->fixed_gap_ns = chance(30) ? op->gap_ns : 0;
       op->edge_ns = random_to(1500);
       op->owners = op->owner & (REPLAY_SYNC | REPLAY_PAGEABLE | REPLAY_ALLOCATOR);
       while (op->wait_count < 2 && chance(30)) {
@@ -205,6 +209,8 @@ static void translate(const machine *from, replayed *to) {
     replay_record *record = &to->records[to->replay.record_count++];
     *record = (replay_record){.duration_ns = op->kernel_ns,
                               .merged_ns = op->merged_ns,
+                              .fixed_ns = op->fixed_ns,
+                              .fixed_gap_ns = op->fixed_gap_ns,
                               .latency_ns = op->latency_ns,
                               .gap_ns = op->gap_ns,
                               .edge_ns = op->edge_ns,

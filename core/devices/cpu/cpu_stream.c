@@ -297,12 +297,13 @@ static pd_status run_event_record(pd_stream *stream, void *arguments) {
 }
 
 static pd_status event_record(pd_device *device, pd_stream *stream, pd_event *event) {
+  static pd_site call = PD_SITE("pdEventRecord", 0);
   (void)device;
   pthread_mutex_lock(&event->lock);
   event->recorded++;
   event->holders++;
   pthread_mutex_unlock(&event->lock);
-  const launch how = {.always = true};
+  const launch how = {.call = &call, .api = PD_API_OTHER, .always = true};
   const record_arguments arguments = {event};
   return stream_launch(stream, &how, run_event_record, &arguments, sizeof arguments);
 }
