@@ -120,11 +120,18 @@ static void check_driver(doctor *self) {
 }
 
 static void check_libraries(doctor *self) {
+  char folders[4096];
+  if (DOCTOR_CUDA_RUNTIME[0])
+    tell(self, GRADE_OK, "CUDA runtime", DOCTOR_CUDA_RUNTIME ", built into the CUDA device", NULL);
+  else
+    tell(self, GRADE_WARN, "CUDA runtime", "this build has no CUDA device",
+         "to use a GPU, install the CUDA toolkit 12 or newer and build again");
   for (const doctor_library *at = doctor_libraries; at->name; at++) {
     char said[256];
-    const bool is_there = doctor_library_find(at, said, sizeof said);
-    tell(self, is_there ? GRADE_OK : GRADE_WARN, at->name, said, is_there ? NULL : at->remedy);
+    const bool is_good = doctor_library_find(at, said, sizeof said) == DOCTOR_FOUND;
+    tell(self, is_good ? GRADE_OK : GRADE_WARN, at->name, said, is_good ? NULL : at->remedy);
   }
+  tell(self, GRADE_OK, "CUPTI folders", doctor_cupti_folders(folders, sizeof folders), NULL);
 }
 
 static void check_cores(doctor *self) {

@@ -2,6 +2,7 @@
 #include "doctor_libraries.h"
 
 #include "base/child.h"
+#include "devices/cuda/cupti/cupti_places.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -20,29 +21,37 @@ const doctor_library doctor_libraries[] = {
      true,
      1000,
      10,
-     "a GPU needs it: install the NVIDIA driver"},
+     "a GPU needs it: install the NVIDIA driver",
+     12000,
+     "CUDA 12.0"},
     {"cuDNN",
      {"libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.9"},
      "cudnnGetVersion",
      false,
      10000,
      100,
-     REMEDY("cuDNN 9")},
+     REMEDY("cuDNN 9"),
+     90000,
+     "9.0"},
     {"cuBLASLt",
      {"libcublasLt.so.13", "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.13"},
      "cublasLtGetVersion",
      false,
      10000,
      100,
-     REMEDY("cuBLAS of CUDA 13")},
+     REMEDY("cuBLAS of CUDA 13"),
+     120000,
+     "12.0"},
     {"CUPTI",
-     {"libcupti.so.13", "libcupti.so.12", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
-      "/usr/local/cuda/lib64/libcupti.so.13"},
+     {NULL},
      "cuptiGetVersion",
      true,
      0,
      1,
-     REMEDY("CUPTI of CUDA 12.9 or newer")},
+     "a GPU's records need it: install CUPTI of CUDA 12.9 or newer, or set CUDA_HOME to its toolkit or "
+     "device.cupti_library to its file",
+     27,
+     "27 (CUDA 12.9)"},
     {.name = NULL}};
 
 /* 91002 by 10000 and 100 is "9.10.2"; 13000 by 1000 and 10 is "13.0". */
@@ -68,29 +77,79 @@ static unsigned long ask(const doctor_library *self, void *address) {
   return get();
 }
 
-/* In the child. */
-static int body(void *user, int report) {
-  const doctor_library *self = user;
-  char said[256] = "not found", version[64];
-  int code = 1;
-  for (size_t i = 0; self->files[i] && code; i++) {
-    void *library = dlopen(self->files[i], RTLD_LAZY | RTLD_LOCAL);
-    void *address = library ? dlsym(library, self->function) : NULL;
-    if (library && !address) snprintf(said, sizeof said, "%s has no %s", self->files[i], self->function);
-    if (!address) continue;
-    version_text(self, ask(self, address), version, sizeof version);
-    snprintf(said, sizeof said, "%s, %s", version, self->files[i]);
-    code = 0;
+/* What became of the files that were tried. */
+typedef struct search {
+  const doctor_library *of;
+  doctor_found found;
+  char said[256];
+} search;
+
+/* The first one that is new enough ends the search. */
+static bool try_file(search *self, const char *file) {
+  const doctor_library *of = self->of;
+  char version[64];
+  void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+  void *address = library ? dlsym(library, of->function) : NULL;
+  if (library && !address && self->found == DOCTOR_MISSING)
+    snprintf(self->said, sizeof self->said, "%s has no %s", file, of->function);
+  if (!address) return false;
+  const unsigned long number = ask(of, address);
+  version_text(of, number, version, sizeof version);
+  if (number >= of->oldest) {
+    snprintf(self->said, sizeof self->said, "%s, %s", version, file);
+    self->found = DOCTOR_FOUND;
+    return true;
   }
-  const size_t bytes = strlen(said);
-  return write(report, said, bytes) == (ssize_t)bytes ? code : 1;
+  if (self->found == DOCTOR_MISSING)
+    snprintf(self->said, sizeof self->said, "%s, %s: too old, %s or newer is needed", version, file, of->oldest_text);
+  self->found = DOCTOR_TOO_OLD;
+  return false;
 }
 
-bool doctor_library_find(const doctor_library *library, char *said, size_t room) {
+static bool try_folder(void *user, const char *folder) {
+  char path[4096];
+  for (const char *const *file = cupti_places_files; *file; file++) {
+    snprintf(path, sizeof path, "%s%s%s", folder, folder[0] ? "/" : "", *file);
+    if (try_file(user, path)) return true;
+  }
+  return false;
+}
+
+/* In the child. The exit code is what was found. */
+static int body(void *user, int report) {
+  search self = {.of = user, .said = "not found"};
+  bool done = false;
+  for (size_t i = 0; self.of->files[i] && !done; i++) done = try_file(&self, self.of->files[i]);
+  if (!self.of->files[0]) (void)cupti_places_visit(try_folder, &self);
+  const size_t bytes = strlen(self.said);
+  return write(report, self.said, bytes) == (ssize_t)bytes ? (int)self.found : DOCTOR_MISSING;
+}
+
+doctor_found doctor_library_find(const doctor_library *library, char *said, size_t room) {
   doctor_library self = *library;
   child_result result;
   char ending[128] = "no child process could be made";
   if (child_call(body, &self, LIBRARY_SECONDS, &result)) child_ending(&result, ending, sizeof ending);
   snprintf(said, room, "%s", ending[0] ? ending : result.text);
-  return !ending[0] && result.exit_code == 0;
+  return ending[0] ? DOCTOR_MISSING : (doctor_found)result.exit_code;
+}
+
+typedef struct listing {
+  char *text;
+  size_t room;
+} listing;
+
+static bool list_folder(void *user, const char *folder) {
+  const listing *self = user;
+  const size_t used = strlen(self->text);
+  if (folder[0] && strstr(self->text, folder)) return false; /* CUDA_HOME names the usual folder */
+  snprintf(self->text + used, self->room - used, "%s%s", used ? ", " : "", folder[0] ? folder : "the loader's path");
+  return false;
+}
+
+const char *doctor_cupti_folders(char *text, size_t room) {
+  listing self = {text, room};
+  text[0] = '\0';
+  (void)cupti_places_visit(list_folder, &self);
+  return text;
 }

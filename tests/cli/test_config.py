@@ -321,6 +321,22 @@ class Config(Case):
         self.assertEqual({name: (rows[name]["result"], rows[name]["found"]) for name in files}, {
             "CUDA driver": ("ok", "CUDA 13.2, libcuda.so.1"), "cuDNN": ("ok", "9.10.2, libcudnn.so.9"),
             "cuBLASLt": ("ok", "13.1.5, libcublasLt.so.13"), "CUPTI": ("ok", "API version 130201, libcupti.so.13")})
+        self.assertRegex(rows["CUPTI folders"]["found"], r"(^|, )the loader's path, .*/usr/local/cuda/extras/CUPTI/lib64, ")
+        self.assertRegex(rows["CUDA runtime"]["found"], r"^(\d+\.\d+, built into the CUDA device|this build has no CUDA device)$")
+        os.remove(self.path("fake/libcupti.so.13"))
+        os.mkdir(self.path("home"))
+        os.mkdir(self.path("home/lib64"))
+        shutil.copy(os.path.join(FIXTURES, "versions.so"), self.path("home/lib64/libcupti.so.13"))
+        os.environ["CUDA_HOME"] = self.path("home")  # where the profiler looks, too
+        self.addCleanup(os.environ.pop, "CUDA_HOME")
+        self.assertTrue(any(self.path("home/lib64") in text for text in (checks()["CUPTI"]["found"], checks()["CUPTI folders"]["found"])))
+        shutil.copy(os.path.join(FIXTURES, "old_versions.so"), self.path("fake/libcudnn.so.9"))
+        found = checks()["cuDNN"]
+        if found["result"] == "warn":
+            self.assertEqual(found["found"], "8.9.7, libcudnn.so.9: too old, 9.0 or newer is needed")
+            self.assertIn("install cuDNN 9", found["remedy"])
+        else:  # a newer one of this machine was found behind it
+            self.assertNotIn("8.9.7", found["found"])
         with open(self.path("fake/libcudnn.so.9"), "w", encoding="utf-8") as file:
             file.write("no library\n")
         found = checks()["cuDNN"]
@@ -435,7 +451,7 @@ class Config(Case):
         plan = ("--scenario", "tiny_ops", "--profile_steps", "40", "--sink", "csv", "--sink", "json:output_json=" + self.path("x.json"))
         code, out, err = self.run_small(*plan, "--dry-run")
         self.assertEqual((code, os.listdir(self.folder)), (0, []), err)
-        self.assertRegex(out, r"\ntime       about [\d.]+ m?s; a step takes [\d.]+ [mu]?s\n")
+        self.assertRegex(out, r"\ntime       about [\d.]+ m?s; a step takes ([\d.]+ [mu]?s|too little to tell)\n")
         self.assertRegex(out, r"\npeak       [\d.]+ MiB of the host's memory in the trial\nhow sure   from two trials, of 2 and 6 steps")
         amount, unit = re.search(r"\ndisk       about ([\d.]+) ([KM]iB); a recorded step takes ", out).groups()
         code, _, err = self.run_small(*plan)
@@ -443,7 +459,7 @@ class Config(Case):
         taken = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(self.folder) for name in names)
         self.assertAlmostEqual(float(amount) * {"KiB": 2**10, "MiB": 2**20}[unit] / taken, 1, delta=0.5)
         code, out, _ = self.run_small("--scenario", "control", "--dry-run", "-o", "schedule.repeat=0", "-o", "run.epochs=0")
-        self.assertRegex(out, r"\ntime       about [\d.]+ [mu]?s a step\ndisk       about ")
+        self.assertRegex(out, r"\ntime       about ([\d.]+ [mu]?s|too little to tell) a step\ndisk       about ")
 
     def test_a_dry_run_that_cannot_be_tried_says_so(self):
         code, out, _ = self.run_small("--scenario", os.path.join(FIXTURES, "scenario", "fault.so"), "-o", "scenario.fail_step=1",

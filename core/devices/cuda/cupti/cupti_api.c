@@ -2,17 +2,14 @@
 #include "cupti_api.h"
 
 #include "comma_list.h"
+#include "cupti_places.h"
 
 #include <dlfcn.h>
-#include <glob.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
-enum { SONAME_COUNT = sizeof sonames / sizeof sonames[0] };
 
 /* Fills the table from the library, and checks both. */
 static pd_status fill(cupti_api *api, char *why, size_t why_bytes) {
@@ -77,77 +74,20 @@ static bool try_file(search *at, const char *path) {
   return false;
 }
 
-static bool try_folder(search *at, const char *folder, const char *suffix) {
+static bool try_folder(void *user, const char *folder) {
   char path[PATH_MAX];
-  for (int i = 0; i < SONAME_COUNT; i++)
-    if ((size_t)snprintf(path, sizeof path, "%s%s/%s", folder, suffix, sonames[i]) < sizeof path && try_file(at, path))
+  for (const char *const *file = cupti_places_files; *file; file++)
+    if ((size_t)snprintf(path, sizeof path, "%s%s%s", folder, folder[0] ? "/" : "", *file) < sizeof path &&
+        try_file(user, path))
       return true;
   return false;
-}
-
-/* The folder that the process took a library of CUDA's from: the CUPTI of the same toolkit lies beside it. The device
- * carries its runtime inside, so cuBLAS answers too. */
-static int find_runtime(struct dl_phdr_info *info, size_t bytes, void *folder) {
-  (void)bytes;
-  const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-  if (!slash || (strncmp(slash, "/libcudart.so", 13) != 0 && strncmp(slash, "/libcublasLt.so", 15) != 0)) return 0;
-  snprintf(folder, PATH_MAX, "%.*s", (int)(slash - info->dlpi_name), info->dlpi_name);
-  return 1;
-}
-
-static bool try_beside_runtime(search *at) {
-  static const char *const suffixes[] = {"", "/../extras/CUPTI/lib64", "/../../cuda_cupti/lib",
-                                         "/../../../extras/CUPTI/lib64"};
-  char folder[PATH_MAX] = "";
-  if (!dl_iterate_phdr(find_runtime, folder)) return false;
-  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
-    if (try_folder(at, folder, suffixes[i])) return true;
-  return false;
-}
-
-static bool try_sonames(search *at) {
-  for (int i = 0; i < SONAME_COUNT; i++)
-    if (try_file(at, sonames[i])) return true;
-  return false;
-}
-
-static bool try_toolkit(search *at, const char *home) {
-  static const char *const suffixes[] = {"/extras/CUPTI/lib64", "/lib64", "/lib", "/targets/x86_64-linux/lib"};
-  if (!home || !*home) return false;
-  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
-    if (try_folder(at, home, suffixes[i])) return true;
-  return false;
-}
-
-/* Python's wheels bring CUPTI too. */
-static bool try_wheels(search *at) {
-  static const char *const patterns[] = {
-      "/usr/lib/python3*/site-packages/nvidia/c*/lib/libcupti.so.1[23]",
-      "/usr/local/lib/python3*/*-packages/nvidia/c*/lib/libcupti.so.1[23]",
-      "/opt/*/lib/python3*/site-packages/nvidia/c*/lib/libcupti.so.1[23]",
-      "/opt/*/.venv/lib/python3*/site-packages/nvidia/c*/lib/libcupti.so.1[23]",
-  };
-  bool done = false;
-  for (size_t p = 0; p < sizeof patterns / sizeof patterns[0] && !done; p++) {
-    glob_t found;
-    if (glob(patterns[p], 0, NULL, &found)) continue;
-    for (size_t i = found.gl_pathc; i > 0 && !done; i--) /* the newest version sorts last */
-      done = try_file(at, found.gl_pathv[i - 1]);
-    globfree(&found);
-  }
-  return done;
-}
-
-static bool try_everywhere(search *at) {
-  return try_beside_runtime(at) || try_sonames(at) || try_toolkit(at, getenv("CUDA_HOME")) ||
-         try_toolkit(at, getenv("CUDA_PATH")) || try_toolkit(at, "/usr/local/cuda") || try_wheels(at);
 }
 
 pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes) {
   search at = {.api = api};
   const bool named = path && *path;
   memset(api, 0, sizeof *api);
-  if (named ? try_file(&at, path) : try_everywhere(&at)) return PD_OK;
+  if (named ? try_file(&at, path) : cupti_places_visit(try_folder, &at)) return PD_OK;
   if (at.refused[0])
     snprintf(why, why_bytes, "no CUPTI that was found will do: %s; set cupti_library or CUDA_HOME to another",
              at.refused);
