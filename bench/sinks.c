@@ -12,7 +12,7 @@
 
 #include "tables/window_tables.h"
 #include "base/files.h"
-#include "score/window_file.h"
+#include "score/window_reader.h"
 
 #include <ftw.h>
 #include <stdlib.h>

@@ -19,6 +19,15 @@ enum {
   DEVICE_1_0_BYTES = offsetof(pd_device_ops, profile) + sizeof(void *)
 };
 
+const char *plugin_kind_name(pd_kind kind) {
+  switch (kind) {
+  case PD_KIND_SCENARIO: return "scenario";
+  case PD_KIND_SINK: return "sink";
+  case PD_KIND_DEVICE: return "device";
+  default: return "plugin";
+  }
+}
+
 pd_option plugin_option(const pd_plugin *table, uint32_t index) {
   pd_option row = {.key = NULL};
   const size_t bytes = table->option_size < sizeof row ? table->option_size : sizeof row;

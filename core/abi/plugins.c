@@ -32,15 +32,6 @@ struct plugins {
   bool tries_first;
 };
 
-const char *plugin_kind_name(pd_kind kind) {
-  switch (kind) {
-  case PD_KIND_SCENARIO: return "scenario";
-  case PD_KIND_SINK: return "sink";
-  case PD_KIND_DEVICE: return "device";
-  default: return "plugin";
-  }
-}
-
 static pd_status no_memory(error *err) {
   (void)error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   return PD_NO_MEMORY;

@@ -5,6 +5,10 @@
 
 #include "config/args.h"
 
+/* Makes `commands` all that there are; commands_use() those of pdhost. Before what follows. */
+void commands_set(const args_command *const *commands, uint32_t count);
+void commands_use(void);
+
 /* In the order in which help shows them; "run" is the first. */
 const args_command *const *commands_all(uint32_t *count);
 /* NULL: there is no command of that name. */

@@ -131,7 +131,7 @@ static int completion_main(int argc, char **argv) {
   error_clear(&err);
   /* Words behind -- are another command line's. */
   if (argc > 3 && strcmp(argv[1], "--at") == 0 && strcmp(argv[2], "--") == 0) {
-    completion_offer(argc - 3, argv + 3);
+    completion_offer(&completion_command, argc - 3, argv + 3);
     return CODE_DONE;
   }
   (void)args_parse(&set, 1, take_shell, &options, "completion: ", argc, argv, &err);

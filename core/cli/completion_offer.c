@@ -222,7 +222,7 @@ static const args_option *row_of(const known_rows *rows, const char *typed, size
   return row ? row : args_find(rows->run, rows->run_count, typed, bytes);
 }
 
-void completion_offer(int count, char **words) {
+void completion_offer(const args_command *shells, int count, char **words) {
   const args_command *named = count > 1 ? commands_find(words[0]) : NULL;
   const args_command *command = named ? named : &cli_run_command;
   const known_rows rows = rows_of(command);
@@ -245,7 +245,7 @@ void completion_offer(int count, char **words) {
   } else {
     if (count == 1) offer_commands(&self);
     if (count == 1) offer_plugins(&self, PD_KIND_SCENARIO, "");
-    if (command == &completion_command)
+    if (command == shells)
       offer_list(&self, "bash, zsh, fish");
     else
       offer_of(&self, command->words, NULL);

@@ -2,7 +2,7 @@
 #include "recover.h"
 
 #include "config/cli_args.h"
-#include "run/replay.h"
+#include "run/run_replay.h"
 
 #include <dirent.h>
 #include <errno.h>

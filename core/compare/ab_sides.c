@@ -7,6 +7,7 @@
 #include "abi/services.h"
 #include "base/log.h"
 
+#include "measure/guard_report.h"
 #include "measure/measurement_judge.h"
 
 #include <stdio.h>

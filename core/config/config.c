@@ -250,19 +250,6 @@ static void tell_of_two_scenarios(const config *self) {
 
 /* ---- layers ---- */
 
-config_section *config_find_section(config *self, const char *name) {
-  struct config_impl *impl = self->impl;
-  for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++)
-    if (strcmp(impl->core[i].name, name) == 0) return &impl->core[i];
-  if (strcmp(name, "scenario") == 0) return &impl->scenario;
-  if (strcmp(name, "device") == 0 && impl->device_open) return &impl->device;
-  for (uint32_t i = 0; i < self->sink_count; i++)
-    if (strcmp(impl->sinks[i].name, name) == 0 ||
-        (strncmp(name, "sink.", 5) == 0 && strcmp(impl->sinks_given[i], name + 5) == 0))
-      return &impl->sinks[i];
-  return NULL;
-}
-
 bool config_row(config *self, const char *section, const char *key, pd_option *out) {
   const config_section *found = config_find_section(self, section);
   const int row = found ? section_find(found, key) : -1;

@@ -7,7 +7,6 @@
 
 #include "facts.h"
 #include "intervals.h"
-#include "tables/table_build.h"
 
 enum {
   STEP_KERNEL,
@@ -32,8 +31,7 @@ bool step_parts_open(const trace_facts *facts, step_parts *parts);
 void step_parts_free(step_parts *parts);
 
 /* Without device records only what is sure of a class is known; the rest of a step follows from what comes before it.
- * Tables of the classes say so in their note. */
+ */
 bool step_part_is_known(const trace_facts *facts, uint32_t part);
-void step_parts_note(table_build *table, const trace_facts *facts);
 
 #endif

@@ -20,38 +20,38 @@ static const struct {
              {"train.amp=true", "--amp"},
              {"train.channels_last=true", "--channels_last"}};
 
-static const char *one_option(const table_work *work, const char *setting) {
+static const char *one_option(const verdict_setting *self, const char *setting) {
   for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
     const size_t length = strlen(flags[i].setting);
     if (!strncmp(setting, flags[i].setting, length))
-      return arena_format(work->arena, "%s%s", flags[i].flag, setting + length);
+      return arena_format(self->arena, "%s%s", flags[i].flag, setting + length);
   }
-  return arena_format(work->arena, "-o %s", setting);
+  return arena_format(self->arena, "-o %s", setting);
 }
 
 /* "a=1 b=2" as "-o a=1 -o b=2". */
-static const char *as_options(const table_work *work, const char *overrides) {
+static const char *as_options(const verdict_setting *self, const char *overrides) {
   const char *options = "";
   for (const char *at = overrides; *at; at += strspn(at, " ")) {
     const size_t length = strcspn(at, " ");
-    const char *setting = arena_format(work->arena, "%.*s", (int)length, at);
-    options = arena_format(work->arena, "%s%s%s", options, *options ? " " : "", one_option(work, setting));
+    const char *setting = arena_format(self->arena, "%.*s", (int)length, at);
+    options = arena_format(self->arena, "%s%s%s", options, *options ? " " : "", one_option(self, setting));
     at += length;
   }
   return options;
 }
 
-static const char *cure_of(const table_work *work, const char *cause) {
-  for (const pd_cure *cure = work->context->cures; cure && cure->cause; cure++)
+static const char *cure_of(const verdict_setting *self, const char *cause) {
+  for (const pd_cure *cure = self->cures; cure && cure->cause; cure++)
     if (!strcmp(cure->cause, cause)) return cure->settings;
   return NULL;
 }
 
 /* Whether the run could have them all; where it is not known, what its kind of device has. */
-static bool has_offers(const table_work *work, pd_offers wanted) {
-  const pd_offers known = work->context->offers;
+static bool has_offers(const verdict_setting *self, pd_offers wanted) {
+  const pd_offers known = self->offers;
   if (known & PD_OFFER_KNOWN) return (known & wanted) == wanted;
-  return work->is_cuda || !(wanted & (PD_OFFER_AMP | PD_OFFER_CUDA_GRAPH));
+  return self->is_cuda || !(wanted & (PD_OFFER_AMP | PD_OFFER_CUDA_GRAPH));
 }
 
 /* The first of them that the run could have; NULL: none. */
@@ -60,9 +60,9 @@ typedef struct proposal {
   const char *settings;
 } proposal;
 
-static const char *first_of(const table_work *work, const proposal *of, size_t count) {
+static const char *first_of(const verdict_setting *self, const proposal *of, size_t count) {
   for (size_t i = 0; i < count; i++)
-    if (has_offers(work, of[i].needs)) return of[i].settings;
+    if (has_offers(self, of[i].needs)) return of[i].settings;
   return NULL;
 }
 
@@ -94,15 +94,15 @@ static loading loading_of(const trace_facts *facts) {
 
 /* Enough workers, where that is a matter of their number and there are fewer: reading needs no core, the rest needs all
  * but the loop's. Else batches that are made before the run. */
-static const char *input_cure(const table_work *work, double own_step_ns) {
-  const loading one = loading_of(work->facts);
-  const double cores = work->context->cores > 1 ? work->context->cores - 1 : 1;
+static const char *input_cure(const verdict_setting *self, double own_step_ns) {
+  const loading one = loading_of(self->facts);
+  const double cores = self->cores > 1 ? self->cores - 1 : 1;
   const double wanted = ceil(WORKERS_TO_SPARE * one.batch_ns / own_step_ns);
   const bool have_cores = (one.batch_ns - one.read_ns) * WORKERS_TO_SPARE <= own_step_ns * cores;
-  const bool is_more = !(wanted <= (double)work->context->num_workers);
+  const bool is_more = !(wanted <= (double)self->num_workers);
   if (!one.batches || !have_cores || !is_more || !(wanted <= WORKERS_MOST))
-    return has_offers(work, PD_OFFER_RESIDENT) ? "data.resident=device" : NULL;
-  return arena_format(work->arena, "data.num_workers=%.0f data.prefetch_factor=4", wanted < 2 ? 2 : wanted);
+    return has_offers(self, PD_OFFER_RESIDENT) ? "data.resident=device" : NULL;
+  return arena_format(self->arena, "data.num_workers=%.0f data.prefetch_factor=4", wanted < 2 ? 2 : wanted);
 }
 
 /* ---- all causes ---- */
@@ -110,7 +110,7 @@ static const char *input_cure(const table_work *work, double own_step_ns) {
 #define CAPTURED "train.cuda_graph=true"
 
 /* A setting of the core's that the run could have; NULL: there is none. */
-static const char *core_cure(const table_work *work, uint32_t cause, double own_step_ns) {
+static const char *core_cure(const verdict_setting *self, uint32_t cause, double own_step_ns) {
   static const proposal launch[] = {{PD_OFFER_CUDA_GRAPH, CAPTURED}, {PD_OFFER_FUSED, "train.fused=true"}},
                         pageable[] = {{PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH,
                                        "data.pin_memory=true data.prefetch_to_device=true"},
@@ -119,29 +119,29 @@ static const char *core_cure(const table_work *work, uint32_t cause, double own_
                         none[] = {{PD_OFFER_AMP, "train.amp=true"},
                                   {PD_OFFER_CHANNELS_LAST, "train.channels_last=true"}};
   switch (cause) {
-  case VERDICT_input_bound: return input_cure(work, own_step_ns);
-  case VERDICT_launch_bound: return first_of(work, launch, sizeof launch / sizeof *launch);
-  case VERDICT_pageable_copy: return first_of(work, pageable, sizeof pageable / sizeof *pageable);
-  case VERDICT_pinned_copy: return first_of(work, pinned, sizeof pinned / sizeof *pinned);
+  case VERDICT_input_bound: return input_cure(self, own_step_ns);
+  case VERDICT_launch_bound: return first_of(self, launch, sizeof launch / sizeof *launch);
+  case VERDICT_pageable_copy: return first_of(self, pageable, sizeof pageable / sizeof *pageable);
+  case VERDICT_pinned_copy: return first_of(self, pinned, sizeof pinned / sizeof *pinned);
   case VERDICT_profiler: return "profile.timer_only=true";
-  case VERDICT_none: return first_of(work, none, sizeof none / sizeof *none);
+  case VERDICT_none: return first_of(self, none, sizeof none / sizeof *none);
   default: return NULL;
   }
 }
 
 /* A captured step is launched as one; what its kernels cost the device remains. */
-static int64_t saved(const table_work *work, const verdict_advice *of, uint32_t cause, const int64_t *rows) {
+static int64_t saved(const verdict_setting *self, const verdict_advice *of, uint32_t cause, const int64_t *rows) {
   if (cause == VERDICT_launch_bound && of->overrides && !strcmp(of->overrides, CAPTURED))
     return rows[LEDGER_launch] + rows[LEDGER_launch_gap];
-  return verdict_time(rows, cause, work->ledger->passes);
+  return verdict_time(rows, cause, self->ledger->passes);
 }
 
-verdict_advice verdict_advise(const table_work *work, uint32_t cause, const int64_t *rows, int64_t step_ns,
+verdict_advice verdict_advise(const verdict_setting *self, uint32_t cause, const int64_t *rows, int64_t step_ns,
                               uint64_t steps) {
-  const double own_step_ns = (double)step_ns - (double)verdict_time(rows, cause, work->ledger->passes) / (double)steps;
-  const char *cure = cure_of(work, verdict_key(cause));
-  verdict_advice out = {.overrides = cure ? cure : core_cure(work, cause, own_step_ns)};
-  out.options = out.overrides ? as_options(work, out.overrides) : "-o profile.with_stack=true";
-  out.saved_ns = cure ? verdict_time(rows, cause, work->ledger->passes) : saved(work, &out, cause, rows);
+  const double own_step_ns = (double)step_ns - (double)verdict_time(rows, cause, self->ledger->passes) / (double)steps;
+  const char *cure = cure_of(self, verdict_key(cause));
+  verdict_advice out = {.overrides = cure ? cure : core_cure(self, cause, own_step_ns)};
+  out.options = out.overrides ? as_options(self, out.overrides) : "-o profile.with_stack=true";
+  out.saved_ns = cure ? verdict_time(rows, cause, self->ledger->passes) : saved(self, &out, cause, rows);
   return out;
 }

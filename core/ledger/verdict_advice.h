@@ -2,7 +2,22 @@
 #ifndef CORE_LEDGER_VERDICT_ADVICE_H
 #define CORE_LEDGER_VERDICT_ADVICE_H
 
-#include "tables/tables.h"
+#include "ledger.h"
+#include "base/arena.h"
+
+#include <pdhost/scenario.h>
+
+/* What the advice rests on beside the verdict. */
+typedef struct verdict_setting {
+  const trace_facts *facts;
+  const ledger *ledger;
+  const pd_cure *cures; /* the scenario's; NULL: none */
+  pd_offers offers;     /* what the run could have; not known: all that this kind of device may have */
+  uint32_t cores;       /* of the machine */
+  int64_t num_workers;  /* of the loader; 0: none, or not known */
+  bool is_cuda;
+  arena *arena; /* of the texts */
+} verdict_setting;
 
 typedef struct verdict_advice {
   const char *options;   /* of the next command */
@@ -12,7 +27,7 @@ typedef struct verdict_advice {
 
 /* `rows`: the ledger's, of `steps` steps, `step_ns` each. The scenario's own cure for the cause comes first, then a
  * setting of the core's, then a closer look. Texts are the arena's. */
-verdict_advice verdict_advise(const table_work *work, uint32_t cause, const int64_t *rows, int64_t step_ns,
+verdict_advice verdict_advise(const verdict_setting *self, uint32_t cause, const int64_t *rows, int64_t step_ns,
                               uint64_t steps);
 
 #endif

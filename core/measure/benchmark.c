@@ -3,6 +3,7 @@
 
 #include "bench.h"
 #include "callgrind.h"
+#include "guard_report.h"
 #include "measurement_file.h"
 #include "abi/device_text.h"
 #include "abi/services.h"

@@ -3,7 +3,7 @@
 #ifndef CORE_RUN_GUARD_H
 #define CORE_RUN_GUARD_H
 
-#include "measure/measurement.h"
+#include <pdhost/plugin.h>
 
 typedef struct guard guard;
 
@@ -31,13 +31,12 @@ void guard_end(guard *self, guard_facts *facts);
 /* What was seen so far. */
 void guard_so_far(guard *self, guard_facts *facts);
 
+/* Others that keep so large a share of the machine busy are worth a warning. */
+#define GUARD_OTHERS_WARN 0.1
+
 /* A sentence about the machine's other programs, where they left too few cores for this one; and one about a time in
  * which the process stood still. False: there is nothing to say. */
 bool guard_tells_taken_cores(const guard_facts *facts, char *text, size_t room);
 bool guard_tells_stop(const guard_facts *facts, char *text, size_t room);
-
-/* Puts the facts into `conditions` and a warning for each disturbance; *trusted becomes false where heat or the power
- * supply slowed the GPU down, and stays as it is otherwise. */
-pd_status guard_report(const guard_facts *facts, pd_measurement *out, bool *trusted);
 
 #endif

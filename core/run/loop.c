@@ -4,6 +4,7 @@
 
 #include "run_capture.h"
 #include "run_window.h"
+#include "step_times.h"
 #include "base/log.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
@@ -47,80 +48,13 @@ uint64_t loop_planned_steps(const run_state *run) {
 
 static pd_status synchronize(run_state *run) { return run->device_ops->stream->device_synchronize(run->access.device); }
 
-static step_events *events_of(run_state *run, uint64_t index) { return &run->events[index % RUN_STEP_EVENTS]; }
-
-static pd_status elapsed(run_state *run, pd_event *from, pd_event *to, int64_t *out_ns) {
-  double ns = 0;
-  const pd_status status = run->device_ops->stream->event_elapsed_ns(run->access.device, from, to, &ns);
-  *out_ns = (int64_t)llround(ns);
-  return status;
-}
-
-/* Where the iteration of step `index` began on the device: behind what was done between the steps, or at the end of the
- * step before. */
-static pd_event *iteration_begin(run_state *run, uint64_t index) {
-  const step_events *own = events_of(run, index);
-  return own->restarts ? own->restart : events_of(run, index - 1)->end;
-}
-
-/* Reads the device time of the oldest steps, so that at most `keep` of them are not read yet. The host's time of a step
- * that nobody waits for is that of launching it: the iteration is the device's, too. */
-static pd_status read_events(run_state *run, uint64_t keep) {
-  while (!run->sync_timing && step_log_count(run->log) - run->timed > keep) {
-    const step_events *own = events_of(run, run->timed);
-    pd_step_stats *stats = step_log_at(run->log, run->timed);
-    pd_status status = run->device_ops->stream->event_synchronize(run->access.device, own->end);
-    if (status == PD_OK) status = elapsed(run, own->start, own->end, &stats->step_time_ns);
-    if (status == PD_OK) status = elapsed(run, iteration_begin(run, run->timed), own->end, &stats->batch_cost_ns);
-    if (status != PD_OK) return status;
-    truth_step_timed(run->truth, stats);
-    run->timed++;
-  }
-  return PD_OK;
-}
-
-static pd_status mark(run_state *run, pd_event **event) {
-  const pd_stream_ops *stream = run->device_ops->stream;
-  if (!*event) {
-    const pd_status status = stream->event_create(run->access.device, event);
-    if (status != PD_OK) return status;
-  }
-  return stream->event_record(run->access.device, run->access.stream, *event);
-}
-
 /* The next step's iteration begins at the end of the step before, or here where something was done since. */
 static pd_status begin_iteration(run_state *run, bool restarts) {
-  step_events *own = events_of(run, step_log_count(run->log));
+  step_events *own = step_times_events(run, step_log_count(run->log));
   own->restarts = restarts;
   if (run->sync_timing || !restarts) return PD_OK;
-  const pd_status status = mark(run, &own->restart);
+  const pd_status status = step_times_mark(run, &own->restart);
   return status == PD_OK ? status : fail(run, status, run->device_host, "device");
-}
-
-/* Losses of the steps since the last call. They are the kit's, so a scenario that does not use it has none: NaN. */
-static void read_losses(run_state *run) {
-  const uint64_t count = step_log_count(run->log) - run->loss_known;
-  if (!count || !run->kit) return;
-  double *losses = malloc(count * sizeof *losses);
-  uint64_t got = 0;
-  if (losses && train_kit_losses(run->kit, losses, count, &got) == PD_OK && got == count)
-    for (uint64_t i = 0; i < count; i++) step_log_at(run->log, run->loss_known + i)->loss = losses[i];
-  free(losses);
-  run->loss_known += count;
-  double scale = run->loss_scale;
-  if (run->amp && train_kit_loss_scale(run->kit, &scale) == PD_OK) run->loss_scale = scale;
-}
-
-void loop_settle(run_state *run) {
-  if (read_events(run, 0) != PD_OK) run->timed = step_log_count(run->log);
-  truth_settle(run->truth);
-  read_losses(run);
-}
-
-void loop_deliver(run_state *run) {
-  run_capture_steps(run, run->delivered);
-  for (; run->delivered < step_log_count(run->log); run->delivered++)
-    sink_set_step(run->sinks, step_log_at(run->log, run->delivered));
 }
 
 /* Lets the training kit copy the batch after this one beside the step's work, where there is one and it is wanted. */
@@ -139,8 +73,8 @@ static pd_status end_iterator(run_state *run) {
 static pd_status measured_step(run_state *run, const pd_step *step, int64_t *start_ns, int64_t *end_ns,
                                recorder_step *marks) {
   static pd_site site = PD_SITE("train_step", PD_RANGE_USER);
-  step_events *own = events_of(run, step_log_count(run->log));
-  pd_status status = run->sync_timing ? synchronize(run) : mark(run, &own->start);
+  step_events *own = step_times_events(run, step_log_count(run->log));
+  pd_status status = run->sync_timing ? synchronize(run) : step_times_mark(run, &own->start);
   if (status != PD_OK) return fail(run, status, run->device_host, "device");
   *start_ns = monotonic_ns();
   marks->train_start_ticks = run->record->ticks(run->record);
@@ -155,7 +89,7 @@ static pd_status measured_step(run_state *run, const pd_step *step, int64_t *sta
              step->phase == PD_PHASE_WARMUP_STEPS ? "warm-up step" : "step", (unsigned long long)step->index);
     return fail(run, status, run->scenario_host, where);
   }
-  status = run->sync_timing ? synchronize(run) : mark(run, &own->end);
+  status = run->sync_timing ? synchronize(run) : step_times_mark(run, &own->end);
   *end_ns = monotonic_ns();
   marks->train_end_ticks = run->record->ticks(run->record);
   if (status != PD_OK) return fail(run, status, run->device_host, "device");
@@ -288,15 +222,15 @@ static pd_status interleave(run_state *run) {
 static void between_steps(run_state *run, bool *worked) {
   if (run->in_window) return;
   if (step_log_count(run->log) - run->delivered < run->deliver_every) return;
-  loop_settle(run);
-  loop_deliver(run);
+  step_times_settle(run);
+  step_times_deliver(run);
   *worked = true;
 }
 
 /* A window may be longer than the kit keeps losses for. */
 static void keep_losses(run_state *run, bool *worked) {
   if (step_log_count(run->log) - run->loss_known < TRAIN_LOSSES_KEPT) return;
-  read_losses(run);
+  step_times_losses(run);
   *worked = true;
 }
 
@@ -420,7 +354,7 @@ static pd_status scheduled_steps(run_state *run) {
     if (status != PD_OK) break;
     progress_step();
     /* Events are a ring, and a step's iteration begins at the one before; a device that far behind is waited for. */
-    status = read_events(run, RUN_STEP_EVENTS - 2);
+    status = step_times_read(run, RUN_STEP_EVENTS - 2);
     if (status != PD_OK) {
       fail(run, status, run->device_host, "device");
       break;
@@ -467,8 +401,8 @@ pd_status loop_run(run_state *run) {
   const pd_status finished = window_finish(run, loop_records_all(run) && !signals_pending() && run->failed == PD_OK);
   if (status == PD_OK && finished != PD_OK) status = fail(run, finished, run->device_host, "profiler");
   window_detach(run);
-  loop_settle(run);
-  loop_deliver(run);
+  step_times_settle(run);
+  step_times_deliver(run);
   tell_disturbances(run);
   return run->failed != PD_OK ? run->failed : status;
 }

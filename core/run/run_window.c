@@ -2,7 +2,7 @@
  * window, so that the steps before it cost what they cost without a profiler. */
 #include "run_window.h"
 
-#include "loop.h"
+#include "step_times.h"
 #include "run_capture.h"
 #include "base/log.h"
 #include "base/progress_line.h"
@@ -162,8 +162,8 @@ pd_status window_finish(run_state *run, bool whole) {
   tell_verdict(run);
   const pd_status counted = analysis_window_end(run->analysis);
   if (status == PD_OK) status = counted;
-  loop_settle(run);
-  loop_deliver(run); /* first, so that a sink that flushes with the window has written its steps */
+  step_times_settle(run);
+  step_times_deliver(run); /* first, so that a sink that flushes with the window has written its steps */
   pd_trace *trace = NULL;
   const pd_profile_status before = run->profile;
   const pd_status made = make_trace(run, &trace);

@@ -1,7 +1,7 @@
 /* See reading.h. */
 #include "reading.h"
 
-#include "window_file.h"
+#include "window_reader.h"
 #include "tables/window_tables.h"
 
 #include <stdio.h>

@@ -49,6 +49,9 @@ const pd_table *modules_table(const table_work *work);
 const pd_table *stacks_table(const table_work *work);
 const pd_table *stacks_device_table(const table_work *work);
 
+/* Without device records, what the classes of step_parts.h then mean. */
+void step_parts_note(table_build *table, const trace_facts *facts);
+
 /* All of them that apply, in a reader's order. What `given` points to is borrowed for the call, its `parts`,
  * `ledger`, `gains` and `stacks` are ignored; the set lives in `arena`. */
 const pd_table_set *tables_make(const table_work *given);

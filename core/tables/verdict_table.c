@@ -1,5 +1,6 @@
 /* The verdict as a table of one row: which steps it rests on, what withholds it, and its words. */
 #include "facts/intervals.h"
+#include "tables.h"
 #include "ledger/verdict.h"
 #include "ledger/verdict_advice.h"
 #include "ledger/verdict_repeat.h"
@@ -280,6 +281,19 @@ static const char *disturbance(const table_work *work) {
   return what ? arena_format(work->arena, "Less sure than the confidence says: %s.", what) : NULL;
 }
 
+static verdict_advice advice_on(const table_work *work, const findings *of) {
+  const analysis_context *run = work->context;
+  const verdict_setting setting = {.facts = work->facts,
+                                   .ledger = work->ledger,
+                                   .cures = run->cures,
+                                   .offers = run->offers,
+                                   .cores = run->cores,
+                                   .num_workers = run->num_workers,
+                                   .is_cuda = work->is_cuda,
+                                   .arena = work->arena};
+  return verdict_advise(&setting, of->cause, of->rows, of->span_ns / (int64_t)of->steps, of->steps);
+}
+
 const pd_table *verdict_table(const table_work *work) {
   const char *command =
       work->context->command_line && work->context->command_line[0] ? work->context->command_line : "pdhost";
@@ -299,7 +313,7 @@ const pd_table *verdict_table(const table_work *work) {
   }
   if (!find(work, &of)) return NULL;
   const int64_t time = time_of(&of, of.cause), steps = (int64_t)of.steps;
-  const verdict_advice advice = verdict_advise(work, of.cause, of.rows, of.span_ns / steps, of.steps);
+  const verdict_advice advice = advice_on(work, &of);
   table_string(&table, M_verdict, sentence(work, &of));
   table_string(&table, M_verdict_cause, verdict_key(of.cause));
   table_percent(&table, M_verdict_share, time, of.span_ns + (of.cause == VERDICT_profiler ? time : 0));

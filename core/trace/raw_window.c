@@ -7,10 +7,10 @@
 #include "raw_window.h"
 #include "merge.h"
 #include "open_ranges.h"
-#include "recorder_internal.h"
-#include "stacks.h"
 #include "raw_window_names.h"
+#include "recorder_internal.h"
 #include "saved_window.h"
+#include "trace/stacks/stacks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "raw_window_names.h"
 
 #include "trace_memory.h"
-#include "symbols.h"
+#include "trace/stacks/symbols.h"
 
 #include <stdio.h>
 #include <stdlib.h>

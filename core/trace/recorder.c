@@ -6,43 +6,15 @@
  * is turned away and counted.
  */
 #include "recorder_internal.h"
-#include "stacks.h"
+#include "trace/stacks/stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_BYTES = 512 << 20 };
 
-/* Losses this close to each other are one place: about a millisecond, whatever the clock. */
-#define SAME_PLACE_TICKS ((int64_t)1 << 21)
-/* A signal handler may have interrupted the holder: then the place goes unnoted, and the merge says "somewhere". */
-enum { MARKING_TRIES = 1000 };
 /* More than any memory holds; sums of them stay within 64 bits. */
 #define MOST_BYTES ((int64_t)1 << 48)
-
-static bool marking_begin(recorder *self) {
-  for (int i = 0; i < MARKING_TRIES; i++)
-    if (!atomic_flag_test_and_set_explicit(&self->marking, memory_order_acquire)) return true;
-  return false;
-}
-static void marking_end(recorder *self) { atomic_flag_clear_explicit(&self->marking, memory_order_release); }
-
-void recorder_lost(recorder *self, pd_loss loss, uint64_t count) {
-  const recorder_thread *thread = thread_current.serial == self->serial ? thread_current.thread : NULL;
-  const int64_t now = (int64_t)trace_clock_ticks(&self->clock);
-  atomic_fetch_add_explicit(&self->losses[loss], count, memory_order_relaxed);
-  if (!count || !marking_begin(self)) return;
-  (void)loss_marks_add(&self->marks, loss, thread ? thread->tid : LOSS_NO_THREAD, now, count, SAME_PLACE_TICKS);
-  marking_end(self);
-}
-
-void recorder_take_marks(recorder *self, loss_marks *marks) {
-  if (marks) marks->count = 0;
-  if (!marking_begin(self)) return;
-  if (marks) *marks = self->marks;
-  self->marks.count = 0;
-  marking_end(self);
-}
 
 static recorder_thread *enter(recorder *self) {
   recorder_thread *thread = thread_current.serial == self->serial ? thread_current.thread : threads_current_slow(self);
@@ -55,14 +27,6 @@ static recorder_thread *enter(recorder *self) {
 static void leave(recorder_thread *thread) {
   atomic_signal_fence(memory_order_seq_cst);
   thread->busy = false;
-}
-
-/* A thread's ticks never run backwards, whatever processor it moved to: nesting depends on it. */
-static uint64_t stamp(const recorder *self, recorder_thread *thread) {
-  uint64_t now = trace_clock_ticks(&self->clock);
-  if (now < thread->last_ticks) now = thread->last_ticks;
-  thread->last_ticks = now;
-  return now;
 }
 
 static void save_shapes(recorder *self, recorder_thread *thread, const pd_range_info *info, raw_info *out) {
@@ -127,47 +91,18 @@ static void record_begin(const pd_record *record, uint32_t name, pd_range_kind k
       info_stack |= save_stack(self, thread, __builtin_return_address(0));
     atomic_store_explicit(&open->name_kind, (uint64_t)name << 32 | (kind & 0xFFFF), memory_order_release);
     atomic_store_explicit(&open->info_stack, info_stack, memory_order_release);
-    atomic_store_explicit(&open->start, stamp(self, thread), memory_order_release);
+    atomic_store_explicit(&open->start, recorder_stamp(self, thread), memory_order_release);
   } else {
     recorder_lost(self, PD_LOSS_RANGES_FULL, 1);
   }
   leave(thread);
 }
 
-static inline void end_range(recorder *self, recorder_thread *thread) {
-  if (!thread->depth) {
-    recorder_lost(self, PD_LOSS_UNBALANCED, 1);
-    return;
-  }
-  uint32_t depth = --thread->depth;
-  if (depth >= THREAD_MAX_DEPTH) return;
-  open_range *open = &thread->open[depth];
-  raw_range *range = chunk_list_reserve(&thread->ranges, sizeof *range);
-  if (range) {
-    uint64_t name_kind = atomic_load_explicit(&open->name_kind, memory_order_relaxed);
-    uint64_t info_stack = atomic_load_explicit(&open->info_stack, memory_order_relaxed);
-    range->start = atomic_load_explicit(&open->start, memory_order_relaxed);
-    range->end = stamp(self, thread);
-    range->name = (uint32_t)(name_kind >> 32);
-    range->kind = (uint16_t)name_kind;
-    range->depth = (uint16_t)depth;
-    range->info = (uint32_t)(info_stack >> 32);
-    range->stack = (uint32_t)info_stack;
-    chunk_list_publish(&thread->ranges);
-  } else {
-    recorder_lost(self, PD_LOSS_RANGES_FULL, 1);
-  }
-  /* Only now: the loop thread, which looks at open ranges first and at finished ones then, sees it in one of them. */
-  atomic_store_explicit(&open->start, 0, memory_order_release);
-}
-
-void recorder_end_range(recorder *self, recorder_thread *thread) { end_range(self, thread); }
-
 static void record_end(const pd_record *record) {
   recorder *self = record->impl;
   recorder_thread *thread = enter(self);
   if (!thread) return; /* its begin was turned away too, and counted */
-  end_range(self, thread);
+  recorder_end_range(self, thread);
   leave(thread);
 }
 
@@ -247,7 +182,7 @@ static void record_memory(const pd_record *record, const pd_memory_event *event)
   recorder_thread *thread = enter(self);
   raw_memory *row = thread ? chunk_list_reserve(&thread->memory, sizeof *row) : NULL;
   if (row) {
-    row->ticks = stamp(self, thread);
+    row->ticks = recorder_stamp(self, thread);
     row->event = *event;
     chunk_list_publish(&thread->memory);
   } else {
@@ -262,7 +197,7 @@ static void record_counter(const pd_record *record, uint32_t name, double value)
   recorder_thread *thread = enter(self);
   raw_counter *row = thread ? chunk_list_reserve(&thread->counters, sizeof *row) : NULL;
   if (row) {
-    *row = (raw_counter){.ticks = stamp(self, thread), .value = value, .name = name};
+    *row = (raw_counter){.ticks = recorder_stamp(self, thread), .value = value, .name = name};
     chunk_list_publish(&thread->counters);
   } else {
     recorder_lost(self, PD_LOSS_MEMORY_FULL, 1);

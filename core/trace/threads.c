@@ -14,8 +14,6 @@ static pthread_key_t registry_key;
 static recorder *live_recorders;
 static uint64_t last_serial;
 
-_Thread_local __attribute__((tls_model("initial-exec"))) thread_cache thread_current;
-
 static uint32_t own_tid(void) { return (uint32_t)syscall(SYS_gettid); }
 
 static void thread_ends(void *unused) {

@@ -1,5 +1,5 @@
 /* Signals: the first is noted, wherever it arrives, and `wake` is called on the thread that installed the handlers. */
-#include "../../core/base/signals.h"
+#include "base/signals.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>

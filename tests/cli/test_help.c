@@ -232,6 +232,7 @@ PD_TEST(help, topics) {
   cr_assert(strncmp(out_text, "[schedule]   ", 13) == 0);
   FAILS(CODE_USAGE, "help num_worker: no such topic; did you mean num_workers?", "help", "num_worker");
   uint32_t count;
+  commands_use();
   const args_command *const *all = commands_all(&count);
   for (uint32_t i = 0; i < count; i++) {
     char usage[64];

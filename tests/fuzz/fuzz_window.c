@@ -1,5 +1,5 @@
 /* Files of the window sink, whatever their bytes: refused with a line, or the ledger of what they hold adds up. */
-#include "score/window_file.h"
+#include "score/window_reader.h"
 
 #include "ledger/ledger.h"
 

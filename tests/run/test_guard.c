@@ -1,7 +1,7 @@
 /* What is seen beside a measurement: the judgement of planted facts, and the look at clocks through a planted NVML. */
 #include "pd_test.h"
 
-#include "run/guard.h"
+#include "measure/guard_report.h"
 #include "run/nvml.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The window sink's file, read back: the same rows, and no damaged file taken for whole. */
-#include "score/window_file.h"
+#include "score/window_reader.h"
 
 #include "fake_trace.h"
 #include "pd_test.h"

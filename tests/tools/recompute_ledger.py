@@ -10,11 +10,11 @@ import re
 
 from csv_run import divide, merged
 
-ANALYSIS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "core", "ledger")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "core", "ledger")
 
 
 def thresholds(name):
-    with open(os.path.join(ANALYSIS, name), encoding="utf-8") as file:
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
         return {key: float(value) for key, value in re.findall(r"(?m)^#define (\w+) ([0-9.]+)$", file.read())}
 
 
@@ -38,7 +38,7 @@ VERDICTS = {"input_bound": ["input_io", "input_cpu", "input_handover", "copy_lat
 
 def names():
     """What a verdict is called in a sentence: its words before the colon."""
-    with open(os.path.join(ANALYSIS, "verdict.h"), encoding="utf-8") as file:
+    with open(os.path.join(FOLDER, "verdict.h"), encoding="utf-8") as file:
         return {key: text.split(":")[0] for key, text in re.findall(r'(?m)^  X\((\w+), "(.*?)"\)', file.read())}
 
 

@@ -4,7 +4,7 @@
 #include "sink_run.h"
 
 #include "tables/window_tables.h"
-#include "score/window_file.h"
+#include "score/window_reader.h"
 
 static pd_status write_window(sink_run *run, const window_file *window, analysis *tables) {
   pd_run header = *fake_run("traces");

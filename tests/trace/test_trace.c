@@ -1,8 +1,8 @@
 /* The finished trace: it owns what it holds, names call stacks, and running out of memory anywhere is a status. The
  * suite is linked with --wrap for the allocation functions. */
 #include "recorder_rig.h"
-#include "trace/source_lines.h"
-#include "trace/symbols.h"
+#include "trace/stacks/source_lines.h"
+#include "trace/stacks/symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
  */
 #include "pd_test.h"
 
-#include "trace/frame_rules.h"
-#include "trace/unwind.h"
+#include "trace/stacks/frame_rules.h"
+#include "trace/stacks/unwind.h"
 
 #include <alloca.h>
 #include <dlfcn.h>

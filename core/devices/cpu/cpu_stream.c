@@ -110,19 +110,6 @@ static void *run_jobs(void *argument) {
   return NULL;
 }
 
-pd_status stream_fail(pd_stream *stream, pd_status status, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  pthread_mutex_lock(&stream->lock);
-  if (stream->failed == PD_OK) {
-    stream->failed = status;
-    vsnprintf(stream->message, sizeof stream->message, format, args);
-  }
-  pthread_mutex_unlock(&stream->lock);
-  va_end(args);
-  return status;
-}
-
 static pd_status sticky(pd_stream *stream) {
   const pd_host *host = stream->device->host;
   return stream->failed == PD_OK ? PD_OK : host->fail(host, stream->failed, "%s", stream->message);

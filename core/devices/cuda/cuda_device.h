@@ -77,6 +77,8 @@ struct pd_graph {
 
 /* Makes the device the calling thread's; cheap where it is already. */
 pd_status cuda_bind(pd_device *device);
+/* The same for a device that is being opened, whether or not the runtime began with it. */
+pd_status cuda_bind_first(pd_device *device);
 
 /* Device memory. Where there is none, what the pool keeps for reuse may be in the way: it is given back and the memory
  * asked for once more, but not inside a capture, since that waits for the stream. Without a word to the host; a fault

@@ -41,29 +41,6 @@ static pd_status op_convert(pd_device *device, pd_stream *stream, const pd_tenso
                     "convert");
 }
 
-static bool reads_b(pd_elementwise op) {
-  return op == PD_EW_ADD || op == PD_EW_MUL || op == PD_EW_RELU_BACKWARD || op == PD_EW_TANH_BACKWARD ||
-         op == PD_EW_SIGMOID_BACKWARD;
-}
-
-static pd_status op_elementwise(pd_device *device, pd_stream *stream, pd_elementwise op, const pd_tensor *y,
-                                const pd_tensor *a, const pd_tensor *b, double alpha) {
-  const int64_t count = tensor_count(y);
-  OP_REQUIRE(op >= PD_EW_ADD && op <= PD_EW_SIGMOID_BACKWARD, "elementwise", "no such operation");
-  OP_REQUIRE(tensor_real(y) && a->dtype == y->dtype && tensor_same(y, a), "elementwise",
-             "y and a differ in type, shape or layout");
-  bool scalar = false;
-  if (reads_b(op)) {
-    OP_REQUIRE(b != NULL, "elementwise", "b is missing");
-    scalar = op == PD_EW_ADD && tensor_count(b) == 1;
-    OP_REQUIRE(scalar ? tensor_real(b) : b->dtype == y->dtype && tensor_same(y, b), "elementwise",
-               "y and b differ in type, shape or layout");
-  }
-  if (!count) return PD_OK;
-  OP_LAUNCH("elementwise", cuda_elementwise(&stream->launch, op, y->dtype, y->data, a->data, b ? b->data : NULL,
-                                            b ? b->dtype : y->dtype, scalar, count, (float)alpha));
-}
-
 static pd_status op_mean(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x) {
   OP_REQUIRE(tensor_f32_of(y, 1) && tensor_real(x), "mean", "y is not one float32, or x neither float32 nor float16");
   OP_LAUNCH("mean", cuda_mean(&stream->launch, y->data, x->dtype, x->data, tensor_count(x)));
@@ -101,7 +78,7 @@ const pd_tensor_ops cuda_tensor_ops = {.size = sizeof(pd_tensor_ops),
                                        .fill = cuda_op_fill,
                                        .randn = op_randn,
                                        .convert = op_convert,
-                                       .elementwise = op_elementwise,
+                                       .elementwise = cuda_op_elementwise,
                                        .mean = op_mean,
                                        .copy_columns = op_copy_columns,
                                        .conv2d_forward = cuda_op_conv2d_forward,

@@ -54,7 +54,7 @@ pd_status cuda_op_conv2d_forward(pd_device *device, pd_stream *stream, const pd_
   }
   status = run(device, stream, CONV_FORWARD, x, w, y, bias, relu, conv);
   if (status || bias || !relu) return status;
-  return cuda_tensor_ops.elementwise(device, stream, PD_EW_RELU, y, y, NULL, 0);
+  return cuda_op_elementwise(device, stream, PD_EW_RELU, y, y, NULL, 0);
 }
 
 pd_status cuda_op_conv2d_backward_data(pd_device *device, pd_stream *stream, const pd_tensor *dx, const pd_tensor *dy,

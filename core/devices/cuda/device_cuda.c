@@ -13,16 +13,6 @@
 
 #define ADVICE "run on the CPU with --device cpu"
 
-/* The runtime starts every thread on device 0. */
-static _Thread_local int bound_device;
-
-pd_status cuda_bind(pd_device *device) {
-  if (bound_device == device->index) return PD_OK;
-  const pd_status status = cuda_check(device, cudaSetDevice(device->index), "cudaSetDevice");
-  if (!status) bound_device = device->index;
-  return status;
-}
-
 /* "580.159.04", from the driver's own file; "" where there is none. */
 static void driver_release(char *out, size_t size) {
   char line[256] = "";
@@ -193,9 +183,8 @@ static pd_status device_open(const pd_host *host, const void *options, uint32_t 
   device->index = (int)index;
   status = cuda_libraries_open(host, &device->libraries);
   if (status) goto out;
-  status = cuda_check(device, cudaSetDevice(device->index), "cudaSetDevice");
+  status = cuda_bind_first(device);
   if (status) goto out;
-  bound_device = device->index;
   status = fill_props(device);
   if (status) goto out;
   /* The pool gives nothing back to the system between steps. */

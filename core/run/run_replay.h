@@ -1,6 +1,6 @@
 /* A capture to its sinks: every call of theirs that the run made, with the same rows. [loop thread] */
-#ifndef CORE_RUN_REPLAY_H
-#define CORE_RUN_REPLAY_H
+#ifndef CORE_RUN_RUN_REPLAY_H
+#define CORE_RUN_RUN_REPLAY_H
 
 #include "config/config.h"
 

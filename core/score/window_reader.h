@@ -1,6 +1,6 @@
 /* Reads what the window sink wrote (pdhost/window_file.h) back into a pd_trace. */
-#ifndef CORE_SCORE_WINDOW_FILE_H
-#define CORE_SCORE_WINDOW_FILE_H
+#ifndef CORE_SCORE_WINDOW_READER_H
+#define CORE_SCORE_WINDOW_READER_H
 
 #include "base/error.h"
 

@@ -1,9 +1,9 @@
 /* Names of code addresses, from the symbol tables of the loaded modules' files and their debug information. [loop
  * thread] */
-#ifndef CORE_TRACE_SYMBOLS_H
-#define CORE_TRACE_SYMBOLS_H
+#ifndef CORE_TRACE_STACKS_SYMBOLS_H
+#define CORE_TRACE_STACKS_SYMBOLS_H
 
-#include "strings.h"
+#include "trace/strings.h"
 
 typedef struct symbols symbols;
 

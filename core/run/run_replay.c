@@ -1,5 +1,5 @@
-/* A capture to its sinks; see replay.h. */
-#include "replay.h"
+/* A capture to its sinks; see run_replay.h. */
+#include "run_replay.h"
 
 #include "capture_text.h"
 #include "sink_set.h"

@@ -1,5 +1,5 @@
-/* See window_file.h. */
-#include "window_file.h"
+/* See window_reader.h. */
+#include "window_reader.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * frame that was seen before takes a few nanoseconds, however many libraries are loaded. What has no rule is left to
  * the C library, at about 0.2 us a frame.
  */
-#ifndef CORE_TRACE_UNWIND_H
-#define CORE_TRACE_UNWIND_H
+#ifndef CORE_TRACE_STACKS_UNWIND_H
+#define CORE_TRACE_STACKS_UNWIND_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* Call stacks of operations: addresses while recording, names after the window. */
-#ifndef CORE_TRACE_STACKS_H
-#define CORE_TRACE_STACKS_H
+#ifndef CORE_TRACE_STACKS_STACKS_H
+#define CORE_TRACE_STACKS_STACKS_H
 
-#include "merge.h"
+#include "trace/merge.h"
 
 /* Called before the first capture and before each window: see unwind_prepare. */
 void stack_prepare(void);

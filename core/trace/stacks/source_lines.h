@@ -1,6 +1,6 @@
 /* Source lines of code addresses, from debug information, where libdw (elfutils) is installed. [loop thread] */
-#ifndef CORE_TRACE_SOURCE_LINES_H
-#define CORE_TRACE_SOURCE_LINES_H
+#ifndef CORE_TRACE_STACKS_SOURCE_LINES_H
+#define CORE_TRACE_STACKS_SOURCE_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * compilers write for every function (System V ABI, x86-64; DWARF 5, section 6.4). Code without frame pointers has it
  * too. Other processors have no rules here.
  */
-#ifndef CORE_TRACE_FRAME_RULES_H
-#define CORE_TRACE_FRAME_RULES_H
+#ifndef CORE_TRACE_STACKS_FRAME_RULES_H
+#define CORE_TRACE_STACKS_FRAME_RULES_H
 
 #include <stdint.h>
 

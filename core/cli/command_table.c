@@ -1,0 +1,44 @@
+/* The commands, and what runs the one that is named. See commands.h. */
+#include "commands.h"
+
+#include "cli.h"
+#include "completion.h"
+#include "doctor.h"
+#include "init.h"
+#include "man.h"
+#include "open.h"
+#include "recover.h"
+
+#ifdef PDHOST_WITH_COMPARE
+#include "compare/ab.h"
+#include "compare/compare.h"
+#endif
+#ifdef PDHOST_WITH_SWEEP
+#include "sweep/sweep.h"
+#endif
+#ifdef PDHOST_WITH_SCORE
+#include "score/score.h"
+#endif
+
+static const args_command *const commands[] = {
+    &cli_run_command, &cli_list_command, &cli_help_command, &cli_explain_command, &doctor_command,
+#ifdef PDHOST_WITH_COMPARE
+    &ab_command,      &compare_command,
+#endif
+#ifdef PDHOST_WITH_SWEEP
+    &sweep_command,
+#endif
+#ifdef PDHOST_WITH_SCORE
+    &score_command,
+#endif
+    &recover_command, &init_command,     &open_command,     &man_command,         &completion_command,
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+void commands_use(void) { commands_set(commands, COMMAND_COUNT); }
+
+int commands_main(int argc, char **argv) {
+  commands_use();
+  const args_command *named = argc > 1 ? commands_find(argv[1]) : NULL;
+  return named ? named->main(argc - 1, argv + 1) : cli_main(argc, argv);
+}

@@ -1,0 +1,90 @@
+"""The order of dependence: a folder includes only what stands left of it, no two files call each other, no two files
+share a name, no folder holds too much.
+usage: test_order.py SOURCE BUILD NM"""
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(sys.argv[1]).resolve()
+BUILD, NM = pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+# Each may include itself and what stands left of it. Devices, plugins, sinks and readers may include themselves and the
+# public headers; sinks and readers sinks/lib too.
+ORDER = """core/base core/capture core/trace core/data core/abi core/train core/config core/facts core/ledger core/tables
+core/run core/measure core/compare core/score core/conform core/sweep core/cli""".split()
+MOST_SOURCES = 25
+
+
+def folder_of(path):
+    parts = path.relative_to(ROOT).parts
+    return "/".join(parts[:3] if parts[:2] == ("core", "devices") else parts[:2])
+
+
+def may_include(here, there):
+    if here in ORDER:
+        return there in ORDER[:ORDER.index(here) + 1]
+    return there == here or (there == "sinks/lib" and here.startswith(("sinks/", "readers/")))
+
+
+def included(path):
+    for name in re.findall(r'^[ \t]*#[ \t]*include "([^"]+)"', path.read_text(), re.M):
+        found = [place for place in (path.parent / name, ROOT / "core" / name) if place.exists()]
+        if found:
+            yield found[0].resolve()
+
+
+def calls():
+    """By source file, the source files of its folder that define what it uses: from the object files of the build."""
+    objects = {}
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        source = pathlib.Path(entry["file"])
+        place = re.search(r" -o (\S+\.o)\b", entry["command"])
+        if source.is_relative_to(ROOT) and source in files and place and (BUILD / place[1]).exists():
+            objects.setdefault(source, BUILD / place[1])
+    defines, uses = {}, collections.defaultdict(set)
+    sources = {str(place): source for source, place in objects.items()}
+    for line in subprocess.run([NM, "-A", "-g", *sources], capture_output=True, text=True, check=True).stdout.splitlines():
+        place, rest = line.split(":", 1)
+        kind, symbol = rest.split()[-2:]
+        if kind == "U":
+            uses[sources[place]].add(symbol)
+        else:
+            defines[folder_of(sources[place]), symbol] = sources[place]
+    return {source: {defines.get((folder_of(source), symbol), source) for symbol in symbols} - {source}
+            for source, symbols in uses.items()}
+
+
+def circles(graph):
+    """Sets of files that reach one another."""
+    def reached(start):
+        seen, left = set(), [start]
+        while left:
+            for to in graph.get(left.pop(), ()):
+                if to not in seen:
+                    seen.add(to)
+                    left.append(to)
+        return seen
+    reach = {at: reached(at) for at in graph}
+    return {frozenset(to for to in reach[at] if at in reach.get(to, ())) for at in graph if at in reach[at]}
+
+
+def short(paths):
+    return ", ".join(sorted(str(path.relative_to(ROOT)) for path in paths))
+
+
+files = {path for folder in ("core", "readers", "sinks", "plugins") for path in (ROOT / folder).rglob("*")
+         if path.suffix in (".c", ".h", ".cu", ".cuh") and "templates" not in path.parts}
+faults = [f"{short([path])} includes {short([target])}" for path in sorted(files) for target in included(path)
+          if not may_include(folder_of(path), folder_of(target)) and folder_of(target) != "core/include"]
+faults += [f"these call each other: {short(circle)}" for circle in circles(calls())]
+names, sources = collections.defaultdict(set), collections.Counter()
+for path in files:
+    names[path.stem].add(path.parent)
+    sources[path.parent] += path.suffix in (".c", ".cu")
+faults += [f"{len(found)} files are called {name}: {short(found)}" for name, found in names.items() if len(found) > 1]
+faults += [f"{short([at])} has {count} sources, more than {MOST_SOURCES}" for at, count in sources.items()
+           if count > MOST_SOURCES]
+print("\n".join(faults) or f"{len(files)} files in order")
+sys.exit(bool(faults))
