@@ -1,11 +1,11 @@
 /* See cli.h. */
 #include "cli.h"
 
-#include "explain.h"
-#include "help.h"
 #include "list.h"
 #include "probe.h"
 #include "trial.h"
+#include "cli/help/explain.h"
+#include "cli/help/help.h"
 
 #include "measure/benchmark.h"
 #include "conform/check_plugin.h"

@@ -2,8 +2,8 @@
 #include "doctor.h"
 
 #include "doctor_libraries.h"
-#include "help_json.h"
 #include "probe.h"
+#include "cli/help/help_json.h"
 
 #include "base/log.h"
 #include "abi/plugins.h"

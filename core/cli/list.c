@@ -1,9 +1,9 @@
 /* pdhost --list; see list.h. */
 #include "list.h"
 
-#include "explain.h"
-#include "help_json.h"
 #include "probe.h"
+#include "cli/help/explain.h"
+#include "cli/help/help_json.h"
 
 #include "base/child.h"
 #include "abi/device_text.h"

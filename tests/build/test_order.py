@@ -23,6 +23,8 @@ def folder_of(path):
 
 
 def may_include(here, there):
+    if here == "core/cli" and there.startswith("core/devices/"):
+        return True  # pdhost doctor looks where the devices look
     if here in ORDER:
         return there in ORDER[:ORDER.index(here) + 1]
     return there == here or (there == "sinks/lib" and here.startswith(("sinks/", "readers/")))

@@ -1,7 +1,7 @@
 /* The text of the manual pages; see man.h. */
-#include "cli.h"
-#include "commands.h"
-#include "man.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/man.h"
 
 #include "config/cli_args.h"
 #include "config/core_options.h"

@@ -1,6 +1,6 @@
 /* What an error code such as PDH-0301 means: a page for each fault of base/faults.h. [any thread] */
-#ifndef CORE_CLI_FAULT_PAGES_H
-#define CORE_CLI_FAULT_PAGES_H
+#ifndef CORE_CLI_HELP_FAULT_PAGES_H
+#define CORE_CLI_HELP_FAULT_PAGES_H
 
 #include "base/suggest.h"
 

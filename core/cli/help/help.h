@@ -1,6 +1,6 @@
 /* Help pages, all made from the option rows: as text and as JSON, on stdout. [loop thread] */
-#ifndef CORE_CLI_HELP_H
-#define CORE_CLI_HELP_H
+#ifndef CORE_CLI_HELP_HELP_H
+#define CORE_CLI_HELP_HELP_H
 
 #include "abi/plugins.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* Words of pdhost's files and of what it prints, besides metrics and keys of a configuration. [main thread] */
-#ifndef CORE_CLI_WORDS_H
-#define CORE_CLI_WORDS_H
+#ifndef CORE_CLI_HELP_WORDS_H
+#define CORE_CLI_HELP_WORDS_H
 
 #include "base/suggest.h"
 

@@ -1,7 +1,7 @@
 /* Words of pdhost's files and of what it prints that are neither metrics (tables/metrics_map.h) nor keys of a
  * configuration: X(word, text), a map for each place. A word may stand in several. */
-#ifndef CORE_CLI_WORDS_MAP_H
-#define CORE_CLI_WORDS_MAP_H
+#ifndef CORE_CLI_HELP_WORDS_MAP_H
+#define CORE_CLI_HELP_WORDS_MAP_H
 
 #define WORDS_PRINTED(X)                                                                                               \
   X("Verdict", "what took the largest share of the steps besides the device's useful work, in one line")               \

@@ -1,6 +1,6 @@
 /* `pdhost explain WORD`: what a word that pdhost prints or writes means. [main thread] */
-#ifndef CORE_CLI_EXPLAIN_H
-#define CORE_CLI_EXPLAIN_H
+#ifndef CORE_CLI_HELP_EXPLAIN_H
+#define CORE_CLI_HELP_EXPLAIN_H
 
 #include "base/error.h"
 #include "base/suggest.h"

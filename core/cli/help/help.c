@@ -1,8 +1,8 @@
 /* Help pages; see help.h. */
 #include "help.h"
 
-#include "commands.h"
 #include "help_json.h"
+#include "cli/commands.h"
 
 #include "config/config_sections.h"
 #include "abi/option.h"

@@ -1,6 +1,6 @@
 /* Option rows as JSON on stdout, for editors and documents. */
-#ifndef CORE_CLI_HELP_JSON_H
-#define CORE_CLI_HELP_JSON_H
+#ifndef CORE_CLI_HELP_HELP_JSON_H
+#define CORE_CLI_HELP_HELP_JSON_H
 
 #include <pdhost/plugin.h>
 

@@ -1,8 +1,8 @@
 /* `pdhost help TOPIC`; see help.h. A topic is looked for where it is most likely meant, in that order. */
-#include "commands.h"
 #include "explain.h"
 #include "help.h"
 #include "words.h"
+#include "cli/commands.h"
 
 #include "config/config_sections.h"
 #include "base/suggest.h"
