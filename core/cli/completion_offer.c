@@ -1,4 +1,4 @@
-/* What may stand in place of a word; see completion.h. */
+/* What may take the place of a word; see completion.h. */
 #include "cli.h"
 #include "commands.h"
 #include "completion.h"

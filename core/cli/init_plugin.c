@@ -24,7 +24,7 @@ typedef struct skeleton_file {
 typedef struct skeleton {
   pd_kind kind;
   bool cpp;
-  const char *word;         /* stands in the sources for the plugin's name */
+  const char *word;         /* in the sources, replaced by the plugin's name */
   skeleton_file sources[4]; /* the first is the one to begin with; ended by a NULL source */
   const char *compiled;     /* what a compiler is given, with '*' */
   const char *libraries[2]; /* for CMake, for the Makefile */

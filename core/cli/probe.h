@@ -1,5 +1,5 @@
 /* Whether a device can be used on this machine: opened in a child process, so that no context is left here and a driver
- * that crashes harms nobody. [main thread; no other thread exists yet] */
+ * that crashes does no harm. [main thread; no other thread exists yet] */
 #ifndef CORE_CLI_PROBE_H
 #define CORE_CLI_PROBE_H
 

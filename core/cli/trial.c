@@ -63,7 +63,7 @@ static int body(void *user, int report) {
   const int silent = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (silent >= 0) (void)dup2(silent, STDERR_FILENO);
   if (!check_folder_empty(self->folder)) return CODE_OUTPUT;
-  config *copy = (config *)(uintptr_t)self->settings; /* nobody else has this process's copy */
+  config *copy = (config *)(uintptr_t)self->settings; /* this process's own copy */
   shorten(copy, self->active);
   const double from = now();
   const int code = run_execute(copy);

@@ -27,19 +27,20 @@ static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
 static void print_end(const ab_report *self, FILE *out) {
   const ab_result *of = self->of;
   fprintf(out,
-          "         %" PRIu64 " seating%s, %" PRIu64 " round%s A B B A, B A A B; %" PRIu64
+          "         %" PRIu64 " restart%s, %" PRIu64 " round%s A B B A, B A A B; %" PRIu64
           " run%s a block; %.1f s; ended %s\n",
-          of->seating_count, plural(of->seating_count), of->rounds, plural(of->rounds), of->number, plural(of->number),
+          of->restart_count, plural(of->restart_count), of->rounds, plural(of->rounds), of->number, plural(of->number),
           of->spent_s,
           self->partial ? "early"
-          : of->narrow  ? "since the interval is narrow enough"
-                        : "since the time was up");
-  if (of->seating_count < COMPARISON_LEAST)
-    fprintf(out, "         fewer than %d seatings say nothing: give it a longer --max-time\n", COMPARISON_LEAST);
+          : of->narrow  ? "because the interval is narrow enough"
+                        : "because the time was up");
+  if (of->restart_count < COMPARISON_LEAST)
+    fprintf(out, "         %d restarts are needed for a verdict: give it a longer --max-time\n", COMPARISON_LEAST);
   if (of->of.spread >= COMPARISON_WIDE_SPREAD)
     fprintf(out, "         the rounds disagree by %.0f %%: the machine may be busy with other work%s\n",
             100 * of->of.spread,
-            self->verdict == OUTCOME_UNCLEAR ? ", which may be what differs" : "; what differs is far beyond that");
+            self->verdict == OUTCOME_UNCLEAR ? ", which may explain the difference"
+                                             : "; the difference is far larger than that");
   if (of->dropped)
     fprintf(out, "         %" PRIu64 " round%s left out: the clock gave no time\n", of->dropped, plural(of->dropped));
 }
@@ -126,7 +127,7 @@ bool ab_report_json(const ab_report *self, error *err) {
       "{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:b, s:b, s:o, s:o}", "format",
       AB_FORMAT, "scenario", row->scenario, "device", row->device, "verdict", comparison_word(self->verdict), "ratio",
       of->of.of.ratio, "low", of->of.of.low, "high", of->of.of.high, "p", of->of.of.p, "margin", self->margin, "spread",
-      of->of.spread, "rounds", (json_int_t)of->rounds, "seatings", (json_int_t)of->seating_count, "dropped",
+      of->of.spread, "rounds", (json_int_t)of->rounds, "restarts", (json_int_t)of->restart_count, "dropped",
       (json_int_t)of->dropped, "number_per_run", (json_int_t)of->number, "spent_s", of->spent_s, "narrow",
       (int)of->narrow, "partial", (int)self->partial, "a", side_value(self, 0), "b", side_value(self, 1));
   char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;

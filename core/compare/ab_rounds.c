@@ -12,19 +12,19 @@
  * of its distance from 1. */
 #define LEAST_BLOCK_S 1e-3
 #define OVERHEADS 100
-/* A seating lasts at least so long. */
-#define SEATING_S 0.05
-enum { EMPTY_BLOCKS = 5, MOST_GROWTH = 10, BLOCKS_A_ROUND = 4, SEATINGS_IN_TIME = AB_LEAST_SEATINGS + 2 };
+/* The rounds after a restart last at least this long. */
+#define RESTART_S 0.05
+enum { EMPTY_BLOCKS = 5, MOST_GROWTH = 10, BLOCKS_A_ROUND = 4, RESTARTS_IN_TIME = AB_LEAST_RESTARTS + 2 };
 
 typedef struct ab_run {
   const ab_rules *rules;
   const ab_callbacks *calls;
   void *const *users;
   ab_result *out;
-  uint64_t room, seating_room;
-  uint64_t seating_first; /* round */
-  uint64_t next_look;     /* at so many seatings: a look takes its time */
-  double seating_s;       /* spent at its begin */
+  uint64_t room, restart_room;
+  uint64_t restart_first; /* round */
+  uint64_t next_look;     /* the number of restarts at which to look next: a look takes time */
+  double restart_s;       /* spent at its begin */
 } ab_run;
 
 /* One block; times NaN where a clock went wrong. */
@@ -117,72 +117,72 @@ static pd_status take_round(ab_run *self, uint64_t index) {
   return PD_OK;
 }
 
-/* The rounds since the last one make a seating. */
-static pd_status end_seating(ab_run *self) {
+/* The rounds since the last restart belong to one. */
+static pd_status end_restart(ab_run *self) {
   ab_result *out = self->out;
-  const uint64_t count = out->rounds - self->seating_first;
+  const uint64_t count = out->rounds - self->restart_first;
   if (!count) return PD_OK;
-  if (out->seating_count == self->seating_room) {
-    const uint64_t room = self->seating_room ? 2 * self->seating_room : 64;
-    uint64_t *grown = realloc(out->seating_rounds, room * sizeof *grown);
+  if (out->restart_count == self->restart_room) {
+    const uint64_t room = self->restart_room ? 2 * self->restart_room : 64;
+    uint64_t *grown = realloc(out->restart_rounds, room * sizeof *grown);
     if (!grown) return PD_NO_MEMORY;
-    out->seating_rounds = grown;
-    self->seating_room = room;
+    out->restart_rounds = grown;
+    self->restart_room = room;
   }
-  out->seating_rounds[out->seating_count++] = count;
-  self->seating_first = out->rounds;
-  self->seating_s = out->spent_s;
+  out->restart_rounds[out->restart_count++] = count;
+  self->restart_first = out->rounds;
+  self->restart_s = out->spent_s;
   return PD_OK;
 }
 
 static pd_status look(const ab_run *self) {
   ab_result *out = self->out;
-  const rounds all = {out->times_s[0], out->times_s[1], out->seating_rounds, out->seating_count};
+  const rounds all = {out->times_s[0], out->times_s[1], out->restart_rounds, out->restart_count};
   if (!rounds_ratio(&all, &out->of)) return PD_NO_MEMORY;
   out->narrow =
-      out->seating_count >= AB_LEAST_SEATINGS && log(out->of.of.high / out->of.of.low) / 2 <= self->rules->width;
+      out->restart_count >= AB_LEAST_RESTARTS && log(out->of.of.high / out->of.of.low) / 2 <= self->rules->width;
   return PD_OK;
 }
 
-/* Long steps have seatings of fewer rounds: the time is for enough seatings, since the interval is theirs. */
-static bool seating_is_over(const ab_run *self) {
-  const uint64_t count = self->out->rounds - self->seating_first;
-  const double took_s = self->out->spent_s - self->seating_s;
-  if (count && took_s + took_s / (double)count > self->rules->max_time_s / SEATINGS_IN_TIME) return true;
-  return count >= AB_SEATING_ROUNDS && took_s >= SEATING_S;
+/* Long steps have fewer rounds after each restart, so that there are enough restarts: the interval is made of these. */
+static bool restart_is_over(const ab_run *self) {
+  const uint64_t count = self->out->rounds - self->restart_first;
+  const double took_s = self->out->spent_s - self->restart_s;
+  if (count && took_s + took_s / (double)count > self->rules->max_time_s / RESTARTS_IN_TIME) return true;
+  return count >= AB_RESTART_ROUNDS && took_s >= RESTART_S;
 }
 
-/* The end of a seating, and a new one unless it was the last. */
-static pd_status next_seating(ab_run *self) {
+/* The end of a restart, and a new one unless it was the last. */
+static pd_status next_restart(ab_run *self) {
   ab_result *out = self->out;
-  pd_status status = end_seating(self);
-  if (status == PD_OK && out->seating_count >= self->next_look) {
+  pd_status status = end_restart(self);
+  if (status == PD_OK && out->restart_count >= self->next_look) {
     status = look(self);
     self->next_look += 1 + self->next_look / 5;
   }
   if (status != PD_OK || out->narrow || time_is_up(self) || !self->calls->renew) return status;
-  return self->calls->renew(self->calls->user, out->seating_count);
+  return self->calls->renew(self->calls->user, out->restart_count);
 }
 
 static pd_status take_rounds(ab_run *self) {
   for (uint64_t index = 0; index < AB_MOST_ROUNDS && !time_is_up(self) && !self->out->narrow; index++) {
     pd_status status = take_round(self, index);
     if (status == PD_OK && self->calls->tell) self->calls->tell(self->calls->user, self->out);
-    if (status == PD_OK && seating_is_over(self)) status = next_seating(self);
+    if (status == PD_OK && restart_is_over(self)) status = next_restart(self);
     if (status != PD_OK) return status;
   }
   return PD_OK;
 }
 
 pd_status ab_measure(const ab_rules *rules, const ab_callbacks *calls, void *const *users, ab_result *out) {
-  ab_run self = {.rules = rules, .calls = calls, .users = users, .out = out, .next_look = AB_LEAST_SEATINGS};
+  ab_run self = {.rules = rules, .calls = calls, .users = users, .out = out, .next_look = AB_LEAST_RESTARTS};
   *out = (ab_result){.number = 1};
   pd_status status = time_nothing(&self);
   if (status == PD_OK) status = find_number(&self);
   out->spent_s = 0;
   if (status == PD_OK) status = take_rounds(&self);
   if (!out->rounds) return status == PD_OK ? PD_INVALID : status;
-  pd_status looked = end_seating(&self);
+  pd_status looked = end_restart(&self);
   if (looked == PD_OK) looked = look(&self);
   return status == PD_OK ? looked : status;
 }
@@ -192,6 +192,6 @@ void ab_free(ab_result *self) {
     free(self->times_s[side]);
     free(self->device_s[side]);
   }
-  free(self->seating_rounds);
+  free(self->restart_rounds);
   *self = (ab_result){.number = 0};
 }

@@ -13,21 +13,21 @@ typedef struct ab_rules {
   uint64_t number;   /* runs in a block; 0: so many that the clock's own cost does not count */
   double max_time_s; /* of all blocks together; then it ends, narrow or not */
   /* As timer_rules has it: what is done before a block, the emptying of a cache, counts as the block's for max_time_s
-   * and the length of a seating. */
+   * and the length of a restart. */
   timer_clock clock;
 } ab_rules;
 
-/* Seatings before the first look at the interval, the rounds in one (fewer where they take so long that the time would
- * not be enough for so many seatings), and those of all at most. */
-enum { AB_LEAST_SEATINGS = 10, AB_SEATING_ROUNDS = 6, AB_MOST_ROUNDS = 25000 };
+/* Restarts before the first look at the interval, the rounds in one (fewer where they take so long that the time would
+ * not be enough for so many restarts), and those of all at most. */
+enum { AB_LEAST_RESTARTS = 10, AB_RESTART_ROUNDS = 6, AB_MOST_ROUNDS = 25000 };
 
 typedef struct ab_result {
   uint64_t number;          /* runs in a block */
   uint64_t rounds;          /* whole ones, of two blocks a side */
   double *times_s[2];       /* of A's and B's blocks, two a round, in order */
   double *device_s[2];      /* the same blocks by the device's clock; NaN where it has none */
-  uint64_t *seating_rounds; /* rounds of each seating */
-  uint64_t seating_count;
+  uint64_t *restart_rounds; /* rounds of each restart */
+  uint64_t restart_count;
   double overhead_s; /* of an empty block */
   double spent_s;    /* in all blocks, by the rules' clock where there is one */
   uint64_t dropped;  /* rounds with a time that is none */
@@ -35,7 +35,7 @@ typedef struct ab_result {
   bool narrow;       /* it ended since the interval is narrow enough */
 } ab_result;
 
-/* `block` is called with users[0] for A and users[1] for B. `renew` (or NULL) brings both up anew for seating `index`,
+/* `block` is called with users[0] for A and users[1] for B. `renew` (or NULL) brings both up anew for restart `index`,
  * from 1, and may change users. `tell` (or NULL) hears after every round, with the last
  * interval looked at; its ratio is 0 before that. PD_STOP and failures of `block` end the rounds and are returned, with
  * what there is in `out`; PD_INVALID: no round has times. ab_free is due whatever comes. */

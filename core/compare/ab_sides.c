@@ -192,7 +192,7 @@ static pd_status describe(const ab_sides *self, int side, const char *id, const 
   row->partial = partial;
   for (uint64_t i = 0; i < 2 * of->rounds && status == PD_OK; i++)
     status = measurement_add_block(row, of->times_s[side][i], of->device_s[side][i]);
-  return status == PD_OK ? measurement_pair(row, id, side, of->seating_rounds, of->seating_count) : status;
+  return status == PD_OK ? measurement_pair(row, id, side, of->restart_rounds, of->restart_count) : status;
 }
 
 /* What the guard saw; of the machine the same on both sides, so that its warnings are. */

@@ -21,7 +21,7 @@ typedef struct ab_sides {
 bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts[2], error *err);
 /* Brings both up and warms them up, and watches the machine from then on. The exit code; messages are printed. */
 int ab_sides_open(ab_sides *self);
-/* Brings both up once more, B first in every other seating. */
+/* Brings both up once more, B first in every other restart. */
 int ab_sides_renew(ab_sides *self, uint64_t index);
 /* A timer_block; `user` points at one of `steps`. */
 pd_status ab_sides_block(void *user, uint64_t number, double *host_s, double *device_s);

@@ -77,9 +77,9 @@ static void print_notes(const compare_report *self, const sample_pair *at, const
            "benchmark.min_blocks=40\n",
            before, COMPARISON_DIRECTION_LEAST);
   if (at->rounds.rounds)
-    printf("%staken in turns: %llu round%s in %llu seating%s; the rounds disagree by %.1f %%\n", before,
+    printf("%staken in turns: %llu round%s in %llu restart%s; the rounds disagree by %.1f %%\n", before,
            (unsigned long long)at->rounds.rounds, at->rounds.rounds == 1 ? "" : "s",
-           (unsigned long long)at->rounds.seatings, at->rounds.seatings == 1 ? "" : "s", 100 * at->rounds.spread);
+           (unsigned long long)at->rounds.restarts, at->rounds.restarts == 1 ? "" : "s", 100 * at->rounds.spread);
   print_instructions(at, before);
   sample_pair_differences(at, print_difference, &differences);
   if (differences.count > DIFFERENCES_SHOWN)
@@ -155,7 +155,7 @@ void compare_report_csv(const compare_report *self) {
 
 /* ---- JSON ---- */
 
-/* null where nobody counted. */
+/* null where nothing was counted. */
 static json_t *cell_instructions(const sample *at) {
   instruction_figures step;
   if (!at->instructions) return json_null();
@@ -219,8 +219,8 @@ static json_t *pair_value(const compare_report *self, const sample_pair *at) {
   }
   json_t *turns = json_null();
   if (at->rounds.rounds)
-    turns = json_pack("{s:I, s:I, s:f}", "rounds", (json_int_t)at->rounds.rounds, "seatings",
-                      (json_int_t)at->rounds.seatings, "spread", at->rounds.spread);
+    turns = json_pack("{s:I, s:I, s:f}", "rounds", (json_int_t)at->rounds.rounds, "restarts",
+                      (json_int_t)at->rounds.restarts, "spread", at->rounds.spread);
   return json_pack(
       "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "task", sample_pair_title(at, title, sizeof title),
       "a", sample_pair_side(self->from, at->a, at->b, a, sizeof a), "b",

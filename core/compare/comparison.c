@@ -21,7 +21,7 @@ outcome comparison_paired(const paired_ratio *of, double margin) {
     moved.low /= bias;
     moved.high *= bias;
   }
-  return comparison_outcome(&moved, of->seatings, margin);
+  return comparison_outcome(&moved, of->restarts, margin);
 }
 
 const char *comparison_word(outcome of) {

@@ -23,9 +23,9 @@ outcome comparison_outcome(const resample_ratio *of, uint64_t count, double marg
 
 /* Of rounds in which both sides take turns. */
 typedef struct paired_ratio {
-  resample_ratio of;         /* of the seatings */
+  resample_ratio of;         /* of the restarts */
   double spread;             /* interquartile range of the rounds' logarithms: how far they disagree */
-  uint64_t rounds, seatings; /* what it is from */
+  uint64_t rounds, restarts; /* what it is from */
 } paired_ratio;
 
 /* The same verdict on rounds, but where they disagree by COMPARISON_WIDE_SPREAD. There the machine's other work is a

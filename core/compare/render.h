@@ -15,7 +15,7 @@ void render_markdown(const grid *self, FILE *out);
 bool render_wide(const grid *self, bool markdown, FILE *out);
 /* A text inside a Markdown table. */
 void render_markdown_text(const char *text, FILE *out);
-/* A row per cell, times in seconds; the heading row stands alone. */
+/* A row per cell, times in seconds; the heading row is separate. */
 void render_csv_heading(FILE *out);
 void render_csv(const grid *self, const samples *from, FILE *out);
 /* One field of CSV, quoted where it has to be. */

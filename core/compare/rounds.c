@@ -12,9 +12,9 @@
 
 bool rounds_ratio(const rounds *self, paired_ratio *out) {
   uint64_t count = 0;
-  *out = (paired_ratio){.seatings = self->seating_count};
-  for (uint64_t i = 0; i < self->seating_count; i++) count += self->seating_rounds[i];
-  double *logs = malloc((count + self->seating_count + 1) * sizeof *logs);
+  *out = (paired_ratio){.restarts = self->restart_count};
+  for (uint64_t i = 0; i < self->restart_count; i++) count += self->restart_rounds[i];
+  double *logs = malloc((count + self->restart_count + 1) * sizeof *logs);
   if (!logs) return false;
   double *means = logs + count;
   for (uint64_t i = 0; i < count; i++)
@@ -24,9 +24,9 @@ bool rounds_ratio(const rounds *self, paired_ratio *out) {
   out->rounds = count;
   out->spread = all.iqr;
   double *at = logs;
-  for (uint64_t i = 0; i < self->seating_count; at += self->seating_rounds[i++])
-    means[i] = resample_trimmed_mean(at, self->seating_rounds[i]);
-  ok = ok && resample_paired(means, self->seating_count, SEED, &out->of);
+  for (uint64_t i = 0; i < self->restart_count; at += self->restart_rounds[i++])
+    means[i] = resample_trimmed_mean(at, self->restart_rounds[i]);
+  ok = ok && resample_paired(means, self->restart_count, SEED, &out->of);
   free(logs);
   return ok;
 }
@@ -34,9 +34,9 @@ bool rounds_ratio(const rounds *self, paired_ratio *out) {
 bool rounds_of(const pd_measurement *a_of, const double *a, const pd_measurement *b_of, const double *b, rounds *out) {
   const pd_pairing *one = &a_of->pairing, *other = &b_of->pairing;
   if (!one->id || !other->id || strcmp(one->id, other->id) != 0 || one->side == other->side ||
-      one->seating_count != other->seating_count || a_of->block_count != b_of->block_count ||
-      memcmp(one->seating_rounds, other->seating_rounds, one->seating_count * sizeof *one->seating_rounds) != 0)
+      one->restart_count != other->restart_count || a_of->block_count != b_of->block_count ||
+      memcmp(one->restart_rounds, other->restart_rounds, one->restart_count * sizeof *one->restart_rounds) != 0)
     return false;
-  *out = (rounds){.a = a, .b = b, .seating_rounds = one->seating_rounds, .seating_count = one->seating_count};
+  *out = (rounds){.a = a, .b = b, .restart_rounds = one->restart_rounds, .restart_count = one->restart_count};
   return true;
 }

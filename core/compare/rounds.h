@@ -1,4 +1,4 @@
-/* What the blocks of rounds A B B A, B A A B say: one ratio a round, in logarithms; of each seating the trimmed mean of
+/* What the blocks of rounds A B B A, B A A B say: one ratio a round, in logarithms; of each restart the trimmed mean of
  * its rounds; and the ratio of the whole from those. [any thread] */
 #ifndef CORE_COMPARE_ROUNDS_H
 #define CORE_COMPARE_ROUNDS_H
@@ -9,8 +9,8 @@
 
 typedef struct rounds {
   const double *a, *b;            /* times of each side, two a round, all above 0 */
-  const uint64_t *seating_rounds; /* rounds of each seating, together those of a and b */
-  uint64_t seating_count;
+  const uint64_t *restart_rounds; /* rounds of each restart, together those of a and b */
+  uint64_t restart_count;
 } rounds;
 
 /* Fills everything but the verdict. False on no memory. */

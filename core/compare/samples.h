@@ -16,7 +16,7 @@ typedef struct sample {
   double *times;                       /* of one run, in seconds, in the order in which they were taken */
   statistics figures;                  /* of the times */
   int shown;                           /* significant figures that the median is printed with */
-  const pd_instructions *instructions; /* of the first measurement that has any; NULL: nobody counted */
+  const pd_instructions *instructions; /* of the first measurement that has any; NULL: nothing was counted */
 } sample;
 
 typedef struct samples {
@@ -43,8 +43,8 @@ bool samples_show_order(samples *self);
 
 /* For qsort of pointers to samples. */
 int samples_by_median(const void *a, const void *b);
-/* Whether `low`, whose median is no more than that of `high`, is told by these numbers not to be more; `apart`: to be
- * less, if they differ at all in print. */
+/* Whether `low`, whose median is no more than that of `high`, is not more by these numbers; `apart`: is less, if
+ * they differ at all in print. */
 bool samples_tell_order(const sample *low, const sample *high, double low_number, double high_number, bool apart);
 
 /* Texts that may be missing compare as "". */

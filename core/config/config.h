@@ -69,7 +69,7 @@ void config_free(config *self);
 bool config_row(config *self, const char *section, const char *key, pd_option *out);
 
 /* With device "auto": loads device `name` and fills its options from [device]. Keys that only the other device knows
- * are left out. May be called again with another name; the last one stands in self->device and in the settings. */
+ * are left out. May be called again with another name; the last one is in self->device and in the settings. */
 pd_status config_load_device(config *self, const char *name, error *err);
 
 /* The effective configuration as INI text on stdout, a comment per key saying where it came from. */

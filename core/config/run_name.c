@@ -154,7 +154,7 @@ static void unexpected(const names *self, const char *word, error *err) {
   text_pool_free(&memory);
 }
 
-/* A command or a file, that stand in the wrong place. */
+/* A command or a file in the wrong place. */
 static bool misplaced(const char *word, error *err) {
   bool found = ends_with_ini(word);
   if (found) error_add(err, PD_INVALID, FAULT_WORD, "unexpected argument '%s'; write -c %s", word, word);

@@ -107,7 +107,7 @@ static int describe_and_measure(bench *step, const config *settings, pd_measurem
   return measure(step, settings, row);
 }
 
-/* `auto` may have taken a GPU, which nobody knew when the keys were checked. */
+/* `auto` may have taken a GPU, which was not known when the keys were checked. */
 static int refuse_gpu(const bench *step, const config *settings) {
   uint32_t index;
   if (!settings->benchmark.callgrind || !bench_gpu(step, &index)) return CODE_DONE;

@@ -96,7 +96,7 @@ static bool is_orphan(void) {
 
 int callgrind_child(config *settings) {
   bench *step;
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for it then */
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing waits for it then */
   if (is_orphan()) return CODE_INTERNAL;
   signals_install(NULL, NULL);
   int code = bench_open(settings, &step);

@@ -7,7 +7,7 @@
 
 #include "instructions.h"
 
-/* Set in the environment of the program that Callgrind runs, and by nobody else: it warms up, runs the loops that are
+/* Set in the environment of the program that Callgrind runs, and by nothing else: it warms up, runs the loops that are
  * counted, and writes nothing. Its value is the process that began it. */
 #define CALLGRIND_CHILD "PDHOST_CALLGRIND_CHILD"
 

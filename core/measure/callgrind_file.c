@@ -13,7 +13,7 @@
 enum { MAX_FILE_BYTES = 256 << 20, MAX_ID = 1 << 22, MAX_COLUMNS = 16 };
 #define MAX_COUNT ((uint64_t)1 << 62)
 
-/* Names stand in the text once, as "(7) main", and later as "(7)". */
+/* A name is in the text once, as "(7) main", and later as "(7)". */
 typedef struct name_table {
   const char **names; /* by number; NULL: not seen */
   uint64_t room;

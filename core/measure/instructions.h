@@ -9,7 +9,7 @@ typedef struct pd_function_count {
   uint64_t count;
 } pd_function_count;
 
-/* Texts and arrays are its own. All zeros: nobody counted. */
+/* Texts and arrays are its own. All zeros: nothing was counted. */
 typedef struct pd_instructions {
   char *tool;        /* "callgrind-3.19.0" */
   uint64_t steps;    /* in each count; at least 1 */
@@ -35,7 +35,7 @@ pd_status instructions_add_function(pd_instructions *self, const char *name, con
 
 /* Which count is the median, of an even number the lower one. There has to be one. */
 uint64_t instructions_median(const pd_instructions *self);
-/* All zero where nobody counted. */
+/* All zero where nothing was counted. */
 void instructions_figures(const pd_instructions *self, instruction_figures *out);
 /* "run_mul [cpu.so]"; a name that is longer than anybody reads is cut. */
 const char *instructions_function(const char *name, const char *object, char *text, size_t room);

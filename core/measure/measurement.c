@@ -21,7 +21,7 @@ void measurement_clear(pd_measurement *self) {
   free(self->host_s);
   free(self->device_s);
   free(self->pairing.id);
-  free(self->pairing.seating_rounds);
+  free(self->pairing.restart_rounds);
   instructions_clear(&self->instructions);
   pairs_clear(&self->options);
   pairs_clear(&self->versions);
@@ -94,20 +94,20 @@ pd_status measurement_add_block(pd_measurement *self, double host_s, double devi
   return PD_OK;
 }
 
-pd_status measurement_pair(pd_measurement *self, const char *id, int side, const uint64_t *seating_rounds,
-                           uint64_t seating_count) {
+pd_status measurement_pair(pd_measurement *self, const char *id, int side, const uint64_t *restart_rounds,
+                           uint64_t restart_count) {
   pd_pairing *to = &self->pairing;
   free(to->id);
-  free(to->seating_rounds);
-  *to = (pd_pairing){.id = strdup(id), .side = side, .seating_count = seating_count};
-  to->seating_rounds = malloc((seating_count ? seating_count : 1) * sizeof *to->seating_rounds);
-  if (!to->id || !to->seating_rounds) {
+  free(to->restart_rounds);
+  *to = (pd_pairing){.id = strdup(id), .side = side, .restart_count = restart_count};
+  to->restart_rounds = malloc((restart_count ? restart_count : 1) * sizeof *to->restart_rounds);
+  if (!to->id || !to->restart_rounds) {
     free(to->id);
-    free(to->seating_rounds);
+    free(to->restart_rounds);
     *to = (pd_pairing){.id = NULL};
     return PD_NO_MEMORY;
   }
-  if (seating_count) memcpy(to->seating_rounds, seating_rounds, seating_count * sizeof *seating_rounds);
+  if (restart_count) memcpy(to->restart_rounds, restart_rounds, restart_count * sizeof *restart_rounds);
   return PD_OK;
 }
 

@@ -20,7 +20,7 @@ typedef struct pd_pairs {
 
 /* How the warm-up before the blocks ended; see steady.h. */
 typedef enum pd_settled {
-  PD_SETTLED_OFF = 0, /* nobody looked */
+  PD_SETTLED_OFF = 0, /* it was not looked at */
   PD_SETTLED,         /* the times no longer trended */
   PD_TREND,           /* they still did when its time was up */
   PD_SETTLED_UNKNOWN  /* a run takes too long for enough blocks in its time */
@@ -38,8 +38,8 @@ typedef struct pd_warm_up {
 typedef struct pd_pairing {
   char *id;                 /* the same on both sides, and on no others; NULL: these blocks have no partners */
   int side;                 /* 0: A, 1: B */
-  uint64_t *seating_rounds; /* rounds of each seating; twice their sum is block_count */
-  uint64_t seating_count;
+  uint64_t *restart_rounds; /* rounds of each restart; twice their sum is block_count */
+  uint64_t restart_count;
 } pd_pairing;
 
 typedef struct pd_measurement {
@@ -84,9 +84,9 @@ const char *pairs_get(const pd_pairs *pairs, const char *key);
 /* `device_s` NaN: not measured; then no block of this measurement has a device time. PD_INVALID: a time is negative,
  * not finite or longer than the longest. */
 pd_status measurement_add_block(pd_measurement *self, double host_s, double device_s);
-/* Copies the seatings. PD_NO_MEMORY leaves it without a pairing. */
-pd_status measurement_pair(pd_measurement *self, const char *id, int side, const uint64_t *seating_rounds,
-                           uint64_t seating_count);
+/* Copies the restarts. PD_NO_MEMORY leaves it without a pairing. */
+pd_status measurement_pair(pd_measurement *self, const char *id, int side, const uint64_t *restart_rounds,
+                           uint64_t restart_count);
 pd_status measurement_warn(pd_measurement *self, const char *text);
 
 /* The host's (device = false) or the device's time of one run in each block, in seconds, in the order they were taken.

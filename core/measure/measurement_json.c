@@ -77,7 +77,7 @@ static json_t *warnings_value(const pd_measurement *row) {
   return array;
 }
 
-/* null where nobody looked. */
+/* null where it was not looked at. */
 static json_t *warm_up_value(const pd_warm_up *of) {
   if (of->decided == PD_SETTLED_OFF) return json_null();
   return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f}", "decided", steady_name(of->decided), "blocks",
@@ -88,14 +88,14 @@ static json_t *warm_up_value(const pd_warm_up *of) {
 /* null where the blocks have no partners. */
 static json_t *pairing_value(const pd_pairing *of) {
   if (!of->id) return json_null();
-  json_t *seatings = json_array();
-  for (uint64_t i = 0; seatings && i < of->seating_count; i++)
-    if (json_array_append_new(seatings, json_integer((json_int_t)of->seating_rounds[i])) != 0) {
-      json_decref(seatings);
-      seatings = NULL;
+  json_t *restarts = json_array();
+  for (uint64_t i = 0; restarts && i < of->restart_count; i++)
+    if (json_array_append_new(restarts, json_integer((json_int_t)of->restart_rounds[i])) != 0) {
+      json_decref(restarts);
+      restarts = NULL;
     }
-  return json_pack("{s:o, s:s, s:o}", "id", text_value(of->id), "side", of->side ? "B" : "A", "seating_rounds",
-                   seatings);
+  return json_pack("{s:o, s:s, s:o}", "id", text_value(of->id), "side", of->side ? "B" : "A", "restart_rounds",
+                   restarts);
 }
 
 static json_t *counts_value(const pd_instructions *of) {
@@ -122,7 +122,7 @@ static json_t *functions_value(const pd_instructions *of) {
   return array;
 }
 
-/* null where nobody counted. */
+/* null where nothing was counted. */
 static json_t *instructions_value(const pd_instructions *of) {
   instruction_figures step;
   if (!of->repeats) return json_null();
@@ -385,20 +385,20 @@ static bool read_pairing(reader *r, const json_t *object, pd_measurement *to) {
   if (!value || json_is_null(value)) return true;
   const char *id = json_string_value(json_object_get(value, "id"));
   const char *side = json_string_value(json_object_get(value, "side"));
-  const json_t *seatings = json_object_get(value, "seating_rounds");
-  const size_t count = json_array_size(seatings);
+  const json_t *restarts = json_object_get(value, "restart_rounds");
+  const size_t count = json_array_size(restarts);
   if (!id) return refuse(r, "pairing", "id has to be a text");
   if (!side || (strcmp(side, "A") != 0 && strcmp(side, "B") != 0)) return refuse(r, "pairing", "side has to be A or B");
   uint64_t *rounds = calloc(count ? count : 1, sizeof *rounds), blocks = 0;
   if (!rounds) return no_memory(r);
   for (size_t i = 0; i < count && blocks <= to->block_count; i++) {
-    const json_int_t of = json_integer_value(json_array_get(seatings, i));
+    const json_int_t of = json_integer_value(json_array_get(restarts, i));
     /* None is longer than all blocks together, so that the sum cannot overflow. */
     rounds[i] = of > 0 && (uint64_t)of <= to->block_count ? (uint64_t)of : to->block_count + 1;
     blocks += 2 * rounds[i];
   }
   bool ok = blocks == to->block_count ||
-            refuse(r, "pairing", "seating_rounds has to be whole numbers from 1, half of host_s's %llu in all",
+            refuse(r, "pairing", "restart_rounds has to be whole numbers from 1, half of host_s's %llu in all",
                    (unsigned long long)to->block_count);
   if (ok && measurement_pair(to, id, strcmp(side, "B") == 0, rounds, count) != PD_OK) ok = no_memory(r);
   free(rounds);

@@ -124,7 +124,7 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
   summary->corrected_ns = run->corrected_ns;
   summary->profile = run->profile.mode;
   summary->coverage = run->coverage_launches > 0 ? run->coverage_matched / run->coverage_launches : 1;
-  if (summary->profile != PD_PROFILE_FULL || run->silent) summary->coverage = (double)NAN; /* nobody counted */
+  if (summary->profile != PD_PROFILE_FULL || run->silent) summary->coverage = (double)NAN; /* nothing was counted */
   summary->profile_note = run->profile.note;
   if (summary->profile == PD_PROFILE_NONE && !summary->profile_note)
     summary->profile_note = run->timer_only ? "profile.timer_only = true: only steps were timed"

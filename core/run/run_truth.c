@@ -1,4 +1,4 @@
-/* See run_truth.h. Device time is taken by pairs of events, which are read when nobody is measuring any more. */
+/* See run_truth.h. Device time is taken by pairs of events, which are read when nothing is measured any more. */
 #include "run_truth.h"
 
 #include "truth_figures.h"

@@ -68,7 +68,7 @@ static bool is_mixed(const truth_figures *self, const pd_run *run) { return self
 
 typedef struct sums {
   double step_us, wait_us, injected_us, count;
-  double measured_us, loader_us; /* medians of what is dialled by time, which a stall of the machine does not move */
+  double measured_us, loader_us; /* medians of what is set by time, which a stall of the machine does not move */
 } sums;
 
 static bool median_us(double *values, uint64_t count, double *out) {

@@ -107,9 +107,9 @@ static inline char *event_times(event_writer *writer, char *at, int64_t start_ns
   return digits_us(at, end_ns - start_ns);
 }
 
-/* The end that readers compute, who add ts and dur as doubles of microseconds, may lie a hair beyond that of the slice
- * around or the start of the next: then this end is a nanosecond earlier. `limit_us` is the computed end of the slice
- * around; the result's goes to *end_us. */
+/* The end that readers compute, who add ts and dur as doubles of microseconds, may lie slightly beyond that of the
+ * slice around or the start of the next: then this end is a nanosecond earlier. `limit_us` is the computed end of the
+ * slice around; the result's goes to *end_us. */
 static inline int64_t event_safe_end(int64_t start_ns, int64_t end_ns, double limit_us, double *end_us) {
   const double exact_us = (double)end_ns / 1000.0;
   if (exact_us < limit_us) limit_us = exact_us;

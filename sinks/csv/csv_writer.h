@@ -1,4 +1,4 @@
-/* Rows of RFC 4180: fields parted by commas, records ended by CRLF, quoted only where they must be. [loop thread] */
+/* Rows of RFC 4180: fields separated by commas, records ended by CRLF, quoted only where they must be. [loop thread] */
 #ifndef SINKS_CSV_CSV_WRITER_H
 #define SINKS_CSV_CSV_WRITER_H
 

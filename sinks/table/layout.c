@@ -202,7 +202,7 @@ static double weight_of(const layout *self, uint32_t index) {
   return sum > 0 && metric->unit == PD_UNIT_BYTES ? DBL_MAX : sum;
 }
 
-/* Heaviest first; equal ones as they stand in the table. */
+/* Heaviest first; equal ones in the order of the table. */
 static int by_weight(const void *a, const void *b) {
   const candidate *x = a, *y = b;
   if (x->weight < y->weight || x->weight > y->weight) return x->weight > y->weight ? -1 : 1;

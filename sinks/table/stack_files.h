@@ -8,7 +8,7 @@
 #include <pdhost/sink.h>
 
 /* Writes the stacks tables of `set` to run->trace_dir, one file per metric, and announces them. A window's number
- * stands in the name when the schedule has more than one window. */
+ * is in the name when the schedule has more than one window. */
 pd_status stack_files_write(const pd_host *host, const pd_files *files, const pd_run *run, const pd_table_set *set,
                             uint32_t window);
 

@@ -106,7 +106,7 @@ static size_t columns_of(const options *chosen) {
   return columns < LAYOUT_LEAST_COLUMNS ? LAYOUT_LEAST_COLUMNS : columns;
 }
 
-/* Whether `id` stands in the list `views`. */
+/* Whether `id` is in the list `views`. */
 static bool is_named(const char *views, const char *id) {
   const size_t length = strlen(id);
   for (; *views; views += strspn(views, ", ")) {

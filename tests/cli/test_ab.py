@@ -33,24 +33,24 @@ class Ab(Case):
         self.assertIn("ab of host_compute: A (scenario.inject_us=1000), B (scenario.inject_us=40000)", err)
         self.assertIn("A (scenario.inject_us=1000)  |  B (scenario.inject_us=40000)", out)
         self.assertRegex(out, r"\n(SLOWER |UNCLEAR)  B takes \d+\.\d{4} times as long as A \(95 %: ")
-        self.assertRegex(out, r"\n +\d+ seatings?, \d+ rounds? A B B A, B A A B; \d+ runs? a block; ")
+        self.assertRegex(out, r"\n +\d+ restarts?, \d+ rounds? A B B A, B A A B; \d+ runs? a block; ")
         if "UNCLEAR" in out:  # a machine so busy that even this may be its doing says so
-            self.assertRegex(out, "the rounds disagree by|fewer than 8 seatings say nothing")
+            self.assertRegex(out, "the rounds disagree by|fewer than 8 restarts say nothing")
         document = self.json("ab.json")
         a, b = document["measurements"]
         self.assertEqual((a["method"], a["partial"], len(a["host_s"])), ("ab", False, len(b["host_s"])))
         self.assertEqual((a["options"]["scenario.inject_us"], b["options"]["scenario.inject_us"]), ("1000", "40000"))
         self.assertEqual((a["pairing"]["side"], b["pairing"]["side"]), ("A", "B"))
-        self.assertEqual((a["pairing"]["id"], 2 * sum(a["pairing"]["seating_rounds"])), (b["pairing"]["id"], len(a["host_s"])))
+        self.assertEqual((a["pairing"]["id"], 2 * sum(a["pairing"]["restart_rounds"])), (b["pairing"]["id"], len(a["host_s"])))
         for row in (a, b):
             self.assertEqual(len(row["device_s"]), len(row["host_s"]))
             self.assertTrue(all(device > 0 for device in row["device_s"]))
         # Of the file compare says what ab said of the run: the rounds are kept, whatever the margin.
-        said = re.search(r"\n(\w+) +(B takes [^\n]*)\n +(\d+) seatings?, (\d+) rounds?", out)
+        said = re.search(r"\n(\w+) +(B takes [^\n]*)\n +(\d+) restarts?, (\d+) rounds?", out)
         _, text, _ = self.run_pdhost("compare", "ab.json")
         self.assertIn(f"\n{said[1]:7}  host_compute: {said[2].replace('B takes', 'B (scenario.inject_us=40000) takes')}".replace(
             "as long as A", "as long as A (scenario.inject_us=1000)"), text)
-        self.assertRegex(text, f"taken in turns: {said[4]} rounds? in {said[3]} seatings?; the rounds disagree by")
+        self.assertRegex(text, f"taken in turns: {said[4]} rounds? in {said[3]} restarts?; the rounds disagree by")
         (device,) = json.loads(self.run_pdhost("compare", "--time", "device", "--format", "json", "ab.json")[1])["verdicts"]
         self.assertEqual(str(device["paired"]["rounds"]), said[4])
         # The sides by themselves are paired too, in either order; what is merged with others is not.
@@ -84,7 +84,7 @@ class Ab(Case):
         if got["verdict"] == "UNCLEAR":
             self.assertGreaterEqual(got["spread"], 0 if SANITIZER else 0.25)  # twice that leaves no margin
             self.skip("the rounds disagree: the machine is too busy")
-        self.assertEqual((code, got["verdict"], got["narrow"], got["seatings"]), (0, "SAME", True, 10))
+        self.assertEqual((code, got["verdict"], got["narrow"], got["restarts"]), (0, "SAME", True, 10))
 
     def test_two_devices_and_two_scenarios_in_one_process(self):
         for a, b in (("run.scenario=control", "run.scenario=tiny_ops"), ("device.threads=1", "device.threads=2"),
@@ -130,10 +130,10 @@ class Ab(Case):
             self.assertEqual(out.count("WARNING: Other programs kept"), len(said), out)
         self.assertEqual(rows[0]["conditions"]["busy_cores"], rows[1]["conditions"]["busy_cores"])
 
-    def test_one_seating_is_no_seatings(self):
+    def test_one_restart_is_no_restarts(self):
         _, out, _ = self.run_pdhost("ab", *STALL, "--max-time", "0.000001", "--output", "ab.json", "", "")
-        self.assertRegex(out, r"\n +1 seating, 1 round A B B A")
-        self.assertIn("1 round in 1 seating;", self.run_pdhost("compare", "ab.json")[1])
+        self.assertRegex(out, r"\n +1 restart, 1 round A B B A")
+        self.assertIn("1 round in 1 restart;", self.run_pdhost("compare", "ab.json")[1])
 
     def test_output_to_standard_output_is_json_alone(self):
         code, out, err = self.run_pdhost("ab", *STALL, "--max-time", "0.05", "--output", "-", "benchmark.cold_cache=true",

@@ -279,15 +279,15 @@ Where the step goes, ms                        A         B    change
         rows = [measurement(1e-3, description=side, host_s=[1e-2 * share * at * (1 + 0.005 * noise.gauss(0, 1)) for at in drift])
                 for side, share in (("A", 1), ("B", 1.02))]
         for row in rows:
-            row["pairing"] = {"id": "x", "side": row["description"], "seating_rounds": [6] * 20}
+            row["pairing"] = {"id": "x", "side": row["description"], "restart_rounds": [6] * 20}
         self.files(turns=rows, apart=[dict(row, pairing=None) for row in rows])
         (found,) = self.verdict("turns.json")
-        self.assertEqual((found["verdict"], found["paired"]["rounds"], found["paired"]["seatings"]), ("SLOWER", 120, 20))
+        self.assertEqual((found["verdict"], found["paired"]["rounds"], found["paired"]["restarts"]), ("SLOWER", 120, 20))
         self.assertAlmostEqual(found["ratio"], 1.02, delta=0.003)
         self.assertLess(found["high"] - found["low"], 0.01)
         (found,) = self.verdict("apart.json")
         self.assertEqual((found["verdict"], found["paired"]), ("UNCLEAR", None))
-        self.assertIn("taken in turns: 120 rounds in 20 seatings", self.run_pdhost("compare", "turns.json")[1])
+        self.assertIn("taken in turns: 120 rounds in 20 restarts", self.run_pdhost("compare", "turns.json")[1])
         # Who measures two scenarios in turns wants to know.
         other = [dict(row, label=None, scenario=name) for row, name in zip(rows, ("control", "sync"))]
         self.files(two=other, one=other[:1], another=other[1:])
@@ -296,7 +296,7 @@ Where the step goes, ms                        A         B    change
             self.assertEqual((code, err), (0, ""))
             self.assertIn("\nSLOWER   control -> sync: [64, 512]", out)
             self.assertIn("\n         scenario: control -> sync\n", out)
-        rows[1]["pairing"]["seating_rounds"] = [60] * 2
+        rows[1]["pairing"]["restart_rounds"] = [60] * 2
         self.files(other=rows)
         self.assertEqual(self.verdict("other.json")[0]["paired"], None)
 

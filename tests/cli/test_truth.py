@@ -90,7 +90,7 @@ class Truth(Case):
         self.assertIsNone(truth["path"])
 
     def test_two_causes_at_once_are_both_labelled(self):
-        """Loading by the loop itself, so that the effects add up: the larger of them is the one that is dialled higher.
+        """Loading by the loop itself, so that the effects add up: the larger of them is the one that is set higher.
         Other programs of the machine may spoil rounds, but not those of three runs."""
         for compute_us, larger in ((2000, "input_bound"), (60000, "host_compute")):
             with self.subTest(larger=larger):

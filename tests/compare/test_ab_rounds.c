@@ -20,11 +20,11 @@ typedef struct machine {
   double spikes;    /* share of blocks in which somebody else had the core */
   double drift;     /* of the speed, from one end of a second to the other */
   double neighbour; /* another program runs for a third of the time, and takes this share */
-  double placement; /* normal, of B's speed: drawn anew with every seating */
+  double placement; /* normal, of B's speed: drawn anew with every restart */
   double placed;    /* what was drawn */
   double unfair;    /* another program comes and goes, and hits B alone: it takes so many times as long then */
   double unfair_at; /* in blocks in which a sine of their number is below; -1 .. 1 */
-  uint64_t seatings;
+  uint64_t restarts;
   uint64_t stop_at; /* block at which a signal comes; 0: none */
   uint64_t blocks, empty;
   char order[64];
@@ -59,8 +59,8 @@ static pd_status block(void *user, uint64_t number, double *host_s, double *devi
 
 static pd_status renew(void *user, uint64_t index) {
   machine *on = user;
-  cr_assert_eq(index, on->seatings + 1);
-  on->seatings++;
+  cr_assert_eq(index, on->restarts + 1);
+  on->restarts++;
   on->placed = exp(on->placement * noise_normal(&on->seed));
   return PD_OK;
 }
@@ -121,9 +121,9 @@ PD_TEST(ab_rounds, turns_are_abba_then_baab) {
   (void)run(&on, &got);
   cr_assert_eq(strncmp(on.order, "ABABBABAABABBABAAB", 18), 0, "%s", on.order); /* AB: the number is found */
   cr_assert_eq(got.number, 1);
-  cr_assert_eq(got.seating_count, AB_LEAST_SEATINGS, "no noise: the first look is the last");
-  cr_assert_eq(got.rounds, AB_LEAST_SEATINGS * AB_SEATING_ROUNDS);
-  cr_assert_eq(on.seatings, AB_LEAST_SEATINGS - 1, "the first one was up already");
+  cr_assert_eq(got.restart_count, AB_LEAST_RESTARTS, "no noise: the first look is the last");
+  cr_assert_eq(got.rounds, AB_LEAST_RESTARTS * AB_RESTART_ROUNDS);
+  cr_assert_eq(on.restarts, AB_LEAST_RESTARTS - 1, "the first one was up already");
   cr_assert(got.narrow && got.of.of.ratio == 1);
   ab_free(&got);
 }
@@ -184,20 +184,20 @@ PD_TEST(ab_rounds, a_machine_that_is_unfair_now_and_then_has_no_verdict) {
     on.unfair_at = shares[trial / 3 % 3];
     cr_assert_eq(run(&on, &got), OUTCOME_UNCLEAR, "trial %d: spread %g ratio %g", trial, got.of.spread,
                  got.of.of.ratio);
-    fooled += comparison_outcome(&got.of.of, got.of.seatings, COMPARISON_MARGIN) == OUTCOME_SLOWER;
+    fooled += comparison_outcome(&got.of.of, got.of.restarts, COMPARISON_MARGIN) == OUTCOME_SLOWER;
     ab_free(&got);
   }
   cr_assert_geq(fooled, 40, "%d of 60 would have been called slower", fooled);
 }
 
-/* Six rounds of it would be 4.8 s: no budget for the seatings that a verdict needs. */
-PD_TEST(ab_rounds, long_steps_have_seatings_enough) {
+/* Six rounds of it would be 4.8 s: no budget for the restarts that a verdict needs. */
+PD_TEST(ab_rounds, long_steps_have_restarts_enough) {
   machine on = make(1, 1);
   ab_result got;
   on.step_s[0] = 0.133;
   on.step_s[1] = 0.266;
   cr_assert_eq(run(&on, &got), OUTCOME_SLOWER);
-  cr_assert_geq(got.seating_count, AB_LEAST_SEATINGS);
+  cr_assert_geq(got.restart_count, AB_LEAST_RESTARTS);
   cr_assert_lt(got.spent_s, 1.1 * usual.max_time_s);
   ab_free(&got);
 }
@@ -216,7 +216,7 @@ PD_TEST(ab_rounds, a_signal_keeps_the_whole_rounds) {
   ab_result got;
   cr_assert_eq(run_until(&on, 2 + 4 * 10 + 3, &got), PD_STOP);
   cr_assert_eq(got.rounds, 10);
-  cr_assert_eq(got.seating_count, 2, "one whole, one cut short");
+  cr_assert_eq(got.restart_count, 2, "one whole, one cut short");
   cr_assert(got.of.of.ratio > 0 && !isnan(got.of.of.low));
   ab_free(&got);
   on = make(1, 0);
@@ -247,8 +247,8 @@ PD_TEST(ab_rounds, emptying_the_cache_counts_against_the_time) {
     on.placed = 1;
     cr_assert_eq(ab_measure(&rules, &calls, users, &got), PD_OK);
     cr_assert_leq(on.now_s, 1.4 * rules.max_time_s + 0.2, "%g s", on.now_s);
-    cr_assert(many ? got.seating_count >= AB_LEAST_SEATINGS : got.rounds == 5, "%lu in %lu", got.rounds,
-              got.seating_count);
+    cr_assert(many ? got.restart_count >= AB_LEAST_RESTARTS : got.rounds == 5, "%lu in %lu", got.rounds,
+              got.restart_count);
     ab_free(&got);
   }
 }
@@ -266,7 +266,7 @@ PD_TEST(ab_rounds, what_does_not_come_up_again_ends_it) {
   ab_result got;
   on.placed = 1;
   cr_assert_eq(ab_measure(&usual, &calls, users, &got), PD_DEVICE);
-  cr_assert_eq(got.seating_count, 3);
+  cr_assert_eq(got.restart_count, 3);
   ab_free(&got);
 }
 
@@ -338,6 +338,6 @@ PD_TEST(ab_rounds, progress_is_told_after_every_round) {
   on.placed = 1;
   cr_assert_eq(ab_measure(&usual, &calls, users, &got), PD_OK);
   cr_assert_eq(to.calls, got.rounds);
-  cr_assert_eq(to.looks, got.rounds - AB_LEAST_SEATINGS * AB_SEATING_ROUNDS, "after the seating of the first look");
+  cr_assert_eq(to.looks, got.rounds - AB_LEAST_RESTARTS * AB_RESTART_ROUNDS, "after the restart of the first look");
   ab_free(&got);
 }

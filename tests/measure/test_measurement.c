@@ -67,9 +67,9 @@ static void expect_same(const pd_measurement *a, const pd_measurement *b) {
   cr_assert_eq(memcmp(&a->warm_up.spent_s, &b->warm_up.spent_s, 3 * sizeof(double)), 0);
   expect_text(a->pairing.id, b->pairing.id);
   cr_assert_eq(a->pairing.side, b->pairing.side);
-  cr_assert_eq(a->pairing.seating_count, b->pairing.seating_count);
-  for (uint64_t i = 0; i < a->pairing.seating_count; i++)
-    cr_assert_eq(a->pairing.seating_rounds[i], b->pairing.seating_rounds[i]);
+  cr_assert_eq(a->pairing.restart_count, b->pairing.restart_count);
+  for (uint64_t i = 0; i < a->pairing.restart_count; i++)
+    cr_assert_eq(a->pairing.restart_rounds[i], b->pairing.restart_rounds[i]);
   expect_pairs(&a->options, &b->options);
   expect_pairs(&a->versions, &b->versions);
   expect_pairs(&a->conditions, &b->conditions);
@@ -85,8 +85,8 @@ PD_TEST(measurement, returns_from_json_bit_by_bit) {
   pd_measurement rows[2] = {sample(200, true), sample(1, false)};
   rows[1].partial = true;
   rows[1].warm_up = (pd_warm_up){.decided = PD_SETTLED_OFF};
-  const uint64_t seatings[] = {60, 1, 39};
-  cr_assert_eq(measurement_pair(&rows[0], "some run", 1, seatings, 3), PD_OK);
+  const uint64_t restarts[] = {60, 1, 39};
+  cr_assert_eq(measurement_pair(&rows[0], "some run", 1, restarts, 3), PD_OK);
   char *text = measurements_to_json(rows, 2), why[256];
   pd_measurements back = {.rows = NULL};
   cr_assert_eq(measurements_from_json(text, strlen(text), "x.json", &back, why, sizeof why), PD_OK, "%s", why);
@@ -193,12 +193,12 @@ PD_TEST(measurement, refuses_other_files_and_says_where) {
   expect_refused("\"runs\": 300", "\"runs\": -1", "warm_up: runs has to be a whole number");
   expect_refused("\"z\": -2.5", "\"z\": null", "warm_up: z has to be a number");
   static const char *const pairings[][2] = {
-      {"{\"id\": 3, \"side\": \"A\", \"seating_rounds\": [1]}", "pairing: id has to be a text"},
-      {"{\"id\": \"x\", \"side\": \"C\", \"seating_rounds\": [1]}", "pairing: side has to be A or B"},
-      {"{\"id\": \"x\", \"side\": \"B\", \"seating_rounds\": [2]}", "half of host_s's 2 in all"},
-      {"{\"id\": \"x\", \"side\": \"B\", \"seating_rounds\": [1, -1, 1]}", "half of host_s's 2"},
-      {"{\"id\": \"x\", \"side\": \"B\", \"seating_rounds\": [9223372036854775807, 2]}", "half of host_s's 2"},
-      {"{\"id\": \"x\", \"side\": \"B\", \"seating_rounds\": 1}", "half of host_s's 2"},
+      {"{\"id\": 3, \"side\": \"A\", \"restart_rounds\": [1]}", "pairing: id has to be a text"},
+      {"{\"id\": \"x\", \"side\": \"C\", \"restart_rounds\": [1]}", "pairing: side has to be A or B"},
+      {"{\"id\": \"x\", \"side\": \"B\", \"restart_rounds\": [2]}", "half of host_s's 2 in all"},
+      {"{\"id\": \"x\", \"side\": \"B\", \"restart_rounds\": [1, -1, 1]}", "half of host_s's 2"},
+      {"{\"id\": \"x\", \"side\": \"B\", \"restart_rounds\": [9223372036854775807, 2]}", "half of host_s's 2"},
+      {"{\"id\": \"x\", \"side\": \"B\", \"restart_rounds\": 1}", "half of host_s's 2"},
       {"7", "pairing: id has to be a text"}};
   for (size_t i = 0; i < sizeof pairings / sizeof pairings[0]; i++) {
     char to[160];

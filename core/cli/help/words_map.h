@@ -1,5 +1,5 @@
 /* Words of pdhost's files and of what it prints that are neither metrics (tables/metrics_map.h) nor keys of a
- * configuration: X(word, text), a map for each place. A word may stand in several. */
+ * configuration: X(word, text), a map for each place. A word may be in several. */
 #ifndef CORE_CLI_HELP_WORDS_MAP_H
 #define CORE_CLI_HELP_WORDS_MAP_H
 
@@ -160,7 +160,7 @@
   X("pairing", "which blocks of pdhost ab belong together; null: none do")                                             \
   X("id", "what both sides of a pairing have in common; in a trace, number of a device or of an arrow")                \
   X("side", "which side of a pairing it is: 0 for A, 1 for B")                                                         \
-  X("seating_rounds", "rounds of each pair of processes of pdhost ab")                                                 \
+  X("restart_rounds", "rounds that pdhost ab took after each restart of both sides")                                   \
   X("host_run", "figures of one run by the host's clock")                                                              \
   X("device_run", "figures of one run by the device's clock; null: not measured")                                      \
   X("median_s", "half of the runs took less, in seconds")                                                              \

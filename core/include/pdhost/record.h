@@ -48,8 +48,8 @@ typedef uint32_t pd_api_class;
 enum {
   PD_API_OTHER = 0,
   PD_API_LAUNCH = 1,       /* exactly one device record follows, unless result != 0 */
-  PD_API_MEMCPY = 2,       /* likewise */
-  PD_API_MEMSET = 3,       /* likewise */
+  PD_API_MEMCPY = 2,       /* as for a launch */
+  PD_API_MEMSET = 3,       /* as for a launch */
   PD_API_GRAPH_LAUNCH = 4, /* one or more device records follow */
   PD_API_SYNC = 5,         /* blocks the caller */
   PD_API_ALLOC = 6,

@@ -101,7 +101,7 @@ typedef struct pd_summary {
 typedef struct pd_sink_ops {
   uint32_t size;
   uint32_t reserved PD_OR_ZERO;
-  /* `options` is filled and checked, and valid until close returns; `run` likewise. On failure *state stays NULL.
+  /* `options` is filled and checked, and valid until close returns, and so is `run`. On failure *state stays NULL.
    * [loop thread] */
   pd_status (*open)(const pd_host *host, const void *options, const pd_run *run, void **state);
   /* Optional: after every step of the loop. Must be quick: it runs between steps. [loop thread] */
@@ -137,7 +137,7 @@ typedef struct pd_files {
   void (*discard)(pd_file *file);
   /* Tells the user, at the end, that `path` was written. [any thread] */
   void (*announce)(const struct pd_files *files, const char *path);
-  /* The next line of what this run has written that nobody has told the user of: a path, or "12 files in FOLDER/";
+  /* The next line of what this run has written that the user was not yet told of: a path, or "12 files in FOLDER/";
    * NULL: there is no more. Who asks tells the user; the host names the rest on standard error. Valid until the next
    * call. [loop thread] */
   const char *(*next_written)(const struct pd_files *files);

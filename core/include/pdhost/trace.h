@@ -229,7 +229,7 @@ static inline uint32_t pd_trace_annotation(const pd_trace *trace, uint32_t range
   return range;
 }
 
-/* Share of launches in the window that have their device record, 0..1; 1 when there were none. NaN where nobody
+/* Share of launches in the window that have their device record, 0..1; 1 when there were none. NaN where nothing
  * counted, and outputs say n/a: `profile` is not FULL, or operations ran and not one launch of theirs was recorded. */
 static inline double pd_trace_coverage(const pd_trace *trace) {
   uint64_t launches = 0, matched = 0, i;

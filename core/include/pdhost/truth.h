@@ -1,5 +1,5 @@
 /*
- * Truth extension: a scenario tells the host what it injects, and the host measures it. What comes of it stands in
+ * Truth extension: a scenario tells the host what it injects, and the host measures it. The result is in
  * truth.json beside the results, for whoever judges a diagnosis; the verdict does not read it.
  */
 #ifndef PDHOST_TRUTH_H
@@ -24,7 +24,7 @@ typedef struct pd_truth {
 
   /* ---- since 1.1; call them through the functions below ---- */
 
-  /* What each step was asked to have: microseconds, below 0 where time is not what is dialled, and how many things, 0
+  /* What each step was asked to have: microseconds, below 0 where time is not what is set, and how many things, 0
    * where they are not. The last call before a step counts. [loop thread] */
   void (*asked)(const struct pd_truth *truth, double us, uint64_t count);
   /* `count` things were injected, whose time cannot be told from the step's own. [loop thread] */

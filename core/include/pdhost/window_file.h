@@ -60,7 +60,7 @@ enum {
 typedef struct pd_window_run {
   uint64_t seed;
   int64_t batch_size, num_workers;
-  uint32_t has_fallback; /* 1: the CPU device stood in for the one wanted */
+  uint32_t has_fallback; /* 1: no GPU was found, so this ran on the CPU device */
   uint32_t cores;        /* of the machine */
   uint32_t offers;       /* PD_OFFER_*; since 1.1 */
   uint32_t reserved;
