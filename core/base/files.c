@@ -3,6 +3,7 @@
 
 #include "progress_line.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -125,6 +126,27 @@ int files_open_temporary(const char *path, char **temporary) {
     errno = cause;
   }
   return descriptor;
+}
+
+static void remove_beginning_with(const char *path, const char *beginning) {
+  const char *slash = strrchr(path, '/');
+  char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
+  const char *name = slash ? slash + 1 : path;
+  const size_t bytes = strlen(name), more = strlen(beginning);
+  DIR *all = folder ? opendir(folder) : NULL;
+  for (const struct dirent *entry; all && (entry = readdir(all));) {
+    const char *at = entry->d_name, *end = strrchr(at, '.');
+    if (strncmp(at, name, bytes) != 0 || strncmp(at + bytes, beginning, more) != 0) continue;
+    if (end && strcmp(end, ".partial") == 0) (void)unlinkat(dirfd(all), at, 0);
+  }
+  if (all) closedir(all);
+  free(folder);
+}
+
+void files_remove_unfinished(const files *self, uint32_t pid) {
+  char beginning[32];
+  snprintf(beginning, sizeof beginning, ".%u-", pid);
+  for (uint32_t i = 0; i < self->announced_count; i++) remove_beginning_with(self->announced[i], beginning);
 }
 
 FILE *files_open_stream(const char *path, char **temporary) {

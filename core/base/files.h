@@ -33,6 +33,9 @@ pd_status files_make_folder(const char *path, char *message, size_t message_byte
  * that write one file, each replaces it whole. The descriptor; -1 with errno. The name is the caller's. [any thread] */
 int files_open_temporary(const char *path, char **temporary);
 
+/* Removes what process `pid` left unfinished of the files that were announced here. */
+void files_remove_unfinished(const files *self, uint32_t pid);
+
 /* The same as a stream; NULL with errno. */
 FILE *files_open_stream(const char *path, char **temporary);
 /* Closes it, and renames it to `path` where it is `whole` and was written without a failure, else removes it: false

@@ -6,26 +6,50 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static atomic_int pending;
-static atomic_bool handed_over; /* noted on another thread; `owner` has to wake what waits */
-static pthread_t owner;         /* installed the handlers */
+static _Atomic int64_t pending_ns; /* when it came, by CLOCK_MONOTONIC; 0: not noted yet */
+static atomic_bool handed_over;    /* noted on another thread; `owner` has to wake what waits */
+static pthread_t owner;            /* installed the handlers */
 static void (*_Atomic wake_function)(void *);
 static void *_Atomic wake_argument;
 static struct sigaction before_int, before_term, before_hang_up, before_pipe, before_size;
+
+enum { ORPHAN_S = 60 };
+static atomic_int serves;
+void signals_serve(int parent) { atomic_store(&serves, parent); }
+
+/* `timeout` and its like signal a process and then its group: the same signal, twice. */
+#define SAME_NS 500000000
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool is_same(int number, int first) {
+  const int64_t since_ns = atomic_load(&pending_ns);
+  return number == first && (!since_ns || now_ns() - since_ns < SAME_NS);
+}
 
 /* `wake` reads what the owner frees after signals_restore, so it is called on the owner's thread alone. */
 static void on_signal(int number) {
   int none = 0;
   const bool here = pthread_equal(pthread_self(), owner);
   if (!(here && atomic_exchange(&handed_over, false)) && !atomic_compare_exchange_strong(&pending, &none, number)) {
+    if (is_same(number, none)) return;
     static const char line[] = "pdhost: ended at once by a second signal; outputs may be missing or incomplete\n";
     const ssize_t told = write(STDERR_FILENO, line, sizeof line - 1);
     (void)told; /* nowhere left to tell */
     _exit(128 + number);
   }
+  atomic_store(&pending_ns, now_ns());
+  if (atomic_load(&serves) && getppid() != atomic_load(&serves)) (void)alarm(ORPHAN_S);
   if (!here) {
     atomic_store(&handed_over, true);
     pthread_kill(owner, number);
@@ -37,6 +61,7 @@ static void on_signal(int number) {
 
 void signals_install(void (*wake)(void *), void *argument) {
   atomic_store(&pending, 0);
+  atomic_store(&pending_ns, 0);
   atomic_store(&handed_over, false);
   owner = pthread_self();
   atomic_store(&wake_argument, argument);

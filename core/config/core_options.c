@@ -36,6 +36,10 @@ static const pd_option run_rows[] = {
     PD_OPTION(run_settings, keep_capture, .def = "false",
               .help =
                   "write what is recorded to a .pdcap file in trace_dir, from which `pdhost recover` makes any output"),
+    PD_OPTION(run_settings, isolate, .def = "true",
+              .help = "run in a process of its own, whose death loses no results; false: for debuggers"),
+    ROW_AS(run_settings, step_timeout_ns, PD_DURATION, "step_timeout", .def = "300s", .min = "0", .max = "1000000s",
+           .unit = "s", .help = "end a run whose step takes longer; 0: never"),
     PD_OPTION_PATH(run_settings, plugin_path, .def = "",
                    .help = "folders with scenario/, sink/ and device/ to search first, separated by colons"),
     PD_OPTION(run_settings, require_cupti, .def = "false", .help = "fail rather than run with event timing alone"),

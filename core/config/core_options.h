@@ -22,6 +22,8 @@ typedef struct run_settings {
   bool sync_timing;
   bool require_cupti;
   bool keep_capture;
+  bool isolate;
+  int64_t step_timeout_ns; /* 0: none */
 } run_settings;
 
 #define SCHEDULE_ACTIVE_ALL (-1)

@@ -92,6 +92,7 @@ static int run_it(const assignments *what, error *err) {
   config *settings = NULL;
   if (config_load(&input, &settings, err) != PD_OK) return err->exit_code;
   settings->quiet = true;
+  settings->run.isolate = false; /* this process is one that may die */
   const int code = run_execute(settings);
   config_free(settings);
   return code;

@@ -2,6 +2,7 @@
  * starts after it. */
 #include "loop.h"
 
+#include "board.h"
 #include "run_capture.h"
 #include "run_window.h"
 #include "step_times.h"
@@ -142,6 +143,7 @@ static pd_status steps_aside(run_state *run, aside *self) {
   truth_step_begin(run->truth, PD_PHASE_WARMUP_STEPS);
   pd_status status = data_loader_iter_begin(run->loader);
   if (status != PD_OK) return fail(run, status, run->core_host, "data loader");
+  board_enter("scenario", run->scenario_name, "a step before the scheduled ones");
   for (; done < self->steps && status == PD_OK && !signals_pending(); done++) {
     if (done == self->steps - self->timed) {
       status = synchronize(run);
@@ -150,6 +152,7 @@ static pd_status steps_aside(run_state *run, aside *self) {
     }
     status = one_aside(run, self, done);
   }
+  board_leave();
   if (status == PD_OK && self->timed && done == self->steps) {
     status = synchronize(run);
     if (status == PD_OK) self->mean_ns = (double)(monotonic_ns() - from_ns) / (double)self->timed;
@@ -292,6 +295,7 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   uint64_t peak;
   status = run->device_ops->memory->usage(run->access.device, &stats.allocated_bytes, &stats.reserved_bytes, &peak);
   if (status == PD_OK) status = step_log_add(run->log, &stats);
+  board_add_step(&stats);
   if (status == PD_OK) status = truth_step(run->truth, &stats);
   if (status == PD_OK && at->phase == PD_PHASE_ACTIVE) status = window_step_done(run, &marks);
   if (status != PD_OK) return fail(run, status, run->device_host, "run");
@@ -350,7 +354,9 @@ static pd_status scheduled_steps(run_state *run) {
     status = begin_iteration(run, worked);
     if (status != PD_OK) break;
     worked = false;
+    board_step(board_own(), index, previous_end_ns);
     status = one_step(run, index, &at, &previous_end_ns, &previous_end_ticks);
+    board_step_done(board_own());
     if (status != PD_OK) break;
     progress_step();
     /* Events are a ring, and a step's iteration begins at the one before; a device that far behind is waited for. */

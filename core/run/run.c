@@ -1,10 +1,12 @@
 /* One run; see run.h. */
 #include "run.h"
 
+#include "board.h"
 #include "loop.h"
 #include "run_capture.h"
 #include "run_parts.h"
 #include "run_report.h"
+#include "supervise.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress_line.h"
@@ -103,10 +105,11 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   const pd_status summed = run_report_summary(run, settings, &summary);
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);
   const int told = write_truth(run, about); /* first, so that a sink that closes last can name the file */
-  run_capture_close(run, &summary);         /* likewise */
+  run_capture_end(run, &summary);           /* likewise */
   const uint32_t failed_sinks = sink_set_close(run->sinks, &summary);
   run->sinks = NULL;
   progress_end();
+  if (board_own()->died) files_remove_unfinished(run->services.files, board_own()->died);
   run_report_files(run);
   const int code = exit_code(run, settings, &summary, failed_sinks);
   log_flush_repeats();
@@ -123,12 +126,13 @@ static int run_with_sinks(run_state *run, const config *settings) {
   if (code == CODE_DONE) {
     run_capture_open(run, settings, &about);
     code = run_and_report(run, settings, &about);
+    run_capture_close(run);
   }
   signals_restore();
   return code;
 }
 
-int run_execute(config *settings) {
+static int run_here(config *settings) {
   run_state *run = calloc(1, sizeof *run);
   if (!run) return run_parts_report(NULL, PD_NO_MEMORY, "run", CODE_INTERNAL);
   progress_begin(settings->scenario.plugin->table->name, settings->quiet);
@@ -140,3 +144,5 @@ int run_execute(config *settings) {
   free(run);
   return code;
 }
+
+int run_execute(config *settings) { return supervise_run(settings, run_here); }

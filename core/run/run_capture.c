@@ -1,6 +1,7 @@
 /* The capture of a run; see run_capture.h. */
 #include "run_capture.h"
 
+#include "board.h"
 #include "capture_text.h"
 #include "base/log.h"
 #include "capture/capture_write.h"
@@ -14,6 +15,7 @@
 struct run_capture {
   capture_writer writer;
   char *path;
+  bool kept; /* when the run is over */
   bool told; /* the user knows that it cannot be written */
 };
 
@@ -41,11 +43,14 @@ static void forget(run_state *run) {
 }
 
 void run_capture_open(run_state *run, const config *settings, const pd_run *about) {
-  if (!settings->run.keep_capture || run->folder_fault[0]) return;
+  const bool kept = settings->run.keep_capture;
+  if (!(kept || settings->run.isolate) || run->folder_fault[0]) return;
   const capture_about more = {.cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), .tf32 = settings->train.tf32};
   run->capture = calloc(1, sizeof *run->capture);
   if (!run->capture) return;
   struct run_capture *self = run->capture;
+  board *shared = board_own();
+  self->kept = kept;
   const long long ms = about->start_realtime_ns / 1000000;
   if (asprintf(&self->path, "%s/%s.%lld.pdcap", about->trace_dir, about->worker, ms) < 0) self->path = NULL;
   errno = ENOMEM;
@@ -57,6 +62,8 @@ void run_capture_open(run_state *run, const config *settings, const pd_run *abou
     return;
   }
   recorder_save_to(run->recorder, &self->writer);
+  (void)snprintf(shared->capture, sizeof shared->capture, "%s", self->path);
+  atomic_store_explicit(&shared->begun, true, memory_order_release);
   put_text(self, CAPTURE_RUN, CAPTURE_NO_WINDOW, capture_run_text(about, &more));
   put_text(self, CAPTURE_DEVICE, CAPTURE_NO_WINDOW, capture_device_text(&run->props));
 }
@@ -83,14 +90,23 @@ void run_capture_window(run_state *run, const pd_trace *trace) {
   put_text(run->capture, CAPTURE_DELIVER, trace->window, capture_delivery_text(&delivery));
 }
 
-void run_capture_close(run_state *run, const pd_summary *summary) {
+void run_capture_end(run_state *run, const pd_summary *summary) {
   struct run_capture *self = run->capture;
   if (!self) return;
   put_text(self, CAPTURE_SUMMARY, CAPTURE_NO_WINDOW, capture_summary_text(summary));
-  (void)capture_close(&self->writer, true);
+  (void)capture_close(&self->writer, self->kept);
+  recorder_save_to(run->recorder, NULL);
   tell_fault(self);
+  if (!self->kept) return;
   const pd_host *host = service_host_table(run->core_host);
   const pd_files *service = host->extension(host, PD_EXT_FILES);
   if (service) service->announce(service, self->path);
+}
+
+void run_capture_close(run_state *run) {
+  if (!run->capture) return;
+  (void)capture_close(&run->capture->writer, false);
+  atomic_store_explicit(&board_own()->begun, false, memory_order_release); /* nothing is left to be rescued */
+  if (!run->capture->kept) (void)unlink(run->capture->path);
   forget(run);
 }

@@ -6,14 +6,16 @@
 #include "run_state.h"
 #include "config/config.h"
 
-/* Begins the file in trace_dir and writes what is known of the run. A file that cannot be made or written is warned of
- * once, and the run goes on without it. */
+/* Begins the file in trace_dir and writes what is known of the run, where it is to be kept or the run has a supervisor.
+ * A file that cannot be made or written is warned of once, and the run goes on without it. */
 void run_capture_open(run_state *run, const config *settings, const pd_run *about);
 /* Steps `from` to the end of the log, whose figures are known by now. */
 void run_capture_steps(run_state *run, uint64_t from);
 /* The window that was merged last, as it goes to the sinks. */
 void run_capture_window(run_state *run, const pd_trace *trace);
-/* The end. Names the file to the user. */
-void run_capture_close(run_state *run, const pd_summary *summary);
+/* The end, before the sinks close. Names the file to the user where it is kept. */
+void run_capture_end(run_state *run, const pd_summary *summary);
+/* Everything is written: the file goes, unless it is kept. */
+void run_capture_close(run_state *run);
 
 #endif

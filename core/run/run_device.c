@@ -1,6 +1,8 @@
 /* The run's device; see run_device.h. */
 #include "run_device.h"
 
+#include "board.h"
+
 #include "abi/device_text.h"
 #include "base/log.h"
 
@@ -13,8 +15,10 @@ static pd_status open_with(run_state *run, const config *settings, error *err) {
   run->device_host = service_host_open(&run->services, table->name);
   if (!run->device_host) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "device %s: out of memory", table->name);
   run->device_ops = table->ops.device;
+  board_enter("device", table->name, "opening");
   pd_status status = run->device_ops->open(service_host_table(run->device_host), settings->device.options,
                                            (uint32_t)settings->run.device_index, &run->access.device);
+  board_leave();
   if (status == PD_OK) {
     run->props = (pd_device_props){.size = sizeof run->props};
     status = run->device_ops->props(run->access.device, &run->props);
@@ -77,7 +81,9 @@ void run_device_close(run_state *run) {
       if (run->events[i].restart) stream->event_destroy(run->access.device, run->events[i].restart);
     }
     if (run->access.stream) stream->destroy(run->access.device, run->access.stream);
+    board_enter("device", "", "closing");
     run->device_ops->close(run->access.device);
+    board_leave();
   }
   memset(run->events, 0, sizeof run->events);
   memset(&run->access, 0, sizeof run->access);

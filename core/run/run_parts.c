@@ -2,6 +2,7 @@
 #include "run_parts.h"
 
 #include "offers.h"
+#include "board.h"
 #include "run_device.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -113,8 +114,10 @@ static int bring_up_scenario(run_state *run, const config *settings) {
   run->scenario_host = service_host_open(&run->services, table->name);
   if (!run->scenario_host) return run_parts_report(NULL, PD_NO_MEMORY, "run", CODE_INTERNAL);
   snprintf(where, sizeof where, "scenario %s: init", table->name);
+  board_enter("scenario", table->name, "init");
   const pd_status status =
       run->scenario->init(service_host_table(run->scenario_host), settings->scenario.options, &run->scenario_state);
+  board_leave();
   if (status != PD_OK) return run_parts_report(run->scenario_host, status, where, CODE_SCENARIO);
   run->scenario_ready = true;
   return CODE_DONE;
@@ -156,7 +159,9 @@ int run_parts_open(run_state *run, config *settings) {
 }
 
 void run_parts_close(run_state *run) {
+  board_enter("scenario", run->scenario_name ? run->scenario_name : "", "teardown");
   if (run->scenario_ready) run->scenario->teardown(run->scenario_state);
+  board_leave();
   service_host_close(run->scenario_host);
   data_loader_close(run->loader);
   train_kit_close(run->kit);

@@ -92,11 +92,13 @@ static int open_sinks(replay *self) {
     snprintf(self->folder_fault, sizeof self->folder_fault, "[run] trace_dir = %s: %s", self->run.trace_dir, fault);
   sink_entry *entries = calloc(settings->sink_count + 1, sizeof *entries);
   if (!entries) return CODE_INTERNAL;
+  uint32_t count = 0;
   for (uint32_t i = 0; i < settings->sink_count; i++) {
     const config_plugin *sink = &settings->sinks[i];
-    entries[i] = (sink_entry){sink->plugin->table->name, sink->plugin->table->ops.sink, sink->options};
+    if (i < 64 && self->request->without >> i & 1) continue;
+    entries[count++] = (sink_entry){sink->plugin->table->name, sink->plugin->table->ops.sink, sink->options};
   }
-  self->sinks = sink_set_open(&self->services, entries, settings->sink_count, &self->run, self->folder_fault);
+  self->sinks = sink_set_open(&self->services, entries, count, &self->run, self->folder_fault);
   free(entries);
   return self->sinks ? CODE_DONE : CODE_INTERNAL;
 }
@@ -219,6 +221,7 @@ static int finish(replay *self, pd_status status) {
   const pd_status summed = step_log_summarise(self->log, self->run.batch_size, &self->summary);
   const uint32_t failed = sink_set_close(self->sinks, &self->summary);
   self->sinks = NULL;
+  if (self->request->died) files_remove_unfinished(self->services.files, self->request->died);
   const char *line;
   while (!self->request->quiet && (line = files_next_written(self->services.files)))
     fprintf(stderr, "pdhost: wrote %s\n", line);

@@ -9,6 +9,8 @@ typedef struct replay_request {
   const config *settings; /* its sinks are told */
   const char *trace_dir;  /* where they write; NULL: where the run did */
   const char *reason;     /* why a run without an end ended, "ended by signal 11"; NULL: not known */
+  uint64_t without;       /* bit i: sink i of the settings is left out */
+  uint32_t died;          /* process whose unfinished files are removed; 0: none */
   bool quiet;
 } replay_request;
 

@@ -51,7 +51,7 @@ typedef struct run_state {
   train_kit *kit;
   sink_set *sinks;
   struct run_capture *capture; /* NULL: none is kept */
-  char folder_fault[1024]; /* why nothing can be written to trace_dir, "" when it can */
+  char folder_fault[1024];     /* why nothing can be written to trace_dir, "" when it can */
   step_log *log;
   truth *truth;
   guard *watch; /* of the loop; NULL: the step is timed alone, or there was no memory */

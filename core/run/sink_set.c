@@ -1,6 +1,7 @@
 /* The sinks of a run; see sink_set.h. */
 #include "sink_set.h"
 
+#include "board.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -69,7 +70,9 @@ sink_set *sink_set_open(const services *all, const sink_entry *entries, uint32_t
       (void)sink_set_close(set, NULL);
       return NULL;
     }
+    board_enter("sink", row->name, SINK_OPENING);
     const pd_status status = row->ops->open(service_host_table(row->host), entries[i].options, run, &row->state);
+    board_leave();
     if (status == PD_OK)
       row->open = true;
     else
@@ -82,7 +85,9 @@ void sink_set_step(sink_set *set, const pd_step_stats *stats) {
   for (uint32_t i = 0; i < set->count; i++) {
     sink_row *row = &set->rows[i];
     if (!row->open || !PD_HAS(pd_sink_ops, row->ops, on_step) || !row->ops->on_step) continue;
+    board_enter("sink", row->name, "step");
     const pd_status status = row->ops->on_step(row->state, stats);
+    board_leave();
     if (status != PD_OK) drop(set, row, status, "step");
   }
 }
@@ -91,7 +96,9 @@ void sink_set_trace(sink_set *set, const pd_trace *trace) {
   for (uint32_t i = 0; i < set->count; i++) {
     sink_row *row = &set->rows[i];
     if (!row->open || !PD_HAS(pd_sink_ops, row->ops, on_trace_ready) || !row->ops->on_trace_ready) continue;
+    board_enter("sink", row->name, "writing a window");
     const pd_status status = row->ops->on_trace_ready(row->state, trace);
+    board_leave();
     if (status != PD_OK) drop(set, row, status, "writing a window");
   }
 }
@@ -99,7 +106,9 @@ void sink_set_trace(sink_set *set, const pd_trace *trace) {
 static void close_one(sink_set *set, sink_row *row, const pd_summary *summary) {
   if (!row->open) return;
   row->open = false;
+  board_enter("sink", row->name, "closing");
   const pd_status status = row->ops->close(row->state, summary);
+  board_leave();
   if (status != PD_OK) report(set, row, status, "closing");
 }
 

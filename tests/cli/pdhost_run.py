@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PDHOST = os.environ["PDHOST"]
@@ -29,6 +30,21 @@ SMALL = ["-c", os.path.join(os.path.dirname(os.path.abspath(__file__)), "small.i
 COMMANDS = ("--list", "--help", "--check", "--show-config", "--dump-config", "--dry-run", "--version", "--explain")
 # Exits after which the files of a run's sinks are there: done, done but for one sink, SIGINT, SIGTERM.
 ENDS_WITH_FILES = (0, 8, 130, 143)
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def worker_of(pid):
+    """The process that a run's supervisor has for it, once it is there."""
+    until = time.monotonic() + 20
+    while not children_of(pid):
+        if time.monotonic() > until:
+            raise AssertionError("the run has no process of its own")
+        time.sleep(0.005)
+    return children_of(pid)[0]
 
 
 class Case(unittest.TestCase):

@@ -6,7 +6,7 @@ import sys
 import time
 import unittest
 
-from pdhost_run import Case
+from pdhost_run import Case, worker_of
 
 JSON = ("--sink", "table", "--sink", "json:output_json=metrics.json")
 
@@ -78,9 +78,12 @@ class Notes(Case):
                              "-o", "data.num_workers=1", "-o", "schedule.wait=0", "-o", "schedule.warmup=0",
                              "--profile_steps", "80", *JSON)
         time.sleep(1.5)
-        process.send_signal(signal.SIGSTOP)
+        whole = (process.pid, worker_of(process.pid)) # as the terminal's key does
+        for pid in whole:
+            os.kill(pid, signal.SIGSTOP)
         time.sleep(3)
-        process.send_signal(signal.SIGCONT)
+        for pid in whole:
+            os.kill(pid, signal.SIGCONT)
         (text,) = self.notes(self.ended(process), "stood still")
         self.assertRegex(text, r"^the process stood still for [23]\.\d s ")
         self.assertRegex(self.verdict_note(), r"Less sure than the confidence says: .*stood still for [23]\.\d s")

@@ -14,7 +14,7 @@ import time
 import unittest
 import xml.etree.ElementTree as xml
 
-from pdhost_run import CONF, FIXTURES, PDHOST, SANITIZER, SMALL, Case
+from pdhost_run import CONF, FIXTURES, PDHOST, SANITIZER, SMALL, Case, children_of, worker_of
 
 FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
 STALL = os.path.join(FIXTURES, "scenario", "host_stall.so")
@@ -291,14 +291,13 @@ data.num_workers
                              "train.lr=1e-3,1e-4", "--out", "s", start_new_session=True)
         until, begun_s, children = time.monotonic() + 60, None, []
         partial = self.path("s/cells/train.lr=1e-3/metrics.json.*.partial")
-        while begun_s is None or self.busy_s(children[0]) < begun_s + 1.5:
+        while begun_s is None or self.busy_s(worker_of(children[0])) < begun_s + 1.5:
             self.assertIsNone(process.poll())
             self.assertLess(time.monotonic(), until, "the first cell does not stall")
             time.sleep(0.02)
             if begun_s is None and glob.glob(partial):
-                with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
-                    children = [int(word) for word in file.read().split()]
-                begun_s = self.busy_s(children[0])
+                children = children_of(process.pid)
+                begun_s = self.busy_s(worker_of(children[0]))
         return process, children[0]
 
     @staticmethod

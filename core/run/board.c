@@ -1,0 +1,60 @@
+/* What a run is doing; see board.h. */
+#include "board.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static board own;
+static board *current = &own;
+
+enum { CALLS = sizeof own.calls / sizeof own.calls[0] };
+
+board *board_own(void) { return current; }
+
+bool board_share(void) {
+  void *shared = mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (shared == MAP_FAILED) return false;
+  board_unshare();
+  current = shared;
+  return true;
+}
+
+void board_unshare(void) {
+  if (current != &own) (void)munmap(current, sizeof(board));
+  current = &own;
+}
+
+void board_enter(const char *kind, const char *plugin, const char *what) {
+  const unsigned depth = atomic_load_explicit(&current->depth, memory_order_relaxed);
+  if (depth < CALLS) {
+    board_call *call = &current->calls[depth];
+    (void)snprintf(call->kind, sizeof call->kind, "%s", kind);
+    (void)snprintf(call->plugin, sizeof call->plugin, "%s", plugin);
+    (void)snprintf(call->what, sizeof call->what, "%s", what);
+  }
+  atomic_store_explicit(&current->depth, depth + 1, memory_order_release);
+}
+
+void board_leave(void) { (void)atomic_fetch_sub_explicit(&current->depth, 1, memory_order_release); }
+
+void board_add_step(const pd_step_stats *stats) {
+  const uint64_t count = atomic_load_explicit(&current->step_count, memory_order_relaxed);
+  current->steps[count % BOARD_STEPS] = *stats;
+  atomic_store_explicit(&current->step_count, count + 1, memory_order_release);
+}
+
+void board_say(const board *self, const char *scenario, char *text, size_t room, char sink[64]) {
+  const unsigned depth = atomic_load_explicit(&self->depth, memory_order_acquire);
+  const uint64_t step = atomic_load_explicit(&self->step, memory_order_acquire);
+  sink[0] = '\0';
+  if (depth && depth <= CALLS) {
+    const board_call *call = &self->calls[depth - 1];
+    (void)snprintf(text, room, "%.15s %.63s: %.31s", call->kind, call->plugin, call->what);
+    if (strcmp(call->kind, "sink") == 0) (void)snprintf(sink, 64, "%.63s", call->plugin);
+  } else if (step) {
+    (void)snprintf(text, room, "scenario %s: step %llu", scenario, (unsigned long long)(step - 1));
+  } else {
+    (void)snprintf(text, room, "the run itself");
+  }
+}

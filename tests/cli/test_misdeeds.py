@@ -1,0 +1,180 @@
+"""Plugins that end or block their process, wherever they are called: one line says which, and nothing recorded is lost."""
+import glob
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from pdhost_run import FIXTURES, SANITIZER, SMALL, Case, worker_of
+
+SCENARIO = os.path.join(FIXTURES, "scenario", "misdeed.so")
+SINK = os.path.join(FIXTURES, "sink", "misdeed.so")
+JSON = "json:output_json=out.json"
+# Windows are steps 2 and 3, 6 and 7, 10 and 11.
+BASE = (*SMALL, "-o", "schedule.active=2", "-o", "schedule.repeat=3", "--trace_dir", "traces", "--sink", JSON, "--sink",
+        "csv:dir=csv")
+ENDS = {"segv": "crashed with signal 11", "fpe": "crashed with signal 8", "abort": "crashed with signal 6",
+        "exit": "ended the process with exit code 0", "exit_now": "ended the process with exit code 0",
+        "quit": "ended the process with exit code 3", "stack": "crashed with signal 11",
+        "kill": "was killed by signal 9"}
+if SANITIZER: # it ends the process in its own way
+    for word in ("segv", "fpe", "abort", "stack"):
+        ENDS[word] = ""
+
+
+class Misdeeds(Case):
+    def misdo(self, *more):
+        code, _, err = self.run_pdhost(*BASE, *more, watch=False)
+        self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [], err)
+        return code, err
+
+    def scenario(self, what, at="step", step=8, *more):
+        return self.misdo("--scenario", SCENARIO, "-o", f"scenario.what={what}", "-o", f"scenario.at={at}", "-o",
+                          f"scenario.step={step}", *more)
+
+    def errors(self, err):
+        return [line for line in err.splitlines() if line.startswith("pdhost: error:")]
+
+    def test_a_scenario_that_ends_its_process_in_a_step(self):
+        for what, end in ENDS.items():
+            code, err = self.scenario(what)
+            self.assertEqual(code, 5, err)
+            self.assertEqual(len(self.errors(err)), 1, err)
+            self.assertIn(f"scenario misdeed: step 8: {end}", self.errors(err)[0])
+            out = self.json("out.json")
+            self.assertEqual((out["outcome"], out["steps"], len(out["windows"])), ("failed", 8, 2), what)
+            self.assertIn("scenario misdeed: step 8", out["reason"])
+            self.assertEqual(glob.glob(self.path("traces/*.pdcap")), [])
+
+    def test_in_init(self):
+        for what in ("segv", "exit", "kill"):
+            code, err = self.scenario(what, "init")
+            self.assertEqual(code, 5, err)
+            self.assertEqual(len(self.errors(err)), 1, err)
+            self.assertIn(f"scenario misdeed: init: {ENDS[what]}", err)
+
+    def test_in_teardown_after_all_is_written(self):
+        for what in ("segv", "exit_now"):
+            code, err = self.scenario(what, "teardown")
+            self.assertEqual(code, 5, err)
+            self.assertIn(f"scenario misdeed: teardown: {ENDS[what]}", err)
+            self.assertEqual(self.json("out.json")["outcome"], "complete")
+
+    def test_a_step_that_does_not_end(self):
+        code, err = self.scenario("loop", "step", 8, "-o", "run.step_timeout=3s")
+        self.assertEqual(code, 5, err)
+        self.assertIn("scenario misdeed: step 8: took longer than [run] step_timeout = 3 s and was ended", err)
+        self.assertEqual(self.json("out.json")["steps"], 8)
+
+    def test_a_process_that_is_left_behind(self):
+        code, err = self.scenario("child")
+        self.assertEqual(code, 0, err)
+        self.assertIn("the run left 1 processes behind; they were ended", err)
+
+    def test_the_capture_stays_where_it_is_wanted(self):
+        code, err = self.scenario("abort", "step", 8, "-o", "run.keep_capture=true")
+        self.assertEqual(code, 5, err)
+        captures = glob.glob(self.path("traces/*.pdcap"))
+        self.assertEqual(len(captures), 1)
+        again, _, said = self.run_pdhost("recover", captures[0], "--sink", "json:output_json=again.json", watch=False)
+        self.assertEqual(again, 0, said)
+        self.assertEqual(self.json("again.json")["steps"], 8)
+
+    def test_a_sink_that_ends_the_process(self):
+        for what, at in (("segv", "open"), ("exit", "step"), ("segv", "trace"), ("abort", "close"), ("exit_now", "trace")):
+            code, err = self.misdo("--scenario", "control", "--sink", f"{SINK}:what={what},at={at}")
+            self.assertEqual(code, 8, err)
+            self.assertIn("sink misdeed: ", err)
+            self.assertEqual(len(self.errors(err)), 1, err)
+            out = self.json("out.json")
+            self.assertEqual(out["outcome"], "complete" if at in ("open", "close") else "failed")
+            self.assertGreater(len(os.listdir(self.path("csv"))), 3)
+
+    def test_without_isolation_it_is_one_process(self):
+        code, _, err = self.run_pdhost(*BASE, "--scenario", SCENARIO, "-o", "run.isolate=false", watch=False)
+        self.assertEqual(code, 0, err)
+        code, _, err = self.run_pdhost(*BASE, "--scenario", SCENARIO, "-o", "run.isolate=false", "-o",
+                                       "scenario.what=quit", watch=False)
+        self.assertEqual(code, 3, err)
+
+
+class Signals(Case):
+    def begin(self, *more, **options):
+        process = self.start(*BASE, "--scenario", "control", "-o", "schedule.repeat=0", "-o", "run.epochs=0", "-o",
+                             "run.max_steps=1000000", *more, watch=False, **options)
+        for line in process.stderr:
+            if line.startswith("pdhost 1"):
+                break
+        time.sleep(0.5)
+        return process
+
+    def end(self, process, seconds=60):
+        out, err = process.communicate(timeout=seconds)
+        return process.returncode, out, err
+
+    def test_timeout_signals_twice_and_the_run_ends_in_order(self):
+        run = self.start(*BASE, "--scenario", "control", "-o", "schedule.repeat=0", "-o", "run.epochs=0", "-o",
+                         "run.max_steps=1000000", watch=False, under=("timeout", "3"))
+        code, _, err = self.end(run)
+        self.assertEqual(code, 124, err)
+        self.assertNotIn("at once", err)
+        self.assertEqual(self.json("out.json")["reason"], "SIGTERM")
+
+    def test_a_killed_worker(self):
+        process = self.begin()
+        worker = worker_of(process.pid)
+        os.kill(worker, signal.SIGKILL)
+        code, _, err = self.end(process)
+        self.assertEqual(code, 5, err)
+        self.assertIn("was killed by signal 9", err)
+        out = self.json("out.json")
+        self.assertEqual(out["outcome"], "failed")
+        self.assertGreater(out["steps"], 0)
+
+    def test_a_killed_supervisor_takes_the_worker_along_in_order(self):
+        process = self.begin()
+        worker = worker_of(process.pid)
+        process.kill()
+        process.communicate(timeout=60)
+        deadline = time.monotonic() + 60
+        while os.path.exists(f"/proc/{worker}/task") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(self.json("out.json")["reason"], "SIGTERM")
+        self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
+
+    def test_quit_from_the_keyboard_loses_nothing(self):
+        process = self.begin()
+        process.send_signal(signal.SIGQUIT)
+        code, _, err = self.end(process)
+        self.assertEqual(code, 131, err)
+        self.assertEqual(self.json("out.json")["outcome"], "failed")
+
+    def test_a_signal_before_the_first_step(self):
+        for wait in (0.0, 0.01, 0.03, 0.06):
+            process = self.start(*BASE, "--scenario", "control", watch=False)
+            time.sleep(wait)
+            process.send_signal(signal.SIGTERM)
+            code, _, err = self.end(process)
+            self.assertIn(code, (143, -15), err)
+            self.assertEqual(self.errors(err), [], err)
+
+    def errors(self, err):
+        return [line for line in err.splitlines() if line.startswith("pdhost: error:")]
+
+    def test_both_killed_leave_a_capture_that_the_folder_is_recovered_from(self):
+        process = self.begin()
+        worker = worker_of(process.pid)
+        os.kill(process.pid, signal.SIGSTOP)
+        os.kill(worker, signal.SIGKILL)
+        process.kill()
+        process.communicate(timeout=60)
+        code, _, err = self.run_pdhost("recover", "traces", watch=False)
+        self.assertEqual(code, 0, err)
+        out = self.json("out.json")
+        self.assertEqual(out["outcome"], "failed")
+        self.assertGreater(len(out["windows"]), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
