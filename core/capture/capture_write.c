@@ -84,9 +84,8 @@ pd_status capture_put(capture_writer *self, capture_head head, const void *paylo
   head.payload_crc = crc32c(0, payload, (size_t)bytes);
   head.reserved = 0;
   head.crc = crc32c(0, &head, offsetof(capture_head, crc));
-  struct iovec parts[3] = {{&head, sizeof head},
-                           {(void *)(uintptr_t)payload, (size_t)bytes},
-                           {(void *)(uintptr_t)zeros, rest ? CAPTURE_ALIGN - rest : 0}};
+  struct iovec parts[3] = {
+      {&head, sizeof head}, {(void *)payload, (size_t)bytes}, {(void *)zeros, rest ? CAPTURE_ALIGN - rest : 0}};
   return write_all(self, parts, 3);
 }
 

@@ -87,12 +87,18 @@ static void end_children(void) {
   char path[64];
   (void)snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
   FILE *list = fopen(path, "r");
-  long pid;
+  char *line = NULL, *at, *end;
+  size_t room = 0;
   uint32_t count = 0;
-  while (list && fscanf(list, "%ld", &pid) == 1) {
-    (void)kill((pid_t)pid, SIGKILL);
-    count++;
+  if (list && getline(&line, &room, list) > 0) {
+    long pid = strtol(line, &end, 10);
+    for (at = line; end != at; pid = strtol(at, &end, 10)) {
+      (void)kill((pid_t)pid, SIGKILL);
+      count++;
+      at = end;
+    }
   }
+  free(line);
   if (list) (void)fclose(list);
   while (count && waitpid(-1, NULL, 0) > 0) {}
   if (count) log_line(PD_LOG_WARN, NULL, "the run left %u processes behind; they were ended", count);
