@@ -21,7 +21,8 @@
 typedef enum grade { GRADE_OK, GRADE_WARN, GRADE_FAIL } grade;
 
 typedef struct doctor {
-  bool json, help;
+  args_format format;
+  bool help;
   uint32_t lines;
   uint32_t counts[3];
 } doctor;
@@ -35,7 +36,7 @@ enum { NAME_COLUMN = 6, FOUND_COLUMN = 20 };
 static void tell(doctor *self, grade how, const char *name, const char *found, const char *remedy) {
   static const char *const colors[] = {"\033[32m", "\033[33m", "\033[31m"};
   self->counts[how]++;
-  if (self->json) {
+  if (self->format == ARGS_JSON) {
     printf("%s\n  {\"check\": ", self->lines++ ? "," : "[");
     help_json_text(name);
     printf(", \"result\": \"%s\", \"found\": ", grade_names[how]);
@@ -180,22 +181,7 @@ static void check_disk(doctor *self, const char *name, const char *folder, doubl
 
 /* ---- the command ---- */
 
-static bool take_format(void *user, const args_option *row, const char *value, error *err) {
-  doctor *self = user;
-  (void)row;
-  (void)err;
-  self->json = strcmp(value, "json") == 0;
-  return self->json || strcmp(value, "text") == 0;
-}
-
-static const args_option rows[] = {{.name = "--format",
-                                    .value = ARGS_REQUIRED,
-                                    .argument = "text|json",
-                                    .take = take_format,
-                                    .offer = ARGS_OFFER_CHOICES,
-                                    .allowed = "text, json",
-                                    .help = "what to print (text)"},
-                                   ARGS_COLOR_ROW,
+static const args_option rows[] = {ARGS_FORMAT_ROW(doctor, format, "text|json", "text, json"), ARGS_COLOR_ROW,
                                    ARGS_HELP_ROW(doctor, help)};
 
 static int doctor_main(int argc, char **argv);
@@ -226,7 +212,7 @@ static int examine(doctor *self) {
   check_memory(self);
   check_disk(self, "disk", ".", 1, "free some space, or run in another folder");
   check_disk(self, "shared memory", "/dev/shm", 0.06, "start the container with --shm-size=1g");
-  if (self->json)
+  if (self->format == ARGS_JSON)
     printf("\n]\n");
   else
     printf("\n%u ok, %u warn, %u fail\n", self->counts[GRADE_OK], self->counts[GRADE_WARN], self->counts[GRADE_FAIL]);
@@ -236,7 +222,7 @@ static int examine(doctor *self) {
 static int doctor_main(int argc, char **argv) {
   static error err; /* large; the main thread's alone */
   error_clear(&err);
-  doctor self = {.json = false};
+  doctor self = {.format = ARGS_TEXT};
   args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &self};
   (void)args_parse(&set, 1, take_word, NULL, "doctor: ", argc, argv, &err);
   int code = err.count ? err.exit_code : CODE_DONE;

@@ -21,7 +21,8 @@
 typedef struct ab_options {
   double margin, width, max_time_s;
   const char *output; /* NULL: none */
-  bool json, gate, help;
+  args_format format;
+  bool gate, help;
 } ab_options;
 
 /* ---- command line ---- */
@@ -51,14 +52,6 @@ static bool take_output(void *user, const args_option *row, const char *value, e
   return (((ab_options *)user)->output = value)[0] != '\0';
 }
 
-static bool take_format(void *user, const args_option *row, const char *value, error *err) {
-  ab_options *self = user;
-  (void)row;
-  (void)err;
-  self->json = strcmp(value, "json") == 0;
-  return self->json || strcmp(value, "text") == 0;
-}
-
 static const args_option rows[] = {
     {.name = "--margin",
      .value = ARGS_REQUIRED,
@@ -86,13 +79,7 @@ static const args_option rows[] = {
      .offer = ARGS_OFFER_FILE,
      .help = "write both as measurements, for pdhost compare; with - they go to standard output and the text to "
              "standard error"},
-    {.name = "--format",
-     .value = ARGS_REQUIRED,
-     .argument = "text|json",
-     .take = take_format,
-     .offer = ARGS_OFFER_CHOICES,
-     .allowed = "text, json",
-     .help = "what to print (text)"},
+    ARGS_FORMAT_ROW(ab_options, format, "text|json|csv", "text, json, csv"),
     {.name = "--gate",
      .take = args_take_flag,
      .code = offsetof(ab_options, gate),
@@ -158,7 +145,9 @@ static int report(const ab_options *options, ab_sides *sides, const ab_result *g
   }
   const bool taken = options->output && strcmp(options->output, "-") == 0;
   const bool color = log_color_on(taken ? STDERR_FILENO : STDOUT_FILENO);
-  const bool told = options->json ? ab_report_json(&of, err) : ab_report_text(&of, color, taken ? stderr : stdout, err);
+  const bool told = options->format == ARGS_JSON  ? ab_report_json(&of, err)
+                    : options->format == ARGS_CSV ? ab_report_csv(&of, err)
+                                                  : ab_report_text(&of, color, taken ? stderr : stdout, err);
   const int written = options->output ? measurement_file_write(options->output, sides->rows.rows, 2) : CODE_DONE;
   if (!told) return err->exit_code;
   return written == CODE_DONE ? end_code(options, of.verdict) : written;
@@ -225,8 +214,8 @@ static void check(const ab_options *options, const cli_args *args, error *err) {
               args->word_count);
   else if (!(options->margin > 0 || options->width > 0))
     error_set(err, PD_INVALID, CODE_USAGE, "ab: --margin 0: also needs --width, to know when to end");
-  else if (options->json && options->output && strcmp(options->output, "-") == 0)
-    error_set(err, PD_INVALID, CODE_USAGE, "ab: --output -: standard output has --format json already; name a file");
+  else if (options->format != ARGS_TEXT && options->output && strcmp(options->output, "-") == 0)
+    error_set(err, PD_INVALID, CODE_USAGE, "ab: --output -: standard output has what --format prints; name a file");
 }
 
 static int ab_main(int argc, char **argv) {

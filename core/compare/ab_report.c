@@ -89,6 +89,20 @@ bool ab_report_text(const ab_report *self, bool color, FILE *out, error *err) {
   return true;
 }
 
+/* ---- CSV ---- */
+
+bool ab_report_csv(const ab_report *self, error *err) {
+  samples from;
+  grids tables;
+  if (!samples_of(&self->sides->rows, "ab", false, &from, err)) return false;
+  const bool ok = grids_make(&from, &tables) || no_memory(err);
+  if (ok) render_csv_heading(stdout);
+  for (uint32_t i = 0; ok && i < tables.count; i++) render_csv(&tables.all[i], &from, stdout);
+  if (ok) grids_free(&tables);
+  samples_free(&from);
+  return ok;
+}
+
 /* ---- JSON ---- */
 
 /* null where there are no such times. */

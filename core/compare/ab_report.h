@@ -17,6 +17,8 @@ typedef struct ab_report {
 
 /* False: `err` says why. JSON goes to standard output. */
 bool ab_report_text(const ab_report *self, bool color, FILE *out, error *err);
+/* A row for each side, as pdhost compare prints it, on standard output. False: `err` says why. */
+bool ab_report_csv(const ab_report *self, error *err);
 bool ab_report_json(const ab_report *self, error *err);
 
 /* Tells the progress line how far it is. */

@@ -12,31 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef enum compare_format { FORMAT_TEXT, FORMAT_MD, FORMAT_CSV, FORMAT_JSON } compare_format;
-
 typedef struct compare_options {
   const char **paths;  /* the first is the one of --against, where that was given */
   const char *against; /* NULL: not given */
   uint32_t path_count;
-  compare_format format;
+  args_format format;
   double margin;
   bool device, wide, gate, help;
 } compare_options;
 
 /* ---- command line ---- */
-
-static bool take_format(void *user, const args_option *row, const char *value, error *err) {
-  static const char *const names[] = {"text", "md", "csv", "json"};
-  compare_options *self = user;
-  (void)row;
-  (void)err;
-  for (int i = 0; i < 4; i++)
-    if (strcmp(value, names[i]) == 0) {
-      self->format = (compare_format)i;
-      return true;
-    }
-  return false;
-}
 
 static bool take_time(void *user, const args_option *row, const char *value, error *err) {
   compare_options *self = user;
@@ -65,13 +50,7 @@ static bool take_path(void *user, const char *word, error *err) {
   return true;
 }
 
-static const args_option rows[] = {{.name = "--format",
-                                    .value = ARGS_REQUIRED,
-                                    .argument = "text|md|csv|json",
-                                    .take = take_format,
-                                    .offer = ARGS_OFFER_CHOICES,
-                                    .allowed = "text, md, csv, json",
-                                    .help = "what to print (text)"},
+static const args_option rows[] = {ARGS_FORMAT_ROW(compare_options, format, "text|json|csv|md", "text, json, csv, md"),
                                    {.name = "--against",
                                     .value = ARGS_REQUIRED,
                                     .argument = "FILE",
@@ -160,9 +139,9 @@ static int gate_code(const sample_pairs *pairs, error *err) {
 
 static bool report(const compare_options *options, const compare_report *of) {
   switch (options->format) {
-  case FORMAT_MD: return compare_report_markdown(of);
-  case FORMAT_CSV: compare_report_csv(of); return true;
-  case FORMAT_JSON: return compare_report_json(of);
+  case ARGS_MD: return compare_report_markdown(of);
+  case ARGS_CSV: compare_report_csv(of); return true;
+  case ARGS_JSON: return compare_report_json(of);
   default: return compare_report_text(of, log_color_on(STDOUT_FILENO));
   }
 }
@@ -200,7 +179,7 @@ static int compare_files(const compare_options *options, error *err) {
   progress_enter("comparing", NULL, 0);
   grids tables = {.all = NULL};
   sample_pairs pairs = {.all = NULL};
-  bool ok = options->format == FORMAT_CSV || options->format == FORMAT_JSON || samples_make_visible(&from);
+  bool ok = options->format == ARGS_CSV || options->format == ARGS_JSON || samples_make_visible(&from);
   ok = ok && grids_make(&from, &tables) && sample_pairs_make(&from, options->margin, options->against != NULL, &pairs);
   progress_end();
   int code = CODE_DONE;

@@ -255,6 +255,18 @@ bool args_take_progress(void *user, const args_option *self, const char *value, 
   return progress_choose(value);
 }
 
+/* One of the row's own choices. */
+bool args_take_format(void *user, const args_option *self, const char *value, error *err) {
+  static const char *const names[] = {"text", "json", "csv", "md"};
+  (void)err;
+  for (int i = 0; i < 4; i++)
+    if (strcmp(value, names[i]) == 0 && strstr(self->allowed, names[i])) {
+      *(args_format *)(void *)((char *)user + self->code) = (args_format)i;
+      return true;
+    }
+  return false;
+}
+
 bool args_take_color(void *user, const args_option *self, const char *value, error *err) {
   static const char *const names[] = {"auto", "always", "never"};
   (void)user;

@@ -102,6 +102,16 @@ bool args_take_progress(void *user, const args_option *self, const char *value, 
     .allowed = "auto, always, never, json", .offer = ARGS_OFFER_CHOICES, .take = args_take_progress                    \
   }
 
+/* What a command prints: one spelling for all. */
+typedef enum args_format { ARGS_TEXT = 0, ARGS_JSON, ARGS_CSV, ARGS_MD } args_format;
+/* Sets the args_format whose offset in `user` is `code`. */
+bool args_take_format(void *user, const args_option *self, const char *value, error *err);
+#define ARGS_FORMAT_ROW(type, field, list, choices)                                                                    \
+  {                                                                                                                    \
+    .name = "--format", .value = ARGS_REQUIRED, .argument = list, .help = "what to print (text)", .allowed = choices,  \
+    .offer = ARGS_OFFER_CHOICES, .take = args_take_format, .code = (int)offsetof(type, field)                          \
+  }
+
 /* Values that several commands take. */
 bool args_share(const char *text, double *share);     /* "1" or "1%", 0 .. 100 per cent */
 bool args_seconds(const char *text, double *seconds); /* "10" or "10s", above 0 up to a day */

@@ -20,6 +20,7 @@
 typedef struct sweep_options {
   sweep_plan plan;
   run_time time;
+  args_format format;
   bool silent, help, quiet;
 } sweep_options;
 
@@ -87,10 +88,8 @@ static bool take_out(void *user, const args_option *row, const char *value, erro
 
 static bool take_format(void *user, const args_option *row, const char *value, error *err) {
   sweep_options *self = user;
-  (void)row;
-  (void)err;
   self->silent = strcmp(value, "none") == 0;
-  return self->silent || strcmp(value, "text") == 0;
+  return self->silent || args_take_format(user, row, value, err);
 }
 
 static bool take_quiet(void *user, const args_option *row, const char *value, error *err) {
@@ -123,10 +122,11 @@ static const args_option rows[] = {
      .help = "where sweep.json, sweep.csv, sweep.md, curves.svg and cells/ go (results/sweep)"},
     {.name = "--format",
      .value = ARGS_REQUIRED,
-     .argument = "text|none",
+     .argument = "text|json|csv|md|none",
      .take = take_format,
      .offer = ARGS_OFFER_CHOICES,
-     .allowed = "text, none",
+     .allowed = "text, json, csv, md, none",
+     .code = offsetof(sweep_options, format),
      .help = "what to print (text)"},
     {.name = "--quiet",
      .letter = 'q',
@@ -333,7 +333,7 @@ static int report(const sweep_options *options, const findings *found, error *er
     (void)samples_show_order(&from); /* without memory for it, digits as the spreads support them */
     const sweep_found of = {.plan = plan, .cells = cells, .from = &from, .of = time_names[options->time]};
     code = sweep_report_files(&of, &found->rows, options->quiet);
-    if (!options->silent && !sweep_report_text(&of, log_color_on(STDOUT_FILENO), err)) code = err->exit_code;
+    if (!options->silent && !sweep_report_print(&of, &found->rows, options->format, err)) code = err->exit_code;
     samples_free(&from);
   } else {
     code = err->exit_code;

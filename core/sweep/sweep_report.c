@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "measure/measurement_file.h"
+#include "measure/measurement_json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -107,7 +108,7 @@ static bool print_best(const sweep_found *self, error *err) {
 
 /* ---- the whole ---- */
 
-bool sweep_report_text(const sweep_found *self, bool color, error *err) {
+static bool print_text(const sweep_found *self, bool color, error *err) {
   grids tables;
   if (!grids_make(self->from, &tables)) return no_memory(err);
   for (uint32_t i = 0; i < tables.count; i++) {
@@ -135,6 +136,22 @@ static bool write_markdown(const sweep_found *self, FILE *out) {
   for (uint32_t i = 0; i < tables.count; i++) render_markdown(&tables.all[i], out);
   grids_free(&tables);
   return true;
+}
+
+static bool print_json(const pd_measurements *rows) {
+  char *text = measurements_to_json(rows->rows, rows->count);
+  if (text) fputs(text, stdout);
+  free(text);
+  return text != NULL;
+}
+
+bool sweep_report_print(const sweep_found *self, const pd_measurements *rows, args_format format, error *err) {
+  switch (format) {
+  case ARGS_JSON: return print_json(rows) || no_memory(err);
+  case ARGS_CSV: return write_csv(self, stdout) || no_memory(err);
+  case ARGS_MD: return write_markdown(self, stdout) || no_memory(err);
+  default: return print_text(self, log_color_on(STDOUT_FILENO), err);
+  }
 }
 
 /* By a temporary name, then renamed. */

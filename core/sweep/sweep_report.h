@@ -4,8 +4,11 @@
 
 #include "sweep_found.h"
 
-/* Table, best cell, what draws say and curves on standard output. False: `err` says why. */
-bool sweep_report_text(const sweep_found *self, bool color, error *err);
+#include "config/args.h"
+
+/* On standard output: as text a table, the best cell, what draws say and curves; else what the file of that format has.
+ * False: `err` says why. */
+bool sweep_report_print(const sweep_found *self, const pd_measurements *rows, args_format format, error *err);
 /* sweep.json, sweep.csv, sweep.md, where there are curves curves.svg and where there are draws draws.csv, in the plan's
  * folder; they are named on standard error unless `quiet`. The exit code; the line of a failure is printed. */
 int sweep_report_files(const sweep_found *self, const pd_measurements *rows, bool quiet);

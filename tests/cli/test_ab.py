@@ -79,6 +79,8 @@ class Ab(Case):
         self.assertEqual((got["margin"], got["partial"]), (0.01, False))
 
     def test_a_wide_margin_takes_anything_for_the_same_and_ends_at_once(self):
+        code, out, _ = self.run_pdhost("ab", *STALL, "--format", "csv", "--max-time", "0.1", "", "")
+        self.assertEqual((code, [line.split(",")[0] for line in out.splitlines()]), (0, ["label", "host_compute", "host_compute"]))
         code, out, _ = self.run_pdhost("ab", *STALL, "--format", "json", "--margin", "100%", "--gate", "", "")
         got = json.loads(out)
         if got["verdict"] == "UNCLEAR":
@@ -217,7 +219,7 @@ class Ab(Case):
                 ((*base, "", "benchmark.numbr=7"), 3, "did you mean number?"),
                 ((*base, "", "profile.with_stck=true"), 3, "did you mean with_stack?"),
                 ((*base, "", "benchmark.label=b"), 3, "A (as configured) and B (benchmark.label=b) are the same configuration"),
-                ((*base, "--output", "-", "--format", "json", "", ""), 2, "standard output has --format json already"),
+                ((*base, "--output", "-", "--format", "json", "", ""), 2, "standard output has what --format prints"),
                 ((*base, "--width", "0", "", ""), 2, "--width 0: not allowed"),
                 ((*base, "--margin", "0", "", ""), 2, "also needs --width"),
                 ((*base, "--max-time", "-1", "", ""), 2, "--max-time -1: not allowed"),

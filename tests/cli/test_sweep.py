@@ -97,6 +97,10 @@ class Sweep(Case):
         self.assertEqual(again[0], 0, again[2])
         self.assertEqual(again[2].count("(was there)"), 6)
         self.assertEqual(again[1], out)
+        for format in ("json", "csv", "md"):  # what the file of that name holds
+            printed = self.run_pdhost("sweep", *BASE, *SLEEPS, "--out", "s", "--format", format, "-q")[1]
+            with open(self.path("s/sweep." + format), encoding="utf-8", newline="") as file:
+                self.assertEqual(printed.replace("\r\n", "\n"), file.read().replace("\r\n", "\n"), format)
         other = self.run_pdhost("sweep", *BASE, "-o", "run.seed=1", *SLEEPS, "--out", "s", "--format", "none", "-q")
         self.assertEqual((other[0], other[1], other[2]), (0, "", ""))
         self.assertEqual(self.json("s/sweep.json")["measurements"][0]["options"]["run.seed"], "1", "another command runs anew")
