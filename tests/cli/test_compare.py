@@ -371,7 +371,7 @@ Where the step goes, ms                        A         B    change
 
     def test_mistakes(self):
         for arguments, message in (((), "no file given"), (("--fast", "a"), "--fast: no such option"),
-                                   (("--format", "xml", "a"), "--format xml: not allowed; allowed: text, md"),
+                                   (("--format", "xml", "a"), "--format xml: not allowed; allowed: text, json, csv, md"),
                                    (("--margin", "much", "a"), "--margin much"), (("a", "--time"), "needs a value")):
             self.assert_fails(self.run_pdhost("compare", *arguments), 2, message)
         code, out, err = self.run_pdhost("compare", "--help")

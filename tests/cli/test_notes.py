@@ -11,7 +11,7 @@ from pdhost_run import Case, worker_of
 JSON = ("--sink", "table", "--sink", "json:output_json=metrics.json")
 
 
-class Notes(Case):
+class NotesCase(Case):
     def notes(self, result, what):
         """Those that hold `what`, each of which is one warning on the screen."""
         exit_code, _, err = result
@@ -25,6 +25,8 @@ class Notes(Case):
     def verdict_note(self):
         return self.json("metrics.json")["windows"][0]["tables"]["verdict"]["note"] or ""
 
+
+class Notes(NotesCase):
     def test_an_injection_that_is_not_the_one_asked_for(self):
         """A sleep of 2 us takes some 60, whatever the machine."""
         result = self.run_small("--scenario", "dataloader", "-o", "data.io_sleep_ms=0.002", "-o", "data.cpu_work=0", *JSON)
@@ -71,6 +73,10 @@ class Notes(Case):
         result = self.run_small("--scenario", "control", "-o", "profile.timer_only=true", "-o", "profile.with_stack=true", *JSON)
         (text,) = self.notes(result, "no effect")
         self.assertIn("[profile] with_stack = true: no effect with timer_only = true", text)
+
+
+class Timing(NotesCase):
+    """What the machine's other work changes: not on a machine that does something else."""
 
     def test_a_process_that_was_stopped(self):
         process = self.start("--device", "cpu", "--scenario", "dataloader", "--batch_size", "4", "--image_size", "16",
