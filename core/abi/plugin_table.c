@@ -24,6 +24,7 @@ const char *plugin_kind_name(pd_kind kind) {
   case PD_KIND_SCENARIO: return "scenario";
   case PD_KIND_SINK: return "sink";
   case PD_KIND_DEVICE: return "device";
+  case PD_KIND_READER: return "reader";
   default: return "plugin";
   }
 }
@@ -44,7 +45,7 @@ static pd_status check_versions(const pd_plugin *table, pd_kind kind, const char
   if (table->size < PLUGIN_1_0_BYTES)
     return REJECT("%s: its descriptor has %u bytes where ABI 1.0 has %d; rebuild the plugin", path, table->size,
                   (int)PLUGIN_1_0_BYTES);
-  if (table->kind < PD_KIND_SCENARIO || table->kind > PD_KIND_DEVICE)
+  if (table->kind < PD_KIND_SCENARIO || table->kind > PD_KIND_READER)
     return REJECT("%s: its kind %u is none that pdhost %s knows", path, table->kind, version_text());
   if (kind && table->kind != kind)
     return REJECT("%s: is a %s, not a %s", path, plugin_kind_name(table->kind), plugin_kind_name(kind));
@@ -120,6 +121,16 @@ static pd_status check_sink(const pd_sink_ops *ops, const char *path, error *err
   if (status != PD_OK) return status;
   NEED(ops, open, "sink table");
   NEED(ops, close, "sink table");
+  return PD_OK;
+}
+
+static pd_status check_reader(const pd_reader_ops *ops, const char *path, error *err) {
+  const pd_status status = check_size(ops->size, sizeof *ops, "reader", path, err);
+  if (status != PD_OK) return status;
+  NEED(ops, probe, "reader table");
+  NEED(ops, open, "reader table");
+  NEED(ops, next_window, "reader table");
+  NEED(ops, close, "reader table");
   return PD_OK;
 }
 
@@ -215,6 +226,7 @@ static pd_status check_ops(const pd_plugin *table, const char *path, error *err)
   switch (table->kind) {
   case PD_KIND_SCENARIO: return check_scenario(table->ops.scenario, path, err);
   case PD_KIND_SINK: return check_sink(table->ops.sink, path, err);
+  case PD_KIND_READER: return check_reader(table->ops.reader, path, err);
   default: return check_device(table->ops.device, path, err);
   }
 }

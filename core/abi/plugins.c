@@ -239,10 +239,10 @@ static pd_status open_table(void *handle, const char *path, const pd_plugin **ta
   dlerror();
   void *symbol = dlsym(handle, "pd_plugin_entry");
   if (!symbol) {
-    (void)error_set(
-        err, PD_INVALID, FAULT_LOADING,
-        "%s: has no pd_plugin_entry, so it is not a pdhost plugin; end it with PD_SCENARIO, PD_SINK or PD_DEVICE",
-        path);
+    (void)error_set(err, PD_INVALID, FAULT_LOADING,
+                    "%s: has no pd_plugin_entry, so it is not a pdhost plugin; end it with PD_SCENARIO, PD_SINK, "
+                    "PD_DEVICE or PD_READER",
+                    path);
     return PD_INVALID;
   }
   const pd_plugin *(*entry)(void);

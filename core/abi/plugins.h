@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 #include <pdhost/device.h>
+#include <pdhost/reader.h>
 #include <pdhost/scenario.h>
 #include <pdhost/sink.h>
 

@@ -1,6 +1,7 @@
 /* The commands, and what runs the one that is named. See commands.h. */
 #include "commands.h"
 
+#include "analyze.h"
 #include "cli.h"
 #include "completion.h"
 #include "doctor.h"
@@ -21,7 +22,7 @@
 #endif
 
 static const args_command *const commands[] = {
-    &cli_run_command, &cli_list_command, &cli_help_command, &cli_explain_command, &doctor_command,
+    &cli_run_command, &analyze_command, &cli_list_command, &cli_help_command, &cli_explain_command, &doctor_command,
 #ifdef PDHOST_WITH_COMPARE
     &ab_command,      &compare_command,
 #endif
@@ -31,7 +32,7 @@ static const args_command *const commands[] = {
 #ifdef PDHOST_WITH_SCORE
     &score_command,
 #endif
-    &recover_command, &init_command,     &open_command,     &man_command,         &completion_command,
+    &recover_command, &init_command,    &open_command,     &man_command,      &completion_command,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

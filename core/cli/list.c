@@ -6,6 +6,7 @@
 #include "cli/help/help_json.h"
 
 #include "base/child.h"
+#include "config/cli_args.h"
 #include "abi/device_text.h"
 #include "base/suggest.h"
 #include "base/wrap.h"
@@ -153,8 +154,8 @@ static pd_status print_kind(const plugins *from, pd_kind kind, bool json, error 
   return PD_OK;
 }
 
-static const char *const titles[] = {"scenarios", "sinks", "devices", "causes", "metrics"};
-enum { TITLE_COUNT = sizeof titles / sizeof titles[0], CAUSES = 3, METRICS = 4 };
+static const char *const titles[] = {"scenarios", "sinks", "devices", "readers", "causes", "metrics"};
+enum { TITLE_COUNT = sizeof titles / sizeof titles[0], CAUSES = 4, METRICS = 5 };
 
 static pd_status print_json(const plugins *from, const char *what, error *err) {
   const char *before = "{";
@@ -181,8 +182,7 @@ static pd_status check_topic(const char *what, error *err) {
     if (strcmp(what, titles[i]) == 0) return PD_OK;
     suggest_offer(&near, titles[i]);
   }
-  return error_set(err, PD_INVALID, FAULT_TOPIC,
-                   "--list %s: no such list; allowed: scenarios, sinks, devices, causes, metrics%s", what,
+  return error_set(err, PD_INVALID, FAULT_TOPIC, "--list %s: no such list; allowed: " CLI_LISTS "%s", what,
                    suggest_text(&near, hint, sizeof hint));
 }
 
@@ -191,7 +191,7 @@ pd_status list_print(const plugins *from, const char *what, bool json, error *er
   if (json) return print_json(from, what, err);
   if (what && strcmp(what, "causes") == 0) explain_list_causes();
   if (what && strcmp(what, "metrics") == 0) explain_list_metrics();
-  for (pd_kind kind = PD_KIND_SCENARIO; kind <= PD_KIND_DEVICE; kind++) {
+  for (pd_kind kind = PD_KIND_SCENARIO; kind <= PD_KIND_READER; kind++) {
     const char *title = titles[kind - 1];
     if (what && strcmp(what, title) != 0) continue;
     printf("%s%s\n", kind > PD_KIND_SCENARIO && !what ? "\n" : "", title);

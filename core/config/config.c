@@ -140,7 +140,9 @@ static pd_status open_section(config *self, config_section *at, const char *name
 /* Splits "table, json" and loads each. */
 static pd_status load_sinks(config *self, error *err) {
   struct config_impl *impl = self->impl;
-  const entry given = early_entry(self, "sinks");
+  entry given = early_entry(self, "sinks");
+  /* Who reads a trace has its file already. */
+  if (impl->is_analysis && strcmp(given.origin, "default") == 0) given.value = "table";
   const char *list = given.value;
   uint32_t most = 1;
   for (const char *at = list; *at; at++) most += *at == ',';
@@ -202,8 +204,52 @@ static pd_status load_device(config *self, const entry *given, error *err, error
   return status;
 }
 
+/* Every reader that is there, with the section "reader.NAME". One that does not load is told of, and left out. */
+static pd_status load_readers(config *self, error *err) {
+  struct config_impl *impl = self->impl;
+  plugin_file *files;
+  uint32_t count;
+  if (plugins_scan(self->plugins, PD_KIND_READER, &files, &count) != PD_OK) return no_memory(err);
+  self->readers = text_pool_alloc(&impl->memory, (count + 1) * sizeof *self->readers);
+  impl->readers = text_pool_alloc(&impl->memory, (count + 1) * sizeof *impl->readers);
+  pd_status status = self->readers && impl->readers ? PD_OK : no_memory(err);
+  for (uint32_t i = 0; i < count && status == PD_OK; i++) {
+    const plugin *loaded = NULL;
+    error one;
+    error_clear(&one);
+    if (files[i].shadowed_by) continue;
+    if (plugins_load(self->plugins, PD_KIND_READER, files[i].path, &loaded, &one) != PD_OK) {
+      log_line(PD_LOG_WARN, NULL, "%s", first_line(&one));
+      continue;
+    }
+    const char *name = text_pool_join(&impl->memory, "reader.", loaded->table->name, "");
+    status = name ? open_section(self, &impl->readers[self->reader_count], name, loaded, err) : no_memory(err);
+    if (status == PD_OK) self->readers[self->reader_count++].plugin = loaded;
+  }
+  plugins_scan_free(files, count);
+  return status;
+}
+
+static pd_status open_plugins(config *self, error *err) {
+  const entry folders = early_entry(self, "plugin_path");
+  plugins_warn_of_missing(folders.value, folders.origin);
+  self->plugins = plugins_open(folders.value);
+  if (!self->plugins) return no_memory(err);
+  if (self->impl->tries_plugins) plugins_try_first(self->plugins);
+  return PD_OK;
+}
+
+/* For the analysis of a trace. */
+static pd_status load_for_analysis(config *self, error *err) {
+  pd_status status = open_plugins(self, err);
+  if (status == PD_OK) status = load_sinks(self, err);
+  section_give(&self->impl->core[CORE_RUN], "scenario", "analyze", "default", err);
+  return status == PD_OK ? load_readers(self, err) : status;
+}
+
 /* A cuda that does not load goes to `no_cuda`, which is told once all keys are sound. */
 static pd_status load_plugins(config *self, error *err, error *no_cuda) {
+  if (self->impl->is_analysis) return load_for_analysis(self, err);
   const entry scenario = early_entry(self, "scenario"), device = early_entry(self, "device");
   if (!scenario.value && self->impl->entry_count && self->impl->entries[0].line)
     return error_add(err, PD_INVALID, FAULT_MISSING,
@@ -220,11 +266,7 @@ static pd_status load_plugins(config *self, error *err, error *no_cuda) {
   if (!device.value[0])
     return error_add(err, PD_INVALID, FAULT_VALUE, "%s: [run] device: is empty; write cuda, cpu or auto",
                      device.origin);
-  const entry folders = early_entry(self, "plugin_path");
-  plugins_warn_of_missing(folders.value, folders.origin);
-  self->plugins = plugins_open(folders.value);
-  if (!self->plugins) return no_memory(err);
-  if (self->impl->tries_plugins) plugins_try_first(self->plugins);
+  if (open_plugins(self, err) != PD_OK) return PD_NO_MEMORY;
   pd_status status = load_given(self, PD_KIND_SCENARIO, &scenario, scenario.value, &self->scenario.plugin, err);
   if (status == PD_OK) status = open_section(self, &self->impl->scenario, "scenario", self->scenario.plugin, err);
   self->device_auto = strcmp(device.value, "auto") == 0;
@@ -413,6 +455,7 @@ static void apply_entries(config *self, error *err) {
     if (i == impl->entry_count) return;
     const entry *at = &impl->entries[i];
     config_section *to = config_find_section(self, at->section);
+    if (impl->is_analysis && (strcmp(at->section, "scenario") == 0 || strcmp(at->section, "device") == 0)) continue;
     if (to == &impl->device && at->key && section_find(to, at->key) < 0) {
       foreign_device_key(self, at, err);
     } else if (to && at->key) {
@@ -598,11 +641,13 @@ static pd_status make_settings(config *self, error *err) {
   uint64_t total = 0;
   for (uint32_t i = 0; i < count; i++) total += add_settings(all[i], NULL);
   for (uint32_t i = 0; i < self->sink_count; i++) total += add_settings(&impl->sinks[i], NULL);
+  for (uint32_t i = 0; i < self->reader_count; i++) total += add_settings(&impl->readers[i], NULL);
   pd_setting *settings = calloc(total ? total : 1, sizeof *settings);
   if (!settings) return no_memory(err);
   uint64_t used = 0;
   for (uint32_t i = 0; i < count; i++) used += add_settings(all[i], settings + used);
   for (uint32_t i = 0; i < self->sink_count; i++) used += add_settings(&impl->sinks[i], settings + used);
+  for (uint32_t i = 0; i < self->reader_count; i++) used += add_settings(&impl->readers[i], settings + used);
   free(impl->settings);
   impl->settings = settings;
   self->settings = settings;
@@ -638,7 +683,7 @@ static void apply_threads(const config *self, config_section *device, error *err
 
 static pd_status store_all(config *self, error *err) {
   struct config_impl *impl = self->impl;
-  const char *scenario = self->scenario.plugin->table->name;
+  const char *scenario = self->scenario.plugin ? self->scenario.plugin->table->name : "analyze";
   for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) section_store(&impl->core[i], &impl->memory, scenario, err);
   section_store(&impl->scenario, &impl->memory, scenario, err);
   self->scenario.options = impl->scenario.options;
@@ -650,6 +695,10 @@ static pd_status store_all(config *self, error *err) {
   for (uint32_t i = 0; i < self->sink_count; i++) {
     section_store(&impl->sinks[i], &impl->memory, scenario, err);
     self->sinks[i].options = impl->sinks[i].options;
+  }
+  for (uint32_t i = 0; i < self->reader_count; i++) {
+    section_store(&impl->readers[i], &impl->memory, scenario, err);
+    self->readers[i].options = impl->readers[i].options;
   }
   sections_check_paths(impl->sinks, self->sink_count, err);
   return err->count ? err->status : PD_OK;
@@ -691,7 +740,8 @@ static pd_status load_into(config *self, const config_input *input, error *err) 
   tell_of_two_scenarios(self);
   if (status != PD_OK) goto out;
   apply_entries(self, &found);
-  if (config_presets_apply(self, &loading) != PD_OK) { /* a fault of the plugin's, not of the user's */
+  if (!self->impl->is_analysis &&
+      config_presets_apply(self, &loading) != PD_OK) { /* a fault of the plugin's, not of the user's */
     error_clear(&found);
     error_merge(&found, &loading);
     goto out;
@@ -716,6 +766,7 @@ pd_status config_load(const config_input *input, config **out, error *err) {
   pd_status status = self->impl ? PD_OK : no_memory(err);
   if (status == PD_OK) self->impl->color = input->color;
   if (status == PD_OK) self->impl->tries_plugins = input->tries_plugins;
+  if (status == PD_OK) self->impl->is_analysis = input->is_analysis;
   if (status == PD_OK && input->command_line) {
     self->command_line = text_pool_text(&self->impl->memory, input->command_line);
     if (!self->command_line) status = no_memory(err);

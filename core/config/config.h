@@ -24,6 +24,7 @@ typedef struct config_input {
   uint32_t assignment_count;
   const char *command_line; /* as typed, or NULL */
   const char *color;        /* --color, for the sinks' keys of that name; NULL: not given */
+  bool is_analysis;         /* of a trace that exists: no scenario and no device, but every reader */
   bool tries_plugins;       /* plugins_try_first: for commands that only look at the configuration */
 } config_input;
 
@@ -49,6 +50,8 @@ struct config {
   bool device_auto;
   config_plugin *sinks;
   uint32_t sink_count;
+  config_plugin *readers; /* with is_analysis: all that load */
+  uint32_t reader_count;
 
   const pd_setting *settings; /* effective, every key, in the order of sections and rows */
   uint64_t setting_count;

@@ -13,5 +13,7 @@ config_section *config_find_section(config *self, const char *name) {
     if (strcmp(impl->sinks[i].name, name) == 0 ||
         (strncmp(name, "sink.", 5) == 0 && strcmp(impl->sinks_given[i], name + 5) == 0))
       return &impl->sinks[i];
+  for (uint32_t i = 0; i < self->reader_count; i++)
+    if (strcmp(impl->readers[i].name, name) == 0) return &impl->readers[i];
   return NULL;
 }

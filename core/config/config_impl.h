@@ -17,9 +17,9 @@ struct config_impl {
   uint32_t entry_count, entry_room;
   data_settings data;
   config_section core[CORE_SECTION_COUNT];
-  config_section scenario, device, *sinks;
+  config_section scenario, device, *sinks, *readers;
   const char **sinks_given; /* as the user wrote them: a path's options may be given under the path */
-  bool device_open, tries_plugins;
+  bool device_open, tries_plugins, is_analysis;
   const char *color; /* --color, or NULL */
   pd_setting *settings;
 };

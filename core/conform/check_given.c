@@ -44,8 +44,11 @@ static pd_status check_one(const check_target *target, const config_assignment *
 pd_status check_given_take(check_target *target, const config_input *input, error *err) {
   const pd_kind kind = target->table->kind;
   text_pool memory = {.blocks = NULL};
-  snprintf(target->section, sizeof target->section, kind == PD_KIND_SINK ? "sink.%s" : "%s",
-           kind == PD_KIND_SINK ? target->table->name : plugin_kind_name(kind));
+  snprintf(target->section, sizeof target->section,
+           kind == PD_KIND_SINK     ? "sink.%s"
+           : kind == PD_KIND_READER ? "reader.%s"
+                                    : "%s",
+           kind == PD_KIND_SINK || kind == PD_KIND_READER ? target->table->name : plugin_kind_name(kind));
   target->given = input->assignments;
   target->given_count = input->assignment_count;
   for (uint32_t i = 0; i < target->given_count; i++) (void)check_one(target, &target->given[i], &memory, err);

@@ -1,5 +1,5 @@
 /* What the conformance checks share: a check is a function that runs in a child process, in an empty folder, and gives
- * a verdict. check_plugin.c runs the lists of check_scenario.c, check_sink.c and check_device.c. */
+ * a verdict. check_plugin.c runs the lists of check_scenario.c, check_sink.c, check_device.c and check_reader.c. */
 #ifndef CORE_CONFORM_CHECK_LIST_H
 #define CORE_CONFORM_CHECK_LIST_H
 
@@ -46,7 +46,7 @@ typedef struct check {
  * device. check_run.c */
 check_verdict check_real_run(const check_target *target);
 
-extern const check check_scenario_list[], check_sink_list[], check_device_list[];
+extern const check check_scenario_list[], check_sink_list[], check_device_list[], check_reader_list[];
 
 check_verdict check_ok(void);
 check_verdict check_verdict_of(check_outcome outcome, const char *format, ...) PD_PRINTF(2, 3);

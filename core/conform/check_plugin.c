@@ -189,6 +189,7 @@ static int check_loaded(check_target *target, const config_input *input, tally *
   run_list(common_checks, target, of);
   run_list(target->table->kind == PD_KIND_SCENARIO ? check_scenario_list
            : target->table->kind == PD_KIND_SINK   ? check_sink_list
+           : target->table->kind == PD_KIND_READER ? check_reader_list
                                                    : check_device_list,
            target, of);
   const int number = signals_pending();

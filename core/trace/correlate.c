@@ -128,16 +128,14 @@ void correlation_close(correlation *self) {
   free(self);
 }
 
-/* Per range: the operation, or failing that the user range, that it stands for as the holder of a launch. */
-static uint32_t *range_holders(const merging *merge) {
-  uint64_t count = merge->trace->trace.ranges.count;
+uint32_t *merge_range_holders(const pd_range *ranges, uint64_t count) {
   uint32_t *holders = scratch_alloc(count, sizeof *holders);
   for (uint64_t i = 0; holders && i < count; i++) {
-    const pd_range *range = &merge->ranges[i];
+    const pd_range *range = &ranges[i];
     bool is_op = range->kind == PD_RANGE_OP || range->kind == PD_RANGE_OP_INNER;
     uint32_t outer = range->parent == PD_NONE ? PD_NONE : holders[range->parent];
-    bool outer_is_op = outer != PD_NONE &&
-                       (merge->ranges[outer].kind == PD_RANGE_OP || merge->ranges[outer].kind == PD_RANGE_OP_INNER);
+    bool outer_is_op =
+        outer != PD_NONE && (ranges[outer].kind == PD_RANGE_OP || ranges[outer].kind == PD_RANGE_OP_INNER);
     bool is_user = !is_op && range->kind != PD_RANGE_MODULE;
     holders[i] = is_op || (is_user && !outer_is_op) ? (uint32_t)i : outer;
   }
@@ -156,7 +154,7 @@ static pd_status write_calls(correlation *self, const raw_fate *fates) {
   self->calls = (pd_call *)merge->trace->trace.calls.data;
   self->call_count = count;
   uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
-  holders = range_holders(merge);
+  holders = merge_range_holders(merge->ranges, merge->trace->trace.ranges.count);
   status = order && holders ? sweep_open(merge, &sweep) : PD_NO_MEMORY;
   if (status) goto out;
   count = 0;

@@ -250,19 +250,17 @@ static pd_status add_counters(merging *merge) {
   return status;
 }
 
-/* The trace's own copy of the string table: it outlives the recorder. */
-static pd_status add_strings(merging *merge) {
-  string_table *strings = merge->input->strings;
+pd_status merge_add_strings(owned_trace *trace, string_table *strings) {
   uint32_t count = strings_count(strings);
   size_t bytes = 0;
-  pd_status status = trace_array(merge->trace, &merge->trace->trace.strings, count, sizeof(pd_string));
+  pd_status status = trace_array(trace, &trace->trace.strings, count, sizeof(pd_string));
   if (status) return status;
-  pd_string *rows = (pd_string *)merge->trace->trace.strings.data;
+  pd_string *rows = (pd_string *)trace->trace.strings.data;
   for (uint32_t i = 0; i < count; i++) {
     rows[i] = strings_get(strings, i);
     bytes += (size_t)rows[i].length + 1;
   }
-  char *text = trace_alloc(merge->trace, bytes, 1);
+  char *text = trace_alloc(trace, bytes, 1);
   if (!text) return PD_NO_MEMORY;
   for (uint32_t i = 0; i < count; i++) {
     memcpy(text, rows[i].text, (size_t)rows[i].length + 1);
@@ -368,7 +366,7 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
   merge.losses[PD_LOSS_CLOCK_STEP] += trace_clock_steps(input->clock);
   if (!status) status = add_losses(&merge);
   if (!status) status = stacks_resolve(&merge);
-  if (!status) status = add_strings(&merge);
+  if (!status) status = merge_add_strings(merge.trace, input->strings);
   correlation_close(pairs);
   free(merge.threads);
   if (status) {

@@ -41,6 +41,13 @@ int64_t merge_ticks_ns(const merging *merge, uint64_t ticks);
 /* Index into the trace's threads, or PD_NONE. */
 uint32_t merge_find_thread(const merging *merge, uint32_t tid);
 
+/* The trace's own copy of the string table: it outlives the table. */
+pd_status merge_add_strings(owned_trace *trace, string_table *strings);
+
+/* The range, of an operation or failing that of a user, that calls within each range belong to; PD_NONE: none. Free it;
+ * NULL on no memory. */
+uint32_t *merge_range_holders(const pd_range *ranges, uint64_t count);
+
 /* Steps by time, for times that do not decrease. */
 typedef struct step_cursor {
   const pd_trace_step *steps;

@@ -184,9 +184,9 @@ void strings_close(string_table *table) {
   free(table);
 }
 
-static uint32_t look_up(string_table *table, const char *text, bool may_add) {
-  size_t length = text ? strlen(text) : 0, valid = length;
-  const char *use = text ? text : "";
+static uint32_t look_up(string_table *table, const char *text, size_t length, bool may_add) {
+  size_t valid = length;
+  const char *use = text;
   char *made = NULL;
   uint32_t id = 0;
   for (size_t i = 0; i < length; i++)
@@ -213,8 +213,15 @@ static uint32_t look_up(string_table *table, const char *text, bool may_add) {
   return id;
 }
 
-uint32_t strings_intern(string_table *table, const char *text) { return look_up(table, text, true); }
-uint32_t strings_find(string_table *table, const char *text) { return look_up(table, text, false); }
+uint32_t strings_intern(string_table *table, const char *text) {
+  return look_up(table, text ? text : "", text ? strlen(text) : 0, true);
+}
+uint32_t strings_intern_bytes(string_table *table, const char *text, size_t length) {
+  return look_up(table, text, length, true);
+}
+uint32_t strings_find(string_table *table, const char *text) {
+  return look_up(table, text ? text : "", text ? strlen(text) : 0, false);
+}
 
 uint32_t strings_count(string_table *table) {
   pthread_mutex_lock(&table->lock);

@@ -139,8 +139,8 @@ BREAKS = (
 # What a minor version may do.
 GROWTH = (
     ("sink.h", "  const char *sync_note; ", "  const char *sync_note, *one_more; "),
-    ("plugin.h", "enum { PD_KIND_SCENARIO = 1, PD_KIND_SINK = 2, PD_KIND_DEVICE = 3 };",
-     "enum { PD_KIND_SCENARIO = 1, PD_KIND_SINK = 2, PD_KIND_DEVICE = 3, PD_KIND_OTHER = 4 };"),
+    ("plugin.h", "enum { PD_KIND_SCENARIO = 1, PD_KIND_SINK = 2, PD_KIND_DEVICE = 3, PD_KIND_READER = 4 };",
+     "enum { PD_KIND_SCENARIO = 1, PD_KIND_SINK = 2, PD_KIND_DEVICE = 3, PD_KIND_READER = 4, PD_KIND_OTHER = 5 };"),
 )
 
 

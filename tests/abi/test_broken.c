@@ -35,7 +35,7 @@ static pd_status load(const char *file, pd_kind kind, plugins *all, const plugin
 
 PD_TEST(broken, entry) {
   REFUSED("no_entry", 0,
-          "has no pd_plugin_entry, so it is not a pdhost plugin; end it with PD_SCENARIO, PD_SINK or PD_DEVICE");
+          "has no pd_plugin_entry, so it is not a pdhost plugin; end it with PD_SCENARIO, PD_SINK, PD_DEVICE or PD_READER");
   REFUSED("null_entry", 0, "pd_plugin_entry returned NULL");
 }
 

@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 BUILD, NM = pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
 # Each may include itself and what stands left of it. Devices, plugins, sinks and readers may include themselves and the
-# public headers; sinks and readers sinks/lib too.
+# public headers; sinks and readers sinks/lib too, and readers readers/lib.
 ORDER = """core/base core/capture core/trace core/data core/abi core/train core/config core/facts core/ledger core/tables
 core/run core/measure core/compare core/score core/conform core/sweep core/cli""".split()
 MOST_SOURCES = 25
@@ -27,6 +27,8 @@ def may_include(here, there):
         return True  # pdhost doctor looks where the devices look
     if here in ORDER:
         return there in ORDER[:ORDER.index(here) + 1]
+    if here.startswith("readers/") and there == "readers/lib":
+        return True
     return there == here or (there == "sinks/lib" and here.startswith(("sinks/", "readers/")))
 
 

@@ -191,8 +191,8 @@ PD_TEST(help, mistakes) {
         "prob");
   FAILS(CODE_USAGE, "[device] mod: no such key; did you mean mood?", "--help-device", "null.mod");
   FAILS(CODE_USAGE,
-        "--list sink: no such list; allowed: scenarios, sinks, devices, causes, metrics; did you mean sinks?", "--list",
-        "sink");
+        "--list sink: no such list; allowed: scenarios, sinks, devices, readers, causes, metrics; did you mean sinks?",
+        "--list", "sink");
   FAILS(CODE_USAGE, "nothing to run; try pdhost dataloader, pdhost --list or pdhost --help", NULL);
 }
 

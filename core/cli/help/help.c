@@ -219,10 +219,10 @@ static pd_status load_any(plugins *from, pd_kind kind, const char *name, const p
   char hint[128];
   suggest near = {.wanted = name};
   pd_status status = PD_INVALID;
-  plugin_file *files[PD_KIND_DEVICE];
-  uint32_t counts[PD_KIND_DEVICE];
+  plugin_file *files[PD_KIND_READER];
+  uint32_t counts[PD_KIND_READER];
   bool found = false;
-  for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_DEVICE; at++) {
+  for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_READER; at++) {
     counts[at - 1] = 0;
     if (plugins_scan(from, at, &files[at - 1], &counts[at - 1]) != PD_OK) continue;
     for (uint32_t i = 0; i < counts[at - 1] && !found; i++) {
@@ -238,7 +238,7 @@ static pd_status load_any(plugins *from, pd_kind kind, const char *name, const p
     (void)error_set(err, status, FAULT_NOT_FOUND, "plugin \"%s\": no scenario, sink or device of that name%s", name,
                     hint[0] ? hint : "; see pdhost --list");
   }
-  for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_DEVICE; at++) plugins_scan_free(files[at - 1], counts[at - 1]);
+  for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_READER; at++) plugins_scan_free(files[at - 1], counts[at - 1]);
   return status;
 }
 

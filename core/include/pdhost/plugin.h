@@ -73,7 +73,7 @@ typedef int32_t pd_log_level;
 enum { PD_LOG_ERROR = 0, PD_LOG_WARN = 1, PD_LOG_INFO = 2, PD_LOG_DEBUG = 3 };
 
 typedef uint32_t pd_kind;
-enum { PD_KIND_SCENARIO = 1, PD_KIND_SINK = 2, PD_KIND_DEVICE = 3 };
+enum { PD_KIND_SCENARIO = 1, PD_KIND_SINK = 2, PD_KIND_DEVICE = 3, PD_KIND_READER = 4 };
 
 /* ---- options ----------------------------------------------------------------------------------------------- */
 
@@ -167,6 +167,7 @@ typedef struct pd_preset {
 struct pd_scenario_ops;
 struct pd_sink_ops;
 struct pd_device_ops;
+struct pd_reader_ops;
 
 typedef struct pd_plugin {
   uint32_t size; /* sizeof(pd_plugin) where the plugin was built */
@@ -184,6 +185,7 @@ typedef struct pd_plugin {
     const struct pd_scenario_ops *scenario; /* scenario.h */
     const struct pd_sink_ops *sink;         /* sink.h */
     const struct pd_device_ops *device;     /* device.h */
+    const struct pd_reader_ops *reader;     /* reader.h */
   } ops;
 } pd_plugin;
 
@@ -191,8 +193,8 @@ typedef struct pd_plugin {
  * NULL is a load error. [loop thread] */
 PD_EXPORT const pd_plugin *pd_plugin_entry(void);
 
-/* Defines the entry point of a plugin; scenario.h, sink.h and device.h wrap it. `rows` is an array of PD_OPTION over
- * struct `T`. */
+/* Defines the entry point of a plugin; scenario.h, sink.h, device.h and reader.h wrap it. `rows` is an array of
+ * PD_OPTION over struct `T`. */
 #define PD_PLUGIN(kind_, member_, ops_, name_, version_, summary_, T, rows)                                            \
   static const pd_plugin pd_plugin_ = {.size = sizeof(pd_plugin),                                                      \
                                        .abi_major = PD_ABI_MAJOR,                                                      \

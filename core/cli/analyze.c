@@ -1,0 +1,100 @@
+/* See analyze.h: the command line. The work is core/run/import/import.c's. */
+#include "analyze.h"
+
+#include "config/cli_args.h"
+#include "run/import/import.h"
+
+#include <stddef.h>
+
+typedef struct analyze_options {
+  bool help;
+  const char *reader, *step;
+} analyze_options;
+
+static bool take_reader(void *user, const args_option *self, const char *value, error *err) {
+  (void)self;
+  (void)err;
+  ((analyze_options *)user)->reader = value;
+  return true;
+}
+
+static bool take_step(void *user, const args_option *self, const char *value, error *err) {
+  (void)self;
+  (void)err;
+  ((analyze_options *)user)->step = value;
+  return true;
+}
+
+static const args_option rows[] = {
+    {.name = "--reader",
+     .value = ARGS_REQUIRED,
+     .argument = "NAME",
+     .help = "read the files with this reader; without it, the files say which one",
+     .take = take_reader},
+    {.name = "--step",
+     .value = ARGS_REQUIRED,
+     .argument = "NAME",
+     .help = "ranges of this name are the steps (record_function, NVTX)",
+     .take = take_step},
+    ARGS_HELP_ROW(analyze_options, help),
+};
+
+static int analyze_main(int argc, char **argv);
+
+const args_command analyze_command = {
+    .name = "analyze",
+    .summary = "say what held up a program that another profiler recorded",
+    .usage = "[--step NAME] [--reader NAME] [--sink NAME[:KEY=VALUE,...]] FILE ...",
+    .description =
+        "Reads the traces that torch.profiler writes (JSON, plain or gzip) and prints what a run prints: the verdict, "
+        "where the time went, and every table with --full. All sinks of a run take the window, too. - is standard "
+        "input.\n\n"
+        "Steps are the marks that the program set (ProfilerStep), or the ranges that --step names. Nothing is executed "
+        "and no GPU is needed.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .examples = "pdhost analyze trace.json.gz\tthe short report\n"
+                "pdhost analyze --full trace.json\tevery table\n"
+                "pdhost analyze --sink json trace.json\tthe figures as JSON",
+    .takes_run_options = true,
+    .words = ARGS_OFFER_FILE,
+    .main = analyze_main};
+
+static int analyze(cli_args *args, const analyze_options *options, error *err) {
+  if (!args->word_count) {
+    error_set(err, PD_INVALID, CODE_USAGE, "analyze: give the trace to read, as in pdhost analyze trace.json.gz");
+    return CODE_USAGE;
+  }
+  config *settings = NULL;
+  args->input.is_analysis = true;
+  if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
+  settings->quiet = args->quiet;
+  const import_request request = {
+      .files = args->words, .file_count = args->word_count, .reader = options->reader, .step = options->step};
+  const int code = import_execute(settings, &request);
+  config_free(settings);
+  return code;
+}
+
+static int analyze_main(int argc, char **argv) {
+  static error err; /* large; the main thread's alone */
+  error_clear(&err);
+  analyze_options options = {.help = false};
+  const cli_own own = {.rows = rows,
+                       .count = sizeof rows / sizeof rows[0],
+                       .user = &options,
+                       .words = (uint32_t)argc,
+                       .where = "analyze: "};
+  cli_args args;
+  int code = cli_args_parse(&args, &own, argc, argv, &err) == PD_OK ? CODE_DONE : err.exit_code;
+  if (options.help) {
+    error_clear(&err);
+    args_print_help(&analyze_command);
+    code = CODE_DONE;
+  } else if (code == CODE_DONE) {
+    code = analyze(&args, &options, &err);
+  }
+  error_print(&err);
+  cli_args_free(&args);
+  return code;
+}

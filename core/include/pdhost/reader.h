@@ -1,0 +1,103 @@
+/*
+ * pdhost reader ABI: a plugin that reads what another profiler wrote.
+ *
+ * The host opens a file, and asks for one window after the other. The reader puts rows into each, in any order; the
+ * host sorts, nests and correlates them, finds the steps where none are marked, and hands the pd_trace that comes of it
+ * to the analysis and the sinks.
+ */
+#ifndef PDHOST_READER_H
+#define PDHOST_READER_H
+
+#include "trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How sure a reader is that a file is one of its own. */
+typedef uint32_t pd_probe;
+enum { PD_PROBE_NO = 0, PD_PROBE_MAYBE = 1 /* of its general form */, PD_PROBE_YES = 2 };
+
+/* What the file says of itself. Texts are copied. What is zeroed is not known. */
+typedef struct pd_source {
+  uint32_t size;
+  uint32_t pid;
+  pd_facts facts;
+  int64_t base_ns;       /* CLOCK_REALTIME of time 0 of the rows; 0: not known */
+  const char *worker;    /* of the process that was recorded; NULL: not known */
+  const char *versions;  /* "CUDA 13.0, CUPTI 130001"; NULL: not known */
+  uint32_t rank, ranks;  /* of a distributed program; ranks 0: not one, or not known */
+  uint32_t device_count; /* rows of `devices` */
+  uint32_t reserved;
+  const pd_device_props *devices; /* `index` is the number that the rows' activities use */
+} pd_source;
+
+/* A host range as read. Children may come before their parents; a range that ends after the one around it is cut. */
+typedef struct pd_read_range {
+  int64_t start_ns, end_ns;
+  uint32_t name; /* string id */
+  pd_range_kind kind;
+  pd_part part;
+  uint32_t thread;   /* as pd_intake.thread returned it */
+  uint32_t sequence; /* pd_range_info */
+  uint32_t backward;
+} pd_read_range;
+
+typedef struct pd_intake pd_intake;
+/* Where rows go. Times are nanoseconds, of one clock for all rows of a window. Running out of memory sticks: the host
+ * asks once, after next_window has returned. [loop thread] */
+struct pd_intake {
+  uint32_t size;
+  uint32_t reserved;
+  void *impl;
+
+  /* The id of a string of `length` bytes; the same bytes give the same id within a window. 0 is the empty one's. */
+  uint32_t (*intern)(const pd_intake *intake, const char *text, uint64_t length);
+  /* The index of a thread of a process, the same for the same two numbers. */
+  uint32_t (*thread)(const pd_intake *intake, uint32_t pid, uint32_t tid);
+  void (*name_thread)(const pd_intake *intake, uint32_t thread, uint32_t name);
+
+  void (*range)(const pd_intake *intake, const pd_read_range *range);
+  /* Calls, kernels, copies, sets, synchronisations and overheads. `activity->thread` is an index of `thread`, or
+   * PD_NONE for what has none. A call's `correlation` is 0 where it has none. */
+  void (*activity)(const pd_intake *intake, const pd_activity *activity);
+  /* A synchronisation record of a stream that waited for an event: see pd_other_row.awaited. */
+  void (*wait)(const pd_intake *intake, const pd_activity *activity, uint64_t awaited);
+  void (*memory)(const pd_intake *intake, uint32_t thread, int64_t ts_ns, const pd_memory_event *event);
+  /* The mark of a step that the program set itself ("ProfilerStep#3"). */
+  void (*step)(const pd_intake *intake, uint32_t thread, uint64_t number, int64_t start_ns, int64_t end_ns);
+  void (*source)(const pd_intake *intake, const pd_source *source);
+  /* The source says that it lost records. */
+  void (*lost)(const pd_intake *intake, pd_loss loss, uint64_t count);
+  /* What is odd about the file, once for each kind, in words without a full stop: "3 events are not JSON and are left
+   * out, the first at byte 4711". The user is told. */
+  void (*odd)(const pd_intake *intake, const char *format, ...) PD_PRINTF(2, 3);
+  /* Bytes of the file read so far, for the progress line. May be called often. */
+  void (*progress)(const pd_intake *intake, uint64_t bytes, uint64_t of);
+};
+
+typedef struct pd_reader_ops {
+  uint32_t size;
+  uint32_t reserved PD_OR_ZERO;
+  /* Looks at the first `bytes` of a file, decompressed where it is a gzip file. Opens nothing. [loop thread] */
+  pd_probe (*probe)(const char *path, const void *first, uint64_t bytes);
+  /* `path` "-" is standard input. `options` is filled and checked, and valid until close. On failure *state stays NULL.
+   * [loop thread] */
+  pd_status (*open)(const pd_host *host, const void *options, const char *path, void **state);
+  /* Fills one window. PD_STOP: there is none left, and nothing was put into `intake`. [loop thread] */
+  pd_status (*next_window)(void *state, const pd_intake *intake);
+  /* [loop thread] */
+  void (*close)(void *state);
+} pd_reader_ops;
+
+#define PD_READER(name_, version_, summary_, T, rows, ...)                                                             \
+  static const pd_reader_ops pd_ops_ = {.size = sizeof(pd_reader_ops), __VA_ARGS__};                                   \
+  PD_PLUGIN(PD_KIND_READER, reader, pd_ops_, name_, version_, summary_, T, rows)
+#define PD_READER_PLAIN(name_, version_, summary_, ...)                                                                \
+  static const pd_reader_ops pd_ops_ = {.size = sizeof(pd_reader_ops), __VA_ARGS__};                                   \
+  PD_PLUGIN_PLAIN(PD_KIND_READER, reader, pd_ops_, name_, version_, summary_)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,214 @@
+/* See import.h. Each file is read, and its windows reach the sinks, before the next file is opened. */
+#include "import.h"
+
+#include "import_file.h"
+#include "run/run_parts.h"
+#include "run/sink_set.h"
+#include "run/step_log.h"
+#include "base/log.h"
+#include "base/progress_line.h"
+#include "base/signals.h"
+#include "base/version.h"
+#include "tables/window_tables.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Below this share of launches with their device record, figures are not to be trusted. */
+#define COVERAGE_TRUSTED 0.999
+
+typedef struct import_state {
+  config *settings;
+  const import_request *request;
+  services services;
+  service_host *core_host;
+  analysis *analysis;
+  sink_set *sinks;
+  step_log *log;
+  pd_run about;
+  pd_device_props device;
+  char folder_fault[512], device_name[128], name[256], worker[300], host_name[64];
+  uint64_t windows, lost[16], launches, matched;
+  pd_profile_mode profile;
+  bool partial;
+} import_state;
+
+/* The file's name without its folder and endings. */
+static void name_of(const char *path, char *out, size_t room) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  if (strcmp(path, "-") == 0) name = "stdin";
+  const size_t bytes = strcspn(name, ".");
+  snprintf(out, room, "%.*s", (int)(bytes ? bytes : strlen(name)), name);
+}
+
+/* What is known of the run before its sinks are opened: from the first window. */
+static void fill_about(import_state *self, const pd_trace *trace, const char *path) {
+  const config *settings = self->settings;
+  name_of(path, self->name, sizeof self->name);
+  if (gethostname(self->host_name, sizeof self->host_name) != 0) strcpy(self->host_name, "localhost");
+  self->host_name[sizeof self->host_name - 1] = '\0';
+  snprintf(self->worker, sizeof self->worker, "%s_%u", self->name, trace->pid);
+  self->device = *trace->device;
+  snprintf(self->device_name, sizeof self->device_name, "%s", trace->device->name);
+  self->device.name = self->device_name;
+  self->about = (pd_run){.size = sizeof self->about,
+                         .pid = trace->pid,
+                         .start_realtime_ns = trace->base_ns,
+                         .scenario = self->name,
+                         .scenario_version = "",
+                         .bottleneck = "",
+                         .device_name = trace->device->is_cuda ? "cuda" : "cpu",
+                         .pdhost_version = version_text(),
+                         .command_line = settings->command_line ? settings->command_line : "",
+                         .trace_dir = settings->run.trace_dir,
+                         .worker = self->worker,
+                         .host_name = self->host_name,
+                         .device = &self->device,
+                         .settings = {settings->settings, settings->setting_count, sizeof *settings->settings},
+                         .active = UINT64_MAX,
+                         .repeat = 1,
+                         .profile_memory = (trace->facts & PD_FACT_MEMORY) != 0,
+                         .quiet = settings->quiet,
+                         .source_id = version_source_id()};
+}
+
+static int open_sinks(import_state *self) {
+  const config *settings = self->settings;
+  char fault[512];
+  if (files_make_folder(settings->run.trace_dir, fault, sizeof fault) != PD_OK)
+    snprintf(self->folder_fault, sizeof self->folder_fault, "[run] trace_dir = %.200s: %.280s", settings->run.trace_dir,
+             fault);
+  sink_entry *entries = calloc(settings->sink_count + 1, sizeof *entries);
+  if (!entries) return run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
+  for (uint32_t i = 0; i < settings->sink_count; i++) {
+    const config_plugin *sink = &settings->sinks[i];
+    entries[i] = (sink_entry){sink->plugin->table->name, sink->plugin->table->ops.sink, sink->options};
+  }
+  self->sinks = sink_set_open(&self->services, entries, settings->sink_count, &self->about, self->folder_fault);
+  free(entries);
+  return self->sinks ? CODE_DONE : run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
+}
+
+static int open_analysis(import_state *self) {
+  const analysis_context context = {.device = &self->device,
+                                    .profile_memory = self->about.profile_memory,
+                                    .cores = 0,
+                                    .command_line = self->settings->command_line};
+  const pd_status status = analysis_open(&context, &self->analysis);
+  if (status != PD_OK) return run_parts_report(NULL, status, "analysis", CODE_INTERNAL);
+  self->services.analysis = analysis_table(self->analysis);
+  return CODE_DONE;
+}
+
+/* The loop's steps, as a run would have reported them one after the other. */
+static pd_status report_steps(import_state *self, const pd_trace *trace) {
+  for (uint64_t i = 0; i < trace->steps.count; i++) {
+    const pd_trace_step *at = PD_AT(pd_trace_step, &trace->steps, i);
+    const pd_step_stats stats = {.size = sizeof stats,
+                                 .phase = PD_PHASE_ACTIVE,
+                                 .index = step_log_count(self->log),
+                                 .window = trace->window,
+                                 .data_wait_ns = at->data_wait_ns,
+                                 .step_time_ns = at->step_time_ns,
+                                 .batch_cost_ns = at->end_ns - at->start_ns,
+                                 .loss = (double)NAN,
+                                 .loss_scale = 1,
+                                 .end_realtime_ns = trace->base_ns + at->end_ns};
+    const pd_status status = step_log_add(self->log, &stats);
+    if (status != PD_OK) return status;
+    sink_set_step(self->sinks, &stats);
+    self->launches += at->launches;
+    self->matched += at->matched;
+  }
+  for (int i = 0; i < 16; i++) self->lost[i] += trace->losses[i];
+  return PD_OK;
+}
+
+static int take_window(void *user, const char *path, pd_trace *trace) {
+  import_state *self = user;
+  int code = CODE_DONE;
+  if (!self->sinks) {
+    fill_about(self, trace, path);
+    code = open_analysis(self);
+    if (code == CODE_DONE) code = open_sinks(self);
+  }
+  if (code != CODE_DONE) return code;
+  self->profile = trace->profile;
+  progress_enter("writing what was read", NULL, 0);
+  progress_hide();
+  const pd_status status = report_steps(self, trace);
+  if (status == PD_OK) sink_set_trace(self->sinks, trace);
+  analysis_forget(self->analysis, trace);
+  self->windows++;
+  progress_show();
+  return status == PD_OK ? CODE_DONE : run_parts_report(NULL, status, "steps", CODE_INTERNAL);
+}
+
+static int finish(import_state *self) {
+  pd_summary summary = {.size = sizeof summary};
+  pd_note notes[LOG_WARNINGS_KEPT];
+  const pd_status status = step_log_summarise(self->log, 0, &summary);
+  if (status != PD_OK) return run_parts_report(NULL, status, "summary", CODE_INTERNAL);
+  summary.windows = self->windows;
+  memcpy(summary.lost, self->lost, sizeof summary.lost);
+  summary.profile = self->profile;
+  summary.coverage = self->launches ? (double)self->matched / (double)self->launches : (double)NAN;
+  summary.sync_note = "the host's time from one bound of a step to the next";
+  if (signals_pending()) {
+    summary.outcome = PD_RUN_INTERRUPTED;
+    summary.reason = signals_name(signals_pending());
+  }
+  summary.notes = (pd_array){notes, log_warnings(notes, LOG_WARNINGS_KEPT), sizeof notes[0]};
+  progress_end();
+  const uint32_t failed = sink_set_close(self->sinks, &summary);
+  self->sinks = NULL;
+  const char *line;
+  while (!self->settings->quiet && (line = files_next_written(self->services.files)))
+    fprintf(stderr, "pdhost: wrote %s\n", line);
+  if (signals_pending()) return 128 + signals_pending();
+  if (failed) return CODE_OUTPUT;
+  if (self->profile == PD_PROFILE_FULL && summary.coverage < COVERAGE_TRUSTED) {
+    log_line(PD_LOG_WARN, NULL,
+             "only %.4f of the launches have their device record: the figures of this file are not to be trusted",
+             summary.coverage);
+    return CODE_UNTRUSTED;
+  }
+  return CODE_DONE;
+}
+
+static int import_all(import_state *self) {
+  int code = CODE_DONE;
+  for (uint32_t i = 0; i < self->request->file_count && code == CODE_DONE && !signals_pending(); i++)
+    code = import_file(&self->services, self->settings, self->request, self->request->files[i], take_window, self);
+  if (self->sinks && code == CODE_DONE) code = finish(self);
+  if (self->sinks) (void)sink_set_close(self->sinks, NULL);
+  return code;
+}
+
+int import_execute(config *settings, const import_request *request) {
+  import_state *self = calloc(1, sizeof *self);
+  if (!self) return run_parts_report(NULL, PD_NO_MEMORY, "analyze", CODE_INTERNAL);
+  self->settings = settings;
+  self->request = request;
+  self->log = step_log_open();
+  self->services.files = files_open();
+  int code = CODE_INTERNAL;
+  if (self->log && self->services.files) {
+    signals_install(NULL, NULL);
+    progress_begin("analyze", settings->quiet);
+    code = import_all(self);
+    progress_end();
+    signals_restore();
+  } else {
+    run_parts_report(NULL, PD_NO_MEMORY, "analyze", CODE_INTERNAL);
+  }
+  log_flush_repeats();
+  analysis_close(self->analysis);
+  step_log_close(self->log);
+  files_close(self->services.files);
+  free(self);
+  return code;
+}

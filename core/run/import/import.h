@@ -1,0 +1,17 @@
+/* Windows that other profilers recorded: read, given steps, analysed and handed to every sink, as a run's own are. */
+#ifndef CORE_RUN_IMPORT_IMPORT_H
+#define CORE_RUN_IMPORT_IMPORT_H
+
+#include "config/config.h"
+
+typedef struct import_request {
+  const char *const *files;
+  uint32_t file_count;
+  const char *reader; /* by name; NULL: the one that says most surely that a file is its own */
+  const char *step;   /* name of the range that is one step; NULL: marks of steps, or else found */
+} import_request;
+
+/* `settings` was loaded with config_input.is_analysis. Prints its errors. Returns the exit code. [loop thread] */
+int import_execute(config *settings, const import_request *request);
+
+#endif

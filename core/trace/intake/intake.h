@@ -1,0 +1,32 @@
+/*
+ * What a reader puts in, and the pd_trace that comes of it: sorted, nested and correlated as the recorder's own windows
+ * are (merge.h), but from rows that carry nanoseconds of one clock, and without a loop of ours. [loop thread]
+ */
+#ifndef CORE_TRACE_INTAKE_INTAKE_H
+#define CORE_TRACE_INTAKE_INTAKE_H
+
+#include <pdhost/reader.h>
+
+typedef struct intake intake;
+
+/* Who is told of what is odd about a file, and of how much of it is read. Both may be NULL. */
+typedef struct intake_listener {
+  void *user;
+  void (*odd)(void *user, const char *text);
+  void (*progress)(void *user, uint64_t bytes, uint64_t of);
+} intake_listener;
+
+pd_status intake_open(const intake_listener *listener, intake **out);
+void intake_close(intake *self);
+/* The table that a reader gets; valid until intake_close. */
+const pd_intake *intake_table(const intake *self);
+
+/* What the reader said of the file; its texts live until intake_close. Zeroed where it said nothing. */
+const pd_source *intake_source(const intake *self);
+
+/* The trace of all rows so far. Its steps are the marks that the reader gave; where there are fewer than two, it has
+ * none: see step_finder.h and trace_steps.h. The rows are gone afterwards, and the intake can only be closed. The trace
+ * owns what it holds but for `origin`, which is borrowed. PD_STOP: there is no row at all. */
+pd_status intake_finish(intake *self, uint32_t window, const char *origin, pd_trace **out);
+
+#endif

@@ -1,0 +1,116 @@
+/* The rows of an intake as they lie in memory until intake_finish: 32 to 48 bytes each. What repeats with every launch
+ * of one kernel (its name, grid, registers) is kept once. Theirs alone who are in this folder. */
+#ifndef CORE_TRACE_INTAKE_INTAKE_ROWS_H
+#define CORE_TRACE_INTAKE_INTAKE_ROWS_H
+
+#include "intake.h"
+
+#include "trace/merge.h"
+#include "trace/strings.h"
+
+#include <stdarg.h>
+
+/* A growing array; `data` is NULL while it is empty. */
+typedef struct row_array {
+  void *data;
+  uint64_t count, room;
+} row_array;
+/* Room for one more row of `bytes`; NULL on no memory. The row is zeroed and counted. */
+void *row_array_add(row_array *rows, size_t bytes);
+
+typedef struct read_range {
+  int64_t start, end;
+  uint32_t name, thread, sequence;
+  uint8_t kind, part, backward, reserved;
+} read_range;
+
+typedef struct read_call {
+  int64_t start, end;
+  uint64_t correlation;
+  uint32_t name, thread, cbid;
+  int32_t result;
+  uint8_t kind, api;
+  bool dropped; /* made inside another call of the same number */
+} read_call;
+
+typedef struct read_work {
+  int64_t start, end;
+  uint64_t correlation, bytes;
+  uint32_t detail; /* index into details */
+  uint32_t stream; /* index into streams */
+} read_work;
+
+typedef struct read_other {
+  pd_activity activity;
+  uint64_t awaited;
+} read_other;
+
+typedef struct read_memory {
+  int64_t ts;
+  uint32_t thread;
+  pd_memory_event event;
+} read_memory;
+
+typedef struct read_step {
+  int64_t start, end;
+  uint64_t number;
+  uint32_t thread;
+} read_step;
+
+typedef struct read_thread {
+  uint32_t pid, tid, name;
+} read_thread;
+
+/* Ids by content: finds equal rows of an array. */
+typedef struct row_index {
+  uint32_t *slots; /* index + 1; 0: free */
+  uint64_t mask;
+} row_index;
+/* The index of the row equal to `row`, which is added to `rows` where there is none. PD_NONE on no memory. */
+uint32_t row_index_find(row_index *self, row_array *rows, const void *row, size_t bytes);
+
+struct intake {
+  pd_intake table;
+  intake_listener listener;
+  string_table *strings;
+  row_array ranges, calls, works, others, memory, steps;
+  row_array details; /* of pd_activity without times, bytes and correlation */
+  row_array streams; /* of pd_stream_row without name */
+  row_array threads;
+  row_array thread_keys; /* of uint64_t: pid and tid; by the same indices */
+  row_index detail_index, stream_index, thread_index;
+  uint32_t last_thread;
+  uint64_t losses[PD_LOSS_COUNT];
+  pd_source source;
+  char *worker, *versions;
+  pd_device_props *devices;
+  char **device_names;
+  bool failed; /* out of memory */
+};
+
+/* One window on its way from rows to a trace. */
+typedef struct intake_build {
+  intake *from;
+  owned_trace *owned;
+  pd_trace *trace;
+  merging merge;         /* for the sweep over ranges: rows, threads and their ranges */
+  int64_t base;          /* what is subtracted from every time */
+  uint32_t *thread_rows; /* index of the trace's thread by index of the reader's */
+  uint32_t *stream_rows;
+  uint64_t losses[PD_LOSS_COUNT];
+  int64_t loss_start[PD_LOSS_COUNT], loss_end[PD_LOSS_COUNT];
+} intake_build;
+
+PD_PRINTF(2, 0) void intake_tell(const intake *self, const char *format, va_list args);
+void build_lost(intake_build *self, pd_loss loss, int64_t at_ns);
+/* "3 things are so" through the listener, where `count` is not 0. */
+PD_PRINTF(3, 4) void build_odd(const intake_build *self, uint64_t count, const char *format, ...);
+
+pd_status build_threads(intake_build *self);
+pd_status build_ranges(intake_build *self);
+pd_status build_calls(intake_build *self);  /* after ranges */
+pd_status build_device(intake_build *self); /* after calls */
+pd_status build_memory(intake_build *self); /* after ranges */
+pd_status build_steps(intake_build *self);  /* after all others */
+
+#endif

@@ -1,0 +1,19 @@
+/* The steps of a trace that is otherwise whole: bounds on the host's timeline, and what belongs to which step. */
+#ifndef CORE_TRACE_TRACE_STEPS_H
+#define CORE_TRACE_TRACE_STEPS_H
+
+#include "trace_memory.h"
+
+/* One step: [start_ns, end_ns) of the loop's thread. */
+typedef struct step_bounds {
+  int64_t start_ns, end_ns;
+  uint64_t number;
+} step_bounds;
+
+/* Gives the trace these steps, in order and back to back, in place of those that it has. A call belongs to the step in
+ * which it starts, a device record to the step of its call. Waits for the loader are taken from PD_RANGE_DATALOADER on
+ * the loop's thread; the measured part of a step begins behind those that come before its first launch. The window
+ * reaches from the first bound to the last. */
+pd_status trace_set_steps(pd_trace *trace, const step_bounds *bounds, uint64_t count);
+
+#endif

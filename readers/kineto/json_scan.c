@@ -1,0 +1,154 @@
+/* Numbers and escapes. See json_scan.h. */
+#include "json_scan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The rare forms: exponents, and more digits than fit. */
+static bool slowly(scan_text text, double *out) {
+  char copy[64], *after;
+  if (!text.length || text.length >= sizeof copy) return false;
+  memcpy(copy, text.at, text.length);
+  copy[text.length] = '\0';
+  *out = strtod(copy, &after);
+  return *after == '\0' && isfinite(*out);
+}
+
+static bool from_double(double value, int64_t *out) {
+  if (!(value > -9.2e18 && value < 9.2e18)) return false;
+  *out = (int64_t)llround(value);
+  return true;
+}
+
+/* Digits with an optional point, times 10^`places`. */
+static bool decimal(scan_text text, int places, int64_t *out) {
+  const char *at = text.at, *end = text.at + text.length;
+  const bool negative = at < end && *at == '-';
+  if (negative) at++;
+  uint64_t value = 0;
+  const char *first = at;
+  for (; at < end && *at >= '0' && *at <= '9'; at++) {
+    if (value > (UINT64_C(9000000000000000000) / 1000 - 9) / 10) goto slow;
+    value = value * 10 + (uint64_t)(*at - '0');
+  }
+  const bool has_digits = at > first;
+  int left = places;
+  bool up = false;
+  if (at < end && *at == '.') {
+    for (at++; at < end && *at >= '0' && *at <= '9'; at++) {
+      if (left > 0)
+        value = value * 10 + (uint64_t)(*at - '0'), left--;
+      else if (left-- == 0)
+        up = places > 0 && *at >= '5';
+    }
+  }
+  for (; left > 0; left--) value *= 10;
+  if (at != end || !has_digits) goto slow;
+  value += up;
+  *out = negative ? -(int64_t)value : (int64_t)value;
+  return true;
+slow:;
+  double number;
+  return slowly(text, &number) && from_double(places ? number * 1000 : trunc(number), out);
+}
+
+bool scan_integer(scan_text text, int64_t *out) {
+  /* Numbers of 19 digits do not fit the fast path above, which leaves room for a factor of 1000. */
+  if (text.length >= 16 && text.length < 20) {
+    char copy[24], *after;
+    memcpy(copy, text.at, text.length);
+    copy[text.length] = '\0';
+    const long long value = strtoll(copy, &after, 10);
+    if (*after == '\0') {
+      *out = value;
+      return true;
+    }
+  }
+  return decimal(text, 0, out);
+}
+
+bool scan_thousandths(scan_text text, int64_t *out) { return decimal(text, 3, out); }
+bool scan_double(scan_text text, double *out) { return slowly(text, out); }
+
+static int hex_value(const char *at) {
+  int value = 0;
+  for (int i = 0; i < 4; i++) {
+    const char c = at[i];
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+static size_t put_utf8(uint32_t code, char *out) {
+  if (code == 0) code = 0xFFFD; /* a text of the trace ends at its first 0 */
+  if (code < 0x80) {
+    out[0] = (char)code;
+    return 1;
+  }
+  if (code < 0x800) {
+    out[0] = (char)(0xC0 | code >> 6);
+    out[1] = (char)(0x80 | (code & 0x3F));
+    return 2;
+  }
+  if (code < 0x10000) {
+    out[0] = (char)(0xE0 | code >> 12);
+    out[1] = (char)(0x80 | (code >> 6 & 0x3F));
+    out[2] = (char)(0x80 | (code & 0x3F));
+    return 3;
+  }
+  out[0] = (char)(0xF0 | code >> 18);
+  out[1] = (char)(0x80 | (code >> 12 & 0x3F));
+  out[2] = (char)(0x80 | (code >> 6 & 0x3F));
+  out[3] = (char)(0x80 | (code & 0x3F));
+  return 4;
+}
+
+/* \uXXXX, and a pair of surrogates as one character. Returns the bytes used up; 0: it is no such escape. */
+static size_t take_code(const char *at, const char *end, char *out, size_t *made) {
+  const int first = end - at >= 6 ? hex_value(at + 2) : -1;
+  if (first < 0) return 0;
+  if (first >= 0xD800 && first < 0xDC00 && end - at >= 12 && at[6] == '\\' && at[7] == 'u') {
+    const int second = hex_value(at + 8);
+    if (second >= 0xDC00 && second < 0xE000) {
+      *made += put_utf8(0x10000 + ((uint32_t)(first - 0xD800) << 10) + (uint32_t)(second - 0xDC00), out);
+      return 12;
+    }
+  }
+  *made += put_utf8(first >= 0xD800 && first < 0xE000 ? 0xFFFD : (uint32_t)first, out);
+  return 6;
+}
+
+size_t scan_unescape(scan_text text, char *out) {
+  const char *at = text.at, *end = text.at + text.length;
+  size_t made = 0;
+  while (at < end) {
+    if (*at == '\0') { /* no text holds it */
+      out[made++] = ' ';
+      at++;
+      continue;
+    }
+    if (*at != '\\' || end - at < 2) {
+      out[made++] = *at++;
+      continue;
+    }
+    const char kind = at[1];
+    const size_t code = kind == 'u' ? take_code(at, end, out + made, &made) : 0;
+    if (code) {
+      at += code;
+      continue;
+    }
+    out[made++] = kind == 'n'   ? '\n'
+                  : kind == 't' ? '\t'
+                  : kind == 'r' ? '\r'
+                  : kind == 'b' ? '\b'
+                  : kind == 'f' ? '\f'
+                                : kind;
+    at += 2;
+  }
+  return made;
+}

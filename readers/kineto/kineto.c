@@ -1,0 +1,59 @@
+/* Reads what torch.profiler writes: Chrome trace JSON of Kineto, of PyTorch 1.8 and later, plain or gzip. */
+#include "kineto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const pd_option rows[] = {
+    PD_OPTION(kineto_options, python, .def = "false",
+              .help = "read nn.Module calls of python_function events; they are most of a file that has them"),
+};
+
+static bool holds(const char *first, uint64_t bytes, const char *word) {
+  return memmem(first, (size_t)bytes, word, strlen(word)) != NULL;
+}
+
+static pd_probe probe(const char *path, const void *first, uint64_t bytes) {
+  const char *text = first, *end = text + bytes, *at = scan_blanks(text, end);
+  (void)path;
+  if (at == end || (*at != '{' && *at != '[')) return PD_PROBE_NO;
+  if (holds(text, bytes, "\"schemaVersion\"") || holds(text, bytes, "\"deviceProperties\"") ||
+      holds(text, bytes, "\"baseTimeNanoseconds\"") || holds(text, bytes, "\"cpu_op\"") ||
+      holds(text, bytes, "\"cuda_runtime\""))
+    return PD_PROBE_YES;
+  return holds(text, bytes, "\"ph\"") || holds(text, bytes, "\"traceEvents\"") ? PD_PROBE_MAYBE : PD_PROBE_NO;
+}
+
+static pd_status open_file(const pd_host *host, const void *options, const char *path, void **state) {
+  kineto_reader *self = calloc(1, sizeof *self);
+  if (!self) return PD_NO_MEMORY;
+  self->host = host;
+  self->path = path;
+  self->options = *(const kineto_options *)options;
+  const pd_status status = input_open(&self->input, path);
+  if (status == PD_OK) {
+    *state = self;
+    return PD_OK;
+  }
+  const int why = errno;
+  free(self);
+  return status == PD_IO ? host->fail(host, status, "%s: cannot be read: %s", path, strerror(why)) : status;
+}
+
+static pd_status next_window(void *state, const pd_intake *intake) {
+  kineto_reader *self = state;
+  if (self->done) return PD_STOP;
+  self->done = true;
+  self->intake = intake;
+  return kineto_file_read(self);
+}
+
+static void close_file(void *state) {
+  kineto_reader *self = state;
+  input_close(&self->input);
+  kineto_names_free(&self->names);
+  free(self);
+}
+
+PD_READER("kineto", "1.0", "traces of torch.profiler: Kineto's JSON, plain or gzip", kineto_options, rows,
+          .probe = probe, .open = open_file, .next_window = next_window, .close = close_file)

@@ -1,0 +1,142 @@
+/* The kineto reader: one trace file of torch.profiler into one window. Private to this folder. */
+#ifndef READERS_KINETO_KINETO_H
+#define READERS_KINETO_KINETO_H
+
+#include "kineto_input.h"
+#include "json_scan.h"
+
+#include <pdhost/reader.h>
+
+typedef struct kineto_options {
+  bool python; /* nn.Module calls of python_function events as well */
+} kineto_options;
+
+/* What an event is, by its category: today's names, and those of 2021. */
+typedef enum kineto_category {
+  KINETO_SKIP = 0,
+  KINETO_OPERATION,  /* cpu_op, Operator */
+  KINETO_ANNOTATION, /* user_annotation */
+  KINETO_PYTHON,     /* python_function */
+  KINETO_RUNTIME,    /* cuda_runtime, Runtime */
+  KINETO_DRIVER,     /* cuda_driver */
+  KINETO_KERNEL,
+  KINETO_MEMCPY,
+  KINETO_MEMSET,
+  KINETO_SYNC,     /* cuda_sync */
+  KINETO_OVERHEAD, /* overhead */
+  KINETO_INSTANT,  /* cpu_instant_event, and [memory] events without a category */
+} kineto_category;
+
+/* X(field, key): numbers of an event's args. */
+#define KINETO_ARGS(X)                                                                                                 \
+  X(correlation, "correlation")                                                                                        \
+  X(external, "External id")                                                                                           \
+  X(device, "device")                                                                                                  \
+  X(context, "context")                                                                                                \
+  X(stream, "stream")                                                                                                  \
+  X(bytes, "bytes")                                                                                                    \
+  X(registers, "registers per thread")                                                                                 \
+  X(shared, "shared memory")                                                                                           \
+  X(occupancy, "est. achieved occupancy %")                                                                            \
+  X(graph, "graph id")                                                                                                 \
+  X(graph_node, "graph node id")                                                                                       \
+  X(cbid, "cbid")                                                                                                      \
+  X(sequence, "Sequence number")                                                                                       \
+  X(forward_thread, "Fwd thread id")                                                                                   \
+  X(address, "Addr")                                                                                                   \
+  X(size, "Bytes")                                                                                                     \
+  X(allocated, "Total Allocated")                                                                                      \
+  X(reserved, "Total Reserved")                                                                                        \
+  X(device_type, "Device Type")                                                                                        \
+  X(device_id, "Device Id")                                                                                            \
+  X(awaited, "wait_on_cuda_event_record_corr_id")
+
+typedef enum kineto_arg {
+#define X(field, key) KINETO_ARG_##field,
+  KINETO_ARGS(X)
+#undef X
+      KINETO_ARG_COUNT
+} kineto_arg;
+
+/* One event as it stands in the buffer. */
+typedef struct kineto_event {
+  scan_text phase, category, name, args, pid, tid;
+  int64_t start_ns, duration_ns;
+  bool has_start;
+} kineto_event;
+
+typedef struct kineto_args {
+  int64_t numbers[KINETO_ARG_COUNT];
+  uint32_t has; /* bit per kineto_arg */
+  uint32_t grid[3], block[3];
+  double blocks_per_sm, warps_per_sm;
+  scan_text thread_name;
+} kineto_args;
+#define KINETO_HAS(args, field) ((args)->has >> KINETO_ARG_##field & 1)
+#define KINETO_GET(args, field, otherwise) (KINETO_HAS(args, field) ? (args)->numbers[KINETO_ARG_##field] : (otherwise))
+
+/* String ids and what is known of a name, by the bytes in the file: a name is looked at once. */
+typedef struct kineto_name {
+  uint64_t hash;
+  char *text; /* as in the file */
+  size_t length;
+  uint32_t id; /* string id */
+  pd_api_class api;
+  uint8_t role; /* KINETO_NAME_* */
+  pd_memory_kind from, to;
+} kineto_name;
+enum {
+  KINETO_NAME_PLAIN = 0,
+  KINETO_NAME_STEP,      /* ProfilerStep#N */
+  KINETO_NAME_INPUT,     /* enumerate(DataLoader)#...__next__ */
+  KINETO_NAME_OPTIMIZER, /* Optimizer.step#..., Optimizer.zero_grad#... */
+  KINETO_NAME_BACKWARD,  /* autograd::engine::evaluate_function: ... */
+  KINETO_NAME_MODULE     /* nn.Module: ... */
+};
+typedef struct kineto_names {
+  kineto_name *rows;
+  uint32_t *slots; /* index + 1 */
+  uint64_t count, room, mask;
+} kineto_names;
+
+/* What is odd, and where it was met first. */
+typedef struct kineto_oddity {
+  uint64_t count, first;
+} kineto_oddity;
+
+typedef struct kineto_reader {
+  const pd_host *host;
+  const pd_intake *intake;
+  const char *path;
+  input input;
+  kineto_options options;
+  kineto_names names;
+  pd_facts facts;
+  int64_t base_ns;
+  pd_source source;
+  pd_device_props devices[64];
+  char device_names[64][64];
+  char versions[256];
+  char trace_name[256];
+  uint64_t kept;
+  kineto_oddity malformed, untimed, unnamed;
+  bool done, complete, is_rocm, no_memory;
+} kineto_reader;
+
+/* The name's row; NULL on no memory. */
+const kineto_name *kineto_name_of(kineto_reader *self, scan_text text);
+void kineto_names_free(kineto_names *self);
+
+/* Reads one event, at its {. Where it ends; NULL with *cut as in json_scan.h. */
+const char *kineto_event_scan(const char *at, const char *end, kineto_event *out, bool *cut);
+void kineto_args_scan(scan_text args, kineto_args *out);
+/* Puts an event into the intake. `at` is its offset in the file. */
+void kineto_event_take(kineto_reader *self, const kineto_event *event, uint64_t at);
+
+/* The file's other members: deviceProperties, baseTimeNanoseconds, distributedInfo, versions. */
+void kineto_header_take(kineto_reader *self, scan_text key, scan_text value);
+
+/* Reads the whole file. PD_STOP: it holds no event. */
+pd_status kineto_file_read(kineto_reader *self);
+
+#endif

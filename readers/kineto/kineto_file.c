@@ -1,0 +1,188 @@
+/* The file as a whole: an object with traceEvents, or the list of events alone; to the last byte that can be read. */
+#include "kineto.h"
+
+#include <stdio.h>
+
+/* Bytes between two reports of progress. */
+enum { PROGRESS_BYTES = 8 << 20 };
+
+static const char *begin_of(const kineto_reader *self) { return self->input.data + self->input.begin; }
+static const char *end_of(const kineto_reader *self) { return self->input.data + self->input.end; }
+static void go_to(kineto_reader *self, const char *at) { self->input.begin = (size_t)(at - self->input.data); }
+static uint64_t offset_of(const kineto_reader *self, const char *at) {
+  return self->input.offset + (uint64_t)(at - self->input.data);
+}
+
+/* Passes over blanks and returns the next byte; 0 at the end of the file. */
+static char next_byte(kineto_reader *self) {
+  for (;;) {
+    const char *at = scan_blanks(begin_of(self), end_of(self));
+    go_to(self, at);
+    if (at < end_of(self)) return *at;
+    if (!input_more(&self->input)) return 0;
+  }
+}
+
+static void met(kineto_oddity *self, uint64_t at) {
+  if (!self->count++) self->first = at;
+}
+
+/* Behind something that is no event: to the { before the next "ph", or "cat" or "name" where an event begins with it.
+ * False: there is none. */
+static bool find_next_event(kineto_reader *self) {
+  static const char *const keys[] = {"\"ph\"", "\"cat\"", "\"name\"", "\"pid\"", "\"ts\""};
+  if (begin_of(self) < end_of(self)) go_to(self, begin_of(self) + 1); /* not the same one again */
+  for (;;) {
+    const char *at = begin_of(self), *end = end_of(self);
+    while (at < end && (at = memchr(at, '{', (size_t)(end - at)))) {
+      const char *key = scan_blanks(at + 1, end);
+      if (end - key < 8) break;
+      for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (memcmp(key, keys[i], strlen(keys[i])) == 0) {
+          go_to(self, at);
+          return true;
+        }
+      at++;
+    }
+    go_to(self, at && at < end ? at : end);
+    if (!input_more(&self->input)) {
+      go_to(self, end_of(self));
+      return false;
+    }
+  }
+}
+
+/* One event at the buffer's begin. False: the file ends within it. */
+static bool read_event(kineto_reader *self) {
+  for (;;) {
+    kineto_event event;
+    bool cut = false;
+    const char *at = begin_of(self), *after = kineto_event_scan(at, end_of(self), &event, &cut);
+    if (after) {
+      kineto_event_take(self, &event, offset_of(self, at));
+      go_to(self, after);
+      return true;
+    }
+    if (cut && input_more(&self->input)) continue;
+    /* A quote that is never closed reaches to the end of the file: what follows its event is read all the same. */
+    const uint64_t where = offset_of(self, begin_of(self));
+    if (find_next_event(self)) {
+      met(&self->malformed, where);
+      return true;
+    }
+    if (!cut) met(&self->malformed, where);
+    return false;
+  }
+}
+
+/* Behind the [. True: the list is whole. */
+static bool read_events(kineto_reader *self) {
+  uint64_t told = 0;
+  for (;;) {
+    const char byte = next_byte(self);
+    if (byte == 0) return false;
+    if (byte == ']') {
+      go_to(self, begin_of(self) + 1);
+      return true;
+    }
+    if (byte == ',') {
+      go_to(self, begin_of(self) + 1);
+      continue;
+    }
+    if (byte == '{') {
+      if (!read_event(self)) return false;
+    } else {
+      met(&self->malformed, offset_of(self, begin_of(self)));
+      if (!find_next_event(self)) return false;
+    }
+    if (self->no_memory) return false;
+    if (self->input.taken - told >= PROGRESS_BYTES) {
+      told = self->input.taken;
+      self->intake->progress(self->intake, told, self->input.bytes);
+    }
+  }
+}
+
+typedef enum member_end { MEMBER_DONE, MEMBER_EVENTS, MEMBER_CUT } member_end;
+
+/* A member of the file's object, at its key. MEMBER_EVENTS: the list of events follows, behind its [. */
+static member_end read_member(kineto_reader *self) {
+  for (;;) {
+    bool cut = false;
+    scan_text key, value;
+    const char *end = end_of(self), *at = scan_key(begin_of(self), end, &key, &cut);
+    if (at && at < end && *at == '[' && SCAN_IS(key, "traceEvents")) {
+      go_to(self, at + 1);
+      return MEMBER_EVENTS;
+    }
+    if (at) at = scan_value(at, end, &value, &cut);
+    if (at) {
+      kineto_header_take(self, key, value);
+      go_to(self, at);
+      return MEMBER_DONE;
+    }
+    if (cut && input_more(&self->input)) continue;
+    if (!cut) met(&self->malformed, offset_of(self, begin_of(self)));
+    return MEMBER_CUT;
+  }
+}
+
+/* False: the file ends before the object does. */
+static bool read_object(kineto_reader *self) {
+  for (;;) {
+    const char byte = next_byte(self);
+    if (byte == '}') return true;
+    if (byte == 0) return false;
+    if (byte == ',') {
+      go_to(self, begin_of(self) + 1);
+      continue;
+    }
+    const member_end met_end = read_member(self);
+    if (met_end == MEMBER_CUT) return false;
+    if (met_end == MEMBER_EVENTS && !read_events(self)) return false;
+  }
+}
+
+static void tell(const kineto_reader *self, const kineto_oddity *what, const char *one, const char *more) {
+  if (!what->count) return;
+  self->intake->odd(self->intake, "%llu %s, the first at byte %llu", (unsigned long long)what->count,
+                    what->count == 1 ? one : more, (unsigned long long)what->first);
+}
+
+static void tell_oddities(const kineto_reader *self) {
+  tell(self, &self->malformed, "event is not JSON and is left out", "events are not JSON and are left out");
+  tell(self, &self->untimed, "event has no time and is left out", "events have no time and are left out");
+  tell(self, &self->unnamed, "event has no name", "events have no name");
+  if (self->input.surplus)
+    self->intake->odd(self->intake, "%llu bytes follow the compressed data and are left out",
+                      (unsigned long long)self->input.surplus);
+  if (self->input.broken)
+    self->intake->odd(self->intake, "%s: what was read up to byte %llu is used", self->input.broken,
+                      (unsigned long long)(self->input.offset + self->input.end));
+  else if (!self->complete)
+    self->intake->odd(self->intake, "the file ends in the middle, at byte %llu: what was read up to there is used",
+                      (unsigned long long)(self->input.offset + self->input.end));
+}
+
+pd_status kineto_file_read(kineto_reader *self) {
+  const char byte = next_byte(self);
+  if (byte == '[') {
+    go_to(self, begin_of(self) + 1);
+    self->complete = read_events(self);
+  } else if (byte == '{') {
+    go_to(self, begin_of(self) + 1);
+    self->complete = read_object(self);
+  } else {
+    return self->host->fail(self->host, PD_INVALID, "%s: is not JSON: it begins with neither { nor [", self->path);
+  }
+  if (self->no_memory) return PD_NO_MEMORY;
+  tell_oddities(self);
+  self->intake->progress(self->intake, self->input.taken, self->input.bytes);
+  self->source.size = sizeof self->source;
+  self->source.facts = self->facts;
+  self->source.base_ns = self->base_ns;
+  self->source.versions = self->versions[0] ? self->versions : NULL;
+  self->source.devices = self->devices;
+  self->intake->source(self->intake, &self->source);
+  return self->kept ? PD_OK : PD_STOP;
+}

@@ -1,0 +1,186 @@
+/* See kineto_input.h. */
+#include "kineto_input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <isa-l/igzip_lib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RAW_BYTES = 256 << 10, FIRST_ROOM = 1 << 20 };
+#define ROOM_LIMIT ((size_t)1 << 30)
+
+typedef struct input_source {
+  int fd;
+  bool owns_fd, known, is_gzip, raw_end;
+  uint8_t *raw;
+  size_t raw_begin, raw_end_at;
+  struct inflate_state inflate;
+} input_source;
+
+pd_status input_open(input *self, const char *path) {
+  *self = (input){.room = FIRST_ROOM};
+  input_source *source = calloc(1, sizeof *source);
+  self->data = malloc(FIRST_ROOM + INPUT_PADDING);
+  self->source = source;
+  if (source) {
+    source->fd = -1;
+    source->raw = malloc(RAW_BYTES);
+  }
+  if (!source || !self->data || !source->raw) {
+    input_close(self);
+    return PD_NO_MEMORY;
+  }
+  source->owns_fd = strcmp(path, "-") != 0;
+  source->fd = source->owns_fd ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+  struct stat about;
+  const bool good = source->fd >= 0 && fstat(source->fd, &about) == 0;
+  if (!good || S_ISDIR(about.st_mode)) {
+    const int why = good ? EISDIR : errno;
+    input_close(self);
+    errno = why;
+    return PD_IO;
+  }
+  self->bytes = S_ISREG(about.st_mode) ? (uint64_t)about.st_size : 0;
+  memset(self->data, 0, INPUT_PADDING);
+  return PD_OK;
+}
+
+void input_close(input *self) {
+  if (self->source) {
+    if (self->source->owns_fd && self->source->fd >= 0) close(self->source->fd);
+    free(self->source->raw);
+  }
+  free(self->source);
+  free(self->data);
+  self->source = NULL;
+  self->data = NULL;
+}
+
+/* 0 at the end of the file and on a failure, which ends it too. */
+static size_t read_some(input *self, void *to, size_t room) {
+  for (;;) {
+    const ssize_t got = read(self->source->fd, to, room);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) self->broken = strerror(errno);
+    if (got > 0) self->taken += (uint64_t)got;
+    return got > 0 ? (size_t)got : 0;
+  }
+}
+
+static void fill_raw(input *self) {
+  input_source *source = self->source;
+  if (source->raw_begin < source->raw_end_at || source->raw_end) return;
+  source->raw_begin = 0;
+  source->raw_end_at = read_some(self, source->raw, RAW_BYTES);
+  source->raw_end = source->raw_end_at == 0;
+}
+
+static void begin_member(input_source *source) {
+  isal_inflate_init(&source->inflate);
+  source->inflate.crc_flag = ISAL_GZIP;
+}
+
+/* Whether another member follows; what else follows is surplus. */
+static bool next_member(input *self) {
+  input_source *source = self->source;
+  fill_raw(self);
+  if (source->raw_begin == source->raw_end_at) return false;
+  if (source->raw_end_at - source->raw_begin == 1) { /* the magic may be cut by the buffer */
+    source->raw[0] = source->raw[source->raw_begin];
+    source->raw_begin = 0;
+    source->raw_end_at = 1 + read_some(self, source->raw + 1, RAW_BYTES - 1);
+  }
+  const uint8_t *at = source->raw + source->raw_begin;
+  if (source->raw_end_at - source->raw_begin > 1 && at[0] == 0x1f && at[1] == 0x8b) {
+    begin_member(source);
+    return true;
+  }
+  self->surplus = source->raw_end_at - source->raw_begin;
+  if (self->bytes) self->surplus += self->bytes - self->taken;
+  return false;
+}
+
+/* Inflates into [to, to + room); 0 at the end. */
+static size_t inflate_some(input *self, char *to, size_t room) {
+  input_source *source = self->source;
+  struct inflate_state *state = &source->inflate;
+  size_t made = 0;
+  while (!made) {
+    if (state->block_state == ISAL_BLOCK_FINISH && !next_member(self)) return 0;
+    fill_raw(self);
+    state->next_in = source->raw + source->raw_begin;
+    state->avail_in = (uint32_t)(source->raw_end_at - source->raw_begin);
+    state->next_out = (uint8_t *)to;
+    state->avail_out = room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;
+    const uint32_t before = state->avail_out, in_before = state->avail_in;
+    const int result = isal_inflate(state);
+    source->raw_begin = source->raw_end_at - state->avail_in;
+    made = before - state->avail_out;
+    if (result < 0) {
+      self->broken = "the compressed data is damaged";
+      state->block_state = ISAL_BLOCK_FINISH;
+      source->raw_begin = source->raw_end_at;
+      source->raw_end = true;
+      return made;
+    }
+    if (!made && state->block_state != ISAL_BLOCK_FINISH && source->raw_end && in_before == state->avail_in) {
+      self->broken = "the compressed data is cut short";
+      return 0;
+    }
+  }
+  return made;
+}
+
+static void look_at_magic(input *self) {
+  input_source *source = self->source;
+  source->known = true;
+  fill_raw(self);
+  while (source->raw_end_at == 1) { /* a pipe may give one byte */
+    const size_t got = read_some(self, source->raw + 1, RAW_BYTES - 1);
+    if (!got) break;
+    source->raw_end_at += got;
+  }
+  source->is_gzip = source->raw_end_at > 1 && source->raw[0] == 0x1f && source->raw[1] == 0x8b;
+  if (source->is_gzip) begin_member(source);
+}
+
+static size_t take_plain(input *self, char *to, size_t room) {
+  input_source *source = self->source;
+  const size_t left = source->raw_end_at - source->raw_begin;
+  if (!left) return read_some(self, to, room);
+  const size_t bytes = left < room ? left : room;
+  memcpy(to, source->raw + source->raw_begin, bytes);
+  source->raw_begin += bytes;
+  return bytes;
+}
+
+bool input_more(input *self) {
+  if (self->at_end) return false;
+  if (!self->source->known) look_at_magic(self);
+  if (self->begin) {
+    memmove(self->data, self->data + self->begin, self->end - self->begin);
+    self->offset += self->begin;
+    self->end -= self->begin;
+    self->begin = 0;
+  }
+  if (self->end > self->room / 2) {
+    char *grown = self->room < ROOM_LIMIT ? realloc(self->data, 2 * self->room + INPUT_PADDING) : NULL;
+    if (!grown) {
+      self->broken = "one value of it is larger than 1 GiB, or memory";
+      self->at_end = true;
+      return false;
+    }
+    self->data = grown;
+    self->room *= 2;
+  }
+  const size_t room = self->room - self->end;
+  const size_t got = self->source->is_gzip ? inflate_some(self, self->data + self->end, room)
+                                           : take_plain(self, self->data + self->end, room);
+  self->end += got;
+  memset(self->data + self->end, 0, INPUT_PADDING);
+  if (!got) self->at_end = true;
+  return got > 0;
+}

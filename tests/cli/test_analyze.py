@@ -1,0 +1,77 @@
+"""pdhost analyze: traces of other profilers get what a run gets. Files with defects are test_kineto's."""
+import json
+import unittest
+
+from made_trace import MadeTrace
+from pdhost_run import Case
+
+
+class Analyze(Case):
+    def made(self, name="made.json", text=None, **how):
+        return MadeTrace(**how).write(self.path(name), text)
+
+    def analyze(self, *arguments, **how):
+        return self.run_pdhost("analyze", *arguments, watch=False, **how)
+
+    def figures(self, *arguments):
+        """The results as JSON, and what was said on the way."""
+        code, out, err = self.analyze("--sink", "json:output_json=out.json", *arguments)
+        self.assertEqual(code, 0, out + err)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            return json.load(file), err
+
+    def test_the_report(self):
+        self.made()
+        code, out, err = self.analyze("made.json")
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertRegex(out, r"whole iteration +1\.0")
+        self.assertRegex(out, r"gemm_kernel +200 ")
+        self.assertRegex(out, r"aten::linear +200 ")
+
+    def test_compressed_and_standard_input_say_the_same(self):
+        self.made()
+        self.made("made.json.gz")
+        expected = self.analyze("made.json")[1]
+        self.assertEqual(self.analyze("made.json.gz")[1], expected)
+        code, out, err = self.analyze("-", under=("sh", "-c", 'exec "$0" "$@" < made.json'))
+        self.assertEqual((code, out), (0, expected), err)
+
+    def test_figures(self):
+        self.made()
+        figures, _ = self.figures("made.json")
+        self.assertEqual((figures["steps"], figures["windows_finished"], figures["coverage"]), (5, 1, 1))
+        rows = figures["step_rows"]
+        self.assertEqual([row["batch_cost_ns"] for row in rows], [1000000] * 4 + [995000])
+        self.assertAlmostEqual(figures["active_batch_cost_s"]["median"], 1e-3)
+        self.assertAlmostEqual(figures["active_dataloader_wait_s"]["median"], 1e-4)
+
+    def test_every_sink_takes_it(self):
+        self.made()
+        sinks = [word for name in ("table", "json", "csv", "chrome_trace", "tensorboard", "window")
+                 for word in ("--sink", name)]
+        code, out, err = self.analyze(*sinks, "made.json")
+        self.assertEqual(code, 0, out + err)
+
+    def test_what_cannot_be_read(self):
+        self.made("empty.json", " ")
+        self.made("other.txt", "no JSON at all")
+        self.made("none.json", "[]")
+        for arguments, code, said in ((("absent.json",), 3, "absent.json: cannot be read: No such file"),
+                                      (("other.txt",), 3, "other.txt: no reader knows this kind of file"),
+                                      (("none.json",), 3, "no reader knows this kind of file"),
+                                      ((".",), 3, "it is a folder; give the files in it"),
+                                      (("--reader", "absent", "other.txt"), 4, 'reader "absent": not found; there are kineto'),
+                                      (("--reader", "kineto", "none.json"), 3, "it holds no event that can be analysed"),
+                                      (("--reader", "kineto", "other.txt"), 3, "is not JSON"),
+                                      ((), 2, "analyze: give the trace to read")):
+            got, out, err = self.analyze(*arguments)
+            self.assertEqual(got, code, err)
+            self.assertIn(said, err)
+
+    def test_help_and_list(self):
+        self.assertIn("--step NAME", self.analyze("--help")[1])
+        self.assertIn("kineto", self.run_pdhost("list", "readers", watch=False)[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
