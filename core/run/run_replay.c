@@ -12,9 +12,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct replay {
   const replay_request *request;
@@ -214,6 +216,27 @@ static void end_without_summary(replay *self) {
   summary->sync_note = "the run did not say how its steps were measured";
 }
 
+/* Ended, though nobody may have asked how. */
+static bool is_gone(uint32_t pid) {
+  char path[64], line[512] = "";
+  if (kill((pid_t)pid, 0) != 0) return errno == ESRCH;
+  (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+  FILE *file = fopen(path, "r");
+  const bool read = file && fgets(line, sizeof line, file);
+  if (file) (void)fclose(file);
+  const char *state = read ? strrchr(line, ')') : NULL;
+  return state && strncmp(state, ") Z", 3) == 0;
+}
+
+/* The process that wrote the capture, where it is certainly gone without an end of its own; else 0. */
+static uint32_t dead_process(const replay *self) {
+  char host_name[64] = "";
+  const uint32_t pid = self->reader.head.pid;
+  if (self->has_summary || !pid || pid > INT32_MAX) return 0;
+  if (gethostname(host_name, sizeof host_name - 1) != 0 || strcmp(host_name, self->run.host_name) != 0) return 0;
+  return is_gone(pid) ? pid : 0;
+}
+
 static int finish(replay *self, pd_status status) {
   if (status == PD_OK && !self->has_summary) status = replay_window(self, NULL);
   if (!self->has_summary) end_without_summary(self);
@@ -221,7 +244,8 @@ static int finish(replay *self, pd_status status) {
   const pd_status summed = step_log_summarise(self->log, self->run.batch_size, &self->summary);
   const uint32_t failed = sink_set_close(self->sinks, &self->summary);
   self->sinks = NULL;
-  if (self->request->died) files_remove_unfinished(self->services.files, self->request->died);
+  const uint32_t died = self->request->died ? self->request->died : dead_process(self);
+  if (died) files_remove_unfinished(self->services.files, died);
   const char *line;
   while (!self->request->quiet && (line = files_next_written(self->services.files)))
     fprintf(stderr, "pdhost: wrote %s\n", line);

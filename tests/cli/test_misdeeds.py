@@ -19,7 +19,7 @@ ENDS = {"segv": "crashed with signal 11", "fpe": "crashed with signal 8", "abort
         "quit": "ended the process with exit code 3", "stack": "crashed with signal 11",
         "kill": "was killed by signal 9"}
 if SANITIZER: # it ends the process in its own way
-    for word in ("segv", "fpe", "abort", "stack"):
+    for word in ("segv", "fpe", "abort", "stack", "exit"):
         ENDS[word] = ""
 
 
@@ -174,6 +174,7 @@ class Signals(Case):
         out = self.json("out.json")
         self.assertEqual(out["outcome"], "failed")
         self.assertGreater(len(out["windows"]), 0)
+        self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
 
 
 if __name__ == "__main__":
