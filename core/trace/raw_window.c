@@ -12,6 +12,7 @@
 #include "saved_window.h"
 #include "trace/stacks/stacks.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -277,6 +278,33 @@ static void keep_later(recorder *self, const raw_fate *call_fates, const raw_fat
   self->device_count = kept;
 }
 
+/* Writing the input to the capture beside the merge, which only reads it too. */
+typedef struct saving {
+  struct capture_writer *capture;
+  const window_input *input;
+  pthread_t thread;
+  bool beside; /* on a thread of its own */
+  pd_status status;
+} saving;
+
+static void *save(void *given) {
+  saving *self = given;
+  self->status = window_save(self->capture, self->input);
+  return NULL;
+}
+
+static void save_begin(saving *self) {
+  if (!self->capture) return;
+  self->beside = pthread_create(&self->thread, NULL, save, self) == 0;
+  if (!self->beside) (void)save(self);
+}
+
+static pd_status save_end(saving *self) {
+  if (self->beside) (void)pthread_join(self->thread, NULL);
+  self->beside = false;
+  return self->status;
+}
+
 pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_trace **out) {
   window_input input = {.clock = &self->clock,
                         .strings = self->strings,
@@ -324,11 +352,18 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
   if (!status && self->capture) {
     status = window_name_frames(&input, &frames, &input.frame_count);
     input.frames = frames;
-    if (!status) status = window_save(self->capture, &input);
   }
   if (status) goto out;
+  saving beside = {.capture = self->capture, .input = &input};
+  save_begin(&beside);
   fates = calloc(input.call_count + input.device_count + 1, sizeof *fates);
   status = fates ? merge_window(&input, fates, fates + input.call_count, out) : PD_NO_MEMORY;
+  const pd_status saved = save_end(&beside);
+  if (!status && saved) {
+    trace_free(*out);
+    *out = NULL;
+    status = saved;
+  }
   if (!status) keep_later(self, fates, fates + input.call_count);
 out:
   if (status) self->call_count = self->device_count = 0;
