@@ -41,7 +41,7 @@ void pane_steps(text_out *page, const pd_table_set *set) {
   page_markup(page,
               ". The colours are those of the bar above.</p>\n<div class=\"steps\"><svg role=\"img\" "
               "aria-label=\"Time of each step by cause; the table Ledger of each step has the figures\" width=\"");
-  page_format(page, "%llu", (unsigned long long)(table->rows.count * PIXELS_A_STEP));
+  page_format(page, "%.0f", (double)table->rows.count * PIXELS_A_STEP);
   page_markup(page, "\" height=\"");
   page_format(page, "%d", HEIGHT);
   page_markup(page, "\">");
