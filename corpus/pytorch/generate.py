@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Make labelled PyTorch traces: training loops with one known bottleneck each, and what it really costs.
+
+usage: generate.py FOLDER [--models NAMES] [--precisions NAMES] [--seed N] [--seconds N]
+
+Each cell is one model, one precision, one kind of loop and one injected cause. Its step is measured without a profiler,
+with and without the injection, in blocks that alternate. The step without the injection is measured as a CUDA graph too,
+which says how much of it is launching. Then five steps are recorded by torch.profiler.
+
+FOLDER gets one NAME.pt.trace.json.gz for each cell, and labels.json, a list with one object for each:
+  trace                 file name
+  model, precision, sync_each_step   the program; the last is whether each step waits for the device
+  cause, detail, dial   what was injected, how, and how strongly
+  step_us, control_us   median step with and without the injection
+  effect_share          (step - control) / step; effect_blocks has this share for each pair of blocks
+  graph_share           of the control step: how much shorter it is as a CUDA graph; null where it could not be captured
+"""
+import argparse, json, os, random, statistics, sys, time, traceback
+
+import torch
+from torch import nn
+from torch.profiler import ProfilerActivity, profile, schedule
+
+DEVICE = torch.device('cuda')
+BLOCK_STEPS = 12
+BLOCK_PAIRS = 5
+CAUSES = {  # detail: (cause, dials)
+    'none': ('none', [0]),
+    'input_io': ('input_bound', [2, 8]),          # each sample sleeps so many ms
+    'input_cpu': ('input_bound', [20, 60]),       # each sample is worked through so many times
+    'forced_sync': ('forced_sync', [4, 16, 40]),  # losses and gradient norms read by the host
+    'launch_bound': ('launch_bound', [10, 30]),   # rounds of tiny layers, forward and backward
+    'allocator': ('allocator', [4, 12]),          # blocks made, zeroed, freed, and the cache emptied
+    'pageable_copy': ('pageable_copy', [32, 96]),  # copies of so many times 256 KiB
+    'host_compute': ('host_compute', [800, 2500]),  # us that the host spins
+    'small_batch': ('small_batch', [4, 8]),       # parts of the batch
+    'serial_streams': ('serial_streams', [20, 50]),  # products that alternate between two streams
+}
+
+
+class Convolutions(nn.Module):
+    """Image classification; channels grow as the image shrinks."""
+    batch, shape, classes = 48, (3, 96, 96), 100
+
+    def __init__(self):
+        super().__init__()
+        layers, channels = [], 3
+        for width in (48, 48, 96, 96, 192, 192, 384, 384):
+            stride = 2 if width != channels else 1
+            layers += [nn.Conv2d(channels, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.GELU()]
+            channels = width
+        self.body, self.head = nn.Sequential(*layers), nn.Linear(channels, self.classes)
+
+    def forward(self, x):
+        return self.head(self.body(x).mean((2, 3)))
+
+
+class Encoder(nn.Module):
+    """A transformer encoder over tokens given as vectors."""
+    batch, shape, classes = 24, (128, 384), 50
+
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(384, 6, 1536, dropout=0.0, batch_first=True, norm_first=True)
+        self.body, self.head = nn.TransformerEncoder(layer, 6, enable_nested_tensor=False), nn.Linear(384, self.classes)
+
+    def forward(self, x):
+        return self.head(self.body(x).mean(1))
+
+
+class Recurrent(nn.Module):
+    """Two LSTM layers of cuDNN over a sequence."""
+    batch, shape, classes = 64, (60, 256), 20
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.LSTM(256, 512, 2, batch_first=True), nn.Linear(512, self.classes)
+
+    def forward(self, x):
+        return self.head(self.body(x)[0][:, -1])
+
+
+class Autoencoder(nn.Module):
+    """Images down and up again, with skips, as a U-Net has them; judged as classes of the mean."""
+    batch, shape, classes = 16, (3, 128, 128), 10
+
+    def __init__(self):
+        super().__init__()
+        widths = (32, 64, 128, 256)
+        self.down = nn.ModuleList(nn.Sequential(nn.Conv2d(a, b, 3, 1, 1), nn.GroupNorm(8, b), nn.SiLU())
+                                  for a, b in zip((3,) + widths, widths))
+        self.up = nn.ModuleList(nn.Sequential(nn.Conv2d(a + b, b, 3, 1, 1), nn.GroupNorm(8, b), nn.SiLU())
+                                for a, b in zip(widths[:0:-1], widths[-2::-1]))
+        self.head = nn.Linear(widths[0], self.classes)
+
+    def forward(self, x):
+        skips = []
+        for layer in self.down:
+            x = layer(x)
+            skips.append(x)
+            x = nn.functional.max_pool2d(x, 2)
+        x = nn.functional.interpolate(x, scale_factor=2)
+        for layer, skip in zip(self.up, skips[-2::-1]):
+            x = nn.functional.interpolate(x, size=skip.shape[2:])
+            x = layer(torch.cat((x, skip), 1))
+        return self.head(x.mean((2, 3)))
+
+
+class Perceptron(nn.Module):
+    """Wide dense layers: few launches, much work."""
+    batch, shape, classes = 512, (1536,), 1000
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(*(m for _ in range(6) for m in (nn.Linear(1536, 1536), nn.ReLU())))
+        self.head = nn.Linear(1536, self.classes)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+MODELS = {'convolutions': Convolutions, 'encoder': Encoder, 'recurrent': Recurrent, 'autoencoder': Autoencoder,
+          'perceptron': Perceptron}
+
+
+class Samples(torch.utils.data.Dataset):
+    def __init__(self, model, detail, dial):
+        self.shape, self.classes, self.detail, self.dial = model.shape, model.classes, detail, dial
+        self.one = torch.randn(self.shape)
+
+    def __len__(self):
+        return 1 << 30
+
+    def __getitem__(self, i):
+        x = self.one
+        if self.detail == 'input_io':
+            time.sleep(self.dial / 1000)
+        if self.detail == 'input_cpu':
+            for _ in range(self.dial):
+                x = x * 1.0001
+        return x, i % self.classes
+
+
+class Program:
+    """One training loop with its injection switched on or off."""
+
+    def __init__(self, model, precision, sync, detail, dial):
+        torch.manual_seed(0)
+        self.kind, self.precision, self.sync, self.detail, self.dial = model, precision, sync, detail, dial
+        self.model = model().to(DEVICE)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True, capturable=True)
+        self.tiny = nn.Sequential(*(m for _ in range(3) for m in (nn.LayerNorm(64), nn.Linear(64, 64), nn.ReLU()))).to(DEVICE)
+        self.tiny_input = torch.randn(16, 64, device=DEVICE)
+        self.pageable = torch.randn(max(1, dial) * 65536) if detail == 'pageable_copy' else None
+        self.streams = [torch.cuda.Stream(), torch.cuda.Stream()]
+        self.products = [torch.randn(1024, 1024, device=DEVICE) for _ in range(2)] if detail == 'serial_streams' else []
+        self.resident = [(torch.randn(model.batch, *model.shape, pin_memory=True),
+                          torch.randint(model.classes, (model.batch,)).pin_memory()) for _ in range(4)]
+        self.loaders = {}
+
+    def batches(self, injected):
+        """Batches for ever: of a DataLoader where the input is the bottleneck, else of page-locked memory."""
+        if not self.detail.startswith('input'):
+            while True:
+                yield from self.resident
+        if injected not in self.loaders:
+            data = Samples(self.kind, self.detail if injected else 'none', self.dial)
+            self.loaders[injected] = iter(torch.utils.data.DataLoader(
+                data, self.kind.batch, num_workers=4, pin_memory=True, prefetch_factor=2, persistent_workers=True))
+        yield from self.loaders[injected]
+
+    def loss(self, x, y):
+        with torch.autocast('cuda', torch.bfloat16, enabled=self.precision == 'bf16', cache_enabled=False):
+            return nn.functional.cross_entropy(self.model(x), y)
+
+    def products_in_turn(self):
+        a, b = self.products
+        main = torch.cuda.current_stream()
+        self.streams[0].wait_stream(main)
+        for i in range(self.dial):
+            here, there = self.streams[i % 2], self.streams[1 - i % 2]
+            with torch.cuda.stream(here):
+                torch.mm(a, b)
+            there.wait_stream(here)
+        main.wait_stream(self.streams[self.dial % 2])
+
+    def step(self, batch, injected):
+        detail, dial = (self.detail, self.dial) if injected else ('none', 0)
+        if detail == 'pageable_copy':
+            self.pageable.to(DEVICE)
+        x, y = (t.to(DEVICE, non_blocking=True) for t in batch)
+        self.optimizer.zero_grad(set_to_none=True)
+        if detail == 'serial_streams':
+            self.products_in_turn()
+        if detail == 'small_batch':
+            for part, labels in zip(x.chunk(dial), y.chunk(dial)):
+                (self.loss(part, labels) / dial).backward()
+        else:
+            loss = self.loss(x, y)
+            if detail == 'launch_bound':
+                for _ in range(dial):
+                    loss = loss + 1e-8 * self.tiny(self.tiny_input).sum()
+            if detail == 'forced_sync':
+                for _ in range(dial):
+                    loss.item()
+            if detail == 'host_compute':
+                until = time.perf_counter_ns() + dial * 1000
+                while time.perf_counter_ns() < until:
+                    pass
+            if detail == 'allocator':
+                for _ in range(dial):
+                    torch.zeros(8 << 20, device=DEVICE)
+                    torch.cuda.empty_cache()
+            loss.backward()
+            if detail == 'forced_sync':
+                for parameter in list(self.model.parameters())[:dial]:
+                    parameter.grad.norm().item()
+        self.optimizer.step()
+        if self.sync:
+            torch.cuda.synchronize()
+
+    def run(self, steps, injected):
+        """Microseconds a step. What the loader's workers made while others ran is used up first."""
+        batches = self.batches(injected)
+        for _ in range(10 if self.detail.startswith('input') else 2):
+            self.step(next(batches), injected)
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(steps):
+            self.step(next(batches), injected)
+        torch.cuda.synchronize()
+        return (time.perf_counter() - start) * 1e6 / steps
+
+    def effect(self):
+        """Blocks without and with the injection in turn: (control, injected) of each pair."""
+        for injected in (False, True):
+            self.run(8, injected)
+        return [(self.run(BLOCK_STEPS, False), self.run(BLOCK_STEPS, True)) for _ in range(BLOCK_PAIRS)]
+
+    def graph_share(self):
+        """How much shorter the control step is as a CUDA graph, copies included."""
+        x, y = (t.to(DEVICE) for t in self.resident[0])
+        graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                self.optimizer.zero_grad(set_to_none=True)
+                self.loss(x, y).backward()
+                self.optimizer.step()
+        torch.cuda.current_stream().wait_stream(side)
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.cuda.graph(graph):
+            self.loss(x, y).backward()
+            self.optimizer.step()
+
+        def replayed(steps):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for i in range(steps):
+                batch = self.resident[i % 4]
+                x.copy_(batch[0], non_blocking=True)
+                y.copy_(batch[1], non_blocking=True)
+                graph.replay()
+                if self.sync:
+                    torch.cuda.synchronize()
+            torch.cuda.synchronize()
+            return (time.perf_counter() - start) * 1e6 / steps
+
+        plain = Program(self.kind, self.precision, self.sync, 'none', 0)
+        plain.run(8, False)
+        replayed(4)
+        return statistics.median(1 - replayed(BLOCK_STEPS) / plain.run(BLOCK_STEPS, False) for _ in range(BLOCK_PAIRS))
+
+    def record(self, path, injected):
+        batches = self.batches(injected)
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
+                     schedule=schedule(wait=2, warmup=3, active=5, repeat=1),
+                     on_trace_ready=lambda p: p.export_chrome_trace(path)) as profiler:
+            for _ in range(10):
+                self.step(next(batches), injected)
+                profiler.step()
+
+
+def cells(arguments):
+    chosen = [(m, p, s, d, dial) for m in arguments.models.split(',') for p in arguments.precisions.split(',')
+              for s in (False, True) for d, (_, dials) in CAUSES.items() for dial in dials]
+    random.Random(arguments.seed).shuffle(chosen)
+    return chosen
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('folder')
+    parser.add_argument('--models', default=','.join(MODELS), help='of ' + ', '.join(MODELS))
+    parser.add_argument('--precisions', default='fp32,bf16', help='fp32, tf32 or bf16')
+    parser.add_argument('--seed', type=int, default=0, help='order of the cells, so that a short run takes a mixed sample')
+    parser.add_argument('--seconds', type=float, default=1e9, help='no new cell is begun after so long')
+    arguments = parser.parse_args()
+    os.makedirs(arguments.folder, exist_ok=True)
+    labels, graphs, started = [], {}, time.monotonic()
+    for model, precision, sync, detail, dial in cells(arguments):
+        if time.monotonic() - started > arguments.seconds:
+            break
+        name = f'{model}_{precision}_{"sync" if sync else "async"}_{detail}_{dial}'
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
+        try:
+            program = Program(MODELS[model], precision, sync, detail, dial)
+            pairs = program.effect()
+            program.record(os.path.join(arguments.folder, name + '.pt.trace.json.gz'), True)
+            if (model, precision, sync) not in graphs:
+                try:
+                    graphs[model, precision, sync] = round(program.graph_share(), 4)
+                except RuntimeError as error:
+                    print(f'{name}: not captured as a graph: {str(error).splitlines()[0]}', file=sys.stderr)
+                    graphs[model, precision, sync] = None
+        except Exception:  # one cell that fails does not end the others; it gets no label
+            traceback.print_exc()
+            continue
+        control, step = (statistics.median(p[i] for p in pairs) for i in (0, 1))
+        blocks = sorted((b - a) / b for a, b in pairs)
+        labels.append({'trace': name + '.pt.trace.json.gz', 'model': model, 'precision': precision, 'sync_each_step': sync,
+                       'cause': CAUSES[detail][0], 'detail': detail, 'dial': dial, 'step_us': round(step, 1),
+                       'control_us': round(control, 1), 'effect_share': round(statistics.median(blocks), 4),
+                       'effect_blocks': [round(b, 4) for b in blocks], 'graph_share': graphs[model, precision, sync]})
+        with open(os.path.join(arguments.folder, 'labels.json'), 'w') as out:
+            json.dump(labels, out, indent=1)
+        print(f'{name}: step {step:.0f} us, control {control:.0f} us, effect {100 * labels[-1]["effect_share"]:.1f} %',
+              flush=True)
+        del program
+        torch.cuda.empty_cache()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,56 @@
+"""Of the generator of labelled PyTorch traces: its cells, without PyTorch."""
+import importlib.util
+import os
+import re
+import sys
+import types
+import unittest
+from unittest.mock import MagicMock
+
+PATH = os.path.join(os.path.dirname(__file__), "../../corpus/pytorch/generate.py")
+
+
+def load():
+    torch = MagicMock()
+    torch.nn = types.SimpleNamespace(Module=object)
+    torch.utils.data.Dataset = object
+    for name in ("torch", "torch.nn", "torch.profiler"):
+        sys.modules[name] = torch
+    spec = importlib.util.spec_from_file_location("generate", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Corpus(unittest.TestCase):
+    def setUp(self):
+        self.module = load()
+
+    def cells(self, seed):
+        given = types.SimpleNamespace(models="encoder,perceptron", precisions="fp32,bf16", seed=seed)
+        return self.module.cells(given)
+
+    def test_every_cause_and_dial_of_every_model_is_there_once(self):
+        cells = self.cells(0)
+        dials = sum(len(dials) for _, dials in self.module.CAUSES.values())
+        self.assertEqual(len(cells), 2 * 2 * 2 * dials)
+        self.assertEqual(len(set(cells)), len(cells))
+        self.assertEqual({cell[3] for cell in cells}, set(self.module.CAUSES))
+
+    def test_a_seed_names_an_order(self):
+        self.assertEqual(self.cells(1), self.cells(1))
+        self.assertNotEqual(self.cells(1), self.cells(2))
+        self.assertEqual(sorted(self.cells(1)), sorted(self.cells(2)))
+
+    def test_the_help_names_every_key_of_a_label(self):
+        with open(PATH, encoding="utf-8") as file:
+            source = file.read()
+        label = source[source.index("labels.append({"):source.index("with open(os.path.join(arguments.folder, 'labels.json')")]
+        keys = re.findall(r"'(\w+)': ", label)
+        self.assertEqual(len(keys), 12)
+        for key in keys:
+            self.assertIn(key, self.module.__doc__, key)
+
+
+if __name__ == "__main__":
+    unittest.main()
