@@ -1,6 +1,8 @@
 /* See analyze.h: the command line. The work is core/run/import/import.c's. */
 #include "analyze.h"
 
+#include "recover.h"
+
 #include "config/cli_args.h"
 #include "run/import/import.h"
 
@@ -46,7 +48,8 @@ const args_command analyze_command = {
     .summary = "say what held up a program that another profiler recorded",
     .usage = "[--step NAME] [--reader NAME] [--sink NAME[:KEY=VALUE,...]] FILE ...",
     .description =
-        "Reads the traces that torch.profiler writes (JSON, plain or gzip) and prints what a run prints: the verdict, "
+        "Reads the traces that torch.profiler writes (JSON, plain or gzip), or the capture of a run (.pdcap), and "
+        "prints what a run prints: the verdict, "
         "where the time went, and every table with --full. All sinks of a run take the window, too. - is standard "
         "input.\n\n"
         "Steps are the marks that the program set (ProfilerStep), or the ranges that --step names. Nothing is executed "
@@ -65,6 +68,8 @@ static int analyze(cli_args *args, const analyze_options *options, error *err) {
     error_set(err, PD_INVALID, CODE_USAGE, "analyze: give the trace to read, as in pdhost analyze trace.json.gz");
     return CODE_USAGE;
   }
+  if (args->word_count == 1 && !options->reader && recover_takes(args->words[0]))
+    return recover_run(args->words[0], &args->input, "table", args->quiet, err);
   config *settings = NULL;
   args->input.is_analysis = true;
   if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;

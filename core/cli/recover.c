@@ -1,15 +1,17 @@
 /* See recover.h. */
 #include "recover.h"
 
+#include "capture/capture_read.h"
 #include "config/cli_args.h"
 #include "run/run_replay.h"
 
 #include <dirent.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct recover_options {
   bool help;
@@ -53,8 +55,7 @@ static char *find_capture(const char *path, error *err) {
 }
 
 /* Whether the capture's setting still has a meaning: keys of sinks that are not wanted now do not. */
-static bool is_wanted(const config_assignment *at, const config_input *given) {
-  const char *sinks = NULL;
+static bool is_wanted(const config_assignment *at, const config_input *given, const char *sinks) {
   if (strncmp(at->section, "sink.", 5) != 0) return true;
   for (uint32_t i = 0; i < given->assignment_count; i++)
     if (strcmp(given->assignments[i].section, "run") == 0 && strcmp(given->assignments[i].key, "sinks") == 0)
@@ -63,14 +64,15 @@ static bool is_wanted(const config_assignment *at, const config_input *given) {
 }
 
 /* What the user gives now wins over what the run was given. */
-static config *load_settings(const char *path, const config_input *given, error *err) {
+static config *load_settings(const char *path, const config_input *given, const char *sinks, error *err) {
   uint32_t count = 0, used = 0;
   config *loaded = NULL;
   config_assignment *old = replay_settings(path, &count, err);
   if (!old) return NULL;
-  config_assignment *all = calloc((size_t)count + given->assignment_count + 1, sizeof *all);
+  config_assignment *all = calloc((size_t)count + given->assignment_count + 2, sizeof *all);
   for (uint32_t i = 0; all && i < count; i++)
-    if (is_wanted(&old[i], given)) all[used++] = old[i];
+    if (is_wanted(&old[i], given, sinks)) all[used++] = old[i];
+  if (all && sinks) all[used++] = (config_assignment){"run", "sinks", sinks, path};
   for (uint32_t i = 0; all && i < given->assignment_count; i++) all[used++] = given->assignments[i];
   config_input input = *given;
   input.assignments = all;
@@ -92,19 +94,28 @@ static const char *folder_given(const config_input *given, const config *loaded)
   return NULL;
 }
 
+bool recover_takes(const char *path) {
+  char beginning[8];
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const ssize_t bytes = file >= 0 ? read(file, beginning, sizeof beginning) : 0;
+  if (file >= 0) close(file);
+  return bytes > 0 && capture_probe(beginning, (uint64_t)bytes);
+}
+
+int recover_run(const char *path, const config_input *given, const char *sinks, bool quiet, error *err) {
+  config *loaded = load_settings(path, given, sinks, err);
+  if (!loaded) return err->count ? err->exit_code : CODE_CONFIG;
+  const replay_request request = {
+      .path = path, .settings = loaded, .trace_dir = folder_given(given, loaded), .quiet = quiet};
+  const int code = replay_run(&request);
+  config_free(loaded);
+  return code;
+}
+
 static int recover(const cli_args *args, error *err) {
-  int code = CODE_CONFIG;
   char *path = find_capture(args->words[0], err);
   if (!path) return err->exit_code;
-  config *loaded = load_settings(path, &args->input, err);
-  if (loaded) {
-    const replay_request request = {
-        .path = path, .settings = loaded, .trace_dir = folder_given(&args->input, loaded), .quiet = args->quiet};
-    code = replay_run(&request);
-  } else if (err->count) {
-    code = err->exit_code;
-  }
-  config_free(loaded);
+  const int code = recover_run(path, &args->input, NULL, args->quiet, err);
   free(path);
   return code;
 }

@@ -58,6 +58,18 @@ class Captures(Case):
         self.assertIn("control", out)
         self.assertTrue(os.path.exists(self.path("other/csv/steps.csv")), os.listdir(self.path("other/csv")))
 
+    def test_analyze_prints_what_the_run_did(self):
+        own, _ = self.record("--sink", "table")
+        own = own[:own.index("\nwrote")] if "\nwrote" in own else own
+        code, out, err = self.run_pdhost("analyze", "run.pdcap", watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(out.splitlines()[:8], own.splitlines()[:8])
+        before = os.stat(self.path("out.json")).st_mtime_ns
+        self.assertEqual(self.run_pdhost("analyze", "run.pdcap", "--sink", "json:output_json=new.json", watch=False)[0], 0)
+        with open(self.path("out.json"), "rb") as own_file, open(self.path("new.json"), "rb") as again:
+            self.assertEqual(again.read(), own_file.read())
+        self.assertEqual(os.stat(self.path("out.json")).st_mtime_ns, before)
+
     def test_of_a_folder_the_newest_is_read(self):
         self.record()
         os.mkdir(self.path("kept"))
