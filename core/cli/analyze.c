@@ -52,8 +52,9 @@ const args_command analyze_command = {
         "prints what a run prints: the verdict, "
         "where the time went, and every table with --full. All sinks of a run take the window, too. - is standard "
         "input.\n\n"
-        "Steps are the marks that the program set (ProfilerStep), or the ranges that --step names. Nothing is executed "
-        "and no GPU is needed.",
+        "Steps are the ranges that --step names, else the marks that the program set (ProfilerStep), else what its "
+        "launches repeat. Where nothing repeats, the figures are of the whole file. Nothing is executed and no GPU is "
+        "needed.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost analyze trace.json.gz\tthe short report\n"

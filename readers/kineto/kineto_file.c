@@ -164,6 +164,11 @@ static void tell_oddities(const kineto_reader *self) {
                       (unsigned long long)(self->input.offset + self->input.end));
 }
 
+/* What stands behind the last bracket is looked at all the same: damage shows only there. */
+static void drain(kineto_reader *self) {
+  do { go_to(self, end_of(self)); } while (input_more(&self->input));
+}
+
 pd_status kineto_file_read(kineto_reader *self) {
   const char byte = next_byte(self);
   if (byte == '[') {
@@ -176,6 +181,7 @@ pd_status kineto_file_read(kineto_reader *self) {
     return self->host->fail(self->host, PD_INVALID, "%s: is not JSON: it begins with neither { nor [", self->path);
   }
   if (self->no_memory) return PD_NO_MEMORY;
+  if (self->complete) drain(self);
   tell_oddities(self);
   self->intake->progress(self->intake, self->input.taken, self->input.bytes);
   self->source.size = sizeof self->source;

@@ -45,6 +45,34 @@ class Analyze(Case):
         self.assertAlmostEqual(figures["active_batch_cost_s"]["median"], 1e-3)
         self.assertAlmostEqual(figures["active_dataloader_wait_s"]["median"], 1e-4)
 
+    def bounds(self, *arguments):
+        figures, err = self.figures(*arguments, "-v")
+        return [row["batch_cost_ns"] for row in figures["step_rows"]], err
+
+    def test_steps_without_marks_are_the_same(self):
+        self.made("marks.json", steps=6)
+        self.made("none.json", steps=6, marks=False)
+        marked, _ = self.bounds("marks.json")
+        found, err = self.bounds("none.json")
+        self.assertIn("6 steps found by their launches: 3 kernels repeat", err)
+        self.assertEqual(len(found), len(marked))
+        for one, other in zip(found[1:], marked[1:-1]):
+            self.assertEqual(one, other)
+
+    def test_steps_by_name(self):
+        self.made(steps=4)
+        found, _ = self.bounds("--step", "Optimizer.step", "made.json")
+        self.assertEqual(found, [1000000] * 3 + [60000])
+        code, _, err = self.analyze("--step", "absent", "made.json")
+        self.assertEqual(code, 2)
+        self.assertIn("made.json: --step absent: no range has this name", err)
+
+    def test_no_loop_is_an_answer(self):
+        self.made(steps=2, marks=False)
+        code, out, err = self.analyze("made.json")
+        self.assertEqual(code, 0, out)
+        self.assertIn("made.json: no loop found: too few kernels were launched; the figures are of the whole file", err)
+
     def test_every_sink_takes_it(self):
         self.made()
         sinks = [word for name in ("table", "json", "csv", "chrome_trace", "tensorboard", "window")

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
+#include "facts/step_finder.h"
 #include "trace/intake/intake.h"
 #include "trace/recorder.h"
 #include "trace/trace_steps.h"
@@ -126,15 +127,32 @@ static void tell_progress(void *user, uint64_t bytes, uint64_t of) {
     progress_note("%.0f MB", (double)bytes * 1e-6);
 }
 
-/* Without two marks the window is one step: its figures are then those of the whole. */
-static pd_status give_steps(pd_trace *trace) {
-  if (trace->steps.count) return PD_OK;
+/* The ranges that the user names, else marks, else what the launches repeat. Without any, the window is one step: its
+ * figures are then those of the whole. PD_INVALID: no range has that name. */
+static pd_status give_steps(const reading *self, const char *name, pd_trace *trace) {
+  found_steps found;
+  if (!name && trace->steps.count) return PD_OK;
+  pd_status status = name ? step_finder_named(trace, name, &found) : step_finder_find(trace, &found);
   const step_bounds whole = {0, trace->end_ns + 1, 0};
-  return trace_set_steps(trace, &whole, 1);
+  if (status == PD_OK && name && !found.count) {
+    error_line_print(FAULT_WORD, NULL, "%s: --step %s: no range has this name; use a name of the program's own ranges",
+                     self->path, name);
+    status = PD_INVALID;
+  } else if (status == PD_OK && found.count) {
+    log_line(PD_LOG_INFO, NULL, "%s: %s", self->path, found.words);
+    status = trace_set_steps(trace, found.bounds, found.count);
+    if (name) trace->facts |= PD_FACT_STEPS;
+  } else if (status == PD_OK) {
+    log_line(PD_LOG_WARN, NULL, "%s: %s; the figures are of the whole file, shown as one step", self->path,
+             found.words);
+    status = trace_set_steps(trace, &whole, 1);
+  }
+  found_steps_free(&found);
+  return status;
 }
 
 /* One window. PD_STOP: there is none left. */
-static pd_status read_window(const reading *self, uint32_t window, pd_trace **out, intake **rows) {
+static pd_status read_window(const reading *self, const char *step, uint32_t window, pd_trace **out, intake **rows) {
   const intake_listener listener = {(void *)(uintptr_t)self, tell_odd, tell_progress};
   const pd_plugin *table = self->reader->plugin->table;
   *out = NULL;
@@ -144,19 +162,21 @@ static pd_status read_window(const reading *self, uint32_t window, pd_trace **ou
     progress_enter("sorting what was read", NULL, 0);
     status = intake_finish(*rows, window, table->name, out);
   }
-  if (status == PD_OK) status = give_steps(*out);
+  if (status == PD_OK) status = give_steps(self, step, *out);
   return status;
 }
 
-static int read_windows(const reading *self, import_window *take, void *user) {
+static int read_windows(const reading *self, const char *step, import_window *take, void *user) {
   for (uint32_t window = 0; !signals_pending(); window++) {
     intake *rows = NULL;
     pd_trace *trace = NULL;
     progress_enter("reading", NULL, 0);
-    const pd_status status = read_window(self, window, &trace, &rows);
+    const pd_status status = read_window(self, step, window, &trace, &rows);
     int code = CODE_DONE;
     if (status == PD_OK)
       code = take(user, self->path, trace);
+    else if (status == PD_INVALID && trace)
+      code = CODE_USAGE; /* the user was told */
     else if (status != PD_STOP)
       code = run_parts_report(self->host, status, self->path, CODE_CONFIG);
     else if (!window)
@@ -179,7 +199,7 @@ int import_file(const services *all, config *settings, const import_request *req
   const pd_status status =
       table->ops.reader->open(service_host_table(self.host), self.reader->options, path, &self.state);
   if (status == PD_OK) {
-    code = read_windows(&self, take, user);
+    code = read_windows(&self, request->step, take, user);
     table->ops.reader->close(self.state);
   } else {
     code = run_parts_report(self.host, status, path, CODE_CONFIG);

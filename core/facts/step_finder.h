@@ -1,0 +1,35 @@
+/*
+ * The steps of a program that did not mark them. The loop is found by what it launches: the sequence of (kernel, grid)
+ * in launch order repeats with a period. Periods nest (a layer, a micro-batch, a step), so the one that is taken agrees
+ * best, and it has to hold what only a step has: an optimizer's kernel, or a copy from the host of the same size each
+ * time. "No loop" is an answer. [any thread]
+ */
+#ifndef CORE_FACTS_STEP_FINDER_H
+#define CORE_FACTS_STEP_FINDER_H
+
+#include "trace/trace_steps.h"
+
+/* A period is a loop when it repeats so often, with this share of launches equal to the ones a period before, and when
+ * no larger share of the device records lacks its launch. */
+#define STEP_FINDER_REPEATS 3
+#define STEP_FINDER_MATCH 0.95
+#define STEP_FINDER_UNMATCHED 0.01
+
+typedef struct found_steps {
+  step_bounds *bounds; /* in order and back to back; freed by found_steps_free */
+  uint64_t count;      /* 0: none */
+  uint64_t period;     /* kernels a step; 0: not found by a period */
+  double match;        /* 0 to 1 */
+  char words[256];     /* how they were found, or why not; no full stop */
+} found_steps;
+
+/* By the period of the launches. Reads no mark. PD_NO_MEMORY is the one failure. */
+pd_status step_finder_find(const pd_trace *trace, found_steps *out);
+
+/* The ranges called `name`, or `name` with # and more behind it, of the thread that has the most of them. A range
+ * within another one is none. */
+pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps *out);
+
+void found_steps_free(found_steps *self);
+
+#endif

@@ -1,0 +1,122 @@
+"""The kineto reader: files with each defect that real ones have are read as far as they can be, and what is odd is told."""
+import gzip
+import json
+import unittest
+
+from made_trace import MadeTrace
+from pdhost_run import Case
+
+
+class Kineto(Case):
+    def read(self, data, name="made.json", options=()):
+        """Exit code 0, the results, and what was said."""
+        with open(self.path(name), "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        code, out, err = self.run_pdhost("analyze", "--sink", "json:output_json=out.json", *options, name, watch=False)
+        self.assertEqual(code, 0, out + err)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            return json.load(file), err
+
+    def setUp(self):
+        super().setUp()
+        self.made = MadeTrace()
+        self.text = self.made.text()
+        self.expected = self.steps(self.read(self.text)[0])
+
+    @staticmethod
+    def steps(figures):
+        return [(row["data_wait_ns"], row["batch_cost_ns"]) for row in figures["step_rows"]]
+
+    def assert_same(self, data, said=None, name="made.json"):
+        figures, err = self.read(data, name)
+        self.assertEqual(self.steps(figures), self.expected)
+        if said:
+            self.assertIn(said, err)
+        else:
+            self.assertNotIn("warn", err)
+        return figures
+
+    def test_numbers_as_text(self):
+        events = [{key: str(value) if key in ("ts", "dur", "pid", "tid") else value for key, value in event.items()}
+                  for event in self.made.events]
+        self.assert_same(json.dumps({"traceEvents": events}))
+
+    def test_any_order_of_keys(self):
+        events = [dict(reversed(event.items())) for event in self.made.events]
+        self.assert_same(json.dumps({"traceName": "x", "traceEvents": events, **self.made.head}))
+
+    def test_a_list_without_an_object(self):
+        self.assert_same(json.dumps(self.made.events))
+
+    def test_old_categories(self):
+        text = self.text
+        for new, old in (("cpu_op", "Operator"), ("cuda_runtime", "Runtime"), ("kernel", "Kernel"), ("gpu_memcpy", "Memcpy")):
+            text = text.replace(f'"cat": "{new}"', f'"cat": "{old}"')
+        self.assert_same(text)
+
+    def test_names_of_rocm(self):
+        self.assert_same(self.text.replace("cudaLaunchKernel", "hipLaunchKernel").replace("cudaMemcpyAsync", "hipMemcpyAsync"))
+
+    def test_no_number_and_control_characters(self):
+        self.assert_same(self.text.replace('"bytes": 4096', '"bytes": NaN, "x": Infinity, "y": N/A')
+                         .replace("gemm_kernel", "gemm\x01\x02 \xff"))
+
+    def test_trailing_commas(self):
+        self.assert_same(self.text.replace("}}, {", "},}, ,{"))
+
+    def test_an_event_that_is_no_json(self):
+        broken = '{"ph": "X", "cat" "cpu_op", "name": 7}, '
+        where = self.text.index('{"ph"')
+        self.assert_same(self.text[:where] + broken + self.text[where:],
+                         f"1 event is not JSON and is left out, the first at byte {where}")
+
+    def test_a_file_that_ends_in_the_middle(self):
+        cut = self.text.rindex('{"ph"') + 20
+        figures, err = self.read(self.text[:cut])
+        self.assertEqual(len(figures["step_rows"]), 5)
+        self.assertIn(f"the file ends in the middle, at byte {cut}", err)
+
+    def test_gzip_with_bytes_behind_it(self):
+        self.assert_same(gzip.compress(self.text.encode()) + b"older bytes", "11 bytes follow the compressed data", "x.gz")
+
+    def test_gzip_of_several_members(self):
+        data = self.text.encode()
+        members = b"".join(gzip.compress(data[at:at + 1000]) for at in range(0, len(data), 1000))
+        self.assert_same(members, None, "x.gz")
+
+    def test_gzip_cut_short(self):
+        data = gzip.compress(self.text.encode())
+        _, err = self.read(data[:len(data) * 3 // 4], "x.gz")
+        self.assertIn("the compressed data is cut short", err)
+
+    def test_ranges_that_stick_out(self):
+        made = MadeTrace()
+        made.host("cpu_op", "aten::outer", 10.0, 50.0)
+        made.host("cpu_op", "aten::inner", 20.0, 60.0)
+        _, err = self.read(json.dumps({**made.head, "traceEvents": made.events}))
+        self.assertRegex(err, r"\d+ host ranges end after the range around them and are cut to it")
+
+    def test_work_launched_before_the_file_is_no_loss(self):
+        made = MadeTrace()
+        made.device("kernel", "earlier", 1.0, 5.0, correlation=99999)
+        figures, _ = self.read(json.dumps({**made.head, "traceEvents": made.events}))
+        self.assertEqual(figures["coverage"], 1)
+        self.assertEqual(sum(figures["lost"].values()), 0)
+
+    def test_a_device_record_without_a_launch_is_told(self):
+        made = MadeTrace()
+        made.device("kernel", "unknown", 2500.0, 5.0, correlation=99999)
+        figures, _ = self.read(json.dumps({**made.head, "traceEvents": made.events}))
+        self.assertEqual(sum(figures["lost"].values()), 1)
+
+    def test_python_functions_are_left_out(self):
+        events = self.made.events + [{"ph": "X", "cat": "python_function", "name": "nn.Module: Net_0", "pid": 7, "tid": 7,
+                                      "ts": 100, "dur": 50, "args": {"Python id": 1}}]
+        self.assert_same(json.dumps({**self.made.head, "traceEvents": events}))
+        code, out, _ = self.run_pdhost("analyze", "--full", "-o", "reader.kineto.python=true", "made.json", watch=False)
+        self.assertEqual(code, 0)
+        self.assertIn("Net_0", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
