@@ -103,14 +103,14 @@ static const char *make_strings(window_file *out, uint64_t bytes) {
 
 static const char *assemble(window_file *out, const uint64_t *counts) {
   static const uint32_t single[] = {PD_WINDOW_TRACE, PD_WINDOW_DEVICE, PD_WINDOW_RUN};
-  for (uint32_t id = 1; id < PD_WINDOW_LOSS_ROWS; id++) /* later ones are since 1.1 */
+  for (uint32_t id = 1; id < PD_WINDOW_LOSS_ROWS; id++) /* a file without the places of losses has none */
     if (!out->blocks[id]) return "a section is missing";
   for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
     if (counts[single[i]] != 1) return "trace, device and run have one row each";
   memcpy(&out->trace, out->blocks[PD_WINDOW_TRACE], sizeof out->trace);
   memcpy(&out->device, out->blocks[PD_WINDOW_DEVICE], sizeof out->device);
   memcpy(&out->run, out->blocks[PD_WINDOW_RUN], sizeof out->run);
-  for (uint32_t id = 1; id < PD_WINDOW_SECTION_END; id++) {
+  for (uint32_t id = 1; id < PD_WINDOW_LOSS_ROWS; id++) /* a file without the places of losses has none */ {
     pd_array *array = array_of(&out->trace, id);
     if (array) *array = (pd_array){out->blocks[id], counts[id], row_bytes[id]};
   }

@@ -44,14 +44,14 @@ static inline const pd_stream_row *event_index_stream(const pd_trace *trace, con
   return row->stream == PD_NONE ? NULL : PD_AT(pd_stream_row, &trace->streams, row->stream);
 }
 
-/* Device and context of a synchronisation: its stream's, else its own where the host hands them over. */
+/* Device and context of a synchronisation: its stream's, else its own. */
 static inline uint32_t event_index_device(const pd_trace *trace, const pd_other_row *row) {
   if (row->stream != PD_NONE) return PD_AT(pd_stream_row, &trace->streams, row->stream)->device;
-  return PD_ROWS_HAVE(pd_other_row, &trace->others, device) ? row->device : 0;
+  return row->device;
 }
 static inline uint32_t event_index_context(const pd_trace *trace, const pd_other_row *row) {
   if (row->stream != PD_NONE) return PD_AT(pd_stream_row, &trace->streams, row->stream)->context;
-  return PD_ROWS_HAVE(pd_other_row, &trace->others, context) ? row->context : 0;
+  return row->context;
 }
 
 /* Fills the annotations; the rest of the index is there. */

@@ -204,12 +204,12 @@ static void write_copies(csv_writer *csv, const pd_trace *trace) {
   }
 }
 
-/* Device and context: the stream's, or those of a wait for a whole context where the host hands them over. */
+/* Device and context: the stream's, or those of a wait for a whole context. */
 static void place(csv_writer *csv, const pd_trace *trace, const pd_other_row *row) {
   if (row->stream != PD_NONE) {
     csv_u64(csv, PD_AT(pd_stream_row, &trace->streams, row->stream)->device);
     csv_u64(csv, PD_AT(pd_stream_row, &trace->streams, row->stream)->context);
-  } else if (row->kind == PD_ACTIVITY_SYNC && PD_ROWS_HAVE(pd_other_row, &trace->others, context)) {
+  } else if (row->kind == PD_ACTIVITY_SYNC) {
     csv_u64(csv, row->device);
     csv_u64(csv, row->context);
   } else {

@@ -89,18 +89,11 @@ class Faults(Case):
             with self.subTest(plugin=name):
                 self.assert_fails(self.run_small("--scenario", os.path.join(BROKEN, f"{name}.so")), 4, said)
 
-    def test_plugins_of_another_minor_version_run(self):
+    def test_plugins_of_a_later_minor_version_run(self):
         # It trains nothing, so there is no launch to look for.
         code, _, err = self.run_small("--scenario", os.path.join(BROKEN, "grown.so"), "--sink", JSON, watch=False)
         self.assertEqual((code, self.errors(err)), (0, []), err)
         self.assertEqual((self.json("metrics.json")["scenario"], self.json("metrics.json")["steps"]), ("grown", 10))
-        old = os.path.join(FIXTURES, "..", "abi", "frozen-1.0")
-        code, out, err = self.run_pdhost("--scenario", os.path.join(old, "scenario_1_0.so"), "-o", "scenario.stall_ms=0",
-                                         "--device", os.path.join(old, "null_device.so"), "--batch_size", "4",
-                                         "--image_size", "16", "--sink", os.path.join(old, "kernel_list.so"), "--sink", JSON)
-        self.assertEqual((code, self.errors(err)), (0, []), err)
-        metrics = self.json("metrics.json")
-        self.assertEqual((metrics["scenario"], metrics["coverage"], len(metrics["losses"])), ("host_stall", 1.0, 10))
 
     def test_a_scenario_from_elsewhere_trains(self):
         source = os.path.join(CONF, "..", "tests", "fixtures", "host_stall.c")

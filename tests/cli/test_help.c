@@ -58,7 +58,7 @@ PD_TEST(help, one_screen) {
 PD_TEST(help, version) {
   cr_assert_eq(RUN("--version"), 0);
   cr_assert(strncmp(out_text, "pdhost " VERSION "\n", strlen("pdhost " VERSION) + 1) == 0, "%s", out_text);
-  static const char *const lines[] = {"\nsources ", "\nplugin ABI 1.1\n", "\nbuilt by "};
+  static const char *const lines[] = {"\nsources ", "\nplugin ABI 1.0\n", "\nbuilt by "};
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
     cr_assert_not_null(strstr(out_text, lines[i]), "%s", out_text);
 }
@@ -203,7 +203,7 @@ PD_TEST(help, list_shows_each_plugin_and_why_one_is_rejected) {
   cr_assert_eq(system(path), 0);
   cr_assert_eq(RUN("--list", "sinks", "--plugin-path", folder), 0);
   cr_assert_not_null(strstr(out_text, "  broken         rejected: cannot be loaded: file too short\n"), "%s", out_text);
-  cr_assert_not_null(strstr(out_text, "  probe          1.0     ABI 1.1   writes nothing\n"), "%s", out_text);
+  cr_assert_not_null(strstr(out_text, "  probe          1.0     ABI 1.0   writes nothing\n"), "%s", out_text);
   cr_assert_not_null(strstr(out_text, FIXTURES "/sink/probe.so\n"));
 }
 

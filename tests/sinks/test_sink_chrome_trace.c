@@ -385,17 +385,6 @@ PD_TEST(sink_chrome_trace, waits_have_device_context_and_the_arrow_of_their_call
   write_parsed(&out, trace, (const char *[]){"flows=compact", NULL});
   expect_flows(out.events, "ac2g", 0, 0);
   drop(&out);
-  /* A host of 1.0 hands over rows without the two fields. */
-  enum { ROWS = 4, ROW_1_0 = offsetof(pd_other_row, device) };
-  char *older = malloc((size_t)ROWS * ROW_1_0);
-  cr_assert(older && trace->others.count == ROWS);
-  for (size_t i = 0; i < ROWS; i++) memcpy(older + i * ROW_1_0, PD_AT(pd_other_row, &trace->others, i), ROW_1_0);
-  trace->others = (pd_array){older, ROWS, ROW_1_0};
-  write_parsed(&out, trace, NULL);
-  cr_assert_eq(argument(find(out.events, "X", "cuda_sync", "Stream Sync"), "context")->number, 5);
-  cr_assert_eq(argument(find(out.events, "X", "cuda_sync", "Context Sync"), "device")->number, 0);
-  drop(&out);
-  free(older);
   fake_trace_close(fake);
 }
 

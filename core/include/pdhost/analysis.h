@@ -69,7 +69,7 @@ typedef struct pd_table {
   const pd_metric *const *columns;
   pd_array rows;              /* of pd_table_row */
   const pd_table_row *footer; /* or NULL: totals, under the same columns; first cell is their label */
-  /* Since 1.1: for every cell the significant digits that its spread supports, 0: no spread is known.
+  /* For every cell the significant digits that its spread supports, 0: no spread is known.
    * Row by row, column_count each, the footer's behind the last row; NULL: all 0. For text alone. */
   const uint8_t *digits;
 } pd_table;
@@ -109,12 +109,12 @@ typedef struct pd_analysis {
                                 const pd_table_request *request);
   /* The registry, `*count` metrics. [any thread] */
   const pd_metric *const *(*metrics)(const struct pd_analysis *analysis, uint64_t *count);
-  /* Since 1.1: the tables of the whole run, from the steps of `summary` alone, so that they are there without a trace
+  /* The tables of the whole run, from the steps of `summary` alone, so that they are there without a trace
    * too; a summary without steps gives them without figures. Owned by the host until close of the last sink has
    * returned. NULL on no memory. [loop thread] */
   const pd_table_set *(*run_tables)(const struct pd_analysis *analysis, const struct pd_run *run,
                                     const struct pd_summary *summary);
-  /* Since 1.1: significant digits, 3 to 5, to show figures with that tell of these `count` values: one more than their
+  /* Significant digits, 3 to 5, to show figures with that tell of these `count` values: one more than their
    * spread leaves certain. Times are in seconds. Sorts the values. [any thread] */
   uint32_t (*digits)(const struct pd_analysis *analysis, double *values, uint64_t count);
 } pd_analysis;

@@ -250,12 +250,12 @@ typedef struct pd_tensor_ops {
   pd_status (*mean_hw_relu_backward)(pd_device *, pd_stream *, const pd_tensor *dx, const pd_tensor *db,
                                      const pd_tensor *dy, const pd_tensor *y);
 
-  /* Optional, since 1.1: one kernel that keeps the stream busy for `ns` nanoseconds, and as little of the device as it
+  /* Optional: one kernel that keeps the stream busy for `ns` nanoseconds, and as little of the device as it
    * can, so that other streams run beside it. */
   pd_status (*spin)(pd_device *, pd_stream *, int64_t ns);
-  /* y (R) = the sums of the rows of x (R,D); all F32. Optional, since 1.1. */
+  /* y (R) = the sums of the rows of x (R,D); all F32. Optional. */
   pd_status (*sum_rows)(pd_device *, pd_stream *, const pd_tensor *y, const pd_tensor *x);
-  /* c (B,M,N) = a (B,M,K) b (B,K,N), a product for each of B; all F32. Optional, since 1.1. */
+  /* c (B,M,N) = a (B,M,K) b (B,K,N), a product for each of B; all F32. Optional. */
   pd_status (*batched_matmul)(pd_device *, pd_stream *, const pd_tensor *c, const pd_tensor *a, const pd_tensor *b,
                               bool allow_tf32);
 } pd_tensor_ops;

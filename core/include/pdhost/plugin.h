@@ -4,8 +4,8 @@
  * A plugin is one shared object with one exported symbol, pd_plugin_entry(). Everything it may call reaches it
  * through pd_host; it links to nothing of the host's.
  *
- * Growth: fields are only ever added at the end of a table and PD_ABI_MINOR is raised; anything else raises
- * PD_ABI_MAJOR. A reader asks PD_HAS() before it touches a field newer than 1.0. No struct has padding.
+ * Growth after the first release: fields are only ever added at the end of a table and PD_ABI_MINOR is raised; anything
+ * else raises PD_ABI_MAJOR. A reader asks PD_HAS() before it touches a field newer than 1.0. No struct has padding.
  *
  * Threads are symbolic: at any time at most one OS thread holds a role.
  *   [loop thread]    runs the training loop, every scenario and every sink callback
@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #define PD_ABI_MAJOR 1
-#define PD_ABI_MINOR 1
+#define PD_ABI_MINOR 0
 
 /* True when the table behind `p`, of type `T`, is long enough to hold `field`. Never compare sizes for equality. */
 /* NOLINTNEXTLINE(bugprone-sizeof-expression): of a pointer the size of the pointer is meant */
@@ -98,7 +98,7 @@ typedef struct pd_option {
   const char *def PD_OR_ZERO;                  /* as a user would write it; NULL: the key must be given */
   const char *min PD_OR_ZERO, *max PD_OR_ZERO; /* bounds, inclusive, as a user would write them; NULL: none */
   const char *unit PD_OR_ZERO; /* "ms", "bytes", "samples"; NULL: a plain number. A bare number is in this unit */
-  /* PD_CHOICE: NULL-terminated list of the values allowed. PD_STRING, since 1.1: the text is a list of some of them,
+  /* PD_CHOICE: NULL-terminated list of the values allowed. PD_STRING: the text is a list of some of them,
    * separated by spaces or commas; NULL: any text. */
   const char *const *choices PD_OR_ZERO;
   uint32_t offset; /* of the field in the plugin's options struct */

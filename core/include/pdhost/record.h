@@ -54,7 +54,7 @@ enum {
   PD_API_SYNC = 5,         /* blocks the caller */
   PD_API_ALLOC = 6,
   PD_API_FREE = 7,
-  PD_API_STREAM_WAIT = 8 /* makes a stream wait for an event, not the caller; since 1.1 */
+  PD_API_STREAM_WAIT = 8 /* makes a stream wait for an event, not the caller */
 };
 
 typedef uint32_t pd_memory_kind; /* of a copy's or memset's end: Kineto's words */
@@ -104,7 +104,7 @@ typedef struct pd_activity {
 
 /* By how much a device record may begin before its call by the clocks' disagreement: the trace moves it behind the
  * call. What is earlier still is implausible, and left out. CUPTI's map of the two clocks was off by up to
- * 11.5 us on H200s; this is some four times that. Since 1.1. */
+ * 11.5 us on H200s; this is some four times that. */
 enum { PD_EARLY_NS = 50000 };
 
 typedef uint32_t pd_clock;
@@ -140,7 +140,7 @@ typedef struct pd_memory_event {
   X(UNBALANCED, 7, "ranges left open or closed twice")                                                                 \
   X(MEMORY_FULL, 8, "memory events lost to a full buffer")                                                             \
   X(AMBIGUOUS, 9, "launches that no single operation holds")                                                           \
-  X(TIME_CORRECTED, 10, "device records moved behind their launches") /* since 1.1; by clocks that disagree */
+  X(TIME_CORRECTED, 10, "device records moved behind their launches") /* by clocks that disagree */
 typedef uint32_t pd_loss;
 enum {
 #define PD_X(name, value, text) PD_LOSS_##name = value,

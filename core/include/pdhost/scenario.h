@@ -31,7 +31,7 @@ typedef struct pd_step {
   pd_phase phase;        /* of the schedule; PD_PHASE_WARMUP_STEPS before the loop begins */
   uint64_t index;        /* from 0, over the whole loop; over the warm-up steps while in that phase */
   const pd_batch *batch; /* a scenario may read and copy it, and keeps no pointer */
-  uint32_t control;      /* since 1.1; 1: the same step without what the scenario injects, to compare with */
+  uint32_t control;      /* 1: the same step without what the scenario injects, to compare with */
   uint32_t reserved;
 } pd_step;
 
@@ -76,7 +76,7 @@ typedef struct pd_scenario_ops {
   /* Called once after every init that returned PD_OK, whatever happened in between. [loop thread] */
   void (*teardown)(void *state);
 
-  const pd_cure *cures PD_OR_ZERO; /* since 1.1; ends with a NULL cause; NULL: none */
+  const pd_cure *cures PD_OR_ZERO; /* ends with a NULL cause; NULL: none */
   /* Sizes at which the bottleneck shows on a slower device, say. Ends with a NULL device; NULL: none. */
   const pd_device_preset *device_presets PD_OR_ZERO;
 } pd_scenario_ops;

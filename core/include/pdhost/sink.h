@@ -38,8 +38,8 @@ typedef struct pd_run {
   uint64_t skip_first, wait, warmup, active, repeat; /* active: UINT64_MAX records all; repeat: 0 is for ever */
   uint32_t record_shapes, profile_memory, with_stack, with_flops, with_modules, timer_only;
   const char *fallback;  /* why `auto` took the CPU; NULL: it did not */
-  const pd_cure *cures;  /* since 1.1; the scenario's: pd_scenario_ops; NULL: none */
-  pd_offers offers;      /* since 1.1 */
+  const pd_cure *cures;  /* the scenario's: pd_scenario_ops; NULL: none */
+  pd_offers offers;      /* what the run could have: pd_offers */
   uint32_t quiet;        /* the user asked for the result alone (-q): the verdict in one line, or nothing */
   const char *source_id; /* git id of the sources that pdhost was built from; "unknown" */
 } pd_run;
@@ -93,7 +93,7 @@ typedef struct pd_summary {
   uint32_t reserved;
   const char *profile_note;
   const char *sync_note; /* how step times were measured */
-  int64_t corrected_ns;  /* most that a device record's time was moved, see pd_trace; since 1.1 */
+  int64_t corrected_ns;  /* most that a device record's time was moved, see pd_trace */
   pd_array notes;        /* of pd_note: the warnings of the run, one line each */
 } pd_summary;
 

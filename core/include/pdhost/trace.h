@@ -30,9 +30,6 @@ typedef struct pd_array {
 #define PD_AT(T, array, i)                                                                                             \
   ((const T *)(const void *)((const char *)(array)->data + (size_t)(i) * (size_t)(array)->stride))
 
-/* Whether the rows of an array have a field that came after 1.0: PD_ROWS_HAVE(pd_other_row, &trace->others, device) */
-#define PD_ROWS_HAVE(T, array, field) ((array)->stride >= offsetof(T, field) + sizeof(((T *)0)->field))
-
 /* UTF-8, always valid and NUL-terminated: bytes that were not are replaced by U+FFFD when interned. */
 typedef struct pd_string {
   const char *text;
@@ -106,9 +103,9 @@ typedef struct pd_other_row {
   uint32_t thread;          /* index into threads, or PD_NONE */
   uint32_t stream;          /* index into streams, or PD_NONE */
   uint64_t correlation;     /* of the call that waited; 0: unknown or an overhead */
-  uint32_t device, context; /* of a synchronisation, of a whole context's too; since 1.1 */
+  uint32_t device, context; /* of a synchronisation, of a whole context's too */
   /* With PD_FACT_EVENTS, of a stream's wait for an event: correlation of the call that recorded the event; 0: not
-   * known. The wait is for the work that was on that call's stream by then. Since 1.1. */
+   * known. The wait is for the work that was on that call's stream by then. */
   uint64_t awaited;
 } pd_other_row;
 
@@ -194,18 +191,18 @@ typedef struct pd_trace {
   uint32_t partial; /* 1: cut short by a signal, a failure or the end of the data */
   uint32_t reserved_partial;
   uint64_t start_allocated_bytes, start_reserved_bytes; /* of device memory when the window began; 0: not known */
-  pd_array loss_rows;                                   /* of pd_loss_row; since 1.1 */
-  /* Median t1 - t0 of the run's steps before the profiling library was there, 0: not known; since 1.1. */
+  pd_array loss_rows;                                   /* of pd_loss_row */
+  /* Median t1 - t0 of the run's steps before the profiling library was there, 0: not known. */
   int64_t unprofiled_step_ns;
-  uint32_t copies_ahead; /* 1: a batch that is ready in time is copied beside the step before; since 1.1 */
+  uint32_t copies_ahead; /* 1: a batch that is ready in time is copied beside the step before */
   uint32_t reserved_copies_ahead;
-  int64_t corrected_ns; /* most that a device record was moved to begin after its launch (TIME_CORRECTED); since 1.1 */
-  const char *origin;   /* what recorded the window: "pdhost", or the reader's word for it ("kineto"); since 1.1 */
-  pd_facts facts;       /* PD_FACT_*; since 1.1 */
-  /* Host time that recording one operation or call added to the program, with PD_FACT_RECORDER_COST; since 1.1. */
+  int64_t corrected_ns; /* most that a device record was moved to begin after its launch (TIME_CORRECTED) */
+  const char *origin;   /* what recorded the window: "pdhost", or the reader's word for it ("kineto") */
+  pd_facts facts;       /* PD_FACT_* */
+  /* Host time that recording one operation or call added to the program, with PD_FACT_RECORDER_COST. */
   int64_t record_cost_ns;
   /* Device records without a call that stand before their stream's first record with one: work that was launched before
-   * the recording began. They are no loss. Since 1.1. */
+   * the recording began. They are no loss. */
   uint64_t backlog;
 } pd_trace;
 

@@ -59,8 +59,6 @@ struct pd_train {
   /* y = a + alpha*b; b of one element is broadcast. y may be a. */
   pd_status (*add)(const pd_train *train, pd_tensor *y, const pd_tensor *a, const pd_tensor *b, double alpha);
 
-  /* ---- since 1.1 ---- */
-
   /* The next forward passes take `count` samples from `first` on of the batch last copied, until the next to_device.
    * Gradients add up from zero_grad to optimizer_step. [loop thread] */
   pd_status (*narrow)(const pd_train *train, int64_t first, int64_t count);

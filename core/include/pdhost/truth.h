@@ -22,8 +22,6 @@ typedef struct pd_truth {
   /* `count`: how many things were injected since begin: reads, copies, temporaries. [loop thread] */
   void (*end)(const struct pd_truth *truth, uint64_t count);
 
-  /* ---- since 1.1; call them through the functions below ---- */
-
   /* What each step was asked to have: microseconds, below 0 where time is not what is set, and how many things, 0
    * where they are not. The last call before a step counts. [loop thread] */
   void (*asked)(const struct pd_truth *truth, double us, uint64_t count);
@@ -35,7 +33,7 @@ typedef struct pd_truth {
   pd_status (*device_end)(const struct pd_truth *truth, pd_stream *stream, uint64_t count);
 } pd_truth;
 
-/* For a host that may have none: `truth` is NULL then. */
+/* Call the table through these: `truth` may be NULL, where the host has none. */
 static inline void pd_truth_begin(const pd_truth *truth) {
   if (truth) truth->begin(truth);
 }
