@@ -1,4 +1,4 @@
-/* Runs a function in a child process, so that a plugin that crashes, hangs or prints harms nobody. For --list and
+/* Runs a function in a child process, so that a plugin that crashes, hangs or prints does no harm. For --list and
  * --check-plugin. [loop thread; no other thread exists yet] */
 #ifndef CORE_BASE_CHILD_H
 #define CORE_BASE_CHILD_H

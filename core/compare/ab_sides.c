@@ -89,7 +89,7 @@ bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts
   for (int side = 0; side < 2 && ok; side++)
     ok = refuse_idle(own[side].all, own[side].count, side ? "B: " : "A: ", IDLE_ONE, err) &&
          load(self, side, args, &own[side], err);
-  log_forget_repeats(); /* what both were given is warned of once */
+  log_forget_repeats(); /* warn once of what both were given */
   if (ok && strcmp(texts[0], texts[1]) != 0 && are_equal(self->settings[0], self->settings[1])) {
     char a[256], b[256];
     error_set(err, PD_INVALID, CODE_CONFIG, "ab: %s and %s are the same configuration",

@@ -1,4 +1,4 @@
-/* The rows of the core's sections; see core_options.h and the tables of workload.md's keys. */
+/* The rows of the core's sections; see core_options.h. */
 #include "core_options.h"
 
 #include <stdio.h>

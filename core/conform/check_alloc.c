@@ -184,7 +184,7 @@ static bool write_slot(uintptr_t address, any_function function) {
   const uintptr_t last = (address + sizeof function - 1) & ~(page - 1);
   /* NOLINTNEXTLINE(performance-no-int-to-ptr): an address out of the object's own tables */
   if (mprotect((void *)first, last - first + page, PROT_READ | PROT_WRITE) != 0) return false;
-  /* NOLINTNEXTLINE(performance-no-int-to-ptr): likewise */
+  /* NOLINTNEXTLINE(performance-no-int-to-ptr): the same */
   memcpy((void *)address, (const void *)&function, sizeof function);
   return true;
 }

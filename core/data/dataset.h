@@ -1,4 +1,4 @@
-/* The slow synthetic dataset: workload.md, "Data". A sample depends on (seed, epoch, index) alone. Any thread. */
+/* The slow synthetic dataset. A sample depends on (seed, epoch, index) alone. Any thread. */
 #ifndef CORE_DATA_DATASET_H
 #define CORE_DATA_DATASET_H
 

@@ -9,7 +9,7 @@
  * - compute: a kernel runs that is not among the next two.
  * - temporaries: a kernel runs that was launched outside forward, backward and optimiser while memory lived that the
  *   same step allocates, outside them too, and frees.
- * - tiny_kernels: likewise, but only kernels run that are shorter than LEDGER_TINY_*_NS: all of it is their fixed cost.
+ * - tiny_kernels: the same, but only kernels run that are shorter than LEDGER_TINY_*_NS: all of it is their fixed cost.
  * - copy_read: only copies to pageable host memory run that were made in train_step: blocking reads.
  * - copy_late: only copies of batches run that would have been hidden behind the step before, had they been there in
  *   time: the run copies ahead (pd_trace.copies_ahead), and the kit's aten::copy_ runs on a stream of kernels all the
@@ -32,7 +32,7 @@
  * - host_compute: the loop is in train_step and makes no call for at least LEDGER_HOST_COMPUTE_NS.
  * - forced_sync and measurement again: after such a call, until the work of the next launch begins or a copy from
  *   pageable memory is called.
- * - transfer: the loop is in a copy from pageable memory, which the runtime stages, or behind it, likewise.
+ * - transfer: the loop is in a copy from pageable memory, which the runtime stages, or behind it, as above.
  * - launch: the loop is in train_step otherwise, in launches and between them.
  * - measurement again: the loop is between train_steps otherwise.
  * - unknown: the rest, in steps without a train_step.
@@ -85,7 +85,7 @@ enum { LEDGER_FIRST_IDLE = LEDGER_profiler };
  * corpus/h200.ini, ledger_passes.h); the smallest operations of the CPU device take 20 us. */
 #define LEDGER_TINY_CUDA_NS 5000
 #define LEDGER_TINY_OTHER_NS 20000
-/* Between one record and the next of a full queue. 99.9 % within 3.9 us on an H200 (likewise); a device of threads
+/* Between one record and the next of a full queue. 99.9 % within 3.9 us on an H200 (the same); a device of threads
  * takes up to 20 us. */
 #define LEDGER_GAP_CUDA_NS 4000
 #define LEDGER_GAP_OTHER_NS 50000

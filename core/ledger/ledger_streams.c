@@ -16,7 +16,7 @@ typedef struct streams {
   uint64_t count;
   bool *behind_wait; /* by call: its work is the first behind an event wait */
   uint64_t waits;    /* calls that are */
-  size_t at;         /* in what all of them do, likewise */
+  size_t at;         /* in what all of them do, too */
 } streams;
 
 /* A call does not say on which stream it is. What is launched next after an event wait is what waits. */

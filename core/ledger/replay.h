@@ -62,7 +62,7 @@ typedef struct replay_record {
   int64_t duration_ns;
   int64_t merged_ns;    /* in the first pass where all passes are one */
   int64_t fixed_ns;     /* of the duration, what goes where launching costs nothing */
-  int64_t fixed_gap_ns; /* of gap_ns, likewise */
+  int64_t fixed_gap_ns; /* of gap_ns, too */
   int64_t latency_ns;   /* from the start of its call, if nothing else holds it up */
   int64_t gap_ns;       /* behind the record before it on its stream */
   int64_t edge_ns;      /* behind the records that it waits for */

@@ -105,7 +105,7 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   const pd_status summed = run_report_summary(run, settings, &summary);
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);
   const int told = write_truth(run, about); /* first, so that a sink that closes last can name the file */
-  run_capture_end(run, &summary);           /* likewise */
+  run_capture_end(run, &summary);           /* the same */
   const uint32_t failed_sinks = sink_set_close(run->sinks, &summary);
   run->sinks = NULL;
   progress_end();

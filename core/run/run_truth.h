@@ -28,7 +28,7 @@ void truth_settle(truth *self);
 
 /* One round of steps with and without the injection: the mean time of a step in either block. */
 pd_status truth_round(truth *self, double with_ns, double without_ns);
-/* Likewise of what the loader injects beside the scenario. */
+/* The same of what the loader injects beside the scenario. */
 pd_status truth_round_input(truth *self, double with_ns, double without_ns);
 
 /* Active steps so far. */

@@ -97,7 +97,7 @@ static void text_of(reader *r, char *into, const char *value, int line) {
   snprintf(into, CORPUS_TEXT, "%s", value);
 }
 
-/* A truth value, as options take it. */
+/* A boolean, as options take it. */
 static bool yes(reader *r, const char *key, const char *value, int line) {
   static const pd_option row = {.type = PD_BOOL};
   option_value got;

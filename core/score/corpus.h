@@ -8,7 +8,7 @@
  * - hold_out: N, every N-th cell of each cause is held out, no threshold may be set on it; 0: none.
  * - fix_seeds: what the verdict suggests is tried for runs of that many seeds, where it names the cause; 0: not tried.
  * - set, set2, set3 ...: SECTION.KEY=VALUE ... of all runs.
- * - size, size2, size3 ...: likewise, of all runs of one size; every cause runs at every size.
+ * - size, size2, size3 ...: the same, of all runs of one size; every cause runs at every size.
  * - sinks: NAME ..., to run beside the window sink.
  *
  * Any other section is a cause; none comes twice, nor does a key within it:

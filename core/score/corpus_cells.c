@@ -63,7 +63,7 @@ static bool add_group(corpus *c, uint32_t g, uint32_t seed, uint32_t size, uint3
   return true;
 }
 
-/* Baselines lie spread among what is judged by them, so that the machine's mood is the same for both. */
+/* Baselines lie spread among what is judged by them, so that other work of the machine falls on both alike. */
 bool corpus_make_cells(corpus *c) {
   const uint32_t wanted = c->groups[c->baseline].repeat;
   for (uint32_t seed = 0; seed < c->seeds; seed++) {

@@ -37,7 +37,7 @@ typedef struct figures_values {
   double calibration;             /* expected calibration error: mean of |repeatable - hit rate| over bins, by runs */
   double unknown;                 /* share of the idle time */
   double fix_error;               /* median */
-  double own_fix_error, core_fix_error; /* likewise, of scenarios' own cures and of settings of the core */
+  double own_fix_error, core_fix_error; /* the same, of scenarios' own cures and of settings of the core */
   double mixed_error;                   /* of runs with two causes: mean, in percentage points */
   cause_figures of[FIGURES_CAUSES];
 } figures_values;

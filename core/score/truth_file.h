@@ -6,7 +6,7 @@
 
 typedef struct truth_label {
   double effect;    /* share of the step, against interleaved control steps; NaN: not measured */
-  double also;      /* likewise of what the loader injects beside the scenario */
+  double also;      /* the same of what the loader injects beside the scenario */
   bool is_off_path; /* the injection is there and does not lengthen the step */
 } truth_label;
 

@@ -310,7 +310,7 @@
     "share of the device's peak in that arithmetic, where it is known", "100 * flops_per_s / peak", "pdhost")          \
   X(value_us, "us", "us", COUNT, 0, "time of the stack itself in whole microseconds",                                  \
     "round(sum of self times in ns / 1000)", "torch export_stacks()")                                                  \
-  /* figures of the whole run; workload.md */                                                                          \
+  /* figures of the whole run */                                                                                       \
   X(avg_step_time_s, "avg_step_time_s", "avg_step_time_s", NONE, DETAIL,                                               \
     "mean measured step time over all steps of the loop, in seconds", "sum of step times / steps", "profiler_demo")    \
   X(avg_dataloader_wait_s, "avg_dataloader_wait_s", "avg_dataloader_wait_s", NONE, DETAIL,                             \

@@ -34,7 +34,7 @@ void table_columns(table_build *build, const metric_id *ids, uint64_t count);
 void table_row(table_build *build, uint32_t level);
 /* Of the row begun last: PD_ROW_*. */
 void table_row_flags(table_build *build, uint32_t flags);
-/* The footer, likewise. */
+/* The same for the footer. */
 void table_footer(table_build *build, const char *label);
 void table_int(table_build *build, metric_id id, int64_t value);
 /* Not finite: stays missing. */

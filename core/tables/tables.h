@@ -17,9 +17,9 @@ typedef struct table_work {
   const pd_table_request *request;
   const proc_usage *usage;  /* of the window, or NULL: not measured */
   const step_parts *parts;  /* how the steps divide; made by tables_make */
-  const ledger *ledger;     /* likewise */
-  const gains *gains;       /* likewise */
-  const stack_tree *stacks; /* likewise */
+  const ledger *ledger;     /* made by it too */
+  const gains *gains;       /* made by it too */
+  const stack_tree *stacks; /* made by it too */
   arena *arena;
   bool is_cuda;
 } table_work;

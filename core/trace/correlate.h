@@ -1,7 +1,7 @@
 /*
  * Correlation: runtime call to host range by time on its thread, device record to call by correlation id.
  *
- * A call belongs to the window it starts in; a device record to its call's, whenever it ran (cupti.md 2.2).
+ * A call belongs to the window it starts in; a device record to its call's, whenever it ran.
  */
 #ifndef CORE_TRACE_CORRELATE_H
 #define CORE_TRACE_CORRELATE_H

@@ -24,7 +24,7 @@ typedef struct open_range {
 
 typedef struct recorder_thread {
   struct recorder_thread *next; /* under the registry's lock */
-  bool exited;                  /* likewise */
+  bool exited;                  /* the same */
   /* the thread's own */
   bool busy; /* inside the recorder: what a signal handler or an allocator's hook adds meanwhile is counted as lost */
   uint32_t depth;

@@ -1,6 +1,6 @@
 /*
- * A TFRecord file: each record is its length, a checksum of that, the data and a checksum of the data (formats.md 5.1
- * of the design). [loop thread]
+ * A TFRecord file: each record is its length, a checksum of that, the data and a checksum of the data.
+ * [loop thread]
  *
  * Unlike the other sinks' files it is appended to in place, under its final name and its own descriptor: TensorBoard
  * reads it while the run goes on, and a run that is killed leaves every whole record readable.

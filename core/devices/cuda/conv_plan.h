@@ -30,7 +30,7 @@ typedef struct conv_arguments {
 typedef enum conv_form {
   CONV_PLAIN,    /* the convolution alone */
   CONV_FUSED,    /* bias and ReLU in the graph */
-  CONV_FUSED_SUM /* likewise with a summand of weight 0, which is the form cuDNN's prebuilt engines know */
+  CONV_FUSED_SUM /* the same with a summand of weight 0, which is the form cuDNN's prebuilt engines know */
 } conv_form;
 
 typedef struct conv_plan {

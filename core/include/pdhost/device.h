@@ -149,7 +149,7 @@ typedef struct pd_parameter {
   int64_t count;
 } pd_parameter;
 
-/* The loss scaler's state on the device: workload.md, "Optimiser and mixed precision". */
+/* The loss scaler's state on the device, which grows and backs off as torch.amp.GradScaler's does. */
 typedef struct pd_scaler {
   float *scale;           /* one element */
   float *found_inf;       /* one element, 0 or 1 */

@@ -189,7 +189,7 @@ struct pd_record {
   int64_t (*now_ns)(const pd_record *record);
 
   /* Hands over `count` records; they are copied. Accepted also while ranges are off: the window is decided by the start
-   * of the runtime call (cupti.md 2.2). A device record begins after its call, or at most PD_EARLY_NS before it. [any
+   * of the runtime call it belongs to. A device record begins after its call, or at most PD_EARLY_NS before it. [any
    * thread] */
   void (*activities)(const pd_record *record, pd_clock clock, const pd_activity *records, uint64_t count);
 

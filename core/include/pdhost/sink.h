@@ -72,7 +72,7 @@ enum { PD_RUN_COMPLETE = 0, PD_RUN_INTERRUPTED = 1, PD_RUN_FAILED = 2 };
 
 typedef const char *pd_note;
 
-/* What is known at the end; the figures of workload.md, "Figures every run reports". */
+/* What is known at the end: the figures that every run reports. */
 typedef struct pd_summary {
   uint32_t size;
   pd_outcome outcome;

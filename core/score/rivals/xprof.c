@@ -5,7 +5,7 @@
  * event types in event_span.h.
  * Rules: a moment of a step belongs to the first of device compute, copy to the host, copy on the device, wait for
  * input, a host call that launches ("Kernel Launch"), copy to the device, other host work; "All Others" is the rest.
- * Input (wait and copies to the device): moderately from 5 %, highly from 20 %; output (copies to the host): likewise;
+ * Input (wait and copies to the device): moderately from 5 %, highly from 20 %; output (copies to the host): the same;
  * kernel launch and all others: moderately from 3 %, highly from 15 %.
  * Mapping: input is input_bound, kernel launch launch_bound, all others ("could be due to Python execution overhead")
  * host_compute, output has no cause of ours. Several may be printed: "highly" goes before "moderately", then the
