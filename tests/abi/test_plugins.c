@@ -219,7 +219,7 @@ PD_TEST(plugins, not_found_says_where_it_was_looked_for) {
                    "sink \"prob\": not found; did you mean probe? looked in: " FIXTURES "/sink, " TEST_LIB "/sink\n");
   cr_assert_neq(plugins_load(all, PD_KIND_SINK, "zzzzz", &at, &err), PD_OK);
   cr_assert_eq(strncmp(err.text, "sink \"zzzzz\": not found; there are bad_half, ", 45), 0, "%s", err.text);
-  cr_assert_not_null(strstr(err.text, ", csv, json, "), "%s", err.text);
+  cr_assert_not_null(strstr(err.text, ", csv, html, json, "), "%s", err.text);
   cr_assert_not_null(strstr(err.text, "; looked in: " FIXTURES "/sink, " TEST_LIB "/sink\n"), "%s", err.text);
   cr_assert_eq(err.exit_code, CODE_PLUGIN);
   plugins_close(all);
