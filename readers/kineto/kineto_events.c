@@ -1,17 +1,21 @@
 /* Scanning one event, and its args. See kineto.h. */
 #include "kineto.h"
 
+/* Two of them, and the difference of two, are still numbers of 64 bits. */
+static bool is_time(int64_t ns) { return ns > -INT64_C(4000000000000000000) && ns < INT64_C(4000000000000000000); }
+
 static void take_member(kineto_event *out, scan_text key, scan_text value) {
   switch (key.length) {
   case 2:
     if (SCAN_IS(key, "ph")) out->phase = value;
-    if (SCAN_IS(key, "ts")) out->has_start = scan_thousandths(value, &out->start_ns);
+    if (SCAN_IS(key, "ts")) out->has_start = scan_thousandths(value, &out->start_ns) && is_time(out->start_ns);
     break;
   case 3:
     if (SCAN_IS(key, "cat")) out->category = value;
     if (SCAN_IS(key, "pid")) out->pid = value;
     if (SCAN_IS(key, "tid")) out->tid = value;
-    if (SCAN_IS(key, "dur") && !scan_thousandths(value, &out->duration_ns)) out->duration_ns = 0;
+    if (SCAN_IS(key, "dur") && !(scan_thousandths(value, &out->duration_ns) && is_time(out->duration_ns)))
+      out->duration_ns = 0;
     break;
   case 4:
     if (SCAN_IS(key, "name")) out->name = value;
@@ -22,7 +26,8 @@ static void take_member(kineto_event *out, scan_text key, scan_text value) {
 }
 
 const char *kineto_event_scan(const char *at, const char *end, kineto_event *out, bool *cut) {
-  *out = (kineto_event){.has_start = false};
+  static const scan_text none = {"", 0};
+  *out = (kineto_event){.phase = none, .category = none, .name = none, .args = none, .pid = none, .tid = none};
   at = scan_blanks(at + 1, end);
   for (;;) {
     scan_text key, value;
@@ -84,7 +89,7 @@ static void take_arg(kineto_args *out, scan_text key, scan_text value) {
 void kineto_args_scan(scan_text args, kineto_args *out) {
   const char *at = args.at, *end = args.at + args.length;
   bool cut = false;
-  *out = (kineto_args){.has = 0};
+  *out = (kineto_args){.thread_name = {"", 0}};
   if (!args.length || *at != '{') return;
   at = scan_blanks(at + 1, end);
   while (at < end && *at != '}') {

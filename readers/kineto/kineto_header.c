@@ -100,7 +100,9 @@ static void add_cuda(kineto_reader *self, const char *of, scan_text value) {
 void kineto_header_take(kineto_reader *self, scan_text key, scan_text value) {
   if (SCAN_IS(key, "deviceProperties")) take_devices(self, value);
   if (SCAN_IS(key, "distributedInfo")) take_distributed(self, value);
-  if (SCAN_IS(key, "baseTimeNanoseconds") && !scan_integer(value, &self->base_ns)) self->base_ns = 0;
+  if (SCAN_IS(key, "baseTimeNanoseconds") &&
+      !(scan_integer(value, &self->base_ns) && self->base_ns >= 0 && self->base_ns < INT64_C(4000000000000000000)))
+    self->base_ns = 0;
   if (SCAN_IS(key, "cuda_driver_version")) add_cuda(self, "driver for CUDA", value);
   if (SCAN_IS(key, "cuda_runtime_version")) add_cuda(self, "CUDA", value);
   if (SCAN_IS(key, "cupti_version")) add_version(self, "CUPTI", value);

@@ -39,11 +39,11 @@ static void met(kineto_oddity *self, uint64_t at) {
 /* Process and thread numbers: any text gives one, and the same text the same. */
 static uint32_t number_of(scan_text text) {
   int64_t number;
-  if (!scan_integer(text, &number)) {
-    number = 0;
-    for (size_t i = 0; i < text.length; i++) number = number * 31 + (unsigned char)text.at[i];
-  }
-  const uint64_t size = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+  uint64_t size = 0;
+  if (scan_integer(text, &number))
+    size = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+  else
+    for (size_t i = 0; i < text.length; i++) size = size * 31 + (unsigned char)text.at[i];
   return (uint32_t)(size ^ size >> 32);
 }
 

@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Times this far from 0 on both sides differ by a number of 64 bits. What is beyond is left out. */
+static bool plausible(intake *self, int64_t start, int64_t end) {
+  const int64_t most = INT64_C(4500000000000000000);
+  const bool good = start > -most && start < most && end > -most && end < most;
+  if (!good) self->losses[PD_LOSS_IMPLAUSIBLE]++;
+  return good;
+}
+
 static uint32_t intern(const pd_intake *table, const char *text, uint64_t length) {
   intake *self = table->impl;
   if (!length) return 0;
@@ -52,6 +60,7 @@ static void name_thread(const pd_intake *table, uint32_t thread, uint32_t name) 
 
 static void range(const pd_intake *table, const pd_read_range *given) {
   intake *self = table->impl;
+  if (!plausible(self, given->start_ns, given->end_ns)) return;
   read_range *row = row_array_add(&self->ranges, sizeof *row);
   if (!row) {
     self->failed = true;
@@ -108,6 +117,7 @@ static bool add_work(intake *self, const pd_activity *given) {
 
 static void wait(const pd_intake *table, const pd_activity *given, uint64_t awaited) {
   intake *self = table->impl;
+  if (!plausible(self, given->start, given->end)) return;
   const bool of_stream = given->kind == PD_ACTIVITY_SYNC && given->stream != PD_STREAM_UNKNOWN;
   read_other *row = of_stream && stream_of(self, given) == PD_NONE ? NULL : row_array_add(&self->others, sizeof *row);
   if (!row) {
@@ -122,6 +132,7 @@ static void wait(const pd_intake *table, const pd_activity *given, uint64_t awai
 static void activity(const pd_intake *table, const pd_activity *given) {
   intake *self = table->impl;
   bool good = true;
+  if (!plausible(self, given->start, given->end)) return;
   switch (given->kind) {
   case PD_ACTIVITY_RUNTIME:
   case PD_ACTIVITY_DRIVER: good = add_call(self, given); break;
@@ -135,6 +146,7 @@ static void activity(const pd_intake *table, const pd_activity *given) {
 
 static void memory(const pd_intake *table, uint32_t thread, int64_t ts_ns, const pd_memory_event *event) {
   intake *self = table->impl;
+  if (!plausible(self, ts_ns, ts_ns)) return;
   read_memory *row = row_array_add(&self->memory, sizeof *row);
   if (row)
     *row = (read_memory){ts_ns, thread, *event};
@@ -144,6 +156,7 @@ static void memory(const pd_intake *table, uint32_t thread, int64_t ts_ns, const
 
 static void step(const pd_intake *table, uint32_t thread, uint64_t number, int64_t start_ns, int64_t end_ns) {
   intake *self = table->impl;
+  if (!plausible(self, start_ns, end_ns)) return;
   read_step *row = row_array_add(&self->steps, sizeof *row);
   if (row)
     *row = (read_step){start_ns, end_ns < start_ns ? start_ns : end_ns, number, thread};
@@ -307,7 +320,7 @@ static pd_status choose_device(intake_build *self) {
   static const pd_device_props unknown = {.size = sizeof unknown, .name = "unknown device", .versions = ""};
   const pd_stream_row *streams = self->trace->streams.data;
   const uint64_t count = self->trace->streams.count;
-  int64_t *busy = calloc(count + 1, sizeof *busy), most = 0;
+  double *busy = calloc(count + 1, sizeof *busy), most = 0;
   pd_device_props *device = trace_alloc(self->owned, 1, sizeof *device);
   if (!busy || !device) {
     free(busy);
@@ -318,7 +331,7 @@ static pd_status choose_device(intake_build *self) {
     const pd_device_row *row = PD_AT(pd_device_row, &self->trace->activities, i);
     uint64_t first = row->stream; /* streams of one device stand together */
     while (first && streams[first - 1].device == streams[row->stream].device) first--;
-    busy[first] += row->end_ns - row->start_ns;
+    busy[first] += (double)(row->end_ns - row->start_ns);
     if (busy[first] <= most) continue;
     most = busy[first];
     index = streams[row->stream].device;
@@ -362,7 +375,7 @@ pd_status intake_finish(intake *self, uint32_t window, const char *origin, pd_tr
   intake_build build = {.from = self, .owned = owned, .trace = &owned->trace, .base = least};
   owned->trace = (pd_trace){.size = sizeof owned->trace,
                             .window = window,
-                            .base_ns = self->source.base_ns ? self->source.base_ns + least : least,
+                            .base_ns = self->source.base_ns + least,
                             .end_ns = most - least,
                             .pid = self->source.pid,
                             .profile = self->works.count ? PD_PROFILE_FULL : PD_PROFILE_NONE,
