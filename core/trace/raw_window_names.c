@@ -81,8 +81,11 @@ pd_status window_name_frames(const window_input *input, frame_name **out, uint64
   }
   for (uint64_t i = 0; i < all && status == PD_OK; i++) {
     if (distinct && rows[distinct - 1].address == rows[i].address) continue;
-    rows[distinct] = (frame_name){.address = rows[i].address};
-    status = symbols_intern(names, input->strings, (const void *)(uintptr_t)rows[i].address, &rows[distinct].name);
+    const uint64_t next = rows[i].address; /* the row may be this one */
+    rows[distinct] = (frame_name){.address = next};
+    void *address;
+    memcpy(&address, &next, sizeof address);
+    status = symbols_intern(names, input->strings, address, &rows[distinct].name);
     distinct++;
   }
   symbols_close(names);
