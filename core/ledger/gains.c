@@ -116,12 +116,10 @@ static void count_launching(const judge *self, double *launching_ns, double *rec
 static double unprofiled_step(const judge *self, double recorded_ns) {
   const pd_trace *trace = self->timeline.facts->trace;
   if (trace->unprofiled_step_ns <= 0) return 0;
-  double *times = malloc(((size_t)self->count + 1) * sizeof *times);
-  if (!times) return 0;
+  double *times = self->steps; /* no run's are kept yet */
   for (uint32_t s = 0; s < self->count; s++)
     times[s] = (double)facts_step(self->timeline.facts, self->first + s)->step_time_ns;
   const double more = stats_spread(times, self->count).median - (double)trace->unprofiled_step_ns;
-  free(times);
   return more > 0 ? recorded_ns - more : recorded_ns;
 }
 
@@ -143,6 +141,7 @@ static double keep_of(const judge *self, double recorded_ns) {
   const pd_trace *trace = self->timeline.facts->trace;
   const double known = unprofiled_step(self, recorded_ns);
   double launching, records;
+  self->out->cost_known = known > 0;
   if (known >= recorded_ns) return 1;
   if (known > 0) return solve_keep(self, known);
   count_launching(self, &launching, &records);
@@ -150,8 +149,8 @@ static double keep_of(const judge *self, double recorded_ns) {
   double each = GAINS_RECORD_NS;
   if (trace->facts & PD_FACT_RECORDER_COST)
     each = (double)trace->record_cost_ns;
-  else if (trace->device && !trace->device->is_cuda)
-    each = 0; /* a device of threads writes its own records */
+  else if ((trace->facts & PD_FACT_TRAIN) || (trace->device && !trace->device->is_cuda))
+    each = 0; /* our own recorder, where a run has no steps without it, says nothing rather than guess */
   return fmax(GAINS_KEEP_LEAST, 1 - records * each / launching);
 }
 
@@ -162,11 +161,11 @@ static double least_gain(const judge *self) {
   return device && !device->is_cuda ? GAINS_LEAST_OTHER : GAINS_LEAST_CUDA;
 }
 
-static uint32_t largest(const judge *self, const double *means) {
+/* The cause with the largest of `gains_of` all that could be named, or VERDICT_none. */
+static uint32_t largest(const judge *self, const double *gains_of) {
   uint32_t best = VERDICT_none;
   for (uint32_t c = 0; c < VERDICT_none; c++)
-    if (self->applies[c] && gain_of(means, c) >= least_gain(self) &&
-        (best == VERDICT_none || gain_of(means, c) > gain_of(means, best)))
+    if (self->applies[c] && gains_of[c] >= least_gain(self) && (best == VERDICT_none || gains_of[c] > gains_of[best]))
       best = c;
   return best;
 }
@@ -223,12 +222,20 @@ static bool resample(const judge *self) {
     double sums[RUN_COUNT] = {0}, bursts[RUN_COUNT] = {0};
     draw_steps(self, 1, &state, sums);
     draw_steps(self, burst, &burst_state, bursts);
+    double one[VERDICT_COUNT];
     for (uint32_t c = 0; c < VERDICT_COUNT; c++)
-      drawn[c * draws + d] = self->applies[c] ? gain_of(c == VERDICT_input_bound ? bursts : sums, c) : 0;
+      drawn[c * draws + d] = one[c] = self->applies[c] ? gain_of(c == VERDICT_input_bound ? bursts : sums, c) : 0;
+    self->out->named[largest(self, one)]++;
   }
+  self->out->draws = draws;
   for (uint32_t c = 0; c < VERDICT_COUNT; c++) set_interval(self, c, drawn + c * draws, draws);
   free(drawn);
   return true;
+}
+
+static bool is_nameable(const judge *self, uint32_t cause) {
+  const gains_cause *of = &self->out->causes[cause];
+  return of->applies && of->gain >= least_gain(self) && of->low > least_gain(self) / 2;
 }
 
 /* What is left to gain once a cause is gone. */
@@ -249,22 +256,50 @@ static void look_behind(const judge *self, uint32_t cause) {
   }
 }
 
+/* Two causes may hide the same time: a blocking call and the computing behind it that would otherwise run beside the
+ * device. Whichever goes saves it, and the other then saves little more. Of such causes the one is named in whose time
+ * the device is idle. */
+static uint32_t in_whose_time(const judge *self, uint32_t best) {
+  static const uint32_t alike[] = {VERDICT_input_bound, VERDICT_forced_sync, VERDICT_allocator, VERDICT_pageable_copy,
+                                   VERDICT_host_compute};
+  const gains *out = self->out;
+  uint32_t found = best;
+  bool may = false;
+  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++) may |= alike[i] == best;
+  for (size_t i = 0; may && i < sizeof alike / sizeof *alike; i++) {
+    const gains_cause *other = &out->causes[alike[i]];
+    if (alike[i] == best || !is_nameable(self, alike[i]) || other->idle <= out->causes[found].idle) continue;
+    if (other->gain < GAINS_ALIKE * out->causes[best].gain) continue;
+    replay_variant both = {.keep = out->keep};
+    remove_cause(self, best, &both);
+    remove_cause(self, alike[i], &both);
+    const double together = 1 - run_mean(self, &both) / out->step_ns;
+    if (together - out->causes[best].gain <= (1 - GAINS_ALIKE) * other->gain) found = alike[i];
+  }
+  return found;
+}
+
 static void rank(const judge *self) {
   gains *out = self->out;
   out->ranked = 0;
   for (uint32_t n = 0; n < GAINS_RANKED; n++) {
     uint32_t best = VERDICT_none;
     for (uint32_t c = 0; c < VERDICT_none; c++) {
-      const gains_cause *cause = &out->causes[c];
       bool taken = false;
       for (uint32_t i = 0; i < out->ranked; i++) taken |= out->ranking[i] == c;
-      if (taken || cause->gain < least_gain(self) || cause->low <= least_gain(self) / 2) continue;
-      if (best == VERDICT_none || cause->gain > out->causes[best].gain) best = c;
+      if (taken || !is_nameable(self, c)) continue;
+      if (best == VERDICT_none || out->causes[c].gain > out->causes[best].gain) best = c;
     }
     if (best == VERDICT_none) break;
+    if (n == 0) {
+      const uint32_t named = in_whose_time(self, best);
+      if (named != best) out->agreeing = out->named[best];
+      best = named;
+    }
     out->ranking[out->ranked++] = best;
   }
   out->cause = out->ranked ? out->ranking[0] : VERDICT_none;
+  out->agreeing += out->named[out->cause];
   replay_variant gone = {.keep = out->keep};
   for (uint32_t n = 0; n < out->ranked; n++) {
     remove_cause(self, out->ranking[n], &gone);
@@ -279,7 +314,9 @@ static void find_close(const judge *self) {
   out->close = VERDICT_COUNT;
   for (int half = 1; half <= 3 && out->keep < 1; half += 2) {
     run_all(self, fmax(GAINS_KEEP_LEAST, 1 - (1 - out->keep) * half / 2), means);
-    const uint32_t other = largest(self, means);
+    double one[VERDICT_COUNT];
+    for (uint32_t c = 0; c < VERDICT_COUNT; c++) one[c] = self->applies[c] ? gain_of(means, c) : 0;
+    const uint32_t other = largest(self, one);
     if (other != out->cause) out->close = other;
   }
 }
@@ -311,7 +348,6 @@ static void set_idle(const judge *self) {
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     self->out->causes[of[i].cause].idle = (double)from->idle_ns[__builtin_ctz(of[i].owners)] / span;
   self->out->causes[VERDICT_pageable_copy].idle += (double)from->pageable_ns / span;
-  self->out->busy = (double)from->busy_ns / span;
 }
 
 /* ---- fidelity ---- */
@@ -328,15 +364,28 @@ static void observed_bounds(const timeline *of, int64_t *bounds) {
   }
 }
 
+/* Share of [from, to) in which the device is busy. false on no memory. */
+static bool busy_within(const judge *self, int64_t from, int64_t to, double *share) {
+  intervals busy = {0};
+  bool ok = true;
+  for (uint32_t r = 0; ok && r < self->timeline.record_count; r++)
+    ok = intervals_add(&busy, self->timeline.records[r].start_ns, self->timeline.records[r].end_ns);
+  ok = ok && intervals_merge(&busy);
+  *share = ok && to > from ? (double)intervals_within(&busy, from, to) / (double)(to - from) : 0;
+  intervals_free(&busy);
+  return ok;
+}
+
 static bool check_fidelity(const judge *self) {
   gains *out = self->out;
   int64_t *seen = malloc(((size_t)self->timeline.step_count + 1) * sizeof *seen);
   double *misses = malloc(((size_t)self->count + 1) * sizeof *misses);
-  const bool ok = seen && misses;
+  bool ok = seen && misses;
   if (ok) {
     const replay_variant nothing = {.keep = 1};
     observed_bounds(&self->timeline, seen);
     out->recorded_ns = (double)(seen[self->first + self->count] - seen[self->first]) / self->count;
+    ok = busy_within(self, seen[self->first], seen[self->first + self->count], &out->busy);
     run_mean(self, &nothing);
     for (uint32_t s = 0; s < self->count; s++) {
       const double was = (double)(seen[self->first + s + 1] - seen[self->first + s]);

@@ -11,7 +11,8 @@
  *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers: of them, so many
  *   neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992), GAINS_WORKERS where that is
  * unknown.
- * - A cause is named if its gain is the largest, GAINS_LEAST_* at least, and its interval excludes half of that.
+ * - A cause is named if its gain is the largest, GAINS_LEAST_* at least, and its interval excludes half of that. Of
+ * causes that hide the same time, the one in whose time the device is idle is named.
  */
 #ifndef CORE_LEDGER_GAINS_H
 #define CORE_LEDGER_GAINS_H
@@ -29,6 +30,9 @@
  * hold at 2.6. At most half of the launching is the recorder's. */
 #define GAINS_RECORD_NS 2600
 #define GAINS_KEEP_LEAST 0.5
+/* Two causes hide the same time if either saves this part of what the other does, and the second adds no more than the
+ * rest. */
+#define GAINS_ALIKE 0.7
 /* Below this a cause is not worth a word. */
 #define GAINS_MINOR 0.01
 enum { GAINS_WORKERS = 8 };
@@ -54,14 +58,17 @@ typedef struct gains {
   uint32_t ranking[GAINS_RANKED]; /* causes that could be named, by gain */
   uint32_t ranked;
   gains_combination without[GAINS_RANKED];
-  uint32_t cause;     /* named, or VERDICT_none */
-  uint32_t close;     /* another that is named if recording costs half or 1.5 times as much; VERDICT_COUNT: none */
-  bool is_judged;     /* there are steps with calls and records */
-  uint64_t steps;     /* that the figures rest on */
-  double recorded_ns; /* mean step as recorded */
-  double step_ns;     /* the same without what recording adds: what the gains are of */
-  double keep;        /* how much of the launching is the program's own */
-  double busy;        /* of the steps' time */
+  uint32_t cause; /* named, or VERDICT_none */
+  uint32_t close; /* another that is named if recording costs half or 1.5 times as much; VERDICT_COUNT: none */
+  uint64_t named[VERDICT_COUNT];  /* how many draws of the steps have each cause as the largest gain */
+  uint64_t agreeing, draws;       /* so many have this one, of so many */
+  bool is_judged;                 /* there are steps with calls and records */
+  uint64_t steps;                 /* that the figures rest on */
+  double recorded_ns;             /* mean step as recorded */
+  double step_ns;                 /* the same without what recording adds: what the gains are of */
+  bool cost_known;                /* what recording adds, from the run itself */
+  double keep;                    /* how much of the launching is the program's own */
+  double busy;                    /* of the steps' time */
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
   double unlinked;                /* device records without a call, of all */
   uint64_t passes;

@@ -9,18 +9,16 @@ static bool has_waves(const pd_activity *detail) {
   return detail->kind == PD_ACTIVITY_KERNEL && detail->u.kernel.waves >= 0;
 }
 
-/* A kernel that does the work of all passes: as many waves more as all blocks together need. A copy takes as many times
- * as long; a device without grids is taken as full, but for a kernel's fixed part. */
+/* A kernel that does the work of all passes: its fixed part once, and of the rest as many waves more as all blocks
+ * together need. A copy takes as many times as long; a device without grids is taken as full. */
 static int64_t merged_ns(const timeline *of, const timeline_record *record) {
   const pd_activity *detail = &timeline_row(of, record)->detail;
   const double ns = (double)facts_span(record->start_ns, record->end_ns), passes = (double)of->passes;
   if (record->pass) return (int64_t)ns;
-  if (has_waves(detail)) {
-    const double waves = (double)detail->u.kernel.waves;
-    return (int64_t)(ns * fmax(1, passes * waves) / fmax(1, waves));
-  }
-  const double fixed = detail->kind == PD_ACTIVITY_KERNEL ? fmin(ns, (double)of->limits.fixed_ns) : 0;
-  return (int64_t)(fixed + (ns - fixed) * passes);
+  const double once = detail->kind == PD_ACTIVITY_KERNEL ? fmin(ns, (double)of->limits.once_ns) : 0;
+  if (!has_waves(detail)) return (int64_t)(once + (ns - once) * passes);
+  const double waves = (double)detail->u.kernel.waves;
+  return (int64_t)(once + (ns - once) * fmax(1, passes * waves) / fmax(1, waves));
 }
 
 static replay_owners owners_of(const timeline *of, const timeline_record *record, const timeline_call *call) {

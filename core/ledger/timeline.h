@@ -72,6 +72,7 @@ typedef struct timeline_limits {
   int64_t latency_ns; /* from a launch to the start of its work on an idle device, at most */
   int64_t quiet_ns;   /* no call and no operation for so long is computing */
   int64_t fixed_ns;   /* what a launch costs the device itself: a shorter kernel is nothing else. 0: next to nothing */
+  int64_t once_ns;    /* what a kernel takes however little it does: once where passes become one */
 } timeline_limits;
 
 enum { TIMELINE_OWNERS = 9 }; /* bits of replay_owners */
@@ -99,7 +100,6 @@ typedef struct timeline {
   replay_item *items;
   uint64_t item_count, item_room;
   int64_t idle_ns[TIMELINE_OWNERS]; /* of the device in the steps, by the bit of who owns lane 0 at that time */
-  int64_t busy_ns;                  /* of the judged device in the steps */
   int64_t pageable_ns;              /* of that in copies from pageable memory */
 } timeline;
 

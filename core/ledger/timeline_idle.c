@@ -33,7 +33,6 @@ bool timeline_count_idle(timeline *self) {
       idle -= (busy.rows[b].end < to ? busy.rows[b].end : to) - (busy.rows[b].start > from ? busy.rows[b].start : from);
     self->idle_ns[bit_of(item->owner)] += idle;
   }
-  self->busy_ns = intervals_length(&busy);
   intervals_free(&busy);
   return ok;
 }

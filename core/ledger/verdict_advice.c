@@ -54,18 +54,6 @@ static bool has_offers(const verdict_setting *self, pd_offers wanted) {
   return self->is_cuda || !(wanted & (PD_OFFER_AMP | PD_OFFER_CUDA_GRAPH));
 }
 
-/* The first of them that the run could have; NULL: none. */
-typedef struct proposal {
-  pd_offers needs;
-  const char *settings;
-} proposal;
-
-static const char *first_of(const verdict_setting *self, const proposal *of, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (has_offers(self, of[i].needs)) return of[i].settings;
-  return NULL;
-}
-
 /* ---- input ---- */
 
 typedef struct loading {
@@ -107,41 +95,24 @@ static const char *input_cure(const verdict_setting *self, double own_step_ns) {
 
 /* ---- all causes ---- */
 
-#define CAPTURED "train.cuda_graph=true"
-
-/* A setting of the core's that the run could have; NULL: there is none. */
-static const char *core_cure(const verdict_setting *self, uint32_t cause, double own_step_ns) {
-  static const proposal launch[] = {{PD_OFFER_CUDA_GRAPH, CAPTURED}, {PD_OFFER_FUSED, "train.fused=true"}},
-                        pageable[] = {{PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH,
-                                       "data.pin_memory=true data.prefetch_to_device=true"},
-                                      {PD_OFFER_PIN_MEMORY, "data.pin_memory=true"}},
-                        pinned[] = {{PD_OFFER_PREFETCH, "data.prefetch_to_device=true"}},
-                        none[] = {{PD_OFFER_AMP, "train.amp=true"},
-                                  {PD_OFFER_CHANNELS_LAST, "train.channels_last=true"}};
+/* A setting of the core's that the run could have, and whose gain is the cause's; NULL: there is none. */
+static const char *core_cure(const verdict_setting *self, uint32_t cause) {
   switch (cause) {
-  case VERDICT_input_bound: return input_cure(self, own_step_ns);
-  case VERDICT_launch_bound: return first_of(self, launch, sizeof launch / sizeof *launch);
-  case VERDICT_pageable_copy: return first_of(self, pageable, sizeof pageable / sizeof *pageable);
-  case VERDICT_pinned_copy: return first_of(self, pinned, sizeof pinned / sizeof *pinned);
+  case VERDICT_input_bound: return input_cure(self, self->gains->step_ns * (1 - self->gains->causes[cause].gain));
+  case VERDICT_launch_bound: return has_offers(self, PD_OFFER_CUDA_GRAPH) ? "train.cuda_graph=true" : NULL;
+  case VERDICT_pageable_copy:
+    return has_offers(self, PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH)
+               ? "data.pin_memory=true data.prefetch_to_device=true"
+               : NULL;
+  case VERDICT_pinned_copy: return has_offers(self, PD_OFFER_PREFETCH) ? "data.prefetch_to_device=true" : NULL;
   case VERDICT_profiler: return "profile.timer_only=true";
-  case VERDICT_none: return first_of(self, none, sizeof none / sizeof *none);
   default: return NULL;
   }
 }
 
-/* A captured step is launched as one; what its kernels cost the device remains. */
-static int64_t saved(const verdict_setting *self, const verdict_advice *of, uint32_t cause, const int64_t *rows) {
-  if (cause == VERDICT_launch_bound && of->overrides && !strcmp(of->overrides, CAPTURED))
-    return rows[LEDGER_launch] + rows[LEDGER_launch_gap];
-  return verdict_time(rows, cause, self->ledger->passes);
-}
-
-verdict_advice verdict_advise(const verdict_setting *self, uint32_t cause, const int64_t *rows, int64_t step_ns,
-                              uint64_t steps) {
-  const double own_step_ns = (double)step_ns - (double)verdict_time(rows, cause, self->ledger->passes) / (double)steps;
+verdict_advice verdict_advise(const verdict_setting *self, uint32_t cause) {
   const char *cure = cure_of(self, verdict_key(cause));
-  verdict_advice out = {.overrides = cure ? cure : core_cure(self, cause, own_step_ns)};
+  verdict_advice out = {.overrides = cure ? cure : core_cure(self, cause)};
   out.options = out.overrides ? as_options(self, out.overrides) : "-o profile.with_stack=true";
-  out.saved_ns = cure ? verdict_time(rows, cause, self->ledger->passes) : saved(self, &out, cause, rows);
   return out;
 }

@@ -2,7 +2,7 @@
 #ifndef CORE_LEDGER_VERDICT_ADVICE_H
 #define CORE_LEDGER_VERDICT_ADVICE_H
 
-#include "ledger.h"
+#include "gains.h"
 #include "base/arena.h"
 
 #include <pdhost/scenario.h>
@@ -10,7 +10,7 @@
 /* What the advice rests on beside the verdict. */
 typedef struct verdict_setting {
   const trace_facts *facts;
-  const ledger *ledger;
+  const gains *gains;
   const pd_cure *cures; /* the scenario's; NULL: none */
   pd_offers offers;     /* what the run could have; not known: all that this kind of device may have */
   uint32_t cores;       /* of the machine */
@@ -22,12 +22,10 @@ typedef struct verdict_setting {
 typedef struct verdict_advice {
   const char *options;   /* of the next command */
   const char *overrides; /* "data.num_workers=8 data.prefetch_factor=4"; NULL: nothing to change, look closer */
-  int64_t saved_ns;      /* of all steps that the verdict rests on */
 } verdict_advice;
 
-/* `rows`: the ledger's, of `steps` steps, `step_ns` each. The scenario's own cure for the cause comes first, then a
- * setting of the core's, then a closer look. Texts are the arena's. */
-verdict_advice verdict_advise(const verdict_setting *self, uint32_t cause, const int64_t *rows, int64_t step_ns,
-                              uint64_t steps);
+/* The scenario's own cure for the cause comes first, then a setting of the core's whose gain the replay predicts, then
+ * a closer look: what no replay can tell is not suggested. Texts are the arena's. */
+verdict_advice verdict_advise(const verdict_setting *self, uint32_t cause);
 
 #endif

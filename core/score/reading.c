@@ -54,23 +54,11 @@ static void read_ledger(const pd_table_set *set, reading *out) {
   }
 }
 
-static void read_shares(const pd_table_set *set, reading *out) {
-  static const char *const keys[LEDGER_CAUSE_COUNT] = {
-#define X(key, state, text) #key,
-      LEDGER_MAP(X)
-#undef X
-  };
-  const pd_table *table = find_table(set, "ledger");
-  int64_t rows[LEDGER_CAUSE_COUNT] = {0}, span = 0;
-  for (uint64_t row = 0; table && row < table->rows.count; row++) {
-    const int64_t ns = (int64_t)number(table, row, "total");
-    span += ns;
-    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++)
-      if (!strcmp(text(table, row, "cause"), keys[c])) rows[c] += ns;
-  }
-  span -= rows[LEDGER_profiler];
-  for (uint32_t c = 0; c < VERDICT_COUNT; c++)
-    out->shares[c] = span ? (double)verdict_time(rows, c, 0) / (double)span : 0;
+static void read_gains(const pd_table_set *set, reading *out) {
+  const pd_table *table = find_table(set, "gains");
+  for (uint64_t row = 0; table && row < table->rows.count; row++)
+    for (uint32_t c = 0; c < VERDICT_COUNT; c++)
+      if (!strcmp(text(table, row, "removed_cause"), verdict_key(c))) out->shares[c] = number(table, row, "gain") / 100;
 }
 
 double reading_share(const reading *self, const char *cause) {
@@ -120,7 +108,7 @@ static bool judge_window(const window_file *window, const pd_cure *cures, readin
   if (set) {
     read_verdict(set, out);
     read_ledger(set, out);
-    read_shares(set, out);
+    read_gains(set, out);
   }
   const bool ok = set && read_rivals(&window->trace, out);
   analysis_close(self);

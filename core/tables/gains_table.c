@@ -10,7 +10,11 @@ static const char *name_of(const table_work *work, uint32_t cause) {
   return arena_text(work->arena, text, strcspn(text, ":"));
 }
 
-static void percent(table_build *table, metric_id id, double share) { table_double(table, id, 100 * share); }
+/* What is slower without the cause gains nothing. */
+static double at_least_nothing(double gain) { return gain > 0 ? gain : 0; }
+static void percent(table_build *table, metric_id id, double share) {
+  table_double(table, id, 100 * at_least_nothing(share));
+}
 
 static void add_cause(table_build *table, const table_work *work, uint32_t cause) {
   const gains_cause *of = &work->gains->causes[cause];
@@ -20,7 +24,7 @@ static void add_cause(table_build *table, const table_work *work, uint32_t cause
   percent(table, M_gain, of->gain);
   percent(table, M_gain_low, of->low);
   percent(table, M_gain_high, of->high);
-  table_int(table, M_gain_step, (int64_t)(work->gains->step_ns * (1 - of->gain)));
+  table_int(table, M_gain_step, (int64_t)(work->gains->step_ns * (1 - at_least_nothing(of->gain))));
   percent(table, M_gain_idle, of->idle);
   if (of->then == VERDICT_none) return;
   table_string(table, M_gain_then, verdict_key(of->then));
@@ -39,7 +43,7 @@ static void add_together(table_build *table, const table_work *work, uint32_t co
   table_string(table, M_removed, names);
   table_string(table, M_removed_cause, keys);
   percent(table, M_gain, of->without[count - 1].gain);
-  table_int(table, M_gain_step, (int64_t)of->without[count - 1].step_ns);
+  table_int(table, M_gain_step, (int64_t)(of->step_ns * (1 - at_least_nothing(of->without[count - 1].gain))));
 }
 
 static void add_notes(table_build *table, const table_work *work) {

@@ -258,11 +258,10 @@
   X(verdict_cause, "Cause", "Cause", TEXT, DETAIL,                                                                     \
     "the verdict as one word: a bottleneck as scenarios spell it, none, or withheld", NULL, "pdhost")                  \
   X(verdict_share, "Share (%)", "Share (%)", PERCENT, 0,                                                               \
-    "share that the cause takes of the steps the verdict rests on: all but the slowest eighth",                        \
-    "100 * sum of the cause's rows of the ledger / sum of the spans of the steps", "pdhost")                           \
+    "what the step would save without the cause; with no bottleneck, how much of it the device is busy",               \
+    "gain of the cause in the table gains; none: 100 * time with a device record / span of the steps", "pdhost")       \
   X(verdict_repeatable, "Repeatable (%)", "Repeatable (%)", PERCENT, 0,                                                \
-    "how often as many of the judged steps, drawn with repetition, their slowest eighth left out, give the verdict",   \
-    "100 * draws that agree / draws", "pdhost")                                                                        \
+    "how often as many steps, drawn with repetition, give the verdict", "100 * draws that agree / draws", "pdhost")    \
   X(verdict_evidence, "Evidence", "Evidence", TEXT, 0, "the figures that the verdict rests on", NULL, "pdhost")        \
   X(verdict_not, "Ruled out", "Ruled out", TEXT, 0,                                                                    \
     "what else it could have been, and how much of the step that takes", NULL, "pdhost")                               \
@@ -271,10 +270,10 @@
   X(verdict_overrides, "Settings", "Settings", TEXT, DETAIL,                                                           \
     "what that command sets anew: section.key=value, separated by spaces; none where it only looks closer", NULL,      \
     "pdhost")                                                                                                          \
-  X(verdict_step, "Step now", "Step now", NS, 0, "mean span of the steps the verdict rests on",                        \
-    "sum of the spans of the steps / steps, rounded down", "pdhost")                                                   \
-  X(verdict_expected, "Step expected", "Step expected", NS, 0, "mean span to expect with the settings to try",         \
-    "verdict_step - the time that the settings take away / steps; without settings, the cause's", "pdhost")            \
+  X(verdict_step, "Step now", "Step now", NS, 0, "mean step without what recording adds to it",                        \
+    "from the replay with nothing removed", "pdhost")                                                                  \
+  X(verdict_expected, "Step expected", "Step expected", NS, 0, "mean step without the cause",                          \
+    "verdict_step * (1 - gain of the cause)", "pdhost")                                                                \
   /* memory */                                                                                                         \
   X(memory_type, "Type", "Type", TEXT, 0, "which memory: device, or pinned host", NULL, PADDLE)                        \
   X(allocation_count, "Allocs", "Allocs", COUNT, 0, "allocations directly in the row's ranges", NULL, PADDLE)          \

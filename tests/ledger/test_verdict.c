@@ -1,6 +1,5 @@
 /* The verdict: what it names, what it withholds, and that it fits its figures. */
 #include "ledger/verdict.h"
-#include "ledger/verdict_repeat.h"
 #include "analysis_rig.h"
 
 /* `steps` of 100 us: `wait` us of them waiting for data, the rest in one kernel but 1 us. */
@@ -47,11 +46,10 @@ PD_TEST(verdict, names_the_wait_and_what_the_step_takes_without_it) {
   cr_assert_eq(rig_int(table, row, "verdict_expected"), 60000);
   cr_assert_str_eq(
       rig_text(table, row, "verdict_evidence"),
-      "the device waits 40.0 us per step for a batch: I/O 0 ns, CPU work 0 ns, hand-over 40.0 us; what recording "
-      "adds is not known: there were no three steps before it");
+      "a step takes 100 us, without it 60.0 us (60.0 us to 60.0 us); the device is busy for 59.0 us of it; the device "
+      "waits for a batch: I/O 0 ns, CPU work 0 ns, hand-over 40.0 us a step");
   cr_assert_str_eq(rig_text(table, row, "verdict_next"), "pdhost -o data.resident=device");
   cr_assert_str_eq(rig_text(table, row, "verdict_overrides"), "data.resident=device");
-  cr_assert_not_null(strstr(rig_text(table, row, "verdict_not"), "kernels take 59.0 %"));
   rig_end(&rig);
 }
 
@@ -74,8 +72,10 @@ PD_TEST(verdict, shares_are_of_the_steps_without_what_recording_adds) {
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "launch_bound");
-  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 25.0, 1e-9); /* 20 of 80 us */
-  cr_assert_eq(rig_int(table, row, "verdict_step"), 80000);
+  cr_assert_float_eq(
+      rig_double(table, row, "verdict_share"), 18.5,
+      0.1); /* 12 kernels of 30 us with a gap of 1 us each behind the first launch's 20 us, of 6 steps of 80 us */
+  cr_assert_float_eq((double)rig_int(table, row, "verdict_step"), 80000, 80);
   cr_assert_not_null(
       strstr(rig_text(table, row, "verdict_evidence"), "; recording adds 20.0 us a step, left out here"));
   cr_assert_null(strstr(rig_text(table, row, "verdict_not"), "profiler"));
@@ -143,114 +143,82 @@ static void unsynchronised_steps(analysis_rig *rig, int64_t first_us, int64_t ke
   rig_finish(rig);
 }
 
-PD_TEST(verdict, is_withheld_where_the_device_works_after_the_steps) {
+/* Where the host runs ahead a step ends when the device has done its work. */
+PD_TEST(verdict, a_host_that_runs_ahead_of_a_busy_device_has_no_bottleneck) {
   analysis_rig rig;
-  unsynchronised_steps(&rig, 60, 10); /* 20 of 80 us within the steps */
+  unsynchronised_steps(&rig, 60, 10); /* 20 of 80 us within the host's steps */
   const pd_table *table;
-  const pd_table_row *synchronised = verdict_row(&rig, &table);
-  cr_assert_str_eq(rig_text(table, synchronised, "verdict_cause"), "device_side");
-  analysis_forget(rig.analysis, rig.trace);
-  rig.trace->sync_timing = 0;
-  withheld(&rig, "withheld: the host runs ahead, and the device does 75.0 % of the steps' work outside of them; set "
-                 "run.sync_timing = true");
-  rig_end(&rig);
-}
-
-PD_TEST(verdict, is_withheld_where_the_device_begins_late) {
-  analysis_rig rig;
-  unsynchronised_steps(&rig, 31, 6); /* all but the last kernels within the steps */
-  const pd_table *table;
-  const pd_table_row *synchronised = verdict_row(&rig, &table);
-  cr_assert_str_eq(rig_text(table, synchronised, "verdict_cause"), "device_side");
-  analysis_forget(rig.analysis, rig.trace);
-  rig.trace->sync_timing = 0;
-  withheld(&rig, "withheld: only 4 of 8 active steps begin after the device has begun with their work, 5 are needed; "
-                 "set run.sync_timing = true or schedule.active higher");
-  rig_end(&rig);
-}
-
-PD_TEST(verdict, rests_on_the_steps_after_the_device_has_begun) {
-  analysis_rig rig;
-  unsynchronised_steps(&rig, 20, 10); /* idle in the first two steps, busy in all others */
-  const pd_table *table;
-  const pd_table_row *synchronised = verdict_row(&rig, &table);
-  cr_assert_str_eq(rig_text(table, synchronised, "verdict_cause"), "device_side");
-  analysis_forget(rig.analysis, rig.trace);
   rig.trace->sync_timing = 0;
   const pd_table_row *row = verdict_row(&rig, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "none");
   cr_assert_float_eq(rig_double(table, row, "verdict_share"), 100.0, 1e-9);
-  cr_assert_float_eq(rig_double(table, row, "verdict_repeatable"), 100.0, 1e-9);
+  cr_assert_eq(rig_int(table, row, "verdict_step"), 10000);
   rig_end(&rig);
 }
 
-PD_TEST(verdict, thresholds) {
-  const verdict_basis plain = {.is_cuda = true}, blocking = {.blocking = true, .is_cuda = true}, threads = {0};
-  int64_t rows[LEDGER_CAUSE_COUNT] = {[LEDGER_compute] = 80000};
-  rows[LEDGER_launch] = 4999;
-  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_none);
-  rows[LEDGER_launch_gap] = 1; /* the causes' parts count together */
-  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_launch_bound);
-  rows[LEDGER_host_compute] = 5001;
-  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_host_compute);
-  rows[LEDGER_host_compute] = 9999; /* the limit of a device of threads is another one */
-  cr_assert_eq(verdict_of(rows, 100000, &threads), VERDICT_none);
-  rows[LEDGER_host_compute]++;
-  cr_assert_eq(verdict_of(rows, 100000, &threads), VERDICT_host_compute);
-  rows[LEDGER_host_compute] = rows[LEDGER_launch] = 0;
-  rows[LEDGER_forced_sync] = 100;
-  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_none);
-  cr_assert_eq(verdict_of(rows, 100000, &blocking), VERDICT_forced_sync);
-  rows[LEDGER_forced_sync] = 99;
-  cr_assert_eq(verdict_of(rows, 100000, &blocking), VERDICT_none);
-  const verdict_basis passes = {.passes = 4, .is_cuda = true};
-  rows[LEDGER_passes] = 1996;
-  rows[LEDGER_launch_gap] = 4; /* one pass would need a quarter of it */
-  cr_assert_eq(verdict_of(rows, 100000, &passes), VERDICT_none);
-  rows[LEDGER_passes]++;
-  cr_assert_eq(verdict_of(rows, 100000, &passes), VERDICT_small_batch);
-  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_none);
-  rows[LEDGER_passes] = rows[LEDGER_launch_gap] = 0;
-  rows[LEDGER_profiler] = 50000; /* of no part in the step's own time, and named where nothing else is */
-  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_profiler);
-  rows[LEDGER_copy_late] = 2500;
-  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_input_bound);
-  rows[LEDGER_copy_late] = rows[LEDGER_profiler] = 0;
-  rows[LEDGER_device_side] = 30000;
-  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_device_side);
-  cr_assert_eq(verdict_of(rows, 100000, &threads), VERDICT_none);
-  rows[LEDGER_measurement] = 90000; /* never a bottleneck, nor part of the steps' own time */
-  rows[LEDGER_device_side] = 0;
-  rows[LEDGER_launch_gap] = 0;
-  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_none);
-  rows[LEDGER_input_io] = 1000;
-  cr_assert_eq(verdict_of(rows, 100000, &plain), VERDICT_input_bound);
+PD_TEST(verdict, what_happens_in_one_step_alone_is_not_named) {
+  analysis_rig rig;
+  unsynchronised_steps(&rig, 20, 10); /* idle in the first two steps, busy in all others */
+  const pd_table *table;
+  rig.trace->sync_timing = 0;
+  cr_assert_str_eq(rig_text(table, verdict_row(&rig, &table), "verdict_cause"), "none");
+  rig_end(&rig);
 }
 
-/* 12 steps of 100 us in one kernel, that begins behind `calls` blocking calls in the first. */
-static void expect_blocking(uint64_t steps_with_one, uint64_t calls, const char *cause) {
+/* 12 steps of 1 ms, of which a wait for data takes `wait_ns`, on a GPU or on a device of threads. */
+static void expect_of_wait(int64_t wait_ns, bool is_cuda, const char *cause) {
   analysis_rig rig;
+  pd_device_props device = *fake_device();
+  const pd_table *table;
   rig_begin(&rig);
   const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
   for (uint64_t s = 0; s < 12; s++) {
-    const int64_t at = (int64_t)s * 100000;
-    fake_step(rig.fake, s, at, at + 100000);
-    fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
-    for (uint64_t c = 0; s < steps_with_one && c < calls; c++)
-      fake_call(rig.fake, PD_API_SYNC, "cudaStreamSynchronize", 0, at + (int64_t)c * 100, at + (int64_t)c * 100 + 100,
-                1000 + s * calls + c);
-    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 1300, at + 1500, s + 1);
-    fake_kernel(rig.fake, "k", stream, at + 1500, at + 100000, s + 1);
+    const int64_t at = (int64_t)s * 1000000, train = at + wait_ns;
+    fake_step(rig.fake, s, at, at + 1000000);
+    fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", 0, at, train);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, train, train + 1000, s + 1);
+    fake_kernel(rig.fake, "k", stream, train + 1000, at + 1000000, s + 1);
   }
   rig_finish(&rig);
-  const pd_table *table;
-  const pd_table_row *row = verdict_row(&rig, &table);
-  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), cause);
+  device.is_cuda = is_cuda;
+  rig.trace->device = &device;
+  cr_assert_str_eq(rig_text(table, verdict_row(&rig, &table), "verdict_cause"), cause, "%lld ns", (long long)wait_ns);
   rig_end(&rig);
 }
 
-PD_TEST(verdict, a_blocking_call_in_every_step_is_counted) { expect_blocking(12, 1, "forced_sync"); }
-PD_TEST(verdict, as_many_blocking_calls_in_one_step_are_not) { expect_blocking(1, 12, "none"); }
+PD_TEST(verdict, a_cause_is_named_from_its_limit_on) {
+  expect_of_wait(49999, true, "none");
+  expect_of_wait(50000, true, "input_bound");
+  /* There a record behind another starts some microseconds later, of which the replay knows no figure here. */
+  expect_of_wait(90000, false, "none");
+  expect_of_wait(130000, false, "input_bound");
+}
+
+/* 12 steps: 40 us of a kernel, a blocking call, then 40 us of one whose launch comes `behind_us` after the call. */
+static void expect_blocking(int64_t behind_us, const char *cause) {
+  analysis_rig rig;
+  const pd_table *table;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  const int64_t length = (84 + behind_us) * 1000;
+  for (uint64_t s = 0; s < 12; s++) {
+    const int64_t at = (int64_t)s * length, again = at + 42000 + behind_us * 1000;
+    fake_step(rig.fake, s, at, at + length);
+    fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, at, at + length);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, 2 * s + 1);
+    fake_kernel(rig.fake, "k", stream, at + 1000, at + 41000, 2 * s + 1);
+    fake_call(rig.fake, PD_API_SYNC, "cudaStreamSynchronize", 0, at + 1000, at + 42000, 1000 + 2 * s);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, again, again + 1000, 2 * s + 2);
+    fake_kernel(rig.fake, "k", stream, again + 1000, again + 41000, 2 * s + 2);
+    fake_call(rig.fake, PD_API_SYNC, "cudaStreamSynchronize", 0, again + 1000, at + length, 1001 + 2 * s);
+  }
+  rig_finish(&rig);
+  cr_assert_str_eq(rig_text(table, verdict_row(&rig, &table), "verdict_cause"), cause);
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, a_blocking_call_that_drains_the_device_is_named) { expect_blocking(20, "forced_sync"); }
+PD_TEST(verdict, one_that_costs_next_to_nothing_is_not) { expect_blocking(0, "none"); }
 
 /* ---- what to try ---- */
 
@@ -357,27 +325,27 @@ static void steps_of(analysis_rig *rig, pd_api_class call, pd_memory_kind from) 
     }
     fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 1000, at + 2000, 2 * s + 2);
     fake_kernel(rig->fake, "k", stream, at + (call ? 61000 : 2000), at + 100000, 2 * s + 2);
+    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, at + 2000, at + 100000, 1000 + s);
   }
   rig_finish(rig);
 }
 
-/* What is suggested is what the run could have and does not. */
+/* What is suggested is what the run could have and does not, and what the replay predicts. */
 PD_TEST(verdict, nothing_that_the_run_cannot_have_is_suggested) {
   static const struct {
     const char *cause;
     pd_offers offers;
     const char *settings, *next;
   } cases[] = {
-      {"none", PD_OFFER_AMP | PD_OFFER_CHANNELS_LAST, "train.amp=true", "pdhost --amp"},
-      {"none", PD_OFFER_CHANNELS_LAST, "train.channels_last=true", "pdhost --channels_last"},
+      {"none", PD_OFFER_AMP | PD_OFFER_CHANNELS_LAST, NULL, "pdhost -o profile.with_stack=true"},
       {"none", 0, NULL, "pdhost -o profile.with_stack=true"},
       {"launch_bound", PD_OFFER_CUDA_GRAPH | PD_OFFER_FUSED, "train.cuda_graph=true",
        "pdhost -o train.cuda_graph=true"},
-      {"launch_bound", PD_OFFER_FUSED, "train.fused=true", "pdhost -o train.fused=true"},
+      {"launch_bound", PD_OFFER_FUSED, NULL, "pdhost -o profile.with_stack=true"},
       {"launch_bound", PD_OFFER_AMP, NULL, "pdhost -o profile.with_stack=true"},
       {"pageable_copy", PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH, "data.pin_memory=true data.prefetch_to_device=true",
        "pdhost --pin_memory -o data.prefetch_to_device=true"},
-      {"pageable_copy", PD_OFFER_PIN_MEMORY, "data.pin_memory=true", "pdhost --pin_memory"},
+      {"pageable_copy", PD_OFFER_PIN_MEMORY, NULL, "pdhost -o profile.with_stack=true"},
       {"pageable_copy", PD_OFFER_PREFETCH, NULL, "pdhost -o profile.with_stack=true"},
       {"pinned_copy", PD_OFFER_PREFETCH, "data.prefetch_to_device=true", "pdhost -o data.prefetch_to_device=true"},
       {"pinned_copy", PD_OFFER_PIN_MEMORY, NULL, "pdhost -o profile.with_stack=true"},
@@ -410,10 +378,12 @@ static void waiting_steps(analysis_rig *rig, const pd_cure *cures) {
     fake_step(rig->fake, s, at, at + 100000);
     fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
     fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, 2 * s + 1);
+    fake_call(rig->fake, PD_API_OTHER, "cudaEventRecord", 0, at + 1000, at + 1000, 0);
     fake_call(rig->fake, PD_API_STREAM_WAIT, "cudaStreamWaitEvent", 0, at + 1000, at + 2000, 0);
     fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 2000, at + 3000, 2 * s + 2);
     fake_kernel(rig->fake, "side", other, at + 3000, at + 43000, 2 * s + 1);
     fake_kernel(rig->fake, "k", own, at + 43000, at + 100000, 2 * s + 2);
+    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, at + 3000, at + 100000, 1000 + s);
   }
   rig_finish(rig);
   analysis_close(rig->analysis);
@@ -428,9 +398,9 @@ PD_TEST(verdict, names_streams_that_wait_and_the_scenarios_cure) {
   waiting_steps(&rig, cures);
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
-  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 40.0, 1e-9);
-  cr_assert_eq(rig_int(table, row, "verdict_expected"), 60000);
-  cr_assert_not_null(strstr(rig_text(table, row, "verdict_evidence"), "of one stream run for 40.0 us while"));
+  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 38.0, 1e-9); /* 2 us of calls and 3 of latency, then 57 */
+  cr_assert_eq(rig_int(table, row, "verdict_expected"), 62000);
+  cr_assert_not_null(strstr(rig_text(table, row, "verdict_evidence"), "of one stream run for 40.0 us a step while"));
   expect_next(&rig, "serial_streams", "scenario.serial=false scenario.y=2",
               "pdhost -o scenario.serial=false -o scenario.y=2");
 }
@@ -451,8 +421,11 @@ static void steps_of_passes(analysis_rig *rig, uint64_t passes, float waves) {
     fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + length);
     for (uint64_t p = 0; p < passes; p++) {
       const int64_t from = at + (int64_t)p * 10000;
-      fake_range(rig->fake, PD_RANGE_USER, "forward", 0, from, from + 5000);
-      fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from, from + 10, s * passes + p + 1);
+      fake_range(rig->fake, PD_RANGE_USER, "forward", 0, from, from + 10)->part = PD_PART_FORWARD;
+      fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from, from + 10, 1000 + s * passes + p);
+      fake_kernel(rig->fake, "f", stream, from, from, 1000 + s * passes + p)->detail.u.kernel.waves = waves;
+      fake_range(rig->fake, PD_RANGE_OP, "backward", 0, from + 20, from + 100)->part = PD_PART_BACKWARD;
+      fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from + 30, from + 40, s * passes + p + 1);
       fake_kernel(rig->fake, "k", stream, from, from + 10000, s * passes + p + 1)->detail.u.kernel.waves = waves;
     }
   }
@@ -503,58 +476,43 @@ static const pd_table_row *steps_with_waits(analysis_rig *rig, const int64_t *wa
   return verdict_row(rig, table);
 }
 
-/* A thousand draws: more than three times the standard deviation, 1.4 points at most. */
-#define DRAWN 4.5
-
-PD_TEST(verdict, the_slowest_eighth_of_the_steps_does_not_sway_it) {
+PD_TEST(verdict, a_stall_in_one_step_is_no_bottleneck) {
   analysis_rig rig;
   const pd_table *table;
-  const pd_table_row *row = steps_with_waits(&rig, (int64_t[]){[3] = 1000000, [7] = 0}, 8, &table);
+  const pd_table_row *row = steps_with_waits(&rig, (int64_t[20]){[3] = 1000000}, 20, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "none");
-  /* The slow step is drawn at most once: (7/8)^8 + 8 (1/8) (7/8)^7. */
-  cr_assert_float_eq(rig_double(table, row, "verdict_repeatable"), 73.63, DRAWN);
-  cr_assert_str_eq(rig_text(table, row, "verdict"),
-                   "possibly no bottleneck found: the device is busy 99 % of the step");
-  cr_assert_eq(rig_int(table, row, "verdict_step"), 100000);
+  /* A draw takes blocks of 8 neighbours, as many as a loader may have workers: two whole ones and half of one. */
+  cr_assert_lt(rig_double(table, row, "verdict_repeatable"), 50.0);
+  cr_assert_not_null(strstr(rig_text(table, row, "verdict"), "possibly no bottleneck found"));
   rig_end(&rig);
 }
 
-PD_TEST(verdict, waits_in_a_few_steps_are_as_sure_as_they_would_come_again) {
+PD_TEST(verdict, waits_that_come_in_bursts_of_the_workers_are_sure) {
   analysis_rig rig;
   const pd_table *table;
-  const int64_t waits[12] = {[1] = 400000, [5] = 400000, [9] = 400000};
-  const pd_table_row *row = steps_with_waits(&rig, waits, 12, &table);
+  const pd_table_row *row = steps_with_waits(&rig, (int64_t[12]){[1] = 400000, [5] = 400000, [9] = 400000}, 12, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "input_bound");
-  /* Of three waits in twelve steps two or more are drawn: 1 - (3/4)^12 - 12 (1/4) (3/4)^11. */
-  cr_assert_float_eq(rig_double(table, row, "verdict_repeatable"), 84.16, DRAWN);
-  cr_assert_str_eq(rig_text(table, row, "verdict"), "possibly input-bound: the device waits for data");
+  cr_assert_float_eq(rig_double(table, row, "verdict_repeatable"), 100.0, 1e-9);
+  cr_assert_str_eq(rig_text(table, row, "verdict"), "input-bound: the device waits for data");
   rig_end(&rig);
 }
 
-/* Half of the steps wait, so that every draw finds it; how often it was drawn. */
-static uint64_t draws_of(uint64_t count) {
-  static const int64_t busy[LEDGER_CAUSE_COUNT] = {[LEDGER_compute] = 100},
-                       waits[LEDGER_CAUSE_COUNT] = {[LEDGER_compute] = 100, [LEDGER_input_io] = 100};
-  const int64_t **rows = calloc(count, sizeof *rows);
-  int64_t *spans = calloc(count, sizeof *spans);
-  uint64_t *counts = calloc(count, sizeof *counts), draws = 0;
-  for (uint64_t s = 0; s < count; s++) {
-    rows[s] = s < count / 2 ? busy : waits;
-    spans[s] = s < count / 2 ? 100 : 200;
+/* Steps whose device record starts where nothing in the trace lets it: the replay does not find it there. */
+PD_TEST(verdict, is_withheld_where_the_steps_overlap) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 8; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, s + 1);
+    /* On one stream each kernel starts before the one before it ends. */
+    fake_kernel(rig.fake, "k", stream, at + 1000, at + 181000, s + 1);
   }
-  const verdict_basis basis = {.passes = 1, .is_cuda = true};
-  const uint64_t agreeing =
-      verdict_agreeing_draws(&(verdict_steps){rows, spans, count}, &basis, VERDICT_input_bound, counts, &draws);
-  cr_assert_eq(agreeing, draws);
-  free(rows);
-  free(spans);
-  free(counts);
-  return draws;
-}
-
-PD_TEST(verdict, thousands_of_steps_are_drawn_less_often) {
-  cr_assert_eq(draws_of(64), 1000);
-  cr_assert_eq(draws_of(2000), 1000);
-  cr_assert_eq(draws_of(4000), 500);
-  cr_assert_eq(draws_of(400000), 20);
+  rig_finish(&rig);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "withheld");
+  cr_assert_not_null(strstr(rig_text(table, row, "verdict"), "replayed with nothing removed"));
+  rig_end(&rig);
 }

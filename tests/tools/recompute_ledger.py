@@ -1,6 +1,6 @@
 """The ledger and the verdict of a run, recomputed from the events of the csv sink; for recompute_tables.py.
 
-The definitions are those of core/ledger/ledger.h and verdict.h, from which the thresholds are read. The C code paints
+The definitions are those of core/ledger/ledger.h, verdict.h and gains.h, from which the thresholds are read. The C code paints
 sorted lists over what the lists before have left; here, every piece of time between two boundaries looks up its owner.
 """
 import collections
@@ -18,7 +18,7 @@ def thresholds(name):
         return {key: float(value) for key, value in re.findall(r"(?m)^#define (\w+) ([0-9.]+)$", file.read())}
 
 
-LEDGER, VERDICT = thresholds("ledger.h"), {**thresholds("verdict.h"), **thresholds("verdict_repeat.h")}
+LEDGER, VERDICT, GAINS = thresholds("ledger.h"), thresholds("verdict.h"), thresholds("gains.h")
 # In order: what an earlier one owns, no later one gets.
 OWNERS = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
           "copy_pinned", "copy_device", "profiler", "allocator", "launch_gap", "device_side", "profiler", "input_io",
@@ -27,14 +27,6 @@ OWNERS = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "cop
 CAUSES = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
           "copy_pinned", "copy_device", "profiler", "launch_gap", "device_side", "input_io", "input_cpu",
           "input_handover", "allocator", "measurement", "host_compute", "forced_sync", "transfer", "launch", "unknown"]
-VERDICTS = {"input_bound": ["input_io", "input_cpu", "input_handover", "copy_late"],
-            "forced_sync": ["forced_sync", "copy_read"],
-            "launch_bound": ["launch", "launch_gap", "tiny_kernels"],
-            "allocator": ["allocator", "temporaries"],
-            "pageable_copy": ["copy_pageable", "transfer"], "pinned_copy": ["copy_pinned"],
-            "host_compute": ["host_compute"], "serial_streams": ["serialised"], "device_side": ["device_side"],
-            "small_batch": ["passes", "launch", "launch_gap"], "profiler": ["profiler"]}
-
 
 def names():
     """What a verdict is called in a sentence: its words before the colon."""
@@ -252,34 +244,6 @@ class Ledger:
             self.add(tail[2], (tail[0], min(at, tail[1])), which=1)
 
 
-def time_of(row, verdict, passes):
-    """What one pass would need of the launches is no small batch's."""
-    if verdict == "small_batch":
-        launches = row["launch"] + row["launch_gap"]
-        return row["passes"] + launches - launches // passes if passes > 1 else 0
-    return sum(row[cause] for cause in VERDICTS.get(verdict, ["compute", "copy_device"]))
-
-
-def applying(ledger):
-    none = {"device_side": not ledger.run.is_cuda, "launch_bound": ledger.passes > 1, "small_batch": ledger.passes < 2}
-    return [name for name in VERDICTS if not none.get(name)]
-
-
-def verdict_of(row, length, ledger):
-    own = length - row["measurement"] - row["profiler"] - (0 if ledger.run.is_cuda else row["device_side"])
-    times = {name: time_of(row, name, ledger.passes) for name in applying(ledger) if name != "profiler"}
-    best = max(times, key=times.get)  # the first of equals
-    limit = VERDICT["VERDICT_MIN_SHARE_CUDA" if ledger.run.is_cuda else "VERDICT_MIN_SHARE_OTHER"]
-    if times[best] >= limit * own:
-        return best if times[best] else "none"
-    blocking = ledger.blocking_steps and len(ledger.blocking_steps) >= len(ledger.run.steps)
-    if blocking and times["forced_sync"] >= VERDICT["VERDICT_MIN_SYNC_SHARE"] * own:
-        return "forced_sync"
-    if ledger.passes > 1 and times["small_batch"] >= VERDICT["VERDICT_MIN_PASSES_SHARE"] * own:
-        return "small_batch"
-    return "profiler" if row["profiler"] >= limit * own else "none"
-
-
 def check_ledger(run, check):
     ledger = Ledger(run)
     total = {cause: sum(row[cause] for row in ledger.steps) for cause in CAUSES}
@@ -289,100 +253,54 @@ def check_ledger(run, check):
     check.table(run, "ledger_steps", {str(step[2]): {"step_span": step[1] - step[0],
                                                      **{"ledger_" + cause: row[cause] for cause in CAUSES}}
                                       for step, row in zip(run.steps, ledger.steps)}, ("step",))
-    check_verdict(run, check, ledger)
+    check_verdict(run, check)
 
 
-def first_judged(run):
-    """The steps before it, of an unsynchronised run, begin while the device may work for the time before the window."""
-    begins = min((record.start_ns for record in run.records if record.step is not None), default=0)
-    return 0 if run.sync_timing else sum(start < begins for start, _, _ in run.steps)
+# Causes of which two may hide the same time: the one in whose time the device is idle is named.
+ALIKE = ("input_bound", "forced_sync", "allocator", "pageable_copy", "host_compute")
 
 
-def share_within_steps(run):
-    work = merged([span(record) for record in run.records if record.step is not None])
-    length = sum(end - start for start, end in work)
-    within = intersection(work, merged([step[:2] for step in run.steps]))
-    return sum(end - start for start, end in within) / length if length else 1
+def named_by(rows, limit):
+    """The causes that the gains may lead to."""
+    fit = [row for row in rows if row["gain"] >= 100 * limit and row["gain_low"] > 50 * limit]
+    if not fit:
+        return {"none", "profiler"}
+    best = max(fit, key=lambda row: row["gain"])
+    return {best["removed_cause"]} | {row["removed_cause"] for row in fit
+                                      if best["removed_cause"] in ALIKE and row["removed_cause"] in ALIKE
+                                      and row["gain"] >= GAINS["GAINS_ALIKE"] * best["gain"]
+                                      and row["gain_idle"] > best["gain_idle"]}
 
 
-def random_bits(state):
-    """splitmix64: the next number of each state that a seed leads to."""
-    while True:
-        state = (state + 0x9E3779B97F4A7C15) % 2**64
-        z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        yield z ^ (z >> 31)
-
-
-def agreeing_draws(ordered, spans, ledger, cause):
-    """How often as many of the steps, drawn with repetition and without their slowest eighth, give this verdict."""
-    count, bits, agree = len(ordered), random_bits(int(VERDICT["VERDICT_SEED"])), 0
-    draws = int(min(max(VERDICT["VERDICT_STEPS_DRAWN"] // count, VERDICT["VERDICT_LEAST_DRAWS"]),
-                    VERDICT["VERDICT_DRAWS"]))
-    for _ in range(draws):
-        drawn = sorted(next(bits) % count for _ in range(count))[:count - count // int(VERDICT["VERDICT_TRIM"])]
-        times = collections.Counter(drawn)
-        row = {c: sum(n * ledger.steps[ordered[rank]][c] for rank, n in times.items()) for c in CAUSES}
-        agree += verdict_of(row, sum(n * spans[ordered[rank]] for rank, n in times.items()), ledger) == cause
-    return agree, draws
-
-
-TIMES, BYTES = (1, 1e3, 1e6, 1e9), (1, 1024, 1024**2, 1024**3, 1024**4)
-
-
-def scaled(value, scales):
-    """The figure, without its unit, that pdhost/quantity.h prints: three significant digits of 1 to 999."""
-    size = next((size for size in scales if value / size < 999.5), scales[-1])
-    value /= size
-    decimals = 0 if size == 1 or value >= 99.95 else 1 if value >= 9.995 else 2 if value >= 0.9995 else 3
-    return f"{value:.{decimals}f}"
-
-
-def check_verdict(run, check, ledger):
-    first = first_judged(run)
-    count = len(run.steps) - first
-    if count < VERDICT["VERDICT_MIN_STEPS"] or (
-            not run.sync_timing and share_within_steps(run) < VERDICT["VERDICT_MIN_WITHIN"]):
+def check_verdict(run, check):
+    """The gains lead to the verdict; what they are, tests/ledger/test_replay.c holds to a simulation of its own."""
+    verdict = run.table("verdict")[0][0]
+    cause = verdict["verdict_cause"]
+    if len(run.steps) < VERDICT["VERDICT_MIN_STEPS"]:
         check.table(run, "verdict", {"withheld": {"verdict_share": None}}, ("verdict_cause",))
         return
-    spans = [end - start for start, end, _ in run.steps]
-    ordered = sorted(range(first, len(run.steps)), key=lambda s: (spans[s], s))
-    kept = ordered[:count - count // int(VERDICT["VERDICT_TRIM"])]
-    length = sum(spans[s] for s in kept)
-    row = {cause: sum(ledger.steps[s][cause] for s in kept) for cause in CAUSES}
-    cause = verdict_of(row, length, ledger)
-    time = time_of(row, cause, ledger.passes)
-    length -= row["profiler"]
-    # A captured step is launched as one.
-    saved = row["launch"] + row["launch_gap"] if cause == "launch_bound" and run.is_cuda else time
-    agree, draws = agreeing_draws(ordered, spans, ledger, cause)
-    others = {name: time_of(row, name, ledger.passes) for name in applying(ledger) if name not in (cause, "profiler")}
-    second = max(others, key=others.get)
-    want = {"verdict_share": 100 * time / (length + (time if cause == "profiler" else 0)),
-            "verdict_repeatable": 100 * agree / draws,
-            "verdict_step": length // len(kept),
-            "verdict_expected": (length - saved) // len(kept) if cause != "none" else None,
-            "verdict_not": "; ".join(
-                [f"{NAMES[second]} ({100 * others[second] / length:.1f} %)"] +
-                ([f"kernels take {100 * row['compute'] / length:.1f} %"]
-                 if cause != "none" and 100 * row["compute"] / length >= 1 else []) +
-                ([f"the measurement's synchronisations take {100 * row['measurement'] / length:.1f} %"]
-                 if 100 * row["measurement"] / length >= 1 else []))}
+    rows = [{key: row[key] if key == "removed_cause" else float(row[key]) for key in
+             ("removed_cause", "gain", "gain_low", "gain_idle", "gain_step")}
+            for row in run.table("gains")[0] if " " not in row["removed_cause"]]
+    limit = GAINS["GAINS_LEAST_CUDA" if run.is_cuda else "GAINS_LEAST_OTHER"]
+    check.cells += 1
+    if cause not in named_by(rows, limit):
+        check.errors.append(f"verdict: {cause}, but the gains lead to {' or '.join(sorted(named_by(rows, limit)))}")
+        return
+    one = next((row for row in rows if row["removed_cause"] == cause), None)
+    want = {"verdict_share": one["gain"] if one else float(verdict["verdict_share"]),
+            "verdict_step": int(verdict["verdict_step"]),
+            "verdict_repeatable": float(verdict["verdict_repeatable"]),
+            "verdict_expected": int(one["gain_step"]) if one else None}
+    others = sorted((row for row in rows if row is not one), key=lambda row: -row["gain"])[:3]
+    said = [f"{NAMES[row['removed_cause']]} ({row['gain']:.1f} %)" for n, row in enumerate(others)
+            if not n or row["gain"] >= 1]
+    want["verdict_not"] = ", ".join(said)
     check.table(run, "verdict", {cause: want}, ("verdict_cause",))
-    # The evidence is a sentence; its figures are those of the rows, in the order of its words. Counts are of all steps.
-    steps = len(run.steps)
-    text = run.table("verdict")[0][0]["verdict_evidence"]
-    launches = sum(int(step["launches"]) for step in run.table("active_steps")[0])
-    each = {name: scaled(row[name] / len(kept), TIMES) for name in CAUSES}
-    figures = {"input_bound": [scaled((time - row["copy_late"]) / len(kept), TIMES), each["input_io"], each["input_cpu"],
-                               each["input_handover"]] + ([each["copy_late"]] if row["copy_late"] else []),
-               "forced_sync": [f"{ledger.blocking / steps:.4g}", each["forced_sync"], each["copy_read"]],
-               "allocator": [f"{ledger.allocations / steps:.4g}", scaled(ledger.allocated_bytes / steps, BYTES),
-                             each["temporaries"], each["allocator"]],
-               "launch_bound": [f"{launches / count:.4g}", each["launch"], each["launch_gap"], each["tiny_kernels"]],
-               "small_batch": [f"{ledger.passes}", f"{launches / count:.4g}", each["passes"],
-                               scaled((time - row["passes"]) / len(kept), TIMES)],
-               "serial_streams": [each["serialised"]],
-               "pageable_copy": [each["copy_pageable"], each["transfer"]]}
-    if cause in figures:
-        check.same("verdict.evidence", " ".join(re.findall(r"\d+(?:\.\d+)?", text)), " ".join(figures[cause]))
+    if cause == "none" and run.sync_timing:
+        busy = merged([span(record) for record in run.records])
+        start, end = run.steps[0][0], run.steps[-1][1]
+        within = sum(max(0, min(b, end) - max(a, start)) for a, b in busy)
+        check.cells += 1
+        if abs(float(verdict["verdict_share"]) - 100 * within / (end - start)) > 1:
+            check.errors.append(f"verdict: busy {verdict['verdict_share']} %, recomputed {100 * within / (end - start)} %")

@@ -1,0 +1,133 @@
+/* See verdict_evidence.h. */
+#include "verdict_evidence.h"
+
+#include <pdhost/quantity.h>
+
+#include <string.h>
+
+/* What takes less of the steps, in percent, or gains less, is not worth a word; more others than these are not either.
+ */
+#define SAID_PERCENT 1
+enum { OTHERS_SAID = 3 };
+
+static int64_t total(const table_work *work, uint32_t owner) {
+  int64_t sum = 0;
+  for (uint64_t s = 0; s < work->facts->step_count; s++) sum += work->ledger->rows[s * LEDGER_CAUSE_COUNT + owner];
+  return sum;
+}
+
+/* "15.7 ms" of each of the steps. */
+static const char *time_text(const table_work *work, double ns) {
+  char text[32];
+  pd_text_time(text, sizeof text, ns);
+  return arena_text(work->arena, text, strlen(text));
+}
+static const char *owned(const table_work *work, uint32_t owner) {
+  return time_text(work, (double)total(work, owner) / (double)work->facts->step_count);
+}
+
+/* "574", "1.25". */
+static const char *count_per_step(const table_work *work, uint64_t count) {
+  return arena_format(work->arena, "%.4g", (double)count / (double)work->facts->step_count);
+}
+
+static const char *bytes_per_step(const table_work *work, uint64_t bytes) {
+  char text[32];
+  pd_text_bytes(text, sizeof text, (double)bytes / (double)work->facts->step_count);
+  return arena_text(work->arena, text, strlen(text));
+}
+
+/* What the ledger has of the cause: it asks for marks that our own windows alone have. */
+static const char *ledger_says(const table_work *work, uint32_t cause) {
+  const ledger *of = work->ledger;
+  if (!(work->facts->trace->facts & PD_FACT_TRAIN)) return "";
+  switch (cause) {
+  case VERDICT_input_bound:
+    return arena_format(work->arena, "; the device waits for a batch: I/O %s, CPU work %s, hand-over %s a step",
+                        owned(work, LEDGER_input_io), owned(work, LEDGER_input_cpu),
+                        owned(work, LEDGER_input_handover));
+  case VERDICT_forced_sync:
+    return arena_format(work->arena, "; %s blocking calls a step inside train_step, the device idle behind them for %s",
+                        count_per_step(work, of->blocking_calls), owned(work, LEDGER_forced_sync));
+  case VERDICT_allocator:
+    return arena_format(work->arena, "; %s temporaries of %s together a step: %s in kernels on them, %s idle",
+                        count_per_step(work, of->allocations), bytes_per_step(work, of->allocated_bytes),
+                        owned(work, LEDGER_temporaries), owned(work, LEDGER_allocator));
+  case VERDICT_launch_bound:
+    return arena_format(work->arena,
+                        "; %s launches a step: %s idle while the host launches, %s between queued ones, %s "
+                        "in kernels too short to be worth one",
+                        count_per_step(work, of->launches), owned(work, LEDGER_launch), owned(work, LEDGER_launch_gap),
+                        owned(work, LEDGER_tiny_kernels));
+  case VERDICT_serial_streams:
+    return arena_format(work->arena, "; kernels of one stream run for %s a step while those of another wait for them",
+                        owned(work, LEDGER_serialised));
+  case VERDICT_pageable_copy:
+    return arena_format(work->arena, "; %s a step in pageable copies alone, %s idle while they are staged",
+                        owned(work, LEDGER_copy_pageable), owned(work, LEDGER_transfer));
+  default: return "";
+  }
+}
+
+static const char *passes_say(const table_work *work, uint32_t cause) {
+  if (cause != VERDICT_small_batch) return "";
+  return arena_format(work->arena, "; %llu passes through the model a step, with %s launches together",
+                      (unsigned long long)work->gains->passes, count_per_step(work, work->ledger->launches));
+}
+
+/* What the figures leave out, or that it is not known. */
+static const char *recording_adds(const table_work *work) {
+  const gains *of = work->gains;
+  const double more = of->recorded_ns - of->step_ns;
+  if (more >= of->recorded_ns * SAID_PERCENT / 100)
+    return arena_format(work->arena, "; recording adds %s a step%s, left out here", time_text(work, more),
+                        of->cost_known ? "" : " by its usual cost");
+  return "";
+}
+
+static const char *closeness(const table_work *work, uint32_t cause) {
+  const uint32_t other = work->gains->close;
+  if (other == VERDICT_COUNT || other == cause) return "";
+  return arena_format(work->arena, "; close: with half or 1.5 times that cost it is %s", verdict_key(other));
+}
+
+const char *verdict_evidence(const table_work *work, uint32_t cause) {
+  const gains *of = work->gains;
+  const gains_cause *one = &of->causes[cause];
+  const char *rest = arena_format(work->arena, "%s%s", recording_adds(work), closeness(work, cause));
+  if (cause == VERDICT_none)
+    return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s",
+                        time_text(work, of->step_ns), time_text(work, of->busy * of->recorded_ns), rest);
+  if (cause == VERDICT_profiler)
+    return arena_format(work->arena, "a step takes %s, without the recorder %s", time_text(work, of->recorded_ns),
+                        time_text(work, of->step_ns));
+  const char *figures =
+      arena_format(work->arena, "a step takes %s, without it %s (%s to %s); the device is busy for %s of it",
+                   time_text(work, of->step_ns), time_text(work, of->step_ns * (1 - one->gain)),
+                   time_text(work, of->step_ns * (1 - one->high)), time_text(work, of->step_ns * (1 - one->low)),
+                   time_text(work, of->busy * of->recorded_ns));
+  return arena_format(work->arena, "%s%s%s%s", figures, ledger_says(work, cause), passes_say(work, cause), rest);
+}
+
+/* "pageable copies (1.2 %)" of "pageable copies: the device waits ...". */
+static const char *named_gain(const table_work *work, uint32_t cause) {
+  return arena_format(work->arena, "%.*s (%.1f %%)", (int)strcspn(verdict_text(cause), ":"), verdict_text(cause),
+                      100 * work->gains->causes[cause].gain);
+}
+
+const char *verdict_ruled_out(const table_work *work, uint32_t cause) {
+  const gains *of = work->gains;
+  bool said[VERDICT_COUNT] = {false};
+  const char *text = NULL;
+  if (cause < VERDICT_COUNT) said[cause] = true;
+  for (int n = 0; n < OTHERS_SAID; n++) {
+    uint32_t best = VERDICT_none;
+    for (uint32_t c = 0; c < VERDICT_none; c++)
+      if (!said[c] && of->causes[c].applies && (best == VERDICT_none || of->causes[c].gain > of->causes[best].gain))
+        best = c;
+    if (best == VERDICT_none || (n && 100 * of->causes[best].gain < SAID_PERCENT)) break;
+    said[best] = true;
+    text = text ? arena_format(work->arena, "%s, %s", text, named_gain(work, best)) : named_gain(work, best);
+  }
+  return text ? text : "nothing else";
+}
