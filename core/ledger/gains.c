@@ -96,22 +96,6 @@ static double gain_of(const double *means, uint32_t cause) {
 
 /* ---- what recording adds ---- */
 
-/* Host time in which the recorder's cost lies, and how many operations and calls it recorded. */
-static void count_launching(const judge *self, double *launching_ns, double *records) {
-  const timeline *of = &self->timeline;
-  *launching_ns = 0;
-  *records = of->call_count;
-  for (uint64_t i = 0; i < of->item_count; i++)
-    if (of->items[i].owner == REPLAY_LAUNCH) *launching_ns += (double)of->items[i].duration_ns;
-  for (uint64_t i = 0; i < of->facts->range_count; i++) {
-    const pd_range *range = facts_range(of->facts, i);
-    const bool counts = facts_is_operation(range->kind) || range->kind == PD_RANGE_OP_INNER;
-    if (counts && range->thread < of->facts->trace->threads.count && of->lane_of[range->thread] != TIMELINE_UNJUDGED &&
-        range->start_ns >= of->bounds[0] && range->start_ns < of->bounds[of->step_count])
-      *records += 1;
-  }
-}
-
 /* The step without the recorder, 0: not known. */
 static double unprofiled_step(const judge *self, double recorded_ns) {
   const pd_trace *trace = self->timeline.facts->trace;
@@ -144,7 +128,7 @@ static double keep_of(const judge *self, double recorded_ns) {
   self->out->cost_known = known > 0;
   if (known >= recorded_ns) return 1;
   if (known > 0) return solve_keep(self, known);
-  count_launching(self, &launching, &records);
+  timeline_count_launching(&self->timeline, &launching, &records);
   if (launching <= 0) return 1;
   double each = GAINS_RECORD_NS;
   if (trace->facts & PD_FACT_RECORDER_COST)
@@ -352,30 +336,6 @@ static void set_idle(const judge *self) {
 
 /* ---- fidelity ---- */
 
-/* Where the steps were observed to begin and end, as replay_steps has it. */
-static void observed_bounds(const timeline *of, int64_t *bounds) {
-  int64_t device_end = INT64_MIN;
-  uint32_t r = 0;
-  bounds[0] = of->bounds[0];
-  for (uint32_t s = 1; s <= of->step_count; s++) {
-    for (; r < of->record_count && of->calls[of->records[r].call].step < s; r++)
-      if (of->records[r].end_ns > device_end) device_end = of->records[r].end_ns;
-    bounds[s] = of->bounds[s] > device_end ? of->bounds[s] : device_end;
-  }
-}
-
-/* Share of [from, to) in which the device is busy. false on no memory. */
-static bool busy_within(const judge *self, int64_t from, int64_t to, double *share) {
-  intervals busy = {0};
-  bool ok = true;
-  for (uint32_t r = 0; ok && r < self->timeline.record_count; r++)
-    ok = intervals_add(&busy, self->timeline.records[r].start_ns, self->timeline.records[r].end_ns);
-  ok = ok && intervals_merge(&busy);
-  *share = ok && to > from ? (double)intervals_within(&busy, from, to) / (double)(to - from) : 0;
-  intervals_free(&busy);
-  return ok;
-}
-
 static bool check_fidelity(const judge *self) {
   gains *out = self->out;
   int64_t *seen = malloc(((size_t)self->timeline.step_count + 1) * sizeof *seen);
@@ -383,9 +343,9 @@ static bool check_fidelity(const judge *self) {
   bool ok = seen && misses;
   if (ok) {
     const replay_variant nothing = {.keep = 1};
-    observed_bounds(&self->timeline, seen);
+    timeline_observed(&self->timeline, seen);
     out->recorded_ns = (double)(seen[self->first + self->count] - seen[self->first]) / self->count;
-    ok = busy_within(self, seen[self->first], seen[self->first + self->count], &out->busy);
+    ok = timeline_busy(&self->timeline, seen[self->first], seen[self->first + self->count], &out->busy);
     run_mean(self, &nothing);
     for (uint32_t s = 0; s < self->count; s++) {
       const double was = (double)(seen[self->first + s + 1] - seen[self->first + s]);
