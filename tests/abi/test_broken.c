@@ -34,8 +34,9 @@ static pd_status load(const char *file, pd_kind kind, plugins *all, const plugin
   } while (0)
 
 PD_TEST(broken, entry) {
-  REFUSED("no_entry", 0,
-          "has no pd_plugin_entry, so it is not a pdhost plugin; end it with PD_SCENARIO, PD_SINK, PD_DEVICE or PD_READER");
+  REFUSED(
+      "no_entry", 0,
+      "has no pd_plugin_entry, so it is not a pdhost plugin; end it with PD_SCENARIO, PD_SINK, PD_DEVICE or PD_READER");
   REFUSED("null_entry", 0, "pd_plugin_entry returned NULL");
 }
 
