@@ -40,7 +40,8 @@ static void shorten(config *self, uint64_t active) {
       const pd_option *row = (const pd_option *)((const char *)table->options + (size_t)k * table->option_size);
       const char *path = NULL;
       if (row->type != PD_PATH) continue;
-      char *to = (char *)(uintptr_t)self->sinks[i].options + row->offset; /* the child's own copy */
+      /* NOLINTNEXTLINE(performance-no-int-to-ptr): this process owns its copy, so that it may write there */
+      char *to = (char *)(uintptr_t)self->sinks[i].options + row->offset;
       memcpy(&path, to, sizeof path);
       if (!path || path[0] != '/') continue; /* lies below the current folder already */
       path = row->key;
@@ -63,7 +64,8 @@ static int body(void *user, int report) {
   const int silent = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (silent >= 0) (void)dup2(silent, STDERR_FILENO);
   if (!check_folder_empty(self->folder)) return CODE_OUTPUT;
-  config *copy = (config *)(uintptr_t)self->settings; /* this process's own copy */
+  /* NOLINTNEXTLINE(performance-no-int-to-ptr): this process owns its copy, so that it may change it */
+  config *copy = (config *)(uintptr_t)self->settings;
   shorten(copy, self->active);
   const double from = now();
   const int code = run_execute(copy);

@@ -62,7 +62,7 @@ static void print_row(const change *row, bool markdown, FILE *out) {
 }
 
 void run_changes_print(const run_changes *self, bool markdown, FILE *out) {
-  change rows[PARTS_MOST];
+  change rows[PARTS_MOST] = {0};
   const uint32_t count = collect(self, rows);
   fputc('\n', out);
   for (int side = 0; side < 2; side++) {

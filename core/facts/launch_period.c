@@ -132,7 +132,7 @@ static bool at_copy(const launch_sequence *all, uint64_t period, uint64_t *phase
 
 pd_status launch_period_find(const launch_sequence *launches, launch_period *out) {
   *out = (launch_period){.why = "too few kernels were launched"};
-  if (launches->count < STEP_FINDER_REPEATS * SHORTEST) return PD_OK;
+  if (launches->count < (uint64_t)STEP_FINDER_REPEATS * SHORTEST) return PD_OK;
   uint64_t count;
   candidate *rows = vote(launches, &count);
   if (!rows) return PD_NO_MEMORY;

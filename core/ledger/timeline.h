@@ -120,11 +120,11 @@ bool timeline_count_idle(timeline *self);
 void timeline_fill(timeline *self);
 
 /* Where the steps were observed to begin and end, as replay_steps has it: step_count + 1 times. */
-void timeline_observed(const timeline *self, int64_t *bounds);
+void timeline_observed(const timeline *of, int64_t *bounds);
 /* Share of [from, to) in which the judged device is busy. false on no memory. */
 bool timeline_busy(const timeline *self, int64_t from, int64_t to, double *share);
 /* Host time in which the recorder's cost lies, and how many operations and calls it recorded. */
-void timeline_count_launching(const timeline *self, double *launching_ns, double *records);
+void timeline_count_launching(const timeline *of, double *launching_ns, double *records);
 
 static inline const pd_call *timeline_source(const timeline *self, const timeline_call *call) {
   return facts_call(self->facts, call->source);

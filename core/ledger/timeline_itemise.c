@@ -181,13 +181,15 @@ static replay_owners silence_of(lane_build *self, int64_t length, bool inside, i
 
 static bool cut(lane_build *self, int span, int64_t from, int64_t to, int64_t then);
 
+/* NOLINTNEXTLINE(misc-no-recursion): at most SPAN_COUNT deep */
 static bool give(lane_build *self, int span, int64_t from, int64_t to, bool inside, int64_t then) {
   if (to <= from) return true;
   if (span == SPAN_OPERATIONS) return add_piece(self, from, to, silence_of(self, to - from, inside, then));
   return inside ? add_piece(self, from, to, owner_of_span[span]) : cut(self, span + 1, from, to, then);
 }
 
-/* Divides [from, to) by the spans of one rule; `then`: where the piece between two calls ends. */
+/* Divides [from, to) by the spans of one rule; `then`: where the piece between two calls ends.
+ * NOLINTNEXTLINE(misc-no-recursion): as in give */
 static bool cut(lane_build *self, int span, int64_t from, int64_t to, int64_t then) {
   const intervals *list = &self->spans[span];
   size_t *at = &self->at[span];

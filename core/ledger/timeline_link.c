@@ -111,9 +111,9 @@ static bool tie(timeline *self, thread_events *events, timeline_call *call) {
 
 static bool find_edges(timeline *self) {
   const uint64_t threads = self->facts->trace->threads.count;
-  thread_events *all = malloc((threads + 1) * sizeof *all);
+  thread_events *all = calloc(threads + 1, sizeof *all);
   bool ok = all != NULL;
-  for (uint64_t t = 0; ok && t < threads; t++) all[t].last = all[t].recorded = REPLAY_NONE, all[t].wait_count = 0;
+  for (uint64_t t = 0; ok && t < threads; t++) all[t].last = all[t].recorded = REPLAY_NONE;
   for (uint32_t c = 0; ok && c < self->call_count; c++) {
     timeline_call *call = &self->calls[c];
     thread_events *events = &all[call->thread];

@@ -76,7 +76,7 @@ static void print_too_few(const sweep_found *self, const standing *all, const sa
            COMPARISON_DIRECTION_LEAST);
   print_standing(self, all, STANDING_TOO_FEW, heading);
   printf("raise %s for more blocks\n",
-         strncmp(best->of->method, "sweep", 5) == 0 ? "schedule.active" : "benchmark.min_blocks");
+         strstr(best->of->method, " of a run") ? "schedule.active" : "benchmark.min_blocks");
 }
 
 /* Cells that the data do not tell from the best. */

@@ -142,12 +142,14 @@ size_t scan_unescape(scan_text text, char *out) {
       at += code;
       continue;
     }
-    out[made++] = kind == 'n'   ? '\n'
-                  : kind == 't' ? '\t'
-                  : kind == 'r' ? '\r'
-                  : kind == 'b' ? '\b'
-                  : kind == 'f' ? '\f'
-                                : kind;
+    switch (kind) {
+    case 'n': out[made++] = '\n'; break;
+    case 't': out[made++] = '\t'; break;
+    case 'r': out[made++] = '\r'; break;
+    case 'b': out[made++] = '\b'; break;
+    case 'f': out[made++] = '\f'; break;
+    default: out[made++] = kind; break;
+    }
     at += 2;
   }
   return made;

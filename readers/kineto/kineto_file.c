@@ -158,10 +158,10 @@ static void tell_oddities(const kineto_reader *self) {
                       (unsigned long long)self->input.surplus);
   if (self->input.broken)
     self->intake->odd(self->intake, "%s: what was read up to byte %llu is used", self->input.broken,
-                      (unsigned long long)(self->input.offset + self->input.end));
+                      (unsigned long long)self->input.offset + self->input.end);
   else if (!self->complete)
     self->intake->odd(self->intake, "the file ends in the middle, at byte %llu: what was read up to there is used",
-                      (unsigned long long)(self->input.offset + self->input.end));
+                      (unsigned long long)self->input.offset + self->input.end);
 }
 
 /* What stands behind the last bracket is looked at all the same: damage shows only there. */

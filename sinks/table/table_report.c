@@ -318,7 +318,7 @@ static void put_tables(const report *self, text *out, size_t left, size_t column
 
 /* Sentences take more lines where these are narrow: the tables keep their room. */
 static size_t lines_within(size_t columns) {
-  return columns < REPORT_COLUMNS ? REPORT_LINES * REPORT_COLUMNS / columns : REPORT_LINES;
+  return columns < REPORT_COLUMNS ? (size_t)REPORT_LINES * REPORT_COLUMNS / columns : REPORT_LINES;
 }
 
 void report_write(report *self, text *out, const pd_run *run, const pd_summary *summary, const pd_files *files,

@@ -293,7 +293,7 @@ class Config(Case):
         code, out, err = self.run_pdhost("list", "--format", "json", *paths)
         self.assertEqual(code, 0, err)
         lists = json.loads(out)
-        self.assertEqual(list(lists), ["scenarios", "sinks", "devices", "causes", "metrics"])
+        self.assertEqual(list(lists), ["scenarios", "sinks", "devices", "readers", "causes", "metrics"])
         sync = next(row for row in lists["scenarios"] if row["name"] == "sync")
         self.assertEqual((sync["bottleneck"], sync["rejected"]), ("forced_sync", None))
         self.assertTrue(os.path.isfile(sync["path"]) and sync["version"] and sync["abi"] and sync["summary"])

@@ -152,8 +152,8 @@ static pd_status give_steps(const reading *self, const char *name, pd_trace *tra
 }
 
 /* One window. PD_STOP: there is none left. */
-static pd_status read_window(const reading *self, const char *step, uint32_t window, pd_trace **out, intake **rows) {
-  const intake_listener listener = {(void *)(uintptr_t)self, tell_odd, tell_progress};
+static pd_status read_window(reading *self, const char *step, uint32_t window, pd_trace **out, intake **rows) {
+  const intake_listener listener = {self, tell_odd, tell_progress};
   const pd_plugin *table = self->reader->plugin->table;
   *out = NULL;
   pd_status status = intake_open(&listener, rows);
@@ -166,7 +166,7 @@ static pd_status read_window(const reading *self, const char *step, uint32_t win
   return status;
 }
 
-static int read_windows(const reading *self, const char *step, import_window *take, void *user) {
+static int read_windows(reading *self, const char *step, import_window *take, void *user) {
   for (uint32_t window = 0; !signals_pending(); window++) {
     intake *rows = NULL;
     pd_trace *trace = NULL;

@@ -343,8 +343,9 @@ static pd_status choose_device(intake_build *self) {
     if (self->from->devices[i].index == index) *device = self->from->devices[i];
   const char *const texts[] = {device->name, device->versions ? device->versions : ""};
   for (int i = 0; i < 2; i++) { /* the intake goes before the trace does */
-    char *copy = trace_alloc(self->owned, strlen(texts[i]) + 1, 1);
-    if (copy) strcpy(copy, texts[i]);
+    const size_t bytes = strlen(texts[i]) + 1;
+    char *copy = trace_alloc(self->owned, bytes, 1);
+    if (copy) memcpy(copy, texts[i], bytes);
     *(i ? &device->versions : &device->name) = copy ? copy : "";
   }
   free(busy);

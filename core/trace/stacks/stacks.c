@@ -122,7 +122,8 @@ static pd_status frame_id(const merging *merge, symbols *names, const void *addr
   const window_input *input = merge->input;
   if (names) return symbols_intern(names, input->strings, address, id);
   const uint64_t key = (uint64_t)(uintptr_t)address;
-  const frame_name *found = bsearch(&key, input->frames, input->frame_count, sizeof *input->frames, compare_addresses);
+  const frame_name *found = NULL;
+  if (input->frames) found = bsearch(&key, input->frames, input->frame_count, sizeof *input->frames, compare_addresses);
   *id = found ? found->name : strings_intern(input->strings, "(unknown)");
   return PD_OK;
 }
