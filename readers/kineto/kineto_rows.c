@@ -227,7 +227,8 @@ static void take_thread_name(kineto_reader *self, const kineto_event *event) {
 
 /* Only what has a length (X) or is a moment (i, I) is an event of the program's. */
 static bool wanted(const kineto_reader *self, const kineto_event *event, kineto_category category) {
-  const char phase = event->phase.length == 1 ? event->phase.at[0] : '\0';
+  char phase = '\0';
+  if (event->phase.length == 1) phase = event->phase.at[0];
   if (category == KINETO_SKIP) return false;
   if (category == KINETO_INSTANT) return phase == 'i' || phase == 'I';
   if (category == KINETO_PYTHON && !self->options.python) return false;
