@@ -46,7 +46,7 @@ static replay_record record_of(const timeline *of, const timeline_record *record
       .owners = owners_of(of, record, call)};
   if (record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
     out.fixed_ns = least(out.duration_ns, out.merged_ns);
-  if (of->limits.fixed_ns && out.gap_ns <= of->limits.gap_ns) out.fixed_gap_ns = out.gap_ns;
+  if (out.gap_ns <= of->limits.gap_ns) out.fixed_gap_ns = out.gap_ns * of->limits.fixed_gap_percent / 100;
   if (record->pass && record->pass != REPLAY_NONE) out.flags |= REPLAY_LATER_PASS;
   if (record->hold == TIMELINE_BY_STREAM && record->gap_ns >= 3 * of->limits.gap_ns) out.flags |= REPLAY_DELAYED;
   if (record->hold != TIMELINE_BY_LAUNCH) return out;

@@ -103,6 +103,13 @@ class Kineto(Case):
         self.assertEqual(figures["coverage"], 1)
         self.assertEqual(sum(figures["lost"].values()), 0)
 
+    def test_a_set_of_no_bytes_is_no_loss(self):
+        made = MadeTrace()
+        made.host("cuda_runtime", "cudaMemsetAsync", 2500.0, 1.0, cbid=51, correlation=99999)
+        figures, err = self.read(json.dumps({**made.head, "traceEvents": made.events}))
+        self.assertEqual((figures["coverage"], sum(figures["lost"].values())), (1, 0))
+        self.assertIn("copies or sets without a device record: 1; those of no bytes have none", err)
+
     def test_a_device_record_without_a_launch_is_told(self):
         made = MadeTrace()
         made.device("kernel", "unknown", 2500.0, 5.0, correlation=99999)

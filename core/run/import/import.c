@@ -30,7 +30,7 @@ typedef struct import_state {
   step_log *log;
   pd_run about;
   pd_device_props device;
-  char folder_fault[512], device_name[128], name[256], worker[300], host_name[64];
+  char folder_fault[512], device_name[128], versions[256], name[256], worker[300], host_name[64];
   uint64_t windows, lost[16], launches, matched;
   pd_profile_mode profile;
   bool partial;
@@ -53,7 +53,9 @@ static void fill_about(import_state *self, const pd_trace *trace, const char *pa
   snprintf(self->worker, sizeof self->worker, "%s_%u", self->name, trace->pid);
   self->device = *trace->device;
   snprintf(self->device_name, sizeof self->device_name, "%s", trace->device->name);
+  snprintf(self->versions, sizeof self->versions, "%s", trace->device->versions ? trace->device->versions : "");
   self->device.name = self->device_name;
+  self->device.versions = self->versions; /* the trace goes before the sinks are closed */
   self->about = (pd_run){.size = sizeof self->about,
                          .pid = trace->pid,
                          .start_realtime_ns = trace->base_ns,

@@ -235,8 +235,10 @@ static pd_status group_by_call(intake_build *self, const pd_device_row *rows, ui
   return PD_OK;
 }
 
-/* A call that device work followed launched it, whatever it is called. */
+/* A call that device work followed launched it, whatever it is called. A copy or a set that none followed may have been
+ * of no bytes, for which the device has no record: it launched nothing, so that it is no loss either. */
 static void settle_calls(intake_build *self, const pd_device_row *rows) {
+  uint64_t empty = 0;
   pd_call *calls = (pd_call *)self->trace->calls.data;
   const uint32_t *indices = self->trace->activities_by_call.data;
   for (uint64_t i = 0; i < self->trace->calls.count; i++) {
@@ -247,9 +249,15 @@ static void settle_calls(intake_build *self, const pd_device_row *rows) {
                   : kind == PD_ACTIVITY_MEMSET ? PD_API_MEMSET
                                                : PD_API_LAUNCH;
     }
+    if (!call->activity_count && (call->api == PD_API_MEMCPY || call->api == PD_API_MEMSET)) {
+      call->api = PD_API_OTHER;
+      empty++;
+    }
     const bool launch = call->result == 0 && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
     if (launch && !call->activity_count) build_lost(self, PD_LOSS_UNMATCHED_LAUNCH, call->start_ns);
   }
+  build_odd(self, empty, "copies or sets without a device record: %llu; those of no bytes have none",
+            (unsigned long long)empty);
 }
 
 static bool other_after(const void *rows, uint32_t a, uint32_t b) {
