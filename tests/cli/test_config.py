@@ -452,7 +452,7 @@ class Config(Case):
         code, out, err = self.run_small(*plan, "--dry-run")
         self.assertEqual((code, os.listdir(self.folder)), (0, []), err)
         self.assertRegex(out, r"\ntime       about [\d.]+ m?s; a step takes ([\d.]+ [mu]?s|too little to tell)\n")
-        self.assertRegex(out, r"\npeak       [\d.]+ MiB of the host's memory in the trial\nhow sure   from two trials, of 2 and 6 steps")
+        self.assertRegex(out, r"\npeak       [\d.]+ [MG]iB of the host's memory in the trial\nhow sure   from two trials, of 2 and 6 steps")
         amount, unit = re.search(r"\ndisk       about ([\d.]+) ([KM]iB); a recorded step takes ", out).groups()
         code, _, err = self.run_small(*plan)
         self.assertEqual(code, 0, err)
