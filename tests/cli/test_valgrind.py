@@ -15,7 +15,7 @@ class Valgrind(Case):
         kinds = "definite,indirect,possible"
         valgrind = ["valgrind", "--quiet", "--leak-check=full", f"--show-leak-kinds={kinds}",
                     f"--errors-for-leak-kinds={kinds}", "--error-exitcode=1"]
-        code, out, err = self.run_small(*arguments, *sinks, "--trace_dir", "traces", under=valgrind, env=PLAIN_CODE)
+        code, out, err = self.run_small(*arguments, "--full", *sinks, "--trace_dir", "traces", under=valgrind, env=PLAIN_CODE)
         self.assertEqual(code, 0, err)
         self.assertNotIn("==", err)
         self.assertIn("steps_per_s", out)
