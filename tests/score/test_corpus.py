@@ -251,12 +251,17 @@ class Corpus(unittest.TestCase):
 
     @staticmethod
     def has_a_run_with_handlers(pid):
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            runs = file.read().split()
+        """Whether the run's worker, which is its supervisor's child, has its handlers."""
         try:
-            with open(f"/proc/{runs[0]}/status" if runs else os.devnull, encoding="utf-8") as file:
+            for _ in range(2):
+                with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+                    children = file.read().split()
+                if not children:
+                    return False
+                pid = children[0]
+            with open(f"/proc/{pid}/status", encoding="utf-8") as file:
                 caught = re.search(r"^SigCgt:\t([0-9a-f]+)$", file.read(), re.MULTILINE)
-            with open(f"/proc/{runs[0]}/cmdline" if runs else os.devnull, encoding="utf-8") as file:
+            with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
                 is_run = "--scenario" in file.read()
         except (FileNotFoundError, ProcessLookupError):
             return False
