@@ -204,7 +204,7 @@ static pd_status load_device(config *self, const entry *given, error *err, error
   return status;
 }
 
-/* Every reader that is there, with the section "reader.NAME". One that does not load is told of, and left out. */
+/* Loads every reader and fills its section "reader.NAME". Warns of a reader that does not load, and leaves it out. */
 static pd_status load_readers(config *self, error *err) {
   struct config_impl *impl = self->impl;
   plugin_file *files;

@@ -54,7 +54,7 @@ static const char *withheld(const table_work *work) {
 /* What the steps cannot show, and their confidence does not know. */
 static const char *disturbance(const table_work *work) {
   const char *what = work->context->disturbance;
-  return what ? arena_format(work->arena, "Less sure than the confidence says: %s.", what) : NULL;
+  return what ? arena_format(work->arena, "Less sure than the resamples say: %s.", what) : NULL;
 }
 
 static double share_of(const table_work *work, uint32_t cause) {

@@ -41,26 +41,18 @@ static void head(text_out *page, const pd_run *run) {
 
 static pd_status html_open(const pd_host *host, const void *given, const pd_run *run, void **out) {
   const options *chosen = given;
-  char *path = NULL;
-  pd_status status;
   state *self = calloc(1, sizeof *self);
-  if (!self || (chosen->path[0] ? (path = strdup(chosen->path)) == NULL
-                                : asprintf(&path, "results/report_%s.html", run->scenario) < 0)) {
-    path = NULL;
-    status = host->fail(host, PD_NO_MEMORY, "out of memory");
-    goto out;
-  }
+  if (!self) return host->fail(host, PD_NO_MEMORY, "out of memory");
   self->host = host;
   self->run = run;
-  status = file_out_open(&self->file, host, path);
-  if (status != PD_OK) goto out;
+  const pd_status status = file_out_open_result(&self->file, host, chosen->path, "report", run->scenario, "html");
+  if (status != PD_OK) {
+    free(self);
+    return status;
+  }
   head(&self->file.out, run);
   *out = self;
-  self = NULL;
-out:
-  free(path);
-  free(self);
-  return status;
+  return PD_OK;
 }
 
 static pd_status html_window(void *given, const pd_trace *trace) {

@@ -30,30 +30,23 @@ typedef struct state {
 
 static pd_status json_sink_open(const pd_host *host, const void *given, const pd_run *run, void **out) {
   const options *chosen = given;
-  char *path = NULL;
-  pd_status status;
   state *self = calloc(1, sizeof *self);
-  if (!self || (chosen->output_json[0] ? (path = strdup(chosen->output_json)) == NULL
-                                       : asprintf(&path, "results/metrics_%s.json", run->scenario) < 0)) {
-    path = NULL;
-    status = host->fail(host, PD_NO_MEMORY, "out of memory");
-    goto out;
-  }
+  if (!self) return host->fail(host, PD_NO_MEMORY, "out of memory");
   self->host = host;
   self->run = run;
-  status = file_out_open(&self->file, host, path);
-  if (status != PD_OK) goto out;
+  const pd_status status =
+      file_out_open_result(&self->file, host, chosen->output_json, "metrics", run->scenario, "json");
+  if (status != PD_OK) {
+    free(self);
+    return status;
+  }
   json_open(&self->json, &self->file.out, 2);
   json_begin_object(&self->json);
   section_run(&self->json, run);
   json_key(&self->json, "windows");
   json_begin_array(&self->json);
   *out = self;
-  self = NULL;
-out:
-  free(path);
-  free(self);
-  return status;
+  return PD_OK;
 }
 
 static pd_status json_sink_trace(void *given, const pd_trace *trace) {

@@ -1,6 +1,7 @@
 /* See file_out.h. */
 #include "file_out.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static pd_status write_file(void *to, const void *data, uint64_t bytes) {
@@ -22,6 +23,18 @@ pd_status file_out_open(file_out *self, const pd_host *host, const char *path) {
   status = self->files->open(self->files, path, &self->file);
 out:
   if (status != PD_OK) file_out_discard(self);
+  return status;
+}
+
+pd_status file_out_open_result(file_out *self, const pd_host *host, const char *path, const char *kind,
+                               const char *scenario, const char *ending) {
+  char *made = NULL;
+  if (!path[0] && asprintf(&made, "results/%s_%s.%s", kind, scenario, ending) < 0) {
+    memset(self, 0, sizeof *self);
+    return host->fail(host, PD_NO_MEMORY, "out of memory");
+  }
+  const pd_status status = file_out_open(self, host, made ? made : path);
+  free(made);
   return status;
 }
 

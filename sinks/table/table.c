@@ -190,7 +190,7 @@ static bool has_table(const pd_table_set *set, const char *id, size_t length) {
   return false;
 }
 
-/* A table that was asked for and that this run has not is told of, and what would bring it. */
+/* Warns of each table that was asked for and that this run does not have, and says what would bring it. */
 static void tell_missing_views(state *self, const pd_table_set *set, const pd_table_set *of_run, text *out) {
   const char *views = self->options->views;
   for (views += strspn(views, ", "); *views; views += strspn(views, ", ")) {

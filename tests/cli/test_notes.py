@@ -92,7 +92,7 @@ class Timing(NotesCase):
             os.kill(pid, signal.SIGCONT)
         (text,) = self.notes(self.ended(process), "stood still")
         self.assertRegex(text, r"^the process stood still for [23]\.\d s ")
-        self.assertRegex(self.verdict_note(), r"Less sure than the confidence says: .*stood still for [23]\.\d s")
+        self.assertRegex(self.verdict_note(), r"Less sure than the resamples say: .*stood still for [23]\.\d s")
 
     def test_a_machine_whose_cores_are_taken(self):
         """Both have one core together: the other program gets half of it."""

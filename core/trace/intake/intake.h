@@ -9,7 +9,7 @@
 
 typedef struct intake intake;
 
-/* Who is told of what is odd about a file, and of how much of it is read. Both may be NULL. */
+/* Takes what is odd about a file, a line each, and how many bytes of it have been read. Both functions may be NULL. */
 typedef struct intake_listener {
   void *user;
   void (*odd)(void *user, const char *text);
