@@ -1,6 +1,7 @@
 /* Child processes; see child.h. */
 #include "child.h"
 
+#include "monotonic.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -17,11 +18,7 @@
 /* A signal that comes just before a poll does not end it: it is looked for so often. */
 enum { LOOK_MS = 50 };
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+static int64_t now_ms(void) { return monotonic_ns() / 1000000; }
 
 /* Reads both pipes until they end, a signal comes or the deadline passes. */
 static void collect(int report, int output, int64_t deadline_ms, child_result *result) {

@@ -2,6 +2,7 @@
  * thread writes under another, which only those take that write to the terminal themselves. */
 #include "progress_line.h"
 
+#include "monotonic.h"
 #include "progress_text.h"
 
 #include <errno.h>
@@ -59,12 +60,6 @@ static struct {
   int64_t changed_ns, written_ns;
   char doing[PROGRESS_TEXT_BYTES];
 } seen;
-
-static int64_t monotonic_ns(void) {
-  struct timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
-}
 
 static uint64_t steps_done(void) { return atomic_load_explicit(&progress_steps, memory_order_relaxed); }
 

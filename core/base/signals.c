@@ -1,6 +1,8 @@
 /* Signal handling; see signals.h. */
 #include "signals.h"
 
+#include "monotonic.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -8,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static atomic_int pending;
@@ -26,15 +27,9 @@ void signals_serve(int parent) { atomic_store(&serves, parent); }
 /* `timeout` and its like signal a process and then its group: the same signal, twice. */
 #define SAME_NS 500000000
 
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static bool is_same(int number, int first) {
   const int64_t since_ns = atomic_load(&pending_ns);
-  return number == first && (!since_ns || now_ns() - since_ns < SAME_NS);
+  return number == first && (!since_ns || monotonic_ns() - since_ns < SAME_NS);
 }
 
 /* `wake` reads what the owner frees after signals_restore, so it is called on the owner's thread alone. */
@@ -48,7 +43,7 @@ static void on_signal(int number) {
     (void)told; /* nowhere left to tell */
     _exit(128 + number);
   }
-  atomic_store(&pending_ns, now_ns());
+  atomic_store(&pending_ns, monotonic_ns());
   if (atomic_load(&serves) && getppid() != atomic_load(&serves)) (void)alarm(ORPHAN_S);
   if (!here) {
     atomic_store(&handed_over, true);

@@ -3,6 +3,7 @@
 
 #include "base/child.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "conform/check_folder.h"
 #include "run/run.h"
 
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TRIAL_SECONDS = 30, SHORT_STEPS = 1, LONG_STEPS = 5, WARM_UP_STEPS = 1, FIGURE_ROOM = 48 };
@@ -50,12 +50,6 @@ static void shorten(config *self, uint64_t active) {
   }
 }
 
-static double now(void) {
-  struct timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-}
-
 /* In the child. */
 static int body(void *user, int report) {
   const trial *self = user;
@@ -67,9 +61,9 @@ static int body(void *user, int report) {
   /* NOLINTNEXTLINE(performance-no-int-to-ptr): this process owns its copy, so that it may change it */
   config *copy = (config *)(uintptr_t)self->settings;
   shorten(copy, self->active);
-  const double from = now();
+  const double from = monotonic_s();
   const int code = run_execute(copy);
-  const double seconds = now() - from;
+  const double seconds = monotonic_s() - from;
   getrusage(RUSAGE_SELF, &used);
   const int bytes = snprintf(said, sizeof said, "%.9f %llu %ld", seconds, (unsigned long long)check_folder_bytes_here(),
                              used.ru_maxrss);

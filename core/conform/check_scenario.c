@@ -1,6 +1,8 @@
 /* Conformance checks of scenarios: every prefix of the life cycle, each bound, failures of the kit; see check_list.h.
  */
 #include "check_failures.h"
+
+#include "base/monotonic.h"
 #include "check_process.h"
 #include "config/config_presets.h"
 
@@ -8,17 +10,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { STEPS = 3 };
 
 static int64_t steps_ns; /* what the steps of the last life took together */
-
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static pd_batch a_batch(void) {
   static const float images[2 * 3 * 4 * 4];
@@ -56,12 +51,12 @@ static check_verdict live(const check_target *target, const void *options, check
   *stepped = *out == PD_OK;
   if (*stepped) {
     const pd_batch batch = a_batch();
-    const int64_t begin = now_ns();
+    const int64_t begin = monotonic_ns();
     for (uint64_t i = 0; i < steps && *out == PD_OK; i++) {
       const pd_step step = {.size = sizeof step, .phase = PD_PHASE_ACTIVE, .index = i, .batch = &batch};
       *out = ops->step(state, &step);
     }
-    steps_ns = now_ns() - begin;
+    steps_ns = monotonic_ns() - begin;
     ops->teardown(state);
   }
   const check_verdict verdict = judge(host, *out, *stepped);

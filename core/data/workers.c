@@ -1,6 +1,8 @@
 /* See workers.h. One lock guards the ring; a batch takes milliseconds to make, so nobody waits for the lock. */
 #include "workers.h"
 
+#include "base/monotonic.h"
+
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -50,12 +52,6 @@ struct workers {
   atomic_bool stop;
   atomic_uint ready;
 };
-
-static int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* The augment loop for a time, not a count. */
 static void work_until(int64_t until_ns) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "base/version.h"
@@ -29,12 +30,6 @@ struct bench {
   pd_tensor flush; /* data NULL: the cache stays as it is */
   char failure[1024];
 };
-
-static int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 double bench_clock(void *user) {
   (void)user;

@@ -5,6 +5,7 @@
 #include "abi/services.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/progress_line.h"
 #include "base/self_path.h"
 #include "base/signals.h"
@@ -48,12 +49,6 @@ typedef struct counting {
   bool timed_out;
   int ended; /* as waitpid has it */
 } counting;
-
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 PD_PRINTF(1, 2) static int fail(const char *format, ...) {
   char problem[2 * PATH_BYTES];
@@ -181,7 +176,7 @@ static int wait_for(counting *self, pid_t child) {
   int told = 0;
   for (pid_t done = 0; done != child; done = waitpid(child, &self->ended, WNOHANG)) {
     if (done < 0 && errno != EINTR) return fail("the wait for valgrind failed: %s", strerror(errno));
-    self->timed_out = self->timed_out || now_ns() - self->begin_ns > limit_ns;
+    self->timed_out = self->timed_out || monotonic_ns() - self->begin_ns > limit_ns;
     /* Nothing of it is kept, so nothing has to be ended in good order. */
     if ((self->timed_out || signals_pending()) && !told++) (void)kill(child, SIGKILL);
     nanosleep(&pause, NULL);
@@ -202,7 +197,7 @@ static int run_command(counting *self) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  self->begin_ns = now_ns();
+  self->begin_ns = monotonic_ns();
   const int failed = posix_spawnp(&child, "valgrind", &actions, NULL, self->command.words, environment);
   posix_spawn_file_actions_destroy(&actions);
   free(environment);

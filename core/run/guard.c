@@ -1,6 +1,8 @@
 /* See guard.h. */
 #include "guard.h"
 
+#include "base/monotonic.h"
+
 #include "heartbeat.h"
 #include "nvml.h"
 
@@ -9,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOOK_EVERY_NS 20000000
@@ -21,12 +22,6 @@ struct guard {
   double busy_s, own_s; /* of processors, when it began */
   double stopped_s;     /* by the heartbeat, when it began */
 };
-
-static int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static double load_average(void) {
   double load;

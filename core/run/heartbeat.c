@@ -1,6 +1,8 @@
 /* See heartbeat.h. */
 #include "heartbeat.h"
 
+#include "base/monotonic.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -20,12 +22,6 @@ static int64_t beat_ns, stopped_ns; /* the last time it woke; all gaps so far */
 static pthread_t thread; /* of begin and end, which `change` keeps apart */
 static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 static sem_t ends;
-
-static int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* How long it has stood still since the last beat. */
 static int64_t gap_ns(int64_t now_ns) {

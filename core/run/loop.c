@@ -7,6 +7,7 @@
 #include "run_window.h"
 #include "step_times.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
 
@@ -15,12 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static int64_t realtime_ns(void) {
   struct timespec now;

@@ -3,11 +3,11 @@
 
 #include "truth_figures.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Spans of a step whose events are made before it. */
 enum { SPANS_AHEAD = 16 };
@@ -33,12 +33,6 @@ struct truth {
   uint64_t step_spans; /* begun since the last step began, measured or not */
   truth_figures all;
 };
-
-static int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Room for one more; NULL: no memory, and `array` is as it was. */
 static void *grown(void *array, uint64_t count, uint64_t *room, size_t bytes) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/signals.h"
 
 #include <errno.h>
@@ -29,12 +30,6 @@ typedef struct supervisor {
   bool hung;         /* the worker was ended for a step that took too long */
   int status;        /* of waitpid */
 } supervisor;
-
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void take_signals(supervisor *self) {
   sigemptyset(&self->taken);
@@ -62,12 +57,13 @@ static void look_for_hang(supervisor *self) {
   const int64_t limit_ns = self->settings->run.step_timeout_ns;
   const uint64_t step = atomic_load_explicit(&at->step, memory_order_acquire);
   const int64_t start_ns = atomic_load_explicit(&at->step_start_ns, memory_order_relaxed);
-  if (limit_ns && step && now_ns() - start_ns > limit_ns) {
+  if (limit_ns && step && monotonic_ns() - start_ns > limit_ns) {
     self->hung = true;
     (void)kill(self->worker, SIGKILL);
   }
-  if (!self->ended_ns && atomic_load_explicit(&at->done, memory_order_acquire)) self->ended_ns = now_ns();
-  if (self->ended_ns && now_ns() - self->ended_ns > (int64_t)ENDING_S * 1000000000) (void)kill(self->worker, SIGKILL);
+  if (!self->ended_ns && atomic_load_explicit(&at->done, memory_order_acquire)) self->ended_ns = monotonic_ns();
+  if (self->ended_ns && monotonic_ns() - self->ended_ns > (int64_t)ENDING_S * 1000000000)
+    (void)kill(self->worker, SIGKILL);
 }
 
 static void wait_for_worker(supervisor *self) {

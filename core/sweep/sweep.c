@@ -6,6 +6,7 @@
 
 #include "config/cli_args.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/progress_line.h"
 #include "base/self_path.h"
 #include "base/signals.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct sweep_options {
@@ -191,12 +191,6 @@ const args_command sweep_command = {
 
 /* ---- the cells ---- */
 
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* One line per cell: what it took, and how long the rest may take. */
 static void tell(const sweep_options *options, uint32_t cell, const sweep_outcome *out, const pd_measurement *row,
                  double left_s) {
@@ -289,12 +283,12 @@ static bool run_cells(const sweep_options *options, findings *found, error *err)
     pd_measurement row = {.threads = 1};
     sweep_outcome out;
     char name[4096];
-    const double begin_s = now_s();
+    const double begin_s = monotonic_s();
     const bool runs = hopeless == plan->cell_count;
     progress_note("%s", sweep_plan_name(plan, i, 0, sweep_plan_key_count(plan), name, sizeof name));
     bool ok = sweep_cell_take(plan, i, options->time, runs, &row, &out, err);
     if (ok && runs && !out.was_there) {
-      spent_s += now_s() - begin_s;
+      spent_s += monotonic_s() - begin_s;
       ran++;
     }
     progress_step();

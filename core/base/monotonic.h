@@ -1,0 +1,17 @@
+/* CLOCK_MONOTONIC, for spans of time within the host. The time axis of a trace is core/trace/clock.h's. [any thread,
+ * and a signal's handler] */
+#ifndef CORE_BASE_MONOTONIC_H
+#define CORE_BASE_MONOTONIC_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline double monotonic_s(void) { return 1e-9 * (double)monotonic_ns(); }
+
+#endif
