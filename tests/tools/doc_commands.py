@@ -21,6 +21,7 @@ import tempfile
 from doc_pairs import english_of, wrong_pair
 
 TRIES = 3  # a verdict depends on the machine; the rest ought to be right at once
+FULL = 38  # lines of a short report, which has at most 40: a table without room for two rows is left out
 CONTINUED = 12  # blanks before what goes on from the line above: a sentence, or a heading of several lines
 
 
@@ -144,21 +145,43 @@ def run(pdhost, folder, command):
     return result, None
 
 
-def without_room(lines):
-    """The lines, but for what the short report leaves out where a note on a busy machine needs the room: two tables, and
-    where the step goes all but the two largest rows."""
-    kept = None
-    for line in lines:
-        if line.startswith(("Operators, ", "Kernels  ")):
-            kept = 0
-        elif line.startswith("Where the step goes"):
-            kept = 3
+def tables_of(lines):
+    """The rows of the short report's tables, by the first word of the heading, and which lines they are."""
+    found, name = {}, None
+    for at, line in enumerate(lines):
+        heading = re.match(r"(Operators|Kernels|Where the step goes)\b.*\s(ms/step|share)\b", line)
+        if heading:
+            name = heading[1]
+            found[name] = []
         elif not line.strip():
-            kept = None
-        if kept is None or kept > 0:
-            yield line
-        if kept:
-            kept -= 1
+            name = None
+        elif name:
+            found[name].append((at, line))
+    return found
+
+
+def as_times_have_it(lines, printed):
+    """The quoted lines as this run may have them: the rows of a table of the short report stand in the order of their
+    times, so that they are put in the printed order; and a row but the first may be missing where another has its place, or
+    where the report is full (a busy machine has a note or a sentence more)."""
+    is_full, now, lines, left_out = len(printed) >= FULL, tables_of(printed), list(lines), set()
+    for name, rows in tables_of(lines).items():
+        theirs = [cells(line)[0] for _, line in now.get(name, [])]
+        mine = {cells(line)[0]: line for _, line in rows}
+        missing = [line for row, line in mine.items() if row not in theirs]
+        others = sum(row not in mine for row in theirs) + (len(rows) - len(theirs) if is_full else 0)
+        may_miss = missing[::-1][:max(others, 0)] if theirs else missing
+        if is_full and not theirs:
+            left_out.add(rows[0][0] - 1)  # its heading
+        elif rows[0][1] in may_miss:
+            may_miss.remove(rows[0][1])
+        if not is_full and not theirs:
+            continue
+        kept = [mine[row] for row in theirs if row in mine] + [line for line in missing if line not in may_miss]
+        for (at, _), line in zip(rows, kept):
+            lines[at] = line
+        left_out |= {at for at, _ in rows[len(kept):]}
+    return [line for at, line in enumerate(lines) if at not in left_out]
 
 
 def complaints(quoted, result, document):
@@ -167,8 +190,7 @@ def complaints(quoted, result, document):
     if document is None:
         return ["no document of the run"]
     fixed = fixed_figures(document)
-    if any(line.startswith("  other programs kept ") for line in printed):
-        quoted = without_room(quoted)
+    quoted = as_times_have_it(quoted, printed)
     everything = {word for line in printed for word in words(line)}
     for line in without_verdicts(quoted):
         mine = words(line)

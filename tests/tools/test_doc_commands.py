@@ -5,7 +5,7 @@ import tempfile
 import types
 import unittest
 
-from doc_commands import complaints, wrong_verdict
+from doc_commands import FULL, complaints, wrong_verdict
 from doc_pairs import wrong_pair
 
 PRINTED = """Verdict  input-bound: the device waits for data
@@ -58,13 +58,23 @@ class DocCommands(unittest.TestCase):
                                {"tables": {"overview": table}, "windows": []})
             self.assertEqual(len(found), errors, found)
 
-    def test_a_note_on_a_busy_machine_takes_the_room_of_two_tables(self):
-        note = "\nNotes\n  other programs kept 1.4 of 2 cores busy while the steps ran\n"
+    def test_a_full_report_has_no_room_for_some_rows(self):
         quoted = "Operators, on the device  ms/step  share\n  aten::mul  2.1  9.0 %\n\nFiles\n  a/vm_7.0.91.pt.trace.json"
+        full = "\n" * FULL
         for printed, errors in ((quoted, 0), ("Files\n  a/host_9.1.2.pt.trace.json", 2),
-                                (note + "Files\n  a/host_9.1.2.pt.trace.json", 0), (note + "Files\n  b.pt.trace.json", 1)):
+                                (full + "Files\n  a/host_9.1.2.pt.trace.json", 0), (full + "Files\n  b.pt.trace.json", 1)):
             found = complaints(quoted.splitlines(), types.SimpleNamespace(stdout=printed), DOCUMENT)
             self.assertEqual(len(found), errors, found)
+
+    def test_times_order_the_rows_of_a_table(self):
+        heading = "Where the step goes  ms/step  share"
+        rows = ["  Kernels  11.7  33.3 %", "  Input wait: I/O  3.1  9.0 %", "  Driver time  2.9  7.0 %"]
+        quoted = [heading, *rows]
+        for now, errors in ((rows, 0), ([rows[0], rows[2], rows[1]], 0), ([rows[2], rows[1], rows[0]], 0),
+                            (rows[:2], 1), ([*rows[:2], "  Unknown  0.4  0.9 %"], 0), ([*rows[1:], "  Unknown  4  9 %"], 1),
+                            ([rows[0], "  Unknown  4  9 %"], 1)):
+            found = complaints(quoted, types.SimpleNamespace(stdout="\n".join([heading, *now])), DOCUMENT)
+            self.assertEqual(len(found), errors, (now, found))
 
     def test_the_verdict(self):
         printed = types.SimpleNamespace(stdout=PRINTED)
