@@ -89,7 +89,7 @@ typedef struct bench {
 } bench;
 
 static void need(pd_status status, const char *what) {
-  if (!status) return;
+  if (status == PD_OK) return;
   fprintf(stderr, "bench_device_ops: %s failed (%d)\n", what, status);
   exit(1);
 }

@@ -146,7 +146,7 @@ pd_status trace_clock_open(trace_clock *clock, const clock_source *source) {
   clock->last = take_anchor(&clock->source);
   clock->offset_ns = clock->last.realtime_ns - clock->last.monotonic_ns;
   pd_status status = add_point(clock, &clock->last);
-  if (status || source) return status;
+  if (status != PD_OK || source) return status;
   int64_t until_ns = clock->last.monotonic_ns + CLOCK_CALIBRATE_NS;
   while (read_monotonic(NULL) < until_ns) {}
   clock->last = take_anchor(&clock->source);
@@ -171,7 +171,7 @@ pd_status trace_clock_window_begin(trace_clock *clock) {
   clock->last = anchor;
   clock->offset_ns = anchor.realtime_ns - anchor.monotonic_ns;
   pd_status status = add_point(clock, &anchor);
-  return status ? status : add_zone(clock, anchor.monotonic_ns, 0);
+  return status != PD_OK ? status : add_zone(clock, anchor.monotonic_ns, 0);
 }
 
 pd_status trace_clock_anchor(trace_clock *clock) {
@@ -184,7 +184,7 @@ pd_status trace_clock_anchor(trace_clock *clock) {
     status = add_zone(clock, clock->last.monotonic_ns, anchor.realtime_ns - anchor.monotonic_ns - clock->offset_ns);
   }
   clock->last = anchor;
-  return status ? status : add_point(clock, &anchor);
+  return status != PD_OK ? status : add_point(clock, &anchor);
 }
 
 int64_t trace_clock_from_ticks(const trace_clock *clock, uint64_t ticks) {

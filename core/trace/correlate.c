@@ -150,13 +150,13 @@ static pd_status write_calls(correlation *self, const raw_fate *fates) {
   uint64_t count = 0;
   for (uint64_t i = 0; i < input->call_count; i++) count += fates[i] == FATE_KEPT;
   pd_status status = trace_array(merge->trace, &merge->trace->trace.calls, count, sizeof(pd_call));
-  if (status || !count) return status;
+  if (status != PD_OK || !count) return status;
   self->calls = (pd_call *)merge->trace->trace.calls.data;
   self->call_count = count;
   uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
   holders = merge_range_holders(merge->ranges, merge->trace->trace.ranges.count);
   status = order && holders ? sweep_open(merge, &sweep) : PD_NO_MEMORY;
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   count = 0;
   for (uint64_t i = 0; i < input->call_count; i++)
     if (fates[i] == FATE_KEPT) order[count++] = (uint32_t)i;
@@ -319,7 +319,7 @@ static pd_status group_by_call(correlation *self, const pd_device_row *rows, uin
     }
   pd_array *array = &merge->trace->trace.activities_by_call;
   pd_status status = trace_array(merge->trace, array, grouped, sizeof(uint32_t));
-  if (status) return status;
+  if (status != PD_OK) return status;
   uint32_t *indices = (uint32_t *)array->data;
   for (uint64_t i = 0; i < self->call_count; i++) {
     self->calls[i].activity_first = (uint32_t)next;
@@ -404,15 +404,15 @@ static pd_status write_devices(correlation *self) {
   uint64_t work = 0, at = 0, other = 0;
   uint32_t *order = scratch_alloc(self->kept_count, 2 * sizeof *order);
   pd_status status = order ? PD_OK : PD_NO_MEMORY;
-  for (uint64_t i = 0; !status && i < self->kept_count; i++) {
+  for (uint64_t i = 0; status == PD_OK && i < self->kept_count; i++) {
     order[i] = (uint32_t)i;
     work += is_work(&input->devices[self->kept[i]].activity);
   }
-  if (!status) status = streams_open(merge, self->kept, self->kept_count, &streams);
+  if (status == PD_OK) status = streams_open(merge, self->kept, self->kept_count, &streams);
   pd_array *activities = &merge->trace->trace.activities, *others = &merge->trace->trace.others;
-  if (!status) status = trace_array(merge->trace, activities, work, sizeof(pd_device_row));
-  if (!status) status = trace_array(merge->trace, others, self->kept_count - work, sizeof(pd_other_row));
-  if (status) goto out;
+  if (status == PD_OK) status = trace_array(merge->trace, activities, work, sizeof(pd_device_row));
+  if (status == PD_OK) status = trace_array(merge->trace, others, self->kept_count - work, sizeof(pd_other_row));
+  if (status != PD_OK) goto out;
   pd_device_row *rows = (pd_device_row *)activities->data;
   pd_other_row *other_rows = (pd_other_row *)others->data;
   sort_runs(order, order + self->kept_count, self->kept_count, device_after_by_start, self);
@@ -432,6 +432,6 @@ out:
 
 pd_status correlation_run(correlation *self, const raw_fate *call_fates, raw_fate *device_fates) {
   pd_status status = write_calls(self, call_fates);
-  if (!status) status = join(self, call_fates, device_fates);
-  return status ? status : write_devices(self);
+  if (status == PD_OK) status = join(self, call_fates, device_fates);
+  return status != PD_OK ? status : write_devices(self);
 }

@@ -61,7 +61,7 @@ static pd_status add_threads(merging *merge, const raw_fate *call_fates) {
   merge->threads = scratch_alloc(merge->thread_count, sizeof *merge->threads);
   if (!merge->threads) goto out;
   status = trace_array(merge->trace, &merge->trace->trace.threads, merge->thread_count, sizeof *rows);
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   rows = (pd_thread *)merge->trace->trace.threads.data;
   for (uint64_t i = 0; i < merge->thread_count; i++) {
     merge_thread *thread = &merge->threads[i];
@@ -87,7 +87,7 @@ static pd_status add_steps(merging *merge) {
   pd_array *array = &merge->trace->trace.steps;
   pd_status status = trace_array(merge->trace, array, input->step_count, sizeof(pd_trace_step));
   merge->steps = (pd_trace_step *)array->data;
-  for (uint64_t i = 0; !status && i < input->step_count; i++) {
+  for (uint64_t i = 0; status == PD_OK && i < input->step_count; i++) {
     const recorder_step *step = &input->steps[i];
     merge->steps[i] = (pd_trace_step){.start_ns = merge_ticks_ns(merge, step->start_ticks),
                                       .end_ns = merge_ticks_ns(merge, step->end_ticks),
@@ -110,7 +110,7 @@ static pd_status add_shapes(merging *merge, uint64_t *bases) {
   }
   pd_status status = trace_array(merge->trace, &merge->trace->trace.shapes, count, sizeof(pd_shape));
   pd_shape *shapes = (pd_shape *)merge->trace->trace.shapes.data;
-  for (uint64_t i = 0; !status && i < merge->thread_count; i++) {
+  for (uint64_t i = 0; status == PD_OK && i < merge->thread_count; i++) {
     if (merge->threads[i].input == PD_NONE) continue;
     const window_thread *thread = &input->threads[merge->threads[i].input];
     if (thread->shape_count) memcpy(shapes + bases[i], thread->shapes, thread->shape_count * sizeof *shapes);
@@ -141,8 +141,8 @@ static pd_status add_ranges(merging *merge) {
   place = scratch_alloc(most, sizeof *place);
   if (!size || !place) goto out;
   status = add_shapes(merge, bases);
-  if (!status) status = trace_array(merge->trace, &merge->trace->trace.ranges, kept, sizeof(pd_range));
-  if (status) goto out;
+  if (status == PD_OK) status = trace_array(merge->trace, &merge->trace->trace.ranges, kept, sizeof(pd_range));
+  if (status != PD_OK) goto out;
   merge->ranges = (pd_range *)merge->trace->trace.ranges.data;
   for (uint64_t i = 0; i < merge->thread_count; i++) {
     const merge_thread *at = &merge->threads[i];
@@ -182,12 +182,12 @@ static pd_status add_memory(merging *merge) {
     for (uint64_t k = 0; k < input->threads[i].memory_count; k++)
       count += in_window(input, input->threads[i].memory[k].ticks);
   pd_status status = trace_array(merge->trace, &merge->trace->trace.memory, count, sizeof(pd_memory_row));
-  if (status || !count) return status;
+  if (status != PD_OK || !count) return status;
   pd_memory_row *rows = (pd_memory_row *)merge->trace->trace.memory.data;
   unsorted = scratch_alloc(count, sizeof *unsorted);
   order = scratch_alloc(count, 2 * sizeof *order);
   status = unsorted && order ? sweep_open(merge, &sweep) : PD_NO_MEMORY;
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   for (uint64_t i = 0; i < merge->thread_count; i++) {
     if (merge->threads[i].input == PD_NONE) continue;
     const window_thread *thread = &input->threads[merge->threads[i].input];
@@ -227,7 +227,7 @@ static pd_status add_counters(merging *merge) {
     for (uint64_t k = 0; k < input->threads[i].counter_count; k++)
       count += in_window(input, input->threads[i].counters[k].ticks);
   pd_status status = trace_array(merge->trace, &merge->trace->trace.counters, count, sizeof(pd_counter_row));
-  if (status || !count) return status;
+  if (status != PD_OK || !count) return status;
   pd_counter_row *rows = (pd_counter_row *)merge->trace->trace.counters.data;
   pd_counter_row *unsorted = scratch_alloc(count, sizeof *unsorted);
   uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
@@ -254,7 +254,7 @@ pd_status merge_add_strings(owned_trace *trace, string_table *strings) {
   uint32_t count = strings_count(strings);
   size_t bytes = 0;
   pd_status status = trace_array(trace, &trace->trace.strings, count, sizeof(pd_string));
-  if (status) return status;
+  if (status != PD_OK) return status;
   pd_string *rows = (pd_string *)trace->trace.strings.data;
   for (uint32_t i = 0; i < count; i++) {
     rows[i] = strings_get(strings, i);
@@ -316,7 +316,7 @@ static pd_status add_losses(merging *merge) {
   const uint32_t count = fill_loss_rows(merge, rows);
   pd_array *array = &merge->trace->trace.loss_rows;
   const pd_status status = trace_array(merge->trace, array, count, sizeof *rows);
-  if (status) return status;
+  if (status != PD_OK) return status;
   for (uint32_t i = 0; i < count; i++) order[i] = i;
   sort_runs(order, order + count, count, loss_after, rows);
   for (uint32_t i = 0; i < count; i++) ((pd_loss_row *)array->data)[i] = rows[order[i]];
@@ -357,19 +357,19 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
                       .origin = "pdhost",
                       .facts = facts_known(input)};
   status = correlation_open(&merge, call_fates, &pairs);
-  if (!status) status = add_threads(&merge, call_fates);
-  if (!status) status = add_steps(&merge);
-  if (!status) status = add_ranges(&merge);
-  if (!status) status = correlation_run(pairs, call_fates, device_fates);
-  if (!status) status = add_memory(&merge);
-  if (!status) status = add_counters(&merge);
+  if (status == PD_OK) status = add_threads(&merge, call_fates);
+  if (status == PD_OK) status = add_steps(&merge);
+  if (status == PD_OK) status = add_ranges(&merge);
+  if (status == PD_OK) status = correlation_run(pairs, call_fates, device_fates);
+  if (status == PD_OK) status = add_memory(&merge);
+  if (status == PD_OK) status = add_counters(&merge);
   merge.losses[PD_LOSS_CLOCK_STEP] += trace_clock_steps(input->clock);
-  if (!status) status = add_losses(&merge);
-  if (!status) status = stacks_resolve(&merge);
-  if (!status) status = merge_add_strings(merge.trace, input->strings);
+  if (status == PD_OK) status = add_losses(&merge);
+  if (status == PD_OK) status = stacks_resolve(&merge);
+  if (status == PD_OK) status = merge_add_strings(merge.trace, input->strings);
   correlation_close(pairs);
   free(merge.threads);
-  if (status) {
+  if (status != PD_OK) {
     trace_free(trace);
     return status;
   }

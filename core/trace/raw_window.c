@@ -98,25 +98,25 @@ static pd_status collect_thread(recorder_thread *thread, uint64_t end_ticks, win
   open_look_take(thread, &look);
   pd_status status = copy_list(&thread->ranges, look.count, &rows, &out->range_count);
   out->ranges = rows;
-  if (status) return status;
+  if (status != PD_OK) return status;
   uint64_t finished = out->range_count;
   open_look_append(&look, end_ticks, out);
   /* After the ranges: what a range refers to was published before it. */
   status = copy_list(&thread->infos, 0, &rows, &out->info_count);
   out->infos = rows;
-  if (status) return status;
+  if (status != PD_OK) return status;
   status = copy_list(&thread->shapes, 0, &rows, &out->shape_count);
   out->shapes = rows;
-  if (status) return status;
+  if (status != PD_OK) return status;
   status = copy_list(&thread->stacks, 0, &rows, &out->stack_count);
   out->stacks = rows;
-  if (status) return status;
+  if (status != PD_OK) return status;
   status = copy_list(&thread->memory, 0, &rows, &out->memory_count);
   out->memory = rows;
-  if (status) return status;
+  if (status != PD_OK) return status;
   status = copy_list(&thread->counters, 0, &rows, &out->counter_count);
   out->counters = rows;
-  if (status) return status;
+  if (status != PD_OK) return status;
   unpack_indices(thread, out);
   chunk_list_drop(&thread->ranges, finished);
   chunk_list_drop(&thread->memory, out->memory_count);
@@ -199,8 +199,8 @@ static pd_status discard(recorder *self) {
   open_look look;
   uint64_t count;
   pd_status status = threads_list(self, &threads, &count);
-  if (status) return status;
-  for (uint64_t i = 0; !status && i < count; i++) {
+  if (status != PD_OK) return status;
+  for (uint64_t i = 0; status == PD_OK && i < count; i++) {
     recorder_thread *thread = threads[i];
     uint64_t info_count = chunk_list_count(&thread->infos), stack_count = chunk_list_count(&thread->stacks);
     open_look_take(thread, &look);
@@ -209,10 +209,10 @@ static pd_status discard(recorder *self) {
     chunk_list_drop(&thread->counters, chunk_list_count(&thread->counters));
     status = drop_details(thread, &look, info_count, stack_count);
   }
-  if (!status) status = take_activities(self, threads, count);
-  if (!status) status = settle(self);
+  if (status == PD_OK) status = take_activities(self, threads, count);
+  if (status == PD_OK) status = settle(self);
   free(threads);
-  if (!status) threads_sweep(self);
+  if (status == PD_OK) threads_sweep(self);
   return status;
 }
 
@@ -227,8 +227,8 @@ pd_status recorder_window_begin(recorder *self, uint32_t window) {
   self->in_window = false;
   if (atomic_load_explicit(&self->dead, memory_order_relaxed)) return PD_INVALID;
   pd_status status = trace_clock_window_begin(&self->clock);
-  if (!status) status = discard(self);
-  if (status) return status;
+  if (status == PD_OK) status = discard(self);
+  if (status != PD_OK) return status;
   for (int i = 0; i < PD_LOSS_COUNT; i++) atomic_store_explicit(&self->losses[i], 0, memory_order_relaxed);
   recorder_take_marks(self, NULL);
   if (self->options.with_stack) stack_prepare();
@@ -323,18 +323,18 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
   if (!self->in_window) return PD_INVALID;
   self->in_window = false;
   pd_status status = trace_clock_anchor(&self->clock);
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   input.step_count = self->step_count;
   input.start_ticks = input.step_count ? self->steps[0].start_ticks : self->begin_ticks;
   input.end_ticks = input.step_count ? self->steps[input.step_count - 1].end_ticks : trace_clock_ticks(&self->clock);
   status = threads_list(self, &threads, &input.thread_count);
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   input.threads = calloc(input.thread_count + 1, sizeof *input.threads);
   if (!input.threads) status = PD_NO_MEMORY;
-  for (uint64_t i = 0; !status && i < input.thread_count; i++)
+  for (uint64_t i = 0; status == PD_OK && i < input.thread_count; i++)
     status = collect_thread(threads[i], input.end_ticks, &input.threads[i]);
-  if (!status) status = take_activities(self, threads, input.thread_count);
-  if (status) goto out;
+  if (status == PD_OK) status = take_activities(self, threads, input.thread_count);
+  if (status != PD_OK) goto out;
   qsort(input.threads, input.thread_count, sizeof *input.threads, compare_threads);
   if (self->earlier_count) qsort(self->earlier, self->earlier_count, sizeof *self->earlier, compare_ids);
   input.calls = self->calls;
@@ -349,24 +349,24 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
     input.losses[i] = atomic_load_explicit(&self->losses[i], memory_order_relaxed);
   status = window_name_threads(&input, &call_threads, &input.call_thread_count);
   input.call_threads = call_threads;
-  if (!status && self->capture) {
+  if (status == PD_OK && self->capture) {
     status = window_name_frames(&input, &frames, &input.frame_count);
     input.frames = frames;
   }
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   saving beside = {.capture = self->capture, .input = &input};
   save_begin(&beside);
   fates = calloc(input.call_count + input.device_count + 1, sizeof *fates);
   status = fates ? merge_window(&input, fates, fates + input.call_count, out) : PD_NO_MEMORY;
   const pd_status saved = save_end(&beside);
-  if (!status && saved) {
+  if (status == PD_OK && saved) {
     trace_free(*out);
     *out = NULL;
     status = saved;
   }
-  if (!status) keep_later(self, fates, fates + input.call_count);
+  if (status == PD_OK) keep_later(self, fates, fates + input.call_count);
 out:
-  if (status) self->call_count = self->device_count = 0;
+  if (status != PD_OK) self->call_count = self->device_count = 0;
   self->earlier_count = 0;
   for (uint64_t i = 0; input.threads && i < input.thread_count; i++) window_thread_free(&input.threads[i]);
   free(input.threads);

@@ -237,10 +237,10 @@ pd_status recorder_open_with_clock(const recorder_options *options, const clock_
                             .lost = record_lost,
                             .name_thread = record_name_thread};
   pd_status status = strings_open(&self->strings);
-  if (!status) status = trace_clock_open(&self->clock, source);
-  if (!status) status = chunk_pool_open(&self->pool, options->max_bytes ? options->max_bytes : DEFAULT_BYTES);
-  if (!status) status = threads_open(self);
-  if (status) {
+  if (status == PD_OK) status = trace_clock_open(&self->clock, source);
+  if (status == PD_OK) status = chunk_pool_open(&self->pool, options->max_bytes ? options->max_bytes : DEFAULT_BYTES);
+  if (status == PD_OK) status = threads_open(self);
+  if (status != PD_OK) {
     recorder_close(self);
     return status;
   }

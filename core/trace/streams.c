@@ -70,7 +70,7 @@ pd_status streams_open(merging *merge, const uint32_t *kept, uint64_t count, str
   *out = NULL;
   if (!self) return PD_NO_MEMORY;
   self->strings = merge->input->strings;
-  for (uint64_t i = 0; !status && i < count; i++) {
+  for (uint64_t i = 0; status == PD_OK && i < count; i++) {
     const pd_activity *activity = &merge->input->devices[kept[i]].activity;
     if (!has_stream(activity)) continue;
     stream_key key = key_of(activity);
@@ -79,15 +79,15 @@ pd_status streams_open(merging *merge, const uint32_t *kept, uint64_t count, str
     last = key;
   }
   pd_array *array = &merge->trace->trace.streams;
-  if (!status) status = trace_array(merge->trace, array, self->count, sizeof(pd_stream_row));
+  if (status == PD_OK) status = trace_array(merge->trace, array, self->count, sizeof(pd_stream_row));
   pd_stream_row *rows = (pd_stream_row *)array->data;
-  for (uint64_t i = 0; !status && i < self->count; i++) {
+  for (uint64_t i = 0; status == PD_OK && i < self->count; i++) {
     char text[32] = "unknown stream";
     if (self->keys[i].stream != PD_STREAM_UNKNOWN) (void)snprintf(text, sizeof text, "stream %u", self->keys[i].stream);
     rows[i] = (pd_stream_row){self->keys[i].device, self->keys[i].context, self->keys[i].stream,
                               strings_intern(self->strings, text)};
   }
-  if (status)
+  if (status != PD_OK)
     streams_close(self);
   else
     *out = self;

@@ -319,7 +319,7 @@ static bool run_all(long failing) {
   atomic_init(&self.offset, 0);
   allocations_left = failing;
   pd_status status = recorder_open_with_clock(&options, &source, &self.recorder);
-  if (status) {
+  if (status != PD_OK) {
     bool failed = allocations_left < 0 && failing >= 0;
     allocations_left = -1;
     cr_assert_eq(status, PD_NO_MEMORY);

@@ -37,7 +37,7 @@ static pd_status run_batched_matmul(pd_stream *stream, void *arguments) {
   for (int64_t i = 0; i < p->batches; i++) {
     const dnnl_status_t status = dnnl_sgemm('N', 'N', p->m, p->n, p->k, 1.0f, p->a + i * p->m * p->k, p->k,
                                             p->b + i * p->k * p->n, p->n, 0.0f, p->c + i * p->m * p->n, p->n);
-    if (status) return stream_fail(stream, PD_DEVICE, "dnnl_sgemm: status %d", (int)status);
+    if (status != dnnl_success) return stream_fail(stream, PD_DEVICE, "dnnl_sgemm: status %d", (int)status);
   }
   return PD_OK;
 }

@@ -65,12 +65,12 @@ static dnnl_status_t describe(const plan_key *key, descriptors *out) {
   const bool last = key->layout == PD_NHWC;
   const dnnl_format_tag_t data = last ? dnnl_nhwc : dnnl_nchw, filter = last ? dnnl_ohwi : dnnl_oihw;
   dnnl_status_t status = dnnl_shim_desc_create(&out->outer[ARG_X], 4, x, data);
-  if (!status) status = dnnl_shim_desc_create(&out->outer[ARG_W], 4, w, filter);
-  if (!status) status = dnnl_shim_desc_create(&out->outer[ARG_Y], 4, y, data);
-  if (!status) status = dnnl_shim_desc_create(&out->outer[ARG_BIAS], 1, bias, dnnl_x);
-  if (!status) status = dnnl_shim_desc_create(&out->any[ARG_X], 4, x, dnnl_format_tag_any);
-  if (!status) status = dnnl_shim_desc_create(&out->any[ARG_W], 4, w, dnnl_format_tag_any);
-  if (!status) status = dnnl_shim_desc_create(&out->any[ARG_Y], 4, y, dnnl_format_tag_any);
+  if (status == dnnl_success) status = dnnl_shim_desc_create(&out->outer[ARG_W], 4, w, filter);
+  if (status == dnnl_success) status = dnnl_shim_desc_create(&out->outer[ARG_Y], 4, y, data);
+  if (status == dnnl_success) status = dnnl_shim_desc_create(&out->outer[ARG_BIAS], 1, bias, dnnl_x);
+  if (status == dnnl_success) status = dnnl_shim_desc_create(&out->any[ARG_X], 4, x, dnnl_format_tag_any);
+  if (status == dnnl_success) status = dnnl_shim_desc_create(&out->any[ARG_W], 4, w, dnnl_format_tag_any);
+  if (status == dnnl_success) status = dnnl_shim_desc_create(&out->any[ARG_Y], 4, y, dnnl_format_tag_any);
   return status;
 }
 
@@ -90,12 +90,13 @@ static dnnl_status_t describe_forward(pd_stream *stream, const plan_key *key, co
   dnnl_primitive_attr_t attributes = NULL;
   dnnl_post_ops_t post = NULL;
   dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
-  if (!status && key->relu) {
+  if (status == dnnl_success && key->relu) {
     status = dnnl_post_ops_create(&post);
-    if (!status) status = dnnl_shim_append_relu(post);
-    if (!status) status = dnnl_primitive_attr_set_post_ops(attributes, post);
+    if (status == dnnl_success) status = dnnl_shim_append_relu(post);
+    if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(attributes, post);
   }
-  if (!status) status = dnnl_shim_convolution_create(out, stream->device->engine, &forward, attributes, NULL);
+  if (status == dnnl_success)
+    status = dnnl_shim_convolution_create(out, stream->device->engine, &forward, attributes, NULL);
   if (post) dnnl_post_ops_destroy(post);
   if (attributes) dnnl_primitive_attr_destroy(attributes);
   return status;
@@ -109,7 +110,7 @@ static dnnl_status_t describe_backward(pd_stream *stream, const plan_key *key, c
   const dnnl_shim_convolution backward = convolution_of(key, d, pass, false);
   dnnl_primitive_desc_t hint = NULL;
   dnnl_status_t status = dnnl_shim_convolution_create(&hint, engine, &forward, NULL, NULL);
-  if (!status) status = dnnl_shim_convolution_create(out, engine, &backward, NULL, hint);
+  if (status == dnnl_success) status = dnnl_shim_convolution_create(out, engine, &backward, NULL, hint);
   if (hint) dnnl_primitive_desc_destroy(hint);
   return status;
 }
@@ -118,7 +119,7 @@ static dnnl_status_t make_reorder(dnnl_engine_t engine, dnnl_shim_const_desc fro
                                   dnnl_primitive_t *out) {
   dnnl_primitive_desc_t desc = NULL;
   dnnl_status_t status = dnnl_reorder_primitive_desc_create(&desc, from, engine, to, engine, NULL);
-  if (!status) status = dnnl_primitive_create(out, desc);
+  if (status == dnnl_success) status = dnnl_primitive_create(out, desc);
   if (desc) dnnl_primitive_desc_destroy(desc);
   return status;
 }
@@ -130,9 +131,9 @@ static dnnl_status_t bind_argument(pd_stream *stream, plan_argument *argument, i
   argument->index = index;
   argument->output = output;
   dnnl_status_t status = dnnl_memory_create(&argument->outer, outer, engine, DNNL_MEMORY_NONE);
-  if (status || dnnl_memory_desc_equal(outer, inner)) return status;
+  if (status != dnnl_success || dnnl_memory_desc_equal(outer, inner)) return status;
   status = dnnl_memory_create(&argument->inner, inner, engine, DNNL_MEMORY_ALLOCATE);
-  if (status) return status;
+  if (status != dnnl_success) return status;
   return output ? make_reorder(engine, inner, outer, &argument->reorder)
                 : make_reorder(engine, outer, inner, &argument->reorder);
 }
@@ -143,21 +144,21 @@ static dnnl_status_t plan_make(pd_stream *stream, cpu_plan *plan) {
   dnnl_primitive_desc_t desc = NULL;
   plan_argument *arguments = plan->arguments;
   dnnl_status_t status = describe(key, &d);
-  if (!status)
+  if (status == dnnl_success)
     status = key->kind == PLAN_FORWARD ? describe_forward(stream, key, &d, &desc)
                                        : describe_backward(stream, key, &d, &desc);
-  if (!status) status = dnnl_primitive_create(&plan->primitive, desc);
+  if (status == dnnl_success) status = dnnl_primitive_create(&plan->primitive, desc);
   const bool forward = key->kind == PLAN_FORWARD, data = key->kind == PLAN_BACKWARD_DATA;
-  if (!status)
+  if (status == dnnl_success)
     status =
         bind_argument(stream, &arguments[ARG_X], data ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, data, d.outer[ARG_X], desc);
-  if (!status)
+  if (status == dnnl_success)
     status = bind_argument(stream, &arguments[ARG_W], forward || data ? DNNL_ARG_WEIGHTS : DNNL_ARG_DIFF_WEIGHTS,
                            !forward && !data, d.outer[ARG_W], desc);
-  if (!status)
+  if (status == dnnl_success)
     status = bind_argument(stream, &arguments[ARG_Y], forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, forward,
                            d.outer[ARG_Y], desc);
-  if (!status && key->bias)
+  if (status == dnnl_success && key->bias)
     status = bind_argument(stream, &arguments[ARG_BIAS], DNNL_ARG_BIAS, false, d.outer[ARG_BIAS], desc);
   if (desc) dnnl_primitive_desc_destroy(desc);
   descriptors_release(&d);
@@ -184,7 +185,7 @@ static cpu_plan *plan_find(pd_stream *stream, const plan_key *key, dnnl_status_t
   if (!plan) return NULL;
   plan->key = *key;
   *status = plan_make(stream, plan);
-  if (*status) {
+  if (*status != dnnl_success) {
     plan_free(plan);
     return NULL;
   }
@@ -200,18 +201,18 @@ pd_status plans_run(pd_stream *stream, const plan_key *key, void *x, void *w, vo
   int count = 0;
   cpu_plan *plan = plan_find(stream, key, &status);
   if (!plan) goto failed;
-  for (int i = 0; !status && i < ARG_COUNT; i++) {
+  for (int i = 0; status == dnnl_success && i < ARG_COUNT; i++) {
     const plan_argument *argument = &plan->arguments[i];
     if (!argument->index) continue;
     status = dnnl_memory_set_data_handle(argument->outer, data[i]);
-    if (!status && argument->reorder && !argument->output) status = reorder(stream, argument);
+    if (status == dnnl_success && argument->reorder && !argument->output) status = reorder(stream, argument);
     arguments[count++] = (dnnl_exec_arg_t){argument->index, argument->inner ? argument->inner : argument->outer};
   }
-  if (!status) status = dnnl_primitive_execute(plan->primitive, stream->dnnl, count, arguments);
-  for (int i = 0; !status && i < ARG_COUNT; i++)
+  if (status == dnnl_success) status = dnnl_primitive_execute(plan->primitive, stream->dnnl, count, arguments);
+  for (int i = 0; status == dnnl_success && i < ARG_COUNT; i++)
     if (plan->arguments[i].reorder && plan->arguments[i].output) status = reorder(stream, &plan->arguments[i]);
-  if (!status) status = dnnl_stream_wait(stream->dnnl);
-  if (!status) return PD_OK;
+  if (status == dnnl_success) status = dnnl_stream_wait(stream->dnnl);
+  if (status == dnnl_success) return PD_OK;
 failed:
   return stream_fail(stream, status == dnnl_out_of_memory ? PD_NO_MEMORY : PD_DEVICE,
                      "oneDNN convolution %lld->%lld %lldx%lld %s: status %d", (long long)key->i, (long long)key->o,

@@ -10,7 +10,7 @@ dnnl_status_t dnnl_shim_desc_create(dnnl_shim_desc *out, int count, const dnnl_d
   dnnl_memory_desc_t *desc = calloc(1, sizeof *desc);
   if (!desc) return dnnl_out_of_memory;
   const dnnl_status_t status = dnnl_memory_desc_init_by_tag(desc, count, sizes, dnnl_f32, tag);
-  if (status)
+  if (status != dnnl_success)
     free(desc);
   else
     *out = desc;
@@ -43,7 +43,7 @@ dnnl_status_t dnnl_shim_convolution_create(dnnl_primitive_desc_t *out, dnnl_engi
                                                          padding, padding);
     break;
   }
-  return status ? status : dnnl_primitive_desc_create(out, &operation, attributes, engine, hint);
+  return status != dnnl_success ? status : dnnl_primitive_desc_create(out, &operation, attributes, engine, hint);
 }
 
 #else

@@ -17,21 +17,22 @@ typedef struct graph {
 
 static cudnnBackendDescriptor_t make(graph *g, cudnnBackendDescriptorType_t type) {
   cudnnBackendDescriptor_t descriptor = NULL;
-  if (g->status) return NULL;
+  if (g->status != CUDNN_STATUS_SUCCESS) return NULL;
   if (g->count == MOST_DESCRIPTORS) {
     g->status = CUDNN_STATUS_INTERNAL_ERROR;
     return NULL;
   }
   g->status = g->libraries->cudnn.BackendCreateDescriptor(type, &descriptor);
-  if (!g->status) g->all[g->count++] = descriptor;
+  if (g->status == CUDNN_STATUS_SUCCESS) g->all[g->count++] = descriptor;
   return descriptor;
 }
 static void set(graph *g, cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
                 cudnnBackendAttributeType_t type, int64_t count, const void *value) {
-  if (!g->status) g->status = g->libraries->cudnn.BackendSetAttribute(descriptor, name, type, count, value);
+  if (g->status == CUDNN_STATUS_SUCCESS)
+    g->status = g->libraries->cudnn.BackendSetAttribute(descriptor, name, type, count, value);
 }
 static void finalize(graph *g, cudnnBackendDescriptor_t descriptor) {
-  if (!g->status) g->status = g->libraries->cudnn.BackendFinalize(descriptor);
+  if (g->status == CUDNN_STATUS_SUCCESS) g->status = g->libraries->cudnn.BackendFinalize(descriptor);
 }
 static void graph_free(graph *g) {
   while (g->count > 0) g->libraries->cudnn.BackendDestroyDescriptor(g->all[--g->count]);
@@ -231,10 +232,10 @@ static void propose(pd_device *device, cudnnBackendDescriptor_t whole, cudnnBack
   set(&g, heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
   finalize(&g, heuristic);
   for (int i = 0; i < MOST_CONFIGS; i++) configs[i] = make(&g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-  if (!g.status)
+  if (g.status == CUDNN_STATUS_SUCCESS)
     g.status = libraries->cudnn.BackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                                     CUDNN_TYPE_BACKEND_DESCRIPTOR, MOST_CONFIGS, &found, configs);
-  for (int64_t i = 0; !g.status && i < found && i < MOST_CONFIGS && *count < capacity; i++) {
+  for (int64_t i = 0; g.status == CUDNN_STATUS_SUCCESS && i < found && i < MOST_CONFIGS && *count < capacity; i++) {
     bool nondeterministic;
     if (!acceptable(libraries, configs[i], key, compile, &nondeterministic)) continue;
     conv_plan *plan = plan_of(device, configs[i]);
@@ -252,17 +253,17 @@ static pd_status open_library(pd_device *device) {
   if (!device->convolutions) device->convolutions = calloc(1, sizeof *device->convolutions);
   if (!device->convolutions) return device->host->fail(device->host, PD_NO_MEMORY, "cuda: no memory for plans");
   const cudnnStatus_t status = device->libraries.cudnn.Create(&device->cudnn);
-  return status ? cuda_cudnn_failed(device, status, "cudnnCreate") : PD_OK;
+  return status != CUDNN_STATUS_SUCCESS ? cuda_cudnn_failed(device, status, "cudnnCreate") : PD_OK;
 }
 
 pd_status conv_candidates(pd_device *device, const conv_key *key, conv_form form, bool compile, conv_plan **out,
                           int capacity, int *count) {
   pd_status status = open_library(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   graph g = {.libraries = &device->libraries};
   cudnnBackendDescriptor_t whole = build(&g, device->cudnn, key, form);
   const int before = *count;
-  if (!g.status) {
+  if (g.status == CUDNN_STATUS_SUCCESS) {
     propose(device, whole, CUDNN_HEUR_MODE_A, key, form, compile, out, capacity, count);
     if (*count == before) propose(device, whole, CUDNN_HEUR_MODE_FALLBACK, key, form, compile, out, capacity, count);
   }
@@ -275,7 +276,7 @@ cudnnStatus_t conv_execute(pd_device *device, pd_stream *stream, conv_plan *plan
   cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
   if (device->cudnn_stream != stream) {
     status = libraries->cudnn.SetStream(device->cudnn, stream->handle);
-    if (status) return status;
+    if (status != CUDNN_STATUS_SUCCESS) return status;
     device->cudnn_stream = stream;
   }
   if (!plan->pack || memcmp(&plan->packed, arguments, sizeof *arguments) != 0 ||
@@ -287,17 +288,17 @@ cudnnStatus_t conv_execute(pd_device *device, pd_stream *stream, conv_plan *plan
     const int64_t count = plan->form == CONV_PLAIN ? 3 : plan->form == CONV_FUSED ? 4 : 5;
     cudnnBackendDescriptor_t pack = NULL;
     status = libraries->cudnn.BackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
-    if (!status)
+    if (status == CUDNN_STATUS_SUCCESS)
       status =
           libraries->cudnn.BackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, ids);
-    if (!status)
+    if (status == CUDNN_STATUS_SUCCESS)
       status = libraries->cudnn.BackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
                                                     count, data);
-    if (!status)
+    if (status == CUDNN_STATUS_SUCCESS)
       status = libraries->cudnn.BackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
                                                     &stream->workspace);
-    if (!status) status = libraries->cudnn.BackendFinalize(pack);
-    if (status) {
+    if (status == CUDNN_STATUS_SUCCESS) status = libraries->cudnn.BackendFinalize(pack);
+    if (status != CUDNN_STATUS_SUCCESS) {
       if (pack) libraries->cudnn.BackendDestroyDescriptor(pack);
       return status;
     }

@@ -105,8 +105,8 @@ static pd_status choose_fastest(pd_device *device, pd_stream *stream, conv_plan 
   conv_failure why = {CUDNN_STATUS_SUCCESS, cudaSuccess};
   float best = -1;
   pd_status status = cuda_check(device, cudaEventCreate(&start), "cudaEventCreate");
-  if (!status) status = cuda_check(device, cudaEventCreate(&end), "cudaEventCreate");
-  for (int i = 0; !status && i < count; i++) {
+  if (status == PD_OK) status = cuda_check(device, cudaEventCreate(&end), "cudaEventCreate");
+  for (int i = 0; status == PD_OK && i < count; i++) {
     float ms = trial(device, stream, plans[i], arguments, start, end, &why);
     const conv_key *key = &plans[i]->key;
     device->host->log(
@@ -122,7 +122,7 @@ static pd_status choose_fastest(pd_device *device, pd_stream *stream, conv_plan 
     best = ms;
     *chosen = i;
   }
-  if (!status && best < 0) status = none_works(device, &plans[0]->key, count, &why);
+  if (status == PD_OK && best < 0) status = none_works(device, &plans[0]->key, count, &why);
   if (start) cudaEventDestroy(start);
   if (end) cudaEventDestroy(end);
   return status;
@@ -152,12 +152,13 @@ static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plan
       plans[i]->narrow = true;
       plans[i]->workspace = (plans[i]->workspace + 255) / 256 * 256 + weight_bytes(key);
     }
-    if (status || (first_only && *count)) return status;
+    if (status != PD_OK || (first_only && *count)) return status;
   }
-  for (int form = key->bias ? CONV_FUSED_SUM : CONV_PLAIN; !status && form >= CONV_PLAIN; form--)
+  for (int form = key->bias ? CONV_FUSED_SUM : CONV_PLAIN; status == PD_OK && form >= CONV_PLAIN; form--)
     status = conv_candidates(device, key, (conv_form)form, compile, plans, *count + each, count);
   /* An engine that has to be compiled is better than none. */
-  if (!status && !*count && !compile) status = conv_candidates(device, key, CONV_PLAIN, true, plans, each, count);
+  if (status == PD_OK && !*count && !compile)
+    status = conv_candidates(device, key, CONV_PLAIN, true, plans, each, count);
   return status;
 }
 
@@ -165,13 +166,13 @@ static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plan
 static pd_status fit_workspace(pd_device *device, pd_stream *stream, conv_plan **plans, int *count) {
   for (int i = 0; i < *count;) {
     const cudaError_t error = cuda_workspace_grow(device, stream, plans[i]->workspace);
-    if (!error) {
+    if (error == cudaSuccess) {
       i++;
       continue;
     }
     if (error != cudaErrorMemoryAllocation || *count == 1) {
       const pd_status status = cuda_workspace(device, stream, plans[i]->workspace); /* asked once more, it says why */
-      if (status) return status;
+      if (status != PD_OK) return status;
       continue;
     }
     conv_plan_free(device, plans[i]);
@@ -196,7 +197,7 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
   tell_search(device, key);
   pd_status status = gather(device, key, plans, &count);
   const double gathered = now_ms();
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   if (!count) {
     status = device->host->fail(device->host, PD_UNSUPPORTED,
                                 "cuDNN has no algorithm for conv %s of (%lld,%lld,%lld,%lld) to %lld channels in %s",
@@ -205,7 +206,7 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
     goto out;
   }
   status = fit_workspace(device, stream, plans, &count);
-  if (!status && count > 1 && !stream->capturing)
+  if (status == PD_OK && count > 1 && !stream->capturing)
     status = choose_fastest(device, stream, plans, count, arguments, &chosen);
   device->host->log(device->host, PD_LOG_DEBUG,
                     "conv %s: candidate %d of %d; %.0f ms to set them up, %.0f ms to try them",
@@ -213,8 +214,8 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
 out:
   pd_progress_doing(device->host, NULL);
   for (int i = 0; i < count; i++)
-    if (status || i != chosen) conv_plan_free(device, plans[i]);
-  if (status) return status;
+    if (status != PD_OK || i != chosen) conv_plan_free(device, plans[i]);
+  if (status != PD_OK) return status;
   *out = plans[chosen];
   (*out)->key = *key;
   (*out)->next = device->convolutions->plans;

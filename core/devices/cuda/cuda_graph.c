@@ -6,17 +6,17 @@
 
 pd_status cuda_capture_begin(pd_device *device, pd_stream *stream) {
   pd_status status = cuda_bind(device);
-  if (!status)
+  if (status == PD_OK)
     status = cuda_check(device, cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeThreadLocal),
                         "cudaStreamBeginCapture");
-  if (!status) stream->capturing = stream->captured = true;
+  if (status == PD_OK) stream->capturing = stream->captured = true;
   return status;
 }
 
 pd_status cuda_capture_end(pd_device *device, pd_stream *stream, pd_graph **out) {
   *out = NULL;
   pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   stream->capturing = false;
   pd_graph *graph = calloc(1, sizeof *graph);
   if (!graph) {
@@ -26,11 +26,12 @@ pd_status cuda_capture_end(pd_device *device, pd_stream *stream, pd_graph **out)
   /* The capture ends in any case, or the stream could not be used again. */
   cudaGraph_t captured = NULL;
   const cudaError_t error = cudaStreamEndCapture(stream->handle, &captured);
-  if (!status) status = cuda_check(device, error, "cudaStreamEndCapture");
+  if (status == PD_OK) status = cuda_check(device, error, "cudaStreamEndCapture");
   if (graph) graph->graph = captured;
-  if (!status) status = cuda_check(device, cudaGraphInstantiate(&graph->exec, captured, 0), "cudaGraphInstantiate");
-  if (!status) status = cuda_check(device, cudaGraphUpload(graph->exec, stream->handle), "cudaGraphUpload");
-  if (status) {
+  if (status == PD_OK)
+    status = cuda_check(device, cudaGraphInstantiate(&graph->exec, captured, 0), "cudaGraphInstantiate");
+  if (status == PD_OK) status = cuda_check(device, cudaGraphUpload(graph->exec, stream->handle), "cudaGraphUpload");
+  if (status != PD_OK) {
     if (!graph && captured) cudaGraphDestroy(captured);
     cuda_graph_destroy(device, graph);
     return status;
@@ -41,7 +42,7 @@ pd_status cuda_capture_end(pd_device *device, pd_stream *stream, pd_graph **out)
 
 pd_status cuda_graph_launch(pd_device *device, pd_stream *stream, pd_graph *graph) {
   const pd_status status = cuda_bind(device);
-  return status ? status : cuda_check(device, cudaGraphLaunch(graph->exec, stream->handle), "cudaGraphLaunch");
+  return status != PD_OK ? status : cuda_check(device, cudaGraphLaunch(graph->exec, stream->handle), "cudaGraphLaunch");
 }
 
 void cuda_graph_destroy(pd_device *device, pd_graph *graph) {

@@ -62,7 +62,7 @@ cudaError_t cuda_allocate(pd_device *device, pd_stream *stream, pd_allocator all
     if (error != cudaErrorMemoryAllocation || trimmed || is_capturing(stream)) return error;
     (void)cudaGetLastError();
     error = trim_pool(device, stream);
-    if (error) return error;
+    if (error != cudaSuccess) return error;
   }
 }
 
@@ -71,7 +71,7 @@ static pd_status memory_alloc(pd_device *device, pd_stream *stream, pd_allocator
   *out = NULL;
   if (!bytes) return PD_OK;
   pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   const uint64_t ticks = start_ticks(device);
   const cudaError_t error = cuda_allocate(device, stream, allocator, bytes, out);
   if (error == cudaErrorMemoryAllocation) {
@@ -90,11 +90,11 @@ static pd_status memory_alloc(pd_device *device, pd_stream *stream, pd_allocator
 static pd_status memory_free(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes, void *data) {
   if (!data) return PD_OK;
   pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   const uint64_t ticks = start_ticks(device);
   status = cuda_check(device, allocator == PD_ALLOCATOR_RAW ? cudaFree(data) : cudaFreeAsync(data, stream->handle),
                       "freeing device memory");
-  if (status) return status;
+  if (status != PD_OK) return status;
   if (allocator == PD_ALLOCATOR_RAW) atomic_fetch_sub_explicit(&device->raw, bytes, memory_order_relaxed);
   report(device, allocator, data, -(int64_t)bytes,
          atomic_fetch_sub_explicit(&device->allocated, bytes, memory_order_relaxed) - bytes, ticks);
@@ -105,7 +105,7 @@ static pd_status host_alloc(pd_device *device, uint64_t bytes, void **out) {
   *out = NULL;
   if (!bytes) return PD_OK;
   pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   const uint64_t ticks = start_ticks(device);
   const cudaError_t error = cudaHostAlloc(out, bytes, cudaHostAllocPortable);
   if (error == cudaErrorMemoryAllocation) {
@@ -125,10 +125,10 @@ static pd_status host_alloc(pd_device *device, uint64_t bytes, void **out) {
 static pd_status host_free(pd_device *device, uint64_t bytes, void *data) {
   if (!data) return PD_OK;
   pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   const uint64_t ticks = start_ticks(device);
   status = cuda_check(device, cudaFreeHost(data), "cudaFreeHost");
-  if (status) return status;
+  if (status != PD_OK) return status;
   report(device, PD_ALLOCATOR_PINNED, data, -(int64_t)bytes,
          atomic_fetch_sub_explicit(&device->pinned, bytes, memory_order_relaxed) - bytes, ticks);
   return PD_OK;
@@ -145,7 +145,7 @@ static pd_status copy(pd_device *device, pd_stream *stream, void *to, const void
                       pd_copy_kind kind) {
   if (!bytes) return PD_OK;
   pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   const enum cudaMemcpyKind direction = kind == PD_COPY_HOST_TO_DEVICE   ? cudaMemcpyHostToDevice
                                         : kind == PD_COPY_DEVICE_TO_HOST ? cudaMemcpyDeviceToHost
                                                                          : cudaMemcpyDeviceToDevice;

@@ -24,7 +24,7 @@ static pd_status op_convert(pd_device *device, pd_stream *stream, const pd_tenso
   OP_REQUIRE(tensor_same_shape(y, x), "convert", "the shapes differ");
   if (!count) return PD_OK;
   const pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   if (tensor_same(y, x)) {
     if (y->dtype == x->dtype)
       return cuda_check(device,

@@ -79,23 +79,23 @@ static pd_status multiply(pd_device *device, pd_stream *stream, const pd_tensor 
   const long long a_size = (long long)m * k, b_size = (long long)k * n, c_size = (long long)m * n;
   const float one = 1.0f, zero = 0.0f;
   pd_status status = open_library(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   cuda_blas *blas = device->blas;
   cublasStatus_t error = CUBLAS_STATUS_SUCCESS;
   if (blas->stream != stream) error = blas->set_stream(blas->handle, stream->handle);
-  if (!error) blas->stream = stream;
+  if (error == CUBLAS_STATUS_SUCCESS) blas->stream = stream;
   if (!error && blas->tf32 != tf32)
     error = blas->set_math_mode(blas->handle, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH);
-  if (!error) blas->tf32 = tf32;
+  if (error == CUBLAS_STATUS_SUCCESS) blas->tf32 = tf32;
   /* The library is column-major. A result of one column is the same in both orders: then a stands first, and the
    * library sees a matrix times a vector. Otherwise c' = b' a'. */
   if (!error && n == 1)
     error = blas->sgemm(blas->handle, CUBLAS_OP_T, CUBLAS_OP_T, m, 1, k, &one, a->data, k, a_size, b->data, 1, b_size,
                         &zero, c->data, m, c_size, batches);
-  else if (!error)
+  else if (error == CUBLAS_STATUS_SUCCESS)
     error = blas->sgemm(blas->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b->data, n, b_size, a->data, k, a_size,
                         &zero, c->data, n, c_size, batches);
-  if (!error) return PD_OK;
+  if (error == CUBLAS_STATUS_SUCCESS) return PD_OK;
   return device->host->fail(device->host, PD_DEVICE, "cuBLAS: cublasSgemmStridedBatched: %s",
                             device->libraries.cublaslt.GetStatusString(error));
 }
@@ -111,7 +111,7 @@ pd_status cuda_op_batched_matmul(pd_device *device, pd_stream *stream, const pd_
     OP_REQUIRE(a->shape[i] > 0 && a->shape[i] <= INT32_MAX && b->shape[i] > 0 && b->shape[i] <= INT32_MAX,
                "batched_matmul", "a dimension is empty or too large");
   pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   pthread_mutex_lock(&device->lock);
   status = multiply(device, stream, c, a, b, allow_tf32);
   pthread_mutex_unlock(&device->lock);

@@ -33,8 +33,8 @@ static pd_status run(pd_device *device, pd_stream *stream, conv_direction direct
   conv_plan *plan = NULL;
   pthread_mutex_lock(&device->lock);
   pd_status status = conv_choose(device, stream, &key, &arguments, &plan);
-  if (!status) status = conv_run(device, stream, plan, &arguments);
-  const bool separate = !status && plan->form == CONV_PLAIN;
+  if (status == PD_OK) status = conv_run(device, stream, plan, &arguments);
+  const bool separate = status == PD_OK && plan->form == CONV_PLAIN;
   pthread_mutex_unlock(&device->lock);
   if (separate && bias) status = cuda_op_bias_relu(device, stream, y, y, bias, relu);
   return status;
@@ -43,8 +43,8 @@ static pd_status run(pd_device *device, pd_stream *stream, conv_direction direct
 pd_status cuda_op_conv2d_forward(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x,
                                  const pd_tensor *w, const pd_tensor *bias, bool relu, const pd_conv2d *conv) {
   pd_status status = check(device, "conv2d_forward", x, w, y, conv);
-  if (!status) status = cuda_bind(device);
-  if (status) return status;
+  if (status == PD_OK) status = cuda_bind(device);
+  if (status != PD_OK) return status;
   OP_REQUIRE(!bias || tensor_f32_of(bias, y->shape[1]), "conv2d_forward", "bias is not one float32 per channel");
   cuda_conv_small small;
   if (conv_small_fits(x, w, y, conv, &small)) {
@@ -53,23 +53,23 @@ pd_status cuda_op_conv2d_forward(pd_device *device, pd_stream *stream, const pd_
     return cuda_check(device, cuda_conv_small_forward(&stream->launch, &small), "conv2d_forward");
   }
   status = run(device, stream, CONV_FORWARD, x, w, y, bias, relu, conv);
-  if (status || bias || !relu) return status;
+  if (status != PD_OK || bias || !relu) return status;
   return cuda_op_elementwise(device, stream, PD_EW_RELU, y, y, NULL, 0);
 }
 
 pd_status cuda_op_conv2d_backward_data(pd_device *device, pd_stream *stream, const pd_tensor *dx, const pd_tensor *dy,
                                        const pd_tensor *w, const pd_conv2d *conv) {
   pd_status status = check(device, "conv2d_backward_data", dx, w, dy, conv);
-  if (!status) status = cuda_bind(device);
-  if (status) return status;
+  if (status == PD_OK) status = cuda_bind(device);
+  if (status != PD_OK) return status;
   return run(device, stream, CONV_BACKWARD_DATA, dx, w, dy, NULL, false, conv);
 }
 
 pd_status cuda_op_conv2d_backward_weight(pd_device *device, pd_stream *stream, const pd_tensor *dw, const pd_tensor *dy,
                                          const pd_tensor *x, const pd_conv2d *conv) {
   pd_status status = check(device, "conv2d_backward_weight", x, dw, dy, conv);
-  if (!status) status = cuda_bind(device);
-  if (status) return status;
+  if (status == PD_OK) status = cuda_bind(device);
+  if (status != PD_OK) return status;
   cuda_conv_small small;
   if (conv_small_fits(x, dw, dy, conv, &small)) {
     small.dw = dw->data;
@@ -82,8 +82,8 @@ pd_status cuda_op_conv2d_relu_backward_weight(pd_device *device, pd_stream *stre
                                               const pd_tensor *db, const pd_tensor *dy, const pd_tensor *y,
                                               const pd_tensor *x, const pd_conv2d *conv) {
   pd_status status = check(device, "conv2d_relu_backward_weight", x, dw, dy, conv);
-  if (!status) status = cuda_bind(device);
-  if (status) return status;
+  if (status == PD_OK) status = cuda_bind(device);
+  if (status != PD_OK) return status;
   OP_REQUIRE(tensor_same(y, dy) && y->dtype == dy->dtype, "conv2d_relu_backward_weight",
              "dy and y differ in type, shape or layout");
   OP_REQUIRE(tensor_f32_of(db, dy->shape[1]), "conv2d_relu_backward_weight", "db is not one float32 per channel");
@@ -95,5 +95,5 @@ pd_status cuda_op_conv2d_relu_backward_weight(pd_device *device, pd_stream *stre
     return cuda_check(device, cuda_conv_small_weight(&stream->launch, &small), "conv2d_relu_backward_weight");
   }
   status = cuda_op_bias_relu_backward(device, stream, dy, db, dy, y);
-  return status ? status : run(device, stream, CONV_BACKWARD_WEIGHT, x, dw, dy, NULL, false, conv);
+  return status != PD_OK ? status : run(device, stream, CONV_BACKWARD_WEIGHT, x, dw, dy, NULL, false, conv);
 }

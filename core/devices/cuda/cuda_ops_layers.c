@@ -96,7 +96,7 @@ static pd_status norm_forward(pd_device *device, pd_stream *stream, const char *
                               const pd_tensor *mean, const pd_tensor *rstd, const pd_tensor *x, const pd_tensor *gamma,
                               const pd_tensor *beta, double eps, bool tiny) {
   const pd_status status = check_norm(device, operation, x, y, mean, rstd, gamma);
-  if (status) return status;
+  if (status != PD_OK) return status;
   OP_REQUIRE(tensor_f32_of(beta, x->shape[1]), operation, "beta is not one float32 per column");
   const cuda_norm norm = {.rows = x->shape[0],
                           .columns = x->shape[1],
@@ -118,7 +118,7 @@ static pd_status norm_backward(pd_device *device, pd_stream *stream, const char 
                                const pd_tensor *mean, const pd_tensor *rstd, const pd_tensor *gamma, bool accumulate,
                                bool tiny) {
   const pd_status status = check_norm(device, operation, x, dy, mean, rstd, gamma);
-  if (status) return status;
+  if (status != PD_OK) return status;
   OP_REQUIRE(tensor_same(dx, x) && dx->dtype == x->dtype, operation, "dx is not like x");
   OP_REQUIRE(tensor_f32_of(dgamma, x->shape[1]) && tensor_f32_of(dbeta, x->shape[1]), operation,
              "dgamma or dbeta is not one float32 per column");

@@ -62,7 +62,7 @@ static pd_status open_library(pd_device *device) {
   if (!device->matmuls) device->matmuls = calloc(1, sizeof *device->matmuls);
   if (!device->matmuls) return device->host->fail(device->host, PD_NO_MEMORY, "cuda: no memory for matrix plans");
   const cublasStatus_t status = device->libraries.cublaslt.Create(&device->cublaslt);
-  return status ? cuda_cublas_failed(device, status, "cublasLtCreate") : PD_OK;
+  return status != CUBLAS_STATUS_SUCCESS ? cuda_cublas_failed(device, status, "cublasLtCreate") : PD_OK;
 }
 
 static cudaDataType_t data_type(pd_dtype dtype) { return dtype == PD_F16 ? CUDA_R_16F : CUDA_R_32F; }
@@ -101,7 +101,7 @@ static cublasStatus_t describe(pd_device *device, matmul_plan *plan) {
   const cublasOperation_t op_second = key->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasStatus_t status = device->libraries.cublaslt.MatmulDescCreate(&plan->desc, compute, CUDA_R_32F);
 #define SET(name, value)                                                                                               \
-  if (!status)                                                                                                         \
+  if (status == CUBLAS_STATUS_SUCCESS)                                                                                 \
   status = device->libraries.cublaslt.MatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_##name, &(value),        \
                                                              sizeof(value))
   SET(TRANSA, op_first);
@@ -116,13 +116,13 @@ static cublasStatus_t describe(pd_device *device, matmul_plan *plan) {
   const uint64_t m = (uint64_t)key->m, n = (uint64_t)key->n, k = (uint64_t)key->k;
   const uint64_t first_rows = key->transpose_b ? k : n, first_columns = key->transpose_b ? n : k;
   const uint64_t second_rows = key->transpose_a ? m : k, second_columns = key->transpose_a ? k : m;
-  if (!status)
+  if (status == CUBLAS_STATUS_SUCCESS)
     status = device->libraries.cublaslt.MatrixLayoutCreate(&plan->a, data_type(key->b_dtype), first_rows, first_columns,
                                                            (int64_t)first_rows);
-  if (!status)
+  if (status == CUBLAS_STATUS_SUCCESS)
     status = device->libraries.cublaslt.MatrixLayoutCreate(&plan->b, data_type(key->a_dtype), second_rows,
                                                            second_columns, (int64_t)second_rows);
-  if (!status)
+  if (status == CUBLAS_STATUS_SUCCESS)
     status = device->libraries.cublaslt.MatrixLayoutCreate(&plan->c, data_type(key->c_dtype), n, m, (int64_t)n);
   return status;
 }
@@ -134,18 +134,18 @@ static pd_status plan_make(pd_device *device, const matmul_key *key, bool separa
   plan->key = *key;
   plan->separate_bias = separate_bias;
   const cublasStatus_t status = describe(device, plan);
-  if (!status && ask_library(device, plan)) {
+  if (status == CUBLAS_STATUS_SUCCESS && ask_library(device, plan)) {
     *out = plan;
     return PD_OK;
   }
   plan_free(device, plan);
-  if (status) return cuda_cublas_failed(device, status, "describing a matrix product");
+  if (status != CUBLAS_STATUS_SUCCESS) return cuda_cublas_failed(device, status, "describing a matrix product");
   return PD_OK;
 }
 
 static pd_status plan_find(pd_device *device, const matmul_key *key, matmul_plan **out) {
   pd_status status = open_library(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   for (matmul_plan *plan = device->matmuls->plans; plan; plan = plan->next) {
     if (memcmp(&plan->key, key, sizeof *key) != 0) continue;
     *out = plan;
@@ -153,8 +153,8 @@ static pd_status plan_find(pd_device *device, const matmul_key *key, matmul_plan
   }
   matmul_plan *plan;
   status = plan_make(device, key, false, &plan);
-  if (!status && !plan && key->bias) status = plan_make(device, key, true, &plan);
-  if (status) return status;
+  if (status == PD_OK && !plan && key->bias) status = plan_make(device, key, true, &plan);
+  if (status != PD_OK) return status;
   if (!plan) {
     (void)device->host->fail(device->host, PD_UNSUPPORTED,
                              "cuBLASLt has no algorithm for a (%lld,%lld) product over %lld", (long long)key->m,
@@ -214,25 +214,25 @@ pd_status cuda_op_matmul(pd_device *device, pd_stream *stream, const pd_tensor *
   key.transpose_a = transpose_a, key.transpose_b = transpose_b;
   key.bias = bias != NULL, key.accumulate = accumulate, key.tf32 = allow_tf32;
   pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   matmul_plan *plan = NULL;
   pthread_mutex_lock(&device->lock);
   status = plan_find(device, &key, &plan);
-  if (!status) status = cuda_workspace(device, stream, MATMUL_WORKSPACE);
-  const bool add_bias = !status && bias && plan->separate_bias;
-  if (!status) {
+  if (status == PD_OK) status = cuda_workspace(device, stream, MATMUL_WORKSPACE);
+  const bool add_bias = status == PD_OK && bias && plan->separate_bias;
+  if (status == PD_OK) {
     const float one = 1.0f, beta = accumulate ? 1.0f : 0.0f;
     cublasStatus_t error = CUBLAS_STATUS_SUCCESS;
     if (bias && !add_bias)
       error = device->libraries.cublaslt.MatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                                                 &bias->data, sizeof bias->data);
-    if (!error)
+    if (error == CUBLAS_STATUS_SUCCESS)
       error = device->libraries.cublaslt.Matmul(device->cublaslt, plan->desc, &one, b->data, plan->a, a->data, plan->b,
                                                 &beta, c->data, plan->c, c->data, plan->c, &plan->algo,
                                                 stream->workspace, stream->workspace_bytes, stream->handle);
-    if (error) status = cuda_cublas_failed(device, error, "cublasLtMatmul");
+    if (error != CUBLAS_STATUS_SUCCESS) status = cuda_cublas_failed(device, error, "cublasLtMatmul");
   }
   pthread_mutex_unlock(&device->lock);
-  if (!status && add_bias) status = cuda_op_bias_forward(device, stream, c, c, bias);
+  if (status == PD_OK && add_bias) status = cuda_op_bias_forward(device, stream, c, c, bias);
   return status;
 }

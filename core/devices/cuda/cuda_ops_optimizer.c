@@ -17,7 +17,7 @@ pd_status cuda_op_adamw(pd_device *device, pd_stream *stream, const pd_parameter
                           .step = adamw->step,
                           .found_inf = adamw->found_inf};
   pd_status status = cuda_bind(device);
-  for (int64_t done = 0; !status && !call.last;) {
+  for (int64_t done = 0; status == PD_OK && !call.last;) {
     const int64_t part = count - done < CUDA_TABLE ? count - done : CUDA_TABLE;
     call.last = done + part == count;
     status = cuda_check(device, cuda_adamw(&stream->launch, parameters + done, part, &call), "adamw");
@@ -30,7 +30,7 @@ pd_status cuda_op_unscale(pd_device *device, pd_stream *stream, const pd_paramet
                           const pd_scaler *scaler) {
   pd_status status = cuda_bind(device);
   bool last = false;
-  for (int64_t done = 0; !status && !last;) {
+  for (int64_t done = 0; status == PD_OK && !last;) {
     const int64_t part = count - done < CUDA_TABLE ? count - done : CUDA_TABLE;
     last = done + part == count;
     status = cuda_check(device,

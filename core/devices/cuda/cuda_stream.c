@@ -33,14 +33,15 @@ static pd_status stream_create(pd_device *device, pd_stream **out) {
   const size_t counters = CUDA_COUNTERS * sizeof(uint32_t), partials = CUDA_PARTIALS * sizeof(float);
   *out = NULL;
   pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   pd_stream *stream = calloc(1, sizeof *stream);
   if (!stream) return device->host->fail(device->host, PD_NO_MEMORY, "cuda: no memory for a stream");
   status = cuda_check(device, cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking), "cudaStreamCreate");
-  if (!status) status = cuda_check(device, cudaMalloc(&stream->scratch, counters + partials), "scratch of a stream");
-  if (!status)
+  if (status == PD_OK)
+    status = cuda_check(device, cudaMalloc(&stream->scratch, counters + partials), "scratch of a stream");
+  if (status == PD_OK)
     status = cuda_check(device, cudaMemsetAsync(stream->scratch, 0, counters, stream->handle), "scratch of a stream");
-  if (status) {
+  if (status != PD_OK) {
     stream_destroy(device, stream);
     return status;
   }
@@ -75,8 +76,8 @@ cudaError_t cuda_workspace_grow(pd_device *device, pd_stream *stream, uint64_t b
   if (stream->capturing) return cudaErrorStreamCaptureUnsupported;
   cudaError_t error = cudaStreamSynchronize(stream->handle);
   if (!error && !drop_workspace(stream)) error = cudaErrorMemoryAllocation;
-  if (!error) error = cuda_allocate(device, stream, PD_ALLOCATOR_RAW, bytes, &stream->workspace);
-  if (!error)
+  if (error == cudaSuccess) error = cuda_allocate(device, stream, PD_ALLOCATOR_RAW, bytes, &stream->workspace);
+  if (error == cudaSuccess)
     stream->workspace_bytes = bytes;
   else
     (void)cudaGetLastError();
@@ -96,22 +97,22 @@ pd_status cuda_workspace(pd_device *device, pd_stream *stream, uint64_t bytes) {
 
 static pd_status stream_synchronize(pd_device *device, pd_stream *stream) {
   const pd_status status = cuda_bind(device);
-  return status ? status : cuda_check(device, cudaStreamSynchronize(stream->handle), "cudaStreamSynchronize");
+  return status != PD_OK ? status : cuda_check(device, cudaStreamSynchronize(stream->handle), "cudaStreamSynchronize");
 }
 
 static pd_status device_synchronize(pd_device *device) {
   const pd_status status = cuda_bind(device);
-  return status ? status : cuda_check(device, cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  return status != PD_OK ? status : cuda_check(device, cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 static pd_status event_create(pd_device *device, pd_event **out) {
   *out = NULL;
   pd_status status = cuda_bind(device);
-  if (status) return status;
+  if (status != PD_OK) return status;
   pd_event *event = calloc(1, sizeof *event);
   if (!event) return device->host->fail(device->host, PD_NO_MEMORY, "cuda: no memory for an event");
   status = cuda_check(device, cudaEventCreate(&event->handle), "cudaEventCreate");
-  if (status)
+  if (status != PD_OK)
     free(event);
   else
     *out = event;
@@ -126,24 +127,26 @@ static void event_destroy(pd_device *device, pd_event *event) {
 
 static pd_status event_record(pd_device *device, pd_stream *stream, pd_event *event) {
   const pd_status status = cuda_bind(device);
-  return status ? status : cuda_check(device, cudaEventRecord(event->handle, stream->handle), "cudaEventRecord");
+  return status != PD_OK ? status
+                         : cuda_check(device, cudaEventRecord(event->handle, stream->handle), "cudaEventRecord");
 }
 
 static pd_status event_wait(pd_device *device, pd_stream *stream, pd_event *event) {
   const pd_status status = cuda_bind(device);
-  return status ? status
-                : cuda_check(device, cudaStreamWaitEvent(stream->handle, event->handle, 0), "cudaStreamWaitEvent");
+  return status != PD_OK
+             ? status
+             : cuda_check(device, cudaStreamWaitEvent(stream->handle, event->handle, 0), "cudaStreamWaitEvent");
 }
 
 static pd_status event_synchronize(pd_device *device, pd_event *event) {
   const pd_status status = cuda_bind(device);
-  return status ? status : cuda_check(device, cudaEventSynchronize(event->handle), "cudaEventSynchronize");
+  return status != PD_OK ? status : cuda_check(device, cudaEventSynchronize(event->handle), "cudaEventSynchronize");
 }
 
 static pd_status event_elapsed_ns(pd_device *device, pd_event *start, pd_event *end, double *ns) {
   float ms = 0;
   pd_status status = cuda_bind(device);
-  if (!status)
+  if (status == PD_OK)
     status = cuda_check(device, cudaEventElapsedTime(&ms, start->handle, end->handle), "cudaEventElapsedTime");
   *ns = (double)ms * 1e6;
   return status;

@@ -58,7 +58,7 @@ static pd_status fill_props(pd_device *device) {
   struct cudaDeviceProp prop;
   const int index = device->index;
   pd_status status = cuda_check(device, cudaGetDeviceProperties(&prop, index), "cudaGetDeviceProperties");
-  if (status) return status;
+  if (status != PD_OK) return status;
   snprintf(device->name, sizeof device->name, "%s", prop.name);
   int driver = 0, runtime = 0;
   cudaDriverGetVersion(&driver);
@@ -120,14 +120,14 @@ static pd_status mark(void *context, uint32_t which) {
   pd_status status = PD_OK;
   if (!device->first_stream) return PD_UNSUPPORTED;
   if (!device->marks[which]) status = cuda_stream_ops.event_create(device, &device->marks[which]);
-  return status ? status : cuda_stream_ops.event_record(device, device->first_stream, device->marks[which]);
+  return status != PD_OK ? status : cuda_stream_ops.event_record(device, device->first_stream, device->marks[which]);
 }
 
 static pd_status marks_elapsed_ns(void *context, double *ns) {
   pd_device *device = context;
   if (!device->marks[0] || !device->marks[1]) return PD_INVALID;
   const pd_status status = cuda_stream_ops.event_synchronize(device, device->marks[1]);
-  return status ? status : cuda_stream_ops.event_elapsed_ns(device, device->marks[0], device->marks[1], ns);
+  return status != PD_OK ? status : cuda_stream_ops.event_elapsed_ns(device, device->marks[0], device->marks[1], ns);
 }
 
 static pd_status profile_attach(pd_device *device, const pd_profile_options *options) {
@@ -173,7 +173,7 @@ static void device_close(pd_device *device) {
 static pd_status device_open(const pd_host *host, const void *options, uint32_t index, pd_device **out) {
   *out = NULL;
   pd_status status = find_device(host, index);
-  if (status) return status;
+  if (status != PD_OK) return status;
   pd_device *device = calloc(1, sizeof *device);
   if (!device) return host->fail(host, PD_NO_MEMORY, "cuda: no memory for the device");
   pthread_mutex_init(&device->lock, NULL);
@@ -182,18 +182,18 @@ static pd_status device_open(const pd_host *host, const void *options, uint32_t 
   device->options = *(const cuda_options *)options;
   device->index = (int)index;
   status = cuda_libraries_open(host, &device->libraries);
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   status = cuda_bind_first(device);
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   status = fill_props(device);
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   /* The pool gives nothing back to the system between steps. */
   uint64_t keep = UINT64_MAX;
   status = cuda_check(device, cudaDeviceGetDefaultMemPool(&device->pool, device->index), "cudaDeviceGetDefaultMemPool");
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   status = cuda_check(device, cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &keep),
                       "cudaMemPoolSetAttribute");
-  if (status) goto out;
+  if (status != PD_OK) goto out;
   const cuda_profile_config config = {.host = host,
                                       .record = device->record,
                                       .props = &device->props,
@@ -203,7 +203,7 @@ static pd_status device_open(const pd_host *host, const void *options, uint32_t 
                                       .events = {.context = device, .mark = mark, .elapsed_ns = marks_elapsed_ns}};
   status = cuda_profile_open(&config, &device->profile);
 out:
-  if (status)
+  if (status != PD_OK)
     device_close(device);
   else
     *out = device;

@@ -48,14 +48,14 @@ pd_status cuda_libraries_open(const pd_host *host, cuda_libraries *libraries) {
   else if (!libraries->cublaslt_handle)
     status = host->fail(host, PD_UNSUPPORTED, "cuBLASLt could not be loaded: %s; " ADVICE, cublaslt);
 #define CUDA_X(name)                                                                                                   \
-  if (!status) status = load(host, libraries->cudnn_handle, "cudnn" #name, &libraries->cudnn.name);
+  if (status == PD_OK) status = load(host, libraries->cudnn_handle, "cudnn" #name, &libraries->cudnn.name);
   CUDA_CUDNN_MAP(CUDA_X)
 #undef CUDA_X
 #define CUDA_X(name)                                                                                                   \
-  if (!status) status = load(host, libraries->cublaslt_handle, "cublasLt" #name, &libraries->cublaslt.name);
+  if (status == PD_OK) status = load(host, libraries->cublaslt_handle, "cublasLt" #name, &libraries->cublaslt.name);
   CUDA_CUBLASLT_MAP(CUDA_X)
 #undef CUDA_X
-  if (status) cuda_libraries_close(libraries);
+  if (status != PD_OK) cuda_libraries_close(libraries);
   return status;
 }
 

@@ -94,15 +94,15 @@ static pd_status grow_slots(stack_set *set) {
 static pd_status set_add(stack_set *set, const uint32_t *frames, uint64_t count, uint32_t *index) {
   void *rows = set->frames;
   pd_status status = grow_slots(set);
-  if (status) return status;
+  if (status != PD_OK) return status;
   uint32_t *slot = slot_of(set, frames, count);
   if (!*slot) {
     status = grow_rows(&rows, &set->frame_capacity, set->frame_count + count, sizeof *set->frames);
     set->frames = rows;
     rows = set->ends;
-    if (!status) status = grow_rows(&rows, &set->capacity, set->count + 1, sizeof *set->ends);
+    if (status == PD_OK) status = grow_rows(&rows, &set->capacity, set->count + 1, sizeof *set->ends);
     set->ends = rows;
-    if (status) return status;
+    if (status != PD_OK) return status;
     memcpy(set->frames + set->frame_count, frames, count * sizeof *frames);
     set->frame_count += count;
     set->ends[set->count++] = set->frame_count;
@@ -134,7 +134,7 @@ static pd_status resolve_range(const merging *merge, symbols *names, stack_set *
   uint32_t frames[RAW_STACK_DEPTH];
   for (uint64_t i = 0; i < raw->count; i++) {
     pd_status status = frame_id(merge, names, raw->frames[i], &frames[raw->count - 1 - i]);
-    if (status) return status;
+    if (status != PD_OK) return status;
   }
   return set_add(set, frames, raw->count, &range->stack);
 }
@@ -142,7 +142,7 @@ static pd_status resolve_range(const merging *merge, symbols *names, stack_set *
 static pd_status write_stacks(merging *merge, const stack_set *set) {
   pd_array *array = &merge->trace->trace.stacks;
   pd_status status = trace_array(merge->trace, array, set->count, sizeof(pd_stack));
-  if (status || !set->count) return status;
+  if (status != PD_OK || !set->count) return status;
   pd_stack *rows = (pd_stack *)array->data;
   uint32_t *frames = trace_alloc(merge->trace, set->frame_count + 1, sizeof *frames);
   if (!frames) return PD_NO_MEMORY;
@@ -159,10 +159,10 @@ pd_status stacks_resolve(merging *merge) {
   while (at < count && merge->ranges[at].stack == PD_NONE) at++;
   if (at == count) return trace_array(merge->trace, &merge->trace->trace.stacks, 0, sizeof(pd_stack));
   pd_status status = set_open(&set);
-  if (!status && !merge->input->frames) status = symbols_open(&names);
-  for (; !status && at < count; at++)
+  if (status == PD_OK && !merge->input->frames) status = symbols_open(&names);
+  for (; status == PD_OK && at < count; at++)
     if (merge->ranges[at].stack != PD_NONE) status = resolve_range(merge, names, &set, &merge->ranges[at]);
-  if (!status) status = write_stacks(merge, &set);
+  if (status == PD_OK) status = write_stacks(merge, &set);
   symbols_close(names);
   set_close(&set);
   return status;

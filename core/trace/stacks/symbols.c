@@ -202,7 +202,7 @@ static pd_status describe(symbols *self, const void *address, char *text, size_t
     return PD_OK;
   }
   pd_status status = find_module(self, &info, map, &at);
-  if (status) return status;
+  if (status != PD_OK) return status;
   const char *name = find_symbol(at, (uintptr_t)code);
   if (name)
     (void)snprintf(text, size, "%s (%s)", name,
@@ -239,8 +239,8 @@ pd_status symbols_intern(symbols *self, string_table *strings, const void *addre
     return PD_OK;
   }
   pd_status status = make_room(self);
-  if (!status) status = describe(self, address, text, sizeof text);
-  if (status) return status;
+  if (status == PD_OK) status = describe(self, address, text, sizeof text);
+  if (status != PD_OK) return status;
   *id = strings_intern(strings, text);
   if (!address) return PD_OK;
   *slot_of(self->known, self->known_mask, address) = (known_address){.address = address, .id = *id};
