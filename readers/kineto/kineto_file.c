@@ -145,7 +145,7 @@ static bool read_object(kineto_reader *self) {
 
 static void tell(const kineto_reader *self, const kineto_oddity *what, const char *one, const char *more) {
   if (!what->count) return;
-  self->intake->odd(self->intake, "%llu %s, the first at byte %llu", (unsigned long long)what->count,
+  self->intake->odd(self->intake, PD_ODD_DAMAGE, "%llu %s, the first at byte %llu", (unsigned long long)what->count,
                     what->count == 1 ? one : more, (unsigned long long)what->first);
 }
 
@@ -154,13 +154,14 @@ static void tell_oddities(const kineto_reader *self) {
   tell(self, &self->untimed, "event has no time and is left out", "events have no time and are left out");
   tell(self, &self->unnamed, "event has no name", "events have no name");
   if (self->input.surplus)
-    self->intake->odd(self->intake, "%llu bytes follow the compressed data and are left out",
+    self->intake->odd(self->intake, PD_ODD_NOTE, "%llu bytes follow the compressed data and are left out",
                       (unsigned long long)self->input.surplus);
   if (self->input.broken)
-    self->intake->odd(self->intake, "%s: what was read up to byte %llu is used", self->input.broken,
+    self->intake->odd(self->intake, PD_ODD_DAMAGE, "%s: what was read up to byte %llu is used", self->input.broken,
                       (unsigned long long)self->input.offset + self->input.end);
   else if (!self->complete)
-    self->intake->odd(self->intake, "the file ends in the middle, at byte %llu: what was read up to there is used",
+    self->intake->odd(self->intake, PD_ODD_DAMAGE,
+                      "the file ends in the middle, at byte %llu: what was read up to there is used",
                       (unsigned long long)self->input.offset + self->input.end);
 }
 

@@ -154,9 +154,8 @@ static void take_work(kineto_reader *self, const kineto_event *event, kineto_cat
     work.u.kernel.blocks_per_sm = (float)args.blocks_per_sm;
     work.u.kernel.warps_per_sm = (float)args.warps_per_sm;
     work.u.kernel.waves = -1;
-    /* Kineto writes 0 for what it could not compute. */
-    const int64_t occupancy = KINETO_GET(&args, occupancy, 0);
-    work.u.kernel.occupancy = occupancy > 0 ? (float)((double)occupancy / 100) : -1;
+    const int64_t occupancy = KINETO_GET(&args, occupancy, -1);
+    work.u.kernel.occupancy = occupancy >= 0 ? (float)((double)occupancy / 100) : -1;
   } else {
     work.kind = category == KINETO_MEMCPY ? PD_ACTIVITY_MEMCPY : PD_ACTIVITY_MEMSET;
     work.bytes = (uint64_t)KINETO_GET(&args, bytes, 0);
@@ -258,6 +257,7 @@ void kineto_event_take(kineto_reader *self, const kineto_event *event, uint64_t 
   }
   if (!name->length) met(&self->unnamed, at);
   self->kept++;
+  self->intake->place(self->intake, at);
   switch (category) {
   case KINETO_OPERATION:
   case KINETO_ANNOTATION: take_range(self, event, category, name); break;

@@ -12,7 +12,7 @@ class Kineto(Case):
         """Exit code 0, the results, and what was said."""
         with open(self.path(name), "wb") as file:
             file.write(data if isinstance(data, bytes) else data.encode())
-        code, out, err = self.run_pdhost("analyze", "--sink", "json:output_json=out.json", *options, name, watch=False)
+        code, out, err = self.run_pdhost("analyze", "-v", "--sink", "json:output_json=out.json", *options, name, watch=False)
         self.assertEqual(code, 0, out + err)
         with open(self.path("out.json"), encoding="utf-8") as file:
             return json.load(file), err
@@ -33,7 +33,7 @@ class Kineto(Case):
         if said:
             self.assertIn(said, err)
         else:
-            self.assertNotIn("warn", err)
+            self.assertEqual(self.warnings(err), [])
         return figures
 
     def test_numbers_as_text(self):
@@ -109,6 +109,7 @@ class Kineto(Case):
         figures, err = self.read(json.dumps({**made.head, "traceEvents": made.events}))
         self.assertEqual((figures["coverage"], sum(figures["lost"].values())), (1, 0))
         self.assertIn("copies or sets without a device record: 1; those of no bytes have none", err)
+        self.assertEqual(self.warnings(err), [])
 
     def test_a_device_record_without_a_launch_is_told(self):
         made = MadeTrace()

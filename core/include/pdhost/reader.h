@@ -32,6 +32,13 @@ typedef struct pd_source {
   const pd_device_props *devices; /* `index` is the number that the rows' activities use */
 } pd_source;
 
+/* What an oddity means for what was read. */
+typedef uint32_t pd_odd;
+enum {
+  PD_ODD_NOTE = 0,  /* worth knowing; no event is missing or wrong for it */
+  PD_ODD_DAMAGE = 1 /* part of the file could not be read, or makes no sense */
+};
+
 /* A host range as read. Children may come before their parents; a range that ends after the one around it is cut. */
 typedef struct pd_read_range {
   int64_t start_ns, end_ns;
@@ -70,8 +77,10 @@ struct pd_intake {
   /* The source says that it lost records. */
   void (*lost)(const pd_intake *intake, pd_loss loss, uint64_t count);
   /* What is odd about the file, once for each kind, in words without a full stop: "3 events are not JSON and are left
-   * out, the first at byte 4711". The user is told. */
-  void (*odd)(const pd_intake *intake, const char *format, ...) PD_PRINTF(2, 3);
+   * out, the first at byte 4711". The user is told; damage is a warning. */
+  void (*odd)(const pd_intake *intake, pd_odd how, const char *format, ...) PD_PRINTF(3, 4);
+  /* Where the rows that follow stand: the byte of the file, decompressed. Not called: not known. */
+  void (*place)(const pd_intake *intake, uint64_t byte);
   /* Bytes of the file read so far, for the progress line. May be called often. */
   void (*progress)(const pd_intake *intake, uint64_t bytes, uint64_t of);
 };

@@ -91,7 +91,7 @@ typedef struct pd_activity {
       uint32_t static_bytes, dynamic_bytes; /* shared memory per block */
       uint32_t graph, graph_node;           /* 0: not from a graph */
       float blocks_per_sm, warps_per_sm;
-      float occupancy;        /* estimated achieved, 0..1; < 0: unknown */
+      float occupancy;        /* estimated achieved, 0..1; < 0: unknown; a reader's 0, too */
       float waves;            /* grid over the blocks that fit at once; < 0: unknown */
       uint32_t active_blocks; /* theoretical resident blocks per SM */
     } kernel;

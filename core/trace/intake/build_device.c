@@ -184,7 +184,8 @@ static pd_status join(intake_build *self, pd_device_row *rows, uint64_t count) {
   const bool good = works && order;
   free(works);
   free(order);
-  build_odd(self, early, "%llu device records begin before the call that launched them", (unsigned long long)early);
+  build_odd(self, early, PD_ODD_DAMAGE, "%llu device records begin before the call that launched them",
+            (unsigned long long)early);
   return good ? PD_OK : PD_NO_MEMORY;
 }
 
@@ -256,7 +257,7 @@ static void settle_calls(intake_build *self, const pd_device_row *rows) {
     const bool launch = call->result == 0 && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
     if (launch && !call->activity_count) build_lost(self, PD_LOSS_UNMATCHED_LAUNCH, call->start_ns);
   }
-  build_odd(self, empty, "copies or sets without a device record: %llu; those of no bytes have none",
+  build_odd(self, empty, PD_ODD_NOTE, "copies or sets without a device record: %llu; those of no bytes have none",
             (unsigned long long)empty);
 }
 

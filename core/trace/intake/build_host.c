@@ -126,7 +126,8 @@ pd_status build_ranges(intake_build *self) {
     add_range(self, given, (uint32_t)i, &open, &cut);
   }
   free(order);
-  build_odd(self, cut, "%llu host ranges end after the range around them and are cut to it", (unsigned long long)cut);
+  build_odd(self, cut, PD_ODD_DAMAGE, "%llu host ranges end after the range around them and are cut to it",
+            (unsigned long long)cut);
   return PD_OK;
 }
 

@@ -102,6 +102,8 @@ static bool add_work(intake *self, const pd_activity *given) {
   detail.start = detail.end = 0;
   detail.correlation = detail.bytes = 0;
   detail.thread = 0;
+  /* Profilers write 0 for what they could not compute, and for what rounds to it. */
+  if (detail.kind == PD_ACTIVITY_KERNEL && !(detail.u.kernel.occupancy > 0)) detail.u.kernel.occupancy = -1;
   const uint32_t at = row_index_find(&self->detail_index, &self->details, &detail, sizeof detail);
   const uint32_t stream = stream_of(self, given);
   read_work *row = at == PD_NONE || stream == PD_NONE ? NULL : row_array_add(&self->works, sizeof *row);
@@ -208,11 +210,16 @@ static void lost(const pd_intake *table, pd_loss loss, uint64_t count) {
   if (loss < PD_LOSS_COUNT) self->losses[loss] += count;
 }
 
-PD_PRINTF(2, 3) static void odd(const pd_intake *table, const char *format, ...) {
+PD_PRINTF(3, 4) static void odd(const pd_intake *table, pd_odd how, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  intake_tell(table->impl, format, args);
+  intake_tell(table->impl, how, format, args);
   va_end(args);
+}
+
+static void place(const pd_intake *table, uint64_t byte) {
+  (void)table;
+  (void)byte;
 }
 
 static void progress(const pd_intake *table, uint64_t bytes, uint64_t of) {
@@ -243,6 +250,7 @@ pd_status intake_open(const intake_listener *listener, intake **out) {
                             .source = source,
                             .lost = lost,
                             .odd = odd,
+                            .place = place,
                             .progress = progress};
   *out = self;
   return PD_OK;

@@ -12,7 +12,7 @@ typedef struct intake intake;
 /* Takes what is odd about a file, a line each, and how many bytes of it have been read. Both functions may be NULL. */
 typedef struct intake_listener {
   void *user;
-  void (*odd)(void *user, const char *text);
+  void (*odd)(void *user, pd_odd how, const char *text);
   void (*progress)(void *user, uint64_t bytes, uint64_t of);
 } intake_listener;
 

@@ -6,17 +6,10 @@
 #include "intake.h"
 
 #include "trace/merge.h"
+#include "trace/row_array.h"
 #include "trace/strings.h"
 
 #include <stdarg.h>
-
-/* A growing array; `data` is NULL while it is empty. */
-typedef struct row_array {
-  void *data;
-  uint64_t count, room;
-} row_array;
-/* Room for one more row of `bytes`; NULL on no memory. The row is zeroed and counted. */
-void *row_array_add(row_array *rows, size_t bytes);
 
 typedef struct read_range {
   int64_t start, end;
@@ -61,14 +54,6 @@ typedef struct read_thread {
   uint32_t pid, tid, name;
 } read_thread;
 
-/* Ids by content: finds equal rows of an array. */
-typedef struct row_index {
-  uint32_t *slots; /* index + 1; 0: free */
-  uint64_t mask;
-} row_index;
-/* The index of the row equal to `row`, which is added to `rows` where there is none. PD_NONE on no memory. */
-uint32_t row_index_find(row_index *self, row_array *rows, const void *row, size_t bytes);
-
 struct intake {
   pd_intake table;
   intake_listener listener;
@@ -101,10 +86,10 @@ typedef struct intake_build {
   int64_t loss_start[PD_LOSS_COUNT], loss_end[PD_LOSS_COUNT];
 } intake_build;
 
-PD_PRINTF(2, 0) void intake_tell(const intake *self, const char *format, va_list args);
+PD_PRINTF(3, 0) void intake_tell(const intake *self, pd_odd how, const char *format, va_list args);
 void build_lost(intake_build *self, pd_loss loss, int64_t at_ns);
 /* "3 things are so" through the listener, where `count` is not 0. */
-PD_PRINTF(3, 4) void build_odd(const intake_build *self, uint64_t count, const char *format, ...);
+PD_PRINTF(4, 5) void build_odd(const intake_build *self, uint64_t count, pd_odd how, const char *format, ...);
 
 pd_status build_threads(intake_build *self);
 pd_status build_ranges(intake_build *self);

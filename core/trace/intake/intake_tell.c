@@ -3,17 +3,17 @@
 
 #include <stdio.h>
 
-void intake_tell(const intake *self, const char *format, va_list args) {
+void intake_tell(const intake *self, pd_odd how, const char *format, va_list args) {
   char text[1024];
   vsnprintf(text, sizeof text, format, args);
-  if (self->listener.odd) self->listener.odd(self->listener.user, text);
+  if (self->listener.odd) self->listener.odd(self->listener.user, how, text);
 }
 
-void build_odd(const intake_build *self, uint64_t count, const char *format, ...) {
+void build_odd(const intake_build *self, uint64_t count, pd_odd how, const char *format, ...) {
   if (!count) return;
   va_list args;
   va_start(args, format);
-  intake_tell(self->from, format, args);
+  intake_tell(self->from, how, format, args);
   va_end(args);
 }
 

@@ -1,6 +1,9 @@
-/* See intake_rows.h. */
-#include "intake_rows.h"
+/* See row_array.h. */
+#include "row_array.h"
 
+#include <pdhost/trace.h>
+
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

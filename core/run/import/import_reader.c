@@ -1,0 +1,114 @@
+/* See import_reader.h. */
+#include "import_reader.h"
+
+#include "run/run_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+/* What readers are shown of a file. */
+enum { PROBE_BYTES = 64 << 10 };
+
+int import_cannot_read(const char *path, const char *why) {
+  error_line_print(FAULT_UNREADABLE, NULL, "%s: cannot be read: %s", path, why);
+  return CODE_CONFIG;
+}
+
+/* The first bytes, decompressed. False: `why` is set. */
+static bool first_bytes(const char *path, char *out, uint64_t *bytes, const char **why) {
+  struct stat about;
+  if (stat(path, &about) != 0) {
+    *why = strerror(errno);
+    return false;
+  }
+  if (S_ISDIR(about.st_mode)) {
+    *why = "it is a folder; give the files in it";
+    return false;
+  }
+  gzFile from = gzopen(path, "rbe");
+  if (!from) {
+    *why = strerror(errno);
+    return false;
+  }
+  const int got = gzread(from, out, PROBE_BYTES);
+  *bytes = got > 0 ? (uint64_t)got : 0;
+  gzclose(from);
+  if (*bytes == 0) *why = about.st_size ? "its compressed data is damaged" : "it is empty";
+  return *bytes > 0;
+}
+
+static const config_plugin *by_name(const config *settings, const char *name) {
+  for (uint32_t i = 0; i < settings->reader_count; i++)
+    if (strcmp(settings->readers[i].plugin->table->name, name) == 0) return &settings->readers[i];
+  return NULL;
+}
+
+static void name_all(const config *settings, char *out, size_t room) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (uint32_t i = 0; i < settings->reader_count && used < room; i++)
+    used += (size_t)snprintf(out + used, room - used, "%s%s", i ? ", " : "", settings->readers[i].plugin->table->name);
+}
+
+/* Standard input cannot be looked at twice: it is for the reader that is named, or for the first that may take JSON. */
+static int choose(const config *settings, const char *name, const char *path, const config_plugin **out) {
+  char names[256];
+  name_all(settings, names, sizeof names);
+  *out = NULL;
+  if (name) {
+    *out = by_name(settings, name);
+    if (*out) return CODE_DONE;
+    error_line_print(FAULT_NOT_FOUND, NULL, "reader \"%s\": not found; there are %s", name, names);
+    return CODE_PLUGIN;
+  }
+  if (strcmp(path, "-") == 0) {
+    *out = by_name(settings, "kineto");
+    if (*out) return CODE_DONE;
+  }
+  char *first = malloc(PROBE_BYTES);
+  uint64_t bytes = 0;
+  const char *why = "out of memory";
+  pd_probe best = PD_PROBE_NO;
+  if (!first || !first_bytes(path, first, &bytes, &why)) {
+    free(first);
+    return import_cannot_read(path, why);
+  }
+  for (uint32_t i = 0; i < settings->reader_count; i++) {
+    const pd_probe sure = settings->readers[i].plugin->table->ops.reader->probe(path, first, bytes);
+    if (sure > best) {
+      best = sure;
+      *out = &settings->readers[i];
+    }
+  }
+  free(first);
+  if (*out) return CODE_DONE;
+  error_line_print(FAULT_UNREADABLE, NULL, "%s: no reader knows this kind of file; there are %s", path,
+                   names[0] ? names : "none: see pdhost --list readers");
+  return CODE_CONFIG;
+}
+
+int import_reader_open(import_reader *self, const services *all, const config *settings, const char *name,
+                       const char *path) {
+  const config_plugin *chosen = NULL;
+  *self = (import_reader){.path = path};
+  int code = choose(settings, name, path, &chosen);
+  if (code != CODE_DONE) return code;
+  self->table = chosen->plugin->table;
+  self->host = service_host_open(all, self->table->name);
+  if (!self->host) return run_parts_report(NULL, PD_NO_MEMORY, path, CODE_INTERNAL);
+  const pd_status status =
+      self->table->ops.reader->open(service_host_table(self->host), chosen->options, path, &self->state);
+  if (status == PD_OK) return CODE_DONE;
+  code = run_parts_report(self->host, status, path, CODE_CONFIG);
+  service_host_close(self->host);
+  return code;
+}
+
+void import_reader_close(import_reader *self) {
+  self->table->ops.reader->close(self->state);
+  service_host_close(self->host);
+}

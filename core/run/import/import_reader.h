@@ -1,0 +1,26 @@
+/* Which reader takes a file, and that reader with the file open. [loop thread] */
+#ifndef CORE_RUN_IMPORT_READER_H
+#define CORE_RUN_IMPORT_READER_H
+
+#include "abi/services.h"
+#include "config/config.h"
+
+#include <pdhost/reader.h>
+
+typedef struct import_reader {
+  const pd_plugin *table; /* of the reader */
+  const char *path;       /* borrowed */
+  service_host *host;     /* its failures are there: run_parts_report */
+  void *state;
+} import_reader;
+
+/* `name`: the reader's; NULL: the one that says most surely that the file is its own. Prints what is wrong. Returns an
+ * exit code; with CODE_DONE the reader is to be closed. */
+int import_reader_open(import_reader *self, const services *all, const config *settings, const char *name,
+                       const char *path);
+void import_reader_close(import_reader *self);
+
+/* "FILE: cannot be read: WHY". Returns CODE_CONFIG. */
+int import_cannot_read(const char *path, const char *why);
+
+#endif
