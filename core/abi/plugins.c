@@ -7,6 +7,8 @@
 #include "base/self_path.h"
 #include "base/suggest.h"
 
+#include <pdhost/array.h>
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -125,11 +127,10 @@ void plugins_scan_free(plugin_file *files, uint32_t count) {
   free(files);
 }
 
-static bool add_file(plugin_file **files, uint32_t *count, const char *folder, const char *file, pd_kind kind) {
-  plugin_file *grown = realloc(*files, (*count + 1) * sizeof **files);
-  if (!grown) return false;
-  *files = grown;
-  plugin_file *row = &grown[*count];
+static bool add_file(plugin_file **files, uint32_t *count, uint32_t *room, const char *folder, const char *file,
+                     pd_kind kind) {
+  if (!PD_ARRAY_FIT(*files, *room, *count + 1)) return false;
+  plugin_file *row = &(*files)[*count];
   *row = (plugin_file){.kind = kind, .name = strndup(file, strlen(file) - 3)};
   if (asprintf(&row->path, "%s/%s", folder, file) < 0) row->path = NULL;
   (*count)++;
@@ -137,6 +138,7 @@ static bool add_file(plugin_file **files, uint32_t *count, const char *folder, c
 }
 
 pd_status plugins_scan(const plugins *self, pd_kind kind, plugin_file **files, uint32_t *count) {
+  uint32_t room = 0;
   *files = NULL;
   *count = 0;
   for (uint32_t i = 0; i < self->folder_count; i++) {
@@ -149,7 +151,7 @@ pd_status plugins_scan(const plugins *self, pd_kind kind, plugin_file **files, u
     for (const struct dirent *entry; good && (entry = readdir(dir));) {
       const size_t bytes = strlen(entry->d_name);
       if (bytes > 3 && strcmp(entry->d_name + bytes - 3, ".so") == 0)
-        good = add_file(files, count, folder, entry->d_name, kind);
+        good = add_file(files, count, &room, folder, entry->d_name, kind);
     }
     closedir(dir);
     if (!good) {

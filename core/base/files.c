@@ -3,6 +3,8 @@
 
 #include "progress_line.h"
 
+#include <pdhost/array.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -381,13 +383,8 @@ static pd_status file_commit(pd_file *file) {
 static void table_announce(const pd_files *table, const char *path) {
   files *self = ((const table_row *)table->impl)->owner;
   pthread_mutex_lock(&self->lock);
-  if (self->announced_count == self->announced_room) {
-    const uint32_t room = self->announced_room ? 2 * self->announced_room : 16;
-    char **grown = realloc(self->announced, room * sizeof *grown);
-    if (!grown) goto out; /* a line less for the user, the file is there */
-    self->announced = grown;
-    self->announced_room = room;
-  }
+  if (!PD_ARRAY_FIT(self->announced, self->announced_room, self->announced_count + 1))
+    goto out; /* a line less for the user, the file is there */
   char *copy = strdup(spoken(path));
   if (copy) self->announced[self->announced_count++] = copy;
 out:

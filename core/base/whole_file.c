@@ -1,6 +1,8 @@
 /* See whole_file.h. */
 #include "whole_file.h"
 
+#include <pdhost/array.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,10 +18,7 @@ static pd_status read_all(FILE *file, size_t most, char **text, size_t *bytes) {
   for (size_t got = 1; got > 0; *bytes += got) {
     if (*bytes == space) {
       if (*bytes >= most) return PD_INVALID;
-      space = space ? 2 * space : FIRST_BYTES;
-      char *grown = realloc(*text, space);
-      if (!grown) return PD_NO_MEMORY;
-      *text = grown;
+      if (!PD_ARRAY_FIT(*text, space, space ? space + 1 : FIRST_BYTES)) return PD_NO_MEMORY;
     }
     errno = 0;
     got = fread(*text + *bytes, 1, space - *bytes, file);

@@ -3,6 +3,8 @@
 
 #include "crc32c.h"
 
+#include <pdhost/array.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -55,13 +57,7 @@ static pd_status payload_is_whole(const capture_reader *self, uint64_t at, const
 }
 
 static pd_status keep(capture_reader *self, const capture_head *head, uint64_t at) {
-  if (self->count == self->capacity) {
-    const uint64_t capacity = self->capacity ? 2 * self->capacity : 256;
-    capture_record *grown = realloc(self->records, capacity * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    self->records = grown;
-    self->capacity = capacity;
-  }
+  if (!PD_ARRAY_FIT(self->records, self->capacity, self->count + 1)) return PD_NO_MEMORY;
   self->records[self->count++] = (capture_record){.kind = head->kind,
                                                   .window = head->window,
                                                   .thread = head->thread,

@@ -4,6 +4,8 @@
 
 #include "rounds.h"
 
+#include <pdhost/array.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,17 +79,17 @@ static pd_status find_number(const ab_run *self) {
   return PD_OK;
 }
 
-static bool grow_times(double **times, uint64_t room) {
-  double *grown = realloc(*times, 2 * room * sizeof *grown);
-  if (grown) *times = grown;
-  return grown != NULL;
-}
-
+/* Two blocks a round and side. */
 static bool grow(ab_run *self) {
-  if (self->out->rounds < self->room) return true;
-  const uint64_t room = self->room ? 2 * self->room : 64;
-  for (int side = 0; side < 2; side++)
-    if (!grow_times(&self->out->times_s[side], room) || !grow_times(&self->out->device_s[side], room)) return false;
+  ab_result *out = self->out;
+  const uint64_t blocks = 2 * (out->rounds + 1);
+  uint64_t room = self->room;
+  for (int side = 0; side < 2; side++) {
+    uint64_t device_room = self->room;
+    room = self->room;
+    if (!PD_ARRAY_FIT(out->times_s[side], room, blocks) || !PD_ARRAY_FIT(out->device_s[side], device_room, blocks))
+      return false;
+  }
   self->room = room;
   return true;
 }
@@ -122,13 +124,7 @@ static pd_status end_restart(ab_run *self) {
   ab_result *out = self->out;
   const uint64_t count = out->rounds - self->restart_first;
   if (!count) return PD_OK;
-  if (out->restart_count == self->restart_room) {
-    const uint64_t room = self->restart_room ? 2 * self->restart_room : 64;
-    uint64_t *grown = realloc(out->restart_rounds, room * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    out->restart_rounds = grown;
-    self->restart_room = room;
-  }
+  if (!PD_ARRAY_FIT(out->restart_rounds, self->restart_room, out->restart_count + 1)) return PD_NO_MEMORY;
   out->restart_rounds[out->restart_count++] = count;
   self->restart_first = out->rounds;
   self->restart_s = out->spent_s;

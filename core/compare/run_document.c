@@ -1,6 +1,8 @@
 /* See run_document.h. */
 #include "run_document.h"
 
+#include <pdhost/array.h>
+
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -116,14 +118,12 @@ static pd_status read_steps(const json_t *document, run_time time, pd_measuremen
 static run_part *part_of(run_account *self, const char *category) {
   for (uint32_t i = 0; i < self->part_count; i++)
     if (strcmp(self->parts[i].category, category) == 0) return &self->parts[i];
-  run_part *grown = realloc(self->parts, (self->part_count + 1) * sizeof *grown);
-  if (!grown) return NULL;
-  self->parts = grown;
-  grown += self->part_count;
-  *grown = (run_part){.category = strdup(category)};
-  if (!grown->category) return NULL;
+  if (!PD_ARRAY_FIT(self->parts, self->part_room, self->part_count + 1)) return NULL;
+  run_part *added = &self->parts[self->part_count];
+  *added = (run_part){.category = strdup(category)};
+  if (!added->category) return NULL;
   self->part_count++;
-  return grown;
+  return added;
 }
 
 /* Sums over the windows; the steps are divided by at the end. */

@@ -29,8 +29,7 @@ typedef struct run_part {
 typedef struct run_account {
   char *verdict; /* of the last window that has one; NULL: none has */
   run_part *parts;
-  uint32_t part_count;
-  uint32_t reserved;
+  uint32_t part_count, part_room;
   uint64_t steps; /* in the ledger */
 } run_account;
 

@@ -4,6 +4,8 @@
 #include "base/visible.h"
 #include "measure/measurement_json.h"
 
+#include <pdhost/array.h>
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,10 +53,8 @@ static bool merge(samples *self, const pd_measurement *of, uint64_t index, uint3
     *to = (sample){.of = of, .file = file};
     self->count++;
   }
-  double *grown = realloc(to->times, (to->figures.count + of->block_count) * sizeof *grown);
-  if (!grown) return no_memory(err);
-  to->times = grown;
-  if (measurement_run_times(of, device, grown + to->figures.count) != PD_OK) {
+  if (!PD_ARRAY_FIT(to->times, to->room, to->figures.count + of->block_count)) return no_memory(err);
+  if (measurement_run_times(of, device, to->times + to->figures.count) != PD_OK) {
     error_set(err, PD_UNSUPPORTED, CODE_CONFIG,
               "%s: measurement %llu has no device times; leave --time device out to compare its host times", path,
               (unsigned long long)index);

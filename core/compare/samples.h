@@ -14,6 +14,7 @@ typedef struct sample {
   uint32_t file;                       /* which of the files it is from */
   bool partial;                        /* a measurement of it was cut short */
   double *times;                       /* of one run, in seconds, in the order in which they were taken */
+  uint64_t room;                       /* of `times` */
   statistics figures;                  /* of the times */
   int shown;                           /* significant figures that the median is printed with */
   const pd_instructions *instructions; /* of the first measurement that has any; NULL: nothing was counted */

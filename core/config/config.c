@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/suggest.h"
 
+#include <pdhost/array.h>
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,13 +36,7 @@ typedef struct file_reader {
 static bool add_entry(config *self, const char *section, const char *key, const char *value, const char *origin,
                       int line) {
   struct config_impl *impl = self->impl;
-  if (impl->entry_count == impl->entry_room) {
-    const uint32_t room = impl->entry_room ? 2 * impl->entry_room : 64;
-    entry *grown = realloc(impl->entries, room * sizeof *grown);
-    if (!grown) return false;
-    impl->entries = grown;
-    impl->entry_room = room;
-  }
+  if (!PD_ARRAY_FIT(impl->entries, impl->entry_room, impl->entry_count + 1)) return false;
   entry *row = &impl->entries[impl->entry_count++];
   *row = (entry){.section = text_pool_text(&impl->memory, section),
                  .key = key ? text_pool_text(&impl->memory, key) : NULL,

@@ -4,6 +4,8 @@
 #include "abi/plugins.h"
 #include "base/suggest.h"
 
+#include <pdhost/array.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +14,7 @@
 /* ---- memory ---- */
 
 void *text_pool_alloc(text_pool *self, size_t bytes) {
-  if (self->count == self->room) {
-    const size_t room = self->room ? 2 * self->room : 64;
-    void **grown = realloc(self->blocks, room * sizeof *grown);
-    if (!grown) return NULL;
-    self->blocks = grown;
-    self->room = room;
-  }
+  if (!PD_ARRAY_FIT(self->blocks, self->room, self->count + 1)) return NULL;
   void *block = calloc(1, bytes ? bytes : 1);
   if (block) self->blocks[self->count++] = block;
   return block;

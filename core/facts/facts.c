@@ -3,6 +3,8 @@
 
 #include "trace/trace_memory.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,13 +54,7 @@ static bool visit(thread_sweep *sweep, int64_t start, int64_t end, int64_t *self
     }
     if (end <= node->end) break;
   }
-  if (sweep->depth == sweep->room) {
-    size_t room = sweep->room ? sweep->room * 2 : 64;
-    open_node *stack = realloc(sweep->stack, room * sizeof *stack);
-    if (!stack) return false;
-    sweep->stack = stack;
-    sweep->room = room;
-  }
+  if (!PD_ARRAY_FIT(sweep->stack, sweep->room, sweep->depth + 1)) return false;
   sweep->stack[sweep->depth++] = (open_node){.end = end, .cursor = start, .self = self, .is_call = is_call};
   return true;
 }

@@ -1,26 +1,22 @@
 /* See groups.h. */
 #include "groups.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 
 static bool grow(key_groups *self) {
-  uint32_t room = self->room ? self->room * 2 : 64, slot_count = room * 2;
-  group_key *keys;
-  uint32_t *slots;
-  if (room > UINT32_MAX / 4) return false;
-  keys = realloc(self->keys, room * sizeof *keys);
-  if (keys) self->keys = keys;
-  slots = calloc(slot_count, sizeof *slots);
-  if (!keys || !slots) {
+  const uint32_t slot_count = self->room ? self->room * 4 : 128;
+  uint32_t *slots = self->room > UINT32_MAX / 8 ? NULL : calloc(slot_count, sizeof *slots);
+  if (!slots || !PD_ARRAY_FIT(self->keys, self->room, slot_count / 2)) {
     free(slots);
     return false;
   }
   free(self->slots);
   self->slots = slots;
-  self->room = room;
   self->slot_mask = slot_count - 1;
   for (uint32_t i = 0; i < self->count; i++) {
-    uint32_t at = (uint32_t)groups_mix(keys[i].a, keys[i].b) & self->slot_mask;
+    uint32_t at = (uint32_t)groups_mix(self->keys[i].a, self->keys[i].b) & self->slot_mask;
     while (slots[at]) at = (at + 1) & self->slot_mask;
     slots[at] = i + 1;
   }

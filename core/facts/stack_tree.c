@@ -1,27 +1,19 @@
 /* See stack_tree.h. */
 #include "stack_tree.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
-
-static bool grow(int64_t **times, uint32_t from, uint32_t to) {
-  int64_t *grown = realloc(*times, to * sizeof *grown);
-  if (!grown) return false;
-  memset(grown + from, 0, (to - from) * sizeof *grown);
-  *times = grown;
-  return true;
-}
 
 /* The node of `frame` under `parent` (PD_NONE: outermost); PD_NONE on no memory. */
 static uint32_t node_under(stack_tree *self, uint32_t parent, uint32_t frame) {
   const uint32_t node = groups_index(&self->nodes, parent == PD_NONE ? 0 : (uint64_t)parent + 1, frame);
   if (node == UINT32_MAX) return PD_NONE;
-  if (self->nodes.room > self->room) {
-    if (!grow(&self->self_ns, self->room, self->nodes.room) || !grow(&self->device_ns, self->room, self->nodes.room))
-      return PD_NONE;
-    self->room = self->nodes.room;
-  }
-  return node;
+  uint32_t room = self->room;
+  const bool fits =
+      PD_ARRAY_FIT_ZERO(self->device_ns, room, node + 1) && PD_ARRAY_FIT_ZERO(self->self_ns, self->room, node + 1);
+  return fits ? node : PD_NONE;
 }
 
 /* The call stack of the innermost range around `range` that has one; NULL: none has. */

@@ -2,6 +2,8 @@
  * fits: a wait for input; the operation around a blocking call; silence, which is computing; else launching. */
 #include "timeline.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,13 +126,7 @@ static bool add_range_spans(lane_build *self) {
 
 static bool add_item(lane_build *self, replay_item item) {
   timeline *of = self->timeline;
-  if (of->item_count == of->item_room) {
-    const uint64_t room = of->item_room ? of->item_room * 2 : 1024;
-    replay_item *items = realloc(of->items, room * sizeof *items);
-    if (!items) return false;
-    of->items = items;
-    of->item_room = room;
-  }
+  if (!PD_ARRAY_FIT(of->items, of->item_room, of->item_count + 1)) return false;
   item.lane = self->lane;
   of->items[of->item_count++] = item;
   return true;

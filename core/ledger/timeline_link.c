@@ -3,6 +3,8 @@
 
 #include "trace/sort.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,13 +76,7 @@ typedef struct thread_events {
 } thread_events;
 
 static bool add_edge(timeline *self, timeline_record *to, uint32_t from) {
-  if (self->edge_count == self->edge_room) {
-    const uint32_t room = self->edge_room ? self->edge_room * 2 : 256;
-    replay_edge *edges = realloc(self->edges, room * sizeof *edges);
-    if (!edges) return false;
-    self->edges = edges;
-    self->edge_room = room;
-  }
+  if (!PD_ARRAY_FIT(self->edges, self->edge_room, self->edge_count + 1)) return false;
   const timeline_record *source = &self->records[from];
   self->edges[self->edge_count++] =
       (replay_edge){.record = from,

@@ -3,6 +3,8 @@
 
 #include "base/whole_file.h"
 
+#include <pdhost/array.h>
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,18 +60,6 @@ static void no_memory(parser *p) {
 
 /* ---- names ---- */
 
-static bool reserve(name_table *table, uint64_t id) {
-  if (id < table->room) return true;
-  uint64_t room = table->room ? table->room : 256;
-  while (room <= id) room *= 2;
-  const char **grown = realloc(table->names, room * sizeof *grown);
-  if (!grown) return false;
-  memset(grown + table->room, 0, (room - table->room) * sizeof *grown);
-  table->names = grown;
-  table->room = room;
-  return true;
-}
-
 /* What "(7) main", "(7)" or "main" stands for; NULL on a mistake. */
 static const char *resolve(parser *p, name_table *table, const char *text) {
   if (text[0] != '(' || text[1] < '0' || text[1] > '9') return text;
@@ -82,7 +72,7 @@ static const char *resolve(parser *p, name_table *table, const char *text) {
   }
   end++;
   while (*end == ' ') end++;
-  if (!reserve(table, id)) {
+  if (!PD_ARRAY_FIT_ZERO(table->names, table->room, id + 1)) {
     no_memory(p);
     return NULL;
   }
@@ -94,15 +84,9 @@ static const char *resolve(parser *p, name_table *table, const char *text) {
 static void open_row(parser *p, const char *text) {
   const char *name = resolve(p, &p->functions, text);
   if (!name) return;
-  if (p->row_count == p->row_room) {
-    const uint64_t room = p->row_room ? 2 * p->row_room : 256;
-    row *grown = realloc(p->rows, room * sizeof *grown);
-    if (!grown) {
-      no_memory(p);
-      return;
-    }
-    p->rows = grown;
-    p->row_room = room;
+  if (!PD_ARRAY_FIT(p->rows, p->row_room, p->row_count + 1)) {
+    no_memory(p);
+    return;
   }
   p->rows[p->row_count++] = (row){.name = name, .object = p->object};
 }

@@ -1,6 +1,8 @@
 /* See instructions.h. */
 #include "instructions.h"
 
+#include <pdhost/array.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,17 +22,13 @@ void instructions_clear(pd_instructions *self) {
 }
 
 pd_status instructions_add_count(pd_instructions *self, uint64_t count) {
-  uint64_t *grown = realloc(self->counts, (self->repeats + 1) * sizeof *grown);
-  if (!grown) return PD_NO_MEMORY;
-  self->counts = grown;
+  if (!PD_ARRAY_FIT(self->counts, self->repeat_room, self->repeats + 1)) return PD_NO_MEMORY;
   self->counts[self->repeats++] = count;
   return PD_OK;
 }
 
 pd_status instructions_add_function(pd_instructions *self, const char *name, const char *object, uint64_t count) {
-  pd_function_count *grown = realloc(self->functions, (self->function_count + 1) * sizeof *grown);
-  if (!grown) return PD_NO_MEMORY;
-  self->functions = grown;
+  if (!PD_ARRAY_FIT(self->functions, self->function_room, self->function_count + 1)) return PD_NO_MEMORY;
   const pd_function_count row = {.name = strdup(name), .object = strdup(object), .count = count};
   if (!row.name || !row.object) {
     free(row.name);

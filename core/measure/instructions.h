@@ -15,11 +15,12 @@ typedef struct pd_instructions {
   uint64_t steps;    /* in each count; at least 1 */
   uint64_t *counts;  /* of `steps` steps and the loop around them, by all threads together */
   uint64_t repeats;  /* of them */
+  uint64_t repeat_room;
   uint64_t baseline; /* the same loop around a step that does nothing */
   /* What `steps` steps take in each function itself, without those it calls, in the count that is the median; the
    * baseline's is taken off. From the most down, as many as were kept. */
   pd_function_count *functions;
-  uint64_t function_count;
+  uint64_t function_count, function_room;
 } pd_instructions;
 
 /* Of one step, the baseline taken off. */

@@ -1,6 +1,8 @@
 /* See measurement.h. */
 #include "measurement.h"
 
+#include <pdhost/array.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,13 +44,7 @@ pd_status measurement_set(char **field, const char *text) {
 pd_status pairs_set(pd_pairs *pairs, const char *key, const char *value) {
   for (uint64_t i = 0; i < pairs->count; i++)
     if (strcmp(pairs->rows[i].key, key) == 0) return measurement_set(&pairs->rows[i].value, value);
-  if (pairs->count == pairs->room) {
-    const uint64_t room = pairs->room ? 2 * pairs->room : 16;
-    pd_pair *grown = realloc(pairs->rows, room * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    pairs->rows = grown;
-    pairs->room = room;
-  }
+  if (!PD_ARRAY_FIT(pairs->rows, pairs->room, pairs->count + 1)) return PD_NO_MEMORY;
   pd_pair row = {strdup(key), strdup(value)};
   if (!row.key || !row.value) {
     free(row.key);
@@ -69,17 +65,10 @@ static bool is_time(double seconds) { return seconds >= 0 && seconds <= MEASUREM
 
 /* Both columns grow together, so that a device time has its place if there is one. */
 static pd_status grow_blocks(pd_measurement *self) {
-  const uint64_t room = self->block_room ? 2 * self->block_room : 64;
-  double *host = realloc(self->host_s, room * sizeof *host);
-  if (!host) return PD_NO_MEMORY;
-  self->host_s = host;
-  if (self->device_s || self->block_count == 0) {
-    double *device = realloc(self->device_s, room * sizeof *device);
-    if (!device) return PD_NO_MEMORY;
-    self->device_s = device;
-  }
-  self->block_room = room;
-  return PD_OK;
+  uint64_t room = self->block_room;
+  if ((self->device_s || self->block_count == 0) && !PD_ARRAY_FIT(self->device_s, room, self->block_count + 1))
+    return PD_NO_MEMORY;
+  return PD_ARRAY_FIT(self->host_s, self->block_room, self->block_count + 1) ? PD_OK : PD_NO_MEMORY;
 }
 
 pd_status measurement_add_block(pd_measurement *self, double host_s, double device_s) {
@@ -112,13 +101,9 @@ pd_status measurement_pair(pd_measurement *self, const char *id, int side, const
 }
 
 pd_status measurement_warn(pd_measurement *self, const char *text) {
+  if (!PD_ARRAY_FIT(self->warnings, self->warning_room, self->warning_count + 1)) return PD_NO_MEMORY;
   char *copy = strdup(text);
-  char **grown = copy ? realloc(self->warnings, (self->warning_count + 1) * sizeof *grown) : NULL;
-  if (!grown) {
-    free(copy);
-    return PD_NO_MEMORY;
-  }
-  self->warnings = grown;
+  if (!copy) return PD_NO_MEMORY;
   self->warnings[self->warning_count++] = copy;
   return PD_OK;
 }
@@ -138,13 +123,7 @@ const char *measurement_title(const pd_measurement *self, char *text, size_t roo
 }
 
 pd_status measurements_add(pd_measurements *self, pd_measurement *row) {
-  if (self->count == self->room) {
-    const uint64_t room = self->room ? 2 * self->room : 8;
-    pd_measurement *grown = realloc(self->rows, room * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    self->rows = grown;
-    self->room = room;
-  }
+  if (!PD_ARRAY_FIT(self->rows, self->room, self->count + 1)) return PD_NO_MEMORY;
   self->rows[self->count++] = *row;
   memset(row, 0, sizeof *row);
   return PD_OK;

@@ -67,7 +67,7 @@ typedef struct pd_measurement {
   pd_pairs versions;   /* "pdhost" "1.0.0", "libraries" "driver 580.159.04, CUDA 13.0" */
   pd_pairs conditions; /* "load_average_before" "0.12": what may have disturbed the measurement */
   char **warnings;
-  uint64_t warning_count;
+  uint64_t warning_count, warning_room;
 } pd_measurement;
 
 /* An empty measurement is all zeros with number_per_run and threads set. Frees everything and zeroes it. */

@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/monotonic.h"
 
+#include <pdhost/array.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,15 +35,6 @@ struct truth {
   uint64_t step_spans; /* begun since the last step began, measured or not */
   truth_figures all;
 };
-
-/* Room for one more; NULL: no memory, and `array` is as it was. */
-static void *grown(void *array, uint64_t count, uint64_t *room, size_t bytes) {
-  if (count < *room) return array;
-  const uint64_t more = *room ? 2 * *room : 64;
-  void *larger = realloc(array, more * bytes);
-  if (larger) *room = more;
-  return larger;
-}
 
 /* ---- what a scenario calls ---- */
 
@@ -74,9 +67,8 @@ static void count_things(const pd_truth *table, uint64_t count) {
 static pd_status make_spans(truth *self, uint64_t count) {
   const pd_stream_ops *ops = self->access->ops->stream;
   while (self->span_made < count) {
-    device_span *spans = grown(self->spans, self->span_made, &self->span_room, sizeof *spans), one = {0};
-    if (!spans) return PD_NO_MEMORY;
-    self->spans = spans;
+    device_span one = {0};
+    if (!PD_ARRAY_FIT(self->spans, self->span_room, self->span_made + 1)) return PD_NO_MEMORY;
     pd_status status = ops->event_create(self->access->device, &one.start);
     if (status != PD_OK) return status;
     status = ops->event_create(self->access->device, &one.end);
@@ -84,7 +76,7 @@ static pd_status make_spans(truth *self, uint64_t count) {
       ops->event_destroy(self->access->device, one.start);
       return status;
     }
-    spans[self->span_made++] = one;
+    self->spans[self->span_made++] = one;
   }
   return PD_OK;
 }
@@ -169,13 +161,12 @@ void truth_step_loaded(truth *self, int64_t asked_ns, int64_t measured_ns) {
 pd_status truth_step(truth *self, const pd_step_stats *stats) {
   if (!self->active) return PD_OK;
   self->active = false;
-  truth_row *rows = grown(self->rows, self->all.row_count, &self->row_room, sizeof *rows);
-  if (!rows) return PD_NO_MEMORY;
-  self->rows = rows;
-  rows[self->all.row_count] = self->now;
-  rows[self->all.row_count].step = stats->index;
-  rows[self->all.row_count].cost_ns = stats->batch_cost_ns;
-  rows[self->all.row_count++].wait_ns = stats->data_wait_ns;
+  if (!PD_ARRAY_FIT(self->rows, self->row_room, self->all.row_count + 1)) return PD_NO_MEMORY;
+  truth_row *row = &self->rows[self->all.row_count++];
+  *row = self->now;
+  row->step = stats->index;
+  row->cost_ns = stats->batch_cost_ns;
+  row->wait_ns = stats->data_wait_ns;
   return PD_OK;
 }
 
@@ -201,10 +192,9 @@ void truth_settle(truth *self) {
 }
 
 static pd_status add_round(truth_block_pair **at, truth_rounds *all, uint64_t *room, truth_block_pair pair) {
-  truth_block_pair *rounds = grown(*at, all->count, room, sizeof *rounds);
-  if (!rounds) return PD_NO_MEMORY;
-  all->at = *at = rounds;
-  rounds[all->count++] = pair;
+  if (!PD_ARRAY_FIT(*at, *room, all->count + 1)) return PD_NO_MEMORY;
+  all->at = *at;
+  (*at)[all->count++] = pair;
   return PD_OK;
 }
 

@@ -9,6 +9,8 @@
 
 #include "heartbeat.h"
 
+#include <pdhost/array.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,13 +63,7 @@ pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked
 
 pd_status window_step_done(run_state *run, const recorder_step *step) {
   if (!run->in_window) return PD_OK;
-  if (run->window_count == run->window_room) {
-    const uint64_t room = run->window_room ? 2 * run->window_room : 64;
-    recorder_step *grown = realloc(run->window_steps, room * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    run->window_steps = grown;
-    run->window_room = room;
-  }
+  if (!PD_ARRAY_FIT(run->window_steps, run->window_room, run->window_count + 1)) return PD_NO_MEMORY;
   run->window_steps[run->window_count++] = *step;
   return PD_OK;
 }

@@ -5,6 +5,8 @@
 #include "base/files.h"
 #include "base/signals.h"
 
+#include <pdhost/array.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,15 +23,9 @@ enum { PATH_BYTES = 4096 };
 static const int handed_on[] = {SIGINT, SIGTERM, SIGHUP};
 
 void saved_run_word(saved_run *self, const char *word) {
-  if (self->count + 1 >= self->room) {
-    const uint32_t room = self->room ? 2 * self->room : 32;
-    char **grown = realloc(self->words, room * sizeof *grown);
-    if (!grown) {
-      self->failed = true;
-      return;
-    }
-    self->words = grown;
-    self->room = room;
+  if (!PD_ARRAY_FIT(self->words, self->room, self->count + 2)) {
+    self->failed = true;
+    return;
   }
   self->words[self->count] = strdup(word);
   if (!self->words[self->count]) {

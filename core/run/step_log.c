@@ -3,6 +3,8 @@
 
 #include "base/stats.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 
 struct step_log {
@@ -21,13 +23,7 @@ void step_log_close(step_log *log) {
 }
 
 pd_status step_log_add(step_log *log, const pd_step_stats *stats) {
-  if (log->count == log->room) {
-    const uint64_t room = log->room ? 2 * log->room : 256;
-    pd_step_stats *grown = realloc(log->rows, room * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    log->rows = grown;
-    log->room = room;
-  }
+  if (!PD_ARRAY_FIT(log->rows, log->room, log->count + 1)) return PD_NO_MEMORY;
   log->rows[log->count++] = *stats;
   return PD_OK;
 }

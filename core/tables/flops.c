@@ -1,6 +1,8 @@
 /* Floating point work per operation. */
 #include "span_groups.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,15 +24,8 @@ typedef struct work_sum {
 } work_sum;
 
 /* The sum beside group `index`; NULL on no memory. */
-static work_sum *work_at(work_sum **rows, uint32_t *room, uint32_t wanted_room, uint32_t index) {
-  if (index >= *room) {
-    work_sum *grown = realloc(*rows, wanted_room * sizeof *grown);
-    if (!grown) return NULL;
-    memset(grown + *room, 0, (wanted_room - *room) * sizeof *grown);
-    *rows = grown;
-    *room = wanted_room;
-  }
-  return *rows + index;
+static work_sum *work_at(work_sum **rows, uint32_t *room, uint32_t index) {
+  return PD_ARRAY_FIT_ZERO(*rows, *room, index + 1) ? *rows + index : NULL;
 }
 
 static void put_flops(table_build *table, const table_work *work, uint64_t flops, int64_t gpu_ns) {
@@ -56,7 +51,7 @@ const pd_table *flops_table(const table_work *work) {
     work_sum *sum;
     if (!range->flops) continue;
     group = span_groups_at(&sums, PD_NONE, PD_NONE, is_half(facts, range), range->name);
-    sum = group ? work_at(&flops, &room, sums.room, (uint32_t)(group - sums.rows)) : NULL;
+    sum = group ? work_at(&flops, &room, (uint32_t)(group - sums.rows)) : NULL;
     if (!sum) goto no_memory;
     span_stats_add(&group->stats, facts_span(range->start_ns, range->end_ns), facts->device_total_ns[i]);
     sum->flops += range->flops;

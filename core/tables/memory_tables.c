@@ -6,6 +6,8 @@
 #include "base/stats.h"
 #include "facts/groups.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,16 +52,11 @@ typedef struct user {
 /* Sums per (range name, type); the caller frees. */
 static bool collect_users(const trace_facts *facts, key_groups *keys, user **users) {
   uint64_t count = facts->trace->memory.count;
+  uint32_t room = 0;
   for (uint64_t i = 0; i < count; i++) {
     const pd_memory_row *row = event_at(facts, i);
-    uint32_t room = keys->room, at = groups_index(keys, holder(facts, row), type_of(row));
-    if (at == UINT32_MAX) return false;
-    if (!*users || keys->room != room) {
-      user *grown = realloc(*users, keys->room * sizeof *grown);
-      if (!grown) return false;
-      memset(grown + room, 0, (keys->room - room) * sizeof *grown);
-      *users = grown;
-    }
+    const uint32_t at = groups_index(keys, holder(facts, row), type_of(row));
+    if (at == UINT32_MAX || !PD_ARRAY_FIT_ZERO(*users, room, at + 1)) return false;
     if (row->event.bytes < 0) {
       (*users)[at].frees++;
       (*users)[at].freed += size_of(row);
@@ -115,19 +112,14 @@ out:
 typedef struct blocks {
   key_groups addresses; /* address and type */
   uint64_t *event;      /* + 1; 0: freed */
+  uint32_t room, reserved;
 } blocks;
 
 /* The slot of the event's block; NULL on no memory. */
 static uint64_t *block_at(blocks *self, const pd_memory_row *row) {
-  uint32_t room = self->addresses.room;
-  uint32_t at = groups_index(&self->addresses, row->event.address, (uint64_t)row->event.device << 1 | type_of(row));
-  if (at == UINT32_MAX) return NULL;
-  if (self->addresses.room != room) {
-    uint64_t *grown = realloc(self->event, self->addresses.room * sizeof *grown);
-    if (!grown) return NULL;
-    memset(grown + room, 0, (self->addresses.room - room) * sizeof *grown);
-    self->event = grown;
-  }
+  const uint32_t at =
+      groups_index(&self->addresses, row->event.address, (uint64_t)row->event.device << 1 | type_of(row));
+  if (at == UINT32_MAX || !PD_ARRAY_FIT_ZERO(self->event, self->room, at + 1)) return NULL;
   return &self->event[at];
 }
 static void blocks_free(blocks *self) {

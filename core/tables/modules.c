@@ -4,6 +4,8 @@
  */
 #include "span_groups.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 
 enum { FIRST_ROOM = 64 };
@@ -46,13 +48,7 @@ static uint32_t call_around(const module_calls *self, const trace_facts *facts, 
 }
 
 static uint32_t call_new(module_calls *self, uint32_t range, uint32_t module, uint32_t outer) {
-  if (self->count == self->room) {
-    const uint32_t room = 2 * self->room;
-    module_call *grown = realloc(self->rows, room * sizeof *grown);
-    if (!grown) return PD_NONE;
-    self->rows = grown;
-    self->room = room;
-  }
+  if (!PD_ARRAY_FIT(self->rows, self->room, self->count + 1)) return PD_NONE;
   self->rows[self->count] = (module_call){.range = range, .module = module, .outer = outer};
   return self->latest[module] = self->count++;
 }

@@ -9,6 +9,7 @@
 #include "tables.h"
 #include "facts/groups.h"
 
+#include <pdhost/array.h>
 #include <pdhost/quantity.h>
 
 #include <stdlib.h>
@@ -43,13 +44,7 @@ typedef struct build {
 } build;
 
 static uint32_t new_row(build *self, uint32_t class_, uint32_t sample) {
-  if (self->count == self->room) {
-    uint32_t room = self->room ? self->room * 2 : 64;
-    row *rows = realloc(self->rows, room * sizeof *rows);
-    if (!rows) return PD_NONE;
-    self->rows = rows;
-    self->room = room;
-  }
+  if (!PD_ARRAY_FIT(self->rows, self->room, self->count + 1)) return PD_NONE;
   self->rows[self->count] = (row){.class_ = class_, .sample = sample};
   return self->count++;
 }
@@ -58,14 +53,7 @@ static uint32_t new_row(build *self, uint32_t class_, uint32_t sample) {
 static uint32_t *key_slot(build *self, uint32_t class_, uint32_t name, uint32_t extra) {
   uint32_t key = groups_index(&self->keys, (uint64_t)class_ << 32 | name, extra);
   if (key == UINT32_MAX) return NULL;
-  if (key >= self->by_key_room) {
-    uint32_t room = self->by_key_room ? self->by_key_room * 2 : 64;
-    uint32_t *slots = realloc(self->by_key, room * sizeof *slots);
-    if (!slots) return NULL;
-    memset(slots + self->by_key_room, 0, (room - self->by_key_room) * sizeof *slots);
-    self->by_key = slots;
-    self->by_key_room = room;
-  }
+  if (!PD_ARRAY_FIT_ZERO(self->by_key, self->by_key_room, key + 1)) return NULL;
   return &self->by_key[key];
 }
 

@@ -1,6 +1,8 @@
 /* See span_groups.h. */
 #include "span_groups.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,15 +22,9 @@ span_group *span_groups_at(span_groups *self, uint32_t parent, uint32_t thread, 
   uint32_t index = groups_index(&self->keys, (uint64_t)parent << 32 | name, (uint64_t)thread << 32 | kind);
   if (index == UINT32_MAX) return NULL;
   if (index == count) {
-    if (index >= self->room) {
-      uint32_t room = self->room ? self->room * 2 : 64;
-      span_group *rows = realloc(self->rows, room * sizeof *rows);
-      if (!rows) {
-        self->keys.count = count;
-        return NULL;
-      }
-      self->rows = rows;
-      self->room = room;
+    if (!PD_ARRAY_FIT(self->rows, self->room, index + 1)) {
+      self->keys.count = count;
+      return NULL;
     }
     self->rows[index] = (span_group){.name = name, .thread = thread, .parent = parent, .kind = kind, .order = index};
   }

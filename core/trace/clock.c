@@ -1,6 +1,8 @@
 /* The trace's clock. See clock.h. */
 #include "clock.h"
 
+#include <pdhost/array.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,13 +109,7 @@ static pd_status add_point(trace_clock *clock, const clock_anchor *anchor) {
     if (!ahead) return PD_OK;
     slope = slope_between(last, anchor->ticks, anchor->monotonic_ns);
   }
-  if (count == clock->point_capacity) {
-    uint64_t capacity = count ? count * 2 : 16;
-    clock_point *grown = realloc(clock->points, capacity * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    clock->points = grown;
-    clock->point_capacity = capacity;
-  }
+  if (!PD_ARRAY_FIT(clock->points, clock->point_capacity, count + 1)) return PD_NO_MEMORY;
   if (count) clock->points[count - 1].slope = slope;
   clock->points[count] = (clock_point){.ticks = anchor->ticks, .monotonic_ns = anchor->monotonic_ns, .slope = slope};
   clock->point_count++;
@@ -121,13 +117,7 @@ static pd_status add_point(trace_clock *clock, const clock_anchor *anchor) {
 }
 
 static pd_status add_zone(trace_clock *clock, int64_t from_ns, int64_t delta_ns) {
-  if (clock->zone_count == clock->zone_capacity) {
-    uint64_t capacity = clock->zone_capacity ? clock->zone_capacity * 2 : 4;
-    clock_zone *grown = realloc(clock->zones, capacity * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    clock->zones = grown;
-    clock->zone_capacity = capacity;
-  }
+  if (!PD_ARRAY_FIT(clock->zones, clock->zone_capacity, clock->zone_count + 1)) return PD_NO_MEMORY;
   clock->zones[clock->zone_count++] = (clock_zone){.from_ns = from_ns, .to_ns = INT64_MAX, .delta_ns = delta_ns};
   return PD_OK;
 }

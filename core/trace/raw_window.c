@@ -12,6 +12,8 @@
 #include "saved_window.h"
 #include "trace/stacks/stacks.h"
 
+#include <pdhost/array.h>
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,9 +175,7 @@ static int64_t age_ns(const recorder *self, uint32_t clock, int64_t stamp, int64
 static pd_status settle(recorder *self) {
   int64_t now_ns = trace_clock_from_ticks(&self->clock, trace_clock_ticks(&self->clock));
   uint64_t kept = 0;
-  uint64_t *earlier = realloc(self->earlier, (self->earlier_count + self->call_count + 1) * sizeof *earlier);
-  if (!earlier) return PD_NO_MEMORY;
-  self->earlier = earlier;
+  if (!PD_ARRAY_FIT(self->earlier, self->earlier_room, self->earlier_count + self->call_count)) return PD_NO_MEMORY;
   for (uint64_t i = 0; i < self->call_count; i++) {
     const raw_call *call = &self->calls[i];
     if (age_ns(self, call->clock, call->start, now_ns) < SETTLE_NS)
@@ -245,13 +245,7 @@ void recorder_save_to(recorder *self, struct capture_writer *capture) { self->ca
 pd_status recorder_step_done(recorder *self, const recorder_step *step) {
   if (!self->in_window || step->end_ticks < step->start_ticks) return PD_INVALID;
   if (self->step_count && step->start_ticks < self->steps[self->step_count - 1].end_ticks) return PD_INVALID;
-  if (self->step_count == self->step_capacity) {
-    uint64_t capacity = self->step_capacity ? self->step_capacity * 2 : 64;
-    recorder_step *grown = realloc(self->steps, capacity * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    self->steps = grown;
-    self->step_capacity = capacity;
-  }
+  if (!PD_ARRAY_FIT(self->steps, self->step_capacity, self->step_count + 1)) return PD_NO_MEMORY;
   self->steps[self->step_count++] = *step;
   return trace_clock_anchor(&self->clock);
 }

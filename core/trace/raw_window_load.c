@@ -6,6 +6,8 @@
 #include "merge.h"
 #include "threads.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,9 +96,7 @@ static pd_status take_rows(const loading *from, uint32_t kind, uint32_t thread, 
 
 static pd_status miss(saved_window *self, uint32_t kind, uint32_t thread, uint64_t count) {
   if (!count) return PD_OK;
-  saved_missing *grown = realloc(self->missing, (self->missing_count + 1) * sizeof *grown);
-  if (!grown) return PD_NO_MEMORY;
-  self->missing = grown;
+  if (!PD_ARRAY_FIT(self->missing, self->missing_room, self->missing_count + 1)) return PD_NO_MEMORY;
   self->missing[self->missing_count++] = (saved_missing){.thread = thread, .kind = kind, .count = count};
   return PD_OK;
 }

@@ -4,6 +4,8 @@
 #include "trace_memory.h"
 #include "trace/stacks/symbols.h"
 
+#include <pdhost/array.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +41,7 @@ pd_status window_name_threads(const window_input *input, capture_thread **out, u
     if (i && tid == last) continue;
     last = tid;
     if (is_known(input, *out, *count, tid)) continue;
-    if (*count == room) {
-      room = room ? 2 * room : 16;
-      capture_thread *grown = realloc(*out, room * sizeof *grown);
-      if (!grown) return PD_NO_MEMORY;
-      *out = grown;
-    }
+    if (!PD_ARRAY_FIT(*out, room, *count + 1)) return PD_NO_MEMORY;
     (*out)[(*count)++] = (capture_thread){tid, system_thread_name(input->strings, tid)};
   }
   return PD_OK;

@@ -3,6 +3,8 @@
 
 #include "trace_memory.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,12 +26,9 @@ static pd_status put_strings(capture_writer *writer, string_table *strings, uint
       head.count = 0;
       used = 0;
     }
-    if (all > room) {
-      unsigned char *grown = realloc(buffer, all);
-      if (!grown) status = PD_NO_MEMORY;
-      if (!grown) break;
-      buffer = grown;
-      room = all;
+    if (!PD_ARRAY_FIT(buffer, room, all)) {
+      status = PD_NO_MEMORY;
+      break;
     }
     const capture_string row = {id, (uint32_t)bytes};
     memset(buffer + used, 0, all);

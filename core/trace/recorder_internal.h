@@ -29,7 +29,7 @@ struct recorder {
   raw_device *devices;
   uint64_t device_count;
   uint64_t *earlier; /* correlation ids of calls before the window, whose device records may still come */
-  uint64_t earlier_count;
+  uint64_t earlier_count, earlier_room;
   struct capture_writer *capture; /* NULL: windows are not saved */
 
   _Alignas(64) uint32_t enabled; /* read by every range of every thread */

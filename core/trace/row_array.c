@@ -1,6 +1,7 @@
 /* See row_array.h. */
 #include "row_array.h"
 
+#include <pdhost/array.h>
 #include <pdhost/trace.h>
 
 #include <stdbool.h>
@@ -8,14 +9,10 @@
 #include <string.h>
 
 void *row_array_add(row_array *rows, size_t bytes) {
-  if (rows->count == rows->room) {
-    const uint64_t room = rows->room ? rows->room + rows->room / 2 : 256;
-    if (room > SIZE_MAX / bytes || room > UINT32_MAX) return NULL;
-    void *grown = realloc(rows->data, (size_t)room * bytes);
-    if (!grown) return NULL;
-    rows->data = grown;
-    rows->room = room;
-  }
+  if (rows->count == UINT32_MAX) return NULL;
+  if (rows->count == rows->room &&
+      !pd_array_grow((void *)&rows->data, bytes, &rows->room, sizeof rows->room, rows->count + 1, false))
+    return NULL;
   return memset((char *)rows->data + rows->count++ * bytes, 0, bytes);
 }
 

@@ -42,7 +42,7 @@ typedef struct saved_window {
   frame_name *frames;
   char *note;
   saved_missing *missing;
-  uint64_t missing_count;
+  uint64_t missing_count, missing_room;
 } saved_window;
 
 /* Reads window `window`, whose CAPTURE_WINDOW record is number `first` of the file; the strings written up to its

@@ -1,6 +1,8 @@
 /* Streams and copy names. See streams.h. */
 #include "streams.h"
 
+#include <pdhost/array.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +48,7 @@ static uint64_t lower_bound(const stream_table *self, const stream_key *key) {
 static pd_status add_key(stream_table *self, const stream_key *key) {
   uint64_t at = lower_bound(self, key);
   if (at < self->count && !key_before(key, &self->keys[at])) return PD_OK;
-  if (self->count == self->capacity) {
-    uint64_t capacity = self->capacity ? self->capacity * 2 : 16;
-    stream_key *grown = realloc(self->keys, capacity * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    self->keys = grown;
-    self->capacity = capacity;
-  }
+  if (!PD_ARRAY_FIT(self->keys, self->capacity, self->count + 1)) return PD_NO_MEMORY;
   memmove(&self->keys[at + 1], &self->keys[at], (self->count - at) * sizeof *self->keys);
   self->keys[at] = *key;
   self->count++;

@@ -1,6 +1,8 @@
 /* The string table. See strings.h. */
 #include "strings.h"
 
+#include <pdhost/array.h>
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -115,14 +117,7 @@ static index_table *index_new(uint64_t size) {
 static uint32_t add(string_table *table, uint64_t hash, const char *text, size_t length) {
   index_table *index = atomic_load_explicit(&table->index, memory_order_relaxed);
   if (table->count == UINT32_MAX) return 0;
-  if (table->count == table->capacity) {
-    uint32_t capacity = table->capacity ? table->capacity * 2 : 256;
-    if (capacity < table->capacity) capacity = UINT32_MAX;
-    entry **grown = realloc(table->by_id, capacity * sizeof(entry *));
-    if (!grown) return 0;
-    table->by_id = grown;
-    table->capacity = capacity;
-  }
+  if (!PD_ARRAY_FIT(table->by_id, table->capacity, table->count + 1)) return 0;
   entry *added = malloc(sizeof *added + length + 1);
   if (!added) return 0;
   added->hash = hash;

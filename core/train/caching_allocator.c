@@ -1,6 +1,8 @@
 /* See caching_allocator.h. */
 #include "caching_allocator.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 
 enum { GRAIN = 512 }; /* blocks are multiples of it, as torch's */
@@ -70,13 +72,8 @@ static block *find(caching_allocator *cache, uint64_t bytes) {
 }
 
 static pd_status grow(const train_context *c, caching_allocator *cache) {
-  if (cache->count < cache->capacity) return PD_OK;
-  const uint64_t capacity = cache->capacity ? 2 * cache->capacity : 64;
-  block *blocks = realloc(cache->blocks, capacity * sizeof *blocks);
-  if (!blocks) return c->host->fail(c->host, PD_NO_MEMORY, "training kit: no memory for the allocator");
-  cache->blocks = blocks;
-  cache->capacity = capacity;
-  return PD_OK;
+  if (PD_ARRAY_FIT(cache->blocks, cache->capacity, cache->count + 1)) return PD_OK;
+  return c->host->fail(c->host, PD_NO_MEMORY, "training kit: no memory for the allocator");
 }
 
 pd_status caching_allocator_alloc(const train_context *c, caching_allocator *cache, uint64_t bytes, void **out) {

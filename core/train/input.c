@@ -1,6 +1,8 @@
 /* See input.h. */
 #include "input.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 
 void input_close(train_context *c, input *in) {
@@ -68,13 +70,8 @@ static pd_status find_resident(train_context *c, input *in, const pd_batch *batc
     *out = &in->residents[i];
     if (in->residents[i].number == batch->resident) return PD_OK;
   }
-  if (in->resident_count == in->resident_capacity) {
-    const uint64_t capacity = in->resident_capacity ? 2 * in->resident_capacity : 16;
-    input_resident *residents = realloc(in->residents, capacity * sizeof *residents);
-    if (!residents) return c->host->fail(c->host, PD_NO_MEMORY, "training kit: no memory for resident batches");
-    in->residents = residents;
-    in->resident_capacity = capacity;
-  }
+  if (!PD_ARRAY_FIT(in->residents, in->resident_capacity, in->resident_count + 1))
+    return c->host->fail(c->host, PD_NO_MEMORY, "training kit: no memory for resident batches");
   input_resident made = {.number = batch->resident, .images = images_of(batch), .labels = labels_of(batch)};
   pd_status status = train_alloc(c, &made.images);
   if (status == PD_OK) status = train_alloc(c, &made.labels);

@@ -1,6 +1,8 @@
 /* See kineto_input.h. */
 #include "kineto_input.h"
 
+#include <pdhost/array.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <isa-l/igzip_lib.h>
@@ -167,14 +169,13 @@ bool input_more(input *self) {
     self->begin = 0;
   }
   if (self->end > self->room / 2) {
-    char *grown = self->room < ROOM_LIMIT ? realloc(self->data, 2 * self->room + INPUT_PADDING) : NULL;
-    if (!grown) {
+    size_t room = self->room + INPUT_PADDING;
+    if (self->room >= ROOM_LIMIT || !PD_ARRAY_FIT(self->data, room, 2 * self->room + INPUT_PADDING)) {
       self->broken = "one value of it is larger than 1 GiB, or memory";
       self->at_end = true;
       return false;
     }
-    self->data = grown;
-    self->room *= 2;
+    self->room = room - INPUT_PADDING;
   }
   const size_t room = self->room - self->end;
   const size_t got = self->source->is_gzip ? inflate_some(self, self->data + self->end, room)

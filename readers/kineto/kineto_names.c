@@ -3,6 +3,8 @@
 
 #include "../lib/api_names.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,21 +43,18 @@ static uint8_t role_of(scan_text name) {
 static bool grow(kineto_names *self) {
   const uint64_t size = self->slots ? 2 * (self->mask + 1) : 4096;
   uint32_t *slots = calloc(size, sizeof *slots);
-  kineto_name *rows = realloc(self->rows, size / 2 * sizeof *rows);
-  if (rows) self->rows = rows;
-  if (!slots || !rows) {
+  if (!slots || !PD_ARRAY_FIT(self->rows, self->room, size / 2)) {
     free(slots);
     return false;
   }
   for (uint64_t i = 0; i < self->count; i++) {
-    uint64_t at = rows[i].hash & (size - 1);
+    uint64_t at = self->rows[i].hash & (size - 1);
     while (slots[at]) at = (at + 1) & (size - 1);
     slots[at] = (uint32_t)i + 1;
   }
   free(self->slots);
   self->slots = slots;
   self->mask = size - 1;
-  self->room = size / 2;
   return true;
 }
 

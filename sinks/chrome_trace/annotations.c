@@ -7,6 +7,8 @@
  */
 #include "event_index.h"
 
+#include <pdhost/array.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -86,12 +88,7 @@ pd_status annotations_build(event_index *index, const pd_trace *trace) {
         if (row->end_ns > known->end_ns) known->end_ns = row->end_ns;
         continue;
       }
-      if (count == room) {
-        annotation *grown = realloc(index->annotations, 2 * room * sizeof *grown);
-        if (!grown) goto out;
-        index->annotations = grown;
-        room *= 2;
-      }
+      if (!PD_ARRAY_FIT(index->annotations, room, count + 1)) goto out;
       index->annotations[count] = (annotation){row->start_ns, row->end_ns, range, s};
       slot[range] = (uint32_t)++count;
     }

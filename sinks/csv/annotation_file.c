@@ -1,6 +1,8 @@
 /* See annotation_file.h. */
 #include "annotation_file.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 
 typedef struct annotation {
@@ -26,12 +28,7 @@ static bool add(annotations *self, uint32_t range, const pd_device_row *row) {
     return true;
   }
   *place = (uint32_t)self->count; /* before the list may move */
-  if (self->count == self->room) {
-    annotation *grown = realloc(self->all, 2 * self->room * sizeof *grown);
-    if (!grown) return false;
-    self->all = grown;
-    self->room *= 2;
-  }
+  if (!PD_ARRAY_FIT(self->all, self->room, self->count + 1)) return false;
   self->all[self->count++] = (annotation){row->start_ns, row->end_ns, 1, range, row->stream, PD_NONE};
   return true;
 }

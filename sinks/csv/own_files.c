@@ -1,6 +1,8 @@
 /* See own_files.h. */
 #include "own_files.h"
 
+#include <pdhost/array.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -42,13 +44,7 @@ char *own_files_name(const own_files *self, uint32_t index) {
 /* ---- while the run lasts ---- */
 
 pd_status own_files_add(own_files *self, const char *name, uint32_t window) {
-  if (self->count == self->room) {
-    const uint32_t room = self->room ? 2 * self->room : 32;
-    own_file *grown = realloc(self->all, room * sizeof *grown);
-    if (!grown) return PD_NO_MEMORY;
-    self->all = grown;
-    self->room = room;
-  }
+  if (!PD_ARRAY_FIT(self->all, self->room, self->count + 1)) return PD_NO_MEMORY;
   own_file *own = &self->all[self->count];
   *own = (own_file){.name = strdup(name), .window = window};
   if (!own->name) return PD_NO_MEMORY;

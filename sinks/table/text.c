@@ -3,6 +3,7 @@
 
 #include "width.h"
 
+#include <pdhost/array.h>
 #include <pdhost/quantity.h>
 
 #include <stdarg.h>
@@ -11,25 +12,8 @@
 #include <string.h>
 
 static bool reserve(text *self, size_t more) {
-  size_t room = self->room ? self->room : 4096;
-  char *data;
-  if (self->failed) return false;
-  while (room - self->length <= more) {
-    if (room > SIZE_MAX / 2) {
-      self->failed = true;
-      return false;
-    }
-    room *= 2;
-  }
-  if (room == self->room) return true;
-  data = realloc(self->data, room);
-  if (!data) {
-    self->failed = true;
-    return false;
-  }
-  self->data = data;
-  self->room = room;
-  return true;
+  self->failed |= more >= SIZE_MAX - self->length || !PD_ARRAY_FIT(self->data, self->room, self->length + more + 1);
+  return !self->failed;
 }
 
 void text_add_bytes(text *self, const char *data, size_t length) {

@@ -3,6 +3,8 @@
 
 #include "../lib/utf8.h"
 
+#include <pdhost/array.h>
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,15 +18,9 @@ void markdown_free(markdown *self) {
 
 static char *reserve(markdown *self, size_t bytes) {
   if (self->failed) return NULL;
-  if (self->bytes + bytes + 1 > self->room) {
-    const size_t room = 2 * (self->bytes + bytes) + 256;
-    char *grown = realloc(self->text, room);
-    if (!grown) {
-      self->failed = true;
-      return NULL;
-    }
-    self->text = grown;
-    self->room = room;
+  if (!PD_ARRAY_FIT(self->text, self->room, self->bytes + bytes + 1)) {
+    self->failed = true;
+    return NULL;
   }
   return self->text + self->bytes;
 }

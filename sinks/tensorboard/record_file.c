@@ -1,6 +1,8 @@
 /* See record_file.h. Checksums by ISA-L. */
 #include "record_file.h"
 
+#include <pdhost/array.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <isa-l.h>
@@ -103,13 +105,8 @@ static uint8_t *put_u32(uint8_t *at, uint32_t value) {
 pd_status record_file_add(record_file *self, const void *data, size_t bytes) {
   enum { FRAME = 8 + 4 + 4 };
   if (self->status != PD_OK) return self->status;
-  if (self->bytes + bytes + FRAME > self->room) {
-    const size_t room = 2 * (self->bytes + bytes + FRAME);
-    uint8_t *grown = realloc(self->buffer, room);
-    if (!grown) return self->status = self->host->fail(self->host, PD_NO_MEMORY, "%s: out of memory", self->path);
-    self->buffer = grown;
-    self->room = room;
-  }
+  if (!PD_ARRAY_FIT(self->buffer, self->room, self->bytes + bytes + FRAME))
+    return self->status = self->host->fail(self->host, PD_NO_MEMORY, "%s: out of memory", self->path);
   uint8_t *start = self->buffer + self->bytes;
   uint8_t *at = put_u32(start, (uint32_t)bytes);
   at = put_u32(at, (uint32_t)((uint64_t)bytes >> 32));

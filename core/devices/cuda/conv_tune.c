@@ -52,7 +52,7 @@ static bool run_once(pd_device *device, pd_stream *stream, conv_plan *plan, cons
                        .layout = key->y_layout};
   /* NOLINTNEXTLINE(performance-no-int-to-ptr): the operation only reads it */
   const pd_tensor bias = {.data = (void *)(uintptr_t)arguments->bias, .shape = {key->o}, .rank = 1, .dtype = PD_F32};
-  return !cuda_op_bias_relu(device, stream, &y, &y, &bias, key->relu);
+  return cuda_op_bias_relu(device, stream, &y, &y, &bias, key->relu) == PD_OK;
 }
 
 /* Milliseconds of the fastest of a few runs; < 0: the plan does not work. */

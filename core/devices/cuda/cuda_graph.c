@@ -47,7 +47,7 @@ pd_status cuda_graph_launch(pd_device *device, pd_stream *stream, pd_graph *grap
 
 void cuda_graph_destroy(pd_device *device, pd_graph *graph) {
   if (!graph) return;
-  if (!cuda_bind(device)) {
+  if (cuda_bind(device) == PD_OK) {
     if (graph->exec) cudaGraphExecDestroy(graph->exec);
     if (graph->graph) cudaGraphDestroy(graph->graph);
   }

@@ -36,7 +36,7 @@ static inline bool tensor_f32_of(const pd_tensor *t, int64_t count) {
 #define OP_LAUNCH(operation, call)                                                                                     \
   do {                                                                                                                 \
     const pd_status bind_status_ = cuda_bind(device);                                                                  \
-    return bind_status_ ? bind_status_ : cuda_check(device, (call), operation);                                        \
+    return bind_status_ != PD_OK ? bind_status_ : cuda_check(device, (call), operation);                               \
   } while (0)
 
 /* The operations, for the table in cuda_ops_basic.c. */

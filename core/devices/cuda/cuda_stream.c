@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static void stream_destroy(pd_device *device, pd_stream *stream) {
-  if (!stream || cuda_bind(device)) return;
+  if (!stream || cuda_bind(device) != PD_OK) return;
   if (stream->handle) {
     cudaStreamSynchronize(stream->handle);
     pthread_mutex_lock(&device->lock);
@@ -121,7 +121,7 @@ static pd_status event_create(pd_device *device, pd_event **out) {
 
 static void event_destroy(pd_device *device, pd_event *event) {
   if (!event) return;
-  if (!cuda_bind(device)) cudaEventDestroy(event->handle);
+  if (cuda_bind(device) == PD_OK) cudaEventDestroy(event->handle);
   free(event);
 }
 

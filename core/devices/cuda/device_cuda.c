@@ -157,7 +157,7 @@ static const pd_profile_ops profile_ops = {.size = sizeof(pd_profile_ops),
 static void device_close(pd_device *device) {
   if (!device) return;
   cuda_profile_close(device->profile);
-  if (device->sm_count && !cuda_bind(device)) {
+  if (device->sm_count && cuda_bind(device) == PD_OK) {
     cudaDeviceSynchronize();
     cuda_convolutions_close(device);
     cuda_matmuls_close(device);

@@ -1,6 +1,8 @@
 /* Paddle's Kernel Summary, with what the launches of a kernel have in common. */
 #include "tables/span_groups.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,13 +66,7 @@ const pd_table *kernel_table(const table_work *work) {
     group = span_groups_at(&groups, PD_NONE, PD_NONE, 0, row->name);
     if (!group) goto no_memory;
     index = (uint32_t)(group - groups.rows);
-    if (!details || index >= room) {
-      launches *grown = realloc(details, groups.room * sizeof *details);
-      if (!grown) goto no_memory;
-      memset(grown + room, 0, (groups.room - room) * sizeof *grown);
-      details = grown;
-      room = groups.room;
-    }
+    if (!PD_ARRAY_FIT_ZERO(details, room, index + 1)) goto no_memory;
     add_launch(&details[index], &row->detail, span, !group->stats.calls);
     span_stats_add(&group->stats, 0, span);
     gpu_ns += span;

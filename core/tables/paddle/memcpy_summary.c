@@ -1,6 +1,8 @@
 /* Paddle's Memory Manipulation Summary: copies and sets by kind, allocations and frees, with bytes and bandwidth. */
 #include "tables/span_groups.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,13 +50,7 @@ static bool add(span_groups *groups, moved **bytes, uint32_t *room, uint32_t kin
   uint32_t index;
   if (!group) return false;
   index = (uint32_t)(group - groups->rows);
-  if (!*bytes || index >= *room) {
-    moved *grown = realloc(*bytes, groups->room * sizeof **bytes);
-    if (!grown) return false;
-    memset(grown + *room, 0, (groups->room - *room) * sizeof *grown);
-    *bytes = grown;
-    *room = groups->room;
-  }
+  if (!PD_ARRAY_FIT_ZERO(*bytes, *room, index + 1)) return false;
   span_stats_add(&group->stats, cpu_ns, gpu_ns);
   (*bytes)[index].bytes += moved_bytes;
   return true;

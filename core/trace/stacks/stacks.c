@@ -3,6 +3,8 @@
 #include "symbols.h"
 #include "unwind.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,16 +68,6 @@ static uint32_t *slot_of(const stack_set *set, const uint32_t *frames, uint64_t 
   }
 }
 
-static pd_status grow_rows(void **rows, uint64_t *capacity, uint64_t needed, size_t bytes_each) {
-  if (needed <= *capacity) return PD_OK;
-  uint64_t more = *capacity * 2; /* enough: needed grows by one stack at a time */
-  void *grown = realloc(*rows, more * bytes_each);
-  if (!grown) return PD_NO_MEMORY;
-  *rows = grown;
-  *capacity = more;
-  return PD_OK;
-}
-
 static pd_status grow_slots(stack_set *set) {
   if (set->count * 2 <= set->mask) return PD_OK;
   uint64_t mask = set->mask * 2 + 1;
@@ -92,17 +84,13 @@ static pd_status grow_slots(stack_set *set) {
 }
 
 static pd_status set_add(stack_set *set, const uint32_t *frames, uint64_t count, uint32_t *index) {
-  void *rows = set->frames;
-  pd_status status = grow_slots(set);
+  const pd_status status = grow_slots(set);
   if (status != PD_OK) return status;
   uint32_t *slot = slot_of(set, frames, count);
   if (!*slot) {
-    status = grow_rows(&rows, &set->frame_capacity, set->frame_count + count, sizeof *set->frames);
-    set->frames = rows;
-    rows = set->ends;
-    if (status == PD_OK) status = grow_rows(&rows, &set->capacity, set->count + 1, sizeof *set->ends);
-    set->ends = rows;
-    if (status != PD_OK) return status;
+    if (!PD_ARRAY_FIT(set->frames, set->frame_capacity, set->frame_count + count) ||
+        !PD_ARRAY_FIT(set->ends, set->capacity, set->count + 1))
+      return PD_NO_MEMORY;
     memcpy(set->frames + set->frame_count, frames, count * sizeof *frames);
     set->frame_count += count;
     set->ends[set->count++] = set->frame_count;

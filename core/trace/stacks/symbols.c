@@ -7,6 +7,8 @@
 #include "symbols.h"
 #include "source_lines.h"
 
+#include <pdhost/array.h>
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -47,7 +49,7 @@ typedef struct known_address {
 
 struct symbols {
   module *modules;
-  size_t module_count;
+  size_t module_count, module_room;
   known_address *known; /* open addressing */
   size_t known_count, known_mask;
   source_lines *lines; /* NULL: none are known */
@@ -156,10 +158,8 @@ static pd_status find_module(symbols *self, const Dl_info *info, const struct li
       *out = &self->modules[i];
       return PD_OK;
     }
-  module *grown = realloc(self->modules, (self->module_count + 1) * sizeof *grown);
-  if (!grown) return PD_NO_MEMORY;
-  self->modules = grown;
-  module *added = &grown[self->module_count];
+  if (!PD_ARRAY_FIT(self->modules, self->module_room, self->module_count + 1)) return PD_NO_MEMORY;
+  module *added = &self->modules[self->module_count];
   char path[PATH_MAX];
   ssize_t length = 0;
   /* The program's own entry has no name, and the name it was started by need not be its file's. */

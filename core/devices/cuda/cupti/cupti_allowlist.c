@@ -1,6 +1,8 @@
 /* The pattern table behind the allow-list. Called by the loop thread at attach. */
 #include "cupti_allowlist.h"
 
+#include <pdhost/array.h>
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,12 +96,7 @@ static pd_status build_domain(const cupti_api *api, bool driver, bool sync, cupt
     if (api->GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || !name) continue;
     *limit = cbid + 1;
     if (!cupti_allowlist_classify(name, driver, sync, &class)) continue;
-    if (*count == capacity) {
-      capacity = capacity ? 2 * capacity : 64;
-      cupti_call *grown = realloc(*calls, capacity * sizeof **calls);
-      if (!grown) return PD_NO_MEMORY;
-      *calls = grown;
-    }
+    if (!PD_ARRAY_FIT(*calls, capacity, *count + 1)) return PD_NO_MEMORY;
     cupti_call *call = &(*calls)[(*count)++];
     *call = (cupti_call){.cbid = cbid, .api = class};
     call->capture = strstr(name, "StreamBeginCapture") ? 1 : strstr(name, "StreamEndCapture") ? -1 : 0;

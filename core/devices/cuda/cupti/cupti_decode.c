@@ -1,6 +1,8 @@
 /* One buffer is read twice: calls first, so that most device records find theirs at once. */
 #include "cupti_decode.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,16 +118,10 @@ static const char *sync_text(CUpti_ActivitySynchronizationType type) {
 /* ---- rows that wait ---------------------------------------------------------------------------------------- */
 
 static void wait_for(cupti_decoder *decoder, cupti_pending_list *list, const pd_activity *row) {
-  if (list->count == list->capacity) {
-    uint64_t capacity = list->capacity ? list->capacity * 2 : 256;
-    pd_activity *grown = realloc(list->rows, capacity * sizeof *grown);
-    if (!grown) {
-      decoder->counts.lost_memory++;
-      lost(decoder, PD_LOSS_RECORDS_DROPPED);
-      return;
-    }
-    list->rows = grown;
-    list->capacity = capacity;
+  if (!PD_ARRAY_FIT(list->rows, list->capacity, list->count + 1)) {
+    decoder->counts.lost_memory++;
+    lost(decoder, PD_LOSS_RECORDS_DROPPED);
+    return;
   }
   list->rows[list->count++] = *row;
 }
@@ -282,13 +278,7 @@ static void settle_shared(cupti_decoder *decoder) {
 
 static bool add_twin(cupti_decoder *decoder, uint64_t shared, const cupti_launch *launch) {
   if (launch->api < PD_API_LAUNCH || launch->api > PD_API_MEMSET) return true;
-  if (decoder->twin_count == decoder->twin_capacity) {
-    uint64_t capacity = decoder->twin_capacity ? decoder->twin_capacity * 2 : 256;
-    cupti_twin *grown = realloc(decoder->twins, capacity * sizeof *grown);
-    if (!grown) return false;
-    decoder->twins = grown;
-    decoder->twin_capacity = capacity;
-  }
+  if (!PD_ARRAY_FIT(decoder->twins, decoder->twin_capacity, decoder->twin_count + 1)) return false;
   decoder->twins[decoder->twin_count++] = (cupti_twin){.shared = shared,
                                                        .own = launch->correlation,
                                                        .start_ns = launch->start_ns,

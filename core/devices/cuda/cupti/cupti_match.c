@@ -1,6 +1,8 @@
 /* The table of a window's launches by correlation id: open addressing over a list. */
 #include "cupti_match.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,17 +32,6 @@ cupti_launch *cupti_match_find(const cupti_match *match, uint64_t correlation) {
   return match->index[at] ? &match->launches[match->index[at] - 1] : NULL;
 }
 
-/* Room for one more in a list that doubles. */
-static bool grow(void *list, uint64_t *capacity, uint64_t count, size_t bytes, uint64_t first) {
-  if (count < *capacity) return true;
-  uint64_t wanted = *capacity ? *capacity * 2 : first;
-  void *grown = realloc(*(void **)list, wanted * bytes);
-  if (!grown) return false;
-  *(void **)list = grown;
-  *capacity = wanted;
-  return true;
-}
-
 static bool grow_index(cupti_match *match) {
   uint64_t size = match->index_size ? match->index_size * 2 : 1024;
   uint32_t *index = calloc(size, sizeof *index);
@@ -56,9 +47,7 @@ cupti_launch *cupti_match_add(cupti_match *match, uint64_t correlation) {
   if (match->count * 2 >= match->index_size && !grow_index(match)) return NULL;
   uint64_t at = slot_of(match, correlation);
   if (match->index[at]) return &match->launches[match->index[at] - 1];
-  if (match->count == UINT32_MAX - 1 ||
-      !grow(&match->launches, &match->capacity, match->count, sizeof *match->launches, 1024))
-    return NULL;
+  if (match->count == UINT32_MAX - 1 || !PD_ARRAY_FIT(match->launches, match->capacity, match->count + 1)) return NULL;
   match->launches[match->count] = (cupti_launch){.correlation = correlation};
   match->index[at] = (uint32_t)++match->count;
   return &match->launches[match->count - 1];
@@ -66,8 +55,7 @@ cupti_launch *cupti_match_add(cupti_match *match, uint64_t correlation) {
 
 pd_status cupti_match_expect(cupti_match *match, cupti_launch *launch, pd_api_class api) {
   if (api == PD_API_GRAPH_LAUNCH) {
-    if (!grow(&match->graph_launches, &match->graph_capacity, match->graph_count, sizeof *match->graph_launches, 64))
-      return PD_NO_MEMORY;
+    if (!PD_ARRAY_FIT(match->graph_launches, match->graph_capacity, match->graph_count + 1)) return PD_NO_MEMORY;
     match->graph_launches[match->graph_count++] = (uint64_t)(launch - match->launches);
     launch->is_graph = true;
   }
@@ -93,8 +81,7 @@ pd_status cupti_match_seen(cupti_match *match, cupti_launch *launch, uint32_t gr
   launch->graph = graph;
   cupti_graph_size *size = find_graph(match, graph);
   if (!size) {
-    if (!grow(&match->graphs, &match->graphs_capacity, match->graphs_count, sizeof *match->graphs, 8))
-      return PD_NO_MEMORY;
+    if (!PD_ARRAY_FIT(match->graphs, match->graphs_capacity, match->graphs_count + 1)) return PD_NO_MEMORY;
     size = &match->graphs[match->graphs_count++];
     *size = (cupti_graph_size){.graph = graph};
   }
