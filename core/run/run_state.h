@@ -2,10 +2,10 @@
 #ifndef CORE_RUN_RUN_STATE_H
 #define CORE_RUN_RUN_STATE_H
 
-#include "run_truth.h"
 #include "sink_set.h"
 #include "step_log.h"
 #include "unprofiled.h"
+#include "truth/run_truth.h"
 #include "abi/services.h"
 #include "base/log.h"
 #include "config/schedule.h"

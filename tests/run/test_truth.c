@@ -1,7 +1,7 @@
 /* The truth's spans of device time, on a device that only counts. */
 #include "pd_test.h"
 
-#include "run/run_truth.h"
+#include "run/truth/run_truth.h"
 
 typedef struct counting {
   uint64_t created, destroyed, recorded;

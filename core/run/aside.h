@@ -1,0 +1,21 @@
+/* Steps that no output shows, on an iterator of their own: to warm up, or to be timed without a profiler.
+ * [loop thread] */
+#ifndef CORE_RUN_ASIDE_H
+#define CORE_RUN_ASIDE_H
+
+#include "run_state.h"
+
+typedef struct aside {
+  uint64_t steps, timed; /* timed: how many of the last ones */
+  bool control;          /* without what the scenario injects */
+  bool typical;          /* from the third on like the scheduled steps, but without a profiler */
+  double mean_ns;        /* of a timed one, its wait for data included; NaN: the data ended before */
+} aside;
+
+/* PD_STOP: the scenario asked for the end of the run. The end of the data ends these steps alone. */
+pd_status aside_steps(run_state *run, aside *self);
+
+/* Enough steps for the loader to be in its stride. */
+uint64_t aside_to_settle(const run_state *run);
+
+#endif
