@@ -2,6 +2,7 @@
 #include "ab.h"
 
 #include "ab_report.h"
+#include "ab_trial.h"
 
 #include "abi/services.h"
 #include "base/log.h"
@@ -22,7 +23,7 @@ typedef struct ab_options {
   double margin, width, max_time_s;
   const char *output; /* NULL: none */
   args_format format;
-  bool gate, help;
+  bool loop, gate, help;
 } ab_options;
 
 /* ---- command line ---- */
@@ -80,6 +81,10 @@ static const args_option rows[] = {
      .help = "write both as measurements, for pdhost compare; with - they go to standard output and the text to "
              "standard error"},
     ARGS_FORMAT_ROW(ab_options, format, "text|json|csv", "text, json, csv"),
+    {.name = "--loop",
+     .take = args_take_flag,
+     .code = offsetof(ab_options, loop),
+     .help = "time whole iterations of the training loop, with the loader, in blocks of [truth] block steps"},
     {.name = "--gate",
      .take = args_take_flag,
      .code = offsetof(ab_options, gate),
@@ -96,8 +101,10 @@ const args_command ab_command = {
         "Times a scenario's step with two configurations, A and B, in one process and in turns (A B B A, then B A A "
         "B), "
         "until the interval of their ratio is narrow enough or the time is up. Each side is its keys, separated by "
-        "spaces, on top of what both are given; '' means no changes. [run] mode is benchmark: keys that do not change "
-        "the step ([profile], [schedule], the loader's) are refused.",
+        "spaces, on top of what both are given; '' means no changes. Keys that do not change "
+        "the step ([profile], [schedule], the loader's) are refused. With --loop the loader is a part of what is "
+        "timed, "
+        "and its keys may be given.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .takes_run_options = true,
@@ -107,26 +114,6 @@ const args_command ab_command = {
     .main = ab_main};
 
 /* ---- the measurement ---- */
-
-typedef struct listener {
-  ab_sides *sides;
-  double max_time_s;
-} listener;
-
-static void tell(void *user, const ab_result *so_far) {
-  const listener *self = user;
-  ab_sides_look(self->sides);
-  ab_report_progress(so_far, self->max_time_s);
-}
-
-static pd_status renew(void *user, uint64_t index) {
-  if (signals_pending()) return PD_STOP;
-  const pd_progress *progress = progress_table();
-  progress->doing(progress, "setting both up again");
-  const int code = ab_sides_renew(((listener *)user)->sides, index);
-  progress->doing(progress, NULL);
-  return code == CODE_DONE ? PD_OK : PD_DEVICE;
-}
 
 static int end_code(const ab_options *options, outcome verdict) {
   if (!options->gate || verdict == OUTCOME_SAME || verdict == OUTCOME_FASTER) return CODE_DONE;
@@ -154,18 +141,10 @@ static int report(const ab_options *options, ab_sides *sides, const ab_result *g
 }
 
 static int measure(const ab_options *options, ab_sides *sides, error *err) {
-  const bool cold = sides->settings[0]->benchmark.cold_cache || sides->settings[1]->benchmark.cold_cache;
-  const ab_rules rules = {.width = options->width > 0 ? options->width : USUAL_WIDTH * options->margin,
-                          .number = cold ? 1 : (uint64_t)sides->settings[0]->benchmark.number,
-                          .max_time_s = options->max_time_s,
-                          .clock = cold ? bench_clock : NULL};
-  listener to = {.sides = sides, .max_time_s = options->max_time_s};
+  const double width = options->width > 0 ? options->width : USUAL_WIDTH * options->margin;
   progress_enter("measuring", "step", 0);
-  progress_ends_within(options->max_time_s);
-  const ab_callbacks calls = {.block = ab_sides_block, .renew = renew, .tell = tell, .user = &to};
-  void *const users[2] = {&sides->steps[0], &sides->steps[1]};
   ab_result got;
-  const pd_status status = ab_measure(&rules, &calls, users, &got);
+  const pd_status status = ab_trial_measure(sides, width, options->max_time_s, &got);
   progress_end();
   int code = CODE_DONE;
   if (sides->code != CODE_DONE) { /* it did not come up again, and said why */
@@ -185,7 +164,9 @@ static int measure(const ab_options *options, ab_sides *sides, error *err) {
 static int compare_sides(const ab_options *options, const cli_args *args, const char *const texts[2], error *err) {
   ab_sides sides;
   char a[256], b[256];
-  if (!ab_sides_load(&sides, args, texts, err)) {
+  const bench_kind kind = options->loop ? BENCH_LOOP : BENCH_STEP;
+  if (!ab_sides_check(kind, args, err)) return err->exit_code;
+  if (!ab_sides_load(&sides, kind, args, texts, err)) {
     ab_sides_close(&sides);
     return err->exit_code;
   }

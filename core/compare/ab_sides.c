@@ -19,14 +19,19 @@
 /* ---- configurations ---- */
 
 /* A key that can make no difference between the sides would have A measured against A without a word. */
-static bool refuse_idle(const config_assignment *all, uint32_t count, const char *whose, idle_scope scope, error *err) {
+static bool refuse_idle(const config_assignment *all, uint32_t count, bench_kind kind, const char *whose,
+                        idle_scope scope, error *err) {
   for (uint32_t i = 0; i < count; i++) {
-    const char *why = idle_keys_why(&all[i], TIMED_AB, scope);
+    const char *why = idle_keys_why(&all[i], kind == BENCH_LOOP ? TIMED_LOOP : TIMED_AB, scope);
     if (!why) continue;
     error_set(err, PD_INVALID, CODE_USAGE, "ab: %s%s.%s: %s", whose, all[i].section, all[i].key, why);
     return false;
   }
   return true;
+}
+
+bool ab_sides_check(bench_kind kind, const cli_args *args, error *err) {
+  return refuse_idle(args->input.assignments, args->input.assignment_count, kind, "", IDLE_ALL, err);
 }
 
 /* What both were given, then the side's own, which win; then what `ab` needs. */
@@ -79,15 +84,14 @@ static bool are_equal(config *a, const config *b) {
   return a->scenario.plugin->table == b->scenario.plugin->table || strcmp(a->run.scenario, b->run.scenario) == 0;
 }
 
-bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts[2], error *err) {
+bool ab_sides_load(ab_sides *self, bench_kind kind, const cli_args *args, const char *const texts[2], error *err) {
   assignments own[2];
   const bool first = assignments_parse(texts[0], "ab: A:", &own[0], err);
   const bool second = assignments_parse(texts[1], "ab: B:", &own[1], err);
-  const config_input *both = &args->input;
-  bool ok = first && second && refuse_idle(both->assignments, both->assignment_count, "", IDLE_ALL, err);
-  *self = (ab_sides){.texts = {texts[0], texts[1]}};
+  bool ok = first && second;
+  *self = (ab_sides){.texts = {texts[0], texts[1]}, .kind = kind};
   for (int side = 0; side < 2 && ok; side++)
-    ok = refuse_idle(own[side].all, own[side].count, side ? "B: " : "A: ", IDLE_ONE, err) &&
+    ok = refuse_idle(own[side].all, own[side].count, kind, side ? "B: " : "A: ", IDLE_ONE, err) &&
          load(self, side, args, &own[side], err);
   log_forget_repeats(); /* warn once of what both were given */
   if (ok && strcmp(texts[0], texts[1]) != 0 && are_equal(self->settings[0], self->settings[1])) {
@@ -104,7 +108,7 @@ bool ab_sides_load(ab_sides *self, const cli_args *args, const char *const texts
 /* ---- up and down ---- */
 
 static int open_one(ab_sides *self, int side) {
-  const int code = bench_open(self->settings[side], &self->steps[side]);
+  const int code = bench_open(self->settings[side], self->kind, &self->steps[side]);
   if (code != CODE_DONE) return code;
   const pd_status status = bench_warm_up(self->steps[side]);
   if (status == PD_OK || status == PD_STOP) return CODE_DONE;
@@ -153,6 +157,17 @@ void ab_sides_look(ab_sides *self) {
 int ab_sides_renew(ab_sides *self, uint64_t index) {
   close_both(self);
   return open_both(self, (int)(index % 2));
+}
+
+ab_rules ab_sides_rules(const ab_sides *self, double width, double max_time_s) {
+  const config *a = self->settings[0];
+  const bool cold = a->benchmark.cold_cache || self->settings[1]->benchmark.cold_cache;
+  ab_rules rules = {.width = width, .max_time_s = max_time_s, .number = (uint64_t)a->benchmark.number};
+  if (self->kind == BENCH_LOOP) rules.number = (uint64_t)a->truth.block;
+  if (self->kind == BENCH_STEP && cold) rules.number = 1;
+  /* A block's own begin counts for the time, too. */
+  if (self->kind == BENCH_LOOP || cold) rules.clock = bench_clock;
+  return rules;
 }
 
 pd_status ab_sides_block(void *user, uint64_t number, double *host_s, double *device_s) {

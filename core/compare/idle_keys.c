@@ -12,6 +12,7 @@ typedef struct idle_row {
   const char *but;  /* a value that is no mistake, or NULL */
 } idle_row;
 
+#define AB (TIMED_AB | TIMED_LOOP)
 #define STEP (TIMED_AB | TIMED_STEP)
 #define TRAINED (TIMED_BARE | TIMED_RECORDED)
 #define SWEPT (TIMED_STEP | TRAINED)
@@ -19,10 +20,12 @@ typedef struct idle_row {
 /* The first row that fits is the one that counts. */
 static const idle_row rows[] = {
     {"run", "mode", TIMED_AB, true,
-     "ab times the step alone, as mode = benchmark does: leave it out, or use pdhost sweep", "benchmark"},
-    {"run", "sinks trace_dir", TIMED_AB, true,
-     "ab has no sinks and no traces: leave it out; --output keeps what it measures", NULL},
-    {"sink.", NULL, TIMED_AB, true, "ab has no sinks: leave it out; --output keeps what it measures", NULL},
+     "ab times the step alone, as mode = benchmark does: leave it out, or time whole iterations, with --loop",
+     "benchmark"},
+    {"run", "mode", TIMED_LOOP, true, "whole iterations of training are timed: leave it out", "train"},
+    {"run", "sinks trace_dir", AB, true, "ab has no sinks and no traces: leave it out; --output keeps what it measures",
+     NULL},
+    {"sink.", NULL, AB, true, "ab has no sinks: leave it out; --output keeps what it measures", NULL},
     {"benchmark", "threads cold_cache device_time label sub_label env", TIMED_AB, false, NULL, NULL},
     {"benchmark", "callgrind callgrind_repeats callgrind_max_time", TIMED_AB, true,
      "ab counts no instructions: leave it out, and count each side with [run] mode = benchmark", NULL},
@@ -63,6 +66,11 @@ static const idle_row rows[] = {
      "nothing is recorded where the step alone is timed: see what recording costs with pdhost sweep, [run] mode = "
      "train and -o profile.timer_only=false",
      NULL},
+    {"profile", NULL, TIMED_LOOP, false,
+     "nothing is recorded while two configurations are timed in turns: leave it out", NULL},
+    {"truth", NULL, TIMED_LOOP, false, "is no side's own: give [truth] block for both, by -o truth.block", NULL},
+    {"schedule", NULL, TIMED_LOOP, false, "blocks of [truth] block steps are timed: leave it out", NULL},
+    {"benchmark", NULL, TIMED_LOOP, false, "only a step that is timed alone reads it: leave it out", NULL},
 
     {"profile", "timer_only", TRAINED, false, NULL, NULL},
     {"profile", NULL, TIMED_BARE, true,

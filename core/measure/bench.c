@@ -7,6 +7,7 @@
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "base/version.h"
+#include "run/aside.h"
 #include "run/run_parts.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@ enum { FLUSH_CUDA_BYTES = 256 << 20, FLUSH_LEAST_BYTES = 64 << 20 };
 struct bench {
   run_state *run;
   const config *settings;
+  bench_kind kind;
   guard *watch;
   const pd_batch *batch;
   uint64_t steps; /* done, for their index */
@@ -64,20 +66,26 @@ static pd_status open_flush(bench *self) {
                                     &self->flush.data);
 }
 
-static pd_status open_parts(bench *self) {
+static pd_status open_step(bench *self) {
   const benchmark_settings *wanted = &self->settings->benchmark;
-  run_state *run = self->run;
+  const run_state *run = self->run;
   pd_status status = data_loader_iter_begin(run->loader);
   if (status == PD_OK) status = data_loader_next(run->loader, &self->batch);
   if (status == PD_OK && wanted->device_time) status = streams(self)->event_create(run->access.device, &self->begin);
   if (status == PD_OK && wanted->device_time) status = streams(self)->event_create(run->access.device, &self->end);
   if (status == PD_OK && wanted->cold_cache) status = open_flush(self);
+  return status;
+}
+
+static pd_status open_parts(bench *self) {
+  const run_state *run = self->run;
+  const pd_status status = self->kind == BENCH_STEP ? open_step(self) : PD_OK;
   self->watch = status == PD_OK ? guard_open(run->props.is_cuda, run->props.index) : NULL;
   if (status != PD_OK) return fail(self, status, "benchmark");
   return self->watch ? PD_OK : fail(self, PD_NO_MEMORY, "benchmark");
 }
 
-int bench_open(config *settings, bench **out) {
+int bench_open(config *settings, bench_kind kind, bench **out) {
   *out = NULL;
   bench *self = calloc(1, sizeof *self);
   run_state *run = calloc(1, sizeof *run);
@@ -87,10 +95,13 @@ int bench_open(config *settings, bench **out) {
     error_line_print(FAULT_MEMORY, NULL, "benchmark: %s", service_status_text(PD_NO_MEMORY));
     return CODE_INTERNAL;
   }
-  settings->data.num_workers = 0;
-  settings->data.prefetch_to_device = false;
+  if (kind == BENCH_STEP) {
+    settings->data.num_workers = 0;
+    settings->data.prefetch_to_device = false;
+  }
   self->run = run;
   self->settings = settings;
+  self->kind = kind;
   int code = run_parts_open(run, settings);
   if (code == CODE_DONE && open_parts(self) != PD_OK) {
     error_line_print(FAULT_SCENARIO, NULL, "%s", self->failure);
@@ -166,7 +177,37 @@ static pd_status run_steps(bench *self, step_function run_step, uint64_t number,
   return PD_OK;
 }
 
+/* Steps of the loop; the mean time of the last `timed`. */
+static pd_status run_loop(bench *self, uint64_t settle, uint64_t timed, double *mean_ns) {
+  aside steps = {.steps = settle + timed, .timed = timed};
+  const pd_status status = aside_steps(self->run, &steps);
+  *mean_ns = steps.mean_ns;
+  if (signals_pending()) return PD_STOP;
+  if (status == PD_OK && timed && isnan(steps.mean_ns)) {
+    snprintf(self->failure, sizeof self->failure,
+             "[data] dataset_size: the data of an epoch end within a block of %llu steps; make it larger",
+             (unsigned long long)steps.steps);
+    return PD_INVALID;
+  }
+  if (status == PD_STOP)
+    snprintf(self->failure, sizeof self->failure, "scenario %s: it asked for the end of the run",
+             self->run->scenario_name);
+  else if (status != PD_OK)
+    snprintf(self->failure, sizeof self->failure, "%s", self->run->failure);
+  return status;
+}
+
+static pd_status loop_block(bench *self, uint64_t number, double *host_s) {
+  double mean_ns = 0;
+  guard_look(self->watch);
+  const pd_status status = number ? run_loop(self, aside_to_settle(self->run), number, &mean_ns) : PD_OK;
+  *host_s = 1e-9 * mean_ns * (double)number;
+  return status;
+}
+
 pd_status bench_warm_up(bench *self) {
+  double ignored;
+  if (self->kind == BENCH_LOOP) return run_loop(self, self->run->warmup_steps, 0, &ignored);
   pd_status status = run_steps(self, self->run->scenario->step, self->run->warmup_steps, PD_PHASE_WARMUP_STEPS);
   if (status != PD_OK) return status;
   self->steps = 0;
@@ -184,6 +225,7 @@ pd_status bench_block(void *user, uint64_t number, double *host_s, double *devic
   const pd_device_access *access = &self->run->access;
   const pd_stream_ops *stream = streams(self);
   *host_s = *device_s = (double)NAN;
+  if (self->kind == BENCH_LOOP) return loop_block(self, number, host_s);
   guard_look(self->watch);
   pd_status status = self->flush.data && number ? empty_cache(self) : PD_OK;
   if (status == PD_OK) status = stream->device_synchronize(access->device);
@@ -330,7 +372,7 @@ pd_status bench_describe(const bench *self, pd_measurement *out) {
   if (status == PD_OK) status = measurement_set(&out->scenario, self->run->scenario_name);
   if (status == PD_OK) status = measurement_set(&out->device, self->run->props.name);
   if (status == PD_OK) status = describe_options(self->settings, out);
-  if (status == PD_OK) status = describe_loader(out);
+  if (status == PD_OK && self->kind == BENCH_STEP) status = describe_loader(out);
   if (status == PD_OK) status = describe_versions(self, out);
   return status == PD_OK ? describe_machine(self, out) : status;
 }

@@ -1,5 +1,6 @@
-/* A scenario's step brought up to be timed alone: no loader threads, no recorder, no profiler, no loss read back. One
- * batch is made beforehand and every run is given it. Several can be open at once. [loop thread] */
+/* A scenario brought up to be timed: no recorder, no profiler, no loss read back. Either its step alone, without loader
+ * threads, where one batch is made beforehand and every run is given it; or whole iterations of its training loop, with
+ * the loader. Several can be open at once. [loop thread] */
 #ifndef CORE_MEASURE_BENCH_H
 #define CORE_MEASURE_BENCH_H
 
@@ -10,9 +11,11 @@
 
 typedef struct bench bench;
 
-/* `settings` have [run] mode = benchmark, and stay until bench_close; their [data] is changed to load in the caller's
- * own thread. Returns the exit code, with its message printed; *out is NULL unless it is CODE_DONE. */
-int bench_open(config *settings, bench **out);
+typedef enum bench_kind { BENCH_STEP, BENCH_LOOP } bench_kind;
+
+/* `settings` have [run] mode = benchmark, and stay until bench_close; for BENCH_STEP their [data] is changed to load in
+ * the caller's own thread. Returns the exit code, with its message printed; *out is NULL unless it is CODE_DONE. */
+int bench_open(config *settings, bench_kind kind, bench **out);
 void bench_close(bench *self);
 
 /* What [benchmark] asks for. */
@@ -23,7 +26,8 @@ steady_rules bench_steady_rules(const config *settings);
 pd_status bench_warm_up(bench *self);
 
 /* A timer_block; `user` is the bench. The device is synchronised before and after. PD_STOP: a signal, or the scenario,
- * asks for the end. Where the cache is to be cold, a block empties it first, outside its time. */
+ * asks for the end. Where the cache is to be cold, a block empties it first, outside its time. A block of BENCH_LOOP
+ * begins with as many steps, untimed, as the loader needs to be in its stride, and has no time of the device's. */
 pd_status bench_block(void *user, uint64_t number, double *host_s, double *device_s);
 /* A timer_clock, of that bench or none. */
 double bench_clock(void *user);

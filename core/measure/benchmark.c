@@ -119,7 +119,7 @@ static int refuse_gpu(const bench *step, const config *settings) {
 /* Brought down before anything else is run, so that two do not hold the machine at once. */
 static int open_and_measure(config *settings, pd_measurement *row) {
   bench *step;
-  int code = bench_open(settings, &step);
+  int code = bench_open(settings, BENCH_STEP, &step);
   if (code == CODE_DONE) code = refuse_gpu(step, settings);
   if (code == CODE_DONE) code = describe_and_measure(step, settings, row);
   bench_close(step);

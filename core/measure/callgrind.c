@@ -94,7 +94,7 @@ int callgrind_child(config *settings) {
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing waits for it then */
   if (is_orphan()) return CODE_INTERNAL;
   signals_install(NULL, NULL);
-  int code = bench_open(settings, &step);
+  int code = bench_open(settings, BENCH_STEP, &step);
   if (code == CODE_DONE) code = run_counted(step, settings);
   bench_close(step);
   signals_restore();

@@ -64,6 +64,19 @@ class Ab(Case):
             if files == ("b.json", "a.json"):
                 self.assertAlmostEqual(found["ratio"] * float(said[2].split()[2]), 1, places=3)
 
+    def test_whole_iterations_wait_for_the_loader(self):
+        base = [*SMALL, "--scenario", "control", "-o", "data.resident=none", "-o", "truth.block=2", "--loop", "--max-time", "1",
+                "--format", "json"]
+        code, out, err = self.run_pdhost("ab", *base, "data.io_sleep_ms=0", "data.io_sleep_ms=5")
+        self.assertEqual(code, 0, err)
+        got = json.loads(out)
+        self.assertGreater(min(got["b"]["host_s"]), 2 * 4 * 5e-3 * 0.9)  # two steps of four samples, one worker
+        self.assertGreater(got["ratio"], 1)
+        self.assertEqual((got["number_per_run"], got["a"]["device_s"]), (2, None))
+        self.assert_fails(self.run_pdhost("ab", *base, "schedule.active=3", ""), 2, "ab: A: schedule.active: ")
+        self.assert_fails(self.run_pdhost("ab", *base, "-o", "data.dataset_size=8", "data.cpu_work=1", ""), 5,
+                          "[data] dataset_size: the data of an epoch end within a block of ")
+
     def test_json_and_gate(self):
         code, out, err = self.run_pdhost("ab", *STALL, "--format", "json", "--max-time", "1", "--gate", "-q",
                                          "scenario.inject_us=500", "scenario.inject_us=20000")

@@ -1,6 +1,7 @@
 /* The verdict: what it names, what it withholds, and that it fits its figures. */
 #include "ledger/verdict.h"
 #include "analysis_rig.h"
+#include "ledger/cures.h"
 
 /* `steps` of 100 us: `wait` us of them waiting for data, the rest in one kernel but 1 us. */
 static void steps_with_wait(analysis_rig *rig, uint64_t steps, int64_t wait_us, bool lost) {
@@ -518,4 +519,27 @@ PD_TEST(verdict, is_withheld_where_the_steps_overlap) {
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "withheld");
   cr_assert_not_null(strstr(rig_text(table, row, "verdict"), "replayed with nothing removed"));
   rig_end(&rig);
+}
+
+/* One table says what takes a cause away; what no replay predicts stands behind the rest, with the reason. */
+PD_TEST(verdict, a_cause_has_all_its_cures) {
+  static const pd_cure own[] = {{"pageable_copy", "scenario.copies=0"}, {NULL, NULL}};
+  arena memory = {0};
+  const verdict_setting setting = {.cures = own,
+                                   .offers = PD_OFFER_KNOWN | PD_OFFER_CUDA_GRAPH | PD_OFFER_FUSED |
+                                             PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH | PD_OFFER_RESIDENT,
+                                   .arena = &memory};
+  cure found[CURES_MOST];
+  cr_assert_eq(cures_find(&setting, VERDICT_launch_bound, found), 2);
+  cr_assert_str_eq(found[0].settings, "train.cuda_graph=true");
+  cr_assert_null(found[0].unpredicted);
+  cr_assert_str_eq(found[1].settings, "train.fused=true");
+  cr_assert_not_null(strstr(found[1].unpredicted, "no replay can tell"));
+  cr_assert_eq(cures_find(&setting, VERDICT_pageable_copy, found), 2);
+  cr_assert_str_eq(found[0].settings, "scenario.copies=0");
+  cr_assert_str_eq(found[1].settings, "data.pin_memory=true data.prefetch_to_device=true");
+  cr_assert_eq(cures_find(&setting, VERDICT_input_bound, found), 1); /* before anything was recorded */
+  cr_assert_str_eq(found[0].settings, "data.resident=device");
+  cr_assert_eq(cures_find(&setting, VERDICT_device_side, found), 0);
+  arena_free(&memory);
 }

@@ -1,0 +1,102 @@
+/* See cures.h. */
+#include "cures.h"
+
+#include <math.h>
+#include <string.h>
+
+/* More than is needed by this much, so that one late batch does not hold up the step; more workers than this are no
+ * cure. */
+#define WORKERS_TO_SPARE 1.25
+#define WORKERS_MOST 64
+
+/* Settings of the core's that do not depend on what was recorded. The replay's graph launches the same kernels without
+ * their launching, its prefetch copies the same bytes beside the step; what a fused kernel saves of the device's work
+ * is written nowhere in a trace. */
+static const struct {
+  uint32_t cause;
+  pd_offers wanted; /* all of them */
+  cure of;
+} of_core[] = {
+    {VERDICT_launch_bound, PD_OFFER_CUDA_GRAPH, {"train.cuda_graph=true", NULL}},
+    {VERDICT_launch_bound,
+     PD_OFFER_FUSED,
+     {"train.fused=true", "fused kernels also do away with work of the device, which no replay can tell"}},
+    {VERDICT_pageable_copy,
+     PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH,
+     {"data.pin_memory=true data.prefetch_to_device=true", NULL}},
+    {VERDICT_pinned_copy, PD_OFFER_PREFETCH, {"data.prefetch_to_device=true", NULL}},
+    {VERDICT_profiler, 0, {"profile.timer_only=true", NULL}},
+};
+
+/* Whether the run could have them all; where it is not known, what its kind of device has. */
+static bool has_offers(const verdict_setting *self, pd_offers wanted) {
+  const pd_offers known = self->offers;
+  if (known & PD_OFFER_KNOWN) return (known & wanted) == wanted;
+  return self->is_cuda || !(wanted & (PD_OFFER_AMP | PD_OFFER_CUDA_GRAPH));
+}
+
+/* ---- input ---- */
+
+typedef struct loading {
+  double batch_ns, read_ns; /* of one batch: making it, and reading within that */
+  uint64_t batches;
+} loading;
+
+static loading loading_of(const trace_facts *facts) {
+  loading out = {0};
+  for (uint64_t i = 0; facts && i < facts->range_count; i++) {
+    const pd_range *range = facts_range(facts, i);
+    if (range->kind != PD_RANGE_WORKER) continue;
+    const bool batch = !strcmp(facts_text(facts, range->name), "DataLoader worker: batch");
+    const bool read = !batch && !strcmp(facts_text(facts, range->name), "DataLoader worker: read");
+    const double ns = (double)facts_span(range->start_ns, range->end_ns);
+    if (batch) out.batches++;
+    if (batch) out.batch_ns += ns;
+    if (read) out.read_ns += ns;
+  }
+  if (out.batches) {
+    out.batch_ns /= (double)out.batches;
+    out.read_ns /= (double)out.batches;
+  }
+  return out;
+}
+
+/* Enough workers, where that is a matter of their number and there are fewer: reading needs no core, the rest needs all
+ * but the loop's. NULL: workers are no cure, or nothing is known of theirs. */
+static const char *more_workers(const verdict_setting *self) {
+  const loading one = loading_of(self->facts);
+  if (!one.batches) return NULL;
+  const double own_step_ns = self->gains->step_ns * (1 - self->gains->causes[VERDICT_input_bound].gain);
+  const double cores = self->cores > 1 ? self->cores - 1 : 1;
+  const double wanted = ceil(WORKERS_TO_SPARE * one.batch_ns / own_step_ns);
+  const bool have_cores = (one.batch_ns - one.read_ns) * WORKERS_TO_SPARE <= own_step_ns * cores;
+  const bool is_more = !(wanted <= (double)self->num_workers);
+  if (!have_cores || !is_more || !(wanted <= WORKERS_MOST)) return NULL;
+  return arena_format(self->arena, "data.num_workers=%.0f data.prefetch_factor=4", wanted < 2 ? 2 : wanted);
+}
+
+/* Else batches that are made before the run. */
+static const char *of_input(const verdict_setting *self) {
+  const char *workers = more_workers(self);
+  if (workers) return workers;
+  return has_offers(self, PD_OFFER_RESIDENT) ? "data.resident=device" : NULL;
+}
+
+/* ---- all causes ---- */
+
+static const char *of_scenario(const verdict_setting *self, const char *cause) {
+  for (const pd_cure *at = self->cures; at && at->cause; at++)
+    if (!strcmp(at->cause, cause)) return at->settings;
+  return NULL;
+}
+
+uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_MOST]) {
+  uint32_t count = 0;
+  const char *own = of_scenario(self, verdict_key(cause));
+  const char *input = cause == VERDICT_input_bound ? of_input(self) : NULL;
+  if (own) out[count++] = (cure){own, NULL};
+  if (input) out[count++] = (cure){input, NULL};
+  for (size_t i = 0; i < sizeof of_core / sizeof *of_core && count < CURES_MOST; i++)
+    if (of_core[i].cause == cause && has_offers(self, of_core[i].wanted)) out[count++] = of_core[i].of;
+  return count;
+}

@@ -1,0 +1,37 @@
+/*
+ * Which settings take a cause away: the one table that the verdict's advice, `pdhost whatif`, `pdhost tune` and
+ * [truth] cures go by. A run is offered what it does not have yet and what its device and its other settings allow.
+ * [loop thread]
+ */
+#ifndef CORE_LEDGER_CURES_H
+#define CORE_LEDGER_CURES_H
+
+#include "gains.h"
+#include "base/arena.h"
+
+#include <pdhost/scenario.h>
+
+/* What the cures rest on. */
+typedef struct verdict_setting {
+  const trace_facts *facts; /* of a window; NULL: none was recorded yet */
+  const gains *gains;       /* of the same; NULL with `facts` */
+  const pd_cure *cures;     /* the scenario's; NULL: none */
+  pd_offers offers;         /* what the run could have; not known: all that this kind of device may have */
+  uint32_t cores;           /* of the machine */
+  int64_t num_workers;      /* of the loader; 0: none, or not known */
+  bool is_cuda;
+  arena *arena; /* of the texts */
+} verdict_setting;
+
+typedef struct cure {
+  const char *settings;    /* "data.num_workers=8 data.prefetch_factor=4" */
+  const char *unpredicted; /* why the cause's gain is not this cure's, for a reader; NULL: it is */
+} cure;
+
+enum { CURES_MOST = 4 };
+
+/* What takes `cause` (VERDICT_...) out of the run: the scenario's own cure first, then settings of the core's, those
+ * whose gain the replay predicts before the others. Their number; texts are the arena's, or static. */
+uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_MOST]);
+
+#endif
