@@ -26,12 +26,12 @@ typedef struct listed {
   const plugin_file *file;
   child_result result;
   bool is_sound, is_usable;
-  const char *name, *version, *abi, *bottleneck, *summary; /* NULL unless it is sound */
-  const char *why;                                         /* it is rejected; NULL */
-  char ending[128], reason[1024];                          /* of a device: its own name, or why it is of no use here */
+  const char *name, *version, *abi, *bottleneck, *author, *summary; /* NULL unless it is sound */
+  const char *why;                                                  /* it is rejected; NULL */
+  char ending[128], reason[1024]; /* of a device: its own name, or why it is of no use here */
 } listed;
 
-/* In the child: writes "name\tversion\tabi\tbottleneck\tsummary", or the reason why the plugin is rejected. */
+/* In the child: writes "name\tversion\tabi\tbottleneck\tauthor\tsummary", or the reason why the plugin is rejected. */
 static int open_one(void *user, int report) {
   const plugin_file *file = ((opening *)user)->file;
   error err;
@@ -41,9 +41,10 @@ static int open_one(void *user, int report) {
   char line[2048];
   const pd_status status = all ? plugins_load(all, file->kind, file->path, &loaded, &err) : PD_NO_MEMORY;
   if (status == PD_OK)
-    snprintf(line, sizeof line, "%s\t%s\t%u.%u\t%s\t%s", loaded->table->name, loaded->table->version,
+    snprintf(line, sizeof line, "%s\t%s\t%u.%u\t%s\t%s\t%s", loaded->table->name, loaded->table->version,
              loaded->table->abi_major, loaded->table->abi_minor,
-             file->kind == PD_KIND_SCENARIO ? loaded->table->ops.scenario->bottleneck : "", loaded->table->summary);
+             file->kind == PD_KIND_SCENARIO ? loaded->table->ops.scenario->bottleneck : "",
+             loaded->table->author ? loaded->table->author : "", loaded->table->summary);
   else if (err.count)
     error_first_line(&err, line, sizeof line);
   else
@@ -67,11 +68,12 @@ static bool cut(char *text, const char **parts[], int count) {
 
 static void examine(const plugin_file *file, listed *self) {
   opening what = {.file = file};
-  const char **parts[] = {&self->name, &self->version, &self->abi, &self->bottleneck, &self->summary};
+  const char **parts[] = {&self->name, &self->version, &self->abi, &self->bottleneck, &self->author, &self->summary};
   *self = (listed){.file = file, .ending = "no child process could be made"};
   if (child_call(open_one, &what, CHILD_SECONDS, &self->result))
     child_ending(&self->result, self->ending, sizeof self->ending);
-  self->is_sound = !self->ending[0] && self->result.exit_code == 0 && cut(self->result.text, parts, 5);
+  self->is_sound = !self->ending[0] && self->result.exit_code == 0 &&
+                   cut(self->result.text, parts, (int)(sizeof parts / sizeof *parts));
   if (self->is_sound) {
     self->is_usable = file->kind != PD_KIND_DEVICE || probe_device(NULL, file->path, self->reason, sizeof self->reason);
     return;
@@ -102,7 +104,8 @@ static void print_one(const listed *self) {
     used += printf(" rejected: ");
     wrap_print(self->why, used, used);
   }
-  printf("  %14s %s\n", "", file->path);
+  printf("  %14s %s%s%s\n", "", file->path, self->author && *self->author ? ", by " : "",
+         self->author ? self->author : "");
   if (file->shadowed_by) printf("  %14s shadowed by %s\n", "", file->shadowed_by);
 }
 
@@ -118,6 +121,7 @@ static void print_one_json(const listed *self) {
   member("path", file->path);
   member("version", self->version);
   member("abi", self->abi);
+  member("author", self->author && *self->author ? self->author : NULL);
   member("summary", self->summary);
   if (file->kind == PD_KIND_SCENARIO) member("bottleneck", self->bottleneck);
   member("rejected", self->why);

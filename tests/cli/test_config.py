@@ -290,6 +290,7 @@ class Config(Case):
         code, out, err = self.run_pdhost("list", "devices", *paths)
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"(?m)^  driverless .*\n(?: {17,}.*\n)* +not usable here: no driver")
+        self.assertRegex(out, r"(?m)^ {17}\S*driverless\.so, by A\. Maker <maker@example\.org>$")
         code, out, err = self.run_pdhost("list", "--format", "json", *paths)
         self.assertEqual(code, 0, err)
         lists = json.loads(out)
@@ -299,6 +300,8 @@ class Config(Case):
         self.assertTrue(os.path.isfile(sync["path"]) and sync["version"] and sync["abi"] and sync["summary"])
         devices = {row["name"]: row for row in lists["devices"]}
         self.assertEqual((devices["cpu"]["usable"], devices["cpu"]["reason"]), (True, None))
+        self.assertEqual((devices["cpu"]["author"], devices["driverless"]["author"]),
+                         (None, "A. Maker <maker@example.org>"))
         self.assertFalse(devices["driverless"]["usable"])
         self.assertIn("no driver", devices["driverless"]["reason"])
         self.assertIn("forced_sync", [row["name"] for row in lists["causes"]])

@@ -180,6 +180,7 @@ typedef struct pd_plugin {
   const char *name;      /* what the user types: [a-z0-9_]+ */
   const char *version;
   const char *summary;                      /* one line */
+  const char *author;                       /* whom to ask; shown by `pdhost --list`; NULL: not told */
   const pd_option *options;                 /* `option_count` rows; NULL when there are none */
   union {                                   /* by kind; each table begins with its size */
     const struct pd_scenario_ops *scenario; /* scenario.h */
@@ -192,6 +193,11 @@ typedef struct pd_plugin {
 /* The one exported symbol. Returns a static descriptor; does nothing else, since `pdhost --list` calls it too.
  * NULL is a load error. [loop thread] */
 PD_EXPORT const pd_plugin *pd_plugin_entry(void);
+
+/* The author whom the macros below name: define it before the first header, or by pdhost_add_plugin(... AUTHOR). */
+#ifndef PD_PLUGIN_AUTHOR
+#define PD_PLUGIN_AUTHOR NULL
+#endif
 
 /* Defines the entry point of a plugin; scenario.h, sink.h, device.h and reader.h wrap it. `rows` is an array of
  * PD_OPTION over struct `T`. */
@@ -206,6 +212,7 @@ PD_EXPORT const pd_plugin *pd_plugin_entry(void);
                                        .name = (name_),                                                                \
                                        .version = (version_),                                                          \
                                        .summary = (summary_),                                                          \
+                                       .author = PD_PLUGIN_AUTHOR,                                                     \
                                        .options = (rows),                                                              \
                                        .ops = {.member_ = &(ops_)}};                                                   \
   PD_EXPORT const pd_plugin *pd_plugin_entry(void) { return &pd_plugin_; }
@@ -220,6 +227,7 @@ PD_EXPORT const pd_plugin *pd_plugin_entry(void);
                                        .name = (name_),                                                                \
                                        .version = (version_),                                                          \
                                        .summary = (summary_),                                                          \
+                                       .author = PD_PLUGIN_AUTHOR,                                                     \
                                        .ops = {.member_ = &(ops_)}};                                                   \
   PD_EXPORT const pd_plugin *pd_plugin_entry(void) { return &pd_plugin_; }
 
