@@ -165,14 +165,25 @@ bool resample_paired(const double *values, uint64_t count, uint64_t seed, resamp
 /* Length of the runs of neighbours: it grows as the third root, from twice of it since noise lasts. */
 static uint64_t run_length(uint64_t count) { return (uint64_t)ceil(2 * cbrt((double)count)) - 1; }
 
-static double log_median_of_runs(const double *values, uint64_t count, uint64_t *seed, double *scratch) {
-  const uint64_t length = run_length(count);
+/* Fills `scratch` with runs of `length` neighbours. */
+static void draw_runs(const double *values, uint64_t count, uint64_t length, uint64_t *seed, double *scratch) {
   uint64_t at = 0;
   while (at < count) {
     const uint64_t start = below(seed, count);
     for (uint64_t i = 0; i < length && at < count; i++) scratch[at++] = values[(start + i) % count];
   }
+}
+
+static double log_median_of_runs(const double *values, uint64_t count, uint64_t *seed, double *scratch) {
+  draw_runs(values, count, run_length(count), seed, scratch);
   return log(median_of(scratch, count));
+}
+
+static double mean_of_runs(const double *values, uint64_t count, uint64_t length, uint64_t *seed, double *scratch) {
+  double sum = 0;
+  draw_runs(values, count, length, seed, scratch);
+  for (uint64_t i = 0; i < count; i++) sum += scratch[i];
+  return sum / (double)count;
 }
 
 /* Both samples' ranks in one list of runs, to be shuffled; the first a_count are then called A's. */
@@ -239,4 +250,26 @@ bool resample_unpaired(const double *a, uint64_t a_count, const double *b, uint6
   free(memory);
   free(starts);
   return ok;
+}
+
+bool resample_means(const double *a, uint64_t a_count, const double *b, uint64_t b_count, uint64_t seed,
+                    resample_change *out) {
+  const uint64_t least = a_count < b_count ? a_count : b_count, count = a_count + b_count, rounds = rounds_for(count);
+  const bool in_runs = least >= RESAMPLE_RUNS_LEAST;
+  double *scratch = malloc((count + rounds) * sizeof *scratch);
+  if (!scratch) return false;
+  double *drawn = scratch + count, sums[2] = {0};
+  for (uint64_t i = 0; i < a_count; i++) sums[0] += a[i];
+  for (uint64_t i = 0; i < b_count; i++) sums[1] += b[i];
+  out->change = sums[1] / (double)b_count - sums[0] / (double)a_count;
+  for (uint64_t round = 0; round < rounds; round++) {
+    const double of_a = mean_of_runs(a, a_count, in_runs ? run_length(a_count) : 1, &seed, scratch);
+    drawn[round] = mean_of_runs(b, b_count, in_runs ? run_length(b_count) : 1, &seed, scratch) - of_a;
+  }
+  qsort(drawn, rounds, sizeof *drawn, by_value);
+  const double factor = small_sample_factor(least);
+  out->low = out->change - factor * (out->change - stats_quantile(drawn, rounds, 0.025));
+  out->high = out->change + factor * (stats_quantile(drawn, rounds, 0.975) - out->change);
+  free(scratch);
+  return true;
 }

@@ -25,6 +25,19 @@ bool resample_paired(const double *rounds, uint64_t count, uint64_t seed, resamp
 bool resample_unpaired(const double *a, uint64_t a_count, const double *b, uint64_t b_count, uint64_t seed,
                        resample_ratio *out);
 
+/* Mean of B less mean of A. */
+typedef struct resample_change {
+  double change;
+  double low, high; /* 95 % interval */
+} resample_change;
+
+/* Of two samples in the order of their measurement, any values. The interval is that of runs of neighbours, of single
+ * values where the shorter sample has fewer than RESAMPLE_RUNS_LEAST, and reaches further when they are few. Counts >
+ * 0. False on no memory. */
+#define RESAMPLE_RUNS_LEAST 32
+bool resample_means(const double *a, uint64_t a_count, const double *b, uint64_t b_count, uint64_t seed,
+                    resample_change *out);
+
 /* Mean of the middle three fifths of `values`, which are reordered. `count` > 0. */
 double resample_trimmed_mean(double *values, uint64_t count);
 

@@ -5,6 +5,7 @@
 
 #include "config/cli_args.h"
 #include "run/import/import.h"
+#include "run/import/import_windows.h"
 
 #include <stddef.h>
 
@@ -69,7 +70,7 @@ static int analyze(cli_args *args, const analyze_options *options, error *err) {
     error_set(err, PD_INVALID, CODE_USAGE, "analyze: give the trace to read, as in pdhost analyze trace.json.gz");
     return CODE_USAGE;
   }
-  if (args->word_count == 1 && !options->reader && recover_takes(args->words[0]))
+  if (args->word_count == 1 && !options->reader && import_is_capture(args->words[0]))
     return recover_run(args->words[0], &args->input, "table", args->quiet, err);
   config *settings = NULL;
   args->input.is_analysis = true;

@@ -13,6 +13,7 @@
 #ifdef PDHOST_WITH_COMPARE
 #include "compare/ab.h"
 #include "compare/compare.h"
+#include "compare/diff/diff.h"
 #endif
 #ifdef PDHOST_WITH_SWEEP
 #include "sweep/sweep.h"
@@ -24,7 +25,7 @@
 static const args_command *const commands[] = {
     &cli_run_command, &analyze_command, &cli_list_command, &cli_help_command, &cli_explain_command, &doctor_command,
 #ifdef PDHOST_WITH_COMPARE
-    &ab_command,      &compare_command,
+    &ab_command,      &compare_command, &diff_command,
 #endif
 #ifdef PDHOST_WITH_SWEEP
     &sweep_command,

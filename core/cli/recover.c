@@ -1,12 +1,10 @@
 /* See recover.h. */
 #include "recover.h"
 
-#include "capture/capture_read.h"
 #include "config/cli_args.h"
 #include "run/run_replay.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,14 +90,6 @@ static const char *folder_given(const config_input *given, const config *loaded)
     if (strcmp(given->assignments[i].section, "run") == 0 && strcmp(given->assignments[i].key, "trace_dir") == 0)
       return loaded->run.trace_dir;
   return NULL;
-}
-
-bool recover_takes(const char *path) {
-  char beginning[8];
-  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  const ssize_t bytes = file >= 0 ? read(file, beginning, sizeof beginning) : 0;
-  if (file >= 0) close(file);
-  return bytes > 0 && capture_probe(beginning, (uint64_t)bytes);
 }
 
 int recover_run(const char *path, const config_input *given, const char *sinks, bool quiet, error *err) {

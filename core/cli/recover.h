@@ -7,9 +7,6 @@
 
 extern const args_command recover_command;
 
-/* Whether the file is a capture, by what it begins with. */
-bool recover_takes(const char *path);
-
 /* The outputs of the run that the capture is of, as `given` has them: from its sinks, where `given` names none from
  * `sinks`, where that is NULL from those of the run. Returns the exit code. */
 int recover_run(const char *path, const config_input *given, const char *sinks, bool quiet, error *err);

@@ -4,14 +4,17 @@
 #include <math.h>
 #include <stdio.h>
 
-outcome comparison_outcome(const resample_ratio *of, uint64_t count, double margin) {
+outcome comparison_of(const resample_ratio *of, double margin) {
   const double most = 1 + margin, least = 1 / most;
-  if (count < COMPARISON_LEAST) return OUTCOME_UNCLEAR;
   if (of->low >= least && of->high <= most) return OUTCOME_SAME;
   if (of->p >= COMPARISON_P) return OUTCOME_UNCLEAR;
   if (of->low > 1 && of->ratio > most) return OUTCOME_SLOWER;
   if (of->high < 1 && of->ratio < least) return OUTCOME_FASTER;
   return OUTCOME_UNCLEAR;
+}
+
+outcome comparison_outcome(const resample_ratio *of, uint64_t count, double margin) {
+  return count < COMPARISON_LEAST ? OUTCOME_UNCLEAR : comparison_of(of, margin);
 }
 
 outcome comparison_paired(const paired_ratio *of, double margin) {

@@ -21,6 +21,9 @@ typedef enum outcome { OUTCOME_UNCLEAR = 0, OUTCOME_SAME, OUTCOME_FASTER, OUTCOM
  * COMPARISON_LEAST values. */
 outcome comparison_outcome(const resample_ratio *of, uint64_t count, double margin);
 
+/* The same, however many values there are: the caller knows that they are enough. */
+outcome comparison_of(const resample_ratio *of, double margin);
+
 /* Of rounds in which both sides take turns. */
 typedef struct paired_ratio {
   resample_ratio of;         /* of the restarts */

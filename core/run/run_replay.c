@@ -37,6 +37,7 @@ typedef struct replay {
   uint64_t windows, missing;
   double launches, matched;
   pd_profile_mode profile;
+  int taken; /* what replay_request.take returned last */
 } replay;
 
 static const char *text_of(replay *self, const capture_record *at) {
@@ -90,6 +91,10 @@ static pd_status open_analysis(replay *self) {
 static int open_sinks(replay *self) {
   const config *settings = self->request->settings;
   char fault[512];
+  if (self->request->take) {
+    self->sinks = sink_set_open(&self->services, NULL, 0, &self->run, "");
+    return self->sinks ? CODE_DONE : CODE_INTERNAL;
+  }
   if (files_make_folder(self->run.trace_dir, fault, sizeof fault) != PD_OK)
     snprintf(self->folder_fault, sizeof self->folder_fault, "[run] trace_dir = %s: %s", self->run.trace_dir, fault);
   sink_entry *entries = calloc(settings->sink_count + 1, sizeof *entries);
@@ -162,7 +167,10 @@ static pd_status replay_window(replay *self, const capture_delivery *delivery) {
     if (trace->corrected_ns > self->summary.corrected_ns) self->summary.corrected_ns = trace->corrected_ns;
     self->profile = trace->profile;
     self->windows++;
-    sink_set_trace(self->sinks, trace);
+    if (self->request->take)
+      self->taken = self->request->take(self->request->user, self->request->path, trace);
+    else
+      sink_set_trace(self->sinks, trace);
     analysis_forget(self->analysis, trace);
     trace_free(trace);
   }
@@ -289,8 +297,10 @@ int replay_run(const replay_request *request) {
     if (code != CODE_DONE) (void)fail(&self, code, "out of memory");
   }
   if (code == CODE_DONE) {
-    for (uint64_t i = 0; i < self.reader.count && status == PD_OK; i++) status = replay_record(&self, i);
+    for (uint64_t i = 0; i < self.reader.count && status == PD_OK && self.taken == CODE_DONE; i++)
+      status = replay_record(&self, i);
     code = finish(&self, status);
+    if (code == CODE_DONE) code = self.taken;
   }
   close_all(&self);
   return code;

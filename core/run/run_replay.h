@@ -3,6 +3,7 @@
 #define CORE_RUN_RUN_REPLAY_H
 
 #include "config/config.h"
+#include "import/import_file.h"
 
 typedef struct replay_request {
   const char *path;       /* of the capture */
@@ -12,10 +13,12 @@ typedef struct replay_request {
   uint64_t without;       /* bit i: sink i of the settings is left out */
   uint32_t died;          /* process whose unfinished files are removed; 0: none */
   bool quiet;
+  import_window *take; /* gets the windows in place of the sinks, which are not opened; NULL: the sinks */
+  void *user;
 } replay_request;
 
 /* Prints what goes wrong, and what is missing. CODE_DONE; CODE_OUTPUT where a sink failed; CODE_CONFIG where the file
- * is no capture or holds nothing of a run. */
+ * is no capture or holds nothing of a run; what `take` returned where that ended it. */
 int replay_run(const replay_request *request);
 
 /* The settings that the user gave the run of a capture, as assignments for config_load, malloc'ed with their texts as

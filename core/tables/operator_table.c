@@ -252,7 +252,8 @@ static void name_row(table_build *table, const table_work *work, const row *at) 
     table_string(table, M_name, range->kind == PD_RANGE_STEP ? "ProfilerStep*" : facts_text(facts, range->name));
     table_string(table, M_kind, at->class_ == CLASS_OPERATION ? "op" : "user");
     if (work->request->group_by_input_shape)
-      table_string(table, M_input_shapes, at->class_ == CLASS_OPERATION ? shapes_text(work, range) : "");
+      table_string(table, M_input_shapes,
+                   at->class_ == CLASS_OPERATION ? shapes_text(work->facts->trace, range, work->arena) : "");
     if (work->request->group_by_stack_n) table_string(table, M_source_location, source_text(work, range));
     if (at->module && !at->scattered) table_string(table, M_operator_module, facts_text(facts, at->module));
   }

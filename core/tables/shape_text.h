@@ -2,8 +2,10 @@
 #ifndef CORE_TABLES_SHAPE_TEXT_H
 #define CORE_TABLES_SHAPE_TEXT_H
 
-#include "tables.h"
+#include "base/arena.h"
 
-const char *shapes_text(const table_work *work, const pd_range *range);
+#include <pdhost/trace.h>
+
+const char *shapes_text(const pd_trace *trace, const pd_range *range, arena *memory);
 
 #endif

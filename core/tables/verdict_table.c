@@ -1,10 +1,9 @@
 /* The verdict as a table of one row: the cause whose removal brings most, what withholds it, and its words. */
 #include "tables.h"
 #include "verdict_evidence.h"
+#include "verdict_withheld.h"
 #include "ledger/verdict.h"
 #include "ledger/verdict_advice.h"
-
-#include <math.h>
 
 /* Below this share of the draws a verdict is called possible. */
 #define VERDICT_CERTAIN 0.9
@@ -25,30 +24,6 @@ static const char *sentence(const table_work *work, uint32_t cause) {
     return arena_format(work->arena, "%s%s: the device is busy %.0f %% of the step", hedge, verdict_text(cause),
                         100 * of->busy);
   return arena_format(work->arena, "%s%s", hedge, verdict_text(cause));
-}
-
-static const char *withheld(const table_work *work) {
-  const pd_trace *trace = work->facts->trace;
-  const gains *of = work->gains;
-  const double coverage = pd_trace_coverage(trace);
-  if (trace->profile != PD_PROFILE_FULL)
-    return arena_format(work->arena, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
-                        trace->profile_note ? trace->profile_note : "");
-  if (isnan(coverage)) return "withheld: operations ran, and not one launch of theirs was recorded";
-  if (coverage < VERDICT_MIN_COVERAGE)
-    return arena_format(work->arena, "withheld: only %.2f %% of the launches have their device record", 100 * coverage);
-  if (of->unlinked > 1 - VERDICT_MIN_COVERAGE)
-    return arena_format(work->arena, "withheld: %.2f %% of the device records have no launch", 100 * of->unlinked);
-  if (work->facts->step_count < VERDICT_MIN_STEPS)
-    return arena_format(work->arena, "withheld: %llu active steps are too few, %d are needed",
-                        (unsigned long long)work->facts->step_count, VERDICT_MIN_STEPS);
-  if (!of->is_judged) return "withheld: the steps have no launches with device records";
-  if (of->miss_median > GAINS_MISS_MEDIAN || of->miss_worst > GAINS_MISS_WORST)
-    return arena_format(work->arena,
-                        "withheld: replayed with nothing removed, a step differs from the recorded one by %.1f %% "
-                        "(median) and %.1f %% (worst)",
-                        100 * of->miss_median, 100 * of->miss_worst);
-  return NULL;
 }
 
 /* What the steps cannot show, and their confidence does not know. */
@@ -80,7 +55,7 @@ const pd_table *verdict_table(const table_work *work) {
   const char *command =
       work->context->command_line && work->context->command_line[0] ? work->context->command_line : "pdhost";
   const gains *of = work->gains;
-  const char *why_not = withheld(work);
+  const char *why_not = verdict_withheld(work->facts, work->gains, work->arena);
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "verdict", "Verdict", disturbance(work));
   TABLE_COLUMNS(&table, M_verdict, M_verdict_cause, M_verdict_share, M_verdict_repeatable, M_verdict_evidence,

@@ -1,0 +1,192 @@
+/* See diff.h: the command line. */
+#include "diff.h"
+
+#include "diff_report.h"
+
+#include "base/log.h"
+#include "base/progress_line.h"
+#include "config/cli_args.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ROWS_TEXT = 5, ROWS_JSON = 100, ROWS_MOST = 10000 };
+
+typedef struct diff_options {
+  const char *reader, *step;
+  args_format format;
+  double margin;
+  long rows; /* 0: not given */
+  bool gate, help;
+} diff_options;
+
+static bool take_reader(void *user, const args_option *self, const char *value, error *err) {
+  (void)self;
+  (void)err;
+  ((diff_options *)user)->reader = value;
+  return true;
+}
+
+static bool take_step(void *user, const args_option *self, const char *value, error *err) {
+  (void)self;
+  (void)err;
+  ((diff_options *)user)->step = value;
+  return true;
+}
+
+static bool take_margin(void *user, const args_option *self, const char *value, error *err) {
+  (void)self;
+  (void)err;
+  return args_share(value, &((diff_options *)user)->margin);
+}
+
+static bool take_rows(void *user, const args_option *self, const char *value, error *err) {
+  char *end;
+  diff_options *options = user;
+  (void)self;
+  (void)err;
+  options->rows = strtol(value, &end, 10);
+  return !*end && options->rows >= 1 && options->rows <= ROWS_MOST;
+}
+
+static bool take_format(void *user, const args_option *self, const char *value, error *err) {
+  return args_take_format(user, self, value, err) && ((diff_options *)user)->format <= ARGS_JSON;
+}
+
+static const args_option rows[] = {
+    {.name = "--format",
+     .value = ARGS_REQUIRED,
+     .argument = "text|json",
+     .help = "what to print (text)",
+     .allowed = "text, json",
+     .offer = ARGS_OFFER_CHOICES,
+     .take = take_format,
+     .code = offsetof(diff_options, format)},
+    {.name = "--rows",
+     .value = ARGS_REQUIRED,
+     .argument = "COUNT",
+     .take = take_rows,
+     .allowed = "1 .. 10000",
+     .help = "so many kernels, operators and parts of the step at most (5; json: 100)"},
+    {.name = "--margin",
+     .value = ARGS_REQUIRED,
+     .argument = "PERCENT",
+     .take = take_margin,
+     .allowed = "per cent, 0 .. 100",
+     .help = "a difference of the step that does not matter (1)"},
+    {.name = "--gate",
+     .take = args_take_flag,
+     .code = offsetof(diff_options, gate),
+     .help = "exit 9 if B is SLOWER, 10 if that is UNCLEAR"},
+    {.name = "--step",
+     .value = ARGS_REQUIRED,
+     .argument = "NAME",
+     .take = take_step,
+     .help = "ranges of this name are the steps (record_function, NVTX)"},
+    {.name = "--reader",
+     .value = ARGS_REQUIRED,
+     .argument = "NAME",
+     .take = take_reader,
+     .help = "read the files with this reader; without it, the files say which one"},
+    ARGS_HELP_ROW(diff_options, help),
+};
+
+static int diff_main(int argc, char **argv);
+
+const args_command diff_command = {
+    .name = "diff",
+    .summary = "say what changed between two traces or captures, per step",
+    .usage = "[options] A B",
+    .description =
+        "Reads two traces (of torch.profiler, or any file that pdhost analyze reads) or captures of runs (.pdcap), and "
+        "prints what a step of B takes more or less than one of A: the step itself, where it goes, what it would save "
+        "without each cause, and the kernels and operators, matched by name and shape. The largest change comes "
+        "first, each with its 95 % interval from the steps. The two may be before and after a change, or two ranks of "
+        "one run.\n\n"
+        "FASTER, SLOWER, SAME or UNCLEAR is B against A, as pdhost compare has it. With fewer than 32 steps on a side "
+        "the interval of the mean decides, and with fewer than 5 there is no direction. The two were recorded one "
+        "after the other, so a change of the machine in between counts as theirs.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .examples = "pdhost diff before.json.gz after.json.gz\twhat a change of the program brought\n"
+                "pdhost diff rank0.json.gz rank1.json.gz\twhat one rank does that the other does not\n"
+                "pdhost diff --gate good.pdcap new.pdcap\tfails where a run became slower",
+    .takes_run_options = true,
+    .words = ARGS_OFFER_FILE,
+    .main = diff_main};
+
+static int gate_code(outcome verdict) {
+  if (verdict == OUTCOME_SLOWER) return CODE_REGRESSION;
+  return verdict == OUTCOME_UNCLEAR ? CODE_INCONCLUSIVE : CODE_DONE;
+}
+
+static int report(const diff_options *options, const diff_side *a, const diff_side *b, error *err) {
+  const uint32_t shown = options->rows ? (uint32_t)options->rows : options->format == ARGS_JSON ? ROWS_JSON : ROWS_TEXT;
+  difference of;
+  progress_enter("comparing", NULL, 0);
+  bool ok = difference_make(a, b, options->margin, shown, &of);
+  progress_end();
+  if (ok && options->format == ARGS_JSON)
+    ok = diff_report_json(&of);
+  else if (ok)
+    diff_report_text(&of, log_color_on(STDOUT_FILENO));
+  const int code = options->gate ? gate_code(of.verdict) : CODE_DONE;
+  difference_close(&of);
+  if (ok) return code;
+  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return CODE_INTERNAL;
+}
+
+static int diff(cli_args *args, const diff_options *options, error *err) {
+  config *settings = NULL;
+  diff_side sides[2] = {{.path = NULL}, {.path = NULL}};
+  if (args->word_count != 2) {
+    error_set(err, PD_INVALID, CODE_USAGE, "diff: expected two traces, got %u; see pdhost diff --help",
+              args->word_count);
+    return CODE_USAGE;
+  }
+  args->input.is_analysis = true;
+  if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
+  settings->quiet = args->quiet;
+  const import_request request = {
+      .files = args->words, .file_count = 2, .reader = options->reader, .step = options->step};
+  progress_begin("diff", args->quiet);
+  int code = CODE_DONE;
+  for (int side = 0; side < 2 && code == CODE_DONE; side++) {
+    code = diff_side_read(settings, &request, args->words[side], &sides[side]);
+    if (code != CODE_DONE || sides[side].step_count) continue;
+    error_set(err, PD_INVALID, CODE_CONFIG, "diff: %s: it holds no steps to compare", args->words[side]);
+    code = CODE_CONFIG;
+  }
+  if (code == CODE_DONE) code = report(options, &sides[0], &sides[1], err);
+  progress_end();
+  diff_side_close(&sides[0]);
+  diff_side_close(&sides[1]);
+  config_free(settings);
+  return code;
+}
+
+static int diff_main(int argc, char **argv) {
+  static error err; /* large; the main thread's alone */
+  error_clear(&err);
+  diff_options options = {.margin = COMPARISON_MARGIN};
+  const cli_own own = {.rows = rows,
+                       .count = sizeof rows / sizeof rows[0],
+                       .user = &options,
+                       .words = (uint32_t)argc,
+                       .where = "diff: "};
+  cli_args args;
+  int code = cli_args_parse(&args, &own, argc, argv, &err) == PD_OK ? CODE_DONE : err.exit_code;
+  if (options.help) {
+    error_clear(&err);
+    args_print_help(&diff_command);
+    code = CODE_DONE;
+  } else if (code == CODE_DONE) {
+    code = diff(&args, &options, &err);
+  }
+  log_flush_repeats();
+  error_print(&err);
+  cli_args_free(&args);
+  return code;
+}

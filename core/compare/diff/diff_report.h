@@ -1,0 +1,13 @@
+/* What `pdhost diff` prints, on standard output. [main thread] */
+#ifndef CORE_COMPARE_DIFF_REPORT_H
+#define CORE_COMPARE_DIFF_REPORT_H
+
+#include "diff_rows.h"
+
+/* At most 80 columns; rows that change by less than DIFF_REPORT_LEAST of A's step are left out. */
+#define DIFF_REPORT_LEAST 0.005
+void diff_report_text(const difference *self, bool color);
+/* False on no memory. */
+bool diff_report_json(const difference *self);
+
+#endif

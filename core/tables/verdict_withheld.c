@@ -1,0 +1,27 @@
+/* See verdict_withheld.h. */
+#include "verdict_withheld.h"
+
+#include <math.h>
+
+const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory) {
+  const pd_trace *trace = facts->trace;
+  const double coverage = pd_trace_coverage(trace);
+  if (trace->profile != PD_PROFILE_FULL)
+    return arena_format(memory, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
+                        trace->profile_note ? trace->profile_note : "");
+  if (isnan(coverage)) return "withheld: operations ran, and not one launch of theirs was recorded";
+  if (coverage < VERDICT_MIN_COVERAGE)
+    return arena_format(memory, "withheld: only %.2f %% of the launches have their device record", 100 * coverage);
+  if (of->unlinked > 1 - VERDICT_MIN_COVERAGE)
+    return arena_format(memory, "withheld: %.2f %% of the device records have no launch", 100 * of->unlinked);
+  if (facts->step_count < VERDICT_MIN_STEPS)
+    return arena_format(memory, "withheld: %llu active steps are too few, %d are needed",
+                        (unsigned long long)facts->step_count, VERDICT_MIN_STEPS);
+  if (!of->is_judged) return "withheld: the steps have no launches with device records";
+  if (of->miss_median > GAINS_MISS_MEDIAN || of->miss_worst > GAINS_MISS_WORST)
+    return arena_format(memory,
+                        "withheld: replayed with nothing removed, a step differs from the recorded one by %.1f %% "
+                        "(median) and %.1f %% (worst)",
+                        100 * of->miss_median, 100 * of->miss_worst);
+  return NULL;
+}

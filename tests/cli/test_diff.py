@@ -1,0 +1,130 @@
+"""pdhost diff: what changed between two traces, with every time chosen by hand; the gate; captures."""
+import json
+import os
+import unittest
+
+from made_trace import MadeTrace
+from pdhost_run import Case
+
+
+class Wobbly(MadeTrace):
+    """The wait for the loader is longer in every other step."""
+
+    def __init__(self, wobble_us=8, **how):
+        self.wobble_us = wobble_us
+        super().__init__(**how)
+
+    def step(self, step, at, wait_us, *rest):
+        super().step(step, at, wait_us + (self.wobble_us if step % 2 else 0), *rest)
+
+
+class Diff(Case):
+    def made(self, name, kind=MadeTrace, change=lambda text: text, **how):
+        trace = kind(**how)
+        return trace.write(self.path(name), change(trace.text()))
+
+    def diff(self, *arguments, code=0):
+        got, out, err = self.run_pdhost("diff", *arguments, watch=False)
+        self.assertEqual(got, code, out + err)
+        return out, err
+
+    def figures(self, *arguments, **how):
+        return json.loads(self.diff("--format", "json", *arguments, **how)[0])
+
+    @staticmethod
+    def row(figures, table, name):
+        return next(row for row in figures[table]["rows"] if row["name"] == name)
+
+    def test_a_longer_kernel(self):
+        self.made("a.json", Wobbly, steps=8)
+        self.made("b.json", Wobbly, steps=8, kernel_us=300)
+        figures = self.figures("a.json", "b.json")
+        row = self.row(figures, "kernels", "gemm_kernel")
+        self.assertEqual((row["a_ns"], row["b_ns"], row["change"]["change_ns"]), (200000, 300000, 100000))
+        self.assertEqual((row["shape_a"], row["a_count"], row["sure"]), ("grid [16, 1, 1], block [128, 1, 1]", 1, True))
+        self.assertEqual(self.row(figures, "operators", "aten::linear")["change"]["change_ns"], 100000)
+        self.assertEqual(figures["kernels"]["rows"][0]["name"], "gemm_kernel")
+        ledger = sum(row["change"]["change_ns"] for row in figures["ledger"]["rows"])
+        self.assertAlmostEqual(ledger, figures["step"]["mean"]["change_ns"], delta=1)
+
+    def slower(self):
+        """B waits 600 us more for its input, and its steps last as much longer."""
+        self.made("a.json", Wobbly, steps=6)
+        trace = Wobbly(steps=0)
+        for step in range(6):
+            trace.step(step, 1600.0 * step, 700, 200, True, True, True)
+        for event in trace.events:
+            if event["name"].startswith("ProfilerStep"):
+                event["dur"] = 1595.0
+        trace.write(self.path("b.json"))
+
+    def test_the_sentence_and_the_gate(self):
+        self.slower()
+        out, err = self.diff("--gate", "a.json", "b.json", code=9)
+        self.assertRegex(out, r'SLOWER +A step takes 1\.60 ms in B and 1\.00 ms in A \(\+60\.0 %\): "input-bound"\s+costs')
+        self.assertRegex(out, r"Input wait: \S+ +0\.\d+ +0\.7\d+ +\+0\.600")
+        self.assertEqual(err, "")
+        self.assertLessEqual(max(len(line) for line in out.splitlines()), 80)
+        self.assertRegex(self.diff("--gate", "b.json", "a.json")[0], r"FASTER +A step takes 1\.00 ms in B")
+        self.assertEqual(self.figures("b.json", "a.json")["verdict"], "FASTER")
+        self.diff("--gate", "--margin", "70", "a.json", "b.json")
+
+    def test_too_few_steps_have_no_direction(self):
+        self.made("a.json", steps=3)
+        self.made("b.json", steps=3, kernel_us=300)
+        out, _ = self.diff("--gate", "a.json", "b.json", code=10)
+        self.assertRegex(out, r"3 steps on a side are too few for a direction; record 5 or more in\s+both\.")
+        self.assertIn("The gains of A are withheld: 3 active steps are too few, 5 are needed.", out)
+
+    def test_new_gone_and_other_shapes(self):
+        self.made("a.json", Wobbly, steps=6)
+        self.made("b.json", Wobbly, lambda text: text.replace("gemm_kernel", "void gemm_v2").replace("[64, 1, 1]", "[32, 1, 1]"),
+                  steps=6)
+        figures = self.figures("a.json", "b.json")
+        self.assertEqual((figures["kernels"]["new"], figures["kernels"]["gone"]), (1, 1))
+        self.assertEqual(self.row(figures, "kernels", "gemm_kernel")["shape_b"], None)
+        self.assertEqual(self.row(figures, "kernels", "void gemm_v2")["shape_a"], None)
+        out, _ = self.diff("a.json", "b.json")
+        self.assertIn("  new: gemm_v2 ", out)
+        self.assertIn("  gone: gemm_kernel ", out)
+        self.assertIn("By name and shape: kernels 1 new, 1 gone", out)
+        self.made("c.json", Wobbly, lambda text: text.replace("[64, 1, 1]", "[32, 1, 1]").replace('"dur": 10.0', '"dur": 25.0'),
+                  steps=6)
+        row = self.row(self.figures("a.json", "c.json"), "kernels", "elementwise_kernel")
+        self.assertEqual((row["shape_a"][:13], row["shape_b"][:13]), ("grid [64, 1, ", "grid [32, 1, "))
+        self.assertIn("  other shape: elementwise_kernel ", self.diff("a.json", "c.json")[0])
+
+    def test_the_same_file_is_no_difference(self):
+        self.made("a.json", steps=6)
+        figures = self.figures("--gate", "a.json", "a.json")
+        self.assertEqual((figures["verdict"], figures["step"]["mean"]["change_ns"]), ("SAME", 0))
+        self.assertEqual([figures[table]["rows"] for table in ("ledger", "kernels", "operators")], [[], [], []])
+
+    def test_a_side_without_device_records(self):
+        self.made("a.json", steps=6)
+        trace = MadeTrace(steps=6)
+        trace.events = [event for event in trace.events if event["cat"] in ("cpu_op", "user_annotation")]
+        trace.write(self.path("b.json"))
+        out, _ = self.diff("a.json", "b.json")
+        self.assertIn("B has no device records, so only the steps are compared.", out)
+        self.assertNotIn("Kernels", out)
+        figures = self.figures("b.json", "b.json")
+        self.assertEqual(figures["a"]["steps"], 6)
+
+    def test_captures(self):
+        code, out, err = self.run_pdhost("-c", os.path.join(os.environ["PDHOST_CONF"], "sync.ini"), "--device", "cpu",
+                                         "-o", "run.keep_capture=true", "-o", "run.trace_dir=kept", "--profile_steps", "5", "-q")
+        self.assertEqual(code, 0, out + err)
+        name = next(name for name in os.listdir(self.path("kept")) if name.endswith(".pdcap"))
+        figures = self.figures(f"kept/{name}", f"kept/{name}")
+        self.assertEqual((figures["a"]["steps"], figures["step"]["mean"]["change_ns"]), (5, 0))
+
+    def test_mistakes(self):
+        self.made("a.json")
+        self.assertIn("diff: expected two traces, got 1", self.diff("a.json", code=2)[1])
+        self.assertIn("absent.json: cannot be read", self.diff("a.json", "absent.json", code=3)[1])
+        self.assertIn("1 .. 10000", self.diff("--rows", "0", "a.json", "a.json", code=2)[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
