@@ -8,18 +8,10 @@
 #include "tables/shape_text.h"
 #include "tables/verdict_withheld.h"
 
-#include <inttypes.h>
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
-
-/* Room for `count` + 1 rows of `bytes`; NULL on no memory, and the rows stay. */
-static void *with_room(void *rows, uint32_t count, uint32_t *room, size_t bytes) {
-  if (count < *room) return rows;
-  const uint32_t wider = *room ? *room * 2 : 256;
-  void *moved = realloc(rows, (size_t)wider * bytes);
-  if (moved) *room = wider;
-  return moved;
-}
 
 /* FNV-1a of 64 bits (Fowler, Noll, Vo), from a basis of its own for either half of a key. */
 static uint64_t hash_text(uint64_t hash, const char *text) {
@@ -34,12 +26,10 @@ static uint32_t key_of(diff_side *self, diff_kind kind, const char *name, const 
   const uint64_t second = hash_text(hash_text(0x9ae16a3b2f90404fu + kind, shape), name);
   const uint32_t index = groups_index(&self->key_of, first, second);
   if (index < self->key_count || index == UINT32_MAX) return index;
-  diff_key *keys = with_room(self->keys, self->key_count, &self->key_room, sizeof *keys);
-  if (!keys) return PD_NONE;
-  self->keys = keys;
-  keys[self->key_count++] = (diff_key){.kind = kind,
-                                       .name = arena_text(&self->texts, name, strlen(name)),
-                                       .shape = arena_text(&self->texts, shape, strlen(shape))};
+  if (!PD_ARRAY_FIT(self->keys, self->key_room, self->key_count + 1)) return PD_NONE;
+  self->keys[self->key_count++] = (diff_key){.kind = kind,
+                                             .name = arena_text(&self->texts, name, strlen(name)),
+                                             .shape = arena_text(&self->texts, shape, strlen(shape))};
   return self->texts.failed ? PD_NONE : index;
 }
 
@@ -49,10 +39,8 @@ static bool add(diff_side *self, uint32_t key, uint32_t step, int64_t ns) {
   const uint32_t at = self->step_count + step, index = groups_index(&self->cell_of, key, at);
   if (index == UINT32_MAX) return false;
   if (index == self->cell_count) {
-    diff_cell *cells = with_room(self->cells, self->cell_count, &self->cell_room, sizeof *cells);
-    if (!cells) return false;
-    self->cells = cells;
-    cells[self->cell_count++] = (diff_cell){.key = key, .step = at};
+    if (!PD_ARRAY_FIT(self->cells, self->cell_room, self->cell_count + 1)) return false;
+    self->cells[self->cell_count++] = (diff_cell){.key = key, .step = at};
   }
   self->cells[index].ns += ns;
   self->keys[key].ns += (double)ns;
@@ -75,11 +63,9 @@ typedef struct window {
 static uint32_t *slot_of(window *self, uint64_t a, uint64_t b) {
   const uint32_t group = groups_index(&self->names, a, b), first_new = self->key_room;
   if (group == UINT32_MAX) return NULL;
-  uint32_t *keys = with_room(self->keys, group, &self->key_room, sizeof *keys);
-  if (!keys) return NULL;
-  self->keys = keys;
-  for (uint32_t i = first_new; i < self->key_room; i++) keys[i] = PD_NONE;
-  return &keys[group];
+  if (!PD_ARRAY_FIT(self->keys, self->key_room, group + 1)) return NULL;
+  for (uint32_t i = first_new; i < self->key_room; i++) self->keys[i] = PD_NONE;
+  return &self->keys[group];
 }
 
 static bool add_record(window *self, const pd_device_row *row) {
@@ -184,10 +170,9 @@ static bool add_gains(diff_side *self, const trace_facts *facts) {
 
 static bool add_steps(diff_side *self, const trace_facts *facts) {
   for (uint64_t s = 0; s < facts->step_count; s++) {
-    double *times = with_room(self->step_ns, self->step_count, &self->step_room, sizeof *times);
-    if (!times) return false;
-    self->step_ns = times;
-    times[self->step_count++] = (double)facts_span(facts_step(facts, s)->start_ns, facts_step(facts, s)->end_ns);
+    if (!PD_ARRAY_FIT(self->step_ns, self->step_room, self->step_count + 1)) return false;
+    self->step_ns[self->step_count++] =
+        (double)facts_span(facts_step(facts, s)->start_ns, facts_step(facts, s)->end_ns);
   }
   return true;
 }
