@@ -1,6 +1,8 @@
 /* Lines on stderr; see log.h. Each line is one write, so that lines of several threads do not mix. */
 #include "log.h"
 
+#include "monotonic.h"
+
 #include "progress_line.h"
 #include "visible.h"
 
@@ -28,8 +30,8 @@ static log_color color_choice = LOG_COLOR_AUTO;
 static repeated warnings[REMEMBERED];
 static uint32_t warning_count;
 static bool shows_times;
-static struct timespec began; /* where times are shown */
-static int file = -1;         /* of --log */
+static int64_t began_ns; /* where times are shown */
+static int file = -1;    /* of --log */
 
 void log_set_level(pd_log_level level) {
   pthread_mutex_lock(&lock);
@@ -41,7 +43,7 @@ void log_set_level(pd_log_level level) {
 void log_show_times(void) {
   pthread_mutex_lock(&lock);
   shows_times = true;
-  clock_gettime(CLOCK_MONOTONIC, &began);
+  began_ns = monotonic_ns();
   pthread_mutex_unlock(&lock);
 }
 
@@ -122,11 +124,10 @@ static void end_line(int to, char *text, size_t room, int used) {
 
 /* `level` is "" for a line without one. */
 static void write_file(const char *level, const char *message) {
-  struct timespec now;
+  struct timespec now = pd_clock_after(CLOCK_REALTIME, 0);
   struct tm day;
   char text[LINE_BYTES + 64], date[32] = "";
   if (file < 0) return;
-  clock_gettime(CLOCK_REALTIME, &now);
   if (gmtime_r(&now.tv_sec, &day)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &day);
   end_line(file, text, sizeof text,
            snprintf(text, sizeof text, "%s.%03ldZ %s%s%s\n", date, now.tv_nsec / 1000000, level, level[0] ? ": " : "",
@@ -135,11 +136,8 @@ static void write_file(const char *level, const char *message) {
 
 /* "[0.123 s] ", or "". */
 static const char *time_text(char *text, size_t room) {
-  struct timespec now;
   text[0] = '\0';
-  if (!shows_times) return text;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  snprintf(text, room, "[%.3f s] ", (double)(now.tv_sec - began.tv_sec) + 1e-9 * (double)(now.tv_nsec - began.tv_nsec));
+  if (shows_times) snprintf(text, room, "[%.3f s] ", 1e-9 * (double)(monotonic_ns() - began_ns));
   return text;
 }
 

@@ -3,14 +3,9 @@
 #ifndef CORE_BASE_MONOTONIC_H
 #define CORE_BASE_MONOTONIC_H
 
-#include <stdint.h>
-#include <time.h>
+#include <pdhost/clocks.h>
 
-static inline int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
+static inline int64_t monotonic_ns(void) { return pd_monotonic_ns(); }
 
 static inline double monotonic_s(void) { return 1e-9 * (double)monotonic_ns(); }
 

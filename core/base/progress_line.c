@@ -5,6 +5,8 @@
 #include "monotonic.h"
 #include "progress_text.h"
 
+#include <pdhost/clocks.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -234,16 +236,11 @@ static void tell(void) {
 }
 
 static void *run(void *unused) {
-  struct timespec until;
   (void)unused;
-  clock_gettime(CLOCK_MONOTONIC, &until);
   while (!atomic_load(&stop)) {
-    until.tv_nsec += PERIOD_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    const struct timespec until = pd_clock_after(CLOCK_MONOTONIC, PERIOD_NS);
     while (sem_clockwait(&wake, CLOCK_MONOTONIC, &until) != 0 && errno == EINTR) {}
     if (!atomic_load(&stop)) tell();
-    clock_gettime(CLOCK_MONOTONIC, &until);
   }
   return NULL;
 }

@@ -3,6 +3,8 @@
 
 #include "text_width.h"
 
+#include <pdhost/text_columns.h>
+
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -64,12 +66,7 @@ const char *progress_line(const progress_view *self, char text[PROGRESS_LINE_BYT
 }
 
 size_t progress_fitting(const char *text, int columns) {
-  size_t bytes = strlen(text);
-  while (bytes && text_width_of(text, bytes) > columns) {
-    bytes--;
-    while (bytes && ((unsigned char)text[bytes] & 0xC0) == 0x80) bytes--; /* not within a character */
-  }
-  return bytes;
+  return pd_text_fit(text, strlen(text), columns > 0 ? (size_t)columns : 0);
 }
 
 static json_t *text_or_null(const char *text) { return text[0] ? json_string(text) : json_null(); }

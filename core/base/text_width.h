@@ -1,4 +1,4 @@
-/* How wide a text is: characters, not bytes. [any thread] */
+/* How many columns of a terminal a text takes, as pdhost/text_columns.h counts them. [any thread] */
 #ifndef CORE_BASE_TEXT_WIDTH_H
 #define CORE_BASE_TEXT_WIDTH_H
 

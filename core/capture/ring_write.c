@@ -3,6 +3,8 @@
 
 #include "crc32c.h"
 
+#include <pdhost/clocks.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -24,7 +26,6 @@ static bool give_up(ring_writer *self, const char *path) {
 bool ring_create(ring_writer *self, const char *path, uint32_t blocks) {
   const uint64_t bytes = ring_file_bytes(blocks);
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  struct timespec now;
   self->head = NULL;
   self->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (self->fd < 0 || fcntl(self->fd, F_SETLK, &whole) != 0) return give_up(self, path);
@@ -33,12 +34,11 @@ bool ring_create(ring_writer *self, const char *path, uint32_t blocks) {
   if (at == MAP_FAILED) return give_up(self, path);
   (void)madvise(at, bytes, MADV_DONTFORK);
   ring_head *head = at;
-  clock_gettime(CLOCK_REALTIME, &now);
   head->version = RING_VERSION;
   head->byte_order = RING_BYTE_ORDER;
   head->blocks = blocks;
   head->pid = (uint32_t)getpid();
-  head->realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  head->realtime_ns = pd_clock_ns(CLOCK_REALTIME);
   atomic_store_explicit(&head->mark, RING_MARK, memory_order_release);
   self->head = head;
   return true;

@@ -10,6 +10,8 @@
 #include "measure/guard_report.h"
 #include "measure/measurement_judge.h"
 
+#include <pdhost/clocks.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,11 +225,10 @@ static void watched(ab_sides *self, guard_facts facts[2]) {
 }
 
 pd_status ab_sides_measured(ab_sides *self, const ab_result *of, bool partial) {
-  struct timespec now;
+  const struct timespec now = pd_clock_after(CLOCK_REALTIME, 0);
   guard_facts facts[2];
   char id[64];
   watched(self, facts);
-  clock_gettime(CLOCK_REALTIME, &now);
   snprintf(id, sizeof id, "%lld.%09ld-%ld", (long long)now.tv_sec, now.tv_nsec, (long)getpid());
   for (int side = 0; side < 2; side++) {
     pd_measurement row = {.threads = 1};

@@ -6,6 +6,7 @@
 #include "sampler.h"
 #include "workers.h"
 
+#include <pdhost/clocks.h>
 #include <pdhost/progress.h>
 
 #include <errno.h>
@@ -76,11 +77,7 @@ static bool own_pause(void *state, int64_t sleep_ns) {
   data_loader *l = state;
   if (sleep_ns > 0 && !atomic_load(&l->stop)) {
     const bool begun = pd_range_begin(l->record, &site, NULL);
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    const int64_t ns = until.tv_nsec + sleep_ns % 1000000000;
-    until.tv_sec += sleep_ns / 1000000000 + ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
+    const struct timespec until = pd_clock_after(CLOCK_MONOTONIC, sleep_ns);
     while (sem_clockwait(&l->stopped, CLOCK_MONOTONIC, &until) != 0 && errno == EINTR) {}
     pd_range_end(l->record, begun);
   }

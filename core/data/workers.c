@@ -3,6 +3,8 @@
 
 #include "base/monotonic.h"
 
+#include <pdhost/clocks.h>
+
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -93,11 +95,7 @@ static bool worker_pause(void *state, int64_t sleep_ns) {
   workers *w = state;
   if (sleep_ns > 0 && !atomic_load_explicit(&w->leave, memory_order_relaxed)) {
     const bool begun = pd_range_begin(w->record, &site, NULL);
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    const int64_t ns = until.tv_nsec + sleep_ns % 1000000000;
-    until.tv_sec += sleep_ns / 1000000000 + ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
+    const struct timespec until = pd_clock_after(CLOCK_MONOTONIC, sleep_ns);
     /* A sleep that an end of the epoch cuts short. */
     pthread_mutex_lock(&w->lock);
     while (w->active && !w->quit && pthread_cond_timedwait(&w->work, &w->lock, &until) != ETIMEDOUT) {}

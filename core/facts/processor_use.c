@@ -1,6 +1,8 @@
 /* See processor_use.h. The process's own time comes from its CPU clock, which is finer than /proc/self/stat's ticks. */
 #include "processor_use.h"
 
+#include <pdhost/clocks.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,18 +26,12 @@ pd_status proc_parse(const char *line, uint64_t *busy, uint64_t *idle) {
   return fields > IDLE_FIELD ? PD_OK : PD_INVALID;
 }
 
-static int64_t clock_ns(clockid_t clock) {
-  struct timespec now = {0};
-  clock_gettime(clock, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 pd_status proc_take(proc_sample *sample) {
   char line[512] = "";
   FILE *file = fopen("/proc/stat", "re");
   if (!file) return PD_IO;
-  sample->elapsed_ns = clock_ns(CLOCK_MONOTONIC);
-  sample->process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  sample->elapsed_ns = pd_clock_ns(CLOCK_MONOTONIC);
+  sample->process_ns = pd_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   if (!fgets(line, sizeof line, file)) line[0] = 0;
   fclose(file);
   return proc_parse(line, &sample->busy, &sample->idle) == PD_OK ? PD_OK : PD_IO;

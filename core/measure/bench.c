@@ -10,6 +10,8 @@
 #include "run/aside.h"
 #include "run/run_parts.h"
 
+#include <pdhost/clocks.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -360,9 +362,7 @@ static pd_status describe_machine(const bench *self, pd_measurement *out) {
 
 pd_status bench_describe(const bench *self, pd_measurement *out) {
   const benchmark_settings *wanted = &self->settings->benchmark;
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  out->start_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  out->start_realtime_ns = pd_clock_ns(CLOCK_REALTIME);
   out->number_per_run = 1;
   out->cold_cache = wanted->cold_cache;
   pd_status status = measurement_set(&out->label, or_none(wanted->label));

@@ -14,17 +14,13 @@
 #include "base/progress_line.h"
 #include "base/signals.h"
 
+#include <pdhost/clocks.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static int64_t realtime_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 uint64_t loop_planned_steps(const run_state *run) {
   const uint64_t total = schedule_total(&run->plan);
@@ -117,7 +113,7 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
                          .batch_cost_ns = end_ns - *previous_end_ns,
                          .loss = NAN,
                          .loss_scale = run->loss_scale,
-                         .end_realtime_ns = realtime_ns()};
+                         .end_realtime_ns = pd_clock_ns(CLOCK_REALTIME)};
   uint64_t peak;
   status = run->device_ops->memory->usage(run->access.device, &stats.allocated_bytes, &stats.reserved_bytes, &peak);
   if (status == PD_OK) status = step_log_add(run->log, &stats);

@@ -8,17 +8,13 @@
 #include "base/version.h"
 #include "config/config_presets.h"
 
+#include <pdhost/clocks.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static int64_t realtime_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 void run_report_about(run_state *run, const config *settings, pd_run *about) {
   const pd_plugin *scenario = settings->scenario.plugin->table;
@@ -27,7 +23,7 @@ void run_report_about(run_state *run, const config *settings, pd_run *about) {
   snprintf(run->worker, sizeof run->worker, "%s_%d", run->host_name, (int)getpid());
   *about = (pd_run){.size = sizeof *about,
                     .pid = (uint32_t)getpid(),
-                    .start_realtime_ns = realtime_ns(),
+                    .start_realtime_ns = pd_clock_ns(CLOCK_REALTIME),
                     .scenario = scenario->name,
                     .scenario_version = scenario->version,
                     .bottleneck = scenario->ops.scenario->bottleneck,

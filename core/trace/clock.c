@@ -1,6 +1,7 @@
 /* The trace's clock. See clock.h. */
 #include "clock.h"
 
+#include <pdhost/clocks.h>
 #include <pdhost/array.h>
 
 #include <stdio.h>
@@ -21,18 +22,13 @@ enum {
 
 __extension__ typedef unsigned __int128 wide;
 
-static int64_t read_clock(clockid_t id) {
-  struct timespec now;
-  clock_gettime(id, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 static int64_t read_realtime(void *state) {
   (void)state;
-  return read_clock(CLOCK_REALTIME);
+  return pd_clock_ns(CLOCK_REALTIME);
 }
 static int64_t read_monotonic(void *state) {
   (void)state;
-  return read_clock(CLOCK_MONOTONIC);
+  return pd_clock_ns(CLOCK_MONOTONIC);
 }
 static uint64_t read_realtime_ticks(void *state) { return (uint64_t)read_realtime(state); }
 #ifdef TRACE_CLOCK_HAS_TSC

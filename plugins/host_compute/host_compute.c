@@ -1,4 +1,5 @@
 /* host_compute: the host computes between two launches, before the forward pass, while the device has nothing to do. */
+#include <pdhost/clocks.h>
 #include <pdhost/record.h>
 #include <pdhost/scenario.h>
 #include <pdhost/train.h>
@@ -44,19 +45,13 @@ static pd_status init(const pd_host *host, const void *opt, void **out) {
   return PD_OK;
 }
 
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Spins: a sleep would give the core away. */
 static void compute(const state *s) {
   static pd_site site = PD_SITE("host_compute", PD_RANGE_USER);
   const bool begun = pd_range_begin(s->record, &site, NULL);
   pd_truth_begin(s->truth);
-  const int64_t until = now_ns() + (int64_t)(s->opt->inject_us * 1000);
-  while (now_ns() < until) {}
+  const int64_t until = pd_monotonic_ns() + (int64_t)(s->opt->inject_us * 1000);
+  while (pd_monotonic_ns() < until) {}
   pd_truth_end(s->truth, 1);
   pd_range_end(s->record, begun);
 }

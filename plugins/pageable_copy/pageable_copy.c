@@ -1,5 +1,6 @@
 /* pageable_copy: copies from pageable host memory to the device before each step. The runtime stages them, so that the
  * host waits for each and the device does nothing else. */
+#include <pdhost/clocks.h>
 #include <pdhost/device.h>
 #include <pdhost/scenario.h>
 #include <pdhost/train.h>
@@ -78,12 +79,6 @@ static pd_status init(const pd_host *host, const void *opt, void **out) {
   return PD_OK;
 }
 
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static pd_status one_copy(const state *s, int64_t bytes) {
   return s->device->ops->memory->copy(s->device->device, s->device->stream, s->to, s->from, (uint64_t)bytes,
                                       PD_COPY_HOST_TO_DEVICE);
@@ -99,13 +94,13 @@ static int64_t fitting(const state *s, int64_t left_ns) {
 
 static pd_status copy_for_a_time(state *s, uint64_t *done) {
   pd_status status = PD_OK;
-  const int64_t start = now_ns(), wanted = (int64_t)(s->opt->inject_us * 1000);
+  const int64_t start = pd_monotonic_ns(), wanted = (int64_t)(s->opt->inject_us * 1000);
   int64_t at = start;
   s->owed_ns += wanted; /* what the step before took too long is taken off this one */
   while (status == PD_OK && at - start < s->owed_ns) {
     const int64_t bytes = fitting(s, s->owed_ns - (at - start)), from = at;
     status = one_copy(s, bytes);
-    at = now_ns();
+    at = pd_monotonic_ns();
     if (at > from) s->bytes_per_ns = (double)bytes / (double)(at - from);
     ++*done;
   }

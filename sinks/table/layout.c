@@ -6,7 +6,7 @@
  */
 #include "layout.h"
 
-#include "width.h"
+#include <pdhost/text_columns.h>
 
 #include <float.h>
 #include <math.h>
@@ -81,7 +81,7 @@ static const char *cell_text(const layout *self, const shown_column *column, con
 static void grow(layout *self, shown_column *column, const pd_table_row *row) {
   char room[CELL_ROOM];
   const char *string = cell_text(self, column, row, room, sizeof room);
-  size_t width = width_of(string, strlen(string)) + (column->index == 0 ? 2 * row->level : 0);
+  size_t width = pd_text_columns(string, strlen(string)) + (column->index == 0 ? 2 * row->level : 0);
   if (width > column->width) column->width = width;
 }
 
@@ -113,7 +113,7 @@ static void measure(layout *self, shown_column *column) {
   column->is_stack = !strcmp(metric->key, "stack");
   if (column->is_stack && self->options->wide) limit = SIZE_MAX;
   for (uint32_t line = 0; line < HEADING_LINES; line++) {
-    size_t length = heading_line(metric->heading, line, &at), width = width_of(at, length);
+    size_t length = heading_line(metric->heading, line, &at), width = pd_text_columns(at, length);
     if (width > column->width) column->width = width;
     if (!length) break;
   }
@@ -259,22 +259,22 @@ static const char *place_of(const char *string, size_t bytes, size_t *place_byte
 }
 
 static void put(text *out, const shown_column *column, const char *string, size_t bytes, size_t indent, bool last) {
-  size_t width = width_of(string, bytes), room = column->width > indent ? column->width - indent : 0;
+  size_t width = pd_text_columns(string, bytes), room = column->width > indent ? column->width - indent : 0;
   if (column->is_text) text_repeat(out, ' ', indent < column->width ? indent : column->width);
   if (width > room && column->is_stack && room > 3) {
     size_t skipped = 0;
-    while (width_of(string + skipped, bytes - skipped) > room - 3)
-      skipped += width_fit(string + skipped, bytes - skipped, 2);
+    while (pd_text_columns(string + skipped, bytes - skipped) > room - 3)
+      skipped += pd_text_fit(string + skipped, bytes - skipped, 2);
     text_add(out, "...");
     put_bytes(out, string + skipped, bytes - skipped);
-    if (!last) text_repeat(out, ' ', room - 3 - width_of(string + skipped, bytes - skipped));
+    if (!last) text_repeat(out, ' ', room - 3 - pd_text_columns(string + skipped, bytes - skipped));
   } else if (width > room) {
     /* Of a frame too long for its column the function is cut, and not where it is. */
     size_t place_bytes, place = 0;
     const char *where = place_of(string, bytes, &place_bytes);
-    place = width_of(where, place_bytes);
-    if (room < place + 3 + TEXT_MIN || width_of(string, (size_t)(where - string)) + place <= room) place = 0;
-    size_t kept = width_fit(string, bytes, room > 3 ? room - 3 - place : room), used = width_of(string, kept);
+    place = pd_text_columns(where, place_bytes);
+    if (room < place + 3 + TEXT_MIN || pd_text_columns(string, (size_t)(where - string)) + place <= room) place = 0;
+    size_t kept = pd_text_fit(string, bytes, room > 3 ? room - 3 - place : room), used = pd_text_columns(string, kept);
     put_bytes(out, string, kept);
     if (room > 3) text_add(out, "...");
     if (place) put_bytes(out, where, place_bytes);

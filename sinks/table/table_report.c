@@ -4,8 +4,8 @@
 #include "plots.h"
 #include "report_steps.h"
 #include "verdict_text.h"
-#include "width.h"
 
+#include <pdhost/text_columns.h>
 #include <pdhost/quantity.h>
 
 #include <inttypes.h>
@@ -125,13 +125,13 @@ static size_t lines_of(const text *of) {
 
 /* `string` in exactly `columns`, cut or filled up; control characters as blanks. */
 static void put_name(text *out, const char *string, size_t columns) {
-  const size_t width = width_of(string, strlen(string));
-  const size_t bytes = width > columns ? width_fit(string, strlen(string), columns - 3) : strlen(string);
+  const size_t width = pd_text_columns(string, strlen(string));
+  const size_t bytes = width > columns ? pd_text_fit(string, strlen(string), columns - 3) : strlen(string);
   for (size_t i = 0; i < bytes; i++) {
     const bool control = (unsigned char)string[i] < ' ' || string[i] == 0x7F;
     text_add_bytes(out, control ? " " : &string[i], 1);
   }
-  const size_t used = width_of(string, bytes);
+  const size_t used = pd_text_columns(string, bytes);
   if (width > columns) text_add(out, "...");
   text_repeat(out, ' ', columns - used - (width > columns ? 3 : 0));
 }
@@ -139,7 +139,7 @@ static void put_name(text *out, const char *string, size_t columns) {
 static size_t longest_name(const report_rows *rows) {
   size_t longest = 0;
   for (uint32_t i = 0; i < rows->count; i++) {
-    const size_t width = width_of(rows->rows[i].name, strlen(rows->rows[i].name));
+    const size_t width = pd_text_columns(rows->rows[i].name, strlen(rows->rows[i].name));
     if (width > longest) longest = width;
   }
   return longest;
@@ -155,7 +155,7 @@ static void put_rows(text *out, const char *title, const report_rows *rows, uint
   char heading[FIGURE_ROOM];
   snprintf(heading, sizeof heading, "%s/step", unit.name);
   text_bold(out, title);
-  const size_t used = width_of(title, strlen(title));
+  const size_t used = pd_text_columns(title, strlen(title));
   text_repeat(out, ' ', name_columns + 2 > used ? name_columns + 2 - used : 0);
   text_format(out, "%10s%10s%s\n", heading, "share", bar_columns ? "" : "  calls/step");
   for (uint32_t i = 0; i < rows->count && i < limit; i++) {
@@ -177,7 +177,7 @@ static void put_rows(text *out, const char *title, const report_rows *rows, uint
 }
 
 static void put_cut(text *out, const char *string, size_t columns) {
-  const size_t width = width_of(string, strlen(string));
+  const size_t width = pd_text_columns(string, strlen(string));
   put_name(out, string, width < columns - 2 ? width : columns - 2);
 }
 
@@ -227,7 +227,7 @@ void report_files(text *out, const pd_files *files, size_t columns) {
     if (!any) text_bold(out, "Files");
     if (!any) text_add(out, "\n");
     any = true;
-    if (2 + width_of(line, strlen(line)) <= columns || !name || !name[1])
+    if (2 + pd_text_columns(line, strlen(line)) <= columns || !name || !name[1])
       text_format(out, "  %s\n", line);
     else
       text_format(out, "  %.*s\n    %s\n", (int)(name + 1 - line), line, name + 1);

@@ -1,8 +1,7 @@
 /* See text.h. */
 #include "text.h"
 
-#include "width.h"
-
+#include <pdhost/text_columns.h>
 #include <pdhost/array.h>
 #include <pdhost/quantity.h>
 
@@ -72,7 +71,7 @@ static size_t word_bytes(const char *string) {
 void text_wrap(text *self, const char *string, size_t columns, size_t indent) {
   size_t used = 0;
   while (*string) {
-    size_t length = word_bytes(string), width = width_of(string, length);
+    size_t length = word_bytes(string), width = pd_text_columns(string, length);
     if (length && used && used + 1 + width > columns) {
       text_add(self, "\n");
       used = 0;

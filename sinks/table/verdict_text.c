@@ -1,8 +1,7 @@
 /* See verdict_text.h. */
 #include "verdict_text.h"
 
-#include "width.h"
-
+#include <pdhost/text_columns.h>
 #include <pdhost/quantity.h>
 
 #include <string.h>
@@ -63,7 +62,8 @@ void verdict_command(text *out, const char *command, size_t columns, size_t inde
     /* An option and its value stay together. */
     const char *value = command + length + strspn(command + length, " ");
     const size_t value_bytes = command[0] == '-' && value[0] != '-' ? strcspn(value, " ") : 0;
-    const size_t width = width_of(command, length), both = width + (value_bytes ? 1 + width_of(value, value_bytes) : 0);
+    const size_t width = pd_text_columns(command, length),
+                 both = width + (value_bytes ? 1 + pd_text_columns(value, value_bytes) : 0);
     if (used + continued + both + 2 > columns && used > indent) {
       text_add(out, " \\\n");
       text_repeat(out, ' ', indent + 2);
@@ -115,10 +115,11 @@ void verdict_line(text *out, const pd_table *table, size_t columns) {
   const char *title = text_of(table, "verdict");
   size_t bytes = title ? strlen(title) : 0;
   if (!title) return;
-  if (TITLE_AT + width_of(title, bytes) > columns) {
+  if (TITLE_AT + pd_text_columns(title, bytes) > columns) {
     const size_t name = strcspn(title, ":(");
-    bytes = name < bytes && TITLE_AT + width_of(title, name) <= columns ? name
-                                                                        : width_fit(title, bytes, columns - TITLE_AT);
+    bytes = name < bytes && TITLE_AT + pd_text_columns(title, name) <= columns
+                ? name
+                : pd_text_fit(title, bytes, columns - TITLE_AT);
   }
   while (bytes && title[bytes - 1] == ' ') bytes--;
   if (out->colour) text_add(out, "\033[1m");

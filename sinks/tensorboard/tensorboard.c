@@ -11,6 +11,8 @@
 
 #include "layout.pb-c.h"
 
+#include <pdhost/clocks.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,18 +35,6 @@ typedef struct state {
   record_file *file;
   int64_t flushed_ns;
 } state;
-
-static int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static int64_t realtime_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* The charts of the Custom Scalars tab: where a step's time goes, and what came of it. */
 static pd_status write_layout(const event_place *place) {
@@ -122,7 +112,7 @@ static pd_status tensorboard_open(const pd_host *host, const void *given, const 
   if (!self) return host->fail(host, PD_NO_MEMORY, "out of memory");
   self->host = host;
   self->run = run;
-  self->flushed_ns = monotonic_ns();
+  self->flushed_ns = pd_monotonic_ns();
   pd_status status =
       record_file_open(host, folder, run->start_realtime_ns / 1000000000, run->host_name, run->pid, &self->file);
   if (status == PD_OK) {
@@ -156,9 +146,9 @@ static pd_status tensorboard_step(void *given, const pd_step_stats *stats) {
   pd_status status = PD_OK;
   for (size_t i = 0; i < sizeof figures / sizeof *figures && status == PD_OK; i++)
     if (!isnan(figures[i].value)) status = events_scalar(&place, figures[i].tag, figures[i].value);
-  if (status == PD_OK && monotonic_ns() - self->flushed_ns >= FLUSH_EVERY_NS) {
+  if (status == PD_OK && pd_monotonic_ns() - self->flushed_ns >= FLUSH_EVERY_NS) {
     status = record_file_flush(self->file);
-    self->flushed_ns = monotonic_ns();
+    self->flushed_ns = pd_monotonic_ns();
   }
   return report(self, status);
 }
@@ -180,7 +170,7 @@ static pd_status tensorboard_trace(void *given, const pd_trace *trace) {
 }
 
 static pd_status write_end(const state *self, const pd_summary *summary) {
-  const event_place place = {self->file, realtime_ns(), (int64_t)summary->steps};
+  const event_place place = {self->file, pd_clock_ns(CLOCK_REALTIME), (int64_t)summary->steps};
   const struct {
     const char *tag;
     double value;

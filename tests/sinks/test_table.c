@@ -5,7 +5,8 @@
 #include "fake_trace.h"
 #include "golden.h"
 #include "sink_run.h"
-#include "width.h"
+
+#include <pdhost/text_columns.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ static const char *text_of(table_test *self, const char *const *settings) {
 static size_t longest_line(const char *text) {
   size_t longest = 0;
   while (*text) {
-    size_t bytes = strcspn(text, "\n"), width = width_of(text, bytes);
+    size_t bytes = strcspn(text, "\n"), width = pd_text_columns(text, bytes);
     if (width > longest) longest = width;
     text += bytes;
     text += *text != 0;
@@ -421,11 +422,11 @@ static void check_alignment(const char *const *settings) {
   const char *at = strstr(sink_run_file(&test.run, "-")->data, "\nOperator table\n");
   cr_assert_not_null(at);
   at = strchr(at + 1, '\n') + 1;
-  size_t rule = width_of(at, strcspn(at, "\n"));
+  size_t rule = pd_text_columns(at, strcspn(at, "\n"));
   int rows = 0;
   for (; strncmp(at, "Self CPU time total", 19) != 0; rows++) {
     size_t bytes = strcspn(at, "\n");
-    cr_assert_eq(width_of(at, bytes), rule, "\"%.*s\" is not as wide as the rule", (int)bytes, at);
+    cr_assert_eq(pd_text_columns(at, bytes), rule, "\"%.*s\" is not as wide as the rule", (int)bytes, at);
     cr_assert_null(memchr(at, 033, bytes), "an escape of a name reached the terminal");
     at += bytes + 1;
   }

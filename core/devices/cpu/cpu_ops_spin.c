@@ -1,23 +1,19 @@
 /* A kernel that only takes time. */
 #include "cpu_ops.h"
 
+#include <pdhost/clocks.h>
+
 #include <time.h>
 
 typedef struct spin_arguments {
   int64_t ns;
 } spin_arguments;
 
-static int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* A sleep would give the core away and come back late. */
 static pd_status run_spin(pd_stream *stream, void *arguments) {
   (void)stream;
-  const int64_t until = monotonic_ns() + ((const spin_arguments *)arguments)->ns;
-  while (monotonic_ns() < until) {}
+  const int64_t until = pd_monotonic_ns() + ((const spin_arguments *)arguments)->ns;
+  while (pd_monotonic_ns() < until) {}
   return PD_OK;
 }
 

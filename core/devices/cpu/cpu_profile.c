@@ -1,6 +1,8 @@
 /* Profiling of the CPU device: a flag. The records are made where the work is launched and done. */
 #include "cpu_device.h"
 
+#include <pdhost/clocks.h>
+
 #include <errno.h>
 #include <time.h>
 
@@ -20,11 +22,7 @@ static pd_status stop(pd_device *device) {
 }
 
 static pd_status drain(pd_device *device, int64_t timeout_ns) {
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  const int64_t ns = (int64_t)until.tv_nsec + timeout_ns % 1000000000;
-  until.tv_sec += (time_t)(timeout_ns / 1000000000 + ns / 1000000000);
-  until.tv_nsec = (long)(ns % 1000000000);
+  const struct timespec until = pd_clock_after(CLOCK_REALTIME, timeout_ns);
   const uint64_t wanted = atomic_load(&device->recorded_launches);
   pthread_mutex_lock(&device->drain_lock);
   while (atomic_load(&device->recorded_done) < wanted)

@@ -2,6 +2,8 @@
 #include "cpu_device.h"
 #include "openmp.h"
 
+#include <pdhost/clocks.h>
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -271,10 +273,9 @@ typedef struct record_arguments {
 
 static pd_status run_event_record(pd_stream *stream, void *arguments) {
   pd_event *event = ((record_arguments *)arguments)->event;
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t now_ns = pd_monotonic_ns();
   pthread_mutex_lock(&event->lock);
-  event->ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  event->ns = now_ns;
   event->completed++;
   event->failed = stream->failed; /* written by this thread alone */
   memcpy(event->message, stream->message, sizeof event->message);

@@ -2,6 +2,7 @@
  * them may overwrite. Under device->lock, outside the steady state. */
 #include "conv_plan.h"
 
+#include <pdhost/clocks.h>
 #include <pdhost/progress.h>
 
 #include <stdio.h>
@@ -73,12 +74,6 @@ static float trial(pd_device *device, pd_stream *stream, conv_plan *plan, const 
 out:
   (void)cudaGetLastError();
   return best;
-}
-
-static double now_ms(void) {
-  struct timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
 }
 
 static const char *form_name(conv_form form) {
@@ -193,10 +188,10 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
       }
   conv_plan *plans[MOST_CANDIDATES];
   int count = 0, chosen = 0;
-  const double start = now_ms();
+  const double start = 1e-6 * (double)pd_monotonic_ns();
   tell_search(device, key);
   pd_status status = gather(device, key, plans, &count);
-  const double gathered = now_ms();
+  const double gathered = 1e-6 * (double)pd_monotonic_ns();
   if (status != PD_OK) goto out;
   if (!count) {
     status = device->host->fail(device->host, PD_UNSUPPORTED,
@@ -208,9 +203,9 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
   status = fit_workspace(device, stream, plans, &count);
   if (status == PD_OK && count > 1 && !stream->capturing)
     status = choose_fastest(device, stream, plans, count, arguments, &chosen);
-  device->host->log(device->host, PD_LOG_DEBUG,
-                    "conv %s: candidate %d of %d; %.0f ms to set them up, %.0f ms to try them",
-                    direction_name(key->direction), chosen, count, gathered - start, now_ms() - gathered);
+  device->host->log(
+      device->host, PD_LOG_DEBUG, "conv %s: candidate %d of %d; %.0f ms to set them up, %.0f ms to try them",
+      direction_name(key->direction), chosen, count, gathered - start, 1e-6 * (double)pd_monotonic_ns() - gathered);
 out:
   pd_progress_doing(device->host, NULL);
   for (int i = 0; i < count; i++)

@@ -4,8 +4,9 @@
 #include "cupti_collect.h"
 
 #include "cupti_buffers.h"
-#include "cupti_clock.h"
 #include "cupti_session.h"
+
+#include <pdhost/clocks.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -112,8 +113,8 @@ static void after_fork(void) {
 static int64_t clock_offset_ns(void) {
   int64_t offset_ns = 0, narrowest_ns = INT64_MAX;
   for (int i = 0; i < CLOCK_TRIES && narrowest_ns > CLOCK_NARROW_NS; i++) {
-    const int64_t before_ns = cupti_now_ns(CLOCK_MONOTONIC), real_ns = cupti_now_ns(CLOCK_REALTIME);
-    const int64_t width_ns = cupti_now_ns(CLOCK_MONOTONIC) - before_ns;
+    const int64_t before_ns = pd_clock_ns(CLOCK_MONOTONIC), real_ns = pd_clock_ns(CLOCK_REALTIME);
+    const int64_t width_ns = pd_clock_ns(CLOCK_MONOTONIC) - before_ns;
     if (width_ns >= narrowest_ns) continue;
     narrowest_ns = width_ns;
     offset_ns = real_ns - before_ns - width_ns / 2;
@@ -171,7 +172,7 @@ static void carry_out_drain(cupti_collect *collect) {
     drained->held = held.own + held.others;
     drained->others_held = held.others;
     drained->complete = cupti_decoder_settle(&collect->decoder) && !drained->held;
-    int64_t now = cupti_now_ns(CLOCK_MONOTONIC);
+    int64_t now = pd_clock_ns(CLOCK_MONOTONIC);
     drained->loop_complete |= drained->complete;
     if (drained->complete || now >= collect->order.deadline_ns) break;
     if (drained->loop_complete ||
@@ -376,7 +377,7 @@ pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_byte
     pd_status status = attach(collect, why, why_bytes);
     if (status != PD_OK) return status;
   }
-  collect->order.start_ns = cupti_now_ns(CLOCK_REALTIME);
+  collect->order.start_ns = pd_clock_ns(CLOCK_REALTIME);
   collect->order.offset_ns = clock_offset_ns();
   collect->order.by_time = collect->windows_done;
   order_and_wait(collect, ORDER_OPEN);
@@ -393,7 +394,7 @@ pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_byte
 void cupti_collect_stop(cupti_collect *collect) {
   if (!collect->window_open || collect->stopped) return;
   collect->order.epoch = atomic_fetch_add(&collect->pool.epoch, 1);
-  collect->order.stop_ns = cupti_now_ns(CLOCK_REALTIME);
+  collect->order.stop_ns = pd_clock_ns(CLOCK_REALTIME);
   collect->order.thread = (uint32_t)gettid();
   collect->stopped = true;
 }
@@ -402,7 +403,7 @@ void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drain
   memset(drained, 0, sizeof *drained);
   if (!collect->window_open || atomic_load(&forked)) return;
   cupti_collect_stop(collect);
-  int64_t now = cupti_now_ns(CLOCK_MONOTONIC);
+  int64_t now = pd_clock_ns(CLOCK_MONOTONIC);
   memset(&collect->order.drained, 0, sizeof collect->order.drained);
   collect->order.deadline_ns = timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
   order_and_wait(collect, ORDER_DRAIN);

@@ -1,7 +1,7 @@
 /* See cupti_session.h. No timestamp callback is ever registered: with one, CUPTI 12.6 to 13.0 stamps kernels with 0. */
 #include "cupti_session.h"
 
-#include "cupti_clock.h"
+#include <pdhost/clocks.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -29,9 +29,9 @@ static void CUPTIAPI on_state(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 static bool shares_clock(const cupti_api *api) {
   for (int i = 0; i < 16; i++) { /* more than once, since the clock may be set just now */
     uint64_t stamp = 0;
-    int64_t before = cupti_now_ns(CLOCK_REALTIME);
+    int64_t before = pd_clock_ns(CLOCK_REALTIME);
     if (api->GetTimestamp(&stamp) != CUPTI_SUCCESS) return false;
-    if ((int64_t)stamp >= before && (int64_t)stamp <= cupti_now_ns(CLOCK_REALTIME)) return true;
+    if ((int64_t)stamp >= before && (int64_t)stamp <= pd_clock_ns(CLOCK_REALTIME)) return true;
   }
   return false;
 }
