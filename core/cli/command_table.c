@@ -10,6 +10,9 @@
 #include "open.h"
 #include "recover.h"
 
+#ifdef PDHOST_WITH_ADVISE
+#include "advise/whatif.h"
+#endif
 #ifdef PDHOST_WITH_COMPARE
 #include "compare/ab.h"
 #include "compare/compare.h"
@@ -26,6 +29,9 @@ static const args_command *const commands[] = {
     &cli_run_command, &analyze_command, &cli_list_command, &cli_help_command, &cli_explain_command, &doctor_command,
 #ifdef PDHOST_WITH_COMPARE
     &ab_command,      &compare_command, &diff_command,
+#endif
+#ifdef PDHOST_WITH_ADVISE
+    &whatif_command,
 #endif
 #ifdef PDHOST_WITH_SWEEP
     &sweep_command,

@@ -5,7 +5,6 @@
 #include "tables/window_tables.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const pd_table *find_table(const pd_table_set *set, const char *id) {
@@ -78,26 +77,11 @@ static bool read_rivals(const pd_trace *trace, reading *out) {
   return ok;
 }
 
-enum { CURES_MOST = 16 };
-
-/* The window's lines, taken apart in place, as the scenario had them. `cures` has room for CURES_MOST + 1. */
-static void take_cures(char *lines, pd_cure *cures) {
-  uint32_t count = 0;
-  char *rest = NULL;
-  for (char *line = strtok_r(lines, "\n", &rest); line && count < CURES_MOST; line = strtok_r(NULL, "\n", &rest)) {
-    char *space = strchr(line, ' ');
-    if (!space) continue;
-    *space = '\0';
-    cures[count++] = (pd_cure){line, space + 1};
-  }
-  cures[count] = (pd_cure){NULL, NULL};
-}
-
-static bool judge_window(const window_file *window, const pd_cure *cures, reading *out) {
+static bool judge_window(const window_file *window, reading *out) {
   const analysis_context context = {.device = &window->device,
                                     .batch_size = window->run.batch_size,
                                     .cores = window->run.cores,
-                                    .cures = cures,
+                                    .cures = window->cures,
                                     .num_workers = window->run.num_workers,
                                     .offers = window->run.offers};
   const pd_table_request request = {.size = sizeof request};
@@ -115,21 +99,11 @@ static bool judge_window(const window_file *window, const pd_cure *cures, readin
   return ok;
 }
 
-static bool read_window(const window_file *window, reading *out) {
-  char *lines = strdup(window->texts[PD_WINDOW_TEXT_CURES]);
-  if (!lines) return false;
-  pd_cure cures[CURES_MOST + 1];
-  take_cures(lines, cures);
-  const bool ok = judge_window(window, cures, out);
-  free(lines);
-  return ok;
-}
-
 bool reading_of(const char *window_path, reading *out, error *err) {
   window_file window;
   *out = READING_FAILED;
   if (!window_file_read(window_path, &window, err)) return false;
-  const bool ok = read_window(&window, out);
+  const bool ok = judge_window(&window, out);
   window_file_close(&window);
   if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "%s: out of memory", window_path);
   return ok;

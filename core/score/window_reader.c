@@ -101,6 +101,22 @@ static const char *make_strings(window_file *out, uint64_t bytes) {
   return NULL;
 }
 
+/* The lines of the window's text, as the scenario had them. */
+static const char *take_cures(window_file *out) {
+  uint32_t count = 0;
+  char *rest = NULL;
+  out->cure_text = strdup(out->texts[PD_WINDOW_TEXT_CURES]);
+  if (!out->cure_text) return "out of memory";
+  char *line = strtok_r(out->cure_text, "\n", &rest);
+  for (; line && count < WINDOW_CURES; line = strtok_r(NULL, "\n", &rest)) {
+    char *space = strchr(line, ' ');
+    if (!space) continue;
+    *space = '\0';
+    out->cures[count++] = (pd_cure){line, space + 1};
+  }
+  return NULL;
+}
+
 static const char *assemble(window_file *out, const uint64_t *counts) {
   static const uint32_t single[] = {PD_WINDOW_TRACE, PD_WINDOW_DEVICE, PD_WINDOW_RUN};
   for (uint32_t id = 1; id < PD_WINDOW_LOSS_ROWS; id++) /* a file without the places of losses has none */
@@ -125,7 +141,8 @@ static const char *assemble(window_file *out, const uint64_t *counts) {
   out->device.size = sizeof out->device;
   out->device.name = out->texts[PD_WINDOW_TEXT_DEVICE];
   out->device.versions = out->texts[PD_WINDOW_TEXT_DEVICE_VERSIONS];
-  return make_strings(out, counts[PD_WINDOW_STRINGS]);
+  const char *wrong = take_cures(out);
+  return wrong ? wrong : make_strings(out, counts[PD_WINDOW_STRINGS]);
 }
 
 /* ---- checks ---- */
@@ -295,5 +312,6 @@ bool window_file_read(const char *path, window_file *out, error *err) {
 void window_file_close(window_file *self) {
   for (uint32_t id = 0; id < PD_WINDOW_SECTION_END; id++) free(self->blocks[id]);
   free(self->strings);
+  free(self->cure_text);
   *self = (window_file){0};
 }

@@ -4,13 +4,18 @@
 
 #include "base/error.h"
 
+#include <pdhost/scenario.h>
 #include <pdhost/window_file.h>
+
+enum { WINDOW_CURES = 16 };
 
 typedef struct window_file {
   pd_trace trace;
   pd_device_props device;
   pd_window_run run;
   const char *texts[PD_WINDOW_TEXT_COUNT];
+  pd_cure cures[WINDOW_CURES + 1];     /* the scenario's; ends with a NULL cause */
+  char *cure_text;                     /* which they point into */
   void *blocks[PD_WINDOW_SECTION_END]; /* by section; what the trace points to */
   pd_string *strings;
 } window_file;
