@@ -181,10 +181,27 @@ static void put_cut(text *out, const char *string, size_t columns) {
   put_name(out, string, width < columns - 2 ? width : columns - 2);
 }
 
+/* The bytes of `string` up to its last comma, colon or semicolon that fits into `columns`; 0: there is none. */
+static size_t whole_clauses(const char *string, size_t columns) {
+  size_t found = 0;
+  for (size_t i = 0; string[i]; i++)
+    if (strchr(",:;", string[i]) && string[i + 1] == ' ' && pd_text_columns(string, i) <= columns) found = i;
+  return found;
+}
+
+/* One line of a note: standard error has the whole of it. */
 static void put_note(text *out, const char *string, size_t columns, uint32_t *count) {
+  static const char more[] = " ...";
   if ((*count)++ >= NOTES_SHOWN) return;
   text_add(out, "  ");
-  put_cut(out, string, columns);
+  const size_t room = columns - 2 - strlen(more);
+  const size_t bytes = pd_text_columns(string, strlen(string)) > columns - 2 ? whole_clauses(string, room) : 0;
+  if (bytes) {
+    text_add_bytes(out, string, bytes);
+    text_add(out, more);
+  } else {
+    put_cut(out, string, columns);
+  }
   text_add(out, "\n");
 }
 
