@@ -11,7 +11,8 @@
 #include <string.h>
 
 static bool reserve(text *self, size_t more) {
-  self->failed |= more >= SIZE_MAX - self->length || !PD_ARRAY_FIT(self->data, self->room, self->length + more + 1);
+  if (self->failed) return false; /* for good: what is there is no more than its beginning */
+  self->failed = more >= SIZE_MAX - self->length || !PD_ARRAY_FIT(self->data, self->room, self->length + more + 1);
   return !self->failed;
 }
 

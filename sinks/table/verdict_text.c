@@ -87,7 +87,10 @@ void verdict_block(text *out, const pd_table *table, size_t columns) {
   const size_t at = out->length;
   text_wrap(&sentence, title ? title : "", columns, TITLE_AT);
   out->failed = out->failed || sentence.failed;
-  if (sentence.failed) return;
+  if (sentence.failed) {
+    text_free(&sentence);
+    return;
+  }
   if (out->colour) text_add(out, "\033[1m");
   text_add(out, "Verdict");
   text_add(out, sentence.length ? sentence.data + 7 : "\n");
