@@ -13,6 +13,9 @@
 #ifdef PDHOST_WITH_ADVISE
 #include "advise/whatif.h"
 #endif
+#ifdef PDHOST_WITH_CHECK
+#include "check/check.h"
+#endif
 #ifdef PDHOST_WITH_COMPARE
 #include "compare/ab.h"
 #include "compare/compare.h"
@@ -27,6 +30,9 @@
 
 static const args_command *const commands[] = {
     &cli_run_command, &analyze_command, &cli_list_command, &cli_help_command, &cli_explain_command, &doctor_command,
+#ifdef PDHOST_WITH_CHECK
+    &check_command,
+#endif
 #ifdef PDHOST_WITH_COMPARE
     &ab_command,      &compare_command, &diff_command,
 #endif

@@ -13,7 +13,7 @@ BUILD, NM = pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
 # Each may include itself and what stands left of it. Devices, plugins, sinks and readers may include themselves and the
 # public headers; sinks and readers sinks/lib too, and readers readers/lib.
 ORDER = """core/base core/capture core/trace core/data core/abi core/train core/config core/facts core/ledger core/tables
-core/run core/measure core/compare core/score core/conform core/advise core/sweep
+core/run core/measure core/check core/compare core/score core/conform core/advise core/sweep
 core/cli""".split()
 MOST_SOURCES = 25
 

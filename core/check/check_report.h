@@ -1,0 +1,12 @@
+/* What `pdhost check` prints. */
+#ifndef CORE_CHECK_CHECK_REPORT_H
+#define CORE_CHECK_CHECK_REPORT_H
+
+#include "check_file.h"
+
+/* `together` is of all files; its counts are 0 where only one was read. */
+void check_report_text(const check_file *files, uint32_t count, const check_findings *together);
+/* One JSON object. False: no memory. */
+bool check_report_json(const check_file *files, uint32_t count, const check_findings *together);
+
+#endif

@@ -1,0 +1,45 @@
+/* See finding.h. */
+#include "finding.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct {
+  const char *key, *text;
+} kinds[] = {
+#define X(name, key, text) {key, text},
+    CHECK_KINDS(X)
+#undef X
+};
+
+const char *finding_key(check_kind kind) { return kinds[kind].key; }
+const char *finding_text(check_kind kind) { return kinds[kind].text; }
+
+bool finding_add(check_findings *self, check_kind kind, double how_bad, uint64_t byte) {
+  check_finding *at = &self->of[kind];
+  if (at->count++ && how_bad <= at->worst) return false;
+  at->worst = how_bad;
+  at->byte = byte;
+  return true;
+}
+
+void finding_say(check_findings *self, check_kind kind, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(self->of[kind].worst_text, CHECK_TEXT, format, args);
+  va_end(args);
+}
+
+void finding_note(check_findings *self, const char *format, ...) {
+  if (self->note_count == CHECK_NOTES) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(self->notes[self->note_count++], CHECK_TEXT, format, args);
+  va_end(args);
+}
+
+uint32_t finding_count(const check_findings *self) {
+  uint32_t count = 0;
+  for (int i = 0; i < CHECK_KIND_COUNT; i++) count += self->of[i].count > 0;
+  return count;
+}
