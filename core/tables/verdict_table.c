@@ -16,10 +16,11 @@ static uint32_t cause_of(const table_work *work) {
   return recorder && 1 - of->step_ns / of->recorded_ns >= least ? VERDICT_profiler : of->cause;
 }
 
-/* The verdict in one line; hedged where other steps of the run might have given another. */
+/* The verdict in one line; hedged where other steps of the run, or a quiet machine, might have given another. */
 static const char *sentence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
-  const char *hedge = (double)of->agreeing < VERDICT_CERTAIN * (double)of->draws ? "possibly " : "";
+  const bool is_sure = !work->context->disturbance && (double)of->agreeing >= VERDICT_CERTAIN * (double)of->draws;
+  const char *hedge = is_sure ? "" : "possibly ";
   if (cause == VERDICT_none)
     return arena_format(work->arena, "%s%s: the device is busy %.0f %% of the step", hedge, verdict_text(cause),
                         100 * of->busy);

@@ -480,6 +480,21 @@ static const pd_table_row *steps_with_waits(analysis_rig *rig, const int64_t *wa
   return verdict_row(rig, table);
 }
 
+PD_TEST(verdict, is_only_possible_where_other_programs_took_the_processors) {
+  analysis_rig rig;
+  const pd_table *table;
+  int64_t waits[20];
+  for (int i = 0; i < 20; i++) waits[i] = 100000;
+  const pd_table_row *row = steps_with_waits(&rig, waits, 20, &table);
+  cr_assert_eq(strncmp(rig_text(table, row, "verdict"), "input-bound", 11), 0);
+  analysis_disturbed(rig.analysis, "other programs kept 1.5 of 2 cores busy", NULL);
+  analysis_forget(rig.analysis, rig.trace);
+  row = verdict_row(&rig, &table);
+  cr_assert_eq(strncmp(rig_text(table, row, "verdict"), "possibly input-bound", 20), 0);
+  cr_assert_float_eq(rig_double(table, row, "verdict_repeatable"), 100.0, 1e-9);
+  rig_end(&rig);
+}
+
 PD_TEST(verdict, a_stall_in_one_step_is_no_bottleneck) {
   analysis_rig rig;
   const pd_table *table;
