@@ -3,8 +3,8 @@
 
 #include "doctor_libraries.h"
 #include "probe.h"
-#include "cli/help/help_json.h"
 
+#include "base/json_text.h"
 #include "base/log.h"
 #include "abi/plugins.h"
 #include "base/version.h"
@@ -23,7 +23,7 @@ typedef enum grade { GRADE_OK, GRADE_WARN, GRADE_FAIL } grade;
 typedef struct doctor {
   args_format format;
   bool help;
-  uint32_t lines;
+  json_t *rows; /* for --format json */
   uint32_t counts[3];
 } doctor;
 
@@ -37,13 +37,8 @@ static void tell(doctor *self, grade how, const char *name, const char *found, c
   static const char *const colors[] = {"\033[32m", "\033[33m", "\033[31m"};
   self->counts[how]++;
   if (self->format == ARGS_JSON) {
-    printf("%s\n  {\"check\": ", self->lines++ ? "," : "[");
-    help_json_text(name);
-    printf(", \"result\": \"%s\", \"found\": ", grade_names[how]);
-    help_json_text(found);
-    printf(", \"remedy\": ");
-    help_json_text(remedy);
-    printf("}");
+    (void)json_text_append(self->rows, json_pack("{s:s, s:s, s:o, s:o}", "check", name, "result", grade_names[how],
+                                                 "found", json_text_of(found), "remedy", json_text_of(remedy)));
     return;
   }
   const bool color = log_color_on(STDOUT_FILENO);
@@ -212,9 +207,7 @@ static int examine(doctor *self) {
   check_memory(self);
   check_disk(self, "disk", ".", 1, "free some space, or run in another folder");
   check_disk(self, "shared memory", "/dev/shm", 0.06, "start the container with --shm-size=1g");
-  if (self->format == ARGS_JSON)
-    printf("\n]\n");
-  else
+  if (self->format != ARGS_JSON)
     printf("\n%u ok, %u warn, %u fail\n", self->counts[GRADE_OK], self->counts[GRADE_WARN], self->counts[GRADE_FAIL]);
   return usable ? CODE_DONE : CODE_DEVICE;
 }
@@ -222,7 +215,7 @@ static int examine(doctor *self) {
 static int doctor_main(int argc, char **argv) {
   static error err; /* large; the main thread's alone */
   error_clear(&err);
-  doctor self = {.format = ARGS_TEXT};
+  doctor self = {.format = ARGS_TEXT, .rows = json_array()};
   args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &self};
   (void)args_parse(&set, 1, take_word, NULL, "doctor: ", argc, argv, &err);
   int code = err.count ? err.exit_code : CODE_DONE;
@@ -230,6 +223,12 @@ static int doctor_main(int argc, char **argv) {
     args_print_help(&doctor_command);
   else if (!err.count)
     code = examine(&self);
+  if (self.format != ARGS_JSON || err.count || self.help) {
+    json_decref(self.rows);
+  } else if (!json_text_write(self.rows, 1, JSON_TEXT_ROUNDED, stdout)) {
+    error_set(&err, PD_IO, FAULT_OUTPUT, "doctor: the report could not be written");
+    code = CODE_OUTPUT;
+  }
   error_print(&err);
   return code;
 }

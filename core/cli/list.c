@@ -3,9 +3,9 @@
 
 #include "probe.h"
 #include "cli/help/explain.h"
-#include "cli/help/help_json.h"
 
 #include "base/child.h"
+#include "base/json_text.h"
 #include "config/cli_args.h"
 #include "abi/device_text.h"
 #include "base/suggest.h"
@@ -109,74 +109,72 @@ static void print_one(const listed *self) {
   if (file->shadowed_by) printf("  %14s shadowed by %s\n", "", file->shadowed_by);
 }
 
-static void member(const char *name, const char *text) {
-  printf(", \"%s\": ", name);
-  help_json_text(text);
-}
-
-static void print_one_json(const listed *self) {
+/* NULL on no memory. */
+static json_t *json_of(const listed *self) {
   const plugin_file *file = self->file;
-  printf("{\"name\": ");
-  help_json_text(self->is_sound ? self->name : file->name);
-  member("path", file->path);
-  member("version", self->version);
-  member("abi", self->abi);
-  member("author", self->author && *self->author ? self->author : NULL);
-  member("summary", self->summary);
-  if (file->kind == PD_KIND_SCENARIO) member("bottleneck", self->bottleneck);
-  member("rejected", self->why);
-  member("shadowed_by", file->shadowed_by);
-  if (file->kind == PD_KIND_DEVICE) {
-    printf(", \"usable\": %s", self->is_usable ? "true" : "false");
-    member("found", self->is_usable ? self->reason : NULL);
-    member("reason", self->is_usable ? NULL : self->is_sound ? self->reason : self->why);
-  }
-  printf("}");
+  const bool device = file->kind == PD_KIND_DEVICE;
+  const char *reason = self->is_usable ? NULL : self->is_sound ? self->reason : self->why;
+  json_t *object = json_pack(
+      "{s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text_of(self->is_sound ? self->name : file->name), "path",
+      json_text_of(file->path), "version", json_text_of(self->version), "abi", json_text_of(self->abi), "author",
+      json_text_of(self->author && *self->author ? self->author : NULL), "summary", json_text_of(self->summary));
+  bool whole = object != NULL;
+  if (file->kind == PD_KIND_SCENARIO)
+    whole = json_text_add(object, "bottleneck", json_text_of(self->bottleneck)) && whole;
+  whole = json_text_add(object, "rejected", json_text_of(self->why)) && whole;
+  whole = json_text_add(object, "shadowed_by", json_text_of(file->shadowed_by)) && whole;
+  if (device)
+    whole = json_text_add(object, "usable", json_boolean(self->is_usable)) &&
+            json_text_add(object, "found", json_text_of(self->is_usable ? self->reason : NULL)) &&
+            json_text_add(object, "reason", json_text_of(reason)) && whole;
+  if (whole) return object;
+  json_decref(object);
+  return NULL;
 }
 
-static pd_status print_kind(const plugins *from, pd_kind kind, bool json, error *err) {
+static pd_status no_memory(error *err) { return error_set(err, PD_NO_MEMORY, FAULT_MEMORY, "out of memory"); }
+
+/* Prints them, or adds them to `rows` where that is not NULL. */
+static pd_status tell_kind(const plugins *from, pd_kind kind, json_t *rows, error *err) {
   static listed each; /* large; the main thread's alone */
   plugin_file *files;
   uint32_t count;
-  if (plugins_scan(from, kind, &files, &count) != PD_OK)
-    return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  bool whole = true;
+  if (plugins_scan(from, kind, &files, &count) != PD_OK) return no_memory(err);
   for (uint32_t i = 0; i < count; i++) {
     examine(&files[i], &each);
-    if (json && i) printf(",\n    ");
-    if (json)
-      print_one_json(&each);
+    if (rows)
+      whole = json_text_append(rows, json_of(&each)) && whole;
     else
       print_one(&each);
   }
-  if (count == 0 && !json) {
+  if (count == 0 && !rows) {
     printf("  none in:");
     for (uint32_t i = 0; i < plugins_folder_count(from); i++)
       printf(" %s/%s", plugins_folder(from, i), plugin_kind_name(kind));
     printf("\n");
   }
   plugins_scan_free(files, count);
-  return PD_OK;
+  return whole ? PD_OK : no_memory(err);
 }
 
 static const char *const titles[] = {"scenarios", "sinks", "devices", "readers", "causes", "metrics"};
 enum { TITLE_COUNT = sizeof titles / sizeof titles[0], CAUSES = 4, METRICS = 5 };
 
 static pd_status print_json(const plugins *from, const char *what, error *err) {
-  const char *before = "{";
-  for (int i = 0; i < TITLE_COUNT; i++) {
+  json_t *object = json_object();
+  pd_status status = object ? PD_OK : no_memory(err);
+  for (int i = 0; i < TITLE_COUNT && status == PD_OK; i++) {
     if (what && strcmp(what, titles[i]) != 0) continue;
-    printf("%s\n  \"%s\": [\n    ", before, titles[i]);
-    before = ",";
-    if (i == CAUSES)
-      explain_json_causes();
-    else if (i == METRICS)
-      explain_json_metrics();
-    else if (print_kind(from, (pd_kind)(i + 1), true, err) != PD_OK)
-      return PD_NO_MEMORY;
-    printf("\n  ]");
+    json_t *rows = i == CAUSES ? explain_json_causes() : i == METRICS ? explain_json_metrics() : json_array();
+    if (!json_text_add(object, titles[i], rows))
+      status = no_memory(err);
+    else if (i < CAUSES)
+      status = tell_kind(from, (pd_kind)(i + 1), rows, err);
   }
-  printf("\n}\n");
-  return PD_OK;
+  if (status == PD_OK) return json_text_write(object, 2, JSON_TEXT_ROUNDED, stdout) ? PD_OK : no_memory(err);
+  json_decref(object);
+  return status;
 }
 
 static pd_status check_topic(const char *what, error *err) {
@@ -199,7 +197,7 @@ pd_status list_print(const plugins *from, const char *what, bool json, error *er
     const char *title = titles[kind - 1];
     if (what && strcmp(what, title) != 0) continue;
     printf("%s%s\n", kind > PD_KIND_SCENARIO && !what ? "\n" : "", title);
-    if (print_kind(from, kind, false, err) != PD_OK) return PD_NO_MEMORY;
+    if (tell_kind(from, kind, NULL, err) != PD_OK) return PD_NO_MEMORY;
   }
   return PD_OK;
 }

@@ -2,6 +2,7 @@
 #include "measurement_json.h"
 
 #include "steady.h"
+#include "base/json_text.h"
 #include "base/statistics.h"
 #include "base/whole_file.h"
 
@@ -17,19 +18,6 @@ enum { MAX_FILE_BYTES = 256 << 20 };
 
 /* ---- writing ---- */
 
-/* NULL is null. What is no UTF-8 (a key's value may be any bytes) loses its bytes beyond ASCII. */
-static json_t *text_value(const char *text) {
-  if (!text) return json_null();
-  json_t *value = json_string(text);
-  char *plain = value ? NULL : strdup(text);
-  if (!plain) return value;
-  for (char *at = plain; *at; at++)
-    if ((unsigned char)*at >= 0x80) *at = '?';
-  value = json_string(plain);
-  free(plain);
-  return value;
-}
-
 static json_t *times_value(const double *times, uint64_t count) {
   if (!times) return json_null();
   json_t *array = json_array();
@@ -44,7 +32,7 @@ static json_t *times_value(const double *times, uint64_t count) {
 static json_t *pairs_value(const pd_pairs *pairs) {
   json_t *object = json_object();
   for (uint64_t i = 0; object && i < pairs->count; i++)
-    if (json_object_set_new(object, pairs->rows[i].key, text_value(pairs->rows[i].value)) != 0) {
+    if (json_object_set_new(object, pairs->rows[i].key, json_text_of(pairs->rows[i].value)) != 0) {
       json_decref(object);
       object = NULL;
     }
@@ -70,7 +58,7 @@ static json_t *statistics_value(const pd_measurement *row, bool device) {
 static json_t *warnings_value(const pd_measurement *row) {
   json_t *array = json_array();
   for (uint64_t i = 0; array && i < row->warning_count; i++)
-    if (json_array_append_new(array, text_value(row->warnings[i])) != 0) {
+    if (json_array_append_new(array, json_text_of(row->warnings[i])) != 0) {
       json_decref(array);
       array = NULL;
     }
@@ -94,7 +82,7 @@ static json_t *pairing_value(const pd_pairing *of) {
       json_decref(restarts);
       restarts = NULL;
     }
-  return json_pack("{s:o, s:s, s:o}", "id", text_value(of->id), "side", of->side ? "B" : "A", "restart_rounds",
+  return json_pack("{s:o, s:s, s:o}", "id", json_text_of(of->id), "side", of->side ? "B" : "A", "restart_rounds",
                    restarts);
 }
 
@@ -112,7 +100,7 @@ static json_t *functions_value(const pd_instructions *of) {
   json_t *array = json_array();
   for (uint64_t i = 0; array && i < of->function_count; i++) {
     const pd_function_count *at = &of->functions[i];
-    json_t *value = json_pack("{s:o, s:o, s:I}", "name", text_value(at->name), "object", text_value(at->object),
+    json_t *value = json_pack("{s:o, s:o, s:I}", "name", json_text_of(at->name), "object", json_text_of(at->object),
                               "count", (json_int_t)at->count);
     if (json_array_append_new(array, value) != 0) {
       json_decref(array);
@@ -127,7 +115,7 @@ static json_t *instructions_value(const pd_instructions *of) {
   instruction_figures step;
   if (!of->repeats) return json_null();
   instructions_figures(of, &step);
-  return json_pack("{s:o, s:I, s:o, s:I, s:{s:f, s:f, s:f}, s:o}", "tool", text_value(of->tool), "steps",
+  return json_pack("{s:o, s:I, s:o, s:I, s:{s:f, s:f, s:f}, s:o}", "tool", json_text_of(of->tool), "steps",
                    (json_int_t)of->steps, "counts", counts_value(of), "baseline", (json_int_t)of->baseline, "step",
                    "median", step.median, "min", step.min, "max", step.max, "functions", functions_value(of));
 }
@@ -137,13 +125,13 @@ static json_t *measurement_value(const pd_measurement *row) {
   const struct {
     const char *key;
     json_t *value;
-  } members[] = {{"label", text_value(row->label)},
-                 {"sub_label", text_value(row->sub_label)},
-                 {"description", text_value(row->description)},
-                 {"env", text_value(row->env)},
-                 {"scenario", text_value(row->scenario)},
-                 {"device", text_value(row->device)},
-                 {"method", text_value(row->method)},
+  } members[] = {{"label", json_text_of(row->label)},
+                 {"sub_label", json_text_of(row->sub_label)},
+                 {"description", json_text_of(row->description)},
+                 {"env", json_text_of(row->env)},
+                 {"scenario", json_text_of(row->scenario)},
+                 {"device", json_text_of(row->device)},
+                 {"method", json_text_of(row->method)},
                  {"threads", json_integer((json_int_t)row->threads)},
                  {"number_per_run", json_integer((json_int_t)row->number_per_run)},
                  {"cold_cache", json_boolean(row->cold_cache)},
@@ -174,37 +162,18 @@ static json_t *measurement_value(const pd_measurement *row) {
   return NULL;
 }
 
-/* A line per key: jansson's own indentation would put each of thousands of times on a line. */
-static bool write_measurement(FILE *out, const pd_measurement *row) {
-  json_t *object = measurement_value(row), *value;
-  const char *key, *comma = "";
-  bool whole = object != NULL;
-  fputs("  {", out);
-  json_object_foreach(object, key, value) {
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
-    whole = whole && text;
-    if (text) fprintf(out, "%s\n   \"%s\": %s", comma, key, text);
-    comma = ",";
-    free(text);
-  }
-  fputs("\n  }", out);
-  json_decref(object);
-  return whole;
-}
-
 char *measurements_to_json(const pd_measurement *rows, uint64_t count) {
   char *text = NULL;
   size_t bytes = 0;
   FILE *out = open_memstream(&text, &bytes);
   if (!out) return NULL;
+  json_t *all = json_array();
   bool whole = true;
-  fputs("{\n \"format\": \"" MEASUREMENTS_FORMAT "\",\n \"measurements\": [", out);
-  for (uint64_t i = 0; i < count; i++) {
-    fputs(i ? ",\n" : "\n", out);
-    whole = write_measurement(out, &rows[i]) && whole;
-  }
-  fputs("\n ]\n}\n", out);
-  whole = !ferror(out) && whole;
+  for (uint64_t i = 0; i < count; i++) whole = json_text_append(all, measurement_value(&rows[i])) && whole;
+  /* A line for each key of a measurement, and not one for each of its times. */
+  whole = json_text_write(json_pack("{s:s, s:o}", "format", MEASUREMENTS_FORMAT, "measurements", all), 3,
+                          JSON_TEXT_EXACT, out) &&
+          whole;
   whole = fclose(out) == 0 && whole;
   if (whole) return text;
   free(text);

@@ -2,6 +2,7 @@
 #include "score_report.h"
 
 #include "base/files.h"
+#include "base/json_text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,131 +11,108 @@
 
 static bool is_seen(const figures *of, uint32_t cause) { return of->counts[cause].runs || of->counts[cause].named; }
 
-/* No value is null in JSON and empty in CSV. */
-static void put_number(FILE *out, double value, const char *none) {
-  if (isnan(value))
-    fputs(none, out);
-  else
-    fprintf(out, "%.9f", value);
-}
-
 /* ---- JSON ---- */
 
-static void put_interval(FILE *out, const char *key, double value, double low, double high) {
-  fprintf(out, "\"%s\": {\"value\": ", key);
-  put_number(out, value, "null");
-  fputs(", \"low\": ", out);
-  put_number(out, low, "null");
-  fputs(", \"high\": ", out);
-  put_number(out, high, "null");
-  fputs("}", out);
+enum { DECIMALS = 9 };
+
+static bool add_count(json_t *object, const char *key, uint64_t count) {
+  return json_text_add(object, key, json_integer((json_int_t)count));
 }
 
-static void put_figures(FILE *out, const figures *of, const char *indent) {
-  for (uint32_t i = 0; i < REPORT_FIGURES; i++) {
+static bool add_interval(json_t *object, const char *key, double value, double low, double high) {
+  return json_text_add(object, key,
+                       json_pack("{s:o, s:o, s:o}", "value", json_text_number(value, DECIMALS), "low",
+                                 json_text_number(low, DECIMALS), "high", json_text_number(high, DECIMALS)));
+}
+
+static bool add_figures(json_t *object, const figures *of, uint32_t first, uint32_t last) {
+  bool whole = true;
+  for (uint32_t i = first; i <= last; i++) {
     const report_figure *figure = &report_figures[i];
-    fputs(indent, out);
-    put_interval(out, figure->key, report_value(&of->value, figure), report_value(&of->low, figure),
-                 report_value(&of->high, figure));
-    fputs(",\n", out);
+    whole = add_interval(object, figure->key, report_value(&of->value, figure), report_value(&of->low, figure),
+                         report_value(&of->high, figure)) &&
+            whole;
   }
+  return whole;
 }
 
-static void put_cause(FILE *out, const score *self, const figures *of, uint32_t c) {
+static bool add_cause(json_t *all, const score *self, const figures *of, uint32_t c) {
   const cause_counts *counts = &of->counts[c];
   const cause_figures *v = &of->value.of[c], *low = &of->low.of[c], *high = &of->high.of[c];
-  const struct {
-    const char *key;
-    double value, low, high;
-  } all[] = {{"precision", v->precision, low->precision, high->precision},
-             {"recall", v->recall, low->recall, high->recall},
-             {"f1", v->f1, low->f1, high->f1},
-             {"limit50", v->limit50, low->limit50, high->limit50},
-             {"limit95", v->limit95, low->limit95, high->limit95}};
-  fprintf(out, "        \"%s\": {\"runs\": %u, \"named\": %u, \"right\": %u", self->causes.all[c], counts->runs,
-          counts->named, counts->right);
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-    fputs(", ", out);
-    put_interval(out, all[i].key, all[i].value, all[i].low, all[i].high);
-  }
-  fputs(", \"verdicts\": {", out);
-  const char *comma = "";
-  for (uint32_t i = 0; i < of->causes; i++) {
-    if (!of->matrix[c][i]) continue;
-    fprintf(out, "%s\"%s\": %u", comma, self->causes.all[i], of->matrix[c][i]);
-    comma = ", ";
-  }
-  fputs("}}", out);
+  json_t *cause = json_object(), *verdicts = json_object();
+  bool whole = add_count(cause, "runs", counts->runs) && add_count(cause, "named", counts->named) &&
+               add_count(cause, "right", counts->right) &&
+               add_interval(cause, "precision", v->precision, low->precision, high->precision) &&
+               add_interval(cause, "recall", v->recall, low->recall, high->recall) &&
+               add_interval(cause, "f1", v->f1, low->f1, high->f1) &&
+               add_interval(cause, "limit50", v->limit50, low->limit50, high->limit50) &&
+               add_interval(cause, "limit95", v->limit95, low->limit95, high->limit95);
+  for (uint32_t i = 0; i < of->causes; i++)
+    if (of->matrix[c][i]) whole = add_count(verdicts, self->causes.all[i], of->matrix[c][i]) && whole;
+  whole = json_text_add(cause, "verdicts", verdicts) && whole;
+  return json_text_add(all, self->causes.all[c], cause) && whole;
 }
 
-static void put_bins(FILE *out, const figures *of) {
-  const char *comma = "";
-  fputs("      \"bins\": [", out);
+static json_t *bins_of(const figures *of) {
+  json_t *bins = json_array();
   for (uint32_t b = 0; b < FIGURES_BINS; b++) {
     const calibration_bin *bin = &of->bins[b];
     if (!bin->runs) continue;
-    fprintf(out, "%s{\"from\": %.2f, \"to\": %.2f, \"runs\": %u, \"repeatable\": %.6f, \"right\": %u}", comma,
-            (double)b / FIGURES_BINS, (double)(b + 1) / FIGURES_BINS, bin->runs, bin->repeatable / bin->runs,
-            bin->right);
-    comma = ", ";
+    (void)json_text_append(
+        bins,
+        json_pack("{s:o, s:o, s:I, s:o, s:I}", "from", json_text_number((double)b / FIGURES_BINS, 2), "to",
+                  json_text_number((double)(b + 1) / FIGURES_BINS, 2), "runs", (json_int_t)bin->runs, "repeatable",
+                  json_text_number(bin->repeatable / bin->runs, 6), "right", (json_int_t)bin->right));
   }
-  fputs("],\n", out);
+  return bins;
 }
 
-static void put_part(FILE *out, const score *self, const score_part *part) {
+static bool add_part(json_t *all, const score *self, const score_part *part) {
   const figures *of = &part->ours;
-  const char *comma = "";
-  fprintf(out,
-          "    \"%s\": {\n      \"counted\": %u,\n      \"left_out\": %u,\n      \"baselines\": %u,\n"
-          "      \"off_path\": %u,\n      \"fixes_tried\": %u,\n      \"own_fixes_tried\": %u,\n"
-          "      \"fixes_without_step\": %u,\n      \"mixed\": %u,\n",
-          part->key, of->counted, of->left_out, of->baselines, of->off_path, of->tried, of->own_tried,
-          of->fixes_without_step, of->mixed);
-  put_figures(out, of, "      ");
-  put_bins(out, of);
-  fputs("      \"causes\": {\n", out);
-  for (uint32_t c = 0; c < of->causes; c++) {
-    if (!is_seen(of, c)) continue;
-    fputs(comma, out);
-    put_cause(out, self, of, c);
-    comma = ",\n";
-  }
-  fputs("\n      },\n      \"rivals\": {\n", out);
+  json_t *object = json_object(), *causes = json_object(), *rivals = json_object();
+  bool whole = add_count(object, "counted", of->counted) && add_count(object, "left_out", of->left_out) &&
+               add_count(object, "baselines", of->baselines) && add_count(object, "off_path", of->off_path) &&
+               add_count(object, "fixes_tried", of->tried) && add_count(object, "own_fixes_tried", of->own_tried) &&
+               add_count(object, "fixes_without_step", of->fixes_without_step) &&
+               add_count(object, "mixed", of->mixed) && add_figures(object, of, 0, REPORT_FIGURES - 1) &&
+               json_text_add(object, "bins", bins_of(of));
+  for (uint32_t c = 0; c < of->causes; c++)
+    if (is_seen(of, c)) whole = add_cause(causes, self, of, c) && whole;
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) {
-    const figures *theirs = &part->rivals[r];
-    fprintf(out, "%s        \"%s\": {", r ? ",\n" : "", rival_all[r]->key);
-    for (uint32_t i = REPORT_MACRO_F1; i <= REPORT_FALSE_ALARMS; i++) {
-      const report_figure *figure = &report_figures[i];
-      fputs(i > REPORT_MACRO_F1 ? ", " : "", out);
-      put_interval(out, figure->key, report_value(&theirs->value, figure), report_value(&theirs->low, figure),
-                   report_value(&theirs->high, figure));
-    }
-    fputs("}", out);
+    json_t *theirs = json_object();
+    whole = add_figures(theirs, &part->rivals[r], REPORT_MACRO_F1, REPORT_FALSE_ALARMS) && whole;
+    whole = json_text_add(rivals, rival_all[r]->key, theirs) && whole;
   }
-  fputs("\n      }\n    }", out);
+  whole = json_text_add(object, "causes", causes) && whole;
+  whole = json_text_add(object, "rivals", rivals) && whole;
+  return json_text_add(all, part->key, object) && whole;
 }
 
-static void write_json(const score *self, FILE *out) {
-  fprintf(out, "{\n  \"format\": \"pdhost.score/2\",\n  \"runs\": %u,\n  \"min_effect\": %.6g,\n  \"parts\": {\n",
-          self->corpus->cell_count, self->corpus->min_effect);
-  for (uint32_t p = 0; p < self->part_count; p++) {
-    fputs(p ? ",\n" : "", out);
-    put_part(out, self, &self->parts[p]);
-  }
-  fputs("\n  }\n}\n", out);
+static bool write_json(const score *self, FILE *out) {
+  json_t *parts = json_object();
+  bool whole = true;
+  for (uint32_t p = 0; p < self->part_count; p++) whole = add_part(parts, self, &self->parts[p]) && whole;
+  json_t *all = json_pack("{s:s, s:I, s:f, s:o}", "format", "pdhost.score/2", "runs",
+                          (json_int_t)self->corpus->cell_count, "min_effect", self->corpus->min_effect, "parts", parts);
+  return json_text_write(all, 4, JSON_TEXT_ROUNDED, out) && whole;
 }
 
 /* ---- CSV ---- */
 
-static void put_row(FILE *out, double value, double low, double high) {
-  put_number(out, value, "");
-  fputc(',', out);
-  put_number(out, low, "");
-  fputc(',', out);
-  put_number(out, high, "");
+/* No value is an empty cell. */
+static void put_number(FILE *out, double value) {
+  if (!isnan(value)) fprintf(out, "%.9f", value);
 }
 
-static void write_figures(const score *self, FILE *out) {
+static void put_row(FILE *out, double value, double low, double high) {
+  put_number(out, value);
+  fputc(',', out);
+  put_number(out, low);
+  fputc(',', out);
+  put_number(out, high);
+}
+
+static bool write_figures(const score *self, FILE *out) {
   fputs("part,figure,value,low,high\n", out);
   for (uint32_t p = 0; p < self->part_count; p++) {
     const figures *of = &self->parts[p].ours;
@@ -145,9 +123,10 @@ static void write_figures(const score *self, FILE *out) {
       fputc('\n', out);
     }
   }
+  return !ferror(out);
 }
 
-static void write_causes(const score *self, FILE *out) {
+static bool write_causes(const score *self, FILE *out) {
   fputs("part,cause,runs,named,right,precision,recall,f1,f1_low,f1_high,limit50,limit50_low,limit50_high,limit95,"
         "limit95_low,limit95_high\n",
         out);
@@ -158,9 +137,9 @@ static void write_causes(const score *self, FILE *out) {
       if (!is_seen(of, c)) continue;
       fprintf(out, "%s,%s,%u,%u,%u,", self->parts[p].key, self->causes.all[c], of->counts[c].runs, of->counts[c].named,
               of->counts[c].right);
-      put_number(out, v->precision, "");
+      put_number(out, v->precision);
       fputc(',', out);
-      put_number(out, v->recall, "");
+      put_number(out, v->recall);
       fputc(',', out);
       put_row(out, v->f1, low->f1, high->f1);
       fputc(',', out);
@@ -170,9 +149,10 @@ static void write_causes(const score *self, FILE *out) {
       fputc('\n', out);
     }
   }
+  return !ferror(out);
 }
 
-static void write_confusion(const score *self, FILE *out) {
+static bool write_confusion(const score *self, FILE *out) {
   fputs("part,truth,verdict,runs\n", out);
   for (uint32_t p = 0; p < self->part_count; p++)
     for (uint32_t t = 0; t < self->causes.count; t++)
@@ -180,9 +160,10 @@ static void write_confusion(const score *self, FILE *out) {
         if (self->parts[p].ours.matrix[t][v])
           fprintf(out, "%s,%s,%s,%u\n", self->parts[p].key, self->causes.all[t], self->causes.all[v],
                   self->parts[p].ours.matrix[t][v]);
+  return !ferror(out);
 }
 
-static void write_calibration(const score *self, FILE *out) {
+static bool write_calibration(const score *self, FILE *out) {
   fputs("part,from,to,runs,repeatable,right\n", out);
   for (uint32_t p = 0; p < self->part_count; p++)
     for (uint32_t b = 0; b < FIGURES_BINS; b++) {
@@ -191,9 +172,10 @@ static void write_calibration(const score *self, FILE *out) {
       fprintf(out, "%s,%.2f,%.2f,%u,%.6f,%u\n", self->parts[p].key, (double)b / FIGURES_BINS,
               (double)(b + 1) / FIGURES_BINS, bin->runs, bin->repeatable / bin->runs, bin->right);
     }
+  return !ferror(out);
 }
 
-static void write_rivals(const score *self, FILE *out) {
+static bool write_rivals(const score *self, FILE *out) {
   fputs("part,tool,macro_f1,macro_f1_low,macro_f1_high,false_alarms,false_alarms_low,false_alarms_high\n", out);
   for (uint32_t p = 0; p < self->part_count; p++)
     for (uint32_t r = 0; r <= RIVAL_COUNT; r++) {
@@ -204,9 +186,10 @@ static void write_rivals(const score *self, FILE *out) {
       put_row(out, of->value.false_alarms, of->low.false_alarms, of->high.false_alarms);
       fputc('\n', out);
     }
+  return !ferror(out);
 }
 
-static void write_cells(const score *self, FILE *out) {
+static bool write_cells(const score *self, FILE *out) {
   fputs("cell,part,truth,verdict,counted,off_path,effect,share,repeatable,step_ns,idle_ns,unknown_ns,expected_ns,"
         "fix,fixed_ns,mixed_error,fix_error",
         out);
@@ -222,29 +205,30 @@ static void write_cells(const score *self, FILE *out) {
             cell->held_out ? "held_out" : "calibration", self->causes.all[cell->truth], self->causes.all[cell->verdict],
             cell->counts, cell->off_path, cell->effect, cell->share, cell->repeatable, of->step_ns, of->idle_ns,
             of->unknown_ns, of->expected_ns, fix->settings ? fix->settings : "", fix->step_ns);
-    put_number(out, cell->mixed_error, "");
+    put_number(out, cell->mixed_error);
     fputc(',', out);
-    put_number(out, cell->fix_error, "");
+    put_number(out, cell->fix_error);
     for (uint32_t r = 0; r < RIVAL_COUNT; r++) fprintf(out, ",%s", of->rivals[r] ? of->rivals[r] : "failed");
     fputc('\n', out);
   }
+  return !ferror(out);
 }
 
 /* ---- files ---- */
 
 /* Under a temporary name until it is whole. */
-static bool write_file(const score *self, const char *path, void (*write)(const score *, FILE *)) {
+static bool write_file(const score *self, const char *path, bool (*write)(const score *, FILE *)) {
   char *temporary;
   FILE *out = files_open_stream(path, &temporary);
   if (!out) return false;
-  write(self, out);
-  return files_end_stream(out, true, path, temporary);
+  const bool whole = write(self, out);
+  return files_end_stream(out, whole, path, temporary);
 }
 
 bool report_files(const score *self, const char *folder, error *err) {
   static const struct {
     const char *name;
-    void (*write)(const score *, FILE *);
+    bool (*write)(const score *, FILE *);
   } all[] = {{"score.json", write_json},         {"figures.csv", write_figures},         {"score.csv", write_causes},
              {"confusion.csv", write_confusion}, {"calibration.csv", write_calibration}, {"rivals.csv", write_rivals},
              {"cells.csv", write_cells}};

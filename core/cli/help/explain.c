@@ -2,11 +2,11 @@
 #include "explain.h"
 
 #include "fault_pages.h"
-#include "help_json.h"
 #include "words.h"
 
 #include "tables/window_tables.h"
 #include "ledger/verdict.h"
+#include "base/json_text.h"
 #include "base/suggest.h"
 #include "base/wrap.h"
 
@@ -108,29 +108,22 @@ void explain_list_metrics(void) {
   for (uint64_t i = 0; all && i < count; i++) print_row(all[i]->key, all[i]->heading);
 }
 
-static void json_member(const char *before, const char *name, const char *text) {
-  printf("%s\"%s\": ", before, name);
-  help_json_text(text);
+json_t *explain_json_causes(void) {
+  json_t *array = json_array();
+  for (uint32_t i = 0; i < CAUSE_COUNT; i++)
+    (void)json_text_append(array, json_pack("{s:s, s:s}", "name", causes[i].key, "text", causes[i].text));
+  return array;
 }
 
-void explain_json_causes(void) {
-  for (uint32_t i = 0; i < CAUSE_COUNT; i++) {
-    json_member(i ? ",\n    {" : "{", "name", causes[i].key);
-    json_member(", ", "text", causes[i].text);
-    printf("}");
-  }
-}
-
-void explain_json_metrics(void) {
+json_t *explain_json_metrics(void) {
   uint64_t count = 0;
   const pd_metric *const *all = metrics(&count);
-  for (uint64_t i = 0; all && i < count; i++) {
-    json_member(i ? ",\n    {" : "{", "key", all[i]->key);
-    json_member(", ", "heading", all[i]->heading);
-    json_member(", ", "definition", all[i]->definition);
-    json_member(", ", "unit", text_of(all[i]->unit));
-    printf("}");
-  }
+  json_t *array = json_array();
+  for (uint64_t i = 0; all && i < count; i++)
+    (void)json_text_append(array, json_pack("{s:o, s:o, s:o, s:s}", "key", json_text_of(all[i]->key), "heading",
+                                            json_text_of(all[i]->heading), "definition",
+                                            json_text_of(all[i]->definition), "unit", text_of(all[i]->unit)));
+  return array;
 }
 
 /* "forced_sync", "forced-sync" */

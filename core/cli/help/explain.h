@@ -11,9 +11,9 @@ pd_status explain_print(const char *word, error *err);
 /* The causes of the verdict, or every metric, a line each. */
 void explain_list_causes(void);
 void explain_list_metrics(void);
-/* The same as JSON objects, separated by commas. */
-void explain_json_causes(void);
-void explain_json_metrics(void);
+/* The same as an array of JSON objects; NULL on no memory. */
+struct json_t *explain_json_causes(void);
+struct json_t *explain_json_metrics(void);
 /* Offers every word that is known. */
 void explain_offer(suggest *near);
 

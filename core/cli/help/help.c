@@ -87,13 +87,9 @@ static void print_rows(const pd_option *rows, uint32_t count) {
   }
 }
 
-static void json_rows(const pd_option *rows, uint32_t count) {
-  printf("[");
-  for (uint32_t i = 0; i < count; i++) {
-    printf(i ? ",\n    " : "\n    ");
-    help_json_row(&rows[i]);
-  }
-  printf(count ? "\n  ]" : "]");
+static pd_status print_json(json_t *value, int depth, error *err) {
+  if (json_text_write(value, depth, JSON_TEXT_ROUNDED, stdout)) return PD_OK;
+  return error_set(err, PD_NO_MEMORY, FAULT_MEMORY, "out of memory");
 }
 
 static pd_status print_key(const char *section, const pd_option *rows, uint32_t count, const char *key, bool json,
@@ -103,12 +99,8 @@ static pd_status print_key(const char *section, const pd_option *rows, uint32_t 
   for (uint32_t i = 0; i < count; i++) {
     suggest_offer(&near, rows[i].key);
     if (strcmp(rows[i].key, key) != 0) continue;
-    if (json) {
-      help_json_row(&rows[i]);
-      putchar('\n');
-    } else {
-      print_row(section, &rows[i]);
-    }
+    if (json) return print_json(help_json_row(&rows[i]), 0, err);
+    print_row(section, &rows[i]);
     return PD_OK;
   }
   return error_set(err, PD_INVALID, FAULT_TOPIC, "[%s] %s: no such key%s", section, key,
@@ -130,18 +122,14 @@ pd_status help_section(const char *topic, bool json, error *err) {
       const char *alias = core_alias(name, topic + bytes + 1);
       return print_key(name, at->rows, at->count, alias ? alias : topic + bytes + 1, json, err);
     }
-    if (json) {
-      printf("{\"section\": \"%s\",\n  \"summary\": ", at->name);
-      help_json_text(at->summary);
-      printf(",\n  \"options\": ");
-      json_rows(at->rows, at->count);
-      printf("\n}\n");
-    } else {
-      const int used = printf("[%s]   ", at->name);
-      wrap_print(at->summary, used, used);
-      putchar('\n');
-      print_rows(at->rows, at->count);
-    }
+    if (json)
+      return print_json(json_pack("{s:s, s:s, s:o}", "section", at->name, "summary", at->summary, "options",
+                                  help_json_rows(at->rows, at->count)),
+                        2, err);
+    const int used = printf("[%s]   ", at->name);
+    wrap_print(at->summary, used, used);
+    putchar('\n');
+    print_rows(at->rows, at->count);
     return PD_OK;
   }
   if (strcmp(name, "sink") == 0 || strcmp(name, "scenario") == 0 || strcmp(name, "device") == 0)
@@ -186,30 +174,30 @@ static void print_text(const plugin *at, const char *section, const pd_option *r
   if (scenario) printf("\nSee also: pdhost --help-section data\n");
 }
 
-static void print_json(const plugin *at, const char *section, const pd_option *rows) {
+static json_t *presets_of(const pd_scenario_ops *of) {
+  json_t *object = json_object();
+  for (const pd_preset *preset = of->presets; preset && preset->key; preset++)
+    (void)json_text_add(object, preset->key, json_text_of(preset->value));
+  return object;
+}
+
+static json_t *json_of(const plugin *at, const char *section, const pd_option *rows) {
   const pd_plugin *table = at->table;
-  printf("{\"name\": \"%s\", \"kind\": \"%s\", \"version\": ", table->name, plugin_kind_name(table->kind));
-  help_json_text(table->version);
-  printf(", \"abi\": \"%u.%u\", \"section\": \"%s\",\n  \"path\": ", table->abi_major, table->abi_minor, section);
-  help_json_text(at->path);
-  printf(",\n  \"summary\": ");
-  help_json_text(table->summary);
+  char abi[32];
+  snprintf(abi, sizeof abi, "%u.%u", table->abi_major, table->abi_minor);
+  json_t *object =
+      json_pack("{s:s, s:s, s:o, s:s, s:s, s:o, s:o}", "name", table->name, "kind", plugin_kind_name(table->kind),
+                "version", json_text_of(table->version), "abi", abi, "section", section, "path", json_text_of(at->path),
+                "summary", json_text_of(table->summary));
+  bool whole = object != NULL;
   if (table->kind == PD_KIND_SCENARIO) {
-    printf(",\n  \"bottleneck\": ");
-    help_json_text(table->ops.scenario->bottleneck);
-    printf(",\n  \"presets\": {");
-    const pd_preset *first = table->ops.scenario->presets;
-    for (const pd_preset *preset = first; preset && preset->key; preset++) {
-      if (preset != first) printf(", ");
-      help_json_text(preset->key);
-      printf(": ");
-      help_json_text(preset->value);
-    }
-    printf("}");
+    const pd_scenario_ops *ops = table->ops.scenario;
+    whole = json_text_add(object, "bottleneck", json_text_of(ops->bottleneck)) &&
+            json_text_add(object, "presets", presets_of(ops)) && whole;
   }
-  printf(",\n  \"options\": ");
-  json_rows(rows, table->option_count);
-  printf("\n}\n");
+  if (json_text_add(object, "options", help_json_rows(rows, table->option_count)) && whole) return object;
+  json_decref(object);
+  return NULL;
 }
 
 /* Tries the kinds in turn; a plugin that is there and does not load is the failure to tell of. */
@@ -268,7 +256,7 @@ pd_status help_plugin(plugins *from, pd_kind kind, const char *topic, bool json,
   if (key)
     done = print_key(section, rows.rows, rows.count, key, json, err);
   else if (json)
-    print_json(at, section, rows.rows);
+    done = print_json(json_of(at, section, rows.rows), 2, err);
   else
     print_text(at, section, rows.rows);
   text_pool_free(&memory);

@@ -1,51 +1,29 @@
-/* Option rows as JSON; see help_json.h. */
+/* See help_json.h. */
 #include "help_json.h"
 
 #include "abi/option.h"
 
-#include <stdio.h>
-
-void help_json_text(const char *text) {
-  if (!text) {
-    printf("null");
-    return;
-  }
-  putchar('"');
-  for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-    if (*at == '"' || *at == '\\')
-      printf("\\%c", *at);
-    else if (*at < 0x20)
-      printf("\\u%04x", *at);
-    else
-      putchar(*at);
-  }
-  putchar('"');
+static json_t *choices_of(const pd_option *row) {
+  if (!row->choices) return json_null();
+  json_t *array = json_array();
+  for (const char *const *choice = row->choices; *choice; choice++)
+    (void)json_text_append(array, json_text_of(*choice));
+  return array;
 }
 
-static void member(const char *name, const char *text) {
-  printf(", \"%s\": ", name);
-  help_json_text(text);
+json_t *help_json_row(const pd_option *row) {
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "key", json_text_of(row->key), "type",
+                   json_text_of(option_type_name(row->type)), "default", json_text_of(row->def), "min",
+                   json_text_of(row->min), "max", json_text_of(row->max), "unit", json_text_of(row->unit), "choices",
+                   choices_of(row), "help", json_text_of(row->help));
 }
 
-void help_json_row(const pd_option *row) {
-  printf("{\"key\": ");
-  help_json_text(row->key);
-  member("type", option_type_name(row->type));
-  member("default", row->def);
-  member("min", row->min);
-  member("max", row->max);
-  member("unit", row->unit);
-  printf(", \"choices\": ");
-  if (row->choices) {
-    putchar('[');
-    for (const char *const *choice = row->choices; *choice; choice++) {
-      if (choice != row->choices) printf(", ");
-      help_json_text(*choice);
+json_t *help_json_rows(const pd_option *rows, uint32_t count) {
+  json_t *array = json_array();
+  for (uint32_t i = 0; i < count; i++)
+    if (!json_text_append(array, help_json_row(&rows[i]))) {
+      json_decref(array);
+      return NULL;
     }
-    putchar(']');
-  } else {
-    printf("null");
-  }
-  member("help", row->help);
-  putchar('}');
+  return array;
 }

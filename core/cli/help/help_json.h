@@ -1,12 +1,13 @@
-/* Option rows as JSON on stdout, for editors and documents. */
+/* Options as JSON. [loop thread] */
 #ifndef CORE_CLI_HELP_HELP_JSON_H
 #define CORE_CLI_HELP_HELP_JSON_H
 
+#include "base/json_text.h"
+
 #include <pdhost/plugin.h>
 
-/* `"text"` with escapes; null for NULL. */
-void help_json_text(const char *text);
-/* One row as an object. */
-void help_json_row(const pd_option *row);
+/* NULL on no memory. */
+json_t *help_json_row(const pd_option *row);
+json_t *help_json_rows(const pd_option *rows, uint32_t count);
 
 #endif

@@ -2,11 +2,12 @@
  * the wait for data, which the loop measures. */
 #include "truth_figures.h"
 
+#include "base/json_text.h"
 #include "base/resample.h"
 #include "base/statistics.h"
 
-#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,46 +17,23 @@
 #define TRUTH_MAX_CHANCE 0.05
 #define TRUTH_MIN_ROUNDS 6
 
-static void put_text(FILE *out, const char *text) {
-  putc('"', out);
-  for (; *text; text++) {
-    if (*text == '"' || *text == '\\') putc('\\', out);
-    if ((unsigned char)*text < ' ')
-      fprintf(out, "\\u%04x", (unsigned)*text);
-    else
-      putc(*text, out);
-  }
-  putc('"', out);
-}
+enum { US_DECIMALS = 3, SHARE_DECIMALS = 5 };
 
-static void put_key(FILE *out, const char *key) { fprintf(out, ",\n  \"%s\": ", key); }
-
-/* NaN: null. */
-static void put_number(FILE *out, const char *key, double value) {
-  put_key(out, key);
-  if (isnan(value))
-    fputs("null", out);
-  else
-    fprintf(out, "%.3f", value);
+static bool add_number(json_t *to, const char *key, double value) {
+  return json_text_add(to, key, json_text_number(value, US_DECIMALS));
 }
 
 /* What sets the intensity. */
-static void put_settings(FILE *out, const pd_run *run) {
-  const char *comma = "";
-  put_key(out, "settings");
-  fputs("{", out);
+static json_t *settings_of(const pd_run *run) {
+  json_t *object = json_object();
   for (uint64_t i = 0; i < run->settings.count; i++) {
     const pd_setting *setting = PD_AT(pd_setting, &run->settings, i);
     if (strcmp(setting->section, "scenario") != 0 && strcmp(setting->section, "data") != 0) continue;
     char key[128];
     snprintf(key, sizeof key, "%s.%s", setting->section, setting->key);
-    fprintf(out, "%s\n    ", comma);
-    put_text(out, key);
-    fputs(": ", out);
-    put_text(out, setting->value ? setting->value : "");
-    comma = ",";
+    (void)json_text_add(object, key, json_text_of(setting->value ? setting->value : ""));
   }
-  fputs("\n  }\n", out);
+  return object;
 }
 
 static bool is_input(const pd_run *run) { return strcmp(run->bottleneck, "input_bound") == 0; }
@@ -104,22 +82,20 @@ static bool add_up(const truth_figures *self, const pd_run *run, sums *out) {
 }
 
 /* `asked` is NaN for what is not dialled by time. */
-static void put_dial(double asked, double measured, FILE *out) {
-  put_number(out, "asked_us_per_step", asked);
-  put_number(out, "measured_us_per_step", isnan(asked) ? NAN : measured);
-  put_number(out, "dial_error_percent", asked > 0 ? 100 * (measured / asked - 1) : NAN);
+static bool add_dial(json_t *to, double asked, double measured) {
+  return add_number(to, "asked_us_per_step", asked) &&
+         add_number(to, "measured_us_per_step", isnan(asked) ? NAN : measured) &&
+         add_number(to, "dial_error_percent", asked > 0 ? 100 * (measured / asked - 1) : NAN);
 }
 
 static double asked_of_loader(const truth_figures *self) {
   return self->loaded ? 1e-3 * (double)self->asked_loader_ns : NAN;
 }
 
-static void put_dials(const truth_figures *self, const pd_run *run, const sums *all, FILE *out) {
-  if (is_input(run))
-    put_dial(asked_of_loader(self), all->loader_us, out);
-  else
-    put_dial(self->asked_us < 0 ? NAN : self->asked_us, all->measured_us, out);
-  put_number(out, "asked_count_per_step", self->asked_count ? (double)self->asked_count : NAN);
+static bool add_dials(json_t *to, const truth_figures *self, const pd_run *run, const sums *all) {
+  const bool dial = is_input(run) ? add_dial(to, asked_of_loader(self), all->loader_us)
+                                  : add_dial(to, self->asked_us < 0 ? NAN : self->asked_us, all->measured_us);
+  return dial && add_number(to, "asked_count_per_step", self->asked_count ? (double)self->asked_count : NAN);
 }
 
 bool truth_figures_dial(const truth_figures *self, const pd_run *run, bool loader, double *asked_us, double *percent) {
@@ -171,68 +147,56 @@ static bool effect_of(const truth_rounds *of, resample_ratio *out, double *with_
   return ok;
 }
 
-static bool put_effect(const truth_rounds *of, bool is_baseline, FILE *out) {
+static json_t *share(double value) { return json_text_number(value, SHARE_DECIMALS); }
+
+static json_t *rounds_of(const truth_rounds *of) {
+  json_t *array = json_array();
+  for (uint64_t i = 0; i < of->count; i++)
+    (void)json_text_append(array, json_pack("[o, o]", json_text_number(1e-3 * of->at[i].with_ns, US_DECIMALS),
+                                            json_text_number(1e-3 * of->at[i].without_ns, US_DECIMALS)));
+  return array;
+}
+
+static bool add_effect(json_t *to, const truth_rounds *of, bool is_baseline) {
   resample_ratio effect;
   double with_us, without_us;
-  if (!of->count) {
-    put_key(out, "effect");
-    fputs("null", out);
-    put_key(out, "path");
-    fputs("null", out);
-    return true;
-  }
+  if (!of->count) return json_text_add(to, "effect", json_null()) && json_text_add(to, "path", json_null());
   if (!effect_of(of, &effect, &with_us, &without_us)) return false;
-  put_key(out, "effect");
-  fprintf(
-      out,
-      "{\n    \"step_us\": %.3f,\n    \"control_step_us\": %.3f,\n    \"us_per_step\": %.3f,\n    \"share\": %.5f,\n"
-      "    \"share_low\": %.5f,\n    \"share_high\": %.5f,\n    \"rounds\": [",
-      with_us, without_us, without_us * (effect.ratio - 1), 1 - 1 / effect.ratio, 1 - 1 / effect.low,
-      1 - 1 / effect.high);
-  for (uint64_t i = 0; i < of->count; i++)
-    fprintf(out, "%s[%.3f, %.3f]", i ? ", " : "", 1e-3 * of->at[i].with_ns, 1e-3 * of->at[i].without_ns);
-  fputs("]\n  }", out);
-  put_key(out, "path");
-  if (is_baseline || of->count >= TRUTH_MIN_ROUNDS)
-    put_text(out, is_baseline ? "nothing injected" : path_of(of, &effect));
-  else
-    fputs("null", out);
-  return true;
+  json_t *object = json_object();
+  const bool whole = add_number(object, "step_us", with_us) && add_number(object, "control_step_us", without_us) &&
+                     add_number(object, "us_per_step", without_us * (effect.ratio - 1)) &&
+                     json_text_add(object, "share", share(1 - 1 / effect.ratio)) &&
+                     json_text_add(object, "share_low", share(1 - 1 / effect.low)) &&
+                     json_text_add(object, "share_high", share(1 - 1 / effect.high)) &&
+                     json_text_add(object, "rounds", rounds_of(of));
+  const char *path = is_baseline ? "nothing injected" : of->count >= TRUTH_MIN_ROUNDS ? path_of(of, &effect) : NULL;
+  return json_text_add(to, "effect", object) && json_text_add(to, "path", json_text_of(path)) && whole;
 }
 
 /* What the loader injects beside the scenario. */
-static bool put_also(const truth_figures *self, const pd_run *run, const sums *all, FILE *out) {
-  put_key(out, "also");
-  fputs("[", out);
-  bool ok = true;
+static bool add_also(json_t *to, const truth_figures *self, const pd_run *run, const sums *all) {
+  json_t *also = json_array();
+  bool whole = true;
   if (is_mixed(self, run)) {
-    fputs("{\n  \"cause\": \"input_bound\"", out);
-    put_number(out, "injected_us_per_step", all->wait_us);
-    put_dial(asked_of_loader(self), all->loader_us, out);
-    ok = put_effect(&self->input_rounds, false, out);
-    fputs("\n  }", out);
+    json_t *object = json_object();
+    whole = json_text_add(object, "cause", json_text_of("input_bound")) &&
+            add_number(object, "injected_us_per_step", all->wait_us) &&
+            add_dial(object, asked_of_loader(self), all->loader_us) && add_effect(object, &self->input_rounds, false);
+    whole = json_text_append(also, object) && whole;
   }
-  fputs("]", out);
-  return ok;
+  return json_text_add(to, "also", also) && whole;
 }
 
 bool truth_figures_print(const truth_figures *self, const pd_run *run, FILE *out) {
   sums all;
   if (!add_up(self, run, &all)) return false;
-  fputs("{\n  \"format\": \"pdhost.truth/1\"", out);
-  put_key(out, "scenario");
-  put_text(out, run->scenario);
-  put_key(out, "cause");
-  put_text(out, run->bottleneck);
-  put_key(out, "steps");
-  fprintf(out, "%" PRIu64, self->row_count);
-  put_number(out, "step_us", all.step_us);
-  put_number(out, "injected_us_per_step", all.injected_us);
-  put_number(out, "count_per_step", all.count);
-  put_dials(self, run, &all, out);
-  if (!put_effect(&self->rounds, is_baseline(run), out)) return false;
-  if (!put_also(self, run, &all, out)) return false;
-  put_settings(out, run);
-  fputs("}\n", out);
-  return true;
+  json_t *object =
+      json_pack("{s:s, s:o, s:o, s:I}", "format", "pdhost.truth/1", "scenario", json_text_of(run->scenario), "cause",
+                json_text_of(run->bottleneck), "steps", (json_int_t)self->row_count);
+  const bool whole = add_number(object, "step_us", all.step_us) &&
+                     add_number(object, "injected_us_per_step", all.injected_us) &&
+                     add_number(object, "count_per_step", all.count) && add_dials(object, self, run, &all) &&
+                     add_effect(object, &self->rounds, is_baseline(run)) && add_also(object, self, run, &all) &&
+                     json_text_add(object, "settings", settings_of(run));
+  return json_text_write(object, 2, JSON_TEXT_ROUNDED, out) && whole;
 }
