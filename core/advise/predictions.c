@@ -2,7 +2,7 @@
 #include "predictions.h"
 
 #include "base/self_path.h"
-#include "compare/assignments.h"
+#include "config/assignments.h"
 #include "run/saved_run.h"
 #include "score/window_reader.h"
 #include "tables/window_tables.h"

@@ -3,7 +3,7 @@
 #define CORE_COMPARE_AB_SIDES_H
 
 #include "ab_rounds.h"
-#include "assignments.h"
+#include "config/assignments.h"
 
 #include "measure/bench.h"
 #include "config/cli_args.h"

@@ -10,6 +10,7 @@
 static const char *const modes[] = {"train", "benchmark", NULL};
 static const char *const methods[] = {"timeit", "blocked_autorange", "adaptive_autorange", NULL};
 static const char *const residents[] = {"none", "host", "device", NULL};
+static const char *const cures[] = {"none", TRUTH_CURES_AUTO, NULL};
 static const char *const active_words[] = {"all", NULL};
 
 static const pd_option run_rows[] = {
@@ -163,6 +164,10 @@ static const pd_option truth_rows[] = {
                   "before the loop, rounds of one block of steps with the injection and one without, for truth.json"),
     PD_OPTION(truth_settings, block, .def = "8", .min = "1", .max = "1_000_000", .unit = "steps",
               .help = "steps of each block"),
+    PD_OPTION_CHOICE(truth_settings, cures, .def = "none", .choices = cures,
+                     .help =
+                         "auto: before the loop, what each cure that the device offers saves of the step, in as many "
+                         "rounds (6 where interleave is 0), for truth.json"),
 };
 
 #define SECTION(name_, rows_, summary_)                                                                                \

@@ -64,8 +64,10 @@ typedef struct benchmark_settings {
   const char *output;                                /* "": no file; <scenario> replaced */
 } benchmark_settings;
 
+#define TRUTH_CURES_AUTO "auto"
 typedef struct truth_settings {
   int64_t interleave, block; /* rounds of two blocks; steps of a block */
+  const char *cures;         /* TRUTH_CURES_AUTO, or "none" */
 } truth_settings;
 
 typedef struct core_section {

@@ -9,6 +9,7 @@
 #include "run_window.h"
 #include "step_times.h"
 #include "truth/interleave.h"
+#include "truth/truth_cures.h"
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "base/progress_line.h"
@@ -223,6 +224,7 @@ pd_status loop_run(run_state *run) {
   if (run->watch) guard_begin(run->watch);
   pd_status status = warm_up(run);
   if (status == PD_OK && !signals_pending()) status = interleave_run(run);
+  if (status == PD_OK && !signals_pending()) status = truth_cures_run(run);
   if (status == PD_OK && !signals_pending()) status = scheduled_steps(run);
   if (status == PD_STOP) status = PD_OK;
   /* A window that the end of the data, a signal or a failure cut short is still a window. */

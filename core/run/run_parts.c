@@ -149,6 +149,7 @@ static void take_settings(run_state *run, const config *settings) {
 }
 
 int run_parts_open(run_state *run, config *settings) {
+  run->settings = settings;
   run->benchmark = strcmp(settings->run.mode, "benchmark") == 0;
   run->quiet = settings->quiet;
   int code = bring_up_records(run, settings);

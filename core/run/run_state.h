@@ -8,7 +8,7 @@
 #include "truth/run_truth.h"
 #include "abi/services.h"
 #include "base/log.h"
-#include "config/schedule.h"
+#include "config/config.h"
 
 #include "tables/window_tables.h"
 #include "data/loader.h"
@@ -30,6 +30,8 @@ typedef struct step_events {
 
 typedef struct run_state {
   services services;
+
+  const config *settings;
 
   const char *scenario_name;
   const pd_scenario_ops *scenario;

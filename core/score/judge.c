@@ -54,8 +54,41 @@ static bool is_other(const corpus_group *group, const reading *of) {
   return is_mixed(group, of) && of->label.also > of->label.effect;
 }
 
+/* The cure that saves most of a run; NULL: none was run. */
+static const truth_label_cure *best_cure(const reading *of) {
+  const truth_label_cure *best = NULL;
+  for (uint32_t i = 0; i < of->label.cure_count; i++)
+    if (!best || of->label.cures[i].share > best->share) best = &of->label.cures[i];
+  return best;
+}
+
+/* What a run in which nothing is injected is held up by: a cure saves as much as makes a cause. NULL: by nothing. */
+static const truth_label_cure *own_cause(const corpus_group *group, const reading *of) {
+  const truth_label_cure *best = strcmp(group->expect, "none") ? NULL : best_cure(of);
+  return best && of->least > 0 && best->share >= of->least && best->low > of->least / 2 ? best : NULL;
+}
+
+/* Whether chance decides on which side of the limit the run lies. */
+static bool is_borderline(const corpus_group *group, const reading *of) {
+  const truth_label_cure *best = strcmp(group->expect, "none") ? NULL : best_cure(of);
+  return best && best->low < of->least && best->high > of->least;
+}
+
 const char *judge_truth(const corpus_group *group, const reading *of) {
+  const truth_label_cure *own = own_cause(group, of);
+  if (own) return own->cause;
   return is_other(group, of) ? group->also : group->expect;
+}
+
+/* Of each cause the first cure whose saving its gain predicts. */
+static void take_gain_errors(const reading *of, judged *out) {
+  for (uint32_t i = 0; i < of->label.cure_count && of->step_ns > 0; i++) {
+    const truth_label_cure *at = &of->label.cures[i];
+    bool is_first = at->predicted;
+    for (uint32_t k = 0; k < i; k++)
+      is_first &= !of->label.cures[k].predicted || strcmp(of->label.cures[k].cause, at->cause) != 0;
+    if (is_first) out->gain_errors[out->gain_count++] = 100 * (reading_share(of, at->cause) - at->share);
+  }
 }
 
 static double mixed_error(const corpus_group *group, const reading *of) {
@@ -72,14 +105,14 @@ static void judge_cell(score *self, uint32_t i, double base) {
   const bool is_measured = !isnan(of->label.effect) && !group->by_baselines,
              is_known = of->step_ns > 0 && (is_measured || base > 0);
   const double against_runs = is_known ? 1 - base / of->step_ns : 0;
-  const double measured = is_other(group, of) ? of->label.also : of->label.effect, effect = cell->is_baseline ? 0
-                                                                                            : is_measured
-                                                                                                ? measured
-                                                                                                : against_runs;
+  const truth_label_cure *own = own_cause(group, of);
+  const double measured = is_other(group, of) ? of->label.also : of->label.effect;
+  const double injected = is_measured ? measured : against_runs, at_rest = own ? own->share : 0;
+  const double effect = cell->is_baseline ? at_rest : injected;
   const bool is_small = !cell->is_baseline && is_known && effect < self->corpus->min_effect;
   self->judged[i] = (judged){.truth = name_index(&self->causes, judge_truth(group, of)),
                              .verdict = name_index(&self->causes, of->cause),
-                             .counts = !is_small,
+                             .counts = !is_small && !is_borderline(group, of),
                              .off_path = is_small && group->off_path,
                              .held_out = cell->held_out,
                              .effect = effect,
@@ -91,6 +124,7 @@ static void judge_cell(score *self, uint32_t i, double base) {
                              .fix_error = fix_error(of, &self->fixes[i]),
                              .fix_is_own = is_own(&self->fixes[i]),
                              .fix_without_step = self->fixes[i].settings && !(self->fixes[i].step_ns > 0)};
+  take_gain_errors(of, &self->judged[i]);
 }
 
 /* The cells of a part, into `out`; their number. */
@@ -110,6 +144,7 @@ static void choose_rival(score *self, uint32_t part, uint32_t which, judged *out
     out[count] = self->judged[i];
     out[count].fix_error = out[count].mixed_error = NAN;
     out[count].fix_without_step = false;
+    out[count].gain_count = 0;
     out[count++].verdict = name_index(&self->causes, verdict ? verdict : "failed");
   }
 }

@@ -37,7 +37,8 @@ typedef struct score {
   uint32_t part_count; /* 1 where nothing is held out */
 } score;
 
-/* The cause that a run of `group` is to be named for: of two at once the larger. The text is the group's. */
+/* The cause that a run of `group` is to be named for: of two at once the larger; of a baseline whose cures were run,
+ * that of the cure that saves most, if it saves as much as makes a cause. The text is the group's or the reading's. */
 const char *judge_truth(const corpus_group *group, const reading *of);
 
 /* Fills `judged` and `parts` from the rest. False on no memory, or with more names than FIGURES_CAUSES: see `err`. */

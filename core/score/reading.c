@@ -2,6 +2,7 @@
 #include "reading.h"
 
 #include "window_reader.h"
+#include "ledger/gains.h"
 #include "tables/window_tables.h"
 
 #include <stdio.h>
@@ -94,6 +95,7 @@ static bool judge_window(const window_file *window, reading *out) {
     read_ledger(set, out);
     read_gains(set, out);
   }
+  out->least = window->device.is_cuda ? GAINS_LEAST_CUDA : GAINS_LEAST_OTHER;
   const bool ok = set && read_rivals(&window->trace, out);
   analysis_close(self);
   return ok;

@@ -19,6 +19,7 @@ typedef struct reading {
   double step_ns;               /* mean of the steps that the verdict rests on; 0 for none */
   double expected_ns;           /* the step without the cause; 0 for none */
   double idle_ns, unknown_ns;   /* of all steps, from the ledger */
+  double least;                 /* gain from which a cause is named, of its kind of device */
   double shares[VERDICT_COUNT]; /* what the step would save without each cause, 0..1 */
   truth_label label;            /* what the run measured of its injection */
 } reading;

@@ -14,7 +14,7 @@ typedef struct pair {
 /* Room for one round: as many as there are runs. */
 typedef struct room {
   judged *cells;
-  double *errors, *fixes, *effects, *hits;
+  double *errors, *fixes, *effects, *hits, *gains;
   uint32_t *begins;
   pair *pairs;
 } room;
@@ -131,6 +131,13 @@ static void fixes_of(const judged *cells, uint32_t count, figures *out, room *at
   out->value.core_fix_error = fix_median(cells, count, &core, at, &core_tried);
 }
 
+static void gains_of(const judged *cells, uint32_t count, figures *out, room *at) {
+  for (uint32_t i = 0; i < count; i++)
+    for (uint32_t g = 0; g < cells[i].gain_count; g++) at->gains[out->gains++] = fabs(cells[i].gain_errors[g]);
+  out->value.gain_error_median = quantile_of(at->gains, out->gains, 0.5);
+  out->value.gain_error_p95 = quantile_of(at->gains, out->gains, 0.95);
+}
+
 static void point(const judged *cells, uint32_t count, figures *out, room *at) {
   uint32_t errors = 0, alarms = 0;
   double idle = 0, unknown = 0, mixed = 0;
@@ -168,6 +175,7 @@ static void point(const judged *cells, uint32_t count, figures *out, room *at) {
   out->value.unknown = ratio(unknown, idle);
   out->value.mixed_error = ratio(mixed, out->mixed);
   fixes_of(cells, count, out, at);
+  gains_of(cells, count, out, at);
 }
 
 /* ---- intervals ---- */
@@ -236,13 +244,14 @@ static void rates(figures *out) {
 
 bool figures_make(const judged *cells, uint32_t count, uint32_t causes, figures *out) {
   const size_t n = count + 1u;
-  room at = {calloc(n, sizeof *at.cells),    malloc(n * sizeof *at.errors), malloc(n * sizeof *at.fixes),
-             malloc(n * sizeof *at.effects), malloc(n * sizeof *at.hits),   malloc(n * sizeof *at.begins),
-             malloc(n * sizeof *at.pairs)};
+  room at = {calloc(n, sizeof *at.cells),   malloc(n * sizeof *at.errors),
+             malloc(n * sizeof *at.fixes),  malloc(n * sizeof *at.effects),
+             malloc(n * sizeof *at.hits),   malloc(n * FIGURES_GAINS * sizeof *at.gains),
+             malloc(n * sizeof *at.begins), malloc(n * sizeof *at.pairs)};
   double *rounds = malloc((size_t)VALUES * FIGURES_ROUNDS * sizeof *rounds);
   figures *scratch = malloc(sizeof *scratch);
-  const bool ok =
-      at.cells && at.errors && at.fixes && at.effects && at.hits && at.begins && at.pairs && rounds && scratch;
+  const bool ok = at.cells && at.errors && at.fixes && at.effects && at.hits && at.gains && at.begins && at.pairs &&
+                  rounds && scratch;
   *out = (figures){.causes = causes};
   if (ok) {
     point(cells, count, out, &at);
@@ -254,6 +263,7 @@ bool figures_make(const judged *cells, uint32_t count, uint32_t causes, figures 
   free(at.fixes);
   free(at.effects);
   free(at.hits);
+  free(at.gains);
   free(at.begins);
   free(at.pairs);
   free(rounds);

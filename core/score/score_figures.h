@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FIGURES_CAUSES = 24, FIGURES_ROUNDS = 1000, FIGURES_BINS = 10 };
+enum { FIGURES_CAUSES = 24, FIGURES_ROUNDS = 1000, FIGURES_BINS = 10, FIGURES_GAINS = 16 };
 
 /* One judged run. */
 typedef struct judged {
@@ -13,13 +13,15 @@ typedef struct judged {
   bool counts;             /* its effect is large enough, or it is a baseline */
   bool off_path;           /* the cause is there and hidden: it may not be named. Such a run never counts */
   bool held_out;
-  double effect, share;       /* of the step, 0..1; effect: 1 - baseline's step / its own */
-  double repeatable;          /* 0..1 */
-  double idle_ns, unknown_ns; /* of the ledger */
-  double mixed_error;         /* of two causes at once: mean of |share - effect| of both; NaN: there is one */
-  double fix_error;           /* of the step predicted without the cause, against the step measured; NaN: not tried */
-  bool fix_is_own;            /* what was tried is the scenario's own cure, which leaves its injection out */
-  bool fix_without_step;      /* it was to be tried and left no step to hold against */
+  double effect, share;              /* of the step, 0..1; effect: 1 - baseline's step / its own */
+  double repeatable;                 /* 0..1 */
+  double idle_ns, unknown_ns;        /* of the ledger */
+  double gain_errors[FIGURES_GAINS]; /* of a cause: gain - what its cure really saves, in percentage points */
+  uint32_t gain_count;
+  double mixed_error;    /* of two causes at once: mean of |share - effect| of both; NaN: there is one */
+  double fix_error;      /* of the step predicted without the cause, against the step measured; NaN: not tried */
+  bool fix_is_own;       /* what was tried is the scenario's own cure, which leaves its injection out */
+  bool fix_without_step; /* it was to be tried and left no step to hold against */
 } judged;
 
 /* What has an interval. Shares and errors are 0..1, but for percentage points, which say so. NaN: no run to tell. */
@@ -37,8 +39,9 @@ typedef struct figures_values {
   double calibration;             /* expected calibration error: mean of |repeatable - hit rate| over bins, by runs */
   double unknown;                 /* share of the idle time */
   double fix_error;               /* median */
-  double own_fix_error, core_fix_error; /* the same, of scenarios' own cures and of settings of the core */
-  double mixed_error;                   /* of runs with two causes: mean, in percentage points */
+  double own_fix_error, core_fix_error;     /* the same, of scenarios' own cures and of settings of the core */
+  double mixed_error;                       /* of runs with two causes: mean, in percentage points */
+  double gain_error_median, gain_error_p95; /* of all gains whose cure was run: |gain - what it saves|, points */
   cause_figures of[FIGURES_CAUSES];
 } figures_values;
 
@@ -57,6 +60,7 @@ typedef struct figures {
   cause_counts counts[FIGURES_CAUSES];
   calibration_bin bins[FIGURES_BINS];
   uint32_t counted, left_out, baselines, off_path, off_path_named, mixed; /* runs */
+  uint32_t gains;                                                         /* whose cure was run */
   uint32_t tried, own_tried,
       fixes_without_step; /* fixes; tried: with a fix_error, own_tried: of them scenarios' own cures */
   /* 95 %: Wilson's score interval for rates of right verdicts and of alarms, else by resampling the runs */

@@ -74,8 +74,8 @@ static bool add_part(json_t *all, const score *self, const score_part *part) {
                add_count(object, "baselines", of->baselines) && add_count(object, "off_path", of->off_path) &&
                add_count(object, "fixes_tried", of->tried) && add_count(object, "own_fixes_tried", of->own_tried) &&
                add_count(object, "fixes_without_step", of->fixes_without_step) &&
-               add_count(object, "mixed", of->mixed) && add_figures(object, of, 0, REPORT_FIGURES - 1) &&
-               json_text_add(object, "bins", bins_of(of));
+               add_count(object, "mixed", of->mixed) && add_count(object, "gains", of->gains) &&
+               add_figures(object, of, 0, REPORT_FIGURES - 1) && json_text_add(object, "bins", bins_of(of));
   for (uint32_t c = 0; c < of->causes; c++)
     if (is_seen(of, c)) whole = add_cause(causes, self, of, c) && whole;
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) {
@@ -191,7 +191,7 @@ static bool write_rivals(const score *self, FILE *out) {
 
 static bool write_cells(const score *self, FILE *out) {
   fputs("cell,part,truth,verdict,counted,off_path,effect,share,repeatable,step_ns,idle_ns,unknown_ns,expected_ns,"
-        "fix,fixed_ns,mixed_error,fix_error",
+        "fix,fixed_ns,mixed_error,fix_error,gain_errors",
         out);
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) fprintf(out, ",%s", rival_all[r]->key);
   fputc('\n', out);
@@ -208,6 +208,8 @@ static bool write_cells(const score *self, FILE *out) {
     put_number(out, cell->mixed_error);
     fputc(',', out);
     put_number(out, cell->fix_error);
+    for (uint32_t g = 0; g < cell->gain_count; g++) fprintf(out, "%c%.9f", g ? ' ' : ',', cell->gain_errors[g]);
+    if (!cell->gain_count) fputc(',', out);
     for (uint32_t r = 0; r < RIVAL_COUNT; r++) fprintf(out, ",%s", of->rivals[r] ? of->rivals[r] : "failed");
     fputc('\n', out);
   }

@@ -17,6 +17,8 @@ const report_figure report_figures[REPORT_FIGURES] = {
     {"fix_error", "predicted step, error median", "%", offsetof(figures_values, fix_error)},
     {"own_fix_error", "  of the scenario's own cure", "%", offsetof(figures_values, own_fix_error)},
     {"core_fix_error", "  of settings of the core", "%", offsetof(figures_values, core_fix_error)},
+    {"gain_error_median", "gain against its cure, median", "points", offsetof(figures_values, gain_error_median)},
+    {"gain_error_p95", "gain against its cure, p95", "points", offsetof(figures_values, gain_error_p95)},
     {"mixed_error", "two causes, error", "points", offsetof(figures_values, mixed_error)},
 };
 

@@ -10,7 +10,7 @@ typedef struct report_figure {
   size_t offset;                  /* into figures_values */
 } report_figure;
 
-enum { REPORT_MACRO_F1, REPORT_ACCURACY, REPORT_FALSE_ALARMS, REPORT_FIGURES = 12 };
+enum { REPORT_MACRO_F1, REPORT_ACCURACY, REPORT_FALSE_ALARMS, REPORT_FIGURES = 14 };
 extern const report_figure report_figures[REPORT_FIGURES];
 
 static inline double report_value(const figures_values *values, const report_figure *figure) {

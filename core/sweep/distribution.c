@@ -1,7 +1,7 @@
 /* See distribution.h. */
 #include "distribution.h"
 
-#include "compare/assignments.h"
+#include "config/assignments.h"
 
 #include "base/random_bits.h"
 

@@ -2,7 +2,7 @@
 #include "requirement.h"
 
 #include "distribution.h"
-#include "compare/assignments.h"
+#include "config/assignments.h"
 
 #include <math.h>
 #include <stdlib.h>

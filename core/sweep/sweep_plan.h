@@ -4,7 +4,7 @@
 #define CORE_SWEEP_SWEEP_PLAN_H
 
 #include "draws.h"
-#include "compare/assignments.h"
+#include "config/assignments.h"
 
 #include "run/saved_run.h"
 

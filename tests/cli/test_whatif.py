@@ -55,5 +55,25 @@ class Whatif(Case):
                           "whatif: the run that was to be recorded failed: ")
 
 
+class Truth(Case):
+    def test_a_run_measures_its_cures(self):
+        small = [*SMALL, "-o", "truth.block=2", "-o", "truth.interleave=2", "-o", "truth.cures=auto", "-o", "schedule.active=5"]
+        code, _, err = self.run_pdhost(*small, "--scenario", "host_compute", "-o", "scenario.inject_us=20000", "--trace_dir", "a")
+        self.assertEqual(code, 0, err)
+        truth = self.json("a/truth/truth.json")
+        (cure,) = truth["cures"]
+        self.assertEqual((cure["cause"], cure["settings"], cure["predicted"]), ("host_compute", "scenario.inject_us=0", True))
+        self.assertEqual(len(cure["effect"]["rounds"]), 2)
+        self.assertGreater(cure["effect"]["share"], 0.2)
+        # Pinned memory copied ahead, of what is not pinned; no copy of pinned memory, since there is none.
+        code, _, err = self.run_pdhost(*small, "--scenario", "control", "-o", "data.resident=none", "--trace_dir", "b")
+        self.assertEqual(code, 0, err)
+        self.assertEqual([(cure["cause"], cure["settings"], cure["effect"] is not None) for cure in self.json("b/truth/truth.json")["cures"]],
+                         [("input_bound", "data.resident=device", True),
+                          ("pageable_copy", "data.pin_memory=true data.prefetch_to_device=true", True)])
+        code, _, err = self.run_pdhost(*SMALL, "--scenario", "control", "--trace_dir", "c")
+        self.assertEqual((code, self.json("c/truth/truth.json")["cures"]), (0, []), err)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,5 +1,5 @@
 /* The grammar of --vary and of the sides of pdhost ab over any text: a key with its values, or a complaint. */
-#include "compare/assignments.h"
+#include "config/assignments.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,6 +12,7 @@ def read_cells(path):
             row[key] = float(row[key])
         row["mixed_error"] = float(row["mixed_error"]) if row["mixed_error"] else math.nan
         row["fix_error"] = float(row["fix_error"]) if row["fix_error"] else math.nan
+        row["gain_errors"] = [float(word) for word in row["gain_errors"].split()]
         row["counted"], row["off_path"] = row["counted"] == "1", row["off_path"] == "1"
     return rows
 
@@ -104,6 +105,7 @@ def figures(cells):
     pairs = [(c["truth"], c["verdict"]) for c in counted]
     errors = [100 * abs(c["share"] - c["effect"]) for c in counted if c["truth"] == c["verdict"] != "none"]
     mixed = [100 * c["mixed_error"] for c in counted if not math.isnan(c["mixed_error"])]
+    gains = [abs(error) for c in cells for error in c["gain_errors"]]
     fixes = [c for c in cells if not math.isnan(c["fix_error"])]
     return {
         "macro_f1": macro_f1(pairs),
@@ -114,6 +116,8 @@ def figures(cells):
         "error_p95": quantile(errors, 0.95),
         "calibration": calibration_error(counted),
         "unknown": ratio(math.fsum(c["unknown_ns"] for c in cells), math.fsum(c["idle_ns"] for c in cells)),
+        "gain_error_median": quantile(gains, 0.5),
+        "gain_error_p95": quantile(gains, 0.95),
         "mixed_error": statistics.fmean(mixed) if mixed else math.nan,
         "fix_error": median([c["fix_error"] for c in fixes]),
         "own_fix_error": median([c["fix_error"] for c in fixes if is_own(c)]),

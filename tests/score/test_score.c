@@ -217,7 +217,7 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
   judged out[6];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
   for (int i = 0; i < 6; i++) {
-    readings[i].label = (truth_label){NAN, NAN, false};
+    readings[i].label = (truth_label){.effect = NAN, .also = NAN};
     for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = i == 3 ? "allocator" : "none";
   }
   cr_assert(score_judge(&self, &unused));
@@ -256,7 +256,7 @@ static void judge_mixed(const reading *run, judged *out) {
                 .cells = cells,
                 .cell_count = 2,
                 .baseline_classes = 1};
-  reading readings[] = {{.cause = "none", .step_ns = 100, .label = {NAN, NAN, false}}, *run};
+  reading readings[] = {{.cause = "none", .step_ns = 100, .label = {.effect = NAN, .also = NAN}}, *run};
   fix_trial fixes[2] = {{0}};
   judged both[2];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
@@ -277,12 +277,12 @@ PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
                  .step_ns = 200,
                  .share = 0.42,
                  .shares = {[VERDICT_input_bound] = 0.42, [VERDICT_forced_sync] = 0.15},
-                 .label = {0.20, 0.40, false}};
+                 .label = {.effect = 0.20, .also = 0.40}};
   judge_mixed(&run, &got);
   cr_assert_float_eq(got.effect, 0.40, 1e-12);
   cr_assert_float_eq(got.mixed_error, 0.035, 1e-12); /* of 2 and 5 points */
   cr_assert(got.counts && got.truth == got.verdict);
-  run.label = (truth_label){0.50, 0.40, false};
+  run.label = (truth_label){.effect = 0.50, .also = 0.40};
   judge_mixed(&run, &got);
   cr_assert_float_eq(got.effect, 0.50, 1e-12);
   cr_assert(got.truth != got.verdict);
@@ -291,9 +291,56 @@ PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
   cr_assert(isnan(got.mixed_error));
 }
 
+/* A baseline whose cure saves as much as makes a cause has that cause; of one at the limit nothing can be told. */
+PD_TEST(score, a_baseline_is_judged_by_what_its_cures_save) {
+  const corpus_group baseline = {.expect = "none"}, injected = {.expect = "allocator"};
+  reading run = {
+      .cause = "none", .step_ns = 100, .least = 0.05, .label = {.effect = NAN, .also = NAN, .cure_count = 2}};
+  run.label.cures[0] = (truth_label_cure){.cause = "pinned_copy", .share = -0.02, .low = -0.03, .high = 0};
+  run.label.cures[1] = (truth_label_cure){.cause = "launch_bound", .share = 0.03, .low = 0.02, .high = 0.04};
+  cr_assert_str_eq(judge_truth(&baseline, &run), "none");
+  run.label.cures[1] = (truth_label_cure){.cause = "launch_bound", .share = 0.08, .low = 0.06, .high = 0.09};
+  cr_assert_str_eq(judge_truth(&baseline, &run), "launch_bound");
+  cr_assert_str_eq(judge_truth(&injected, &run), "allocator");
+  run.label.cures[1].low = 0.01; /* it may be nothing */
+  cr_assert_str_eq(judge_truth(&baseline, &run), "none");
+}
+
+/* The first cure of a cause whose saving its gain predicts; what no replay tells is no error of it. */
+PD_TEST(score, a_gain_is_held_against_what_its_cure_saves) {
+  static error unused;
+  corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 0, .is_baseline = true}};
+  corpus all = {
+      .groups = {{.expect = "none"}}, .group_count = 1, .cells = cells, .cell_count = 2, .baseline_classes = 1};
+  reading readings[] = {
+      {.cause = "none",
+       .step_ns = 100,
+       .least = 0.05,
+       .shares = {[VERDICT_launch_bound] = 0.03, [VERDICT_pageable_copy] = 0.02},
+       .label = {.effect = NAN, .also = NAN, .cure_count = 4}},
+      {.cause = "none", .step_ns = 100, .least = 0.05, .label = {.effect = NAN, .also = NAN, .cure_count = 1}}};
+  readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, 0.02, 0.01, 0.03};
+  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", false, 0.04, 0.03, 0.045};
+  readings[0].label.cures[2] = (truth_label_cure){"pageable_copy", true, 0.04, 0.03, 0.045};
+  readings[0].label.cures[3] = (truth_label_cure){"pageable_copy", true, 0.01, 0, 0.02};
+  readings[1].label.cures[0] = (truth_label_cure){"launch_bound", true, 0.05, 0.04, 0.06}; /* at the limit */
+  fix_trial fixes[2] = {{0}};
+  judged both[2];
+  score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
+  for (int i = 0; i < 2; i++)
+    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
+  cr_assert(score_judge(&self, &unused));
+  const figures *of = &self.parts[PART_ALL].ours;
+  cr_assert_eq(of->gains, 3);
+  cr_assert_float_eq(of->value.gain_error_median, 2, 1e-9); /* 1, 2 and 5 points */
+  cr_assert_float_eq(of->value.gain_error_p95, 4.7, 1e-9);
+  cr_assert(both[0].counts && !both[1].counts);
+  cr_assert_eq(self.parts[PART_ALL].rivals[0].gains, 0, "a rival has no gains");
+}
+
 PD_TEST(score, what_is_to_be_named_is_the_larger_cause_that_was_measured) {
   const corpus_group mixed = {.expect = "forced_sync", .also = "input_bound"}, single = {.expect = "forced_sync"};
-  const reading run = {.step_ns = 200, .label = {0.2, 0.4, false}}, failed = READING_FAILED;
+  const reading run = {.step_ns = 200, .label = {.effect = 0.2, .also = 0.4}}, failed = READING_FAILED;
   cr_assert_str_eq(judge_truth(&mixed, &run), "input_bound");
   cr_assert_str_eq(judge_truth(&single, &run), "forced_sync");
   cr_assert_str_eq(judge_truth(&mixed, &failed), "forced_sync");
@@ -309,7 +356,7 @@ PD_TEST(score, verdicts_of_more_names_than_there_is_room_for_are_no_score) {
   corpus_cell cells[RUNS];
   for (uint32_t i = 0; i < RUNS; i++) {
     cells[i] = (corpus_cell){.is_baseline = true};
-    readings[i].label = (truth_label){NAN, NAN, false};
+    readings[i].label = (truth_label){.effect = NAN, .also = NAN};
     snprintf(readings[i].cause, sizeof readings[i].cause, "cause%u", i + 1);
     for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
   }
@@ -337,7 +384,7 @@ PD_TEST(score, where_a_queue_outlasts_control_steps_the_baselines_count) {
                   .cells = cells,
                   .cell_count = 2,
                   .baseline_classes = 1};
-    reading readings[] = {{.cause = "none", .step_ns = 100, .label = {NAN, NAN, false}},
+    reading readings[] = {{.cause = "none", .step_ns = 100, .label = {.effect = NAN, .also = NAN}},
                           {.cause = "input_bound", .step_ns = 160, .label = {0.02, NAN, true}}};
     fix_trial fixes[2] = {{0}};
     judged out[2];

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Spans of a step whose events are made before it. */
 enum { SPANS_AHEAD = 16 };
@@ -29,8 +30,9 @@ struct truth {
   truth_row now;                  /* of the step that runs */
   truth_row *rows;
   truth_block_pair *rounds, *input_rounds;
+  truth_cured *cures;
   device_span *spans; /* the first `span_count` are in use; the others keep their events */
-  uint64_t row_room, round_room, input_round_room, span_count, span_made, span_room;
+  uint64_t row_room, round_room, input_round_room, cure_room, cure_round_room, span_count, span_made, span_room;
   uint64_t timed_rows; /* whose step's time is known, of steps that are not waited for */
   uint64_t step_spans; /* begun since the last step began, measured or not */
   truth_figures all;
@@ -132,6 +134,11 @@ void truth_close(truth *self) {
   free(self->rows);
   free(self->rounds);
   free(self->input_rounds);
+  for (uint32_t i = 0; i < self->all.cure_count; i++) {
+    free(self->cures[i].text);
+    free(self->cures[i].own_rounds);
+  }
+  free(self->cures);
   free(self);
 }
 
@@ -205,6 +212,23 @@ pd_status truth_round(truth *self, double with_ns, double without_ns) {
 pd_status truth_round_input(truth *self, double with_ns, double without_ns) {
   return add_round(&self->input_rounds, &self->all.input_rounds, &self->input_round_room,
                    (truth_block_pair){with_ns, without_ns});
+}
+
+pd_status truth_cure(truth *self, const char *cause, const char *settings, bool predicted) {
+  if (!PD_ARRAY_FIT(self->cures, self->cure_room, self->all.cure_count + 1u)) return PD_NO_MEMORY;
+  self->all.cures = self->cures;
+  truth_cured one = {.predicted = predicted};
+  if (asprintf(&one.text, "%s%c%s", cause, '\0', settings) < 0) return PD_NO_MEMORY;
+  one.cause = one.text;
+  one.settings = one.text + strlen(cause) + 1;
+  self->cures[self->all.cure_count++] = one;
+  self->cure_round_room = 0;
+  return PD_OK;
+}
+
+pd_status truth_round_cure(truth *self, double with_ns, double without_ns) {
+  truth_cured *at = &self->cures[self->all.cure_count - 1];
+  return add_round(&at->own_rounds, &at->rounds, &self->cure_round_room, (truth_block_pair){with_ns, without_ns});
 }
 
 uint64_t truth_steps(const truth *self) { return self->all.row_count; }

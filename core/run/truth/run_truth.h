@@ -31,6 +31,12 @@ pd_status truth_round(truth *self, double with_ns, double without_ns);
 /* The same of what the loader injects beside the scenario. */
 pd_status truth_round_input(truth *self, double with_ns, double without_ns);
 
+/* The rounds of a cure begin: `settings` is what takes `cause` away, and the cause's gain is to predict what it saves
+ * or not. Texts are copied. PD_NO_MEMORY alone. */
+pd_status truth_cure(truth *self, const char *cause, const char *settings, bool predicted);
+/* One round of steps as they are and with the cure that began last. */
+pd_status truth_round_cure(truth *self, double with_ns, double without_ns);
+
 /* Active steps so far. */
 uint64_t truth_steps(const truth *self);
 

@@ -157,20 +157,30 @@ static json_t *rounds_of(const truth_rounds *of) {
   return array;
 }
 
-static bool add_effect(json_t *to, const truth_rounds *of, bool is_baseline) {
-  resample_ratio effect;
+/* The key `effect`, of rounds. */
+static bool add_rounds(json_t *to, const truth_rounds *of, resample_ratio *effect) {
   double with_us, without_us;
-  if (!of->count) return json_text_add(to, "effect", json_null()) && json_text_add(to, "path", json_null());
-  if (!effect_of(of, &effect, &with_us, &without_us)) return false;
+  if (!of->count) return json_text_add(to, "effect", json_null());
+  if (!effect_of(of, effect, &with_us, &without_us)) return false;
   json_t *object = json_object();
   const bool whole = add_number(object, "step_us", with_us) && add_number(object, "control_step_us", without_us) &&
-                     add_number(object, "us_per_step", without_us * (effect.ratio - 1)) &&
-                     json_text_add(object, "share", share(1 - 1 / effect.ratio)) &&
-                     json_text_add(object, "share_low", share(1 - 1 / effect.low)) &&
-                     json_text_add(object, "share_high", share(1 - 1 / effect.high)) &&
+                     add_number(object, "us_per_step", without_us * (effect->ratio - 1)) &&
+                     json_text_add(object, "share", share(1 - 1 / effect->ratio)) &&
+                     json_text_add(object, "share_low", share(1 - 1 / effect->low)) &&
+                     json_text_add(object, "share_high", share(1 - 1 / effect->high)) &&
                      json_text_add(object, "rounds", rounds_of(of));
-  const char *path = is_baseline ? "nothing injected" : of->count >= TRUTH_MIN_ROUNDS ? path_of(of, &effect) : NULL;
-  return json_text_add(to, "effect", object) && json_text_add(to, "path", json_text_of(path)) && whole;
+  return json_text_add(to, "effect", object) && whole;
+}
+
+static bool add_effect(json_t *to, const truth_rounds *of, bool is_baseline) {
+  resample_ratio effect;
+  if (!add_rounds(to, of, &effect)) return false;
+  const char *path = NULL;
+  if (of->count && is_baseline)
+    path = "nothing injected";
+  else if (of->count >= TRUTH_MIN_ROUNDS)
+    path = path_of(of, &effect);
+  return json_text_add(to, "path", json_text_of(path));
 }
 
 /* What the loader injects beside the scenario. */
@@ -187,6 +197,23 @@ static bool add_also(json_t *to, const truth_figures *self, const pd_run *run, c
   return json_text_add(to, "also", also) && whole;
 }
 
+/* What the cures save, each against the run as it is. */
+static bool add_cures(json_t *to, const truth_figures *self) {
+  json_t *cures = json_array();
+  bool whole = true;
+  for (uint32_t i = 0; i < self->cure_count; i++) {
+    const truth_cured *at = &self->cures[i];
+    resample_ratio effect;
+    json_t *object = json_object();
+    whole = json_text_add(object, "cause", json_text_of(at->cause)) &&
+            json_text_add(object, "settings", json_text_of(at->settings)) &&
+            json_text_add(object, "predicted", json_boolean(at->predicted)) &&
+            add_rounds(object, &at->rounds, &effect) && whole;
+    whole = json_text_append(cures, object) && whole;
+  }
+  return json_text_add(to, "cures", cures) && whole;
+}
+
 bool truth_figures_print(const truth_figures *self, const pd_run *run, FILE *out) {
   sums all;
   if (!add_up(self, run, &all)) return false;
@@ -197,6 +224,6 @@ bool truth_figures_print(const truth_figures *self, const pd_run *run, FILE *out
                      add_number(object, "injected_us_per_step", all.injected_us) &&
                      add_number(object, "count_per_step", all.count) && add_dials(object, self, run, &all) &&
                      add_effect(object, &self->rounds, is_baseline(run)) && add_also(object, self, run, &all) &&
-                     json_text_add(object, "settings", settings_of(run));
+                     add_cures(object, self) && json_text_add(object, "settings", settings_of(run));
   return json_text_write(object, 2, JSON_TEXT_ROUNDED, out) && whole;
 }

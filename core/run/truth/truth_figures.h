@@ -25,13 +25,24 @@ typedef struct truth_rounds {
   uint64_t count;
 } truth_rounds;
 
+/* What takes a cause away, really run. */
+typedef struct truth_cured {
+  char *text; /* both of the next */
+  const char *cause, *settings;
+  bool predicted; /* by the gain of its cause */
+  truth_block_pair *own_rounds;
+  truth_rounds rounds; /* as it is, and with the cure; 0: it did not run */
+} truth_cured;
+
 typedef struct truth_figures {
   const truth_row *rows;
   uint64_t row_count;
   truth_rounds rounds;       /* without what the scenario injects */
   truth_rounds input_rounds; /* without what the loader injects beside it */
-  double asked_us;           /* below 0: not dialled by time */
-  uint64_t asked_count;      /* 0: not dialled by count */
+  const truth_cured *cures;
+  uint32_t cure_count;
+  double asked_us;      /* below 0: not dialled by time */
+  uint64_t asked_count; /* 0: not dialled by count */
   int64_t asked_loader_ns;
   bool timed, counted, loaded; /* the scenario measured time; it counted; the loader was dialled by time */
 } truth_figures;

@@ -1,5 +1,5 @@
 /* Keys and values on the command line of pdhost ab and pdhost sweep. */
-#include "compare/assignments.h"
+#include "config/assignments.h"
 
 #include "pd_test.h"
 

@@ -1,8 +1,8 @@
-/* Keys and values as `pdhost ab` and `pdhost sweep` are given them. [any thread] */
-#ifndef CORE_COMPARE_ASSIGNMENTS_H
-#define CORE_COMPARE_ASSIGNMENTS_H
+/* Keys and values as `pdhost ab`, `pdhost sweep` and cures are given them. [any thread] */
+#ifndef CORE_CONFIG_ASSIGNMENTS_H
+#define CORE_CONFIG_ASSIGNMENTS_H
 
-#include "config/config.h"
+#include "config.h"
 
 /* Takes the blanks off both ends, in place: no value of a file has them either. */
 char *assignment_trim(char *text);
