@@ -30,6 +30,7 @@ static pd_status open_file(const pd_host *host, const void *options, const char 
   self->host = host;
   self->path = path;
   self->options = *(const kineto_options *)options;
+  kineto_args_prepare();
   const pd_status status = input_open(&self->input, path);
   if (status == PD_OK) {
     *state = self;

@@ -25,6 +25,7 @@ typedef enum kineto_category {
   KINETO_SYNC,     /* cuda_sync */
   KINETO_OVERHEAD, /* overhead */
   KINETO_INSTANT,  /* cpu_instant_event, and [memory] events without a category */
+  KINETO_CATEGORY_COUNT
 } kineto_category;
 
 /* X(field, key): numbers of an event's args. */
@@ -58,20 +59,36 @@ typedef enum kineto_arg {
       KINETO_ARG_COUNT
 } kineto_arg;
 
-/* One event as it stands in the buffer. */
-typedef struct kineto_event {
-  scan_text phase, category, name, args, pid, tid;
-  int64_t start_ns, duration_ns;
-  bool has_start;
-} kineto_event;
-
 typedef struct kineto_args {
-  int64_t numbers[KINETO_ARG_COUNT];
-  uint32_t has; /* bit per kineto_arg */
+  int64_t numbers[KINETO_ARG_COUNT]; /* set where `has` says so */
+  uint32_t has;                      /* bit per kineto_arg */
   uint32_t grid[3], block[3];
   double blocks_per_sm, warps_per_sm;
   scan_text thread_name;
 } kineto_args;
+/* One event as it stands in the buffer. */
+typedef struct kineto_event {
+  scan_text phase, name, args, pid, tid;
+  int64_t start_ns, duration_ns;
+  kineto_category category;
+  bool has_start;
+  bool has_parsed; /* `parsed` holds the args already */
+  kineto_args parsed;
+} kineto_event;
+
+/* What stood between one value and the next in an event before: separators, key and colon. A writer's events of one
+ * category have the same keys in the same order, so that mostly the same bytes stand there again. */
+enum { KINETO_EXPECTED_BYTES = 48, KINETO_EXPECTED_MEMBERS = 16, KINETO_EXPECTED_ARGS = 32 };
+typedef struct kineto_expected {
+  char text[KINETO_EXPECTED_BYTES];
+  uint64_t wanted; /* a bit for each of `bytes` */
+  uint32_t bytes;  /* 0: nothing is expected */
+  uint32_t what;   /* which key it is, or the object's end */
+} kineto_expected;
+/* All zero at first. */
+typedef struct kineto_layout {
+  kineto_expected members[KINETO_EXPECTED_MEMBERS], args[KINETO_CATEGORY_COUNT][KINETO_EXPECTED_ARGS];
+} kineto_layout;
 #define KINETO_HAS(args, field) ((args)->has >> KINETO_ARG_##field & 1)
 #define KINETO_GET(args, field, otherwise) (KINETO_HAS(args, field) ? (args)->numbers[KINETO_ARG_##field] : (otherwise))
 
@@ -111,6 +128,7 @@ typedef struct kineto_reader {
   input input;
   kineto_options options;
   kineto_names names;
+  kineto_layout layout;
   pd_facts facts;
   int64_t base_ns;
   pd_source source;
@@ -128,10 +146,13 @@ const kineto_name *kineto_name_of(kineto_reader *self, scan_text text);
 void kineto_names_free(kineto_names *self);
 
 /* Reads one event, at its {. Where it ends; NULL with *cut as in json_scan.h. */
-const char *kineto_event_scan(const char *at, const char *end, kineto_event *out, bool *cut);
-void kineto_args_scan(scan_text args, kineto_args *out);
+const char *kineto_event_scan(kineto_layout *layout, const char *at, const char *end, kineto_event *out, bool *cut);
+/* Before the first event is scanned. */
+void kineto_args_prepare(void);
+/* The event's args, scanned now if they were not before. */
+const kineto_args *kineto_event_args(kineto_event *event);
 /* Puts an event into the intake. `at` is its offset in the file. */
-void kineto_event_take(kineto_reader *self, const kineto_event *event, uint64_t at);
+void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at);
 
 /* The file's other members: deviceProperties, baseTimeNanoseconds, distributedInfo, versions. */
 void kineto_header_take(kineto_reader *self, scan_text key, scan_text value);

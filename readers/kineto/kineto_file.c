@@ -57,7 +57,7 @@ static bool read_event(kineto_reader *self) {
   for (;;) {
     kineto_event event;
     bool cut = false;
-    const char *at = begin_of(self), *after = kineto_event_scan(at, end_of(self), &event, &cut);
+    const char *at = begin_of(self), *after = kineto_event_scan(&self->layout, at, end_of(self), &event, &cut);
     if (after) {
       kineto_event_take(self, &event, offset_of(self, at));
       go_to(self, after);

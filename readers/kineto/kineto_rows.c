@@ -3,35 +3,6 @@
 
 #include <string.h>
 
-static const struct {
-  const char *name;
-  kineto_category category;
-} categories[] = {{"cpu_op", KINETO_OPERATION},
-                  {"cuda_runtime", KINETO_RUNTIME},
-                  {"kernel", KINETO_KERNEL},
-                  {"python_function", KINETO_PYTHON},
-                  {"user_annotation", KINETO_ANNOTATION},
-                  {"cuda_driver", KINETO_DRIVER},
-                  {"gpu_memcpy", KINETO_MEMCPY},
-                  {"gpu_memset", KINETO_MEMSET},
-                  {"cuda_sync", KINETO_SYNC},
-                  {"overhead", KINETO_OVERHEAD},
-                  {"cpu_instant_event", KINETO_INSTANT},
-                  {"Operator", KINETO_OPERATION},
-                  {"Runtime", KINETO_RUNTIME},
-                  {"Kernel", KINETO_KERNEL},
-                  {"Memcpy", KINETO_MEMCPY},
-                  {"Memset", KINETO_MEMSET},
-                  {"Overhead", KINETO_OVERHEAD},
-                  {"hip_runtime", KINETO_RUNTIME},
-                  {"Python", KINETO_PYTHON}};
-
-static kineto_category category_of(scan_text text) {
-  for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++)
-    if (scan_is(text, categories[i].name, strlen(categories[i].name))) return categories[i].category;
-  return KINETO_SKIP;
-}
-
 static void met(kineto_oddity *self, uint64_t at) {
   if (!self->count++) self->first = at;
 }
@@ -60,8 +31,7 @@ static uint64_t step_number(scan_text name) {
   return (uint64_t)number;
 }
 
-static void take_range(kineto_reader *self, const kineto_event *event, kineto_category category,
-                       const kineto_name *name) {
+static void take_range(kineto_reader *self, kineto_event *event, kineto_category category, const kineto_name *name) {
   pd_read_range range = {.start_ns = event->start_ns,
                          .end_ns = event->start_ns + event->duration_ns,
                          .name = name->id,
@@ -89,12 +59,11 @@ static void take_range(kineto_reader *self, const kineto_event *event, kineto_ca
   default: break;
   }
   if (category == KINETO_OPERATION && event->args.length) {
-    kineto_args args;
-    kineto_args_scan(event->args, &args);
-    const int64_t sequence = KINETO_GET(&args, sequence, 0);
+    const kineto_args *args = kineto_event_args(event);
+    const int64_t sequence = KINETO_GET(args, sequence, 0);
     if (sequence > 0 && sequence <= UINT32_MAX) {
       range.sequence = (uint32_t)sequence;
-      range.backward = KINETO_GET(&args, forward_thread, 0) != 0;
+      range.backward = KINETO_GET(args, forward_thread, 0) != 0;
     }
   }
   self->intake->range(self->intake, &range);
@@ -105,19 +74,17 @@ static uint64_t correlation_of(const kineto_args *args) {
   return number > 0 ? (uint64_t)number : 0;
 }
 
-static void take_call(kineto_reader *self, const kineto_event *event, kineto_category category,
-                      const kineto_name *name) {
-  kineto_args args;
+static void take_call(kineto_reader *self, kineto_event *event, kineto_category category, const kineto_name *name) {
   pd_activity call;
-  kineto_args_scan(event->args, &args);
+  const kineto_args *args = kineto_event_args(event);
   memset(&call, 0, sizeof call);
   call.kind = category == KINETO_DRIVER ? PD_ACTIVITY_DRIVER : PD_ACTIVITY_RUNTIME;
   call.name = name->id;
   call.start = event->start_ns;
   call.end = event->start_ns + event->duration_ns;
-  call.correlation = correlation_of(&args);
+  call.correlation = correlation_of(args);
   call.thread = thread_of(self, event);
-  call.u.api.cbid = (uint32_t)KINETO_GET(&args, cbid, 0);
+  call.u.api.cbid = (uint32_t)KINETO_GET(args, cbid, 0);
   call.u.api.api = name->api;
   if (name->length > 3 && memcmp(name->text, "hip", 3) == 0) self->is_rocm = true;
   self->facts |= PD_FACT_CALLS;
@@ -132,37 +99,35 @@ static void take_place(const kineto_event *event, const kineto_args *args, pd_ac
   out->stream = small(KINETO_GET(args, stream, number_of(event->tid)));
 }
 
-static void take_work(kineto_reader *self, const kineto_event *event, kineto_category category,
-                      const kineto_name *name) {
-  kineto_args args;
+static void take_work(kineto_reader *self, kineto_event *event, kineto_category category, const kineto_name *name) {
   pd_activity work;
-  kineto_args_scan(event->args, &args);
+  const kineto_args *args = kineto_event_args(event);
   memset(&work, 0, sizeof work);
   work.name = name->id;
   work.start = event->start_ns;
   work.end = event->start_ns + event->duration_ns;
-  work.correlation = correlation_of(&args);
-  take_place(event, &args, &work);
+  work.correlation = correlation_of(args);
+  take_place(event, args, &work);
   if (category == KINETO_KERNEL) {
     work.kind = PD_ACTIVITY_KERNEL;
-    memcpy(work.u.kernel.grid, args.grid, sizeof args.grid);
-    memcpy(work.u.kernel.block, args.block, sizeof args.block);
-    work.u.kernel.registers = small(KINETO_GET(&args, registers, 0));
-    work.u.kernel.dynamic_bytes = small(KINETO_GET(&args, shared, 0));
-    work.u.kernel.graph = small(KINETO_GET(&args, graph, 0));
-    work.u.kernel.graph_node = small(KINETO_GET(&args, graph_node, 0));
-    work.u.kernel.blocks_per_sm = (float)args.blocks_per_sm;
-    work.u.kernel.warps_per_sm = (float)args.warps_per_sm;
+    memcpy(work.u.kernel.grid, args->grid, sizeof args->grid);
+    memcpy(work.u.kernel.block, args->block, sizeof args->block);
+    work.u.kernel.registers = small(KINETO_GET(args, registers, 0));
+    work.u.kernel.dynamic_bytes = small(KINETO_GET(args, shared, 0));
+    work.u.kernel.graph = small(KINETO_GET(args, graph, 0));
+    work.u.kernel.graph_node = small(KINETO_GET(args, graph_node, 0));
+    work.u.kernel.blocks_per_sm = (float)args->blocks_per_sm;
+    work.u.kernel.warps_per_sm = (float)args->warps_per_sm;
     work.u.kernel.waves = -1;
-    const int64_t occupancy = KINETO_GET(&args, occupancy, -1);
+    const int64_t occupancy = KINETO_GET(args, occupancy, -1);
     work.u.kernel.occupancy = occupancy >= 0 ? (float)((double)occupancy / 100) : -1;
   } else {
     work.kind = category == KINETO_MEMCPY ? PD_ACTIVITY_MEMCPY : PD_ACTIVITY_MEMSET;
-    work.bytes = (uint64_t)KINETO_GET(&args, bytes, 0);
+    work.bytes = (uint64_t)KINETO_GET(args, bytes, 0);
     work.u.copy.from = name->from;
     work.u.copy.to = name->to;
-    work.u.copy.graph = small(KINETO_GET(&args, graph, 0));
-    work.u.copy.graph_node = small(KINETO_GET(&args, graph_node, 0));
+    work.u.copy.graph = small(KINETO_GET(args, graph, 0));
+    work.u.copy.graph_node = small(KINETO_GET(args, graph_node, 0));
   }
   self->intake->activity(self->intake, &work);
 }
@@ -170,9 +135,7 @@ static void take_work(kineto_reader *self, const kineto_event *event, kineto_cat
 /* Kineto moves some synchronisations of a stream to a track of their own. */
 enum { SYNC_TRACK = 1000000 };
 
-static void take_other(kineto_reader *self, const kineto_event *event, kineto_category category,
-                       const kineto_name *name) {
-  kineto_args args;
+static void take_other(kineto_reader *self, kineto_event *event, kineto_category category, const kineto_name *name) {
   pd_activity other;
   memset(&other, 0, sizeof other);
   other.name = name->id;
@@ -185,40 +148,38 @@ static void take_other(kineto_reader *self, const kineto_event *event, kineto_ca
     self->intake->activity(self->intake, &other);
     return;
   }
-  kineto_args_scan(event->args, &args);
+  const kineto_args *args = kineto_event_args(event);
   other.kind = PD_ACTIVITY_SYNC;
-  other.correlation = correlation_of(&args);
-  take_place(event, &args, &other);
-  if (!KINETO_HAS(&args, stream) && other.stream >= SYNC_TRACK) other.stream -= SYNC_TRACK;
+  other.correlation = correlation_of(args);
+  take_place(event, args, &other);
+  if (!KINETO_HAS(args, stream) && other.stream >= SYNC_TRACK) other.stream -= SYNC_TRACK;
   const bool whole = memmem(name->text, name->length, "Context", 7) != NULL;
-  if (whole || (KINETO_HAS(&args, stream) && KINETO_GET(&args, stream, 0) < 0)) other.stream = PD_STREAM_UNKNOWN;
-  const int64_t awaited = KINETO_GET(&args, awaited, 0);
+  if (whole || (KINETO_HAS(args, stream) && KINETO_GET(args, stream, 0) < 0)) other.stream = PD_STREAM_UNKNOWN;
+  const int64_t awaited = KINETO_GET(args, awaited, 0);
   if (awaited > 0) self->facts |= PD_FACT_EVENTS;
   self->intake->wait(self->intake, &other, awaited > 0 ? (uint64_t)awaited : 0);
 }
 
-static void take_memory(kineto_reader *self, const kineto_event *event) {
-  kineto_args args;
-  kineto_args_scan(event->args, &args);
+static void take_memory(kineto_reader *self, kineto_event *event) {
+  const kineto_args *args = kineto_event_args(event);
   enum { DEVICE_CPU = 0 };
-  if (!KINETO_HAS(&args, size) || KINETO_GET(&args, device_type, DEVICE_CPU) == DEVICE_CPU) return;
+  if (!KINETO_HAS(args, size) || KINETO_GET(args, device_type, DEVICE_CPU) == DEVICE_CPU) return;
   pd_memory_event row;
   memset(&row, 0, sizeof row);
-  row.address = (uint64_t)KINETO_GET(&args, address, 0);
-  row.bytes = KINETO_GET(&args, size, 0);
-  row.total_allocated = (uint64_t)KINETO_GET(&args, allocated, 0);
-  row.total_reserved = (uint64_t)KINETO_GET(&args, reserved, 0);
+  row.address = (uint64_t)KINETO_GET(args, address, 0);
+  row.bytes = KINETO_GET(args, size, 0);
+  row.total_allocated = (uint64_t)KINETO_GET(args, allocated, 0);
+  row.total_reserved = (uint64_t)KINETO_GET(args, reserved, 0);
   row.allocator = PD_ALLOCATOR_CACHED;
   self->facts |= PD_FACT_MEMORY;
   self->intake->memory(self->intake, thread_of(self, event), event->start_ns, &row);
 }
 
 /* "thread 448 (python)"; what Kineto calls a stream is no thread of the host's. */
-static void take_thread_name(kineto_reader *self, const kineto_event *event) {
-  kineto_args args;
+static void take_thread_name(kineto_reader *self, kineto_event *event) {
   if (!SCAN_IS(event->name, "thread_name")) return;
-  kineto_args_scan(event->args, &args);
-  const scan_text text = args.thread_name;
+  const kineto_args *args = kineto_event_args(event);
+  const scan_text text = args->thread_name;
   if (!text.length || memmem(text.at, text.length, "thread", 6) != text.at) return;
   const kineto_name *name = kineto_name_of(self, text);
   if (name) self->intake->name_thread(self->intake, thread_of(self, event), name->id);
@@ -234,12 +195,12 @@ static bool wanted(const kineto_reader *self, const kineto_event *event, kineto_
   return phase == 'X';
 }
 
-void kineto_event_take(kineto_reader *self, const kineto_event *event, uint64_t at) {
+void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
   if (SCAN_IS(event->phase, "M")) {
     take_thread_name(self, event);
     return;
   }
-  kineto_category category = category_of(event->category);
+  kineto_category category = event->category;
   if (category == KINETO_SKIP && SCAN_IS(event->name, "[memory]")) category = KINETO_INSTANT;
   if (!wanted(self, event, category)) return;
   if (!event->has_start) {

@@ -1,6 +1,7 @@
 """The kineto reader: files with each defect that real ones have are read as far as they can be, and what is odd is told."""
 import gzip
 import json
+import random
 import unittest
 
 from made_trace import MadeTrace
@@ -44,6 +45,25 @@ class Kineto(Case):
     def test_any_order_of_keys(self):
         events = [dict(reversed(event.items())) for event in self.made.events]
         self.assert_same(json.dumps({"traceName": "x", "traceEvents": events, **self.made.head}))
+
+    def test_no_two_events_alike(self):
+        """What stands between two values is not what stood there before; nested values and escapes at any place."""
+        draw = random.Random(7)
+
+        def shuffled(value):
+            members = list(value.items())
+            draw.shuffle(members)
+            return {key: shuffled(inner) if isinstance(inner, dict) else inner for key, inner in members}
+
+        texts = []
+        for number, event in enumerate(self.made.events):
+            odd = {"x" * draw.randrange(70): ["}" * draw.randrange(3), {"y": '"\\' * draw.randrange(40)}, number]}
+            event = shuffled({**event, "args": {**event["args"], **odd}, **odd})
+            blank = " " * draw.randrange(70)
+            texts.append(json.dumps(event, separators=("," + blank, ":" + blank), indent=draw.choice((None, 1, 9))))
+            texts.append('{"ph": "%s", "id": %d, "name": "%s"%s}' % (
+                draw.choice("sf"), number, "x" * draw.randrange(130), draw.choice(("", ', "a": {"b": "}"}', ', "c": "\\"}"'))))
+        self.assert_same('{"traceEvents": [' + ",".join(texts) + "]}")
 
     def test_a_list_without_an_object(self):
         self.assert_same(json.dumps(self.made.events))

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Reading a big trace of torch.profiler: pdhost beside Python's json and Perfetto's trace_processor, in one run.
+
+    kineto_peers.py BUILD [--mb N] [--rounds N] [--trace-processor FILE]
+
+BUILD is a build folder with bench/bench_kineto and bin/pdhost. The trace is made up by bench_kineto, as Kineto formats
+it, plain and compressed. Each program runs as a process of its own, in turns; times are of the processor, so that what
+else the machine does counts little, and the most memory that the process held. The least of the rounds is shown.
+trace_processor_shell is looked for on PATH where --trace-processor does not name it; without it, it is left out.
+"""
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PYTHON_READS = """
+import gzip, json, sys
+with (gzip.open if sys.argv[1].endswith(".gz") else open)(sys.argv[1], "rb") as file:
+    json.load(file)
+"""
+
+
+def cost(command, folder):
+    """Seconds of the processor, and bytes held at most."""
+    child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    if status:
+        raise SystemExit(f"kineto_peers: {command[0]} failed with status {status}")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+
+
+def measure(commands, rounds, folder):
+    best = {}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            seconds, held = cost(command, folder)
+            least = best.get(name, (seconds, held))
+            best[name] = (min(least[0], seconds), min(least[1], held))
+    return best
+
+
+def parts(bench, path, rounds):
+    out = subprocess.run([bench, "read", path, str(rounds)], capture_output=True, text=True, check=True).stdout
+    print(out.rsplit("\n", 2)[0])
+    return json.loads(out.splitlines()[-1])
+
+
+def main():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--mb", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--trace-processor", default=shutil.which("trace_processor_shell"))
+    given = parser.parse_args()
+    bench, pdhost = (os.path.abspath(os.path.join(given.build, name)) for name in ("bench/bench_kineto", "bin/pdhost"))
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("trace.json", "trace.json.gz"):
+            path = os.path.join(folder, name)
+            subprocess.run([bench, "write", path, str(given.mb)], check=True)
+            parts(bench, path, given.rounds)
+            commands = {"pdhost analyze": [pdhost, "analyze", "-q", path],
+                        "Python's json": [sys.executable, "-c", PYTHON_READS, path]}
+            if given.trace_processor:
+                commands["trace_processor"] = [given.trace_processor, "--query-string", "select count(*) from slice", path]
+            costs = measure(commands, given.rounds, folder)
+            json_bytes = os.path.getsize(os.path.join(folder, "trace.json"))
+            print(f"{'whole process':24} {'s':>8} {'MB/s':>8} {'most memory':>14} {'time, times':>12} {'memory, times':>14}")
+            ours = costs["pdhost analyze"]
+            for who, (seconds, held) in costs.items():
+                print(f"{who:24} {seconds:8.2f} {json_bytes / seconds / 1e6:8.0f} {held / 1e6:11.0f} MB "
+                      f"{seconds / ours[0]:12.1f} {held / ours[1]:14.1f}")
+            print()
+    if not given.trace_processor:
+        print("trace_processor_shell is not installed: left out")
+
+
+main()
