@@ -36,10 +36,11 @@ static pd_status write_all(capture_writer *self, struct iovec *parts, int count)
   return PD_OK;
 }
 
-pd_status capture_create(capture_writer *self, const char *path, uint32_t pid, int64_t realtime_ns) {
+pd_status capture_create(capture_writer *self, const char *path, uint32_t origin, uint32_t pid, int64_t realtime_ns) {
   capture_file_head head = {.version = CAPTURE_VERSION,
                             .byte_order = CAPTURE_BYTE_ORDER,
                             .head_bytes = sizeof head,
+                            .origin = origin,
                             .pid = pid,
                             .realtime_ns = realtime_ns};
   memcpy(head.magic, CAPTURE_MAGIC, sizeof head.magic);

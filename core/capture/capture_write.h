@@ -16,8 +16,8 @@ typedef struct capture_writer {
   uint32_t strings_written; /* ids below are in the file */
 } capture_writer;
 
-/* Makes the file, which must not exist. PD_IO: errno says why. */
-pd_status capture_create(capture_writer *self, const char *path, uint32_t pid, int64_t realtime_ns);
+/* Makes the file, which must not exist. `origin` is CAPTURE_OF_RUN or CAPTURE_OF_PROGRAM. PD_IO: errno says why. */
+pd_status capture_create(capture_writer *self, const char *path, uint32_t origin, uint32_t pid, int64_t realtime_ns);
 /* Goes on at the end of a file whose writer is gone, behind its last whole record; the torn rest is cut off. */
 pd_status capture_extend(capture_writer *self, const char *path);
 /* PD_IO where any write failed. With `sync` what was written is on the disk. */

@@ -9,6 +9,8 @@
  *   window     one capture_window, then the rows of the window in records of at most CAPTURE_PART_BYTES each
  *   strings    capture_string and its text, again and again; ids rise by 1 from `first`
  *   rows       `count` rows of `row_bytes`; the first of them is row `first` of its thread, kind and window
+ *   program    in place of run, where `pdhost record` recorded a process: a capture_program; its end: a
+ *              capture_program_end. Between them record_gpu rows, pd_activity rows in CLOCK_REALTIME, and strings
  *   step       one JSON object per step of the loop; deliver: a window is complete; summary: the run is
  *
  * Numbers are in the byte order of the machine that wrote the file; another one is refused. Rows are those of
@@ -21,6 +23,7 @@
 
 #define CAPTURE_MAGIC "PDCAP\r\n\x1a" /* 8 bytes and a NUL that is not written */
 enum { CAPTURE_VERSION = 1, CAPTURE_BYTE_ORDER = 0x01020304 };
+enum { CAPTURE_OF_RUN = 0, CAPTURE_OF_PROGRAM = 1 }; /* of a run of pdhost's own, or of a process that it recorded */
 enum { CAPTURE_MARK = 0x43524450 /* "PDRC" */, CAPTURE_ALIGN = 8 };
 /* Rows of one record; a text or JSON object may be longer, up to CAPTURE_RECORD_BYTES. */
 enum { CAPTURE_PART_BYTES = 65536, CAPTURE_RECORD_BYTES = 64 << 20 };
@@ -31,7 +34,8 @@ typedef struct capture_file_head {
   uint32_t head_bytes; /* of this structure: the first record follows */
   uint32_t pid;        /* of the program that was recorded */
   int64_t realtime_ns; /* when the file was begun */
-  uint32_t reserved[7];
+  uint32_t origin;     /* CAPTURE_OF_RUN ... */
+  uint32_t reserved[6];
   uint32_t crc; /* CRC32C of what stands before it */
 } capture_file_head;
 
@@ -62,12 +66,16 @@ typedef struct capture_file_head {
   X(FRAMES, 23, "names of code")                                                                                       \
   X(STEP, 24, "step of the run")                                                                                       \
   X(DELIVER, 25, "end of a window")                                                                                    \
-  X(SUMMARY, 26, "end of the run")
+  X(SUMMARY, 26, "end of the run")                                                                                     \
+  X(PROGRAM, 27, "program")                                                                                            \
+  X(GPUS, 28, "GPUs")                                                                                                  \
+  X(ACTIVITIES, 29, "calls and device records")                                                                        \
+  X(PROGRAM_END, 30, "end of the program")
 typedef enum capture_kind {
 #define CAPTURE_X(name, value, text) CAPTURE_##name = value,
   CAPTURE_KIND_MAP(CAPTURE_X)
 #undef CAPTURE_X
-      CAPTURE_KIND_END = 27
+      CAPTURE_KIND_END = 31
 } capture_kind;
 
 #define CAPTURE_NO_WINDOW UINT32_MAX
@@ -104,6 +112,18 @@ typedef struct capture_frame {
   uint32_t name; /* string id */
   uint32_t reserved;
 } capture_frame;
+
+/* A process that was recorded, and how that ended. */
+typedef struct capture_program {
+  uint32_t pid, cupti_version;
+  int32_t rank, ranks; /* ranks 0: of no distributed program */
+  char command[256];   /* its command line, cut */
+} capture_program;
+
+typedef struct capture_program_end {
+  uint64_t lost[16]; /* by pd_loss */
+  uint64_t torn;     /* places of the ring whose checksum was wrong */
+} capture_program_end;
 
 /* A window's own facts; recorder_window has the words. Ticks are the clock's, which the POINTS turn into time. */
 typedef struct capture_window {

@@ -54,7 +54,8 @@ void run_capture_open(run_state *run, const config *settings, const pd_run *abou
   const long long ms = about->start_realtime_ns / 1000000;
   if (asprintf(&self->path, "%s/%s.%lld.pdcap", about->trace_dir, about->worker, ms) < 0) self->path = NULL;
   errno = ENOMEM;
-  if (!self->path || capture_create(&self->writer, self->path, about->pid, about->start_realtime_ns) != PD_OK) {
+  if (!self->path ||
+      capture_create(&self->writer, self->path, CAPTURE_OF_RUN, about->pid, about->start_realtime_ns) != PD_OK) {
     log_line(PD_LOG_WARN, NULL, "%s: cannot be made: %s; the run goes on without a capture",
              self->path ? self->path : about->trace_dir, strerror(errno));
     (void)capture_close(&self->writer, false);

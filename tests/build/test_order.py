@@ -12,8 +12,8 @@ ROOT = pathlib.Path(sys.argv[1]).resolve()
 BUILD, NM = pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
 # Each may include itself and what stands left of it. Devices, plugins, sinks and readers may include themselves and the
 # public headers; sinks and readers sinks/lib too, and readers readers/lib.
-ORDER = """core/base core/capture core/trace core/data core/abi core/train core/config core/facts core/ledger core/tables
-core/run core/measure core/check core/compare core/score core/conform core/advise core/sweep
+ORDER = """core/base core/capture core/inject core/trace core/data core/abi core/train core/config core/facts core/ledger core/tables
+core/run core/record core/measure core/check core/compare core/score core/conform core/advise core/sweep
 core/cli""".split()
 MOST_SOURCES = 25
 
@@ -26,6 +26,8 @@ def folder_of(path):
 def may_include(here, there):
     if here == "core/cli" and there.startswith("core/devices/"):
         return True  # pdhost doctor looks where the devices look
+    if here == "core/inject":  # a library of its own, over the format and what the CUDA device knows of CUPTI
+        return there in (here, "core/capture", "core/devices/cuda")
     if here in ORDER:
         return there in ORDER[:ORDER.index(here) + 1]
     if here.startswith("readers/") and there == "readers/lib":

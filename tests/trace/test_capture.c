@@ -138,7 +138,7 @@ static void record_all(const char *path, pd_trace *traces[WINDOWS]) {
   capture_writer writer;
   rig_open(&self, (recorder_options){
                       .max_bytes = 64 << 20, .record_shapes = true, .profile_memory = true, .with_stack = true});
-  cr_assert_eq(capture_create(&writer, path, 7, 123), PD_OK);
+  cr_assert_eq(capture_create(&writer, path, CAPTURE_OF_RUN, 7, 123), PD_OK);
   recorder_save_to(self.recorder, &writer);
   for (uint32_t i = 0; i < WINDOWS; i++) traces[i] = record_window(&self, i, 2000 + 1000000 * (uint64_t)i);
   cr_assert_eq(capture_close(&writer, true), PD_OK);
@@ -293,9 +293,9 @@ PD_TEST(capture, what_is_no_capture_is_refused) {
   cr_assert_eq(capture_open_memory(&reader, "PDWINDOW", 8), PD_INVALID);
   capture_reader_close(&reader);
   make_path(path, sizeof path);
-  cr_assert_eq(capture_create(&writer, path, 1, 1), PD_OK);
+  cr_assert_eq(capture_create(&writer, path, CAPTURE_OF_RUN, 1, 1), PD_OK);
   cr_assert_eq(capture_close(&writer, false), PD_OK);
-  cr_assert_eq(capture_create(&writer, path, 1, 1), PD_IO, "another's file is never written over");
+  cr_assert_eq(capture_create(&writer, path, CAPTURE_OF_RUN, 1, 1), PD_IO, "another's file is never written over");
   cr_assert_eq(errno, EEXIST);
   size_t bytes;
   unsigned char *data = read_file(path, &bytes);

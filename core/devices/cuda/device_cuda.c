@@ -6,6 +6,7 @@
  * attaches.
  */
 #include "cuda_error.h"
+#include "cuda_peaks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,22 +37,11 @@ static uint32_t attribute(int index, enum cudaDeviceAttr which) {
   return value > 0 ? (uint32_t)value : 0;
 }
 
-/* Dense operations per clock and multiprocessor; 0 where we do not know the chip. */
 static void fill_peaks(pd_device_props *props) {
-  static const struct {
-    uint32_t major, minor, f32, tf32, f16;
-  } rates[] = {{8, 0, 128, 1024, 2048}, {8, 6, 256, 0, 0}, {8, 9, 256, 0, 0}, {9, 0, 256, 2048, 4096}};
   const int index = (int)props->index;
-  const double clock_hz = attribute(index, cudaDevAttrClockRate) * 1e3;
-  const double memory_hz = attribute(index, cudaDevAttrMemoryClockRate) * 1e3;
-  for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
-    if (rates[i].major != props->compute_major || rates[i].minor != props->compute_minor) continue;
-    const double clocks = clock_hz * props->sm_count;
-    props->peak_f32_flops = clocks * rates[i].f32;
-    props->peak_tf32_flops = clocks * rates[i].tf32;
-    props->peak_f16_flops = clocks * rates[i].f16;
-  }
-  props->peak_bytes_per_s = 2.0 * memory_hz * attribute(index, cudaDevAttrGlobalMemoryBusWidth) / 8.0;
+  cuda_peaks_fill(props, attribute(index, cudaDevAttrClockRate) * 1e3,
+                  attribute(index, cudaDevAttrMemoryClockRate) * 1e3,
+                  attribute(index, cudaDevAttrGlobalMemoryBusWidth));
 }
 
 static pd_status fill_props(pd_device *device) {

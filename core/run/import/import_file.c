@@ -53,13 +53,12 @@ static pd_status give_steps(const import_reader *self, const char *name, pd_trac
 /* One window. PD_STOP: there is none left. */
 static pd_status read_window(import_reader *self, const char *step, uint32_t window, pd_trace **out, intake **rows) {
   const intake_listener listener = {self, tell_odd, tell_progress};
-  const pd_plugin *table = self->table;
   *out = NULL;
   pd_status status = intake_open(&listener, rows);
-  if (status == PD_OK) status = table->ops.reader->next_window(self->state, intake_table(*rows));
+  if (status == PD_OK) status = self->ops->next_window(self->state, intake_table(*rows));
   if (status == PD_OK) {
     progress_enter("sorting what was read", NULL, 0);
-    status = intake_finish(*rows, window, table->name, out);
+    status = intake_finish(*rows, window, self->name, out);
   }
   if (status == PD_OK) status = give_steps(self, step, *out);
   return status;

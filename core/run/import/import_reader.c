@@ -1,6 +1,8 @@
 /* See import_reader.h. */
 #include "import_reader.h"
 
+#include "import_program.h"
+
 #include "run/run_parts.h"
 
 #include <errno.h>
@@ -41,6 +43,20 @@ static bool first_bytes(const char *path, char *out, uint64_t *bytes, const char
   return *bytes > 0;
 }
 
+/* A reader, whether it is a plugin or the host's own. */
+typedef struct choice {
+  const pd_reader_ops *ops; /* NULL: none */
+  const char *name;
+  const void *options;
+} choice;
+
+static const choice own = {&import_program_ops, IMPORT_PROGRAM_NAME, NULL};
+
+static choice of_plugin(const config_plugin *reader) {
+  if (!reader) return (choice){0};
+  return (choice){reader->plugin->table->ops.reader, reader->plugin->table->name, reader->options};
+}
+
 static const config_plugin *by_name(const config *settings, const char *name) {
   for (uint32_t i = 0; i < settings->reader_count; i++)
     if (strcmp(settings->readers[i].plugin->table->name, name) == 0) return &settings->readers[i];
@@ -55,19 +71,19 @@ static void name_all(const config *settings, char *out, size_t room) {
 }
 
 /* Standard input cannot be looked at twice: it is for the reader that is named, or for the first that may take JSON. */
-static int choose(const config *settings, const char *name, const char *path, const config_plugin **out) {
+static int choose(const config *settings, const char *name, const char *path, choice *out) {
   char names[256];
   name_all(settings, names, sizeof names);
-  *out = NULL;
+  *out = (choice){0};
   if (name) {
-    *out = by_name(settings, name);
-    if (*out) return CODE_DONE;
+    *out = of_plugin(by_name(settings, name));
+    if (out->ops) return CODE_DONE;
     error_line_print(FAULT_NOT_FOUND, NULL, "reader \"%s\": not found; there are %s", name, names);
     return CODE_PLUGIN;
   }
   if (strcmp(path, "-") == 0) {
-    *out = by_name(settings, "kineto");
-    if (*out) return CODE_DONE;
+    *out = of_plugin(by_name(settings, "kineto"));
+    if (out->ops) return CODE_DONE;
   }
   char *first = malloc(PROBE_BYTES);
   uint64_t bytes = 0;
@@ -77,15 +93,16 @@ static int choose(const config *settings, const char *name, const char *path, co
     free(first);
     return import_cannot_read(path, why);
   }
-  for (uint32_t i = 0; i < settings->reader_count; i++) {
+  if (own.ops->probe(path, first, bytes) == PD_PROBE_YES) *out = own;
+  for (uint32_t i = 0; i < settings->reader_count && out->ops != own.ops; i++) {
     const pd_probe sure = settings->readers[i].plugin->table->ops.reader->probe(path, first, bytes);
     if (sure > best) {
       best = sure;
-      *out = &settings->readers[i];
+      *out = of_plugin(&settings->readers[i]);
     }
   }
   free(first);
-  if (*out) return CODE_DONE;
+  if (out->ops) return CODE_DONE;
   error_line_print(FAULT_UNREADABLE, NULL, "%s: no reader knows this kind of file; there are %s", path,
                    names[0] ? names : "none: see pdhost --list readers");
   return CODE_CONFIG;
@@ -93,15 +110,15 @@ static int choose(const config *settings, const char *name, const char *path, co
 
 int import_reader_open(import_reader *self, const services *all, const config *settings, const char *name,
                        const char *path) {
-  const config_plugin *chosen = NULL;
+  choice chosen;
   *self = (import_reader){.path = path};
   int code = choose(settings, name, path, &chosen);
   if (code != CODE_DONE) return code;
-  self->table = chosen->plugin->table;
-  self->host = service_host_open(all, self->table->name);
+  self->ops = chosen.ops;
+  self->name = chosen.name;
+  self->host = service_host_open(all, self->name);
   if (!self->host) return run_parts_report(NULL, PD_NO_MEMORY, path, CODE_INTERNAL);
-  const pd_status status =
-      self->table->ops.reader->open(service_host_table(self->host), chosen->options, path, &self->state);
+  const pd_status status = self->ops->open(service_host_table(self->host), chosen.options, path, &self->state);
   if (status == PD_OK) return CODE_DONE;
   code = run_parts_report(self->host, status, path, CODE_CONFIG);
   service_host_close(self->host);
@@ -109,6 +126,6 @@ int import_reader_open(import_reader *self, const services *all, const config *s
 }
 
 void import_reader_close(import_reader *self) {
-  self->table->ops.reader->close(self->state);
+  self->ops->close(self->state);
   service_host_close(self->host);
 }

@@ -8,9 +8,10 @@
 #include <pdhost/reader.h>
 
 typedef struct import_reader {
-  const pd_plugin *table; /* of the reader */
-  const char *path;       /* borrowed */
-  service_host *host;     /* its failures are there: run_parts_report */
+  const pd_reader_ops *ops; /* a plugin's, or the host's own */
+  const char *name;         /* of the reader */
+  const char *path;         /* borrowed */
+  service_host *host;       /* its failures are there: run_parts_report */
   void *state;
 } import_reader;
 

@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 bool import_is_capture(const char *path) {
-  char beginning[8];
+  capture_file_head head;
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  const ssize_t bytes = file >= 0 ? read(file, beginning, sizeof beginning) : 0;
+  const ssize_t bytes = file >= 0 ? read(file, &head, sizeof head) : 0;
   if (file >= 0) close(file);
-  return bytes > 0 && capture_probe(beginning, (uint64_t)bytes);
+  if (bytes <= 0 || !capture_probe(&head, (uint64_t)bytes)) return false;
+  return bytes < (ssize_t)sizeof head || head.origin != CAPTURE_OF_PROGRAM;
 }
 
 static int windows_of_trace(config *settings, const import_request *request, const char *path, import_window *take,

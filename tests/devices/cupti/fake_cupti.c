@@ -252,6 +252,15 @@ CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle s
   if (!subscribed || domain != CUPTI_CB_DOMAIN_STATE) counts.bad_order++;
   LEAVE(CUPTI_SUCCESS);
 }
+CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
+                                         CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
+  (void)enable;
+  (void)subscriber;
+  ENTER("cuptiEnableCallback");
+  if (!subscribed || domain != CUPTI_CB_DOMAIN_RESOURCE || cbid != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
+    counts.bad_order++;
+  LEAVE(CUPTI_SUCCESS);
+}
 CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
                                                     CUpti_BuffersCallbackCompleteFunc completed) {
   ENTER("cuptiActivityRegisterCallbacks");
@@ -392,7 +401,9 @@ CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t 
                  {317, "cudaStreamBeginCapture_v10000"},
                  {319, "cudaStreamEndCapture_v10000"},
                  {505, "__cudaLaunchKernel_v13000"}},
-    driver[] = {{3, "cuDeviceGet"}, {307, "cuLaunchKernel"}, {652, "cuLaunchKernelEx"}};
+    driver[] = {{3, "cuDeviceGet"},          {126, "cuStreamSynchronize"}, {279, "cuMemcpyHtoDAsync_v2"},
+                {307, "cuLaunchKernel"},     {514, "cuGraphLaunch"},       {580, "cuStreamBeginCapture_v2"},
+                {518, "cuStreamEndCapture"}, {652, "cuLaunchKernelEx"}};
   for (size_t i = 0; domain == CUPTI_CB_DOMAIN_RUNTIME_API && i < sizeof runtime / sizeof runtime[0]; i++)
     if (runtime[i].cbid == cbid) return *name = runtime[i].name, CUPTI_SUCCESS;
   for (size_t i = 0; domain == CUPTI_CB_DOMAIN_DRIVER_API && i < sizeof driver / sizeof driver[0]; i++)
@@ -509,10 +520,19 @@ uint32_t fake_launch(const char *name) {
   pthread_mutex_unlock(&lock);
   return id;
 }
+uint32_t fake_driver_launch(const char *name) {
+  pthread_mutex_lock(&lock);
+  uint32_t id = new_correlation();
+  kernel(name, id, 0, 0);
+  call(true, 307, 0, id);
+  pthread_mutex_unlock(&lock);
+  return id;
+}
 static uint32_t graph_launch(uint32_t graph, uint32_t nodes, uint32_t shift) {
   pthread_mutex_lock(&lock);
   uint32_t id = new_correlation();
   call(false, 311, 0, id);
+  call(true, 514, 0, id);
   for (uint32_t i = 0; i < nodes && !(config.graph_silence && sessions_on > 1); i++)
     kernel("_Z4nodev", id + shift, graph, i + 1);
   correlation += shift;
@@ -524,6 +544,7 @@ uint32_t fake_graph_launch_wrong(uint32_t graph, uint32_t nodes) { return graph_
 uint32_t fake_memcpy(uint64_t bytes) {
   pthread_mutex_lock(&lock);
   uint32_t id = call(false, 41, 0, 0);
+  call(true, 279, 0, id);
   CUpti_ActivityMemcpy6 *record = counts.memcpy_on ? put(CUPTI_ACTIVITY_KIND_MEMCPY, NULL) : NULL;
   if (record) {
     record->start = now();
@@ -593,6 +614,13 @@ static void finish(uint32_t at, uint64_t start, uint64_t end) {
   running[at].record->start = start;
   running[at].record->end = end;
   running[at].buffer->running--;
+}
+void fake_context_ends(void) {
+  pthread_mutex_lock(&lock);
+  const CUpti_CallbackFunc function = on_state;
+  void *user = state_user;
+  pthread_mutex_unlock(&lock);
+  if (function) function(user, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, NULL);
 }
 void fake_finish(uint32_t only) {
   pthread_mutex_lock(&lock);

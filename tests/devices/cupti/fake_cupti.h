@@ -61,6 +61,10 @@ fake_counts fake_get(void);
 uint32_t fake_call(bool driver, uint32_t cbid, uint32_t result, bool nested_in_last);
 /* cudaLaunchKernel (211) and its kernel, which runs until fake_finish(). */
 uint32_t fake_launch(const char *name);
+/* The same by the driver's interface: cuLaunchKernel (307) alone. */
+uint32_t fake_driver_launch(const char *name);
+/* A context is about to be destroyed. */
+void fake_context_ends(void);
 /* A graph's launch (311) and `nodes` kernels of graph `graph`, all running. */
 uint32_t fake_graph_launch(uint32_t graph, uint32_t nodes);
 /* The same with the nodes under a wrong id. */

@@ -19,7 +19,8 @@ add_library(pdhost_cupti STATIC
   ${cupti_folder}/cupti_api.c ${cupti_folder}/cupti_allowlist.c ${cupti_folder}/cupti_buffers.c
   ${cupti_folder}/cupti_match.c ${cupti_folder}/cupti_decode.c ${cupti_folder}/demangle.c
   ${cupti_folder}/cupti_session.c ${cupti_folder}/cupti_collect.c ${cupti_folder}/cupti_profile.c
-  ${cupti_folder}/occupancy.c ${cupti_folder}/comma_list.c ${cupti_folder}/cupti_places.c)
+  ${cupti_folder}/occupancy.c ${cupti_folder}/comma_list.c ${cupti_folder}/cupti_places.c
+  ${cupti_folder}/cupti_rows.c ${cupti_folder}/../cuda_peaks.c)
 target_include_directories(pdhost_cupti PUBLIC "${PROJECT_SOURCE_DIR}/core")
 target_include_directories(pdhost_cupti SYSTEM PUBLIC "${PDHOST_CUPTI_INCLUDE_DIR}" "${PDHOST_CUDA_HEADERS_DIR}")
 target_link_libraries(pdhost_cupti PUBLIC pdhost::abi Threads::Threads ${CMAKE_DL_LIBS})

@@ -24,6 +24,7 @@
   X(Subscribe)                                                                                                         \
   X(Unsubscribe)                                                                                                       \
   X(EnableDomain)                                                                                                      \
+  X(EnableCallback)                                                                                                    \
   X(ActivitySetAttribute)                                                                                              \
   X(ActivityRegisterCallbacks)                                                                                         \
   X(ActivityEnable)                                                                                                    \

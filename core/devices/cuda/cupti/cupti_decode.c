@@ -1,12 +1,13 @@
 /* One buffer is read twice: calls first, so that most device records find theirs at once. */
 #include "cupti_decode.h"
 
+#include "cupti_rows.h"
+#include "demangle.h"
+
 #include <pdhost/array.h>
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "demangle.h"
 
 /* The trace reads the id as one number, so a wrap of CUPTI's 32 bits carries into the upper half. */
 static uint64_t widen(cupti_decoder *decoder, uint32_t correlation) {
@@ -19,11 +20,6 @@ static uint64_t widen(cupti_decoder *decoder, uint32_t correlation) {
   uint64_t wide = decoder->correlation_high + (uint64_t)(int64_t)distance;
   if (distance > 0) decoder->correlation_high = wide;
   return wide;
-}
-
-/* Whether a record of these times can have happened: after 1970, before 2116, and not backwards. */
-static bool can_be(int64_t start_ns, int64_t end_ns) {
-  return start_ns > 0 && end_ns >= start_ns && end_ns < INT64_C(1) << 62;
 }
 
 static void lost_many(const cupti_decoder *decoder, pd_loss loss, uint64_t count) {
@@ -88,31 +84,10 @@ static uint32_t kernel_name(cupti_decoder *decoder, const char *pointer) {
   return name->id;
 }
 
-static uint32_t overhead_name(cupti_decoder *decoder, CUpti_ActivityOverheadKind kind) {
-  static const char *const texts[] = {"Unknown",
-                                      "Driver Compiler",
-                                      "Buffer Flush",
-                                      "Instrumentation",
-                                      "Resource",
-                                      "Runtime Triggered Module Loading",
-                                      "Lazy Function Loading",
-                                      "Command Buffer Full",
-                                      "Activity Buffer Request",
-                                      "UVM Activity Init"};
-  uint32_t code = (uint32_t)kind, row = code == 1 ? 1 : code >> 16 ? (code >> 16) + 1 : 0;
-  if (row >= sizeof texts / sizeof texts[0]) row = 0;
-  if (!decoder->overhead_names[row]) decoder->overhead_names[row] = intern(decoder, texts[row]);
+static uint32_t overhead_name(cupti_decoder *decoder, const CUpti_ActivityOverhead3 *overhead) {
+  const uint32_t row = cupti_row_overhead_number(overhead);
+  if (!decoder->overhead_names[row]) decoder->overhead_names[row] = intern(decoder, cupti_row_overhead_text(row));
   return decoder->overhead_names[row];
-}
-
-static const char *sync_text(CUpti_ActivitySynchronizationType type) {
-  switch ((int)type) {
-  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE: return "Event Sync";
-  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT: return "Stream Wait Event";
-  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE: return "Stream Sync";
-  case CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE: return "Context Sync";
-  default: return "Unknown Sync";
-  }
 }
 
 /* ---- rows that wait ---------------------------------------------------------------------------------------- */
@@ -346,7 +321,7 @@ static void read_call(cupti_decoder *decoder, const CUpti_ActivityAPI *api, bool
     decoder->counts.unknown++;
     return;
   }
-  if (!can_be((int64_t)api->start, (int64_t)api->end)) {
+  if (!cupti_row_can_be((int64_t)api->start, (int64_t)api->end)) {
     decoder->counts.implausible++;
     lost(decoder, PD_LOSS_IMPLAUSIBLE);
     return;
@@ -393,7 +368,7 @@ static void read_call(cupti_decoder *decoder, const CUpti_ActivityAPI *api, bool
 
 /* Whether the record's times can be believed; counts it where not. It still answers its launch: the drain must end. */
 static bool believe(cupti_decoder *decoder, const pd_activity *row) {
-  if (can_be(row->start, row->end)) return true;
+  if (cupti_row_can_be(row->start, row->end)) return true;
   bool zero = row->start == 0 || row->end == 0;
   if (zero)
     decoder->counts.zero_stamped++;
@@ -407,7 +382,7 @@ static bool believe(cupti_decoder *decoder, const pd_activity *row) {
 
 static void deliver(cupti_decoder *decoder, pd_activity *row) {
   bool past = row->correlation <= decoder->stale_correlation && !cupti_match_find(&decoder->match, row->correlation);
-  if (!decoder->keep || (past && !can_be(row->start, row->end))) {
+  if (!decoder->keep || (past && !cupti_row_can_be(row->start, row->end))) {
     decoder->counts.stale++;
     return;
   }
@@ -419,121 +394,50 @@ static void deliver(cupti_decoder *decoder, pd_activity *row) {
 }
 
 static void read_kernel(cupti_decoder *decoder, const CUpti_ActivityKernel10 *kernel) {
-  pd_activity row = {.kind = PD_ACTIVITY_KERNEL,
-                     .start = (int64_t)kernel->start,
-                     .end = (int64_t)kernel->end,
-                     .correlation = widen(decoder, kernel->correlationId),
-                     .device = kernel->deviceId,
-                     .context = kernel->contextId,
-                     .stream = kernel->streamId};
+  const uint64_t correlation = widen(decoder, kernel->correlationId);
   if (!decoder->keep) {
     decoder->counts.stale++;
     return;
   }
-  row.name = kernel_name(decoder, kernel->name);
-  row.u.kernel.grid[0] = (uint32_t)kernel->gridX;
-  row.u.kernel.grid[1] = (uint32_t)kernel->gridY;
-  row.u.kernel.grid[2] = (uint32_t)kernel->gridZ;
-  row.u.kernel.block[0] = (uint32_t)kernel->blockX;
-  row.u.kernel.block[1] = (uint32_t)kernel->blockY;
-  row.u.kernel.block[2] = (uint32_t)kernel->blockZ;
-  row.u.kernel.registers = kernel->registersPerThread;
-  row.u.kernel.static_bytes = (uint32_t)kernel->staticSharedMemory;
-  row.u.kernel.dynamic_bytes = (uint32_t)kernel->dynamicSharedMemory;
-  row.u.kernel.graph = kernel->graphId;
-  row.u.kernel.graph_node = (uint32_t)kernel->graphNodeId;
+  pd_activity row = cupti_row_kernel(kernel, correlation, kernel_name(decoder, kernel->name));
   occupancy_fill(decoder->fullness, &row);
   deliver(decoder, &row);
 }
 
-static pd_memory_kind memory_kind(uint32_t kind) {
-  switch (kind) {
-  case CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE: return PD_MEMORY_PAGEABLE;
-  case CUPTI_ACTIVITY_MEMORY_KIND_PINNED: return PD_MEMORY_PINNED;
-  case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE:
-  case CUPTI_ACTIVITY_MEMORY_KIND_ARRAY:
-  case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC: return PD_MEMORY_DEVICE;
-  case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED:
-  case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC: return PD_MEMORY_MANAGED;
-  default: return PD_MEMORY_UNKNOWN;
-  }
-}
-
 static void read_memcpy(cupti_decoder *decoder, const CUpti_ActivityMemcpy6 *copy) {
-  pd_activity row = {.kind = PD_ACTIVITY_MEMCPY,
-                     .start = (int64_t)copy->start,
-                     .end = (int64_t)copy->end,
-                     .correlation = widen(decoder, copy->correlationId),
-                     .device = copy->deviceId,
-                     .context = copy->contextId,
-                     .stream = copy->streamId,
-                     .bytes = copy->bytes};
-  row.u.copy.from = memory_kind(copy->srcKind);
-  row.u.copy.to = memory_kind(copy->dstKind);
-  row.u.copy.graph = copy->graphId;
-  row.u.copy.graph_node = (uint32_t)copy->graphNodeId;
+  pd_activity row = cupti_row_memcpy(copy, widen(decoder, copy->correlationId));
   deliver(decoder, &row);
 }
 
 static void read_peer_memcpy(cupti_decoder *decoder, const CUpti_ActivityMemcpyPtoP4 *copy) {
-  pd_activity row = {.kind = PD_ACTIVITY_MEMCPY,
-                     .start = (int64_t)copy->start,
-                     .end = (int64_t)copy->end,
-                     .correlation = widen(decoder, copy->correlationId),
-                     .device = copy->deviceId,
-                     .context = copy->contextId,
-                     .stream = copy->streamId,
-                     .bytes = copy->bytes};
-  row.u.copy.from = memory_kind(copy->srcKind);
-  row.u.copy.to = memory_kind(copy->dstKind);
-  row.u.copy.graph = copy->graphId;
-  row.u.copy.graph_node = (uint32_t)copy->graphNodeId;
+  pd_activity row = cupti_row_peer_memcpy(copy, widen(decoder, copy->correlationId));
   deliver(decoder, &row);
 }
 
 static void read_memset(cupti_decoder *decoder, const CUpti_ActivityMemset4 *set) {
-  pd_activity row = {.kind = PD_ACTIVITY_MEMSET,
-                     .start = (int64_t)set->start,
-                     .end = (int64_t)set->end,
-                     .correlation = widen(decoder, set->correlationId),
-                     .device = set->deviceId,
-                     .context = set->contextId,
-                     .stream = set->streamId,
-                     .bytes = set->bytes};
-  row.u.copy.to = memory_kind(set->memoryKind);
-  row.u.copy.graph = set->graphId;
-  row.u.copy.graph_node = (uint32_t)set->graphNodeId;
+  pd_activity row = cupti_row_memset(set, widen(decoder, set->correlationId));
   deliver(decoder, &row);
 }
 
 static void read_sync(cupti_decoder *decoder, const CUpti_ActivitySynchronization2 *sync) {
-  pd_activity row = {.kind = PD_ACTIVITY_SYNC,
-                     .start = (int64_t)sync->start,
-                     .end = (int64_t)sync->end,
-                     .correlation = widen(decoder, sync->correlationId),
-                     .device = decoder->fullness->props.index,
-                     .context = sync->contextId,
-                     .stream = sync->streamId};
+  pd_activity row = cupti_row_sync(sync, widen(decoder, sync->correlationId), decoder->fullness->props.index);
   if (!decoder->keep || (decoder->by_time && row.start < decoder->window_start_ns)) return;
   if (!believe(decoder, &row)) return;
-  row.name = intern(decoder, sync_text(sync->type));
+  row.name = intern(decoder, cupti_row_sync_text(sync->type));
   hand_on(decoder, &row);
 }
 
 static void read_overhead(cupti_decoder *decoder, const CUpti_ActivityOverhead3 *overhead) {
-  pd_activity row = {.kind = PD_ACTIVITY_OVERHEAD,
-                     .start = (int64_t)overhead->start,
-                     .end = (int64_t)overhead->end,
-                     .correlation = overhead->correlationId ? widen(decoder, overhead->correlationId) : 0};
+  const uint32_t id = overhead->correlationId;
+  pd_activity row = cupti_row_overhead(overhead, id ? widen(decoder, id) : 0);
   free(overhead->overheadData); /* the record's reader owns it */
   if (!decoder->keep || (decoder->by_time && row.start < decoder->window_start_ns)) return;
-  if (!can_be(row.start, row.end)) {
+  if (!cupti_row_can_be(row.start, row.end)) {
     decoder->counts.implausible++;
     lost(decoder, PD_LOSS_IMPLAUSIBLE);
     return;
   }
-  if (overhead->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) row.thread = overhead->objectId.pt.threadId;
-  row.name = overhead_name(decoder, overhead->overheadKind);
+  row.name = overhead_name(decoder, overhead);
   hand_on(decoder, &row);
 }
 

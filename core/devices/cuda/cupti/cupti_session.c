@@ -17,16 +17,18 @@ static pd_status failed(const cupti_session *session, const char *call, CUptiRes
   return PD_DEVICE;
 }
 
-/* Runs inside the library, on any thread: it may only take note. */
+/* Runs inside the library, on any thread: of its own state it may only take note. */
 static void CUPTIAPI on_state(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data_) {
   cupti_session *session = user;
   const CUpti_StateData *data = data_;
   if (domain == CUPTI_CB_DOMAIN_STATE && cbid == CUPTI_CBID_STATE_FATAL_ERROR)
     atomic_store(&session->failed, data ? (int32_t)data->notification.result : (int32_t)CUPTI_ERROR_UNKNOWN);
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING && session->leaving)
+    session->leaving();
 }
 
 /* Every time below is taken to be CLOCK_REALTIME; a library that counts otherwise cannot share a timeline with us. */
-static bool shares_clock(const cupti_api *api) {
+bool cupti_session_shares_clock(const cupti_api *api) {
   for (int i = 0; i < 16; i++) { /* more than once, since the clock may be set just now */
     uint64_t stamp = 0;
     int64_t before = pd_clock_ns(CLOCK_REALTIME);
@@ -71,7 +73,7 @@ pd_status cupti_session_attach(cupti_session *session, CUpti_BuffersCallbackRequ
   const cupti_api *api = session->api;
   CUptiResult result;
   atomic_store(&session->failed, 0);
-  if (!shares_clock(api)) {
+  if (!session->early && !cupti_session_shares_clock(api)) {
     snprintf(why, why_bytes, "CUPTI's clock is not CLOCK_REALTIME, so its records cannot be placed");
     return PD_DEVICE;
   }
@@ -86,6 +88,10 @@ pd_status cupti_session_attach(cupti_session *session, CUpti_BuffersCallbackRequ
     status = failed(session, "cuptiEnableDomain", result, why, why_bytes);
     goto out;
   }
+  if (session->leaving)
+    (void)api->EnableCallback(
+        1, session->subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+        CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING); /* without it the tail is shorter, no more */
   if ((result = api->ActivityRegisterCallbacks(request, complete)) != CUPTI_SUCCESS) {
     status = failed(session, "cuptiActivityRegisterCallbacks", result, why, why_bytes);
     goto out;
@@ -133,7 +139,7 @@ pd_status cupti_session_enable(cupti_session *session, char *why, size_t why_byt
     failed(session, "cuptiActivityEnable", result, why, why_bytes);
     goto undo;
   }
-  if ((result = enable_calls(session, false)) != CUPTI_SUCCESS ||
+  if ((!session->drivers_only && (result = enable_calls(session, false)) != CUPTI_SUCCESS) ||
       (result = enable_calls(session, true)) != CUPTI_SUCCESS) {
     failed(session, "cuptiActivityEnable", result, why, why_bytes);
     goto undo;

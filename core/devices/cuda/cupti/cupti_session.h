@@ -18,6 +18,11 @@ typedef struct cupti_session {
   const cupti_allowlist *calls;
   CUpti_SubscriberHandle subscriber;
   bool sync; /* synchronisation records too */
+  bool
+      drivers_only; /* calls of the driver's interface alone: each call of the runtime's makes one, or none to record */
+  bool early;       /* CUDA is not up yet, and CUPTI's clock with it: the caller checks it once there are records */
+  /* A context is about to go; NULL: not wanted. Runs inside CUDA, on the thread that ends the context. */
+  void (*leaving)(void);
   bool subscribed, attached, enabled;
   _Atomic int32_t failed; /* the library's own report of a failure it cannot recover from, a CUptiResult */
 } cupti_session;
@@ -27,6 +32,8 @@ pd_status cupti_session_attach(cupti_session *session, CUpti_BuffersCallbackRequ
                                CUpti_BuffersCallbackCompleteFunc complete, char *why, size_t why_bytes);
 pd_status cupti_session_enable(cupti_session *session, char *why, size_t why_bytes);
 void cupti_session_disable(cupti_session *session);
+/* Whether the records' times are CLOCK_REALTIME. */
+bool cupti_session_shares_clock(const cupti_api *api);
 /* No other call of the library may be under way. */
 void cupti_session_detach(cupti_session *session);
 

@@ -1,0 +1,228 @@
+/* See inject_collect.h. The library is never given back: CUPTI may call until the process has ended. */
+#include "inject_collect.h"
+
+#include "inject_cupti.h"
+#include "inject_decode.h"
+
+#include "capture/ring_write.h"
+#include "devices/cuda/cupti/cupti_buffers.h"
+#include "devices/cuda/cupti/cupti_session.h"
+
+#include <pdhost/clocks.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A record is out of the process at most this long after it was made, and what is in CUPTI's own hands after FLUSH_MS:
+ * a killed program loses no more. While nothing is recorded it looks every IDLE_MS. */
+enum { LOOK_MS = 20, FLUSH_MS = 200, IDLE_MS = 100, POOL_BYTES = 32 << 20, FEWEST_BLOCKS = 16 };
+
+static struct {
+  inject_board *board;
+  cupti_api api;
+  cupti_allowlist calls;
+  cupti_session session;
+  cupti_buffers pool;
+  ring_writer ring;
+  inject_decoder decoder;
+  int64_t flushed_ms;
+  bool refused, ended;
+  sem_t work, left;
+} self;
+
+/* The callbacks ask these alone, so that a forked child is out with one store. */
+static _Atomic bool alive, wanted, leaving;
+
+static int64_t now_ms(void) { return pd_monotonic_ns() / 1000000; }
+
+/* ---- callbacks: the program's threads, inside CUPTI ---------------------------------------------------------- */
+
+static void CUPTIAPI on_request(uint8_t **buffer, size_t *bytes, size_t *max_records) {
+  const int kept = errno;
+  *buffer = NULL;
+  *bytes = 0;
+  *max_records = 0; /* as many as fit */
+  if (atomic_load_explicit(&alive, memory_order_acquire)) {
+    *buffer = cupti_buffers_take(&self.pool, bytes);
+    atomic_store_explicit(&wanted, true, memory_order_relaxed);
+    if (cupti_buffers_low(&self.pool)) (void)sem_post(&self.work);
+  }
+  errno = kept;
+}
+
+static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid) {
+  (void)context;
+  (void)stream;
+  (void)bytes;
+  if (atomic_load_explicit(&alive, memory_order_acquire)) (void)cupti_buffers_complete(&self.pool, buffer, valid);
+}
+
+/* Later its records may not be had any more. */
+static void on_leaving(void) {
+  if (!atomic_load_explicit(&alive, memory_order_acquire)) return;
+  (void)self.api.ActivityFlushAll(0);
+  (void)sem_post(&self.work);
+}
+
+/* ---- the collector's thread ---------------------------------------------------------------------------------- */
+
+static void refuse(record_cause cause, const char *why) {
+  self.refused = true;
+  cupti_session_disable(&self.session);
+  inject_board_refuse(self.board, cause, "%s", why);
+}
+
+/* With what the process has recorded by now. A ring that is smaller than wanted is better than none. */
+static bool open_ring(void) {
+  char path[320], why[160];
+  (void)snprintf(path, sizeof path, "%s/%u.ring", self.board->folder, self.board->number);
+  uint32_t blocks = self.board->board->ring_blocks;
+  bool made = ring_create(&self.ring, path, blocks);
+  while (!made && errno == ENOSPC && blocks > FEWEST_BLOCKS) made = ring_create(&self.ring, path, blocks /= 2);
+  if (!made) {
+    (void)snprintf(why, sizeof why, "no shared memory for what is recorded (%s)", strerror(errno));
+    refuse(RECORD_CAUSE_NO_ROOM, why);
+    return false;
+  }
+  if (!cupti_session_shares_clock(&self.api)) {
+    refuse(RECORD_CAUSE_OTHER, "CUPTI's clock is not the system's, so its records cannot be placed");
+    return false;
+  }
+  if (inject_decoder_open(&self.decoder, &self.api, &self.calls, &self.ring)) return true;
+  refuse(RECORD_CAUSE_OTHER, "there is no memory");
+  return false;
+}
+
+/* A ring is made once there is something to put into it: a process that launches nothing leaves nothing. */
+static void decode_queue(void) {
+  cupti_buffer *buffer = cupti_buffers_pull(&self.pool);
+  if (buffer && !self.refused && !self.ring.head && open_ring()) inject_board_state(self.board, RECORD_RUNS);
+  while (buffer) {
+    cupti_buffer *next = cupti_buffers_following(&self.pool, buffer);
+    if (!self.refused) inject_decoder_buffer(&self.decoder, atomic_load(&buffer->data), buffer->valid_bytes);
+    cupti_buffers_release(&self.pool, buffer);
+    buffer = next;
+  }
+  if (atomic_load_explicit(&wanted, memory_order_relaxed) && !self.refused) cupti_buffers_refill(&self.pool);
+}
+
+/* Asking sets CUPTI's count to zero. */
+static void count_dropped(void) {
+  size_t dropped = 0;
+  if (self.api.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS && dropped)
+    ring_lost(&self.ring, PD_LOSS_RECORDS_DROPPED, dropped);
+}
+
+static void flush(bool forced) {
+  if (!atomic_load_explicit(&wanted, memory_order_relaxed)) return;
+  (void)self.api.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+  decode_queue();
+  if (self.ring.head) count_dropped();
+  self.flushed_ms = now_ms();
+}
+
+static void end(void) {
+  flush(true);
+  ring_end(&self.ring);
+  if (!self.refused) inject_board_state(self.board, RECORD_DONE);
+  self.ended = true;
+}
+
+static void obey(void) {
+  char why[256];
+  const record_order order = inject_board_order(self.board);
+  if (self.refused || self.ended) return;
+  if (order == RECORD_GO && !self.session.enabled && cupti_session_enable(&self.session, why, sizeof why) != PD_OK)
+    refuse(RECORD_CAUSE_OTHER, why);
+  if (order != RECORD_STOP) return;
+  flush(false);
+  cupti_session_disable(&self.session);
+  end();
+}
+
+static void wait_for_work(void) {
+  const bool idle = !atomic_load_explicit(&wanted, memory_order_relaxed) || self.ended || self.refused;
+  const struct timespec until = pd_clock_after(CLOCK_REALTIME, (idle ? IDLE_MS : LOOK_MS) * INT64_C(1000000));
+  (void)sem_timedwait(&self.work, &until);
+}
+
+static void *collect(void *unused) {
+  (void)unused;
+  (void)prctl(PR_SET_NAME, "pdhost record");
+  (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 5); /* a kindness only: where it is refused, nothing is lost */
+  for (;;) {
+    wait_for_work();
+    const bool last = atomic_load_explicit(&leaving, memory_order_acquire);
+    decode_queue();
+    obey();
+    if (last) break;
+    if (!self.ended && !self.refused && now_ms() - self.flushed_ms >= FLUSH_MS) flush(false);
+  }
+  if (!self.ended && !self.refused) end();
+  (void)sem_post(&self.left);
+  return NULL;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------------- */
+
+static bool start_thread(void) {
+  sigset_t all, before;
+  pthread_t thread;
+  pthread_attr_t attributes;
+  if (sem_init(&self.work, 0, 0) != 0 || sem_init(&self.left, 0, 0) != 0 || pthread_attr_init(&attributes) != 0)
+    return false;
+  (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigfillset(&all); /* signals are the program's */
+  (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int failed = pthread_create(&thread, &attributes, collect, NULL);
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  (void)pthread_attr_destroy(&attributes);
+  return failed == 0;
+}
+
+/* What another profiler's subscription is called in CUPTI's answer. */
+static record_cause cause_of(const char *why) {
+  return strstr(why, "(39)") ? RECORD_CAUSE_SUBSCRIBER : RECORD_CAUSE_OTHER;
+}
+
+void inject_collect_start(inject_board *board) {
+  char why[256];
+  self.board = board;
+  if (!inject_cupti_find(board, &self.api)) return;
+  self.session = (cupti_session){
+      .api = &self.api, .calls = &self.calls, .drivers_only = true, .early = true, .leaving = on_leaving};
+  if (cupti_allowlist_build(&self.calls, &self.api, false) != PD_OK ||
+      cupti_buffers_open(&self.pool, POOL_BYTES, 1, 0) != PD_OK) {
+    inject_board_refuse(board, RECORD_CAUSE_OTHER, "there is no memory");
+    return;
+  }
+  if (cupti_session_attach(&self.session, on_request, on_complete, why, sizeof why) != PD_OK) {
+    inject_board_refuse(board, cause_of(why), "%s", why);
+    return;
+  }
+  atomic_store_explicit(&alive, true, memory_order_release);
+  if (inject_board_order(board) == RECORD_GO && cupti_session_enable(&self.session, why, sizeof why) != PD_OK) {
+    refuse(RECORD_CAUSE_OTHER, why);
+    return;
+  }
+  if (start_thread())
+    inject_board_state(board, RECORD_READY);
+  else
+    refuse(RECORD_CAUSE_OTHER, "no thread could be made");
+}
+
+void inject_collect_leave(int64_t patience_ns) {
+  if (!atomic_load_explicit(&alive, memory_order_acquire) || atomic_exchange(&leaving, true)) return;
+  (void)sem_post(&self.work);
+  const struct timespec until = pd_clock_after(CLOCK_REALTIME, patience_ns);
+  while (sem_timedwait(&self.left, &until) != 0 && errno == EINTR) {}
+}
+
+void inject_collect_forget(void) { atomic_store_explicit(&alive, false, memory_order_release); }

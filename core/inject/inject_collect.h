@@ -1,0 +1,18 @@
+/*
+ * The recording in this process: CUPTI's callbacks, and one thread that takes what they bring to the ring. The
+ * program's own threads do no more than CUPTI makes them do: no lock, no heap, no waiting.
+ */
+#ifndef CORE_INJECT_INJECT_COLLECT_H
+#define CORE_INJECT_INJECT_COLLECT_H
+
+#include "inject_board.h"
+
+/* Subscribes to CUPTI and starts the thread; what is recorded is switched on when the board says so. Failures stand in
+ * the board's slot. Once in a process. [the thread that initialises CUDA] */
+void inject_collect_start(inject_board *board);
+/* The process ends: what is in CUPTI's hands is brought out, for at most `patience_ns`. [any thread] */
+void inject_collect_leave(int64_t patience_ns);
+/* This is a forked child: nothing here is its own, and every callback returns at once. */
+void inject_collect_forget(void);
+
+#endif

@@ -1,0 +1,214 @@
+/* See record_command.h. The work is record_job.c's. */
+#include "record_command.h"
+
+#include "record_job.h"
+
+#include "base/log.h"
+#include "base/self_path.h"
+#include "capture/record_board.h"
+#include "config/cli_args.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct record_options {
+  bool help, starts_on_signal, is_required;
+  const char *out, *cupti, *step;
+  double duration_s, start_after_s;
+} record_options;
+
+/* Longer ones are asked for: a busy program writes some 20 MB a second. */
+#define DURATION_S 60.0
+
+static bool take_text(void *user, const args_option *self, const char *value, error *err) {
+  (void)err;
+  *(const char **)(void *)((char *)user + self->code) = value;
+  return *value != '\0';
+}
+
+static bool take_seconds(void *user, const args_option *self, const char *value, error *err) {
+  (void)err;
+  return args_seconds(value, (double *)(void *)((char *)user + self->code));
+}
+
+static bool take_duration(void *user, const args_option *self, const char *value, error *err) {
+  if (strcmp(value, "all") != 0) return take_seconds(user, self, value, err);
+  ((record_options *)user)->duration_s = 0;
+  return true;
+}
+
+static const args_option rows[] = {
+    {.name = "--out",
+     .value = ARGS_REQUIRED,
+     .argument = "FOLDER",
+     .help = "write the results there (results/record)",
+     .offer = ARGS_OFFER_FOLDER,
+     .take = take_text,
+     .code = (int)offsetof(record_options, out)},
+    {.name = "--duration",
+     .value = ARGS_REQUIRED,
+     .argument = "SECONDS",
+     .help = "record so long from the first launch on (60); all: until the program ends",
+     .allowed = "seconds, as in 30 or 30s, or all",
+     .take = take_duration,
+     .code = (int)offsetof(record_options, duration_s)},
+    {.name = "--start-after",
+     .value = ARGS_REQUIRED,
+     .argument = "SECONDS",
+     .help = "let the program run so long before the recording begins",
+     .allowed = "seconds, as in 60 or 60s",
+     .take = take_seconds,
+     .code = (int)offsetof(record_options, start_after_s)},
+    {.name = "--start-on-signal",
+     .help = "begin the recording when pdhost gets SIGUSR2; end it at the next one",
+     .take = args_take_flag,
+     .code = (int)offsetof(record_options, starts_on_signal)},
+    {.name = "--step",
+     .value = ARGS_REQUIRED,
+     .argument = "NAME",
+     .help = "ranges of this name are the steps",
+     .take = take_text,
+     .code = (int)offsetof(record_options, step)},
+    {.name = "--cupti",
+     .value = ARGS_REQUIRED,
+     .argument = "FILE",
+     .help = "the libcupti.so to use where the program has loaded none",
+     .offer = ARGS_OFFER_FILE,
+     .take = take_text,
+     .code = (int)offsetof(record_options, cupti)},
+    {.name = "--require",
+     .help = "fail with exit code 6 where the program succeeds and nothing could be recorded",
+     .take = args_take_flag,
+     .code = (int)offsetof(record_options, is_required)},
+    ARGS_HELP_ROW(record_options, help),
+};
+
+static int record_main(int argc, char **argv);
+
+const args_command record_command = {
+    .name = "record",
+    .summary = "run a CUDA program as it is, and say what holds it up",
+    .usage = "[--out FOLDER] [--duration SECONDS] [--start-after SECONDS] [--sink NAME[:KEY=VALUE,...]] -- COMMAND "
+             "[ARGUMENTS]",
+    .description =
+        "Runs the command in this terminal and records what it and the processes that it starts do on NVIDIA GPUs: "
+        "launches, kernels, copies, synchronisations and allocations. Nothing has to be changed, linked or installed, "
+        "and no rights are needed. Then it prints what a run prints: the verdict, where the time went, and every table "
+        "with --full.\n\n"
+        "The program keeps its environment, its output, the signals that it gets and its exit code. A process that "
+        "launches nothing leaves nothing. Whatever ends the program, the report is made of what it had done by then. "
+        "Steps are what its launches repeat; where nothing repeats, the figures are of the whole.\n\n"
+        "-o run.keep_capture=true keeps the .pdcap files, from which pdhost analyze makes any output later.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .examples = "pdhost record -- python train.py\tthe verdict after a minute\n"
+                "pdhost record --duration 30s --start-after 120s -- python train.py\tlater, and shorter\n"
+                "pdhost record --sink chrome_trace -- ./simulate 7\ta timeline for Perfetto",
+    .takes_run_options = true,
+    .words = ARGS_OFFER_NOTHING,
+    .main = record_main};
+
+/* The library beside the plugins: in the build's tree, or where it was installed. */
+static bool find_library(char *path, size_t room) {
+  static const char *const below[] = {"/lib/pdhost/", "/" PDHOST_LIBDIR "/pdhost/"};
+  char prefix[2048];
+  if (!self_path_prefix(prefix, sizeof prefix)) return false;
+  for (size_t i = 0; i < sizeof below / sizeof below[0]; i++)
+    if ((size_t)snprintf(path, room, "%s%s" RECORD_LIBRARY, prefix, below[i]) < room && access(path, R_OK) == 0)
+      return true;
+  return false;
+}
+
+/* Where results go unless the user says so, below all that the user gives. */
+static pd_status load_settings(cli_args *args, const record_options *options, config **out, error *err) {
+  config_assignment *all = calloc(args->input.assignment_count + 2u, sizeof *all);
+  uint32_t count = 0;
+  if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "record: out of memory");
+  all[count++] = (config_assignment){"run", "trace_dir", "results/record", "pdhost record"};
+  if (args->input.assignment_count)
+    memcpy(all + count, args->input.assignments, args->input.assignment_count * sizeof *all);
+  count += args->input.assignment_count;
+  if (options->out) all[count++] = (config_assignment){"run", "trace_dir", options->out, "--out"};
+  config_input input = args->input;
+  input.assignments = all;
+  input.assignment_count = count;
+  input.is_analysis = true;
+  const pd_status status = config_load(&input, out, err);
+  free(all);
+  return status;
+}
+
+/* What the user typed, with the command. */
+static const char *whole_line(cli_args *args, char **command) {
+  const char *own_part = args->input.command_line ? args->input.command_line : "record";
+  size_t bytes = strlen(own_part) + sizeof " --";
+  for (char **word = command; *word; word++) bytes += strlen(*word) + 1;
+  char *line = text_pool_alloc(&args->memory, bytes), *at = line;
+  if (!line) return own_part;
+  at = stpcpy(stpcpy(at, own_part), " --");
+  for (char **word = command; *word; word++) at = stpcpy(stpcpy(at, " "), *word);
+  return line;
+}
+
+static int record(cli_args *args, const record_options *options, char **command, error *err) {
+  char library[2176] = "";
+  config *settings = NULL;
+  if (!command || !command[0]) {
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "record: give the command to run behind --, as in pdhost record -- python train.py");
+    return CODE_USAGE;
+  }
+  if (args->word_count) {
+    error_set(err, PD_INVALID, CODE_USAGE, "record: %s: write -- before the command, as in pdhost record -- %s",
+              args->words[0], args->words[0]);
+    return CODE_USAGE;
+  }
+  if (load_settings(args, options, &settings, err) != PD_OK) return err->exit_code;
+  settings->quiet = args->quiet;
+  settings->command_line = whole_line(args, command);
+  const bool found = find_library(library, sizeof library);
+  if (!found)
+    log_line(PD_LOG_WARN, NULL,
+             RECORD_LIBRARY " is not beside pdhost's plugins; build pdhost where CUPTI's headers are; the program runs "
+                            "unrecorded");
+  const record_request request = {.command = command,
+                                  .library = found ? library : NULL,
+                                  .cupti = options->cupti,
+                                  .step = options->step,
+                                  .duration_s = options->duration_s,
+                                  .start_after_s = options->start_after_s,
+                                  .starts_on_signal = options->starts_on_signal,
+                                  .is_required = options->is_required};
+  const int code = record_job_run(settings, &request);
+  config_free(settings);
+  return code;
+}
+
+static int record_main(int argc, char **argv) {
+  static error err; /* large; the main thread's alone */
+  record_options options = {.duration_s = DURATION_S};
+  int own_count = 0;
+  error_clear(&err);
+  while (own_count < argc && strcmp(argv[own_count], "--") != 0) own_count++;
+  char **command = own_count < argc ? argv + own_count + 1 : NULL;
+  const cli_own own = {.rows = rows,
+                       .count = sizeof rows / sizeof rows[0],
+                       .user = &options,
+                       .words = (uint32_t)argc,
+                       .where = "record: "};
+  cli_args args;
+  int code = cli_args_parse(&args, &own, own_count, argv, &err) == PD_OK ? CODE_DONE : err.exit_code;
+  if (options.help) {
+    error_clear(&err);
+    args_print_help(&record_command);
+    code = CODE_DONE;
+  } else if (code == CODE_DONE) {
+    code = record(&args, &options, command, &err);
+  }
+  error_print(&err);
+  cli_args_free(&args);
+  return code;
+}

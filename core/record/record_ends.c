@@ -1,0 +1,119 @@
+/* See record_ends.h. */
+#include "record_ends.h"
+
+#include "base/log.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *record_ends_other_tool(void) {
+  const char *set = getenv("CUDA_INJECTION64_PATH");
+  return set && *set ? set : NULL;
+}
+
+/* ---- single processes ---- */
+
+static const char *advice(uint32_t cause) {
+  switch (cause) {
+  case RECORD_CAUSE_NO_CUPTI: return "; give the file of CUDA 12.9's or a newer one with --cupti";
+  case RECORD_CAUSE_SUBSCRIBER: return "; switch the program's own profiler off";
+  case RECORD_CAUSE_NO_ROOM: return "; make room in /dev/shm, or set TMPDIR to a larger place";
+  default: return "";
+  }
+}
+
+/* One line for all processes with the same reason. */
+static void tell_refused(const record_session *session, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const record_slot *slot = &session->board->slots[i];
+    uint32_t same = 0, before = 0;
+    if (record_slot_state(slot) != RECORD_REFUSED) continue;
+    for (uint32_t k = 0; k < count; k++) {
+      const record_slot *other = &session->board->slots[k];
+      if (record_slot_state(other) != RECORD_REFUSED || strncmp(other->why, slot->why, sizeof slot->why) != 0) continue;
+      same++;
+      before += k < i;
+    }
+    if (before) continue;
+    char more[48] = "";
+    if (same > 1) (void)snprintf(more, sizeof more, " and %u more processes", same - 1);
+    log_line(PD_LOG_WARN, NULL, "process %u%s (%.80s): not recorded: %.400s%s", slot->pid, more, slot->command,
+             slot->why, advice(slot->cause));
+  }
+}
+
+/* ---- the whole ---- */
+
+/* The file that a shell would start. False: there is none. */
+static bool find_file(const char *command, char *path, size_t room) {
+  const char *folders = getenv("PATH");
+  if (strchr(command, '/') || !folders) return (size_t)snprintf(path, room, "%s", command) < room;
+  while (*folders) {
+    const size_t bytes = strcspn(folders, ":");
+    if ((size_t)snprintf(path, room, "%.*s/%s", (int)bytes, folders, command) < room && access(path, X_OK) == 0)
+      return true;
+    folders += bytes + (folders[bytes] == ':');
+  }
+  return false;
+}
+
+static bool is_static(const char *path) {
+  Elf64_Ehdr head;
+  bool answer = false;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  if (read(fd, &head, sizeof head) == (ssize_t)sizeof head && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+      head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_type != ET_REL) {
+    answer = true;
+    for (uint32_t i = 0; i < head.e_phnum && answer; i++) {
+      Elf64_Phdr part;
+      const off_t at = (off_t)(head.e_phoff + (uint64_t)i * head.e_phentsize);
+      if (pread(fd, &part, sizeof part, at) != (ssize_t)sizeof part || part.p_type == PT_INTERP) answer = false;
+    }
+  }
+  (void)close(fd);
+  return answer;
+}
+
+/* What about the program itself keeps a recorder out; NULL: nothing that is known. */
+static const char *obstacle(const char *command) {
+  char path[4096];
+  struct stat about;
+  if (!find_file(command, path, sizeof path)) return NULL;
+  if (stat(path, &about) == 0 && (about.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
+    return "it runs with another user's rights, which keeps recorders out; start it as that user";
+  if (is_static(path))
+    return "it is linked statically and loads no libraries; record the program that uses the GPU by itself";
+  return NULL;
+}
+
+void record_ends_tell(const record_rings *rings, const char *command, bool begun) {
+  const record_session *session = rings->session;
+  const uint32_t count = record_session_count(session);
+  uint32_t refused = 0;
+  tell_refused(session, count);
+  for (uint32_t i = 0; i < count; i++) refused += record_slot_state(&session->board->slots[i]) == RECORD_REFUSED;
+  if (record_session_beyond(session))
+    log_line(PD_LOG_WARN, NULL, "%u processes beyond the first %d that used CUDA were not recorded",
+             record_session_beyond(session), RECORD_SLOTS);
+  if (rings->fault)
+    log_line(PD_LOG_WARN, NULL, "%s: the recording cannot be written there: %s; what was written until then is used",
+             rings->folder, strerror(rings->fault));
+  if (record_rings_begun(rings) || rings->fault || (refused && refused == count)) return;
+  if (!begun) {
+    log_line(PD_LOG_WARN, NULL, "nothing was recorded: %s ended before the recording was to begin", command);
+  } else if (count > refused) {
+    log_line(PD_LOG_WARN, NULL,
+             "nothing was recorded: CUDA was initialised, but nothing was launched; is the work done by a process that "
+             "was started before?");
+  } else {
+    const char *why = obstacle(command);
+    log_line(PD_LOG_WARN, NULL, "nothing was recorded: %s and the processes that it started never initialised CUDA%s%s",
+             command, why ? "; " : "; in a container, pdhost has to run inside of it", why ? why : "");
+  }
+}

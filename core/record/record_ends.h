@@ -1,0 +1,13 @@
+/* Why a program, or a part of it, was not recorded, and what to do: one line each. [loop thread] */
+#ifndef CORE_RECORD_RECORD_ENDS_H
+#define CORE_RECORD_RECORD_ENDS_H
+
+#include "record_rings.h"
+
+/* Before the program starts: another tool's recorder that is set already. NULL: there is none. */
+const char *record_ends_other_tool(void);
+/* Of the processes that could not be recorded, then, where nothing at all was, why that is so. `begun`: the recording
+ * was to have begun by then. */
+void record_ends_tell(const record_rings *rings, const char *command, bool begun);
+
+#endif

@@ -1,0 +1,176 @@
+/* See record_job.h. */
+#include "record_job.h"
+
+#include "record_ends.h"
+#include "record_program.h"
+#include "record_rings.h"
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/monotonic.h"
+#include "run/import/import.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The rings are looked at so often while there are some, and so often before. */
+enum { DRAIN_MS = 20, LOOK_MS = 100, ENDING_MS = 1000 };
+
+typedef struct job {
+  config *settings;
+  const record_request *request;
+  record_session session;
+  record_rings rings;
+  record_program program;
+  int64_t start_ms, begun_ms; /* begun_ms 0: nothing was recorded yet */
+  record_order order;
+  bool reported, is_recorded;
+} job;
+
+static int64_t now_ms(void) { return monotonic_ns() / 1000000; }
+
+static int64_t ms_of(double seconds) { return (int64_t)(seconds * 1000); }
+
+static void set_order(job *self, record_order order) {
+  self->order = order;
+  record_session_order(&self->session, order);
+}
+
+/* When the recording begins and ends. */
+static void keep_time(job *self) {
+  const record_request *request = self->request;
+  const int64_t now = now_ms();
+  if (self->order == RECORD_WAIT) {
+    const bool by_time = !request->starts_on_signal && now - self->start_ms >= ms_of(request->start_after_s);
+    if (by_time || self->program.signals) set_order(self, RECORD_GO);
+  }
+  if (!self->begun_ms && record_rings_begun(&self->rings)) self->begun_ms = now;
+  const bool is_over = self->begun_ms && request->duration_s > 0 && now - self->begun_ms >= ms_of(request->duration_s);
+  const bool is_told = request->starts_on_signal && self->program.signals > 1;
+  if (self->order == RECORD_GO && (is_over || is_told || self->rings.fault)) set_order(self, RECORD_STOP);
+}
+
+/* ---- the report ---- */
+
+static uint32_t captures(const job *self, const char **paths) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < RECORD_SLOTS; i++)
+    if (self->rings.all[i].rows && self->rings.all[i].path) paths[count++] = self->rings.all[i].path;
+  return count;
+}
+
+static void remove_captures(const job *self, bool are_kept) {
+  for (uint32_t i = 0; i < RECORD_SLOTS; i++) {
+    const record_ring *ring = &self->rings.all[i];
+    if (!ring->path) continue;
+    if (!are_kept || !ring->rows)
+      (void)unlink(ring->path);
+    else if (!self->settings->quiet)
+      fprintf(stderr, "pdhost: wrote %s\n", ring->path);
+  }
+}
+
+static void report(job *self) {
+  const char **paths = calloc(RECORD_SLOTS, sizeof *paths);
+  self->reported = true;
+  record_ends_tell(&self->rings, self->request->command[0], self->order != RECORD_WAIT);
+  for (uint32_t i = 0; i < RECORD_SLOTS; i++)
+    if (self->rings.all[i].outlives && self->rings.all[i].rows)
+      log_line(PD_LOG_WARN, NULL, "process %u still runs; its records until now are in the report",
+               self->rings.all[i].reader.pid);
+  const uint32_t count = paths ? captures(self, paths) : 0;
+  self->is_recorded = count != 0;
+  bool is_kept = self->settings->run.keep_capture;
+  if (count) {
+    const import_request request = {.files = paths, .file_count = count, .step = self->request->step};
+    const int code = import_execute(self->settings, &request);
+    is_kept |= code != CODE_DONE && code != CODE_UNTRUSTED;
+  }
+  remove_captures(self, is_kept);
+  free(paths);
+}
+
+/* ---- the program's life ---- */
+
+/* Processes that live on are given a moment to bring out what they have. */
+static void end_recording(job *self) {
+  const int64_t until = now_ms() + ENDING_MS;
+  bool is_told = false;
+  while (record_rings_drain(&self->rings) && now_ms() < until) {
+    const struct timespec pause = {.tv_nsec = DRAIN_MS * 1000000L};
+    if (!is_told) record_session_order(&self->session, RECORD_STOP); /* `order` says how far the recording came */
+    is_told = true;
+    nanosleep(&pause, NULL);
+  }
+  record_rings_end(&self->rings);
+}
+
+static void watch(job *self) {
+  uint32_t writing = 0;
+  while (!record_program_wait(&self->program, writing ? DRAIN_MS : LOOK_MS)) {
+    keep_time(self);
+    writing = record_rings_drain(&self->rings);
+    if (self->order != RECORD_STOP || writing || self->reported) continue;
+    report(self); /* the program goes on without a recorder */
+  }
+  if (self->reported) return;
+  end_recording(self);
+  report(self);
+}
+
+static int open_all(job *self, error *err) {
+  char why[256];
+  const char *folder = self->settings->run.trace_dir;
+  if (files_make_folder(folder, why, sizeof why) != PD_OK) {
+    error_set(err, PD_IO, CODE_OUTPUT, "record: %s: %s; name another folder with --out", folder, why);
+    return CODE_OUTPUT;
+  }
+  if (record_session_open(&self->session, self->request->cupti, err) != PD_OK) return CODE_OUTPUT;
+  if (record_rings_open(&self->rings, &self->session, folder) != PD_OK) {
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "record: out of memory");
+    return CODE_INTERNAL;
+  }
+  const bool waits = self->request->starts_on_signal || self->request->start_after_s > 0;
+  set_order(self, waits ? RECORD_WAIT : RECORD_GO);
+  return CODE_DONE;
+}
+
+/* What cannot be recorded runs all the same. */
+static int run_program(job *self, bool is_recorded, error *err) {
+  self->program = (record_program){.command = self->request->command,
+                                   .library = is_recorded ? self->request->library : NULL,
+                                   .folder = self->session.folder};
+  if (record_program_start(&self->program, err) != PD_OK) return record_program_code(&self->program);
+  self->start_ms = now_ms();
+  if (is_recorded)
+    watch(self);
+  else
+    while (!record_program_wait(&self->program, 1000)) {}
+  record_program_end(&self->program);
+  const int code = record_program_code(&self->program);
+  return code == 0 && self->request->is_required && !self->is_recorded ? CODE_DEVICE : code;
+}
+
+int record_job_run(config *settings, const record_request *request) {
+  static error err; /* large; the main thread's alone */
+  job self = {.settings = settings, .request = request};
+  error_clear(&err);
+  const char *other = record_ends_other_tool();
+  if (other)
+    log_line(PD_LOG_WARN, NULL,
+             "CUDA_INJECTION64_PATH is set to %s: another tool records already; unset it to record with pdhost; the "
+             "program runs unrecorded",
+             other);
+  const bool is_recorded = request->library && !other && open_all(&self, &err) == CODE_DONE;
+  if (err.count) log_line(PD_LOG_WARN, NULL, "the program runs unrecorded");
+  error_print(&err);
+  error_clear(&err);
+  const int code = run_program(&self, is_recorded, &err);
+  error_print(&err);
+  record_rings_close(&self.rings);
+  record_session_close(&self.session);
+  return code;
+}

@@ -1,0 +1,21 @@
+/* One recording from its start to its report. [main thread; there is no other] */
+#ifndef CORE_RECORD_RECORD_JOB_H
+#define CORE_RECORD_RECORD_JOB_H
+
+#include "config/config.h"
+
+typedef struct record_request {
+  char *const *command; /* ends with NULL */
+  const char *library;  /* the file of libpdhost_record.so; NULL: it is not there, which was said */
+  const char *cupti;    /* NULL: the program's own */
+  const char *step;     /* name of the range that is one step; NULL: see import_request */
+  double duration_s;    /* of the recording, from the first launch on; 0: until the program ends */
+  double start_after_s; /* from the program's start on */
+  bool starts_on_signal;
+  bool is_required; /* a program of which nothing was recorded is a failure */
+} record_request;
+
+/* Prints its errors. Returns the program's exit code, or where it could not be started a code of its own. */
+int record_job_run(config *settings, const record_request *request);
+
+#endif

@@ -1,0 +1,79 @@
+/* See record_program.h. */
+#include "record_program.h"
+
+#include "capture/record_board.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void take_signals(record_program *self) {
+  static const int numbers[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+  sigemptyset(&self->taken);
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) sigaddset(&self->taken, numbers[i]);
+  sigprocmask(SIG_BLOCK, &self->taken, &self->before);
+}
+
+static void become_program(const record_program *self, int failed) {
+  sigprocmask(SIG_SETMASK, &self->before, NULL);
+  if (self->library &&
+      (setenv("CUDA_INJECTION64_PATH", self->library, 1) != 0 || setenv(RECORD_ENVIRONMENT, self->folder, 1) != 0))
+    _exit(RECORD_NOT_EXECUTABLE);
+  execvp(self->command[0], self->command);
+  const int why = errno;
+  (void)!write(failed, &why, sizeof why);
+  _exit(why == ENOENT ? RECORD_NOT_FOUND : RECORD_NOT_EXECUTABLE);
+}
+
+pd_status record_program_start(record_program *self, error *err) {
+  int failed[2], why = 0;
+  if (pipe2(failed, O_CLOEXEC) != 0) {
+    self->status = RECORD_NOT_EXECUTABLE << 8;
+    return error_set(err, PD_IO, CODE_INTERNAL, "record: no pipe can be made: %s", strerror(errno));
+  }
+  take_signals(self);
+  fflush(NULL); /* else the child prints what is buffered here once more */
+  self->pid = fork();
+  if (self->pid == 0) become_program(self, failed[1]);
+  if (self->pid < 0) why = errno;
+  (void)close(failed[1]);
+  if (self->pid > 0 && read(failed[0], &why, sizeof why) == (ssize_t)sizeof why) (void)waitpid(self->pid, NULL, 0);
+  (void)close(failed[0]);
+  if (!why) return PD_OK;
+  record_program_end(self);
+  self->status = (why == ENOENT ? RECORD_NOT_FOUND : RECORD_NOT_EXECUTABLE) << 8;
+  return error_set(err, PD_INVALID, FAULT_ARGUMENT, "record: %s: cannot be started: %s", self->command[0],
+                   strerror(why));
+}
+
+static void hand_on(record_program *self, const siginfo_t *about) {
+  if (about->si_signo == SIGUSR2)
+    self->signals++;
+  else if (about->si_signo != SIGCHLD && about->si_code != SI_KERNEL)
+    (void)kill(self->pid, about->si_signo);
+}
+
+bool record_program_wait(record_program *self, int milliseconds) {
+  const struct timespec limit = {.tv_sec = milliseconds / 1000, .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+  siginfo_t about;
+  if (!self->over && waitpid(self->pid, &self->status, WNOHANG) == self->pid) self->over = true;
+  if (self->over) return true;
+  if (sigtimedwait(&self->taken, &about, &limit) > 0) hand_on(self, &about);
+  return false;
+}
+
+int record_program_code(const record_program *self) {
+  return WIFSIGNALED(self->status) ? 128 + WTERMSIG(self->status) : WEXITSTATUS(self->status);
+}
+
+/* A signal that nobody waits for any more is nobody's. */
+void record_program_end(record_program *self) {
+  static const struct timespec at_once;
+  while (sigtimedwait(&self->taken, NULL, &at_once) > 0) {}
+  sigprocmask(SIG_SETMASK, &self->before, NULL);
+}

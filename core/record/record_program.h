@@ -1,0 +1,34 @@
+/* The program that is recorded: started as a shell would start it, in the same terminal and environment, and waited
+ * for. [main thread; there is no other] */
+#ifndef CORE_RECORD_RECORD_PROGRAM_H
+#define CORE_RECORD_RECORD_PROGRAM_H
+
+#include "base/error.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+typedef struct record_program {
+  char *const *command;
+  const char *library, *folder; /* NULL: it runs without a recorder */
+  pid_t pid;
+  sigset_t taken, before;
+  uint32_t signals; /* how often SIGUSR2 came, which is pdhost's own */
+  int status;       /* of waitpid */
+  bool over;
+} record_program;
+
+/* What a shell returns for a command that is not there, and for one that cannot be executed. */
+enum { RECORD_NOT_FOUND = 127, RECORD_NOT_EXECUTABLE = 126 };
+
+/* Zeroed but for its first three fields. */
+pd_status record_program_start(record_program *self, error *err);
+/* Waits for at most so long, and hands on the signals that come: one that the terminal sends reaches the program by
+ * itself. True: the program has ended. */
+bool record_program_wait(record_program *self, int milliseconds);
+/* As a shell tells it: 128 + number for a signal. */
+int record_program_code(const record_program *self);
+/* Puts this process's signals back. */
+void record_program_end(record_program *self);
+
+#endif

@@ -1,0 +1,184 @@
+/* See record_rings.h. */
+#include "record_rings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+pd_status record_rings_open(record_rings *self, record_session *session, const char *folder) {
+  *self = (record_rings){.session = session, .folder = folder};
+  self->all = calloc(RECORD_SLOTS, sizeof *self->all);
+  if (!self->all) return PD_NO_MEMORY;
+  for (uint32_t i = 0; i < RECORD_SLOTS; i++)
+    self->all[i] = (record_ring){.slot = i, .reader = {.fd = -1}, .writer = {.fd = -1}};
+  return PD_OK;
+}
+
+/* "python" of "/usr/bin/python3.11 train.py": what can stand in a file's name, without endings. */
+static void name_of(const char *command, char *out, size_t room) {
+  const size_t words = strcspn(command, " ");
+  size_t from = words, used = 0;
+  while (from && command[from - 1] != '/') from--;
+  for (; from < words && used + 1 < room && command[from] != '.'; from++) {
+    const char c = command[from];
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    out[used++] = c;
+    if (!plain) out[used - 1] = '_';
+  }
+  out[used] = '\0';
+  if (!used) (void)snprintf(out, room, "program");
+}
+
+static record_slot *slot_of(const record_rings *self, const record_ring *ring) {
+  return &self->session->board->slots[ring->slot];
+}
+
+static void make_capture(record_rings *self, record_ring *ring) {
+  const record_slot *slot = slot_of(self, ring);
+  char name[64];
+  name_of(slot->command, name, sizeof name);
+  const uint32_t pid = ring->reader.pid ? ring->reader.pid : slot->pid;
+  const long long ms = ring->reader.head->realtime_ns / 1000000;
+  if (asprintf(&ring->path, "%s/%s.%u.%lld.pdcap", self->folder, name, pid, ms) < 0) ring->path = NULL;
+  errno = ENOMEM;
+  if (!ring->path ||
+      capture_create(&ring->writer, ring->path, CAPTURE_OF_PROGRAM, pid, ring->reader.head->realtime_ns) != PD_OK) {
+    self->fault = errno;
+    free(ring->path);
+    ring->path = NULL;
+    return;
+  }
+  capture_program about = {.pid = pid, .cupti_version = slot->cupti_version, .rank = slot->rank, .ranks = slot->ranks};
+  memcpy(about.command, slot->command, sizeof about.command);
+  about.command[sizeof about.command - 1] = '\0';
+  const capture_head head = {
+      .kind = CAPTURE_PROGRAM, .window = CAPTURE_NO_WINDOW, .count = 1, .row_bytes = sizeof about};
+  (void)capture_put(&ring->writer, head, &about, sizeof about);
+}
+
+/* Strings of one block whose ids rise by 1 are one record; their ids say which. */
+static void put_strings(record_ring *ring, const char *data, uint32_t bytes) {
+  capture_head head = {.kind = CAPTURE_STRINGS, .window = CAPTURE_NO_WINDOW, .row_bytes = 1};
+  uint32_t begin = 0;
+  for (uint32_t at = 0; bytes - at >= sizeof(capture_string);) {
+    capture_string row;
+    memcpy(&row, data + at, sizeof row);
+    const uint64_t whole = sizeof row + ((uint64_t)row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
+    if (whole > bytes - at) break;
+    if (head.count && row.id != head.first + head.count) {
+      (void)capture_put(&ring->writer, head, data + begin, at - begin);
+      head.count = 0;
+      begin = at;
+    }
+    if (!head.count) head.first = row.id;
+    head.count++;
+    at += (uint32_t)whole;
+    if (at == bytes || bytes - at < sizeof row) {
+      (void)capture_put(&ring->writer, head, data + begin, at - begin);
+      return;
+    }
+  }
+  if (head.count) (void)capture_put(&ring->writer, head, data + begin, bytes - begin);
+}
+
+typedef struct taking {
+  record_rings *rings;
+  record_ring *ring;
+} taking;
+
+static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_bytes, uint64_t first, const void *data,
+                      uint32_t bytes) {
+  const taking *self = user;
+  record_ring *ring = self->ring;
+  if (!ring->path) make_capture(self->rings, ring);
+  if (!ring->path) return PD_OK; /* the ring is emptied all the same: the program is not to be slowed */
+  const uint64_t before = ring->writer.bytes;
+  if (kind == CAPTURE_STRINGS) {
+    put_strings(ring, data, bytes);
+  } else {
+    const capture_head head = {.kind = kind,
+                               .window = CAPTURE_NO_WINDOW,
+                               .thread = thread,
+                               .first = first,
+                               .count = bytes / row_bytes,
+                               .row_bytes = row_bytes};
+    (void)capture_put(&ring->writer, head, data, bytes);
+    if (kind == CAPTURE_ACTIVITIES) ring->rows += bytes / row_bytes;
+  }
+  self->rings->bytes += ring->writer.bytes - before;
+  if (ring->writer.fault) self->rings->fault = ring->writer.fault;
+  return PD_OK;
+}
+
+static void end_capture(record_rings *self, record_ring *ring) {
+  capture_program_end end = {.torn = ring->reader.torn};
+  for (uint32_t i = 0; i < RING_LOSSES; i++) end.lost[i] = ring_lost_count(&ring->reader, i);
+  const capture_head head = {
+      .kind = CAPTURE_PROGRAM_END, .window = CAPTURE_NO_WINDOW, .count = 1, .row_bytes = sizeof end};
+  if (ring->path) {
+    (void)capture_put(&ring->writer, head, &end, sizeof end);
+    (void)capture_close(&ring->writer, false);
+    if (ring->writer.fault) self->fault = ring->writer.fault;
+  }
+  ring_close(&ring->reader);
+  ring->closed = true;
+}
+
+/* The file is there as soon as the process is at its place; its contents a moment later. */
+static bool open_ring(const record_rings *self, record_ring *ring) {
+  char path[320];
+  const record_state state = record_slot_state(slot_of(self, ring));
+  if (ring->open || ring->closed) return ring->open && !ring->closed;
+  if (state != RECORD_RUNS && state != RECORD_DONE) return false;
+  (void)snprintf(path, sizeof path, "%s/%u.ring", self->session->folder, ring->slot);
+  ring->open = ring_open(&ring->reader, path) == PD_OK;
+  if (!ring->open) ring_close(&ring->reader);
+  return ring->open;
+}
+
+uint32_t record_rings_drain(record_rings *self) {
+  uint32_t writing = 0;
+  const uint32_t count = record_session_count(self->session);
+  for (uint32_t i = 0; i < count; i++) {
+    record_ring *ring = &self->all[i];
+    taking user = {self, ring};
+    if (!open_ring(self, ring)) continue;
+    /* Asked first: what comes between the two is taken by the draining. */
+    const bool over = ring_has_ended(&ring->reader) || !ring_writer_lives(&ring->reader);
+    (void)ring_drain(&ring->reader, take, &user);
+    if (over)
+      end_capture(self, ring);
+    else
+      writing++;
+  }
+  return writing;
+}
+
+void record_rings_end(record_rings *self) {
+  const uint32_t count = record_session_count(self->session);
+  for (uint32_t i = 0; i < count; i++) {
+    record_ring *ring = &self->all[i];
+    if (!ring->open || ring->closed) continue;
+    ring->outlives = true;
+    end_capture(self, ring);
+  }
+}
+
+bool record_rings_begun(const record_rings *self) {
+  const uint32_t count = record_session_count(self->session);
+  for (uint32_t i = 0; i < count; i++)
+    if (self->all[i].rows) return true;
+  return false;
+}
+
+void record_rings_close(record_rings *self) {
+  for (uint32_t i = 0; self->all && i < RECORD_SLOTS; i++) {
+    ring_close(&self->all[i].reader);
+    (void)capture_close(&self->all[i].writer, false);
+    free(self->all[i].path);
+  }
+  free(self->all);
+  self->all = NULL;
+}

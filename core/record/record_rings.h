@@ -1,0 +1,37 @@
+/* The rings of all processes, each on its way into a capture of its own. [loop thread] */
+#ifndef CORE_RECORD_RECORD_RINGS_H
+#define CORE_RECORD_RECORD_RINGS_H
+
+#include "record_session.h"
+
+#include "capture/capture_write.h"
+#include "capture/ring_read.h"
+
+typedef struct record_ring {
+  ring_reader reader;
+  capture_writer writer;
+  char *path; /* of the capture; NULL: none was made, since nothing was launched */
+  uint32_t slot;
+  bool open, closed;
+  bool outlives; /* the process lived on when the recording ended */
+  uint64_t rows; /* calls and device records */
+} record_ring;
+
+typedef struct record_rings {
+  record_session *session;
+  const char *folder; /* of the captures */
+  record_ring *all;   /* RECORD_SLOTS, by slot */
+  uint64_t bytes;     /* written to captures so far */
+  int fault;          /* errno of a capture that could not be written; 0: none */
+} record_rings;
+
+pd_status record_rings_open(record_rings *self, record_session *session, const char *folder);
+/* Takes what has come. Captures of processes that have ended are complete then. How many processes still record. */
+uint32_t record_rings_drain(record_rings *self);
+/* Ends every capture that is not complete. */
+void record_rings_end(record_rings *self);
+/* Whether any process has recorded anything. */
+bool record_rings_begun(const record_rings *self);
+void record_rings_close(record_rings *self);
+
+#endif

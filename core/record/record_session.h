@@ -1,0 +1,28 @@
+/* The folder in shared memory through which the recorded processes are heard: the board, and their rings. [loop thread]
+ */
+#ifndef CORE_RECORD_RECORD_SESSION_H
+#define CORE_RECORD_RECORD_SESSION_H
+
+#include "base/error.h"
+#include "capture/record_board.h"
+
+typedef struct record_session {
+  record_board *board; /* NULL: not open */
+  char folder[256];
+} record_session;
+
+/* `cupti`: the file of the library to use where the program has none; NULL: any. */
+pd_status record_session_open(record_session *self, const char *cupti, error *err);
+/* Removes the folder; processes that still have parts of it mapped keep them. */
+void record_session_close(record_session *self);
+
+void record_session_order(record_session *self, record_order order);
+/* How many slots are in use. */
+uint32_t record_session_count(const record_session *self);
+/* `number` of them did not fit. */
+uint32_t record_session_beyond(const record_session *self);
+static inline record_state record_slot_state(const record_slot *slot) {
+  return (record_state)atomic_load_explicit(&slot->state, memory_order_acquire);
+}
+
+#endif

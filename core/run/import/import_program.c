@@ -1,0 +1,212 @@
+/* See import_program.h. Nothing that stands in the file is believed: rows of another size or kind are left out. */
+#include "import_program.h"
+
+#include "capture/capture_read.h"
+#include "capture/record_board.h"
+
+#include <pdhost/array.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct program {
+  const pd_host *host;
+  const pd_intake *intake;
+  capture_reader file;
+  uint32_t *names; /* the intake's string ids by the file's */
+  uint32_t name_count;
+  uint32_t pid, last_tid, last_thread;
+  uint64_t strange; /* rows that cannot be */
+  record_gpu *gpus;
+  pd_device_props *devices;
+  uint32_t gpu_count, gpu_room;
+  bool done, has_end;
+  void *room; /* for one record's payload */
+} program;
+
+static pd_probe probe(const char *path, const void *first, uint64_t bytes) {
+  (void)path;
+  return capture_probe(first, bytes) ? PD_PROBE_YES : PD_PROBE_NO;
+}
+
+static pd_status open_file(const pd_host *host, const void *options, const char *path, void **state) {
+  (void)options;
+  program *self = calloc(1, sizeof *self);
+  if (!self) return PD_NO_MEMORY;
+  self->host = host;
+  pd_status status = capture_open(&self->file, path);
+  const int why = errno;
+  if (status == PD_OK && self->file.head.origin != CAPTURE_OF_PROGRAM) status = PD_INVALID;
+  self->room = status == PD_OK ? malloc(CAPTURE_RECORD_BYTES) : NULL;
+  if (status == PD_OK && !self->room) status = PD_NO_MEMORY;
+  if (status == PD_OK) {
+    *state = self;
+    return PD_OK;
+  }
+  capture_reader_close(&self->file);
+  free(self);
+  if (status == PD_IO) return host->fail(host, status, "%s: cannot be read: %s", path, strerror(why));
+  if (status == PD_INVALID)
+    return host->fail(host, status, "%s: not the capture of a program, of this version of pdhost", path);
+  return status;
+}
+
+static void close_file(void *state) {
+  program *self = state;
+  capture_reader_close(&self->file);
+  free(self->names);
+  free(self->gpus);
+  free(self->devices);
+  free(self->room);
+  free(self);
+}
+
+/* ---- records ---- */
+
+/* The record's payload, in self->room. False: it cannot be read. */
+static bool payload(const program *self, const capture_record *at) {
+  return capture_payload(&self->file, at, self->room) == PD_OK;
+}
+
+static void read_strings(program *self, const capture_record *at) {
+  const char *text = self->room;
+  for (uint32_t place = 0; at->bytes - place >= sizeof(capture_string);) {
+    capture_string row;
+    memcpy(&row, text + place, sizeof row);
+    place += (uint32_t)sizeof row;
+    if (row.bytes > at->bytes - place || row.id >= self->name_count) return;
+    self->names[row.id] = self->intake->intern(self->intake, text + place, row.bytes);
+    const uint32_t padded = (row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
+    if (padded > at->bytes - place) return;
+    place += padded;
+  }
+}
+
+static void read_gpus(program *self, const capture_record *at) {
+  const uint32_t count = at->bytes / (uint32_t)sizeof(record_gpu);
+  if (!PD_ARRAY_FIT(self->gpus, self->gpu_room, self->gpu_count + count)) return; /* what they are is not known then */
+  memcpy(self->gpus + self->gpu_count, self->room, count * sizeof *self->gpus);
+  self->gpu_count += count;
+}
+
+static uint32_t thread_of(program *self, uint32_t tid) {
+  if (!tid) return PD_NONE;
+  if (tid != self->last_tid) {
+    self->last_tid = tid;
+    self->last_thread = self->intake->thread(self->intake, self->pid, tid);
+  }
+  return self->last_thread;
+}
+
+static void read_activities(program *self, const capture_record *at) {
+  const pd_activity *rows = self->room;
+  for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
+    pd_activity row = rows[i];
+    const bool is_call = row.kind == PD_ACTIVITY_RUNTIME || row.kind == PD_ACTIVITY_DRIVER;
+    if (row.kind < PD_ACTIVITY_RUNTIME || row.kind > PD_ACTIVITY_OVERHEAD || row.end < row.start || row.start <= 0 ||
+        (is_call && (!row.thread || row.u.api.api > PD_API_STREAM_WAIT))) {
+      self->strange++;
+      continue;
+    }
+    row.name = row.name < self->name_count ? self->names[row.name] : 0;
+    row.thread = is_call || row.kind == PD_ACTIVITY_OVERHEAD ? thread_of(self, row.thread) : PD_NONE;
+    self->intake->activity(self->intake, &row);
+  }
+}
+
+static void read_end(program *self, const capture_record *at) {
+  capture_program_end end;
+  if (at->bytes != sizeof end) return;
+  memcpy(&end, self->room, sizeof end);
+  self->has_end = true;
+  for (uint32_t loss = 0; loss < PD_LOSS_COUNT; loss++)
+    if (end.lost[loss]) self->intake->lost(self->intake, loss, end.lost[loss]);
+  if (end.torn)
+    self->intake->odd(self->intake, PD_ODD_DAMAGE,
+                      "the program overwrote what was recorded at %llu places; it is left out",
+                      (unsigned long long)end.torn);
+}
+
+static void tell_source(program *self, const capture_program *about) {
+  char versions[64] = "", worker[300];
+  const uint32_t driver = self->gpu_count ? self->gpus[0].props.driver_version : 0;
+  self->devices = calloc((size_t)self->gpu_count + 1, sizeof *self->devices);
+  for (uint32_t i = 0; self->devices && i < self->gpu_count; i++) {
+    self->gpus[i].name[sizeof self->gpus[i].name - 1] = '\0';
+    self->devices[i] = self->gpus[i].props;
+    self->devices[i].size = sizeof self->devices[i];
+    self->devices[i].name = self->gpus[i].name;
+    self->devices[i].versions = NULL;
+    self->devices[i].cupti_version = about->cupti_version;
+  }
+  if (driver)
+    (void)snprintf(versions, sizeof versions, "CUDA %u.%u, CUPTI %u", driver / 1000, driver % 1000 / 10,
+                   about->cupti_version);
+  else if (about->cupti_version)
+    (void)snprintf(versions, sizeof versions, "CUPTI %u", about->cupti_version);
+  (void)snprintf(worker, sizeof worker, "%u", about->pid);
+  const pd_source source = {.size = sizeof source,
+                            .pid = about->pid,
+                            .facts = PD_FACT_CALLS | PD_FACT_LOSSES,
+                            .worker = worker,
+                            .versions = versions[0] ? versions : NULL,
+                            .rank = (uint32_t)about->rank,
+                            .ranks = about->ranks > 1 ? (uint32_t)about->ranks : 0,
+                            .device_count = self->devices ? self->gpu_count : 0,
+                            .devices = self->devices};
+  self->intake->source(self->intake, &source);
+}
+
+/* Strings and GPUs first: rows name them. */
+static void read_kind(program *self, uint32_t kind, uint32_t row_bytes,
+                      void (*read)(program *, const capture_record *)) {
+  for (uint64_t i = 0; i < self->file.count; i++) {
+    const capture_record *at = &self->file.records[i];
+    if (at->kind != kind || at->row_bytes != row_bytes || at->bytes % row_bytes != 0) continue;
+    if (payload(self, at)) read(self, at);
+    if (kind == CAPTURE_ACTIVITIES) self->intake->progress(self->intake, at->at + at->bytes, self->file.bytes);
+  }
+}
+
+static bool find_program(const program *self, capture_program *out) {
+  for (uint64_t i = 0; i < self->file.count; i++) {
+    const capture_record *at = &self->file.records[i];
+    if (at->kind != CAPTURE_PROGRAM || at->bytes != sizeof *out || !payload(self, at)) continue;
+    memcpy(out, self->room, sizeof *out);
+    return true;
+  }
+  return false;
+}
+
+static pd_status next_window(void *state, const pd_intake *intake) {
+  program *self = state;
+  capture_program about;
+  if (self->done) return PD_STOP;
+  self->done = true;
+  self->intake = intake;
+  const uint64_t most = self->file.bytes / sizeof(capture_string);
+  self->name_count = capture_strings_end(&self->file);
+  if (self->name_count > most) self->name_count = (uint32_t)most;
+  self->names = calloc((size_t)self->name_count + 1, sizeof *self->names);
+  if (!self->names) return PD_NO_MEMORY;
+  if (!find_program(self, &about))
+    return self->host->fail(self->host, PD_INVALID, "it does not say which program it is of");
+  self->pid = about.pid;
+  read_kind(self, CAPTURE_STRINGS, 1, read_strings);
+  read_kind(self, CAPTURE_GPUS, sizeof(record_gpu), read_gpus);
+  tell_source(self, &about);
+  read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), read_activities);
+  read_kind(self, CAPTURE_PROGRAM_END, sizeof(capture_program_end), read_end);
+  if (self->strange)
+    intake->odd(intake, PD_ODD_DAMAGE, "%llu rows cannot be and are left out", (unsigned long long)self->strange);
+  if (self->file.torn)
+    intake->odd(intake, PD_ODD_DAMAGE, "%llu bytes at %llu places cannot be read; what lies between is used",
+                (unsigned long long)self->file.torn_bytes, (unsigned long long)self->file.torn);
+  if (!self->has_end) intake->odd(intake, PD_ODD_DAMAGE, "its end is missing: pdhost was ended while it recorded");
+  return PD_OK;
+}
+
+const pd_reader_ops import_program_ops = {
+    .size = sizeof(pd_reader_ops), .probe = probe, .open = open_file, .next_window = next_window, .close = close_file};

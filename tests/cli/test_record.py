@@ -1,0 +1,236 @@
+"""pdhost record: a program with a CUPTI that is played is recorded, whatever it does, and is not changed by it."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from pdhost_run import Case, FIXTURES, PDHOST
+
+PROGRAM = os.path.join(FIXTURES, "recorded_program")
+
+
+class Record(Case):
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(PROGRAM):
+            self.skip("built without CUPTI's headers")
+
+    def record(self, *words, options=(), env=None, command=None):
+        """Exit code, output, messages, and the figures, None where nothing was recorded."""
+        code, out, err = self.run_pdhost("record", "--sink", "json:output_json=out.json", *options, "--",
+                                         *(command or (PROGRAM,)), *words, watch=False, env=env or {})
+        path = self.path("out.json")
+        figures = None
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                figures = json.load(file)
+            os.remove(path)
+        return code, out, err, figures
+
+    def recorded(self, *words, steps, code=0, **given):
+        actual, out, err, figures = self.record(*words, **given)
+        self.assertEqual(actual, code, err)
+        self.assertIsNotNone(figures, err)
+        self.assertEqual(len(figures["step_rows"]), steps, err)
+        return out, err, figures
+
+    def unrecorded(self, *words, said, code=0, **given):
+        actual, out, err, figures = self.record(*words, **given)
+        self.assertEqual(actual, code, err)
+        self.assertIsNone(figures, err)
+        warnings = self.warnings(err)
+        self.assertEqual(len([line for line in warnings if said in line]), 1, err)
+        return out, warnings
+
+
+class Whole(Record):
+    def test_nothing_stays_in_shared_memory(self):
+        code, out, err = self.run_pdhost("record", "-q", "--", "sh", "-c", "echo $PDHOST_RECORD", watch=False)
+        self.assertEqual(code, 0, err)
+        folder = out.splitlines()[0]
+        self.assertIn("pdhost-record-", folder)
+        self.assertFalse(os.path.exists(folder))
+
+    def test_every_step_and_every_launch(self):
+        _, err, figures = self.recorded("init", "steps=60", steps=60)
+        self.assertEqual(figures["coverage"], 1.0)
+        self.assertEqual(sum(figures["lost"].values()), 0)
+        self.assertEqual(self.warnings(err), [])
+
+    def test_output_environment_and_exit_code_are_the_programs(self):
+        out, _, _ = self.recorded("init", "steps=40", "say=hello", "exit=7", steps=40, code=7)
+        self.assertEqual(out, "hello\n")
+        out = subprocess.run([PDHOST, "record", "-q", "--", "sh", "-c", "env; read line; echo $line"], cwd=self.folder,
+                             input="typed\n", capture_output=True, text=True, check=True)
+        self.assertIn("typed", out.stdout)
+        said = dict(line.split("=", 1) for line in out.stdout.splitlines() if "=" in line)
+        changed = {name for name, value in said.items() if os.environ.get(name) != value} - {"_", "PWD", "OLDPWD", "SHLVL"}
+        self.assertEqual(changed, {"CUDA_INJECTION64_PATH", "PDHOST_RECORD"})
+
+    def test_the_capture_is_kept_and_read_again(self):
+        self.recorded("init", "steps=50", steps=50, options=("-o", "run.keep_capture=true"))
+        captures = glob.glob(self.path("results/record/*.pdcap"))
+        self.assertEqual(len(captures), 1)
+        code, out, err = self.run_pdhost("analyze", captures[0], watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertIn("steps 0 to 49 (50)", out)
+
+    def test_without_it_no_file_but_the_sinks_stays(self):
+        self.recorded("init", "steps=50", steps=50)
+        self.assertEqual(glob.glob(self.path("results/record/*.pdcap")), [])
+
+    def test_a_folder_of_ones_own(self):
+        code, _, err = self.run_pdhost("record", "--out", "mine", "--sink", "csv", "--", PROGRAM, "init", "steps=50",
+                                       watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertTrue(os.listdir(self.path("mine")))
+
+    def test_threads(self):
+        _, _, figures = self.record("init", "threads=8")[1:]
+        self.assertEqual(figures["coverage"], 1.0)
+
+    def test_what_is_captured_is_no_loss_and_graphs_are_matched(self):
+        _, _, figures = self.recorded("init", "capture", steps=1)
+        self.assertEqual(figures["coverage"], 1.0)
+        self.assertEqual(sum(figures["lost"].values()), 0)
+
+
+class Ends(Record):
+    """However a program ends, what it had done is in the report, and its end is what the shell sees."""
+
+    def test_exit_without_handlers(self):
+        self.recorded("init", "steps=50", "sleep=400", "_exit=3", steps=50, code=3)
+
+    def test_killed(self):
+        self.recorded("init", "steps=50", "sleep=400", "kill=9", steps=50, code=137)
+
+    def test_terminated_aborted_crashed(self):
+        self.recorded("init", "steps=50", "sleep=400", "kill=15", steps=50, code=143)
+        self.recorded("init", "steps=50", "sleep=400", "abort", steps=50, code=134)
+        self.recorded("init", "steps=50", "sleep=400", "crash", steps=50, code=139)
+
+    def test_the_last_moment_is_lost_at_most(self):
+        _, _, figures = self.record("init", "steps=2000", "kill=9")[1:]
+        self.assertIsNotNone(figures)
+
+    def test_a_context_that_ends(self):
+        self.recorded("init", "steps=50", "context", "sleep=60", "_exit=0", steps=50)
+
+    def test_a_program_that_closes_every_file(self):
+        self.recorded("init", "steps=30", "sleep=400", "closes", "steps=30", "sleep=400", "_exit=0", steps=60)
+
+    def test_not_there(self):
+        code, _, err = self.run_pdhost("record", "--", "./nothing", watch=False)
+        self.assertEqual(code, 127)
+        self.assertIn("./nothing: cannot be started: No such file", err)
+        with open(self.path("text"), "w", encoding="ascii") as file:
+            file.write("no program")
+        code, _, err = self.run_pdhost("record", "--", "./text", watch=False)
+        self.assertEqual(code, 126)
+
+    def test_signals_go_to_the_program(self):
+        process = self.start("record", "--", PROGRAM, "init", "steps=50", "pid", "sleep=20000", watch=False)
+        process.stdout.readline()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 143, err)
+        self.assertIn("steps 0 to 49 (50)", out)
+
+
+class Trees(Record):
+    def test_a_shell_and_its_programs(self):
+        command = ("sh", "-c", f"'{PROGRAM}' init steps=40; '{PROGRAM}' init steps=50")
+        code, _, err, figures = self.record(command=command)
+        self.assertEqual(code, 0, err)
+        self.assertIsNotNone(figures)
+        self.assertEqual(len(figures["step_rows"]), 90)
+
+    def test_a_forked_child_writes_nothing_and_ends(self):
+        _, err, figures = self.recorded("init", "steps=40", "fork", "steps=20", steps=60)
+        self.assertEqual(figures["coverage"], 1.0)
+
+    def test_another_image_of_the_process_is_recorded_by_itself(self):
+        code, _, err, figures = self.record("init", "steps=40", "sleep=400", "exec", "init", "steps=30")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(len(figures["step_rows"]), 70, err)
+
+    def test_a_process_that_launches_nothing_leaves_nothing(self):
+        _, err, figures = self.recorded("init", "steps=40", "sleep=400", "fork", "exec", steps=40)
+        self.assertEqual(self.warnings(err), [])
+        command = ("sh", "-c", f"'{PROGRAM}' init; '{PROGRAM}'; '{PROGRAM}' init steps=40")
+        code, _, err, figures = self.record(command=command)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(len(figures["step_rows"]), 40)
+        self.assertEqual(self.warnings(err), [])
+
+
+class Clear(Record):
+    """What stands in the way is said in one line, and the program runs on."""
+
+    def test_no_gpu_program(self):
+        self.unrecorded(command=("sh", "-c", "exit 4"), said="never initialised CUDA", code=4)
+
+    def test_nothing_launched(self):
+        self.unrecorded("init", "exit=5", said="nothing was launched", code=5)
+
+    def test_another_profiler(self):
+        out, warnings = self.unrecorded("tool=torch", "init", "steps=30", "say=on", "exit=6", code=6,
+                                        said='not recorded: CUPTI is in use by "torch" (39)')
+        self.assertEqual(out, "on\n")
+        self.assertEqual(len(warnings), 1)
+
+    def test_an_old_cupti(self):
+        self.unrecorded("version=20", "init", "steps=30", said="CUPTI version 20 is too old")
+
+    def test_another_tool_is_set(self):
+        self.unrecorded("say=on", said="CUDA_INJECTION64_PATH is set to /opt/other.so",
+                        env={"CUDA_INJECTION64_PATH": "/opt/other.so"})
+
+    def test_nothing_recorded_can_be_a_failure(self):
+        self.unrecorded("init", options=("--require",), said="nothing was launched", code=6)
+        self.unrecorded("init", "exit=5", options=("--require",), said="nothing was launched", code=5)
+
+    def test_the_command_line(self):
+        code, _, err = self.run_pdhost("record", watch=False)
+        self.assertEqual(code, 2)
+        self.assertIn("give the command to run behind --", err)
+        code, _, err = self.run_pdhost("record", "python", "--", "x", watch=False)
+        self.assertEqual(code, 2)
+        self.assertIn("write -- before the command", err)
+
+
+class Span(Record):
+    def test_a_duration_ends_the_recording_and_not_the_program(self):
+        words = ("init", "steps=200", "sleep=1500", "steps=200", "say=done")
+        code, out, err, figures = self.record(*words, options=("--duration", "1s"))
+        self.assertEqual(code, 0, err)
+        self.assertEqual(out, "done\n")
+        self.assertEqual(len(figures["step_rows"]), 200)
+
+    def test_a_later_start(self):
+        words = ("init", "steps=100", "sleep=1500", "steps=60")
+        _, err, figures = self.recorded(*words, steps=60, options=("--start-after", "1s"))
+        self.assertEqual(figures["coverage"], 1.0)
+
+    def test_an_end_before_the_start(self):
+        self.unrecorded("init", "steps=10", options=("--start-after", "100s"), said="ended before the recording was to begin")
+
+    def test_a_signal_begins_and_ends_it(self):
+        process = self.start("record", "--start-on-signal", "--", PROGRAM, "init", "steps=50", "pid", "sleep=1000",
+                             "steps=70", "pid", "sleep=1000", "steps=50", watch=False)
+        process.stdout.readline()
+        process.send_signal(signal.SIGUSR2)
+        process.stdout.readline()
+        time.sleep(0.3)
+        process.send_signal(signal.SIGUSR2)
+        out, err = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("steps 0 to 69 (70)", out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,114 @@
+/*
+ * A CUDA program without CUDA, for tests of `pdhost record`: its words are what it does, one after the other. As the
+ * driver does, "init" loads the library that CUDA_INJECTION64_PATH names and calls its InitializeInjection.
+ *
+ *   init              initialise CUDA            steps=N     N steps: a copy, three kernels, a synchronisation
+ *   tool=NAME         another profiler is first  version=N   the CUPTI's version
+ *   sleep=MS          do nothing                 say=TEXT    a line on standard output
+ *   exit=N, _exit=N, kill=N, abort, crash        fork, exec  a child; the rest in another image
+ *   threads=N         N threads of 20 steps each capture     a captured stream, then a graph's launch
+ *   closes            closes every file but the standard ones     context      a context ends
+ *   pid               prints its process number
+ */
+#include "fake_cupti.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void initialise(void) {
+  const char *path = getenv("CUDA_INJECTION64_PATH");
+  void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+  int (*begin)(void) = NULL;
+  if (library) *(void **)&begin = dlsym(library, "InitializeInjection");
+  if (begin) (void)begin();
+  if (library) (void)dlclose(library); /* the driver does not, but a program may */
+}
+
+static void step(void) {
+  (void)fake_memcpy(4096);
+  (void)fake_driver_launch("_Z7forwardPf");
+  (void)fake_driver_launch("_Z8backwardPf");
+  (void)fake_driver_launch("_Z6updatePf");
+  usleep(100);
+  fake_finish(0);
+  (void)fake_call(true, 126, 0, false);
+}
+
+static void *twenty_steps(void *unused) {
+  for (int i = 0; i < 20; i++) step();
+  return unused;
+}
+
+static void run_threads(int count) {
+  pthread_t threads[64];
+  for (int i = 0; i < count && i < 64; i++)
+    if (pthread_create(&threads[i], NULL, twenty_steps, NULL) != 0) abort();
+  for (int i = 0; i < count && i < 64; i++) (void)pthread_join(threads[i], NULL);
+}
+
+/* Launches into a capture leave no kernel; those of the graph have none of their own. */
+static void capture(void) {
+  (void)fake_call(true, 580, 0, false);
+  for (int i = 0; i < 3; i++) (void)fake_call(true, 307, 0, false);
+  (void)fake_call(true, 518, 0, false);
+  for (int i = 0; i < 20; i++) {
+    (void)fake_graph_launch(7, 3);
+    usleep(100);
+    fake_finish(0);
+  }
+}
+
+/* The child does what follows, in a process of its own. */
+static void fork_child(char **words) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (*words && strcmp(*words, "exec") == 0) return;
+    step(); /* what it inherited of CUPTI calls back */
+    exit(0);
+  }
+  (void)waitpid(child, NULL, 0);
+}
+
+static bool is(const char *word, const char *name) { return strncmp(word, name, strlen(name)) == 0; }
+
+static void act(char *word, char **rest, char *self) {
+  const char *value = strchr(word, '=') ? strchr(word, '=') + 1 : "";
+  const int number = atoi(value);
+  if (is(word, "init")) initialise();
+  if (is(word, "steps="))
+    for (int i = 0; i < number; i++) step();
+  if (is(word, "tool=")) fake_set()->other_tool = value;
+  if (is(word, "version=")) fake_set()->version = (uint32_t)number;
+  if (is(word, "sleep=")) usleep((unsigned)number * 1000);
+  if (is(word, "say=")) (void)!write(1, value, strlen(value)), (void)!write(1, "\n", 1);
+  if (is(word, "exit=")) exit(number);
+  if (is(word, "_exit=")) _exit(number);
+  if (is(word, "kill=")) (void)kill(getpid(), number);
+  if (is(word, "abort")) abort();
+  if (is(word, "crash")) (void)raise(SIGSEGV);
+  if (is(word, "fork")) fork_child(rest);
+  if (is(word, "exec")) {
+    rest[-1] = self;
+    (void)execv("/proc/self/exe", rest - 1);
+  }
+  if (is(word, "threads=")) run_threads(number);
+  if (is(word, "capture")) capture();
+  if (is(word, "context")) fake_context_ends();
+  if (is(word, "closes"))
+    for (int i = 3; i < 256; i++) (void)close(i);
+  if (is(word, "pid")) {
+    printf("%d\n", (int)getpid());
+    (void)fflush(stdout);
+  }
+}
+
+int main(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) act(argv[i], argv + i + 1, argv[0]);
+  return 0;
+}
