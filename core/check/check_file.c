@@ -42,7 +42,7 @@ static pd_status read_window(check_file *self, const import_reader *reader) {
   pd_status status = check_rows_open(&rows, &self->findings);
   if (status == PD_OK) {
     rows->progress = tell_progress;
-    status = reader->table->ops.reader->next_window(reader->state, &rows->table);
+    status = reader->ops->next_window(reader->state, &rows->table);
   }
   if (status == PD_OK) status = check_window(self, rows);
   check_rows_close(rows);
@@ -54,7 +54,7 @@ static int read_trace(check_file *self, const config *settings, const char *read
   import_reader from;
   const int code = import_reader_open(&from, &none, settings, reader, self->path);
   if (code != CODE_DONE) return code;
-  snprintf(self->reader, sizeof self->reader, "%s", from.table->name);
+  snprintf(self->reader, sizeof self->reader, "%s", from.name);
   pd_status status = PD_OK;
   while (status == PD_OK && !signals_pending()) status = read_window(self, &from);
   int ended = CODE_DONE;
