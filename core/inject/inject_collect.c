@@ -22,7 +22,14 @@
 
 /* A record is out of the process at most this long after it was made, and what is in CUPTI's own hands after FLUSH_MS:
  * a killed program loses no more. While nothing is recorded it looks every IDLE_MS. */
-enum { LOOK_MS = 20, FLUSH_MS = 200, IDLE_MS = 100, POOL_BYTES = 32 << 20, FEWEST_BLOCKS = 16 };
+enum {
+  LOOK_MS = 20,
+  FLUSH_MS = 200,
+  IDLE_MS = 100,
+  POOL_BYTES = 32 << 20,
+  FEWEST_BLOCKS = 16,
+  KERNELS_WITHOUT_CALLS = 100
+};
 
 static struct {
   inject_board *board;
@@ -139,12 +146,19 @@ static void obey(void) {
   char why[256];
   const record_order order = inject_board_order(self.board);
   if (self.refused || self.ended) return;
+  if (!self.session.enabled) self.session.early = false; /* CUDA is up by now */
   if (order == RECORD_GO && !self.session.enabled && cupti_session_enable(&self.session, why, sizeof why) != PD_OK)
     refuse(RECORD_CAUSE_OTHER, why);
   if (order != RECORD_STOP) return;
   flush(false);
   cupti_session_disable(&self.session);
   end();
+}
+
+/* Kernels without a single call: this CUPTI wants its lists in the other way. */
+static void look_for_calls(void) {
+  if (self.session.early && !self.decoder.calls_seen && self.decoder.kernels_seen > KERNELS_WITHOUT_CALLS)
+    cupti_session_list_again(&self.session);
 }
 
 static void wait_for_work(void) {
@@ -162,6 +176,7 @@ static void *collect(void *unused) {
     const bool last = atomic_load_explicit(&leaving, memory_order_acquire);
     decode_queue();
     obey();
+    look_for_calls();
     if (last) break;
     if (!self.ended && !self.refused && now_ms() - self.flushed_ms >= FLUSH_MS) flush(false);
   }
@@ -196,8 +211,7 @@ void inject_collect_start(inject_board *board) {
   char why[256];
   self.board = board;
   if (!inject_cupti_find(board, &self.api)) return;
-  self.session = (cupti_session){
-      .api = &self.api, .calls = &self.calls, .drivers_only = true, .early = true, .leaving = on_leaving};
+  self.session = (cupti_session){.api = &self.api, .calls = &self.calls, .early = true, .leaving = on_leaving};
   if (cupti_allowlist_build(&self.calls, &self.api, false) != PD_OK ||
       cupti_buffers_open(&self.pool, POOL_BYTES, 1, 0) != PD_OK) {
     inject_board_refuse(board, RECORD_CAUSE_OTHER, "there is no memory");

@@ -43,6 +43,7 @@ static void note_capture(inject_decoder *self, const cupti_call *call, const CUp
 static void read_call(inject_decoder *self, const CUpti_ActivityAPI *api, bool driver) {
   cupti_call *call = cupti_allowlist_find(self->calls, driver, api->cbid);
   if (!call) return;
+  self->calls_seen++;
   if (call->capture) note_capture(self, call, api);
   if (!call->name) call->name = inject_names_add(&self->names, call->text);
   pd_activity row = {.kind = driver ? PD_ACTIVITY_DRIVER : PD_ACTIVITY_RUNTIME,
@@ -55,7 +56,6 @@ static void read_call(inject_decoder *self, const CUpti_ActivityAPI *api, bool d
   row.u.api.cbid = api->cbid;
   row.u.api.api = launches && capture_of(self, api->threadId) ? PD_API_OTHER : call->api;
   row.u.api.result = (int32_t)api->returnValue;
-  self->launches += launches;
   put(self, &row);
 }
 
@@ -63,6 +63,7 @@ static void read_call(inject_decoder *self, const CUpti_ActivityAPI *api, bool d
 
 static void read_kernel(inject_decoder *self, const CUpti_ActivityKernel10 *kernel) {
   const uint64_t correlation = widen(self, kernel->correlationId);
+  self->kernels_seen++;
   pd_activity row = cupti_row_kernel(kernel, correlation, inject_names_kernel(&self->names, kernel->name));
   row.u.kernel.occupancy = row.u.kernel.waves = -1;
   if (row.device < self->gpu_count) occupancy_fill(&self->fullness[row.device], &row);

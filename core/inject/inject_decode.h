@@ -23,7 +23,7 @@ typedef struct inject_decoder {
   record_gpu gpus[INJECT_GPUS];
   occupancy *fullness; /* by GPU */
   uint32_t gpu_count;
-  uint64_t launches; /* so far */
+  uint64_t calls_seen, kernels_seen; /* so far */
 } inject_decoder;
 
 /* `gpus` are written to the ring, and tell how full each kernel fills them. False: no memory. */

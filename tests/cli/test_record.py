@@ -98,6 +98,13 @@ class Whole(Record):
         self.assertEqual(sum(figures["lost"].values()), 0)
 
 
+    def test_a_cupti_that_wants_whole_kinds(self):
+        """Kernels come without their calls at first; then the lists are given in the other way."""
+        code, _, err, figures = self.record("kinds", "init", "steps=60", "sleep=600", "steps=60")
+        self.assertIsNotNone(figures, err)
+        self.assertGreater(len(figures["step_rows"]), 50)
+
+
 class Ends(Record):
     """However a program ends, what it had done is in the report, and its end is what the shell sees."""
 
@@ -117,7 +124,7 @@ class Ends(Record):
         self.assertIsNotNone(figures)
 
     def test_a_context_that_ends(self):
-        self.recorded("init", "steps=50", "context", "sleep=60", "_exit=0", steps=50)
+        self.recorded("init", "steps=50", "context", "sleep=150", "_exit=0", steps=50)
 
     def test_a_program_that_closes_every_file(self):
         self.recorded("init", "steps=30", "sleep=400", "closes", "steps=30", "sleep=400", "_exit=0", steps=60)

@@ -305,12 +305,12 @@ CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind) {
 }
 CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable) {
   ENTER("cuptiActivityEnableRuntimeApi");
-  if (counts.runtime_kind && cbid < 2048) runtime_call[cbid] = enable;
+  if ((counts.runtime_kind || config.one_by_one) && cbid < 2048) runtime_call[cbid] = enable;
   LEAVE(CUPTI_SUCCESS);
 }
 CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable) {
   ENTER("cuptiActivityEnableDriverApi");
-  if (counts.driver_kind && cbid < 2048) driver_call[cbid] = enable;
+  if ((counts.driver_kind || config.one_by_one) && cbid < 2048) driver_call[cbid] = enable;
   LEAVE(CUPTI_SUCCESS);
 }
 CUptiResult CUPTIAPI cuptiActivityEnableAllSyncRecords(uint8_t enable) {
@@ -470,8 +470,7 @@ static uint32_t new_correlation(void) {
   return correlation;
 }
 
-static uint32_t call(bool driver, uint32_t cbid, uint32_t result, uint32_t id) {
-  uint64_t start = now();
+static uint32_t call_since(bool driver, uint32_t cbid, uint32_t result, uint32_t id, uint64_t start) {
   if (!id) id = new_correlation();
   if (driver ? !driver_call[cbid] : !runtime_call[cbid]) return id;
   CUpti_ActivityAPI *api = put(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, NULL);
@@ -484,6 +483,10 @@ static uint32_t call(bool driver, uint32_t cbid, uint32_t result, uint32_t id) {
   api->correlationId = id;
   api->returnValue = result;
   return id;
+}
+
+static uint32_t call(bool driver, uint32_t cbid, uint32_t result, uint32_t id) {
+  return call_since(driver, cbid, result, id, now());
 }
 
 static void kernel(const char *name, uint32_t id, uint32_t graph, uint32_t node) {
@@ -531,8 +534,9 @@ uint32_t fake_driver_launch(const char *name) {
 static uint32_t graph_launch(uint32_t graph, uint32_t nodes, uint32_t shift) {
   pthread_mutex_lock(&lock);
   uint32_t id = new_correlation();
-  call(false, 311, 0, id);
-  call(true, 514, 0, id);
+  const uint64_t start = now();
+  call(true, 514, 0, id); /* the driver's call is inside the runtime's */
+  call_since(false, 311, 0, id, start);
   for (uint32_t i = 0; i < nodes && !(config.graph_silence && sessions_on > 1); i++)
     kernel("_Z4nodev", id + shift, graph, i + 1);
   correlation += shift;
@@ -543,8 +547,9 @@ uint32_t fake_graph_launch(uint32_t graph, uint32_t nodes) { return graph_launch
 uint32_t fake_graph_launch_wrong(uint32_t graph, uint32_t nodes) { return graph_launch(graph, nodes, 1); }
 uint32_t fake_memcpy(uint64_t bytes) {
   pthread_mutex_lock(&lock);
-  uint32_t id = call(false, 41, 0, 0);
-  call(true, 279, 0, id);
+  const uint64_t start = now();
+  uint32_t id = call(true, 279, 0, 0);
+  call_since(false, 41, 0, id, start);
   CUpti_ActivityMemcpy6 *record = counts.memcpy_on ? put(CUPTI_ACTIVITY_KIND_MEMCPY, NULL) : NULL;
   if (record) {
     record->start = now();

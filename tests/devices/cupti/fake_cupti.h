@@ -32,6 +32,7 @@ typedef struct fake_config {
   bool graph_silence;     /* graphs' kernels are not recorded once kinds have been off */
   bool keeps_callbacks;   /* Finalize does not stop the callbacks */
   bool slow_finalize;     /* Finalize gives one more buffer back and takes 20 ms after that */
+  bool one_by_one;        /* CUDA is being initialised: calls can be switched on without their kind */
   uint32_t first_correlation;
   size_t dropped; /* what GetNumDroppedRecords says next */
 } fake_config;

@@ -7,6 +7,7 @@
  *   sleep=MS          do nothing                 say=TEXT    a line on standard output
  *   exit=N, _exit=N, kill=N, abort, crash        fork, exec  a child; the rest in another image
  *   threads=N         N threads of 20 steps each capture     a captured stream, then a graph's launch
+ *   kinds             calls can only be switched on by their kind
  *   closes            closes every file but the standard ones     context      a context ends
  *   pid               prints its process number
  */
@@ -21,12 +22,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* As CUPTI is while CUDA is being initialised. */
+static bool one_by_one = true;
+
 static void initialise(void) {
   const char *path = getenv("CUDA_INJECTION64_PATH");
   void *library = path ? dlopen(path, RTLD_NOW) : NULL;
   int (*begin)(void) = NULL;
   if (library) *(void **)&begin = dlsym(library, "InitializeInjection");
+  fake_set()->one_by_one = one_by_one;
   if (begin) (void)begin();
+  fake_set()->one_by_one = false;
   if (library) (void)dlclose(library); /* the driver does not, but a program may */
 }
 
@@ -98,6 +104,7 @@ static void act(char *word, char **rest, char *self) {
     (void)execv("/proc/self/exe", rest - 1);
   }
   if (is(word, "threads=")) run_threads(number);
+  if (is(word, "kinds")) one_by_one = false;
   if (is(word, "capture")) capture();
   if (is(word, "context")) fake_context_ends();
   if (is(word, "closes"))

@@ -77,14 +77,16 @@ pd_status cupti_session_attach(cupti_session *session, CUpti_BuffersCallbackRequ
     snprintf(why, why_bytes, "CUPTI's clock is not CLOCK_REALTIME, so its records cannot be placed");
     return PD_DEVICE;
   }
-  if ((result = api->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)) != CUPTI_SUCCESS)
+  if ((result = api->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)) != CUPTI_SUCCESS && !session->early)
     return failed(session, "cuptiSetThreadIdType", result, why, why_bytes);
-  if ((result = set_flag(api, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER)) != CUPTI_SUCCESS ||
-      (result = set_flag(api, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER)) != CUPTI_SUCCESS)
+  result = set_flag(api, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER);
+  if (result == CUPTI_SUCCESS) result = set_flag(api, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
+  if (result != CUPTI_SUCCESS && !session->early)
     return failed(session, "cuptiActivitySetAttribute", result, why, why_bytes);
   pd_status status = subscribe(session, why, why_bytes);
   if (status != PD_OK) return status;
-  if ((result = api->EnableDomain(1, session->subscriber, CUPTI_CB_DOMAIN_STATE)) != CUPTI_SUCCESS) {
+  result = api->EnableDomain(1, session->subscriber, CUPTI_CB_DOMAIN_STATE);
+  if (result != CUPTI_SUCCESS && !session->early) {
     status = failed(session, "cuptiEnableDomain", result, why, why_bytes);
     goto out;
   }
@@ -118,6 +120,30 @@ static CUptiResult enable_calls(const cupti_session *session, bool driver) {
   return result;
 }
 
+static CUptiResult enable_one_by_one(const cupti_session *session, bool driver) {
+  const cupti_allowlist *calls = session->calls;
+  const uint32_t count = driver ? calls->driver_count : calls->runtime_count;
+  const cupti_call *rows = driver ? calls->driver : calls->runtime;
+  CUptiResult result = CUPTI_SUCCESS;
+  for (uint32_t i = 0; i < count && result == CUPTI_SUCCESS; i++)
+    result = driver ? session->api->ActivityEnableDriverApi(rows[i].cbid, 1)
+                    : session->api->ActivityEnableRuntimeApi(rows[i].cbid, 1);
+  return result;
+}
+
+static CUptiResult enable_lists(const cupti_session *session) {
+  if (session->early && enable_one_by_one(session, false) == CUPTI_SUCCESS &&
+      enable_one_by_one(session, true) == CUPTI_SUCCESS)
+    return CUPTI_SUCCESS;
+  const CUptiResult result = enable_calls(session, false);
+  return result == CUPTI_SUCCESS ? enable_calls(session, true) : result;
+}
+
+void cupti_session_list_again(cupti_session *session) {
+  session->early = false;
+  if (session->enabled) (void)enable_lists(session);
+}
+
 pd_status cupti_session_enable(cupti_session *session, char *why, size_t why_bytes) {
   const cupti_api *api = session->api;
   CUptiResult result;
@@ -139,8 +165,7 @@ pd_status cupti_session_enable(cupti_session *session, char *why, size_t why_byt
     failed(session, "cuptiActivityEnable", result, why, why_bytes);
     goto undo;
   }
-  if ((!session->drivers_only && (result = enable_calls(session, false)) != CUPTI_SUCCESS) ||
-      (result = enable_calls(session, true)) != CUPTI_SUCCESS) {
+  if ((result = enable_lists(session)) != CUPTI_SUCCESS) {
     failed(session, "cuptiActivityEnable", result, why, why_bytes);
     goto undo;
   }
@@ -150,8 +175,17 @@ undo:
   return PD_DEVICE;
 }
 
+static void disable_one_by_one(const cupti_session *session) {
+  const cupti_allowlist *calls = session->calls;
+  for (uint32_t i = 0; i < calls->driver_count; i++)
+    (void)session->api->ActivityEnableDriverApi(calls->driver[i].cbid, 0);
+  for (uint32_t i = 0; i < calls->runtime_count; i++)
+    (void)session->api->ActivityEnableRuntimeApi(calls->runtime[i].cbid, 0);
+}
+
 void cupti_session_disable(cupti_session *session) {
   if (!session->enabled) return;
+  if (session->early) disable_one_by_one(session);
   (void)session->api->ActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER);
   (void)session->api->ActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME);
   for (int i = KIND_COUNT; i > 0; i--) (void)session->api->ActivityDisable(kinds[i - 1]);

@@ -18,9 +18,9 @@ typedef struct cupti_session {
   const cupti_allowlist *calls;
   CUpti_SubscriberHandle subscriber;
   bool sync; /* synchronisation records too */
-  bool
-      drivers_only; /* calls of the driver's interface alone: each call of the runtime's makes one, or none to record */
-  bool early;       /* CUDA is not up yet, and CUPTI's clock with it: the caller checks it once there are records */
+  /* CUDA is being initialised: calls are switched on one by one, which later does nothing; CUPTI's clock may not be set
+   * yet, so that the caller checks it once there are records; and what else it refuses is done without. */
+  bool early;
   /* A context is about to go; NULL: not wanted. Runs inside CUDA, on the thread that ends the context. */
   void (*leaving)(void);
   bool subscribed, attached, enabled;
@@ -31,6 +31,10 @@ typedef struct cupti_session {
 pd_status cupti_session_attach(cupti_session *session, CUpti_BuffersCallbackRequestFunc request,
                                CUpti_BuffersCallbackCompleteFunc complete, char *why, size_t why_bytes);
 pd_status cupti_session_enable(cupti_session *session, char *why, size_t why_bytes);
+/* Of an attached session whose kinds are on: the lists by exclusion, where switching on one by one has recorded
+ * nothing.
+ */
+void cupti_session_list_again(cupti_session *session);
 void cupti_session_disable(cupti_session *session);
 /* Whether the records' times are CLOCK_REALTIME. */
 bool cupti_session_shares_clock(const cupti_api *api);
