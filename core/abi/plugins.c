@@ -1,7 +1,6 @@
 /* Plugin loading; see plugins.h. The checks of a descriptor are in plugin_table.c. */
 #include "plugins.h"
 
-#include "elf_length.h"
 #include "base/child.h"
 #include "base/log.h"
 #include "base/self_path.h"
@@ -220,11 +219,6 @@ static pd_status open_library(const char *path, void **handle, error *err) {
   if (stat(path, &about) != 0)
     return error_set(err, PD_INVALID, FAULT_LOADING, "%s: cannot be opened: %s", path, strerror(errno));
   if (!S_ISREG(about.st_mode)) return error_set(err, PD_INVALID, FAULT_LOADING, "%s: is not a regular file", path);
-  /* dlopen maps what is not there, and the process is killed at its first touch. */
-  const uint64_t needed = elf_length_needed(path);
-  if ((uint64_t)about.st_size < needed)
-    return error_set(err, PD_INVALID, FAULT_LOADING, "%s: is cut short (%llu of %llu bytes): build or copy it again",
-                     path, (unsigned long long)about.st_size, (unsigned long long)needed);
   *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (*handle) return PD_OK;
   const char *why = dlerror();

@@ -27,7 +27,7 @@ static void check_length(const check_rows *rows, const check_work *at, check_clo
 
 /* PCI Express: 16 lanes of 8, 16, 32 and 64 GT/s with their coding carry 15.8, 31.5, 63.0 and 121 GB/s one way; NVLink
  * between POWER and Pascal or Volta 80 and 75 GB/s, NVLink-C2C between Grace and Hopper or Blackwell 450 GB/s. */
-double check_link_limit(const pd_device_props *device) {
+static double check_link_limit(const pd_device_props *device) {
   const double fastest = 450;
   if (!device || !device->compute_major || !strstr(device->name, "NVIDIA") || strstr(device->name, "GH200") ||
       strstr(device->name, "GB"))

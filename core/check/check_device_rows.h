@@ -8,7 +8,4 @@
 pd_status check_launches(check_rows *rows, check_clock clock, check_findings *findings);
 pd_status check_device(const check_rows *rows, check_clock clock, check_findings *findings);
 
-/* GB/s that no copy between host and device exceeds; `device` NULL: that of the fastest link there is. */
-double check_link_limit(const pd_device_props *device);
-
 #endif

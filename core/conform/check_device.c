@@ -322,7 +322,6 @@ static check_verdict open_with(const check_target *target, const void *options) 
   return verdict.outcome == CHECK_SKIPPED ? check_ok() : verdict;
 }
 static check_verdict bounds(const check_target *target) { return check_each_bound(target, open_with); }
-static check_verdict each_allocation(const check_target *target) { return check_each_allocation(target, live_in_turn); }
 
 static check_verdict leaves_folder(const check_target *target) { return check_process_folder(target, live_in_turn); }
 static check_verdict leaves_umask(const check_target *target) { return check_process_umask(target, live_in_turn); }
@@ -341,7 +340,6 @@ const check check_device_list[] = {
     {"each operation leaves its call, its device record and its memory events", records},
     {"an index that no machine has is refused with a message", no_such_index},
     {"open with each bound and each choice of each option", bounds},
-    {"each allocation of its own fails in its turn: a message, nothing is left", each_allocation},
     {"the current folder is left as it was", leaves_folder},
     {"the umask is left as it was", leaves_umask},
     {"the locale is left as it was", leaves_locale},

@@ -1,5 +1,5 @@
-/* Conformance checks by failing in turn: a plugin's life is lived again and again, and each time the next allocation of
- * its own, or the next call of the host's, fails. Every life must end cleanly. See check_list.h. */
+/* A conformance check by failing in turn: a plugin's life is lived again and again, and each time the next call of the
+ * host's fails. Every life must end cleanly. See check_list.h. */
 #ifndef CORE_CONFORM_CHECK_FAILURES_H
 #define CORE_CONFORM_CHECK_FAILURES_H
 
@@ -18,11 +18,8 @@ typedef struct check_life {
 
 typedef void (*check_live)(const check_target *target, check_life *life);
 
-/* Each allocation by the plugin itself fails once. The life must return a failure with a message, or do without and
- * produce the same; and leave nothing allocated. */
-check_verdict check_each_allocation(const check_target *target, check_live live);
-
-/* Each call of the host's that may fail does so once. */
+/* Each call of the host's that may fail does so once. The life must return a failure with a message, or do without and
+ * produce the same. */
 check_verdict check_each_call(const check_target *target, check_live live);
 
 /* Takes `host`'s part of a life's result. */

@@ -138,7 +138,6 @@ static void live_in_turn(const check_target *target, check_life *life) {
   life->output[0] = host.kit_calls;
   life->verdict = verdict;
 }
-static check_verdict no_memory(const check_target *target) { return check_each_allocation(target, live_in_turn); }
 static check_verdict no_service(const check_target *target) { return check_each_call(target, live_in_turn); }
 
 static check_verdict presets(const check_target *target) {
@@ -190,7 +189,6 @@ const check check_scenario_list[] = {
     {"a host without a training kit: a message, or it needs none", no_kit},
     {"a failing training kit makes step fail; teardown leaves nothing", failing_step},
     {"each call of the training kit fails in its turn: step fails with a message, nothing is left", no_service},
-    {"each allocation of its own fails in its turn: a message, nothing is left", no_memory},
     {"the current folder is left as it was", leaves_folder},
     {"the umask is left as it was", leaves_umask},
     {"the locale is left as it was", leaves_locale},

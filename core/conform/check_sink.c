@@ -186,7 +186,6 @@ static void live_in_turn(const check_target *target, check_life *one) {
     verdict = check_verdict_of(CHECK_BROKEN, "the folder of this check could not be emptied");
   one->verdict = verdict;
 }
-static check_verdict no_memory(const check_target *target) { return check_each_allocation(target, live_in_turn); }
 static check_verdict no_service(const check_target *target) { return check_each_call(target, live_in_turn); }
 
 static check_verdict bounds(const check_target *target) { return check_each_bound(target, one_window); }
@@ -209,7 +208,6 @@ const check check_sink_list[] = {
     {"a window with each bound and each choice of each option", bounds},
     {"a full disk is reported and leaves no file open", full_disk},
     {"each call of files and tables fails in its turn: a message, no file left open", no_service},
-    {"each allocation of its own fails in its turn: a message, nothing is left", no_memory},
     {"the current folder is left as it was", leaves_folder},
     {"the umask is left as it was", leaves_umask},
     {"the locale is left as it was", leaves_locale},

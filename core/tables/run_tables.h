@@ -6,9 +6,6 @@
 
 #include <pdhost/sink.h>
 
-/* Paddle's Perf Summary, over one set of steps: the active ones, or all where none was active. NULL on no memory. */
-const pd_table *perf_summary_table(arena *pool, const pd_run *run, const pd_summary *summary);
-
 /* All of them, in `pool`. NULL on no memory. */
 const pd_table_set *run_tables_make(arena *pool, const pd_run *run, const pd_summary *summary);
 

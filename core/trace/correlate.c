@@ -20,7 +20,8 @@ struct correlation {
   int64_t *kept_starts, *kept_shifts; /* as recorded, and by how much each is moved */
 };
 
-bool call_launches(const raw_call *call) {
+/* Whether device work must follow the call. */
+static bool call_launches(const raw_call *call) {
   return call->result == 0 && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
 }
 

@@ -16,7 +16,4 @@ pd_status correlation_open(merging *merge, raw_fate *call_fates, correlation **o
 pd_status correlation_run(correlation *self, const raw_fate *call_fates, raw_fate *device_fates);
 void correlation_close(correlation *self);
 
-/* Whether device work must follow the call. */
-bool call_launches(const raw_call *call);
-
 #endif

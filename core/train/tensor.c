@@ -7,7 +7,7 @@ int64_t tensor_count(const pd_tensor *tensor) {
   return count;
 }
 
-uint64_t tensor_dtype_bytes(pd_dtype dtype) {
+static uint64_t tensor_dtype_bytes(pd_dtype dtype) {
   switch (dtype) {
   case PD_F16: return 2;
   case PD_I64: return 8;

@@ -5,7 +5,6 @@
 #include <pdhost/device.h>
 
 int64_t tensor_count(const pd_tensor *tensor);
-uint64_t tensor_dtype_bytes(pd_dtype dtype);
 uint64_t tensor_bytes(const pd_tensor *tensor);
 
 /* Shapes without data; `layout` counts for rank 4 alone. */

@@ -31,8 +31,9 @@ void event_flow(event_writer *writer, char phase, const char *kind, uint64_t id,
   event_end(writer, at);
 }
 
-void event_metadata(event_writer *writer, const char *name, uint32_t pid, uint32_t tid, const char *key,
-                    const char *value, size_t value_length) {
+/* A metadata event with one argument: "process_name" and its like. `value` is JSON text. */
+static void event_metadata(event_writer *writer, const char *name, uint32_t pid, uint32_t tid, const char *key,
+                           const char *value, size_t value_length) {
   text_out *out = writer->out;
   text_out_text(out, writer->events++ ? ",\n{\"name\":\"" : "{\"name\":\"");
   text_out_text(out, name);

@@ -129,9 +129,6 @@ static inline void event_end(event_writer *writer, char *at) {
 void event_flow(event_writer *writer, char phase, const char *kind, uint64_t id, uint32_t pid, uint32_t tid,
                 int64_t ts_ns);
 
-/* A metadata event with one argument: "process_name" and its like. `value` is JSON text. */
-void event_metadata(event_writer *writer, const char *name, uint32_t pid, uint32_t tid, const char *key,
-                    const char *value, size_t value_length);
 /* The same with text that is quoted here. */
 void event_metadata_text(event_writer *writer, const char *name, uint32_t pid, uint32_t tid, const char *key,
                          const char *text);

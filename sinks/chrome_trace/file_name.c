@@ -14,7 +14,8 @@ static size_t without(const char *path, size_t length, const char *ending) {
 
 bool file_name_is_gzip(const char *path) { return without(path, strlen(path), gzip_ending) != strlen(path); }
 
-bool file_name_is_file(const char *path) {
+/* Whether `path` is one file, not a folder. */
+static bool file_name_is_file(const char *path) {
   const size_t length = without(path, strlen(path), gzip_ending);
   return !strcmp(path, "-") || without(path, length, ".json") != length;
 }

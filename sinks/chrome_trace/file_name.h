@@ -11,8 +11,6 @@ typedef struct file_name {
   bool split;       /* a window may be several files */
 } file_name;
 
-/* Whether `path` is one file, not a folder; whether its ending asks for compression. */
-bool file_name_is_file(const char *path);
 bool file_name_is_gzip(const char *path);
 
 /* The path of part `part` of window `window`, which begins at `time_ns`; NULL on no memory. The caller frees it. */

@@ -117,11 +117,6 @@ void json_null(json_writer *json) {
   before_value(json);
   text_out_literal(json->out, "null");
 }
-void json_raw(json_writer *json, const char *text, size_t length) {
-  before_value(json);
-  text_out_bytes(json->out, text, length);
-}
-
 static char *escape_control(char *at, unsigned char byte) {
   static const char short_forms[] = "\bb\tt\nn\ff\rr";
   const char *found = byte ? strchr(short_forms, byte) : NULL;

@@ -34,8 +34,6 @@ void json_i64(json_writer *json, int64_t value);
 void json_double(json_writer *json, double value); /* NaN and infinities are written as null */
 void json_bool(json_writer *json, bool value);
 void json_null(json_writer *json);
-/* Text that is one JSON value already. */
-void json_raw(json_writer *json, const char *text, size_t length);
 
 /* The quoted form of `text` into `to`, which has json_quoted_room(length) bytes; returns its length. Control bytes are
  * escaped and bytes that are not UTF-8 become U+FFFD, so that the result is always a valid JSON string. */

@@ -59,7 +59,8 @@ static void write_time(char *out, size_t room, int64_t ns, cell_time unit, uint3
   snprintf(out, room, "%s%s", figure, fixed ? "" : units[unit].suffix);
 }
 
-void cell_write_bytes(char *out, size_t room, double bytes) {
+/* "412.00 MiB", powers of 1024. */
+static void cell_write_bytes(char *out, size_t room, double bytes) {
   const double size = fabs(bytes);
   if (size >= 1024.0 * 1024 * 1024)
     snprintf(out, room, "%.2f GiB", bytes / (1024.0 * 1024 * 1024));

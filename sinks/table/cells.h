@@ -20,7 +20,5 @@ cell_time cell_time_for(int64_t most_ns);
 /* Decimals that show `least_ns` with two significant digits in a fixed unit; as many as the unit has at least, down to
  * a nanosecond at most. */
 uint32_t cell_time_decimals(cell_time unit, int64_t least_ns);
-/* "412.00 MiB", powers of 1024. */
-void cell_write_bytes(char *out, size_t room, double bytes);
 
 #endif

@@ -56,7 +56,8 @@ static const char *escaped(char c) {
   }
 }
 
-void markdown_cell(markdown *self, const char *text) {
+/* One cell's text: bars and line ends are escaped, bytes that are no UTF-8 replaced. */
+static void markdown_cell(markdown *self, const char *text) {
   size_t length = text ? strlen(text) : 0;
   char *at = reserve(self, 5 * length);
   if (!at) return;

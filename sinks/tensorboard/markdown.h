@@ -12,8 +12,6 @@ typedef struct markdown {
 
 void markdown_free(markdown *self);
 void markdown_add(markdown *self, const char *format, ...) PD_PRINTF(2, 3);
-/* One cell's text: bars and line ends are escaped, bytes that are no UTF-8 replaced. */
-void markdown_cell(markdown *self, const char *text);
 
 /* All of a table of the analysis, at most `row_limit` rows of it. */
 void markdown_table(markdown *self, const pd_table *table, uint64_t row_limit);

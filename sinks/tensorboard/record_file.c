@@ -24,7 +24,8 @@ struct record_file {
   size_t bytes, room;
 };
 
-uint32_t record_file_masked_crc(const void *data, size_t bytes) {
+/* CRC-32C as TFRecord masks it. */
+static uint32_t record_file_masked_crc(const void *data, size_t bytes) {
   const unsigned char *at = data;
   uint32_t crc = 0xffffffffu;
   while (bytes) { /* the library counts in int */

@@ -23,7 +23,4 @@ pd_status record_file_flush(record_file *self);
 void record_file_close(record_file *self);
 const char *record_file_path(const record_file *self);
 
-/* CRC-32C as TFRecord masks it. */
-uint32_t record_file_masked_crc(const void *data, size_t bytes);
-
 #endif

@@ -1,5 +1,5 @@
 """The order of dependence: a folder includes only what stands left of it, no two files call each other, no two files
-share a name, no folder holds too much.
+share a name, no folder holds too much, no function is there for nobody.
 usage: test_order.py SOURCE BUILD NM"""
 import collections
 import json
@@ -42,25 +42,34 @@ def included(path):
             yield found[0].resolve()
 
 
+# What other programs call by name.
+CALLED_FROM_OUTSIDE = {"main", "pd_plugin_entry", "pdhost_counted_steps"}
+
+
 def calls():
-    """By source file, the source files of its folder that define what it uses: from the object files of the build."""
+    """By source file, the source files of its folder that define what it uses: from the object files of the build. Notes
+    in `lonely` what a file defines for others and none of them uses, the tests included."""
     objects = {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["file"])
         place = re.search(r" -o (\S+\.o)\b", entry["command"])
-        if source.is_relative_to(ROOT) and source in files and place and (BUILD / place[1]).exists():
+        if source.is_relative_to(ROOT) and place and (BUILD / place[1]).exists():
             objects.setdefault(source, BUILD / place[1])
-    defines, uses = {}, collections.defaultdict(set)
+    defines, uses, all_uses = {}, collections.defaultdict(set), collections.Counter()
     sources = {str(place): source for source, place in objects.items()}
     for line in subprocess.run([NM, "-A", "-g", *sources], capture_output=True, text=True, check=True).stdout.splitlines():
         place, rest = line.split(":", 1)
         kind, symbol = rest.split()[-2:]
         if kind == "U":
             uses[sources[place]].add(symbol)
-        else:
+            all_uses[symbol] += 1
+        elif sources[place] in files:
             defines[folder_of(sources[place]), symbol] = sources[place]
+            if kind == "T" and not symbol.startswith("_") and symbol not in CALLED_FROM_OUTSIDE:
+                candidates.append((sources[place], symbol))
+    lonely.extend((source, symbol) for source, symbol in candidates if not all_uses[symbol])
     return {source: {defines.get((folder_of(source), symbol), source) for symbol in symbols} - {source}
-            for source, symbols in uses.items()}
+            for source, symbols in uses.items() if source in files}
 
 
 def circles(graph):
@@ -85,7 +94,9 @@ files = {path for folder in ("core", "readers", "sinks", "plugins") for path in 
          if path.suffix in (".c", ".h", ".cu", ".cuh") and "templates" not in path.parts}
 faults = [f"{short([path])} includes {short([target])}" for path in sorted(files) for target in included(path)
           if not may_include(folder_of(path), folder_of(target)) and folder_of(target) != "core/include"]
+candidates, lonely = [], []
 faults += [f"these call each other: {short(circle)}" for circle in circles(calls())]
+faults += [f"{symbol} of {short([source])} is called by no other file: static, or deleted" for source, symbol in lonely]
 names, sources = collections.defaultdict(set), collections.Counter()
 for path in files:
     names[path.stem].add(path.parent)

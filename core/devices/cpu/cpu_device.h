@@ -107,8 +107,6 @@ extern const pd_tensor_ops cpu_tensor_ops;
 
 /* Frees the pool; for close. */
 void memory_release(pd_device *device);
-/* Whether [data, data+bytes) lies in page-locked memory. */
-bool memory_is_pinned(pd_device *device, const void *data, uint64_t bytes);
 /* Frees the stream's oneDNN primitives; on its own thread. */
 void plans_release(pd_stream *stream);
 

@@ -189,7 +189,8 @@ static pd_status host_free(pd_device *device, uint64_t bytes, void *data) {
   return PD_OK;
 }
 
-bool memory_is_pinned(pd_device *device, const void *data, uint64_t bytes) {
+/* Whether [data, data+bytes) lies in page-locked memory. */
+static bool memory_is_pinned(pd_device *device, const void *data, uint64_t bytes) {
   const uintptr_t first = (uintptr_t)data;
   bool found = false;
   pthread_mutex_lock(&device->lock);

@@ -42,7 +42,6 @@ static inline bool tensor_f32_of(const pd_tensor *t, int64_t count) {
 /* The operations, for the table in cuda_ops_basic.c. */
 pd_status cuda_op_elementwise(pd_device *device, pd_stream *stream, pd_elementwise op, const pd_tensor *y,
                               const pd_tensor *a, const pd_tensor *b, double alpha);
-pd_status cuda_op_fill(pd_device *device, pd_stream *stream, const pd_tensor *y, double value);
 pd_status cuda_op_conv2d_forward(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x,
                                  const pd_tensor *w, const pd_tensor *bias, bool relu, const pd_conv2d *conv);
 pd_status cuda_op_conv2d_backward_data(pd_device *device, pd_stream *stream, const pd_tensor *dx, const pd_tensor *dy,

@@ -6,7 +6,7 @@ static bool op_supports(pd_device *device, pd_dtype dtype, pd_layout layout) {
   return (dtype == PD_F32 || dtype == PD_F16) && (layout == PD_NCHW || layout == PD_NHWC);
 }
 
-pd_status cuda_op_fill(pd_device *device, pd_stream *stream, const pd_tensor *y, double value) {
+static pd_status cuda_op_fill(pd_device *device, pd_stream *stream, const pd_tensor *y, double value) {
   const int64_t count = tensor_count(y);
   if (!count) return PD_OK;
   OP_LAUNCH("fill", cuda_fill(&stream->launch, y->data, y->dtype, count, value));

@@ -58,7 +58,8 @@ static void add_row(table_build *table, const figures *all, uint32_t figure, con
   for (uint32_t c = 0; c < sizeof columns / sizeof *columns; c++) table_digits(table, columns[c], digits);
 }
 
-const pd_table *perf_summary_table(arena *pool, const pd_run *run, const pd_summary *summary) {
+/* Paddle's Perf Summary, over one set of steps: the active ones, or all where none was active. NULL on no memory. */
+static const pd_table *perf_summary_table(arena *pool, const pd_run *run, const pd_summary *summary) {
   const uint64_t all = summary->steps_all.count;
   double *values = malloc((FIGURE_COUNT * all + 1) * sizeof *values);
   figures of = {0};

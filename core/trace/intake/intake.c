@@ -277,8 +277,6 @@ void intake_close(intake *self) {
 }
 
 const pd_intake *intake_table(const intake *self) { return &self->table; }
-const pd_source *intake_source(const intake *self) { return &self->source; }
-
 /* ---- building ---- */
 
 static void widen(int64_t *least, int64_t *most, int64_t start, int64_t end) {

@@ -21,9 +21,6 @@ void intake_close(intake *self);
 /* The table that a reader gets; valid until intake_close. */
 const pd_intake *intake_table(const intake *self);
 
-/* What the reader said of the file; its texts live until intake_close. Zeroed where it said nothing. */
-const pd_source *intake_source(const intake *self);
-
 /* The trace of all rows so far. Its steps are the marks that the reader gave; where there are fewer than two, it has
  * none: see step_finder.h and trace_steps.h. The rows are gone afterwards, and the intake can only be closed. The trace
  * owns what it holds but for `origin`, which is borrowed. PD_STOP: there is no row at all. */

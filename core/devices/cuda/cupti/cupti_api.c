@@ -11,6 +11,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Checks that records are as long as this build thinks, with the library's own iterator. No device is needed. */
+static pd_status check_layout(const cupti_api *api, char *why, size_t why_bytes) {
+  static const struct {
+    CUpti_ActivityKind kind;
+    size_t bytes;
+    const char *name;
+  } rows[] = {
+      {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10), "kernel"},
+      {CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6), "memcpy"},
+      {CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4), "peer memcpy"},
+      {CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4), "memset"},
+      {CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI), "runtime"},
+      {CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI), "driver"},
+      {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(CUpti_ActivitySynchronization2), "synchronization"},
+      {CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3), "overhead"},
+  };
+  union {
+    uint8_t bytes[2048];
+    CUpti_Activity first;
+  } buffer;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    /* The kind wherever a record may begin, so that the iterator finds a second one at its own distance. */
+    CUpti_Activity *record = NULL;
+    memset(&buffer, 0, sizeof buffer);
+    for (size_t at = 0; at < sizeof buffer; at += 8) memcpy(buffer.bytes + at, &rows[i].kind, sizeof rows[i].kind);
+    if (api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record) == CUPTI_SUCCESS)
+      (void)api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record);
+    size_t stride = record ? (size_t)((uint8_t *)record - buffer.bytes) : 0;
+    /* A newer library's records are longer: they grow at the end, and the iterator knows by how much. */
+    if (stride < rows[i].bytes) {
+      snprintf(why, why_bytes,
+               "CUPTI %u lays %s records out in %zu bytes, this build expects %zu; rebuild pdhost with "
+               "that toolkit's headers",
+               api->version, rows[i].name, stride, rows[i].bytes);
+      return PD_UNSUPPORTED;
+    }
+  }
+  return PD_OK;
+}
+
 /* Fills the table from the library, and checks both. */
 static pd_status fill(cupti_api *api, char *why, size_t why_bytes) {
 #define X(name)                                                                                                        \
@@ -34,7 +74,7 @@ static pd_status fill(cupti_api *api, char *why, size_t why_bytes) {
              CUPTI_OLDEST_VERSION);
     return PD_UNSUPPORTED;
   }
-  return cupti_api_check_layout(api, why, why_bytes);
+  return check_layout(api, why, why_bytes);
 }
 
 /* What becomes of the files that are looked for. */
@@ -96,45 +136,6 @@ pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why
   else
     snprintf(why, why_bytes, "no CUPTI library found; set cupti_library or CUDA_HOME; tried %s", at.tried);
   return PD_UNSUPPORTED;
-}
-
-pd_status cupti_api_check_layout(const cupti_api *api, char *why, size_t why_bytes) {
-  static const struct {
-    CUpti_ActivityKind kind;
-    size_t bytes;
-    const char *name;
-  } rows[] = {
-      {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10), "kernel"},
-      {CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6), "memcpy"},
-      {CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4), "peer memcpy"},
-      {CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4), "memset"},
-      {CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI), "runtime"},
-      {CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI), "driver"},
-      {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(CUpti_ActivitySynchronization2), "synchronization"},
-      {CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3), "overhead"},
-  };
-  union {
-    uint8_t bytes[2048];
-    CUpti_Activity first;
-  } buffer;
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    /* The kind wherever a record may begin, so that the iterator finds a second one at its own distance. */
-    CUpti_Activity *record = NULL;
-    memset(&buffer, 0, sizeof buffer);
-    for (size_t at = 0; at < sizeof buffer; at += 8) memcpy(buffer.bytes + at, &rows[i].kind, sizeof rows[i].kind);
-    if (api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record) == CUPTI_SUCCESS)
-      (void)api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record);
-    size_t stride = record ? (size_t)((uint8_t *)record - buffer.bytes) : 0;
-    /* A newer library's records are longer: they grow at the end, and the iterator knows by how much. */
-    if (stride < rows[i].bytes) {
-      snprintf(why, why_bytes,
-               "CUPTI %u lays %s records out in %zu bytes, this build expects %zu; rebuild pdhost with "
-               "that toolkit's headers",
-               api->version, rows[i].name, stride, rows[i].bytes);
-      return PD_UNSUPPORTED;
-    }
-  }
-  return PD_OK;
 }
 
 const char *cupti_api_explain(const cupti_api *api, CUptiResult result) {

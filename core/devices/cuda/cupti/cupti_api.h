@@ -56,9 +56,6 @@ typedef struct cupti_api {
  * is zero and no library stays open. */
 pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes);
 
-/* Checks that records are as long as this build thinks, with the library's own iterator. No device is needed. */
-pd_status cupti_api_check_layout(const cupti_api *api, char *why, size_t why_bytes);
-
 /* What a failed call means and what to do, as one clause. */
 const char *cupti_api_explain(const cupti_api *api, CUptiResult result);
 
