@@ -43,7 +43,7 @@ def included(path):
 
 
 # What other programs call by name.
-CALLED_FROM_OUTSIDE = {"main", "pd_plugin_entry", "pdhost_counted_steps"}
+CALLED_FROM_OUTSIDE = {"main", "pd_plugin_entry", "pdhost_counted_steps", "InitializeInjection"}
 
 
 def calls():
