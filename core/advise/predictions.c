@@ -85,6 +85,9 @@ static void take_causes(const verdict_setting *setting, predictions *out) {
     *to = (prediction){.cause = c, .gain = from->gain, .low = from->low, .high = from->high};
     to->cure_count = cures_find(setting, c, to->cures);
   }
+  prediction *rest = &out->all[out->count++];
+  *rest = (prediction){.cause = VERDICT_none};
+  rest->cure_count = cures_find(setting, VERDICT_none, rest->cures);
   qsort(out->all, out->count, sizeof *out->all, by_gain);
 }
 
@@ -172,7 +175,7 @@ void predictions_free(predictions *self) {
 }
 
 const char *predictions_name(uint32_t cause, char *text, size_t room) {
-  const char *whole = verdict_text(cause);
+  const char *whole = cause == VERDICT_none ? "a busy device" : verdict_text(cause);
   snprintf(text, room, "%.*s", (int)strcspn(whole, ":"), whole);
   return text;
 }

@@ -6,7 +6,7 @@
 #include "config/cli_args.h"
 #include "ledger/cures.h"
 
-/* One cause that the window can show, with all that takes it away. */
+/* One cause that the window can show, with all that takes it away; or VERDICT_none, which gains nothing. */
 typedef struct prediction {
   uint32_t cause;         /* VERDICT_... */
   double gain, low, high; /* of the step, 0..1, with the interval's ends (gains.h) */
@@ -31,7 +31,7 @@ bool predictions_record(const cli_args *args, const char *set, const char *folde
                         error *err);
 void predictions_free(predictions *self);
 
-/* "launch-bound" of a cause's text. */
+/* "launch-bound" of a cause's text; of VERDICT_none what its cures are for. */
 const char *predictions_name(uint32_t cause, char *text, size_t room);
 
 #endif

@@ -2,17 +2,14 @@
 #include "whatif.h"
 
 #include "whatif_report.h"
+#include "work_folder.h"
 
 #include "base/progress_line.h"
 #include "base/signals.h"
-#include "conform/check_folder.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-enum { TRIALS_MOST = VERDICT_COUNT * CURES_MOST, PATH_BYTES = 512 };
+enum { TRIALS_MOST = VERDICT_COUNT * CURES_MOST };
 
 typedef struct whatif_options {
   double max_time_s; /* of each trial */
@@ -105,19 +102,13 @@ static int look(const whatif_options *options, const cli_args *args, const char 
 }
 
 static int look_in_folder(const whatif_options *options, const cli_args *args, error *err) {
-  char folder[PATH_BYTES], inner[PATH_BYTES + 8];
-  const char *place = getenv("TMPDIR");
-  snprintf(folder, sizeof folder, "%s/pdhost-whatif.XXXXXX", place && place[0] == '/' ? place : "/tmp");
-  if (!mkdtemp(folder)) {
-    error_set(err, PD_IO, CODE_OUTPUT, "whatif: %s: no folder can be made there; set TMPDIR to one that can be written",
-              folder);
-    return CODE_OUTPUT;
-  }
+  char folder[WORK_FOLDER_BYTES], inner[WORK_FOLDER_BYTES + 8];
+  if (!work_folder_make("whatif", folder, err)) return err->exit_code;
   snprintf(inner, sizeof inner, "%s/run", folder);
   signals_install(NULL, NULL);
   const int code = look(options, args, inner, err);
   signals_restore();
-  check_folder_remove(folder);
+  work_folder_remove(folder);
   return code;
 }
 

@@ -114,7 +114,7 @@ static void print_rest(const whatif_report *self) {
   char name[64], text[80 * VERDICT_COUNT] = "";
   for (uint32_t i = 0; i < self->of->count; i++) {
     const prediction *at = &self->of->all[i];
-    if (is_tried(self, at) || at->gain >= WHATIF_LEAST) continue;
+    if (is_tried(self, at) || at->gain >= WHATIF_LEAST || at->cause == VERDICT_none) continue;
     const size_t used = strlen(text);
     snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "", predictions_name(at->cause, name, sizeof name));
   }
@@ -182,7 +182,8 @@ bool whatif_report_json(const whatif_report *self) {
   const predictions *of = self->of;
   json_t *causes = json_array();
   int failed = 0;
-  for (uint32_t i = 0; i < of->count; i++) failed |= json_array_append_new(causes, cause_value(self, &of->all[i]));
+  for (uint32_t i = 0; i < of->count; i++)
+    if (of->all[i].cause != VERDICT_none) failed |= json_array_append_new(causes, cause_value(self, &of->all[i]));
   json_t *document = json_pack("{s:s, s:s, s:s, s:f, s:f, s:s?, s:o}", "format", WHATIF_FORMAT, "scenario",
                                of->scenario, "device", of->device, "step_us", 1e-3 * of->step_ns, "busy", of->busy,
                                "withheld", of->withheld, "causes", causes);

@@ -12,6 +12,7 @@
 #include "record/record_command.h"
 
 #ifdef PDHOST_WITH_ADVISE
+#include "advise/tune.h"
 #include "advise/whatif.h"
 #endif
 #ifdef PDHOST_WITH_CHECK
@@ -39,7 +40,7 @@ static const args_command *const commands[] = {
     &ab_command,          &compare_command, &diff_command,
 #endif
 #ifdef PDHOST_WITH_ADVISE
-    &whatif_command,
+    &whatif_command,  &tune_command,
 #endif
 #ifdef PDHOST_WITH_SWEEP
     &sweep_command,

@@ -144,7 +144,7 @@ static int measure(const ab_options *options, ab_sides *sides, error *err) {
   const double width = options->width > 0 ? options->width : USUAL_WIDTH * options->margin;
   progress_enter("measuring", "step", 0);
   ab_result got;
-  const pd_status status = ab_trial_measure(sides, width, options->max_time_s, &got);
+  const pd_status status = ab_trial_measure(sides, width, options->max_time_s, 0, &got);
   progress_end();
   int code = CODE_DONE;
   if (sides->code != CODE_DONE) { /* it did not come up again, and said why */

@@ -5,9 +5,10 @@
 
 #include "ab_sides.h"
 
-/* Measures sides that are open until the interval of their ratio reaches no further than `width`, or `max_time_s` are
- * up. As ab_measure; where a side did not come up again, sides->code says so. */
-pd_status ab_trial_measure(ab_sides *sides, double width, double max_time_s, ab_result *out);
+/* Measures sides that are open until the interval of their ratio reaches no further than `width`, or `max_time_s` of
+ * blocks are up; and no restart begins after `until_s` of monotonic_s(), 0: whenever. As ab_measure; where a side did
+ * not come up again, sides->code says so. */
+pd_status ab_trial_measure(ab_sides *sides, double width, double max_time_s, double until_s, ab_result *out);
 
 typedef struct ab_trial {
   paired_ratio of;   /* B's time over A's */
@@ -18,7 +19,8 @@ typedef struct ab_trial {
   char why[256];
 } ab_trial;
 
-/* Whole iterations of the training loop with `texts`[1] against those with `texts`[0], each on top of `args`. False: a
+/* Whole iterations of the training loop with `texts`[1] against those with `texts`[0], each on top of `args`, for about
+ * `max_time_s` with all that it takes to bring them up. False: a
  * signal came, a setting is wrong, or there was no memory, see `err`. Signals are caught already (signals.h). */
 bool ab_trial_loops(const cli_args *args, const char *const texts[2], double margin, double max_time_s, ab_trial *out,
                     error *err);

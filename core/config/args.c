@@ -294,5 +294,14 @@ bool args_share(const char *text, double *share) {
 }
 
 bool args_seconds(const char *text, double *seconds) {
-  return number(text, "s", seconds) && *seconds > 0 && *seconds <= 86400;
+  static const struct {
+    const char *name;
+    double s;
+  } units[] = {{"s", 1}, {"m", 60}, {"h", 3600}};
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    if (!number(text, units[i].name, seconds)) continue;
+    *seconds *= text[strlen(text) - 1] == units[i].name[0] ? units[i].s : 1;
+    return *seconds > 0 && *seconds <= 86400;
+  }
+  return false;
 }

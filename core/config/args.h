@@ -114,7 +114,7 @@ bool args_take_format(void *user, const args_option *self, const char *value, er
 
 /* Values that several commands take. */
 bool args_share(const char *text, double *share);     /* "1" or "1%", 0 .. 100 per cent */
-bool args_seconds(const char *text, double *seconds); /* "10" or "10s", above 0 up to a day */
+bool args_seconds(const char *text, double *seconds); /* "10", "10s", "2m" or "1h", above 0 up to a day */
 
 /* The page of `pdhost COMMAND --help`, on standard output. */
 void args_print_help(const args_command *self);

@@ -29,6 +29,10 @@ static const struct {
      {"data.pin_memory=true data.prefetch_to_device=true", NULL}},
     {VERDICT_pinned_copy, PD_OFFER_PREFETCH, PD_OFFER_PIN_MEMORY, {"data.prefetch_to_device=true", NULL}},
     {VERDICT_profiler, 0, 0, {"profile.timer_only=true", NULL}},
+    {VERDICT_none,
+     PD_OFFER_CHANNELS_LAST,
+     0,
+     {"train.channels_last=true", "another layout takes other kernels, whose time no replay can tell"}},
 };
 
 /* Whether the run could have them all; where it is not known, what its kind of device has. */

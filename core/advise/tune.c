@@ -1,0 +1,231 @@
+/* See tune.h. */
+#include "tune.h"
+
+#include "tune_report.h"
+#include "tuned_file.h"
+#include "work_folder.h"
+
+#include "base/monotonic.h"
+#include "base/progress_line.h"
+#include "base/signals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FILE_BYTES = 256 };
+/* A trial takes so long at most; a shorter rest of the budget tells nothing. */
+#define TRIAL_S 15.0
+#define LEAST_TRIAL_S 1.0
+
+typedef struct tune_options {
+  double budget_s;
+  const char *output; /* NULL: of the scenario's name */
+  args_format format;
+  bool help;
+} tune_options;
+
+typedef struct tuner {
+  const tune_options *options;
+  const cli_args *args;
+  double until_s;
+  tune_path path;
+  predictions begun; /* of the run as it began */
+  ab_trial whole;
+  const char *folder; /* for its runs */
+  const char *end;
+  char file[FILE_BYTES];
+} tuner;
+
+static bool take_budget(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return args_seconds(value, &((tune_options *)user)->budget_s);
+}
+
+static bool take_output(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return (((tune_options *)user)->output = value)[0] != '\0' && strlen(value) < FILE_BYTES;
+}
+
+static const args_option rows[] = {
+    {.name = "--budget",
+     .value = ARGS_REQUIRED,
+     .argument = "TIME",
+     .take = take_budget,
+     .allowed = "a time as 90s, 2m or 1h, up to a day",
+     .help = "end after this time, with what is kept by then (2m)"},
+    {.name = "--output",
+     .value = ARGS_REQUIRED,
+     .argument = "FILE.ini",
+     .take = take_output,
+     .allowed = "a file",
+     .offer = ARGS_OFFER_FILE,
+     .help = "write the configuration there (SCENARIO_tuned.ini); never over a file that is there"},
+    ARGS_FORMAT_ROW(tune_options, format, "text|json", "text, json"),
+    ARGS_HELP_ROW(tune_options, help)};
+
+static int tune_main(int argc, char **argv);
+
+const args_command tune_command = {
+    .name = "tune",
+    .summary = "try what makes a run faster, keep what surely does, and write the configuration",
+    .usage = "[NAME] [-c FILE] [options]",
+    .description =
+        "Records a window, tries the cure that is predicted to save most, in turns with the run as it is (as pdhost ab "
+        "--loop does), and keeps it if it surely saves 1 % or more. Then it records again, with what is kept, and goes "
+        "on until nothing is left that gains 1 %. At last all that is kept is measured against the run as it began, "
+        "and dropped if that is not surely faster. What changes the arithmetic, such as train.amp, is never tried.\n\n"
+        "The exit code is 0 when there is a report, that of the run when it fails, 8 when the file is there already, "
+        "128+n when signal n ended it.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .takes_run_options = true,
+    .examples = "pdhost tune tiny_ops\n"
+                "pdhost tune -c my.ini --budget 5m --output fast.ini",
+    .words = ARGS_OFFER_CONFIG,
+    .main = tune_main};
+
+/* ---- the search ---- */
+
+static double left_s(const tuner *self) { return self->until_s - monotonic_s(); }
+
+/* Of what is left, some is for the last trial, of all that is kept: one alone has been measured already. */
+static double for_a_trial(const tuner *self) {
+  const double last_s = fmin(TRIAL_S, self->options->budget_s / 5);
+  return fmin(TRIAL_S, left_s(self) - (self->path.kept ? last_s : 0));
+}
+
+/* A window of the run with all that is kept. The first one is kept for the report. */
+static bool record(tuner *self, predictions *out, error *err) {
+  char folder[WORK_FOLDER_BYTES + 32];
+  snprintf(folder, sizeof folder, "%s/%u", self->folder, self->path.kept);
+  progress_enter("recording a window", NULL, 0);
+  progress_note("%.0f s left", left_s(self));
+  return predictions_record(self->args, self->path.settings, folder, "tune", out, err);
+}
+
+static bool try_one(tuner *self, tune_step *step, error *err) {
+  char with[TUNE_SETTINGS], phase[TUNE_TEXT + 16];
+  (void)tune_path_with(&self->path, step->settings, with);
+  const char *const texts[2] = {self->path.settings, with};
+  snprintf(phase, sizeof phase, "trying %s", step->settings);
+  progress_enter(phase, "step", 0);
+  if (!ab_trial_loops(self->args, texts, TUNE_LEAST, for_a_trial(self), &step->got, err)) return false;
+  tune_path_add(&self->path, step);
+  return true;
+}
+
+/* Tries cures of one window until one is kept; `more`: one was. */
+static bool try_until_kept(tuner *self, const predictions *of, bool *more, error *err) {
+  tune_step step;
+  const uint32_t kept = self->path.kept;
+  self->end = "nothing is left that gains 1 %";
+  *more = false;
+  while (tune_path_next(&self->path, of, &step)) {
+    if (for_a_trial(self) < LEAST_TRIAL_S) {
+      self->end = "the budget is used up";
+      return true;
+    }
+    if (!try_one(self, &step, err)) return false;
+    if (self->path.kept == kept) continue;
+    *more = true;
+    return true;
+  }
+  return true;
+}
+
+/* All that is kept against the run as it began; what is not surely faster is dropped. */
+static bool confirm(tuner *self, error *err) {
+  const char *const texts[2] = {"", self->path.settings};
+  for (uint32_t i = 0; i < self->path.count; i++)
+    if (self->path.steps[i].kept) self->whole = self->path.steps[i].got;
+  if (self->path.kept < 2) return true;
+  progress_enter("measuring all that is kept", "step", 0);
+  const double time_s = fmax(fmin(TRIAL_S, left_s(self)), LEAST_TRIAL_S);
+  if (!ab_trial_loops(self->args, texts, TUNE_LEAST, time_s, &self->whole, err)) return false;
+  if (self->whole.is_measured && self->whole.verdict == OUTCOME_FASTER) return true;
+  tune_path_undo(&self->path);
+  self->end = "all that was kept, together, is not surely faster than what it began with";
+  return true;
+}
+
+static bool search(tuner *self, error *err) {
+  predictions later = {.count = 0};
+  bool more = false;
+  bool ok = record(self, &self->begun, err) && try_until_kept(self, &self->begun, &more, err);
+  while (ok && more) {
+    predictions_free(&later);
+    ok = record(self, &later, err) && try_until_kept(self, &later, &more, err);
+  }
+  predictions_free(&later);
+  return ok && confirm(self, err);
+}
+
+/* ---- the whole ---- */
+
+static bool name_file(tuner *self) {
+  if (self->options->output)
+    snprintf(self->file, sizeof self->file, "%s", self->options->output);
+  else
+    snprintf(self->file, sizeof self->file, "%s_tuned.ini", self->begun.scenario);
+  return self->path.kept > 0;
+}
+
+static bool report(tuner *self, error *err) {
+  const bool has_file = name_file(self);
+  if (has_file && !tuned_file_write(self->file, self->args, &self->path, err)) return false;
+  const tune_report of = {.path = &self->path,
+                          .of = &self->begun,
+                          .whole = self->path.kept ? &self->whole : NULL,
+                          .end = self->end,
+                          .file = has_file ? self->file : NULL,
+                          .spent_s = self->options->budget_s - left_s(self),
+                          .budget_s = self->options->budget_s};
+  if (self->options->format != ARGS_JSON)
+    tune_report_text(&of);
+  else if (!tune_report_json(&of))
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return !err->count;
+}
+
+static int tune(const tune_options *options, const cli_args *args, error *err) {
+  static tuner self; /* large; the main thread's alone */
+  char folder[WORK_FOLDER_BYTES];
+  if (!work_folder_make("tune", folder, err)) return err->exit_code;
+  self = (tuner){
+      .options = options, .args = args, .until_s = monotonic_s() + options->budget_s, .folder = folder, .end = ""};
+  signals_install(NULL, NULL);
+  progress_begin("tune", args->quiet);
+  const bool found = search(&self, err);
+  progress_end();
+  signals_restore();
+  const bool ok = found && report(&self, err);
+  predictions_free(&self.begun);
+  work_folder_remove(folder);
+  return ok ? CODE_DONE : err->exit_code;
+}
+
+static int tune_main(int argc, char **argv) {
+  static error err; /* large; the main thread's alone */
+  error_clear(&err);
+  tune_options options = {.budget_s = 120};
+  const cli_own own = {
+      .rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options, .words = 0, .where = "tune: "};
+  cli_args args;
+  (void)cli_args_parse(&args, &own, argc, argv, &err);
+  if (options.help) {
+    error_clear(&err);
+    args_print_help(&tune_command);
+  } else if (!err.count && args.command != CLI_RUN) {
+    error_set(&err, PD_INVALID, CODE_USAGE, "tune: only options of a run are expected; see pdhost tune --help");
+  } else if (!err.count && options.output) {
+    (void)tuned_file_check(options.output, &err);
+  }
+  int code = err.count ? err.exit_code : CODE_DONE;
+  if (!err.count && !options.help) code = tune(&options, &args, &err);
+  error_print(&err);
+  cli_args_free(&args);
+  return code;
+}

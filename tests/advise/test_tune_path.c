@@ -1,0 +1,76 @@
+/* The way of pdhost tune: what it tries, in which order, and what it keeps. */
+#include "advise/tune_path.h"
+
+#include "pd_test.h"
+
+#include <math.h>
+#include <string.h>
+
+static predictions two_causes(void) {
+  return (predictions){
+      .count = 4,
+      .all = {{.cause = VERDICT_launch_bound,
+               .gain = 0.3,
+               .cures = {{"train.cuda_graph=true", NULL}, {"train.fused=true", "no replay"}},
+               .cure_count = 2},
+              {.cause = VERDICT_input_bound,
+               .gain = 0.2,
+               .cures = {{"data.num_workers=4 data.prefetch_factor=4", NULL}},
+               .cure_count = 1},
+              {.cause = VERDICT_pinned_copy,
+               .gain = 0.001,
+               .cures = {{"data.prefetch_to_device=true", NULL}},
+               .cure_count = 1},
+              {.cause = VERDICT_none, .cures = {{"train.channels_last=true", "no replay"}}, .cure_count = 1}}};
+}
+
+/* Tries the next cure, with a trial of this ratio. */
+static bool try_next(tune_path *self, const predictions *of, double ratio, outcome verdict, const char *settings) {
+  tune_step step;
+  if (!tune_path_next(self, of, &step)) return false;
+  cr_assert_str_eq(step.settings, settings);
+  step.got = (ab_trial){.of = {.of = {.ratio = ratio}}, .verdict = verdict, .is_measured = true};
+  tune_path_add(self, &step);
+  return true;
+}
+
+PD_TEST(tune_path, the_largest_prediction_first_and_what_no_replay_tells_last) {
+  static tune_path self;
+  const predictions of = two_causes();
+  tune_step step;
+  cr_assert(try_next(&self, &of, 1.2, OUTCOME_SLOWER, "train.cuda_graph=true"));
+  cr_assert(try_next(&self, &of, 1.0, OUTCOME_SAME, "data.num_workers=4 data.prefetch_factor=4"));
+  cr_assert(try_next(&self, &of, 0.5, OUTCOME_UNCLEAR, "train.fused=true"));
+  cr_assert(isnan(self.steps[2].predicted) && self.steps[1].predicted == 0.2);
+  cr_assert(try_next(&self, &of, 0.995, OUTCOME_FASTER, "train.channels_last=true"));
+  cr_assert_not(tune_path_next(&self, &of, &step), "a gain of 0.1 % is not tried");
+  cr_assert_eq(self.kept, 0, "nothing was surely faster by 1 %");
+  cr_assert_str_eq(self.settings, "");
+}
+
+PD_TEST(tune_path, what_was_refused_is_tried_again_once_another_is_kept) {
+  static tune_path self;
+  const predictions of = two_causes();
+  char whole[TUNE_SETTINGS];
+  cr_assert(try_next(&self, &of, 1.2, OUTCOME_SLOWER, "train.cuda_graph=true"));
+  cr_assert(try_next(&self, &of, 0.8, OUTCOME_FASTER, "data.num_workers=4 data.prefetch_factor=4"));
+  cr_assert_str_eq(self.settings, "data.num_workers=4 data.prefetch_factor=4");
+  cr_assert(try_next(&self, &of, 0.7, OUTCOME_FASTER, "train.cuda_graph=true"));
+  cr_assert_str_eq(self.settings, "data.num_workers=4 data.prefetch_factor=4 train.cuda_graph=true");
+  cr_assert(try_next(&self, &of, 1, OUTCOME_SAME, "train.fused=true"), "what is kept is not tried again");
+  cr_assert_eq(self.kept, 2);
+  cr_assert(tune_path_with(&self, "a.b=1", whole));
+  cr_assert_str_eq(whole, "data.num_workers=4 data.prefetch_factor=4 train.cuda_graph=true a.b=1");
+  tune_path_undo(&self);
+  cr_assert(self.kept == 0 && !self.settings[0] && !self.steps[1].kept);
+}
+
+PD_TEST(tune_path, what_does_not_run_is_not_kept) {
+  static tune_path self;
+  const predictions of = two_causes();
+  tune_step step;
+  cr_assert(tune_path_next(&self, &of, &step));
+  step.got = (ab_trial){.verdict = OUTCOME_FASTER};
+  tune_path_add(&self, &step);
+  cr_assert_eq(self.kept, 0);
+}
