@@ -94,7 +94,8 @@ static double left_s(const tuner *self) { return self->until_s - monotonic_s(); 
 /* Of what is left, some is for the last trial, of all that is kept: one alone has been measured already. */
 static double for_a_trial(const tuner *self) {
   const double last_s = fmin(TRIAL_S, self->options->budget_s / 5);
-  return fmin(TRIAL_S, left_s(self) - (self->path.kept ? last_s : 0));
+  const double time_s = fmin(TRIAL_S, left_s(self) - (self->path.kept ? last_s : 0));
+  return self->path.count ? time_s : fmax(time_s, LEAST_TRIAL_S); /* what recording took does not leave it with none */
 }
 
 /* A window of the run with all that is kept. The first one is kept for the report. */
