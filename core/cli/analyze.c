@@ -49,7 +49,8 @@ const args_command analyze_command = {
     .summary = "say what held up a program that another profiler recorded",
     .usage = "[--step NAME] [--reader NAME] [--sink NAME[:KEY=VALUE,...]] FILE ...",
     .description =
-        "Reads the traces that torch.profiler writes (JSON, plain or gzip), or the capture of a run (.pdcap), and "
+        "Reads the traces that torch.profiler writes (JSON, plain or gzip), SQLite exports of Nsight Systems (nsys "
+        "export --type sqlite), or the capture of a run (.pdcap), and "
         "prints what a run prints: the verdict, "
         "where the time went, and every table with --full. All sinks of a run take the window, too. - is standard "
         "input.\n\n"

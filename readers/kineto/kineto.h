@@ -99,17 +99,9 @@ typedef struct kineto_name {
   size_t length;
   uint32_t id; /* string id */
   pd_api_class api;
-  uint8_t role; /* KINETO_NAME_* */
+  uint8_t role; /* range_role */
   pd_memory_kind from, to;
 } kineto_name;
-enum {
-  KINETO_NAME_PLAIN = 0,
-  KINETO_NAME_STEP,      /* ProfilerStep#N */
-  KINETO_NAME_INPUT,     /* enumerate(DataLoader)#...__next__ */
-  KINETO_NAME_OPTIMIZER, /* Optimizer.step#..., Optimizer.zero_grad#... */
-  KINETO_NAME_BACKWARD,  /* autograd::engine::evaluate_function: ... */
-  KINETO_NAME_MODULE     /* nn.Module: ... */
-};
 typedef struct kineto_names {
   kineto_name *rows;
   uint32_t *slots; /* index + 1 */

@@ -2,6 +2,7 @@
 #include "kineto.h"
 
 #include "../lib/api_names.h"
+#include "../lib/range_roles.h"
 
 #include <pdhost/array.h>
 
@@ -22,22 +23,6 @@ static uint64_t hash_of(scan_text text) {
   memcpy(&rest, at, left);
   hash = (hash ^ rest) * 0xC4CEB9FE1A85EC53U;
   return hash ^ hash >> 29;
-}
-
-static bool begins(scan_text text, const char *with) {
-  const size_t length = strlen(with);
-  return text.length >= length && memcmp(text.at, with, length) == 0;
-}
-
-static bool holds(scan_text text, const char *word) { return memmem(text.at, text.length, word, strlen(word)) != NULL; }
-
-static uint8_t role_of(scan_text name) {
-  if (begins(name, "ProfilerStep#")) return KINETO_NAME_STEP;
-  if (holds(name, "DataLoader") && holds(name, "__next__")) return KINETO_NAME_INPUT;
-  if (begins(name, "Optimizer.")) return KINETO_NAME_OPTIMIZER;
-  if (begins(name, "autograd::engine::evaluate_function")) return KINETO_NAME_BACKWARD;
-  if (begins(name, "nn.Module: ")) return KINETO_NAME_MODULE;
-  return KINETO_NAME_PLAIN;
 }
 
 static bool grow(kineto_names *self) {
@@ -64,10 +49,9 @@ static bool fill(kineto_reader *self, kineto_name *row, scan_text text, uint64_t
   if (plain && row->text) {
     memcpy(row->text, text.at, text.length);
     const size_t length = scan_unescape(text, plain);
-    const scan_text name = {plain, length};
     row->id = self->intake->intern(self->intake, plain, length);
     row->api = api_class_of_name(plain, length);
-    row->role = role_of(name);
+    row->role = (uint8_t)range_role_of_name(plain, length);
     api_copy_ends(plain, length, &row->from, &row->to);
   } else {
     free(row->text);

@@ -1,6 +1,8 @@
 /* An event's way into the intake. See kineto.h. */
 #include "kineto.h"
 
+#include "../lib/range_roles.h"
+
 #include <string.h>
 
 static void met(kineto_oddity *self, uint64_t at) {
@@ -37,23 +39,23 @@ static void take_range(kineto_reader *self, kineto_event *event, kineto_category
                          .name = name->id,
                          .kind = category == KINETO_OPERATION ? PD_RANGE_OP : PD_RANGE_USER,
                          .thread = thread_of(self, event)};
-  if (category == KINETO_OPERATION && name->role <= KINETO_NAME_PLAIN) self->facts |= PD_FACT_OPERATIONS;
+  if (category == KINETO_OPERATION && name->role <= RANGE_ROLE_PLAIN) self->facts |= PD_FACT_OPERATIONS;
   switch (name->role) {
-  case KINETO_NAME_STEP:
+  case RANGE_ROLE_STEP:
     range.kind = PD_RANGE_STEP;
     self->intake->step(self->intake, range.thread, step_number(event->name), range.start_ns, range.end_ns);
     break;
-  case KINETO_NAME_INPUT:
+  case RANGE_ROLE_INPUT:
     range.kind = PD_RANGE_DATALOADER;
     range.part = PD_PART_DATALOADER;
     self->facts |= PD_FACT_INPUT;
     break;
-  case KINETO_NAME_OPTIMIZER:
+  case RANGE_ROLE_OPTIMIZER:
     range.kind = PD_RANGE_USER;
     range.part = PD_PART_OPTIMIZATION;
     break;
-  case KINETO_NAME_BACKWARD: range.part = PD_PART_BACKWARD; break;
-  case KINETO_NAME_MODULE:
+  case RANGE_ROLE_BACKWARD: range.part = PD_PART_BACKWARD; break;
+  case RANGE_ROLE_MODULE:
     if (category == KINETO_PYTHON) range.kind = PD_RANGE_MODULE;
     break;
   default: break;
@@ -223,7 +225,7 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
   case KINETO_OPERATION:
   case KINETO_ANNOTATION: take_range(self, event, category, name); break;
   case KINETO_PYTHON:
-    if (name->role == KINETO_NAME_MODULE) take_range(self, event, category, name);
+    if (name->role == RANGE_ROLE_MODULE) take_range(self, event, category, name);
     break;
   case KINETO_RUNTIME:
   case KINETO_DRIVER: take_call(self, event, category, name); break;

@@ -77,6 +77,12 @@ class OneDnn(unittest.TestCase):
 
 
 class OtherLibraries(unittest.TestCase):
+    def test_without_sqlite_a_reader_alone_is_left_out(self):
+        with tempfile.TemporaryDirectory() as empty:
+            code, said = configure("readers/nsys", environment={"PKG_CONFIG_LIBDIR": empty})
+            self.assertEqual(code, 0, said)
+            self.assertIn("Reader nsys: not built (it needs SQLite 3.26 or newer: install libsqlite3-dev)", said)
+
     def missing(self, folder, what, package, *options, **environment):
         code, said = configure(folder, *options, environment=environment)
         self.assertNotEqual(code, 0, said)

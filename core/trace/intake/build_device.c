@@ -236,6 +236,34 @@ static pd_status group_by_call(intake_build *self, const pd_device_row *rows, ui
   return PD_OK;
 }
 
+/* +1: begins to capture a stream into a graph; -1: ends it. By the name's id, which is looked at once. */
+static int capture_step(const intake_build *self, int8_t *known, uint32_t name) {
+  enum { SEEN = 4 };
+  if (!known[name]) {
+    const char *text = strings_get(self->from->strings, name).text;
+    known[name] =
+        (int8_t)(SEEN + (strstr(text, "StreamBeginCapture") != NULL) - (strstr(text, "StreamEndCapture") != NULL));
+  }
+  return known[name] - SEEN;
+}
+
+/* While a stream is captured, launches run nothing. */
+static pd_status settle_captures(intake_build *self) {
+  pd_call *calls = (pd_call *)self->trace->calls.data;
+  int8_t *known = calloc((size_t)strings_count(self->from->strings) + 1, sizeof *known);
+  int open = 0;
+  if (!known) return PD_NO_MEMORY;
+  for (uint64_t i = 0; i < self->trace->calls.count; i++) {
+    pd_call *call = &calls[i];
+    if (call->api == PD_API_OTHER) open += capture_step(self, known, call->name);
+    if (open < 0) open = 0;
+    if (open && !call->activity_count && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH)
+      call->api = PD_API_OTHER;
+  }
+  free(known);
+  return PD_OK;
+}
+
 /* A call that device work followed launched it, whatever it is called. A copy or a set that none followed may have been
  * of no bytes, for which the device has no record: it launched nothing, so that it is no loss either. */
 static void settle_calls(intake_build *self, const pd_device_row *rows) {
@@ -316,6 +344,7 @@ pd_status build_device(intake_build *self) {
   free(order);
   if (status == PD_OK) status = count_missing(self, rows, count);
   if (status == PD_OK) status = group_by_call(self, rows, count);
+  if (status == PD_OK) status = settle_captures(self);
   if (status == PD_OK) settle_calls(self, rows);
   return status == PD_OK ? add_others(self) : status;
 }
