@@ -1,10 +1,6 @@
 /* small_batch: the samples of a step go through the model in many small passes whose gradients add up, in place of one
  * large one: as many samples, many times the launches. passes = 1 is the cure. */
-#include <pdhost/scenario.h>
-#include <pdhost/train.h>
-#include <pdhost/truth.h>
-
-#include <stdlib.h>
+#include <pdhost/scenario_kit.h>
 
 typedef struct {
   int64_t passes;
@@ -19,34 +15,14 @@ static const pd_preset presets[] = {
     {"data.cpu_work", "200"}, {"data.io_sleep_ms", "0"}, {"data.resident", "device"}, {NULL, NULL}};
 static const pd_cure cures[] = {{"small_batch", "scenario.passes=1"}, {NULL, NULL}};
 
-typedef struct {
-  const options *opt;
-  const pd_train *train;
-  const pd_truth *truth; /* or NULL */
-} state;
-
-static pd_status init(const pd_host *host, const void *opt, void **out) {
-  state *s = calloc(1, sizeof *s);
-  if (!s) return host->fail(host, PD_NO_MEMORY, "no memory for the scenario's state");
-  s->opt = opt;
-  s->train = host->extension(host, PD_EXT_TRAIN);
-  s->truth = host->extension(host, PD_EXT_TRUTH);
-  if (!s->train || !PD_HAS(pd_train, s->train, narrow)) {
-    free(s);
-    return host->fail(host, PD_UNSUPPORTED, "this host has no training kit (%s) that takes a batch in parts",
-                      PD_EXT_TRAIN);
-  }
-  *out = s;
-  return PD_OK;
-}
-
-static pd_status step(void *state_, const pd_step *at) {
-  const state *s = state_;
-  const pd_train *train = s->train;
-  const int64_t samples = at->batch->count, most = s->opt->passes < samples ? s->opt->passes : samples;
+static pd_status step(void *state, const pd_step *at) {
+  const pd_kit *kit = state;
+  const options *opt = kit->options;
+  const pd_train *train = kit->train;
+  const int64_t samples = at->batch->count, most = opt->passes < samples ? opt->passes : samples;
   const int64_t passes = pd_step_injects(at) ? most : 1;
   pd_tensor images;
-  pd_truth_asked(s->truth, -1, (uint64_t)most - 1);
+  pd_truth_asked(kit->truth, -1, (uint64_t)most - 1);
   pd_status status = train->to_device(train, at, &images);
   if (status == PD_OK) status = train->zero_grad(train);
   for (int64_t pass = 0, from = 0; status == PD_OK && pass < passes; pass++) {
@@ -57,12 +33,10 @@ static pd_status step(void *state_, const pd_step *at) {
     from = to;
   }
   if (status == PD_OK) status = train->optimizer_step(train);
-  pd_truth_count(s->truth, (uint64_t)passes - 1);
+  pd_truth_count(kit->truth, (uint64_t)passes - 1);
   return status;
 }
 
-static void teardown(void *state_) { free(state_); }
-
 PD_SCENARIO("small_batch", "1.0", "the samples of a step go through the model in many small passes", options, rows,
-            .bottleneck = "small_batch", .presets = presets, .init = init, .step = step, .teardown = teardown,
-            .cures = cures)
+            .bottleneck = "small_batch", .presets = presets, .init = pd_kit_init, .step = step,
+            .teardown = pd_kit_teardown, .cures = cures)

@@ -1,11 +1,7 @@
 /* sync: reads the loss back to the host in the middle of the step, as code that logs does. Each read waits for all the
  * work that is queued, so the device has nothing to do until the host has launched more. The loop does not wait for its
  * steps here ([run] sync_timing = false): a loop that waits anyway would hide what the reads cost. */
-#include <pdhost/scenario.h>
-#include <pdhost/train.h>
-#include <pdhost/truth.h>
-
-#include <stdlib.h>
+#include <pdhost/scenario_kit.h>
 
 typedef struct {
   int64_t reads_per_step;
@@ -27,56 +23,35 @@ static const pd_device_preset device_presets[] = {{"cpu", "data.batch_size", "4"
 
 static const pd_cure cures[] = {{"forced_sync", "scenario.reads_per_step=0"}, {NULL, NULL}};
 
-typedef struct {
-  const options *opt;
-  const pd_train *train;
-  const pd_truth *truth; /* or NULL */
-} state;
-
-static pd_status init(const pd_host *host, const void *opt, void **out) {
-  state *s = calloc(1, sizeof *s);
-  if (!s) return host->fail(host, PD_NO_MEMORY, "no memory for the scenario's state");
-  s->opt = opt;
-  s->train = host->extension(host, PD_EXT_TRAIN);
-  s->truth = host->extension(host, PD_EXT_TRUTH);
-  if (!s->train) {
-    free(s);
-    return host->fail(host, PD_UNSUPPORTED, "this host has no training kit (%s)", PD_EXT_TRAIN);
-  }
-  *out = s;
-  return PD_OK;
-}
-
 /* Every third of the step's reads, from `first` on. */
-static pd_status read_loss(const state *s, int64_t first, int64_t reads) {
+static pd_status read_loss(const pd_kit *kit, int64_t first, int64_t reads) {
   double loss;
   uint64_t done = 0;
   pd_status status = PD_OK;
-  pd_truth_begin(s->truth);
-  for (int64_t i = first; i < reads && status == PD_OK; i += 3, done++) status = s->train->item(s->train, &loss);
-  pd_truth_end(s->truth, done);
+  pd_truth_begin(kit->truth);
+  for (int64_t i = first; i < reads && status == PD_OK; i += 3, done++) status = kit->train->item(kit->train, &loss);
+  pd_truth_end(kit->truth, done);
   return status;
 }
 
-static pd_status step(void *state_, const pd_step *at) {
-  const state *s = state_;
-  const pd_train *train = s->train;
-  const int64_t reads = pd_step_injects(at) ? s->opt->reads_per_step : 0;
+static pd_status step(void *state, const pd_step *at) {
+  const pd_kit *kit = state;
+  const options *opt = kit->options;
+  const pd_train *train = kit->train;
+  const int64_t reads = pd_step_injects(at) ? opt->reads_per_step : 0;
   pd_tensor images;
-  pd_truth_asked(s->truth, -1, (uint64_t)s->opt->reads_per_step);
+  pd_truth_asked(kit->truth, -1, (uint64_t)opt->reads_per_step);
   pd_status status = train->to_device(train, at, &images);
   if (status == PD_OK) status = train->zero_grad(train);
   if (status == PD_OK) status = train->forward(train);
-  if (status == PD_OK) status = read_loss(s, 0, reads);
+  if (status == PD_OK) status = read_loss(kit, 0, reads);
   if (status == PD_OK) status = train->backward(train);
-  if (status == PD_OK) status = read_loss(s, 1, reads);
+  if (status == PD_OK) status = read_loss(kit, 1, reads);
   if (status == PD_OK) status = train->optimizer_step(train);
-  if (status == PD_OK) status = read_loss(s, 2, reads);
+  if (status == PD_OK) status = read_loss(kit, 2, reads);
   return status;
 }
 
-static void teardown(void *state_) { free(state_); }
-
 PD_SCENARIO("sync", "1.0", "a blocking read of the loss drains the device in every step", options, rows,
-            .bottleneck = "forced_sync", .presets = presets, .init = init, .step = step, .teardown = teardown,
-            .cures = cures, .device_presets = device_presets)
+            .bottleneck = "forced_sync", .presets = presets, .init = pd_kit_init, .step = step,
+            .teardown = pd_kit_teardown, .cures = cures, .device_presets = device_presets)

@@ -1,11 +1,6 @@
 /* new_scenario: works on the host in each step while the device waits. Change `inject` to what yours does. */
-#include <pdhost/record.h>
-#include <pdhost/scenario.h>
-#include <pdhost/train.h>
-#include <pdhost/truth.h>
-
-#include <stdlib.h>
-#include <time.h>
+#include <pdhost/clocks.h>
+#include <pdhost/scenario_kit.h>
 
 /* The keys of [scenario]. The type of a row follows the C type of its field: bool, int64_t, double or const char *. */
 typedef struct {
@@ -24,59 +19,31 @@ static const pd_preset presets[] = {{"data.resident", "device"}, {NULL, NULL}};
 /* What takes a cause out of this scenario: the verdict suggests it where it has found that cause. */
 static const pd_cure cures[] = {{"host_compute", "scenario.work_ms=0"}, {NULL, NULL}};
 
-typedef struct {
-  const options *opt;
-  const pd_train *train;
-  const pd_record *record; /* NULL: this host records nothing */
-  const pd_truth *truth;   /* NULL: this host writes no truth.json */
-} state;
-
-static pd_status init(const pd_host *host, const void *opt, void **out) {
-  state *self = calloc(1, sizeof *self);
-  if (!self) return host->fail(host, PD_NO_MEMORY, "no memory for the scenario's state");
-  self->opt = opt;
-  self->train = host->extension(host, PD_EXT_TRAIN);
-  self->record = host->extension(host, PD_EXT_RECORD);
-  self->truth = host->extension(host, PD_EXT_TRUTH);
-  if (!self->train) {
-    free(self);
-    return host->fail(host, PD_UNSUPPORTED, "this host has no training kit (%s)", PD_EXT_TRAIN);
-  }
-  *out = self;
-  return PD_OK;
-}
-
-static double now_ms(void) {
-  struct timespec now;
-  timespec_get(&now, TIME_UTC);
-  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 /* The bottleneck. pd_truth_begin and pd_truth_end measure it, for truth.json; the range shows it in the trace. */
-static void inject(const state *self) {
+static void inject(const pd_kit *kit, double ms) {
   static pd_site site = PD_SITE("new_scenario", PD_RANGE_USER);
-  const bool begun = self->record && pd_range_begin(self->record, &site, NULL);
-  pd_truth_begin(self->truth);
-  const double end = now_ms() + self->opt->work_ms;
-  while (now_ms() < end) {} /* a sleep would give the core away */
-  pd_truth_end(self->truth, 1);
-  if (self->record) pd_range_end(self->record, begun);
+  const bool begun = pd_kit_range_begin(kit, &site);
+  pd_truth_begin(kit->truth);
+  const int64_t end = pd_monotonic_ns() + (int64_t)(ms * 1e6);
+  while (pd_monotonic_ns() < end) {} /* a sleep would give the core away */
+  pd_truth_end(kit->truth, 1);
+  pd_kit_range_end(kit, begun);
 }
 
-/* One training step. pd_train has its parts one by one, for a bottleneck between them. */
-static pd_status step(void *state_, const pd_step *at) {
-  const state *self = state_;
+/* One training step. pd_train has its parts one by one, for a bottleneck between them. The state is a pd_kit; for one
+ * with more in it, begin a struct with a pd_kit, and call pd_kit_open in an init of your own. */
+static pd_status step(void *state, const pd_step *at) {
+  const pd_kit *kit = state;
+  const options *opt = kit->options;
   double loss;
-  pd_status status = self->train->step(self->train, at);
+  pd_status status = kit->train->step(kit->train, at);
   if (status != PD_OK || !pd_step_injects(at)) return status;
-  pd_truth_asked(self->truth, self->opt->work_ms * 1e3, 0);
-  status = self->train->item(self->train, &loss); /* waits for the device, which then has nothing to do */
-  if (status == PD_OK) inject(self);
+  pd_truth_asked(kit->truth, opt->work_ms * 1e3, 0);
+  status = kit->train->item(kit->train, &loss); /* waits for the device, which then has nothing to do */
+  if (status == PD_OK) inject(kit, opt->work_ms);
   return status;
 }
 
-static void teardown(void *state_) { free(state_); }
-
 PD_SCENARIO("new_scenario", "1.0", "the host works in each step while the device waits", options, rows,
-            .bottleneck = "host_compute", .presets = presets, .init = init, .step = step, .teardown = teardown,
-            .cures = cures)
+            .bottleneck = "host_compute", .presets = presets, .init = pd_kit_init, .step = step,
+            .teardown = pd_kit_teardown, .cures = cures)
