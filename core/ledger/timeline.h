@@ -10,8 +10,9 @@
  * - A call belongs to the step in which it starts, a device record to its call's step, wherever it runs.
  * - A record is queued if it follows the one before on its stream at once, or was launched well before that ended; else
  *   its launch held it up.
- * - An event's wait ties the next launch of the thread to the last launch before the record of an event on that thread,
- *   unless the times refute it.
+ * - An event's wait ties the next launch to the last launch before the record of the event, unless the times refute it.
+ *   Where the trace knows which stream waits, the next launch is that stream's, else that of the thread; where it knows
+ *   which event (PD_FACT_EVENTS), its record is that one, else the last of the thread.
  */
 #ifndef CORE_LEDGER_TIMELINE_H
 #define CORE_LEDGER_TIMELINE_H
@@ -110,9 +111,15 @@ typedef struct timeline {
 bool timeline_open(const trace_facts *facts, timeline *out);
 void timeline_close(timeline *self);
 
+/* The doubt of the two clocks, and of a call that returns as its record ends. */
+#define TIMELINE_DOUBT_NS 1000
+/* Launched so long before the stream was free, a record was queued. */
+#define TIMELINE_AHEAD_NS 2000
+
 /* The parts of timeline_open, in this order; false on no memory. */
-bool timeline_link(timeline *self); /* what held up records, and what calls waited for */
-bool timeline_own(timeline *self);  /* whose each call is */
+bool timeline_link(timeline *self);       /* what held up records, and what calls waited for */
+bool timeline_find_edges(timeline *self); /* a part of it: what records waited for by events */
+bool timeline_own(timeline *self);        /* whose each call is */
 /* The host's time as items. Until timeline_fill an item's own_ns is when it begins, and its record_first its call. */
 bool timeline_itemise(timeline *self);
 bool timeline_find_passes(timeline *self);

@@ -3,17 +3,8 @@
 
 #include "trace/sort.h"
 
-#include <pdhost/array.h>
-
 #include <stdlib.h>
 #include <string.h>
-
-/* The doubt of the two clocks, and of a call that returns as its record ends. */
-#define DOUBT_NS 1000
-/* Launched so long before the stream was free, a record was queued. */
-#define AHEAD_NS 2000
-/* Waits for events that one launch may have. */
-enum { WAITS_MOST = 16 };
 
 /* ---- queues ---- */
 
@@ -46,7 +37,7 @@ static bool find_queued(timeline *self) {
     record->latency_ns = record->start_ns - called;
     record->gap_ns = gap > 0 ? gap : 0;
     /* A call that went on when the stream was free held it up itself. */
-    const bool ahead = called + AHEAD_NS < before && (gap < 3 * limit || call->end_ns < before);
+    const bool ahead = called + TIMELINE_AHEAD_NS < before && (gap < 3 * limit || call->end_ns < before);
     const bool queued = follows && (gap <= limit || ahead);
     record->hold = queued ? TIMELINE_BY_STREAM : TIMELINE_BY_LAUNCH;
     if (queued && gap < 3 * limit)
@@ -63,64 +54,6 @@ static bool find_queued(timeline *self) {
   free(ends);
   free(gaps);
   free(latencies);
-  return ok;
-}
-
-/* ---- events ---- */
-
-/* Of one thread: its last record launched, the one before its last event, and what its next launch waits for. */
-typedef struct thread_events {
-  uint32_t last, recorded;
-  uint32_t waits[WAITS_MOST];
-  uint32_t wait_count;
-} thread_events;
-
-static bool add_edge(timeline *self, timeline_record *to, uint32_t from) {
-  if (!PD_ARRAY_FIT(self->edges, self->edge_room, self->edge_count + 1)) return false;
-  const timeline_record *source = &self->records[from];
-  self->edges[self->edge_count++] =
-      (replay_edge){.record = from,
-                    .apart = to->kind == PD_ACTIVITY_KERNEL && source->kind == PD_ACTIVITY_KERNEL &&
-                             !facts_is_communication(self->facts, timeline_row(self, source)->name) &&
-                             !facts_is_communication(self->facts, timeline_row(self, to)->name)};
-  to->edge_count++;
-  return true;
-}
-
-static bool tie(timeline *self, thread_events *events, timeline_call *call) {
-  timeline_record *first = &self->records[call->record_first];
-  int64_t end = INT64_MIN;
-  first->edge_first = self->edge_count;
-  for (uint32_t w = 0; w < events->wait_count; w++) {
-    const timeline_record *source = &self->records[events->waits[w]];
-    if (source->stream == first->stream || first->start_ns < source->end_ns - DOUBT_NS) continue;
-    if (!add_edge(self, first, events->waits[w])) return false;
-    if (source->end_ns > end) end = source->end_ns;
-  }
-  events->wait_count = 0;
-  if (!first->edge_count) return true;
-  first->edge_ns = first->start_ns > end ? first->start_ns - end : 0;
-  if (first->hold == TIMELINE_BY_STREAM ? first->edge_ns < first->gap_ns : call->start_ns + AHEAD_NS < end)
-    first->hold = TIMELINE_BY_EDGE;
-  return true;
-}
-
-static bool find_edges(timeline *self) {
-  const uint64_t threads = self->facts->trace->threads.count;
-  thread_events *all = calloc(threads + 1, sizeof *all);
-  bool ok = all != NULL;
-  for (uint64_t t = 0; ok && t < threads; t++) all[t].last = all[t].recorded = REPLAY_NONE;
-  for (uint32_t c = 0; ok && c < self->call_count; c++) {
-    timeline_call *call = &self->calls[c];
-    thread_events *events = &all[call->thread];
-    if (call->kind == TIMELINE_EVENT_RECORD) events->recorded = events->last;
-    if (call->kind == TIMELINE_EVENT_WAIT && events->recorded != REPLAY_NONE && events->wait_count < WAITS_MOST)
-      events->waits[events->wait_count++] = events->recorded;
-    if (!call->record_count) continue;
-    ok = tie(self, events, call);
-    events->last = call->record_first + call->record_count - 1;
-  }
-  free(all);
   return ok;
 }
 
@@ -147,7 +80,7 @@ static uint32_t last_ended(const timeline *self, const uint32_t *by_end, uint32_
 
 static uint32_t own_record(const timeline *self, const timeline_call *call) {
   for (uint32_t r = call->record_first + call->record_count; r > call->record_first; r--)
-    if (self->records[r - 1].end_ns <= call->end_ns + DOUBT_NS) return r - 1;
+    if (self->records[r - 1].end_ns <= call->end_ns + TIMELINE_DOUBT_NS) return r - 1;
   return REPLAY_NONE;
 }
 
@@ -157,7 +90,7 @@ static void set_wait(timeline *self, timeline_call *call, const uint32_t *by_end
   call->blocks = allocates || call->kind == TIMELINE_SYNC || call->kind == TIMELINE_COPY;
   if (!call->blocks) return;
   call->awaited = call->kind == TIMELINE_COPY ? own_record(self, call)
-                                              : last_ended(self, by_end, launched, call->end_ns + DOUBT_NS);
+                                              : last_ended(self, by_end, launched, call->end_ns + TIMELINE_DOUBT_NS);
   call->own_ns = length;
   if (call->awaited == REPLAY_NONE) return;
   const int64_t end = self->records[call->awaited].end_ns;
@@ -212,5 +145,5 @@ static bool find_waits(timeline *self) {
 }
 
 bool timeline_link(timeline *self) {
-  return find_queued(self) && find_edges(self) && find_waits(self) && set_usual_tails(self);
+  return find_queued(self) && timeline_find_edges(self) && find_waits(self) && set_usual_tails(self);
 }

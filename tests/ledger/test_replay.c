@@ -418,3 +418,50 @@ PD_TEST(replay, predicts_from_a_trace_what_the_program_then_takes) {
     fake_trace_close(fake);
   }
 }
+
+/* Two kernels on one stream, an event behind each, and a second stream that waits for the first event. */
+static void two_events(bool knows_stream, bool knows_event, uint32_t *edges, uint32_t *record) {
+  fake_trace *fake = fake_trace_open();
+  cr_assert_not_null(fake);
+  const uint32_t thread = fake_thread(fake, 1, "loop"), one = fake_stream(fake, 0, 1, 7),
+                 two = fake_stream(fake, 0, 1, 8);
+  fake_step(fake, 0, 0, 400000);
+  fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, 0, 1000, 1);
+  fake_kernel(fake, "a", one, 10000, 60000, 1);
+  fake_call(fake, PD_API_OTHER, "cudaEventRecord", thread, 1000, 2000, 2);
+  fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, 2000, 3000, 3);
+  fake_kernel(fake, "b", one, 60000, 65000, 3);
+  fake_call(fake, PD_API_OTHER, "cudaEventRecord", thread, 3000, 4000, 4);
+  fake_call(fake, PD_API_STREAM_WAIT, "cudaStreamWaitEvent", thread, 4000, 5000, 5);
+  if (knows_stream) {
+    pd_other_row *row = fake_other(fake, PD_ACTIVITY_SYNC, "Stream Wait Event", two, 4500, 4500);
+    row->correlation = 5;
+    row->awaited = knows_event ? 2 : 0;
+  }
+  fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, 5000, 6000, 6);
+  fake_kernel(fake, "c", one, 65000, 165000, 6);
+  fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, 6000, 7000, 7);
+  fake_kernel(fake, "d", two, knows_event ? 61000 : 66000, 266000, 7);
+  pd_trace *trace = fake_trace_finish(fake);
+  cr_assert_not_null(trace);
+  if (knows_event) trace->facts |= PD_FACT_EVENTS;
+  trace_facts *facts = facts_open(trace);
+  timeline of;
+  cr_assert(facts && timeline_open(facts, &of));
+  *edges = of.edge_count;
+  *record = of.edge_count ? of.edges[0].record : PD_NONE;
+  cr_assert_eq(of.records[3].edge_count, of.edge_count, "all are d's");
+  timeline_close(&of);
+  facts_close(facts);
+  fake_trace_close(fake);
+}
+
+PD_TEST(replay, a_stream_waits_for_the_event_that_is_known) {
+  uint32_t edges, record;
+  two_events(false, false, &edges, &record); /* the thread's next launch is on the stream of the event itself */
+  cr_assert_eq(edges, 0);
+  two_events(true, false, &edges, &record); /* the stream's next launch, behind the thread's last event */
+  cr_assert(edges == 1 && record == 1);
+  two_events(true, true, &edges, &record);
+  cr_assert(edges == 1 && record == 0);
+}

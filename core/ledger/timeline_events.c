@@ -1,0 +1,175 @@
+/* See timeline.h: which records a device record waited for by events. */
+#include "timeline.h"
+
+#include <pdhost/array.h>
+
+#include <stdlib.h>
+
+/* Waits for events that one launch may have. */
+enum { WAITS_MOST = 16 };
+
+typedef struct waits {
+  uint32_t records[WAITS_MOST];
+  uint32_t count;
+} waits;
+
+/* Of one thread: its last record launched, the one before its last event, and what its next launch waits for. */
+typedef struct thread_events {
+  uint32_t last, recorded;
+  waits next;
+} thread_events;
+
+/* What the trace knows of a stream's wait, by the correlation of the call that made it wait. */
+typedef struct known_wait {
+  uint64_t correlation, awaited;
+  uint32_t stream;
+} known_wait;
+
+/* A call that recorded an event: the record launched last on its thread by then. */
+typedef struct known_event {
+  uint64_t correlation;
+  uint32_t record;
+} known_event;
+
+typedef struct event_finder {
+  timeline *timeline;
+  thread_events *threads;
+  waits *streams; /* of each, what its next launch waits for */
+  known_wait *known;
+  known_event *events;
+  uint64_t known_count, event_count, event_room;
+  bool knows_events; /* PD_FACT_EVENTS */
+} event_finder;
+
+static int by_correlation(const void *a, const void *b) {
+  const uint64_t *x = a, *y = b; /* the first member of either kind */
+  return (*x > *y) - (*x < *y);
+}
+
+static bool take_known(event_finder *self) {
+  const pd_trace *trace = self->timeline->facts->trace;
+  self->known = malloc((trace->others.count + 1) * sizeof *self->known);
+  if (!self->known) return false;
+  for (uint64_t i = 0; i < trace->others.count; i++) {
+    const pd_other_row *row = PD_AT(pd_other_row, &trace->others, i);
+    if (row->kind != PD_ACTIVITY_SYNC || row->stream >= trace->streams.count || !row->correlation) continue;
+    self->known[self->known_count++] = (known_wait){row->correlation, row->awaited, row->stream};
+  }
+  qsort(self->known, self->known_count, sizeof *self->known, by_correlation);
+  return true;
+}
+
+static void put(waits *to, uint32_t record) {
+  if (record != REPLAY_NONE && to->count < WAITS_MOST) to->records[to->count++] = record;
+}
+
+/* The record behind which the event of that call lies; REPLAY_NONE: it was recorded before the steps. */
+static uint32_t event_of(const event_finder *self, uint64_t correlation) {
+  const known_event *found =
+      self->event_count ? bsearch(&correlation, self->events, self->event_count, sizeof *self->events, by_correlation)
+                        : NULL;
+  return found ? found->record : REPLAY_NONE;
+}
+
+static void see_wait(event_finder *self, const timeline_call *call) {
+  thread_events *thread = &self->threads[call->thread];
+  const uint64_t correlation = timeline_source(self->timeline, call)->correlation;
+  const known_wait *known =
+      correlation ? bsearch(&correlation, self->known, self->known_count, sizeof *self->known, by_correlation) : NULL;
+  const bool is_event_known = known && self->knows_events && known->awaited;
+  const uint32_t record = is_event_known ? event_of(self, known->awaited) : thread->recorded;
+  put(known ? &self->streams[known->stream] : &thread->next, record);
+}
+
+static void forget_threads(event_finder *self) {
+  for (uint64_t t = 0; t < self->timeline->facts->trace->threads.count; t++)
+    self->threads[t].last = self->threads[t].recorded = REPLAY_NONE;
+}
+
+static void see_launch(event_finder *self, const timeline_call *call) {
+  if (call->record_count) self->threads[call->thread].last = call->record_first + call->record_count - 1;
+}
+
+/* All events first: a wait on another thread may come before what recorded its event has returned. */
+static bool take_events(event_finder *self) {
+  const timeline *of = self->timeline;
+  for (uint32_t c = 0; c < of->call_count && self->knows_events; c++) {
+    const timeline_call *call = &of->calls[c];
+    see_launch(self, call);
+    if (call->kind != TIMELINE_EVENT_RECORD) continue;
+    if (!PD_ARRAY_FIT(self->events, self->event_room, self->event_count + 1)) return false;
+    self->events[self->event_count++] =
+        (known_event){timeline_source(of, call)->correlation, self->threads[call->thread].last};
+  }
+  if (self->event_count) qsort(self->events, self->event_count, sizeof *self->events, by_correlation);
+  return true;
+}
+
+/* ---- edges ---- */
+
+static bool add_edge(timeline *self, timeline_record *to, uint32_t from) {
+  if (!PD_ARRAY_FIT(self->edges, self->edge_room, self->edge_count + 1)) return false;
+  const timeline_record *source = &self->records[from];
+  self->edges[self->edge_count++] =
+      (replay_edge){.record = from,
+                    .apart = to->kind == PD_ACTIVITY_KERNEL && source->kind == PD_ACTIVITY_KERNEL &&
+                             !facts_is_communication(self->facts, timeline_row(self, source)->name) &&
+                             !facts_is_communication(self->facts, timeline_row(self, to)->name)};
+  to->edge_count++;
+  return true;
+}
+
+/* Ties a call's first record to all that `from` holds; `end`: of the last of them. */
+static bool tie_to(timeline *self, timeline_record *first, waits *from, int64_t *end) {
+  bool ok = true;
+  for (uint32_t w = 0; w < from->count && ok; w++) {
+    const timeline_record *source = &self->records[from->records[w]];
+    if (source->stream == first->stream || first->start_ns < source->end_ns - TIMELINE_DOUBT_NS) continue;
+    ok = add_edge(self, first, from->records[w]);
+    if (source->end_ns > *end) *end = source->end_ns;
+  }
+  from->count = 0;
+  return ok;
+}
+
+static bool tie(event_finder *self, const timeline_call *call) {
+  timeline *of = self->timeline;
+  timeline_record *first = &of->records[call->record_first];
+  int64_t end = INT64_MIN;
+  first->edge_first = of->edge_count;
+  if (!tie_to(of, first, &self->threads[call->thread].next, &end) ||
+      !tie_to(of, first, &self->streams[first->stream], &end))
+    return false;
+  if (!first->edge_count) return true;
+  first->edge_ns = first->start_ns > end ? first->start_ns - end : 0;
+  const bool is_later =
+      first->hold == TIMELINE_BY_STREAM ? first->edge_ns < first->gap_ns : call->start_ns + TIMELINE_AHEAD_NS < end;
+  if (is_later) first->hold = TIMELINE_BY_EDGE;
+  return true;
+}
+
+static bool see_call(event_finder *self, const timeline_call *call) {
+  thread_events *thread = &self->threads[call->thread];
+  if (call->kind == TIMELINE_EVENT_RECORD) thread->recorded = thread->last;
+  if (call->kind == TIMELINE_EVENT_WAIT) see_wait(self, call);
+  see_launch(self, call);
+  return !call->record_count || tie(self, call);
+}
+
+bool timeline_find_edges(timeline *self) {
+  const pd_trace *trace = self->facts->trace;
+  event_finder finder = {.timeline = self,
+                         .threads = calloc(trace->threads.count + 1, sizeof *finder.threads),
+                         .streams = calloc(trace->streams.count + 1, sizeof *finder.streams),
+                         .knows_events = trace->facts & PD_FACT_EVENTS};
+  bool ok = finder.threads && finder.streams && take_known(&finder);
+  if (ok) forget_threads(&finder);
+  ok = ok && take_events(&finder);
+  if (ok) forget_threads(&finder);
+  for (uint32_t c = 0; ok && c < self->call_count; c++) ok = see_call(&finder, &self->calls[c]);
+  free(finder.threads);
+  free(finder.streams);
+  free(finder.known);
+  free(finder.events);
+  return ok;
+}
