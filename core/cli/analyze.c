@@ -8,10 +8,12 @@
 #include "run/import/import_windows.h"
 
 #include <stddef.h>
+#include <string.h>
 
 typedef struct analyze_options {
   bool help;
   const char *reader, *step;
+  bool ranks_json;
 } analyze_options;
 
 static bool take_reader(void *user, const args_option *self, const char *value, error *err) {
@@ -28,6 +30,14 @@ static bool take_step(void *user, const args_option *self, const char *value, er
   return true;
 }
 
+static bool take_ranks(void *user, const args_option *self, const char *value, error *err) {
+  analyze_options *options = user;
+  (void)self;
+  (void)err;
+  options->ranks_json = strcmp(value, "json") == 0;
+  return options->ranks_json || strcmp(value, "text") == 0;
+}
+
 static const args_option rows[] = {
     {.name = "--reader",
      .value = ARGS_REQUIRED,
@@ -39,6 +49,13 @@ static const args_option rows[] = {
      .argument = "NAME",
      .help = "ranges of this name are the steps (record_function, NVTX)",
      .take = take_step},
+    {.name = "--ranks",
+     .value = ARGS_REQUIRED,
+     .argument = "text|json",
+     .help = "how to print what several ranks did together (text)",
+     .allowed = "text, json",
+     .offer = ARGS_OFFER_CHOICES,
+     .take = take_ranks},
     ARGS_HELP_ROW(analyze_options, help),
 };
 
@@ -56,12 +73,16 @@ const args_command analyze_command = {
         "input.\n\n"
         "Steps are the ranges that --step names, else the marks that the program set (ProfilerStep), else what its "
         "launches repeat. Where nothing repeats, the figures are of the whole file. Nothing is executed and no GPU is "
-        "needed.",
+        "needed.\n\n"
+        "Of the traces of several ranks, what they did together is printed last: each rank's computing, communication "
+        "and overlap, its waits apart from the transfers, and the rank that the others wait for, with its own cause. "
+        "Collectives are matched by their order in a step, so the ranks need no common clock.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost analyze trace.json.gz\tthe short report\n"
                 "pdhost analyze --full trace.json\tevery table\n"
-                "pdhost analyze --sink json trace.json\tthe figures as JSON",
+                "pdhost analyze --sink json trace.json\tthe figures as JSON\n"
+                "pdhost analyze rank*.json.gz\tthe ranks of one job together",
     .takes_run_options = true,
     .words = ARGS_OFFER_FILE,
     .main = analyze_main};
@@ -77,8 +98,11 @@ static int analyze(cli_args *args, const analyze_options *options, error *err) {
   args->input.is_analysis = true;
   if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
   settings->quiet = args->quiet;
-  const import_request request = {
-      .files = args->words, .file_count = args->word_count, .reader = options->reader, .step = options->step};
+  const import_request request = {.files = args->words,
+                                  .file_count = args->word_count,
+                                  .reader = options->reader,
+                                  .step = options->step,
+                                  .ranks_json = options->ranks_json};
   const int code = import_execute(settings, &request);
   config_free(settings);
   return code;

@@ -204,6 +204,7 @@ typedef struct pd_trace {
   /* Device records without a call that stand before their stream's first record with one: work that was launched before
    * the recording began. They are no loss. */
   uint64_t backlog;
+  uint32_t rank, ranks; /* of a distributed program; ranks 0: it is not one, or it is not known */
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */

@@ -2,6 +2,7 @@
 #include "import.h"
 
 #include "import_file.h"
+#include "run/ranks/rank_files.h"
 #include "run/run_parts.h"
 #include "run/sink_set.h"
 #include "run/step_log.h"
@@ -28,6 +29,7 @@ typedef struct import_state {
   analysis *analysis;
   sink_set *sinks;
   step_log *log;
+  rank_files ranks; /* of several files */
   pd_run about;
   pd_device_props device;
   char folder_fault[512], device_name[128], versions[256], name[256], worker[300], host_name[64];
@@ -146,6 +148,8 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
   analysis_forget(self->analysis, trace);
   self->windows++;
   progress_show();
+  if (status == PD_OK && self->request->file_count > 1 && !rank_files_add(&self->ranks, path, trace))
+    return run_parts_report(NULL, PD_NO_MEMORY, path, CODE_INTERNAL);
   return status == PD_OK ? CODE_DONE : run_parts_report(NULL, status, "steps", CODE_INTERNAL);
 }
 
@@ -186,6 +190,9 @@ static int import_all(import_state *self) {
   for (uint32_t i = 0; i < self->request->file_count && code == CODE_DONE && !signals_pending(); i++)
     code = import_file(&self->services, self->settings, self->request, self->request->files[i], take_window, self);
   if (self->sinks && code == CODE_DONE) code = finish(self);
+  if ((code == CODE_DONE || code == CODE_UNTRUSTED) &&
+      !rank_files_report(&self->ranks, self->request->ranks_json, self->settings->quiet))
+    code = run_parts_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
   if (self->sinks) (void)sink_set_close(self->sinks, NULL);
   return code;
 }
@@ -210,6 +217,7 @@ int import_execute(config *settings, const import_request *request) {
   log_flush_repeats();
   analysis_close(self->analysis);
   step_log_close(self->log);
+  rank_files_free(&self->ranks);
   files_close(self->services.files);
   free(self);
   return code;

@@ -391,7 +391,9 @@ pd_status intake_finish(intake *self, uint32_t window, const char *origin, pd_tr
                             .shapes = {NULL, 0, sizeof(pd_shape)},
                             .stacks = {NULL, 0, sizeof(pd_stack)},
                             .origin = origin,
-                            .facts = self->source.facts};
+                            .facts = self->source.facts,
+                            .rank = self->source.rank,
+                            .ranks = self->source.ranks};
   const pd_status status = build_all(&build);
   free(build.thread_rows);
   free(build.stream_rows);

@@ -1,0 +1,131 @@
+/* See rank_report.h. */
+#include "rank_report.h"
+
+#include "base/wrap.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERDICT_INDENT = 9, SENTENCE_BYTES = 512 };
+#define RANKS_FORMAT "pdhost.ranks/1"
+
+/* "input-bound" of "input-bound: the device waits for data". */
+static void cause_name(uint32_t cause, char *out, size_t room) {
+  const char *text = verdict_text(cause);
+  (void)snprintf(out, room, "%.*s", (int)strcspn(text, ":"), text);
+}
+
+static void straggler_sentence(const rank_summary *self, char text[SENTENCE_BYTES]) {
+  const rank_figures *of = &self->ranks[self->straggler];
+  char why[SENTENCE_BYTES / 2] = "what it does meanwhile is not known", name[128];
+  if (self->cause == VERDICT_none) {
+    (void)snprintf(why, sizeof why, "uneven work, its device computes %.3g ms longer", 1e-6 * self->cause_ns);
+  } else if (self->cause < VERDICT_none) {
+    cause_name(self->cause, name, sizeof name);
+    (void)snprintf(why, sizeof why, "%s, %.3g ms more than on the others", name, 1e-6 * self->cause_ns);
+  }
+  (void)snprintf(text, SENTENCE_BYTES, "straggler: the others wait %.3g ms a step (%.1f %%) for rank %u: %s",
+                 1e-6 * of->caused_ns, 100 * self->share, of->side->rank, why);
+}
+
+static void sentence(const rank_summary *self, char text[SENTENCE_BYTES]) {
+  switch (self->verdict) {
+  case RANKS_STRAGGLER: straggler_sentence(self, text); break;
+  case RANKS_COMM_BOUND:
+    (void)snprintf(text, SENTENCE_BYTES,
+                   "communication-bound: %.1f %% of the step are transfers that no computing hides", 100 * self->share);
+    break;
+  case RANKS_NOT_OVERLAPPED:
+    (void)snprintf(text, SENTENCE_BYTES,
+                   "communication does not overlap: %.1f %% of the step are transfers beside which nothing is computed",
+                   100 * self->share);
+    break;
+  default:
+    if (self->matched && self->steps < RANKS_STEPS_LEAST)
+      (void)snprintf(text, SENTENCE_BYTES, "withheld: %u steps that all files have are too few, %d are needed",
+                     self->steps, RANKS_STEPS_LEAST);
+    else if (self->matched && self->of > self->count)
+      (void)snprintf(text, SENTENCE_BYTES,
+                     "no rank of these %u holds up the others; of %u ranks, so that transfers may hold waits for those "
+                     "that are not here",
+                     self->count, self->of);
+    else if (self->matched)
+      (void)snprintf(text, SENTENCE_BYTES, "balanced: no rank holds up the others, and transfers are hidden");
+    else
+      (void)snprintf(text, SENTENCE_BYTES, "withheld: the files have no collective of the same step in common");
+    break;
+  }
+}
+
+void rank_report_text(const rank_summary *self, bool quiet) {
+  char text[SENTENCE_BYTES];
+  sentence(self, text);
+  printf("\nRanks");
+  wrap_print(text, 5, VERDICT_INDENT);
+  if (quiet) return;
+  printf("\nMilliseconds of a step (%u steps on all ranks, %" PRIu64 " collectives%s)\n", self->steps, self->matched,
+         self->unmatched ? ", some not on all" : "");
+  printf("%5s %8s %8s %8s %8s %8s %8s %9s %8s\n", "rank", "step", "compute", "comm", "overlap", "wait", "transfer",
+         "uncovered", "last");
+  for (uint32_t r = 0; r < self->count; r++) {
+    const rank_figures *of = &self->ranks[r];
+    printf("%5u %8.3g %8.3g %8.3g %8.3g %8.3g %8.3g %9.3g %6.0f %%\n", of->side->rank, 1e-6 * of->step_ns,
+           1e-6 * of->side->compute_ns, 1e-6 * of->side->comm_ns, 1e-6 * of->side->overlap_ns, 1e-6 * of->wait_ns,
+           1e-6 * of->transfer_ns, 1e-6 * of->exposed_transfer_ns,
+           self->matched ? 100.0 * (double)of->last / (double)self->matched : 0.0);
+  }
+  wrap_print(
+      "wait: in collectives, for ranks that come later. uncovered: of the transfer, with no computing beside it. "
+      "last: of the collectives, those that this rank comes to last.",
+      0, 0);
+}
+
+static json_t *causes_value(const rank_side *side) {
+  json_t *all = json_object();
+  for (uint32_t c = 0; c < VERDICT_none && all; c++)
+    if (side->has_causes && side->idle_ns[c] > 0)
+      (void)json_object_set_new(all, verdict_key(c), json_real(side->idle_ns[c]));
+  return all;
+}
+
+static json_t *rank_value(const rank_figures *of) {
+  const rank_side *side = of->side;
+  return json_pack("{s:I, s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o}", "rank",
+                   (json_int_t)side->rank, "file", side->path, "rank_known", side->ranks > 0, "steps",
+                   (json_int_t)side->step_count, "step_ns", of->step_ns, "compute_ns", side->compute_ns,
+                   "communication_ns", side->comm_ns, "overlap_ns", side->overlap_ns, "wait_ns", of->wait_ns,
+                   "transfer_ns", of->transfer_ns, "exposed_wait_ns", of->exposed_wait_ns, "exposed_transfer_ns",
+                   of->exposed_transfer_ns, "caused_wait_ns", of->caused_ns, "last", (json_int_t)of->last, "steps_last",
+                   (json_int_t)of->steps_last, "idle_ns", causes_value(side));
+}
+
+bool rank_report_json(const rank_summary *self) {
+  const bool is_straggler = self->verdict == RANKS_STRAGGLER;
+  char words[SENTENCE_BYTES];
+  sentence(self, words);
+  json_t *ranks = json_array();
+  for (uint32_t r = 0; r < self->count && ranks; r++)
+    if (json_array_append_new(ranks, rank_value(&self->ranks[r])) != 0) {
+      json_decref(ranks);
+      ranks = NULL;
+    }
+  const char *cause = NULL;
+  if (is_straggler && self->cause < VERDICT_COUNT)
+    cause = self->cause == VERDICT_none ? "uneven_work" : verdict_key(self->cause);
+  json_t *document =
+      json_pack("{s:s, s:s, s:s, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o}", "format", RANKS_FORMAT, "verdict",
+                self->matched && self->steps >= RANKS_STEPS_LEAST ? ranks_verdict_key(self->verdict) : "withheld", "sentence", words, "share", self->share,
+                "straggler", is_straggler ? json_integer(self->ranks[self->straggler].side->rank) : json_null(),
+                "cause", cause, "cause_ns", is_straggler ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps,
+                "collectives", (json_int_t)self->matched, "collectives_not_on_all", (json_int_t)self->unmatched,
+                "step_ns", self->step_ns, "ranks", ranks);
+  char *text = document ? json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) : NULL;
+  json_decref(document);
+  if (!text) return false;
+  puts(text);
+  free(text);
+  return true;
+}

@@ -1,0 +1,117 @@
+/* See rank_side.h. */
+#include "rank_side.h"
+
+#include "facts/facts.h"
+#include "ledger/gains.h"
+
+#include <pdhost/array.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Names are few: each is kept once. */
+static const char *keep_name(rank_side *self, const char *name) {
+  for (uint32_t i = self->collective_count; i > 0 && i + 16 > self->collective_count; i--)
+    if (strcmp(self->collectives[i - 1].name, name) == 0) return self->collectives[i - 1].name;
+  return arena_text(&self->texts, name, strlen(name));
+}
+
+static bool add_collective(rank_side *self, const trace_facts *facts, const pd_device_row *row) {
+  if (!PD_ARRAY_FIT(self->collectives, self->collective_room, self->collective_count + 1)) return false;
+  const char *name = keep_name(self, facts_text(facts, row->name));
+  if (!name) return false;
+  self->collectives[self->collective_count++] = (rank_collective){.step = facts_step(facts, row->step)->number,
+                                                                  .name = name,
+                                                                  .stream = row->detail.stream,
+                                                                  .start_ns = facts->trace->base_ns + row->start_ns,
+                                                                  .end_ns = facts->trace->base_ns + row->end_ns};
+  return true;
+}
+
+/* Of a step, `more` steps added to those that there are. */
+static void average(double *mean, uint32_t steps, uint32_t more, int64_t sum_ns) {
+  *mean = (*mean * steps + (double)sum_ns) / (steps + more);
+}
+
+static bool add_work(rank_side *self, const trace_facts *facts) {
+  intervals compute = {0}, comm = {0}, both = {0}, all = {0};
+  bool ok = true;
+  for (uint64_t i = 0; i < facts->activity_count && ok; i++) {
+    const pd_device_row *row = facts_activity(facts, i);
+    if (row->step >= facts->step_count) continue;
+    const bool is_comm = facts_is_communication(facts, row->name);
+    const int64_t base = facts->trace->base_ns;
+    ok = intervals_add(is_comm ? &comm : &compute, base + row->start_ns, base + row->end_ns) &&
+         (!is_comm || add_collective(self, facts, row));
+  }
+  ok = ok && intervals_merge(&compute) && intervals_merge(&comm) && intervals_intersect(&compute, &comm, &both);
+  if (ok) {
+    const uint32_t more = (uint32_t)facts->step_count;
+    average(&self->compute_ns, self->step_count, more, intervals_length(&compute));
+    average(&self->comm_ns, self->step_count, more, intervals_length(&comm));
+    average(&self->overlap_ns, self->step_count, more, intervals_length(&both));
+    ok = intervals_union(&self->compute, &compute, &all);
+  }
+  if (ok) {
+    intervals_free(&self->compute);
+    self->compute = all;
+    all = (intervals){0};
+  }
+  intervals_free(&compute);
+  intervals_free(&comm);
+  intervals_free(&both);
+  intervals_free(&all);
+  return ok;
+}
+
+static bool add_causes(rank_side *self, const trace_facts *facts) {
+  gains of;
+  if (!gains_find(facts, &of)) return false;
+  self->has_causes = of.is_judged;
+  for (uint32_t c = 0; c < VERDICT_none && of.is_judged; c++) self->idle_ns[c] = of.causes[c].idle * of.recorded_ns;
+  return true;
+}
+
+bool rank_side_add(rank_side *self, const pd_trace *trace) {
+  trace_facts *facts = facts_open(trace);
+  bool ok = facts && facts->step_count > 0 ? add_work(self, facts) && add_causes(self, facts) : facts != NULL;
+  for (uint64_t s = 0; ok && s < facts->step_count; s++) {
+    ok = PD_ARRAY_FIT(self->steps, self->step_room, self->step_count + 1);
+    if (!ok) break;
+    const pd_trace_step *step = facts_step(facts, s);
+    self->steps[self->step_count++] = (rank_step){step->number, (double)facts_span(step->start_ns, step->end_ns)};
+  }
+  facts_close(facts);
+  return ok;
+}
+
+int rank_collective_compare(const rank_collective *a, const rank_collective *b) {
+  if (a->step != b->step) return (a->step > b->step) - (a->step < b->step);
+  const int names = strcmp(a->name, b->name);
+  if (names) return names;
+  if (a->stream != b->stream) return (a->stream > b->stream) - (a->stream < b->stream);
+  return (a->place > b->place) - (a->place < b->place);
+}
+
+static int by_start(const void *a, const void *b) {
+  const rank_collective *x = a, *y = b;
+  const int kinds = rank_collective_compare(x, y);
+  return kinds ? kinds : (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+void rank_side_finish(rank_side *self) {
+  if (self->collective_count) qsort(self->collectives, self->collective_count, sizeof *self->collectives, by_start);
+  for (uint32_t i = 1; i < self->collective_count; i++) {
+    const rank_collective *before = &self->collectives[i - 1];
+    rank_collective *at = &self->collectives[i];
+    const bool same = at->step == before->step && at->stream == before->stream && strcmp(at->name, before->name) == 0;
+    at->place = same ? before->place + 1 : 0;
+  }
+}
+
+void rank_side_free(rank_side *self) {
+  free(self->steps);
+  free(self->collectives);
+  intervals_free(&self->compute);
+  arena_free(&self->texts);
+}

@@ -1,0 +1,51 @@
+/* One rank of a distributed program: what its steps took, and its collectives. [loop thread] */
+#ifndef CORE_RUN_RANK_SIDE_H
+#define CORE_RUN_RANK_SIDE_H
+
+#include "base/arena.h"
+#include "facts/intervals.h"
+#include "ledger/verdict.h"
+
+#include <pdhost/trace.h>
+
+/* One kernel of a collective. Times are of the rank's own clock. */
+typedef struct rank_collective {
+  uint64_t step;    /* number of the step that launched it */
+  const char *name; /* of the kernel */
+  uint32_t stream;
+  uint32_t place; /* how many of this name came before it on its stream in its step */
+  int64_t start_ns, end_ns;
+} rank_collective;
+
+typedef struct rank_step {
+  uint64_t number;
+  double ns;
+} rank_step;
+
+typedef struct rank_side {
+  const char *path;
+  uint32_t rank, ranks; /* ranks 0: the file does not say; then rank is the file's place among the files */
+  arena texts;
+  rank_step *steps;
+  rank_collective *collectives; /* by step, name, stream, place */
+  uint32_t step_count, step_room, collective_count, collective_room;
+  intervals compute; /* when any device record but a collective ran */
+  double compute_ns; /* of a step: the union of them */
+  double comm_ns;    /* of a step: the union of the collectives */
+  double overlap_ns; /* of a step: both */
+  /* Of a step, by cause: how long the device was idle while the host was the cause's. Of the last window. */
+  double idle_ns[VERDICT_COUNT];
+  bool has_causes;
+} rank_side;
+
+/* Adds a window; `self` is zeroed but for its path and rank. Of several windows, steps and collectives add up. False on
+ * no memory. */
+bool rank_side_add(rank_side *self, const pd_trace *trace);
+/* Sorts what was added. */
+void rank_side_finish(rank_side *self);
+void rank_side_free(rank_side *self);
+
+/* In the order of rank_side.collectives, but for the place of equal ones. */
+int rank_collective_compare(const rank_collective *a, const rank_collective *b);
+
+#endif

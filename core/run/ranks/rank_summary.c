@@ -1,0 +1,228 @@
+/* See rank_summary.h. */
+#include "rank_summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct summing {
+  rank_summary *out;
+  uint32_t *at;                 /* by rank: next collective */
+  double *step_caused;          /* by rank, of the step in hand */
+  intervals *waits, *transfers; /* by rank */
+} summing;
+
+const char *ranks_verdict_key(ranks_verdict of) {
+  static const char *const keys[] = {"none", "straggler", "comm_bound", "comm_not_overlapped"};
+  return keys[of];
+}
+
+static int by_rank(const void *a, const void *b) {
+  const rank_figures *x = a, *y = b;
+  return (x->side->rank > y->side->rank) - (x->side->rank < y->side->rank);
+}
+
+static const rank_collective *next_of(const summing *self, uint32_t rank) {
+  const rank_side *side = self->out->ranks[rank].side;
+  return self->at[rank] < side->collective_count ? &side->collectives[self->at[rank]] : NULL;
+}
+
+static bool has_step(const rank_side *self, uint64_t number) {
+  for (uint32_t i = 0; i < self->step_count; i++)
+    if (self->steps[i].number == number) return true;
+  return false;
+}
+
+/* The rank that causes the most in the step in hand; the step is over. */
+static void end_step(summing *self) {
+  uint32_t most = 0;
+  for (uint32_t r = 1; r < self->out->count; r++)
+    if (self->step_caused[r] > self->step_caused[most]) most = r;
+  if (self->step_caused[most] > 0) self->out->ranks[most].steps_last++;
+  memset(self->step_caused, 0, self->out->count * sizeof *self->step_caused);
+}
+
+/* One collective that all ranks are at. */
+static bool take_collective(summing *self) {
+  rank_summary *out = self->out;
+  int64_t transfer = INT64_MAX;
+  uint32_t last = 0;
+  double waits = 0;
+  bool ok = true;
+  for (uint32_t r = 0; r < out->count; r++) {
+    const rank_collective *at = next_of(self, r);
+    if (at->end_ns - at->start_ns >= transfer) continue;
+    transfer = at->end_ns - at->start_ns;
+    last = r;
+  }
+  for (uint32_t r = 0; r < out->count && ok; r++) {
+    const rank_collective *at = next_of(self, r);
+    const int64_t wait = at->end_ns - at->start_ns - transfer;
+    out->ranks[r].wait_ns += (double)wait;
+    out->ranks[r].transfer_ns += (double)transfer;
+    waits += (double)wait;
+    ok = intervals_add(&self->waits[r], at->start_ns, at->start_ns + wait) &&
+         intervals_add(&self->transfers[r], at->start_ns + wait, at->end_ns);
+  }
+  out->ranks[last].caused_ns += waits / (out->count - 1);
+  out->ranks[last].last++;
+  self->step_caused[last] += waits / (out->count - 1);
+  out->matched++;
+  return ok;
+}
+
+/* The least collective that any rank is at; NULL: all are at their end. */
+static const rank_collective *least_of(const summing *self) {
+  const rank_collective *least = NULL;
+  for (uint32_t r = 0; r < self->out->count; r++) {
+    const rank_collective *at = next_of(self, r);
+    if (at && (!least || rank_collective_compare(at, least) < 0)) least = at;
+  }
+  return least;
+}
+
+static bool match_collectives(summing *self) {
+  const uint32_t count = self->out->count;
+  uint64_t step = UINT64_MAX;
+  bool ok = true;
+  for (const rank_collective *least; ok && (least = least_of(self));) {
+    uint32_t there = 0;
+    if (least->step != step) end_step(self);
+    step = least->step;
+    for (uint32_t r = 0; r < count; r++) {
+      const rank_collective *at = next_of(self, r);
+      there += at && rank_collective_compare(at, least) == 0;
+    }
+    if (there == count)
+      ok = take_collective(self);
+    else
+      self->out->unmatched += there;
+    const rank_collective key = *least;
+    for (uint32_t r = 0; r < count; r++) {
+      const rank_collective *at = next_of(self, r);
+      self->at[r] += at && rank_collective_compare(at, &key) == 0;
+    }
+  }
+  end_step(self);
+  return ok;
+}
+
+static bool expose(intervals *list, const intervals *compute, double *out) {
+  intervals alone = {0};
+  const bool ok = intervals_merge(list) && intervals_subtract(list, compute, &alone);
+  *out = (double)intervals_length(&alone);
+  intervals_free(&alone);
+  return ok;
+}
+
+static bool sum_up(summing *self) {
+  rank_summary *out = self->out;
+  bool ok = match_collectives(self);
+  for (uint32_t r = 0; r < out->count && ok; r++) {
+    rank_figures *of = &out->ranks[r];
+    ok = expose(&self->waits[r], &of->side->compute, &of->exposed_wait_ns) &&
+         expose(&self->transfers[r], &of->side->compute, &of->exposed_transfer_ns);
+    for (uint32_t i = 0; i < of->side->step_count; i++) of->step_ns += of->side->steps[i].ns / of->side->step_count;
+    out->step_ns += of->step_ns / out->count;
+    const double steps = out->steps ? out->steps : 1;
+    of->wait_ns /= steps;
+    of->transfer_ns /= steps;
+    of->exposed_wait_ns /= steps;
+    of->exposed_transfer_ns /= steps;
+    of->caused_ns /= steps;
+  }
+  return ok;
+}
+
+/* ---- the verdict ---- */
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* What `of` has more of than the others in the middle; `cause` VERDICT_none: computing. */
+static double more_than_others(const rank_summary *self, uint32_t of, uint32_t cause, double *scratch) {
+  uint32_t count = 0;
+  double own = 0;
+  for (uint32_t r = 0; r < self->count; r++) {
+    const rank_side *side = self->ranks[r].side;
+    const double value = cause == VERDICT_none ? side->compute_ns : side->idle_ns[cause];
+    if (r == of)
+      own = value;
+    else
+      scratch[count++] = value;
+  }
+  qsort(scratch, count, sizeof *scratch, by_value);
+  return own - (scratch[(count - 1) / 2] + scratch[count / 2]) / 2;
+}
+
+static void find_cause(rank_summary *self, double *scratch) {
+  self->cause = VERDICT_COUNT;
+  for (uint32_t c = 0; c <= VERDICT_none; c++) {
+    if (c != VERDICT_none && !self->ranks[self->straggler].side->has_causes) continue;
+    const double more = more_than_others(self, self->straggler, c, scratch);
+    if (more <= self->cause_ns || more < RANKS_LEAST / 2 * self->step_ns) continue;
+    self->cause = c;
+    self->cause_ns = more;
+  }
+}
+
+static void judge(rank_summary *self, double *scratch) {
+  double caused = 0, transfer = 0, exposed = 0;
+  for (uint32_t r = 0; r < self->count; r++) {
+    caused += self->ranks[r].caused_ns;
+    transfer += self->ranks[r].transfer_ns / self->count;
+    exposed += self->ranks[r].exposed_transfer_ns / self->count;
+    if (self->ranks[r].caused_ns > self->ranks[self->straggler].caused_ns) self->straggler = r;
+  }
+  if (self->steps < RANKS_STEPS_LEAST || self->step_ns <= 0) return;
+  const rank_figures *late = &self->ranks[self->straggler];
+  if (late->caused_ns >= RANKS_LEAST * self->step_ns && late->caused_ns >= RANKS_CAUSED * caused &&
+      late->steps_last >= RANKS_STEPS_LAST * self->steps) {
+    self->verdict = RANKS_STRAGGLER;
+    self->share = late->caused_ns / self->step_ns;
+    find_cause(self, scratch);
+  } else if (exposed >= RANKS_LEAST * self->step_ns && (!self->of || self->of == self->count)) {
+    self->verdict = 1 - exposed / transfer < RANKS_OVERLAPPED ? RANKS_NOT_OVERLAPPED : RANKS_COMM_BOUND;
+    self->share = exposed / self->step_ns;
+  }
+}
+
+bool rank_summary_make(const rank_side *sides, uint32_t count, rank_summary *out) {
+  *out = (rank_summary){.count = count, .ranks = calloc(count, sizeof *out->ranks), .cause = VERDICT_COUNT};
+  summing self = {.out = out,
+                  .at = calloc(count, sizeof *self.at),
+                  .step_caused = calloc(count, sizeof *self.step_caused),
+                  .waits = calloc(count, sizeof *self.waits),
+                  .transfers = calloc(count, sizeof *self.transfers)};
+  bool ok = out->ranks && self.at && self.step_caused && self.waits && self.transfers;
+  if (ok) {
+    for (uint32_t r = 0; r < count; r++) {
+      out->ranks[r].side = &sides[r];
+      if (sides[r].ranks > out->of) out->of = sides[r].ranks;
+    }
+    qsort(out->ranks, count, sizeof *out->ranks, by_rank);
+    for (uint32_t i = 0; i < sides[0].step_count; i++) {
+      uint32_t there = 1;
+      while (there < count && has_step(&sides[there], sides[0].steps[i].number)) there++;
+      out->steps += there == count;
+    }
+    ok = sum_up(&self);
+  }
+  if (ok) judge(out, self.step_caused);
+  for (uint32_t r = 0; self.waits && self.transfers && r < count; r++) {
+    intervals_free(&self.waits[r]);
+    intervals_free(&self.transfers[r]);
+  }
+  free(self.at);
+  free(self.step_caused);
+  free(self.waits);
+  free(self.transfers);
+  return ok;
+}
+
+void rank_summary_free(rank_summary *self) {
+  free(self->ranks);
+  self->ranks = NULL;
+}

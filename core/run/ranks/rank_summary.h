@@ -1,0 +1,63 @@
+/*
+ * Several ranks together: what each waits for, and who holds up the others. No common clock is needed: a collective
+ * ends on all ranks at about the same moment, so of the k-th collective of a kind in a step transfer      = the
+ * shortest duration over the ranks, wait of rank r = its duration - transfer, and the rank without a wait is the one
+ * that came last. Seen alone, a rank that waits looks as if it communicated.
+ *
+ * - straggler: one rank comes last often and by much. Its own cause is what it does more of in a step than the others
+ * in the middle: device time of its own (uneven work), or idle device time of a cause of the verdict.
+ * - comm_not_overlapped, comm_bound: the transfer itself holds up the step, with most of it beside no computing, or
+ *   although it is hidden where it can be. Only of all ranks together: what looks like a transfer may otherwise hold the
+ *   wait for a rank whose file is not there.
+ * [loop thread]
+ */
+#ifndef CORE_RUN_RANK_SUMMARY_H
+#define CORE_RUN_RANK_SUMMARY_H
+
+#include "rank_side.h"
+
+/* Of the step: what is worth a verdict, as of a cause on a GPU (gains.h). */
+#define RANKS_LEAST 0.05
+/* A straggler comes last in so many of the steps by its sum of waits that it causes, and causes so much of all waits:
+ * chance alone gives each of N ranks 1/N of both. */
+#define RANKS_STEPS_LAST 0.75
+#define RANKS_CAUSED 0.75
+/* Below this share of the transfer beside computing it is called not overlapped. */
+#define RANKS_OVERLAPPED 0.5
+
+/* With fewer steps nothing is said. */
+enum { RANKS_STEPS_LEAST = 3 };
+
+typedef enum ranks_verdict { RANKS_NONE, RANKS_STRAGGLER, RANKS_COMM_BOUND, RANKS_NOT_OVERLAPPED } ranks_verdict;
+
+typedef struct rank_figures {
+  const rank_side *side;
+  /* Of a step, in ns: */
+  double step_ns;
+  double wait_ns, transfer_ns;                 /* of its collectives that were matched */
+  double exposed_wait_ns, exposed_transfer_ns; /* of them, with no computing beside */
+  double caused_ns;    /* how long the others wait on average for this rank, where it comes last */
+  uint64_t last;       /* collectives in which it comes last */
+  uint32_t steps_last; /* steps in which it causes the most */
+} rank_figures;
+
+typedef struct rank_summary {
+  rank_figures *ranks; /* by rank */
+  uint32_t count;
+  uint32_t steps;              /* that all ranks have */
+  uint64_t matched, unmatched; /* collectives that all ranks have, and that not all have */
+  double step_ns;              /* mean over ranks */
+  ranks_verdict verdict;
+  double share;       /* of the step, what the verdict is of */
+  uint32_t straggler; /* index into ranks */
+  uint32_t cause;     /* of its own: a VERDICT_*; VERDICT_none: uneven work; VERDICT_COUNT: not known */
+  double cause_ns;    /* of a step: more than the others in the middle */
+} rank_summary;
+
+/* `sides` are finished and outlive the summary. False on no memory; free it in any case. */
+bool rank_summary_make(const rank_side *sides, uint32_t count, rank_summary *out);
+void rank_summary_free(rank_summary *self);
+
+const char *ranks_verdict_key(ranks_verdict of);
+
+#endif

@@ -1,0 +1,138 @@
+"""pdhost analyze of several ranks: made-up data-parallel steps, each rank with a clock of its own, whose truth is known."""
+import json
+import random
+import unittest
+
+from made_trace import MadeTrace
+from pdhost_run import Case
+
+FORWARD, BACKWARD, TRANSFER = 200.0, 300.0, 60.0
+
+
+class Job:
+    """Steps of ranks that wait for one another in two all-reduces of a step: one beside backward, one behind it."""
+
+    def __init__(self, ranks=3, steps=6, input_us=lambda rank, step: 20, host_us=lambda rank, step: 10,
+                 kernel_us=lambda rank, step: FORWARD, transfer_us=TRANSFER, named=True):
+        clocks = random.Random(5)
+        self.traces = [MadeTrace(steps=0) for _ in range(ranks)]
+        starts, offsets = [0.0] * ranks, [clocks.uniform(0, 5e6) for _ in range(ranks)]
+        for rank, trace in enumerate(self.traces):
+            if named:
+                trace.head["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": ranks}
+        for step in range(steps):
+            plans = [self.plan(starts[rank], input_us(rank, step), host_us(rank, step), kernel_us(rank, step))
+                     for rank in range(ranks)]
+            first = max(plan["forward_end"] + BACKWARD / 2 for plan in plans) + transfer_us
+            second = max(max(plan["backward_end"] for plan in plans), first) + transfer_us
+            for rank, plan in enumerate(plans):
+                starts[rank] = self.write(self.traces[rank], offsets[rank], step, plan, first, second)
+
+    @staticmethod
+    def plan(start, input_us, host_us, kernel_us):
+        forward = start + 20 + input_us
+        forward_end = forward + 10 + kernel_us
+        backward = max(forward_end, forward + 30 + host_us + 10)
+        return {"start": start, "input": input_us, "host": host_us, "forward": forward, "forward_end": forward_end,
+                "backward": backward, "backward_end": backward + BACKWARD, "kernel": kernel_us}
+
+    @staticmethod
+    def write(trace, offset, step, plan, first, second):
+        def collective(call, start, end):
+            trace.host("cuda_runtime", "cudaLaunchKernel", offset + call, 4.0, cbid=211, correlation=trace.number)
+            trace.events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)",
+                                 "pid": 0, "tid": 20, "ts": offset + start, "dur": end - start,
+                                 "args": {"device": 0, "context": 1, "stream": 20, "correlation": trace.number,
+                                          "grid": [16, 1, 1], "block": [512, 1, 1]}})
+            trace.number += 1
+
+        trace.host("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                   offset + plan["start"] + 5, plan["input"])
+        trace.launch("aten::linear", "forward_kernel", offset + plan["forward"], offset + plan["forward"] + 10, plan["kernel"])
+        launch = plan["forward"] + 30 + plan["host"]
+        trace.launch("aten::mm", "backward_kernel", offset + launch, offset + plan["backward"], BACKWARD)
+        half = plan["forward_end"] + BACKWARD / 2
+        collective(launch + 20, half, first)
+        collective(launch + 26, max(plan["backward_end"], first), second)
+        trace.launch("aten::_fused_adamw_", "adamw_kernel", offset + launch + 40, offset + second + 2, 30.0)
+        end = second + 40
+        trace.host("cuda_runtime", "cudaDeviceSynchronize", offset + launch + 60, end - launch - 60, cbid=165,
+                   correlation=trace.number)
+        trace.number += 1
+        trace.host("user_annotation", f"ProfilerStep#{step}", offset + plan["start"], end + 3 - plan["start"])
+        return end + 5
+
+
+class Ranks(Case):
+    def ranks(self, *options, order=None, **how):
+        job = Job(**how)
+        names = [trace.write(self.path(f"rank{rank}.json")) and f"rank{rank}.json" for rank, trace in enumerate(job.traces)]
+        code, out, err = self.run_pdhost("analyze", *options, *(order(names) if order else names), watch=False)
+        self.assertEqual(code, 0, out + err)
+        return out
+
+    def figures(self, **how):
+        return json.loads(self.ranks("--ranks", "json", "--sink", "json:output_json=out.json", **how))
+
+    def assert_straggler(self, figures, rank, cause, more_ns):
+        self.assertEqual((figures["verdict"], figures["straggler"], figures["cause"]), ("straggler", rank, cause), figures)
+        self.assertAlmostEqual(figures["cause_ns"] / more_ns, 1, delta=0.15)
+
+    def test_balanced_ranks_raise_no_alarm(self):
+        noise = random.Random(3)
+        figures = self.figures(steps=12, transfer_us=10, host_us=lambda rank, step: noise.uniform(5, 60))
+        self.assertEqual((figures["verdict"], figures["straggler"], figures["cause"]), ("none", None, None))
+        self.assertEqual((figures["steps"], figures["collectives"], figures["collectives_not_on_all"]), (12, 24, 0))
+
+    def test_one_rank_waits_for_its_input(self):
+        figures = self.figures(input_us=lambda rank, step: 520 if rank == 1 else 20)
+        self.assert_straggler(figures, 1, "input_bound", 500e3)
+        late, early = figures["ranks"][1], figures["ranks"][0]
+        self.assertAlmostEqual(late["wait_ns"], 0)
+        # 500 us in the first collective; the second one then follows at once, 90 us before the late rank's backward ends.
+        self.assertAlmostEqual(early["wait_ns"], 590e3, delta=5e3)
+        self.assertAlmostEqual(late["caused_wait_ns"], 590e3, delta=5e3)
+        # Both ranks transfer for as long, though one of them is in its collectives for ten times as long.
+        self.assertAlmostEqual(late["transfer_ns"], early["transfer_ns"])
+        self.assertGreater(early["communication_ns"], 3 * late["communication_ns"])
+
+    def test_one_host_computes(self):
+        figures = self.figures(host_us=lambda rank, step: 1500 if rank == 2 else 10)
+        self.assert_straggler(figures, 2, "host_compute", 1300e3)
+
+    def test_one_rank_has_more_work(self):
+        figures = self.figures(kernel_us=lambda rank, step: 600 if rank == 0 else FORWARD)
+        self.assert_straggler(figures, 0, "uneven_work", 400e3)
+
+    def test_a_straggler_now_and_then_is_not_one_rank(self):
+        figures = self.figures(input_us=lambda rank, step: 520 if step % 3 == rank else 20)
+        self.assertNotEqual(figures["verdict"], "straggler")
+
+    def test_transfers_that_nothing_hides(self):
+        figures = self.figures(transfer_us=400)
+        self.assertEqual(figures["verdict"], "comm_not_overlapped")
+        row = figures["ranks"][0]
+        self.assertAlmostEqual(row["transfer_ns"], 800e3, delta=20e3)
+        self.assertAlmostEqual(row["overlap_ns"], BACKWARD / 2 * 1e3, delta=10e3)
+
+    def test_the_text_and_the_order_of_files(self):
+        out = self.ranks(order=reversed, input_us=lambda rank, step: 520 if rank == 1 else 20)
+        self.assertIn("Ranks    straggler: the others wait 0.59 ms a step", out)
+        self.assertRegex(out, r"for rank 1:\s+input-bound, 0\.\d+ ms more than on the others")
+        tail = out[out.index("Ranks "):].splitlines()
+        self.assertLessEqual(max(map(len, tail)), 80)
+        self.assertEqual([line.split()[0] for line in tail if line[:5].strip().isdigit()], ["0", "1", "2"])
+        unnamed = self.ranks("-q", named=False, input_us=lambda rank, step: 520 if rank == 1 else 20)
+        self.assertRegex(unnamed, r"for rank\s+1: input-bound")
+
+    def test_what_ranks_that_are_not_there_leave_unsaid(self):
+        self.assertIn("no rank of these 2 holds up the others; of 3 ranks",
+                      self.ranks("-q", order=lambda names: names[:2], transfer_us=400).replace("\n         ", " "))
+        self.assertIn("withheld: 2 steps that all files have are too few, 3 are needed", self.ranks("-q", steps=2))
+
+    def test_one_rank_alone_has_no_summary(self):
+        self.assertNotIn("Ranks ", self.ranks(order=lambda names: names[:1]))
+
+
+if __name__ == "__main__":
+    unittest.main()
