@@ -115,13 +115,13 @@ bool rank_report_json(const rank_summary *self) {
   const char *cause = NULL;
   if (is_straggler && self->cause < VERDICT_COUNT)
     cause = self->cause == VERDICT_none ? "uneven_work" : verdict_key(self->cause);
-  json_t *document =
-      json_pack("{s:s, s:s, s:s, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o}", "format", RANKS_FORMAT, "verdict",
-                self->matched && self->steps >= RANKS_STEPS_LEAST ? ranks_verdict_key(self->verdict) : "withheld", "sentence", words, "share", self->share,
-                "straggler", is_straggler ? json_integer(self->ranks[self->straggler].side->rank) : json_null(),
-                "cause", cause, "cause_ns", is_straggler ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps,
-                "collectives", (json_int_t)self->matched, "collectives_not_on_all", (json_int_t)self->unmatched,
-                "step_ns", self->step_ns, "ranks", ranks);
+  json_t *document = json_pack(
+      "{s:s, s:s, s:s, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o}", "format", RANKS_FORMAT, "verdict",
+      self->matched && self->steps >= RANKS_STEPS_LEAST ? ranks_verdict_key(self->verdict) : "withheld", "sentence",
+      words, "share", self->share, "straggler",
+      is_straggler ? json_integer(self->ranks[self->straggler].side->rank) : json_null(), "cause", cause, "cause_ns",
+      is_straggler ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps, "collectives", (json_int_t)self->matched,
+      "collectives_not_on_all", (json_int_t)self->unmatched, "step_ns", self->step_ns, "ranks", ranks);
   char *text = document ? json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) : NULL;
   json_decref(document);
   if (!text) return false;

@@ -7,9 +7,8 @@
  * - straggler: one rank comes last often and by much. Its own cause is what it does more of in a step than the others
  * in the middle: device time of its own (uneven work), or idle device time of a cause of the verdict.
  * - comm_not_overlapped, comm_bound: the transfer itself holds up the step, with most of it beside no computing, or
- *   although it is hidden where it can be. Only of all ranks together: what looks like a transfer may otherwise hold the
- *   wait for a rank whose file is not there.
- * [loop thread]
+ *   although it is hidden where it can be. Only of all ranks together: what looks like a transfer may otherwise hold
+ * the wait for a rank whose file is not there. [loop thread]
  */
 #ifndef CORE_RUN_RANK_SUMMARY_H
 #define CORE_RUN_RANK_SUMMARY_H
