@@ -123,7 +123,7 @@ class Ranks(Case):
         self.assertLessEqual(max(map(len, tail)), 80)
         self.assertEqual([line.split()[0] for line in tail if line[:5].strip().isdigit()], ["0", "1", "2"])
         unnamed = self.ranks("-q", named=False, input_us=lambda rank, step: 520 if rank == 1 else 20)
-        self.assertRegex(unnamed, r"for rank\s+1: input-bound")
+        self.assertRegex(unnamed, r"for rank 1:\s+input-bound")
 
     def test_what_ranks_that_are_not_there_leave_unsaid(self):
         self.assertIn("no rank of these 2 holds up the others; of 3 ranks",

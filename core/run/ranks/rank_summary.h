@@ -45,6 +45,7 @@ typedef struct rank_summary {
   uint32_t count;
   uint32_t steps;              /* that all ranks have */
   uint64_t matched, unmatched; /* collectives that all ranks have, and that not all have */
+  uint32_t of;                 /* ranks that the program has, as the files say; 0: they do not */
   double step_ns;              /* mean over ranks */
   ranks_verdict verdict;
   double share;       /* of the step, what the verdict is of */
