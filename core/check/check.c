@@ -25,13 +25,14 @@ static bool take_reader(void *user, const args_option *self, const char *value, 
   return true;
 }
 
-static const args_option rows[] = {ARGS_FORMAT_ROW(check_options, format, "text|json", "text, json"),
-                                   {.name = "--reader",
-                                    .value = ARGS_REQUIRED,
-                                    .argument = "NAME",
-                                    .help = "read the files with this reader; without it, the files say which one",
-                                    .take = take_reader},
-                                   ARGS_HELP_ROW(check_options, help)};
+static const args_option rows[] = {
+    ARGS_FORMAT_ROW(check_options, format, "text|json", "text, json"),
+    {.name = "--reader",
+     .value = ARGS_REQUIRED,
+     .argument = "NAME",
+     .help = "read the files with this reader, a name or the path of a plugin; without it, the files say which one",
+     .take = take_reader},
+    ARGS_HELP_ROW(check_options, help)};
 
 static int check_main(int argc, char **argv);
 
@@ -112,6 +113,7 @@ static int check(cli_args *args, const check_options *options, error *err) {
   }
   config *settings = NULL;
   args->input.is_analysis = true;
+  args->input.reader = options->reader;
   if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
   settings->quiet = args->quiet;
   const int code = check_files(options, settings, args);

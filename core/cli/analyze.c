@@ -42,7 +42,7 @@ static const args_option rows[] = {
     {.name = "--reader",
      .value = ARGS_REQUIRED,
      .argument = "NAME",
-     .help = "read the files with this reader; without it, the files say which one",
+     .help = "read the files with this reader, a name or the path of a plugin; without it, the files say which one",
      .take = take_reader},
     {.name = "--step",
      .value = ARGS_REQUIRED,
@@ -96,6 +96,7 @@ static int analyze(cli_args *args, const analyze_options *options, error *err) {
     return recover_run(args->words[0], &args->input, "table", args->quiet, err);
   config *settings = NULL;
   args->input.is_analysis = true;
+  args->input.reader = options->reader;
   if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
   settings->quiet = args->quiet;
   const import_request request = {.files = args->words,

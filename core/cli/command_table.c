@@ -40,7 +40,7 @@ static const args_command *const commands[] = {
     &ab_command,          &compare_command, &diff_command,
 #endif
 #ifdef PDHOST_WITH_ADVISE
-    &whatif_command,  &tune_command,
+    &whatif_command,      &tune_command,
 #endif
 #ifdef PDHOST_WITH_SWEEP
     &sweep_command,

@@ -70,6 +70,12 @@ static const args_option rows[] = {
      .help = "a plugin that computes: memory, streams, operations, records",
      .take = take_kind,
      .code = PD_KIND_DEVICE},
+    {.name = "--reader",
+     .value = ARGS_REQUIRED,
+     .argument = "NAME",
+     .help = "a plugin that reads what another profiler wrote",
+     .take = take_kind,
+     .code = PD_KIND_READER},
     {.name = "--lang",
      .value = ARGS_REQUIRED,
      .argument = "LANGUAGE",
@@ -85,11 +91,12 @@ static int init_main(int argc, char **argv);
 const args_command init_command = {
     .name = "init",
     .summary = "write a configuration file, or the files of a new plugin",
-    .usage = "[--for SCENARIO] [FILE.ini]\n--scenario|--sink|--device NAME [--lang c++] [DIR]",
+    .usage = "[--for SCENARIO] [FILE.ini]\n--scenario|--sink|--device|--reader NAME [--lang c++] [DIR]",
     .description =
         "Writes a configuration file with every key: what it does, its unit, range and default. Every key but "
         "[run] scenario is commented out. Without FILE.ini the file is pdhost.ini.\n\n"
-        "With --scenario, --sink or --device it writes a plugin that builds, runs and passes --check-plugin as it is: "
+        "With --scenario, --sink, --device or --reader it writes a plugin that builds, runs and passes --check-plugin "
+        "as it is: "
         "source, CMakeLists.txt, Makefile and README.md, in DIR or in a folder of the plugin's name. Edit it from "
         "there.\n\n"
         "An existing file is never changed: init names it and writes nothing.",

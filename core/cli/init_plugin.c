@@ -61,6 +61,13 @@ static const skeleton skeletons[] = {
      "*.c *_ops.c",
      {" LIBRARIES m", "-lm"},
      "pdhost --scenario control --device ./*.so"},
+    {PD_KIND_READER,
+     false,
+     "new_reader",
+     {{"reader.c", "*.c"}},
+     "*.c",
+     {"", ""},
+     "pdhost analyze --reader ./*.so FILE"},
 };
 
 static const skeleton_file project_files[] = {
@@ -111,7 +118,7 @@ static void add_word(words *self, const char *from, const char *to, const char *
 }
 
 static void make_words(words *self, const skeleton *what, const char *name) {
-  static const char *const macros[] = {"", "NEW_SCENARIO", "NEW_SINK", "NEW_DEVICE"};
+  static const char *const macros[] = {"", "NEW_SCENARIO", "NEW_SINK", "NEW_DEVICE", "NEW_READER"};
   const char *kind = plugin_kind_name(what->kind);
   char text[NAME_BYTES + 1];
   self->count = 0;

@@ -292,6 +292,7 @@ static const args_option rows[] = {
     HELP("help-scenario", PD_KIND_SCENARIO, ARGS_OFFER_SCENARIO, "a scenario's keys"),
     HELP("help-sink", PD_KIND_SINK, ARGS_OFFER_SINK, "a sink's keys"),
     HELP("help-device", PD_KIND_DEVICE, ARGS_OFFER_DEVICE, "a device's keys"),
+    HELP("help-reader", PD_KIND_READER, ARGS_OFFER_PLUGIN, "a reader's keys"),
     COMMAND("help-section", CLI_HELP_SECTION, .value = ARGS_REQUIRED, .argument = "SECTION[.KEY]",
             .offer = ARGS_OFFER_SECTION, .help = "keys of a section"),
     COMMAND("check-plugin", CLI_CHECK_PLUGIN, .value = ARGS_REQUIRED, .argument = "FILE", .offer = ARGS_OFFER_FILE,

@@ -200,15 +200,34 @@ static pd_status load_device(config *self, const entry *given, error *err, error
   return status;
 }
 
-/* Loads every reader and fills its section "reader.NAME". Warns of a reader that does not load, and leaves it out. */
+static pd_status add_reader(config *self, const plugin *loaded, error *err) {
+  struct config_impl *impl = self->impl;
+  const char *name = text_pool_join(&impl->memory, "reader.", loaded->table->name, "");
+  const pd_status status =
+      name ? open_section(self, &impl->readers[self->reader_count], name, loaded, err) : no_memory(err);
+  if (status == PD_OK) self->readers[self->reader_count++].plugin = loaded;
+  return status;
+}
+
+/* The reader that the user gives by its path. */
+static pd_status load_reader_file(config *self, error *err) {
+  const plugin *loaded = NULL;
+  const char *given = self->impl->reader;
+  if (!given || !strchr(given, '/')) return PD_OK;
+  const pd_status status = plugins_load(self->plugins, PD_KIND_READER, given, &loaded, err);
+  return status == PD_OK ? add_reader(self, loaded, err) : status;
+}
+
+/* Loads every reader and fills its section "reader.NAME". Warns of a reader that does not load, and leaves it out; so
+ * it does, without a word, one that has the name of a reader before it. */
 static pd_status load_readers(config *self, error *err) {
   struct config_impl *impl = self->impl;
   plugin_file *files;
   uint32_t count;
   if (plugins_scan(self->plugins, PD_KIND_READER, &files, &count) != PD_OK) return no_memory(err);
-  self->readers = text_pool_alloc(&impl->memory, (count + 1) * sizeof *self->readers);
-  impl->readers = text_pool_alloc(&impl->memory, (count + 1) * sizeof *impl->readers);
-  pd_status status = self->readers && impl->readers ? PD_OK : no_memory(err);
+  self->readers = text_pool_alloc(&impl->memory, (count + 2) * sizeof *self->readers);
+  impl->readers = text_pool_alloc(&impl->memory, (count + 2) * sizeof *impl->readers);
+  pd_status status = self->readers && impl->readers ? load_reader_file(self, err) : no_memory(err);
   for (uint32_t i = 0; i < count && status == PD_OK; i++) {
     const plugin *loaded = NULL;
     error one;
@@ -218,9 +237,8 @@ static pd_status load_readers(config *self, error *err) {
       log_line(PD_LOG_WARN, NULL, "%s", first_line(&one));
       continue;
     }
-    const char *name = text_pool_join(&impl->memory, "reader.", loaded->table->name, "");
-    status = name ? open_section(self, &impl->readers[self->reader_count], name, loaded, err) : no_memory(err);
-    if (status == PD_OK) self->readers[self->reader_count++].plugin = loaded;
+    if (self->reader_count && strcmp(self->readers[0].plugin->table->name, loaded->table->name) == 0) continue;
+    status = add_reader(self, loaded, err);
   }
   plugins_scan_free(files, count);
   return status;
@@ -763,6 +781,7 @@ pd_status config_load(const config_input *input, config **out, error *err) {
   if (status == PD_OK) self->impl->color = input->color;
   if (status == PD_OK) self->impl->tries_plugins = input->tries_plugins;
   if (status == PD_OK) self->impl->is_analysis = input->is_analysis;
+  if (status == PD_OK) self->impl->reader = input->reader;
   if (status == PD_OK && input->command_line) {
     self->command_line = text_pool_text(&self->impl->memory, input->command_line);
     if (!self->command_line) status = no_memory(err);

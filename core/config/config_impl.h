@@ -20,7 +20,8 @@ struct config_impl {
   config_section scenario, device, *sinks, *readers;
   const char **sinks_given; /* as the user wrote them: a path's options may be given under the path */
   bool device_open, tries_plugins, is_analysis;
-  const char *color; /* --color, or NULL */
+  const char *color;  /* --color, or NULL */
+  const char *reader; /* as config_input has it */
   pd_setting *settings;
 };
 

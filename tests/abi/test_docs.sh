@@ -7,5 +7,6 @@ compare() {
 }
 compare "$1" writing-a-scenario.md tests/fixtures/host_stall.c
 compare "$1" writing-a-sink.md tests/fixtures/kernel_list.c
+compare "$1" writing-a-reader.md tests/fixtures/timeline.c
 compare "$1" writing-a-benchmark.md plugins/vec_dot/vec_dot.c
 exit $failed

@@ -1,9 +1,10 @@
 """pdhost analyze: traces of other profilers get what a run gets. Files with defects are test_kineto's."""
 import json
+import os
 import unittest
 
 from made_trace import MadeTrace
-from pdhost_run import Case
+from pdhost_run import FIXTURES, Case
 
 
 class Analyze(Case):
@@ -95,6 +96,27 @@ class Analyze(Case):
             got, out, err = self.analyze(*arguments)
             self.assertEqual(got, code, err)
             self.assertIn(said, err)
+
+    def test_a_reader_by_its_path(self):
+        """The example of docs/writing-a-reader.md, and what pdhost init writes."""
+        lines = ["# NAME 1"]
+        for step in range(6):
+            at = 100000 * step
+            lines += [f"step 1 {at} {at + 90000} train {step}", f"call 1 {at + 1000} {at + 3000} launch {step + 1}",
+                      f"kernel 5 {at + 6000} {at + 80000} gemm {step + 1}"]
+        for name, reader in (("timeline", os.path.join(FIXTURES, "reader", "timeline.so")),
+                             ("new_reader", os.path.join(FIXTURES, "..", "templates", "reader", "new_reader.so"))):
+            with open(self.path("made.txt"), "w", encoding="utf-8") as file:
+                file.write("\n".join(lines + ["no event", ""]).replace("NAME", name))
+            figures, err = self.figures("--reader", reader, "made.txt")
+            self.assertIn("made.txt: 1 lines are no events and are left out", err)
+            self.assertEqual((len(figures["step_rows"]), figures["coverage"]), (6, 1))
+            self.assertEqual([row["name"] for row in figures["windows"][0]["tables"]["kernels"]["rows"]], ["gemm"])
+            code, out, _ = self.run_pdhost("--help-reader", reader, watch=False)
+            self.assertEqual(code, 0)
+            self.assertIn(name, out)
+        self.assert_fails(self.analyze("--reader", "./absent.so", "made.txt"), 4, "./absent.so")
+        self.assert_fails(self.analyze("--reader", "absent", "made.txt"), 4, "not found")
 
     def test_help_and_list(self):
         self.assertIn("--step NAME", self.analyze("--help")[1])

@@ -86,13 +86,13 @@ class Init(Case):
         self.assert_fails(self.init("--for", "synk"), 4, "did you mean sync?")
 
     def test_a_plugin_gets_its_name_everywhere(self):
-        for kind in ("scenario", "sink", "device"):
+        for kind in ("scenario", "sink", "device", "reader"):
             code, out, err = self.init(f"--{kind}", f"my_{kind}")
             self.assertEqual(code, 0, err)
             for path in out.split():
                 with open(self.path(path), encoding="utf-8") as file:
                     text = file.read()
-                self.assertNotRegex(text, r"(?i)new_(scenario|sink|device)|@\w+@", path)
+                self.assertNotRegex(text, r"(?i)new_(scenario|sink|device|reader)|@\w+@", path)
                 self.assertIn(f"my_{kind}", text)
 
     def test_the_written_scenario_is_found_as_its_own_cause(self):

@@ -36,6 +36,7 @@ try() { # a name, then the options of init
 try stall --scenario stall
 try feed --sink feed
 try toy --device toy
+try notes --reader notes
 if [ -n "$cxx" ]; then
   try stall_cpp --scenario stall_cpp --lang c++
   try feed_cpp --sink feed_cpp --lang c++

@@ -144,8 +144,8 @@ pd_status help_section(const char *topic, bool json, error *err) {
 /* ---- plugins ---- */
 
 static const char *section_of(const pd_plugin *table, char *text, size_t room) {
-  if (table->kind == PD_KIND_SINK)
-    snprintf(text, room, "sink.%s", table->name);
+  if (table->kind == PD_KIND_SINK || table->kind == PD_KIND_READER)
+    snprintf(text, room, "%s.%s", plugin_kind_name(table->kind), table->name);
   else
     snprintf(text, room, "%s", plugin_kind_name(table->kind));
   return text;
