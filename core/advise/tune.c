@@ -70,7 +70,7 @@ static int tune_main(int argc, char **argv);
 
 const args_command tune_command = {
     .name = "tune",
-    .summary = "try what makes a run faster, keep what surely does, and write the configuration",
+    .summary = "try what makes a run faster, and write a configuration of it",
     .usage = "[NAME] [-c FILE] [options]",
     .description =
         "Records a window, tries the cure that is predicted to save most, in turns with the run as it is (as pdhost ab "

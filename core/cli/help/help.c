@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SUMMARY_COLUMN = 12 };
+enum { SUMMARY_COLUMN = 13 };
 
 void help_print(void) {
   uint32_t count;
@@ -46,8 +46,7 @@ void help_print(void) {
         "  --show-config, --check      the keys and where each is from; check them\n"
         "  --dry-run                   what the run would do\n"
         "  --check-plugin FILE         conformance checks of a plugin\n"
-        "  -q, -v, --color=WHEN        less output, more, with colour or without\n"
-        "  --progress=HOW              auto, always, never, json: see docs/progress.md\n"
+        "  -q, -v, --color, --progress less output, more, in colour, how far it is\n"
         "  -V, --version, -h, --help\n",
         stdout);
 }
