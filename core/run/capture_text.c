@@ -134,50 +134,59 @@ static json_t *value_of(const void *from, const field *at) {
   return NULL;
 }
 
+/* NULL: no memory. A document without one of its fields would be taken for whole, so that there is none then. */
 static json_t *object_of(const void *from, const field *fields, size_t count) {
   json_t *made = json_object();
-  for (size_t i = 0; i < count; i++) (void)json_object_set_new(made, fields[i].key, value_of(from, &fields[i]));
-  return made;
+  int failed = 0;
+  for (size_t i = 0; i < count; i++) failed |= json_object_set_new(made, fields[i].key, value_of(from, &fields[i]));
+  if (!failed) return made;
+  json_decref(made);
+  return NULL;
 }
 
-static char *finish(json_t *made) {
-  char *text = made ? json_dumps(made, JSON_COMPACT) : NULL;
+/* `failed`: one of the calls that made it did. */
+static char *finish(json_t *made, int failed) {
+  char *text = failed || !made ? NULL : json_dumps(made, JSON_COMPACT);
   json_decref(made);
   return text;
 }
 
 char *capture_run_text(const pd_run *run, const capture_about *about) {
   json_t *made = object_of(run, run_fields, COUNT(run_fields)), *settings = json_array(), *cures = json_array();
+  int failed = 0;
   for (uint64_t i = 0; i < run->settings.count; i++)
-    (void)json_array_append_new(settings,
-                                object_of(PD_AT(pd_setting, &run->settings, i), setting_fields, COUNT(setting_fields)));
+    failed |= json_array_append_new(
+        settings, object_of(PD_AT(pd_setting, &run->settings, i), setting_fields, COUNT(setting_fields)));
   for (const pd_cure *at = run->cures; at && at->cause; at++)
-    (void)json_array_append_new(cures, object_of(at, cure_fields, COUNT(cure_fields)));
-  (void)json_object_set_new(made, "settings", settings);
-  (void)json_object_set_new(made, "cures", cures);
-  (void)json_object_set_new(made, "about", object_of(about, about_fields, COUNT(about_fields)));
-  return finish(made);
+    failed |= json_array_append_new(cures, object_of(at, cure_fields, COUNT(cure_fields)));
+  failed |= json_object_set_new(made, "settings", settings);
+  failed |= json_object_set_new(made, "cures", cures);
+  failed |= json_object_set_new(made, "about", object_of(about, about_fields, COUNT(about_fields)));
+  return finish(made, failed);
 }
 
 char *capture_device_text(const pd_device_props *device) {
-  return finish(object_of(device, device_fields, COUNT(device_fields)));
+  return finish(object_of(device, device_fields, COUNT(device_fields)), 0);
 }
 
 char *capture_delivery_text(const capture_delivery *delivery) {
   json_t *made = object_of(delivery, delivery_fields, COUNT(delivery_fields));
+  int failed = 0;
   if (delivery->has_usage)
-    (void)json_object_set_new(made, "usage", object_of(&delivery->usage, usage_fields, COUNT(usage_fields)));
-  return finish(made);
+    failed |= json_object_set_new(made, "usage", object_of(&delivery->usage, usage_fields, COUNT(usage_fields)));
+  return finish(made, failed);
 }
 
 char *capture_summary_text(const pd_summary *summary) {
   json_t *made = object_of(summary, summary_fields, COUNT(summary_fields)), *lost = json_array(), *notes = json_array();
-  for (int i = 0; i < PD_LOSS_COUNT; i++) (void)json_array_append_new(lost, json_integer((json_int_t)summary->lost[i]));
+  int failed = 0;
+  for (int i = 0; i < PD_LOSS_COUNT; i++)
+    failed |= json_array_append_new(lost, json_integer((json_int_t)summary->lost[i]));
   for (uint64_t i = 0; i < summary->notes.count; i++)
-    (void)json_array_append_new(notes, valid_text(*PD_AT(pd_note, &summary->notes, i)));
-  (void)json_object_set_new(made, "lost", lost);
-  (void)json_object_set_new(made, "notes", notes);
-  return finish(made);
+    failed |= json_array_append_new(notes, valid_text(*PD_AT(pd_note, &summary->notes, i)));
+  failed |= json_object_set_new(made, "lost", lost);
+  failed |= json_object_set_new(made, "notes", notes);
+  return finish(made, failed);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */

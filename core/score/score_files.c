@@ -55,16 +55,20 @@ static bool add_cause(json_t *all, const score *self, const figures *of, uint32_
 
 static json_t *bins_of(const figures *of) {
   json_t *bins = json_array();
+  bool whole = true;
   for (uint32_t b = 0; b < FIGURES_BINS; b++) {
     const calibration_bin *bin = &of->bins[b];
     if (!bin->runs) continue;
-    (void)json_text_append(
+    const bool added = json_text_append(
         bins,
         json_pack("{s:o, s:o, s:I, s:o, s:I}", "from", json_text_number((double)b / FIGURES_BINS, 2), "to",
                   json_text_number((double)(b + 1) / FIGURES_BINS, 2), "runs", (json_int_t)bin->runs, "repeatable",
                   json_text_number(bin->repeatable / bin->runs, 6), "right", (json_int_t)bin->right));
+    whole = whole && added;
   }
-  return bins;
+  if (whole) return bins;
+  json_decref(bins);
+  return NULL;
 }
 
 static bool add_part(json_t *all, const score *self, const score_part *part) {

@@ -23,17 +23,25 @@ static bool add_number(json_t *to, const char *key, double value) {
   return json_text_add(to, key, json_text_number(value, US_DECIMALS));
 }
 
+/* `made`, or NULL where it is not whole: no memory. */
+static json_t *if_whole(json_t *made, bool whole) {
+  if (whole) return made;
+  json_decref(made);
+  return NULL;
+}
+
 /* What sets the intensity. */
 static json_t *settings_of(const pd_run *run) {
   json_t *object = json_object();
+  bool whole = true;
   for (uint64_t i = 0; i < run->settings.count; i++) {
     const pd_setting *setting = PD_AT(pd_setting, &run->settings, i);
     if (strcmp(setting->section, "scenario") != 0 && strcmp(setting->section, "data") != 0) continue;
     char key[128];
     snprintf(key, sizeof key, "%s.%s", setting->section, setting->key);
-    (void)json_text_add(object, key, json_text_of(setting->value ? setting->value : ""));
+    whole = json_text_add(object, key, json_text_of(setting->value ? setting->value : "")) && whole;
   }
-  return object;
+  return if_whole(object, whole);
 }
 
 static bool is_input(const pd_run *run) { return strcmp(run->bottleneck, "input_bound") == 0; }
@@ -151,10 +159,12 @@ static json_t *share(double value) { return json_text_number(value, SHARE_DECIMA
 
 static json_t *rounds_of(const truth_rounds *of) {
   json_t *array = json_array();
+  bool whole = true;
   for (uint64_t i = 0; i < of->count; i++)
-    (void)json_text_append(array, json_pack("[o, o]", json_text_number(1e-3 * of->at[i].with_ns, US_DECIMALS),
-                                            json_text_number(1e-3 * of->at[i].without_ns, US_DECIMALS)));
-  return array;
+    whole = json_text_append(array, json_pack("[o, o]", json_text_number(1e-3 * of->at[i].with_ns, US_DECIMALS),
+                                              json_text_number(1e-3 * of->at[i].without_ns, US_DECIMALS))) &&
+            whole;
+  return if_whole(array, whole);
 }
 
 /* The key `effect`, of rounds. */
