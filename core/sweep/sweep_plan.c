@@ -140,7 +140,7 @@ static uint64_t timing_of(const config *cell) {
 /* A key is refused when it can do nothing in any cell. */
 static bool check_idle(const config_assignment *at, uint64_t timings, idle_scope scope, error *err) {
   const char *why = NULL;
-  for (unsigned timed = 0; timed < TIMED_ENDS; timed++) {
+  for (unsigned timed = 0; timed < TIMED_CELL_ENDS; timed++) {
     if (!(timings >> timed & 1)) continue;
     const char *here = idle_keys_why(at, timed, scope);
     if (!here) return true;

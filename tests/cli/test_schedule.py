@@ -112,7 +112,8 @@ class Schedules(Case):
                   "--image_size", "8", "-q", "-o", "schedule.active=65600", "--sink", JSON)
         for timer_only in ("true",) if SANITIZER else ("true", "false"):
             with self.subTest(timer_only=timer_only):
-                code, _, err = self.run_pdhost(*device, "-o", f"profile.timer_only={timer_only}", watch=False)
+                long = self.start(*device, "-o", f"profile.timer_only={timer_only}", watch=False)
+                code, _, err = self.ended(long, timeout=400)
                 self.assertEqual(code, 0, err)
                 losses = self.json("metrics.json")["losses"]
                 self.assertEqual((len(losses), losses.count(None)), (65602, 0))
