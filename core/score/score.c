@@ -3,6 +3,7 @@
 
 #include "cell.h"
 #include "score_report.h"
+#include "traces/trace_score.h"
 
 #include "base/progress_line.h"
 #include "base/self_path.h"
@@ -126,7 +127,9 @@ static int score_corpus(const cell_runner *runner, error *err) {
 }
 
 typedef struct arguments {
-  const char *path, *folder;
+  const char *path;   /* the corpus, or the folder of traces */
+  const char *folder; /* --out; NULL: not given */
+  const char *labels, *answers;
   bool only_read, help;
 } arguments;
 
@@ -134,6 +137,18 @@ static bool take_folder(void *user, const args_option *row, const char *value, e
   (void)row;
   (void)err;
   return (((arguments *)user)->folder = value)[0] != '\0';
+}
+
+static bool take_labels(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return (((arguments *)user)->labels = value)[0] != '\0';
+}
+
+static bool take_answers(void *user, const args_option *row, const char *value, error *err) {
+  (void)row;
+  (void)err;
+  return (((arguments *)user)->answers = value)[0] != '\0';
 }
 
 static bool take_corpus(void *user, const char *word, error *err) {
@@ -159,6 +174,20 @@ static const args_option rows[] = {
      .take = args_take_flag,
      .code = offsetof(arguments, only_read),
      .help = "start no run: judge what FOLDER holds again, with the verdict as it is now"},
+    {.name = "--traces",
+     .value = ARGS_REQUIRED,
+     .argument = "LABELS",
+     .take = take_labels,
+     .offer = ARGS_OFFER_FILE,
+     .allowed = "a file",
+     .help = "score traces of DIR that this file has labels of: a JSON object for each with trace, cause and gains"},
+    {.name = "--answers",
+     .value = ARGS_REQUIRED,
+     .argument = "FILE",
+     .take = take_answers,
+     .offer = ARGS_OFFER_FILE,
+     .allowed = "a file",
+     .help = "with --traces: score what another tool answered, in the form of the labels"},
     ARGS_PROGRESS_ROW,
     ARGS_HELP_ROW(arguments, help)};
 
@@ -167,13 +196,16 @@ static int score_main(int argc, char **argv);
 const args_command score_command = {
     .name = "score",
     .summary = "run known causes and score the verdict",
-    .usage = "CORPUS.ini [--out FOLDER] [--rescore]",
+    .usage = "CORPUS.ini [--out FOLDER] [--rescore]\n--traces LABELS [--answers FILE] [--out FOLDER] DIR",
     .description =
         "Runs each cause of the corpus, at each intensity, size and seed, and says how often the verdict named what "
         "was "
         "injected, how far its shares were off, and how often the published rules of other tools name it. "
         "corpus/cpu_short.ini is for the CPU device, corpus/h200.ini for a GPU; docs/verdict.md shows how to write one "
         "and what each figure is.\n\n"
+        "With --traces no run is started: the traces of DIR are read as pdhost analyze reads them, and what is said of "
+        "them is held against the labels, beside the rules of other tools. --out writes answers.jsonl, a line for each "
+        "trace. docs/benchmark-of-diagnoses.md has the format, in which any tool can answer.\n\n"
         "The exit code is 0 when there is a score, 3 when the corpus is wrong or no run left anything to judge, 8 when "
         "a "
         "file cannot be written, 128+n when signal n ended it.",
@@ -183,11 +215,13 @@ const args_command score_command = {
     .main = score_main};
 
 static arguments parse(int argc, char **argv, error *err) {
-  arguments self = {.folder = "results/score"};
+  arguments self = {.path = NULL};
   args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &self};
   (void)args_parse(&set, 1, take_corpus, &self, "score: ", argc, argv, err);
   if (!err->count && !self.path && !self.help)
     error_set(err, PD_INVALID, CODE_USAGE, "score: no corpus given; see pdhost score --help");
+  if (!err->count && self.answers && !self.labels)
+    error_set(err, PD_INVALID, CODE_USAGE, "score: --answers: name the labels with --traces, too");
   return self;
 }
 
@@ -200,13 +234,20 @@ static int score_main(int argc, char **argv) {
     args_print_help(&score_command);
     return CODE_DONE;
   }
+  if (!err.count && given.labels) {
+    const trace_score_request request = {given.labels, given.path, given.answers, given.folder};
+    const int code = trace_score(&request, &err);
+    error_print(&err);
+    return code;
+  }
+  const char *folder = given.folder ? given.folder : "results/score";
   if (!err.count && !self_path(program, sizeof program))
     error_set(&err, PD_IO, CODE_INTERNAL,
               "score: where pdhost itself lies is not known; mount /proc, or start it by its path");
   corpus *all = err.count ? NULL : corpus_read(given.path, &err);
-  const cell_runner runner = {all, program, given.folder, given.only_read};
-  if (all && given.only_read && access(given.folder, R_OK | X_OK) != 0)
-    error_set(&err, PD_IO, CODE_CONFIG, "score: %s: %s; --rescore judges what an earlier score left", given.folder,
+  const cell_runner runner = {all, program, folder, given.only_read};
+  if (all && given.only_read && access(folder, R_OK | X_OK) != 0)
+    error_set(&err, PD_IO, CODE_CONFIG, "score: %s: %s; --rescore judges what an earlier score left", folder,
               strerror(errno));
   const int code = all && !err.count ? score_corpus(&runner, &err) : err.exit_code;
   corpus_free(all);

@@ -7,8 +7,10 @@ Each cell is one model, one precision, one kind of loop and one injected cause. 
 with and without the injection, in blocks that alternate. The step without the injection is measured as a CUDA graph too,
 which says how much of it is launching. Then five steps are recorded by torch.profiler.
 
-FOLDER gets one NAME.pt.trace.json.gz for each cell, and labels.json, a list with one object for each:
+FOLDER gets one NAME.pt.trace.json.gz for each cell, and labels.json with a line for each, a JSON object in the form that
+pdhost score --traces takes (docs/benchmark-of-diagnoses.md):
   trace                 file name
+  gains                 share of the step that it takes less without each cause whose effect was measured
   model, precision, sync_each_step   the program; the last is whether each step waits for the device
   cause, detail, dial   what was injected, how, and how strongly
   step_us, control_us   median step with and without the injection
@@ -288,6 +290,15 @@ def cells(arguments):
     return chosen
 
 
+def gains(cause, effect, graph):
+    """What was injected saves its effect; launching saves what a graph does in the rest of the step."""
+    measured = {} if cause == 'none' else {cause: effect}
+    if graph is not None:
+        rest = 1 if cause == 'none' else 1 - effect
+        measured['launch_bound'] = measured.get('launch_bound', 0) + rest * graph
+    return {name: round(share, 4) for name, share in measured.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('folder')
@@ -318,12 +329,13 @@ def main():
             continue
         control, step = (statistics.median(p[i] for p in pairs) for i in (0, 1))
         blocks = sorted((b - a) / b for a, b in pairs)
-        labels.append({'trace': name + '.pt.trace.json.gz', 'model': model, 'precision': precision, 'sync_each_step': sync,
-                       'cause': CAUSES[detail][0], 'detail': detail, 'dial': dial, 'step_us': round(step, 1),
-                       'control_us': round(control, 1), 'effect_share': round(statistics.median(blocks), 4),
-                       'effect_blocks': [round(b, 4) for b in blocks], 'graph_share': graphs[model, precision, sync]})
+        cause, effect, graph = CAUSES[detail][0], statistics.median(blocks), graphs[model, precision, sync]
+        labels.append({'trace': name + '.pt.trace.json.gz', 'gains': gains(cause, effect, graph), 'model': model, 'precision': precision, 'sync_each_step': sync,
+                       'cause': cause, 'detail': detail, 'dial': dial, 'step_us': round(step, 1),
+                       'control_us': round(control, 1), 'effect_share': round(effect, 4),
+                       'effect_blocks': [round(b, 4) for b in blocks], 'graph_share': graph})
         with open(os.path.join(arguments.folder, 'labels.json'), 'w') as out:
-            json.dump(labels, out, indent=1)
+            out.writelines(json.dumps(label) + '\n' for label in labels)
         print(f'{name}: step {step:.0f} us, control {control:.0f} us, effect {100 * labels[-1]["effect_share"]:.1f} %',
               flush=True)
         del program

@@ -42,12 +42,18 @@ class Corpus(unittest.TestCase):
         self.assertNotEqual(self.cells(1), self.cells(2))
         self.assertEqual(sorted(self.cells(1)), sorted(self.cells(2)))
 
+    def test_gains_are_what_was_measured(self):
+        self.assertEqual(self.module.gains("none", 0.02, 0.5), {"launch_bound": 0.5})
+        self.assertEqual(self.module.gains("input_bound", 0.4, 0.5), {"input_bound": 0.4, "launch_bound": 0.3})
+        self.assertEqual(self.module.gains("launch_bound", 0.4, 0.5), {"launch_bound": 0.7})
+        self.assertEqual(self.module.gains("allocator", 0.4, None), {"allocator": 0.4})
+
     def test_the_help_names_every_key_of_a_label(self):
         with open(PATH, encoding="utf-8") as file:
             source = file.read()
         label = source[source.index("labels.append({"):source.index("with open(os.path.join(arguments.folder, 'labels.json')")]
         keys = re.findall(r"'(\w+)': ", label)
-        self.assertEqual(len(keys), 12)
+        self.assertEqual(len(keys), 13)
         for key in keys:
             self.assertIn(key, self.module.__doc__, key)
 

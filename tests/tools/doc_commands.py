@@ -4,7 +4,8 @@ prints, in that order: each with its first word and most of the others, and with
 in: counts, bytes, the steps of the window, coverage. Times may differ. Of what a measurement or a comparison says nothing
 is compared: it is made of times. So is the verdict: with --verdicts only the commands whose verdict is quoted are run, and
 nothing else of them is compared. A translation (NAME.zh.md) is not run: its commands and lines have to be those of the
-English document, which doc_pairs.py compares.
+English document, which doc_pairs.py compares. Commands that only read files run beside corpus/, and print the same each
+time: each quoted line has to be there with all its words, in that order.
 
     doc_commands.py [--verdicts] PDHOST CONF_FOLDER DOCUMENT...
 """
@@ -211,6 +212,22 @@ def complaints(quoted, result, document):
     return found
 
 
+READS_FILES = ("analyze", "diff", "score", "check")
+
+
+def missing_lines(quoted, result):
+    """What the quoted lines say that a command which reads files does not print; figures may be those of another build."""
+    printed, at, found = [words(line) for line in result.stdout.splitlines()], 0, []
+    for line in quoted:
+        if not words(line):
+            continue
+        if words(line) in printed[at:]:
+            at += printed[at:].index(words(line)) + 1
+        else:
+            found.append(f"no longer printed, or not in this order: {line}")
+    return found
+
+
 def wrong_verdict(quoted, result):
     """What the quoted lines have for a verdict and the program has not."""
     printed = verdict_of(result.stdout.splitlines())
@@ -230,15 +247,17 @@ def main(*arguments):
             continue
         with tempfile.TemporaryDirectory(prefix="pdhost doc ") as folder:
             os.symlink(os.path.abspath(conf), os.path.join(folder, "conf"))
+            os.symlink(os.path.join(os.path.dirname(os.path.abspath(conf)), "corpus"), os.path.join(folder, "corpus"))
             for command, quoted in blocks(document):
                 if verdicts and not verdict_of(quoted):
                     continue
+                reads = command[1] in READS_FILES
                 measures = "conf/vec_dot.ini" in command or "benchmark" in command or "compare" in command
                 for _ in range(1 if measures else TRIES):
                     result, written = run(pdhost, folder, command)
                     good = result.returncode in ((0, 7) if measures else (0,)) and (result.stdout or not quoted)
-                    found = [] if measures else wrong_verdict(quoted, result) if verdicts else \
-                        complaints(quoted, result, written)
+                    found = [] if measures else missing_lines(quoted, result) if reads else \
+                        wrong_verdict(quoted, result) if verdicts else complaints(quoted, result, written)
                     if not good or not found:
                         break
                 ran += 1

@@ -5,7 +5,7 @@ import tempfile
 import types
 import unittest
 
-from doc_commands import FULL, complaints, wrong_verdict
+from doc_commands import FULL, complaints, missing_lines, wrong_verdict
 from doc_pairs import wrong_pair
 
 PRINTED = """Verdict  input-bound: the device waits for data
@@ -39,6 +39,13 @@ class DocCommands(unittest.TestCase):
     def test_what_is_printed_is_right_and_times_may_differ(self):
         self.assertEqual(judge(), [])
         self.assertEqual(judge(("22.5us", "31.9us"), ("9.86", "7.01"), ("70.17", "55.10")), [])
+
+    def test_what_reads_files_prints_every_quoted_word(self):
+        result = types.SimpleNamespace(stdout=PRINTED)
+        self.assertEqual(missing_lines(PRINTED.splitlines()[::2], result), [])
+        self.assertEqual(missing_lines(["pdLaunchKernel  3us   2us   5"], result), [])
+        self.assertEqual(len(missing_lines(["pdLaunchKernels  3us   2us   5", "Free:Device  1 MiB"], result)), 1)
+        self.assertEqual(len(missing_lines(["Operator table", "Share (%)  70.17"], result)), 1, "not in this order")
 
     def test_every_fixed_figure_is_compared(self):
         for change in (("160", "161"), ("2.11 MiB", "2.12 MiB"), ("8 of steps", "7 of steps"), ("2..9", "3..9")):

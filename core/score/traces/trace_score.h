@@ -1,0 +1,16 @@
+/* `pdhost score --traces LABELS DIR`: what is said of traces against what is known of them. [loop thread] */
+#ifndef CORE_SCORE_TRACE_SCORE_H
+#define CORE_SCORE_TRACE_SCORE_H
+
+#include "base/error.h"
+
+typedef struct trace_score_request {
+  const char *labels, *folder; /* of the traces */
+  const char *answers;         /* another tool's, in the form of labels; NULL: pdhost reads the traces and answers */
+  const char *out;             /* folder for answers.jsonl; NULL: none is written */
+} trace_score_request;
+
+/* Returns the exit code; `err` is set where it is not CODE_DONE. */
+int trace_score(const trace_score_request *request, error *err);
+
+#endif
