@@ -10,8 +10,9 @@
  *   strings    capture_string and its text, again and again; ids rise by 1 from `first`
  *   rows       `count` rows of `row_bytes`; the first of them is row `first` of its thread, kind and window
  *   program    in place of run, where `pdhost record` recorded a process: a capture_program; its end: a
- *              capture_program_end. Between them record_gpu rows, pd_activity rows in CLOCK_REALTIME, and strings
- *   step       one JSON object per step of the loop; deliver: a window is complete; summary: the run is
+ *              capture_program_end. Between them record_gpu rows, pd_activity rows in CLOCK_REALTIME,
+ * capture_annotation rows, and strings step       one JSON object per step of the loop; deliver: a window is complete;
+ * summary: the run is
  *
  * Numbers are in the byte order of the machine that wrote the file; another one is refused. Rows are those of
  * core/trace/raw_window.h as they lie in memory: CAPTURE_VERSION changes with them.
@@ -70,12 +71,13 @@ typedef struct capture_file_head {
   X(PROGRAM, 27, "program")                                                                                            \
   X(GPUS, 28, "GPUs")                                                                                                  \
   X(ACTIVITIES, 29, "calls and device records")                                                                        \
-  X(PROGRAM_END, 30, "end of the program")
+  X(PROGRAM_END, 30, "end of the program")                                                                             \
+  X(ANNOTATIONS, 31, "ranges and marks of the program")
 typedef enum capture_kind {
 #define CAPTURE_X(name, value, text) CAPTURE_##name = value,
   CAPTURE_KIND_MAP(CAPTURE_X)
 #undef CAPTURE_X
-      CAPTURE_KIND_END = 31
+      CAPTURE_KIND_END = 32
 } capture_kind;
 
 #define CAPTURE_NO_WINDOW UINT32_MAX
@@ -112,6 +114,12 @@ typedef struct capture_frame {
   uint32_t name; /* string id */
   uint32_t reserved;
 } capture_frame;
+
+/* A range that the program named, or where both times are one a mark. CLOCK_REALTIME; names are string ids. */
+typedef struct capture_annotation {
+  int64_t start_ns, end_ns;
+  uint32_t name, domain; /* domain 0: the one without a name */
+} capture_annotation;
 
 /* A process that was recorded, and how that ended. */
 typedef struct capture_program {

@@ -3,6 +3,7 @@
 
 #include "inject_cupti.h"
 #include "inject_decode.h"
+#include "inject_ranges.h"
 
 #include "capture/ring_write.h"
 #include "devices/cuda/cupti/cupti_buffers.h"
@@ -110,7 +111,10 @@ static bool open_ring(void) {
 /* A ring is made once there is something to put into it: a process that launches nothing leaves nothing. */
 static void decode_queue(void) {
   cupti_buffer *buffer = cupti_buffers_pull(&self.pool);
-  if (buffer && !self.refused && !self.ring.head && open_ring()) inject_board_state(self.board, RECORD_RUNS);
+  if (buffer && !self.refused && !self.ring.head && open_ring()) {
+    inject_board_state(self.board, RECORD_RUNS);
+    inject_ranges_use(&self.ring);
+  }
   while (buffer) {
     cupti_buffer *next = cupti_buffers_following(&self.pool, buffer);
     if (!self.refused) inject_decoder_buffer(&self.decoder, atomic_load(&buffer->data), buffer->valid_bytes);
@@ -137,6 +141,7 @@ static void flush(bool forced) {
 
 static void end(void) {
   flush(true);
+  inject_ranges_use(NULL);
   ring_end(&self.ring);
   if (!self.refused) inject_board_state(self.board, RECORD_DONE);
   self.ended = true;
@@ -239,4 +244,7 @@ void inject_collect_leave(int64_t patience_ns) {
   while (sem_timedwait(&self.left, &until) != 0 && errno == EINTR) {}
 }
 
-void inject_collect_forget(void) { atomic_store_explicit(&alive, false, memory_order_release); }
+void inject_collect_forget(void) {
+  atomic_store_explicit(&alive, false, memory_order_release);
+  inject_ranges_use(NULL);
+}

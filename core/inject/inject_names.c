@@ -9,6 +9,10 @@
 
 enum { LONGEST_NAME = 16384 };
 
+static _Atomic uint32_t last;
+
+uint32_t inject_names_next(void) { return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1; }
+
 void inject_names_open(inject_names *self, ring_writer *ring) {
   *self = (inject_names){.lane = {.ring = ring, .kind = CAPTURE_STRINGS, .row_bytes = CAPTURE_ALIGN}};
 }
@@ -21,11 +25,11 @@ uint32_t inject_names_add(inject_names *self, const char *text) {
   size_t bytes = strlen(text);
   if (bytes > LONGEST_NAME) bytes = LONGEST_NAME;
   const size_t padded = (bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
-  row.head = (capture_string){.id = self->last + 1, .bytes = (uint32_t)bytes};
+  row.head = (capture_string){.id = inject_names_next(), .bytes = (uint32_t)bytes};
   memset(row.text + bytes, 0, padded - bytes);
   memcpy(row.text, text, bytes);
   if (!ring_put(&self->lane, &row, (uint32_t)(sizeof row.head + padded), 1)) return 0;
-  return ++self->last;
+  return row.head.id;
 }
 
 static uint32_t add_kernel(inject_names *self, const char *mangled) {

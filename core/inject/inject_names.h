@@ -13,9 +13,11 @@ typedef struct inject_name {
 typedef struct inject_names {
   inject_name *rows; /* open addressing by pointer; a power of two */
   uint64_t count, size;
-  uint32_t last; /* id that was given last */
   ring_lane lane;
 } inject_names;
+
+/* A number that no other text of this process has. [any thread] */
+uint32_t inject_names_next(void);
 
 void inject_names_open(inject_names *self, ring_writer *ring);
 /* A text's number; 0: the ring had no room for it, another try may go better. */

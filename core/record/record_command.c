@@ -69,7 +69,7 @@ static const args_option rows[] = {
     {.name = "--step",
      .value = ARGS_REQUIRED,
      .argument = "NAME",
-     .help = "ranges of this name are the steps",
+     .help = "NVTX ranges of this name are the steps",
      .take = take_text,
      .code = (int)offsetof(record_options, step)},
     {.name = "--cupti",
@@ -95,12 +95,15 @@ const args_command record_command = {
              "[ARGUMENTS]",
     .description =
         "Runs the command in this terminal and records what it and the processes that it starts do on NVIDIA GPUs: "
-        "launches, kernels, copies, synchronisations and allocations. Nothing has to be changed, linked or installed, "
+        "launches, kernels, copies, synchronisations, allocations and NVTX ranges. Nothing has to be changed, linked "
+        "or installed, "
         "and no rights are needed. Then it prints what a run prints: the verdict, where the time went, and every table "
         "with --full.\n\n"
         "The program keeps its environment, its output, the signals that it gets and its exit code. A process that "
         "launches nothing leaves nothing. Whatever ends the program, the report is made of what it had done by then. "
-        "Steps are what its launches repeat; where nothing repeats, the figures are of the whole.\n\n"
+        "Steps are the marks of pdhost/mark.h or the NVTX ranges that --step names, else what its launches repeat; "
+        "where "
+        "nothing repeats, the figures are of the whole.\n\n"
         "-o run.keep_capture=true keeps the .pdcap files, from which pdhost analyze makes any output later.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],

@@ -108,9 +108,10 @@ void record_ends_tell(const record_rings *rings, const char *command, bool begun
   if (!begun) {
     log_line(PD_LOG_WARN, NULL, "nothing was recorded: %s ended before the recording was to begin", command);
   } else if (count > refused) {
-    log_line(PD_LOG_WARN, NULL,
-             "nothing was recorded: CUDA was initialised, but nothing was launched; is the work done by a process that "
-             "was started before?");
+    log_line(
+        PD_LOG_WARN, NULL,
+        "nothing was recorded: CUDA was initialised, but nothing was launched before the process ended; is the work "
+        "done by one that was started before?");
   } else {
     const char *why = obstacle(command);
     log_line(PD_LOG_WARN, NULL, "nothing was recorded: %s and the processes that it started never initialised CUDA%s%s",

@@ -21,8 +21,9 @@ static void take_signals(record_program *self) {
 
 static void become_program(const record_program *self, int failed) {
   sigprocmask(SIG_SETMASK, &self->before, NULL);
-  if (self->library &&
-      (setenv("CUDA_INJECTION64_PATH", self->library, 1) != 0 || setenv(RECORD_ENVIRONMENT, self->folder, 1) != 0))
+  if (self->library && (setenv("CUDA_INJECTION64_PATH", self->library, 1) != 0 ||
+                        setenv("NVTX_INJECTION64_PATH", self->library, 0) != 0 || /* another tool's stays */
+                        setenv(RECORD_ENVIRONMENT, self->folder, 1) != 0))
     _exit(RECORD_NOT_EXECUTABLE);
   execvp(self->command[0], self->command);
   const int why = errno;

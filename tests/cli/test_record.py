@@ -68,7 +68,7 @@ class Whole(Record):
         self.assertIn("typed", out.stdout)
         said = dict(line.split("=", 1) for line in out.stdout.splitlines() if "=" in line)
         changed = {name for name, value in said.items() if os.environ.get(name) != value} - {"_", "PWD", "OLDPWD", "SHLVL"}
-        self.assertEqual(changed, {"CUDA_INJECTION64_PATH", "PDHOST_RECORD"})
+        self.assertEqual(changed, {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "PDHOST_RECORD"})
 
     def test_the_capture_is_kept_and_read_again(self):
         self.recorded("init", "steps=50", steps=50, options=("-o", "run.keep_capture=true"))
@@ -208,6 +208,20 @@ class Clear(Record):
         code, _, err = self.run_pdhost("record", "python", "--", "x", watch=False)
         self.assertEqual(code, 2)
         self.assertIn("write -- before the command", err)
+
+
+class Marks(Record):
+    def test_steps_and_waits_that_the_program_marks(self):
+        _, err, figures = self.recorded("init", "marked=12", steps=12)
+        self.assertEqual(self.warnings(err), [])
+        for row in figures["step_rows"]:
+            self.assertGreater(row["data_wait_ns"], 2e6)
+        self.assertIn("my work", json.dumps(figures))
+
+    def test_another_tool_for_nvtx_stays(self):
+        out, _ = self.unrecorded(command=("sh", "-c", "echo $NVTX_INJECTION64_PATH"), said="never initialised CUDA",
+                                 env={"NVTX_INJECTION64_PATH": "/opt/other.so"})
+        self.assertEqual(out, "/opt/other.so\n")
 
 
 class Span(Record):

@@ -5,11 +5,18 @@
 #include "capture/record_board.h"
 
 #include <pdhost/array.h>
+#include <pdhost/mark.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The end of a step, in the program's own words. */
+typedef struct step_mark {
+  int64_t ns;
+  uint32_t thread;
+} step_mark;
 
 typedef struct program {
   const pd_host *host;
@@ -18,7 +25,11 @@ typedef struct program {
   uint32_t *names; /* the intake's string ids by the file's */
   uint32_t name_count;
   uint32_t pid, last_tid, last_thread;
-  uint64_t strange; /* rows that cannot be */
+  uint64_t strange;                           /* rows that cannot be */
+  uint32_t own_domain, step_name, input_name; /* the intake's */
+  step_mark *marks;
+  uint32_t mark_count, mark_room;
+  pd_facts facts;
   record_gpu *gpus;
   pd_device_props *devices;
   uint32_t gpu_count, gpu_room;
@@ -58,6 +69,7 @@ static void close_file(void *state) {
   capture_reader_close(&self->file);
   free(self->names);
   free(self->gpus);
+  free(self->marks);
   free(self->devices);
   free(self->room);
   free(self);
@@ -116,6 +128,54 @@ static void read_activities(program *self, const capture_record *at) {
   }
 }
 
+/* What pdhost/mark.h writes stands in a domain of its own. */
+static void read_own(program *self, const capture_annotation *row, pd_read_range *range) {
+  if (range->name == self->step_name && row->start_ns == row->end_ns) {
+    if (!PD_ARRAY_FIT(self->marks, self->mark_room, self->mark_count + 1))
+      return; /* steps are found by launches then */
+    self->marks[self->mark_count++] = (step_mark){row->start_ns, range->thread};
+  } else if (range->name == self->input_name) {
+    range->kind = PD_RANGE_DATALOADER;
+    range->part = PD_PART_DATALOADER;
+    self->facts |= PD_FACT_INPUT;
+  }
+}
+
+static int by_thread_and_time(const void *a, const void *b) {
+  const step_mark *x = a, *y = b;
+  if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
+  return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* A step is what lies between two marks of a thread. */
+static void give_steps(program *self) {
+  uint64_t number = 0;
+  if (self->mark_count) qsort(self->marks, self->mark_count, sizeof *self->marks, by_thread_and_time);
+  for (uint32_t i = 1; i < self->mark_count; i++) {
+    const step_mark *from = &self->marks[i - 1], *to = &self->marks[i];
+    if (from->thread == to->thread) self->intake->step(self->intake, to->thread, number++, from->ns, to->ns);
+  }
+}
+
+static void read_annotations(program *self, const capture_record *at) {
+  const capture_annotation *rows = self->room;
+  for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
+    const capture_annotation *row = &rows[i];
+    if (row->start_ns <= 0 || row->end_ns < row->start_ns || !at->thread || row->name >= self->name_count) {
+      self->strange++;
+      continue;
+    }
+    pd_read_range range = {.start_ns = row->start_ns,
+                           .end_ns = row->end_ns,
+                           .name = self->names[row->name],
+                           .kind = PD_RANGE_USER,
+                           .thread = thread_of(self, at->thread)};
+    if (row->domain && row->domain < self->name_count && self->names[row->domain] == self->own_domain)
+      read_own(self, row, &range);
+    if (row->end_ns > row->start_ns) self->intake->range(self->intake, &range);
+  }
+}
+
 static void read_end(program *self, const capture_record *at) {
   capture_program_end end;
   if (at->bytes != sizeof end) return;
@@ -149,7 +209,7 @@ static void tell_source(program *self, const capture_program *about) {
   (void)snprintf(worker, sizeof worker, "%u", about->pid);
   const pd_source source = {.size = sizeof source,
                             .pid = about->pid,
-                            .facts = PD_FACT_CALLS | PD_FACT_LOSSES,
+                            .facts = self->facts | PD_FACT_CALLS | PD_FACT_LOSSES,
                             .worker = worker,
                             .versions = versions[0] ? versions : NULL,
                             .rank = (uint32_t)about->rank,
@@ -194,8 +254,13 @@ static pd_status next_window(void *state, const pd_intake *intake) {
   if (!find_program(self, &about))
     return self->host->fail(self->host, PD_INVALID, "it does not say which program it is of");
   self->pid = about.pid;
+  self->own_domain = intake->intern(intake, PD_MARK_DOMAIN, strlen(PD_MARK_DOMAIN));
+  self->step_name = intake->intern(intake, PD_MARK_STEP, strlen(PD_MARK_STEP));
+  self->input_name = intake->intern(intake, PD_MARK_INPUT, strlen(PD_MARK_INPUT));
   read_kind(self, CAPTURE_STRINGS, 1, read_strings);
   read_kind(self, CAPTURE_GPUS, sizeof(record_gpu), read_gpus);
+  read_kind(self, CAPTURE_ANNOTATIONS, sizeof(capture_annotation), read_annotations);
+  give_steps(self);
   tell_source(self, &about);
   read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), read_activities);
   read_kind(self, CAPTURE_PROGRAM_END, sizeof(capture_program_end), read_end);

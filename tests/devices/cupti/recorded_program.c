@@ -7,11 +7,14 @@
  *   sleep=MS          do nothing                 say=TEXT    a line on standard output
  *   exit=N, _exit=N, kill=N, abort, crash        fork, exec  a child; the rest in another image
  *   threads=N         N threads of 20 steps each capture     a captured stream, then a graph's launch
+ *   marked=N          N steps with marks, their waits for input, and a range
  *   kinds             calls can only be switched on by their kind
  *   closes            closes every file but the standard ones     context      a context ends
  *   pid               prints its process number
  */
 #include "fake_cupti.h"
+
+#include <pdhost/mark.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -44,6 +47,25 @@ static void step(void) {
   usleep(100);
   fake_finish(0);
   (void)fake_call(true, 126, 0, false);
+}
+
+/* Of no copy, so that what repeats says nothing of steps. */
+static void marked_steps(int count) {
+  (void)fake_driver_launch("_Z5beginv");
+  fake_finish(0);
+  usleep(400000); /* the ring is made behind the first records */
+  pd_mark_step();
+  for (int i = 0; i < count; i++) {
+    pd_mark_input_begin();
+    usleep(2000);
+    pd_mark_input_end();
+    pd_mark_begin("my work");
+    (void)fake_driver_launch("_Z4workv");
+    usleep(300);
+    fake_finish(0);
+    pd_mark_end();
+    pd_mark_step();
+  }
 }
 
 static void *twenty_steps(void *unused) {
@@ -104,6 +126,7 @@ static void act(char *word, char **rest, char *self) {
     (void)execv("/proc/self/exe", rest - 1);
   }
   if (is(word, "threads=")) run_threads(number);
+  if (is(word, "marked=")) marked_steps(number);
   if (is(word, "kinds")) one_by_one = false;
   if (is(word, "capture")) capture();
   if (is(word, "context")) fake_context_ends();

@@ -1,0 +1,165 @@
+/* See inject_ranges.h. */
+#include "inject_ranges.h"
+
+#include "inject_names.h"
+
+#include "capture/format.h"
+
+#include <pdhost/clocks.h>
+#include <pdhost/record.h>
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { THREADS = 512, DEPTH = 64, NAMES = 256, LONGEST = 1000 };
+
+typedef struct open_range {
+  int64_t start_ns;
+  const char *domain;
+  uint32_t name, domain_name; /* string ids; name 0: it is not kept */
+} open_range;
+
+/* A name that the thread has written; two of one hash would share a name, at odds of one in 2^64 a pair. */
+typedef struct known_name {
+  uint64_t hash;
+  uint32_t id, reserved;
+} known_name;
+
+typedef struct range_thread {
+  _Atomic uint32_t taken;
+  uint32_t depth; /* may be beyond DEPTH: those are not kept */
+  ring_lane rows, strings;
+  open_range open[DEPTH];
+  known_name names[NAMES];
+} range_thread;
+
+static ring_writer *_Atomic used;
+static range_thread *_Atomic pool;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static _Thread_local range_thread *mine __attribute__((tls_model("initial-exec")));
+
+/* The thread ends: its blocks are the reader's, its place another thread's. */
+static void give_back(void *thread) {
+  range_thread *self = thread;
+  if (atomic_load(&used)) {
+    ring_lane_close(&self->rows);
+    ring_lane_close(&self->strings);
+  }
+  mine = NULL;
+  atomic_store_explicit(&self->taken, 0, memory_order_release);
+}
+
+static void prepare(void) {
+  void *at = mmap(NULL, THREADS * sizeof(range_thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at != MAP_FAILED && pthread_key_create(&key, give_back) == 0) atomic_store(&pool, at);
+}
+
+void inject_ranges_prepare(void) { (void)pthread_once(&once, prepare); }
+
+void inject_ranges_use(ring_writer *ring) { atomic_store_explicit(&used, ring, memory_order_release); }
+
+static range_thread *take_place(void) {
+  range_thread *all = atomic_load_explicit(&pool, memory_order_acquire);
+  for (uint32_t i = 0; all && i < THREADS; i++) {
+    uint32_t taken = 0;
+    if (!atomic_compare_exchange_strong(&all[i].taken, &taken, 1)) continue;
+    all[i].depth = 0;
+    all[i].rows = all[i].strings = (ring_lane){0};
+    memset(all[i].names, 0, sizeof all[i].names);
+    mine = &all[i];
+    (void)pthread_setspecific(key, mine);
+    return mine;
+  }
+  return NULL;
+}
+
+static bool put_name(range_thread *self, uint32_t id, const char *text, size_t bytes) {
+  struct {
+    capture_string head;
+    char text[LONGEST];
+  } row = {.head = {.id = id, .bytes = (uint32_t)bytes}};
+  const size_t padded = (bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
+  memcpy(row.text, text, bytes);
+  return ring_put(&self->strings, &row, (uint32_t)(sizeof row.head + padded), 1);
+}
+
+/* 0: there was no room for it. */
+static uint32_t name_id(range_thread *self, const char *text) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  size_t bytes = 0;
+  for (; bytes < LONGEST && text[bytes]; bytes++) {
+    hash = (hash ^ (unsigned char)text[bytes]) * UINT64_C(0x100000001b3);
+    hash ^= hash >> 29;
+  }
+  known_name *known = &self->names[(hash >> 32) % NAMES];
+  if (known->id && known->hash == hash) return known->id;
+  const uint32_t id = inject_names_next();
+  if (!put_name(self, id, text, bytes)) return 0;
+  *known = (known_name){.hash = hash, .id = id};
+  return id;
+}
+
+/* The calling thread's state with its lanes open; NULL: nothing is recorded now. */
+static range_thread *thread_now(void) {
+  ring_writer *ring = atomic_load_explicit(&used, memory_order_acquire);
+  if (!ring) return NULL;
+  range_thread *self = mine ? mine : take_place();
+  if (self && !self->rows.ring) {
+    const uint32_t tid = (uint32_t)gettid();
+    self->rows =
+        (ring_lane){.ring = ring, .kind = CAPTURE_ANNOTATIONS, .thread = tid, .row_bytes = sizeof(capture_annotation)};
+    self->strings = (ring_lane){.ring = ring, .kind = CAPTURE_STRINGS, .thread = tid, .row_bytes = CAPTURE_ALIGN};
+  }
+  return self;
+}
+
+static void put_row(range_thread *self, const open_range *range, int64_t end_ns) {
+  const capture_annotation row = {
+      .start_ns = range->start_ns, .end_ns = end_ns, .name = range->name, .domain = range->domain_name};
+  if (!ring_put(&self->rows, &row, sizeof row, 1)) ring_lost(self->rows.ring, PD_LOSS_RANGES_FULL, 1);
+}
+
+static open_range begin(range_thread *self, const char *domain, const char *name) {
+  open_range range = {.start_ns = pd_clock_ns(CLOCK_REALTIME), .domain = domain};
+  range.name = name_id(self, name ? name : "");
+  if (domain) range.domain_name = name_id(self, domain);
+  if (!range.name) ring_lost(self->rows.ring, PD_LOSS_RANGES_FULL, 1);
+  return range;
+}
+
+int inject_ranges_push(const char *domain, const char *name) {
+  range_thread *self = thread_now();
+  if (!self) return -1;
+  if (self->depth < DEPTH)
+    self->open[self->depth] = begin(self, domain, name);
+  else
+    ring_lost(self->rows.ring, PD_LOSS_RANGES_FULL, 1);
+  return (int)self->depth++;
+}
+
+/* One that was opened before the recording began is not there. */
+int inject_ranges_pop(const char *domain) {
+  range_thread *self = mine;
+  if (!self || !self->depth || !atomic_load_explicit(&used, memory_order_acquire)) return -1;
+  if (self->depth-- > DEPTH) return (int)self->depth;
+  uint32_t at = self->depth;
+  while (at && self->open[at].domain != domain) at--;
+  if (self->open[at].domain != domain) {
+    self->depth++;
+    return -1;
+  }
+  const open_range range = self->open[at];
+  memmove(&self->open[at], &self->open[at + 1], (self->depth - at) * sizeof range);
+  if (range.name) put_row(self, &range, pd_clock_ns(CLOCK_REALTIME));
+  return (int)self->depth;
+}
+
+void inject_ranges_mark(const char *domain, const char *name) {
+  range_thread *self = thread_now();
+  if (!self) return;
+  const open_range moment = begin(self, domain, name);
+  if (moment.name) put_row(self, &moment, moment.start_ns);
+}
