@@ -43,7 +43,8 @@ def included(path):
 
 
 # What other programs call by name.
-CALLED_FROM_OUTSIDE = {"main", "pd_plugin_entry", "pdhost_counted_steps", "InitializeInjection"}
+CALLED_FROM_OUTSIDE = {"main", "pd_plugin_entry", "pdhost_counted_steps", "InitializeInjection",
+                       "InitializeInjectionNvtx2"}
 
 
 def calls():

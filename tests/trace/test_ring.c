@@ -174,7 +174,7 @@ PD_TEST(ring, a_killed_writer_leaves_whole_rows) {
     do status = ring_open(&reader, path), status != PD_OK ? ring_close(&reader) : (void)0;
     while (status == PD_STOP || status == PD_IO);
     cr_assert_eq(status, PD_OK);
-    for (unsigned i = 0; i <= round; i++) cr_assert_eq(ring_drain(&reader, take, &got), PD_OK);
+    for (unsigned i = 0; i <= round || !got.rows; i++) cr_assert_eq(ring_drain(&reader, take, &got), PD_OK);
     cr_assert(ring_writer_lives(&reader));
     cr_assert_eq(reader.pid, (uint32_t)child);
     kill(child, SIGKILL);
