@@ -1,0 +1,120 @@
+/* See gains_judge.h. */
+#include "gains_judge.h"
+
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What a graph cannot hold. */
+#define NOT_IN_GRAPHS                                                                                                  \
+  (REPLAY_INPUT | REPLAY_SYNC | REPLAY_ALLOCATOR | REPLAY_PAGEABLE | REPLAY_PINNED | REPLAY_HOST | REPLAY_CHAIN)
+#define LAUNCHING (REPLAY_LAUNCH | REPLAY_CHAIN)
+
+bool gains_judge_open_steps(gains_judge *self) {
+  const timeline *of = &self->timeline;
+  self->bounds = malloc(((size_t)of->step_count + 1) * sizeof *self->bounds);
+  self->steps = malloc(((size_t)of->step_count + 1) * GAINS_RUN_COUNT * sizeof *self->steps);
+  return self->bounds && self->steps;
+}
+
+/* ---- runs ---- */
+
+bool gains_judge_is_several(const gains_judge *self) { return self->timeline.passes > 1; }
+
+void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant *from) {
+  switch (cause) {
+  case VERDICT_input_bound: from->without |= REPLAY_INPUT; break;
+  case VERDICT_forced_sync: from->without |= REPLAY_SYNC; break;
+  case VERDICT_launch_bound: from->graph |= LAUNCHING; break;
+  case VERDICT_small_batch: from->one_pass = true; break;
+  case VERDICT_allocator: from->without |= REPLAY_ALLOCATOR; break;
+  case VERDICT_pageable_copy: from->without |= REPLAY_PAGEABLE; break;
+  case VERDICT_pinned_copy: from->without |= REPLAY_PINNED; break;
+  case VERDICT_host_compute: from->without |= REPLAY_HOST; break;
+  case VERDICT_serial_streams:
+    from->apart |= !self->chains;
+    if (self->chains) from->without |= REPLAY_CHAIN;
+    break;
+  case VERDICT_device_side: from->eager = true; break;
+  default: break;
+  }
+}
+
+double gains_judge_mean(const gains_judge *self, const replay_variant *variant) {
+  replay_steps(&self->program.replay, variant, self->bounds);
+  return (double)(self->bounds[self->first + self->count] - self->bounds[self->first]) / self->count;
+}
+
+/* Keeps the steps of a run. */
+static double run_steps(const gains_judge *self, const replay_variant *variant, uint32_t run) {
+  const double mean = gains_judge_mean(self, variant);
+  for (uint32_t s = 0; s < self->count; s++)
+    self->steps[(size_t)run * self->count + s] =
+        (double)(self->bounds[self->first + s + 1] - self->bounds[self->first + s]);
+  return mean;
+}
+
+static replay_variant rest_of(const gains_judge *self, double keep) {
+  return (replay_variant){.without = NOT_IN_GRAPHS, .one_pass = gains_judge_is_several(self), .keep = keep};
+}
+
+void gains_judge_run(const gains_judge *self, double keep, double *means) {
+  const replay_variant now = {.keep = keep}, rest = rest_of(self, keep);
+  means[GAINS_RUN_NOW] = run_steps(self, &now, GAINS_RUN_NOW);
+  means[GAINS_RUN_REST] = run_steps(self, &rest, GAINS_RUN_REST);
+  for (uint32_t c = 0; c < VERDICT_COUNT; c++) {
+    replay_variant without = c == VERDICT_launch_bound ? rest : now;
+    gains_judge_remove(self, c, &without);
+    means[c] = self->applies[c] ? run_steps(self, &without, c) : means[GAINS_RUN_NOW];
+  }
+}
+
+double gains_judge_gain(const double *means, uint32_t cause) {
+  const double from = means[cause == VERDICT_launch_bound ? GAINS_RUN_REST : GAINS_RUN_NOW];
+  return means[GAINS_RUN_NOW] > 0 ? (from - means[cause]) / means[GAINS_RUN_NOW] : 0;
+}
+
+/* ---- what recording adds ---- */
+
+/* The step without the recorder, 0: not known. */
+static double unprofiled_step(const gains_judge *self, double recorded_ns) {
+  const pd_trace *trace = self->timeline.facts->trace;
+  if (trace->unprofiled_step_ns <= 0) return 0;
+  double *times = self->steps; /* no run's are kept yet */
+  for (uint32_t s = 0; s < self->count; s++)
+    times[s] = (double)facts_step(self->timeline.facts, self->first + s)->step_time_ns;
+  const double more = stats_spread(times, self->count).median - (double)trace->unprofiled_step_ns;
+  return more > 0 ? recorded_ns - more : recorded_ns;
+}
+
+/* The share of the launching with which a step takes `wanted_ns`. */
+static double solve_keep(const gains_judge *self, double wanted_ns) {
+  double low = GAINS_KEEP_LEAST, high = 1;
+  for (int i = 0; i < 12; i++) {
+    const double middle = (low + high) / 2;
+    const replay_variant variant = {.keep = middle};
+    if (gains_judge_mean(self, &variant) > wanted_ns)
+      high = middle;
+    else
+      low = middle;
+  }
+  return (low + high) / 2;
+}
+
+double gains_judge_keep(const gains_judge *self, double recorded_ns) {
+  const pd_trace *trace = self->timeline.facts->trace;
+  const double known = unprofiled_step(self, recorded_ns);
+  double launching, records;
+  self->out->cost_known = known > 0;
+  if (known >= recorded_ns) return 1;
+  if (known > 0) return solve_keep(self, known);
+  timeline_count_launching(&self->timeline, &launching, &records);
+  if (launching <= 0) return 1;
+  double each = GAINS_RECORD_NS;
+  if (trace->facts & PD_FACT_RECORDER_COST)
+    each = (double)trace->record_cost_ns;
+  else if ((trace->facts & PD_FACT_TRAIN) || (trace->device && !trace->device->is_cuda))
+    each = 0; /* our own recorder, where a run has no steps without it, says nothing rather than guess */
+  return fmax(GAINS_KEEP_LEAST, 1 - records * each / launching);
+}

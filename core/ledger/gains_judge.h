@@ -1,0 +1,38 @@
+/* What the gains are judged by: the program of a window, and its replays with causes taken away. [loop thread] */
+#ifndef CORE_LEDGER_GAINS_JUDGE_H
+#define CORE_LEDGER_GAINS_JUDGE_H
+
+#include "gains.h"
+#include "program.h"
+
+/* The variants whose steps are kept for resampling: one for each cause, and what launching is measured against. */
+enum { GAINS_RUN_NOW = VERDICT_COUNT, GAINS_RUN_REST, GAINS_RUN_COUNT };
+
+typedef struct gains_judge {
+  timeline timeline;
+  program program;
+  int64_t *bounds;       /* of the run that was made last */
+  double *steps;         /* GAINS_RUN_COUNT lists of `count` */
+  uint32_t first, count; /* steps that are judged */
+  bool chains;           /* serial streams: chains are removed, not only their waits */
+  bool applies[VERDICT_COUNT];
+  gains *out;
+} gains_judge;
+
+/* Of a timeline that is open; false on no memory. */
+bool gains_judge_open_steps(gains_judge *self);
+
+/* Whether the samples of a step go through the model in several passes. */
+bool gains_judge_is_several(const gains_judge *self);
+/* Takes one cause more away. */
+void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant *from);
+/* Mean of the judged steps of a replay; `bounds` are its. */
+double gains_judge_mean(const gains_judge *self, const replay_variant *variant);
+/* All runs of one `keep`, kept in `steps`; their means go to `means`, of GAINS_RUN_COUNT. */
+void gains_judge_run(const gains_judge *self, double keep, double *means);
+double gains_judge_gain(const double *means, uint32_t cause);
+
+/* How much of the launching is the program's own: what recording adds goes to `out`, where the run itself says it. */
+double gains_judge_keep(const gains_judge *self, double recorded_ns);
+
+#endif
