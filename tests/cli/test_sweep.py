@@ -284,7 +284,8 @@ data.num_workers
         self.assertLess(done, 6)
         code, out, err = self.run_pdhost(*arguments)
         self.assertEqual(code, 0, err)
-        self.assertEqual(err.count("(was there)"), done)
+        # The cell that was interrupted as it ended has its files, and not all of its steps.
+        self.assertIn(done - err.count("(was there)"), (0, 1), err)
         self.assertEqual(len(self.json("s/sweep.json")["measurements"]), 6)
         self.check_hparams("s/cells", 6)
 
