@@ -11,10 +11,10 @@ typedef struct pd_function_count {
 
 /* Texts and arrays are its own. All zeros: nothing was counted. */
 typedef struct pd_instructions {
-  char *tool;        /* "callgrind-3.19.0" */
-  uint64_t steps;    /* in each count; at least 1 */
-  uint64_t *counts;  /* of `steps` steps and the loop around them, by all threads together */
-  uint64_t repeats;  /* of them */
+  char *tool;       /* "callgrind-3.19.0" */
+  uint64_t steps;   /* in each count; at least 1 */
+  uint64_t *counts; /* of `steps` steps and the loop around them, by all threads together */
+  uint64_t repeats; /* of them */
   uint64_t repeat_room;
   uint64_t baseline; /* the same loop around a step that does nothing */
   /* What `steps` steps take in each function itself, without those it calls, in the count that is the median; the

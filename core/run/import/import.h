@@ -7,7 +7,8 @@
 typedef struct import_request {
   const char *const *files;
   uint32_t file_count;
-  const char *reader; /* by name, or by the path that config_input.reader had; NULL: the one that says most surely that a file is its own */
+  const char *reader; /* by name, or by the path that config_input.reader had; NULL: the one that says most surely that
+                         a file is its own */
   const char *step;   /* name of the range that is one step; NULL: marks of steps, or else found */
   bool ranks_json;    /* what several ranks did together is printed as JSON */
 } import_request;
