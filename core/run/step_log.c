@@ -5,6 +5,7 @@
 
 #include <pdhost/array.h>
 
+#include <math.h>
 #include <stdlib.h>
 
 struct step_log {
@@ -64,7 +65,7 @@ pd_status step_log_summarise(step_log *log, int64_t batch_size, pd_summary *summ
   active_spread(log, offsetof(pd_step_stats, batch_cost_ns), values, &summary->batch_cost_s);
   const double active_s = summary->batch_cost_s.mean * (double)summary->batch_cost_s.count;
   summary->steps_per_s = active_s > 0 ? (double)summary->batch_cost_s.count / active_s : 0;
-  summary->samples_per_s = summary->steps_per_s * (double)batch_size;
+  summary->samples_per_s = batch_size ? summary->steps_per_s * (double)batch_size : (double)NAN;
   summary->first_batch_s = count ? (double)log->rows[0].data_wait_ns * 1e-9 : 0;
   for (uint64_t i = 0; i < count; i++) log->losses[i] = log->rows[i].loss;
   summary->losses = (pd_array){log->losses, count, sizeof *log->losses};

@@ -2,6 +2,18 @@
 #include "verdict_withheld.h"
 
 #include <math.h>
+#include <string.h>
+
+/* What to do about it, where pdhost did not record the steps itself. */
+static const char *too_few_steps(const trace_facts *facts, arena *memory) {
+  const char *origin = facts->trace->origin;
+  const bool is_read = origin && strcmp(origin, "pdhost") != 0;
+  const unsigned long long count = facts->step_count;
+  if (is_read && count == 1 && !(facts->trace->facts & PD_FACT_STEPS))
+    return "withheld: the program's loop was not found, so that its steps are not known; name them by --step";
+  return arena_format(memory, "withheld: %llu active step%s too few, %d are needed%s", count,
+                      count == 1 ? " is" : "s are", VERDICT_MIN_STEPS, is_read ? ": record more of them" : "");
+}
 
 const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory) {
   const pd_trace *trace = facts->trace;
@@ -14,9 +26,7 @@ const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *m
     return arena_format(memory, "withheld: only %.2f %% of the launches have their device record", 100 * coverage);
   if (of->unlinked > 1 - VERDICT_MIN_COVERAGE)
     return arena_format(memory, "withheld: %.2f %% of the device records have no launch", 100 * of->unlinked);
-  if (facts->step_count < VERDICT_MIN_STEPS)
-    return arena_format(memory, "withheld: %llu active steps are too few, %d are needed",
-                        (unsigned long long)facts->step_count, VERDICT_MIN_STEPS);
+  if (facts->step_count < VERDICT_MIN_STEPS) return too_few_steps(facts, memory);
   if (!of->is_judged) return "withheld: the steps have no launches with device records";
   if (of->miss_median > GAINS_MISS_MEDIAN || of->miss_worst > GAINS_MISS_WORST)
     return arena_format(memory,

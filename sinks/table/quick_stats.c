@@ -99,8 +99,10 @@ static void active_steps(text *out, const pd_analysis *analysis, const pd_summar
   spread_row(out, "whole iteration", &summary->batch_cost_s, digits, all);
   figures_write(figure, sizeof figure, summary->steps_per_s, digits, FIGURES_MOST_DECIMALS);
   line(out, "steps_per_s", figure);
-  figures_write(figure, sizeof figure, summary->samples_per_s, digits, FIGURES_MOST_DECIMALS);
-  line(out, "samples_per_s", figure);
+  if (!isnan(summary->samples_per_s)) {
+    figures_write(figure, sizeof figure, summary->samples_per_s, digits, FIGURES_MOST_DECIMALS);
+    line(out, "samples_per_s", figure);
+  }
   pd_text_time(figure, sizeof figure, summary->first_batch_s * 1e9);
   line(out, "first batch", figure);
   pd_text_bytes(figure, sizeof figure, (double)summary->peak_allocated_bytes);

@@ -6,6 +6,7 @@
 #include <pdhost/quantity.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,12 +34,18 @@ static uint64_t active_steps(const pd_summary *summary, double *values, uint64_t
 
 static void put_rates(text *out, const pd_summary *summary, uint64_t first, uint64_t last, uint64_t count,
                       size_t columns) {
-  char rate[FIGURE_ROOM], memory[FIGURE_ROOM];
+  char memory[FIGURE_ROOM];
   text line = {0};
-  snprintf(rate, sizeof rate, "%.*f", pd_decimals(summary->samples_per_s), summary->samples_per_s);
-  pd_text_bytes(memory, sizeof memory, (double)summary->peak_allocated_bytes);
-  text_format(&line, "steps %" PRIu64 " to %" PRIu64 " (%" PRIu64 "): %s samples/s, device memory up to %s", first,
-              last, count, rate, memory);
+  text_format(&line, "steps %" PRIu64 " to %" PRIu64 " (%" PRIu64 ")", first, last, count);
+  const char *before = ": ";
+  if (!isnan(summary->samples_per_s)) {
+    text_format(&line, "%s%.*f samples/s", before, pd_decimals(summary->samples_per_s), summary->samples_per_s);
+    before = ", ";
+  }
+  if (summary->peak_allocated_bytes) {
+    pd_text_bytes(memory, sizeof memory, (double)summary->peak_allocated_bytes);
+    text_format(&line, "%sdevice memory up to %s", before, memory);
+  }
   out->failed = out->failed || line.failed;
   if (!line.failed) text_wrap(out, line.data, columns, 2);
   text_free(&line);

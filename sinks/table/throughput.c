@@ -48,7 +48,7 @@ void timer_step(timer *self, const pd_analysis *analysis, text *out, const pd_st
   text_add(out, " s batch_cost: ");
   figure(out, analysis, self->batch_s, kept, batch_s / steps);
   text_add(out, " s");
-  if (self->batch_ns > 0) {
+  if (self->batch_ns > 0 && self->batch_size) {
     text_add(out, " ips: ");
     figure(out, analysis, self->batch_s, kept, steps * (double)self->batch_size / batch_s);
     text_add(out, " samples/s");

@@ -199,7 +199,7 @@ void markdown_summary(markdown *self, const pd_run *run, const pd_summary *summa
                summary->step_time_s.p10, summary->step_time_s.p90);
   markdown_add(self, "| data wait (active): median, p10, p90 | %.6f, %.6f, %.6f s |\n", summary->data_wait_s.median,
                summary->data_wait_s.p10, summary->data_wait_s.p90);
-  markdown_add(self, "| samples per second | %.3f |\n", summary->samples_per_s);
+  if (!isnan(summary->samples_per_s)) markdown_add(self, "| samples per second | %.3f |\n", summary->samples_per_s);
   markdown_add(self, "| peak device memory | %llu bytes |\n", (unsigned long long)summary->peak_allocated_bytes);
   if (isnan(summary->coverage))
     fact(self, "launches with their device record", "n/a");

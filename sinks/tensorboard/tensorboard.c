@@ -138,7 +138,7 @@ static pd_status tensorboard_step(void *given, const pd_step_stats *stats) {
       {"time/step_time_s", (double)stats->step_time_ns / 1e9},
       {"time/dataloader_wait_s", (double)stats->data_wait_ns / 1e9},
       {"time/batch_cost_s", cost_s},
-      {"throughput/samples_per_s", (double)self->run->batch_size / cost_s},
+      {"throughput/samples_per_s", self->run->batch_size ? (double)self->run->batch_size / cost_s : (double)NAN},
       {"train/loss", stats->loss},
       {"memory/allocated_bytes", (double)stats->allocated_bytes},
       {"memory/reserved_bytes", (double)stats->reserved_bytes},

@@ -97,6 +97,32 @@ class Analyze(Case):
             self.assertEqual(got, code, err)
             self.assertIn(said, err)
 
+    def test_what_is_not_known_is_not_shown(self):
+        self.made()
+        for how in ((), ("--full",)):
+            code, out, err = self.analyze(*how, "made.json")
+            self.assertEqual(code, 0, err)
+            self.assertNotRegex(out, r"0\.00 samples/s|samples_per_s +0")
+        self.assertRegex(self.analyze("made.json")[1], r"steps 0 to 4 \(5\)\n")
+        figures, _ = self.figures("made.json")
+        self.assertIsNone(figures["samples_per_s"])
+
+    def test_too_few_steps(self):
+        self.made(steps=3)
+        self.assertIn("withheld: 3 active steps are too few, 5 are needed: record more of them",
+                      " ".join(self.analyze("made.json")[1].split()))
+        self.made(steps=1)
+        self.assertIn("withheld: the program's loop was not found", " ".join(self.analyze("made.json")[1].split()))
+
+    def test_several_devices_are_told(self):
+        made = MadeTrace()
+        for event in made.events[::2]:
+            if "device" in event["args"]:
+                event["args"]["device"] = 1
+        made.write(self.path("made.json"))
+        _, _, err = self.analyze("made.json")
+        self.assertIn("made.json: it holds the work of 2 devices, which the figures count as one", err)
+
     def test_a_reader_by_its_path(self):
         """The example of docs/writing-a-reader.md, and what pdhost init writes."""
         lines = ["# NAME 1"]

@@ -82,7 +82,8 @@ typedef struct pd_summary {
   double avg_step_time_s, avg_dataloader_wait_s; /* means over all steps of the loop, as the PyTorch script has them */
   pd_spread step_time_s, data_wait_s;            /* over active steps */
   pd_spread batch_cost_s;                        /* over active steps */
-  double steps_per_s, samples_per_s;             /* over active steps: count over their total batch_cost_ns */
+  double steps_per_s, samples_per_s;             /* over active steps: count over their total batch_cost_ns;
+                                                  * samples: NaN where the batch size is not known */
   double first_batch_s;                          /* wait for the first batch of the loop's iterator */
   uint64_t peak_allocated_bytes, peak_reserved_bytes;
   pd_array losses;    /* of double: the loss of every step of the loop */

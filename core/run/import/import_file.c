@@ -50,6 +50,21 @@ static pd_status give_steps(const import_reader *self, const char *name, pd_trac
   return status;
 }
 
+/* One verdict is made of a window, whatever ran in it. */
+static void tell_devices(const import_reader *self, const pd_trace *trace) {
+  uint32_t last = 0, devices = 0;
+  for (uint64_t i = 0; i < trace->streams.count; i++) { /* streams of one device stand together */
+    const uint32_t device = PD_AT(pd_stream_row, &trace->streams, i)->device;
+    if (!devices || device != last) devices++;
+    last = device;
+  }
+  if (devices > 1)
+    log_line(PD_LOG_WARN, NULL,
+             "%s: it holds the work of %u devices, which the figures count as one; device %u, which works most, is the "
+             "one described; give the file of each rank by itself to tell them apart",
+             self->path, devices, trace->device->index);
+}
+
 /* One window. PD_STOP: there is none left. */
 static pd_status read_window(import_reader *self, const char *step, uint32_t window, pd_trace **out, intake **rows) {
   const intake_listener listener = {self, tell_odd, tell_progress};
@@ -60,6 +75,7 @@ static pd_status read_window(import_reader *self, const char *step, uint32_t win
     progress_enter("sorting what was read", NULL, 0);
     status = intake_finish(*rows, window, self->name, out);
   }
+  if (status == PD_OK) tell_devices(self, *out);
   if (status == PD_OK) status = give_steps(self, step, *out);
   return status;
 }

@@ -31,7 +31,7 @@ static void collect(figures *self, const pd_run *run, const pd_summary *summary,
     /* A step without a duration has no rate: no infinity may come in. */
     if (step->batch_cost_ns <= 0) continue;
     self->values[READER_RATIO][self->used[READER_RATIO]++] = 100 * reader_s / batch_s;
-    self->values[IPS][self->used[IPS]++] = samples / batch_s;
+    if (run->batch_size) self->values[IPS][self->used[IPS]++] = samples / batch_s;
   }
 }
 
