@@ -51,12 +51,12 @@ static inline bool pd_array_grow(void *rows, size_t row_bytes, void *room, size_
   if (wanted < count) wanted = count;
   if (wanted < 16) wanted = 16;
   if (wanted > most || wanted > SIZE_MAX / row_bytes) return false;
-  void *memory;
+  void *memory, *larger;
   memcpy(&memory, rows, sizeof memory);
-  memory = realloc(memory, (size_t)wanted * row_bytes);
-  if (!memory) return false;
-  memcpy(rows, &memory, sizeof memory);
-  if (zero) memset((char *)memory + before * row_bytes, 0, (wanted - before) * row_bytes);
+  larger = realloc(memory, (size_t)wanted * row_bytes);
+  if (!larger) return false;
+  memcpy(rows, &larger, sizeof larger);
+  if (zero) memset((char *)larger + before * row_bytes, 0, (wanted - before) * row_bytes);
   room_4 = (uint32_t)wanted;
   if (room_bytes == 4)
     memcpy(room, &room_4, sizeof room_4);
