@@ -60,13 +60,16 @@ typedef struct gains {
   gains_combination without[GAINS_RANKED];
   uint32_t cause; /* named, or VERDICT_none */
   uint32_t close; /* another that is named if recording costs half or 1.5 times as much; VERDICT_COUNT: none */
-  uint64_t named[VERDICT_COUNT];  /* how many draws of the steps have each cause as the largest gain */
-  uint64_t agreeing, draws;       /* so many have this one, of so many */
-  bool is_judged;                 /* there are steps with calls and records */
-  uint64_t steps;                 /* that the figures rest on */
-  double recorded_ns;             /* mean step as recorded */
-  double step_ns;                 /* the same without what recording adds: what the gains are of */
-  bool cost_known;                /* what recording adds, from the run itself */
+  uint64_t named[VERDICT_COUNT]; /* how many draws of the steps have each cause as the largest gain */
+  uint64_t agreeing, draws;      /* so many have this one, of so many */
+  bool is_judged;                /* there are steps with calls and records */
+  uint64_t steps;                /* that the figures rest on */
+  double recorded_ns;            /* mean step as recorded */
+  double step_ns;                /* the same without what recording adds: what the gains are of */
+  bool cost_known;               /* what recording adds, from the run itself */
+  /* Where it is known: of a step, with the 95 % interval of the recorded steps' median (order statistics; the
+   * unprofiled steps' own is not known); and of each record. 0: recording adds nothing that can be told. */
+  double added_ns, added_low_ns, added_high_ns, record_ns;
   double keep;                    /* how much of the launching is the program's own */
   double busy;                    /* of the steps' time */
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */

@@ -77,6 +77,20 @@ double gains_judge_gain(const double *means, uint32_t cause) {
 
 /* ---- what recording adds ---- */
 
+/* What recording adds to a step, and where the middle of the recorded steps may lie: at ranks of half the steps and
+ * 0.98 root of their number to either side (Conover, Practical Nonparametric Statistics, 3.2). `times` are sorted. */
+static void set_added(const gains_judge *self, const double *times, double median_ns) {
+  gains *out = self->out;
+  const double unprofiled_ns = (double)self->timeline.facts->trace->unprofiled_step_ns, count = self->count;
+  const double reach = 0.98 / sqrt(count);
+  double launching, records;
+  out->added_ns = fmax(0, median_ns - unprofiled_ns);
+  out->added_low_ns = stats_quantile(times, self->count, fmax(0, 0.5 - reach)) - unprofiled_ns;
+  out->added_high_ns = stats_quantile(times, self->count, fmin(1, 0.5 + reach)) - unprofiled_ns;
+  timeline_count_launching(&self->timeline, &launching, &records);
+  if (records > 0) out->record_ns = out->added_ns * self->timeline.step_count / records;
+}
+
 /* The step without the recorder, 0: not known. */
 static double unprofiled_step(const gains_judge *self, double recorded_ns) {
   const pd_trace *trace = self->timeline.facts->trace;
@@ -84,7 +98,9 @@ static double unprofiled_step(const gains_judge *self, double recorded_ns) {
   double *times = self->steps; /* no run's are kept yet */
   for (uint32_t s = 0; s < self->count; s++)
     times[s] = (double)facts_step(self->timeline.facts, self->first + s)->step_time_ns;
-  const double more = stats_spread(times, self->count).median - (double)trace->unprofiled_step_ns;
+  const double median_ns = stats_spread(times, self->count).median;
+  const double more = median_ns - (double)trace->unprofiled_step_ns;
+  set_added(self, times, median_ns);
   return more > 0 ? recorded_ns - more : recorded_ns;
 }
 

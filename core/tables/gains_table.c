@@ -56,6 +56,13 @@ static void add_notes(table_build *table, const table_work *work) {
                                  "Replayed with nothing removed, a step differs from the recorded one by "
                                  "%.2f %% (median) and %.2f %% (worst).",
                                  100 * of->miss_median, 100 * of->miss_worst));
+  if (of->cost_known && of->added_ns > 0)
+    table_note(
+        table,
+        arena_format(work->arena,
+                     "Recording adds %.1f us to a step (%.1f to %.1f by the recorded steps), %.2f us for each of "
+                     "its records: against the steps before it. The gains are of the step without that.",
+                     1e-3 * of->added_ns, 1e-3 * of->added_low_ns, 1e-3 * of->added_high_ns, 1e-3 * of->record_ns));
   if (of->keep < 1)
     table_note(table, arena_format(work->arena, "%.0f %% of the host's time in launching is taken as the recorder's.",
                                    100 * (1 - of->keep)));

@@ -80,6 +80,9 @@ PD_TEST(verdict, shares_are_of_the_steps_without_what_recording_adds) {
   cr_assert_not_null(
       strstr(rig_text(table, row, "verdict_evidence"), "; recording adds 20.0 us a step, left out here"));
   cr_assert_null(strstr(rig_text(table, row, "verdict_not"), "profiler"));
+  const char *note = rig_table(&rig, "gains")->note; /* 12 calls, no operations */
+  cr_assert(note &&
+            strstr(note, "Recording adds 20.0 us to a step (20.0 to 20.0 by the recorded steps), 10.00 us for"));
   rig_end(&rig);
 }
 
