@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* A part of the step that is worth a word. */
+#define COST_LEFT 0.005
+
 /* "forced synchronisation" of "forced synchronisation: a blocking call ...". */
 static const char *name_of(const table_work *work, uint32_t cause) {
   const char *text = verdict_text(cause);
@@ -46,6 +49,21 @@ static void add_together(table_build *table, const table_work *work, uint32_t co
   table_int(table, M_gain_step, (int64_t)(of->step_ns * (1 - at_least_nothing(of->without[count - 1].gain))));
 }
 
+/* The replay takes off what lies in the host's launching. What recording adds on the device, between kernels, stays. */
+static void add_cost(table_build *table, const table_work *work) {
+  const gains *of = work->gains;
+  const double left_ns = of->added_ns - (of->recorded_ns - of->step_ns);
+  table_note(table, arena_format(work->arena,
+                                 "Recording adds %.1f us to a step (%.1f to %.1f by the recorded steps), %.2f us for "
+                                 "each of its records, against the steps before it.",
+                                 1e-3 * of->added_ns, 1e-3 * of->added_low_ns, 1e-3 * of->added_high_ns,
+                                 1e-3 * of->record_ns));
+  if (left_ns > COST_LEFT * of->step_ns)
+    table_note(table, arena_format(work->arena,
+                                   "%.1f us of it lie on the device: the gains are of a step that still has them.",
+                                   1e-3 * left_ns));
+}
+
 static void add_notes(table_build *table, const table_work *work) {
   const gains *of = work->gains;
   if (!of->is_judged) {
@@ -56,13 +74,7 @@ static void add_notes(table_build *table, const table_work *work) {
                                  "Replayed with nothing removed, a step differs from the recorded one by "
                                  "%.2f %% (median) and %.2f %% (worst).",
                                  100 * of->miss_median, 100 * of->miss_worst));
-  if (of->cost_known && of->added_ns > 0)
-    table_note(
-        table,
-        arena_format(work->arena,
-                     "Recording adds %.1f us to a step (%.1f to %.1f by the recorded steps), %.2f us for each of "
-                     "its records: against the steps before it. The gains are of the step without that.",
-                     1e-3 * of->added_ns, 1e-3 * of->added_low_ns, 1e-3 * of->added_high_ns, 1e-3 * of->record_ns));
+  if (of->cost_known && of->added_ns > 0) add_cost(table, work);
   if (of->keep < 1)
     table_note(table, arena_format(work->arena, "%.0f %% of the host's time in launching is taken as the recorder's.",
                                    100 * (1 - of->keep)));
