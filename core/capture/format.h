@@ -72,12 +72,13 @@ typedef struct capture_file_head {
   X(GPUS, 28, "GPUs")                                                                                                  \
   X(ACTIVITIES, 29, "calls and device records")                                                                        \
   X(PROGRAM_END, 30, "end of the program")                                                                             \
-  X(ANNOTATIONS, 31, "ranges and marks of the program")
+  X(ANNOTATIONS, 31, "ranges and marks of the program")                                                                \
+  X(THREAD_NAMES, 32, "names of threads")
 typedef enum capture_kind {
 #define CAPTURE_X(name, value, text) CAPTURE_##name = value,
   CAPTURE_KIND_MAP(CAPTURE_X)
 #undef CAPTURE_X
-      CAPTURE_KIND_END = 32
+      CAPTURE_KIND_END = 33
 } capture_kind;
 
 #define CAPTURE_NO_WINDOW UINT32_MAX
@@ -120,6 +121,12 @@ typedef struct capture_annotation {
   int64_t start_ns, end_ns;
   uint32_t name, domain; /* domain 0: the one without a name */
 } capture_annotation;
+
+/* What the system calls a thread of the program. */
+typedef struct capture_thread_name {
+  uint32_t tid;
+  char name[16];
+} capture_thread_name;
 
 /* A process that was recorded, and how that ended. */
 typedef struct capture_program {

@@ -1,10 +1,14 @@
 /* See record_rings.h. */
 #include "record_rings.h"
 
+#include <pdhost/array.h>
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 pd_status record_rings_open(record_rings *self, record_session *session, const char *folder) {
   *self = (record_rings){.session = session, .folder = folder};
@@ -83,6 +87,35 @@ static void put_strings(record_ring *ring, const char *data, uint32_t bytes) {
   if (head.count) (void)capture_put(&ring->writer, head, data + begin, bytes - begin);
 }
 
+/* While the process lives: a thread that has ended has no name any more. */
+static void name_thread(record_ring *ring, uint32_t tid) {
+  char path[64];
+  capture_thread_name row = {.tid = tid};
+  for (uint32_t i = ring->thread_count; i; i--)
+    if (ring->threads[i - 1] == tid) return;
+  if (!PD_ARRAY_FIT(ring->threads, ring->thread_room, ring->thread_count + 1)) return;
+  ring->threads[ring->thread_count++] = tid;
+  (void)snprintf(path, sizeof path, "/proc/%u/task/%u/comm", ring->reader.pid, tid);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t bytes = fd >= 0 ? read(fd, row.name, sizeof row.name - 1) : 0;
+  if (fd >= 0) (void)close(fd);
+  if (bytes <= 0) return;
+  row.name[strcspn(row.name, "\n")] = '\0';
+  const capture_head head = {
+      .kind = CAPTURE_THREAD_NAMES, .window = CAPTURE_NO_WINDOW, .count = 1, .row_bytes = sizeof row};
+  (void)capture_put(&ring->writer, head, &row, sizeof row);
+}
+
+static void name_threads(record_ring *ring, const pd_activity *rows, uint32_t count) {
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const bool is_call = rows[i].kind == PD_ACTIVITY_RUNTIME || rows[i].kind == PD_ACTIVITY_DRIVER;
+    if (!is_call || rows[i].thread == last) continue;
+    last = rows[i].thread;
+    name_thread(ring, last);
+  }
+}
+
 typedef struct taking {
   record_rings *rings;
   record_ring *ring;
@@ -106,6 +139,7 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
                                .row_bytes = row_bytes};
     (void)capture_put(&ring->writer, head, data, bytes);
     if (kind == CAPTURE_ACTIVITIES) ring->rows += bytes / row_bytes;
+    if (kind == CAPTURE_ACTIVITIES && row_bytes == sizeof(pd_activity)) name_threads(ring, data, bytes / row_bytes);
   }
   self->rings->bytes += ring->writer.bytes - before;
   if (ring->writer.fault) self->rings->fault = ring->writer.fault;
@@ -178,6 +212,7 @@ void record_rings_close(record_rings *self) {
     ring_close(&self->all[i].reader);
     (void)capture_close(&self->all[i].writer, false);
     free(self->all[i].path);
+    free(self->all[i].threads);
   }
   free(self->all);
   self->all = NULL;

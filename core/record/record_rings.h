@@ -13,8 +13,10 @@ typedef struct record_ring {
   char *path; /* of the capture; NULL: none was made, since nothing was launched */
   uint32_t slot;
   bool open, closed;
-  bool outlives; /* the process lived on when the recording ended */
-  uint64_t rows; /* calls and device records */
+  bool outlives;     /* the process lived on when the recording ended */
+  uint64_t rows;     /* calls and device records */
+  uint32_t *threads; /* that have made calls */
+  uint32_t thread_count, thread_room;
 } record_ring;
 
 typedef struct record_rings {

@@ -128,6 +128,16 @@ static void read_activities(program *self, const capture_record *at) {
   }
 }
 
+static void read_thread_names(program *self, const capture_record *at) {
+  const capture_thread_name *rows = self->room;
+  for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
+    const size_t bytes = strnlen(rows[i].name, sizeof rows[i].name);
+    if (!rows[i].tid || !bytes) continue;
+    self->intake->name_thread(self->intake, thread_of(self, rows[i].tid),
+                              self->intake->intern(self->intake, rows[i].name, bytes));
+  }
+}
+
 /* What pdhost/mark.h writes stands in a domain of its own. */
 static void read_own(program *self, const capture_annotation *row, pd_read_range *range) {
   if (range->name == self->step_name && row->start_ns == row->end_ns) {
@@ -259,6 +269,7 @@ static pd_status next_window(void *state, const pd_intake *intake) {
   self->input_name = intake->intern(intake, PD_MARK_INPUT, strlen(PD_MARK_INPUT));
   read_kind(self, CAPTURE_STRINGS, 1, read_strings);
   read_kind(self, CAPTURE_GPUS, sizeof(record_gpu), read_gpus);
+  read_kind(self, CAPTURE_THREAD_NAMES, sizeof(capture_thread_name), read_thread_names);
   read_kind(self, CAPTURE_ANNOTATIONS, sizeof(capture_annotation), read_annotations);
   give_steps(self);
   tell_source(self, &about);

@@ -8,6 +8,7 @@
  *   exit=N, _exit=N, kill=N, abort, crash        fork, exec  a child; the rest in another image
  *   threads=N         N threads of 20 steps each capture     a captured stream, then a graph's launch
  *   marked=N          N steps with marks, their waits for input, and a range
+ *   settle            wait until the recorder has taken what was done    started, stopped   until it records, or not
  *   kinds             calls can only be switched on by their kind
  *   closes            closes every file but the standard ones     context      a context ends
  *   pid               prints its process number
@@ -49,25 +50,6 @@ static void step(void) {
   (void)fake_call(true, 126, 0, false);
 }
 
-/* Of no copy, so that what repeats says nothing of steps. */
-static void marked_steps(int count) {
-  (void)fake_driver_launch("_Z5beginv");
-  fake_finish(0);
-  usleep(400000); /* the ring is made behind the first records */
-  pd_mark_step();
-  for (int i = 0; i < count; i++) {
-    pd_mark_input_begin();
-    usleep(2000);
-    pd_mark_input_end();
-    pd_mark_begin("my work");
-    (void)fake_driver_launch("_Z4workv");
-    usleep(300);
-    fake_finish(0);
-    pd_mark_end();
-    pd_mark_step();
-  }
-}
-
 static void *twenty_steps(void *unused) {
   for (int i = 0; i < 20; i++) step();
   return unused;
@@ -103,6 +85,34 @@ static void fork_child(char **words) {
   (void)waitpid(child, NULL, 0);
 }
 
+/* However slow the machine is. */
+static void wait_until(bool (*is_so)(uint32_t flushes), uint32_t flushes) {
+  for (int i = 0; i < 6000 && !is_so(flushes); i++) usleep(5000);
+}
+/* The recorder's thread takes what a flush has brought before it asks for the next one. */
+static bool is_settled(uint32_t flushes) { return fake_get().flushes >= flushes + 2; }
+static bool is_started(uint32_t flushes) { return (void)flushes, fake_get().kernel_on; }
+static bool is_stopped(uint32_t flushes) { return (void)flushes, !fake_get().kernel_on; }
+
+/* Of no copy, so that what repeats says nothing of steps. */
+static void marked_steps(int count) {
+  (void)fake_driver_launch("_Z5beginv");
+  fake_finish(0);
+  wait_until(is_settled, fake_get().flushes); /* the ring is made behind the first records */
+  pd_mark_step();
+  for (int i = 0; i < count; i++) {
+    pd_mark_input_begin();
+    usleep(2000);
+    pd_mark_input_end();
+    pd_mark_begin("my work");
+    (void)fake_driver_launch("_Z4workv");
+    usleep(300);
+    fake_finish(0);
+    pd_mark_end();
+    pd_mark_step();
+  }
+}
+
 static bool is(const char *word, const char *name) { return strncmp(word, name, strlen(name)) == 0; }
 
 static void act(char *word, char **rest, char *self) {
@@ -126,6 +136,9 @@ static void act(char *word, char **rest, char *self) {
     (void)execv("/proc/self/exe", rest - 1);
   }
   if (is(word, "threads=")) run_threads(number);
+  if (is(word, "settle")) wait_until(is_settled, fake_get().flushes);
+  if (is(word, "started")) wait_until(is_started, 0);
+  if (is(word, "stopped")) wait_until(is_stopped, 0);
   if (is(word, "marked=")) marked_steps(number);
   if (is(word, "kinds")) one_by_one = false;
   if (is(word, "capture")) capture();
