@@ -14,8 +14,9 @@ static bool holds(const char *first, uint64_t bytes, const char *word) {
 }
 
 static pd_probe probe(const char *path, const void *first, uint64_t bytes) {
-  const char *text = first, *end = text + bytes, *at = scan_blanks(text, end);
+  const char *text = first, *end = text + bytes, *at = text;
   (void)path;
+  while (at < end && (unsigned char)*at <= ' ') at++; /* byte by byte: nothing follows what is given */
   if (at == end || (*at != '{' && *at != '[')) return PD_PROBE_NO;
   if (holds(text, bytes, "\"schemaVersion\"") || holds(text, bytes, "\"deviceProperties\"") ||
       holds(text, bytes, "\"baseTimeNanoseconds\"") || holds(text, bytes, "\"cpu_op\"") ||
