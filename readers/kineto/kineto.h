@@ -65,6 +65,7 @@ typedef struct kineto_args {
   uint32_t grid[3], block[3];
   double blocks_per_sm, warps_per_sm;
   scan_text thread_name;
+  scan_text dims; /* "Input Dims" */
 } kineto_args;
 /* One event as it stands in the buffer. */
 typedef struct kineto_event {
@@ -135,6 +136,10 @@ typedef struct kineto_reader {
 
 /* The name's row; NULL on no memory. */
 const kineto_name *kineto_name_of(kineto_reader *self, scan_text text);
+/* [[64, 3, 224, 224], [64], []] as shapes; their number, 0 where there are none, or more than `room`, or lists of
+ * tensors, or tensors of more than four dimensions. */
+uint32_t kineto_shapes(scan_text dims, pd_shape *out, uint32_t room);
+
 void kineto_names_free(kineto_names *self);
 
 /* Reads one event, at its {. Where it ends; NULL with *cut as in json_scan.h. */

@@ -37,7 +37,16 @@ static const char *next_key(const char *at, const char *end) {
 /* ---- args ---- */
 
 /* Keys of an event's args that are asked for: the numbers, then the others. */
-enum { ARG_GRID = KINETO_ARG_COUNT, ARG_BLOCK, ARG_BLOCKS_PER_SM, ARG_WARPS_PER_SM, ARG_NAME, ARG_END, ARG_CLOSE };
+enum {
+  ARG_GRID = KINETO_ARG_COUNT,
+  ARG_BLOCK,
+  ARG_BLOCKS_PER_SM,
+  ARG_WARPS_PER_SM,
+  ARG_NAME,
+  ARG_DIMS,
+  ARG_END,
+  ARG_CLOSE
+};
 typedef struct arg_key {
   const char *text;
   size_t length;
@@ -49,8 +58,11 @@ static const arg_key arg_keys[ARG_END] = {
     KINETO_ARGS(X)
 #undef X
         [ARG_GRID] = ARG_KEY("grid"),
-    [ARG_BLOCK] = ARG_KEY("block"), [ARG_BLOCKS_PER_SM] = ARG_KEY("blocks per SM"),
-    [ARG_WARPS_PER_SM] = ARG_KEY("warps per SM"), [ARG_NAME] = ARG_KEY("name")};
+    [ARG_BLOCK] = ARG_KEY("block"),
+    [ARG_BLOCKS_PER_SM] = ARG_KEY("blocks per SM"),
+    [ARG_WARPS_PER_SM] = ARG_KEY("warps per SM"),
+    [ARG_NAME] = ARG_KEY("name"),
+    [ARG_DIMS] = ARG_KEY("Input Dims")};
 
 /* By length and the bytes at either end: the place of the key + 1, others behind it. */
 enum { ARG_SLOTS = 128 };
@@ -110,6 +122,7 @@ static void take_arg(kineto_args *out, unsigned arg, scan_text value) {
     if (!scan_double(value, &out->warps_per_sm)) out->warps_per_sm = 0;
     break;
   case ARG_NAME: out->thread_name = value; break;
+  case ARG_DIMS: out->dims = value; break;
   default: take_number(out, arg, value);
   }
 }
@@ -141,7 +154,7 @@ static const char *scan_args(kineto_expected expected[KINETO_EXPECTED_ARGS], con
   memset(out->grid, 0, sizeof out->grid);
   memset(out->block, 0, sizeof out->block);
   out->blocks_per_sm = out->warps_per_sm = 0;
-  out->thread_name = (scan_text){"", 0};
+  out->thread_name = out->dims = (scan_text){"", 0};
   at++;
   for (unsigned place = 0;; place += place < KINETO_EXPECTED_ARGS - 1) {
     scan_text value;

@@ -33,6 +33,9 @@ static uint64_t step_number(scan_text name) {
   return (uint64_t)number;
 }
 
+/* Inputs whose shapes are kept: an operation with more has lists of tensors. */
+enum { KINETO_INPUTS = 16 };
+
 static void take_range(kineto_reader *self, kineto_event *event, kineto_category category, const kineto_name *name) {
   pd_read_range range = {.start_ns = event->start_ns,
                          .end_ns = event->start_ns + event->duration_ns,
@@ -60,9 +63,12 @@ static void take_range(kineto_reader *self, kineto_event *event, kineto_category
     break;
   default: break;
   }
+  pd_shape shapes[KINETO_INPUTS];
   if (category == KINETO_OPERATION && event->args.length) {
     const kineto_args *args = kineto_event_args(event);
     const int64_t sequence = KINETO_GET(args, sequence, 0);
+    range.shape_count = kineto_shapes(args->dims, shapes, KINETO_INPUTS);
+    range.shapes = shapes;
     if (sequence > 0 && sequence <= UINT32_MAX) {
       range.sequence = (uint32_t)sequence;
       range.backward = KINETO_GET(args, forward_thread, 0) != 0;

@@ -94,6 +94,26 @@ class Diff(Case):
         self.assertEqual((row["shape_a"][:13], row["shape_b"][:13]), ("grid [64, 1, ", "grid [32, 1, "))
         self.assertIn("  other shape: elementwise_kernel ", self.diff("a.json", "c.json")[0])
 
+    def test_operators_have_their_shapes(self):
+        def write(name, dims, kernel_us):
+            trace = Wobbly(steps=6, kernel_us=kernel_us)
+            for event in trace.events:
+                if event["name"] == "aten::linear":
+                    event["args"]["Input Dims"] = dims
+            trace.write(self.path(name))
+
+        write("a.json", [[64, 32], [16, 32], []], 200)
+        write("b.json", [[64, 32], [16, 32], []], 250)
+        write("c.json", [[128, 32], [16, 32], []], 300)
+        write("d.json", [[[8], [8]], [16, 32]], 300)  # a list of tensors
+        shapes = lambda other: {(row["shape_a"], row["shape_b"]) for row in self.figures("a.json", other)["operators"]["rows"]
+                                if row["name"] == "aten::linear"}
+        first = "[[64, 32], [16, 32], []]"
+        self.assertEqual(shapes("b.json"), {(first, first)})
+        self.assertEqual(shapes("c.json"), {(first, "[[128, 32], [16, 32], []]")})
+        self.assertEqual(shapes("d.json"), {(first, "")})
+        self.assertIn("  other shape: aten::linear ", self.diff("a.json", "c.json")[0])
+
     def test_the_same_file_is_no_difference(self):
         self.made("a.json", steps=6)
         figures = self.figures("--gate", "a.json", "a.json")

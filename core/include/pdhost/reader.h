@@ -48,6 +48,9 @@ typedef struct pd_read_range {
   uint32_t thread;   /* as pd_intake.thread returned it */
   uint32_t sequence; /* pd_range_info */
   uint32_t backward;
+  uint32_t shape_count; /* 0: not known */
+  /* Of an operation's inputs; copied. dtype 0 is not known. */
+  const pd_shape *shapes;
 } pd_read_range;
 
 typedef struct pd_intake pd_intake;

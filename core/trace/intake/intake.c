@@ -71,6 +71,7 @@ static void range(const pd_intake *table, const pd_read_range *given) {
                       .name = given->name,
                       .thread = given->thread,
                       .sequence = given->sequence,
+                      .shape_set = given->shape_count ? intake_shape_set(self, given->shapes, given->shape_count) : 0,
                       .kind = (uint8_t)given->kind,
                       .part = (uint8_t)given->part,
                       .backward = (uint8_t)given->backward};
@@ -269,6 +270,7 @@ void intake_close(intake *self) {
   free(self->detail_index.slots);
   free(self->stream_index.slots);
   free(self->thread_index.slots);
+  intake_drop_shapes(self);
   forget_devices(self);
   free(self->worker);
   free(self->versions);
@@ -361,6 +363,7 @@ static pd_status choose_device(intake_build *self) {
 
 static pd_status build_all(intake_build *self) {
   pd_status status = build_threads(self);
+  if (status == PD_OK) status = build_shapes(self);
   if (status == PD_OK) status = build_ranges(self);
   drop(&self->from->ranges);
   if (status == PD_OK) status = build_calls(self);
@@ -388,7 +391,6 @@ pd_status intake_finish(intake *self, uint32_t window, const char *origin, pd_tr
                             .profile = self->works.count ? PD_PROFILE_FULL : PD_PROFILE_NONE,
                             .profile_note = self->works.count ? NULL : "the file has no device records",
                             .counters = {NULL, 0, sizeof(pd_counter_row)},
-                            .shapes = {NULL, 0, sizeof(pd_shape)},
                             .stacks = {NULL, 0, sizeof(pd_stack)},
                             .origin = origin,
                             .facts = self->source.facts,

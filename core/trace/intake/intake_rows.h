@@ -14,8 +14,14 @@
 typedef struct read_range {
   int64_t start, end;
   uint32_t name, thread, sequence;
+  uint32_t shape_set; /* index + 1; 0: none */
   uint8_t kind, part, backward, reserved;
 } read_range;
+
+/* The shapes of an operation's inputs: equal lists are kept once. */
+typedef struct read_shapes {
+  uint32_t first, count; /* into shapes */
+} read_shapes;
 
 typedef struct read_call {
   int64_t start, end;
@@ -63,7 +69,9 @@ struct intake {
   row_array streams; /* of pd_stream_row without name */
   row_array threads;
   row_array thread_keys; /* of uint64_t: pid and tid; by the same indices */
-  row_index detail_index, stream_index, thread_index;
+  row_array shapes, shape_sets;
+  row_array shape_keys; /* of two uint64_t: hashes of a list; by the same indices as shape_sets */
+  row_index detail_index, stream_index, thread_index, shape_index;
   uint32_t last_thread;
   uint64_t losses[PD_LOSS_COUNT];
   pd_source source;
@@ -87,6 +95,10 @@ typedef struct intake_build {
 } intake_build;
 
 PD_PRINTF(3, 0) void intake_tell(const intake *self, pd_odd how, const char *format, va_list args);
+/* The list's index in shape_sets + 1; 0 on no memory, and `failed` is set. */
+uint32_t intake_shape_set(intake *self, const pd_shape *shapes, uint32_t count);
+void intake_drop_shapes(intake *self);
+pd_status build_shapes(intake_build *self); /* before ranges */
 void build_lost(intake_build *self, pd_loss loss, int64_t at_ns);
 /* "3 things are so" through the listener, where `count` is not 0. */
 PD_PRINTF(4, 5) void build_odd(const intake_build *self, uint64_t count, pd_odd how, const char *format, ...);
