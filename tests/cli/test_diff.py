@@ -74,7 +74,7 @@ class Diff(Case):
         self.made("b.json", steps=3, kernel_us=300)
         out, _ = self.diff("--gate", "a.json", "b.json", code=10)
         self.assertRegex(out, r"3 steps on a side are too few for a direction; record 5 or more in\s+both\.")
-        self.assertIn("The gains of A are withheld: 3 active steps are too few, 5 are needed.", out)
+        self.assertIn("The gains of A are withheld: 3 active steps are too few, 5 are needed", out)
 
     def test_new_gone_and_other_shapes(self):
         self.made("a.json", Wobbly, steps=6)
