@@ -384,8 +384,9 @@ PD_TEST(score, where_a_queue_outlasts_control_steps_the_baselines_count) {
                   .cells = cells,
                   .cell_count = 2,
                   .baseline_classes = 1};
-    reading readings[] = {{.cause = "none", .step_ns = 100, .label = {.effect = NAN, .also = NAN}},
-                          {.cause = "input_bound", .step_ns = 160, .label = {0.02, NAN, true}}};
+    reading readings[] = {
+        {.cause = "none", .step_ns = 100, .label = {.effect = NAN, .also = NAN}},
+        {.cause = "input_bound", .step_ns = 160, .label = {.effect = 0.02, .also = NAN, .is_off_path = true}}};
     fix_trial fixes[2] = {{0}};
     judged out[2];
     score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};

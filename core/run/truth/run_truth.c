@@ -198,6 +198,7 @@ void truth_settle(truth *self) {
   self->span_count = 0;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): PD_ARRAY_FIT sets it */
 static pd_status add_round(truth_block_pair **at, truth_rounds *all, uint64_t *room, truth_block_pair pair) {
   if (!PD_ARRAY_FIT(*at, *room, all->count + 1)) return PD_NO_MEMORY;
   all->at = *at;
