@@ -108,12 +108,9 @@ static uint64_t begin_of(uint32_t pid) {
   if (bytes <= 0) return 0;
   text[bytes] = '\0';
   const char *at = strrchr(text, ')'); /* the name before it may hold anything */
-  char state = 'X';
-  unsigned long long begun = 0;
-  if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
-                    &begun) != 2)
-    return 0;
-  return state == 'Z' || state == 'X' ? 0 : begun;
+  if (!at || strlen(at) < 4 || at[2] == 'Z' || at[2] == 'X') return 0;
+  for (int word = 2; at && word < 22; word++) at = strchr(at + 1, ' ');
+  return at ? strtoull(at, NULL, 10) : 0;
 }
 
 /* The lock goes with the process, but also with a program that closes every file it did not open. */

@@ -89,9 +89,9 @@ static bool put_name(range_thread *self, uint32_t id, const char *text, size_t b
 /* 0: there was no room for it. */
 static uint32_t name_id(range_thread *self, const char *text) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  size_t bytes = 0;
-  for (; bytes < LONGEST && text[bytes]; bytes++) {
-    hash = (hash ^ (unsigned char)text[bytes]) * UINT64_C(0x100000001b3);
+  const size_t bytes = strnlen(text, LONGEST);
+  for (size_t i = 0; i < bytes; i++) {
+    hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
     hash ^= hash >> 29;
   }
   known_name *known = &self->names[(hash >> 32) % NAMES];

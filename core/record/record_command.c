@@ -169,7 +169,7 @@ static int record(cli_args *args, const record_options *options, char **command,
               args->words[0], args->words[0]);
     return CODE_USAGE;
   }
-  if (load_settings(args, options, &settings, err) != PD_OK) return err->exit_code;
+  if (load_settings(args, options, &settings, err) != PD_OK || !settings) return err->exit_code;
   settings->quiet = args->quiet;
   settings->command_line = whole_line(args, command);
   const bool found = find_library(library, sizeof library);
