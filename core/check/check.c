@@ -7,6 +7,7 @@
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "config/cli_args.h"
+#include "run/import/import_paths.h"
 #include "run/run_parts.h"
 
 #include <stdio.h>
@@ -39,13 +40,14 @@ static int check_main(int argc, char **argv);
 const args_command check_command = {
     .name = "check",
     .summary = "find what cannot be right in a trace",
-    .usage = "[--format text|json] [--reader NAME] FILE ...",
+    .usage = "[--format text|json] [--reader NAME] FILE|FOLDER ...",
     .description =
         "Reads traces of other profilers, or captures of runs (.pdcap), and looks for what cannot have happened: work "
         "that begins before its launch, records that overlap on one stream, children that outlast their parents, times "
         "that are negative or nothing, copies faster than the link. It finds what was lost: device records without a "
         "launch and launches without a device record, coarse clocks, and parts of the file that cannot be read. Of "
-        "several files it compares the ranks and their clocks. Each finding has its count and the worst example, with "
+        "a folder all traces in it are checked. Of several files it compares the ranks and their clocks. Each finding "
+        "has its count and the worst example, with "
         "the byte of the decompressed file where it stands. docs/checking-a-trace.md describes each kind.\n\n"
         "The exit code is 0 when there is no finding, 7 when there is one, and 3 when a file cannot be read. Notes are "
         "no findings.",
@@ -84,8 +86,8 @@ static bool print(const check_options *options, const check_file *checked, uint3
   return true;
 }
 
-static int check_files(const check_options *options, const config *settings, const cli_args *args) {
-  const uint32_t count = args->word_count;
+static int check_files(const check_options *options, const config *settings, const import_paths *paths) {
+  const uint32_t count = paths->count;
   check_file *checked = calloc(count, sizeof *checked);
   check_findings *together = calloc(1, sizeof *together);
   bool good = checked && together;
@@ -93,7 +95,7 @@ static int check_files(const check_options *options, const config *settings, con
   signals_install(NULL, NULL);
   progress_begin("check", settings->quiet);
   for (uint32_t i = 0; good && i < count && !signals_pending(); i++)
-    check_file_read(&checked[i], settings, options->reader, args->words[i]);
+    check_file_read(&checked[i], settings, options->reader, paths->files[i]);
   progress_end();
   good = good && compare_ranks(checked, count, together);
   if (good) code = code_of(checked, count, together);
@@ -112,12 +114,19 @@ static int check(cli_args *args, const check_options *options, error *err) {
     return CODE_USAGE;
   }
   config *settings = NULL;
+  import_paths paths;
   args->input.is_analysis = true;
   args->input.reader = options->reader;
-  if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
-  settings->quiet = args->quiet;
-  const int code = check_files(options, settings, args);
-  config_free(settings);
+  int code = CODE_DONE;
+  if (import_paths_expand(&paths, args->words, args->word_count, err) == PD_OK &&
+      config_load(&args->input, &settings, err) == PD_OK) {
+    settings->quiet = args->quiet;
+    code = check_files(options, settings, &paths);
+    config_free(settings);
+  } else {
+    code = err->exit_code;
+  }
+  import_paths_free(&paths);
   return code;
 }
 

@@ -5,6 +5,7 @@
 
 #include "config/cli_args.h"
 #include "run/import/import.h"
+#include "run/import/import_paths.h"
 #include "run/import/import_windows.h"
 
 #include <stddef.h>
@@ -64,13 +65,14 @@ static int analyze_main(int argc, char **argv);
 const args_command analyze_command = {
     .name = "analyze",
     .summary = "say what held up a program that another profiler recorded",
-    .usage = "[--step NAME] [--reader NAME] [--sink NAME[:KEY=VALUE,...]] FILE ...",
+    .usage = "[--step NAME] [--reader NAME] [--sink NAME[:KEY=VALUE,...]] FILE|FOLDER ...",
     .description =
-        "Reads the traces that torch.profiler writes (JSON, plain or gzip), SQLite exports of Nsight Systems (nsys "
+        "Reads the traces that torch.profiler writes (JSON, plain, gzip or zip), SQLite exports of Nsight Systems "
+        "(nsys "
         "export --type sqlite), or the capture of a run (.pdcap), and "
         "prints what a run prints: the verdict, "
-        "where the time went, and every table with --full. All sinks of a run take the window, too. - is standard "
-        "input.\n\n"
+        "where the time went, and every table with --full. All sinks of a run take the window, too. Of a "
+        "folder, all traces in it are read; - is standard input.\n\n"
         "Steps are the ranges that --step names, else the marks that the program set (ProfilerStep), else what its "
         "launches repeat. Where nothing repeats, the figures are of the whole file. Nothing is executed and no GPU is "
         "needed.\n\n"
@@ -87,6 +89,22 @@ const args_command analyze_command = {
     .words = ARGS_OFFER_FILE,
     .main = analyze_main};
 
+static int analyze_files(cli_args *args, const analyze_options *options, const import_paths *paths, error *err) {
+  config *settings = NULL;
+  args->input.is_analysis = true;
+  args->input.reader = options->reader;
+  if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
+  settings->quiet = args->quiet;
+  const import_request request = {.files = (const char *const *)paths->files,
+                                  .file_count = paths->count,
+                                  .reader = options->reader,
+                                  .step = options->step,
+                                  .ranks_json = options->ranks_json};
+  const int code = import_execute(settings, &request);
+  config_free(settings);
+  return code;
+}
+
 static int analyze(cli_args *args, const analyze_options *options, error *err) {
   if (!args->word_count) {
     error_set(err, PD_INVALID, CODE_USAGE, "analyze: give the trace to read, as in pdhost analyze trace.json.gz");
@@ -94,18 +112,11 @@ static int analyze(cli_args *args, const analyze_options *options, error *err) {
   }
   if (args->word_count == 1 && !options->reader && import_is_capture(args->words[0]))
     return recover_run(args->words[0], &args->input, "table", args->quiet, err);
-  config *settings = NULL;
-  args->input.is_analysis = true;
-  args->input.reader = options->reader;
-  if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
-  settings->quiet = args->quiet;
-  const import_request request = {.files = args->words,
-                                  .file_count = args->word_count,
-                                  .reader = options->reader,
-                                  .step = options->step,
-                                  .ranks_json = options->ranks_json};
-  const int code = import_execute(settings, &request);
-  config_free(settings);
+  import_paths paths;
+  const int code = import_paths_expand(&paths, args->words, args->word_count, err) == PD_OK
+                       ? analyze_files(args, options, &paths, err)
+                       : err->exit_code;
+  import_paths_free(&paths);
   return code;
 }
 

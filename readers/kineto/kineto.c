@@ -16,6 +16,7 @@ static bool holds(const char *first, uint64_t bytes, const char *word) {
 static pd_probe probe(const char *path, const void *first, uint64_t bytes) {
   const char *text = first, *end = text + bytes, *at = text;
   (void)path;
+  if (bytes > 4 && memcmp(first, "PK\3\4", 4) == 0) return PD_PROBE_MAYBE; /* what is in it shows when it is read */
   while (at < end && (unsigned char)*at <= ' ') at++; /* byte by byte: nothing follows what is given */
   if (at == end || (*at != '{' && *at != '[')) return PD_PROBE_NO;
   if (holds(text, bytes, "\"schemaVersion\"") || holds(text, bytes, "\"deviceProperties\"") ||
@@ -39,7 +40,7 @@ static pd_status open_file(const pd_host *host, const void *options, const char 
   }
   const int why = errno;
   free(self);
-  return status == PD_IO ? host->fail(host, status, "%s: cannot be read: %s", path, strerror(why)) : status;
+  return status == PD_IO ? host->fail(host, status, "cannot be read: %s", strerror(why)) : status;
 }
 
 static pd_status next_window(void *state, const pd_intake *intake) {
@@ -57,5 +58,5 @@ static void close_file(void *state) {
   free(self);
 }
 
-PD_READER("kineto", "1.0", "traces of torch.profiler: Kineto's JSON, plain or gzip", kineto_options, rows,
+PD_READER("kineto", "1.0", "traces of torch.profiler: Kineto's JSON, plain, gzip or zip", kineto_options, rows,
           .probe = probe, .open = open_file, .next_window = next_window, .close = close_file)

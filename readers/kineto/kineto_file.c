@@ -153,6 +153,9 @@ static void tell_oddities(const kineto_reader *self) {
   tell(self, &self->malformed, "event is not JSON and is left out", "events are not JSON and are left out");
   tell(self, &self->untimed, "event has no time and is left out", "events have no time and are left out");
   tell(self, &self->unnamed, "event has no name", "events have no name");
+  if (self->input.more_files)
+    self->intake->odd(self->intake, PD_ODD_NOTE,
+                      "the archive holds more files, which are left out: unpack it to read them");
   if (self->input.surplus)
     self->intake->odd(self->intake, PD_ODD_NOTE, "%llu bytes follow the compressed data and are left out",
                       (unsigned long long)self->input.surplus);
@@ -179,7 +182,8 @@ pd_status kineto_file_read(kineto_reader *self) {
     go_to(self, begin_of(self) + 1);
     self->complete = read_object(self);
   } else {
-    return self->host->fail(self->host, PD_INVALID, "%s: is not JSON: it begins with neither { nor [", self->path);
+    if (self->input.broken) return self->host->fail(self->host, PD_INVALID, "cannot be read: %s", self->input.broken);
+    return self->host->fail(self->host, PD_INVALID, "is not JSON: it begins with neither { nor [");
   }
   if (self->no_memory) return PD_NO_MEMORY;
   if (self->complete) drain(self);

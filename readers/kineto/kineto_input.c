@@ -1,6 +1,8 @@
 /* See kineto_input.h. */
 #include "kineto_input.h"
 
+#include "kineto_zip.h"
+
 #include <pdhost/array.h>
 
 #include <errno.h>
@@ -16,7 +18,9 @@ enum { RAW_BYTES = 256 << 10, FIRST_ROOM = 1 << 20 };
 
 typedef struct input_source {
   int fd;
-  bool owns_fd, known, is_gzip, raw_end;
+  bool owns_fd, known, is_gzip, is_zip, raw_end;
+  bool is_stored;       /* in a .zip, and not compressed */
+  uint64_t stored_left; /* of it */
   uint8_t *raw;
   size_t raw_begin, raw_end_at;
   struct inflate_state inflate;
@@ -105,13 +109,80 @@ static bool next_member(input *self) {
   return false;
 }
 
+/* At least `bytes` bytes of the file in `raw`; false: it ends before. */
+static bool want_raw(input *self, size_t bytes) {
+  input_source *source = self->source;
+  while (source->raw_end_at - source->raw_begin < bytes) {
+    if (bytes > RAW_BYTES) return false;
+    memmove(source->raw, source->raw + source->raw_begin, source->raw_end_at - source->raw_begin);
+    source->raw_end_at -= source->raw_begin;
+    source->raw_begin = 0;
+    const size_t got = read_some(self, source->raw + source->raw_end_at, RAW_BYTES - source->raw_end_at);
+    if (!got) return false;
+    source->raw_end_at += got;
+  }
+  return true;
+}
+
+static bool skip_raw(input *self, uint64_t bytes) {
+  input_source *source = self->source;
+  while (bytes) {
+    if (!want_raw(self, 1)) return false;
+    const size_t here = source->raw_end_at - source->raw_begin, step = bytes < here ? (size_t)bytes : here;
+    source->raw_begin += step;
+    bytes -= step;
+  }
+  return true;
+}
+
+/* To the data of the archive's next file; a folder is none, nor is what macOS adds. False: there is none. */
+static bool next_zipped(input *self) {
+  input_source *source = self->source;
+  while (want_raw(self, ZIP_HEAD_BYTES) && zip_is_head(source->raw + source->raw_begin)) {
+    const zip_head head = zip_read_head(source->raw + source->raw_begin);
+    if (!want_raw(self, ZIP_HEAD_BYTES + head.name_bytes)) return false;
+    const char *name = (const char *)source->raw + source->raw_begin + ZIP_HEAD_BYTES;
+    const bool is_folder = head.name_bytes && name[head.name_bytes - 1] == '/';
+    const bool is_added = head.name_bytes > 8 && memcmp(name, "__MACOSX", 8) == 0;
+    if (!skip_raw(self, ZIP_HEAD_BYTES + head.name_bytes + head.extra_bytes)) return false;
+    if (!is_folder && !is_added) {
+      source->is_stored = head.is_stored && head.is_sized;
+      source->stored_left = head.data_bytes;
+      if (head.is_deflated) {
+        isal_inflate_init(&source->inflate);
+        source->inflate.crc_flag = ISAL_DEFLATE;
+      }
+      if (head.is_encrypted) self->broken = "the archive is encrypted";
+      if (!head.is_deflated && !source->is_stored) self->broken = "the archive is of a kind that cannot be read";
+      return !self->broken;
+    }
+    if (!head.is_sized || !skip_raw(self, head.data_bytes)) return false;
+  }
+  return false;
+}
+
+/* Behind the data there may be its size, and then the next file. */
+static void end_zipped(input *self) {
+  enum { MOST_SIZE = 24, MARK = 4 };
+  input_source *source = self->source;
+  size_t ahead = source->is_stored ? 0 : (size_t)source->inflate.read_in_length / 8; /* taken, and not used */
+  if (ahead > source->raw_begin) ahead = source->raw_begin;
+  source->inflate.read_in_length = 0;
+  source->raw_begin -= ahead;
+  (void)want_raw(self, MOST_SIZE + MARK);
+  const size_t here = source->raw_end_at - source->raw_begin;
+  for (size_t i = 0; i <= MOST_SIZE && i + MARK <= here && !self->more_files; i++)
+    self->more_files = zip_is_head(source->raw + source->raw_begin + i);
+}
+
 /* Inflates into [to, to + room); 0 at the end. */
 static size_t inflate_some(input *self, char *to, size_t room) {
   input_source *source = self->source;
   struct inflate_state *state = &source->inflate;
   size_t made = 0;
   while (!made) {
-    if (state->block_state == ISAL_BLOCK_FINISH && !next_member(self)) return 0;
+    if (source->is_zip && state->block_state == ISAL_BLOCK_FINISH) end_zipped(self);
+    if (state->block_state == ISAL_BLOCK_FINISH && (source->is_zip || !next_member(self))) return 0;
     fill_raw(self);
     state->next_in = source->raw + source->raw_begin;
     state->avail_in = (uint32_t)(source->raw_end_at - source->raw_begin);
@@ -147,6 +218,29 @@ static void look_at_magic(input *self) {
   }
   source->is_gzip = source->raw_end_at > 1 && source->raw[0] == 0x1f && source->raw[1] == 0x8b;
   if (source->is_gzip) begin_member(source);
+  source->is_zip = !source->is_gzip && want_raw(self, ZIP_HEAD_BYTES) && zip_is_head(source->raw);
+  if (source->is_zip && !next_zipped(self)) {
+    if (!self->broken) self->broken = "the archive holds no file, or is cut short";
+    source->is_stored = true; /* of nothing */
+    source->stored_left = 0;
+  }
+}
+
+static size_t take_stored(input *self, char *to, size_t room) {
+  input_source *source = self->source;
+  if (!source->stored_left) end_zipped(self);
+  if (!source->stored_left) return 0;
+  if (!want_raw(self, 1)) {
+    self->broken = "the archive is cut short";
+    return 0;
+  }
+  size_t bytes = source->raw_end_at - source->raw_begin;
+  if (bytes > room) bytes = room;
+  if (bytes > source->stored_left) bytes = (size_t)source->stored_left;
+  memcpy(to, source->raw + source->raw_begin, bytes);
+  source->raw_begin += bytes;
+  source->stored_left -= bytes;
+  return bytes;
 }
 
 static size_t take_plain(input *self, char *to, size_t room) {
@@ -178,8 +272,11 @@ bool input_more(input *self) {
     self->room = room - INPUT_PADDING;
   }
   const size_t room = self->room - self->end;
-  const size_t got = self->source->is_gzip ? inflate_some(self, self->data + self->end, room)
-                                           : take_plain(self, self->data + self->end, room);
+  char *to = self->data + self->end;
+  const input_source *source = self->source;
+  const size_t got = source->is_zip && source->is_stored ? take_stored(self, to, room)
+                     : source->is_gzip || source->is_zip ? inflate_some(self, to, room)
+                                                         : take_plain(self, to, room);
   self->end += got;
   memset(self->data + self->end, 0, INPUT_PADDING);
   if (!got) self->at_end = true;

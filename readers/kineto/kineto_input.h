@@ -1,5 +1,5 @@
 /* The bytes of a trace file: plain, gzip (also several members one after the other, and with bytes behind the last that
- * belong to none), or standard input. A window of them is in memory at a time. */
+ * belong to none), the first file of a .zip archive, or standard input. A window of them is in memory at a time. */
 #ifndef READERS_KINETO_KINETO_INPUT_H
 #define READERS_KINETO_KINETO_INPUT_H
 
@@ -15,6 +15,7 @@ typedef struct input {
   bool at_end;             /* nothing follows data[end] */
   /* Why the file ended early, in words, or NULL. */
   const char *broken;
+  bool more_files;       /* of an archive: others follow the first */
   uint64_t surplus;      /* bytes behind the last gzip member */
   uint64_t taken, bytes; /* read from the file, and its size; 0: not known */
   struct input_source *source;

@@ -43,16 +43,14 @@ static pd_status open_database(nsys_reader *self) {
   const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
   const int opened = sqlite3_open_v2(self->path, &self->file, flags, NULL);
   if (opened == SQLITE_NOMEM) return PD_NO_MEMORY;
-  if (opened != SQLITE_OK)
-    return host->fail(host, PD_IO, "%s: cannot be read: %s", self->path, sqlite3_errmsg(self->file));
+  if (opened != SQLITE_OK) return host->fail(host, PD_IO, "cannot be read: %s", sqlite3_errmsg(self->file));
   if (!make_safe(self->file) || sqlite3_exec(self->file, "SELECT 1 FROM sqlite_master", NULL, NULL, NULL) != SQLITE_OK)
-    return host->fail(host, PD_INVALID, "%s: cannot be read as SQLite: %s; export the report again, and decompress it",
-                      self->path, sqlite3_errmsg(self->file));
+    return host->fail(host, PD_INVALID, "cannot be read as SQLite: %s; export the report again, and decompress it",
+                      sqlite3_errmsg(self->file));
   if (!is_export(self->file))
     return host->fail(host, PD_INVALID,
-                      "%s: is an SQLite file, and no export of Nsight Systems: it has none of its tables, such as "
-                      "CUPTI_ACTIVITY_KIND_KERNEL",
-                      self->path);
+                      "is an SQLite file, and no export of Nsight Systems: it has none of its tables, such as "
+                      "CUPTI_ACTIVITY_KIND_KERNEL");
   return PD_OK;
 }
 
@@ -65,10 +63,9 @@ static void close_file(void *state) {
 static pd_status open_file(const pd_host *host, const void *options, const char *path, void **state) {
   (void)options;
   if (strcmp(path, "-") == 0)
-    return host->fail(host, PD_INVALID, "-: an SQLite file cannot be read from standard input; give its path");
+    return host->fail(host, PD_INVALID, "an SQLite file cannot be read from standard input; give its path");
   if (ends(path, ".nsys-rep"))
-    return host->fail(host, PD_INVALID, "%s: a report cannot be read; export it with nsys export --type sqlite %s",
-                      path, path);
+    return host->fail(host, PD_INVALID, "a report cannot be read; export it with nsys export --type sqlite %s", path);
   nsys_reader *self = calloc(1, sizeof *self);
   if (!self) return PD_NO_MEMORY;
   self->host = host;

@@ -88,7 +88,7 @@ class Analyze(Case):
         for arguments, code, said in ((("absent.json",), 3, "absent.json: cannot be read: No such file"),
                                       (("other.txt",), 3, "other.txt: no reader knows this kind of file"),
                                       (("none.json",), 3, "no reader knows this kind of file"),
-                                      ((".",), 3, "it is a folder; give the files in it"),
+                                      ((".",), 3, "./empty.json: no reader knows this kind of file"),
                                       (("--reader", "absent", "other.txt"), 4, 'reader "absent": not found; there are kineto'),
                                       (("--reader", "kineto", "none.json"), 3, "it holds no event that can be analysed"),
                                       (("--reader", "kineto", "other.txt"), 3, "is not JSON"),
@@ -96,6 +96,21 @@ class Analyze(Case):
             got, out, err = self.analyze(*arguments)
             self.assertEqual(got, code, err)
             self.assertIn(said, err)
+
+    def test_a_folder(self):
+        os.makedirs(self.path("ranks/below"))
+        for name in ("ranks/rank10.json", "ranks/rank9.json.gz", "ranks/.hidden.json", "ranks/notes.txt", "ranks/below/x.json"):
+            self.made(name)
+        for folder in ("ranks", "ranks/"):
+            figures, _ = self.figures(folder)
+            self.assertEqual((len(figures["windows"]), figures["scenario"]), (2, "rank9"))
+        code, out, _ = self.run_pdhost("check", "ranks", watch=False)
+        self.assertEqual(code, 7)
+        self.assertIn("2 of 2 files have findings", out)
+        for command in ("analyze", "check"):
+            self.assert_fails(self.run_pdhost(command, "ranks/below", "ranks/absent", watch=False), 3, "absent")
+            os.makedirs(self.path("empty"), exist_ok=True)
+            self.assert_fails(self.run_pdhost(command, "empty", watch=False), 3, "empty: the folder holds no trace")
 
     def test_what_is_not_known_is_not_shown(self):
         self.made()

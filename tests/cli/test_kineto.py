@@ -3,6 +3,7 @@ import gzip
 import json
 import random
 import unittest
+import zipfile
 
 from made_trace import MadeTrace
 from pdhost_run import Case
@@ -103,6 +104,26 @@ class Kineto(Case):
         data = self.text.encode()
         members = b"".join(gzip.compress(data[at:at + 1000]) for at in range(0, len(data), 1000))
         self.assert_same(members, None, "x.gz")
+
+    def test_zip(self):
+        for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            with zipfile.ZipFile(self.path("x.zip"), "w", method) as file:
+                file.writestr("run/", "")
+                file.writestr("__MACOSX/._made.json", "no trace")
+                file.writestr("run/made.json", self.text)
+            with open(self.path("x.zip"), "rb") as file:
+                data = file.read()
+            self.assert_same(data, None, "x.zip")
+            with open(self.path("cut.zip"), "wb") as file:
+                file.write(data[:len(data) // 2])
+            code, _, err = self.run_pdhost("analyze", "cut.zip", watch=False)
+            self.assertIn(code, (0, 7))
+            self.assertRegex(err, r"(archive|compressed data) is cut short")
+        with zipfile.ZipFile(self.path("x.zip"), "a") as file:
+            file.writestr("more.json", self.text)
+        with open(self.path("x.zip"), "rb") as file:
+            _, err = self.read(file.read(), "x.zip")
+        self.assertIn("the archive holds more files, which are left out", err)
 
     def test_gzip_cut_short(self):
         data = gzip.compress(self.text.encode())

@@ -18,7 +18,7 @@ static pd_probe probe(const char *path, const void *first, uint64_t bytes) {
 static pd_status reader_open(const pd_host *host, const void *options, const char *path, void **state) {
   (void)options;
   *state = fopen(path, "re");
-  return *state ? PD_OK : host->fail(host, PD_IO, "%s: cannot be read: %s", path, strerror(errno));
+  return *state ? PD_OK : host->fail(host, PD_IO, "cannot be read: %s", strerror(errno));
 }
 
 /* "step 1 0 900 train 3", "call 1 10 20 launch 7", "kernel 5 30 80 gemm 7": a call and its kernel share a number. */

@@ -1,0 +1,74 @@
+/* See import_paths.h. */
+#include "import_paths.h"
+
+#include <pdhost/array.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static pd_status no_memory(error *err) { return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory"); }
+
+static bool is_trace(const char *name) {
+  static const char *const endings[] = {".json", ".json.gz", ".zip", ".sqlite"};
+  const size_t length = strlen(name);
+  for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+    const size_t bytes = strlen(endings[i]);
+    if (name[0] != '.' && length > bytes && strcmp(name + length - bytes, endings[i]) == 0) return true;
+  }
+  return false;
+}
+
+/* Takes `path`, which is malloc'ed. */
+static bool add(import_paths *self, char *path) {
+  if (path && PD_ARRAY_FIT(self->files, self->room, self->count + 1)) {
+    self->files[self->count++] = path;
+    return true;
+  }
+  free(path);
+  return false;
+}
+
+/* rank2 stands before rank10. */
+static int by_name(const void *a, const void *b) { return strverscmp(*(char *const *)a, *(char *const *)b); }
+
+static pd_status add_folder(import_paths *self, const char *path, error *err) {
+  DIR *folder = opendir(path);
+  const uint32_t first = self->count;
+  bool good = true;
+  if (!folder) return error_set(err, PD_INVALID, FAULT_UNREADABLE, "%s: cannot be read: %s", path, strerror(errno));
+  for (const struct dirent *entry; good && (entry = readdir(folder));) {
+    char *file = NULL;
+    if (!is_trace(entry->d_name)) continue;
+    good = asprintf(&file, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", entry->d_name) >= 0 &&
+           add(self, file);
+  }
+  closedir(folder);
+  if (!good) return no_memory(err);
+  if (self->count == first)
+    return error_set(err, PD_INVALID, FAULT_UNREADABLE,
+                     "%s: the folder holds no trace: no file in it ends in .json, .json.gz, .zip or .sqlite", path);
+  qsort(self->files + first, self->count - first, sizeof *self->files, by_name);
+  return PD_OK;
+}
+
+pd_status import_paths_expand(import_paths *self, const char *const *words, uint32_t count, error *err) {
+  pd_status status = PD_OK;
+  *self = (import_paths){.files = NULL};
+  for (uint32_t i = 0; i < count && status == PD_OK; i++) {
+    struct stat about;
+    if (stat(words[i], &about) == 0 && S_ISDIR(about.st_mode))
+      status = add_folder(self, words[i], err);
+    else if (!add(self, strdup(words[i])))
+      status = no_memory(err);
+  }
+  return status;
+}
+
+void import_paths_free(import_paths *self) {
+  for (uint32_t i = 0; i < self->count; i++) free(self->files[i]);
+  free(self->files);
+}

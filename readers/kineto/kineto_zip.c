@@ -1,0 +1,25 @@
+/* See kineto_zip.h. */
+#include "kineto_zip.h"
+
+#include <string.h>
+
+static uint32_t number(const uint8_t *at, int bytes) {
+  uint32_t value = 0;
+  for (int i = bytes - 1; i >= 0; i--) value = value << 8 | at[i];
+  return value;
+}
+
+bool zip_is_head(const uint8_t *at) { return memcmp(at, "PK\3\4", 4) == 0; }
+
+zip_head zip_read_head(const uint8_t *at) {
+  enum { FLAGS = 6, METHOD = 8, BYTES = 18, NAME = 26, EXTRA = 28 };
+  enum { ENCRYPTED = 1, SIZE_BEHIND = 8, STORED = 0, DEFLATED = 8 };
+  const uint32_t flags = number(at + FLAGS, 2), method = number(at + METHOD, 2), bytes = number(at + BYTES, 4);
+  return (zip_head){.name_bytes = number(at + NAME, 2),
+                    .extra_bytes = number(at + EXTRA, 2),
+                    .data_bytes = bytes,
+                    .is_sized = !(flags & SIZE_BEHIND) && bytes != UINT32_MAX,
+                    .is_deflated = method == DEFLATED,
+                    .is_stored = method == STORED,
+                    .is_encrypted = flags & ENCRYPTED};
+}
