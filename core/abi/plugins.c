@@ -107,7 +107,7 @@ void plugins_warn_of_missing(const char *folders, const char *origin) {
     const bool there = bytes == 0 || stat(folder, &about) == 0;
     if (!there || (bytes > 0 && !S_ISDIR(about.st_mode)))
       log_line(PD_LOG_WARN, NULL, "%s: [run] plugin_path: %s: %s; no plugin is looked for there", origin, folder,
-               there ? "is no folder" : strerror(errno));
+               there ? "is not a folder" : strerror(errno));
     folders += bytes + (folders[bytes] == ':');
   }
 }

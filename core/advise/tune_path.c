@@ -15,7 +15,7 @@ static bool was_tried(const tune_path *self, const char *settings) {
 static bool may_try(const tune_path *self, const prediction *of, uint32_t which) {
   char whole[TUNE_SETTINGS];
   const char *settings = of->cures[which].settings;
-  /* What keeps the device busy has no gain to be told. */
+  /* What keeps the device busy has no gain to report. */
   const bool is_worth = of->cause == VERDICT_none || of->gain >= TUNE_LEAST;
   return is_worth && strlen(settings) < TUNE_TEXT && !was_tried(self, settings) &&
          tune_path_with(self, settings, whole);

@@ -16,7 +16,7 @@ typedef struct tune_step {
   double predicted; /* share of the step; NaN: no replay tells */
   ab_trial got;
   bool kept;
-  uint32_t after; /* so many had been kept before */
+  uint32_t after; /* how many had been kept before */
 } tune_step;
 
 typedef struct tune_path {

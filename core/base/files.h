@@ -21,7 +21,7 @@ const pd_files *files_table(files *self, const pd_host *host);
 /* Paths announced so far, in order. */
 uint32_t files_announced_count(const files *self);
 const char *files_announced(const files *self, uint32_t index);
-/* The next line of what was announced and not yet told of: a path, or "12 files in FOLDER/" for more than FILES_NAMED
+/* The next line of what was announced and not yet reported: a path, or "12 files in FOLDER/" for more than FILES_NAMED
  * of a folder. NULL: no more. Valid until the next call. [loop thread] */
 const char *files_next_written(files *self);
 #define FILES_NAMED 3

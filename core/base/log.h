@@ -27,7 +27,7 @@ bool log_color_on(int fd);
 /* One line, control characters as \xNN; `plugin` may be NULL. A warning that repeats one of the last ones word for word
  * is counted, not printed. */
 void log_line(pd_log_level level, const char *plugin, const char *format, ...) PD_PRINTF(3, 4);
-/* A line that stands as it is, without a level: on stderr if `shown`, and in the file of log_open_file. */
+/* A line as it is, without a level: on stderr if `shown`, and in the file of log_open_file. */
 void log_say(bool shown, const char *format, ...) PD_PRINTF(2, 3);
 /* Says how often warnings were repeated since they were printed; at the end of a run. */
 void log_flush_repeats(void);

@@ -71,7 +71,7 @@ static void write_all(const char *text, size_t bytes) {
   while (bytes) {
     const ssize_t done = write(STDERR_FILENO, text, bytes);
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return; /* nobody is there to be told */
+    if (done <= 0) return; /* there is no phase to print */
     text += done;
     bytes -= (size_t)done;
   }
@@ -178,7 +178,7 @@ typedef struct news {
   phase over[ENDED_KEPT];
   uint64_t over_count;
   progress_view now;
-  bool any, is_new, changed; /* there is a phase; it was not told of; something of it is new */
+  bool any, is_new, changed; /* there is a phase; it was not reported; something of it is new */
 } news;
 
 /* All at one time, so that no phase ends between the two. */

@@ -16,7 +16,7 @@ typedef enum progress_mode {
   PROGRESS_JSON /* objects on standard error; see docs/progress.md */
 } progress_mode;
 
-/* --progress; false: `word` is no mode. Before progress_begin. */
+/* --progress; false: `word` is not a mode. Before progress_begin. */
 bool progress_choose(const char *word);
 
 /* Starts the thread where there is something to show. `name` is copied: a scenario's name, "sweep". [main thread] */
@@ -28,7 +28,7 @@ void progress_end(void);
  * none; `of` how many there will be, 0: not known. Both names are copied. Never in the middle of a step that is
  * measured. [main thread] */
 void progress_enter(const char *name, const char *unit, uint64_t of);
-/* The phase ends in so many seconds at the latest. [main thread] */
+/* The phase ends in at most `seconds`. [main thread] */
 void progress_ends_within(double seconds);
 /* What stands behind the phase's figures; "" takes it away. [main thread] */
 void progress_note(const char *format, ...) PD_PRINTF(1, 2);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Adds to what stands in `text`; what has no room is left out. */
+/* Adds to what is in `text`; what has no room is left out. */
 __attribute__((format(printf, 2, 3))) static void add(char text[PROGRESS_LINE_BYTES], const char *format, ...) {
   const size_t used = strlen(text);
   va_list args;

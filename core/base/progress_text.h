@@ -24,7 +24,7 @@ typedef struct progress_view {
 
 /* "dataloader: recording: step 12 of 600, 29.8/s, 20 s left". Returns `text`. */
 const char *progress_line(const progress_view *self, char text[PROGRESS_LINE_BYTES]);
-/* So many of its bytes fit into `columns`, whole characters. */
+/* How many of its bytes fit into `columns`; a character is never cut. */
 size_t progress_fitting(const char *text, int columns);
 /* One object without a newline, to be freed; NULL on no memory. */
 char *progress_object(const progress_view *self);

@@ -1,6 +1,6 @@
-/* SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup): the first asks the run to end in good order, the
- * second ends the process at once, and says so; the same one again within half a second is no second one. SIGPIPE and
- * SIGXFSZ are ignored meanwhile: the write that met them fails. */
+/* SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup): the first asks the run to end and write its
+ * results, the second ends the process at once, and says so; the same one again within half a second is no second one.
+ * SIGPIPE and SIGXFSZ are ignored meanwhile: the write that met them fails. */
 #ifndef CORE_BASE_SIGNALS_H
 #define CORE_BASE_SIGNALS_H
 
@@ -10,7 +10,7 @@
  * async-signal-safe. */
 void signals_install(void (*wake)(void *), void *argument);
 /* This process does its work for `parent`, which is to know of its end: a signal that comes when the parent is gone
- * ends the process after a minute, if it has not ended in good order by then. 0: for nobody. */
+ * ends the process after a minute, if it has not ended by then. 0: no process. */
 void signals_serve(int parent);
 
 /* Restores what was there before. */

@@ -1,6 +1,6 @@
 /*
  * The reading side of a shared ring, in another process than the writer's: takes what was published, checks it and sets
- * full blocks free. Nothing that stands in the file is believed before it was checked. One thread.
+ * full blocks free. Nothing in the file is believed before it was checked. One thread.
  */
 #ifndef CORE_CAPTURE_RING_READ_H
 #define CORE_CAPTURE_RING_READ_H

@@ -9,7 +9,7 @@ typedef struct check_clock {
 } check_clock;
 
 enum {
-  CHECK_CLOCK_ROWS = 8, /* by chance no clock of 1 ns looks coarse in so many events */
+  CHECK_CLOCK_ROWS = 8, /* a clock of 1 ns does not look coarse by chance in this many events */
   CHECK_COARSE_NS = 500 /* from here on a clock is coarse: a kernel's length is a few microseconds */
 };
 

@@ -23,7 +23,7 @@
   X(CHILD_OUTSIDE_PARENT, "child_outside_parent", "host events that end after the event around them")                  \
   X(COPY_TOO_FAST, "copy_too_fast", "copies faster than any link between host and device")                             \
   X(OCCUPANCY_ZERO, "occupancy_zero", "kernels with occupancy 0 that have warps on the device")                        \
-  X(RECORDED_TWICE, "recorded_twice", "device records that stand in the file twice")                                   \
+  X(RECORDED_TWICE, "recorded_twice", "device records that are in the file twice")                                     \
   X(WORK_WITHOUT_LAUNCH, "work_without_launch", "device records without the call that launched them")                  \
   X(LAUNCH_WITHOUT_WORK, "launch_without_work", "launches without a device record")                                    \
   X(RECORDS_LOST, "records_lost", "records that the profiler says it lost")                                            \

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block takes at least so long, and so many times what an empty one takes: the ratio is off by less than a hundredth
- * of its distance from 1. */
+/* A block takes at least this long, and this many times what an empty one takes: the ratio is off by less than a
+ * hundredth of its distance from 1. */
 #define LEAST_BLOCK_S 1e-3
 #define OVERHEADS 100
 /* The rounds after a restart last at least this long. */

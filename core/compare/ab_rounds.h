@@ -10,7 +10,7 @@
 
 typedef struct ab_rules {
   double width;      /* the interval of the ratio is narrow enough when it reaches no further than this share */
-  uint64_t number;   /* runs in a block; 0: so many that the clock's own cost does not count */
+  uint64_t number;   /* runs in a block; 0: enough that the clock's own cost does not count */
   double max_time_s; /* of all blocks together; then it ends, narrow or not */
   /* As timer_rules has it: what is done before a block, the emptying of a cache, counts as the block's for max_time_s
    * and the length of a restart. */
@@ -18,7 +18,7 @@ typedef struct ab_rules {
 } ab_rules;
 
 /* Restarts before the first look at the interval, the rounds in one (fewer where they take so long that the time would
- * not be enough for so many restarts), and those of all at most. */
+ * not be enough for that many restarts), and those of all at most. */
 enum { AB_LEAST_RESTARTS = 10, AB_RESTART_ROUNDS = 6, AB_MOST_ROUNDS = 25000 };
 
 typedef struct ab_result {

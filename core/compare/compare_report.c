@@ -186,7 +186,7 @@ static void add_difference(void *user, const char *key, const char *a, const cha
     self->failed = true;
 }
 
-/* What is no number is null. */
+/* NaN and the infinities are null. */
 static json_t *number(const sample_pair *at, double value) {
   return at->timeless || !isfinite(value) ? json_null() : json_real(value);
 }

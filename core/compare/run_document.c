@@ -70,7 +70,7 @@ static uint64_t epoch_batches(const pd_measurement *row) {
   return option_is_true(row, "data.drop_last") ? samples / size : (samples + size - 1) / size;
 }
 
-/* Batches come in bursts of as many as there are workers, so a block is so many iterations; else their median would be
+/* Batches come in bursts of as many as there are workers, so a block has as many iterations; else their median would be
  * that of waiting or of not waiting. Where epochs end on the way it is whole epochs, so that each block has its share
  * of their ends. */
 static uint64_t block_steps(const pd_measurement *row, run_time time, uint64_t active) {

@@ -42,7 +42,7 @@ typedef struct cli_own {
   const args_option *rows;
   uint32_t count;
   void *user;
-  uint32_t words;    /* so many words are its own; one before them names the run */
+  uint32_t words;    /* how many words are its own; one before them names the run */
   const char *where; /* "ab: ", before each message */
 } cli_own;
 

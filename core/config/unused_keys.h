@@ -6,7 +6,8 @@
 
 /* Warns, in a line each, of loader keys given for batches that are made once ([data] resident), and of keys of
  * [benchmark] on the command line of a run that trains, and of keys that show what [profile] does not record. Keys of
- * an overlay, a file that names neither the scenario nor `resident`, are for any run and not warned of. [loop thread]
+ * an overlay, a file that names neither the scenario nor `resident`, are for any run, so there is no warning. [loop
+ * thread]
  */
 void unused_keys_warn(const config *settings);
 

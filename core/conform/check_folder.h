@@ -1,4 +1,4 @@
-/* The folder that a check stands in: what a plugin left there, at any depth. */
+/* The folder that a check runs in: what a plugin left there, at any depth. */
 #ifndef CORE_CONFORM_CHECK_FOLDER_H
 #define CORE_CONFORM_CHECK_FOLDER_H
 

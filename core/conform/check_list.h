@@ -30,7 +30,7 @@ typedef struct check_target {
   char section[64];               /* of its keys: "scenario", "sink.NAME", "device" */
   const config_assignment *given; /* the user's, of keys that check_given.c let pass */
   uint32_t given_count;
-  const char *folder; /* the check's own, that it stands in; the whole path */
+  const char *folder; /* the check's own, in which it runs; the whole path */
   char *progress;     /* CHECK_PROGRESS_BYTES, shared with the parent: what was being tried, for when it crashes */
 } check_target;
 

@@ -146,7 +146,7 @@ static check_verdict check_loads(const check_target *target) {
   return verdict;
 }
 
-/* The children stand in folders of their own. */
+/* Each child runs in a folder of its own. */
 static void whole_path(const char *path, char *full, size_t room) {
   char found[PATH_MAX];
   snprintf(full, room, "%s", strchr(path, '/') && realpath(path, found) ? found : path);

@@ -154,7 +154,8 @@ static bool is_cause(const char *name) {
 }
 
 static check_verdict no_cause(const char *field, const char *name) {
-  check_verdict verdict = check_verdict_of(CHECK_FAILED, "%s \"%s\" is no cause of the verdict's:", field, name);
+  check_verdict verdict =
+      check_verdict_of(CHECK_FAILED, "%s \"%s\" is not a cause that the verdict knows:", field, name);
   for (uint32_t i = 0; i < VERDICT_COUNT; i++) {
     const size_t used = strlen(verdict.why);
     snprintf(verdict.why + used, sizeof verdict.why - used, "%s %s", i ? "," : "", verdict_key(i));

@@ -8,7 +8,7 @@
  * - A captured graph holds no blocking calls, pageable copies, allocations, computing or waits for input, so launching
  *   is credited with what it costs once those are gone, and with one pass where a step has several.
  * - The interval is the middle 95 % of the gains of as many steps drawn with repetition (Efron, Bootstrap methods,
- *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers: of them, so many
+ *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers: of them, that many
  *   neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992), GAINS_WORKERS where that is
  * unknown.
  * - A cause is named if its gain is the largest, GAINS_LEAST_* at least, and its interval excludes half of that. Of

@@ -139,7 +139,7 @@ static bool is_scaled(replay_owners owner, bool quiet, timeline_kind kind) {
 
 static bool add_piece(lane_build *self, int64_t from, int64_t to, replay_owners owner) {
   if (to <= from) return true;
-  /* Where it begins stands in own_ns until the lanes are joined. */
+  /* Where it begins is in own_ns until the lanes are joined. */
   return add_item(self,
                   (replay_item){.duration_ns = to - from,
                                 .own_ns = from,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many allocator calls in a row, with at most so many launches between two, make and free temporaries. */
+/* How many allocator calls in a row make and free temporaries, and how many launches may be between two of them. */
 enum { CHURN_CALLS = 4, CHURN_LAUNCHES = 2 };
 
 static bool allocates(const timeline_call *call) {

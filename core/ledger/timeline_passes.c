@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two bursts launch the same kernels if so many of those of either, in percent, are among the other's. */
+/* Percent of the kernels of either of two bursts that have to be among the other's, for them to launch the same. */
 enum { ALIKE = 60 };
 
 typedef struct burst {

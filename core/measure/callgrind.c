@@ -82,7 +82,7 @@ static int run_counted(bench *step, const config *settings) {
 }
 
 /* What began it may have ended before anybody was told to notice: starting under Valgrind takes a while. Valgrind may
- * be a script that runs it, so another parent is none the worse. */
+ * be a script that runs it, so another parent does no harm. */
 static bool is_orphan(void) {
   const char *began = getenv(CALLGRIND_CHILD);
   const pid_t pid = began ? (pid_t)strtol(began, NULL, 10) : 0;
@@ -177,7 +177,7 @@ static int wait_for(counting *self, pid_t child) {
   for (pid_t done = 0; done != child; done = waitpid(child, &self->ended, WNOHANG)) {
     if (done < 0 && errno != EINTR) return fail("the wait for valgrind failed: %s", strerror(errno));
     self->timed_out = self->timed_out || monotonic_ns() - self->begin_ns > limit_ns;
-    /* Nothing of it is kept, so nothing has to be ended in good order. */
+    /* Nothing of it is kept, so it can be ended at once. */
     if ((self->timed_out || signals_pending()) && !told++) (void)kill(child, SIGKILL);
     nanosleep(&pause, NULL);
   }

@@ -67,7 +67,7 @@ static const char *resolve(parser *p, name_table *table, const char *text) {
   errno = 0;
   const unsigned long long id = strtoull(text + 1, &end, 10);
   if (errno || *end != ')' || id > MAX_ID) {
-    refuse(p, "\"%.40s\" is no name's number", text);
+    refuse(p, "\"%.40s\" is not the number of a name", text);
     return NULL;
   }
   end++;

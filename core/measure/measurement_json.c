@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More is no file of measurements: ten million blocks take less. */
+/* A larger file is not one of measurements: ten million blocks take less. */
 enum { MAX_FILE_BYTES = 256 << 20 };
 
 /* ---- writing ---- */

@@ -13,7 +13,7 @@
 #define LEAST_WINDOW_S 0.1
 /* The second half of the time is for a second window. */
 #define WINDOWS_IN_TIME 2
-/* A look after so many blocks more. */
+/* How many blocks there are between two looks. */
 enum { LOOK_EVERY = 5, MOST_GROWTH = 10, UNUSABLE_MOST = 100 };
 
 typedef struct waiting {
@@ -109,7 +109,7 @@ static pd_status size_up(waiting *self) {
   return PD_OK;
 }
 
-/* Whether so many blocks, each as long as the one that was sized up, can be had at all. */
+/* Whether that many blocks, each as long as the one that was sized, can be measured at all. */
 static bool has_time(const waiting *self) {
   const double left_s = self->rules->max_time_s - passed_s(self);
   return !time_is_up(self) && !(self->block_s * (double)self->window > left_s);

@@ -7,13 +7,13 @@
 #include <stdio.h>
 
 /* The smallest time that a run can have taken: the clock's own step. What a block took is never counted as less, so
- * that a clock that stands still, or goes backwards, does not keep a rule waiting for ever. */
+ * that a clock that stands still, or goes backwards, does not make a rule wait without end. */
 #define RUN_AT_LEAST_S 1e-9
 
 /* Of growing a block, as torch.utils.benchmark has them. */
 #define TIMER_SHARE 1e-4
 enum { EMPTY_BLOCKS = 5, GROWTH = 10, WARMUP_PART = 100 };
-/* adaptive_autorange grows its block as for this time, and judges from so many blocks on. */
+/* adaptive_autorange grows its block as for this time, and judges once it has this many blocks. */
 #define ADAPTIVE_GROW_S 0.05
 enum { ADAPTIVE_BLOCKS = 4 };
 

@@ -18,7 +18,7 @@ typedef struct timer_rules {
    * timeit needs a number. */
   uint64_t number;
   double min_run_time_s; /* blocked and adaptive: of all blocks together */
-  /* blocked and adaptive: at least so many, so that a block grows no longer than its share of min_run_time_s. 0: as
+  /* blocked and adaptive: the smallest number, so that a block grows no longer than its share of min_run_time_s. 0: as
    * torch has it. */
   uint64_t min_blocks;
   double max_run_time_s; /* adaptive, and blocked for min_blocks: it gives up then; 0: never */

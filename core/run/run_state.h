@@ -59,7 +59,7 @@ typedef struct run_state {
   guard *watch; /* of the loop; NULL: the step is timed alone, or there was no memory */
 
   schedule plan;
-  uint64_t warmup_steps, max_steps; /* max_steps 0: no limit of its own */
+  uint64_t warmup_steps, max_steps; /* max_steps 0: no limit */
   uint64_t epochs;                  /* 0: no limit */
   uint64_t truth_rounds, truth_block;
   bool sync_timing, timer_only, amp, prefetch_to_device;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More keys than a section can have: what does not fit is no key and refused as such. */
+/* More keys than a section can have: what does not fit is refused as an unknown key. */
 enum { SECTION_KEYS = 32 };
 
 typedef struct reader {
@@ -272,7 +272,8 @@ static void check(reader *r) {
       wrong(r, group->line, "the baseline: one section without a dial expects none", group->name);
     c->baseline = i;
   }
-  if (c->baseline == CORPUS_GROUPS) wrong(r, 1, "no section expects none: there is no baseline", "corpus");
+  if (c->baseline == CORPUS_GROUPS)
+    wrong(r, 1, "the corpus has no baseline: add a section with expect = none", "corpus");
 }
 
 /* `text` NULL: the file's. */

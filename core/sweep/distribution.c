@@ -67,7 +67,7 @@ static bool take_choice(const distribution *self, char *value, double *weight, e
   *weight = 0;
   if (!value[0]) return mistake(self, err, "a value is empty");
   if (!text || (distribution_number(text, weight) && *weight > 0)) return true;
-  snprintf(why, sizeof why, "the weight %.64s is no number above 0; a colon in a value is written \\:", text);
+  snprintf(why, sizeof why, "the weight %.64s is not a number above 0; a colon in a value is written \\:", text);
   return mistake(self, err, why);
 }
 

@@ -27,7 +27,7 @@ void draws_free(draws *self);
 /* How many draws show every end and every choice of the keys, and makes those: to see whether the keys take them. */
 uint32_t draws_ends(const draws *self);
 bool draws_make_ends(draws *self, error *err);
-/* Makes `count` draws in place of those there are. False: so many are not to be found, or no memory; see `err`. */
+/* Makes `count` draws in place of those there are. False: there are fewer, or no memory; see `err`. */
 bool draws_make(draws *self, uint32_t count, uint64_t seed, error *err);
 
 const char *draws_value(const draws *self, uint32_t draw, uint32_t key);

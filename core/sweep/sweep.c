@@ -245,7 +245,7 @@ static bool is_hopeless(const sweep_plan *plan, const sweep_outcome *out) {
   return true;
 }
 
-/* Why the first run failed, and with it the cells that were not run; `left`: so many. */
+/* Why the first run failed, and with it the cells that were not run; `left` is their number. */
 static void tell_hopeless(const sweep_plan *plan, uint32_t cell, uint32_t left, findings *found) {
   char folder[4096], line[ERROR_LINE_BYTES];
   static const char mark[] = "pdhost: error: ";

@@ -9,7 +9,7 @@
 /* Whether there are any: the values of several drawn keys, or of one whose values are no numbers, have no order. */
 bool sweep_curves_exist(const sweep_plan *plan);
 
-/* A curve per combination of the other keys; drawn values stand in their order. False on no memory. */
+/* A curve per combination of the other keys; drawn values are in their order. False on no memory. */
 bool sweep_curves_print(const sweep_found *self);
 bool sweep_curves_write(const sweep_found *self, FILE *out);
 

@@ -236,7 +236,7 @@ static bool fit_distribution(distribution *at, config *loaded, error *err) {
   case PD_DURATION: return distribution_set_whole(at, true, err);
   default:
     error_add(err, PD_INVALID, CODE_USAGE,
-              "--sample %s.%s=%s: the key is no number but a %s: write choice(VALUE,VALUE)", at->section, at->key,
+              "--sample %s.%s=%s: the key is not a number but a %s: write choice(VALUE,VALUE)", at->section, at->key,
               at->text, option_type_name(row.type));
     return false;
   }

@@ -9,7 +9,7 @@ void open_look_take(const recorder_thread *thread, open_look *look) {
     if (!start) return;
     uint64_t name_kind = atomic_load_explicit(&open->name_kind, memory_order_acquire);
     uint64_t info_stack = atomic_load_explicit(&open->info_stack, memory_order_acquire);
-    /* Closed meanwhile: then it stands in the list of finished ranges. */
+    /* Closed meanwhile: then it is in the list of finished ranges. */
     if (atomic_load_explicit(&open->start, memory_order_relaxed) != start) return;
     look->ranges[look->count++] = (raw_range){.start = start,
                                               .name = (uint32_t)(name_kind >> 32),

@@ -12,7 +12,7 @@
 
 #include "capture/format.h"
 
-/* A finished range. A thread's ranges stand in the order in which they ended: children before their parent. */
+/* A finished range. A thread's ranges are in the order in which they ended: children before their parent. */
 typedef struct raw_range {
   uint64_t start, end; /* ticks */
   uint32_t name;

@@ -46,7 +46,7 @@ typedef struct saved_window {
 } saved_window;
 
 /* Reads window `window`, whose CAPTURE_WINDOW record is number `first` of the file; the strings written up to its
- * last row are added. What is torn or impossible is left out and stands in `missing`. */
+ * last row are added. What is torn or impossible is left out and counted in `missing`. */
 pd_status saved_window_load(saved_window *self, const capture_reader *reader, uint64_t first, saved_strings *strings);
 /* Merges it; the caller frees the trace, which borrows `self->end`'s device and note. */
 pd_status saved_window_merge(saved_window *self, pd_trace **out);

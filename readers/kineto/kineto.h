@@ -67,7 +67,7 @@ typedef struct kineto_args {
   scan_text thread_name;
   scan_text dims; /* "Input Dims" */
 } kineto_args;
-/* One event as it stands in the buffer. */
+/* One event as it is in the buffer. */
 typedef struct kineto_event {
   scan_text phase, name, args, pid, tid;
   int64_t start_ns, duration_ns;

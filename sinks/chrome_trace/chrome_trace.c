@@ -45,7 +45,8 @@ static const pd_option rows[] = {
     PD_OPTION_CHOICE(options, runtime_category, .def = "cuda_runtime", .choices = category_choices,
                      .help = "category of runtime calls: runtime is what torch-tb-profiler 0.4.3 from PyPI looks for"),
     PD_OPTION_BYTES(options, split_size, .def = "0", .min = "0", .unit = "bytes",
-                    .help = "begin another file about every so many bytes, between two steps; 0: one file per window"),
+                    .help =
+                        "begin another file, between two steps, after about this many bytes; 0: one file per window"),
 };
 
 typedef struct state {

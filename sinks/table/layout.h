@@ -1,4 +1,4 @@
-/* A table as aligned text: within so many columns, or as wide as it is. */
+/* A table as aligned text: within a number of columns, or as wide as it is. */
 #ifndef SINKS_TABLE_LAYOUT_H
 #define SINKS_TABLE_LAYOUT_H
 

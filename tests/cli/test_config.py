@@ -193,7 +193,7 @@ class Config(Case):
             pass
         ini = self.write("[run]\nplugin_path = /nope\n")
         said = "pdhost: warn: {}: [run] plugin_path: {}; no plugin is looked for there"
-        nope, file = "/nope: No such file or directory", "file: is no folder"
+        nope, file = "/nope: No such file or directory", "file: is not a folder"
         for words, expected in (((*check, "--plugin-path", f".:/nope:file:{CONF}"),
                                  [said.format("command line", nope), said.format("command line", file)]),
                                 (("-c", ini, *check), [said.format(f"{ini}:2", nope)]),

@@ -433,7 +433,7 @@ PD_TEST_WITH(check, each_broken_rule_is_seen, .timeout = 110) {
   check_sees("scenario/bad_tensor", "FAIL init, one step, teardown: 1 tensors of the kit's left\n");
   check_sees("scenario/bad_exits", "FAIL init and teardown, without a step: it ended the process\n");
 #define CAUSES "FAIL its bottleneck and its cures are causes that the verdict names: "
-#define NAMED "\" is no cause of the verdict's: input_bound, forced_sync, launch_bound, "
+#define NAMED "\" is not a cause that the verdict knows: input_bound, forced_sync, launch_bound, "
   check_sees("scenario/bad_bottleneck", CAUSES ".bottleneck \"host_bound" NAMED);
   check_sees("scenario/bad_cure", CAUSES ".cures \"sync_bound" NAMED);
   check_sees("sink/bad_ignores", "FAIL a full disk is reported and leaves no file open: a write failed and every "

@@ -621,7 +621,7 @@ data.num_workers
                 (("--sample", "data.num_workers=uniform(-1,8)"), 3, "num_workers = -1: out of range; allowed: 0 .. "),
                 (("--sample", "data.num_workers=uniform(0,99999)"), 3, "num_workers = 99999: out of range; allowed: 0 .. "),
                 (("--sample", "data.num_workers=choice(1,many)"), 3, "num_workers = many"),
-                (("--sample", "data.pin_memory=uniform(0,1)"), 2, "the key is no number but a bool: write choice(VALUE,VALUE)"),
+                (("--sample", "data.pin_memory=uniform(0,1)"), 2, "the key is not a number but a bool: write choice(VALUE,VALUE)"),
                 (("--sample", "data.workers=uniform(0,1)"), 3, "[data] workers"),
                 ((*workers, "--sample", "data.num_workers=uniform(0,1)"), 2, "data.num_workers is drawn already"),
                 ((*workers, "--vary", "data.num_workers=0,1"), 2, "data.num_workers is drawn and varied too"),

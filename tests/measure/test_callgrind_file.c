@@ -120,8 +120,8 @@ PD_TEST(callgrind_file, damage_is_told_with_its_line) {
   } cases[] = {
       {"", "out.1:0: ends without a line \"totals:\": it was cut short; is the disk full?"},
       {"events: Ir\nfn=(7)\n", "out.1:2: (7) was given no name before"},
-      {"events: Ir\nfn=(99999999) f\n", "out.1:2: \"(99999999) f\" is no name's number"},
-      {"events: Ir\nfn=(7 f\n", "out.1:2: \"(7 f\" is no name's number"},
+      {"events: Ir\nfn=(99999999) f\n", "out.1:2: \"(99999999) f\" is not the number of a name"},
+      {"events: Ir\nfn=(7 f\n", "out.1:2: \"(7 f\" is not the number of a name"},
       {"events: Ir\n16 400\n", "out.1:2: costs of no function"},
       {"events: Dr\nfn=f\n16 400\n", "out.1:3: costs before a line \"events:\" that has Ir"},
       {"events: Ir\nfn=f\n16 4x\n", "out.1:3: \"4x\" is no count"},

@@ -145,7 +145,7 @@ PD_TEST(draws, mistakes_of_a_distribution) {
   expect_fails("a.b=choice(1,,2)", "a value is empty");
   expect_fails("a.b=choice(1,2,1)", "1 stands there twice");
   expect_fails("a.b=choice(1:0.5,2)", "give every value a weight, or none");
-  expect_fails("a.b=choice(1:0,2:1)", "the weight 0 is no number above 0");
+  expect_fails("a.b=choice(1:0,2:1)", "the weight 0 is not a number above 0");
   expect_fails("a.b=choice(c:/x)", "a colon in a value is written \\:");
   expect_fails("a.b=choice(1:1e308,2:1e308)", "the weights are too large");
 }

@@ -121,7 +121,7 @@ static pd_status run_forward(pd_stream *stream, void *arguments) {
 
 /* ---- backward ---- */
 
-enum { PIECE = 256 }; /* so many columns have their values and slopes kept meanwhile */
+enum { PIECE = 256 }; /* how many columns have their values and slopes kept meanwhile */
 
 typedef struct row_sums {
   double first[LANES], second[LANES];

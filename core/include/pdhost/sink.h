@@ -35,7 +35,7 @@ typedef struct pd_run {
   int64_t batch_size, num_workers, image_size;
   uint32_t pin_memory, amp, channels_last, sync_timing;
   uint64_t total_steps;                              /* of the loop; 0: not known beforehand */
-  uint64_t skip_first, wait, warmup, active, repeat; /* active: UINT64_MAX records all; repeat: 0 is for ever */
+  uint64_t skip_first, wait, warmup, active, repeat; /* active: UINT64_MAX records all; repeat: 0 repeats without end */
   uint32_t record_shapes, profile_memory, with_stack, with_flops, with_modules, timer_only;
   const char *fallback;  /* why `auto` took the CPU; NULL: it did not */
   const pd_cure *cures;  /* the scenario's: pd_scenario_ops; NULL: none */
@@ -138,7 +138,7 @@ typedef struct pd_files {
   void (*discard)(pd_file *file);
   /* Tells the user, at the end, that `path` was written. [any thread] */
   void (*announce)(const struct pd_files *files, const char *path);
-  /* The next line of what this run has written that the user was not yet told of: a path, or "12 files in FOLDER/";
+  /* The next line of what this run has written that was not yet reported to the user: a path, or "12 files in FOLDER/";
    * NULL: there is no more. Who asks tells the user; the host names the rest on standard error. Valid until the next
    * call. [loop thread] */
   const char *(*next_written)(const struct pd_files *files);

@@ -1,4 +1,4 @@
-/* See import_program.h. Nothing that stands in the file is believed: rows of another size or kind are left out. */
+/* See import_program.h. Nothing in the file is believed: rows of another size or kind are left out. */
 #include "import_program.h"
 
 #include "capture/capture_read.h"

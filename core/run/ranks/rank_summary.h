@@ -17,8 +17,8 @@
 
 /* Of the step: what is worth a verdict, as of a cause on a GPU (gains.h). */
 #define RANKS_LEAST 0.05
-/* A straggler comes last in so many of the steps by its sum of waits that it causes, and causes so much of all waits:
- * chance alone gives each of N ranks 1/N of both. */
+/* The share of the steps in which a straggler comes last, by the sum of the waits that it causes, and its share of all
+ * waits: chance alone gives each of N ranks 1/N of both. */
 #define RANKS_STEPS_LAST 0.75
 #define RANKS_CAUSED 0.75
 /* Below this share of the transfer beside computing it is called not overlapped. */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As many as an effect needs to be told from chance (truth_figures.c). */
+/* As many as it takes to tell an effect from chance (truth_figures.c). */
 enum { ROUNDS_USUAL = 6 };
 
 /* The run once more, with a cure. */

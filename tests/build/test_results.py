@@ -1,0 +1,40 @@
+"""bench/RESULTS.md is what scripts/figures makes of the JSON files beside it, and every program of scripts/bench is read.
+usage: test_results.py SOURCE"""
+import importlib.machinery
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(sys.argv[1])
+SCRIPT = str(ROOT / "scripts" / "figures")
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("figures", SCRIPT)
+figures = importlib.util.module_from_spec(importlib.util.spec_from_loader("figures", loader))
+loader.exec_module(figures)
+
+SAMPLE = """commit abc, 2026-01-01, 2 cores, load 0.1 0.2 0.3
+
+== bench_recorder
+                                 median      least       most   (ns, 15 rounds)
+range, on                         46.82      23.97     194.89
+
+== bench_chrome_trace
+  one thread                             8.92 million events/s (6.51 to 12.51); 15.18 per processor second
+
+== bench_loader
+       2       200       1260 (1144 .. 1577)         3241    38.9%
+
+== profile_cost
+A step, us                                         12.500   11.000 .. 13.250
+"""
+got = [(row["what"], row["value"], row["low"], row["high"], row["unit"]) for row in figures.bench_figures(SAMPLE)]
+assert got == [("range, on", 46.82, 23.97, 194.89, "ns"), ("one thread", 8.92, 6.51, 12.51, "million events/s"),
+               ("workers, cpu_work: 2 200", 1260, 1144, 1577, "samples/s"), ("A step, us", 12.5, 11, 13.25, "")], got
+ratio = figures.peer_figures([{"name": "steps", "ours": 2, "ours_min": 1, "ours_max": 3, "unit": "ms", "goal": 0.5,
+                               "limit": None, "ratio": 0.6, "ratio_min": 0.5, "ratio_max": 0.7}])
+assert [(row["what"], row["value"], row["goal"]) for row in ratio] == \
+    [("steps", 2, None), ("steps, ratio to the better", 0.6, "ratio 0.5")], ratio
+lines = (ROOT / "bench" / "RESULTS.md").read_text(encoding="utf-8").splitlines()
+assert len(lines) <= 150, f"bench/RESULTS.md has {len(lines)} lines, more than 150"
+sys.exit(subprocess.run([sys.executable, "-B", SCRIPT, "check"], check=False).returncode)
