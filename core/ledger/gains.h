@@ -61,7 +61,7 @@ typedef struct gains {
   uint32_t cause; /* named, or VERDICT_none */
   uint32_t close; /* another that is named if recording costs half or 1.5 times as much; VERDICT_COUNT: none */
   uint64_t named[VERDICT_COUNT]; /* how many draws of the steps have each cause as the largest gain */
-  uint64_t agreeing, draws;      /* so many have this one, of so many */
+  uint64_t agreeing, draws;      /* how many draws have this one, and how many were made */
   bool is_judged;                /* there are steps with calls and records */
   uint64_t steps;                /* that the figures rest on */
   double recorded_ns;            /* mean step as recorded */
