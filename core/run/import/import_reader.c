@@ -97,10 +97,11 @@ static int choose(const config *settings, const char *name, const char *path, ch
   }
   if (own.ops->probe(path, first, bytes) == PD_PROBE_YES) *out = own;
   for (uint32_t i = 0; i < settings->reader_count && out->ops != own.ops; i++) {
-    const pd_probe sure = settings->readers[i].plugin->table->ops.reader->probe(path, first, bytes);
+    const choice reader = of_plugin(&settings->readers[i]);
+    const pd_probe sure = reader.ops ? reader.ops->probe(path, first, bytes) : PD_PROBE_NO;
     if (sure > best) {
       best = sure;
-      *out = of_plugin(&settings->readers[i]);
+      *out = reader;
     }
   }
   free(first);

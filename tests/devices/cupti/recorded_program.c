@@ -117,7 +117,7 @@ static bool is(const char *word, const char *name) { return strncmp(word, name, 
 
 static void act(char *word, char **rest, char *self) {
   const char *value = strchr(word, '=') ? strchr(word, '=') + 1 : "";
-  const int number = atoi(value);
+  const int number = (int)strtol(value, NULL, 10);
   if (is(word, "init")) initialise();
   if (is(word, "steps="))
     for (int i = 0; i < number; i++) step();
