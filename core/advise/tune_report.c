@@ -45,12 +45,19 @@ static void print_step(const tune_step *step, uint32_t number) {
          measured, outcome_of(step), step->settings);
 }
 
+static bool has_unsure(const tune_path *of) {
+  for (uint32_t i = 0; i < of->count; i++)
+    if (of->steps[i].got.is_measured && of->steps[i].got.verdict == OUTCOME_UNCLEAR) return true;
+  return false;
+}
+
 void tune_report_text(const tune_report *self) {
   print_sentence(self);
   printf("%.24s on %.32s\n\n", self->of->scenario, self->of->device);
   if (self->path->count) printf("   %-26s%12s%24s\n", "Against", "Predicted, %", "Saves, %");
   for (uint32_t i = 0; i < self->path->count; i++) print_step(&self->path->steps[i], i + 1);
   if (self->path->kept) printf("It ended because %s.\n", self->end);
+  if (has_unsure(self->path)) printf("Not sure: give it a longer --budget, on a quiet machine.\n");
   printf("%.0f of %.0f s used.\n", self->spent_s, self->budget_s);
   if (self->file) printf("%s: written; run it with pdhost -c %s\n", self->file, self->file);
 }
