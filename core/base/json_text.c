@@ -34,6 +34,7 @@ static bool write_value(const json_t *value, int depth, int indent, int digits, 
 /* Begins the line of a value within `indent` levels. */
 static void begin_line(size_t index, int indent, FILE *out) { fprintf(out, "%s\n%*s", index ? "," : "", indent, ""); }
 
+/* NOLINTNEXTLINE(misc-no-recursion): at most `depth` deep */
 static bool write_object(const json_t *value, int depth, int indent, int digits, FILE *out) {
   size_t index = 0;
   bool whole = true;
@@ -50,6 +51,7 @@ static bool write_object(const json_t *value, int depth, int indent, int digits,
   return whole;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): at most `depth` deep */
 static bool write_array(const json_t *value, int depth, int indent, int digits, FILE *out) {
   bool whole = true;
   putc('[', out);
@@ -61,6 +63,7 @@ static bool write_array(const json_t *value, int depth, int indent, int digits, 
   return whole;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): at most `depth` deep */
 static bool write_value(const json_t *value, int depth, int indent, int digits, FILE *out) {
   if (depth > 0 && json_object_size(value)) return write_object(value, depth, indent, digits, out);
   if (depth > 0 && json_array_size(value)) return write_array(value, depth, indent, digits, out);

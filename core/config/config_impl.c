@@ -1,11 +1,7 @@
 /* See config_impl.h. */
 #include "config_impl.h"
 
-#include "base/faults.h"
-
 #include <string.h>
-
-pd_status config_no_memory(error *err) { return error_set(err, PD_NO_MEMORY, FAULT_MEMORY, "out of memory"); }
 
 config_section *config_find_section(config *self, const char *name) {
   struct config_impl *impl = self->impl;

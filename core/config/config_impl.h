@@ -4,6 +4,7 @@
 
 #include "config.h"
 #include "config_sections.h"
+#include "base/faults.h"
 
 /* One assignment of any layer; key NULL: the heading of a section. */
 typedef struct entry {
@@ -26,7 +27,10 @@ struct config_impl {
 };
 
 /* Fills `err`; returns PD_NO_MEMORY. */
-pd_status config_no_memory(error *err);
+static inline pd_status config_no_memory(error *err) {
+  (void)error_set(err, PD_NO_MEMORY, FAULT_MEMORY, "out of memory");
+  return PD_NO_MEMORY;
+}
 
 /* The section called `name`, as a user may write it; NULL: there is none. */
 config_section *config_find_section(config *self, const char *name);

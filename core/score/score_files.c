@@ -71,7 +71,7 @@ static json_t *bins_of(const figures *of) {
   return NULL;
 }
 
-static bool add_part(json_t *all, const score *self, const score_part *part) {
+static bool add_part(json_t *parts, const score *self, const score_part *part) {
   const figures *of = &part->ours;
   json_t *object = json_object(), *causes = json_object(), *rivals = json_object();
   bool whole = add_count(object, "counted", of->counted) && add_count(object, "left_out", of->left_out) &&
@@ -89,7 +89,7 @@ static bool add_part(json_t *all, const score *self, const score_part *part) {
   }
   whole = json_text_add(object, "causes", causes) && whole;
   whole = json_text_add(object, "rivals", rivals) && whole;
-  return json_text_add(all, part->key, object) && whole;
+  return json_text_add(parts, part->key, object) && whole;
 }
 
 static bool write_json(const score *self, FILE *out) {
