@@ -73,13 +73,13 @@ static json_t *bins_of(const figures *of) {
 
 static bool add_part(json_t *parts, const score *self, const score_part *part) {
   const figures *of = &part->ours;
-  json_t *object = json_object(), *causes = json_object(), *rivals = json_object();
-  bool whole = add_count(object, "counted", of->counted) && add_count(object, "left_out", of->left_out) &&
-               add_count(object, "baselines", of->baselines) && add_count(object, "off_path", of->off_path) &&
-               add_count(object, "fixes_tried", of->tried) && add_count(object, "own_fixes_tried", of->own_tried) &&
-               add_count(object, "fixes_without_step", of->fixes_without_step) &&
-               add_count(object, "mixed", of->mixed) && add_count(object, "gains", of->gains) &&
-               add_figures(object, of, 0, REPORT_FIGURES - 1) && json_text_add(object, "bins", bins_of(of));
+  json_t *made = json_object(), *causes = json_object(), *rivals = json_object();
+  bool whole = add_count(made, "counted", of->counted) && add_count(made, "left_out", of->left_out) &&
+               add_count(made, "baselines", of->baselines) && add_count(made, "off_path", of->off_path) &&
+               add_count(made, "fixes_tried", of->tried) && add_count(made, "own_fixes_tried", of->own_tried) &&
+               add_count(made, "fixes_without_step", of->fixes_without_step) && add_count(made, "mixed", of->mixed) &&
+               add_count(made, "gains", of->gains) && add_figures(made, of, 0, REPORT_FIGURES - 1) &&
+               json_text_add(made, "bins", bins_of(of));
   for (uint32_t c = 0; c < of->causes; c++)
     if (is_seen(of, c)) whole = add_cause(causes, self, of, c) && whole;
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) {
@@ -87,9 +87,9 @@ static bool add_part(json_t *parts, const score *self, const score_part *part) {
     whole = add_figures(theirs, &part->rivals[r], REPORT_MACRO_F1, REPORT_FALSE_ALARMS) && whole;
     whole = json_text_add(rivals, rival_all[r]->key, theirs) && whole;
   }
-  whole = json_text_add(object, "causes", causes) && whole;
-  whole = json_text_add(object, "rivals", rivals) && whole;
-  return json_text_add(parts, part->key, object) && whole;
+  whole = json_text_add(made, "causes", causes) && whole;
+  whole = json_text_add(made, "rivals", rivals) && whole;
+  return json_text_add(parts, part->key, made) && whole;
 }
 
 static bool write_json(const score *self, FILE *out) {
