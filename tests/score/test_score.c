@@ -502,7 +502,7 @@ PD_TEST(score, mistakes_of_a_corpus_are_all_told_with_their_lines) {
   cr_assert_not_null(strstr(err.text, ":3: colour: no such key of [corpus]"), "%s", err.text);
   cr_assert_not_null(strstr(err.text, ":6: expekt: no such key"), "%s", err.text);
   cr_assert_not_null(strstr(err.text, ":4: slow: needs scenario and expect"), "%s", err.text);
-  cr_assert_not_null(strstr(err.text, "there is no baseline"), "%s", err.text);
+  cr_assert_not_null(strstr(err.text, "the corpus has no baseline: add a section"), "%s", err.text);
   corpus *mixed = read_corpus("[a]\nscenario = control\nexpect = none\n"
                               "[b]\nscenario = s\nexpect = allocator\nalso = input_bound\neffect = baselines\n"
                               "[c]\nscenario = s\nexpect = allocator\neffect = control\n",
