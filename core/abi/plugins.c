@@ -126,6 +126,7 @@ void plugins_scan_free(plugin_file *files, uint32_t count) {
   free(files);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): PD_ARRAY_FIT writes to `room` */
 static bool add_file(plugin_file **files, uint32_t *count, uint32_t *room, const char *folder, const char *file,
                      pd_kind kind) {
   if (!PD_ARRAY_FIT(*files, *room, *count + 1)) return false;

@@ -29,6 +29,7 @@ bool json_text_add(json_t *object, const char *key, json_t *value) {
 
 bool json_text_append(json_t *array, json_t *value) { return json_array_append_new(array, value) == 0; }
 
+/* NOLINTBEGIN(misc-no-recursion): at most `depth` deep */
 static bool write_value(const json_t *value, int depth, int indent, int digits, FILE *out);
 
 /* Begins the line of a value within `indent` levels. */
@@ -69,6 +70,7 @@ static bool write_value(const json_t *value, int depth, int indent, int digits, 
   if (depth > 0 && json_array_size(value)) return write_array(value, depth, indent, digits, out);
   return json_dumpf(value, out, JSON_ENCODE_ANY | JSON_REAL_PRECISION((size_t)digits)) == 0;
 }
+/* NOLINTEND(misc-no-recursion) */
 
 bool json_text_write(json_t *value, int depth, int digits, FILE *out) {
   const bool whole = value && write_value(value, depth, 0, digits, out);

@@ -24,6 +24,7 @@ typedef struct work_sum {
 } work_sum;
 
 /* The sum beside group `index`; NULL on no memory. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): PD_ARRAY_FIT writes to `room` */
 static work_sum *work_at(work_sum **rows, uint32_t *room, uint32_t index) {
   return PD_ARRAY_FIT_ZERO(*rows, *room, index + 1) ? *rows + index : NULL;
 }

@@ -26,13 +26,13 @@ extern "C" {
  * unsigned integer of 4 or 8 bytes. Each argument is named more than once. */
 /* NOLINTNEXTLINE(bugprone-sizeof-expression): a row may be a pointer */
 #define PD_ARRAY_FIT(rows, room, count)                                                                                \
-  ((uint64_t)(count) <= (uint64_t)(room) ||                                                                            \
+  (((rows) && (uint64_t)(count) <= (uint64_t)(room)) ||                                                                \
    pd_array_grow((void *)&(rows), sizeof *(rows), (void *)&(room), sizeof(room), (count), false))
 
 /* The same, and what is new is zero. */
 /* NOLINTNEXTLINE(bugprone-sizeof-expression): a row may be a pointer */
 #define PD_ARRAY_FIT_ZERO(rows, room, count)                                                                           \
-  ((uint64_t)(count) <= (uint64_t)(room) ||                                                                            \
+  (((rows) && (uint64_t)(count) <= (uint64_t)(room)) ||                                                                \
    pd_array_grow((void *)&(rows), sizeof *(rows), (void *)&(room), sizeof(room), (count), true))
 
 /* What both call: `rows` is the address of the pointer, `room` of the integer. */

@@ -44,6 +44,7 @@ static const char *group_name(const table_work *work, const span_group *group) {
   }
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): PD_ARRAY_FIT writes to `room` */
 static bool add(span_groups *groups, moved **bytes, uint32_t *room, uint32_t kind, uint32_t name, int64_t cpu_ns,
                 int64_t gpu_ns, uint64_t moved_bytes) {
   span_group *group = span_groups_at(groups, PD_NONE, PD_NONE, kind, name);
