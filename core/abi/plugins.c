@@ -28,7 +28,7 @@ typedef struct loaded {
 
 struct plugins {
   char *folders[FOLDERS];
-  uint32_t folder_count;
+  uint32_t folder_count, own_folders; /* the last ones are the program's own */
   loaded *first;
   bool tries_first;
 };
@@ -69,8 +69,18 @@ static bool add_own_folder(plugins *self) {
     const int used = snprintf(folder, sizeof folder, "%s%s", path, below[i]);
     if (used < 0 || (i > 0 && strcmp(below[i], below[0]) == 0)) continue;
     if (!add_folder(self, folder, (size_t)used)) return false;
+    self->own_folders++;
   }
   return true;
+}
+
+/* Whether the file came with the program. */
+static bool is_own(const plugins *self, const char *path) {
+  for (uint32_t i = self->folder_count - self->own_folders; i < self->folder_count; i++) {
+    const size_t bytes = strlen(self->folders[i]);
+    if (strncmp(path, self->folders[i], bytes) == 0 && path[bytes] == '/') return true;
+  }
+  return false;
 }
 
 plugins *plugins_open(const char *first) {
@@ -295,7 +305,7 @@ static pd_status load_path(plugins *self, pd_kind kind, const char *path, const 
   char *copy = path_with_slash(path);
   const pd_plugin *table = NULL;
   pd_status status = row && copy ? PD_OK : no_memory(err);
-  if (status == PD_OK && self->tries_first) status = try_in_child(copy, err);
+  if (status == PD_OK && (self->tries_first || !is_own(self, copy))) status = try_in_child(copy, err);
   if (status == PD_OK) status = open_library(copy, &handle, err);
   if (status == PD_OK) status = open_table(handle, copy, &table, err);
   if (status == PD_OK) status = plugin_check_table(table, kind, copy, err);

@@ -28,7 +28,8 @@ void plugins_close(plugins *self);
 void plugins_warn_of_missing(const char *folders, const char *origin);
 
 /* From now on each file is loaded in a child process first: one that crashes, ends the process or hangs there is a
- * failure that names it, and not the end of this process. It costs a fork and a second load. */
+ * failure that names it, and not the end of this process. It costs a fork and a second load. Without it only files that
+ * did not come with the program are. */
 void plugins_try_first(plugins *self);
 
 /* Loads by name, or by path when `name` holds a slash; a second call for the same gives the same plugin. Failures name

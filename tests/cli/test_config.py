@@ -84,6 +84,7 @@ class Config(Case):
     def test_a_plugin_that_crashes_when_it_is_loaded_is_named(self):
         path = os.path.join(FIXTURES, "scenario", "bad_loads.so")
         for arguments in (("--help-scenario", path), ("help", "plugin", path), ("--scenario", path, "--check"),
+                          ("--scenario", path),
                           ("--scenario", path, "--show-config"), ("--scenario", path, "--dry-run")):
             with self.subTest(arguments=arguments):
                 self.assert_fails(self.run_pdhost(*arguments, "--device", "cpu") if "--scenario" in arguments

@@ -42,15 +42,15 @@ enum {
 /* A host range as read. Children may come before their parents; a range that ends after the one around it is cut. */
 typedef struct pd_read_range {
   int64_t start_ns, end_ns;
-  uint32_t name; /* string id */
+  const pd_shape *shapes; /* of an operation's inputs; copied. dtype 0 is not known */
+  uint32_t shape_count;   /* 0: not known */
+  uint32_t name;          /* string id */
   pd_range_kind kind;
   pd_part part;
   uint32_t thread;   /* as pd_intake.thread returned it */
   uint32_t sequence; /* pd_range_info */
   uint32_t backward;
-  uint32_t shape_count; /* 0: not known */
-  /* Of an operation's inputs; copied. dtype 0 is not known. */
-  const pd_shape *shapes;
+  uint32_t reserved; /* 0 */
 } pd_read_range;
 
 typedef struct pd_intake pd_intake;
