@@ -256,7 +256,7 @@ class Span(Record):
         self.assertEqual(len(figures["step_rows"]), 200)
 
     def test_a_later_start(self):
-        words = ("init", "steps=100", "started", "settle", "steps=60", "settle")
+        words = ("init", "steps=100", "started", "sleep=300", "steps=60", "settle")
         _, err, figures = self.recorded(*words, steps=60, options=("--start-after", "1s"))
         self.assertEqual(figures["coverage"], 1.0)
 
@@ -264,7 +264,7 @@ class Span(Record):
         self.unrecorded("init", "steps=10", options=("--start-after", "100s"), said="ended before the recording was to begin")
 
     def test_a_signal_begins_and_ends_it(self):
-        process = self.start("record", "--start-on-signal", "--", PROGRAM, "init", "steps=50", "pid", "started", "settle",
+        process = self.start("record", "--start-on-signal", "--", PROGRAM, "init", "steps=50", "pid", "started", "sleep=300",
                              "steps=70", "settle", "pid", "stopped", "steps=50", watch=False)
         process.stdout.readline()
         process.send_signal(signal.SIGUSR2)
