@@ -12,7 +12,7 @@ enum { DIFF_STEPS_LEAST = 5 };
 
 typedef struct diff_row {
   const char *name;
-  const char *shapes[2]; /* NULL: not on that side; "...": several, of which none is on both sides */
+  const char *shapes[2]; /* NULL: not on that side. "...": it has several shapes, and the sides share none */
   double ns[2];          /* mean of a step */
   double count[2];       /* events of a step */
   resample_change change;
