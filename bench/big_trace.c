@@ -100,7 +100,7 @@ void big_trace_close(big_trace *big) {
 
 /* As the rows of a real trace lie in memory. */
 static void *rows_of(uint64_t count, size_t bytes_each) {
-  void *rows = scratch_alloc(count, bytes_each);
+  void *rows = trace_scratch_alloc(count, bytes_each);
   if (rows) memset(rows, 0, (size_t)count * bytes_each);
   return rows;
 }

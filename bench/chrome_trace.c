@@ -6,13 +6,14 @@
  *
  * bench_chrome_trace [LAUNCHES [PLUGIN]]: the built sink, driven as the host drives it.
  */
+#include "stderr_host.h"
+
 #include <pdhost/sink.h>
 
 #include <dlfcn.h>
 #include <isa-l.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,23 +207,6 @@ static const void *extension(const pd_host *host, const char *id) {
   (void)host;
   return strcmp(id, PD_EXT_FILES) == 0 ? &files : NULL;
 }
-/* That the file is large is known here. */
-PD_PRINTF(3, 4) static void say(const pd_host *host, pd_log_level level, const char *format, ...) {
-  (void)host;
-  (void)level;
-  (void)format;
-}
-
-PD_PRINTF(3, 4) static pd_status fail(const pd_host *host, pd_status code, const char *format, ...) {
-  va_list args;
-  (void)host;
-  va_start(args, format);
-  vfprintf(stderr, format, args);
-  va_end(args);
-  fputc('\n', stderr);
-  return code;
-}
-
 /* ---- rounds ---- */
 
 static double clock_s(clockid_t clock) {
@@ -274,8 +258,8 @@ static bool write_rounds(const pd_plugin *plugin, const pd_trace *trace, const c
                         .abi_major = PD_ABI_MAJOR,
                         .abi_minor = PD_ABI_MINOR,
                         .extension = extension,
-                        .fail = fail,
-                        .log = say};
+                        .fail = stderr_host_fail,
+                        .log = stderr_host_log};
   const pd_run run = {.size = sizeof run, .scenario = "bench", .trace_dir = ".", .worker = "bench", .repeat = 1};
   double spent[ROUNDS], processor[ROUNDS];
   void *options = calloc(1, plugin->options_size), *state = NULL;

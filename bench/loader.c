@@ -3,9 +3,9 @@
  * which memcpy alone would move the same bytes on as many threads.
  */
 #include "data/loader.h"
+#include "stderr_host.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +15,7 @@ enum { BATCH = 64, IMAGE = 224, ROUNDS = 5 };
 static const size_t sample_bytes = (size_t)3 * IMAGE * IMAGE * 4; /* float32 */
 static const double seconds_per_round = 0.5;
 
-PD_PRINTF(3, 4) static pd_status host_fail(const pd_host *host, pd_status code, const char *format, ...) {
-  va_list args;
-  (void)host;
-  va_start(args, format);
-  vfprintf(stderr, format, args);
-  va_end(args);
-  fputc('\n', stderr);
-  return code;
-}
-PD_PRINTF(3, 4) static void host_log(const pd_host *host, pd_log_level level, const char *format, ...) {
-  (void)host, (void)level, (void)format;
-}
-static const pd_host host = {.size = sizeof(pd_host), .fail = host_fail, .log = host_log};
+static const pd_host host = {STDERR_HOST};
 static const uint32_t off = 0;
 static void record_name_thread(const pd_record *record, const char *name) { (void)record, (void)name; }
 static const pd_record record = {.size = sizeof(pd_record), .enabled = &off, .name_thread = record_name_thread};

@@ -2,9 +2,12 @@
  * What recording costs: nanoseconds per range with the recorder on and off, per range with details and with its call
  * stack, per pair of clock readings (the floor of a range), and per activity handed over.
  *
+ * The recorders work in memory that another process shares, as that of a run does.
+ *
  * Prints median, least and most over the rounds. Rounds alternate between the cases, so that a slow spell of the
  * machine falls on all of them.
  */
+#include "trace/kept/room.h"
 #include "trace/recorder.h"
 
 #include <stdio.h>
@@ -108,9 +111,11 @@ int main(void) {
   enum { CASES = sizeof cases / sizeof cases[0] };
   static double ns[CASES][ROUNDS];
   recorder *plain = NULL, *stacked = NULL;
+  trace_room *rooms[2] = {NULL, NULL};
   int failed = 1;
-  if (recorder_open(&(recorder_options){.max_bytes = 64 << 20, .record_shapes = true}, &plain) ||
-      recorder_open(&(recorder_options){.max_bytes = 64 << 20, .with_stack = true}, &stacked))
+  if (room_open(64 << 20, true, &rooms[0]) || room_open(64 << 20, true, &rooms[1]) ||
+      recorder_open(&(recorder_options){.room = rooms[0], .record_shapes = true}, &plain) ||
+      recorder_open(&(recorder_options){.room = rooms[1], .with_stack = true}, &stacked))
     goto out;
   for (int round = 0; round < ROUNDS; round++)
     for (int i = 0; i < CASES; i++)
@@ -126,5 +131,7 @@ int main(void) {
 out:
   recorder_close(plain);
   recorder_close(stacked);
+  room_close(rooms[0]);
+  room_close(rooms[1]);
   return failed;
 }

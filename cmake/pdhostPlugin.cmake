@@ -1,12 +1,12 @@
 # pdhost_add_plugin(NAME KIND SOURCES... [LIBRARIES ...] [AUTHOR "name"]): one loadable plugin; KIND is SCENARIO, SINK,
-# DEVICE or READER, and AUTHOR is whom `pdhost --list` tells one to ask.
+# DEVICE, READER or COMMUNICATOR, and AUTHOR is whom `pdhost --list` tells one to ask.
 # The same function in the tree and in the installed package.
 include(GNUInstallDirs)
 function(pdhost_add_plugin name kind)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "AUTHOR" "LIBRARIES")
   string(TOLOWER "${kind}" folder)
-  if(NOT folder MATCHES "^(scenario|sink|device|reader)$")
-    message(FATAL_ERROR "pdhost_add_plugin(${name}): kind is ${kind}; write SCENARIO, SINK, DEVICE or READER")
+  if(NOT folder MATCHES "^(scenario|sink|device|reader|communicator)$")
+    message(FATAL_ERROR "pdhost_add_plugin(${name}): kind is ${kind}; write SCENARIO, SINK, DEVICE, READER or COMMUNICATOR")
   endif()
   # A plugin may be called like a library of the project: the target's name is its own.
   set(target "${folder}_${name}")

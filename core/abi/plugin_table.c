@@ -25,6 +25,7 @@ const char *plugin_kind_name(pd_kind kind) {
   case PD_KIND_SINK: return "sink";
   case PD_KIND_DEVICE: return "device";
   case PD_KIND_READER: return "reader";
+  case PD_KIND_COMMUNICATOR: return "communicator";
   default: return "plugin";
   }
 }
@@ -45,7 +46,7 @@ static pd_status check_versions(const pd_plugin *table, pd_kind kind, const char
   if (table->size < PLUGIN_1_0_BYTES)
     return REJECT("%s: its descriptor has %u bytes where ABI 1.0 has %d; rebuild the plugin", path, table->size,
                   (int)PLUGIN_1_0_BYTES);
-  if (table->kind < PD_KIND_SCENARIO || table->kind > PD_KIND_READER)
+  if (table->kind < PD_KIND_SCENARIO || table->kind > PD_KIND_COMMUNICATOR)
     return REJECT("%s: its kind %u is none that pdhost %s knows", path, table->kind, version_text());
   if (kind && table->kind != kind)
     return REJECT("%s: is a %s, not a %s", path, plugin_kind_name(table->kind), plugin_kind_name(kind));
@@ -131,6 +132,23 @@ static pd_status check_reader(const pd_reader_ops *ops, const char *path, error 
   NEED(ops, open, "reader table");
   NEED(ops, next_window, "reader table");
   NEED(ops, close, "reader table");
+  return PD_OK;
+}
+
+static pd_status check_communicator(const pd_communicator_ops *ops, const char *path, error *err) {
+  const pd_status status = check_size(ops->size, sizeof *ops, "communicator", path, err);
+  if (status != PD_OK) return status;
+  NEED(ops, init, "communicator table");
+  NEED(ops, close, "communicator table");
+  NEED(ops, rank, "communicator table");
+  NEED(ops, count, "communicator table");
+  NEED(ops, abort, "communicator table");
+  if (!ops->gather) NEED(ops, all_reduce, "communicator table");
+  if (ops->barrier || ops->broadcast || ops->gather) {
+    NEED(ops, barrier, "communicator table");
+    NEED(ops, broadcast, "communicator table");
+    NEED(ops, gather, "communicator table");
+  }
   return PD_OK;
 }
 
@@ -227,6 +245,7 @@ static pd_status check_ops(const pd_plugin *table, const char *path, error *err)
   case PD_KIND_SCENARIO: return check_scenario(table->ops.scenario, path, err);
   case PD_KIND_SINK: return check_sink(table->ops.sink, path, err);
   case PD_KIND_READER: return check_reader(table->ops.reader, path, err);
+  case PD_KIND_COMMUNICATOR: return check_communicator(table->ops.communicator, path, err);
   default: return check_device(table->ops.device, path, err);
   }
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+#include <pdhost/communicator.h>
 #include <pdhost/device.h>
 #include <pdhost/reader.h>
 #include <pdhost/scenario.h>

@@ -1,6 +1,7 @@
 /* The plugins' view of the host; see services.h. */
 #include "services.h"
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/progress_line.h"
 
@@ -39,6 +40,7 @@ static const void *extension(const pd_host *host, const char *id) {
   if (strcmp(id, PD_EXT_DEVICE) == 0) return all->device;
   if (strcmp(id, PD_EXT_ANALYSIS) == 0) return all->analysis;
   if (strcmp(id, PD_EXT_TRUTH) == 0) return all->truth;
+  if (strcmp(id, PD_EXT_RANKS) == 0) return all->ranks;
   if (strcmp(id, PD_EXT_FILES) == 0) return self->files;
   if (strcmp(id, PD_EXT_PROGRESS) == 0) return progress_table();
   return NULL;
@@ -101,4 +103,12 @@ void service_host_take_message(service_host *self, char *message, size_t room) {
   snprintf(message, room, "%s", self->message);
   self->message[0] = '\0';
   pthread_mutex_unlock(&self->lock);
+}
+
+int service_host_report(service_host *host, pd_status status, const char *where, int code) {
+  char message[1024] = "";
+  if (host) service_host_take_message(host, message, sizeof message);
+  error_line_print(status == PD_NO_MEMORY ? FAULT_MEMORY : code, NULL, "%s: %s", where,
+                   message[0] ? message : service_status_text(status));
+  return code;
 }

@@ -5,6 +5,7 @@
 #include "base/files.h"
 
 #include <pdhost/analysis.h>
+#include <pdhost/communicator.h>
 #include <pdhost/device.h>
 #include <pdhost/record.h>
 #include <pdhost/train.h>
@@ -17,6 +18,7 @@ typedef struct services {
   const pd_device_access *device;
   const pd_analysis *analysis;
   const pd_truth *truth;
+  const pd_ranks *ranks;
   files *files;
 } services;
 
@@ -29,6 +31,10 @@ const pd_host *service_host_table(const service_host *self);
 
 /* The message of the last fail(), "" when there was none since the last call. Copies at most `room` bytes. */
 void service_host_take_message(service_host *self, char *message, size_t room);
+
+/* Prints the one line of a failure: `where`, then the last message of `host`, which may be NULL, or the status's text.
+ * Returns `code`. */
+int service_host_report(service_host *host, pd_status status, const char *where, int code);
 
 /* "out of memory" for PD_NO_MEMORY, and so on. */
 const char *service_status_text(pd_status status);

@@ -37,12 +37,6 @@ typedef struct tuner {
   char file[FILE_BYTES];
 } tuner;
 
-static bool take_budget(void *user, const args_option *row, const char *value, error *err) {
-  (void)row;
-  (void)err;
-  return args_seconds(value, &((tune_options *)user)->budget_s);
-}
-
 static bool take_output(void *user, const args_option *row, const char *value, error *err) {
   (void)row;
   (void)err;
@@ -53,7 +47,8 @@ static const args_option rows[] = {
     {.name = "--budget",
      .value = ARGS_REQUIRED,
      .argument = "TIME",
-     .take = take_budget,
+     .take = args_take_seconds,
+     .code = offsetof(tune_options, budget_s),
      .allowed = "a time as 90s, 2m or 1h, up to a day",
      .help = "end after this time, with what is kept by then (2m)"},
     {.name = "--output",
@@ -62,7 +57,7 @@ static const args_option rows[] = {
      .take = take_output,
      .allowed = "a file",
      .offer = ARGS_OFFER_FILE,
-     .help = "write the configuration there (SCENARIO_tuned.ini); never over a file that is there"},
+     .help = "write the configuration to this file (SCENARIO_tuned.ini); an existing file is never overwritten"},
     ARGS_FORMAT_ROW(tune_options, format, "text|json", "text, json"),
     ARGS_HELP_ROW(tune_options, help)};
 
@@ -74,9 +69,10 @@ const args_command tune_command = {
     .usage = "[NAME] [-c FILE] [options]",
     .description =
         "Records a window, tries the cure that is predicted to save most, in turns with the run as it is (as pdhost ab "
-        "--loop does), and keeps it if it surely saves 1 % or more. Then it records again, with what is kept, and goes "
-        "on until nothing is left that gains 1 %. At last all that is kept is measured against the run as it began, "
-        "and dropped if that is not surely faster. What changes the arithmetic, such as train.amp, is never tried.\n\n"
+        "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. Then it records "
+        "again, with what is kept, and goes on until no cure is left that should save 1 %. In the end all kept "
+        "settings together are measured against the original run, and dropped if that does not say FASTER. Settings "
+        "that change the arithmetic, such as train.amp, are never tried.\n\n"
         "The exit code is 0 when there is a report, that of the run when it fails, 8 when the file is there already, "
         "128+n when signal n ended it.",
     .options = rows,

@@ -1,12 +1,12 @@
 /* See tune_report.h. */
 #include "tune_report.h"
 
+#include "base/json_text.h"
+
 #include <pdhost/quantity.h>
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define TUNE_FORMAT "pdhost.tune/1"
 
@@ -87,10 +87,7 @@ bool tune_report_json(const tune_report *self) {
                                self->of->scenario, "device", self->of->device, "steps", steps, "settings",
                                self->path->settings, "whole", ratio_value(self->whole), "end", self->end, "file",
                                self->file, "spent_s", self->spent_s, "budget_s", self->budget_s);
-  char *text = document && !failed ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+  const bool printed = !failed && json_text_print(json_incref(document), JSON_COMPACT | JSON_REAL_PRECISION(9));
   json_decref(document);
-  if (!text) return false;
-  puts(text);
-  free(text);
-  return true;
+  return printed;
 }

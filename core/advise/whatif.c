@@ -17,16 +17,11 @@ typedef struct whatif_options {
   bool all, help;
 } whatif_options;
 
-static bool take_max_time(void *user, const args_option *row, const char *value, error *err) {
-  (void)row;
-  (void)err;
-  return args_seconds(value, &((whatif_options *)user)->max_time_s);
-}
-
 static const args_option rows[] = {{.name = "--max-time",
                                     .value = ARGS_REQUIRED,
                                     .argument = "SECONDS",
-                                    .take = take_max_time,
+                                    .take = args_take_seconds,
+                                    .code = offsetof(whatif_options, max_time_s),
                                     .allowed = "seconds, above 0 up to 86400",
                                     .help = "measure each cure for this time at most (15)"},
                                    {.name = "--all",
@@ -40,12 +35,12 @@ static int whatif_main(int argc, char **argv);
 
 const args_command whatif_command = {
     .name = "whatif",
-    .summary = "what a run would save without each cause: predicted, then measured",
+    .summary = "say what a run would save without each cause, and measure it",
     .usage = "[NAME] [-c FILE] [options]",
     .description =
-        "Records a window of the run, predicts by replay what the step would save without each cause, and then really "
-        "runs what takes the cause away, in turns with the run as it is (as pdhost ab --loop does). It prints both, "
-        "and how far the prediction was off. Causes that no key takes away are listed as such.\n\n"
+        "Records a window of the run, predicts by replay what the step would save without each cause, and then "
+        "measures the run without the cause, in turns with the run as it is (as pdhost ab --loop does). It prints "
+        "both, and how far the prediction was off. Causes that no key can remove are listed, too.\n\n"
         "The exit code is 0 when there is a report, that of the run when it fails, 128+n when signal n ended it.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],

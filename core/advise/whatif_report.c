@@ -1,12 +1,11 @@
 /* See whatif_report.h. */
 #include "whatif_report.h"
 
+#include "base/json_text.h"
 #include "base/wrap.h"
 
 #include <pdhost/quantity.h>
 
-#include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,10 +186,7 @@ bool whatif_report_json(const whatif_report *self) {
   json_t *document = json_pack("{s:s, s:s, s:s, s:f, s:f, s:s?, s:o}", "format", WHATIF_FORMAT, "scenario",
                                of->scenario, "device", of->device, "step_us", 1e-3 * of->step_ns, "busy", of->busy,
                                "withheld", of->withheld, "causes", causes);
-  char *text = document && !failed ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+  const bool printed = !failed && json_text_print(json_incref(document), JSON_COMPACT | JSON_REAL_PRECISION(9));
   json_decref(document);
-  if (!text) return false;
-  puts(text);
-  free(text);
-  return true;
+  return printed;
 }

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <search.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +45,7 @@ struct files {
   table_row *tables;
   void *claims; /* of tsearch */
   bool stdout_taken;
+  char prefix[32];
   char **announced;
   uint32_t announced_count, announced_room;
   uint32_t told,
@@ -81,53 +81,8 @@ void files_close(files *self) {
   free(self);
 }
 
-pd_status files_make_folder(const char *path, char *message, size_t message_bytes) {
-  char *copy = strdup(path);
-  if (!copy) {
-    snprintf(message, message_bytes, "%s: out of memory", path);
-    return PD_NO_MEMORY;
-  }
-  pd_status status = PD_OK;
-  for (char *at = copy + (copy[0] == '/');; at++) {
-    if (*at != '/' && *at != '\0') continue;
-    const char kept = *at;
-    *at = '\0';
-    struct stat info;
-    if (copy[0] && mkdir(copy, 0777) != 0) {
-      const int cause = errno;
-      if (stat(copy, &info) != 0 || !S_ISDIR(info.st_mode)) {
-        snprintf(message, message_bytes, "%s: folder cannot be made: %s", copy,
-                 cause == EEXIST ? "a file of that name is in the way" : strerror(cause));
-        status = PD_IO;
-      }
-    }
-    *at = kept;
-    if (status != PD_OK || kept == '\0') break;
-  }
-  free(copy);
-  return status;
-}
-
-int files_open_temporary(const char *path, char **temporary) {
-  static atomic_uint opened;
-  int descriptor;
-  *temporary = NULL;
-  do { /* a name that is taken is of a run that crashed, or of one in another container */
-    free(*temporary);
-    if (asprintf(temporary, "%s.%ld-%u.partial", path, (long)getpid(), atomic_fetch_add(&opened, 1)) < 0) {
-      *temporary = NULL;
-      errno = ENOMEM;
-      return -1;
-    }
-    descriptor = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (descriptor < 0 && errno == EEXIST);
-  if (descriptor < 0) {
-    const int cause = errno;
-    free(*temporary);
-    *temporary = NULL;
-    errno = cause;
-  }
-  return descriptor;
+void files_set_prefix(files *self, const char *prefix) {
+  (void)snprintf(self->prefix, sizeof self->prefix, "%s", prefix);
 }
 
 static void remove_beginning_with(const char *path, const char *beginning) {
@@ -151,34 +106,6 @@ void files_remove_unfinished(const files *self, uint32_t pid) {
   for (uint32_t i = 0; i < self->announced_count; i++) remove_beginning_with(self->announced[i], beginning);
 }
 
-FILE *files_open_stream(const char *path, char **temporary) {
-  const int descriptor = files_open_temporary(path, temporary);
-  FILE *out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-  if (out || descriptor < 0) return out;
-  close(descriptor);
-  unlink(*temporary);
-  free(*temporary);
-  *temporary = NULL;
-  return NULL;
-}
-
-bool files_end_stream(FILE *out, bool whole, const char *path, char *temporary) {
-  int cause = ferror(out) ? errno : ENOMEM;
-  whole = !ferror(out) && whole;
-  if (fclose(out) != 0 && whole) {
-    cause = errno;
-    whole = false;
-  }
-  if (whole && rename(temporary, path) != 0) {
-    cause = errno;
-    whole = false;
-  }
-  if (!whole) unlink(temporary);
-  free(temporary);
-  errno = cause;
-  return whole;
-}
-
 static void file_free(pd_file *file) {
   if (!file) return;
   free(file->path);
@@ -190,6 +117,14 @@ static bool is_dash(const char *path) { return strcmp(path, "-") == 0; }
 
 /* As it is called in a message. */
 static const char *spoken(const char *path) { return is_dash(path) ? "standard output" : path; }
+
+/* The path that is meant where a sink says `path`; NULL on no memory. */
+static char *own_path(const files *self, const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  char *made = NULL;
+  if (is_dash(path) || !self->prefix[0] || strncmp(path, "/dev/", 5) == 0) return strdup(spoken(path));
+  return asprintf(&made, "%.*s%s%s", (int)(name - path), path, self->prefix, name) < 0 ? NULL : made;
+}
 
 static pd_status open_stdout(files *self, pd_file *file) {
   pthread_mutex_lock(&self->lock);
@@ -296,7 +231,7 @@ static pd_status table_open(const pd_files *table, const char *path, pd_file **o
   if (!path[0])
     return row->host->fail(row->host, PD_INVALID, "the path is empty: name a file, or - for standard output");
   pd_file *file = calloc(1, sizeof *file);
-  if (file) file->path = strdup(spoken(path));
+  if (file) file->path = own_path(row->owner, path);
   if (!file || !file->path) {
     file_free(file);
     return row->host->fail(row->host, PD_NO_MEMORY, "%s: out of memory", path);
@@ -385,7 +320,7 @@ static void table_announce(const pd_files *table, const char *path) {
   pthread_mutex_lock(&self->lock);
   if (!PD_ARRAY_FIT(self->announced, self->announced_room, self->announced_count + 1))
     goto out; /* a line less for the user, the file is there */
-  char *copy = strdup(spoken(path));
+  char *copy = own_path(self, path);
   if (copy) self->announced[self->announced_count++] = copy;
 out:
   pthread_mutex_unlock(&self->lock);

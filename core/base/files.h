@@ -18,6 +18,10 @@ void files_close(files *self);
  * service has written, is refused. Valid until files_close. NULL on no memory. */
 const pd_files *files_table(files *self, const pd_host *host);
 
+/* From now on the name of each file that a table opens begins with `prefix`, of at most 31 bytes: ranks of one run do
+ * not write one file. Not standard output, and nothing below /dev. */
+void files_set_prefix(files *self, const char *prefix);
+
 /* Paths announced so far, in order. */
 uint32_t files_announced_count(const files *self);
 const char *files_announced(const files *self, uint32_t index);

@@ -78,3 +78,11 @@ bool json_text_write(json_t *value, int depth, int digits, FILE *out) {
   putc('\n', out);
   return whole && !ferror(out);
 }
+
+bool json_text_print(json_t *value, size_t flags) {
+  char *text = value ? json_dumps(value, flags) : NULL;
+  json_decref(value);
+  if (text) puts(text);
+  free(text);
+  return text != NULL;
+}

@@ -21,5 +21,8 @@ bool json_text_append(json_t *array, json_t *value);
  * NULL too) or a stream that failed. */
 enum { JSON_TEXT_ROUNDED = 15, JSON_TEXT_EXACT = 17 };
 bool json_text_write(json_t *value, int depth, int digits, FILE *out);
+/* Prints `value`, which is taken, and a newline on standard output, with the flags of json_dumps(). On no memory
+ * (`value` NULL too) it prints nothing and returns false. */
+bool json_text_print(json_t *value, size_t flags);
 
 #endif

@@ -32,11 +32,19 @@ static uint32_t warning_count;
 static bool shows_times;
 static int64_t began_ns; /* where times are shown */
 static int file = -1;    /* of --log */
+static uint32_t own_rank, rank_count;
 
 void log_set_level(pd_log_level level) {
   pthread_mutex_lock(&lock);
   threshold = level;
   threshold_set = true;
+  pthread_mutex_unlock(&lock);
+}
+
+void log_set_rank(uint32_t rank, uint32_t count) {
+  pthread_mutex_lock(&lock);
+  own_rank = rank;
+  rank_count = count;
   pthread_mutex_unlock(&lock);
 }
 
@@ -162,7 +170,9 @@ static void print_line(pd_log_level level, const char *message) {
 void log_line(pd_log_level level, const char *plugin, const char *format, ...) {
   char message[LINE_BYTES], shown[LINE_BYTES];
   int used = 0;
-  if (plugin) used = snprintf(message, sizeof message, "%s: ", plugin);
+  const bool is_rank = rank_count > 1 && level <= PD_LOG_ERROR;
+  if (is_rank) used = snprintf(message, sizeof message, "rank %u: ", own_rank);
+  if (plugin) used += snprintf(message + used, sizeof message - (size_t)used, "%s: ", plugin);
   if (used < 0 || (size_t)used >= sizeof message) used = 0;
   va_list args;
   va_start(args, format);
@@ -172,7 +182,7 @@ void log_line(pd_log_level level, const char *plugin, const char *format, ...) {
 
   pthread_mutex_lock(&lock);
   const bool repeats = level == PD_LOG_WARN && seen_before(shown);
-  const bool wanted = level <= level_now() && !repeats;
+  const bool wanted = level <= level_now() && !repeats && (own_rank == 0 || level <= PD_LOG_ERROR);
   if (!repeats) write_file(level_name(level), shown);
   pthread_mutex_unlock(&lock);
   if (wanted) print_line(level, shown);
@@ -187,6 +197,7 @@ void log_say(bool shown, const char *format, ...) {
   visible_copy(visible, sizeof visible, message);
   pthread_mutex_lock(&lock);
   write_file("", visible);
+  shown = shown && own_rank == 0;
   pthread_mutex_unlock(&lock);
   if (!shown) return;
   progress_hide();
@@ -201,7 +212,7 @@ void log_flush_repeats(void) {
     const repeated row = warnings[i];
     warnings[i].repeats = 0;
     pthread_mutex_unlock(&lock);
-    if (row.repeats == 0 || log_level() < PD_LOG_WARN) continue;
+    if (row.repeats == 0 || log_level() < PD_LOG_WARN || own_rank) continue;
     char message[LINE_BYTES + 64];
     snprintf(message, sizeof message, "%s (%llu more time%s)", row.line, (unsigned long long)row.repeats,
              row.repeats == 1 ? "" : "s");

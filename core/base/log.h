@@ -16,6 +16,8 @@ void log_set_level(pd_log_level level);
 pd_log_level log_level(void);
 /* Each line says how long after this call it was printed; -vv. */
 void log_show_times(void);
+/* This process is rank `rank` of `count`: errors name it, and of the other lines only rank 0 prints its own. */
+void log_set_rank(uint32_t rank, uint32_t count);
 /* From here on, every line of any level is also appended to this file, with the time of day in UTC; --log. PD_IO: it
  * cannot be opened. */
 pd_status log_open_file(const char *path, error *err);

@@ -6,7 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -47,8 +50,31 @@ pd_status capture_create(capture_writer *self, const char *path, uint32_t origin
   head.crc = crc32c(0, &head, offsetof(capture_file_head, crc));
   *self = (capture_writer){.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644)};
   if (self->fd < 0) return PD_IO;
+  (void)flock(self->fd, LOCK_EX | LOCK_NB);
   struct iovec part = {&head, sizeof head};
   return write_all(self, &part, 1);
+}
+
+int capture_lock(const char *path) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  (void)close(fd);
+  return -1;
+}
+
+pd_status capture_finish(char *path) {
+  const size_t bytes = strlen(path), ending = sizeof CAPTURE_UNFINISHED - 1;
+  char *before = bytes > ending ? strdup(path) : NULL;
+  pd_status status = PD_OK;
+  if (before && strcmp(path + bytes - ending, CAPTURE_UNFINISHED) == 0) {
+    memcpy(path + bytes - ending, ".pdcap", sizeof ".pdcap");
+    if (rename(before, path) != 0) {
+      memcpy(path, before, bytes + 1);
+      status = PD_IO;
+    }
+  }
+  free(before);
+  return status;
 }
 
 pd_status capture_extend(capture_writer *self, const char *path) {

@@ -136,8 +136,9 @@ typedef struct capture_program {
 } capture_program;
 
 typedef struct capture_program_end {
-  uint64_t lost[16]; /* by pd_loss */
-  uint64_t torn;     /* places of the ring whose checksum was wrong */
+  uint64_t lost[16];      /* by pd_loss */
+  uint64_t torn;          /* places of the ring whose checksum was wrong */
+  int64_t whole_until_ns; /* CLOCK_REALTIME: until then nothing is missing; INT64_MAX: nothing at all; 0: not known */
 } capture_program_end;
 
 /* A window's own facts; recorder_window has the words. Ticks are the clock's, which the POINTS turn into time. */

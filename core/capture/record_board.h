@@ -14,8 +14,10 @@
 #define RECORD_ENVIRONMENT "PDHOST_RECORD" /* holds the folder */
 #define RECORD_BOARD_FILE "board"
 #define RECORD_LIBRARY "libpdhost_record.so"
+#define RECORD_TORCH_FOLDER "torch"    /* beside it: the hook of --torch, for Python */
+#define RECORD_TORCH_FILE "mark_steps" /* in the session's folder: the hook marks steps */
 
-enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 1, RECORD_SLOTS = 512 };
+enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 2, RECORD_SLOTS = 512 };
 
 typedef enum record_order { RECORD_WAIT = 0, RECORD_GO = 1, RECORD_STOP = 2 } record_order;
 
@@ -38,14 +40,15 @@ typedef enum record_cause {
 } record_cause;
 
 typedef struct record_slot {
-  _Atomic uint32_t state; /* record_state; set last */
-  uint32_t cause;         /* record_cause */
-  uint32_t pid;           /* as the process knows itself */
-  uint32_t cupti_version; /* 0: not known */
-  int32_t rank, ranks;    /* of a distributed program; ranks 0: not one */
-  char command[256];      /* its command line, words separated by spaces, cut */
-  char library[256];      /* the file of the CUPTI that it uses */
-  char why[512];          /* one clause */
+  _Atomic uint32_t state;         /* record_state; set last */
+  uint32_t cause;                 /* record_cause */
+  uint32_t pid;                   /* as the process knows itself */
+  uint32_t cupti_version;         /* 0: not known */
+  int32_t rank, ranks;            /* of a distributed program; ranks 0: not one */
+  _Atomic int64_t whole_until_ns; /* CLOCK_REALTIME: all until then is in the ring; INT64_MAX: all that there was */
+  char command[256];              /* its command line, words separated by spaces, cut */
+  char library[256];              /* the file of the CUPTI that it uses */
+  char why[512];                  /* one clause */
 } record_slot;
 
 typedef struct record_board {

@@ -19,21 +19,8 @@ typedef struct check_options {
   const char *reader;
 } check_options;
 
-static bool take_reader(void *user, const args_option *self, const char *value, error *err) {
-  (void)self;
-  (void)err;
-  ((check_options *)user)->reader = value;
-  return true;
-}
-
-static const args_option rows[] = {
-    ARGS_FORMAT_ROW(check_options, format, "text|json", "text, json"),
-    {.name = "--reader",
-     .value = ARGS_REQUIRED,
-     .argument = "NAME",
-     .help = "read the files with this reader, a name or the path of a plugin; without it, the files say which one",
-     .take = take_reader},
-    ARGS_HELP_ROW(check_options, help)};
+static const args_option rows[] = {ARGS_FORMAT_ROW(check_options, format, "text|json", "text, json"),
+                                   ARGS_READER_ROW(check_options, reader), ARGS_HELP_ROW(check_options, help)};
 
 static int check_main(int argc, char **argv);
 
@@ -44,13 +31,13 @@ const args_command check_command = {
     .description =
         "Reads traces of other profilers, or captures of runs (.pdcap), and looks for what cannot have happened: work "
         "that begins before its launch, records that overlap on one stream, children that outlast their parents, times "
-        "that are negative or nothing, copies faster than the link. It finds what was lost: device records without a "
-        "launch and launches without a device record, coarse clocks, and parts of the file that cannot be read. Of "
-        "a folder all traces in it are checked. Of several files it compares the ranks and their clocks. Each finding "
-        "has its count and the worst example, with "
-        "the byte of the decompressed file where it stands. docs/checking-a-trace.md describes each kind.\n\n"
-        "The exit code is 0 when there is no finding, 7 when there is one, and 3 when a file cannot be read. Notes are "
-        "no findings.",
+        "that are negative or zero, copies faster than the link. It finds what was lost: device records without a "
+        "launch and launches without a device record, coarse clocks, and parts of the file that cannot be read. In a "
+        "folder, all traces are checked. With several files, the ranks and their clocks are compared. Each finding has "
+        "its count and the worst example, with the place of that in the decompressed file, in bytes. "
+        "docs/checking-a-trace.md describes each kind.\n\n"
+        "The exit code is 0 when there is no finding, 7 when there is one, and 3 when a file cannot be read. Notes do "
+        "not count as findings.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost check trace.json.gz\twhat is wrong in it\n"

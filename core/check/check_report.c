@@ -1,12 +1,11 @@
 /* See check_report.h. */
 #include "check_report.h"
 
+#include "base/json_text.h"
 #include "base/visible.h"
 
-#include <jansson.h>
 #include <pdhost/quantity.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- text ---- */
 
@@ -107,9 +106,5 @@ bool check_report_json(const check_file *files, uint32_t count, const check_find
   }
   json_t *all = json_pack("{s:b, s:o, s:o, s:o}", "clean", clean, "files", list, "findings", findings_json(together),
                           "notes", notes_json(together));
-  char *text = all ? json_dumps(all, JSON_INDENT(2)) : NULL;
-  if (text) puts(text);
-  free(text);
-  json_decref(all);
-  return text != NULL;
+  return json_text_print(all, JSON_INDENT(2));
 }

@@ -1,13 +1,14 @@
 /* See check_rows.h. */
 #include "check_rows.h"
 
+#include "trace/intake/intake.h"
+
+#include <pdhost/loss_names.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* As core/trace/intake has it: differences of such times are numbers of 64 bits. */
-#define FARTHEST INT64_C(4500000000000000000)
 
 static void *add(check_rows *self, row_array *rows, size_t bytes) {
   void *row = row_array_add(rows, bytes);
@@ -17,7 +18,7 @@ static void *add(check_rows *self, row_array *rows, size_t bytes) {
 
 /* False: the row is left out of what is checked further. */
 static bool is_plausible(check_rows *self, int64_t start, int64_t end, uint32_t name) {
-  const bool good = start > -FARTHEST && start < FARTHEST && end > -FARTHEST && end < FARTHEST;
+  const bool good = intake_can_hold(start, end);
   if (!good && finding_add(self->findings, CHECK_IMPLAUSIBLE_TIME, 0, self->byte))
     finding_say(self->findings, CHECK_IMPLAUSIBLE_TIME, "\"%s\" is from %lld ns to %lld ns",
                 check_rows_name(self, name), (long long)start, (long long)end);
@@ -151,15 +152,10 @@ static void source(const pd_intake *table, const pd_source *given) {
 }
 
 static void add_lost(check_rows *self, pd_loss loss, uint64_t count) {
-  static const char *const texts[] = {
-#define PD_X(name, value, text) text,
-      PD_LOSS_MAP(PD_X)
-#undef PD_X
-  };
   if (!count || loss >= PD_LOSS_COUNT) return;
   /* Where the clocks of host and device disagree, pdhost says so and repairs it; the rest says what its text says. */
   if (loss == PD_LOSS_TIME_CORRECTED || loss == PD_LOSS_AMBIGUOUS) {
-    finding_note(self->findings, "%s: %llu", texts[loss], (unsigned long long)count);
+    finding_note(self->findings, "%s: %llu", pd_loss_text(loss), (unsigned long long)count);
     return;
   }
   const check_kind kind = loss == PD_LOSS_ZERO_TIMESTAMP       ? CHECK_ZERO_TIME
@@ -168,7 +164,7 @@ static void add_lost(check_rows *self, pd_loss loss, uint64_t count) {
                           : loss == PD_LOSS_UNMATCHED_LAUNCH   ? CHECK_LAUNCH_WITHOUT_WORK
                                                                : CHECK_RECORDS_LOST;
   if (finding_add(self->findings, kind, (double)count, CHECK_NO_BYTE))
-    finding_say(self->findings, kind, "%llu %s", (unsigned long long)count, texts[loss]);
+    finding_say(self->findings, kind, "%llu %s", (unsigned long long)count, pd_loss_text(loss));
   self->findings->of[kind].count += count - 1;
 }
 
@@ -222,7 +218,7 @@ pd_status check_rows_open(check_rows **out, check_findings *findings) {
 void check_rows_close(check_rows *self) {
   if (!self) return;
   row_array *all[] = {&self->ranges, &self->calls, &self->works, &self->streams, &self->threads};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]->data);
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) row_array_free(all[i]);
   free(self->stream_index.slots);
   free(self->thread_index.slots);
   free(self->devices);

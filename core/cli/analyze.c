@@ -9,54 +9,24 @@
 #include "run/import/import_windows.h"
 
 #include <stddef.h>
-#include <string.h>
 
 typedef struct analyze_options {
   bool help;
   const char *reader, *step;
-  bool ranks_json;
+  args_format ranks;
 } analyze_options;
 
-static bool take_reader(void *user, const args_option *self, const char *value, error *err) {
-  (void)self;
-  (void)err;
-  ((analyze_options *)user)->reader = value;
-  return true;
-}
-
-static bool take_step(void *user, const args_option *self, const char *value, error *err) {
-  (void)self;
-  (void)err;
-  ((analyze_options *)user)->step = value;
-  return true;
-}
-
-static bool take_ranks(void *user, const args_option *self, const char *value, error *err) {
-  analyze_options *options = user;
-  (void)self;
-  (void)err;
-  options->ranks_json = strcmp(value, "json") == 0;
-  return options->ranks_json || strcmp(value, "text") == 0;
-}
-
 static const args_option rows[] = {
-    {.name = "--reader",
-     .value = ARGS_REQUIRED,
-     .argument = "NAME",
-     .help = "read the files with this reader, a name or the path of a plugin; without it, the files say which one",
-     .take = take_reader},
-    {.name = "--step",
-     .value = ARGS_REQUIRED,
-     .argument = "NAME",
-     .help = "ranges of this name are the steps (record_function, NVTX)",
-     .take = take_step},
+    ARGS_READER_ROW(analyze_options, reader),
+    ARGS_STEP_ROW(analyze_options, step),
     {.name = "--ranks",
      .value = ARGS_REQUIRED,
      .argument = "text|json",
      .help = "how to print what several ranks did together (text)",
      .allowed = "text, json",
      .offer = ARGS_OFFER_CHOICES,
-     .take = take_ranks},
+     .take = args_take_format,
+     .code = offsetof(analyze_options, ranks)},
     ARGS_HELP_ROW(analyze_options, help),
 };
 
@@ -71,12 +41,12 @@ const args_command analyze_command = {
         "(nsys "
         "export --type sqlite), or the capture of a run (.pdcap), and "
         "prints what a run prints: the verdict, "
-        "where the time went, and every table with --full. All sinks of a run take the window, too. Of a "
-        "folder, all traces in it are read; - is standard input.\n\n"
-        "Steps are the ranges that --step names, else the marks that the program set (ProfilerStep), else what its "
-        "launches repeat. Where nothing repeats, the figures are of the whole file. Nothing is executed and no GPU is "
-        "needed.\n\n"
-        "Of the traces of several ranks, what they did together is printed last: each rank's computing, communication "
+        "where the time went, and every table with --full. All sinks of a run can be used. A folder stands for all "
+        "traces in it, and - for standard input.\n\n"
+        "The steps are the ranges that --step names. Without --step they are the marks that the program set "
+        "(ProfilerStep); without marks they are found from what its launches repeat. Where nothing repeats, the "
+        "figures are of the whole file. Nothing is executed and no GPU is needed.\n\n"
+        "With the traces of several ranks, it prints last what they did together: each rank's computing, communication "
         "and overlap, its waits apart from the transfers, and the rank that the others wait for, with its own cause. "
         "Collectives are matched by their order in a step, so the ranks need no common clock.",
     .options = rows,
@@ -89,35 +59,48 @@ const args_command analyze_command = {
     .words = ARGS_OFFER_FILE,
     .main = analyze_main};
 
-static int analyze_files(cli_args *args, const analyze_options *options, const import_paths *paths, error *err) {
+static int analyze_files(const analyze_request *asked, const import_paths *paths, error *err) {
   config *settings = NULL;
-  args->input.is_analysis = true;
-  args->input.reader = options->reader;
-  if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
-  settings->quiet = args->quiet;
+  config_input input = *asked->input;
+  input.is_analysis = true;
+  input.reader = asked->reader;
+  if (config_load(&input, &settings, err) != PD_OK) return err->exit_code;
+  settings->quiet = asked->quiet;
   const import_request request = {.files = (const char *const *)paths->files,
                                   .file_count = paths->count,
-                                  .reader = options->reader,
-                                  .step = options->step,
-                                  .ranks_json = options->ranks_json};
+                                  .reader = asked->reader,
+                                  .step = asked->step,
+                                  .ranks_json = asked->ranks_json};
   const int code = import_execute(settings, &request);
   config_free(settings);
   return code;
 }
 
-static int analyze(cli_args *args, const analyze_options *options, error *err) {
+int analyze_run(const analyze_request *asked, error *err) {
+  if (asked->path_count == 1 && !asked->reader && import_is_capture(asked->paths[0]))
+    return recover_run(asked->paths[0], asked->input, asked->sinks, asked->quiet, err);
+  import_paths paths;
+  const int code = import_paths_expand(&paths, asked->paths, asked->path_count, err) == PD_OK
+                       ? analyze_files(asked, &paths, err)
+                       : err->exit_code;
+  import_paths_free(&paths);
+  return code;
+}
+
+static int analyze(const cli_args *args, const analyze_options *options, error *err) {
   if (!args->word_count) {
     error_set(err, PD_INVALID, CODE_USAGE, "analyze: give the trace to read, as in pdhost analyze trace.json.gz");
     return CODE_USAGE;
   }
-  if (args->word_count == 1 && !options->reader && import_is_capture(args->words[0]))
-    return recover_run(args->words[0], &args->input, "table", args->quiet, err);
-  import_paths paths;
-  const int code = import_paths_expand(&paths, args->words, args->word_count, err) == PD_OK
-                       ? analyze_files(args, options, &paths, err)
-                       : err->exit_code;
-  import_paths_free(&paths);
-  return code;
+  const analyze_request request = {.paths = args->words,
+                                   .path_count = args->word_count,
+                                   .input = &args->input,
+                                   .sinks = "table",
+                                   .reader = options->reader,
+                                   .step = options->step,
+                                   .ranks_json = options->ranks == ARGS_JSON,
+                                   .quiet = args->quiet};
+  return analyze_run(&request, err);
 }
 
 static int analyze_main(int argc, char **argv) {

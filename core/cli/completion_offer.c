@@ -161,7 +161,7 @@ static void offer_commands(const offer *self) {
 }
 
 static void offer_all_plugins(const offer *self) {
-  for (pd_kind kind = PD_KIND_SCENARIO; kind <= PD_KIND_READER; kind++) offer_plugins(self, kind, "");
+  for (pd_kind kind = PD_KIND_SCENARIO; kind <= PD_KIND_COMMUNICATOR; kind++) offer_plugins(self, kind, "");
 }
 
 static void offer_of(const offer *self, args_offer what, const char *allowed) {

@@ -183,7 +183,7 @@ static int doctor_main(int argc, char **argv);
 
 const args_command doctor_command = {
     .name = "doctor",
-    .summary = "check what of this machine pdhost can use",
+    .summary = "check what pdhost can use on this machine",
     .usage = "[--format json]",
     .description = "Checks the devices, the driver, the libraries of CUDA, cores, clocks, memory and free disk. Each "
                    "line is ok, warn or fail, and "

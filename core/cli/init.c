@@ -36,13 +36,6 @@ static bool take_language(void *user, const args_option *self, const char *value
   return options->cpp || strcmp(value, "c") == 0;
 }
 
-static bool take_scenario(void *user, const args_option *self, const char *value, error *err) {
-  (void)self;
-  (void)err;
-  ((init_options *)user)->scenario = value;
-  return true;
-}
-
 static const args_option rows[] = {
     {.name = "--for",
      .value = ARGS_REQUIRED,
@@ -50,7 +43,8 @@ static const args_option rows[] = {
      .help = "the scenario of the configuration file; default: dataloader",
      .group = "a configuration file",
      .offer = ARGS_OFFER_SCENARIO,
-     .take = take_scenario},
+     .take = args_take_text,
+     .code = offsetof(init_options, scenario)},
     {.name = "--scenario",
      .value = ARGS_REQUIRED,
      .argument = "NAME",

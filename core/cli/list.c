@@ -158,8 +158,8 @@ static pd_status tell_kind(const plugins *from, pd_kind kind, json_t *rows, erro
   return whole ? PD_OK : no_memory(err);
 }
 
-static const char *const titles[] = {"scenarios", "sinks", "devices", "readers", "causes", "metrics"};
-enum { TITLE_COUNT = sizeof titles / sizeof titles[0], CAUSES = 4, METRICS = 5 };
+static const char *const titles[] = {"scenarios", "sinks", "devices", "readers", "communicators", "causes", "metrics"};
+enum { TITLE_COUNT = sizeof titles / sizeof titles[0], CAUSES = 5, METRICS = 6 };
 
 static pd_status print_json(const plugins *from, const char *what, error *err) {
   json_t *object = json_object();
@@ -193,7 +193,7 @@ pd_status list_print(const plugins *from, const char *what, bool json, error *er
   if (json) return print_json(from, what, err);
   if (what && strcmp(what, "causes") == 0) explain_list_causes();
   if (what && strcmp(what, "metrics") == 0) explain_list_metrics();
-  for (pd_kind kind = PD_KIND_SCENARIO; kind <= PD_KIND_READER; kind++) {
+  for (pd_kind kind = PD_KIND_SCENARIO; kind <= PD_KIND_COMMUNICATOR; kind++) {
     const char *title = titles[kind - 1];
     if (what && strcmp(what, title) != 0) continue;
     printf("%s%s\n", kind > PD_KIND_SCENARIO && !what ? "\n" : "", title);

@@ -17,20 +17,14 @@ typedef struct man_options {
   const char *page, *folder;
 } man_options;
 
-static bool take_folder(void *user, const args_option *self, const char *value, error *err) {
-  (void)self;
-  (void)err;
-  ((man_options *)user)->folder = value;
-  return true;
-}
-
 static const args_option rows[] = {
     {.name = "--write",
      .value = ARGS_REQUIRED,
      .argument = "DIR",
      .help = "write every page below DIR: man1/pdhost.1 and so on",
      .offer = ARGS_OFFER_FOLDER,
-     .take = take_folder},
+     .take = args_take_text,
+     .code = offsetof(man_options, folder)},
     ARGS_HELP_ROW(man_options, help),
 };
 

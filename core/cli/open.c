@@ -38,7 +38,7 @@ const args_command open_command = {
         "a configuration. Nothing is sent anywhere.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
-    .examples = "pdhost open results/traces/dataloader\twhat reads these files\n"
+    .examples = "pdhost open results/dataloader/latest\twhat reads these files\n"
                 "pdhost open --run trace.json\tstart it",
     .words = ARGS_OFFER_FILE,
     .main = open_main};

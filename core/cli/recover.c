@@ -1,7 +1,9 @@
 /* See recover.h. */
 #include "recover.h"
 
+#include "capture/capture_write.h"
 #include "config/cli_args.h"
+#include "config/run_folder.h"
 #include "run/run_replay.h"
 
 #include <dirent.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct recover_options {
   bool help;
@@ -23,8 +26,7 @@ static bool is_capture(const char *name) {
   return length > ending && strcmp(name + length - ending, ".pdcap") == 0;
 }
 
-/* The capture itself, or the newest of a folder's. malloc'ed; NULL: `err` says why. */
-static char *find_capture(const char *path, error *err) {
+char *recover_find(const char *path, error *err) {
   DIR *folder = opendir(path);
   char *newest = NULL;
   struct timespec when = {0};
@@ -94,6 +96,7 @@ static const char *folder_given(const config_input *given, const config *loaded)
 int recover_run(const char *path, const config_input *given, const char *sinks, bool quiet, error *err) {
   config *loaded = load_settings(path, given, sinks, err);
   if (!loaded) return err->count ? err->exit_code : CODE_CONFIG;
+  run_folder_fill(loaded);
   const replay_request request = {
       .path = path, .settings = loaded, .trace_dir = folder_given(given, loaded), .quiet = quiet};
   const int code = replay_run(&request);
@@ -102,9 +105,14 @@ int recover_run(const char *path, const config_input *given, const char *sinks, 
 }
 
 static int recover(const cli_args *args, error *err) {
-  char *path = find_capture(args->words[0], err);
+  char *path = recover_find(args->words[0], err);
   if (!path) return err->exit_code;
   const int code = recover_run(path, &args->input, NULL, args->quiet, err);
+  const int held = code == CODE_DONE ? capture_lock(path) : -1;
+  if (held >= 0) { /* nobody writes it any more, and what it holds is written */
+    (void)capture_finish(path);
+    (void)close(held);
+  }
   free(path);
   return code;
 }
@@ -142,11 +150,10 @@ const args_command recover_command = {
     .summary = "write the outputs of a run from its capture",
     .usage = "FILE.pdcap [options]\nFOLDER [options]",
     .description =
-        "Reads the capture that a run left and calls the sinks with what the run measured, as the run itself did. Of "
-        "a\n"
-        "folder the newest capture is read. What a killed run had not finished is marked partial.\n\n"
+        "Reads the capture that a run left and calls the sinks with what the run measured, as the run itself did. In a "
+        "folder, the newest capture is read. A window that a killed run had not finished is marked partial.\n\n"
         "The settings are the run's; --sink, -o and the other options of a run change what is written, and where.",
-    .examples = "pdhost recover results/traces/control\tthe outputs of the last run there\n"
+    .examples = "pdhost recover results/control/latest\tthe outputs of the last run there\n"
                 "pdhost recover run.pdcap --sink csv,json\tother outputs of the same run",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],

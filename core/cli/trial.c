@@ -65,8 +65,8 @@ static int body(void *user, int report) {
   const int code = run_execute(copy);
   const double seconds = monotonic_s() - from;
   getrusage(RUSAGE_SELF, &used);
-  const int bytes = snprintf(said, sizeof said, "%.9f %llu %ld", seconds, (unsigned long long)check_folder_bytes_here(),
-                             used.ru_maxrss);
+  const int bytes = snprintf(said, sizeof said, "%.9f %llu %ld", seconds,
+                             (unsigned long long)check_folder_bytes(self->folder), used.ru_maxrss);
   return write(report, said, (size_t)bytes) == bytes ? code : CODE_OUTPUT;
 }
 

@@ -3,6 +3,7 @@
 
 #include "ab_report.h"
 #include "ab_trial.h"
+#include "compare_page.h"
 
 #include "abi/services.h"
 #include "base/log.h"
@@ -23,72 +24,55 @@ typedef struct ab_options {
   double margin, width, max_time_s;
   const char *output; /* NULL: none */
   args_format format;
+  const char *page; /* NULL: none is wanted */
   bool loop, gate, help;
 } ab_options;
 
 /* ---- command line ---- */
 
-static bool take_margin(void *user, const args_option *row, const char *value, error *err) {
-  (void)row;
-  (void)err;
-  return args_share(value, &((ab_options *)user)->margin);
-}
-
 static bool take_width(void *user, const args_option *row, const char *value, error *err) {
-  ab_options *self = user;
-  (void)row;
-  (void)err;
-  return args_share(value, &self->width) && self->width > 0;
-}
-
-static bool take_max_time(void *user, const args_option *row, const char *value, error *err) {
-  (void)row;
-  (void)err;
-  return args_seconds(value, &((ab_options *)user)->max_time_s);
-}
-
-static bool take_output(void *user, const args_option *row, const char *value, error *err) {
-  (void)row;
-  (void)err;
-  return (((ab_options *)user)->output = value)[0] != '\0';
+  return args_take_share(user, row, value, err) && ((ab_options *)user)->width > 0;
 }
 
 static const args_option rows[] = {
-    {.name = "--margin",
-     .value = ARGS_REQUIRED,
-     .argument = "PERCENT",
-     .take = take_margin,
-     .allowed = "per cent, 0 .. 100",
-     .help = "a difference that does not matter (1)"},
+    ARGS_MARGIN_ROW(ab_options, margin),
     {.name = "--width",
      .value = ARGS_REQUIRED,
      .argument = "PERCENT",
      .take = take_width,
+     .code = offsetof(ab_options, width),
      .allowed = "per cent, above 0 up to 100",
      .help = "stop when the 95 % interval is this narrow (0.4 times the margin)"},
     {.name = "--max-time",
      .value = ARGS_REQUIRED,
      .argument = "SECONDS",
-     .take = take_max_time,
+     .take = args_take_seconds,
+     .code = offsetof(ab_options, max_time_s),
      .allowed = "seconds, above 0 up to 86400",
      .help = "stop after this time of timed blocks, including the emptying of caches (10)"},
     {.name = "--output",
      .value = ARGS_REQUIRED,
      .argument = "FILE.json",
-     .take = take_output,
+     .take = args_take_text,
+     .code = offsetof(ab_options, output),
      .allowed = "a file",
      .offer = ARGS_OFFER_FILE,
      .help = "write both as measurements, for pdhost compare; with - they go to standard output and the text to "
              "standard error"},
     ARGS_FORMAT_ROW(ab_options, format, "text|json|csv", "text, json, csv"),
+    {.name = "--html",
+     .value = ARGS_REQUIRED,
+     .argument = "FILE",
+     .take = args_take_text,
+     .code = offsetof(ab_options, page),
+     .allowed = "a file",
+     .offer = ARGS_OFFER_FILE,
+     .help = "also write the comparison as a page"},
     {.name = "--loop",
      .take = args_take_flag,
      .code = offsetof(ab_options, loop),
      .help = "time whole iterations of the training loop, with the loader, in blocks of [truth] block steps"},
-    {.name = "--gate",
-     .take = args_take_flag,
-     .code = offsetof(ab_options, gate),
-     .help = "exit 9 if B is SLOWER, 10 if that is UNCLEAR"},
+    ARGS_GATE_ROW(ab_options, gate),
     ARGS_HELP_ROW(ab_options, help)};
 
 static int ab_main(int argc, char **argv);
@@ -100,8 +84,8 @@ const args_command ab_command = {
     .description =
         "Times a scenario's step with two configurations, A and B, in one process and in turns (A B B A, then B A A "
         "B), "
-        "until the interval of their ratio is narrow enough or the time is up. Each side is its keys, separated by "
-        "spaces, on top of what both are given; '' means no changes. Keys that do not change "
+        "until the interval of their ratio is narrow enough or the time is up. Each side is a list of keys, separated "
+        "by spaces, on top of the settings that both share; '' means no changes. Keys that do not change "
         "the step ([profile], [schedule], the loader's) are refused. With --loop the loader is a part of what is "
         "timed, "
         "and its keys may be given.",
@@ -118,6 +102,23 @@ const args_command ab_command = {
 static int end_code(const ab_options *options, outcome verdict) {
   if (!options->gate || verdict == OUTCOME_SAME || verdict == OUTCOME_FASTER) return CODE_DONE;
   return verdict == OUTCOME_SLOWER ? CODE_REGRESSION : CODE_INCONCLUSIVE;
+}
+
+/* What pdhost compare makes of both. */
+static int write_page(const ab_options *options, const ab_sides *sides, error *err) {
+  samples from;
+  sample_pairs pairs = {.all = NULL};
+  if (!samples_of(&sides->rows, "ab", false, &from, err)) return err->exit_code;
+  pd_status status = PD_NO_MEMORY;
+  if (sample_pairs_make(&from, options->margin, false, &pairs)) {
+    const compare_report of = {.from = &from, .pairs = &pairs};
+    status = compare_page_write(&of, options->page, err);
+  } else {
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  }
+  sample_pairs_free(&pairs);
+  samples_free(&from);
+  return status == PD_OK ? CODE_DONE : err->exit_code;
 }
 
 static int report(const ab_options *options, ab_sides *sides, const ab_result *got, bool partial, error *err) {
@@ -137,6 +138,8 @@ static int report(const ab_options *options, ab_sides *sides, const ab_result *g
                                                   : ab_report_text(&of, color, taken ? stderr : stdout, err);
   const int written = options->output ? measurement_file_write(options->output, sides->rows.rows, 2) : CODE_DONE;
   if (!told) return err->exit_code;
+  const int shown = options->page ? write_page(options, sides, err) : CODE_DONE;
+  if (shown != CODE_DONE) return shown;
   return written == CODE_DONE ? end_code(options, of.verdict) : written;
 }
 

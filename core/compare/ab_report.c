@@ -4,12 +4,11 @@
 #include "grid.h"
 #include "render.h"
 
+#include "base/json_text.h"
 #include "base/progress_line.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -144,12 +143,7 @@ bool ab_report_json(const ab_report *self, error *err) {
       of->of.spread, "rounds", (json_int_t)of->rounds, "restarts", (json_int_t)of->restart_count, "dropped",
       (json_int_t)of->dropped, "number_per_run", (json_int_t)of->number, "spent_s", of->spent_s, "narrow",
       (int)of->narrow, "partial", (int)self->partial, "a", side_value(self, 0), "b", side_value(self, 1));
-  char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-  json_decref(document);
-  if (!text) return no_memory(err);
-  puts(text);
-  free(text);
-  return true;
+  return json_text_print(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) || no_memory(err);
 }
 
 /* ---- progress ---- */

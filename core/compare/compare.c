@@ -1,7 +1,7 @@
 /* See compare.h. */
 #include "compare.h"
 
-#include "compare_report.h"
+#include "compare_page.h"
 
 #include "base/log.h"
 #include "base/progress_line.h"
@@ -15,6 +15,7 @@
 typedef struct compare_options {
   const char **paths;  /* the first is the one of --against, where that was given */
   const char *against; /* NULL: not given */
+  const char *page;    /* NULL: none is wanted */
   uint32_t path_count;
   args_format format;
   double margin;
@@ -31,18 +32,6 @@ static bool take_time(void *user, const args_option *row, const char *value, err
   return self->device || strcmp(value, "host") == 0;
 }
 
-static bool take_margin(void *user, const args_option *row, const char *value, error *err) {
-  (void)row;
-  (void)err;
-  return args_share(value, &((compare_options *)user)->margin);
-}
-
-static bool take_against(void *user, const args_option *row, const char *value, error *err) {
-  (void)row;
-  (void)err;
-  return (((compare_options *)user)->against = value)[0] != '\0';
-}
-
 static bool take_path(void *user, const char *word, error *err) {
   compare_options *self = user;
   (void)err;
@@ -54,7 +43,8 @@ static const args_option rows[] = {ARGS_FORMAT_ROW(compare_options, format, "tex
                                    {.name = "--against",
                                     .value = ARGS_REQUIRED,
                                     .argument = "FILE",
-                                    .take = take_against,
+                                    .take = args_take_text,
+                                    .code = offsetof(compare_options, against),
                                     .allowed = "a file",
                                     .offer = ARGS_OFFER_FILE,
                                     .help = "compare every other file with this one"},
@@ -65,20 +55,20 @@ static const args_option rows[] = {ARGS_FORMAT_ROW(compare_options, format, "tex
                                     .offer = ARGS_OFFER_CHOICES,
                                     .allowed = "host, device",
                                     .help = "which of a block's times to compare (host)"},
-                                   {.name = "--margin",
-                                    .value = ARGS_REQUIRED,
-                                    .argument = "PERCENT",
-                                    .take = take_margin,
-                                    .allowed = "per cent, 0 .. 100",
-                                    .help = "a difference that does not matter (1)"},
+                                   ARGS_MARGIN_ROW(compare_options, margin),
                                    {.name = "--wide",
                                     .take = args_take_flag,
                                     .code = offsetof(compare_options, wide),
                                     .help = "print all figures below each table: MAD, IQR, p90, p99, min and max"},
-                                   {.name = "--gate",
-                                    .take = args_take_flag,
-                                    .code = offsetof(compare_options, gate),
-                                    .help = "exit 9 if B is SLOWER, 10 if that is UNCLEAR"},
+                                   {.name = "--html",
+                                    .value = ARGS_REQUIRED,
+                                    .argument = "FILE",
+                                    .take = args_take_text,
+                                    .code = offsetof(compare_options, page),
+                                    .allowed = "a file",
+                                    .offer = ARGS_OFFER_FILE,
+                                    .help = "also write the comparison as a page"},
+                                   ARGS_GATE_ROW(compare_options, gate),
                                    ARGS_COLOR_ROW,
                                    ARGS_PROGRESS_ROW,
                                    ARGS_HELP_ROW(compare_options, help)};
@@ -92,15 +82,17 @@ const args_command compare_command = {
     .description =
         "Puts measurements side by side: a table per label, a row per sub_label and threads, a column per description. "
         "The files are those that [run] mode = benchmark writes, or the json sink's documents of training runs "
-        "(results/metrics_*.json). Of two files, B against A: FASTER, SLOWER, SAME or UNCLEAR, with the ratio and its "
-        "95 % interval. Two runs are compared by the times of their recorded iterations; their verdicts, and what "
+        "(metrics_*.json in their folders). With two files it also says whether B is FASTER or SLOWER than A, the "
+        "SAME, or "
+        "UNCLEAR, with the ratio and its 95 % interval. Two runs are compared by the times of their recorded "
+        "iterations; their verdicts, and what "
         "changed in where the step goes, are printed too.\n\n"
         "A and B were measured one after the other, so a change of the machine in between counts as theirs. pdhost ab "
         "measures both in turns.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost compare before.json after.json\n"
-                "pdhost compare --against baseline.json results/metrics_sync.json",
+                "pdhost compare --against baseline.json results/sync/latest/metrics_sync.json",
     .words = ARGS_OFFER_FILE,
     .main = compare_main};
 
@@ -183,17 +175,20 @@ static int compare_files(const compare_options *options, error *err) {
   ok = ok && grids_make(&from, &tables) && sample_pairs_make(&from, options->margin, options->against != NULL, &pairs);
   progress_end();
   int code = CODE_DONE;
+  pd_status written = PD_OK;
   if (ok) {
     const compare_report of = {.from = &from, .tables = &tables, .pairs = &pairs, .wide = options->wide};
     tell_partial(&from);
     tell_strangers(&from, &pairs);
     ok = report(options, &of);
+    written = ok && options->page ? compare_page_write(&of, options->page, err) : PD_OK;
     code = options->gate ? gate_code(&pairs, err) : CODE_DONE;
   }
   if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   sample_pairs_free(&pairs);
   grids_free(&tables);
   samples_free(&from);
+  if (written != PD_OK) return err->exit_code;
   return ok ? code : CODE_INTERNAL;
 }
 

@@ -5,10 +5,10 @@
 #include "render.h"
 #include "run_changes.h"
 
-#include <jansson.h>
+#include "base/json_text.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { NAME_BYTES = 512, SENTENCE_BYTES = 2 * NAME_BYTES + 256, DIFFERENCES_SHOWN = 12 };
 #define COMPARISON_FORMAT "pdhost.comparison/1"
@@ -260,10 +260,7 @@ bool compare_report_json(const compare_report *self) {
     whole = json_array_append_new(alone, cell_value(self, self->pairs->alone[i])) == 0 && whole;
   json_t *document = json_pack("{s:s, s:o, s:o, s:o, s:o}", "format", COMPARISON_FORMAT, "cells", cells, "verdicts",
                                verdicts, "unmatched", alone, "runs", runs_value(self));
-  char *text = document && whole ? json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+  const bool printed = whole && json_text_print(json_incref(document), JSON_INDENT(1) | JSON_REAL_PRECISION(17));
   json_decref(document);
-  if (!text) return false;
-  puts(text);
-  free(text);
-  return true;
+  return printed;
 }

@@ -242,10 +242,48 @@ pd_status args_parse(args_set *sets, uint32_t set_count, args_word word, void *w
 
 /* ---- values ---- */
 
+/* A number, then `unit` or nothing. */
+static bool number(const char *text, const char *unit, double *value) {
+  char *end;
+  *value = strtod(text, &end);
+  return end != text && (*end == '\0' || strcmp(end, unit) == 0) && *value >= 0;
+}
+
+static void *field(void *user, const args_option *self) { return (char *)user + self->code; }
+
 bool args_take_flag(void *user, const args_option *self, const char *value, error *err) {
   (void)err;
-  *(bool *)((char *)user + self->code) = !value;
+  *(bool *)field(user, self) = !value;
   return !value;
+}
+
+bool args_take_text(void *user, const args_option *self, const char *value, error *err) {
+  (void)err;
+  *(const char **)field(user, self) = value;
+  return value[0] != '\0';
+}
+
+bool args_take_share(void *user, const args_option *self, const char *value, error *err) {
+  (void)err;
+  double *share = field(user, self);
+  const bool read = number(value, "%", share);
+  *share /= 100;
+  return read && *share <= 1;
+}
+
+bool args_take_seconds(void *user, const args_option *self, const char *value, error *err) {
+  (void)err;
+  double *seconds = field(user, self);
+  static const struct {
+    const char *name;
+    double s;
+  } units[] = {{"s", 1}, {"m", 60}, {"h", 3600}};
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    if (!number(value, units[i].name, seconds)) continue;
+    *seconds *= value[strlen(value) - 1] == units[i].name[0] ? units[i].s : 1;
+    return *seconds > 0 && *seconds <= 86400;
+  }
+  return false;
 }
 
 bool args_take_progress(void *user, const args_option *self, const char *value, error *err) {
@@ -261,7 +299,7 @@ bool args_take_format(void *user, const args_option *self, const char *value, er
   (void)err;
   for (int i = 0; i < 4; i++)
     if (strcmp(value, names[i]) == 0 && strstr(self->allowed, names[i])) {
-      *(args_format *)(void *)((char *)user + self->code) = (args_format)i;
+      *(args_format *)field(user, self) = (args_format)i;
       return true;
     }
   return false;
@@ -277,31 +315,5 @@ bool args_take_color(void *user, const args_option *self, const char *value, err
       log_set_color((log_color)i);
       return true;
     }
-  return false;
-}
-
-/* A number, then `unit` or nothing. */
-static bool number(const char *text, const char *unit, double *value) {
-  char *end;
-  *value = strtod(text, &end);
-  return end != text && (*end == '\0' || strcmp(end, unit) == 0) && *value >= 0;
-}
-
-bool args_share(const char *text, double *share) {
-  const bool read = number(text, "%", share);
-  *share /= 100;
-  return read && *share <= 1;
-}
-
-bool args_seconds(const char *text, double *seconds) {
-  static const struct {
-    const char *name;
-    double s;
-  } units[] = {{"s", 1}, {"m", 60}, {"h", 3600}};
-  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-    if (!number(text, units[i].name, seconds)) continue;
-    *seconds *= text[strlen(text) - 1] == units[i].name[0] ? units[i].s : 1;
-    return *seconds > 0 && *seconds <= 86400;
-  }
   return false;
 }

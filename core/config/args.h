@@ -80,8 +80,16 @@ pd_status args_parse(args_set *sets, uint32_t set_count, args_word word, void *w
 /* The row of an option as typed ("--batch-size", "-c"); NULL: none. */
 const args_option *args_find(const args_option *rows, uint32_t count, const char *typed, size_t bytes);
 
-/* A row that sets a bool: `code` is its offset in `user`. */
+/* Rows that set one field of `user`; `code` is its offset. */
+/* a bool */
 bool args_take_flag(void *user, const args_option *self, const char *value, error *err);
+/* a const char *, which is not empty */
+bool args_take_text(void *user, const args_option *self, const char *value, error *err);
+/* a double: "1" or "1%", 0 .. 100 per cent */
+bool args_take_share(void *user, const args_option *self, const char *value, error *err);
+/* a double: "10", "10s", "2m" or "1h", above 0 up to a day */
+bool args_take_seconds(void *user, const args_option *self, const char *value, error *err);
+
 bool args_take_color(void *user, const args_option *self, const char *value, error *err);
 bool args_take_progress(void *user, const args_option *self, const char *value, error *err);
 #define ARGS_HELP_ROW(type, field)                                                                                     \
@@ -112,9 +120,30 @@ bool args_take_format(void *user, const args_option *self, const char *value, er
     .offer = ARGS_OFFER_CHOICES, .take = args_take_format, .code = (int)offsetof(type, field)                          \
   }
 
-/* Values that several commands take. */
-bool args_share(const char *text, double *share);     /* "1" or "1%", 0 .. 100 per cent */
-bool args_seconds(const char *text, double *seconds); /* "10", "10s", "2m" or "1h", above 0 up to a day */
+/* Of commands that compare: `--margin` sets a double, `--gate` a bool. */
+#define ARGS_MARGIN_ROW(type, field)                                                                                   \
+  {                                                                                                                    \
+    .name = "--margin", .value = ARGS_REQUIRED, .argument = "PERCENT", .allowed = "per cent, 0 .. 100",                \
+    .help = "a difference that does not matter (1)", .take = args_take_share, .code = (int)offsetof(type, field)       \
+  }
+#define ARGS_GATE_ROW(type, field)                                                                                     \
+  {                                                                                                                    \
+    .name = "--gate", .help = "exit 9 if B is SLOWER, 10 if that is UNCLEAR", .take = args_take_flag,                  \
+    .code = (int)offsetof(type, field)                                                                                 \
+  }
+/* Of commands that read files of other programs: each sets a const char *. */
+#define ARGS_STEP_ROW(type, field)                                                                                     \
+  {                                                                                                                    \
+    .name = "--step", .value = ARGS_REQUIRED, .argument = "NAME",                                                      \
+    .help = "ranges of this name are the steps (record_function, NVTX)", .take = args_take_text,                       \
+    .code = (int)offsetof(type, field)                                                                                 \
+  }
+#define ARGS_READER_ROW(type, field)                                                                                   \
+  {                                                                                                                    \
+    .name = "--reader", .value = ARGS_REQUIRED, .argument = "NAME",                                                    \
+    .help = "read the files with this reader, a name or the path of a plugin; without it, the files say which one",    \
+    .take = args_take_text, .code = (int)offsetof(type, field)                                                         \
+  }
 
 /* The page of `pdhost COMMAND --help`, on standard output. */
 void args_print_help(const args_command *self);

@@ -35,7 +35,7 @@ typedef struct cli_args {
 } cli_args;
 
 /* What --list takes. */
-#define CLI_LISTS "scenarios, sinks, devices, readers, causes, metrics"
+#define CLI_LISTS "scenarios, sinks, devices, readers, communicators, causes, metrics"
 
 /* What a command adds to the options of a run; NULL: nothing. */
 typedef struct cli_own {

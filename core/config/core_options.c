@@ -10,6 +10,7 @@
 static const char *const modes[] = {"train", "benchmark", NULL};
 static const char *const methods[] = {"timeit", "blocked_autorange", "adaptive_autorange", NULL};
 static const char *const residents[] = {"none", "host", "device", NULL};
+static const char *const communicators[] = {"auto", "none", "mpi", "tcp", NULL};
 static const char *const cures[] = {"none", TRUTH_CURES_AUTO, NULL};
 static const char *const active_words[] = {"all", NULL};
 
@@ -25,24 +26,34 @@ static const pd_option run_rows[] = {
               .help = "steps before the loop, outside the profiler"),
     PD_OPTION(run_settings, max_steps, .def = "0", .min = "0", .unit = "steps",
               .help = "end the loop after this number of steps; 0: no limit"),
-    PD_OPTION(run_settings, epochs, .def = "1", .min = "0", .max = "1_000_000_000", .unit = "epochs",
-              .help = "passes over the data at most, each with a new iterator; 0: as many as the planned steps take"),
+    PD_OPTION(
+        run_settings, epochs, .def = "1", .min = "0", .max = "1_000_000_000", .unit = "epochs",
+        .help =
+            "maximum number of passes over the data, each with a new iterator; 0: as many as the planned steps take"),
     PD_OPTION_CHOICE(run_settings, mode, .def = "train", .choices = modes,
                      .help =
                          "what the run does: train through the schedule, or time the step alone, as [benchmark] says"),
     PD_OPTION(run_settings, sync_timing, .def = "true",
               .help = "synchronise before and after each measured step; false: device events time the pipelined step"),
-    PD_OPTION_PATH(run_settings, trace_dir, .def = "results/traces/<scenario>",
-                   .help = "folder of traces; <scenario> is replaced by its name"),
+    PD_OPTION_PATH(run_settings, trace_dir, .def = "results/<scenario>/<time>-<pid>",
+                   .help =
+                       "folder of the run's files; <scenario>, <time> and <pid> are replaced, and latest leads to it"),
     PD_OPTION(run_settings, keep_capture, .def = "false",
               .help =
                   "write what is recorded to a .pdcap file in trace_dir, from which `pdhost recover` makes any output"),
     PD_OPTION(run_settings, isolate, .def = "true",
-              .help = "run in a process of its own, whose death loses no results; false: for debuggers"),
+              .help = "run in a process of its own, so that a crash loses no results; false: for debuggers"),
     ROW_AS(run_settings, step_timeout_ns, PD_DURATION, "step_timeout", .def = "300s", .min = "0", .max = "1000000s",
-           .unit = "s", .help = "end a run whose step takes longer; 0: never"),
-    PD_OPTION_PATH(run_settings, plugin_path, .def = "",
-                   .help = "folders with scenario/, sink/ and device/ to search first, separated by colons"),
+           .unit = "s", .help = "end a run whose step, or a sink whose call, takes longer; 0: never"),
+    PD_OPTION_CHOICE(run_settings, communicator, .def = "auto", .choices = communicators,
+                     .help =
+                         "how ranks that mpirun, srun or torchrun started reach one another; none: each runs alone"),
+    ROW_AS(run_settings, rank_timeout_ns, PD_DURATION, "rank_timeout", .def = "60s", .min = "1s", .max = "1000000s",
+           .unit = "s", .help = "end a run whose other ranks do not come for this time"),
+    PD_OPTION_PATH(
+        run_settings, plugin_path, .def = "",
+        .help =
+            "folders with scenario/, sink/, device/, reader/ and communicator/ to search first, separated by colons"),
     PD_OPTION(run_settings, require_cupti, .def = "false", .help = "fail rather than run with event timing alone"),
 };
 
@@ -71,9 +82,9 @@ static const pd_option data_rows[] = {
     DATA(num_workers, PD_INT, .def = "2", .min = "0", .max = "256",
          .help = "loader threads; 0 loads in the loop's own thread"),
     DATA(prefetch_factor, PD_INT, .def = "2", .min = "1", .max = "1024", .unit = "batches",
-         .help = "batches in flight per worker; no meaning with num_workers = 0"),
+         .help = "batches in flight per worker; ignored with num_workers = 0"),
     DATA(persistent_workers, PD_BOOL, .def = "false",
-         .help = "keep the workers from one iterator to the next; no meaning with num_workers = 0"),
+         .help = "keep the workers from one iterator to the next; ignored with num_workers = 0"),
     DATA(pin_memory, PD_BOOL, .def = "false",
          .help = "batches in page-locked memory, so that their copy is asynchronous"),
     DATA(prefetch_to_device, PD_BOOL, .def = "false",
@@ -116,7 +127,8 @@ static const pd_option profile_rows[] = {
     PD_OPTION(profile_settings, step_info_every, .def = "10", .min = "0", .max = "1_000_000_000", .unit = "steps",
               .help = "log step costs every this number of steps; 0: never"),
     ROW_AS(profile_settings, max_memory_bytes, PD_BYTES, "max_memory", .def = "1GiB", .min = "1MiB", .max = "1024GiB",
-           .unit = "bytes", .help = "recorded data per window; what does not fit is counted as lost"),
+           .unit = "bytes",
+           .help = "recorded data per window; a window that fills it ends there, and another one goes on"),
 };
 
 static const pd_option benchmark_rows[] = {
@@ -124,50 +136,53 @@ static const pd_option benchmark_rows[] = {
                      .help = "when it ends: after one block; after min_run_time; when the blocks agree"),
     PD_OPTION(benchmark_settings, number, .def = "0", .min = "0", .max = "1_000_000_000", .unit = "runs",
               .help = "runs of the step in a block; 0: grow it until the timer costs nothing (not with timeit)"),
-    PD_OPTION_DURATION(benchmark_settings, min_run_time, .def = "0", .min = "0", .max = "86400s", .unit = "s",
-                       .help = "of all blocks together; 0: the method's own, 0.2 s blocked and 0.01 s adaptive"),
+    PD_OPTION_DURATION(
+        benchmark_settings, min_run_time, .def = "0", .min = "0", .max = "86400s", .unit = "s",
+        .help = "minimum time of all blocks together; 0: 0.2 s for blocked_autorange, 0.01 s for adaptive_autorange"),
     PD_OPTION(benchmark_settings, min_blocks, .def = "0", .min = "0", .max = "100_000", .unit = "blocks",
               .help = "minimum number of blocks in min_run_time; use 40 for pdhost compare"),
-    PD_OPTION_DURATION(benchmark_settings, max_run_time, .def = "10", .min = "1ms", .max = "86400s", .unit = "s",
-                       .help = "of all blocks together, where adaptive_autorange, min_blocks and cold_cache give up"),
+    PD_OPTION_DURATION(
+        benchmark_settings, max_run_time, .def = "10", .min = "1ms", .max = "86400s", .unit = "s",
+        .help = "maximum time of all blocks together; adaptive_autorange, min_blocks and cold_cache give up then"),
     PD_OPTION_DURATION(
         benchmark_settings, max_warmup_time, .def = "2", .min = "0", .max = "86400s", .unit = "s",
-        .help = "after warmup_steps, blocks until their times no longer trend, at most for this time; 0: none"),
+        .help = "after warmup_steps, run blocks until their times no longer trend, at most for this time; 0: none"),
     PD_OPTION(benchmark_settings, threshold, .def = "0.1", .min = "0.0001", .max = "10",
-              .help = "adaptive_autorange is content below this ratio of interquartile range to median"),
+              .help = "adaptive_autorange ends when the ratio of interquartile range to median is below this"),
     PD_OPTION(benchmark_settings, threads, .def = "0", .min = "0", .max = "1024", .unit = "threads",
               .help = "threads that a CPU device computes with; 0: as many as [device] says"),
     PD_OPTION(benchmark_settings, cold_cache, .def = "false",
               .help = "empty the caches before every run: each is a block of its own"),
     PD_OPTION(benchmark_settings, device_time, .def = "true",
-              .help = "the device's own time of each block too, between two events"),
+              .help = "also measure the device's own time of each block, between two events"),
     PD_OPTION(
         benchmark_settings, callgrind, .def = "0", .min = "0", .max = "1_000_000", .unit = "steps",
         .help = "after the blocks, count the instructions of this number of steps, by Valgrind's Callgrind; 0: do not"),
     PD_OPTION(benchmark_settings, callgrind_repeats, .def = "3", .min = "1", .max = "100", .unit = "counts",
               .help = "how often to count; the median is the result"),
     PD_OPTION_DURATION(benchmark_settings, callgrind_max_time, .def = "600", .min = "1ms", .max = "86400s", .unit = "s",
-                       .help = "Callgrind is ended when it takes longer, and nothing is counted then"),
-    PD_OPTION(benchmark_settings, label, .def = "", .help = "what is measured; a table of pdhost compare each"),
+                       .help = "end Callgrind if it takes longer; nothing is counted then"),
+    PD_OPTION(benchmark_settings, label, .def = "",
+              .help = "what is measured; each label has a table in pdhost compare"),
     PD_OPTION(benchmark_settings, sub_label, .def = "",
               .help = "which variant of it; each has a row; <section.key> is replaced by its value"),
     PD_OPTION(benchmark_settings, description, .def = "",
               .help = "input of the benchmark; each has a column; <section.key> is replaced by its value"),
-    PD_OPTION(benchmark_settings, env, .def = "", .help = "in which environment; never merged with another"),
+    PD_OPTION(benchmark_settings, env, .def = "",
+              .help = "name of the environment; pdhost compare keeps environments apart"),
     PD_OPTION_PATH(benchmark_settings, output, .def = "results/benchmark_<scenario>.json",
                    .help = "file of the measurement; - is standard output; empty: none"),
 };
 
 static const pd_option truth_rows[] = {
     PD_OPTION(truth_settings, interleave, .def = "0", .min = "0", .max = "10_000", .unit = "rounds",
-              .help =
-                  "before the loop, rounds of one block of steps with the injection and one without, for truth.json"),
+              .help = "rounds before the loop, each a block of steps with the injection and one without; the result "
+                      "goes to truth.json"),
     PD_OPTION(truth_settings, block, .def = "8", .min = "1", .max = "1_000_000", .unit = "steps",
               .help = "steps of each block"),
     PD_OPTION_CHOICE(truth_settings, cures, .def = "none", .choices = cures,
-                     .help =
-                         "auto: before the loop, what each cure that the device offers saves of the step, in as many "
-                         "rounds (6 where interleave is 0), for truth.json"),
+                     .help = "auto: before the loop, measure what each possible cure saves, in as many rounds (6 if "
+                             "interleave is 0), for truth.json"),
 };
 
 #define SECTION(name_, rows_, summary_)                                                                                \

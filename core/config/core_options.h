@@ -23,7 +23,9 @@ typedef struct run_settings {
   bool require_cupti;
   bool keep_capture;
   bool isolate;
-  int64_t step_timeout_ns; /* 0: none */
+  int64_t step_timeout_ns;  /* 0: none */
+  const char *communicator; /* "auto", "none", "mpi", "tcp" */
+  int64_t rank_timeout_ns;
 } run_settings;
 
 #define SCHEDULE_ACTIVE_ALL (-1)

@@ -5,7 +5,8 @@
 #include "check_trace.h"
 #include "trace/recorder.h"
 
-#include <math.h>
+#include <pdhost/loss_names.h>
+
 #include <string.h>
 
 enum { COUNT = 1000 };
@@ -165,17 +166,12 @@ static check_verdict judge_calls(const pd_trace *trace, uint64_t *operations, ui
 
 /* The trace of fill, scale, mean and one read back. Operations may take more than one launch each. */
 static check_verdict judge_trace(const pd_trace *trace) {
-  static const char *const losses[PD_LOSS_COUNT] = {
-#define PD_X(name, value, text) [value] = (text),
-      PD_LOSS_MAP(PD_X)
-#undef PD_X
-  };
   uint64_t operations = 0, copies = 0;
   const check_verdict verdict = judge_calls(trace, &operations, &copies);
   if (verdict.outcome != CHECK_OK) return verdict;
-  for (int i = 0; i < PD_LOSS_COUNT; i++)
+  for (pd_loss i = 0; i < PD_LOSS_COUNT; i++)
     if (trace->losses[i] && i != PD_LOSS_AMBIGUOUS && i != PD_LOSS_CLOCK_STEP && i != PD_LOSS_TIME_CORRECTED)
-      return check_verdict_of(CHECK_FAILED, "lost: %llu %s", (unsigned long long)trace->losses[i], losses[i]);
+      return check_verdict_of(CHECK_FAILED, "lost: %llu %s", (unsigned long long)trace->losses[i], pd_loss_text(i));
   if (operations < 3 || copies != 1)
     return check_verdict_of(CHECK_FAILED, "three operations and a copy left %llu launches and %llu copies",
                             (unsigned long long)operations, (unsigned long long)copies);
@@ -323,12 +319,7 @@ static check_verdict open_with(const check_target *target, const void *options) 
 }
 static check_verdict bounds(const check_target *target) { return check_each_bound(target, open_with); }
 
-static check_verdict leaves_folder(const check_target *target) { return check_process_folder(target, live_in_turn); }
-static check_verdict leaves_umask(const check_target *target) { return check_process_umask(target, live_in_turn); }
-static check_verdict leaves_locale(const check_target *target) { return check_process_locale(target, live_in_turn); }
-static check_verdict leaves_handlers(const check_target *target) {
-  return check_process_handlers(target, live_in_turn);
-}
+CHECK_PROCESS_FUNCTIONS(live_in_turn)
 
 const check check_device_list[] = {
     {"open and close, twice", open_close},
@@ -340,10 +331,7 @@ const check check_device_list[] = {
     {"each operation leaves its call, its device record and its memory events", records},
     {"an index that no machine has is refused with a message", no_such_index},
     {"open with each bound and each choice of each option", bounds},
-    {"the current folder is left as it was", leaves_folder},
-    {"the umask is left as it was", leaves_umask},
-    {"the locale is left as it was", leaves_locale},
-    {"signal handlers are left as they were", leaves_handlers},
+    CHECK_PROCESS_ROWS,
     {"three steps of a real run", check_real_run},
     {NULL, NULL},
 };

@@ -13,10 +13,10 @@ void check_folder_remove(const char *path);
  * process in another folder. False: it could not be. */
 bool check_folder_empty(const char *path);
 
-/* Bytes of all files in the current folder. */
-uint64_t check_folder_bytes_here(void);
+/* Bytes of all files in the folder. */
+uint64_t check_folder_bytes(const char *path);
 
-/* A file in the current folder that ends with .partial: its path, as "inner/x.partial", goes to `found`. */
-bool check_folder_partial_here(char *found, size_t room);
+/* A file in the folder that ends with .partial: its path within it, as "inner/x.partial", goes to `found`. */
+bool check_folder_partial(const char *path, char *found, size_t room);
 
 #endif

@@ -187,11 +187,13 @@ static int sum_up(const check_target *target, const tally *of) {
 static int check_loaded(check_target *target, const config_input *input, tally *of, error *err) {
   if (check_given_take(target, input, err) != PD_OK) return err->exit_code;
   run_list(common_checks, target, of);
-  run_list(target->table->kind == PD_KIND_SCENARIO ? check_scenario_list
-           : target->table->kind == PD_KIND_SINK   ? check_sink_list
-           : target->table->kind == PD_KIND_READER ? check_reader_list
-                                                   : check_device_list,
-           target, of);
+  const pd_kind kind = target->table->kind;
+  if (kind != PD_KIND_COMMUNICATOR) /* one needs other ranks */
+    run_list(kind == PD_KIND_SCENARIO ? check_scenario_list
+             : kind == PD_KIND_SINK   ? check_sink_list
+             : kind == PD_KIND_READER ? check_reader_list
+                                      : check_device_list,
+             target, of);
   const int number = signals_pending();
   return number ? cut_short(number, of) : sum_up(target, of);
 }

@@ -14,4 +14,16 @@ check_verdict check_process_umask(const check_target *target, check_live live);
 check_verdict check_process_locale(const check_target *target, check_live live);
 check_verdict check_process_handlers(const check_target *target, check_live live);
 
+/* The four as functions over the `life` of one kind of plugin, and their rows of its list. */
+#define CHECK_PROCESS_FUNCTIONS(life)                                                                                  \
+  static check_verdict leaves_folder(const check_target *target) { return check_process_folder(target, life); }        \
+  static check_verdict leaves_umask(const check_target *target) { return check_process_umask(target, life); }          \
+  static check_verdict leaves_locale(const check_target *target) { return check_process_locale(target, life); }        \
+  static check_verdict leaves_handlers(const check_target *target) { return check_process_handlers(target, life); }
+#define CHECK_PROCESS_ROWS                                                                                             \
+  {"the current folder is left as it was", leaves_folder}, {"the umask is left as it was", leaves_umask},              \
+      {"the locale is left as it was", leaves_locale}, {                                                               \
+    "signal handlers are left as they were", leaves_handlers                                                           \
+  }
+
 #endif

@@ -138,6 +138,6 @@ check_verdict check_real_run(const check_target *target) {
   if (code == CODE_DEVICE && kind == PD_KIND_DEVICE) return check_verdict_of(CHECK_SKIPPED, "%s", why);
   if (code == CODE_UNTRUSTED) return check_verdict_of(CHECK_FAILED, "launches without a device record");
   if (code != CODE_DONE) return check_verdict_of(CHECK_FAILED, "exit code %d: %s", code, why);
-  if (check_folder_partial_here(why, sizeof why)) return check_verdict_of(CHECK_FAILED, "%s is left", why);
+  if (check_folder_partial(target->folder, why, sizeof why)) return check_verdict_of(CHECK_FAILED, "%s is left", why);
   return check_ok();
 }

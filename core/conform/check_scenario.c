@@ -172,12 +172,7 @@ static check_verdict causes(const check_target *target) {
   return check_ok();
 }
 
-static check_verdict leaves_folder(const check_target *target) { return check_process_folder(target, live_in_turn); }
-static check_verdict leaves_umask(const check_target *target) { return check_process_umask(target, live_in_turn); }
-static check_verdict leaves_locale(const check_target *target) { return check_process_locale(target, live_in_turn); }
-static check_verdict leaves_handlers(const check_target *target) {
-  return check_process_handlers(target, live_in_turn);
-}
+CHECK_PROCESS_FUNCTIONS(live_in_turn)
 
 const check check_scenario_list[] = {
     {"its bottleneck and its cures are causes that the verdict names", causes},
@@ -190,10 +185,7 @@ const check check_scenario_list[] = {
     {"a host without a training kit: a message, or it needs none", no_kit},
     {"a failing training kit makes step fail; teardown leaves nothing", failing_step},
     {"each call of the training kit fails in its turn: step fails with a message, nothing is left", no_service},
-    {"the current folder is left as it was", leaves_folder},
-    {"the umask is left as it was", leaves_umask},
-    {"the locale is left as it was", leaves_locale},
-    {"signal handlers are left as they were", leaves_handlers},
+    CHECK_PROCESS_ROWS,
     {"three steps of a real run", check_real_run},
     {NULL, NULL},
 };

@@ -5,8 +5,6 @@
 #include "check_trace.h"
 #include "tables/window_tables.h"
 
-#include <string.h>
-
 /* How far a life goes before close. */
 typedef struct life {
   bool steps, summary; /* on_step was called; close gets a summary, else NULL */
@@ -177,7 +175,7 @@ static void live_in_turn(const check_target *target, check_life *one) {
   check_life_take(one, &host, status);
   one->output[0] = host.files_committed;
   one->output[1] = host.bytes_written;
-  one->output[2] = check_folder_bytes_here(); /* of sinks that write files of their own */
+  one->output[2] = check_folder_bytes(target->folder); /* of sinks that write files of their own */
   if (verdict.outcome == CHECK_OK && host.misuse[0]) verdict = check_verdict_of(CHECK_FAILED, "%s", host.misuse);
   if (verdict.outcome == CHECK_OK && host.open_files)
     verdict = check_verdict_of(CHECK_FAILED, "%lld files neither committed nor discarded", (long long)host.open_files);
@@ -190,12 +188,7 @@ static check_verdict no_service(const check_target *target) { return check_each_
 
 static check_verdict bounds(const check_target *target) { return check_each_bound(target, one_window); }
 
-static check_verdict leaves_folder(const check_target *target) { return check_process_folder(target, live_in_turn); }
-static check_verdict leaves_umask(const check_target *target) { return check_process_umask(target, live_in_turn); }
-static check_verdict leaves_locale(const check_target *target) { return check_process_locale(target, live_in_turn); }
-static check_verdict leaves_handlers(const check_target *target) {
-  return check_process_handlers(target, live_in_turn);
-}
+CHECK_PROCESS_FUNCTIONS(live_in_turn)
 
 const check check_sink_list[] = {
     {"open, then dropped by the host (close without a summary)", dropped},
@@ -208,10 +201,7 @@ const check check_sink_list[] = {
     {"a window with each bound and each choice of each option", bounds},
     {"a full disk is reported and leaves no file open", full_disk},
     {"each call of files and tables fails in its turn: a message, no file left open", no_service},
-    {"the current folder is left as it was", leaves_folder},
-    {"the umask is left as it was", leaves_umask},
-    {"the locale is left as it was", leaves_locale},
-    {"signal handlers are left as they were", leaves_handlers},
+    CHECK_PROCESS_ROWS,
     {"a window of a real run", check_real_run},
     {NULL, NULL},
 };

@@ -84,6 +84,18 @@ static bool own_pause(void *state, int64_t sleep_ns) {
   return !atomic_load(&l->stop);
 }
 
+/* A new order. Batch k of all ranks together is as one rank with their batch sizes in one would have it; each takes its
+ * part of it. */
+static void shuffle(data_loader *l, uint64_t epoch) {
+  const data_config *config = &l->config;
+  sampler_shuffle(l->order, (uint32_t)config->dataset_size, config->seed, epoch);
+  const uint64_t size = (uint64_t)config->batch_size;
+  if (config->ranks < 2) return;
+  for (uint64_t batch = 0; batch < l->plan.batches; batch++)
+    for (uint64_t i = 0; i < size; i++)
+      l->order[batch * size + i] = l->order[(batch * config->ranks + config->rank) * size + i];
+}
+
 /* Makes the resident set from the first epoch's order. */
 static pd_status make_residents(data_loader *l) {
   char doing[96];
@@ -94,7 +106,7 @@ static pd_status make_residents(data_loader *l) {
   l->resident_samples = calloc(count, sizeof *l->resident_samples);
   if (!l->residents || !l->resident_samples)
     return l->host->fail(l->host, PD_NO_MEMORY, "[data]: no memory for %" PRIu64 " resident batches", count);
-  sampler_shuffle(l->order, (uint32_t)config->dataset_size, config->seed, 0);
+  shuffle(l, 0);
   for (; l->resident_count < count; l->resident_count++) {
     snprintf(doing, sizeof doing, "making %" PRIu64 " resident batches, %" PRIu64 " done", count, l->resident_count);
     pd_progress_doing(l->host, doing);
@@ -114,7 +126,14 @@ pd_status data_loader_open(const pd_host *host, const pd_device_access *device, 
   const uint64_t samples = (uint64_t)config->dataset_size, size = (uint64_t)config->batch_size;
   if (samples > UINT32_MAX)
     return host->fail(host, PD_INVALID, "[data] dataset_size = %" PRIu64 ": at most %" PRIu32, samples, UINT32_MAX);
-  const uint64_t batches = config->drop_last ? samples / size : (samples + size - 1) / size;
+  const uint64_t ranks = config->ranks > 1 ? config->ranks : 1;
+  /* Ranks do as many steps as one another: what is left over at the end is left out. */
+  const uint64_t batches = config->drop_last || ranks > 1 ? samples / (size * ranks) : (samples + size - 1) / size;
+  if (!batches && ranks > 1)
+    return host->fail(host, PD_INVALID,
+                      "[data] dataset_size = %" PRIu64 " is less than one batch of %" PRIu64 " on each of %" PRIu64
+                      " ranks; raise it, or lower batch_size",
+                      samples, size, ranks);
   if (!batches)
     return host->fail(host, PD_INVALID,
                       "[data] batch_size = %" PRIu64 " is more than dataset_size = %" PRIu64
@@ -129,7 +148,7 @@ pd_status data_loader_open(const pd_host *host, const pd_device_access *device, 
   l->set = (dataset){.seed = config->seed, .image_size = config->image_size, .cpu_work = config->cpu_work};
   sem_init(&l->stopped, 0, 0);
   l->order = malloc(samples * sizeof *l->order);
-  l->plan = (epoch_plan){.order = l->order, .samples = samples, .batches = batches};
+  l->plan = (epoch_plan){.order = l->order, .samples = ranks > 1 ? batches * size : samples, .batches = batches};
   pd_status status = PD_OK;
   if (!l->order)
     status = host->fail(host, PD_NO_MEMORY, "[data]: no memory for the order of %" PRIu64 " samples", samples);
@@ -167,7 +186,7 @@ pd_status data_loader_iter_begin(data_loader *l) {
   l->plan.epoch++;
   l->iterating = true;
   if (l->config.resident != DATA_RESIDENT_NONE) return PD_OK;
-  sampler_shuffle(l->order, (uint32_t)l->config.dataset_size, l->config.seed, l->plan.epoch);
+  shuffle(l, l->plan.epoch);
   if (!l->workers) return PD_OK;
   const pd_status status = workers_begin(l->workers, &l->plan);
   if (status != PD_OK) l->iterating = false;

@@ -23,7 +23,8 @@ typedef struct data_config {
   data_resident resident;      /* HOST, DEVICE: `resident_batches` are made before the loop and served in turn */
   int64_t resident_batches;
   uint64_t seed;
-  bool control; /* no work and no sleep: see data_loader_inject */
+  bool control;         /* no work and no sleep: see data_loader_inject */
+  uint32_t rank, ranks; /* of `ranks` that share every epoch, which takes part of each batch; ranks 0: this one alone */
 } data_config;
 
 /* `device` gives page-locked memory for pin_memory. The message of a failure goes through host->fail. [loop thread] */

@@ -21,8 +21,8 @@ typedef struct thread_sweep {
 } thread_sweep;
 
 static bool is_communication(const char *name) {
-  return !strncmp(name, "nccl", 4) || !strncmp(name, "gloo:", 5) || strstr(name, "ncclKernel") ||
-         strstr(name, "ncclDevKernel");
+  return !strncmp(name, "nccl", 4) || !strncmp(name, "gloo:", 5) || !strncmp(name, "mpi:", 4) ||
+         !strncmp(name, "tcp:", 4) || strstr(name, "ncclKernel") || strstr(name, "ncclDevKernel");
 }
 
 /* Closes what ended before `start`. A call that goes on, but not as long as what begins now, is cut short there: calls
@@ -165,7 +165,7 @@ static bool take_columns(trace_facts *self) {
   const size_t per_range =
       3 * sizeof(int64_t) + 2 * sizeof(uint32_t) + (self->trace->memory.count ? sizeof *self->memory : 0);
   const size_t bytes = ranges * per_range + calls * sizeof(int64_t) + strings * sizeof(bool);
-  char *at = self->columns = scratch_alloc(bytes, 1);
+  char *at = self->columns = trace_scratch_alloc(bytes, 1);
   if (!at) return false;
   memset(at, 0, bytes);
   self->range_self_ns = (int64_t *)(void *)at;

@@ -8,7 +8,7 @@
 
 bool intervals_grow(intervals *list) {
   size_t room = list->room ? list->room * 2 : 64;
-  interval *rows = scratch_alloc(room, sizeof *rows); /* in huge pages where it is large: not so realloc */
+  interval *rows = trace_scratch_alloc(room, sizeof *rows); /* in huge pages where it is large: not so realloc */
   if (!rows) {
     list->count = 0;
     return false;

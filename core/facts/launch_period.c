@@ -3,11 +3,16 @@
 
 #include "step_finder.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
-/* A loop of fewer launches is not told from chance. */
-enum { SHORTEST = 3, CANDIDATES = 400 };
+/* The share of its launches by which a step is a whole one, and beyond which no better place is looked for. */
+#define WHOLE 0.9
+#define ENOUGH 0.99
+
+enum { CANDIDATES = 400, SAMPLES = 2000 };
 /* Periods whose match is this close to the best one say the same. */
 #define SAME_MATCH 0.005
 
@@ -15,14 +20,49 @@ typedef struct candidate {
   uint64_t period, votes;
 } candidate;
 
-/* The share of launches that equal the one a period later. Gives up below what a loop needs. */
-static double match_of(const launch_sequence *all, uint64_t period) {
+/* Of the launches [begin, end), the share `match` equals the one a period later. */
+typedef struct stretch {
+  uint64_t begin, end;
+  double match;
+} stretch;
+
+/* The part of the sequence in which launches equal the one a period later: where equal ones count one each, and each
+ * other one takes away as many as leave nothing at STEP_FINDER_MATCH, the part with the largest sum. */
+static stretch repeating(const launch_sequence *all, uint64_t period) {
+  const int64_t unlike_costs = (int64_t)(STEP_FINDER_MATCH / (1 - STEP_FINDER_MATCH) + 0.5);
+  stretch out = {.begin = 0};
+  uint64_t begin = 0, unlike = 0;
+  int64_t sum = 0, best = 0;
+  for (uint64_t i = 0; i + period < all->count; i++) {
+    if (sum <= 0) sum = 0, begin = i, unlike = 0;
+    const bool equal = all->launches[i].symbol == all->launches[i + period].symbol;
+    sum += equal ? 1 : -unlike_costs;
+    unlike += !equal;
+    if (sum <= best) continue;
+    best = sum;
+    out = (stretch){begin, i + 1, 1 - (double)unlike / (double)(i + 1 - begin)};
+  }
+  return out;
+}
+
+static uint64_t launches_of(const stretch *loop, uint64_t period) { return loop->end + period - loop->begin; }
+
+static bool is_loop(const launch_sequence *all, const stretch *loop, uint64_t period) {
+  const uint64_t launches = launches_of(loop, period);
+  return loop->match >= STEP_FINDER_MATCH && launches >= STEP_FINDER_REPEATS * period && 2 * launches >= all->count;
+}
+
+/* Whether launches picked by chance equal the one a period later so often that the sequence may be a loop. */
+static bool may_repeat(const launch_sequence *all, uint64_t period) {
   const uint64_t pairs = all->count - period;
-  const uint64_t most = (uint64_t)((1 - STEP_FINDER_MATCH) * (double)pairs);
-  uint64_t unlike = 0;
-  for (uint64_t i = 0; i < pairs && unlike <= most; i++)
-    unlike += all->launches[i].symbol != all->launches[i + period].symbol;
-  return unlike > most ? 0 : 1 - (double)unlike / (double)pairs;
+  if (pairs < 4 * (uint64_t)SAMPLES) return true;
+  uint64_t random = 1, equal = 0;
+  for (int i = 0; i < SAMPLES; i++) {
+    random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    const uint64_t at = (random >> 32) * pairs >> 32;
+    equal += all->launches[at].symbol == all->launches[at + period].symbol;
+  }
+  return 5 * equal >= 2 * (uint64_t)SAMPLES; /* 0.4, where a loop of half of the launches has 0.475 */
 }
 
 static int more_votes(const void *a, const void *b) {
@@ -63,7 +103,7 @@ static candidate *vote(const launch_sequence *all, uint64_t *found) {
     }
   }
   out = calloc(longest + 1, sizeof *out);
-  for (uint64_t i = SHORTEST; out && i <= longest; i++)
+  for (uint64_t i = 1; out && i <= longest; i++)
     if (votes[i]) out[(*found)++] = (candidate){i, votes[i]};
   if (out) qsort(out, *found, sizeof *out, more_votes);
 done:
@@ -74,74 +114,224 @@ done:
   return out;
 }
 
-/* Of the periods that agree as well as the best one, the shortest: the others are multiples of it. */
-static void choose(const launch_sequence *all, const candidate *rows, uint64_t count, launch_period *out) {
-  double best = 0, matches[CANDIDATES];
-  if (count > CANDIDATES) count = CANDIDATES;
-  for (uint64_t i = 0; i < count; i++) {
-    matches[i] = match_of(all, rows[i].period);
-    if (matches[i] > best) best = matches[i];
-  }
-  for (uint64_t i = 0; i < count; i++) {
-    if (matches[i] < STEP_FINDER_MATCH || matches[i] < best - SAME_MATCH) continue;
-    if (out->length && rows[i].period >= out->length) continue;
-    out->length = rows[i].period;
-    out->match = matches[i];
-  }
+static int shorter(const void *a, const void *b) {
+  const uint64_t first = ((const candidate *)a)->period, second = ((const candidate *)b)->period;
+  return first > second ? 1 : first < second ? -1 : 0;
+}
+
+static bool is_multiple(const candidate *rows, const stretch *loops, uint64_t index) {
+  for (uint64_t i = 0; i < index; i++)
+    if (loops[i].match >= 1 - SAME_MATCH / 5 && rows[index].period % rows[i].period == 0) return true;
+  return false;
+}
+
+/* A launch in the middle of the loop, `quarters` of its way from the beginning, that is whole periods behind that. */
+static uint64_t within(const stretch *loop, uint64_t period, uint64_t quarters) {
+  return loop->begin + launches_of(loop, period) / period * quarters / 4 * period;
 }
 
 /* Behind which launch of the period the optimizer ends: of several places, the one with the most launches around it.
  * False: it has no optimizer, or one that is most of it, which is then the program itself. */
-static bool behind_optimizer(const launch_sequence *all, uint64_t period, uint64_t *phase) {
+static bool behind_optimizer(const launch_at *from, uint64_t period, uint64_t *phase) {
   uint64_t best = 0, optimizers = 0;
   bool found = false;
-  for (uint64_t i = 0; i < period; i++) optimizers += all->launches[i].optimizer;
+  for (uint64_t i = 0; i < period; i++) optimizers += from[i].optimizer;
   if (!optimizers || 2 * optimizers > period + 2) return false;
   for (uint64_t i = 0; i < period; i++) {
-    if (!all->launches[i].optimizer || all->launches[i + 1].optimizer) continue;
+    if (!from[i].optimizer || from[(i + 1) % period].optimizer) continue;
     uint64_t quiet = 1; /* launches from here to the next optimizer's */
-    while (quiet < period && !all->launches[i + quiet].optimizer) quiet++;
+    while (quiet < period && !from[(i + quiet) % period].optimizer) quiet++;
     if (quiet <= best) continue;
     best = quiet;
-    *phase = (i + 1) % period;
     found = true;
+    *phase = (i + 1) % period;
+    while (from[*phase].to_host) *phase = (*phase + 1) % period;
   }
   return found;
 }
 
-/* A copy from the host whose size comes equally often in each whole period, and never outside one place of it. */
-static bool at_copy(const launch_sequence *all, uint64_t period, uint64_t *phase) {
-  const uint64_t repeats = all->count / period;
-  for (uint64_t i = 0; i < all->copy_count; i++) {
+/* An optimizer in each period: in some of them, it may be one of the launches that come now and then. */
+static bool has_optimizer(const launch_sequence *all, const stretch *loop, uint64_t period) {
+  uint64_t phase;
+  for (uint64_t quarters = 1; quarters <= 3; quarters++)
+    if (!behind_optimizer(all->launches + within(loop, period, quarters), period, &phase)) return false;
+  return true;
+}
+
+/* The shortest period that holds an optimizer. Without one, of the periods that agree as well as the best one, the
+ * shortest: the others are multiples of it. */
+static void choose(const launch_sequence *all, candidate *rows, uint64_t count, launch_period *out, stretch *loop) {
+  stretch loops[CANDIDATES] = {{.begin = 0}};
+  double best = 0;
+  uint64_t chosen = count = count < CANDIDATES ? count : CANDIDATES;
+  qsort(rows, count, sizeof *rows, shorter);
+  for (uint64_t i = 0; i < count; i++) {
+    if (is_multiple(rows, loops, i) || !may_repeat(all, rows[i].period)) continue;
+    const stretch found = repeating(all, rows[i].period);
+    if (!is_loop(all, &found, rows[i].period)) continue;
+    loops[i] = found;
+    if (found.match > best) best = found.match;
+    if (chosen == count && has_optimizer(all, &found, rows[i].period)) chosen = i;
+  }
+  for (uint64_t i = 0; i < count && chosen == count; i++)
+    if (loops[i].match >= STEP_FINDER_MATCH && loops[i].match >= best - SAME_MATCH) chosen = i;
+  if (chosen == count) return;
+  out->length = rows[chosen].period;
+  out->match = loops[chosen].match;
+  *loop = loops[chosen];
+}
+
+/* ---- where a step begins: the launch that is `phase` behind `from`, a launch of the loop ---- */
+
+/* A copy from the host whose size comes in each period of the loop, and as good as never outside one place of it. */
+static bool at_copy(const launch_sequence *all, const stretch *loop, uint64_t from, uint64_t period, uint64_t *phase) {
+  enum { MOST = 200 }; /* of the copies of a period, those that are looked at: each is held against all others */
+  const uint64_t end = loop->end + period, repeats = launches_of(loop, period) / period;
+  for (uint64_t i = 0, seen = 0; i < all->copy_count && seen < MOST; i++) {
     const launch_copy *copy = &all->copies[i];
-    if (copy->before >= period) break;
+    if (copy->before < from) continue;
+    if (copy->before >= from + period) break;
+    seen++;
     uint64_t alike = 0, others = 0;
     for (uint64_t k = 0; k < all->copy_count; k++) {
-      if (all->copies[k].bytes != copy->bytes || all->copies[k].before >= repeats * period) continue;
-      if (all->copies[k].before % period == copy->before)
+      const launch_copy *other = &all->copies[k];
+      if (other->bytes != copy->bytes || other->before < loop->begin || other->before >= end) continue;
+      if (other->before % period == copy->before % period)
         alike++;
       else
         others++;
     }
-    if (alike < repeats || others) continue;
-    *phase = copy->before;
+    if (alike + 1 < repeats || 20 * others > alike) continue;
+    *phase = copy->before - from;
     return true;
   }
   return false;
 }
 
+static int by_size(const void *a, const void *b) {
+  const uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+  return first > second ? 1 : first < second ? -1 : 0;
+}
+
+/* Behind the longest pause of the host, by the median of some periods; where all are alike, where the loop begins. */
+static void behind_pause(const launch_sequence *all, const stretch *loop, uint64_t from, uint64_t period,
+                         uint64_t *phase) {
+  enum { PERIODS = 15 };
+  const uint64_t first = (period - (from - loop->begin) % period) % period;
+  uint32_t longest = 0;
+  *phase = first;
+  for (uint64_t i = 0; i < period; i++) {
+    const uint64_t place = (first + i) % period;
+    uint32_t gaps[PERIODS], count = 0;
+    for (uint64_t at = from + place; count < PERIODS && at < loop->end + period; at += period)
+      gaps[count++] = all->launches[at].gap_ns;
+    if (!count) continue;
+    qsort(gaps, count, sizeof *gaps, by_size);
+    if (gaps[count / 2] <= longest) continue;
+    longest = gaps[count / 2];
+    *phase = place;
+  }
+}
+
+/* What repeats is a step, and not a layer of one, if it holds what only a step has, or repeats more often than any
+ * network has layers, without anything between. */
+static bool find_phase(const launch_sequence *all, const stretch *loop, uint64_t from, uint64_t period,
+                       uint64_t *phase) {
+  if (behind_optimizer(all->launches + from, period, phase) || at_copy(all, loop, from, period, phase)) return true;
+  if (launches_of(loop, period) / period < STEP_FINDER_MANY || loop->match < STEP_FINDER_MANY_MATCH || period < 3)
+    return false;
+  behind_pause(all, loop, from, period, phase);
+  return true;
+}
+
+/* ---- the steps ---- */
+
+typedef struct walk {
+  const launch_sequence *all;
+  const launch_at *model; /* the launches of one step */
+  uint64_t period;
+  stretch loop; /* it ends behind its last launch */
+} walk;
+
+/* Of the first `count` launches of a step that might begin at `at`, the share that is the model's; 1 at the end. */
+static double likeness(const walk *self, uint64_t at, uint64_t count) {
+  uint64_t equal = 0, i = 0;
+  if (count > self->period) count = self->period;
+  for (; i < count && at + i < self->all->count; i++)
+    equal += self->all->launches[at + i].symbol == self->model[i].symbol;
+  return i ? (double)equal / (double)i : 1;
+}
+
+/* Whether a step may begin at `begin` and end at `end`: in the loop anything may come in between, and around it the
+ * steps go on as long as they are whole. */
+static bool may_be_step(const walk *self, uint64_t begin, uint64_t end) {
+  return (begin >= self->loop.begin && end <= self->loop.end) || likeness(self, begin, self->period) >= WHOLE;
+}
+
+/* Around launch `usual`, between `low` and `high`, the launch from which a period is most like the model; of equals the
+ * nearest. It has to begin just as the model does. */
+static uint64_t most_alike(const walk *self, uint64_t usual, uint64_t low, uint64_t high) {
+  enum { HEAD = 64 };
+  uint64_t found = usual;
+  double best = WHOLE;
+  for (uint64_t away = 1; away <= 4 * self->period; away++) {
+    const uint64_t places[] = {usual + away, usual - away};
+    for (int i = 0; i < 2; i++) {
+      if (places[i] < low || places[i] >= high || places[i] + self->period > self->all->count) continue;
+      if (likeness(self, places[i], HEAD) < 1) continue;
+      const double alike = likeness(self, places[i], self->period);
+      if (alike > best) best = alike, found = places[i];
+    }
+    if (best >= ENOUGH) break;
+  }
+  return found;
+}
+
+/* Where the step behind the one that begins at `at` begins, or with `back` the one before it: a period away, but for
+ * launches that came in between or stayed out. UINT64_MAX: there is none. */
+static uint64_t neighbour(const walk *self, uint64_t at, bool back) {
+  const uint64_t period = self->period, count = self->all->count;
+  if (back ? at < period : at + period > count) return UINT64_MAX;
+  uint64_t found = back ? at - period : at + period;
+  if (likeness(self, found, period) < 0.75) found = most_alike(self, found, back ? 0 : at + 1, back ? at : count);
+  return may_be_step(self, back ? found : at, back ? at : found) ? found : UINT64_MAX;
+}
+
+static pd_status take_steps(const walk *self, uint64_t at, launch_period *out) {
+  uint64_t room = 0, used = 0;
+  for (uint64_t before = at; before != UINT64_MAX; before = neighbour(self, at, true)) at = before;
+  for (; at != UINT64_MAX; at = neighbour(self, at, false)) {
+    if (!PD_ARRAY_FIT(out->starts, room, used + 1)) return PD_NO_MEMORY;
+    out->starts[used++] = at;
+  }
+  out->count = used - 1;
+  return PD_OK;
+}
+
 pd_status launch_period_find(const launch_sequence *launches, launch_period *out) {
   *out = (launch_period){.why = "too few kernels were launched"};
-  if (launches->count < (uint64_t)STEP_FINDER_REPEATS * SHORTEST) return PD_OK;
-  uint64_t count;
+  if (launches->count < STEP_FINDER_REPEATS) return PD_OK;
+  uint64_t count, phase;
+  stretch loop = {.begin = 0};
   candidate *rows = vote(launches, &count);
   if (!rows) return PD_NO_MEMORY;
-  choose(launches, rows, count, out);
+  choose(launches, rows, count, out, &loop);
   free(rows);
   out->why = "no sequence of kernels repeats three times with 95 % of them alike";
   if (!out->length) return PD_OK;
-  if (behind_optimizer(launches, out->length, &out->phase) || at_copy(launches, out->length, &out->phase)) return PD_OK;
-  out->why = "what repeats holds no optimizer and no copy from the host of one size; it may be a layer";
-  out->length = 0;
-  return PD_OK;
+  const uint64_t from = within(&loop, out->length, 2);
+  if (!find_phase(launches, &loop, from, out->length, &phase)) {
+    out->why = "what repeats holds no optimizer and no copy from the host of one size; it may be a layer";
+    out->length = 0;
+    return PD_OK;
+  }
+  const uint64_t end = loop.end + out->length;
+  uint64_t at = from + phase;
+  if (at + out->length > end) at -= out->length;
+  const walk steps = {launches, launches->launches + at, out->length, {loop.begin, end, loop.match}};
+  const pd_status status = take_steps(&steps, at, out);
+  if (status == PD_OK) return PD_OK;
+  free(out->starts);
+  *out = (launch_period){.why = "no memory"};
+  return status;
 }

@@ -5,9 +5,11 @@
 #include <pdhost/trace.h>
 
 typedef struct launch_at {
-  uint32_t symbol; /* equal for equal kernels of equal grids */
+  uint32_t symbol; /* equal for equal kernels of equal grids, and for copies to the host */
   uint32_t call;
-  bool optimizer; /* only an optimizer launches such a kernel */
+  uint32_t gap_ns; /* what the host's thread did between the launch before and this one; the most a uint32_t holds */
+  bool optimizer;  /* only an optimizer launches such a kernel */
+  bool to_host;    /* a copy of results, which ends a step rather than begins one */
 } launch_at;
 
 /* A copy from the host, before launch `before`. */
@@ -25,13 +27,16 @@ typedef struct launch_sequence {
 } launch_sequence;
 
 typedef struct launch_period {
-  uint64_t length; /* launches; 0: there is none */
-  uint64_t phase;  /* the first launch that begins a period, below `length` */
-  double match;
-  const char *why; /* where there is none */
+  uint64_t length;  /* launches; 0: there is none */
+  uint64_t *starts; /* the first launch of each step, and at last the one behind the last step; to free() */
+  uint64_t count;   /* steps */
+  double match;     /* of the launches of the loop, the share that equals the one a period later */
+  const char *why;  /* where there is none */
 } launch_period;
 
-/* PD_NO_MEMORY is the one failure. */
+/* The loop may be a part of the sequence, at least half of it: what comes before and behind it is left out. Launches
+ * that come in now and then, such as those of a log, lengthen their step and move no later one. PD_NO_MEMORY is the one
+ * failure. */
 pd_status launch_period_find(const launch_sequence *launches, launch_period *out);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const pd_call *call_at(const pd_trace *trace, uint64_t i) { return PD_AT(pd_call, &trace->calls, i); }
+
 /* ---- the launches ---- */
 
 static bool is_optimizer(const char *name) {
@@ -30,14 +32,27 @@ static bool from_host(const pd_device_row *row) {
   return from == PD_MEMORY_PAGEABLE || from == PD_MEMORY_PINNED;
 }
 
-/* Kernels as symbols, in launch order, and copies from the host between them. */
+static bool to_host(const pd_device_row *row) {
+  if (row->detail.kind != PD_ACTIVITY_MEMCPY) return false;
+  const pd_memory_kind to = row->detail.u.copy.to;
+  return to == PD_MEMORY_PAGEABLE || to == PD_MEMORY_PINNED;
+}
+
+/* How long the host's thread was away from launching before this call. */
+static uint32_t gap_before(const pd_trace *trace, const launch_sequence *all, uint64_t call) {
+  if (!all->count) return 0;
+  const int64_t gap = call_at(trace, call)->start_ns - call_at(trace, all->launches[all->count - 1].call)->end_ns;
+  return gap <= 0 ? 0 : gap > UINT32_MAX ? UINT32_MAX : (uint32_t)gap;
+}
+
+/* Kernels, and copies to the host, as symbols in launch order, and copies from the host between them. */
 static pd_status take_launches(finding *self) {
   const pd_trace *trace = self->trace;
   const uint32_t *by_call = trace->activities_by_call.data;
   launch_sequence *out = &self->launches;
   key_groups symbols = {.count = 0};
-  out->launches = scratch_alloc(trace->activities.count, sizeof *out->launches);
-  out->copies = scratch_alloc(trace->activities.count, sizeof *out->copies);
+  out->launches = trace_scratch_alloc(trace->activities.count, sizeof *out->launches);
+  out->copies = trace_scratch_alloc(trace->activities.count, sizeof *out->copies);
   self->optimizer = calloc(trace->strings.count + 1, sizeof *self->optimizer);
   pd_status status = out->launches && out->copies && self->optimizer ? PD_OK : PD_NO_MEMORY;
   for (uint64_t i = 0; status == PD_OK && i < trace->strings.count; i++)
@@ -48,12 +63,14 @@ static pd_status take_launches(finding *self) {
       const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, by_call[call->activity_first + k]);
       if (from_host(row)) {
         out->copies[out->copy_count++] = (launch_copy){row->detail.bytes, out->count, (uint32_t)i};
-      } else if (row->detail.kind == PD_ACTIVITY_KERNEL) {
+      } else if (row->detail.kind == PD_ACTIVITY_KERNEL || to_host(row)) {
         const uint32_t *grid = row->detail.u.kernel.grid;
-        const uint64_t blocks = (uint64_t)grid[0] << 32 ^ (uint64_t)grid[1] << 16 ^ grid[2];
+        const uint64_t blocks = to_host(row) ? 0 : (uint64_t)grid[0] << 32 ^ (uint64_t)grid[1] << 16 ^ grid[2];
         const uint32_t symbol = groups_index(&symbols, row->name, blocks);
         if (symbol == UINT32_MAX) status = PD_NO_MEMORY;
-        out->launches[out->count++] = (launch_at){symbol, (uint32_t)i, self->optimizer[row->name]};
+        const uint32_t gap_ns = gap_before(trace, out, i);
+        out->launches[out->count++] =
+            (launch_at){symbol, (uint32_t)i, gap_ns, self->optimizer[row->name], to_host(row)};
       }
     }
   }
@@ -63,8 +80,6 @@ static pd_status take_launches(finding *self) {
 }
 
 /* ---- the bounds ---- */
-
-static const pd_call *call_at(const pd_trace *trace, uint64_t i) { return PD_AT(pd_call, &trace->calls, i); }
 
 /* Waits of the loop for what it has launched, and what it reads back, end a step; a copy to the device or a kernel
  * begins the next one. */
@@ -115,18 +130,48 @@ static int64_t first_start(const pd_trace *trace) {
 }
 
 static pd_status make_bounds(const finding *self, const launch_period *period, found_steps *out) {
-  const uint64_t count = (self->launches.count - period->phase) / period->length;
-  out->bounds = scratch_alloc(count, sizeof *out->bounds);
+  out->bounds = trace_scratch_alloc(period->count, sizeof *out->bounds);
   if (!out->bounds) return PD_NO_MEMORY;
-  int64_t from = period->phase ? bound_before(self, period->phase) : first_start(self->trace);
-  for (uint64_t i = 0; i < count; i++) {
-    const int64_t to = bound_before(self, period->phase + (i + 1) * period->length);
+  int64_t from = period->starts[0] ? bound_before(self, period->starts[0]) : first_start(self->trace);
+  for (uint64_t i = 0; i < period->count; i++) {
+    const int64_t to = bound_before(self, period->starts[i + 1]);
     out->bounds[i] = (step_bounds){from, to > from ? to : from + 1, i};
     from = out->bounds[i].end_ns;
   }
-  out->count = count;
+  out->count = period->count;
   out->period = period->length;
   out->match = period->match;
+  return PD_OK;
+}
+
+static int64_t length_of(const step_bounds *step) { return step->end_ns - step->start_ns; }
+
+static int by_length(const void *a, const void *b) {
+  const int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
+  return first > second ? 1 : first < second ? -1 : 0;
+}
+
+static pd_status drop_warm_up(found_steps *self) {
+  if (self->count < STEP_FINDER_WARM_STEPS) return PD_OK;
+  int64_t *lengths = trace_scratch_alloc(self->count, sizeof *lengths);
+  if (!lengths) return PD_NO_MEMORY;
+  for (uint64_t i = 0; i < self->count; i++) lengths[i] = length_of(&self->bounds[i]);
+  const int64_t first = lengths[0];
+  qsort(lengths, self->count, sizeof *lengths, by_length);
+  const int64_t median = lengths[self->count / 2];
+  free(lengths);
+  const int64_t most = median + STEP_FINDER_WARM_NS > STEP_FINDER_WARM_TIMES * median ? median + STEP_FINDER_WARM_NS
+                                                                                      : STEP_FINDER_WARM_TIMES * median;
+  uint64_t warm = 0;
+  while (warm < self->count / 4 && length_of(&self->bounds[warm]) > most) warm++;
+  if (!warm) return PD_OK;
+  self->count -= warm;
+  memmove(self->bounds, self->bounds + warm, self->count * sizeof *self->bounds);
+  self->warm = warm;
+  const size_t used = strlen(self->words);
+  snprintf(self->words + used, sizeof self->words - used,
+           "; steps left out before these, which warm up: %llu; the first took %.3g ms, the median is %.3g ms",
+           (unsigned long long)warm, (double)first * 1e-6, (double)median * 1e-6);
   return PD_OK;
 }
 
@@ -134,7 +179,7 @@ static pd_status make_bounds(const finding *self, const launch_period *period, f
 
 pd_status step_finder_find(const pd_trace *trace, found_steps *out) {
   finding self = {.trace = trace};
-  launch_period period;
+  launch_period period = {.length = 0};
   *out = (found_steps){.count = 0};
   const double lost = (double)trace->losses[PD_LOSS_UNMATCHED_ACTIVITY];
   pd_status status = PD_OK;
@@ -150,13 +195,15 @@ pd_status step_finder_find(const pd_trace *trace, found_steps *out) {
   status = take_launches(&self);
   if (status == PD_OK) status = launch_period_find(&self.launches, &period);
   if (status == PD_OK && period.length) {
-    status = make_bounds(&self, &period, out);
     snprintf(out->words, sizeof out->words,
-             "%llu steps found by their launches: %llu kernels repeat, %.3f of them alike",
-             (unsigned long long)out->count, (unsigned long long)period.length, period.match);
+             "steps found by their launches: %llu kernels repeat %llu times, %.3f of them alike",
+             (unsigned long long)period.length, (unsigned long long)period.count, period.match);
+    status = make_bounds(&self, &period, out);
+    if (status == PD_OK) status = drop_warm_up(out);
   } else if (status == PD_OK) {
     snprintf(out->words, sizeof out->words, "no loop found: %s", period.why);
   }
+  free(period.starts);
   free(self.launches.launches);
   free(self.launches.copies);
   free(self.optimizer);
@@ -199,7 +246,7 @@ static void take_named(const pd_trace *trace, const bool *wanted, found_steps *o
 pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps *out) {
   *out = (found_steps){.count = 0};
   bool *wanted = calloc(trace->strings.count + 1, sizeof *wanted);
-  out->bounds = scratch_alloc(trace->ranges.count, sizeof *out->bounds);
+  out->bounds = trace_scratch_alloc(trace->ranges.count, sizeof *out->bounds);
   if (!wanted || !out->bounds) {
     free(wanted);
     return PD_NO_MEMORY;
@@ -207,9 +254,10 @@ pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps
   for (uint64_t i = 0; i < trace->strings.count; i++)
     wanted[i] = is_called(PD_AT(pd_string, &trace->strings, i)->text, name);
   take_named(trace, wanted, out);
-  snprintf(out->words, sizeof out->words, "%llu ranges are called %.100s", (unsigned long long)out->count, name);
+  snprintf(out->words, sizeof out->words, "steps are the %llu ranges called %.80s", (unsigned long long)out->count,
+           name);
   free(wanted);
-  return PD_OK;
+  return drop_warm_up(out);
 }
 
 void found_steps_free(found_steps *self) {

@@ -1,8 +1,9 @@
 /*
  * The steps of a program that did not mark them. The loop is found by what it launches: the sequence of (kernel, grid)
- * in launch order repeats with a period. Periods nest (a layer, a micro-batch, a step), so the one that is taken agrees
- * best, and it has to hold what only a step has: an optimizer's kernel, or a copy from the host of the same size each
- * time. "No loop" is an answer. [any thread]
+ * in launch order repeats with a period, in at least half of the launches. Periods nest (a layer, a micro-batch, a
+ * step), so the one that is taken agrees best, and it has to hold what only a step has: an optimizer's kernel, or a
+ * copy from the host of the same size each time. Without either it has to repeat more often than any network has
+ * layers. What comes before and behind the loop belongs to no step. "No loop" is an answer. [any thread]
  */
 #ifndef CORE_FACTS_STEP_FINDER_H
 #define CORE_FACTS_STEP_FINDER_H
@@ -15,11 +16,22 @@
 #define STEP_FINDER_MATCH 0.95
 #define STEP_FINDER_UNMATCHED 0.01
 
+/* A period is a loop whatever it holds when it repeats this often, with this share alike. */
+#define STEP_FINDER_MANY 200
+#define STEP_FINDER_MANY_MATCH 0.995
+
+/* The first steps of a program load and tune what they need. In a loop of this many steps, those at its beginning are
+ * left out that take longer than this multiple of the median and this much longer than it. */
+#define STEP_FINDER_WARM_STEPS 20
+#define STEP_FINDER_WARM_TIMES 3
+#define STEP_FINDER_WARM_NS 50000000
+
 typedef struct found_steps {
   step_bounds *bounds; /* in order and back to back; freed by found_steps_free */
   uint64_t count;      /* 0: none */
   uint64_t period;     /* kernels a step; 0: not found by a period */
   double match;        /* 0 to 1 */
+  uint64_t warm;       /* steps at the beginning that were left out */
   char words[256];     /* how they were found, or why not; no full stop */
 } found_steps;
 

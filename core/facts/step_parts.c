@@ -43,8 +43,7 @@ static bool runtime_intervals(const trace_facts *facts, intervals *out) {
   return intervals_merge(out);
 }
 
-/* Adds the list's time within each step to its cell. */
-static void add_to_steps(const trace_facts *facts, const intervals *list, uint32_t part, int64_t *rows) {
+void step_parts_add(const trace_facts *facts, const intervals *list, int64_t *rows, size_t stride) {
   size_t at = 0;
   for (uint64_t s = 0; s < facts->step_count; s++) {
     const pd_trace_step *step = facts_step(facts, s);
@@ -52,7 +51,7 @@ static void add_to_steps(const trace_facts *facts, const intervals *list, uint32
     for (size_t i = at; i < list->count && list->rows[i].start < step->end_ns; i++) {
       int64_t start = list->rows[i].start > step->start_ns ? list->rows[i].start : step->start_ns;
       int64_t end = list->rows[i].end < step->end_ns ? list->rows[i].end : step->end_ns;
-      rows[s * STEP_PART_COUNT + part] += facts_span(start, end);
+      rows[s * stride] += facts_span(start, end);
     }
   }
 }
@@ -70,7 +69,7 @@ bool step_parts_open(const trace_facts *facts, step_parts *parts) {
     intervals spare = covered;
     if (!lists[p].count) continue;
     ok = !covered.count || intervals_subtract(&lists[p], &covered, &alone);
-    add_to_steps(facts, covered.count ? &alone : &lists[p], p, parts->rows);
+    step_parts_add(facts, covered.count ? &alone : &lists[p], parts->rows + p, STEP_PART_COUNT);
     if (p + 1 == STEP_OTHER) break; /* nobody asks any more what is covered */
     ok = ok && intervals_union(&covered, &lists[p], &next);
     covered = next;

@@ -34,4 +34,7 @@ void step_parts_free(step_parts *parts);
  */
 bool step_part_is_known(const trace_facts *facts, uint32_t part);
 
+/* Adds the time of a normal list within each step to that step's row of `rows`, which are `stride` numbers apart. */
+void step_parts_add(const trace_facts *facts, const intervals *list, int64_t *rows, size_t stride);
+
 #endif

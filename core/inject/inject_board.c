@@ -79,6 +79,10 @@ void inject_board_state(const inject_board *self, record_state state) {
   atomic_store_explicit(&self->slot->state, (uint32_t)state, memory_order_release);
 }
 
+void inject_board_whole(const inject_board *self, int64_t until_ns) {
+  atomic_store_explicit(&self->slot->whole_until_ns, until_ns, memory_order_release);
+}
+
 void inject_board_refuse(const inject_board *self, record_cause cause, const char *format, ...) {
   va_list args;
   va_start(args, format);

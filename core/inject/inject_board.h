@@ -20,6 +20,8 @@ bool inject_board_open(inject_board *self);
 
 record_order inject_board_order(const inject_board *self);
 void inject_board_state(const inject_board *self, record_state state);
+/* All that was done until then, in CLOCK_REALTIME, is in the ring. */
+void inject_board_whole(const inject_board *self, int64_t until_ns);
 /* It will not be recorded. */
 void inject_board_refuse(const inject_board *self, record_cause cause, const char *format, ...) PD_PRINTF(3, 4);
 

@@ -133,15 +133,19 @@ static void count_dropped(void) {
 
 static void flush(bool forced) {
   if (!atomic_load_explicit(&wanted, memory_order_relaxed)) return;
+  const int64_t begun_ns = pd_clock_ns(CLOCK_REALTIME);
   (void)self.api.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
   decode_queue();
+  if (self.session.enabled) inject_board_whole(self.board, begun_ns);
   if (self.ring.head) count_dropped();
   self.flushed_ms = now_ms();
 }
 
 static void end(void) {
+  const bool is_all = self.session.enabled; /* the program ends, and waits for its device before it does */
   flush(true);
   inject_ranges_use(NULL);
+  if (is_all) inject_board_whole(self.board, INT64_MAX);
   ring_end(&self.ring);
   if (!self.refused) inject_board_state(self.board, RECORD_DONE);
   self.ended = true;
@@ -215,7 +219,7 @@ static record_cause cause_of(const char *why) {
 void inject_collect_start(inject_board *board) {
   char why[256];
   self.board = board;
-  if (!inject_cupti_find(board, &self.api)) return;
+  if (inject_board_order(board) == RECORD_STOP || !inject_cupti_find(board, &self.api)) return;
   self.session = (cupti_session){.api = &self.api, .calls = &self.calls, .early = true, .leaving = on_leaving};
   if (cupti_allowlist_build(&self.calls, &self.api, false) != PD_OK ||
       cupti_buffers_open(&self.pool, POOL_BYTES, 1, 0) != PD_OK) {

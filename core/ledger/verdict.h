@@ -1,6 +1,6 @@
 /*
- * The causes that a verdict may name. It names the one whose removal brings most (gains.h), and knows nothing of what
- * the scenario injects.
+ * The causes that a verdict may name: their keys and words. Which of them is named is decided in gains_judge.c: the one
+ * whose removal brings most. Nothing is known here of what a scenario injects.
  *
  * A verdict is withheld where launches or device records are missing, where there are too few steps, and where the
  * replay with nothing removed does not give the steps as they were recorded.
@@ -15,23 +15,38 @@
 #define VERDICT_MIN_COVERAGE 0.999
 #define VERDICT_MIN_STEPS 5
 
-/* X(key as scenarios spell their bottleneck, what a reader sees) */
+/* X(key as scenarios spell their bottleneck, what a reader sees, what takes it out of any program) */
 #define VERDICT_MAP(X)                                                                                                 \
-  X(input_bound, "input-bound: the device waits for data")                                                             \
-  X(forced_sync, "forced synchronisation: a blocking call drains the device")                                          \
-  X(launch_bound, "launch-bound: small launches cost more than their work")                                            \
-  X(small_batch, "small batch: the samples go through the model in many small passes")                                 \
-  X(allocator, "allocator: temporaries are made, filled and freed in each step")                                       \
-  X(pageable_copy, "pageable copies: the device waits for pageable memory")                                            \
-  X(pinned_copy, "transfer-bound: copies of pinned memory run alone")                                                  \
-  X(host_compute, "host compute: the host works between launches")                                                     \
-  X(serial_streams, "serialised streams: work that could overlap waits for an event")                                  \
-  X(device_side, "device-side dependency: work is queued and waits")                                                   \
-  X(profiler, "profiler overhead: the profiling library stops the host")                                               \
-  X(none, "no bottleneck found")
+  X(input_bound, "input-bound: the device waits for data",                                                             \
+    "Give the loader more workers and let it read ahead (num_workers, prefetch_factor), and take work on samples off " \
+    "the loop's thread.")                                                                                              \
+  X(forced_sync, "forced synchronisation: a blocking call drains the device",                                          \
+    "Take calls that wait for the device out of the step: item(), cpu(), printing a tensor, synchronize(). Read the "  \
+    "loss every few steps.")                                                                                           \
+  X(launch_bound, "launch-bound: small launches cost more than their work",                                            \
+    "Make fewer and larger launches: a CUDA graph, a compiled model, fused optimisers, or a larger batch.")            \
+  X(small_batch, "small batch: the samples go through the model in many small passes",                                 \
+    "Send more samples through the model in one pass.")                                                                \
+  X(allocator, "allocator: temporaries are made, filled and freed in each step",                                       \
+    "Allocate buffers once and use them again, or work in place.")                                                     \
+  X(pageable_copy, "pageable copies: the device waits for pageable memory",                                            \
+    "Copy from pinned memory without blocking: pin_memory in the loader, non_blocking=True at the copy.")              \
+  X(pinned_copy, "transfer-bound: copies of pinned memory run alone",                                                  \
+    "Copy the next batch on a stream of its own while the model computes, or copy fewer bytes.")                       \
+  X(host_compute, "host compute: the host works between launches",                                                     \
+    "Move the host's work out of the step, to the loader's workers or the device, or do it less often.")               \
+  X(serial_streams, "serialised streams: work that could overlap waits for an event",                                  \
+    "Take the wait for the event away where the work does not need it, or record the event earlier.")                  \
+  X(device_side, "device-side dependency: work is queued and waits",                                                   \
+    "Find in the timeline what the queued work waits for: an event, another stream, or a collective of another rank.") \
+  X(profiler, "profiler overhead: the profiling library stops the host",                                               \
+    "Record less: no stacks, shapes and memory, or fewer steps.")                                                      \
+  X(none, "no bottleneck found",                                                                                       \
+    "The device is busy: what is left is less work for it, such as mixed precision, faster kernels or another memory " \
+    "layout.")
 
 enum {
-#define X(key, text) VERDICT_##key,
+#define X(key, text, helps) VERDICT_##key,
   VERDICT_MAP(X)
 #undef X
       VERDICT_COUNT
@@ -40,5 +55,7 @@ enum {
 /* As scenarios spell it, and what a reader sees. */
 const char *verdict_key(uint32_t cause);
 const char *verdict_text(uint32_t cause);
+/* What takes the cause out of any program, in a sentence or two. */
+const char *verdict_helps(uint32_t cause);
 
 #endif

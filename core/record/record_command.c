@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 typedef struct record_options {
-  bool help, starts_on_signal, is_required;
+  bool help, starts_on_signal, is_required, marks_torch;
   const char *out, *cupti, *step;
   double duration_s, start_after_s;
 } record_options;
@@ -23,19 +23,8 @@ typedef struct record_options {
 /* Longer ones are asked for: a busy program writes some 20 MB a second. */
 #define DURATION_S 60.0
 
-static bool take_text(void *user, const args_option *self, const char *value, error *err) {
-  (void)err;
-  *(const char **)(void *)((char *)user + self->code) = value;
-  return *value != '\0';
-}
-
-static bool take_seconds(void *user, const args_option *self, const char *value, error *err) {
-  (void)err;
-  return args_seconds(value, (double *)(void *)((char *)user + self->code));
-}
-
 static bool take_duration(void *user, const args_option *self, const char *value, error *err) {
-  if (strcmp(value, "all") != 0) return take_seconds(user, self, value, err);
+  if (strcmp(value, "all") != 0) return args_take_seconds(user, self, value, err);
   ((record_options *)user)->duration_s = 0;
   return true;
 }
@@ -44,23 +33,23 @@ static const args_option rows[] = {
     {.name = "--out",
      .value = ARGS_REQUIRED,
      .argument = "FOLDER",
-     .help = "write the results there (results/record)",
+     .help = "write the results there (results/record/TIME-PID, and latest leads to it)",
      .offer = ARGS_OFFER_FOLDER,
-     .take = take_text,
+     .take = args_take_text,
      .code = (int)offsetof(record_options, out)},
     {.name = "--duration",
      .value = ARGS_REQUIRED,
      .argument = "SECONDS",
-     .help = "record so long from the first launch on (60); all: until the program ends",
+     .help = "how long to record, from the first launch on (60); all: until the program ends",
      .allowed = "seconds, as in 30 or 30s, or all",
      .take = take_duration,
      .code = (int)offsetof(record_options, duration_s)},
     {.name = "--start-after",
      .value = ARGS_REQUIRED,
      .argument = "SECONDS",
-     .help = "let the program run so long before the recording begins",
+     .help = "let the program run for this time before the recording begins",
      .allowed = "seconds, as in 60 or 60s",
-     .take = take_seconds,
+     .take = args_take_seconds,
      .code = (int)offsetof(record_options, start_after_s)},
     {.name = "--start-on-signal",
      .help = "begin the recording when pdhost gets SIGUSR2; end it at the next one",
@@ -70,17 +59,21 @@ static const args_option rows[] = {
      .value = ARGS_REQUIRED,
      .argument = "NAME",
      .help = "NVTX ranges of this name are the steps",
-     .take = take_text,
+     .take = args_take_text,
      .code = (int)offsetof(record_options, step)},
+    {.name = "--torch",
+     .help = "mark the steps of a PyTorch program, and its waits for a DataLoader, without a change to it",
+     .take = args_take_flag,
+     .code = (int)offsetof(record_options, marks_torch)},
     {.name = "--cupti",
      .value = ARGS_REQUIRED,
      .argument = "FILE",
-     .help = "the libcupti.so to use where the program has loaded none",
+     .help = "the libcupti.so to use if the program has loaded none",
      .offer = ARGS_OFFER_FILE,
-     .take = take_text,
+     .take = args_take_text,
      .code = (int)offsetof(record_options, cupti)},
     {.name = "--require",
-     .help = "fail with exit code 6 where the program succeeds and nothing could be recorded",
+     .help = "exit with 6 if the program succeeds but nothing could be recorded",
      .take = args_take_flag,
      .code = (int)offsetof(record_options, is_required)},
     ARGS_HELP_ROW(record_options, help),
@@ -101,13 +94,14 @@ const args_command record_command = {
         "with --full.\n\n"
         "The program keeps its environment, its output, the signals that it gets and its exit code. A process that "
         "launches nothing leaves nothing. Whatever ends the program, the report is made of what it had done by then. "
-        "Steps are the marks of pdhost/mark.h or the NVTX ranges that --step names, else what its launches repeat; "
-        "where "
-        "nothing repeats, the figures are of the whole.\n\n"
+        "The steps are the program's own marks (--torch or pdhost/mark.h), or the NVTX ranges that --step names. "
+        "Otherwise they "
+        "are found from what its launches repeat. Where nothing repeats, the figures are of the whole recording.\n\n"
         "-o run.keep_capture=true keeps the .pdcap files, from which pdhost analyze makes any output later.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost record -- python train.py\tthe verdict after a minute\n"
+                "pdhost record --torch -- python train.py\twith exact steps, and waits for the loader\n"
                 "pdhost record --duration 30s --start-after 120s -- python train.py\tlater, and shorter\n"
                 "pdhost record --sink chrome_trace -- ./simulate 7\ta timeline for Perfetto",
     .takes_run_options = true,
@@ -130,7 +124,7 @@ static pd_status load_settings(cli_args *args, const record_options *options, co
   config_assignment *all = calloc(args->input.assignment_count + 2u, sizeof *all);
   uint32_t count = 0;
   if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "record: out of memory");
-  all[count++] = (config_assignment){"run", "trace_dir", "results/record", "pdhost record"};
+  all[count++] = (config_assignment){"run", "trace_dir", "results/record/<time>-<pid>", "pdhost record"};
   if (args->input.assignment_count)
     memcpy(all + count, args->input.assignments, args->input.assignment_count * sizeof *all);
   count += args->input.assignment_count;
@@ -184,6 +178,7 @@ static int record(cli_args *args, const record_options *options, char **command,
                                   .duration_s = options->duration_s,
                                   .start_after_s = options->start_after_s,
                                   .starts_on_signal = options->starts_on_signal,
+                                  .marks_torch = options->marks_torch,
                                   .is_required = options->is_required};
   const int code = record_job_run(settings, &request);
   config_free(settings);

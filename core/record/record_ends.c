@@ -49,6 +49,16 @@ static void tell_refused(const record_session *session, uint32_t count) {
 
 /* ---- the whole ---- */
 
+void record_ends_tell_torch(const record_session *session) {
+  char path[320];
+  (void)snprintf(path, sizeof path, "%s/" RECORD_TORCH_FILE, session->folder);
+  if (access(path, F_OK) == 0) return;
+  log_line(PD_LOG_WARN, NULL,
+           "--torch: no step was marked: the program imports no torch of version 2 or later, its Python does not read "
+           "PYTHONPATH (options -E, -I and -S), or its optimizer's step is compiled; steps are what the launches "
+           "repeat");
+}
+
 /* The file that a shell would start. False: there is none. */
 static bool find_file(const char *command, char *path, size_t room) {
   const char *folders = getenv("PATH");

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "run/import/import.h"
+#include "config/run_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ typedef struct job {
   record_session session;
   record_rings rings;
   record_program program;
-  int64_t start_ms, begun_ms; /* begun_ms 0: nothing was recorded yet */
+  int64_t start_ms, begun_ms, stopped_ms; /* begun_ms 0: nothing was recorded yet; stopped_ms 0: it goes on */
   record_order order;
   bool reported, is_recorded;
 } job;
@@ -36,6 +37,7 @@ static int64_t ms_of(double seconds) { return (int64_t)(seconds * 1000); }
 
 static void set_order(job *self, record_order order) {
   self->order = order;
+  if (order == RECORD_STOP) self->stopped_ms = now_ms();
   record_session_order(&self->session, order);
 }
 
@@ -83,6 +85,7 @@ static void report(job *self) {
                self->rings.all[i].reader.pid);
   const uint32_t count = paths ? captures(self, paths) : 0;
   self->is_recorded = count != 0;
+  if (count && self->request->marks_torch) record_ends_tell_torch(&self->session);
   bool is_kept = self->settings->run.keep_capture;
   if (count) {
     const import_request request = {.files = paths, .file_count = count, .step = self->request->step};
@@ -99,6 +102,7 @@ static void report(job *self) {
 static void end_recording(job *self) {
   const int64_t until = now_ms() + ENDING_MS;
   bool is_told = false;
+  record_rings_outlive(&self->rings);
   while (record_rings_drain(&self->rings) && now_ms() < until) {
     const struct timespec pause = {.tv_nsec = DRAIN_MS * 1000000L};
     if (!is_told) record_session_order(&self->session, RECORD_STOP); /* `order` says how far the recording came */
@@ -113,8 +117,10 @@ static void watch(job *self) {
   while (!record_program_wait(&self->program, writing ? DRAIN_MS : LOOK_MS)) {
     keep_time(self);
     writing = record_rings_drain(&self->rings);
-    if (self->order != RECORD_STOP || writing || self->reported) continue;
-    report(self); /* the program goes on without a recorder */
+    if (self->order != RECORD_STOP || self->reported) continue;
+    if (writing && now_ms() < self->stopped_ms + ENDING_MS) continue;
+    record_rings_end(&self->rings); /* of processes that do not answer */
+    report(self);                   /* the program goes on without a recorder */
   }
   if (self->reported) return;
   end_recording(self);
@@ -142,7 +148,9 @@ static int open_all(job *self, error *err) {
 static int run_program(job *self, bool is_recorded, error *err) {
   self->program = (record_program){.command = self->request->command,
                                    .library = is_recorded ? self->request->library : NULL,
-                                   .folder = self->session.folder};
+                                   .folder = self->session.folder,
+                                   .marks_torch = self->request->marks_torch,
+                                   .takes_signal = self->request->starts_on_signal};
   if (record_program_start(&self->program, err) != PD_OK) return record_program_code(&self->program);
   self->start_ms = now_ms();
   if (is_recorded)
@@ -156,6 +164,7 @@ static int run_program(job *self, bool is_recorded, error *err) {
 
 int record_job_run(config *settings, const record_request *request) {
   static error err; /* large; the main thread's alone */
+  run_folder_fill(settings);
   job self = {.settings = settings, .request = request};
   error_clear(&err);
   const char *other = record_ends_other_tool();

@@ -12,6 +12,7 @@ typedef struct record_request {
   double duration_s;    /* of the recording, from the first launch on; 0: until the program ends */
   double start_after_s; /* from the program's start on */
   bool starts_on_signal;
+  bool marks_torch; /* a hook marks the steps of PyTorch programs */
   bool is_required; /* a program of which nothing was recorded is a failure */
 } record_request;
 

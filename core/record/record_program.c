@@ -17,14 +17,30 @@ static void take_signals(record_program *self) {
   sigemptyset(&self->taken);
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) sigaddset(&self->taken, numbers[i]);
   sigprocmask(SIG_BLOCK, &self->taken, &self->before);
+  /* Where the parent ignores it, as daemons do, nobody can wait for a child. */
+  self->child_ends = signal(SIGCHLD, SIG_DFL);
+}
+
+/* The folder of the hook comes first; it goes on to the one that it hides. Where that cannot be, no step is marked,
+ * which is told at the end. */
+static void lead_python(const char *library) {
+  const char *before = getenv("PYTHONPATH"), *end = strrchr(library, '/');
+  char *path = NULL;
+  const bool is_set = before && *before;
+  if (asprintf(&path, "%.*s/" RECORD_TORCH_FOLDER "%s%s", (int)(end ? end - library : 0), library, is_set ? ":" : "",
+               is_set ? before : "") > 0)
+    (void)setenv("PYTHONPATH", path, 1);
+  free(path);
 }
 
 static void become_program(const record_program *self, int failed) {
+  (void)signal(SIGCHLD, self->child_ends);
   sigprocmask(SIG_SETMASK, &self->before, NULL);
   if (self->library && (setenv("CUDA_INJECTION64_PATH", self->library, 1) != 0 ||
                         setenv("NVTX_INJECTION64_PATH", self->library, 0) != 0 || /* another tool's stays */
                         setenv(RECORD_ENVIRONMENT, self->folder, 1) != 0))
     _exit(RECORD_NOT_EXECUTABLE);
+  if (self->library && self->marks_torch) lead_python(self->library);
   execvp(self->command[0], self->command);
   const int why = errno;
   (void)!write(failed, &why, sizeof why);
@@ -53,7 +69,7 @@ pd_status record_program_start(record_program *self, error *err) {
 }
 
 static void hand_on(record_program *self, const siginfo_t *about) {
-  if (about->si_signo == SIGUSR2)
+  if (about->si_signo == SIGUSR2 && self->takes_signal)
     self->signals++;
   else if (about->si_signo != SIGCHLD && about->si_code != SI_KERNEL)
     (void)kill(self->pid, about->si_signo);
@@ -76,5 +92,6 @@ int record_program_code(const record_program *self) {
 void record_program_end(record_program *self) {
   static const struct timespec at_once;
   while (sigtimedwait(&self->taken, NULL, &at_once) > 0) {}
+  (void)signal(SIGCHLD, self->child_ends);
   sigprocmask(SIG_SETMASK, &self->before, NULL);
 }

@@ -11,17 +11,20 @@
 typedef struct record_program {
   char *const *command;
   const char *library, *folder; /* NULL: it runs without a recorder */
+  bool marks_torch;
+  bool takes_signal; /* SIGUSR2 is for pdhost; else it goes to the program, too */
   pid_t pid;
   sigset_t taken, before;
-  uint32_t signals; /* how often SIGUSR2 came, which is pdhost's own */
-  int status;       /* of waitpid */
+  void (*child_ends)(int); /* what SIGCHLD did before */
+  uint32_t signals;        /* how often SIGUSR2 came, which is pdhost's own */
+  int status;              /* of waitpid */
   bool over;
 } record_program;
 
 /* What a shell returns for a command that is not there, and for one that cannot be executed. */
 enum { RECORD_NOT_FOUND = 127, RECORD_NOT_EXECUTABLE = 126 };
 
-/* Zeroed but for its first three fields. */
+/* Zeroed but for its first five fields. */
 pd_status record_program_start(record_program *self, error *err);
 /* Waits for at most so long, and hands on the signals that come: one that the terminal sends reaches the program by
  * itself. True: the program has ended. */

@@ -147,7 +147,9 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
 }
 
 static void end_capture(record_rings *self, record_ring *ring) {
-  capture_program_end end = {.torn = ring->reader.torn};
+  capture_program_end end = {.torn = ring->reader.torn,
+                             .whole_until_ns =
+                                 atomic_load_explicit(&slot_of(self, ring)->whole_until_ns, memory_order_acquire)};
   for (uint32_t i = 0; i < RING_LOSSES; i++) end.lost[i] = ring_lost_count(&ring->reader, i);
   const capture_head head = {
       .kind = CAPTURE_PROGRAM_END, .window = CAPTURE_NO_WINDOW, .count = 1, .row_bytes = sizeof end};
@@ -188,6 +190,15 @@ uint32_t record_rings_drain(record_rings *self) {
       writing++;
   }
   return writing;
+}
+
+void record_rings_outlive(record_rings *self) {
+  const uint32_t count = record_session_count(self->session);
+  for (uint32_t i = 0; i < count; i++) {
+    record_ring *ring = &self->all[i];
+    if (ring->open && !ring->closed && !ring_has_ended(&ring->reader) && ring_writer_lives(&ring->reader))
+      ring->outlives = true;
+  }
 }
 
 void record_rings_end(record_rings *self) {

@@ -31,6 +31,8 @@ pd_status record_rings_open(record_rings *self, record_session *session, const c
 /* Takes what has come. Captures of processes that have ended are complete then. How many processes still record. */
 uint32_t record_rings_drain(record_rings *self);
 /* Ends every capture that is not complete. */
+/* The command has ended: processes of its own that still record have outlived it. */
+void record_rings_outlive(record_rings *self);
 void record_rings_end(record_rings *self);
 /* Whether any process has recorded anything. */
 bool record_rings_begun(const record_rings *self);

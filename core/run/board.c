@@ -1,12 +1,15 @@
 /* What a run is doing; see board.h. */
 #include "board.h"
 
+#include "base/monotonic.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 static board own;
 static board *current = &own;
+static trace_room *own_room;
 
 enum { CALLS = sizeof own.calls / sizeof own.calls[0] };
 
@@ -23,7 +26,16 @@ bool board_share(void) {
 void board_unshare(void) {
   if (current != &own) (void)munmap(current, sizeof(board));
   current = &own;
+  room_close(own_room);
+  own_room = NULL;
 }
+
+void board_make_room(uint64_t max_bytes) {
+  room_close(own_room);
+  (void)room_open(max_bytes, true, &own_room);
+}
+
+trace_room *board_room(void) { return own_room; }
 
 void board_enter(const char *kind, const char *plugin, const char *what) {
   const unsigned depth = atomic_load_explicit(&current->depth, memory_order_relaxed);
@@ -33,6 +45,7 @@ void board_enter(const char *kind, const char *plugin, const char *what) {
     (void)snprintf(call->plugin, sizeof call->plugin, "%s", plugin);
     (void)snprintf(call->what, sizeof call->what, "%s", what);
   }
+  atomic_store_explicit(&current->call_start_ns, monotonic_ns(), memory_order_relaxed);
   atomic_store_explicit(&current->depth, depth + 1, memory_order_release);
 }
 
@@ -42,6 +55,26 @@ void board_add_step(const pd_step_stats *stats) {
   const uint64_t count = atomic_load_explicit(&current->step_count, memory_order_relaxed);
   current->steps[count % BOARD_STEPS] = *stats;
   atomic_store_explicit(&current->step_count, count + 1, memory_order_release);
+}
+
+void board_window_begin(const recorder_window *end) {
+  board_window *window = &current->window;
+  atomic_store_explicit(&window->step_count, 0, memory_order_relaxed);
+  window->end = *end;
+  (void)snprintf(window->note, sizeof window->note, "%s", end->profile_note ? end->profile_note : "");
+}
+
+void board_window_step(const recorder_step *step) {
+  board_window *window = &current->window;
+  const uint64_t count = atomic_load_explicit(&window->step_count, memory_order_relaxed);
+  window->steps[count % BOARD_STEPS] = *step;
+  atomic_store_explicit(&window->step_count, count + 1, memory_order_release);
+}
+
+int64_t board_sink_ns(const board *self) {
+  const unsigned depth = atomic_load_explicit(&self->depth, memory_order_acquire);
+  if (!depth || depth > CALLS || strcmp(self->calls[depth - 1].kind, "sink") != 0) return 0;
+  return monotonic_ns() - atomic_load_explicit(&self->call_start_ns, memory_order_relaxed);
 }
 
 void board_say(const board *self, const char *scenario, char *text, size_t room, char sink[64]) {

@@ -166,13 +166,17 @@ static pd_status scheduled_steps(run_state *run) {
   uint64_t phase_end = 0;
   bool worked = true;
   for (uint64_t index = 0; (!planned || index < planned) && !signals_pending(); index++) {
-    const schedule_at at = schedule_step(&run->plan, index);
+    schedule_at at = schedule_step(&run->plan, index);
+    window_place(run, &at);
     status = window_before_step(run, &at, &worked);
     if (status != PD_OK) {
       measured_step_fail(run, status, run->device_host, "profiler");
       break;
     }
-    if (index == phase_end) phase_end = enter_phase(run, index, planned, &at);
+    if (index == phase_end)
+      phase_end = enter_phase(run, index, planned, &at);
+    else if (at.active_first)
+      progress_enter("recording", "step", phase_end == SCHEDULE_FOREVER ? 0 : phase_end - index);
     if (worked) previous_end_ns = monotonic_ns();
     status = begin_iteration(run, worked);
     if (status != PD_OK) break;
@@ -191,10 +195,12 @@ static pd_status scheduled_steps(run_state *run) {
     if (at.active_last) {
       status = window_finish(run, true);
       worked = true;
-      if (status != PD_OK) {
-        measured_step_fail(run, status, run->device_host, "profiler");
-        break;
-      }
+    } else {
+      status = window_split_full(run, &worked);
+    }
+    if (status != PD_OK) {
+      measured_step_fail(run, status, run->device_host, "profiler");
+      break;
     }
     between_steps(run, &worked);
     keep_losses(run, &worked);

@@ -1,6 +1,7 @@
 /* See measured_step.h. */
 #include "measured_step.h"
 
+#include "board.h"
 #include "step_times.h"
 #include "base/monotonic.h"
 
@@ -28,6 +29,16 @@ pd_status measured_step_end_iterator(run_state *run) {
   const pd_status status = run->prefetch_to_device ? train_kit_forget_next(run->kit) : PD_OK;
   data_loader_iter_end(run->loader);
   return status == PD_OK ? status : measured_step_fail(run, status, run->core_host, "training kit");
+}
+
+pd_status measured_step_finish(run_state *run) {
+  char where[128];
+  if (!PD_HAS(pd_scenario_ops, run->scenario, finish) || !run->scenario->finish) return PD_OK;
+  board_enter("scenario", run->scenario_name, "its end");
+  const pd_status status = run->scenario->finish(run->scenario_state);
+  board_leave();
+  (void)snprintf(where, sizeof where, "scenario %s: its end", run->scenario_name);
+  return status == PD_OK ? PD_OK : measured_step_fail(run, status, run->scenario_host, where);
 }
 
 pd_status measured_step_run(run_state *run, const pd_step *step, int64_t *start_ns, int64_t *end_ns,

@@ -11,6 +11,8 @@ pd_status measured_step_fail(run_state *run, pd_status status, service_host *hos
 pd_status measured_step_wait(run_state *run);
 /* Lets the training kit copy the batch after this one beside the step's work, where there is one and it is wanted. */
 void measured_step_offer(run_state *run, pd_batch *next);
+/* What the scenario asserts of the whole run, after its last step. */
+pd_status measured_step_finish(run_state *run);
 /* One call of the scenario's step inside its range, between two synchronisations or two events. */
 pd_status measured_step_run(run_state *run, const pd_step *step, int64_t *start_ns, int64_t *end_ns,
                             recorder_step *marks);

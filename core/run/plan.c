@@ -96,7 +96,8 @@ void plan_print(const config *self, const char *no_gpu) {
   for (uint64_t i = 0; i < self->setting_count; i++) {
     const pd_setting *at = &self->settings[i];
     if (strcmp(at->section, "sink.json") == 0 && strcmp(at->key, "output_json") == 0)
-      printf("%-10s %s%s%s\n", "figures", at->value[0] ? at->value : "results/metrics_",
-             at->value[0] ? "" : self->scenario.plugin->table->name, at->value[0] ? "" : ".json");
+      printf("%-10s %s%s%s%s\n", "figures", at->value[0] ? at->value : self->run.trace_dir,
+             at->value[0] ? "" : "/metrics_", at->value[0] ? "" : self->scenario.plugin->table->name,
+             at->value[0] ? "" : ".json");
   }
 }

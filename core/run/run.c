@@ -3,6 +3,10 @@
 
 #include "board.h"
 #include "loop.h"
+#include "measured_step.h"
+#include "ranks/rank_group.h"
+#include "ranks/rank_live.h"
+#include "ranks/rank_output.h"
 #include "run_capture.h"
 #include "run_parts.h"
 #include "run_report.h"
@@ -11,6 +15,7 @@
 #include "base/log.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
+#include "config/run_folder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,12 +42,21 @@ static bool folder_takes_files(const char *path, char *fault, size_t room) {
   return false;
 }
 
-static int bring_up_sinks(run_state *run, const config *settings, const pd_run *about) {
+static void make_folder(run_state *run, const config *settings, const pd_run *about) {
   char fault[512];
+  const bool names_it = !run->ranks || rank_group_rank(run->ranks) == 0;
   /* Sinks that write elsewhere are served all the same. */
   if (!folder_takes_files(about->trace_dir, fault, sizeof fault))
     snprintf(run->folder_fault, sizeof run->folder_fault, "%s: [run] trace_dir = %s: %s", trace_dir_origin(settings),
              about->trace_dir, fault);
+  else if (names_it) {
+    run_capture_look(run_folder_before(settings));
+    run_folder_point(settings);
+  }
+  rank_output_take(about->trace_dir);
+}
+
+static int bring_up_sinks(run_state *run, const config *settings, const pd_run *about) {
   sink_entry *entries = calloc(settings->sink_count + 1, sizeof *entries);
   if (!entries) return run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
   for (uint32_t i = 0; i < settings->sink_count; i++) {
@@ -94,9 +108,46 @@ static int write_truth(run_state *run, const pd_run *about) {
   return status == PD_OK ? CODE_DONE : run_parts_report(run->core_host, status, "truth.json", CODE_OUTPUT);
 }
 
+/* Whether the user wants tables on standard output. */
+static bool has_table(const config *settings) {
+  for (uint32_t i = 0; i < settings->sink_count; i++)
+    if (strcmp(settings->sinks[i].plugin->table->name, "table") == 0) return true;
+  return false;
+}
+
+/* The summary of all ranks, by rank 0. Where one of them failed there is none. */
+static int report_ranks(run_state *run, const pd_run *about) {
+  char path[4096];
+  if (!run->live || rank_group_meet(run->ranks, run->failed != PD_OK || signals_pending() ? CODE_SCENARIO : CODE_DONE))
+    return CODE_DONE;
+  const pd_host *host = service_host_table(run->core_host);
+  (void)snprintf(path, sizeof path, "%s/ranks/summary.json", about->trace_dir);
+  const pd_status status = rank_live_gather(run->live, host->extension(host, PD_EXT_FILES), path);
+  return status == PD_OK ? CODE_DONE : run_parts_report(run->core_host, status, "ranks", CODE_OUTPUT);
+}
+
+/* What failed here because another rank was lost is that rank's failure, which rank 0 tells. What fails here, or is
+ * ended by a signal, ends the others. */
+static void end_with_ranks(run_state *run, pd_status *status) {
+  char text[640];
+  if (*status == PD_OK && !signals_pending()) return;
+  bool tells = false;
+  const bool lost = rank_group_lost(run->ranks, text, sizeof text, &tells);
+  if (!lost) rank_group_tell(run->ranks, signals_pending() ? signals_name(signals_pending()) : run->failure);
+  if (!lost) return;
+  if (signals_pending()) { /* all ranks were asked to end, each at a step of its own */
+    run->failed = *status = PD_OK;
+    return;
+  }
+  (void)snprintf(run->failure, sizeof run->failure, "%s", text);
+  if (!tells) *status = PD_OK; /* told once; the run has failed all the same */
+}
+
 static int run_and_report(run_state *run, const config *settings, const pd_run *about) {
   run_report_header(run, settings);
-  const pd_status status = loop_run(run);
+  pd_status status = loop_run(run);
+  if (status == PD_OK && !signals_pending()) status = measured_step_finish(run);
+  if (run->ranks) end_with_ranks(run, &status);
   if (status != PD_OK) error_line_print(FAULT_SCENARIO, NULL, "%s", run->failure);
   run_report_shortfall(run, settings);
   progress_enter("writing the results", NULL, 0);
@@ -104,17 +155,19 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   pd_summary summary;
   const pd_status summed = run_report_summary(run, settings, &summary);
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);
+  const int ranks_code = report_ranks(run, about);
   const int told = write_truth(run, about); /* first, so that a sink that closes last can name the file */
   run_capture_end(run, &summary);           /* the same */
   const uint32_t failed_sinks = sink_set_close(run->sinks, &summary);
   run->sinks = NULL;
   progress_end();
+  if (run->live && has_table(settings)) rank_live_print(run->live, run->quiet);
   if (board_own()->died) files_remove_unfinished(run->services.files, board_own()->died);
   run_report_files(run);
   const int code = exit_code(run, settings, &summary, failed_sinks);
   log_flush_repeats();
   if (code != CODE_DONE) return code;
-  return summed != PD_OK ? CODE_INTERNAL : told;
+  return summed != PD_OK ? CODE_INTERNAL : told != CODE_DONE ? told : ranks_code;
 }
 
 /* A sink holds temporary files from its opening on: a signal has to find the handlers there. */
@@ -122,12 +175,11 @@ static int run_with_sinks(run_state *run, const config *settings) {
   pd_run about;
   signals_install((void (*)(void *))data_loader_stop, run->loader);
   run_report_about(run, settings, &about);
+  make_folder(run, settings, &about);
+  run_capture_open(run, settings, &about); /* before the sinks, so that what they leave unfinished is known */
   int code = bring_up_sinks(run, settings, &about);
-  if (code == CODE_DONE) {
-    run_capture_open(run, settings, &about);
-    code = run_and_report(run, settings, &about);
-    run_capture_close(run);
-  }
+  if (code == CODE_DONE) code = run_and_report(run, settings, &about);
+  run_capture_close(run);
   signals_restore();
   return code;
 }
@@ -137,12 +189,23 @@ static int run_here(config *settings) {
   if (!run) return run_parts_report(NULL, PD_NO_MEMORY, "run", CODE_INTERNAL);
   progress_begin(settings->scenario.plugin->table->name, settings->quiet);
   progress_enter("setting up", NULL, 0);
-  int code = run_parts_open(run, settings);
+  int code = rank_group_open(settings);
+  if (code == CODE_DONE) code = run_parts_open(run, settings);
+  if (code == CODE_DONE && run->ranks) run->live = rank_live_open(run->ranks);
+  /* A failure here is a rank that was lost, and the loop's first collective tells of it. */
+  if (run->live) (void)rank_live_begin(run->live);
+  run_folder_fill(settings); /* with the name that the ranks agreed on */
   if (code == CODE_DONE) code = run_with_sinks(run, settings);
   progress_end();
+  rank_live_close(run->live);
   run_parts_close(run);
+  rank_group_close();
   free(run);
   return code;
 }
 
-int run_execute(config *settings) { return supervise_run(settings, run_here); }
+int run_execute(config *settings) {
+  (void)run_folder_name(); /* by this process, which is the one that the user knows */
+  const int code = rank_group_find(settings);
+  return code == CODE_DONE ? supervise_run(settings, run_here) : code;
+}

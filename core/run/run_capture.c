@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "capture/capture_write.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,9 @@ void run_capture_open(run_state *run, const config *settings, const pd_run *abou
   board *shared = board_own();
   self->kept = kept;
   const long long ms = about->start_realtime_ns / 1000000;
-  if (asprintf(&self->path, "%s/%s.%lld.pdcap", about->trace_dir, about->worker, ms) < 0) self->path = NULL;
+  if (asprintf(&self->path, "%s/%s.%lld" CAPTURE_UNFINISHED, about->trace_dir, about->worker, ms) < 0)
+    self->path = NULL;
+  if (self->path) (void)snprintf(shared->capture, sizeof shared->capture, "%s", self->path);
   errno = ENOMEM;
   if (!self->path ||
       capture_create(&self->writer, self->path, CAPTURE_OF_RUN, about->pid, about->start_realtime_ns) != PD_OK) {
@@ -63,10 +66,9 @@ void run_capture_open(run_state *run, const config *settings, const pd_run *abou
     return;
   }
   recorder_save_to(run->recorder, &self->writer);
-  (void)snprintf(shared->capture, sizeof shared->capture, "%s", self->path);
-  atomic_store_explicit(&shared->begun, true, memory_order_release);
   put_text(self, CAPTURE_RUN, CAPTURE_NO_WINDOW, capture_run_text(about, &more));
   put_text(self, CAPTURE_DEVICE, CAPTURE_NO_WINDOW, capture_device_text(&run->props));
+  atomic_store_explicit(&shared->begun, true, memory_order_release);
 }
 
 void run_capture_steps(run_state *run, uint64_t from) {
@@ -101,13 +103,37 @@ void run_capture_end(run_state *run, const pd_summary *summary) {
   if (!self->kept) return;
   const pd_host *host = service_host_table(run->core_host);
   const pd_files *service = host->extension(host, PD_EXT_FILES);
-  if (service) service->announce(service, self->path);
+  char *name = strdup(self->path); /* as it will be */
+  if (service && name && strcmp(name + strlen(name) - (sizeof CAPTURE_UNFINISHED - 1), CAPTURE_UNFINISHED) == 0) {
+    memcpy(name + strlen(name) - (sizeof CAPTURE_UNFINISHED - 1), ".pdcap", sizeof ".pdcap");
+    service->announce(service, name);
+  }
+  free(name);
 }
 
 void run_capture_close(run_state *run) {
   if (!run->capture) return;
   (void)capture_close(&run->capture->writer, false);
-  atomic_store_explicit(&board_own()->begun, false, memory_order_release); /* nothing is left to be rescued */
-  if (!run->capture->kept) (void)unlink(run->capture->path);
+  board_own()->capture[0] = '\0'; /* nothing is left to be rescued */
+  if (!run->capture->kept)
+    (void)unlink(run->capture->path);
+  else if (capture_finish(run->capture->path) != PD_OK)
+    log_line(PD_LOG_WARN, NULL, "%s: cannot get its final name: %s", run->capture->path, strerror(errno));
+  atomic_store_explicit(&board_own()->begun, false, memory_order_release);
   forget(run);
+}
+
+void run_capture_look(const char *folder) {
+  DIR *all = opendir(folder);
+  for (const struct dirent *entry; all && (entry = readdir(all));) {
+    const size_t bytes = strlen(entry->d_name), ending = sizeof CAPTURE_UNFINISHED - 1;
+    char path[4096];
+    if (bytes <= ending || strcmp(entry->d_name + bytes - ending, CAPTURE_UNFINISHED) != 0) continue;
+    if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path) continue;
+    const int fd = capture_lock(path);
+    if (fd < 0) continue; /* its run goes on */
+    (void)close(fd);
+    log_line(PD_LOG_WARN, NULL, "an earlier run was killed before its results were written: pdhost recover %s", path);
+  }
+  if (all) closedir(all);
 }

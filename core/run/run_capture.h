@@ -18,4 +18,7 @@ void run_capture_end(run_state *run, const pd_summary *summary);
 /* Everything is written: the file goes, unless it is kept. */
 void run_capture_close(run_state *run);
 
+/* Says which captures of `folder` a run left that was killed with all of its processes, and what to do. */
+void run_capture_look(const char *folder);
+
 #endif

@@ -2,12 +2,23 @@
 #include "run_device.h"
 
 #include "board.h"
+#include "ranks/rank_group.h"
 
 #include "abi/device_text.h"
 #include "base/log.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Ranks of one host take a device each, but for those that the launcher shows one device alone, and the CPU, which is
+ * one. */
+static uint32_t device_index(const run_state *run, const config *settings) {
+  const uint32_t first = (uint32_t)settings->run.device_index;
+  const char *shown = getenv("CUDA_VISIBLE_DEVICES");
+  if (!run->ranks || strcmp(settings->device.plugin->table->name, "cpu") == 0) return first;
+  return shown && shown[0] && !strchr(shown, ',') ? first : first + rank_group_local(run->ranks);
+}
 
 static pd_status open_with(run_state *run, const config *settings, error *err) {
   const pd_plugin *table = settings->device.plugin->table;
@@ -17,7 +28,7 @@ static pd_status open_with(run_state *run, const config *settings, error *err) {
   run->device_ops = table->ops.device;
   board_enter("device", table->name, "opening");
   pd_status status = run->device_ops->open(service_host_table(run->device_host), settings->device.options,
-                                           (uint32_t)settings->run.device_index, &run->access.device);
+                                           device_index(run, settings), &run->access.device);
   board_leave();
   if (status == PD_OK) {
     run->props = (pd_device_props){.size = sizeof run->props};

@@ -4,6 +4,7 @@
 #include "offers.h"
 #include "board.h"
 #include "run_device.h"
+#include "ranks/rank_group.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "config/unused_keys.h"
@@ -13,19 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-int run_parts_report(service_host *host, pd_status status, const char *where, int code) {
-  char message[1024] = "";
-  if (host) service_host_take_message(host, message, sizeof message);
-  error_line_print(status == PD_NO_MEMORY ? FAULT_MEMORY : code, NULL, "%s: %s", where,
-                   message[0] ? message : service_status_text(status));
-  return code;
-}
-
 static int bring_up_records(run_state *run, const config *settings) {
   const recorder_options options = {.max_bytes = (uint64_t)settings->profile.max_memory_bytes,
                                     .record_shapes = settings->profile.record_shapes,
                                     .profile_memory = settings->profile.profile_memory,
-                                    .with_stack = settings->profile.with_stack};
+                                    .with_stack = settings->profile.with_stack,
+                                    .room = board_room()};
   run->log = step_log_open();
   run->truth = truth_open();
   run->watch = run->benchmark ? NULL : guard_open(false, 0);
@@ -41,6 +35,8 @@ static int bring_up_records(run_state *run, const config *settings) {
   if (status != PD_OK) return run_parts_report(NULL, status, "recorder", CODE_INTERNAL);
   run->record = recorder_table(run->recorder);
   run->services.record = run->record;
+  if (run->ranks) run->services.ranks = rank_group_table(run->ranks);
+  rank_group_name_files(run->services.files);
   /* Its clock is no part of a step that is timed alone. */
   if (!run->benchmark) run->services.truth = truth_table(run->truth);
   run->record->name_thread(run->record, "pdhost loop");
@@ -97,7 +93,12 @@ static int bring_up_training(run_state *run, const config *settings) {
   if (status != PD_OK) return report_part(run, settings, status, "training kit");
   run->services.train = train_kit_table(run->kit);
   unused_keys_warn(settings);
-  status = data_loader_open(host, &run->access, run->record, &settings->data, &run->loader);
+  data_config data = settings->data;
+  if (run->ranks) {
+    data.rank = rank_group_rank(run->ranks);
+    data.ranks = rank_group_count(run->ranks);
+  }
+  status = data_loader_open(host, &run->access, run->record, &data, &run->loader);
   if (status != PD_OK) return report_part(run, settings, status, "data loader");
   pd_batch resident;
   for (uint64_t i = 0; status == PD_OK && data_loader_resident(run->loader, i, &resident); i++)
@@ -148,15 +149,27 @@ static void take_settings(run_state *run, const config *settings) {
                                               .sync = 1};
 }
 
+/* Ranks that can begin do so together, or not at all. */
+static int join_ranks(run_state *run, config *settings, int code) {
+  const char *device = settings->device.plugin ? settings->device.plugin->table->name : "";
+  code = rank_group_agree(run->ranks, settings, device, code);
+  if (code != CODE_DONE) return code;
+  code = rank_group_open_device(run->ranks, settings, &run->services);
+  return rank_group_meet(run->ranks, code);
+}
+
 int run_parts_open(run_state *run, config *settings) {
   run->settings = settings;
   run->benchmark = strcmp(settings->run.mode, "benchmark") == 0;
+  run->ranks = rank_group_own();
   run->quiet = settings->quiet;
   int code = bring_up_records(run, settings);
   if (code == CODE_DONE) code = run_device_open(run, settings);
+  if (run->ranks) code = join_ranks(run, settings, code);
   if (code == CODE_DONE) take_settings(run, settings); /* the device that `auto` took may have brought some */
   if (code == CODE_DONE) code = bring_up_training(run, settings);
-  return code == CODE_DONE ? bring_up_scenario(run, settings) : code;
+  if (code == CODE_DONE) code = bring_up_scenario(run, settings);
+  return run->ranks ? rank_group_meet(run->ranks, code) : code;
 }
 
 void run_parts_close(run_state *run) {
@@ -168,6 +181,7 @@ void run_parts_close(run_state *run) {
   train_kit_close(run->kit);
   analysis_close(run->analysis);
   truth_close(run->truth); /* its events are the device's */
+  if (run->ranks) rank_group_leave_device(run->ranks, run->access.device);
   run_device_close(run);
   service_host_close(run->core_host);
   if (run->recorder) recorder_close(run->recorder);

@@ -12,6 +12,8 @@ int run_parts_open(run_state *run, config *settings);
 void run_parts_close(run_state *run);
 
 /* Prints the one line of a failure: `where`, then the last message of `host` or the status's text. Returns `code`. */
-int run_parts_report(service_host *host, pd_status status, const char *where, int code);
+static inline int run_parts_report(service_host *host, pd_status status, const char *where, int code) {
+  return service_host_report(host, status, where, code);
+}
 
 #endif

@@ -2,6 +2,7 @@
 #include "run_replay.h"
 
 #include "capture_text.h"
+#include "ranks/rank_group.h"
 #include "sink_set.h"
 #include "step_log.h"
 
@@ -252,8 +253,10 @@ static int finish(replay *self, pd_status status) {
   const pd_status summed = step_log_summarise(self->log, self->run.batch_size, &self->summary);
   const uint32_t failed = sink_set_close(self->sinks, &self->summary);
   self->sinks = NULL;
-  const uint32_t died = self->request->died ? self->request->died : dead_process(self);
+  const uint32_t died = dead_process(self);
   if (died) files_remove_unfinished(self->services.files, died);
+  for (uint32_t i = 0; i < self->request->died_count; i++)
+    files_remove_unfinished(self->services.files, self->request->died[i]);
   const char *line;
   while (!self->request->quiet && (line = files_next_written(self->services.files)))
     fprintf(stderr, "pdhost: wrote %s\n", line);
@@ -291,6 +294,7 @@ int replay_run(const replay_request *request) {
   if (code == CODE_DONE) {
     self.log = step_log_open();
     self.services.files = files_open();
+    if (self.services.files) rank_group_name_files(self.services.files);
     status = self.log && self.services.files ? saved_strings_open(&self.strings, &self.reader) : PD_NO_MEMORY;
     if (status == PD_OK) status = open_analysis(&self);
     code = status == PD_OK ? open_sinks(&self) : CODE_INTERNAL;

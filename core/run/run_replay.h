@@ -11,7 +11,8 @@ typedef struct replay_request {
   const char *trace_dir;  /* where they write; NULL: where the run did */
   const char *reason;     /* why a run without an end ended, "ended by signal 11"; NULL: not known */
   uint64_t without;       /* bit i: sink i of the settings is left out */
-  uint32_t died;          /* process whose unfinished files are removed; 0: none */
+  const uint32_t *died;   /* processes whose unfinished files are removed */
+  uint32_t died_count;
   bool quiet;
   import_window *take; /* gets the windows in place of the sinks, which are not opened; NULL: the sinks */
   void *user;

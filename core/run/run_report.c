@@ -2,6 +2,7 @@
 #include "run_report.h"
 
 #include "loop.h"
+#include "ranks/rank_group.h"
 #include "abi/device_text.h"
 #include "base/log.h"
 #include "base/signals.h"
@@ -59,7 +60,12 @@ void run_report_about(run_state *run, const config *settings, pd_run *about) {
                     .cures = PD_HAS(pd_scenario_ops, run->scenario, cures) ? run->scenario->cures : NULL,
                     .offers = run->offers,
                     .quiet = run->quiet,
-                    .source_id = version_source_id()};
+                    .source_id = version_source_id(),
+                    .ranks = 1};
+  if (!run->ranks) return;
+  about->rank = rank_group_rank(run->ranks);
+  about->ranks = rank_group_count(run->ranks);
+  about->backend = rank_group_backend(run->ranks);
 }
 
 void run_report_header(const run_state *run, const config *settings) {

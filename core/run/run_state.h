@@ -65,7 +65,9 @@ typedef struct run_state {
   bool sync_timing, timer_only, amp, prefetch_to_device;
   bool benchmark; /* the step is timed alone */
   pd_profile_options profile_options;
-  uint64_t deliver_every; /* outside windows, steps go to the sinks in groups of this many */
+  struct rank_live *live;   /* NULL: one rank, or a run within another */
+  struct rank_group *ranks; /* NULL: one rank */
+  uint64_t deliver_every;   /* outside windows, steps go to the sinks in groups of this many */
   bool quiet;
 
   /* run_report.c, run_device.c */
@@ -81,6 +83,9 @@ typedef struct run_state {
   uint64_t window_allocated_bytes, window_reserved_bytes; /* of device memory when it began */
   uint64_t window_count, window_room, window_first;       /* first: index into the log */
   uint64_t windows_done;
+  uint32_t splits;                      /* windows that ended early, since they filled the memory */
+  bool was_split;                       /* the next step begins a window */
+  double window_used, window_step_most; /* of the recorder's memory: now, and a step of this window at most */
   double coverage_launches, coverage_matched;
   int64_t corrected_ns; /* of any window's device records */
   bool silent;          /* a window had operations and no launch */

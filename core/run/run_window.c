@@ -2,16 +2,19 @@
  * window, so that the steps before it cost what they cost without a profiler. */
 #include "run_window.h"
 
+#include "board.h"
 #include "step_times.h"
 #include "run_capture.h"
 #include "base/log.h"
 #include "base/progress_line.h"
 
 #include "heartbeat.h"
+#include "ranks/rank_live.h"
 
 #include <pdhost/array.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,9 +38,23 @@ static pd_status attach(run_state *run) {
   return PD_OK;
 }
 
+/* What its end will say of it, as far as that is known; whoever sees this process die says it then. */
+static void tell_board(run_state *run) {
+  pd_profile_status profile = {.size = sizeof profile};
+  if (run->device_ops->profile->status(run->access.device, &profile) != PD_OK)
+    profile = (pd_profile_status){.mode = PD_PROFILE_NONE, .note = "the profiler did not say what it records"};
+  board_window_begin(&(recorder_window){.profile = profile.mode,
+                                        .sync_timing = run->sync_timing,
+                                        .profile_note = profile.note,
+                                        .start_allocated_bytes = run->window_allocated_bytes,
+                                        .start_reserved_bytes = run->window_reserved_bytes,
+                                        .unprofiled_step_ns = unprofiled_median(&run->unprofiled),
+                                        .copies_ahead = run->prefetch_to_device});
+}
+
 pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked) {
   if (run->timer_only || at->window == PD_NONE) return PD_OK;
-  if (at->warmup_first) {
+  if (at->warmup_first || (at->active_first && !run->started)) {
     *worked = true;
     const pd_status status = attach(run);
     if (status != PD_OK) return status;
@@ -52,8 +69,12 @@ pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked
     const pd_status asked = run->device_ops->memory->usage(run->access.device, &run->window_allocated_bytes,
                                                            &run->window_reserved_bytes, &peak);
     if (asked != PD_OK) return asked;
+    tell_board(run);
     run->window_stopped_s = heartbeat_stopped_s();
     run->in_window = true;
+    run->was_split = false;
+    run->window_step_most = 0;
+    run->window_used = recorder_used(run->recorder);
     run->window = at->window;
     run->window_count = 0;
     run->window_first = step_log_count(run->log);
@@ -65,6 +86,7 @@ pd_status window_step_done(run_state *run, const recorder_step *step) {
   if (!run->in_window) return PD_OK;
   if (!PD_ARRAY_FIT(run->window_steps, run->window_room, run->window_count + 1)) return PD_NO_MEMORY;
   run->window_steps[run->window_count++] = *step;
+  board_window_step(step);
   return PD_OK;
 }
 
@@ -126,6 +148,10 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
     status = recorder_window_end(run->recorder, &window, trace);
   }
   free(losses);
+  if (*trace && run->ranks) {
+    (*trace)->rank = rank_group_rank(run->ranks);
+    (*trace)->ranks = rank_group_count(run->ranks);
+  }
   return status;
 }
 
@@ -173,6 +199,7 @@ pd_status window_finish(run_state *run, bool whole) {
     count_coverage(run, trace);
     tell_silence(run, trace);
     tell_correction(run, trace);
+    if (run->live) (void)rank_live_add(run->live, trace); /* without it the summary is withheld */
     run_capture_window(run, trace);
     sink_set_trace(run->sinks, trace);
     analysis_forget(run->analysis, trace);
@@ -180,6 +207,40 @@ pd_status window_finish(run_state *run, bool whole) {
     run->windows_done++;
   }
   return status;
+}
+
+void window_place(const run_state *run, schedule_at *at) {
+  if (at->window == PD_NONE) return;
+  at->window += run->splits;
+  if (run->was_split && at->phase == PD_PHASE_ACTIVE) at->active_first = true;
+}
+
+/* What arrives when the window ends has room, too. */
+static bool is_full(run_state *run) {
+  const double before = run->window_used, most_used = 0.875;
+  run->window_used = recorder_used(run->recorder);
+  double step = run->window_used - before;
+  /* The first step may have made the threads' lists, which the others use; it counts as long as there are none. */
+  if (run->window_count > 1 && step > run->window_step_most) run->window_step_most = step;
+  if (run->window_count > 1) step = run->window_step_most;
+  return run->window_used + 1.5 * step > most_used || run->window_count >= BOARD_STEPS;
+}
+
+pd_status window_split_full(run_state *run, bool *worked) {
+  /* Of several ranks each would end it elsewhere. */
+  if (!run->in_window || run->ranks || !is_full(run)) return PD_OK;
+  if (!run->splits++) {
+    char why[96] = "are as many as a window may have";
+    if (run->window_count < BOARD_STEPS)
+      (void)snprintf(why, sizeof why, "fill [profile] max_memory = %lld MiB",
+                     (long long)(run->settings->profile.max_memory_bytes >> 20));
+    log_line(PD_LOG_WARN, NULL,
+             "window %u: the records of %llu steps %s: the window ends there, and the next step begins another one",
+             run->window, (unsigned long long)run->window_count, why);
+  }
+  run->was_split = true;
+  *worked = true;
+  return window_finish(run, true);
 }
 
 void window_detach(run_state *run) {

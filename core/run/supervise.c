@@ -27,7 +27,7 @@ typedef struct supervisor {
   sigset_t taken, before;
   int64_t ended_ns;  /* when the worker was done, 0: it is not */
   int first, second; /* signals that the user sent */
-  bool hung;         /* the worker was ended for a step that took too long */
+  bool hung;         /* the worker was ended for a step, or a sink's call, that took too long */
   int status;        /* of waitpid */
 } supervisor;
 
@@ -57,7 +57,8 @@ static void look_for_hang(supervisor *self) {
   const int64_t limit_ns = self->settings->run.step_timeout_ns;
   const uint64_t step = atomic_load_explicit(&at->step, memory_order_acquire);
   const int64_t start_ns = atomic_load_explicit(&at->step_start_ns, memory_order_relaxed);
-  if (limit_ns && step && monotonic_ns() - start_ns > limit_ns) {
+  const bool is_step = step && monotonic_ns() - start_ns > limit_ns;
+  if (limit_ns && (is_step || board_sink_ns(at) > limit_ns)) {
     self->hung = true;
     (void)kill(self->worker, SIGKILL);
   }
@@ -101,7 +102,9 @@ static void end_children(void) {
 }
 
 /* A plugin does not kill its own process: memory ran out, or somebody did. */
-static bool is_killed(const supervisor *self) { return WIFSIGNALED(self->status) && WTERMSIG(self->status) == SIGKILL; }
+static bool is_killed(const supervisor *self) {
+  return !self->hung && WIFSIGNALED(self->status) && WTERMSIG(self->status) == SIGKILL;
+}
 
 /* How the worker ended, in words. */
 static void say_end(const supervisor *self, char *text, size_t room) {
@@ -157,6 +160,7 @@ static int judge(supervisor *self) {
 static void become_worker(const supervisor *self, pid_t parent) {
   sigprocmask(SIG_SETMASK, &self->before, NULL);
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+  (void)prctl(PR_SET_NAME, WORKER_NAME); /* for ps and top */
   if (getppid() != parent) _exit(CODE_INTERNAL);
   signals_serve((int)parent);
 }
@@ -166,6 +170,13 @@ static void forget_sink(config *settings, const char *name) {
   for (uint32_t i = 0; i < settings->sink_count; i++)
     if (strcmp(settings->sinks[i].plugin->table->name, name) != 0) settings->sinks[kept++] = settings->sinks[i];
   settings->sink_count = kept;
+}
+
+/* Of a run that had not begun. */
+static void forget_capture(board *at) {
+  atomic_store_explicit(&at->begun, false, memory_order_relaxed);
+  if (at->capture[0]) (void)unlink(at->capture);
+  at->capture[0] = '\0';
 }
 
 /* A sink that ended the process when it was opened: nothing was done yet, and the run begins anew without it. */
@@ -178,6 +189,8 @@ static bool begins_anew(supervisor *self) {
   say_end(self, end, sizeof end);
   error_line_print(FAULT_OUTPUT, NULL, "%s: %s; the run goes on without it", place, end);
   forget_sink(self->settings, sink);
+  forget_capture(at);
+  self->hung = false;
   atomic_store_explicit(&at->depth, 0, memory_order_relaxed);
   at->died = (uint32_t)self->worker;
   return true;
@@ -186,6 +199,7 @@ static bool begins_anew(supervisor *self) {
 /* True in the worker, whose exit code is in *code. */
 static bool run_worker(supervisor *self, int (*body)(config *settings), int *code) {
   const pid_t parent = getpid();
+  board_make_room((uint64_t)self->settings->profile.max_memory_bytes);
   fflush(NULL); /* else the worker prints what is buffered here once more */
   self->worker = fork();
   if (self->worker != 0) return false;
@@ -219,6 +233,7 @@ int supervise_run(config *settings, int (*body)(config *settings)) {
     output_failed = true;
   }
   code = judge(&self);
+  if (!atomic_load_explicit(&board_own()->begun, memory_order_acquire)) forget_capture(board_own());
   sigprocmask(SIG_SETMASK, &self.before, NULL);
   board_unshare();
   (void)prctl(PR_SET_CHILD_SUBREAPER, 0);

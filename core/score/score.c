@@ -8,6 +8,7 @@
 #include "base/progress_line.h"
 #include "base/self_path.h"
 #include "base/signals.h"
+#include "run/ranks/rank_deal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,13 +42,15 @@ static void show_failure(const char *name, const char *why) {
   progress_show();
 }
 
-static bool run_cells(const cell_runner *runner, reading *readings, error *err) {
+/* `deal`: those of this rank alone; NULL: all. */
+static bool run_cells(const cell_runner *runner, const rank_deal *deal, reading *readings, error *err) {
   const corpus *all = runner->corpus;
   counter at = begin_counter("running", all->cell_count);
   uint32_t failed = 0;
   for (uint32_t i = 0; i < all->cell_count; i++) {
     char name[512];
     bool was_there = false;
+    if (deal && !rank_deal_has(deal, i)) continue;
     corpus_cell_name(all, &all->cells[i], name, sizeof name);
     if (!cell_run(runner, &all->cells[i], NULL, &readings[i], &was_there, err)) return false;
     show(&at, name, readings[i].cause, was_there);
@@ -55,7 +58,7 @@ static bool run_cells(const cell_runner *runner, reading *readings, error *err) 
     failed++;
     show_failure(name, cell_failure());
   }
-  if (failed < all->cell_count) return true;
+  if (deal || failed < all->cell_count) return true;
   error_set(err, PD_INVALID, CODE_CONFIG, "score: none of the %u runs left a window to judge in %s", all->cell_count,
             runner->folder);
   return false;
@@ -68,13 +71,14 @@ static const char *fix_of(const corpus *all, const reading *of, uint32_t i) {
   return strcmp(judge_truth(&all->groups[cell->group], of), of->cause) ? NULL : of->fix;
 }
 
-static bool try_fixes(const cell_runner *runner, const reading *readings, fix_trial *fixes, error *err) {
+static bool try_fixes(const cell_runner *runner, const rank_deal *deal, const reading *readings, fix_trial *fixes,
+                      error *err) {
   const corpus *all = runner->corpus;
   uint32_t total = 0;
   for (uint32_t i = 0; i < all->cell_count; i++) total += fix_of(all, &readings[i], i) != NULL;
   counter at = begin_counter("trying what the verdicts suggest", total);
   for (uint32_t i = 0; i < all->cell_count; i++) {
-    const char *fix = fix_of(all, &readings[i], i);
+    const char *fix = deal && !rank_deal_has(deal, i) ? NULL : fix_of(all, &readings[i], i);
     if (!fix) continue;
     char name[512];
     bool was_there = false;
@@ -92,10 +96,17 @@ static bool try_fixes(const cell_runner *runner, const reading *readings, fix_tr
 }
 
 /* A signal ends the run that is at work, in order, and then the score. Without runs it has nothing to end. */
-static bool run_all(const cell_runner *runner, reading *readings, fix_trial *fixes, error *err) {
+static bool run_all(const cell_runner *runner, reading *readings, fix_trial *fixes, bool *gathers, error *err) {
+  const rank_deal deal = rank_deal_find();
   if (!runner->only_read) signals_install(NULL, NULL);
   progress_begin("score", false);
-  const bool ok = run_cells(runner, readings, err) && try_fixes(runner, readings, fixes, err);
+  bool ok = true;
+  *gathers = true;
+  if (deal.count > 1 && !runner->only_read) {
+    ok = run_cells(runner, &deal, readings, err) && try_fixes(runner, &deal, readings, fixes, err);
+    *gathers = ok && rank_deal_gathers(&deal, "score", runner->folder);
+  }
+  if (*gathers) ok = run_cells(runner, NULL, readings, err) && try_fixes(runner, NULL, readings, fixes, err);
   progress_end();
   if (!runner->only_read) signals_restore();
   return ok;
@@ -113,9 +124,10 @@ static int score_corpus(const cell_runner *runner, error *err) {
     ok = made->judged != NULL;
   }
   if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  ok = ok && run_all(runner, readings, fixes, err);
-  ok = ok && score_judge(made, err);
-  if (ok) {
+  bool gathers = false;
+  ok = ok && run_all(runner, readings, fixes, &gathers, err);
+  ok = ok && (!gathers || score_judge(made, err));
+  if (ok && gathers) {
     report_table(made);
     ok = report_files(made, runner->folder, err);
   }
@@ -133,24 +145,6 @@ typedef struct arguments {
   bool only_read, help;
 } arguments;
 
-static bool take_folder(void *user, const args_option *row, const char *value, error *err) {
-  (void)row;
-  (void)err;
-  return (((arguments *)user)->folder = value)[0] != '\0';
-}
-
-static bool take_labels(void *user, const args_option *row, const char *value, error *err) {
-  (void)row;
-  (void)err;
-  return (((arguments *)user)->labels = value)[0] != '\0';
-}
-
-static bool take_answers(void *user, const args_option *row, const char *value, error *err) {
-  (void)row;
-  (void)err;
-  return (((arguments *)user)->answers = value)[0] != '\0';
-}
-
 static bool take_corpus(void *user, const char *word, error *err) {
   arguments *self = user;
   if (self->path)
@@ -164,7 +158,8 @@ static const args_option rows[] = {
     {.name = "--out",
      .value = ARGS_REQUIRED,
      .argument = "FOLDER",
-     .take = take_folder,
+     .take = args_take_text,
+     .code = offsetof(arguments, folder),
      .offer = ARGS_OFFER_FOLDER,
      .allowed = "a folder",
      .help =
@@ -177,14 +172,16 @@ static const args_option rows[] = {
     {.name = "--traces",
      .value = ARGS_REQUIRED,
      .argument = "LABELS",
-     .take = take_labels,
+     .take = args_take_text,
+     .code = offsetof(arguments, labels),
      .offer = ARGS_OFFER_FILE,
      .allowed = "a file",
      .help = "score traces of DIR that this file has labels of: a JSON object for each with trace, cause and gains"},
     {.name = "--answers",
      .value = ARGS_REQUIRED,
      .argument = "FILE",
-     .take = take_answers,
+     .take = args_take_text,
+     .code = offsetof(arguments, answers),
      .offer = ARGS_OFFER_FILE,
      .allowed = "a file",
      .help = "with --traces: score what another tool answered, in the form of the labels"},
@@ -195,7 +192,7 @@ static int score_main(int argc, char **argv);
 
 const args_command score_command = {
     .name = "score",
-    .summary = "run known causes and score the verdict",
+    .summary = "run known causes, and say how often the verdict is right",
     .usage = "CORPUS.ini [--out FOLDER] [--rescore]\n--traces LABELS [--answers FILE] [--out FOLDER] DIR",
     .description =
         "Runs each cause of the corpus, at each intensity, size and seed, and says how often the verdict named what "
@@ -203,8 +200,8 @@ const args_command score_command = {
         "injected, how far its shares were off, and how often the published rules of other tools name it. "
         "corpus/cpu_short.ini is for the CPU device, corpus/h200.ini for a GPU; docs/verdict.md shows how to write one "
         "and what each figure is.\n\n"
-        "With --traces no run is started: the traces of DIR are read as pdhost analyze reads them, and what is said of "
-        "them is held against the labels, beside the rules of other tools. --out writes answers.jsonl, a line for each "
+        "With --traces no run is started: the traces of DIR are read as pdhost analyze reads them, and their verdicts "
+        "are compared with the labels, beside those of other tools' rules. --out writes answers.jsonl, a line for each "
         "trace. docs/benchmark-of-diagnoses.md has the format, in which any tool can answer.\n\n"
         "The exit code is 0 when there is a score, 3 when the corpus is wrong or no run left anything to judge, 8 when "
         "a "

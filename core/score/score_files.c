@@ -1,6 +1,7 @@
 /* The score as JSON and CSV; see score_report.h. */
 #include "score_report.h"
 
+#include "score_page.h"
 #include "base/files.h"
 #include "base/json_text.h"
 
@@ -237,7 +238,7 @@ bool report_files(const score *self, const char *folder, error *err) {
     bool (*write)(const score *, FILE *);
   } all[] = {{"score.json", write_json},         {"figures.csv", write_figures},         {"score.csv", write_causes},
              {"confusion.csv", write_confusion}, {"calibration.csv", write_calibration}, {"rivals.csv", write_rivals},
-             {"cells.csv", write_cells}};
+             {"cells.csv", write_cells},         {"score.html", score_page_write}};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", folder, all[i].name);

@@ -19,7 +19,7 @@ static inline double report_value(const figures_values *values, const report_fig
 
 void report_table(const score *self);
 /* `folder`/score.json, and as CSV figures.csv, score.csv (causes), confusion.csv, calibration.csv, rivals.csv and
- * cells.csv. */
+ * cells.csv; as a page score.html. */
 bool report_files(const score *self, const char *folder, error *err);
 
 #endif

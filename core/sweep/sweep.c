@@ -1,12 +1,11 @@
 /* See sweep.h. */
 #include "sweep.h"
 
-#include "sweep_cell.h"
+#include "sweep_cells.h"
 #include "sweep_report.h"
 
 #include "config/cli_args.h"
 #include "base/log.h"
-#include "base/monotonic.h"
 #include "base/progress_line.h"
 #include "base/self_path.h"
 #include "base/signals.h"
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct sweep_options {
   sweep_plan plan;
@@ -163,7 +161,7 @@ static const args_option rows[] = {
      .argument = "'a.b*c.d<=N'",
      .take = take_requirement,
      .allowed = "PRODUCT<=PRODUCT",
-     .help = "draw again what does not meet this"}};
+     .help = "draw again if the values do not meet this"}};
 
 static int sweep_main(int argc, char **argv);
 
@@ -175,7 +173,8 @@ const args_command sweep_command = {
     .description =
         "Runs a scenario once for every combination of the values, each in a process of its own, and shows the time of "
         "an iteration, the best cell and curves. Cells run without a trace (profile.timer_only) unless -o says "
-        "otherwise, and leave what TensorBoard's HParams tab shows side by side. The same command continues where an "
+        "otherwise, and write event files that TensorBoard's HParams tab shows side by side. The same command "
+        "continues where an "
         "earlier one ended. An axis whose key can do nothing in any cell is refused.\n\n"
         "Keys can be drawn at random instead of listed, as torch.utils.benchmark's Fuzzer draws inputs. Every draw is "
         "run "
@@ -189,130 +188,9 @@ const args_command sweep_command = {
     .words = ARGS_OFFER_CONFIG,
     .main = sweep_main};
 
-/* ---- the cells ---- */
+/* ---- the sweep ---- */
 
-/* One line per cell: what it took, and how long the rest may take. */
-static void tell(const sweep_options *options, uint32_t cell, const sweep_outcome *out, const pd_measurement *row,
-                 double left_s) {
-  char name[4096], found[64] = "";
-  statistics of;
-  if (options->quiet) return;
-  if (out->measured && statistics_make(row->host_s, row->block_count, &of)) {
-    const double median = of.median / (double)row->number_per_run;
-    const time_unit unit = statistics_unit(median);
-    /* How many digits count is for the cells together to say. */
-    snprintf(found, sizeof found, "%.4g %s", median / unit.s, unit.symbol);
-  } else if (out->why[0]) {
-    snprintf(found, sizeof found, "left out");
-  } else {
-    snprintf(found, sizeof found, "failed with exit code %d", out->code);
-  }
-  progress_hide();
-  fprintf(stderr, "pdhost: sweep %u/%u %s: %s%s", cell + 1, options->plan.cell_count,
-          sweep_plan_name(&options->plan, cell, 0, sweep_plan_key_count(&options->plan), name, sizeof name), found,
-          out->was_there ? " (was there)" : "");
-  if (left_s >= 1) fprintf(stderr, "; about %.0f s left", left_s);
-  fputc('\n', stderr);
-  progress_show();
-}
-
-typedef struct findings {
-  pd_measurements rows;
-  uint64_t *places;            /* by cell: its row, or UINT64_MAX */
-  int code;                    /* of the first run that failed */
-  char said[ERROR_LINE_BYTES]; /* what the last cell said that has its times all the same */
-} findings;
-
-/* Why a cell's run failed is in its log: the last line of it is repeated. What cells that have their times say alike,
- * as that instructions cannot be counted, is said once. */
-static void tell_log(const sweep_plan *plan, uint32_t cell, bool measured, findings *found) {
-  char folder[4096], line[ERROR_LINE_BYTES];
-  sweep_plan_folder(plan, cell, folder, sizeof folder);
-  saved_run_said(folder, line, sizeof line);
-  if (measured && strcmp(line, found->said) == 0) return;
-  log_line(PD_LOG_ERROR, NULL, "%s/log: %s", folder, line[0] ? line : "the run said nothing");
-  if (measured) memcpy(found->said, line, sizeof line);
-}
-
-/* A device that cannot be opened makes every cell fail, unless a key that differs between them decides which one that
- * is, or where it is found. */
-static bool is_hopeless(const sweep_plan *plan, const sweep_outcome *out) {
-  if (!out->no_device) return false;
-  for (uint32_t i = 0; i < sweep_plan_key_count(plan); i++) {
-    const config_assignment at = sweep_plan_at(plan, 0, i);
-    if (strcmp(at.section, "run") == 0 || strcmp(at.section, "device") == 0) return false;
-  }
-  return true;
-}
-
-/* Why the first run failed, and with it the cells that were not run; `left` is their number. */
-static void tell_hopeless(const sweep_plan *plan, uint32_t cell, uint32_t left, findings *found) {
-  char folder[4096], line[ERROR_LINE_BYTES];
-  static const char mark[] = "pdhost: error: ";
-  if (!left) {
-    tell_log(plan, cell, false, found);
-    return;
-  }
-  sweep_plan_folder(plan, cell, folder, sizeof folder);
-  const char *said = saved_run_said(folder, line, sizeof line);
-  if (strncmp(said, mark, sizeof mark - 1) == 0) said += sizeof mark - 1;
-  const char *code = strstr(said, " [PDH-"); /* of the run; the line gets it again at its end */
-  error_line_print(found->code, NULL, "%.*s; %u other cell%s not run", (int)(code ? code - said : (long)strlen(said)),
-                   said, left, left == 1 ? " is" : "s are");
-}
-
-static void tell_failure(const sweep_plan *plan, uint32_t cell, const sweep_outcome *out, findings *found) {
-  if (out->why[0])
-    error_line_print(FAULT_UNTRUSTED, NULL, "sweep: %s", out->why);
-  else
-    tell_log(plan, cell, out->measured, found);
-}
-
-static bool keep_row(findings *found, uint32_t cell, pd_measurement *row, error *err) {
-  found->places[cell] = found->rows.count;
-  if (measurements_add(&found->rows, row) == PD_OK) return true;
-  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
-  return false;
-}
-
-static bool run_cells(const sweep_options *options, findings *found, error *err) {
-  const sweep_plan *plan = &options->plan;
-  double spent_s = 0;
-  uint32_t ran = 0, left = 0, hopeless = plan->cell_count; /* the cell that shows that no other can run */
-  for (uint32_t i = 0; i < plan->cell_count; i++) {
-    pd_measurement row = {.threads = 1};
-    sweep_outcome out;
-    char name[4096];
-    const double begin_s = monotonic_s();
-    const bool runs = hopeless == plan->cell_count;
-    progress_note("%s", sweep_plan_name(plan, i, 0, sweep_plan_key_count(plan), name, sizeof name));
-    bool ok = sweep_cell_take(plan, i, options->time, runs, &row, &out, err);
-    if (ok && runs && !out.was_there) {
-      spent_s += monotonic_s() - begin_s;
-      ran++;
-    }
-    progress_step();
-    found->places[i] = UINT64_MAX;
-    if (ok && (runs || out.was_there))
-      tell(options, i, &out, &row, runs && ran ? spent_s / ran * (plan->cell_count - i - 1) : 0);
-    else if (ok)
-      left++;
-    if (ok && out.code != CODE_DONE && out.code != CODE_UNTRUSTED) {
-      if (found->code == CODE_DONE) found->code = out.code;
-      if (ran == 1 && is_hopeless(plan, &out))
-        hopeless = i;
-      else
-        tell_failure(plan, i, &out, found);
-    }
-    ok = ok && (!out.measured || keep_row(found, i, &row, err));
-    measurement_clear(&row);
-    if (!ok) return false;
-  }
-  if (hopeless < plan->cell_count) tell_hopeless(plan, hopeless, left, found);
-  return true;
-}
-
-static int report(const sweep_options *options, const findings *found, error *err) {
+static int report(const sweep_options *options, const sweep_findings *found, error *err) {
   const sweep_plan *plan = &options->plan;
   const pd_measurement **cells = calloc(plan->cell_count, sizeof(void *));
   samples from;
@@ -336,8 +214,24 @@ static int report(const sweep_options *options, const findings *found, error *er
   return code;
 }
 
+/* Under a launcher of ranks each makes its own cells first; rank 0 then has them all. */
+static bool run_dealt(const sweep_options *options, sweep_findings *found, bool *gathers, error *err) {
+  const rank_deal deal = rank_deal_find();
+  const sweep_plan *plan = &options->plan;
+  if (deal.count > 1) {
+    if (!sweep_cells_run(plan, &deal, options->time, options->quiet, found, err)) return false;
+    *gathers = rank_deal_gathers(&deal, "sweep", plan->folder);
+    /* What failed here rank 0 tries again: a rank that ends with a failure would be the end of all. */
+    if (!*gathers && !deal.is_array) found->code = CODE_DONE;
+    if (!*gathers) return true;
+    measurements_clear(&found->rows);
+    found->code = CODE_DONE;
+  }
+  return sweep_cells_run(plan, NULL, options->time, options->quiet, found, err);
+}
+
 static int sweep(const sweep_options *options, error *err) {
-  findings found = {.places = calloc(options->plan.cell_count, sizeof *found.places)};
+  sweep_findings found = {.places = calloc(options->plan.cell_count, sizeof *found.places)};
   if (!found.places) {
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
     return CODE_INTERNAL;
@@ -345,10 +239,11 @@ static int sweep(const sweep_options *options, error *err) {
   signals_install(NULL, NULL);
   progress_begin("sweep", options->quiet);
   progress_enter("running", "cell", options->plan.cell_count);
-  int code = run_cells(options, &found, err) ? CODE_DONE : err->exit_code;
+  bool gathers = true;
+  int code = run_dealt(options, &found, &gathers, err) ? CODE_DONE : err->exit_code;
   progress_end();
   signals_restore();
-  if (code == CODE_DONE && found.rows.count) code = report(options, &found, err);
+  if (code == CODE_DONE && gathers && found.rows.count) code = report(options, &found, err);
   if (code == CODE_DONE) code = found.code;
   measurements_clear(&found.rows);
   free(found.places);

@@ -1,6 +1,9 @@
 /* See sweep_found.h. */
 #include "sweep_found.h"
 
+#include "compare/comparison.h"
+#include "compare/sample_ratio.h"
+
 #include <math.h>
 
 const sample *sweep_found_at(const sweep_found *self, uint32_t cell) {
@@ -25,4 +28,18 @@ sweep_extremes sweep_found_extremes(const sweep_found *self) {
     }
   }
   return found;
+}
+
+bool sweep_found_standing(const sample *best, const sample *at, sweep_standing *out) {
+  sample_ratio ratio;
+  *out = SWEEP_STANDING_SLOWER;
+  if (!at || at == best) return true;
+  if (!sample_ratio_of(best, at, COMPARISON_MARGIN, &ratio)) return false;
+  if (ratio.timeless)
+    *out = SWEEP_STANDING_TIMELESS;
+  else if (ratio.found == OUTCOME_UNCLEAR && ratio.count < COMPARISON_DIRECTION_LEAST)
+    *out = SWEEP_STANDING_TOO_FEW;
+  else if (ratio.found != OUTCOME_SLOWER)
+    *out = SWEEP_STANDING_TIE;
+  return true;
 }

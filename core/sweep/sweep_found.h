@@ -20,4 +20,16 @@ typedef struct sweep_extremes {
 } sweep_extremes;
 sweep_extremes sweep_found_extremes(const sweep_found *self);
 
+/* How a cell stands to the best one. */
+typedef enum sweep_standing {
+  SWEEP_STANDING_SLOWER,
+  SWEEP_STANDING_TIE,
+  SWEEP_STANDING_TOO_FEW,
+  SWEEP_STANDING_TIMELESS
+} sweep_standing;
+
+/* With fewer blocks than a direction needs, one that was not found says nothing. `at` may be NULL: SLOWER. False on no
+ * memory. */
+bool sweep_found_standing(const sample *best, const sample *at, sweep_standing *out);
+
 #endif

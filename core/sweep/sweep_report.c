@@ -1,11 +1,12 @@
 /* See sweep_report.h. */
 #include "sweep_report.h"
 
+#include "sweep_page.h"
 #include "sweep_curves.h"
 #include "sweep_draws.h"
+#include "compare/comparison.h"
 #include "compare/grid.h"
 #include "compare/render.h"
-#include "compare/sample_ratio.h"
 
 #include "base/files.h"
 #include "base/log.h"
@@ -31,26 +32,9 @@ static const char *whole_name(const sweep_found *self, uint32_t cell, char text[
 
 /* ---- the best ---- */
 
-/* How a cell stands to the best one. */
-typedef enum standing { STANDING_SLOWER, STANDING_TIE, STANDING_TOO_FEW, STANDING_TIMELESS } standing;
-
-/* With fewer blocks than a direction needs, one that was not found says nothing. */
-static bool find_standing(const sample *best, const sample *at, standing *out) {
-  sample_ratio ratio;
-  *out = STANDING_SLOWER;
-  if (!at || at == best) return true;
-  if (!sample_ratio_of(best, at, COMPARISON_MARGIN, &ratio)) return false;
-  if (ratio.timeless)
-    *out = STANDING_TIMELESS;
-  else if (ratio.found == OUTCOME_UNCLEAR && ratio.count < COMPARISON_DIRECTION_LEAST)
-    *out = STANDING_TOO_FEW;
-  else if (ratio.found != OUTCOME_SLOWER)
-    *out = STANDING_TIE;
-  return true;
-}
-
 /* The cells that stand so, some of them by name. */
-static void print_standing(const sweep_found *self, const standing *all, standing wanted, const char *heading) {
+static void print_standing(const sweep_found *self, const sweep_standing *all, sweep_standing wanted,
+                           const char *heading) {
   char name[NAME_BYTES];
   uint32_t count = 0;
   for (uint32_t i = 0; i < self->plan->cell_count; i++) {
@@ -61,12 +45,12 @@ static void print_standing(const sweep_found *self, const standing *all, standin
 }
 
 /* The least blocks among the best and those that have too few, and what gives more. */
-static void print_too_few(const sweep_found *self, const standing *all, const sample *best) {
+static void print_too_few(const sweep_found *self, const sweep_standing *all, const sample *best) {
   char heading[64];
   uint64_t least = best->figures.count;
   bool any = false;
   for (uint32_t i = 0; i < self->plan->cell_count; i++) {
-    if (all[i] != STANDING_TOO_FEW) continue;
+    if (all[i] != SWEEP_STANDING_TOO_FEW) continue;
     const uint64_t count = sweep_found_at(self, i)->figures.count;
     least = count < least ? count : least;
     any = true;
@@ -74,7 +58,7 @@ static void print_too_few(const sweep_found *self, const standing *all, const sa
   if (!any) return;
   snprintf(heading, sizeof heading, "too few blocks (%llu of %d) to tell it from:", (unsigned long long)least,
            COMPARISON_DIRECTION_LEAST);
-  print_standing(self, all, STANDING_TOO_FEW, heading);
+  print_standing(self, all, SWEEP_STANDING_TOO_FEW, heading);
   printf("raise %s for more blocks\n",
          strstr(best->of->method, " of a run") ? "schedule.active" : "benchmark.min_blocks");
 }
@@ -82,14 +66,14 @@ static void print_too_few(const sweep_found *self, const standing *all, const sa
 /* Cells that the data do not tell from the best. */
 static bool print_ties(const sweep_found *self, uint32_t best, error *err) {
   const sample *against = sweep_found_at(self, best);
-  standing *all = calloc(self->plan->cell_count, sizeof *all);
+  sweep_standing *all = calloc(self->plan->cell_count, sizeof *all);
   bool ok = all != NULL;
   for (uint32_t i = 0; ok && i < self->plan->cell_count; i++)
-    ok = find_standing(against, sweep_found_at(self, i), &all[i]);
+    ok = sweep_found_standing(against, sweep_found_at(self, i), &all[i]);
   if (ok) {
-    print_standing(self, all, STANDING_TIE, "not told apart from it:");
+    print_standing(self, all, SWEEP_STANDING_TIE, "not told apart from it:");
     print_too_few(self, all, against);
-    print_standing(self, all, STANDING_TIMELESS, "a time is zero, so there is no ratio to:");
+    print_standing(self, all, SWEEP_STANDING_TIMELESS, "a time is zero, so there is no ratio to:");
   }
   free(all);
   return ok || no_memory(err);
@@ -169,9 +153,10 @@ static const struct {
   bool (*write)(const sweep_found *, FILE *);
 } reports[] = {{"sweep.csv", write_csv},
                {"sweep.md", write_markdown},
+               {"sweep.html", sweep_page_write},
                {"curves.svg", sweep_curves_write},
                {"draws.csv", sweep_draws_write}};
-enum { FILE_COUNT = sizeof reports / sizeof reports[0], CURVES = 2, DRAWS = 3 };
+enum { FILE_COUNT = sizeof reports / sizeof reports[0], CURVES = 3, DRAWS = 4 };
 
 static bool has_file(const sweep_plan *plan, int file) {
   return file == CURVES ? sweep_curves_exist(plan) : file != DRAWS || plan->draws.key_count;

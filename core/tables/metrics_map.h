@@ -265,6 +265,8 @@
   X(verdict_evidence, "Evidence", "Evidence", TEXT, 0, "the figures that the verdict rests on", NULL, "pdhost")        \
   X(verdict_not, "Ruled out", "Ruled out", TEXT, 0,                                                                    \
     "what else it could have been, and how much of the step that takes", NULL, "pdhost")                               \
+  X(verdict_helps, "What helps", "What helps", TEXT, 0,                                                                \
+    "what takes the cause out of a program, or what a verdict needs, in words", NULL, "pdhost")                        \
   X(verdict_next, "Try next", "Try next", TEXT, 0, "a command whose run would show the cause gone or smaller", NULL,   \
     "pdhost")                                                                                                          \
   X(verdict_overrides, "Settings", "Settings", TEXT, DETAIL,                                                           \

@@ -3,28 +3,20 @@
 
 #include <string.h>
 
+#define ROW(key_, heading_, unit_, flags_, definition_, formula_, source_)                                             \
+  {                                                                                                                    \
+    .key = #key_, .heading = (heading_), .definition = (definition_), .formula = (formula_), .source = (source_),      \
+    .unit = PD_UNIT_##unit_, .flags = (flags_)                                                                         \
+  }
+
 static const pd_metric general[METRIC_COUNT] = {
-#define X(key_, heading_, cuda_, unit_, flags_, definition_, formula_, source_)                                        \
-  {.key = #key_,                                                                                                       \
-   .heading = (heading_),                                                                                              \
-   .definition = (definition_),                                                                                        \
-   .formula = (formula_),                                                                                              \
-   .source = (source_),                                                                                                \
-   .unit = PD_UNIT_##unit_,                                                                                            \
-   .flags = (flags_)},
+#define X(key_, heading_, cuda_, ...) ROW(key_, heading_, __VA_ARGS__),
     METRIC_MAP(X)
 #undef X
 };
 
 static const pd_metric cuda[METRIC_COUNT] = {
-#define X(key_, heading_, cuda_, unit_, flags_, definition_, formula_, source_)                                        \
-  {.key = #key_,                                                                                                       \
-   .heading = (cuda_),                                                                                                 \
-   .definition = (definition_),                                                                                        \
-   .formula = (formula_),                                                                                              \
-   .source = (source_),                                                                                                \
-   .unit = PD_UNIT_##unit_,                                                                                            \
-   .flags = (flags_)},
+#define X(key_, heading_, cuda_, ...) ROW(key_, cuda_, __VA_ARGS__),
     METRIC_MAP(X)
 #undef X
 };

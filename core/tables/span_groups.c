@@ -112,6 +112,12 @@ done:
   return out;
 }
 
+void span_names(table_build *table, const trace_facts *facts, const span_group *group) {
+  table_string(table, M_name, facts_text(facts, group->name));
+  if (group->thread < facts->trace->threads.count)
+    table_string(table, M_thread, facts_text(facts, PD_AT(pd_thread, &facts->trace->threads, group->thread)->name));
+}
+
 void span_cells(table_build *table, const span_stats *stats, int64_t cpu_whole, int64_t gpu_whole, bool host,
                 bool device) {
   int64_t calls = stats->calls ? stats->calls : 1;

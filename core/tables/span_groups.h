@@ -40,6 +40,8 @@ void span_groups_free(span_groups *self);
  * the same order. NULL on no memory; the caller frees it. */
 uint32_t *span_order(const span_groups *self, const char *sorted_by);
 
+/* The cells name and, where the group has one, thread. */
+void span_names(table_build *table, const trace_facts *facts, const span_group *group);
 /* The cells calls, cpu_*, gpu_* of a row; ratios of the given wholes. `device`: 0 leaves the gpu cells missing. */
 void span_cells(table_build *table, const span_stats *stats, int64_t cpu_whole, int64_t gpu_whole, bool host,
                 bool device);

@@ -56,16 +56,19 @@ const pd_table *verdict_table(const table_work *work) {
   const char *command =
       work->context->command_line && work->context->command_line[0] ? work->context->command_line : "pdhost";
   const gains *of = work->gains;
-  const char *why_not = verdict_withheld(work->facts, work->gains, work->arena);
+  const char *helps = NULL;
+  const char *why_not = verdict_withheld(work->facts, work->gains, work->arena, &helps);
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "verdict", "Verdict", disturbance(work));
   TABLE_COLUMNS(&table, M_verdict, M_verdict_cause, M_verdict_share, M_verdict_repeatable, M_verdict_evidence,
-                M_verdict_not, M_verdict_next, M_verdict_overrides, M_verdict_step, M_verdict_expected);
+                M_verdict_not, M_verdict_helps, M_verdict_next, M_verdict_overrides, M_verdict_step,
+                M_verdict_expected);
   table_row(&table, 0);
   table_row_flags(&table, PD_ROW_RECORD);
   if (why_not) {
     table_string(&table, M_verdict, why_not);
     table_string(&table, M_verdict_cause, "withheld");
+    table_string(&table, M_verdict_helps, helps);
     return table_done(&table);
   }
   const uint32_t cause = cause_of(work);
@@ -76,6 +79,7 @@ const pd_table *verdict_table(const table_work *work) {
   table_percent(&table, M_verdict_repeatable, (int64_t)of->agreeing, (int64_t)of->draws);
   table_string(&table, M_verdict_evidence, verdict_evidence(work, cause));
   table_string(&table, M_verdict_not, verdict_ruled_out(work, cause));
+  table_string(&table, M_verdict_helps, verdict_helps(cause));
   /* Settings are our own runs': another program's trace has no command of ours behind it. */
   const bool is_ours = work->facts->trace->facts & PD_FACT_TRAIN;
   if (is_ours) table_string(&table, M_verdict_next, arena_format(work->arena, "%s %s", command, advice.options));

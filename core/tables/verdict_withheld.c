@@ -15,23 +15,45 @@ static const char *too_few_steps(const trace_facts *facts, arena *memory) {
                       count == 1 ? " is" : "s are", VERDICT_MIN_STEPS, is_read ? ": record more of them" : "");
 }
 
-const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory) {
+/* Of each reason, what to do about it. */
+typedef struct reason {
+  const char *why, *helps;
+} reason;
+
+static reason reason_of(const trace_facts *facts, const gains *of, arena *memory) {
   const pd_trace *trace = facts->trace;
   const double coverage = pd_trace_coverage(trace);
   if (trace->profile != PD_PROFILE_FULL)
-    return arena_format(memory, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
-                        trace->profile_note ? trace->profile_note : "");
-  if (isnan(coverage)) return "withheld: operations ran, and not one launch of theirs was recorded";
+    return (reason){arena_format(memory, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
+                                 trace->profile_note ? trace->profile_note : ""),
+                    "Record the device's work too: kernels and copies, with the calls that launch them."};
+  if (isnan(coverage))
+    return (reason){"withheld: operations ran, and not one launch of theirs was recorded",
+                    "Record the runtime's calls too, so that device work is tied to its launches."};
   if (coverage < VERDICT_MIN_COVERAGE)
-    return arena_format(memory, "withheld: only %.2f %% of the launches have their device record", 100 * coverage);
+    return (reason){
+        arena_format(memory, "withheld: only %.2f %% of the launches have their device record", 100 * coverage),
+        "Record fewer steps at a time, so that the profiler drops nothing."};
   if (of->unlinked > 1 - VERDICT_MIN_COVERAGE)
-    return arena_format(memory, "withheld: %.2f %% of the device records have no launch", 100 * of->unlinked);
-  if (facts->step_count < VERDICT_MIN_STEPS) return too_few_steps(facts, memory);
-  if (!of->is_judged) return "withheld: the steps have no launches with device records";
+    return (reason){arena_format(memory, "withheld: %.2f %% of the device records have no launch", 100 * of->unlinked),
+                    "Begin and end the recording between two steps, and record the runtime's calls."};
+  if (facts->step_count < VERDICT_MIN_STEPS)
+    return (reason){too_few_steps(facts, memory),
+                    arena_format(memory, "Record at least %d steps, each marked as one.", VERDICT_MIN_STEPS)};
+  if (!of->is_judged)
+    return (reason){"withheld: the steps have no launches with device records",
+                    "Record steps that give the device work, with the runtime's calls."};
   if (of->miss_median > GAINS_MISS_MEDIAN || of->miss_worst > GAINS_MISS_WORST)
-    return arena_format(memory,
-                        "withheld: replayed with nothing removed, a step differs from the recorded one by %.1f %% "
-                        "(median) and %.1f %% (worst)",
-                        100 * of->miss_median, 100 * of->miss_worst);
-  return NULL;
+    return (reason){arena_format(memory,
+                                 "withheld: replayed with nothing removed, a step differs from the recorded one by "
+                                 "%.1f %% (median) and %.1f %% (worst)",
+                                 100 * of->miss_median, 100 * of->miss_worst),
+                    "Record more steps that are alike, without an evaluation or a checkpoint among them."};
+  return (reason){NULL, NULL};
+}
+
+const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory, const char **helps) {
+  const reason found = reason_of(facts, of, memory);
+  if (found.why && helps) *helps = found.helps;
+  return found.why;
 }

@@ -5,7 +5,8 @@
 #include "base/arena.h"
 #include "ledger/gains.h"
 
-/* "withheld: 3 active steps are too few, 5 are needed", in the arena; NULL: the gains are to be trusted. */
-const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory);
+/* "withheld: 3 active steps are too few, 5 are needed", in the arena; NULL: the gains are to be trusted.
+ * `helps`, unless it is NULL, then says what to do about it; else it is left alone. */
+const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory, const char **helps);
 
 #endif

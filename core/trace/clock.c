@@ -34,7 +34,7 @@ static uint64_t read_realtime_ticks(void *state) { return (uint64_t)read_realtim
 #ifdef TRACE_CLOCK_HAS_TSC
 static uint64_t read_tsc(void *state) {
   (void)state;
-  return __rdtsc();
+  return __builtin_ia32_rdtsc();
 }
 #endif
 
@@ -97,93 +97,93 @@ static uint64_t slope_between(const clock_point *from, uint64_t ticks, int64_t m
 }
 
 /* The axis must never run backwards: a point that would bend it back is left out. */
-static pd_status add_point(trace_clock *clock, const clock_anchor *anchor) {
-  uint64_t count = clock->point_count, slope = (uint64_t)1 << CLOCK_SHIFT;
+static pd_status add_point(trace_clock *self, const clock_anchor *anchor) {
+  uint64_t count = self->point_count, slope = (uint64_t)1 << CLOCK_SHIFT;
   if (count) {
-    const clock_point *last = &clock->points[count - 1];
+    const clock_point *last = &self->points[count - 1];
     bool ahead = anchor->ticks > last->ticks && anchor->monotonic_ns - last->monotonic_ns >= CLOCK_SPACING_NS;
     if (!ahead) return PD_OK;
     slope = slope_between(last, anchor->ticks, anchor->monotonic_ns);
   }
-  if (!PD_ARRAY_FIT(clock->points, clock->point_capacity, count + 1)) return PD_NO_MEMORY;
-  if (count) clock->points[count - 1].slope = slope;
-  clock->points[count] = (clock_point){.ticks = anchor->ticks, .monotonic_ns = anchor->monotonic_ns, .slope = slope};
-  clock->point_count++;
+  if (!PD_ARRAY_FIT(self->points, self->point_capacity, count + 1)) return PD_NO_MEMORY;
+  if (count) self->points[count - 1].slope = slope;
+  self->points[count] = (clock_point){.ticks = anchor->ticks, .monotonic_ns = anchor->monotonic_ns, .slope = slope};
+  self->point_count++;
   return PD_OK;
 }
 
-static pd_status add_zone(trace_clock *clock, int64_t from_ns, int64_t delta_ns) {
-  if (!PD_ARRAY_FIT(clock->zones, clock->zone_capacity, clock->zone_count + 1)) return PD_NO_MEMORY;
-  clock->zones[clock->zone_count++] = (clock_zone){.from_ns = from_ns, .to_ns = INT64_MAX, .delta_ns = delta_ns};
+static pd_status add_zone(trace_clock *self, int64_t from_ns, int64_t delta_ns) {
+  if (!PD_ARRAY_FIT(self->zones, self->zone_capacity, self->zone_count + 1)) return PD_NO_MEMORY;
+  self->zones[self->zone_count++] = (clock_zone){.from_ns = from_ns, .to_ns = INT64_MAX, .delta_ns = delta_ns};
   return PD_OK;
 }
 
-pd_status trace_clock_open(trace_clock *clock, const clock_source *source) {
-  memset(clock, 0, sizeof *clock);
+pd_status trace_clock_open(trace_clock *self, const clock_source *source) {
+  memset(self, 0, sizeof *self);
   if (source) {
-    clock->source = *source;
+    self->source = *source;
   } else {
-    clock->source = (clock_source){read_realtime_ticks, read_realtime, read_monotonic, NULL};
+    self->source = (clock_source){read_realtime_ticks, read_realtime, read_monotonic, NULL};
 #ifdef TRACE_CLOCK_HAS_TSC
-    clock->tsc = clock_tsc_usable("/proc/cpuinfo", "/sys/devices/system/clocksource/clocksource0/current_clocksource");
-    if (clock->tsc) clock->source.ticks = read_tsc;
+    self->tsc = clock_tsc_usable("/proc/cpuinfo", "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    if (self->tsc) self->source.ticks = read_tsc;
 #endif
   }
-  clock->last = take_anchor(&clock->source);
-  clock->offset_ns = clock->last.realtime_ns - clock->last.monotonic_ns;
-  pd_status status = add_point(clock, &clock->last);
+  self->last = take_anchor(&self->source);
+  self->offset_ns = self->last.realtime_ns - self->last.monotonic_ns;
+  pd_status status = add_point(self, &self->last);
   if (status != PD_OK || source) return status;
-  int64_t until_ns = clock->last.monotonic_ns + CLOCK_CALIBRATE_NS;
+  int64_t until_ns = self->last.monotonic_ns + CLOCK_CALIBRATE_NS;
   while (read_monotonic(NULL) < until_ns) {}
-  clock->last = take_anchor(&clock->source);
-  return add_point(clock, &clock->last);
+  self->last = take_anchor(&self->source);
+  return add_point(self, &self->last);
 }
 
-void trace_clock_close(trace_clock *clock) {
-  free(clock->points);
-  free(clock->zones);
-  clock->points = NULL;
-  clock->zones = NULL;
+void trace_clock_close(trace_clock *self) {
+  free(self->points);
+  free(self->zones);
+  self->points = NULL;
+  self->zones = NULL;
 }
 
-pd_status trace_clock_window_begin(trace_clock *clock) {
-  clock_anchor anchor = take_anchor(&clock->source);
+pd_status trace_clock_window_begin(trace_clock *self) {
+  clock_anchor anchor = take_anchor(&self->source);
   /* The last point of before stays: it gives the first slope, and time to what lies just before the window. */
-  if (clock->point_count > 1) {
-    clock->points[0] = clock->points[clock->point_count - 1];
-    clock->point_count = 1;
+  if (self->point_count > 1) {
+    self->points[0] = self->points[self->point_count - 1];
+    self->point_count = 1;
   }
-  clock->zone_count = 0;
-  clock->last = anchor;
-  clock->offset_ns = anchor.realtime_ns - anchor.monotonic_ns;
-  pd_status status = add_point(clock, &anchor);
-  return status != PD_OK ? status : add_zone(clock, anchor.monotonic_ns, 0);
+  self->zone_count = 0;
+  self->last = anchor;
+  self->offset_ns = anchor.realtime_ns - anchor.monotonic_ns;
+  pd_status status = add_point(self, &anchor);
+  return status != PD_OK ? status : add_zone(self, anchor.monotonic_ns, 0);
 }
 
-pd_status trace_clock_anchor(trace_clock *clock) {
-  clock_anchor anchor = take_anchor(&clock->source);
-  int64_t jump_ns = (anchor.realtime_ns - anchor.monotonic_ns) - (clock->last.realtime_ns - clock->last.monotonic_ns);
-  int64_t noise_ns = CLOCK_STEP_NS + anchor.width_ns + clock->last.width_ns;
+pd_status trace_clock_anchor(trace_clock *self) {
+  clock_anchor anchor = take_anchor(&self->source);
+  int64_t jump_ns = (anchor.realtime_ns - anchor.monotonic_ns) - (self->last.realtime_ns - self->last.monotonic_ns);
+  int64_t noise_ns = CLOCK_STEP_NS + anchor.width_ns + self->last.width_ns;
   pd_status status = PD_OK;
-  if (clock->zone_count && (jump_ns > noise_ns || jump_ns < -noise_ns)) {
-    clock->zones[clock->zone_count - 1].to_ns = anchor.monotonic_ns;
-    status = add_zone(clock, clock->last.monotonic_ns, anchor.realtime_ns - anchor.monotonic_ns - clock->offset_ns);
+  if (self->zone_count && (jump_ns > noise_ns || jump_ns < -noise_ns)) {
+    self->zones[self->zone_count - 1].to_ns = anchor.monotonic_ns;
+    status = add_zone(self, self->last.monotonic_ns, anchor.realtime_ns - anchor.monotonic_ns - self->offset_ns);
   }
-  clock->last = anchor;
-  return status != PD_OK ? status : add_point(clock, &anchor);
+  self->last = anchor;
+  return status != PD_OK ? status : add_point(self, &anchor);
 }
 
-int64_t trace_clock_from_ticks(const trace_clock *clock, uint64_t ticks) {
-  uint64_t low = 0, high = clock->point_count;
+int64_t trace_clock_from_ticks(const trace_clock *self, uint64_t ticks) {
+  uint64_t low = 0, high = self->point_count;
   while (high - low > 1) {
     uint64_t middle = low + (high - low) / 2;
-    if (clock->points[middle].ticks <= ticks)
+    if (self->points[middle].ticks <= ticks)
       low = middle;
     else
       high = middle;
   }
-  const clock_point *point = &clock->points[low];
-  int64_t base_ns = point->monotonic_ns + clock->offset_ns;
+  const clock_point *point = &self->points[low];
+  int64_t base_ns = point->monotonic_ns + self->offset_ns;
   uint64_t distance = ticks >= point->ticks ? ticks - point->ticks : point->ticks - ticks;
   wide half = (wide)1 << (CLOCK_SHIFT - 1);
   wide exact = ((wide)distance * point->slope + half) >> CLOCK_SHIFT;
@@ -191,18 +191,18 @@ int64_t trace_clock_from_ticks(const trace_clock *clock, uint64_t ticks) {
   return ticks >= point->ticks ? base_ns + ns : base_ns - ns;
 }
 
-int64_t trace_clock_from_realtime(const trace_clock *clock, int64_t realtime_ns) {
+int64_t trace_clock_from_realtime(const trace_clock *self, int64_t realtime_ns) {
   if (realtime_ns < -CLOCK_FAR_NS) realtime_ns = -CLOCK_FAR_NS;
   if (realtime_ns > CLOCK_FAR_NS) realtime_ns = CLOCK_FAR_NS;
-  if (!clock->zone_count) return realtime_ns;
-  for (uint64_t i = 0; i < clock->zone_count; i++) {
-    const clock_zone *zone = &clock->zones[i];
-    int64_t monotonic_ns = realtime_ns - clock->offset_ns - zone->delta_ns;
+  if (!self->zone_count) return realtime_ns;
+  for (uint64_t i = 0; i < self->zone_count; i++) {
+    const clock_zone *zone = &self->zones[i];
+    int64_t monotonic_ns = realtime_ns - self->offset_ns - zone->delta_ns;
     if (monotonic_ns >= zone->from_ns && monotonic_ns <= zone->to_ns) return realtime_ns - zone->delta_ns;
   }
   /* Before the window, or in the gap that a step forward left. */
-  bool before = realtime_ns - clock->offset_ns < clock->zones[0].from_ns;
-  return realtime_ns - (before ? 0 : clock->zones[clock->zone_count - 1].delta_ns);
+  bool before = realtime_ns - self->offset_ns < self->zones[0].from_ns;
+  return realtime_ns - (before ? 0 : self->zones[self->zone_count - 1].delta_ns);
 }
 
-uint64_t trace_clock_steps(const trace_clock *clock) { return clock->zone_count ? clock->zone_count - 1 : 0; }
+uint64_t trace_clock_steps(const trace_clock *self) { return self->zone_count ? self->zone_count - 1 : 0; }

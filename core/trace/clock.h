@@ -11,7 +11,6 @@
 #include <pdhost/plugin.h>
 
 #if defined(__x86_64__) || defined(__i386__)
-#include <x86intrin.h>
 #define TRACE_CLOCK_HAS_TSC 1
 #endif
 
@@ -57,29 +56,29 @@ typedef struct trace_clock {
 bool clock_tsc_usable(const char *cpuinfo_path, const char *clocksource_path);
 
 /* `source` NULL: this machine's clocks. */
-pd_status trace_clock_open(trace_clock *clock, const clock_source *source);
-void trace_clock_close(trace_clock *clock);
+pd_status trace_clock_open(trace_clock *self, const clock_source *source);
+void trace_clock_close(trace_clock *self);
 
-static inline uint64_t trace_clock_ticks(const trace_clock *clock) {
+static inline uint64_t trace_clock_ticks(const trace_clock *self) {
 #ifdef TRACE_CLOCK_HAS_TSC
-  if (clock->tsc) return __rdtsc();
+  if (self->tsc) return __builtin_ia32_rdtsc();
 #endif
-  return clock->source.ticks(clock->source.state);
+  return self->source.ticks(self->source.state);
 }
-static inline int64_t trace_clock_now_ns(const trace_clock *clock) {
-  return clock->source.realtime_ns(clock->source.state);
+static inline int64_t trace_clock_now_ns(const trace_clock *self) {
+  return self->source.realtime_ns(self->source.state);
 }
 
 /* Forgets the anchors of the window before and takes this window's first one. */
-pd_status trace_clock_window_begin(trace_clock *clock);
+pd_status trace_clock_window_begin(trace_clock *self);
 /* Takes one more anchor: after every step and at the window's end. */
-pd_status trace_clock_anchor(trace_clock *clock);
+pd_status trace_clock_anchor(trace_clock *self);
 
 /* Time on the trace's axis, in nanoseconds of CLOCK_REALTIME. Never decreases with `ticks`. */
-int64_t trace_clock_from_ticks(const trace_clock *clock, uint64_t ticks);
-int64_t trace_clock_from_realtime(const trace_clock *clock, int64_t realtime_ns);
+int64_t trace_clock_from_ticks(const trace_clock *self, uint64_t ticks);
+int64_t trace_clock_from_realtime(const trace_clock *self, int64_t realtime_ns);
 
 /* Steps of CLOCK_REALTIME seen since the window's begin. */
-uint64_t trace_clock_steps(const trace_clock *clock);
+uint64_t trace_clock_steps(const trace_clock *self);
 
 #endif

@@ -37,13 +37,13 @@ static int compare_tids(const void *a, const void *b) {
   return first < second ? -1 : first > second;
 }
 
-static pd_status add_threads(merging *merge, const raw_fate *call_fates) {
-  window_input *input = merge->input;
+static pd_status add_threads(merging *self, const raw_fate *call_fates) {
+  window_input *input = self->input;
   uint64_t count = 0, room = input->thread_count + input->call_count + 1;
   uint32_t last = input->loop_tid;
   pd_status status = PD_NO_MEMORY;
   pd_thread *rows = NULL;
-  uint32_t *tids = scratch_alloc(room, sizeof *tids);
+  uint32_t *tids = trace_scratch_alloc(room, sizeof *tids);
   if (!tids) goto out;
   for (uint64_t i = 0; i < input->thread_count; i++)
     if (input->threads[i].tid != input->loop_tid && thread_counts(input, &input->threads[i]))
@@ -57,14 +57,14 @@ static pd_status add_threads(merging *merge, const raw_fate *call_fates) {
   uint64_t distinct = 0;
   for (uint64_t i = 0; i < count; i++)
     if (!distinct || tids[distinct - 1] != tids[i]) tids[distinct++] = tids[i];
-  merge->thread_count = distinct + 1;
-  merge->threads = scratch_alloc(merge->thread_count, sizeof *merge->threads);
-  if (!merge->threads) goto out;
-  status = trace_array(merge->trace, &merge->trace->trace.threads, merge->thread_count, sizeof *rows);
+  self->thread_count = distinct + 1;
+  self->threads = trace_scratch_alloc(self->thread_count, sizeof *self->threads);
+  if (!self->threads) goto out;
+  status = trace_array(self->trace, &self->trace->trace.threads, self->thread_count, sizeof *rows);
   if (status != PD_OK) goto out;
-  rows = (pd_thread *)merge->trace->trace.threads.data;
-  for (uint64_t i = 0; i < merge->thread_count; i++) {
-    merge_thread *thread = &merge->threads[i];
+  rows = (pd_thread *)self->trace->trace.threads.data;
+  for (uint64_t i = 0; i < self->thread_count; i++) {
+    merge_thread *thread = &self->threads[i];
     *thread = (merge_thread){.tid = i ? tids[i - 1] : input->loop_tid, .input = PD_NONE};
     rows[i].tid = thread->tid;
     for (uint64_t low = 0, high = input->thread_count; low < high;) {
@@ -82,78 +82,78 @@ out:
   return status;
 }
 
-static pd_status add_steps(merging *merge) {
-  const window_input *input = merge->input;
-  pd_array *array = &merge->trace->trace.steps;
-  pd_status status = trace_array(merge->trace, array, input->step_count, sizeof(pd_trace_step));
-  merge->steps = (pd_trace_step *)array->data;
+static pd_status add_steps(merging *self) {
+  const window_input *input = self->input;
+  pd_array *array = &self->trace->trace.steps;
+  pd_status status = trace_array(self->trace, array, input->step_count, sizeof(pd_trace_step));
+  self->steps = (pd_trace_step *)array->data;
   for (uint64_t i = 0; status == PD_OK && i < input->step_count; i++) {
     const recorder_step *step = &input->steps[i];
-    merge->steps[i] = (pd_trace_step){.start_ns = merge_ticks_ns(merge, step->start_ticks),
-                                      .end_ns = merge_ticks_ns(merge, step->end_ticks),
-                                      .train_start_ns = merge_ticks_ns(merge, step->train_start_ticks),
-                                      .train_end_ns = merge_ticks_ns(merge, step->train_end_ticks),
-                                      .data_wait_ns = step->data_wait_ns,
-                                      .step_time_ns = step->step_time_ns,
-                                      .number = step->number,
-                                      .loss = input->end->losses ? input->end->losses[i] : (double)NAN};
+    self->steps[i] = (pd_trace_step){.start_ns = merge_ticks_ns(self, step->start_ticks),
+                                     .end_ns = merge_ticks_ns(self, step->end_ticks),
+                                     .train_start_ns = merge_ticks_ns(self, step->train_start_ticks),
+                                     .train_end_ns = merge_ticks_ns(self, step->train_end_ticks),
+                                     .data_wait_ns = step->data_wait_ns,
+                                     .step_time_ns = step->step_time_ns,
+                                     .number = step->number,
+                                     .loss = input->end->losses ? input->end->losses[i] : (double)NAN};
   }
   return status;
 }
 
-static pd_status add_shapes(merging *merge, uint64_t *bases) {
-  const window_input *input = merge->input;
+static pd_status add_shapes(merging *self, uint64_t *bases) {
+  const window_input *input = self->input;
   uint64_t count = 0;
-  for (uint64_t i = 0; i < merge->thread_count; i++) {
+  for (uint64_t i = 0; i < self->thread_count; i++) {
     bases[i] = count;
-    if (merge->threads[i].input != PD_NONE) count += input->threads[merge->threads[i].input].shape_count;
+    if (self->threads[i].input != PD_NONE) count += input->threads[self->threads[i].input].shape_count;
   }
-  pd_status status = trace_array(merge->trace, &merge->trace->trace.shapes, count, sizeof(pd_shape));
-  pd_shape *shapes = (pd_shape *)merge->trace->trace.shapes.data;
-  for (uint64_t i = 0; status == PD_OK && i < merge->thread_count; i++) {
-    if (merge->threads[i].input == PD_NONE) continue;
-    const window_thread *thread = &input->threads[merge->threads[i].input];
+  pd_status status = trace_array(self->trace, &self->trace->trace.shapes, count, sizeof(pd_shape));
+  pd_shape *shapes = (pd_shape *)self->trace->trace.shapes.data;
+  for (uint64_t i = 0; status == PD_OK && i < self->thread_count; i++) {
+    if (self->threads[i].input == PD_NONE) continue;
+    const window_thread *thread = &input->threads[self->threads[i].input];
     if (thread->shape_count) memcpy(shapes + bases[i], thread->shapes, thread->shape_count * sizeof *shapes);
   }
   return status;
 }
 
-static pd_status add_ranges(merging *merge) {
-  const window_input *input = merge->input;
+static pd_status add_ranges(merging *self) {
+  const window_input *input = self->input;
   uint64_t kept = 0, most = 0;
   pd_status status = PD_NO_MEMORY;
   uint32_t *size = NULL, *place = NULL;
-  uint32_t **parents = calloc(merge->thread_count, sizeof *parents);
-  uint64_t *bases = scratch_alloc(merge->thread_count, sizeof *bases);
+  uint32_t **parents = calloc(self->thread_count, sizeof *parents);
+  uint64_t *bases = trace_scratch_alloc(self->thread_count, sizeof *bases);
   if (!parents || !bases) goto out;
-  for (uint64_t i = 0; i < merge->thread_count; i++) {
-    merge->threads[i].range_first = kept;
-    if (merge->threads[i].input == PD_NONE) continue;
-    const window_thread *thread = &input->threads[merge->threads[i].input];
+  for (uint64_t i = 0; i < self->thread_count; i++) {
+    self->threads[i].range_first = kept;
+    if (self->threads[i].input == PD_NONE) continue;
+    const window_thread *thread = &input->threads[self->threads[i].input];
     if (thread->range_count > WINDOW_MAX_ROWS) goto out;
-    parents[i] = scratch_alloc(thread->range_count, sizeof *parents[i]);
+    parents[i] = trace_scratch_alloc(thread->range_count, sizeof *parents[i]);
     if (!parents[i]) goto out;
-    merge->threads[i].range_count = nest_parents(merge, thread, parents[i]);
-    kept += merge->threads[i].range_count;
+    self->threads[i].range_count = nest_parents(self, thread, parents[i]);
+    kept += self->threads[i].range_count;
     if (thread->range_count > most) most = thread->range_count;
   }
-  size = scratch_alloc(most, sizeof *size);
-  place = scratch_alloc(most, sizeof *place);
+  size = trace_scratch_alloc(most, sizeof *size);
+  place = trace_scratch_alloc(most, sizeof *place);
   if (!size || !place) goto out;
-  status = add_shapes(merge, bases);
-  if (status == PD_OK) status = trace_array(merge->trace, &merge->trace->trace.ranges, kept, sizeof(pd_range));
+  status = add_shapes(self, bases);
+  if (status == PD_OK) status = trace_array(self->trace, &self->trace->trace.ranges, kept, sizeof(pd_range));
   if (status != PD_OK) goto out;
-  merge->ranges = (pd_range *)merge->trace->trace.ranges.data;
-  for (uint64_t i = 0; i < merge->thread_count; i++) {
-    const merge_thread *at = &merge->threads[i];
+  self->ranges = (pd_range *)self->trace->trace.ranges.data;
+  for (uint64_t i = 0; i < self->thread_count; i++) {
+    const merge_thread *at = &self->threads[i];
     if (at->input == PD_NONE) continue;
-    nest_rows(merge, &input->threads[at->input], (uint32_t)i, parents[i], size, place, at->range_first, at->range_count,
+    nest_rows(self, &input->threads[at->input], (uint32_t)i, parents[i], size, place, at->range_first, at->range_count,
               bases[i]);
     free(parents[i]);
     parents[i] = NULL;
   }
 out:
-  for (uint64_t i = 0; parents && i < merge->thread_count; i++) free(parents[i]);
+  for (uint64_t i = 0; parents && i < self->thread_count; i++) free(parents[i]);
   free(parents);
   free(bases);
   free(size);
@@ -166,14 +166,14 @@ static bool memory_after(const void *rows, uint32_t a, uint32_t b) {
   return memory[a].ts_ns > memory[b].ts_ns;
 }
 
-static uint32_t clamp_duration(const merging *merge, uint64_t ticks, uint64_t duration) {
+static uint32_t clamp_duration(const merging *self, uint64_t ticks, uint64_t duration) {
   uint64_t before = duration < ticks ? ticks - duration : 0;
-  int64_t ns = merge_ticks_ns(merge, ticks) - merge_ticks_ns(merge, before);
+  int64_t ns = merge_ticks_ns(self, ticks) - merge_ticks_ns(self, before);
   return ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
 }
 
-static pd_status add_memory(merging *merge) {
-  const window_input *input = merge->input;
+static pd_status add_memory(merging *self) {
+  const window_input *input = self->input;
   uint64_t count = 0, at = 0;
   range_sweep *sweep = NULL;
   pd_memory_row *unsorted = NULL;
@@ -181,35 +181,35 @@ static pd_status add_memory(merging *merge) {
   for (uint64_t i = 0; i < input->thread_count; i++)
     for (uint64_t k = 0; k < input->threads[i].memory_count; k++)
       count += in_window(input, input->threads[i].memory[k].ticks);
-  pd_status status = trace_array(merge->trace, &merge->trace->trace.memory, count, sizeof(pd_memory_row));
+  pd_status status = trace_array(self->trace, &self->trace->trace.memory, count, sizeof(pd_memory_row));
   if (status != PD_OK || !count) return status;
-  pd_memory_row *rows = (pd_memory_row *)merge->trace->trace.memory.data;
-  unsorted = scratch_alloc(count, sizeof *unsorted);
-  order = scratch_alloc(count, 2 * sizeof *order);
-  status = unsorted && order ? sweep_open(merge, &sweep) : PD_NO_MEMORY;
+  pd_memory_row *rows = (pd_memory_row *)self->trace->trace.memory.data;
+  unsorted = trace_scratch_alloc(count, sizeof *unsorted);
+  order = trace_scratch_alloc(count, 2 * sizeof *order);
+  status = unsorted && order ? merge_sweep_open(self, &sweep) : PD_NO_MEMORY;
   if (status != PD_OK) goto out;
-  for (uint64_t i = 0; i < merge->thread_count; i++) {
-    if (merge->threads[i].input == PD_NONE) continue;
-    const window_thread *thread = &input->threads[merge->threads[i].input];
+  for (uint64_t i = 0; i < self->thread_count; i++) {
+    if (self->threads[i].input == PD_NONE) continue;
+    const window_thread *thread = &input->threads[self->threads[i].input];
     for (uint64_t k = 0; k < thread->memory_count; k++) {
       const raw_memory *raw = &thread->memory[k];
       if (!in_window(input, raw->ticks)) continue;
       order[at] = (uint32_t)at;
-      unsorted[at++] = (pd_memory_row){.ts_ns = merge_ticks_ns(merge, raw->ticks),
+      unsorted[at++] = (pd_memory_row){.ts_ns = merge_ticks_ns(self, raw->ticks),
                                        .thread = (uint32_t)i,
-                                       .duration_ns = clamp_duration(merge, raw->ticks, raw->event.duration_ticks),
+                                       .duration_ns = clamp_duration(self, raw->ticks, raw->event.duration_ticks),
                                        .event = raw->event};
     }
   }
   sort_runs(order, order + count, count, memory_after, unsorted);
-  step_cursor cursor = {merge->steps, input->step_count, 0};
+  step_cursor cursor = {self->steps, input->step_count, 0};
   for (uint64_t i = 0; i < count; i++) {
     rows[i] = unsorted[order[i]];
-    rows[i].step = step_at(&cursor, rows[i].ts_ns);
-    rows[i].range = sweep_at(sweep, rows[i].thread, rows[i].ts_ns);
+    rows[i].step = merge_step_at(&cursor, rows[i].ts_ns);
+    rows[i].range = merge_sweep_at(sweep, rows[i].thread, rows[i].ts_ns);
   }
 out:
-  sweep_close(sweep);
+  merge_sweep_close(sweep);
   free(unsorted);
   free(order);
   return status;
@@ -220,17 +220,17 @@ static bool counter_after(const void *rows, uint32_t a, uint32_t b) {
   return counters[a].ts_ns > counters[b].ts_ns;
 }
 
-static pd_status add_counters(merging *merge) {
-  const window_input *input = merge->input;
+static pd_status add_counters(merging *self) {
+  const window_input *input = self->input;
   uint64_t count = 0, at = 0;
   for (uint64_t i = 0; i < input->thread_count; i++)
     for (uint64_t k = 0; k < input->threads[i].counter_count; k++)
       count += in_window(input, input->threads[i].counters[k].ticks);
-  pd_status status = trace_array(merge->trace, &merge->trace->trace.counters, count, sizeof(pd_counter_row));
+  pd_status status = trace_array(self->trace, &self->trace->trace.counters, count, sizeof(pd_counter_row));
   if (status != PD_OK || !count) return status;
-  pd_counter_row *rows = (pd_counter_row *)merge->trace->trace.counters.data;
-  pd_counter_row *unsorted = scratch_alloc(count, sizeof *unsorted);
-  uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
+  pd_counter_row *rows = (pd_counter_row *)self->trace->trace.counters.data;
+  pd_counter_row *unsorted = trace_scratch_alloc(count, sizeof *unsorted);
+  uint32_t *order = trace_scratch_alloc(count, 2 * sizeof *order);
   if (unsorted && order) {
     for (uint64_t i = 0; i < input->thread_count; i++)
       for (uint64_t k = 0; k < input->threads[i].counter_count; k++) {
@@ -238,7 +238,7 @@ static pd_status add_counters(merging *merge) {
         if (!in_window(input, raw->ticks)) continue;
         order[at] = (uint32_t)at;
         unsorted[at++] =
-            (pd_counter_row){.ts_ns = merge_ticks_ns(merge, raw->ticks), .value = raw->value, .name = raw->name};
+            (pd_counter_row){.ts_ns = merge_ticks_ns(self, raw->ticks), .value = raw->value, .name = raw->name};
       }
     sort_runs(order, order + count, count, counter_after, unsorted);
     for (uint64_t i = 0; i < count; i++) rows[i] = unsorted[order[i]];
@@ -272,8 +272,8 @@ pd_status merge_add_strings(owned_trace *trace, string_table *strings) {
 
 /* ---- losses ---- */
 
-static int64_t within(const merging *merge, int64_t at_ns) {
-  return at_ns < 0 ? 0 : at_ns > merge->end_ns ? merge->end_ns : at_ns;
+static int64_t within(const merging *self, int64_t at_ns) {
+  return at_ns < 0 ? 0 : at_ns > self->end_ns ? self->end_ns : at_ns;
 }
 
 static bool loss_after(const void *rows, uint32_t a, uint32_t b) {
@@ -283,39 +283,39 @@ static bool loss_after(const void *rows, uint32_t a, uint32_t b) {
 }
 
 /* One row per place, and one per kind for what has no place: it was somewhere in the window. */
-static uint32_t fill_loss_rows(const merging *merge, pd_loss_row *rows) {
-  const loss_marks *given = merge->input->marks;
+static uint32_t fill_loss_rows(const merging *self, pd_loss_row *rows) {
+  const loss_marks *given = self->input->marks;
   const uint32_t given_count = given ? given->count : 0;
   uint64_t placed[PD_LOSS_COUNT] = {0};
   uint32_t count = 0;
-  for (uint32_t i = 0; i < given_count + merge->marks.count; i++) {
+  for (uint32_t i = 0; i < given_count + self->marks.count; i++) {
     const bool own = i >= given_count;
-    const loss_mark *mark = own ? &merge->marks.rows[i - given_count] : &given->rows[i];
+    const loss_mark *mark = own ? &self->marks.rows[i - given_count] : &given->rows[i];
     rows[count] =
-        (pd_loss_row){.start_ns = within(merge, own ? mark->first : merge_ticks_ns(merge, (uint64_t)mark->first)),
-                      .end_ns = within(merge, own ? mark->last : merge_ticks_ns(merge, (uint64_t)mark->last)),
+        (pd_loss_row){.start_ns = within(self, own ? mark->first : merge_ticks_ns(self, (uint64_t)mark->first)),
+                      .end_ns = within(self, own ? mark->last : merge_ticks_ns(self, (uint64_t)mark->last)),
                       .count = mark->count,
                       .loss = mark->loss,
-                      .thread = mark->tid == LOSS_NO_THREAD ? PD_NONE : merge_find_thread(merge, mark->tid)};
+                      .thread = mark->tid == LOSS_NO_THREAD ? PD_NONE : merge_find_thread(self, mark->tid)};
     placed[mark->loss] += mark->count;
     count++;
   }
   for (pd_loss loss = 0; loss < PD_LOSS_COUNT; loss++) {
-    const uint64_t all = merge->trace->trace.losses[loss];
+    const uint64_t all = self->trace->trace.losses[loss];
     if (all <= placed[loss]) continue;
-    rows[count] = (pd_loss_row){.end_ns = merge->end_ns, .count = all - placed[loss], .loss = loss, .thread = PD_NONE};
+    rows[count] = (pd_loss_row){.end_ns = self->end_ns, .count = all - placed[loss], .loss = loss, .thread = PD_NONE};
     count++;
   }
   return count;
 }
 
-static pd_status add_losses(merging *merge) {
+static pd_status add_losses(merging *self) {
   pd_loss_row rows[2 * LOSS_MARKS + PD_LOSS_COUNT];
   uint32_t order[2 * (2 * LOSS_MARKS + PD_LOSS_COUNT)];
-  for (int i = 0; i < PD_LOSS_COUNT; i++) merge->trace->trace.losses[i] = merge->input->losses[i] + merge->losses[i];
-  const uint32_t count = fill_loss_rows(merge, rows);
-  pd_array *array = &merge->trace->trace.loss_rows;
-  const pd_status status = trace_array(merge->trace, array, count, sizeof *rows);
+  for (int i = 0; i < PD_LOSS_COUNT; i++) self->trace->trace.losses[i] = self->input->losses[i] + self->losses[i];
+  const uint32_t count = fill_loss_rows(self, rows);
+  pd_array *array = &self->trace->trace.loss_rows;
+  const pd_status status = trace_array(self->trace, array, count, sizeof *rows);
   if (status != PD_OK) return status;
   for (uint32_t i = 0; i < count; i++) order[i] = i;
   sort_runs(order, order + count, count, loss_after, rows);

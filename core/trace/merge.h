@@ -35,11 +35,11 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
 /* For losses whose place nobody knows. */
 #define MERGE_NO_TIME INT64_MIN
 /* Counts one loss of the merge's own, at a time of the trace; `tid` as in loss_mark. */
-void merge_lost(merging *merge, pd_loss loss, uint32_t tid, int64_t at_ns);
+void merge_lost(merging *self, pd_loss loss, uint32_t tid, int64_t at_ns);
 
-int64_t merge_ticks_ns(const merging *merge, uint64_t ticks);
+int64_t merge_ticks_ns(const merging *self, uint64_t ticks);
 /* Index into the trace's threads, or PD_NONE. */
-uint32_t merge_find_thread(const merging *merge, uint32_t tid);
+uint32_t merge_find_thread(const merging *self, uint32_t tid);
 
 /* The trace's own copy of the string table: it outlives the table. */
 pd_status merge_add_strings(owned_trace *trace, string_table *strings);
@@ -53,12 +53,12 @@ typedef struct step_cursor {
   const pd_trace_step *steps;
   uint64_t count, next;
 } step_cursor;
-uint32_t step_at(step_cursor *cursor, int64_t time_ns);
+uint32_t merge_step_at(step_cursor *self, int64_t time_ns);
 
 /* The innermost range that holds a time ([start, end)) on each thread, for times that do not decrease per thread. */
 typedef struct range_sweep range_sweep;
-pd_status sweep_open(const merging *merge, range_sweep **out);
-void sweep_close(range_sweep *sweep);
-uint32_t sweep_at(range_sweep *sweep, uint32_t thread, int64_t time_ns);
+pd_status merge_sweep_open(const merging *self, range_sweep **out);
+void merge_sweep_close(range_sweep *self);
+uint32_t merge_sweep_at(range_sweep *self, uint32_t thread, int64_t time_ns);
 
 #endif

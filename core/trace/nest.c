@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-uint64_t nest_parents(const merging *merge, const window_thread *thread, uint32_t *parents) {
+uint64_t nest_parents(const merging *self, const window_thread *thread, uint32_t *parents) {
   const raw_range *ranges = thread->ranges;
-  uint64_t from = merge->input->start_ticks, to = merge->input->end_ticks, kept = 0;
+  uint64_t from = self->input->start_ticks, to = self->input->end_ticks, kept = 0;
   uint32_t top = PD_NONE;
   for (uint64_t i = thread->range_count; i-- > 0;) {
     const raw_range *range = &ranges[i];
@@ -65,11 +65,11 @@ static void sort_equal_starts(pd_range *rows, uint64_t count, uint64_t first, ui
     }
 }
 
-static void fill_row(const merging *merge, const window_thread *thread, const raw_range *range, uint64_t shape_base,
+static void fill_row(const merging *self, const window_thread *thread, const raw_range *range, uint64_t shape_base,
                      pd_range *row) {
-  uint64_t from = merge->input->start_ticks, to = merge->input->end_ticks;
-  row->start_ns = merge_ticks_ns(merge, range->start < from ? from : range->start);
-  row->end_ns = merge_ticks_ns(merge, range->end > to ? to : range->end);
+  uint64_t from = self->input->start_ticks, to = self->input->end_ticks;
+  row->start_ns = merge_ticks_ns(self, range->start < from ? from : range->start);
+  row->end_ns = merge_ticks_ns(self, range->end > to ? to : range->end);
   row->name = range->name;
   row->kind = range->kind;
   row->stack = range->stack;
@@ -84,10 +84,10 @@ static void fill_row(const merging *merge, const window_thread *thread, const ra
   row->shape_first = info->shape_count ? (uint32_t)(shape_base + info->shape_first) : 0;
 }
 
-void nest_rows(const merging *merge, const window_thread *thread, uint32_t thread_index, const uint32_t *parents,
+void nest_rows(const merging *self, const window_thread *thread, uint32_t thread_index, const uint32_t *parents,
                uint32_t *size, uint32_t *place, uint64_t first, uint64_t count, uint64_t shape_base) {
   if (!count) return;
-  pd_range *rows = merge->ranges + first;
+  pd_range *rows = self->ranges + first;
   memset(size, 0, thread->range_count * sizeof *size);
   for (uint64_t i = 0; i < thread->range_count; i++) {
     if (parents[i] == NEST_DROPPED) continue;
@@ -104,15 +104,15 @@ void nest_rows(const merging *merge, const window_thread *thread, uint32_t threa
     place[i] = *end;
     size[i] = place[i] + block;
     pd_range *row = &rows[place[i]];
-    fill_row(merge, thread, &thread->ranges[i], shape_base, row);
+    fill_row(self, thread, &thread->ranges[i], shape_base, row);
     row->thread = thread_index;
     row->parent = parents[i] == PD_NONE ? PD_NONE : (uint32_t)(first + place[parents[i]]);
     row->depth = parents[i] == PD_NONE ? 0 : rows[place[parents[i]]].depth + 1;
   }
   sort_equal_starts(rows, count, first, size, place);
-  step_cursor cursor = {merge->steps, merge->input->step_count, 0};
+  step_cursor cursor = {self->steps, self->input->step_count, 0};
   for (uint64_t i = 0; i < count; i++) {
-    rows[i].step = step_at(&cursor, rows[i].start_ns);
-    if (!rows[i].part && rows[i].parent != PD_NONE) rows[i].part = merge->ranges[rows[i].parent].part;
+    rows[i].step = merge_step_at(&cursor, rows[i].start_ns);
+    if (!rows[i].part && rows[i].parent != PD_NONE) rows[i].part = self->ranges[rows[i].parent].part;
   }
 }

@@ -1,10 +1,10 @@
 /* A thread's open ranges, from outside. See open_ranges.h. */
 #include "open_ranges.h"
 
-void open_look_take(const recorder_thread *thread, open_look *look) {
+void open_look_take(const recorder_thread *self, open_look *look) {
   look->count = 0;
   for (uint32_t depth = 0; depth < THREAD_MAX_DEPTH; depth++) {
-    const open_range *open = &thread->open[depth];
+    const open_range *open = &self->open[depth];
     uint64_t start = atomic_load_explicit(&open->start, memory_order_acquire);
     if (!start) return;
     uint64_t name_kind = atomic_load_explicit(&open->name_kind, memory_order_acquire);

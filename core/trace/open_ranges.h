@@ -9,7 +9,7 @@ typedef struct open_look {
   uint32_t count;
 } open_look;
 
-void open_look_take(const recorder_thread *thread, open_look *look);
+void open_look_take(const recorder_thread *self, open_look *look);
 
 /* Appends them to the ranges that ended, which were copied after the look, cut at the window's end. Leaves out those
  * that ended between the two: they stand there already. `out->ranges` has room. */

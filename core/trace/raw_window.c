@@ -6,7 +6,8 @@
  */
 #include "raw_window.h"
 #include "merge.h"
-#include "open_ranges.h"
+#include "kept/collect.h"
+#include "kept/salvage.h"
 #include "raw_window_names.h"
 #include "recorder_internal.h"
 #include "saved_window.h"
@@ -22,147 +23,9 @@
 
 enum { SETTLE_NS = 10000000 /* calls younger than this are judged at the window's end, when its start is known */ };
 
-/* What may go: everything older than the oldest that an open range still needs, and never the youngest, whose range
- * may be about to open. */
-static uint64_t droppable(uint64_t count, uint64_t oldest_needed) {
-  uint64_t most = count ? count - 1 : 0;
-  return oldest_needed < most ? oldest_needed : most;
-}
-
-/* Drops infos, their shapes, and stacks that no open range needs. `info_count` and `stack_count` were read before
- * the look. */
-static pd_status drop_details(recorder_thread *thread, const open_look *look, uint64_t info_count,
-                              uint64_t stack_count) {
-  uint64_t info_needed = UINT64_MAX, stack_needed = UINT64_MAX, shape_end = 0;
-  for (uint32_t i = 0; i < look->count; i++) {
-    uint32_t info = index_unpack(look->ranges[i].info, thread->infos.taken);
-    uint32_t stack = index_unpack(look->ranges[i].stack, thread->stacks.taken);
-    if (info < info_needed && info != PD_NONE) info_needed = info;
-    if (stack < stack_needed && stack != PD_NONE) stack_needed = stack;
-  }
-  uint64_t infos = droppable(info_count, info_needed);
-  if (infos) {
-    raw_info *gone = scratch_alloc(infos, sizeof *gone);
-    if (!gone) return PD_NO_MEMORY;
-    chunk_list_copy(&thread->infos, gone, infos);
-    for (uint64_t i = infos; i-- > 0 && !shape_end;)
-      if (gone[i].shape_count)
-        shape_end = (uint64_t)index_unpack(gone[i].shape_first, thread->shapes.taken) + gone[i].shape_count;
-    free(gone);
-    chunk_list_drop(&thread->shapes, shape_end);
-    chunk_list_drop(&thread->infos, infos);
-  }
-  chunk_list_drop(&thread->stacks, droppable(stack_count, stack_needed));
-  return PD_OK;
-}
-
-void window_thread_free(window_thread *thread) {
-  free(thread->ranges);
-  free(thread->infos);
-  free(thread->shapes);
-  free(thread->stacks);
-  free(thread->memory);
-  free(thread->counters);
-}
-
-/* Copies what a list holds now; `extra` more records of room. */
-static pd_status copy_list(const chunk_list *list, uint64_t extra, void **out, uint64_t *count) {
-  *count = chunk_list_count(list);
-  *out = scratch_alloc(*count + extra, list->record_bytes);
-  if (!*out) return PD_NO_MEMORY;
-  chunk_list_copy(list, *out, *count);
-  return PD_OK;
-}
-
-/* Turns the packed running indices into indices of the copies. */
-static void unpack_indices(const recorder_thread *thread, window_thread *out) {
-  for (uint64_t i = 0; i < out->range_count; i++) {
-    raw_range *range = &out->ranges[i];
-    range->info = index_unpack(range->info, thread->infos.taken);
-    range->stack = index_unpack(range->stack, thread->stacks.taken);
-    if (range->info >= out->info_count) range->info = PD_NONE;
-    if (range->stack >= out->stack_count) range->stack = PD_NONE;
-  }
-  for (uint64_t i = 0; i < out->info_count; i++) {
-    raw_info *info = &out->infos[i];
-    if (!info->shape_count) continue;
-    info->shape_first = index_unpack(info->shape_first, thread->shapes.taken);
-    if ((uint64_t)info->shape_first + info->shape_count > out->shape_count) info->shape_count = 0;
-  }
-}
-
-static pd_status collect_thread(recorder_thread *thread, uint64_t end_ticks, window_thread *out) {
-  open_look look;
-  void *rows = NULL;
-  uint64_t info_count = chunk_list_count(&thread->infos), stack_count = chunk_list_count(&thread->stacks);
-  out->tid = thread->tid;
-  out->name = atomic_load_explicit(&thread->name, memory_order_relaxed);
-  open_look_take(thread, &look);
-  pd_status status = copy_list(&thread->ranges, look.count, &rows, &out->range_count);
-  out->ranges = rows;
-  if (status != PD_OK) return status;
-  uint64_t finished = out->range_count;
-  open_look_append(&look, end_ticks, out);
-  /* After the ranges: what a range refers to was published before it. */
-  status = copy_list(&thread->infos, 0, &rows, &out->info_count);
-  out->infos = rows;
-  if (status != PD_OK) return status;
-  status = copy_list(&thread->shapes, 0, &rows, &out->shape_count);
-  out->shapes = rows;
-  if (status != PD_OK) return status;
-  status = copy_list(&thread->stacks, 0, &rows, &out->stack_count);
-  out->stacks = rows;
-  if (status != PD_OK) return status;
-  status = copy_list(&thread->memory, 0, &rows, &out->memory_count);
-  out->memory = rows;
-  if (status != PD_OK) return status;
-  status = copy_list(&thread->counters, 0, &rows, &out->counter_count);
-  out->counters = rows;
-  if (status != PD_OK) return status;
-  unpack_indices(thread, out);
-  chunk_list_drop(&thread->ranges, finished);
-  chunk_list_drop(&thread->memory, out->memory_count);
-  chunk_list_drop(&thread->counters, out->counter_count);
-  return drop_details(thread, &look, info_count, stack_count);
-}
-
-/* Room for `to` rows in place of `from`; like realloc, but for large rooms. */
-static void *grow(void *rows, uint64_t from, uint64_t to, size_t bytes_each) {
-  void *grown = scratch_alloc(to, bytes_each);
-  if (!grown) return NULL;
-  if (from) memcpy(grown, rows, from * bytes_each);
-  free(rows);
-  return grown;
-}
-
-/* Moves the calls and device records that have arrived from all threads to the recorder. */
-static pd_status take_activities(recorder *self, recorder_thread **threads, uint64_t count) {
-  uint64_t calls = self->call_count, devices = self->device_count;
-  pd_status status = PD_NO_MEMORY;
-  uint64_t *sizes = scratch_alloc(count, 2 * sizeof *sizes);
-  if (!sizes) return status;
-  for (uint64_t i = 0; i < count; i++) {
-    calls += sizes[2 * i] = chunk_list_count(&threads[i]->calls);
-    devices += sizes[2 * i + 1] = chunk_list_count(&threads[i]->devices);
-  }
-  void *grown = grow(self->calls, self->call_count, calls, sizeof *self->calls);
-  if (!grown) goto out;
-  self->calls = grown;
-  grown = grow(self->devices, self->device_count, devices, sizeof *self->devices);
-  if (!grown) goto out;
-  self->devices = grown;
-  for (uint64_t i = 0; i < count; i++) {
-    chunk_list_copy(&threads[i]->calls, self->calls + self->call_count, sizes[2 * i]);
-    chunk_list_drop(&threads[i]->calls, sizes[2 * i]);
-    self->call_count += sizes[2 * i];
-    chunk_list_copy(&threads[i]->devices, self->devices + self->device_count, sizes[2 * i + 1]);
-    chunk_list_drop(&threads[i]->devices, sizes[2 * i + 1]);
-    self->device_count += sizes[2 * i + 1];
-  }
-  status = PD_OK;
-out:
-  free(sizes);
-  return status;
+static pd_status take_activities(recorder *self, recorder_thread **threads, uint64_t count, activity_counts *sizes) {
+  return collect_activities(threads, count, &self->calls, &self->call_count, &self->devices, &self->device_count,
+                            sizes);
 }
 
 static int64_t age_ns(const recorder *self, uint32_t clock, int64_t stamp, int64_t now_ns) {
@@ -196,21 +59,20 @@ static pd_status settle(recorder *self) {
 /* Forgets what was recorded so far, but ranges still open and device records that may be needed. */
 static pd_status discard(recorder *self) {
   recorder_thread **threads = NULL;
-  open_look look;
+  collected look;
   uint64_t count;
   pd_status status = threads_list(self, &threads, &count);
   if (status != PD_OK) return status;
+  activity_counts *sizes = trace_scratch_alloc(count, sizeof *sizes);
+  if (!sizes) status = PD_NO_MEMORY;
   for (uint64_t i = 0; status == PD_OK && i < count; i++) {
-    recorder_thread *thread = threads[i];
-    uint64_t info_count = chunk_list_count(&thread->infos), stack_count = chunk_list_count(&thread->stacks);
-    open_look_take(thread, &look);
-    chunk_list_drop(&thread->ranges, chunk_list_count(&thread->ranges));
-    chunk_list_drop(&thread->memory, chunk_list_count(&thread->memory));
-    chunk_list_drop(&thread->counters, chunk_list_count(&thread->counters));
-    status = drop_details(thread, &look, info_count, stack_count);
+    collect_look(threads[i], &look);
+    status = collect_drop(threads[i], &look);
   }
-  if (status == PD_OK) status = take_activities(self, threads, count);
+  if (status == PD_OK) status = take_activities(self, threads, count, sizes);
+  if (status == PD_OK) collect_drop_activities(threads, count, sizes);
   if (status == PD_OK) status = settle(self);
+  free(sizes);
   free(threads);
   if (status == PD_OK) threads_sweep(self);
   return status;
@@ -229,13 +91,14 @@ pd_status recorder_window_begin(recorder *self, uint32_t window) {
   pd_status status = trace_clock_window_begin(&self->clock);
   if (status == PD_OK) status = discard(self);
   if (status != PD_OK) return status;
-  for (int i = 0; i < PD_LOSS_COUNT; i++) atomic_store_explicit(&self->losses[i], 0, memory_order_relaxed);
+  for (int i = 0; i < PD_LOSS_COUNT; i++) atomic_store_explicit(&self->room->losses[i], 0, memory_order_relaxed);
   recorder_take_marks(self, NULL);
-  if (self->options.with_stack) stack_prepare();
+  if (self->options.with_stack) stacks_prepare();
   self->step_count = 0;
   self->window = window;
   self->loop_tid = (uint32_t)syscall(SYS_gettid);
   self->begin_ticks = trace_clock_ticks(&self->clock);
+  room_window_begin(self);
   self->in_window = true;
   return PD_OK;
 }
@@ -283,7 +146,7 @@ typedef struct saving {
 
 static void *save(void *given) {
   saving *self = given;
-  self->status = window_save(self->capture, self->input);
+  self->status = saved_window_save(self->capture, self->input);
   return NULL;
 }
 
@@ -311,10 +174,12 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
   capture_thread *call_threads = NULL;
   frame_name *frames = NULL;
   recorder_thread **threads = NULL;
+  collected *looks = NULL;
+  activity_counts *sizes = NULL;
   raw_fate *fates = NULL;
   loss_marks marks;
   *out = NULL;
-  if (!self->in_window) return PD_INVALID;
+  if (!self->in_window || atomic_load_explicit(&self->dead, memory_order_relaxed)) return PD_INVALID;
   self->in_window = false;
   pd_status status = trace_clock_anchor(&self->clock);
   if (status != PD_OK) goto out;
@@ -324,10 +189,12 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
   status = threads_list(self, &threads, &input.thread_count);
   if (status != PD_OK) goto out;
   input.threads = calloc(input.thread_count + 1, sizeof *input.threads);
-  if (!input.threads) status = PD_NO_MEMORY;
+  looks = trace_scratch_alloc(input.thread_count, sizeof *looks);
+  sizes = trace_scratch_alloc(input.thread_count, sizeof *sizes);
+  if (!input.threads || !looks || !sizes) status = PD_NO_MEMORY;
   for (uint64_t i = 0; status == PD_OK && i < input.thread_count; i++)
-    status = collect_thread(threads[i], input.end_ticks, &input.threads[i]);
-  if (status == PD_OK) status = take_activities(self, threads, input.thread_count);
+    status = collect_thread(threads[i], input.end_ticks, &input.threads[i], &looks[i]);
+  if (status == PD_OK) status = take_activities(self, threads, input.thread_count, sizes);
   if (status != PD_OK) goto out;
   qsort(input.threads, input.thread_count, sizeof *input.threads, compare_threads);
   if (self->earlier_count) qsort(self->earlier, self->earlier_count, sizeof *self->earlier, compare_ids);
@@ -340,11 +207,11 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
   recorder_take_marks(self, &marks); /* before the counts, which may go on: what has no place yet is somewhere */
   input.marks = &marks;
   for (int i = 0; i < PD_LOSS_COUNT; i++)
-    input.losses[i] = atomic_load_explicit(&self->losses[i], memory_order_relaxed);
-  status = window_name_threads(&input, &call_threads, &input.call_thread_count);
+    input.losses[i] = atomic_load_explicit(&self->room->losses[i], memory_order_relaxed);
+  status = raw_window_name_threads(&input, &call_threads, &input.call_thread_count);
   input.call_threads = call_threads;
   if (status == PD_OK && self->capture) {
-    status = window_name_frames(&input, &frames, &input.frame_count);
+    status = raw_window_name_frames(&input, &frames, &input.frame_count);
     input.frames = frames;
   }
   if (status != PD_OK) goto out;
@@ -358,13 +225,21 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
     *out = NULL;
     status = saved;
   }
+  /* Only now: until it was saved it could be read from the room alone. */
+  room_window_end(self);
+  for (uint64_t i = 0; i < input.thread_count; i++)
+    (void)collect_drop(threads[i], &looks[i]); /* else the next one does */
+  collect_drop_activities(threads, input.thread_count, sizes);
   if (status == PD_OK) keep_later(self, fates, fates + input.call_count);
 out:
+  room_window_end(self);
   if (status != PD_OK) self->call_count = self->device_count = 0;
   self->earlier_count = 0;
-  for (uint64_t i = 0; input.threads && i < input.thread_count; i++) window_thread_free(&input.threads[i]);
+  for (uint64_t i = 0; input.threads && i < input.thread_count; i++) raw_window_thread_free(&input.threads[i]);
   free(input.threads);
   free(threads);
+  free(looks);
+  free(sizes);
   free(fates);
   free(call_threads);
   free(frames);

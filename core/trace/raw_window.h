@@ -113,6 +113,6 @@ typedef uint8_t raw_fate;
 enum { FATE_DROPPED = 0, FATE_KEPT = 1, FATE_LATER = 2 /* belongs to a later window */ };
 
 /* Frees the arrays of the threads, not `threads` itself. */
-void window_thread_free(window_thread *thread);
+void raw_window_thread_free(window_thread *thread);
 
 #endif

@@ -11,49 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- strings ------------------------------------------------------------------------------------------------ */
-
-pd_status saved_strings_open(saved_strings *self, const capture_reader *reader) {
-  const uint64_t most = reader->bytes / sizeof(capture_string);
-  const uint32_t end = capture_strings_end(reader);
-  *self = (saved_strings){.count = end < most ? end : (uint32_t)most};
-  self->ids = calloc((size_t)self->count + 1, sizeof *self->ids);
-  if (!self->ids) return PD_NO_MEMORY;
-  const pd_status status = strings_open(&self->strings);
-  if (status != PD_OK) saved_strings_close(self);
-  return status;
-}
-
-void saved_strings_close(saved_strings *self) {
-  free(self->ids);
-  strings_close(self->strings);
-  *self = (saved_strings){0};
-}
-
-static uint32_t own_id(const saved_strings *self, uint32_t id) { return id < self->count ? self->ids[id] : 0; }
-
-pd_status saved_strings_add(saved_strings *self, const capture_reader *reader, const capture_record *at) {
-  unsigned char *payload = malloc((size_t)at->bytes + 1);
-  if (!payload) return PD_NO_MEMORY;
-  pd_status status = capture_payload(reader, at, payload);
-  for (uint32_t place = 0; status == PD_OK && at->bytes - place >= sizeof(capture_string);) {
-    capture_string row;
-    memcpy(&row, payload + place, sizeof row);
-    place += (uint32_t)sizeof row;
-    if (row.bytes > at->bytes - place || row.id >= self->count) break;
-    const unsigned char after = payload[place + row.bytes];
-    payload[place + row.bytes] = '\0';
-    /* Id 0 is the empty text of "no name"; interning would give it another. */
-    if (row.id) self->ids[row.id] = strings_intern(self->strings, (const char *)payload + place);
-    payload[place + row.bytes] = after;
-    const uint32_t padded = (row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
-    if (padded > at->bytes - place) break;
-    place += padded;
-  }
-  free(payload);
-  return status;
-}
-
 /* ---- rows --------------------------------------------------------------------------------------------------- */
 
 /* The records of one window. */
@@ -79,7 +36,7 @@ static pd_status take_rows(const loading *from, uint32_t kind, uint32_t thread, 
   *count = 0;
   for (uint64_t i = from->first; i < from->end; i++)
     if (is_of(from, &from->reader->records[i], kind, thread, row_bytes)) all += from->reader->records[i].count;
-  unsigned char *rows = all < UINT32_MAX ? scratch_alloc(all + extra, row_bytes) : NULL;
+  unsigned char *rows = all < UINT32_MAX ? trace_scratch_alloc(all + extra, row_bytes) : NULL;
   if (!rows) return PD_NO_MEMORY;
   *out = rows;
   for (uint64_t i = from->first; i < from->end; i++) {
@@ -125,7 +82,7 @@ static bool nests(const window_thread *thread, outer_ranges *outer, const raw_ra
 static pd_status check_ranges(const loading *from, window_thread *thread) {
   const uint64_t last_ticks = from->self->input.end_ticks;
   uint64_t kept = 0, end = 0;
-  outer_ranges outer = {.index = scratch_alloc(thread->range_count, sizeof *outer.index)};
+  outer_ranges outer = {.index = trace_scratch_alloc(thread->range_count, sizeof *outer.index)};
   if (!outer.index) return PD_NO_MEMORY;
   for (uint64_t i = 0; i < thread->range_count; i++) {
     raw_range range = thread->ranges[i];
@@ -133,7 +90,7 @@ static pd_status check_ranges(const loading *from, window_thread *thread) {
     if (range.start > range.end || range.start >= last_ticks || range.end < end) continue;
     if (range.depth >= THREAD_MAX_DEPTH || !nests(thread, &outer, &range)) continue;
     end = range.end;
-    range.name = own_id(from->strings, range.name);
+    range.name = saved_strings_id(from->strings, range.name);
     if (range.info >= thread->info_count) range.info = PD_NONE;
     if (range.stack >= thread->stack_count) range.stack = PD_NONE;
     outer.index[outer.count++] = (uint32_t)kept;
@@ -147,7 +104,7 @@ static pd_status check_ranges(const loading *from, window_thread *thread) {
 static void check_details(const loading *from, window_thread *thread) {
   for (uint64_t i = 0; i < thread->info_count; i++) {
     raw_info *info = &thread->infos[i];
-    info->module = own_id(from->strings, info->module);
+    info->module = saved_strings_id(from->strings, info->module);
     if (info->part > PD_PART_OPTIMIZATION) info->part = PD_PART_NONE;
     if (info->shape_first > thread->shape_count || info->shape_count > thread->shape_count - info->shape_first)
       info->shape_count = 0;
@@ -157,7 +114,7 @@ static void check_details(const loading *from, window_thread *thread) {
   for (uint64_t i = 0; i < thread->stack_count; i++)
     if (thread->stacks[i].count > RAW_STACK_DEPTH) thread->stacks[i].count = 0;
   for (uint64_t i = 0; i < thread->counter_count; i++)
-    thread->counters[i].name = own_id(from->strings, thread->counters[i].name);
+    thread->counters[i].name = saved_strings_id(from->strings, thread->counters[i].name);
 }
 
 static pd_status take_thread(const loading *from, window_thread *thread) {
@@ -204,7 +161,7 @@ static pd_status take_threads(const loading *from) {
   if (!self->input.threads) return PD_NO_MEMORY;
   for (uint64_t i = 0; i < count && status == PD_OK; i++) {
     if (i && rows[i].tid == rows[i - 1].tid) continue;
-    const uint32_t name = own_id(from->strings, rows[i].name);
+    const uint32_t name = saved_strings_id(from->strings, rows[i].name);
     if (has_rows(from, rows[i].tid)) {
       window_thread *thread = &self->input.threads[self->input.thread_count++];
       *thread = (window_thread){.tid = rows[i].tid, .name = name};
@@ -213,7 +170,7 @@ static pd_status take_threads(const loading *from) {
   }
   for (uint64_t i = 0; i < count; i++)
     if (!i || rows[i].tid != rows[i - 1].tid)
-      rows[distinct++] = (capture_thread){rows[i].tid, own_id(from->strings, rows[i].name)};
+      rows[distinct++] = (capture_thread){rows[i].tid, saved_strings_id(from->strings, rows[i].name)};
   self->input.call_threads = rows;
   self->input.call_thread_count = distinct;
   return status;
@@ -302,10 +259,12 @@ static pd_status take_activities(const loading *from) {
   if (status == PD_OK)
     status = take_rows(from, CAPTURE_FRAMES, 0, sizeof *self->frames, false, 0, &self->frames, &input->frame_count);
   if (status != PD_OK) return status;
-  for (uint64_t i = 0; i < input->call_count; i++) input->calls[i].name = own_id(from->strings, input->calls[i].name);
+  for (uint64_t i = 0; i < input->call_count; i++)
+    input->calls[i].name = saved_strings_id(from->strings, input->calls[i].name);
   for (uint64_t i = 0; i < input->device_count; i++)
-    input->devices[i].activity.name = own_id(from->strings, input->devices[i].activity.name);
-  for (uint64_t i = 0; i < input->frame_count; i++) self->frames[i].name = own_id(from->strings, self->frames[i].name);
+    input->devices[i].activity.name = saved_strings_id(from->strings, input->devices[i].activity.name);
+  for (uint64_t i = 0; i < input->frame_count; i++)
+    self->frames[i].name = saved_strings_id(from->strings, self->frames[i].name);
   qsort(self->earlier, input->earlier_count, sizeof *self->earlier, compare_ids);
   qsort(self->frames, input->frame_count, sizeof *self->frames, compare_frames);
   input->earlier = self->earlier;
@@ -418,7 +377,7 @@ pd_status saved_window_merge(saved_window *self, pd_trace **out) {
 
 void saved_window_free(saved_window *self) {
   for (uint64_t i = 0; self->input.threads && i < self->input.thread_count; i++)
-    window_thread_free(&self->input.threads[i]);
+    raw_window_thread_free(&self->input.threads[i]);
   free(self->input.threads);
   free(self->input.calls);
   free(self->input.devices);

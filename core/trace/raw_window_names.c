@@ -31,7 +31,7 @@ static bool is_known(const window_input *input, const capture_thread *rows, uint
   return false;
 }
 
-pd_status window_name_threads(const window_input *input, capture_thread **out, uint64_t *count) {
+pd_status raw_window_name_threads(const window_input *input, capture_thread **out, uint64_t *count) {
   uint64_t room = 0;
   uint32_t last = 0;
   *out = NULL;
@@ -63,10 +63,10 @@ static uint64_t take_addresses(const window_input *input, frame_name *rows) {
   return count;
 }
 
-pd_status window_name_frames(const window_input *input, frame_name **out, uint64_t *count) {
+pd_status raw_window_name_frames(const window_input *input, frame_name **out, uint64_t *count) {
   symbols *names = NULL;
   uint64_t all = take_addresses(input, NULL), distinct = 0;
-  frame_name *rows = scratch_alloc(all, sizeof *rows);
+  frame_name *rows = trace_scratch_alloc(all, sizeof *rows);
   pd_status status = rows ? PD_OK : PD_NO_MEMORY;
   *out = NULL;
   *count = 0;

@@ -6,9 +6,9 @@
 #include "raw_window.h"
 
 /* The system's names of threads that made calls and recorded nothing else. The caller frees *out. */
-pd_status window_name_threads(const window_input *input, capture_thread **out, uint64_t *count);
+pd_status raw_window_name_threads(const window_input *input, capture_thread **out, uint64_t *count);
 
 /* Names of all addresses in the stacks, sorted by address. The caller frees *out, which is not NULL. */
-pd_status window_name_frames(const window_input *input, frame_name **out, uint64_t *count);
+pd_status raw_window_name_frames(const window_input *input, frame_name **out, uint64_t *count);
 
 #endif

@@ -70,7 +70,7 @@ static void put_clock(capture_writer *writer, const window_input *input) {
 static pd_status put_tallies(capture_writer *writer, const window_input *input) {
   enum { PER_THREAD = 6, PER_WINDOW = 5 };
   uint64_t count = 0;
-  capture_tally *rows = scratch_alloc(input->thread_count * PER_THREAD + PER_WINDOW, sizeof *rows);
+  capture_tally *rows = trace_scratch_alloc(input->thread_count * PER_THREAD + PER_WINDOW, sizeof *rows);
   if (!rows) return PD_NO_MEMORY;
 #define TALLY(kind_, rows_, count_) rows[count++] = (capture_tally){kind_, 0, input->count_};
   WINDOW_ROWS(TALLY)
@@ -89,7 +89,7 @@ static pd_status put_tallies(capture_writer *writer, const window_input *input) 
 
 static pd_status put_threads(capture_writer *writer, const window_input *input) {
   const uint64_t count = input->thread_count + input->call_thread_count;
-  capture_thread *rows = scratch_alloc(count, sizeof *rows);
+  capture_thread *rows = trace_scratch_alloc(count, sizeof *rows);
   if (!rows) return PD_NO_MEMORY;
   for (uint64_t i = 0; i < input->thread_count; i++)
     rows[i] = (capture_thread){input->threads[i].tid, input->threads[i].name};
@@ -120,7 +120,7 @@ static void put_head(capture_writer *writer, const window_input *input) {
   if (end->profile_note) (void)capture_put_text(writer, CAPTURE_NOTE, input->window, end->profile_note);
 }
 
-pd_status window_save(capture_writer *writer, const window_input *input) {
+pd_status saved_window_save(capture_writer *writer, const window_input *input) {
   if (writer->fault) return PD_OK;
   const uint32_t window = input->window, strings = strings_count(input->strings);
   pd_status status = put_strings(writer, input->strings, writer->strings_written, strings);

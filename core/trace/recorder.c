@@ -24,9 +24,9 @@ static recorder_thread *enter(recorder *self) {
   return thread;
 }
 
-static void leave(recorder_thread *thread) {
+static void leave(recorder_thread *self) {
   atomic_signal_fence(memory_order_seq_cst);
-  thread->busy = false;
+  self->busy = false;
 }
 
 static void save_shapes(recorder *self, recorder_thread *thread, const pd_range_info *info, raw_info *out) {
@@ -70,7 +70,7 @@ static __attribute__((noinline)) uint32_t save_stack(recorder *self, recorder_th
     recorder_lost(self, PD_LOSS_RANGES_FULL, 1);
     return 0;
   }
-  stack_capture(out, caller);
+  stacks_capture(out, caller);
   chunk_list_publish(&thread->stacks);
   return index_pack(thread->stack_count++);
 }
@@ -130,8 +130,8 @@ static int64_t record_now_ns(const pd_record *record) {
   return trace_clock_now_ns(&self->clock);
 }
 
-static bool push_call(recorder_thread *thread, pd_clock clock, const pd_activity *activity) {
-  raw_call *call = chunk_list_reserve(&thread->calls, sizeof *call);
+static bool push_call(recorder_thread *self, pd_clock clock, const pd_activity *activity) {
+  raw_call *call = chunk_list_reserve(&self->calls, sizeof *call);
   if (!call) return false;
   *call = (raw_call){.start = activity->start,
                      .end = activity->end,
@@ -143,17 +143,17 @@ static bool push_call(recorder_thread *thread, pd_clock clock, const pd_activity
                      .kind = (uint8_t)activity->kind,
                      .clock = (uint8_t)clock,
                      .api = (uint16_t)activity->u.api.api};
-  chunk_list_publish(&thread->calls);
+  chunk_list_publish(&self->calls);
   return true;
 }
 
-static bool push_device(recorder_thread *thread, pd_clock clock, const pd_activity *activity) {
-  raw_device *device = chunk_list_reserve(&thread->devices, sizeof *device);
+static bool push_device(recorder_thread *self, pd_clock clock, const pd_activity *activity) {
+  raw_device *device = chunk_list_reserve(&self->devices, sizeof *device);
   if (!device) return false;
   device->activity = *activity;
   device->clock = clock;
   device->reserved = 0;
-  chunk_list_publish(&thread->devices);
+  chunk_list_publish(&self->devices);
   return true;
 }
 
@@ -236,15 +236,20 @@ pd_status recorder_open_with_clock(const recorder_options *options, const clock_
                             .counter = record_counter,
                             .lost = record_lost,
                             .name_thread = record_name_thread};
-  pd_status status = strings_open(&self->strings);
+  self->room = options->room;
+  self->owns_room = !options->room;
+  pd_status status = PD_OK;
+  if (!self->room) status = room_open(options->max_bytes ? options->max_bytes : DEFAULT_BYTES, false, &self->room);
+  if (status == PD_OK) room_touch(self->room);
+  if (status == PD_OK) status = strings_open_in(self->room, &self->strings);
   if (status == PD_OK) status = trace_clock_open(&self->clock, source);
-  if (status == PD_OK) status = chunk_pool_open(&self->pool, options->max_bytes ? options->max_bytes : DEFAULT_BYTES);
+  if (status == PD_OK) status = chunk_pool_open(&self->pool, self->room->chunks, self->room->chunk_bytes);
   if (status == PD_OK) status = threads_open(self);
   if (status != PD_OK) {
     recorder_close(self);
     return status;
   }
-  if (options->with_stack) stack_prepare();
+  if (options->with_stack) stacks_prepare();
   *out = self;
   return PD_OK;
 }
@@ -263,7 +268,12 @@ void recorder_close(recorder *self) {
   free(self->calls);
   free(self->devices);
   free(self->earlier);
+  if (self->owns_room) room_close(self->room);
   free(self);
+}
+
+double recorder_used(const recorder *self) {
+  return (double)atomic_load_explicit(&self->pool.lent, memory_order_relaxed) / (double)self->pool.total;
 }
 
 const pd_record *recorder_table(const recorder *self) { return &self->table; }

@@ -12,11 +12,14 @@
 
 typedef struct recorder recorder;
 
+struct trace_room;
+
 typedef struct recorder_options {
   uint64_t max_bytes; /* of buffers per window, [profile] max_memory; what does not fit is counted as lost */
   bool record_shapes;
   bool profile_memory;
   bool with_stack;
+  struct trace_room *room; /* to work in, unused so far and borrowed until recorder_close; NULL: one of its own */
 } recorder_options;
 
 pd_status recorder_open(const recorder_options *options, recorder **out);
@@ -57,6 +60,9 @@ typedef struct recorder_window {
 /* From now on each window that ends is written to `capture` before it is merged; NULL: none is. Borrowed. */
 struct capture_writer;
 void recorder_save_to(recorder *self, struct capture_writer *capture);
+
+/* The share of its memory that is in use, from 0 to 1. */
+double recorder_used(const recorder *self);
 
 /* Ends the window and merges: sorts, nests, correlates. The device has been drained before. Ranges still open on other
  * threads are cut at the window's end. The caller frees the trace. */

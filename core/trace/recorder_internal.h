@@ -2,7 +2,7 @@
 #ifndef CORE_TRACE_RECORDER_INTERNAL_H
 #define CORE_TRACE_RECORDER_INTERNAL_H
 
-#include "loss_marks.h"
+#include "kept/room.h"
 #include "threads.h"
 #include "trace_memory.h"
 
@@ -14,8 +14,10 @@ struct recorder {
   string_table *strings;
   chunk_pool pool;
   struct recorder *next_live;
-  recorder_thread *threads; /* under the registry's lock */
-  atomic_bool dead;         /* this process is a fork of the recorder's */
+  trace_room *room;
+  bool owns_room;
+  recorder_thread *spare; /* states that no thread has; under the registry's lock */
+  atomic_bool dead;       /* this process is a fork of the recorder's */
 
   /* the loop thread's */
   bool in_window;
@@ -33,9 +35,6 @@ struct recorder {
   struct capture_writer *capture; /* NULL: windows are not saved */
 
   _Alignas(64) uint32_t enabled; /* read by every range of every thread */
-  _Alignas(64) atomic_uint_fast64_t losses[PD_LOSS_COUNT];
-  atomic_flag marking; /* of loss_marks */
-  loss_marks marks;    /* where they were lost; in ticks */
 };
 
 /* recorder_open with a clock of the caller's. */

@@ -16,6 +16,11 @@ void *row_array_add(row_array *rows, size_t bytes) {
   return memset((char *)rows->data + rows->count++ * bytes, 0, bytes);
 }
 
+void row_array_free(row_array *rows) {
+  free(rows->data);
+  *rows = (row_array){0};
+}
+
 static uint64_t hash_of(const void *row, size_t bytes) {
   const char *at = row;
   uint64_t hash = bytes;

@@ -13,6 +13,9 @@ typedef struct row_array {
 /* Room for one more row of `bytes`; NULL on no memory. The row is zeroed and counted. */
 void *row_array_add(row_array *rows, size_t bytes);
 
+/* Frees the rows; the array is empty then. */
+void row_array_free(row_array *rows);
+
 /* Ids by content: finds equal rows of an array. */
 typedef struct row_index {
   uint32_t *slots; /* index + 1; 0: free */

@@ -11,7 +11,7 @@
 
 /* Writes what is to be merged, strings first. A file that takes no more is the writer's `fault`, and no failure here:
  * PD_NO_MEMORY alone is one. [loop thread] */
-pd_status window_save(capture_writer *writer, const window_input *input);
+pd_status saved_window_save(capture_writer *writer, const window_input *input);
 
 /* The strings of a capture so far, by the ids that the file uses. */
 typedef struct saved_strings {
@@ -23,6 +23,8 @@ pd_status saved_strings_open(saved_strings *self, const capture_reader *reader);
 void saved_strings_close(saved_strings *self);
 /* Adds the text of record `at`, which is of CAPTURE_STRINGS. */
 pd_status saved_strings_add(saved_strings *self, const capture_reader *reader, const capture_record *at);
+/* Our id of a string of the file; 0: it has none of that id. */
+uint32_t saved_strings_id(const saved_strings *self, uint32_t id);
 
 /* Rows that the file once had and has no more, by kind; of them those of one thread. */
 typedef struct saved_missing {

@@ -1,17 +1,22 @@
 /* The string table. See strings.h. */
 #include "strings.h"
 
+#include "kept/room.h"
+
 #include <pdhost/array.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct entry {
   uint64_t hash;
   size_t length;
+  struct entry *older; /* in the same room */
   uint32_t id;
+  bool in_room; /* else of the heap */
   char text[];
 } entry;
 
@@ -24,6 +29,7 @@ typedef struct index_table {
 
 struct string_table {
   _Atomic(index_table *) index;
+  trace_room *room;     /* NULL: the heap */
   pthread_mutex_t lock; /* of everything below */
   entry **by_id;
   uint32_t count, capacity;
@@ -113,38 +119,63 @@ static index_table *index_new(uint64_t size) {
   return index;
 }
 
+static entry *entry_new(const string_table *self, size_t length) {
+  const size_t bytes = sizeof(entry) + length + 1;
+  entry *made = self->room ? room_take(self->room, bytes) : NULL;
+  if (made) {
+    made->in_room = true;
+    return made;
+  }
+  made = malloc(bytes);
+  if (made) made->in_room = false;
+  return made;
+}
+
+static void entry_free(entry *gone) {
+  if (gone && !gone->in_room) free(gone);
+}
+
+/* From now on a reader of the room finds it. Under the lock. */
+static void publish(const string_table *self, entry *added) {
+  if (!added->in_room) return;
+  added->older = atomic_load_explicit(&self->room->texts, memory_order_relaxed);
+  atomic_store_explicit(&self->room->texts, added, memory_order_release);
+}
+
 /* Adds a text that is valid and not there; 0 on no memory. Under the lock. */
-static uint32_t add(string_table *table, uint64_t hash, const char *text, size_t length) {
-  index_table *index = atomic_load_explicit(&table->index, memory_order_relaxed);
-  if (table->count == UINT32_MAX) return 0;
-  if (!PD_ARRAY_FIT(table->by_id, table->capacity, table->count + 1)) return 0;
-  entry *added = malloc(sizeof *added + length + 1);
+static uint32_t add(string_table *self, uint64_t hash, const char *text, size_t length) {
+  index_table *index = atomic_load_explicit(&self->index, memory_order_relaxed);
+  if (self->count == UINT32_MAX) return 0;
+  if (!PD_ARRAY_FIT(self->by_id, self->capacity, self->count + 1)) return 0;
+  entry *added = entry_new(self, length);
   if (!added) return 0;
   added->hash = hash;
   added->length = length;
-  added->id = table->count;
+  added->id = self->count;
   memcpy(added->text, text, length);
   added->text[length] = '\0';
-  if ((uint64_t)table->count * 2 > index->mask) {
+  if ((uint64_t)self->count * 2 > index->mask) {
     index_table *bigger = index_new((index->mask + 1) * 2);
     if (!bigger) {
-      free(added);
+      entry_free(added);
       return 0;
     }
-    for (uint32_t i = 1; i < table->count; i++) put(bigger, table->by_id[i]);
+    for (uint32_t i = 1; i < self->count; i++) put(bigger, self->by_id[i]);
     bigger->older = index;
-    atomic_store_explicit(&table->index, bigger, memory_order_release);
+    atomic_store_explicit(&self->index, bigger, memory_order_release);
     index = bigger;
   }
-  table->by_id[table->count++] = added;
+  self->by_id[self->count++] = added;
   put(index, added);
+  publish(self, added);
   return added->id;
 }
 
-pd_status strings_open(string_table **out) {
+pd_status strings_open_in(trace_room *room, string_table **out) {
   string_table *table = calloc(1, sizeof *table);
   *out = NULL;
   if (!table) return PD_NO_MEMORY;
+  table->room = room;
   index_table *index = index_new(1024);
   table->by_id = malloc(256 * sizeof(entry *));
   entry *none = calloc(1, sizeof *none + 1);
@@ -167,19 +198,45 @@ pd_status strings_open(string_table **out) {
   return PD_OK;
 }
 
-void strings_close(string_table *table) {
-  if (!table) return;
-  for (index_table *index = atomic_load_explicit(&table->index, memory_order_relaxed), *older; index; index = older) {
+pd_status strings_open(string_table **out) { return strings_open_in(NULL, out); }
+
+/* Those of the room from the first on, by id; NULL in between: it is not there. */
+static const entry **entries_of(const trace_room *room, uint32_t *end) {
+  const entry *newest = atomic_load_explicit(&room->texts, memory_order_acquire);
+  *end = newest ? newest->id + 1 : 0;
+  const entry **rows = calloc((size_t)*end + 1, sizeof *rows);
+  for (const entry *at = newest; rows && at; at = at->older) rows[at->id] = at;
+  return rows;
+}
+
+pd_status strings_open_again(const trace_room *room, string_table **out) {
+  uint32_t end = 0;
+  const entry **rows = entries_of(room, &end);
+  pd_status status = rows ? strings_open(out) : PD_NO_MEMORY;
+  for (uint32_t id = STRINGS_NO_MEMORY + 1; status == PD_OK && id < end; id++) {
+    char unknown[32];
+    (void)snprintf(unknown, sizeof unknown, "(unknown) %u", id);
+    if (strings_intern(*out, rows[id] ? rows[id]->text : unknown) != id) status = PD_NO_MEMORY;
+  }
+  if (rows && status != PD_OK) strings_close(*out);
+  if (status != PD_OK) *out = NULL;
+  free(rows);
+  return status;
+}
+
+void strings_close(string_table *self) {
+  if (!self) return;
+  for (index_table *index = atomic_load_explicit(&self->index, memory_order_relaxed), *older; index; index = older) {
     older = index->older;
     free(index);
   }
-  for (uint32_t i = 0; i < table->count; i++) free(table->by_id[i]);
-  free(table->by_id);
-  pthread_mutex_destroy(&table->lock);
-  free(table);
+  for (uint32_t i = 0; i < self->count; i++) entry_free(self->by_id[i]);
+  free(self->by_id);
+  pthread_mutex_destroy(&self->lock);
+  free(self);
 }
 
-static uint32_t look_up(string_table *table, const char *text, size_t length, bool may_add) {
+static uint32_t look_up(string_table *self, const char *text, size_t length, bool may_add) {
   size_t valid = length;
   const char *use = text;
   char *made = NULL;
@@ -194,40 +251,40 @@ static uint32_t look_up(string_table *table, const char *text, size_t length, bo
       break;
     }
   uint64_t hash = hash_text(use, valid);
-  entry *found = find(atomic_load_explicit(&table->index, memory_order_acquire), hash, use, valid);
+  entry *found = find(atomic_load_explicit(&self->index, memory_order_acquire), hash, use, valid);
   if (found) {
     id = found->id;
   } else if (may_add) {
-    pthread_mutex_lock(&table->lock);
-    found = find(atomic_load_explicit(&table->index, memory_order_relaxed), hash, use, valid);
-    id = found ? found->id : add(table, hash, use, valid);
+    pthread_mutex_lock(&self->lock);
+    found = find(atomic_load_explicit(&self->index, memory_order_relaxed), hash, use, valid);
+    id = found ? found->id : add(self, hash, use, valid);
     if (!id) id = STRINGS_NO_MEMORY;
-    pthread_mutex_unlock(&table->lock);
+    pthread_mutex_unlock(&self->lock);
   }
   free(made);
   return id;
 }
 
-uint32_t strings_intern(string_table *table, const char *text) {
-  return look_up(table, text ? text : "", text ? strlen(text) : 0, true);
+uint32_t strings_intern(string_table *self, const char *text) {
+  return look_up(self, text ? text : "", text ? strlen(text) : 0, true);
 }
-uint32_t strings_intern_bytes(string_table *table, const char *text, size_t length) {
-  return look_up(table, text, length, true);
+uint32_t strings_intern_bytes(string_table *self, const char *text, size_t length) {
+  return look_up(self, text, length, true);
 }
-uint32_t strings_find(string_table *table, const char *text) {
-  return look_up(table, text ? text : "", text ? strlen(text) : 0, false);
+uint32_t strings_find(string_table *self, const char *text) {
+  return look_up(self, text ? text : "", text ? strlen(text) : 0, false);
 }
 
-uint32_t strings_count(string_table *table) {
-  pthread_mutex_lock(&table->lock);
-  uint32_t count = table->count;
-  pthread_mutex_unlock(&table->lock);
+uint32_t strings_count(string_table *self) {
+  pthread_mutex_lock(&self->lock);
+  uint32_t count = self->count;
+  pthread_mutex_unlock(&self->lock);
   return count;
 }
 
-pd_string strings_get(string_table *table, uint32_t id) {
-  pthread_mutex_lock(&table->lock);
-  const entry *found = table->by_id[id < table->count ? id : 0];
-  pthread_mutex_unlock(&table->lock);
+pd_string strings_get(string_table *self, uint32_t id) {
+  pthread_mutex_lock(&self->lock);
+  const entry *found = self->by_id[id < self->count ? id : 0];
+  pthread_mutex_unlock(&self->lock);
   return (pd_string){.text = found->text, .length = found->length};
 }

@@ -14,6 +14,10 @@ static pthread_key_t registry_key;
 static recorder *live_recorders;
 static uint64_t last_serial;
 
+static recorder_thread *threads_first(const recorder *self) {
+  return atomic_load_explicit(&self->room->threads, memory_order_relaxed);
+}
+
 static uint32_t own_tid(void) { return (uint32_t)syscall(SYS_gettid); }
 
 static void thread_ends(void *unused) {
@@ -21,8 +25,8 @@ static void thread_ends(void *unused) {
   uint32_t tid = own_tid();
   pthread_mutex_lock(&registry_lock);
   for (recorder *at = live_recorders; at; at = at->next_live)
-    for (recorder_thread *thread = at->threads; thread; thread = thread->next)
-      if (thread->tid == tid && !thread->exited) {
+    for (recorder_thread *thread = threads_first(at); thread; thread = thread->next)
+      if (thread->tid == tid && !thread->exited && !atomic_load_explicit(&at->dead, memory_order_relaxed)) {
         if (thread->depth) recorder_lost(at, PD_LOSS_UNBALANCED, thread->depth);
         while (thread->depth) recorder_end_range(at, thread);
         thread->exited = true;
@@ -38,6 +42,7 @@ static void after_fork_in_child(void) {
     __atomic_store_n(&at->enabled, 0, __ATOMIC_RELAXED);
     atomic_store_explicit(&at->dead, true, memory_order_relaxed);
   }
+  thread_current.serial = 0; /* what this thread has may lie in memory that is the parent's, too */
   pthread_mutex_unlock(&registry_lock);
 }
 
@@ -57,7 +62,7 @@ pd_status threads_open(recorder *self) {
   return PD_OK;
 }
 
-static void thread_release(recorder_thread *thread) {
+static void thread_release(recorder *self, recorder_thread *thread) {
   chunk_list_release(&thread->ranges);
   chunk_list_release(&thread->infos);
   chunk_list_release(&thread->shapes);
@@ -66,7 +71,8 @@ static void thread_release(recorder_thread *thread) {
   chunk_list_release(&thread->counters);
   chunk_list_release(&thread->calls);
   chunk_list_release(&thread->devices);
-  free(thread);
+  thread->next = self->spare;
+  self->spare = thread;
 }
 
 void threads_close(recorder *self) {
@@ -75,11 +81,6 @@ void threads_close(recorder *self) {
   while (*at && *at != self) at = &(*at)->next_live;
   if (*at) *at = self->next_live;
   pthread_mutex_unlock(&registry_lock);
-  while (self->threads) {
-    recorder_thread *thread = self->threads;
-    self->threads = thread->next;
-    thread_release(thread);
-  }
 }
 
 static void thread_init(recorder *self, recorder_thread *thread, uint32_t tid) {
@@ -98,19 +99,19 @@ static void thread_init(recorder *self, recorder_thread *thread, uint32_t tid) {
 
 /* The state of thread `tid`, made if need be. Under the lock. */
 static recorder_thread *find_or_make(recorder *self, uint32_t tid, uint32_t name) {
-  recorder_thread *thread = self->threads;
+  recorder_thread *thread = threads_first(self);
   while (thread && thread->tid != tid) thread = thread->next;
   if (thread) {
     if (!thread->exited) return thread;
     thread->exited = false; /* the system gave the number of a thread that has ended to this one */
     thread->busy = false;
   } else {
-    void *memory = NULL;
-    if (posix_memalign(&memory, 64, sizeof *thread)) return NULL;
-    thread = memory;
+    thread = self->spare ? self->spare : room_take(self->room, sizeof *thread);
+    if (!thread) return NULL;
+    if (thread == self->spare) self->spare = thread->next;
     thread_init(self, thread, tid);
-    thread->next = self->threads;
-    self->threads = thread;
+    thread->next = threads_first(self);
+    atomic_store_explicit(&self->room->threads, thread, memory_order_release);
   }
   atomic_store_explicit(&thread->name, name, memory_order_relaxed);
   return thread;
@@ -141,11 +142,11 @@ pd_status threads_list(recorder *self, recorder_thread ***out, uint64_t *count) 
   *out = NULL;
   *count = 0;
   pthread_mutex_lock(&registry_lock);
-  for (recorder_thread *at = self->threads; at; at = at->next) ++*count;
-  recorder_thread **list = scratch_alloc(*count, sizeof(recorder_thread *));
+  for (recorder_thread *at = threads_first(self); at; at = at->next) ++*count;
+  recorder_thread **list = trace_scratch_alloc(*count, sizeof(recorder_thread *));
   if (list) {
     uint64_t i = 0;
-    for (recorder_thread *at = self->threads; at; at = at->next) list[i++] = at;
+    for (recorder_thread *at = threads_first(self); at; at = at->next) list[i++] = at;
     *out = list;
   } else {
     *count = 0;
@@ -155,22 +156,25 @@ pd_status threads_list(recorder *self, recorder_thread ***out, uint64_t *count) 
   return status;
 }
 
-static bool thread_is_empty(const recorder_thread *thread) {
-  return !chunk_list_count(&thread->ranges) && !chunk_list_count(&thread->memory) &&
-         !chunk_list_count(&thread->counters) && !chunk_list_count(&thread->calls) &&
-         !chunk_list_count(&thread->devices);
+static bool thread_is_empty(const recorder_thread *self) {
+  return !chunk_list_count(&self->ranges) && !chunk_list_count(&self->memory) && !chunk_list_count(&self->counters) &&
+         !chunk_list_count(&self->calls) && !chunk_list_count(&self->devices);
 }
 
 void threads_sweep(recorder *self) {
+  recorder_thread *before = NULL;
   pthread_mutex_lock(&registry_lock);
-  for (recorder_thread **at = &self->threads; *at;) {
-    recorder_thread *thread = *at;
-    if (thread->exited && thread_is_empty(thread)) {
-      *at = thread->next;
-      thread_release(thread);
-    } else {
-      at = &thread->next;
+  for (recorder_thread *thread = threads_first(self), *next; thread; thread = next) {
+    next = thread->next;
+    if (!thread->exited || !thread_is_empty(thread)) {
+      before = thread;
+      continue;
     }
+    if (before)
+      before->next = next;
+    else
+      atomic_store_explicit(&self->room->threads, next, memory_order_release);
+    thread_release(self, thread);
   }
   pthread_mutex_unlock(&registry_lock);
 }

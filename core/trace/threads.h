@@ -51,15 +51,15 @@ extern _Thread_local __attribute__((tls_model("initial-exec"))) thread_cache thr
 
 /* Makes the recorder known, so that threads that end and forks find it. */
 pd_status threads_open(struct recorder *self);
-/* Forgets it and frees all states. */
+/* Forgets it. */
 void threads_close(struct recorder *self);
 
 /* The calling thread's state, made if need be; NULL on no memory, in a forked child, and from within itself. */
 recorder_thread *threads_current_slow(struct recorder *self);
 
-/* All states, into a malloc'ed array. States that have ended are listed too, and freed by threads_sweep. */
+/* All states, into a malloc'ed array. States that have ended are listed too, and taken out by threads_sweep. */
 pd_status threads_list(struct recorder *self, recorder_thread ***out, uint64_t *count);
-/* Frees the states of threads that have ended and have nothing left to take. */
+/* The states of threads that have ended and have nothing left to take become those of new threads. */
 void threads_sweep(struct recorder *self);
 
 #endif

@@ -44,7 +44,7 @@ pd_status trace_array(owned_trace *trace, pd_array *array, uint64_t count, size_
   return PD_NO_MEMORY;
 }
 
-void *scratch_alloc(uint64_t count, size_t bytes_each) {
+void *trace_scratch_alloc(uint64_t count, size_t bytes_each) {
   if (count > (SIZE_MAX - 1) / bytes_each) return NULL;
   size_t bytes = count ? (size_t)count * bytes_each : 1;
   if (bytes < LARGE_BYTES) return malloc(bytes);

@@ -16,6 +16,6 @@ void *trace_alloc(owned_trace *trace, uint64_t count, size_t bytes_each);
 pd_status trace_array(owned_trace *trace, pd_array *array, uint64_t count, size_t stride);
 
 /* malloc that never returns NULL for nothing and checks the product. */
-void *scratch_alloc(uint64_t count, size_t bytes_each);
+void *trace_scratch_alloc(uint64_t count, size_t bytes_each);
 
 #endif

@@ -13,7 +13,7 @@ static void place_ranges(pd_trace *trace, step_cursor cursor) {
   pd_range *ranges = (pd_range *)trace->ranges.data;
   for (uint64_t i = 0; i < trace->ranges.count; i++) {
     if (i && ranges[i].thread != ranges[i - 1].thread) cursor.next = 0;
-    ranges[i].step = step_at(&cursor, ranges[i].start_ns);
+    ranges[i].step = merge_step_at(&cursor, ranges[i].start_ns);
   }
 }
 
@@ -21,7 +21,7 @@ static void place_calls(pd_trace *trace, step_cursor cursor, pd_trace_step *step
   pd_call *calls = (pd_call *)trace->calls.data;
   for (uint64_t i = 0; i < trace->calls.count; i++) {
     pd_call *call = &calls[i];
-    call->step = step_at(&cursor, call->start_ns);
+    call->step = merge_step_at(&cursor, call->start_ns);
     if (call->step == PD_NONE) continue;
     pd_trace_step *step = &steps[call->step];
     step->launches += is_launch(call);
@@ -62,7 +62,7 @@ static void find_waits(const pd_trace *trace, pd_trace_step *steps, uint64_t cou
 
 static void place_memory(pd_trace *trace, step_cursor cursor) {
   pd_memory_row *rows = (pd_memory_row *)trace->memory.data;
-  for (uint64_t i = 0; i < trace->memory.count; i++) rows[i].step = step_at(&cursor, rows[i].ts_ns);
+  for (uint64_t i = 0; i < trace->memory.count; i++) rows[i].step = merge_step_at(&cursor, rows[i].ts_ns);
 }
 
 pd_status trace_set_steps(pd_trace *trace, const step_bounds *bounds, uint64_t count) {

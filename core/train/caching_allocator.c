@@ -61,10 +61,10 @@ static void report(const train_context *c, const caching_allocator *cache, const
 static uint64_t ticks(const train_context *c) { return pd_record_on(c->record) ? c->record->ticks(c->record) : 0; }
 
 /* The smallest idle block that fits and wastes less than a quarter. */
-static block *find(caching_allocator *cache, uint64_t bytes) {
+static block *find(caching_allocator *self, uint64_t bytes) {
   block *best = NULL;
-  for (uint64_t i = 0; i < cache->count; i++) {
-    block *at = &cache->blocks[i];
+  for (uint64_t i = 0; i < self->count; i++) {
+    block *at = &self->blocks[i];
     if (!at->used && at->bytes >= bytes && at->bytes - bytes <= at->bytes / 4 && (!best || at->bytes < best->bytes))
       best = at;
   }

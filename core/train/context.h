@@ -14,6 +14,12 @@
 
 typedef struct train_tape train_tape;
 
+/* Whom a backward pass tells of gradients that are written: pd_train.on_gradient. */
+typedef struct gradient_listener {
+  pd_status (*ready)(void *user, uint32_t index); /* NULL: nobody */
+  void *user;
+} gradient_listener;
+
 typedef struct train_context {
   const pd_host *host;
   const pd_record *record;
@@ -29,6 +35,7 @@ typedef struct train_context {
   bool fused, tf32, with_flops, with_modules;
   pd_part part;
   uint32_t module; /* string id of the module whose forward pass runs; 0: none */
+  gradient_listener listener;
 } train_context;
 
 /* Device memory that lives as long as the kit; the pool's. */

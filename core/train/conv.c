@@ -97,6 +97,6 @@ pd_status conv2d_relu_forward(train_context *c, tape_tensor *x, train_parameter_
                           .flops = flops,
                           .relu = c->fused};
   if (status == PD_OK) status = tape_push(c, &node);
-  if (status == PD_OK && !c->fused) status = relu_forward(c, *y, y);
+  if (status == PD_OK && !c->fused) status = elementwise_relu_forward(c, *y, y);
   return status;
 }

@@ -37,7 +37,7 @@ static pd_status relu_backward(train_context *c, tape_node *node) {
   const pd_status status = launch(c, &site, 0, PD_EW_RELU_BACKWARD, dy, dy, &node->y->value, 0);
   return status == PD_OK ? tape_add_grad(c, node->a, dy) : status;
 }
-pd_status relu_forward(train_context *c, tape_tensor *x, tape_tensor **y) {
+pd_status elementwise_relu_forward(train_context *c, tape_tensor *x, tape_tensor **y) {
   static pd_site site = PD_SITE("aten::relu", PD_RANGE_OP);
   static tape_names names = TAPE_NAMES("ReluBackward0");
   tape_node node = {.backward = relu_backward, .names = &names, .a = x};
@@ -48,7 +48,7 @@ static pd_status tanh_backward(train_context *c, tape_node *node) {
   static pd_site site = PD_SITE("aten::tanh_backward", PD_RANGE_OP);
   return backward(c, &site, PD_EW_TANH_BACKWARD, node->a, &node->y->grad, &node->y->value, 0);
 }
-pd_status tanh_forward(train_context *c, tape_tensor *x, tape_tensor **y) {
+pd_status elementwise_tanh_forward(train_context *c, tape_tensor *x, tape_tensor **y) {
   static pd_site site = PD_SITE("aten::tanh", PD_RANGE_OP);
   static tape_names names = TAPE_NAMES("TanhBackward0");
   tape_node node = {.backward = tanh_backward, .names = &names, .a = x};
@@ -59,7 +59,7 @@ static pd_status sigmoid_backward(train_context *c, tape_node *node) {
   static pd_site site = PD_SITE("aten::sigmoid_backward", PD_RANGE_OP);
   return backward(c, &site, PD_EW_SIGMOID_BACKWARD, node->a, &node->y->grad, &node->y->value, 0);
 }
-pd_status sigmoid_forward(train_context *c, tape_tensor *x, tape_tensor **y) {
+pd_status elementwise_sigmoid_forward(train_context *c, tape_tensor *x, tape_tensor **y) {
   static pd_site site = PD_SITE("aten::sigmoid", PD_RANGE_OP);
   static tape_names names = TAPE_NAMES("SigmoidBackward0");
   tape_node node = {.backward = sigmoid_backward, .names = &names, .a = x};
@@ -71,7 +71,7 @@ static pd_site mul_site = PD_SITE("aten::mul", PD_RANGE_OP);
 static pd_status scale_backward(train_context *c, tape_node *node) {
   return backward(c, &mul_site, PD_EW_SCALE, node->a, &node->y->grad, NULL, node->alpha);
 }
-pd_status scale_forward(train_context *c, tape_tensor *x, double alpha, tape_tensor **y) {
+pd_status elementwise_scale_forward(train_context *c, tape_tensor *x, double alpha, tape_tensor **y) {
   static tape_names names = TAPE_NAMES("MulBackward0");
   tape_node node = {.backward = scale_backward, .names = &names, .a = x, .alpha = alpha};
   return forward(c, &mul_site, PD_EW_SCALE, &node, y);
@@ -82,7 +82,7 @@ static pd_status mul_backward(train_context *c, tape_node *node) {
   const pd_status status = backward(c, &mul_site, PD_EW_MUL, node->a, dy, &node->b->value, 0);
   return status == PD_OK ? backward(c, &mul_site, PD_EW_MUL, node->b, dy, &node->a->value, 0) : status;
 }
-pd_status mul_forward(train_context *c, tape_tensor *a, tape_tensor *b, tape_tensor **y) {
+pd_status elementwise_mul_forward(train_context *c, tape_tensor *a, tape_tensor *b, tape_tensor **y) {
   static tape_names names = TAPE_NAMES("MulBackward0");
   tape_node node = {.backward = mul_backward, .names = &names, .a = a, .b = b};
   return forward(c, &mul_site, PD_EW_MUL, &node, y);
@@ -93,7 +93,7 @@ static pd_status add_backward(train_context *c, tape_node *node) {
   const pd_status status = tape_add_grad(c, node->a, &node->y->grad);
   return status == PD_OK ? tape_add_grad(c, node->b, &node->y->grad) : status;
 }
-pd_status add_forward(train_context *c, tape_tensor *a, tape_tensor *b, tape_tensor **y) {
+pd_status elementwise_add_forward(train_context *c, tape_tensor *a, tape_tensor *b, tape_tensor **y) {
   static pd_site site = PD_SITE("aten::add", PD_RANGE_OP);
   static tape_names names = TAPE_NAMES("AddBackward0");
   tape_node node = {.backward = add_backward, .names = &names, .a = a, .b = b, .alpha = 1.0};
@@ -114,7 +114,7 @@ static pd_status slice_backward(train_context *c, tape_node *node) {
   static pd_site site = PD_SITE("aten::slice_backward", PD_RANGE_OP);
   return move(c, &site, 0, &node->a->grad, &node->y->grad, 0, node->columns);
 }
-pd_status slice_forward(train_context *c, tape_tensor *x, int64_t columns, tape_tensor **y) {
+pd_status elementwise_slice_forward(train_context *c, tape_tensor *x, int64_t columns, tape_tensor **y) {
   static pd_site site = PD_SITE("aten::slice", PD_RANGE_OP);
   static tape_names names = TAPE_NAMES("SliceBackward0");
   const pd_tensor shape = tensor_matrix(x->value.dtype, x->value.shape[0], columns);
@@ -133,7 +133,7 @@ static pd_status cat_backward(train_context *c, tape_node *node) {
   if (status == PD_OK) status = tape_add_grad(c, node->a, &da);
   return status == PD_OK ? tape_add_grad(c, node->b, dy) : status;
 }
-pd_status cat_forward(train_context *c, tape_tensor *a, tape_tensor *x, tape_tensor **y) {
+pd_status elementwise_cat_forward(train_context *c, tape_tensor *a, tape_tensor *x, tape_tensor **y) {
   static pd_site site = PD_SITE("aten::cat", PD_RANGE_OP);
   static tape_names names = TAPE_NAMES("CatBackward0");
   const int64_t columns = a->value.shape[1];

@@ -5,70 +5,55 @@
  * same shape are replays. The copy to the device and the entry in the loss history stay outside the graph. A scenario
  * that calls the parts itself has no graph, and is told.
  */
-#include "train_kit.h"
+#include "kit_state.h"
 
-#include "adamw.h"
-#include "caching_allocator.h"
 #include "device_check.h"
-#include "input.h"
-#include "losses.h"
 #include "loss.h"
-#include "scaler.h"
 #include "simple_cnn.h"
-#include "tape.h"
 #include "tiny_ops_block.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct train_kit {
-  train_context c;
-  train_config config;
-  pd_train table;
-  parameters parameters;
-  adamw_state adamw;
-  scaler_state scaler;
-  caching_allocator *cache;
-  input input;
-  const pd_batch *next; /* to be copied ahead; NULL: none */
-  loss_history losses;
-  tape_tensor *logits; /* of the last forward pass; the tape's */
-  pd_graph *graph;
-  pd_tensor graph_images; /* what the graph reads */
-  uint64_t random_offset; /* of the next randn's first element */
-  uint64_t forward_count;
-  int64_t narrow_first, narrow_count; /* samples of the batch that forward takes; count 0: all */
-  uint32_t rounds, graph_rounds;      /* of TinyOpsBlock; what the graph holds */
-  bool tiny_ops_block;
-  bool told_no_graph;
-};
+enum { TRAIN_WIDTH_MOST = 32 };
 
-static train_kit *kit_of(const pd_train *train) { return train->impl; }
-
-static bool begin_part(train_kit *kit, pd_site *site, pd_part part) {
-  kit->c.part = part;
-  return OP_BEGIN(&kit->c, site, .sequence = 0);
+static bool begin_part(train_kit *self, pd_site *site, pd_part part) {
+  self->c.part = part;
+  return OP_BEGIN(&self->c, site, .sequence = 0);
 }
 
-static void end_part(train_kit *kit, bool begun) {
-  op_end(&kit->c, begun);
-  kit->c.part = PD_PART_NONE;
+static void end_part(train_kit *self, bool begun) {
+  op_end(&self->c, begun);
+  self->c.part = PD_PART_NONE;
 }
 
 /* ---- the parts of the step ---- */
 
+/* The model anew, with more channels. */
+static pd_status widen(train_kit *self, uint32_t width) {
+  if (width > TRAIN_WIDTH_MOST || self->tiny_ops_block)
+    return self->c.host->fail(self->c.host, PD_INVALID, "configure: a model of width %u%s; it is 1 to %d", width,
+                              self->tiny_ops_block ? " with TinyOpsBlock" : "", TRAIN_WIDTH_MOST);
+  const pd_status status =
+      self->c.streams->synchronize(self->c.device, self->c.stream); /* their first values are set */
+  if (status != PD_OK) return status;
+  parameters_close(&self->c, &self->parameters);
+  return simple_cnn_build(&self->c, &self->parameters, self->config.seed, width);
+}
+
 static pd_status configure(const pd_train *train, const pd_train_model *model) {
-  train_kit *kit = kit_of(train);
+  train_kit *kit = kit_state_of(train);
   if (!PD_HAS(pd_train_model, model, tiny_ops_block)) return PD_OK;
   if (kit->forward_count)
     return kit->c.host->fail(kit->c.host, PD_INVALID, "configure: the model is chosen in init, before the first step");
+  if (PD_HAS(pd_train_model, model, width) && model->width > 1) return widen(kit, model->width);
   if (!model->tiny_ops_block || kit->tiny_ops_block) return PD_OK;
   kit->tiny_ops_block = true;
   return tiny_ops_block_build(&kit->c, &kit->parameters, kit->config.seed);
 }
 
 static pd_status to_device(const pd_train *train, const pd_step *step, pd_tensor *images) {
-  train_kit *kit = kit_of(train);
+  train_kit *kit = kit_state_of(train);
   pd_status status = input_take(&kit->c, &kit->input, step->batch);
   if (status == PD_OK && kit->next) status = input_fetch(&kit->c, &kit->input, kit->next);
   kit->next = NULL;
@@ -79,7 +64,7 @@ static pd_status to_device(const pd_train *train, const pd_step *step, pd_tensor
 
 static pd_status zero_grad(const pd_train *train) {
   static pd_site site = PD_SITE("Optimizer.zero_grad#AdamW.zero_grad", PD_RANGE_USER);
-  train_kit *kit = kit_of(train);
+  train_kit *kit = kit_state_of(train);
   const bool begun = begin_part(kit, &site, PD_PART_OPTIMIZATION);
   for (uint32_t i = 0; i < kit->parameters.count; i++) kit->parameters.at[i].has_grad = false;
   end_part(kit, begun);
@@ -87,20 +72,20 @@ static pd_status zero_grad(const pd_train *train) {
 }
 
 /* `whole` without the samples that narrow() left out. */
-static pd_tensor narrowed(const train_kit *kit, const pd_tensor *whole) {
+static pd_tensor narrowed(const train_kit *self, const pd_tensor *whole) {
   pd_tensor part = *whole;
-  if (!kit->narrow_count) return part;
+  if (!self->narrow_count) return part;
   const int64_t sample_bytes = (int64_t)tensor_bytes(whole) / whole->shape[0];
-  part.data = (char *)whole->data + kit->narrow_first * sample_bytes;
-  part.shape[0] = kit->narrow_count;
+  part.data = (char *)whole->data + self->narrow_first * sample_bytes;
+  part.shape[0] = self->narrow_count;
   return part;
 }
 
 /* The images in the type and layout that the model computes with. */
-static pd_status model_input(train_kit *kit, const pd_tensor *images, tape_tensor **x) {
+static pd_status model_input(train_kit *self, const pd_tensor *images, tape_tensor **x) {
   static pd_site to = PD_SITE("aten::to", PD_RANGE_OP);
   static pd_site site_copy = PD_SITE("aten::copy_", PD_RANGE_OP);
-  train_context *c = &kit->c;
+  train_context *c = &self->c;
   if (c->dtype == PD_F32 && c->layout == PD_NCHW) return tape_tensor_new(c, images, x);
   pd_tensor shape = tensor_like(images, c->dtype);
   shape.layout = c->layout;
@@ -116,7 +101,7 @@ static pd_status model_input(train_kit *kit, const pd_tensor *images, tape_tenso
 
 static pd_status forward(const pd_train *train) {
   static pd_site site = PD_SITE("forward", PD_RANGE_USER);
-  train_kit *kit = kit_of(train);
+  train_kit *kit = kit_state_of(train);
   train_context *c = &kit->c;
   tape_tensor *x = NULL;
   if (!kit->input.images.data)
@@ -131,15 +116,15 @@ static pd_status forward(const pd_train *train) {
   if (status == PD_OK && kit->tiny_ops_block && kit->rounds)
     status = tiny_ops_block_forward(c, &kit->parameters, kit->rounds, x, &x);
   if (status == PD_OK)
-    status =
-        cross_entropy_forward(c, x, &labels, kit->config.amp ? &kit->scaler.scale : NULL, losses_slot(&kit->losses));
+    status = loss_cross_entropy_forward(c, x, &labels, kit->config.amp ? &kit->scaler.scale : NULL,
+                                        losses_slot(&kit->losses));
   if (status == PD_OK) kit->logits = x;
   end_part(kit, begun);
   return status;
 }
 
 static pd_status item(const pd_train *train, double *loss) {
-  train_kit *kit = kit_of(train);
+  train_kit *kit = kit_state_of(train);
   float value = 0;
   const pd_status status = scaler_item(&kit->c, &kit->losses.current, &value);
   *loss = (double)value;
@@ -148,7 +133,7 @@ static pd_status item(const pd_train *train, double *loss) {
 
 static pd_status backward(const pd_train *train) {
   static pd_site site = PD_SITE("backward", PD_RANGE_USER);
-  train_kit *kit = kit_of(train);
+  train_kit *kit = kit_state_of(train);
   if (!kit->logits)
     return kit->c.host->fail(kit->c.host, PD_INVALID,
                              "backward: no forward pass to go back through; call forward first");
@@ -158,18 +143,18 @@ static pd_status backward(const pd_train *train) {
   return status;
 }
 
-static pd_status update(train_kit *kit) {
-  train_context *c = &kit->c;
+static pd_status update(train_kit *self) {
+  train_context *c = &self->c;
   c->part = PD_PART_OPTIMIZATION;
-  const pd_status status = kit->config.amp
-                               ? scaler_step(c, &kit->scaler, &kit->adamw, &kit->parameters, kit->config.scaler_sync)
-                               : adamw_step(c, &kit->adamw, &kit->parameters, NULL);
+  const pd_status status =
+      self->config.amp ? scaler_step(c, &self->scaler, &self->adamw, &self->parameters, self->config.scaler_sync)
+                       : adamw_step(c, &self->adamw, &self->parameters, NULL);
   c->part = PD_PART_NONE;
   return status;
 }
 
 static pd_status optimizer_step(const pd_train *train) {
-  train_kit *kit = kit_of(train);
+  train_kit *kit = kit_state_of(train);
   if (kit->config.cuda_graph && !kit->told_no_graph) {
     kit->told_no_graph = true;
     kit->c.host->log(kit->c.host, PD_LOG_WARN,
@@ -185,15 +170,15 @@ static pd_status compute(const pd_train *train) {
   pd_status status = zero_grad(train);
   if (status == PD_OK) status = forward(train);
   if (status == PD_OK) status = backward(train);
-  if (status == PD_OK) status = update(kit_of(train));
+  if (status == PD_OK) status = update(kit_state_of(train));
   return status;
 }
 
-static pd_status capture(train_kit *kit) {
-  train_context *c = &kit->c;
+static pd_status capture(train_kit *self) {
+  train_context *c = &self->c;
   pd_status status = c->streams->capture_begin(c->device, c->stream);
   if (status != PD_OK) return status;
-  status = compute(&kit->table);
+  status = compute(&self->table);
   pd_graph *graph = NULL;
   const pd_status ended = c->streams->capture_end(c->device, c->stream, &graph);
   if (status == PD_OK) status = ended;
@@ -201,28 +186,28 @@ static pd_status capture(train_kit *kit) {
     if (graph) c->streams->graph_destroy(c->device, graph);
     return status;
   }
-  kit->graph = graph;
+  self->graph = graph;
   tape_captured(c->tape);
-  kit->graph_images = kit->input.images;
-  kit->graph_rounds = kit->rounds;
+  self->graph_images = self->input.images;
+  self->graph_rounds = self->rounds;
   return PD_OK;
 }
 
-static bool graph_fits(const train_kit *kit) {
-  return kit->graph && kit->graph_rounds == kit->rounds && kit->graph_images.data == kit->input.images.data &&
-         !memcmp(kit->graph_images.shape, kit->input.images.shape, sizeof kit->graph_images.shape);
+static bool graph_fits(const train_kit *self) {
+  return self->graph && self->graph_rounds == self->rounds && self->graph_images.data == self->input.images.data &&
+         !memcmp(self->graph_images.shape, self->input.images.shape, sizeof self->graph_images.shape);
 }
 
-static pd_status replay(train_kit *kit) {
+static pd_status replay(train_kit *self) {
   static pd_site site = PD_SITE("graph replay", PD_RANGE_USER);
-  const bool begun = OP_BEGIN(&kit->c, &site, .sequence = 0);
-  const pd_status status = kit->c.streams->graph_launch(kit->c.device, kit->c.stream, kit->graph);
-  op_end(&kit->c, begun);
+  const bool begun = OP_BEGIN(&self->c, &site, .sequence = 0);
+  const pd_status status = self->c.streams->graph_launch(self->c.device, self->c.stream, self->graph);
+  op_end(&self->c, begun);
   return status;
 }
 
 static pd_status step(const pd_train *train, const pd_step *at) {
-  train_kit *kit = kit_of(train);
+  train_kit *kit = kit_state_of(train);
   pd_status status = to_device(train, at, NULL);
   if (status != PD_OK) return status;
   status = graph_fits(kit) ? replay(kit) : compute(train);
@@ -231,71 +216,10 @@ static pd_status step(const pd_train *train, const pd_step *at) {
   return status;
 }
 
-/* ---- tensors of a scenario's own ---- */
-
-static pd_status empty_like(const pd_train *train, const pd_tensor *like, pd_allocator allocator, pd_tensor *out) {
-  static pd_site site = PD_SITE("aten::empty_like", PD_RANGE_OP);
-  train_kit *kit = kit_of(train);
-  train_context *c = &kit->c;
-  *out = tensor_like(like, PD_F32);
-  out->layout = PD_NCHW;
-  if (allocator != PD_ALLOCATOR_CACHED && allocator != PD_ALLOCATOR_POOL && allocator != PD_ALLOCATOR_RAW)
-    return c->host->fail(c->host, PD_INVALID, "empty_like: allocator %u is none of pool, raw and cached", allocator);
-  const bool begun = OP_BEGIN(c, &site, .inputs = {like});
-  const pd_status status = allocator == PD_ALLOCATOR_CACHED
-                               ? caching_allocator_alloc(c, kit->cache, tensor_bytes(out), &out->data)
-                               : c->memory->alloc(c->device, c->stream, allocator, tensor_bytes(out), &out->data);
-  op_end(c, begun);
-  return status;
-}
-
-static pd_status tensor_free(const pd_train *train, pd_allocator allocator, pd_tensor *tensor) {
-  train_kit *kit = kit_of(train);
-  train_context *c = &kit->c;
-  const pd_status status = allocator == PD_ALLOCATOR_CACHED
-                               ? caching_allocator_free(c, kit->cache, tensor->data)
-                               : c->memory->free(c->device, c->stream, allocator, tensor_bytes(tensor), tensor->data);
-  tensor->data = NULL;
-  return status;
-}
-
-static pd_status randn(const pd_train *train, pd_tensor *y) {
-  static pd_site site = PD_SITE("aten::normal_", PD_RANGE_OP);
-  train_kit *kit = kit_of(train);
-  pd_status status = input_own(&kit->c, &kit->input, y);
-  if (status != PD_OK) return status;
-  const bool begun = OP_BEGIN(&kit->c, &site, .inputs = {y});
-  status = kit->c.t.randn(kit->c.device, kit->c.stream, y, kit->config.seed, kit->random_offset);
-  op_end(&kit->c, begun);
-  kit->random_offset += (uint64_t)tensor_count(y);
-  return status;
-}
-
-static pd_status mean(const pd_train *train, pd_tensor *y, const pd_tensor *x) {
-  static pd_site site = PD_SITE("aten::mean", PD_RANGE_OP);
-  const train_context *c = &kit_of(train)->c;
-  const bool begun = OP_BEGIN(c, &site, .inputs = {x});
-  const pd_status status = c->t.mean(c->device, c->stream, y, x);
-  op_end(c, begun);
-  return status;
-}
-
-static pd_status add(const pd_train *train, pd_tensor *y, const pd_tensor *a, const pd_tensor *b, double alpha) {
-  static pd_site site = PD_SITE("aten::add", PD_RANGE_OP);
-  train_kit *kit = kit_of(train);
-  const pd_tensor from = *a; /* y may be a, and move */
-  pd_status status = input_own(&kit->c, &kit->input, y);
-  if (status != PD_OK) return status;
-  const bool begun = OP_BEGIN(&kit->c, &site, .inputs = {&from, b});
-  status = kit->c.t.elementwise(kit->c.device, kit->c.stream, PD_EW_ADD, y, &from, b, alpha);
-  op_end(&kit->c, begun);
-  return status;
-}
-
 /* ---- what a step computes ---- */
 
 static pd_status narrow(const pd_train *train, int64_t first, int64_t count) {
-  train_kit *kit = kit_of(train);
+  train_kit *kit = kit_state_of(train);
   const int64_t samples = kit->input.images.data ? kit->input.images.shape[0] : 0;
   if (first < 0 || count < 1 || count > samples || first > samples - count)
     return kit->c.host->fail(kit->c.host, PD_INVALID, "narrow: %lld samples from %lld on, of a batch of %lld",
@@ -306,11 +230,40 @@ static pd_status narrow(const pd_train *train, int64_t first, int64_t count) {
 }
 
 static pd_status tiny_ops_rounds(const pd_train *train, uint32_t rounds) {
-  train_kit *kit = kit_of(train);
+  train_kit *kit = kit_state_of(train);
   if (!kit->tiny_ops_block || rounds > TINY_OPS_ROUNDS)
     return kit->c.host->fail(kit->c.host, PD_INVALID, "tiny_ops_rounds: %u rounds of %s", rounds,
                              kit->tiny_ops_block ? "at most 30" : "a model without TinyOpsBlock");
   kit->rounds = rounds;
+  return PD_OK;
+}
+
+/* ---- gradients of several ranks ---- */
+
+static pd_status parameter(const pd_train *train, uint32_t index, pd_train_parameter *out) {
+  const train_kit *kit = kit_state_of(train);
+  if (index >= kit->parameters.count) return PD_STOP;
+  const train_parameter_state *p = &kit->parameters.at[index];
+  const pd_train_parameter all = {.size = out->size,
+                                  .name = p->name,
+                                  .value = p->value.data,
+                                  .grad = p->grad.data,
+                                  .count = tensor_count(&p->value)};
+  memcpy(out, &all, out->size < sizeof all ? out->size : sizeof all);
+  return PD_OK;
+}
+
+static pd_status place_gradient(const pd_train *train, uint32_t index, float *memory) {
+  train_kit *kit = kit_state_of(train);
+  if (index >= kit->parameters.count || kit->forward_count)
+    return kit->c.host->fail(kit->c.host, PD_INVALID, "place_gradient: there is no parameter %u, or a step was done",
+                             index);
+  parameter_place_grad(&kit->c, &kit->parameters.at[index], memory);
+  return PD_OK;
+}
+
+static pd_status on_gradient(const pd_train *train, pd_status (*ready)(void *user, uint32_t index), void *user) {
+  kit_state_of(train)->c.listener = (gradient_listener){ready, user};
   return PD_OK;
 }
 
@@ -356,13 +309,16 @@ pd_status train_kit_open(const pd_host *host, const pd_device_access *device, co
                           .item = item,
                           .backward = backward,
                           .optimizer_step = optimizer_step,
-                          .empty_like = empty_like,
-                          .tensor_free = tensor_free,
-                          .randn = randn,
-                          .mean = mean,
-                          .add = add,
+                          .empty_like = kit_tensors_empty_like,
+                          .tensor_free = kit_tensors_free,
+                          .randn = kit_tensors_randn,
+                          .mean = kit_tensors_mean,
+                          .add = kit_tensors_add,
                           .narrow = narrow,
-                          .tiny_ops_rounds = tiny_ops_rounds};
+                          .tiny_ops_rounds = tiny_ops_rounds,
+                          .parameter = parameter,
+                          .place_gradient = place_gradient,
+                          .on_gradient = on_gradient};
   pd_status status = device_check(c->host, device, config);
   if (status == PD_OK) status = find_index(c, device->ops);
   if (status == PD_OK) status = tape_open(c, &c->tape);
@@ -370,7 +326,7 @@ pd_status train_kit_open(const pd_host *host, const pd_device_access *device, co
   if (status == PD_OK) status = losses_open(c, &kit->losses, config->cuda_graph);
   if (status == PD_OK) status = adamw_open(c, &kit->adamw, config->lr);
   if (status == PD_OK && config->amp) status = scaler_open(c, &kit->scaler);
-  if (status == PD_OK) status = simple_cnn_build(c, &kit->parameters, config->seed);
+  if (status == PD_OK) status = simple_cnn_build(c, &kit->parameters, config->seed, 1);
   if (status != PD_OK) {
     train_kit_close(kit);
     return status;
@@ -379,75 +335,41 @@ pd_status train_kit_open(const pd_host *host, const pd_device_access *device, co
   return PD_OK;
 }
 
-void train_kit_close(train_kit *kit) {
-  if (!kit) return;
-  train_context *c = &kit->c;
+void train_kit_close(train_kit *self) {
+  if (!self) return;
+  train_context *c = &self->c;
   /* What is freed here may still be in use on the device; an error was reported where it happened. */
   (void)c->streams->synchronize(c->device, c->stream);
-  if (kit->graph) c->streams->graph_destroy(c->device, kit->graph);
-  parameters_close(c, &kit->parameters);
-  scaler_close(c, &kit->scaler);
-  adamw_close(c, &kit->adamw);
-  losses_close(c, &kit->losses);
-  input_close(c, &kit->input);
-  caching_allocator_close(c, kit->cache);
+  if (self->graph) c->streams->graph_destroy(c->device, self->graph);
+  parameters_close(c, &self->parameters);
+  scaler_close(c, &self->scaler);
+  adamw_close(c, &self->adamw);
+  losses_close(c, &self->losses);
+  input_close(c, &self->input);
+  caching_allocator_close(c, self->cache);
   tape_close(c, c->tape);
-  free(kit);
+  free(self);
 }
 
-const pd_train *train_kit_table(const train_kit *kit) { return &kit->table; }
+const pd_train *train_kit_table(const train_kit *self) { return &self->table; }
 
-pd_status train_kit_keep(train_kit *kit, const pd_batch *batch) { return input_keep(&kit->c, &kit->input, batch); }
+pd_status train_kit_keep(train_kit *self, const pd_batch *batch) { return input_keep(&self->c, &self->input, batch); }
 
-pd_status train_kit_losses(train_kit *kit, double *losses, uint64_t capacity, uint64_t *count) {
-  return losses_read(&kit->c, &kit->losses, losses, capacity, count);
+pd_status train_kit_losses(train_kit *self, double *losses, uint64_t capacity, uint64_t *count) {
+  return losses_read(&self->c, &self->losses, losses, capacity, count);
 }
 
-pd_status train_kit_loss_scale(train_kit *kit, double *scale) {
+pd_status train_kit_loss_scale(train_kit *self, double *scale) {
   float value = 1;
   pd_status status = PD_OK;
-  if (kit->config.amp) status = scaler_item(&kit->c, &kit->scaler.scale, &value);
+  if (self->config.amp) status = scaler_item(&self->c, &self->scaler.scale, &value);
   *scale = (double)value;
   return status;
 }
 
-void train_kit_offer_next(train_kit *kit, const pd_batch *next) { kit->next = next; }
+void train_kit_offer_next(train_kit *self, const pd_batch *next) { self->next = next; }
 
-pd_status train_kit_forget_next(train_kit *kit) {
-  kit->next = NULL;
-  return input_forget(&kit->c, &kit->input);
-}
-
-uint32_t train_kit_parameter_count(const train_kit *kit) { return kit->parameters.count; }
-
-pd_status train_kit_parameter(const train_kit *kit, uint32_t index, train_parameter *out) {
-  if (index >= kit->parameters.count) return PD_INVALID;
-  const train_parameter_state *p = &kit->parameters.at[index];
-  *out = (train_parameter){.name = p->name, .rank = p->value.rank, .count = tensor_count(&p->value)};
-  memcpy(out->shape, p->value.shape, sizeof out->shape);
-  return PD_OK;
-}
-
-pd_status train_kit_read_value(train_kit *kit, uint32_t index, float *out) {
-  if (index >= kit->parameters.count) return PD_INVALID;
-  return parameter_read(&kit->c, &kit->parameters.at[index].value, out);
-}
-
-pd_status train_kit_read_grad(train_kit *kit, uint32_t index, float *out, bool *present) {
-  if (index >= kit->parameters.count) return PD_INVALID;
-  *present = kit->parameters.at[index].has_grad;
-  return *present ? parameter_read(&kit->c, &kit->parameters.at[index].grad, out) : PD_OK;
-}
-
-pd_status train_kit_read_logits(train_kit *kit, float *out) {
-  train_context *c = &kit->c;
-  if (!kit->logits) return c->host->fail(c->host, PD_INVALID, "training kit: no forward pass has run");
-  const pd_tensor *logits = &kit->logits->value;
-  if (logits->dtype == PD_F32) return parameter_read(c, logits, out);
-  pd_tensor whole = tensor_like(logits, PD_F32);
-  pd_status status = train_alloc(c, &whole);
-  if (status == PD_OK) status = c->t.convert(c->device, c->stream, &whole, logits);
-  if (status == PD_OK) status = parameter_read(c, &whole, out);
-  train_free(c, &whole);
-  return status;
+pd_status train_kit_forget_next(train_kit *self) {
+  self->next = NULL;
+  return input_forget(&self->c, &self->input);
 }

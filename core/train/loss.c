@@ -16,8 +16,8 @@ static pd_status cross_entropy_backward(train_context *c, tape_node *node) {
   return status == PD_OK ? tape_add_grad(c, node->a, &dlogits) : status;
 }
 
-pd_status cross_entropy_forward(train_context *c, tape_tensor *logits, const pd_tensor *labels, const pd_tensor *scale,
-                                const pd_tensor *loss) {
+pd_status loss_cross_entropy_forward(train_context *c, tape_tensor *logits, const pd_tensor *labels,
+                                     const pd_tensor *scale, const pd_tensor *loss) {
   static pd_site site = PD_SITE("aten::cross_entropy_loss", PD_RANGE_OP);
   static tape_names names = TAPE_NAMES("CrossEntropyLossBackward0");
   tape_node node = {.backward = cross_entropy_backward, .names = &names, .a = logits};

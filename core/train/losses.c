@@ -20,13 +20,13 @@ void losses_close(train_context *c, loss_history *losses) {
   train_free(c, &losses->fixed);
 }
 
-static float *place(const loss_history *losses, uint64_t step) {
-  return (float *)losses->ring.data + step % TRAIN_LOSSES_KEPT;
+static float *place(const loss_history *self, uint64_t step) {
+  return (float *)self->ring.data + step % TRAIN_LOSSES_KEPT;
 }
 
-const pd_tensor *losses_slot(loss_history *losses) {
-  losses->current.data = losses->fixed.data ? losses->fixed.data : place(losses, losses->done);
-  return &losses->current;
+const pd_tensor *losses_slot(loss_history *self) {
+  self->current.data = self->fixed.data ? self->fixed.data : place(self, self->done);
+  return &self->current;
 }
 
 pd_status losses_commit(train_context *c, loss_history *losses) {

@@ -16,7 +16,7 @@ pd_status losses_open(train_context *c, loss_history *losses, bool fixed);
 void losses_close(train_context *c, loss_history *losses);
 
 /* Where the forward pass writes its loss. */
-const pd_tensor *losses_slot(loss_history *losses);
+const pd_tensor *losses_slot(loss_history *self);
 /* The step is over: its loss is counted. */
 pd_status losses_commit(train_context *c, loss_history *losses);
 /* Oldest first, at most `capacity`, those not read before; waits. */

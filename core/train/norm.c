@@ -7,7 +7,7 @@ static const double eps = 1e-5;
 
 enum { MEAN = 0, RSTD = 1 }; /* of tape_node.saved */
 
-bool tiny_round_offered(const train_context *c) { return c->t.tiny_round_forward && c->t.tiny_round_backward; }
+bool norm_tiny_round_offered(const train_context *c) { return c->t.tiny_round_forward && c->t.tiny_round_backward; }
 
 static pd_status norm_backward(train_context *c, tape_node *node, bool tiny, pd_site *site) {
   const pd_tensor *x = &node->a->value, *dy = &node->y->grad, *mean = &node->saved[MEAN], *rstd = &node->saved[RSTD];
@@ -60,15 +60,15 @@ static pd_status norm_forward(train_context *c, tape_tensor *x, train_parameter_
   return status == PD_OK ? tape_push(c, &node) : status;
 }
 
-pd_status layer_norm_forward(train_context *c, tape_tensor *x, train_parameter_state *gamma,
+pd_status norm_layer_forward(train_context *c, tape_tensor *x, train_parameter_state *gamma,
                              train_parameter_state *beta, tape_tensor **y) {
   static pd_site site = PD_SITE("aten::layer_norm", PD_RANGE_OP);
   static pd_site inner = PD_SITE("aten::native_layer_norm", PD_RANGE_OP);
   return norm_forward(c, x, gamma, beta, y, false, &site, &inner);
 }
 
-pd_status tiny_round_forward(train_context *c, tape_tensor *x, train_parameter_state *gamma,
-                             train_parameter_state *beta, tape_tensor **y) {
+pd_status norm_tiny_round_forward(train_context *c, tape_tensor *x, train_parameter_state *gamma,
+                                  train_parameter_state *beta, tape_tensor **y) {
   static pd_site site = PD_SITE("pdhost::tiny_round", PD_RANGE_OP);
   return norm_forward(c, x, gamma, beta, y, true, &site, NULL);
 }
@@ -101,7 +101,7 @@ static pd_status mean_hw_backward(train_context *c, tape_node *node) {
   return status == PD_OK ? tape_add_grad(c, x, &dx) : status;
 }
 
-pd_status mean_hw_forward(train_context *c, tape_tensor *x, tape_tensor **y) {
+pd_status norm_mean_hw_forward(train_context *c, tape_tensor *x, tape_tensor **y) {
   static pd_site site = PD_SITE("aten::mean", PD_RANGE_OP);
   static tape_names names = TAPE_NAMES("MeanBackward1");
   const pd_tensor shape = tensor_matrix(c->dtype, x->value.shape[0], x->value.shape[1]);

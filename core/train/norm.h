@@ -5,14 +5,14 @@
 #include "tape.h"
 
 /* y (R,D) = layer_norm(x (R,D)) * gamma (D) + beta (D), eps 1e-5; statistics in float32. */
-pd_status layer_norm_forward(train_context *c, tape_tensor *x, train_parameter_state *gamma,
+pd_status norm_layer_forward(train_context *c, tape_tensor *x, train_parameter_state *gamma,
                              train_parameter_state *beta, tape_tensor **y);
-/* h = x + 0.01 tanh x; g = h sigmoid h; y = layer_norm(g), in one launch. Only where tiny_round_offered(). */
-pd_status tiny_round_forward(train_context *c, tape_tensor *x, train_parameter_state *gamma,
-                             train_parameter_state *beta, tape_tensor **y);
-bool tiny_round_offered(const train_context *c);
+/* h = x + 0.01 tanh x; g = h sigmoid h; y = layer_norm(g), in one launch. Only where norm_tiny_round_offered(). */
+pd_status norm_tiny_round_forward(train_context *c, tape_tensor *x, train_parameter_state *gamma,
+                                  train_parameter_state *beta, tape_tensor **y);
+bool norm_tiny_round_offered(const train_context *c);
 
 /* y (N,C) = mean over H and W of x (N,C,H,W). */
-pd_status mean_hw_forward(train_context *c, tape_tensor *x, tape_tensor **y);
+pd_status norm_mean_hw_forward(train_context *c, tape_tensor *x, tape_tensor **y);
 
 #endif

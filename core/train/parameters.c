@@ -42,7 +42,7 @@ pd_status parameters_add(train_context *c, parameters *all, uint64_t seed, const
   if (all->count == PARAMETERS_MAX)
     return c->host->fail(c->host, PD_NO_MEMORY, "training kit: more than %d parameters", PARAMETERS_MAX);
   train_parameter_state *p = &all->at[all->count++];
-  *p = (train_parameter_state){.name = kind->name};
+  *p = (train_parameter_state){.name = kind->name, .index = all->count - 1, .own_grad = true};
   p->value = tensor_like(&kind->shape, PD_F32);
   if (p->value.rank == 4) p->value.layout = c->layout;
   p->grad = p->m = p->v = p->value;
@@ -65,11 +65,17 @@ pd_status parameters_add(train_context *c, parameters *all, uint64_t seed, const
   return status;
 }
 
+void parameter_place_grad(train_context *c, train_parameter_state *parameter, float *memory) {
+  if (parameter->own_grad) train_free(c, &parameter->grad);
+  parameter->own_grad = false;
+  parameter->grad.data = memory;
+}
+
 void parameters_close(train_context *c, parameters *all) {
   for (uint32_t i = 0; i < all->count; i++) {
     train_parameter_state *p = &all->at[i];
     train_free(c, &p->value);
-    train_free(c, &p->grad);
+    if (p->own_grad) train_free(c, &p->grad);
     train_free(c, &p->m);
     train_free(c, &p->v);
     train_free(c, &p->cast);
@@ -106,19 +112,5 @@ pd_status parameter_grad_done(train_context *c, train_parameter_state *parameter
   const pd_status status =
       c->t.elementwise(c->device, c->stream, PD_EW_ADD, &parameter->grad, &parameter->grad, target, 1.0);
   op_end(c, begun);
-  return status;
-}
-
-pd_status parameter_read(train_context *c, const pd_tensor *tensor, float *out) {
-  const uint64_t bytes = tensor_bytes(tensor);
-  const bool reorder = tensor->rank == 4 && tensor->layout == PD_NHWC;
-  float *host = reorder ? malloc(bytes) : out;
-  if (!host) return c->host->fail(c->host, PD_NO_MEMORY, "training kit: no memory to read a parameter");
-  pd_status status = c->memory->copy(c->device, c->stream, host, tensor->data, bytes, PD_COPY_DEVICE_TO_HOST);
-  if (status == PD_OK) status = c->streams->synchronize(c->device, c->stream);
-  if (reorder) {
-    if (status == PD_OK) tensor_reorder(out, host, tensor->shape, false);
-    free(host);
-  }
   return status;
 }

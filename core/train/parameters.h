@@ -17,7 +17,9 @@ struct train_parameter_state {
   const char *name;
   pd_tensor value, grad, m, v; /* float32; filters in the context's layout */
   pd_tensor cast;              /* half precision copy; data NULL: `value` is used */
+  uint32_t index;              /* in the model */
   bool has_grad;
+  bool own_grad;   /* the gradient's memory is the kit's */
   bool cast_fresh; /* the copy equals the value */
 };
 typedef struct train_parameter_state train_parameter_state;
@@ -43,6 +45,9 @@ typedef struct parameter_kind {
 pd_status parameters_add(train_context *c, parameters *all, uint64_t seed, const parameter_kind *kind);
 void parameters_close(train_context *c, parameters *all);
 
+/* The gradient lies in `memory` from now on, which is not the kit's. */
+void parameter_place_grad(train_context *c, train_parameter_state *parameter, float *memory);
+
 /* The tensor to multiply with; brings the half precision copy up to date first. */
 pd_status parameter_use(train_context *c, train_parameter_state *parameter, const pd_tensor **out);
 
@@ -50,8 +55,5 @@ pd_status parameter_use(train_context *c, train_parameter_state *parameter, cons
  * operation cannot add. Then parameter_grad_done(). */
 pd_status parameter_grad_begin(train_context *c, train_parameter_state *parameter, pd_tensor *target);
 pd_status parameter_grad_done(train_context *c, train_parameter_state *parameter, const pd_tensor *target);
-
-/* Copies to the host in (O,I,H,W) order; waits. */
-pd_status parameter_read(train_context *c, const pd_tensor *tensor, float *out);
 
 #endif

@@ -9,26 +9,27 @@ enum { HEAD = 6, FEATURES = 256 };
 
 static const int64_t channels[] = {3, 64, 128, FEATURES};
 
-pd_status simple_cnn_build(train_context *c, parameters *all, uint64_t seed) {
+pd_status simple_cnn_build(train_context *c, parameters *all, uint64_t seed, uint32_t width) {
   static const char *const weights[] = {"conv1.weight", "conv2.weight", "conv3.weight"};
   static const char *const biases[] = {"conv1.bias", "conv2.bias", "conv3.bias"};
   pd_status status = PD_OK;
   for (int i = 0; i < 3 && status == PD_OK; i++) {
-    const int64_t fan_in = channels[i] * 9;
+    const int64_t in = i ? channels[i] * width : channels[i], out = channels[i + 1] * width, fan_in = in * 9;
     const parameter_kind weight = {.name = weights[i],
-                                   .shape = tensor_image(PD_F32, PD_NCHW, channels[i + 1], channels[i], 3, 3),
+                                   .shape = tensor_image(PD_F32, PD_NCHW, out, in, 3, 3),
                                    .fan_in = fan_in,
                                    .multiplied = true};
-    const parameter_kind bias = {.name = biases[i], .shape = tensor_vector(PD_F32, channels[i + 1]), .fan_in = fan_in};
+    const parameter_kind bias = {.name = biases[i], .shape = tensor_vector(PD_F32, out), .fan_in = fan_in};
     status = parameters_add(c, all, seed, &weight);
     if (status == PD_OK) status = parameters_add(c, all, seed, &bias);
   }
+  const int64_t features = (int64_t)FEATURES * width;
   const parameter_kind weight = {.name = "head.weight",
-                                 .shape = tensor_matrix(PD_F32, SIMPLE_CNN_CLASSES, FEATURES),
-                                 .fan_in = FEATURES,
+                                 .shape = tensor_matrix(PD_F32, SIMPLE_CNN_CLASSES, features),
+                                 .fan_in = features,
                                  .multiplied = true};
   const parameter_kind bias = {
-      .name = "head.bias", .shape = tensor_vector(PD_F32, SIMPLE_CNN_CLASSES), .fan_in = FEATURES};
+      .name = "head.bias", .shape = tensor_vector(PD_F32, SIMPLE_CNN_CLASSES), .fan_in = features};
   if (status == PD_OK) status = parameters_add(c, all, seed, &weight);
   return status == PD_OK ? parameters_add(c, all, seed, &bias) : status;
 }
@@ -45,7 +46,7 @@ pd_status simple_cnn_forward(train_context *c, parameters *all, tape_tensor *x, 
     status = conv2d_relu_forward(c, x, &all->at[2 * i], &all->at[2 * i + 1], &x);
     module_end(c, mark);
   }
-  if (status == PD_OK) status = mean_hw_forward(c, x, &x);
+  if (status == PD_OK) status = norm_mean_hw_forward(c, x, &x);
   const module_mark mark = module_begin(c, &head);
   if (status == PD_OK) status = linear_forward(c, x, &all->at[HEAD], &all->at[HEAD + 1], logits);
   module_end(c, mark);

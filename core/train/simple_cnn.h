@@ -7,8 +7,9 @@
 
 enum { SIMPLE_CNN_CLASSES = 1000 };
 
-/* Appends conv1.weight, conv1.bias ... head.bias: the first eight parameters. */
-pd_status simple_cnn_build(train_context *c, parameters *all, uint64_t seed);
+/* Appends conv1.weight, conv1.bias ... head.bias: the first eight parameters. `width` times as many channels as usual.
+ */
+pd_status simple_cnn_build(train_context *c, parameters *all, uint64_t seed, uint32_t width);
 /* logits (N,1000) of x (N,3,H,W), which is of the context's type and layout. */
 pd_status simple_cnn_forward(train_context *c, parameters *all, tape_tensor *x, tape_tensor **logits);
 

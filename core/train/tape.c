@@ -1,6 +1,8 @@
 /* See tape.h. */
 #include "tape.h"
 
+#include "parameters.h"
+
 #include <stdlib.h>
 
 /* A buffer that a graph's replays may write to. */
@@ -37,13 +39,13 @@ void tape_close(train_context *c, train_tape *tape) {
   free(tape);
 }
 
-void tape_reset(train_tape *tape) {
-  tape->node_count = 0;
-  tape->tensor_count = 0;
-  tape->slot_used = 0;
+void tape_reset(train_tape *self) {
+  self->node_count = 0;
+  self->tensor_count = 0;
+  self->slot_used = 0;
 }
 
-void tape_captured(train_tape *tape) { tape->captured = true; }
+void tape_captured(train_tape *self) { self->captured = true; }
 
 static pd_status full(const train_context *c, const char *what) {
   return c->host->fail(c->host, PD_NO_MEMORY, "training kit: the tape is full (%s): the backward pass never ran?",
@@ -89,7 +91,7 @@ pd_status tape_tensor_new(train_context *c, const pd_tensor *shape, tape_tensor 
   return tensor->value.data ? PD_OK : tape_buffer(c, &tensor->value);
 }
 
-uint32_t tape_sequence(const train_tape *tape) { return tape->sequence; }
+uint32_t tape_sequence(const train_tape *self) { return self->sequence; }
 
 pd_status tape_push(train_context *c, const tape_node *node) {
   train_tape *tape = c->tape;
@@ -124,6 +126,24 @@ pd_status tape_add_grad(train_context *c, tape_tensor *tensor, const pd_tensor *
   return status;
 }
 
+/* Whether a node that comes later in the backward pass adds to the gradient of `parameter`. */
+static bool is_used_before(const train_tape *self, uint32_t node, const train_parameter_state *parameter) {
+  for (uint32_t i = 0; i < node; i++)
+    if (self->nodes[i].weight == parameter || self->nodes[i].bias == parameter) return true;
+  return false;
+}
+
+/* Tells of the gradients that are whole after `node`: the bias's, then the weight's. */
+static pd_status tell_of_gradients(const train_context *c, uint32_t node) {
+  const gradient_listener *to = &c->listener;
+  const train_parameter_state *const written[] = {c->tape->nodes[node].bias, c->tape->nodes[node].weight};
+  pd_status status = PD_OK;
+  for (int i = 0; i < 2 && to->ready && status == PD_OK; i++)
+    if (written[i] && written[i]->has_grad && !is_used_before(c->tape, node, written[i]))
+      status = to->ready(to->user, written[i]->index);
+  return status;
+}
+
 pd_status tape_backward(train_context *c) {
   train_tape *tape = c->tape;
   pd_status status = PD_OK;
@@ -138,6 +158,7 @@ pd_status tape_backward(train_context *c) {
     op_end(c, inner);
     op_end(c, engine);
     c->module = outer;
+    if (status == PD_OK) status = tell_of_gradients(c, i);
   }
   return status;
 }

@@ -50,10 +50,10 @@ pd_status tape_open(train_context *c, train_tape **out);
 void tape_close(train_context *c, train_tape *tape);
 
 /* Forgets the nodes; a new forward pass begins. */
-void tape_reset(train_tape *tape);
+void tape_reset(train_tape *self);
 
 /* A graph holds the step that was just recorded: a buffer that a later step outgrows stays until the end. */
-void tape_captured(train_tape *tape);
+void tape_captured(train_tape *self);
 
 /* Gives `tensor` (shape set) the next slot's memory. */
 pd_status tape_buffer(train_context *c, pd_tensor *tensor);
@@ -61,7 +61,7 @@ pd_status tape_buffer(train_context *c, pd_tensor *tensor);
 pd_status tape_tensor_new(train_context *c, const pd_tensor *shape, tape_tensor **out);
 
 /* The sequence number of the next node: give it to the forward range. */
-uint32_t tape_sequence(const train_tape *tape);
+uint32_t tape_sequence(const train_tape *self);
 /* Appends a node whose y needs a gradient; `node` is copied, sequence and module are filled in. */
 pd_status tape_push(train_context *c, const tape_node *node);
 

@@ -27,15 +27,15 @@ pd_status tiny_ops_block_build(train_context *c, parameters *all, uint64_t seed)
 static pd_status round_forward(train_context *c, parameters *all, tape_tensor **x) {
   tape_tensor *h = *x, *t = NULL;
   pd_status status = PD_OK;
-  if (c->fused && tiny_round_offered(c)) {
-    status = tiny_round_forward(c, h, &all->at[LN], &all->at[LN + 1], &h);
+  if (c->fused && norm_tiny_round_offered(c)) {
+    status = norm_tiny_round_forward(c, h, &all->at[LN], &all->at[LN + 1], &h);
   } else {
-    status = tanh_forward(c, h, &t);
-    if (status == PD_OK) status = scale_forward(c, t, 0.01, &t);
-    if (status == PD_OK) status = add_forward(c, h, t, &h);
-    if (status == PD_OK) status = sigmoid_forward(c, h, &t);
-    if (status == PD_OK) status = mul_forward(c, h, t, &h);
-    if (status == PD_OK) status = layer_norm_forward(c, h, &all->at[LN], &all->at[LN + 1], &h);
+    status = elementwise_tanh_forward(c, h, &t);
+    if (status == PD_OK) status = elementwise_scale_forward(c, t, 0.01, &t);
+    if (status == PD_OK) status = elementwise_add_forward(c, h, t, &h);
+    if (status == PD_OK) status = elementwise_sigmoid_forward(c, h, &t);
+    if (status == PD_OK) status = elementwise_mul_forward(c, h, t, &h);
+    if (status == PD_OK) status = norm_layer_forward(c, h, &all->at[LN], &all->at[LN + 1], &h);
   }
   return status == PD_OK ? linear_forward(c, h, &all->at[PROJ], &all->at[PROJ + 1], x) : status;
 }
@@ -45,9 +45,9 @@ pd_status tiny_ops_block_forward(train_context *c, parameters *all, uint32_t rou
   static module_site site = MODULE_SITE("TinyOpsBlock_0", "TinyOpsBlock");
   const module_mark mark = module_begin(c, &site);
   tape_tensor *x = NULL;
-  pd_status status = slice_forward(c, logits, TINY_OPS_WIDTH, &x);
+  pd_status status = elementwise_slice_forward(c, logits, TINY_OPS_WIDTH, &x);
   for (uint32_t i = 0; i < rounds && status == PD_OK; i++) status = round_forward(c, all, &x);
-  if (status == PD_OK) status = cat_forward(c, x, logits, y);
+  if (status == PD_OK) status = elementwise_cat_forward(c, x, logits, y);
   module_end(c, mark);
   return status;
 }

@@ -27,41 +27,28 @@ train_offers train_offers_of(const pd_device_access *device, const train_config 
  * thread]. */
 pd_status train_kit_open(const pd_host *host, const pd_device_access *device, const pd_record *record,
                          const train_config *config, train_kit **out);
-void train_kit_close(train_kit *kit);
+void train_kit_close(train_kit *self);
 
 /* The table behind PD_EXT_TRAIN. */
-const pd_train *train_kit_table(const train_kit *kit);
+const pd_train *train_kit_table(const train_kit *self);
 
 /* Copies a resident batch (pd_batch.resident) to the device before its first step, so that no step has to. */
-pd_status train_kit_keep(train_kit *kit, const pd_batch *batch);
+pd_status train_kit_keep(train_kit *self, const pd_batch *batch);
 
 /* The batch that the loader will hand out after the current one; NULL: not known yet. The next to_device() begins its
  * copy behind its own, so that it runs beside the step's work. `next` and its memory, which has to be page-locked, stay
  * as they are until that batch is the current one or train_kit_forget_next(). */
-void train_kit_offer_next(train_kit *kit, const pd_batch *next);
+void train_kit_offer_next(train_kit *self, const pd_batch *next);
 /* Waits for such a copy, which will not be used. */
-pd_status train_kit_forget_next(train_kit *kit);
+pd_status train_kit_forget_next(train_kit *self);
 
 enum { TRAIN_LOSSES_KEPT = 65536 };
 
 /* The losses of the steps done since the last call, oldest first: reads them back from the device (one copy, waits).
  * Writes at most `capacity`, sets *count. The kit keeps the last TRAIN_LOSSES_KEPT. */
-pd_status train_kit_losses(train_kit *kit, double *losses, uint64_t capacity, uint64_t *count);
+pd_status train_kit_losses(train_kit *self, double *losses, uint64_t capacity, uint64_t *count);
 
 /* Current loss scale; 1 without amp. Reads the device: waits. */
-pd_status train_kit_loss_scale(train_kit *kit, double *scale);
-
-/* For tests and tools: parameter `index` by name, its host copy, and its gradient's (waits). */
-typedef struct train_parameter {
-  const char *name; /* "conv1.weight" */
-  int64_t shape[4];
-  uint32_t rank;
-  int64_t count;
-} train_parameter;
-uint32_t train_kit_parameter_count(const train_kit *kit);
-pd_status train_kit_parameter(const train_kit *kit, uint32_t index, train_parameter *out);
-pd_status train_kit_read_value(train_kit *kit, uint32_t index, float *out);
-pd_status train_kit_read_grad(train_kit *kit, uint32_t index, float *out, bool *present);
-pd_status train_kit_read_logits(train_kit *kit, float *out); /* (N,1000) of the last forward pass */
+pd_status train_kit_loss_scale(train_kit *self, double *scale);
 
 #endif

@@ -50,7 +50,8 @@ typedef enum kineto_category {
   X(reserved, "Total Reserved")                                                                                        \
   X(device_type, "Device Type")                                                                                        \
   X(device_id, "Device Id")                                                                                            \
-  X(awaited, "wait_on_cuda_event_record_corr_id")
+  X(awaited, "wait_on_cuda_event_record_corr_id")                                                                      \
+  X(message_items, "In msg nelems")
 
 typedef enum kineto_arg {
 #define X(field, key) KINETO_ARG_##field,
@@ -65,7 +66,8 @@ typedef struct kineto_args {
   uint32_t grid[3], block[3];
   double blocks_per_sm, warps_per_sm;
   scan_text thread_name;
-  scan_text dims; /* "Input Dims" */
+  scan_text dims;         /* "Input Dims" */
+  scan_text message_type; /* "dtype" of a collective */
 } kineto_args;
 /* One event as it is in the buffer. */
 typedef struct kineto_event {

@@ -44,6 +44,7 @@ enum {
   ARG_WARPS_PER_SM,
   ARG_NAME,
   ARG_DIMS,
+  ARG_DTYPE,
   ARG_END,
   ARG_CLOSE
 };
@@ -62,7 +63,8 @@ static const arg_key arg_keys[ARG_END] = {
     [ARG_BLOCKS_PER_SM] = ARG_KEY("blocks per SM"),
     [ARG_WARPS_PER_SM] = ARG_KEY("warps per SM"),
     [ARG_NAME] = ARG_KEY("name"),
-    [ARG_DIMS] = ARG_KEY("Input Dims")};
+    [ARG_DIMS] = ARG_KEY("Input Dims"),
+    [ARG_DTYPE] = ARG_KEY("dtype")};
 
 /* By length and the bytes at either end: the place of the key + 1, others behind it. */
 enum { ARG_SLOTS = 128 };
@@ -123,27 +125,35 @@ static void take_arg(kineto_args *out, unsigned arg, scan_text value) {
     break;
   case ARG_NAME: out->thread_name = value; break;
   case ARG_DIMS: out->dims = value; break;
+  case ARG_DTYPE: out->message_type = value; break;
   default: take_number(out, arg, value);
   }
 }
 
-/* The next member's key, ARG_CLOSE at the }. Where its value begins, or what follows the }. */
-static const char *next_arg(kineto_expected *expected, const char *at, const char *end, unsigned *arg, bool *cut) {
+/* The next member's key by `of`, or `closing` at the }. Where its value begins, or what follows the }. Inlined, for the
+ * call of `of` is then a plain one. */
+static inline __attribute__((always_inline)) const char *next_member(kineto_expected *expected, const char *at,
+                                                                     const char *end, unsigned (*of)(scan_text key),
+                                                                     unsigned closing, unsigned *member, bool *cut) {
   if (is_expected(expected, at, end)) {
-    *arg = expected->what;
+    *member = expected->what;
     return scan_blanks(at + expected->bytes, end); /* there may be more of them than before */
   }
   scan_text key;
   const char *value = next_key(at, end);
   if (value < end && *value == '}') {
-    *arg = ARG_CLOSE;
+    *member = closing;
     value++;
   } else {
     value = scan_key(value, end, &key, cut);
-    if (!value || value >= end) return NULL;
-    *arg = arg_of(key);
+    if (!value) return NULL;
+    if (value >= end) {
+      *cut = true;
+      return NULL;
+    }
+    *member = of(key);
   }
-  expect(expected, at, value, *arg);
+  expect(expected, at, value, *member);
   return value;
 }
 
@@ -154,12 +164,12 @@ static const char *scan_args(kineto_expected expected[KINETO_EXPECTED_ARGS], con
   memset(out->grid, 0, sizeof out->grid);
   memset(out->block, 0, sizeof out->block);
   out->blocks_per_sm = out->warps_per_sm = 0;
-  out->thread_name = out->dims = (scan_text){"", 0};
+  out->thread_name = out->dims = out->message_type = (scan_text){"", 0};
   at++;
   for (unsigned place = 0;; place += place < KINETO_EXPECTED_ARGS - 1) {
     scan_text value;
     unsigned arg;
-    at = next_arg(&expected[place], at, end, &arg, cut);
+    at = next_member(&expected[place], at, end, arg_of, ARG_CLOSE, &arg, cut);
     if (!at || arg == ARG_CLOSE) return at;
     at = scan_value(at, end, &value, cut);
     if (!at) return NULL;
@@ -281,31 +291,6 @@ static bool is_passed_over(scan_text phase) {
   return phase.length == 1 && (phase.at[0] == 's' || phase.at[0] == 'f' || phase.at[0] == 't' || phase.at[0] == 'C');
 }
 
-/* As next_arg, of the event itself. */
-static const char *next_member(kineto_expected *expected, const char *at, const char *end, unsigned *member,
-                               bool *cut) {
-  if (is_expected(expected, at, end)) {
-    *member = expected->what;
-    return scan_blanks(at + expected->bytes, end); /* there may be more of them than before */
-  }
-  scan_text key;
-  const char *value = next_key(at, end);
-  if (value < end && *value == '}') {
-    *member = MEMBER_CLOSE;
-    value++;
-  } else {
-    value = scan_key(value, end, &key, cut);
-    if (!value) return NULL;
-    if (value >= end) {
-      *cut = true;
-      return NULL;
-    }
-    *member = member_of(key);
-  }
-  expect(expected, at, value, *member);
-  return value;
-}
-
 const char *kineto_event_scan(kineto_layout *layout, const char *at, const char *end, kineto_event *out, bool *cut) {
   static const scan_text none = {"", 0};
   out->phase = out->name = out->args = out->pid = out->tid = none;
@@ -315,7 +300,7 @@ const char *kineto_event_scan(kineto_layout *layout, const char *at, const char 
   at++;
   for (unsigned place = 0;; place += place < KINETO_EXPECTED_MEMBERS - 1) {
     unsigned member;
-    at = next_member(&layout->members[place], at, end, &member, cut);
+    at = next_member(&layout->members[place], at, end, member_of, MEMBER_CLOSE, &member, cut);
     if (!at || member == MEMBER_CLOSE) return at;
     at = scan_member(layout, at, end, member, out, cut);
     if (!at) return NULL;

@@ -107,6 +107,19 @@ static void take_place(const kineto_event *event, const kineto_args *args, pd_ac
   out->stream = small(KINETO_GET(args, stream, number_of(event->tid)));
 }
 
+/* What a rank gives to a collective; 0: not known. */
+static uint64_t message_bytes(const kineto_args *args) {
+  static const struct {
+    const char *type;
+    uint32_t bytes;
+  } known[] = {{"BFloat16", 2}, {"Half", 2}, {"Float", 4}, {"Double", 8},
+               {"Int", 4},      {"Long", 8}, {"Char", 1},  {"Byte", 1}};
+  const int64_t items = KINETO_GET(args, message_items, 0);
+  for (size_t i = 0; i < sizeof known / sizeof known[0] && items > 0; i++)
+    if (scan_is(args->message_type, known[i].type, strlen(known[i].type))) return (uint64_t)items * known[i].bytes;
+  return 0;
+}
+
 static void take_work(kineto_reader *self, kineto_event *event, kineto_category category, const kineto_name *name) {
   pd_activity work;
   const kineto_args *args = kineto_event_args(event);
@@ -118,6 +131,7 @@ static void take_work(kineto_reader *self, kineto_event *event, kineto_category 
   take_place(event, args, &work);
   if (category == KINETO_KERNEL) {
     work.kind = PD_ACTIVITY_KERNEL;
+    work.bytes = message_bytes(args);
     memcpy(work.u.kernel.grid, args->grid, sizeof args->grid);
     memcpy(work.u.kernel.block, args->block, sizeof args->block);
     work.u.kernel.registers = small(KINETO_GET(args, registers, 0));

@@ -52,6 +52,41 @@ static char *put_graph(char *at, uint32_t graph, uint32_t node) {
 /* Above 0 and small enough to be one: neither unknown nor what a division by nothing leaves. */
 static bool is_known(float value) { return value >= 0 && value < 1e9f; }
 
+/* The shape of the message, where the row is a collective that this program launched; NULL: it is none. */
+static const pd_shape *message_of(const pd_trace *trace, const pd_device_row *row) {
+  static const char collectives[] = "c10d::";
+  if (trace->ranks < 2 || row->range == PD_NONE || row->detail.kind != PD_ACTIVITY_KERNEL) return NULL;
+  const pd_range *range = PD_AT(pd_range, &trace->ranges, row->range);
+  const pd_string *name = pd_trace_string(trace, range->name);
+  if (!range->shape_count || strncmp(name->text, collectives, sizeof collectives - 1) != 0) return NULL;
+  return PD_AT(pd_shape, &trace->shapes, range->shape_first);
+}
+
+/* Kineto names this many ranks, and writes dots for the others. */
+enum { RANKS_NAMED = 30 };
+
+/* As Kineto has it of collectives: torch's records of them become arguments of the kernel. */
+static char *put_collective(char *at, const pd_trace *trace, const pd_shape *message, uint64_t sequence) {
+  uint64_t count = 1;
+  for (uint32_t i = 0; i < message->rank; i++) count *= (uint64_t)message->dims[i];
+  at = EVENT_PUT(at, ",\"Collective name\":\"allreduce\",\"In msg nelems\":");
+  at = digits_u64(at, count);
+  at = EVENT_PUT(at, ",\"Out msg nelems\":");
+  at = digits_u64(at, count);
+  at = EVENT_PUT(at, ",\"Group size\":");
+  at = digits_u64(at, trace->ranks);
+  at = EVENT_PUT(at, ",\"dtype\":\"Float\",\"In split size\":\"[]\",\"Out split size\":\"[]\","
+                     "\"Process Group Name\":\"0\",\"Process Group Description\":\"default_pg\","
+                     "\"Process Group Ranks\":\"[");
+  for (uint32_t i = 0; i < trace->ranks && i < RANKS_NAMED; i++) {
+    if (i) at = EVENT_PUT(at, ", ");
+    at = digits_u64(at, i);
+  }
+  if (trace->ranks > RANKS_NAMED) at = EVENT_PUT(at, ", ...");
+  at = EVENT_PUT(at, "]\",\"Seq\":");
+  return digits_u64(at, sequence);
+}
+
 /* What a device does not know stays out: readers of these keys take numbers only. */
 static char *put_kernel(const event_writer *writer, char *at, const pd_device_row *row) {
   const pd_activity *kernel = &row->detail;
@@ -112,8 +147,11 @@ static bool has_flow(const event_writer *writer, uint64_t i, const pd_device_row
 
 static void write_rows(event_writer *writer, const event_index *index) {
   const pd_trace *trace = writer->trace;
+  uint64_t collectives = 0;
   for (uint64_t i = 0; i < trace->activities.count; i++) {
     const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
+    const pd_shape *message = message_of(trace, row);
+    collectives += message != NULL;
     if (!event_in_part(writer, part_time(trace, row))) continue;
     const name_text *name = names_plain(writer->names, row->name);
     const uint32_t tid = event_index_track(index, trace, i);
@@ -125,6 +163,7 @@ static void write_rows(event_writer *writer, const event_index *index) {
     at = event_ids(at, row->detail.device, tid);
     at = event_times(writer, at, row->start_ns, row->end_ns);
     at = kind == PD_ACTIVITY_KERNEL ? put_kernel(writer, at, row) : put_copy(writer, at, row);
+    if (message) at = put_collective(at, trace, message, collectives);
     *at++ = '}';
     event_end(writer, at);
     if (has_flow(writer, i, row))

@@ -3,6 +3,8 @@
 
 #include "../lib/json_writer.h"
 
+#include <pdhost/loss_names.h>
+
 #include <stdio.h>
 
 /* Above every process id that Linux gives, and small enough for readers with 32 bits. */
@@ -84,7 +86,12 @@ static void header(event_writer *writer) {
   json.depth = 1; /* inside the object begun above */
   device_properties(&json, props);
   /* The analysers look for the rank line by line, with a blank after the colon. */
-  text_out_literal(writer->out, ",\n \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 0, \"world_size\": 1}");
+  char ranks[128];
+  const int bytes = snprintf(ranks, sizeof ranks,
+                             ",\n \"distributedInfo\": {\"backend\": \"%s\", \"rank\": %u, "
+                             "\"world_size\": %u}",
+                             run->backend ? run->backend : "nccl", run->rank, run->ranks ? run->ranks : 1);
+  text_out_bytes(writer->out, ranks, (size_t)bytes);
   if (run->profile_memory) number(&json, "profile_memory", 1);
   if (run->with_stack) number(&json, "with_stack", 1);
   if (run->record_shapes) number(&json, "record_shapes", 1);
@@ -245,14 +252,6 @@ static void span(event_writer *writer) {
   if (end_ns - start_ns < LONGEST_WITH_END_NS) mark(writer, "Record Window End", "", "", end_ns);
 }
 
-static const struct {
-  const char *name, *text;
-} losses[] = {
-#define PD_X(name_, value_, text_) [value_] = {#name_, text_},
-    PD_LOSS_MAP(PD_X)
-#undef PD_X
-};
-
 /* Each at its place, in the file that holds it. */
 static void loss_marks(event_writer *writer) {
   const pd_trace *trace = writer->trace;
@@ -262,7 +261,7 @@ static void loss_marks(event_writer *writer) {
     char quoted[160];
     if (row->loss >= PD_LOSS_COUNT || !event_in_part(writer, row->start_ns)) continue;
     const int length =
-        snprintf(quoted, sizeof quoted, "\"lost: %llu %s\"", (unsigned long long)row->count, losses[row->loss].text);
+        snprintf(quoted, sizeof quoted, "\"lost: %llu %s\"", (unsigned long long)row->count, pd_loss_text(row->loss));
     const name_text name = {quoted, (size_t)length};
     char *at = EVENT_BEGIN(writer, "{\"ph\":\"i\",\"cat\":\"pdhost\",\"s\":\"g\",\"name\":", &name);
     at = event_host_ids(writer, at, trace->pid + writer->host_offset);
@@ -306,7 +305,7 @@ static void own_keys(event_writer *writer, const event_index *index, const char 
   number(&json, "events", writer->events);
   json_key(&json, "lost");
   json_begin_object(&json);
-  for (uint32_t i = 0; i < PD_LOSS_COUNT; i++) number(&json, losses[i].name, trace->losses[i]);
+  for (uint32_t i = 0; i < PD_LOSS_COUNT; i++) number(&json, pd_loss_name(i), trace->losses[i]);
   json_end_object(&json);
   number(&json, "corrected_ns", PD_HAS(pd_trace, trace, corrected_ns) ? (uint64_t)trace->corrected_ns : 0);
   json_key(&json, "configuration");

@@ -27,7 +27,8 @@ static char *numbered(const file_name *self, uint32_t window, uint64_t part) {
   const size_t packed = without(self->path, strlen(self->path), gzip_ending);
   size_t stem = without(self->path, packed, ".pt.trace.json");
   if (stem == packed) stem = without(self->path, packed, ".json");
-  if (self->run->repeat != 1) used = snprintf(numbers, sizeof numbers, ".%u", window);
+  /* The one window of a schedule may be split where it fills the memory. */
+  if (self->run->repeat != 1 || window) used = snprintf(numbers, sizeof numbers, ".%u", window);
   if (self->split) (void)snprintf(numbers + used, sizeof numbers - (size_t)used, ".%llu", (unsigned long long)part);
   const int made = asprintf(&path, "%.*s%s%.*s%s", (int)stem, self->path, numbers, (int)(packed - stem),
                             self->path + stem, self->gzip ? gzip_ending : "");

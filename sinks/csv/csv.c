@@ -63,7 +63,7 @@ static pd_status csv_sink_open(const pd_host *host, const void *given, const pd_
 
 /* Opens `name`, of window `window` or of the whole run (PD_NONE). */
 static pd_status open_file(state *self, const char *name, uint32_t window, file_out *file) {
-  if (!self->many_windows) window = PD_NONE;
+  if (!self->many_windows && !window) window = PD_NONE; /* others come where one filled the memory */
   char *path = own_files_path(&self->written, self->dir, name, window);
   if (!path) return self->host->fail(self->host, PD_NO_MEMORY, "%s: out of memory", name);
   pd_status status = file_out_open(file, self->host, path);

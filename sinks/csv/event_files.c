@@ -1,6 +1,8 @@
 /* See event_files.h. An index that points nowhere is an empty field. */
 #include "event_files.h"
 
+#include <pdhost/loss_names.h>
+
 #include "annotation_file.h"
 
 static void string(csv_writer *csv, const pd_trace *trace, uint32_t id) {
@@ -271,23 +273,12 @@ static void write_counters(csv_writer *csv, const pd_trace *trace) {
   }
 }
 
-static const char *const loss_names[] = {
-#define PD_X(name, value, text) [value] = #name,
-    PD_LOSS_MAP(PD_X)
-#undef PD_X
-};
-
 static void write_losses(csv_writer *csv, const pd_trace *trace) {
-  static const char *const texts[] = {
-#define PD_X(name, value, text) [value] = (text),
-      PD_LOSS_MAP(PD_X)
-#undef PD_X
-  };
   csv_header(csv, "loss,count,meaning");
   for (uint32_t i = 0; i < PD_LOSS_COUNT; i++) {
-    csv_text(csv, loss_names[i]);
+    csv_text(csv, pd_loss_name(i));
     csv_u64(csv, trace->losses[i]);
-    csv_text(csv, texts[i]);
+    csv_text(csv, pd_loss_text(i));
     csv_end_record(csv);
   }
 }
@@ -298,7 +289,7 @@ static void write_lost_spans(csv_writer *csv, const pd_trace *trace) {
   csv_header(csv, "loss,count,tid,start_ns,end_ns");
   for (uint64_t i = 0; i < count; i++) {
     const pd_loss_row *row = PD_AT(pd_loss_row, &trace->loss_rows, i);
-    csv_text(csv, row->loss < PD_LOSS_COUNT ? loss_names[row->loss] : "");
+    csv_text(csv, row->loss < PD_LOSS_COUNT ? pd_loss_name(row->loss) : "");
     csv_u64(csv, row->count);
     thread_id(csv, trace, row->thread);
     csv_i64(csv, row->start_ns);

@@ -53,6 +53,15 @@ void page_format(text_out *page, const char *format, ...) {
   page_text(page, text);
 }
 
+void page_numbers(text_out *page, const char *format, ...) {
+  char text[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  text_out_text(page, text);
+}
+
 bool page_number(const pd_metric *metric, const pd_cell *cell, double *out) {
   if (cell->missing || metric->unit == PD_UNIT_TEXT) return false;
   *out = cell->is_double ? cell->v.d : (double)cell->v.i;
@@ -89,6 +98,17 @@ uint32_t page_column(const pd_table *table, const char *key) {
 const pd_cell *page_find(const pd_table *table, const pd_table_row *row, const char *key) {
   const uint32_t column = page_column(table, key);
   return column == PD_NONE || row->cells[column].missing ? NULL : &row->cells[column];
+}
+
+double page_figure(const pd_table *table, const pd_table_row *row, const char *key) {
+  const pd_cell *cell = page_find(table, row, key);
+  double value = 0;
+  return cell && page_number(table->columns[page_column(table, key)], cell, &value) ? value : 0;
+}
+
+const char *page_string(const pd_table *table, const pd_table_row *row, const char *key) {
+  const pd_cell *cell = page_find(table, row, key);
+  return cell ? cell->v.text : "";
 }
 
 const pd_table *page_table(const pd_table_set *set, const char *id) {

@@ -1,4 +1,4 @@
-/* The parts of the page, each a <section> or a <table>. [loop thread] */
+/* The parts of the page. [loop thread] */
 #ifndef SINKS_HTML_PANES_H
 #define SINKS_HTML_PANES_H
 
@@ -6,17 +6,50 @@
 
 #include <pdhost/sink.h>
 
-/* What is wrong, how much, how sure, and what to type; nothing where the window has no verdict. */
-void pane_verdict(text_out *page, const pd_table_set *set);
-/* The ledger as one bar: every cause that takes a thousandth of the steps or more. */
-void pane_ledger(text_out *page, const pd_table_set *set);
-/* What the steps would take without each cause, with its interval. */
-void pane_gains(text_out *page, const pd_table_set *set);
-/* Each step as a bar of its causes. */
-void pane_steps(text_out *page, const pd_table_set *set);
-/* All tables of `set`, each folded up, to sort and filter. `prefix` keeps the ids of windows apart. */
-void pane_tables(text_out *page, const pd_table_set *set, const char *prefix);
+/* What a part is made of. */
+typedef struct pane_window {
+  const pd_run *run;
+  const pd_trace *trace;
+  const pd_table_set *set;
+  char prefix[24]; /* of the ids: "" of window 0, "w1-" of window 1 */
+} pane_window;
+
+/* The first screen: what is wrong and how sure, what to do, what a fix would gain, where the step goes, and what is not
+ * known. */
+void pane_overview(text_out *page, const pane_window *window);
+/* The ledger as one bar: every cause that takes a thousandth of the steps or more; without it the breakdown. */
+void overview_ledger(text_out *page, const pd_table_set *set);
+/* Coverage, what was lost, what is withheld and why. */
+void overview_facts(text_out *page, const pane_window *window);
+
+/* The window's events, or its first steps that `*limit` bytes have room for; takes from it what they need. False on no
+ * memory. */
+bool pane_timeline(text_out *page, const pane_window *window, uint64_t *limit);
+
+/* Each step as a bar of its parts, and of its causes. */
+void pane_steps(text_out *page, const pane_window *window);
+
+/* How much memory there was, over time. False on no memory, as with the next. */
+bool pane_memory(text_out *page, const pane_window *window);
+/* The table of this id, of stacks, as a flame graph. */
+bool pane_flame(text_out *page, const pane_window *window, const char *id);
+
+/* The panes that hold tables, in a reader's order. */
+typedef struct pane_group {
+  const char *id, *title;
+  const char *tables[8]; /* their ids; up to a NULL */
+} pane_group;
+extern const pane_group pane_groups[];
+enum { PANE_GROUP_COUNT = 8 };
+/* Whether the window has a row of it. The last group has the tables that no other has. */
+bool pane_group_has(const pane_group *self, const pd_table_set *set);
+void pane_group_tables(text_out *page, const pane_window *window, const pane_group *self);
+/* Tables of any set, folded up unless `open`. `prefix` keeps the ids of windows apart. */
+void pane_table(text_out *page, const pd_table *table, const char *prefix, bool open);
+
 /* The run: machine, versions, command, configuration, notes. */
 void pane_run(text_out *page, const pd_run *run, const pd_summary *summary);
+/* Every metric, as `pdhost explain` has it. */
+void pane_glossary(text_out *page, const pd_analysis *analysis);
 
 #endif

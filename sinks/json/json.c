@@ -18,7 +18,7 @@ typedef struct options {
 
 static const pd_option rows[] = {
     PD_OPTION_PATH(options, output_json, .def = "",
-                   .help = "file to write, - for standard output; empty: results/metrics_<scenario>.json"),
+                   .help = "file to write, - for standard output; empty: metrics_<scenario>.json in trace_dir"),
 };
 
 typedef struct state {
@@ -34,8 +34,7 @@ static pd_status json_sink_open(const pd_host *host, const void *given, const pd
   if (!self) return host->fail(host, PD_NO_MEMORY, "out of memory");
   self->host = host;
   self->run = run;
-  const pd_status status =
-      file_out_open_result(&self->file, host, chosen->output_json, "metrics", run->scenario, "json");
+  const pd_status status = file_out_open_result(&self->file, host, chosen->output_json, "metrics", run, "json");
   if (status != PD_OK) {
     free(self);
     return status;

@@ -1,6 +1,8 @@
 /* See sections.h. The names of the first keys are those of the PyTorch script that the runs are compared with. */
 #include "sections.h"
 
+#include <pdhost/loss_names.h>
+
 #include <string.h>
 
 static void number_u64(json_writer *json, const char *key, uint64_t value) {
@@ -18,6 +20,20 @@ static void number_double(json_writer *json, const char *key, double value) {
 static void flag(json_writer *json, const char *key, uint32_t value) {
   json_key(json, key);
   json_bool(json, value != 0);
+}
+static void known_number(json_writer *json, const char *key, bool is_known, int64_t value) {
+  json_key(json, key);
+  if (is_known)
+    json_i64(json, value);
+  else
+    json_null(json);
+}
+static void known_flag(json_writer *json, const char *key, bool is_known, uint32_t value) {
+  json_key(json, key);
+  if (is_known)
+    json_bool(json, value != 0);
+  else
+    json_null(json);
 }
 static void text(json_writer *json, const char *key, const char *value) {
   json_key(json, key);
@@ -94,11 +110,12 @@ static const char *resident(const pd_run *run) {
 
 void section_run(json_writer *json, const pd_run *run) {
   text(json, "scenario", run->scenario);
-  number_i64(json, "batch_size", run->batch_size);
-  number_i64(json, "num_workers", run->num_workers);
+  const bool is_known = run->batch_size != 0; /* what the loop does; of another program it is not */
+  known_number(json, "batch_size", is_known, run->batch_size);
+  known_number(json, "num_workers", is_known, run->num_workers);
   text(json, "resident", resident(run));
-  flag(json, "pin_memory", run->pin_memory);
-  flag(json, "amp", run->amp);
+  known_flag(json, "pin_memory", is_known, run->pin_memory);
+  known_flag(json, "amp", is_known, run->amp);
   text(json, "trace_dir", run->trace_dir);
   number_u64(json, "schema_version", JSON_SCHEMA_VERSION);
   text(json, "pdhost_version", run->pdhost_version);
@@ -108,10 +125,12 @@ void section_run(json_writer *json, const pd_run *run) {
   text(json, "command_line", run->command_line);
   text(json, "host_name", run->host_name);
   number_u64(json, "pid", run->pid);
+  number_u64(json, "rank", run->rank);
+  number_u64(json, "ranks", run->ranks ? run->ranks : 1);
   number_i64(json, "start_realtime_ns", run->start_realtime_ns);
   number_u64(json, "seed", run->seed);
-  number_i64(json, "image_size", run->image_size);
-  flag(json, "channels_last", run->channels_last);
+  known_number(json, "image_size", is_known, run->image_size);
+  known_flag(json, "channels_last", is_known, run->channels_last);
   flag(json, "sync_timing", run->sync_timing);
   flag(json, "timer_only", run->timer_only);
   flag(json, "record_shapes", run->record_shapes);
@@ -187,14 +206,9 @@ static const char *profile_name(pd_profile_mode mode) {
 }
 
 static void losses_by_kind(json_writer *json, const uint64_t *lost) {
-  static const char *const names[] = {
-#define PD_X(name, value, text) [value] = #name,
-      PD_LOSS_MAP(PD_X)
-#undef PD_X
-  };
   json_key(json, "lost");
   json_begin_object(json);
-  for (uint32_t i = 0; i < PD_LOSS_COUNT; i++) number_u64(json, names[i], lost[i]);
+  for (uint32_t i = 0; i < PD_LOSS_COUNT; i++) number_u64(json, pd_loss_name(i), lost[i]);
   json_end_object(json);
 }
 

@@ -27,9 +27,9 @@ out:
 }
 
 pd_status file_out_open_result(file_out *self, const pd_host *host, const char *path, const char *kind,
-                               const char *scenario, const char *ending) {
+                               const pd_run *run, const char *ending) {
   char *made = NULL;
-  if (!path[0] && asprintf(&made, "results/%s_%s.%s", kind, scenario, ending) < 0) {
+  if (!path[0] && asprintf(&made, "%s/%s_%s.%s", run->trace_dir, kind, run->scenario, ending) < 0) {
     memset(self, 0, sizeof *self);
     return host->fail(host, PD_NO_MEMORY, "out of memory");
   }

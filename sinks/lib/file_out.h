@@ -16,9 +16,9 @@ typedef struct file_out {
 
 /* Opens `path`. The failure's message is set. */
 pd_status file_out_open(file_out *self, const pd_host *host, const char *path);
-/* Opens `path` or, where it is empty, results/<kind>_<scenario>.<ending>. The failure's message is set. */
+/* Opens `path` or, where it is empty, <kind>_<scenario>.<ending> in the run's folder. The failure's message is set. */
 pd_status file_out_open_result(file_out *self, const pd_host *host, const char *path, const char *kind,
-                               const char *scenario, const char *ending);
+                               const pd_run *run, const char *ending);
 /* Flushes, renames to the final name and announces it; on failure nothing is left. Frees either way. */
 pd_status file_out_commit(file_out *self);
 /* The same for a name that is not final yet: it is not announced. */

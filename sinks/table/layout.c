@@ -4,26 +4,14 @@
  * room is left then is filled with those of the former that say something. The column that the rows are sorted by
  * stays. The table says how many columns are missing.
  */
-#include "layout.h"
+#include "layout_print.h"
 
 #include <pdhost/text_columns.h>
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { GAP = 2, CELL_ROOM = 48, NAME_MIN = 16, SHARED_TEXT_MIN = 24, TEXT_MIN = 8, TEXT_MAX = 80, HEADING_LINES = 8 };
-
-typedef struct shown_column {
-  size_t width;
-  uint32_t index;    /* in the table */
-  uint32_t decimals; /* of its times, where they all have the same; else PD_NONE */
-  cell_time unit;    /* of its times */
-  bool is_text;
-  bool is_stack; /* its last frame tells most: cut from the left, whole with `wide` */
-} shown_column;
 
 /* A column that the room left over may be given to. */
 typedef struct candidate {
@@ -31,56 +19,9 @@ typedef struct candidate {
   uint32_t index;
 } candidate;
 
-typedef struct layout {
-  const pd_table *table;
-  const layout_options *options;
-  shown_column *columns;
-  uint32_t count, hidden;
-  uint64_t row_count; /* shown */
-} layout;
-
-/* The n-th line of a heading: its words, but "# of" and signs stay with what they belong to. */
-static size_t heading_line(const char *heading, uint32_t line, const char **at) {
-  for (;;) {
-    size_t length = strcspn(heading, " ");
-    if (length <= 2 && heading[length]) length += 1 + strcspn(heading + length + 1, " ");
-    if (!strcmp(heading + length, " %")) length += 2;
-    if (!line--) {
-      *at = heading;
-      return length;
-    }
-    heading += length;
-    while (*heading == ' ') heading++;
-  }
-}
-
-static size_t heading_lines(const char *heading) {
-  const char *at;
-  uint32_t lines = 0;
-  while (lines < HEADING_LINES && heading_line(heading, lines, &at)) lines++;
-  return lines;
-}
-
-static uint64_t row_number(const pd_table *table, const pd_table_row *row) {
-  if (row == table->footer) return table->rows.count;
-  return (uint64_t)((const char *)row - (const char *)table->rows.data) / table->rows.stride;
-}
-
-static const char *cell_text(const layout *self, const shown_column *column, const pd_table_row *row, char *room,
-                             size_t room_bytes) {
-  const pd_cell *cell = &row->cells[column->index];
-  if (column->is_text) return cell->missing ? "" : cell->v.text;
-  if (column->decimals != PD_NONE)
-    cell_write_time(room, room_bytes, cell, column->unit, column->decimals, self->options->unit == CELL_AUTO);
-  else
-    cell_write(room, room_bytes, self->table->columns[column->index], cell, self->options->unit,
-               pd_table_digits(self->table, row_number(self->table, row), column->index));
-  return room;
-}
-
 static void grow(layout *self, shown_column *column, const pd_table_row *row) {
   char room[CELL_ROOM];
-  const char *string = cell_text(self, column, row, room, sizeof room);
+  const char *string = layout_cell_text(self, column, row, room, sizeof room);
   size_t width = pd_text_columns(string, strlen(string)) + (column->index == 0 ? 2 * row->level : 0);
   if (width > column->width) column->width = width;
 }
@@ -113,7 +54,7 @@ static void measure(layout *self, shown_column *column) {
   column->is_stack = !strcmp(metric->key, "stack");
   if (column->is_stack && self->options->wide) limit = SIZE_MAX;
   for (uint32_t line = 0; line < HEADING_LINES; line++) {
-    size_t length = heading_line(metric->heading, line, &at), width = pd_text_columns(at, length);
+    size_t length = layout_heading_line(metric->heading, line, &at), width = pd_text_columns(at, length);
     if (width > column->width) column->width = width;
     if (!length) break;
   }
@@ -234,113 +175,6 @@ static void fill(layout *self, candidate *candidates) {
   }
 }
 
-/* A line break or an escape in a name would leave the table. */
-static void put_bytes(text *out, const char *string, size_t bytes) {
-  for (size_t i = 0, from = 0; i <= bytes; i++) {
-    const unsigned char c = i < bytes ? (unsigned char)string[i] : ' ';
-    if (i < bytes && c >= ' ' && c != 0x7F) continue;
-    text_add_bytes(out, string + from, i - from);
-    if (i < bytes) text_add(out, " ");
-    from = i + 1;
-  }
-}
-
-/* Where " (file:line)" of a stack's first frame begins, and how long it is; 0 bytes of any other text. */
-static const char *place_of(const char *string, size_t bytes, size_t *place_bytes) {
-  const char *end = memchr(string, ')', bytes), *begin = end, *digit = end;
-  *place_bytes = 0;
-  if (!end) return string;
-  while (digit > string && digit[-1] >= '0' && digit[-1] <= '9') digit--;
-  if (digit == end || digit == string || digit[-1] != ':') return string;
-  while (begin > string && *begin != ' ') begin--;
-  if (begin == string || begin[1] != '(') return string;
-  *place_bytes = (size_t)(end + 1 - begin);
-  return begin;
-}
-
-static void put(text *out, const shown_column *column, const char *string, size_t bytes, size_t indent, bool last) {
-  size_t width = pd_text_columns(string, bytes), room = column->width > indent ? column->width - indent : 0;
-  if (column->is_text) text_repeat(out, ' ', indent < column->width ? indent : column->width);
-  if (width > room && column->is_stack && room > 3) {
-    size_t skipped = 0;
-    while (pd_text_columns(string + skipped, bytes - skipped) > room - 3)
-      skipped += pd_text_fit(string + skipped, bytes - skipped, 2);
-    text_add(out, "...");
-    put_bytes(out, string + skipped, bytes - skipped);
-    if (!last) text_repeat(out, ' ', room - 3 - pd_text_columns(string + skipped, bytes - skipped));
-  } else if (width > room) {
-    /* Of a frame too long for its column the function is cut, and not where it is. */
-    size_t place_bytes, place = 0;
-    const char *where = place_of(string, bytes, &place_bytes);
-    place = pd_text_columns(where, place_bytes);
-    if (room < place + 3 + TEXT_MIN || pd_text_columns(string, (size_t)(where - string)) + place <= room) place = 0;
-    size_t kept = pd_text_fit(string, bytes, room > 3 ? room - 3 - place : room), used = pd_text_columns(string, kept);
-    put_bytes(out, string, kept);
-    if (room > 3) text_add(out, "...");
-    if (place) put_bytes(out, where, place_bytes);
-    width = used + (room > 3 ? 3 : 0) + place;
-    if (!last && width < room) text_repeat(out, ' ', room - width);
-  } else if (column->is_text) {
-    put_bytes(out, string, bytes);
-    if (!last) text_repeat(out, ' ', room - width);
-  } else {
-    text_repeat(out, ' ', room - width);
-    put_bytes(out, string, bytes);
-  }
-  if (!last) text_repeat(out, ' ', GAP);
-}
-
-static void put_rule(const layout *self, text *out) {
-  for (uint32_t c = 0; c < self->count; c++) {
-    if (c) text_repeat(out, ' ', GAP);
-    text_repeat(out, '-', self->columns[c].width);
-  }
-  text_add(out, "\n");
-}
-
-static void put_row(const layout *self, text *out, const pd_table_row *row) {
-  for (uint32_t c = 0; c < self->count; c++) {
-    char room[CELL_ROOM];
-    const shown_column *column = &self->columns[c];
-    const char *string = cell_text(self, column, row, room, sizeof room);
-    put(out, column, string, strlen(string), column->index == 0 ? 2 * (size_t)row->level : 0, c + 1 == self->count);
-  }
-  text_add(out, "\n");
-}
-
-static void put_headings(const layout *self, text *out) {
-  size_t lines = 0;
-  for (uint32_t c = 0; c < self->count; c++) {
-    size_t own = heading_lines(self->table->columns[self->columns[c].index]->heading);
-    if (own > lines) lines = own;
-  }
-  for (size_t line = 0; line < lines; line++) {
-    for (uint32_t c = 0; c < self->count; c++) {
-      const char *heading = self->table->columns[self->columns[c].index]->heading, *at = "";
-      size_t own = heading_lines(heading), skip = lines - own, length = 0;
-      if (line >= skip) length = heading_line(heading, (uint32_t)(line - skip), &at);
-      put(out, &self->columns[c], at, length, 0, c + 1 == self->count);
-    }
-    text_add(out, "\n");
-  }
-}
-
-/* torch's footer names its figures; other tables have a last row. */
-static void put_footer(const layout *self, text *out) {
-  const pd_table *table = self->table;
-  if (strcmp(table->id, "operators") != 0) {
-    put_row(self, out, table->footer);
-    return;
-  }
-  for (uint32_t c = 1; c < table->column_count; c++) {
-    char room[CELL_ROOM];
-    if (table->footer->cells[c].missing) continue;
-    cell_write(room, sizeof room, table->columns[c], &table->footer->cells[c], self->options->unit,
-               pd_table_digits(table, table->rows.count, c));
-    text_format(out, "%s time total: %s\n", table->columns[c]->heading, room);
-  }
-}
-
 /* How many rows come before the outermost row number `limit`, and how many outermost ones are left out. */
 static uint64_t rows_within(const pd_table *table, int64_t limit, uint64_t *left_out) {
   uint64_t shown = table->rows.count;
@@ -384,13 +218,7 @@ void layout_table(text *out, const pd_table *table, const layout_options *option
   text_bold(out, table->title);
   if (has_time && options->unit != CELL_AUTO) text_format(out, "   (time unit: %s)", cell_time_name(options->unit));
   text_add(out, "\n");
-  put_rule(&self, out);
-  put_headings(&self, out);
-  put_rule(&self, out);
-  for (uint64_t i = 0; i < self.row_count; i++) put_row(&self, out, PD_AT(pd_table_row, &table->rows, i));
-  if (!self.row_count) text_add(out, "(no rows)\n");
-  put_rule(&self, out);
-  if (table->footer) put_footer(&self, out);
+  layout_print(&self, out);
   if (left_out) text_format(out, "%llu more rows: row_limit = -1 shows all\n", (unsigned long long)left_out);
   if (self.hidden)
     text_format(out, "%u more column%s: wide = true shows all\n", self.hidden, self.hidden == 1 ? "" : "s");

@@ -4,6 +4,7 @@
 #include "figures.h"
 #include "verdict_text.h"
 
+#include <pdhost/loss_names.h>
 #include <pdhost/quantity.h>
 
 #include <inttypes.h>
@@ -120,19 +121,11 @@ static void moved(text *out, double ns) {
 }
 
 static void losses(text *out, const pd_summary *summary, size_t columns) {
-  static const struct {
-    uint32_t loss;
-    const char *what;
-  } names[] = {
-#define PD_X(name, value, text) {value, text},
-      PD_LOSS_MAP(PD_X)
-#undef PD_X
-  };
   bool any = false;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (!summary->lost[names[i].loss]) continue;
+  for (pd_loss i = 0; i < PD_LOSS_COUNT; i++) {
+    if (!summary->lost[i]) continue;
     char sentence[128];
-    snprintf(sentence, sizeof sentence, "%" PRIu64 " %s", summary->lost[names[i].loss], names[i].what);
+    snprintf(sentence, sizeof sentence, "%" PRIu64 " %s", summary->lost[i], pd_loss_text(i));
     long_line(out, any ? "" : "lost", sentence, columns);
     any = true;
   }
@@ -197,12 +190,9 @@ static const char *resident(const pd_run *run) {
   return NULL;
 }
 
-void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run, const pd_summary *summary,
-                       size_t columns) {
+/* What a program that pdhost did not run itself does not say. */
+static void loop_facts(text *out, const pd_run *run, size_t columns) {
   char number[FIGURE_ROOM];
-  text_bold(out, "Quick stats");
-  text_add(out, "\n");
-  if (summary->outcome != PD_RUN_COMPLETE) interrupted(out, summary, columns);
   line(out, "scenario", run->scenario);
   snprintf(number, sizeof number, "%" PRId64, run->batch_size);
   line(out, "batch_size", number);
@@ -216,6 +206,17 @@ void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run
   }
   line(out, "pin_memory", yes(run->pin_memory));
   line(out, "amp", yes(run->amp));
+}
+
+void quick_stats_write(text *out, const pd_analysis *analysis, const pd_run *run, const pd_summary *summary,
+                       size_t columns) {
+  text_bold(out, "Quick stats");
+  text_add(out, "\n");
+  if (summary->outcome != PD_RUN_COMPLETE) interrupted(out, summary, columns);
+  if (run->batch_size)
+    loop_facts(out, run, columns);
+  else
+    line(out, "program", run->scenario);
   average(out, "avg_step_time_s", summary->avg_step_time_s, summary->steps,
           digits_of(out, analysis, summary, offsetof(pd_step_stats, step_time_ns), false), columns);
   average(out, "avg_dataloader_wait_s", summary->avg_dataloader_wait_s, summary->steps,

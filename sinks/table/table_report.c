@@ -5,8 +5,9 @@
 #include "report_steps.h"
 #include "verdict_text.h"
 
-#include <pdhost/text_columns.h>
+#include <pdhost/loss_names.h>
 #include <pdhost/quantity.h>
+#include <pdhost/text_columns.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -206,14 +207,6 @@ static void put_note(text *out, const char *string, size_t columns, uint32_t *co
 }
 
 static void put_notes(text *out, const pd_summary *summary, size_t columns) {
-  static const struct {
-    uint32_t loss;
-    const char *what;
-  } losses[] = {
-#define PD_X(name, value, text) {value, text},
-      PD_LOSS_MAP(PD_X)
-#undef PD_X
-  };
   const size_t at = out->length;
   uint32_t count = 0;
   char line[160];
@@ -223,9 +216,9 @@ static void put_notes(text *out, const pd_summary *summary, size_t columns) {
     snprintf(line, sizeof line, "only %.2f %% of the launches have their device record", 100 * summary->coverage);
     put_note(out, line, columns, &count);
   }
-  for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
-    if (!summary->lost[losses[i].loss]) continue;
-    snprintf(line, sizeof line, "%" PRIu64 " %s", summary->lost[losses[i].loss], losses[i].what);
+  for (pd_loss i = 0; i < PD_LOSS_COUNT; i++) {
+    if (!summary->lost[i]) continue;
+    snprintf(line, sizeof line, "%" PRIu64 " %s", summary->lost[i], pd_loss_text(i));
     put_note(out, line, columns, &count);
   }
   for (uint64_t i = 0; PD_HAS(pd_summary, summary, notes) && i < summary->notes.count; i++)

@@ -82,7 +82,8 @@ void verdict_command(text *out, const char *command, size_t columns, size_t inde
 
 void verdict_block(text *out, const pd_table *table, size_t columns) {
   const char *title = text_of(table, "verdict"), *evidence = text_of(table, "verdict_evidence"),
-             *ruled_out = text_of(table, "verdict_not"), *next = text_of(table, "verdict_next");
+             *ruled_out = text_of(table, "verdict_not"), *next = text_of(table, "verdict_next"),
+             *helps = text_of(table, "verdict_helps");
   text sentence = {0};
   const size_t at = out->length;
   text_wrap(&sentence, title ? title : "", columns, TITLE_AT);
@@ -106,6 +107,8 @@ void verdict_block(text *out, const pd_table *table, size_t columns) {
   if (sentence.length) labelled(out, "Step", sentence.data, columns);
   if (evidence) labelled(out, "Evidence", evidence, columns);
   if (ruled_out) labelled(out, "Ruled out", ruled_out, columns);
+  /* A command says more than words; another program's trace has none. */
+  if (helps && !next) labelled(out, "What helps", helps, columns);
   if (next) {
     text_format(out, "  %-*s  ", LABEL, "Try next");
     verdict_command(out, next, columns, VALUE_AT);

@@ -4,6 +4,7 @@
 #include "../lib/utf8.h"
 
 #include <pdhost/array.h>
+#include <pdhost/loss_names.h>
 
 #include <math.h>
 #include <stdarg.h>
@@ -179,13 +180,6 @@ static void fact(markdown *self, const char *name, const char *value) {
 
 void markdown_summary(markdown *self, const pd_run *run, const pd_summary *summary) {
   static const char *const outcomes[] = {"complete", "interrupted", "failed"};
-  static const struct {
-    const char *text;
-  } losses[] = {
-#define PD_X(name, value, text_) [value] = {text_},
-      PD_LOSS_MAP(PD_X)
-#undef PD_X
-  };
   markdown_add(self, "| figure | value |\n|---|---|\n");
   fact(self, "scenario", run->scenario);
   fact(self, "outcome", summary->outcome < 3 ? outcomes[summary->outcome] : "failed");
@@ -209,7 +203,7 @@ void markdown_summary(markdown *self, const pd_run *run, const pd_summary *summa
   fact(self, "timing", summary->sync_note);
   for (uint32_t i = 0; i < PD_LOSS_COUNT; i++)
     if (summary->lost[i])
-      markdown_add(self, "| **lost** | %llu %s |\n", (unsigned long long)summary->lost[i], losses[i].text);
+      markdown_add(self, "| **lost** | %llu %s |\n", (unsigned long long)summary->lost[i], pd_loss_text(i));
   if (PD_HAS(pd_summary, summary, corrected_ns) && summary->corrected_ns)
     markdown_add(self, "| moved behind their launches by up to | %.3f us |\n", (double)summary->corrected_ns * 1e-3);
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The examples of the guides are the files that the tests build.
+# The examples of the guides are files that the tests build.
 # usage: test_docs.sh SOURCE_FOLDER
 failed=0
 compare() {
@@ -7,6 +7,6 @@ compare() {
 }
 compare "$1" writing-a-scenario.md tests/fixtures/host_stall.c
 compare "$1" writing-a-sink.md tests/fixtures/kernel_list.c
-compare "$1" writing-a-reader.md tests/fixtures/timeline.c
+compare "$1" writing-a-reader.md core/cli/templates/reader.c
 compare "$1" writing-a-benchmark.md plugins/vec_dot/vec_dot.c
 exit $failed

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(sys.argv[1]).resolve()
 BUILD, NM = pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
 # Each may include itself and what stands left of it. Devices, plugins, sinks and readers may include themselves and the
 # public headers; sinks and readers sinks/lib too, and readers readers/lib.
-ORDER = """core/base core/capture core/inject core/trace core/data core/abi core/train core/config core/facts core/ledger core/tables
+ORDER = """core/base core/page core/capture core/inject core/trace core/data core/abi core/train core/config core/facts core/ledger core/tables
 core/run core/record core/measure core/check core/compare core/score core/conform core/advise core/sweep
 core/cli""".split()
 MOST_SOURCES = 25
@@ -44,7 +44,7 @@ def included(path):
 
 # What other programs call by name.
 CALLED_FROM_OUTSIDE = {"main", "pd_plugin_entry", "pdhost_counted_steps", "InitializeInjection",
-                       "InitializeInjectionNvtx2"}
+                       "InitializeInjectionNvtx2", "pdhost_mark_step", "pdhost_mark_input_begin", "pdhost_mark_input_end"}
 
 
 def calls():
@@ -91,7 +91,7 @@ def short(paths):
     return ", ".join(sorted(str(path.relative_to(ROOT)) for path in paths))
 
 
-files = {path for folder in ("core", "readers", "sinks", "plugins") for path in (ROOT / folder).rglob("*")
+files = {path for folder in ("core", "readers", "sinks", "plugins", "communicators") for path in (ROOT / folder).rglob("*")
          if path.suffix in (".c", ".h", ".cu", ".cuh") and "templates" not in path.parts}
 faults = [f"{short([path])} includes {short([target])}" for path in sorted(files) for target in included(path)
           if not may_include(folder_of(path), folder_of(target)) and folder_of(target) != "core/include"]

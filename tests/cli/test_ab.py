@@ -67,7 +67,11 @@ class Ab(Case):
     def test_whole_iterations_wait_for_the_loader(self):
         base = [*SMALL, "--scenario", "control", "-o", "data.resident=none", "-o", "truth.block=2", "--loop", "--max-time", "1",
                 "--format", "json"]
-        code, out, err = self.run_pdhost("ab", *base, "data.io_sleep_ms=0", "data.io_sleep_ms=5")
+        code, out, err = self.run_pdhost("ab", *base, "--html", "ab.html", "data.io_sleep_ms=0", "data.io_sleep_ms=5")
+        with open(self.path("ab.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("data.io_sleep_ms=5", page)
+        self.assertIn('<p class="sentence">', page)
         self.assertEqual(code, 0, err)
         got = json.loads(out)
         # Two steps of four samples, one worker; where a step is slow the loader gets ahead, but not for long.

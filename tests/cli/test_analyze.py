@@ -44,6 +44,9 @@ class Analyze(Case):
         rows = figures["step_rows"]
         self.assertEqual([row["batch_cost_ns"] for row in rows], [1000000] * 4 + [995000])
         self.assertAlmostEqual(figures["active_batch_cost_s"]["median"], 1e-3)
+        for key in ("batch_size", "num_workers", "pin_memory", "amp", "image_size", "channels_last"):
+            self.assertIsNone(figures[key], "no trace says it")
+        self.assertNotIn("batch_size", self.analyze("made.json", "--full")[1])
         self.assertAlmostEqual(figures["active_dataloader_wait_s"]["median"], 1e-4)
 
     def bounds(self, *arguments):
@@ -55,7 +58,7 @@ class Analyze(Case):
         self.made("none.json", steps=6, marks=False)
         marked, _ = self.bounds("marks.json")
         found, err = self.bounds("none.json")
-        self.assertIn("6 steps found by their launches: 3 kernels repeat", err)
+        self.assertIn("steps found by their launches: 3 kernels repeat 6 times", err)
         self.assertEqual(len(found), len(marked))
         for one, other in zip(found[1:], marked[1:-1]):
             self.assertEqual(one, other)
@@ -68,11 +71,24 @@ class Analyze(Case):
         self.assertEqual(code, 2)
         self.assertIn("made.json: --step absent: no range has this name", err)
 
+    def test_steps_that_warm_up_are_left_out(self):
+        for steps, left in ((30, 29), (19, 19)):
+            trace = MadeTrace(steps=steps, marks=False)
+            for event in trace.events:  # the first step's wait for its work takes 90 ms
+                if event["ts"] >= 1000 and event["ph"] == "X":
+                    event["ts"] += 90000
+            next(e for e in trace.events if e["name"] == "cudaDeviceSynchronize")["dur"] += 90000
+            trace.write(self.path("made.json"))
+            found, err = self.bounds("made.json")
+            self.assertEqual(len(found), left, err)
+            self.assertEqual("left out before these, which warm up: 1; the first took 90.4 ms" in err, left < steps, err)
+
     def test_no_loop_is_an_answer(self):
         self.made(steps=2, marks=False)
         code, out, err = self.analyze("made.json")
         self.assertEqual(code, 0, out)
-        self.assertIn("made.json: no loop found: too few kernels were launched; the figures are of the whole file", err)
+        self.assertIn("made.json: no loop found: no sequence of kernels repeats three times with 95 % of them alike; the "
+                      "figures are of the whole file", err)
 
     def test_every_sink_takes_it(self):
         self.made()
@@ -139,23 +155,22 @@ class Analyze(Case):
         self.assertIn("made.json: it holds the work of 2 devices, which the figures count as one", err)
 
     def test_a_reader_by_its_path(self):
-        """The example of docs/writing-a-reader.md, and what pdhost init writes."""
-        lines = ["# NAME 1"]
+        """What pdhost init writes, which is the example of docs/writing-a-reader.md."""
+        lines = ["# new_reader 1"]
         for step in range(6):
             at = 100000 * step
             lines += [f"step 1 {at} {at + 90000} train {step}", f"call 1 {at + 1000} {at + 3000} launch {step + 1}",
                       f"kernel 5 {at + 6000} {at + 80000} gemm {step + 1}"]
-        for name, reader in (("timeline", os.path.join(FIXTURES, "reader", "timeline.so")),
-                             ("new_reader", os.path.join(FIXTURES, "..", "templates", "reader", "new_reader.so"))):
-            with open(self.path("made.txt"), "w", encoding="utf-8") as file:
-                file.write("\n".join(lines + ["no event", ""]).replace("NAME", name))
-            figures, err = self.figures("--reader", reader, "made.txt")
-            self.assertIn("made.txt: 1 lines are no events and are left out", err)
-            self.assertEqual((len(figures["step_rows"]), figures["coverage"]), (6, 1))
-            self.assertEqual([row["name"] for row in figures["windows"][0]["tables"]["kernels"]["rows"]], ["gemm"])
-            code, out, _ = self.run_pdhost("--help-reader", reader, watch=False)
-            self.assertEqual(code, 0)
-            self.assertIn(name, out)
+        reader = os.path.join(FIXTURES, "..", "templates", "reader", "new_reader.so")
+        with open(self.path("made.txt"), "w", encoding="utf-8") as file:
+            file.write("\n".join(lines + ["no event", ""]))
+        figures, err = self.figures("--reader", reader, "made.txt")
+        self.assertIn("made.txt: 1 lines are no events and are left out", err)
+        self.assertEqual((len(figures["step_rows"]), figures["coverage"]), (6, 1))
+        self.assertEqual([row["name"] for row in figures["windows"][0]["tables"]["kernels"]["rows"]], ["gemm"])
+        code, out, _ = self.run_pdhost("--help-reader", reader, watch=False)
+        self.assertEqual(code, 0)
+        self.assertIn("new_reader", out)
         self.assert_fails(self.analyze("--reader", "./absent.so", "made.txt"), 4, "./absent.so")
         self.assert_fails(self.analyze("--reader", "absent", "made.txt"), 4, "not found")
 

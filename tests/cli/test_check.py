@@ -274,7 +274,7 @@ class Check(Case):
     def test_captures_of_runs(self):
         code, _, err = self.run_small("--scenario", "control", "--sink", "json", "-o", "run.keep_capture=true")
         self.assertEqual(code, 0, err)
-        capture, = glob.glob(self.path("results/traces/*/*.pdcap"))
+        capture, = glob.glob(self.path("results/*/latest/*.pdcap"))
         code, answer, err = self.check(capture)
         self.assertEqual((code, answer["clean"], answer["files"][0]["reader"]), (0, True, "capture"), answer)
         self.assertGreater(answer["files"][0]["device_records"], 0)

@@ -43,6 +43,24 @@ Times are in microseconds (us).
 (! XX%) Measurement has high variance, where XX is the IQR / median * 100.
 """)
 
+    def test_the_page_has_the_verdict_each_time_and_the_figures(self):
+        name = "<i>bmm</i> & \"x\""
+        self.files(a=[measurement(10e-6, description=name, count=40)], b=[measurement(20e-6, description=name, count=40)])
+        verdict = self.verdict("a.json", "b.json")[0]
+        code, out, err = self.run_pdhost("compare", "--html", "page.html", "a.json", "b.json")
+        self.assertEqual(code, 0, err)
+        self.assertIn("pdhost: wrote page.html", err)
+        self.assertIn("[---", out)
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertNotIn("<i>bmm", page)
+        self.assertIn("&lt;i&gt;bmm&lt;/i&gt; &amp; &quot;x&quot;", page)
+        self.assertIn(f'<p class="sentence">{verdict["verdict"]}: ', page)
+        for key in ("ratio", "low", "high"):
+            shown = [float(part.split('"')[0]) for part in page.split('data-sort="')[1:]]
+            self.assertTrue(any(abs(value - verdict[key]) < 1e-9 * value for value in shown), key)
+        self.assertEqual(page.count('class="dot"'), 80)
+
     def test_control_characters_of_a_file_stay_off_the_terminal(self):
         odd = {"label": "l\x1b[1m", "sub_label": "a\x1b[31mred\nnl", "description": "tab\there", "env": "e\x07"}
         write(self.path("a.json"), measurement(1e-3, **odd, options={"data.x": "1\x1b"}))

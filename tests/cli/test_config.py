@@ -295,7 +295,7 @@ class Config(Case):
         code, out, err = self.run_pdhost("list", "--format", "json", *paths)
         self.assertEqual(code, 0, err)
         lists = json.loads(out)
-        self.assertEqual(list(lists), ["scenarios", "sinks", "devices", "readers", "causes", "metrics"])
+        self.assertEqual(list(lists), ["scenarios", "sinks", "devices", "readers", "communicators", "causes", "metrics"])
         sync = next(row for row in lists["scenarios"] if row["name"] == "sync")
         self.assertEqual((sync["bottleneck"], sync["rejected"]), ("forced_sync", None))
         self.assertTrue(os.path.isfile(sync["path"]) and sync["version"] and sync["abi"] and sync["summary"])
@@ -448,7 +448,7 @@ class Config(Case):
     def test_a_scenario_from_outside_the_tree_runs_by_path(self):
         code, _, err = self.run_small("--scenario", SCENARIO, "-o", "scenario.stall_ms=100us", "--profile_steps", "2")
         self.assertEqual(code, 0, err)
-        settings = self.json("results/metrics_host_stall.json")
+        settings = self.json("results/host_stall/latest/metrics_host_stall.json")
         self.assertEqual(settings["scenario"], "host_stall")
 
     def test_a_dry_run_says_what_the_run_takes(self):

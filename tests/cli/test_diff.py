@@ -47,6 +47,27 @@ class Diff(Case):
         ledger = sum(row["change"]["change_ns"] for row in figures["ledger"]["rows"])
         self.assertAlmostEqual(ledger, figures["step"]["mean"]["change_ns"], delta=1)
 
+    def test_the_page_has_the_rows_of_the_json(self):
+        name = "<b>gemm</b> & 'more'"
+        rename = lambda text: text.replace("gemm_kernel", name)
+        self.made("a.json", Wobbly, rename, steps=8)
+        self.made("b.json", Wobbly, rename, steps=8, kernel_us=300)
+        figures = self.figures("a.json", "b.json")
+        out, err = self.diff("a.json", "b.json", "--sink", "html:path=page.html")
+        self.assertEqual(out, "")
+        self.assertIn("pdhost: wrote page.html", err)
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("&lt;b&gt;gemm&lt;/b&gt; &amp; &#39;more&#39;", text)
+        self.assertNotIn("<b>gemm", text)
+        self.assertIn("default-src 'none'", text)
+        self.assertIn(f'<p class="sentence">{figures["verdict"]}: A step takes', text)
+        for table in ("ledger", "kernels", "operators"):
+            for row in figures[table]["rows"]:
+                for value in (row["a_ns"], row["b_ns"], row["change"]["change_ns"]):
+                    self.assertIn(f'data-sort="{value:.17g}"', text)
+        self.assertEqual(text.count("<tr>"), text.count("</tr>"))
+
     def slower(self):
         """B waits 600 us more for its input, and its steps last as much longer."""
         self.made("a.json", Wobbly, steps=6)

@@ -31,6 +31,45 @@ class Faults(Case):
         self.assertEqual(self.json("metrics.json")["scenario"], "control")
         self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
 
+    def test_each_run_has_a_folder_and_latest_leads_to_the_newest(self):
+        arguments = (*SMALL, "--scenario", "control", "-o", "schedule.active=1", "--sink", "json", "--sink", "csv", "--sink",
+                     "window", "--sink", "chrome_trace")
+        kept = {}
+        for runs in (1, 2, 3):
+            code, _, err = self.run_pdhost(*arguments, watch=False)
+            self.assertEqual(code, 0, err)
+            folders = sorted(name for name in os.listdir(self.path("results/control")) if name != "latest")
+            self.assertEqual(len(folders), runs)
+            self.assertRegex(folders[-1], r"^\d{8}T\d{6}\.\d{3}-\d+$")
+            self.assertEqual(os.readlink(self.path("results/control/latest")), folders[-1])
+            for folder, files in kept.items():
+                self.assertEqual(self.contents(f"results/control/{folder}"), files)
+            kept[folders[-1]] = self.contents(f"results/control/{folders[-1]}")
+            for name in ("metrics_control.json", "csv/steps.csv", "window0.pdw"):
+                self.assertIn(name, kept[folders[-1]])
+        self.assertEqual(os.listdir(self.path("results")), ["control"])
+
+    def test_a_folder_that_the_user_names_is_used_as_it_is(self):
+        os.makedirs(self.path("mine/latest"))
+        code, _, err = self.run_pdhost(*SMALL, "--scenario", "control", "-o", "schedule.active=1", "--sink", "json",
+                                       "--trace_dir", "mine", watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(sorted(os.listdir(self.path("mine"))), ["latest", "metrics_control.json", "truth"])
+        code, _, err = self.run_pdhost(*SMALL, "--scenario", "control", "-o", "schedule.active=1", "--sink", "json",
+                                       "--trace_dir", "mine/<time>-<pid>", watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertTrue(os.path.isdir(self.path("mine/latest")), "a folder of that name is the user's")
+        self.assertFalse(os.path.islink(self.path("mine/latest")))
+
+    def contents(self, folder):
+        found = {}
+        for root, _, names in os.walk(self.path(folder)):
+            for name in names:
+                path = os.path.join(root, name)
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, self.path(folder))] = file.read()
+        return found
+
     def test_two_runs_at_once_that_write_one_file_leave_it_whole(self):
         lasting = self.start(*SMALL, "--scenario", "control", *ENDLESS, "--seed", "1", "--sink", JSON, watch=False)
         until = time.monotonic() + 60
@@ -459,7 +498,7 @@ class Faults(Case):
         self.assertEqual(self.json("metrics.json")["outcome"], "complete")
         code, _, err = self.run_small("--scenario", "control", "--output_json", "", "--sink", "json", "--profile_steps", "1")
         self.assertEqual(code, 0, err) # as --help-plugin json.output_json says
-        self.assertEqual(self.json("results/metrics_control.json")["outcome"], "complete")
+        self.assertEqual(self.json("results/control/latest/metrics_control.json")["outcome"], "complete")
 
     def test_no_cuda_device(self):
         result = self.run_pdhost("--scenario", "control", "--device", "cuda", "--sink", JSON,

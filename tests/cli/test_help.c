@@ -191,7 +191,8 @@ PD_TEST(help, mistakes) {
         "prob");
   FAILS(CODE_USAGE, "[device] mod: no such key; did you mean mood?", "--help-device", "null.mod");
   FAILS(CODE_USAGE,
-        "--list sink: no such list; allowed: scenarios, sinks, devices, readers, causes, metrics; did you mean sinks?",
+        "--list sink: no such list; allowed: scenarios, sinks, devices, readers, communicators, causes, metrics; did "
+        "you mean sinks?",
         "--list", "sink");
   FAILS(CODE_USAGE, "nothing to run; try pdhost dataloader, pdhost --list or pdhost --help", NULL);
 }
@@ -304,7 +305,7 @@ PD_TEST(help, check_and_dry_run) {
       "           and up to 1024 MiB of records per window; the model's activations\n"
       "           come on top on the device\n"
       "sink       probe 1.0 (" FIXTURES "/sink/probe.so)\n"
-      "traces     results/traces/host_stall\n";
+      "traces     results/host_stall/<time>-<pid>\n";
   cr_assert_eq(strncmp(out_text, plan, sizeof plan - 1), 0, "%s", out_text);
   cr_assert_eq(strncmp(out_text + sizeof plan - 1, "time", 4), 0, "%s", out_text);
   FAILS(CODE_CONFIG, "command line: [scenario] stall: no such key of scenario host_stall; did you mean stall_ms?",
@@ -394,7 +395,12 @@ PD_TEST_WITH(check, each_call_fails_in_turn, .timeout = 110) {
 
 /* Of the process, which is the host's and the other plugins' too. */
 PD_TEST_WITH(check, what_is_left_changed_of_the_process, .timeout = 110) {
+  char others[] = "/tmp/pdhost_help_XXXXXX.partial"; /* below the folder that the plugin goes to, and not the check's */
+  const int file = mkstemps(others, 8);
   check_sees("scenario/bad_folder", "FAIL the current folder is left as it was: the current folder was changed to /\n");
+  close(file);
+  unlink(others);
+  cr_assert_null(strstr(out_text, ".partial is left"), "%s", out_text);
   check_sees("scenario/bad_umask", "FAIL the umask is left as it was: the umask was changed from ");
   check_sees("scenario/bad_load_umask",
              "FAIL the plugin loads; its descriptor, rows and tables are sound: the umask was "

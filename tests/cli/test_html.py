@@ -1,14 +1,22 @@
 """The html sink of whole runs: the page holds the json sink's figures, asks for nothing, and takes names as data."""
+import base64
+import html
 import json
 import os
 import unittest
+import zlib
 from html.parser import HTMLParser
 
 from pdhost_run import Case
 
 VOID = {"meta", "link", "br", "img", "input"}
 RUN = ["--scenario", "tiny_ops", "--device", "cpu", "--batch_size", "4", "--image_size", "16", "--warmup_steps", "1",
-       "--profile_steps", "3", "-q"]
+       "-q"]
+
+
+def page_text(text):
+    """As the page writes what is data."""
+    return html.escape(text).replace("&#x27;", "&#39;")
 
 
 class Page(HTMLParser):
@@ -16,7 +24,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.elements, self.tables, self.table, self.cell, self.sentence = [], [], {}, None, None, ""
-        self.keys = {}
+        self.keys, self.records = {}, set()
         self.feed(text)
         self.close()
 
@@ -31,6 +39,8 @@ class Page(HTMLParser):
             self.keys.setdefault(self.table, [])
         if tag == "th" and self.table and "data-key" in given:
             self.keys[self.table].append(given["data-key"])
+        if tag == "table" and self.table and given.get("class") == "record":
+            self.records.add(self.table)
         if tag == "tr" and self.table:
             self.tables[self.table].append([])
         if tag in ("td", "th") and self.table and "data-key" not in given:
@@ -55,10 +65,51 @@ class Page(HTMLParser):
             self.sentence += data
 
 
+def varints(data):
+    value, scale = 0, 1
+    for byte in data:
+        value += (byte & 0x7F) * scale
+        scale *= 128
+        if byte < 0x80:
+            yield value
+            value, scale = 0, 1
+
+
+def timeline_of(text):
+    """The events of the first timeline as the script of the page reads them: (head, rows of dicts)."""
+    packed = text.split('<script type="text/plain" class="packed">')[1].split("</script>")[0]
+    data = zlib.decompress(base64.b64decode(packed, validate=True))
+    size = int.from_bytes(data[:4], "little")
+    head, at, columns = json.loads(data[4:4 + size]), 4 + size, []
+    for length in head["columns"]:
+        columns.append(data[at:at + length])
+        at += length
+    assert at == len(data)
+    starts, durations, names, details, calls = (varints(columns[i]) for i in (0, 1, 2, 3, 5))
+    rows, number, call = [], 0, 0
+    for lane, shown in enumerate(head["lanes"]):
+        for depth, count in enumerate(shown["rows"]):
+            time, row = 0, []
+            for _ in range(count):
+                time += next(starts)
+                event = {"lane": lane, "depth": depth, "start": time, "end": time + next(durations),
+                         "name": head["texts"][next(names)], "details": head["texts"][next(details)],
+                         "kind": head["kinds"][columns[4][number]]}
+                if event["kind"] in ("runtime call", "kernel", "copy", "set"):
+                    code = next(calls)
+                    call += -(code + 1) // 2 if code % 2 else code // 2
+                    event["call"] = call
+                row.append(event)
+                number += 1
+            rows.append(row)
+    assert number == head["count"] and next(starts, None) is None and next(calls, None) is None
+    return head, rows
+
+
 class Html(Case):
-    def page(self, *arguments, name="page.html"):
+    def page(self, *arguments, name="page.html", steps=3):
         path = os.path.join(self.folder, name)
-        code, _, err = self.run_pdhost(*RUN, "--sink", f"html:path={path}", "--sink",
+        code, _, err = self.run_pdhost(*RUN, "--profile_steps", str(steps), "--sink", f"html:path={path}", "--sink",
                                        f"json:output_json={self.folder}/m.json", *arguments)
         self.assertEqual(code, 0, err)
         with open(path, encoding="utf-8") as file:
@@ -74,7 +125,8 @@ class Html(Case):
             if not table["rows"]:
                 continue
             self.assertEqual(page.keys[name], [column["key"] for column in table["columns"]])
-            rows = [row for row in page.tables[name] if row][:len(table["rows"])]
+            rows = [row for row in page.tables[name] if row]
+            rows = [sum(rows, [])] if name in page.records else rows[:len(table["rows"])]
             self.assertEqual(len(rows), len(table["rows"]), name)
             for shown, row in zip(rows, table["rows"]):
                 for cell, column in zip(shown, table["columns"]):
@@ -90,12 +142,82 @@ class Html(Case):
         _, page, document = self.page()
         self.assertEqual(page.sentence, document["windows"][0]["tables"]["verdict"]["rows"][0]["verdict"])
 
+    def test_the_first_screen_says_what_to_do_and_what_each_cause_takes(self):
+        text, page, document = self.page(steps=8)
+        tables = document["windows"][0]["tables"]
+        overview = text[text.index('id="overview"'):text.index('id="steps"')]
+        verdict = tables["verdict"]["rows"][0]
+        self.assertIn(page_text(verdict["verdict_helps"]), overview)
+        self.assertIn(page_text(verdict["verdict_next"]), overview)
+        if verdict["verdict_overrides"]:
+            self.assertIn(f'<p>Set <code>{page_text(verdict["verdict_overrides"])}</code>. Type next:</p>', overview)
+        for row in tables["ledger"]["rows"]:
+            if row["share"] >= 0.1:
+                self.assertIn(f'</span>{page_text(row["category"])} <b>{row["share"]:.1f} %</b>', overview)
+        for row in tables["gains"]["rows"][:5]:
+            self.assertIn(f'<th scope="row">{page_text(row["removed"])}</th><td>{row["gain"]:.1f} %</td>', overview)
+
+    def test_it_links_to_parts_that_are_there_and_no_id_is_used_twice(self):
+        _, page, _ = self.page("-o", "schedule.repeat=2")
+        ids = [given["id"] for _, given in page.elements if "id" in given]
+        self.assertEqual(len(ids), len(set(ids)))
+        links = [given["href"][1:] for tag, given in page.elements if tag == "a"]
+        self.assertIn("w1-steps", links)
+        self.assertLessEqual(set(links), set(ids))
+
+    def test_the_timeline_has_every_event_and_ties_work_to_its_launch(self):
+        text, _, document = self.page("-o", "profile.record_shapes=true")
+        counts = document["windows"][0]["counts"]
+        head, rows = timeline_of(text)
+        events = [event for row in rows for event in row]
+        self.assertEqual(len(events), counts["ranges"] + counts["calls"] + counts["activities"] + counts["others"])
+        self.assertIn(f"The whole window: {len(events)} events.", text)
+        for row in rows:
+            for before, event in zip(row, row[1:]):
+                self.assertLessEqual(before["end"], event["start"])
+        calls = {event["call"]: event for event in events if event["kind"] == "runtime call"}
+        self.assertEqual(len(calls), counts["calls"])
+        work = [event for event in events if event["kind"] in ("kernel", "copy", "set")]
+        self.assertEqual(len(work), counts["activities"])
+        for event in work:
+            self.assertGreaterEqual(event["start"], calls[event["call"]]["start"] - 50000)
+        self.assertEqual([number for number, _, _ in head["steps"]],
+                         [step["number"] for step in document["windows"][0]["steps"]])
+        self.assertTrue(any("input 4 x" in event["details"] for event in events))
+
+    def test_the_timeline_keeps_to_its_size_and_says_what_it_has(self):
+        path = os.path.join(self.folder, "page.html")
+        code, _, err = self.run_pdhost(*RUN, "--profile_steps", "12", "--sink", f"html:path={path},timeline=24KiB")
+        self.assertEqual(code, 0, err)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        head, rows = timeline_of(text)
+        self.assertLessEqual(len(text.split('class="packed">')[1].split("<")[0]), 24 * 1024)
+        self.assertGreater(len(head["steps"]), 0)
+        self.assertLess(len(head["steps"]), 12)
+        self.assertIn(f"The timeline has the first {len(head['steps'])} of 12 steps: {sum(map(len, rows))} events, without",
+                      text)
+        self.assertIn("The page has room for 24.0 KiB of it", text)
+
+    def test_a_timeline_without_room_is_left_out_and_said_so(self):
+        path = os.path.join(self.folder, "page.html")
+        code, _, err = self.run_pdhost(*RUN, "--sink", f"html:path={path},timeline=0")
+        self.assertEqual(code, 0, err)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("The timeline was left out", text)
+        self.assertNotIn('class="packed"', text)
+
     def test_it_asks_for_nothing(self):
         text, page, _ = self.page()
         for tag, attributes in page.elements:
             self.assertNotIn(tag, ("link", "img", "iframe", "object", "embed"))
-            for attribute in ("src", "href", "action", "onclick", "onload"):
+            for attribute in ("src", "action", "onclick", "onload"):
                 self.assertNotIn(attribute, attributes)
+            self.assertRegex(attributes.get("href", "#"), "^#")
+        policy = [given["content"] for tag, given in page.elements if "http-equiv" in given]
+        self.assertEqual(len(policy), 1)
+        self.assertIn("default-src 'none'", policy[0])
         self.assertNotIn("@import", text)
         self.assertNotIn("url(", text)
 
@@ -105,6 +227,50 @@ class Html(Case):
         self.assertEqual(page.open, [])
         self.assertNotIn("<img", text)
         self.assertIn("a&lt;img src=x onerror=alert(1)&gt;&amp;", text)
+
+    def test_memory_and_stacks_are_drawn_with_the_figures_of_their_tables(self):
+        text, page, document = self.page("-o", "profile.profile_memory=true", "-o", "profile.with_stack=true")
+        tables = document["windows"][0]["tables"]
+        whole = sum(row["value_us"] for row in tables["stacks"]["rows"])
+        graph = text[text.index('class="flame"'):]
+        widths = [float(part.split('"')[0]) for part in graph[:graph.index("</svg>")].split('data-w="')[1:]]
+        self.assertEqual(widths[0], 1140)
+        self.assertIn("all: ", graph[:400])
+        leaf = max(tables["stacks"]["rows"], key=lambda row: row["value_us"])
+        self.assertTrue(any(abs(width - 1140 * leaf["value_us"] / whole) < 0.02 for width in widths) or
+                        any(width > 1140 * leaf["value_us"] / whole for width in widths[2:]))
+        self.assertEqual(page.open, [])
+        if tables["memory"]["rows"]:
+            self.assertIn('class="memory"', text)
+
+    def test_names_of_a_trace_are_data(self):
+        evil = "</script><script>alert(1)</script><img src=x onerror=\"alert('2')\">&amp;"
+        events, at = [], 1000
+        for step in range(6):
+            events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1,
+                           "ts": at, "dur": 100, "args": {}})
+            events.append({"ph": "X", "cat": "cpu_op", "name": evil, "pid": 1, "tid": 1, "ts": at + 5, "dur": 60,
+                           "args": {}})
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+                           "ts": at + 10, "dur": 5, "args": {"correlation": step + 1}})
+            events.append({"ph": "X", "cat": "kernel", "name": evil, "pid": 0, "tid": 7, "ts": at + 20, "dur": 70,
+                           "args": {"stream": 7, "device": 0, "context": 1, "correlation": step + 1}})
+            at += 100
+        trace = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": evil}], "traceEvents": events}
+        with open(self.path("evil.json"), "w", encoding="utf-8") as file:
+            json.dump(trace, file)
+        code, _, err = self.run_pdhost("analyze", self.path("evil.json"), "--sink", "html:path=evil.html", watch=False)
+        self.assertEqual(code, 0, err)
+        with open(self.path("evil.html"), encoding="utf-8") as file:
+            text = file.read()
+        page = Page(text)
+        self.assertEqual(page.open, [])
+        self.assertNotIn("<img", text)
+        self.assertNotIn("<script>", text)
+        self.assertEqual({given.get("type") for tag, given in page.elements if tag == "script"}, {"text/plain", "module"})
+        self.assertIn(page_text(evil), text)
+        _, rows = timeline_of(text)
+        self.assertEqual(sum(event["name"] == evil for row in rows for event in row), 12)
 
     def test_a_run_that_was_cut_short_says_so(self):
         path = os.path.join(self.folder, "page.html")

@@ -120,7 +120,7 @@ class Init(Case):
                        cwd=self.path("feed"), check=True)
         code, _, err = self.run_small("--scenario", "control", "--sink", "./feed/feed.so")
         self.assertEqual(code, 0, err)
-        with open(self.path("results/traces/control/feed_0.tsv"), encoding="utf-8") as file:
+        with open(self.path("results/control/latest/feed_0.tsv"), encoding="utf-8") as file:
             self.assertEqual(len(file.readlines()), 8)
 
 

@@ -47,6 +47,23 @@ class Misdeeds(Case):
             self.assertIn("scenario misdeed: step 8", out["reason"])
             self.assertEqual(glob.glob(self.path("traces/*.pdcap")), [])
 
+    def test_the_window_that_was_open(self):
+        # Step 7 is the second of the second window: its first step was complete. Step 6 had none before it.
+        for step, complete in ((7, 1), (6, 0)):
+            for what in ENDS:
+                code, err = self.scenario(what, "step", step)
+                self.assertEqual(code, 5, err)
+                out = self.json("out.json")
+                self.assertEqual((out["steps"], len(out["windows"])), (step, 2), what)
+                whole, last = out["windows"]
+                self.assertEqual((whole["partial"], last["partial"]), (False, True))
+                self.assertEqual(([at["number"] for at in last["steps"]], last["profile"]), ([6][:complete], "full"))
+                if not complete: continue
+                self.assertEqual(last["coverage"], 1, what)
+                for kind in ("calls", "activities"):
+                    self.assertEqual(2 * last["counts"][kind], whole["counts"][kind], what)
+                self.assertGreater(last["counts"]["ranges"], 20, what) # the loader's threads have some at any time
+
     def test_in_init(self):
         for what in ("segv", "exit", "kill"):
             code, err = self.scenario(what, "init")
@@ -89,6 +106,16 @@ class Misdeeds(Case):
             self.assertEqual(len(self.errors(err)), 1, err)
             out = self.json("out.json")
             self.assertEqual(out["outcome"], "complete" if at in ("open", "close") else "failed")
+            self.assertGreater(len(os.listdir(self.path("csv"))), 3)
+
+    def test_a_sink_that_does_not_end(self):
+        for at in ("open", "trace", "close"):
+            code, err = self.misdo("--scenario", "control", "-o", "run.step_timeout=2s", "--sink", f"{SINK}:what=loop,at={at}")
+            self.assertEqual(code, 8, err)
+            self.assertEqual(len(self.errors(err)), 1, err)
+            self.assertIn("sink misdeed: ", self.errors(err)[0])
+            self.assertIn("took longer than [run] step_timeout = 2 s and was ended", self.errors(err)[0])
+            self.assertEqual(self.json("out.json")["outcome"], "failed" if at == "trace" else "complete")
             self.assertGreater(len(os.listdir(self.path("csv"))), 3)
 
     def test_without_isolation_it_is_one_process(self):
@@ -169,12 +196,21 @@ class Signals(Case):
         os.kill(worker, signal.SIGKILL)
         process.kill()
         process.communicate(timeout=60)
+        left, = glob.glob(self.path("traces/*.unfinished.pdcap"))
+        told = f"an earlier run was killed before its results were written: pdhost recover traces/{os.path.basename(left)}"
+        again = (*BASE[:-4], "--scenario", "control", "--sink", "csv:dir=other", "-q")
+        code, _, err = self.run_pdhost(*again, watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(err.count(told), 1, err)
         code, _, err = self.run_pdhost("recover", "traces", watch=False)
         self.assertEqual(code, 0, err)
         out = self.json("out.json")
         self.assertEqual(out["outcome"], "failed")
         self.assertGreater(len(out["windows"]), 0)
         self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
+        self.assertEqual(glob.glob(self.path("traces/*.pdcap")), [left.replace(".unfinished", "")])
+        code, _, err = self.run_pdhost(*again, watch=False)
+        self.assertEqual((code, told in err), (0, False), err)
 
 
 if __name__ == "__main__":

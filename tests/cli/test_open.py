@@ -37,7 +37,7 @@ class Open(Case):
         code, _, err = self.run_small("--scenario", "control", "--sink", "chrome_trace", "--sink", "tensorboard", "--sink",
                                       "json:output_json=named_anything", "--sink", "csv:dir=tables", "--sink", "window")
         self.assertEqual(code, 0, err)
-        traces = "results/traces/control"
+        traces = "results/control/latest"
         self.assert_opens(traces, "TensorBoard data", "tensorboard is not installed", f"tensorboard --logdir {traces}")
         trace = glob.glob(self.path(f"{traces}/*.trace.json"))[0]
         os.rename(trace, self.path("no_ending"))

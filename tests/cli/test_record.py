@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -74,7 +75,7 @@ class Whole(Record):
 
     def test_the_capture_is_kept_and_read_again(self):
         self.recorded("init", "steps=50", "settle", steps=50, options=("-o", "run.keep_capture=true"))
-        captures = glob.glob(self.path("results/record/*.pdcap"))
+        captures = glob.glob(self.path("results/record/latest/*.pdcap"))
         self.assertEqual(len(captures), 1)
         code, out, err = self.run_pdhost("analyze", captures[0], watch=False)
         self.assertEqual(code, 0, err)
@@ -82,7 +83,7 @@ class Whole(Record):
 
     def test_without_it_no_file_but_the_sinks_stays(self):
         self.recorded("init", "steps=50", "settle", steps=50)
-        self.assertEqual(glob.glob(self.path("results/record/*.pdcap")), [])
+        self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
 
     def test_a_folder_of_ones_own(self):
         code, _, err = self.run_pdhost("record", "--out", "mine", "--sink", "csv", "--", PROGRAM, "init", "steps=50", "settle",
@@ -161,13 +162,13 @@ class Ends(Record):
             self.assertEqual(process.returncode, 137, err)
             self.assertTrue("Verdict" in out or "nothing was launched before the process ended" in err, out + err)
             self.assertNotIn("overwrote", err)
-            self.assertEqual(glob.glob(self.path("results/record/*.pdcap")), [])
+            self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
 
 
 class Trees(Record):
     def test_threads_have_their_names(self):
         self.recorded("init", "steps=40", "settle", "settle", "steps=40", steps=80, options=("--sink", "chrome_trace"))
-        traces = glob.glob(self.path("results/record/*.json*"))
+        traces = glob.glob(self.path("results/record/latest/*.json*"))
         self.assertEqual(len(traces), 1)
         with gzip.open(traces[0], "rt") if traces[0].endswith("gz") else open(traces[0], encoding="utf-8") as file:
             self.assertIn("recorded_progra", file.read())
@@ -247,6 +248,116 @@ class Marks(Record):
         self.assertEqual(out, "/opt/other.so\n")
 
 
+# A package torch with the two places that the hook of --torch marks, as PyTorch 2 has them.
+TORCH = {
+    "torch/__init__.py": "from .utils.data import DataLoader\nfrom .optim import SGD\n",
+    "torch/utils/__init__.py": "",
+    "torch/utils/data/__init__.py": "from .dataloader import DataLoader\n",
+    "torch/utils/data/dataloader.py": """
+import time
+class _BaseDataLoaderIter:
+    def __init__(self, count): self.left = count
+    def __iter__(self): return self
+    def __next__(self):
+        if not self.left: raise StopIteration
+        self.left -= 1
+        time.sleep(0.002)
+        return self.left
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter): pass
+class DataLoader:
+    def __init__(self, count): self.count = count
+    def __iter__(self): return _SingleProcessDataLoaderIter(self.count)
+""",
+    "torch/optim/__init__.py": "from .optimizer import SGD\n",
+    "torch/optim/optimizer.py": """
+hooks = []
+def register_optimizer_step_post_hook(hook): hooks.append(hook)
+class SGD:
+    def step(self):
+        for hook in hooks: hook(self, (), {})
+""",
+    "sitecustomize.py": "import sys\nsys.dont_write_bytecode = True\nsys.own_start = 'was read'\n",
+    # What CUDA and PyTorch's kernels do of it: the CUPTI that is played is called by hand.
+    "train.py": """
+import ctypes, os, sys, time
+cupti = ctypes.CDLL(sys.argv[1])
+import torch
+if "CUDA_INJECTION64_PATH" in os.environ: ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+def launch():
+    cupti.fake_driver_launch(b"_Z4workv")
+    cupti.fake_finish(0)
+launch()
+time.sleep(1)
+first, second = torch.SGD(), torch.SGD()
+first.step()
+for batch in torch.DataLoader(30):
+    launch()
+    second.step()
+    first.step()
+time.sleep(1)
+print(sys.own_start, os.environ["PYTHONPATH"].count(":"))
+""",
+}
+
+
+class Torch(Record):
+    def setUp(self):
+        super().setUp()
+        if SANITIZER:
+            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
+        for name, text in TORCH.items():
+            path = self.path(name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        cupti = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
+        self.command = (sys.executable, self.path("train.py"), cupti)
+        self.env = {"PYTHONPATH": self.path(".")}
+
+    def test_steps_and_waits_are_marked_in_an_unchanged_program(self):
+        code, out, err, figures = self.record(command=self.command, options=("--torch",), env=self.env)
+        self.assertEqual((code, out), (0, "was read 1\n"), err)
+        self.assertEqual(self.warnings(err), [])
+        self.assertEqual(len(figures["step_rows"]), 30, "the second optimizer's steps are none")
+        for row in figures["step_rows"]:
+            self.assertGreater(row["data_wait_ns"], 2e6)
+
+    def test_a_program_that_imports_no_torch_is_told_of(self):
+        code, _, err, figures = self.record("init", "steps=50", "settle", options=("--torch",))
+        self.assertEqual((code, len(figures["step_rows"])), (0, 50), err)
+        self.assertEqual(len([line for line in self.warnings(err) if "--torch: no step was marked" in line]), 1, err)
+
+
+class Outside(Record):
+    """What is not the program itself."""
+
+    def test_a_parent_that_ignores_its_children(self):
+        code, out, err = self.run_pdhost("record", "-q", "--", "sh", "-c", "echo ran", watch=False,
+                                         under=("sh", "-c", "trap '' CHLD; exec \"$0\" \"$@\""))
+        self.assertEqual((code, out), (0, "ran\n"), err)
+
+    def test_a_signal_that_pdhost_has_no_use_for_is_the_programs(self):
+        process = self.start("record", "-q", "--", "sh", "-c", "trap 'echo got it; exit 4' USR2; echo here; while :; do sleep 0.1; done",
+                             watch=False)
+        process.stdout.readline()
+        process.send_signal(signal.SIGUSR2)
+        out, err = process.communicate(timeout=20)
+        self.assertEqual((process.returncode, out), (4, "got it\n"), err)
+
+    def test_a_process_that_outlives_the_command_is_named(self):
+        command = ("sh", "-c", f"'{PROGRAM}' init steps=60 settle sleep=4000 & sleep 2")
+        code, _, err, figures = self.record(command=command)
+        self.assertEqual((code, len(figures["step_rows"])), (0, 60), err)
+        self.assertEqual(len([line for line in self.warnings(err) if "still runs; its records until now" in line]), 1, err)
+
+    def test_a_search_path_of_any_length(self):
+        places = ":".join(["/nowhere/" + "x" * 200] * 60)
+        code, out, err = self.run_pdhost("record", "-q", "--torch", "--", "sh", "-c", "echo ${#PYTHONPATH}", watch=False,
+                                         env={"PYTHONPATH": places})
+        self.assertEqual(code, 0, err)
+        self.assertGreater(int(out), len(places))
+
+
 class Span(Record):
     def test_a_duration_ends_the_recording_and_not_the_program(self):
         words = ("init", "steps=200", "settle", "stopped", "steps=200", "say=done")
@@ -259,6 +370,17 @@ class Span(Record):
         words = ("init", "steps=100", "started", "sleep=300", "steps=60", "settle")
         _, err, figures = self.recorded(*words, steps=60, options=("--start-after", "1s"))
         self.assertEqual(figures["coverage"], 1.0)
+
+    def test_a_process_that_does_not_answer_does_not_hold_the_report(self):
+        """It becomes another program, which knows nothing of a recorder, and keeps its ring open."""
+        begun = time.monotonic()
+        process = self.start("record", "--duration", "1s", "--", PROGRAM, "init", "steps=90", "settle", "exec", "sleep=15000",
+                             watch=False)
+        said = process.stdout.readline()
+        self.assertLess(time.monotonic() - begun, 12, said)
+        self.assertIn("Verdict", said)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
 
     def test_an_end_before_the_start(self):
         self.unrecorded("init", "steps=10", options=("--start-after", "100s"), said="ended before the recording was to begin")

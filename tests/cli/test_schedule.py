@@ -23,6 +23,22 @@ class Schedules(Case):
         recorded = [[step["number"] for step in window["steps"]] for window in metrics["windows"]]
         return metrics["steps"], recorded
 
+    def test_windows_larger_than_the_memory_are_split(self):
+        keys = ("-o", "schedule.wait=1", "-o", "schedule.warmup=1", "-o", "profile.max_memory=1MiB", "-o",
+                "run.epochs=0", "-o", "run.max_steps=300", "--sink", JSON, "--trace_dir", "traces", "-o")
+        for schedule, end in (("schedule.active=all", 300), ("schedule.active=120", 122)):
+            code, _, err = self.run_small("--scenario", "control", *keys, schedule)
+            self.assertEqual(code, 0, err)
+            self.assertEqual(err.count("steps fill [profile] max_memory = 1 MiB: the window ends there"), 1, err)
+            metrics = self.json("metrics.json")
+            windows = metrics["windows"]
+            self.assertEqual([step["number"] for window in windows for step in window["steps"]], list(range(2, end)))
+            self.assertGreater(len(windows), 1)
+            self.assertEqual([window["window"] for window in windows], list(range(len(windows))))
+            self.assertEqual({(window["coverage"], window["partial"]) for window in windows}, {(1, False)})
+            self.assertEqual(sum(metrics["lost"].values()), 0)
+            self.assertIn("the window ends there", " ".join(metrics["notes"]))
+
     def test_the_default_is_one_window_of_eight(self):
         self.assertEqual(self.record(), (10, [list(range(2, 10))]))
 
@@ -147,7 +163,7 @@ class Schedules(Case):
 
     def test_the_perf_summary_is_one_in_every_sink(self):
         code, out, err = self.run_small("--scenario", "dataloader", "-o", "profile.timer_only=true", "-o",
-                                        "data.io_sleep_ms=1", "--sink", JSON, "--sink", "table", "--sink", "csv:dir=csv")
+                                        "data.io_sleep_ms=1", "--sink", JSON, "--sink", "table:wide=true", "--sink", "csv:dir=csv")
         self.assertEqual(code, 0, err)
         metrics = self.json("metrics.json")
         rows = {row["name"]: row for row in metrics["tables"]["perf_summary"]["rows"]}

@@ -89,6 +89,12 @@ class Sweep(Case):
             self.assertEqual(len(file.read().splitlines()), 4)
         self.assertEqual(len(glob.glob(self.path("s/**/*.partial"), recursive=True)), 0)
         self.check_curves("s/curves.svg", points=6, series=3)
+        with open(self.path("s/sweep.html"), encoding="utf-8") as file:
+            page = file.read()
+        for row in rows:
+            self.assertIn(f'<th scope="row">{row["sub_label"]}, {row["description"]}</th>', page)
+        self.assertEqual(page.count("<svg xmlns"), 1)
+        self.assertIn("Two keys as a map", page)
         self.check_hparams("s/cells", 6)
         # A sweep's file is one of measurements like others.
         self.assertEqual(self.run_pdhost("compare", "s/sweep.json")[0], 0)
@@ -384,7 +390,7 @@ data.num_workers
         for there in (0, 1):
             code, _, err = self.run_pdhost(*sweep)
             self.assertEqual((code, err.count("(was there)")), (0, there), err)
-            self.assertIn("pdhost: wrote s/sweep.json, sweep.csv, sweep.md, curves.svg\n"
+            self.assertIn("pdhost: wrote s/sweep.json, sweep.csv, sweep.md, sweep.html, curves.svg\n"
                           "pdhost: s/draws.csv was there before and is not of this sweep; it stays as it is\n", err)
             self.assertEqual(len(self.json("s/sweep.json")["measurements"]), 1)
             for name in mine:
@@ -519,7 +525,7 @@ data.num_workers
 
         out, err, rows, first = sweep(3)
         self.assertEqual(err.count("pdhost: sweep "), 3)
-        self.assertIn("sweep.md, draws.csv\n", err)
+        self.assertIn("sweep.md, sweep.html, draws.csv\n", err)
         self.assertEqual(len(set(first)), 3)
         for row in rows:
             size, rate = int(row["options"]["data.batch_size"]), float(row["options"]["train.lr"])
@@ -602,7 +608,7 @@ data.num_workers
         code, out, err = self.run_pdhost("sweep", *BASE, "--sample", "data.num_workers=choice(0,1)", "--sample",
                                          "data.pin_memory=choice(true,false)", "--draws", "2", "--out", "s")
         self.assertEqual(code, 0, err)
-        self.assertIn("pdhost: wrote s/sweep.json, sweep.csv, sweep.md, draws.csv\n"
+        self.assertIn("pdhost: wrote s/sweep.json, sweep.csv, sweep.md, sweep.html, draws.csv\n"
                       "pdhost: s/curves.svg was there before and is not of this sweep; it stays as it is\n", err)
         with open(self.path("s/curves.svg"), encoding="utf-8") as file:
             self.assertEqual(file.read(), svg)

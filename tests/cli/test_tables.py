@@ -7,7 +7,7 @@ import subprocess
 import unicodedata
 import unittest
 
-from pdhost_run import CONF, Case
+from pdhost_run import CONF, FIXTURES, Case
 
 ALL = ["verdict", "operators", "breakdown", "gains", "ledger", "ledger_steps", "device_figures", "active_steps",
        "device_summary",
@@ -328,17 +328,17 @@ class Tables(Case):
         self.assertGreaterEqual(churn["Device"]["allocations_per_step"], 7)
         self.assertGreaterEqual(churn["Device"]["bytes_per_step"], 7 * batch)
 
-    def test_a_window_without_an_end_stays_in_its_memory(self):
+    def test_a_step_that_is_larger_than_the_memory_stays_in_it(self):
         window = ["-o", "schedule.wait=0", "-o", "schedule.warmup=0", "-o", "schedule.active=all",
                   "--sink", "json:output_json=m.json"]
         self.lossy = True
-        out = self.show("views=run", scenario="tiny_ops", more=[*window, "-o", "run.max_steps=60", "-o", "profile.max_memory=1MiB"],
-                        code=7)
+        flood = [*window, "-o", "run.max_steps=3", "-o", "scenario.what=flood", "-o", "profile.max_memory=1MiB"]
+        out = self.show("views=run", scenario=os.path.join(FIXTURES, "scenario", "misdeed.so"), more=flood, code=7)
         self.lossy = False
         self.assertIn("active all,", out)
         self.assertIn("host ranges lost to a full buffer", out)
         metrics = self.json("m.json")
-        self.assertEqual((metrics["steps"], len(metrics["windows"]), metrics["schedule"]["active"]), (60, 1, None))
+        self.assertEqual((metrics["steps"], len(metrics["windows"]), metrics["schedule"]["active"]), (3, 3, None))
         self.assertGreater(metrics["lost"]["RANGES_FULL"], 0)
         counts = metrics["windows"][0]["counts"]
         kept = counts["ranges"] * 32 + (counts["calls"] + counts["activities"]) * 64  # each takes more than that

@@ -48,7 +48,7 @@ class Tutorial(Case):
         code, _, err = self.run_small("--scenario", "./host_stall.so", "-o", "scenario.stall_ms=40", "-o",
                                       "truth.interleave=2", "-o", "truth.block=2", watch=False)
         self.assertEqual(code, 0, err)
-        effect = self.json("results/traces/host_stall/truth/truth.json")["effect"]
+        effect = self.json("results/host_stall/latest/truth/truth.json")["effect"]
         self.assertGreater(effect["us_per_step"], 35e3, effect)
 
 

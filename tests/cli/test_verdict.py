@@ -102,7 +102,7 @@ class Verdicts(Case):
         self.assertEqual(code, 0, err)
         self.assertRegex(err, r"(?m)^pdhost: warn: no GPU found \([^();]+\); using the CPU device$")
         self.assertRegex(err, r"sized for this device: warmup_steps 3, batch_size 16, image_size 16, num_workers 1, threads 1;")
-        run = self.json("results/metrics_control.json")
+        run = self.json("results/control/latest/metrics_control.json")
         self.assertEqual((run["batch_size"], run["image_size"]), (16, 16))
         self.assertNotEqual(run["windows"][0]["tables"]["verdict"]["rows"][0]["verdict_cause"], "withheld")
         self.assertIn("device cuda: ", run["device"]["fallback"])

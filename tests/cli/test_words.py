@@ -98,10 +98,10 @@ class Words(Case):
         self.assert_known(headers, "csv")
         root = glob.escape(self.folder)
         self.assertTrue(glob.glob(os.path.join(root, "out", "events", "*.csv")))
-        self.assert_known(keys_of(self.load(os.path.join("results", "metrics_*.json"))), "metrics")
-        self.assert_known(keys_of(self.load(os.path.join("results", "**", "truth.json"))), "truth")
-        self.assert_known(keys_of(self.load(os.path.join("results", "**", "*.pt.trace.json"))), "trace")
-        self.assert_known(tags_of(self.one(os.path.join("results", "**", "events.out.tfevents.*"))), "TensorBoard")
+        self.assert_known(keys_of(self.load(os.path.join("results", "*", "latest", "metrics_*.json"))), "metrics")
+        self.assert_known(keys_of(self.load(os.path.join("results", "*", "latest", "**", "truth.json"))), "truth")
+        self.assert_known(keys_of(self.load(os.path.join("results", "*", "latest", "**", "*.pt.trace.json"))), "trace")
+        self.assert_known(tags_of(self.one(os.path.join("results", "*", "latest", "**", "events.out.tfevents.*"))), "TensorBoard")
 
     def test_every_key_of_a_measurement(self):
         code, _, err = self.run_pdhost(*SMALL, "--scenario", "control", "--mode", "benchmark", "-o", "benchmark.output=m.json",

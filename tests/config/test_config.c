@@ -119,8 +119,8 @@ PD_TEST(config, the_plugins_options_are_filled) {
 PD_TEST(config, trace_dir_names_the_scenario) {
   with_file(BASE);
   config *c = rig_load_well(NULL);
-  cr_assert_str_eq(c->run.trace_dir, "results/traces/probe");
-  cr_assert_str_eq(rig_setting(c, "run", "trace_dir")->value, "results/traces/probe");
+  cr_assert_str_eq(c->run.trace_dir, "results/probe/<time>-<pid>");
+  cr_assert_str_eq(rig_setting(c, "run", "trace_dir")->value, "results/probe/<time>-<pid>");
   cr_assert_eq(rig_setting(c, "run", "trace_dir")->is_default, 1);
   config_free(c);
   c = rig_load_well(RIG_SETTINGS("run.trace_dir=/x/<scenario>/<scenario>"));

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { MOST = 100000, OPTIMIZER = 900 };
+enum { MOST = 100000, READ = 899, OPTIMIZER };
 typedef struct made {
   launch_at launches[MOST];
   launch_copy copies[MOST];
@@ -20,7 +20,8 @@ static made *begin(void) {
   return self;
 }
 static void launch(made *self, uint32_t symbol) {
-  self->launches[self->all.count] = (launch_at){symbol, (uint32_t)self->all.count, symbol >= OPTIMIZER};
+  self->launches[self->all.count] =
+      (launch_at){symbol, (uint32_t)self->all.count, 0, symbol >= OPTIMIZER, symbol == READ};
   self->all.count++;
 }
 static void copy(made *self, uint64_t bytes) {
@@ -32,11 +33,22 @@ static void forward(made *self, uint32_t layers) {
     for (uint32_t k = 0; k < 6; k++) launch(self, 10 + k);
   for (uint32_t i = 0; i < 10; i++) launch(self, 100 + i);
 }
-static launch_period found(made *self) {
+/* What a test looks at. */
+typedef struct answer {
+  uint64_t length, first, end, count;
+  double match;
+  const char *why;
+} answer;
+
+static answer found(made *self) {
   launch_period out;
   cr_assert_eq(launch_period_find(&self->all, &out), PD_OK);
+  const answer got = {
+      out.length, out.count ? out.starts[0] : 0, out.count ? out.starts[out.count] : 0, out.count, out.match, out.why};
+  for (uint64_t i = 0; i < out.count; i++) cr_assert_lt(out.starts[i], out.starts[i + 1]);
+  free(out.starts);
   free(self);
-  return out;
+  return got;
 }
 
 PD_TEST(launch_period, a_step_ends_behind_the_optimizer) {
@@ -49,9 +61,9 @@ PD_TEST(launch_period, a_step_ends_behind_the_optimizer) {
     }
     for (uint64_t i = 0; i + shift < self->all.count; i++) self->launches[i] = self->launches[i + shift];
     self->all.count -= shift;
-    const launch_period out = found(self);
+    const answer out = found(self);
     cr_assert_eq(out.length, 84);
-    cr_assert_eq(out.phase, (84 - shift) % 84, "shift %u: %llu", shift, (unsigned long long)out.phase);
+    cr_assert_eq(out.first, (84 - shift) % 84, "shift %u: %llu", shift, (unsigned long long)out.first);
     cr_assert_float_eq(out.match, 1, 0);
   }
 }
@@ -74,7 +86,7 @@ PD_TEST(launch_period, a_few_launches_may_differ) {
     launch(self, 200 + step % 3);
     launch(self, OPTIMIZER);
   }
-  const launch_period out = found(self);
+  const answer out = found(self);
   cr_assert_eq(out.length, 84);
   cr_assert(out.match > 0.98 && out.match < 1);
 }
@@ -84,7 +96,7 @@ PD_TEST(launch_period, layers_without_an_optimizer_are_no_loop) {
   copy(self, 64);
   for (uint32_t i = 0; i < 40; i++)
     for (uint32_t k = 0; k < 14; k++) launch(self, 10 + k);
-  const launch_period out = found(self);
+  const answer out = found(self);
   cr_assert_eq(out.length, 0);
   cr_assert_str_eq(out.why, "what repeats holds no optimizer and no copy from the host of one size; it may be a layer");
 }
@@ -98,9 +110,9 @@ PD_TEST(launch_period, a_copy_of_one_size_begins_a_step) {
     copy(self, 4096);
     for (uint32_t k = 0; k < 20; k++) launch(self, 20 + k);
   }
-  const launch_period out = found(self);
+  const answer out = found(self);
   cr_assert_eq(out.length, 22);
-  cr_assert_eq(out.phase, 3);
+  cr_assert_eq(out.first, 3);
 }
 
 PD_TEST(launch_period, two_repeats_are_too_few) {
@@ -120,4 +132,92 @@ PD_TEST(launch_period, chance_is_no_loop) {
     launch(self, (random >> 16) % 50 == 0 ? OPTIMIZER : (random >> 20) % 40);
   }
   cr_assert_eq(found(self).length, 0);
+}
+
+PD_TEST(launch_period, what_comes_before_and_behind_is_left_out) {
+  made *self = begin();
+  for (uint32_t i = 0; i < 3000; i++) launch(self, 300 + i * 7 % 400);
+  for (uint32_t step = 0; step < 40; step++) {
+    forward(self, 12);
+    launch(self, OPTIMIZER);
+  }
+  for (uint32_t i = 0; i < 300; i++) launch(self, 300 + i * 11 % 400);
+  const answer out = found(self);
+  cr_assert_eq(out.length, 83);
+  cr_assert_eq(out.first, 3000);
+  cr_assert_eq(out.count, 40);
+  cr_assert_eq(out.end, 3000 + 40 * 83);
+}
+
+PD_TEST(launch_period, launches_now_and_then_lengthen_their_step_alone) {
+  made *self = begin();
+  uint64_t first_of[100];
+  for (uint32_t step = 0; step < 100; step++) {
+    first_of[step] = self->all.count;
+    forward(self, 12);
+    if (step % 40 == 13)
+      for (uint32_t i = 0; i < 5; i++) launch(self, 700 + i);
+    launch(self, OPTIMIZER);
+  }
+  launch_period out;
+  cr_assert_eq(launch_period_find(&self->all, &out), PD_OK);
+  cr_assert_eq(out.length, 83);
+  cr_assert_eq(out.count, 100, "%llu steps from %llu", (unsigned long long)out.count,
+               (unsigned long long)out.starts[0]);
+  for (uint32_t i = 0; i < 100; i++)
+    cr_assert_eq(out.starts[i], first_of[i], "step %u begins at %llu", i, (unsigned long long)out.starts[i]);
+  free(out.starts);
+  free(self);
+}
+
+/* The last launch of all is one that begins a step: none begins there. */
+PD_TEST(launch_period, the_last_step_holds_nothing_behind_the_loop) {
+  made *self = begin();
+  for (uint32_t step = 0; step < 10; step++) {
+    for (uint32_t k = 0; k < 4; k++) launch(self, 10 + k);
+    launch(self, OPTIMIZER);
+  }
+  for (uint32_t k = 0; k < 4; k++) launch(self, 500 + k);
+  launch(self, 10);
+  const answer out = found(self);
+  cr_assert_eq(out.count, 10);
+  cr_assert_eq(out.end, 50);
+}
+
+/* A loop without an optimizer's kernel or a copy, as one that runs SGD without foreach; its host pauses before
+ * launch 50. */
+PD_TEST(launch_period, what_repeats_more_often_than_layers_is_a_loop) {
+  for (uint32_t steps = 199; steps <= 201; steps++) {
+    made *self = begin();
+    launch(self, 800);
+    for (uint32_t step = 0; step < steps; step++) {
+      const uint64_t first = self->all.count;
+      forward(self, 12);
+      self->launches[first + 50].gap_ns = 5000;
+    }
+    const answer out = found(self);
+    cr_assert_eq(out.length, steps < 200 ? 0 : 82);
+    if (steps < 200) continue;
+    cr_assert_eq(out.first, 51);
+    cr_assert_eq(out.count, steps - 1);
+  }
+}
+
+PD_TEST(launch_period, one_kernel_again_and_again_is_no_loop) {
+  made *self = begin();
+  for (uint32_t i = 0; i < 5000; i++) launch(self, 10);
+  cr_assert_eq(found(self).length, 0);
+}
+
+PD_TEST(launch_period, what_is_read_behind_the_optimizer_belongs_to_its_step) {
+  made *self = begin();
+  for (uint32_t step = 0; step < 9; step++) {
+    forward(self, 2);
+    launch(self, OPTIMIZER);
+    launch(self, READ);
+  }
+  const answer out = found(self);
+  cr_assert_eq(out.length, 24);
+  cr_assert_eq(out.first, 0);
+  cr_assert_eq(out.count, 9);
 }

@@ -2,6 +2,7 @@
  * every device record handed on or counted. The first byte of each record's name field picks a real string, since the
  * library owns that pointer. */
 #include "devices/cuda/cupti/cupti_decode.h"
+#include "h200.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,18 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   static cupti_decoder decoder;
   const pd_record record = {
       .size = sizeof record, .enabled = &on, .intern = intern, .activities = activities, .lost = lost};
-  const pd_device_props props = {.size = sizeof props,
-                                 .compute_major = 9,
-                                 .sm_count = 132,
-                                 .warp_size = 32,
-                                 .max_threads_per_block = 1024,
-                                 .max_threads_per_sm = 2048,
-                                 .registers_per_block = 65536,
-                                 .registers_per_sm = 65536,
-                                 .shared_per_block = 49152,
-                                 .shared_per_sm = 233472,
-                                 .shared_per_block_optin = 232448,
-                                 .shared_reserved_per_block = 1024};
+  const pd_device_props props = h200_props();
   uint64_t kernels = 0;
   if (!calls.runtime && cupti_allowlist_build(&calls, &api, true) != PD_OK) return 0;
   occupancy_init(&fullness, &props);

@@ -31,6 +31,7 @@ static void withheld(analysis_rig *rig, const char *reason) {
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "withheld");
   cr_assert(rig_cell(table, row, "verdict_share")->missing);
   cr_assert(rig_cell(table, row, "verdict_next")->missing);
+  cr_assert_gt(strlen(rig_text(table, row, "verdict_helps")), 20);
 }
 
 PD_TEST(verdict, names_the_wait_and_what_the_step_takes_without_it) {
@@ -50,6 +51,8 @@ PD_TEST(verdict, names_the_wait_and_what_the_step_takes_without_it) {
       "a step takes 100 us, without it 60.0 us (60.0 us to 60.0 us); the device is busy for 59.0 us of it; the device "
       "waits for a batch: I/O 0 ns, CPU work 0 ns, hand-over 40.0 us a step");
   cr_assert_str_eq(rig_text(table, row, "verdict_next"), "pdhost -o data.resident=device");
+  cr_assert(strstr(rig_text(table, row, "verdict_helps"), "mixed precision") ||
+            strstr(rig_text(table, row, "verdict_helps"), "workers"));
   cr_assert_str_eq(rig_text(table, row, "verdict_overrides"), "data.resident=device");
   rig_end(&rig);
 }

@@ -1,46 +1,24 @@
 /* See scenario_rig.h. */
 #include "scenario_rig.h"
 
-#include "abi/option.h"
+#include "plugin_file.h"
 
 #include <criterion/criterion.h>
-#include <dlfcn.h>
 #include <stdlib.h>
-
-static void set_option(scenario_rig *rig, const char *key, const char *text) {
-  const pd_plugin *plugin = rig->plugin;
-  for (uint32_t i = 0; i < plugin->option_count; i++) {
-    const pd_option *row = (const void *)((const char *)plugin->options + (size_t)i * plugin->option_size);
-    if (key && strcmp(row->key, key) != 0) continue;
-    option_value value;
-    char why[256] = "";
-    cr_assert(option_parse(row, key ? text : row->def, &value, why, sizeof why), "%s: %s", row->key, why);
-    option_store(row, &value, rig->options);
-    if (key) return;
-  }
-  cr_assert_null(key, "no option %s", key);
-}
 
 void scenario_rig_open(scenario_rig *rig, const char *name, const char *const *overrides) {
   char path[512];
   memset(rig, 0, sizeof *rig);
   train_rig_open(&rig->train);
   snprintf(path, sizeof path, "%s/%s.so", PDHOST_SCENARIOS, name);
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* never closed, as in the host */
-  cr_assert(library, "%s", dlerror());
-  const pd_plugin *(*entry)(void);
-  *(void **)&entry = dlsym(library, "pd_plugin_entry");
-  cr_assert(entry, "%s: no entry", path);
-  rig->plugin = entry();
+  rig->plugin = plugin_file_open(path);
   rig->ops = rig->plugin->ops.scenario;
-  rig->options = calloc(1, rig->plugin->options_size ? rig->plugin->options_size : 1);
-  cr_assert(rig->options);
-  set_option(rig, NULL, NULL);
+  rig->options = plugin_file_options(rig->plugin);
   for (; overrides && *overrides; overrides++) {
     char key[64];
     const char *equals = strchr(*overrides, '=');
     snprintf(key, sizeof key, "%.*s", (int)(equals - *overrides), *overrides);
-    set_option(rig, key, equals + 1);
+    plugin_file_set(rig->plugin, rig->options, key, equals + 1);
   }
   train_config config = train_rig_config();
   for (const pd_preset *preset = rig->ops->presets; preset && preset->key; preset++)

@@ -2,10 +2,9 @@
 #include "device_rig.h"
 #include "pd_test.h"
 
-#include "abi/option.h"
+#include "plugin_file.h"
 #include <pdhost/scenario.h>
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -44,17 +43,6 @@ typedef struct vec_dot_rig {
   void *options;
 } vec_dot_rig;
 
-static void set_option(vec_dot_rig *rig, const char *key, const char *text) {
-  for (uint32_t i = 0; i < rig->plugin->option_count; i++) {
-    const pd_option *row = &rig->plugin->options[i];
-    option_value value;
-    char why[256];
-    if (key && strcmp(row->key, key) != 0) continue;
-    cr_assert(option_parse(row, key ? text : row->def, &value, why, sizeof why), "%s", why);
-    option_store(row, &value, rig->options);
-  }
-}
-
 static void open_rig(vec_dot_rig *rig, const char *implementation, const char *batch, const char *dim) {
   memset(rig, 0, sizeof *rig);
   rig_open(&rig->device);
@@ -72,17 +60,12 @@ static void open_rig(vec_dot_rig *rig, const char *implementation, const char *b
   const char *folder = getenv("PDHOST_TEST_SCENARIOS"); /* elsewhere than where it was built */
   char path[512];
   snprintf(path, sizeof path, "%s/vec_dot.so", folder ? folder : PDHOST_SCENARIOS);
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  cr_assert(library, "%s", dlerror());
-  const pd_plugin *(*entry)(void);
-  *(void **)&entry = dlsym(library, "pd_plugin_entry");
-  rig->plugin = entry();
+  rig->plugin = plugin_file_open(path);
   rig->scenario = rig->plugin->ops.scenario;
-  rig->options = calloc(1, rig->plugin->options_size);
-  set_option(rig, NULL, NULL);
-  set_option(rig, "implementation", implementation);
-  set_option(rig, "batch", batch);
-  set_option(rig, "dim", dim);
+  rig->options = plugin_file_options(rig->plugin);
+  plugin_file_set(rig->plugin, rig->options, "implementation", implementation);
+  plugin_file_set(rig->plugin, rig->options, "batch", batch);
+  plugin_file_set(rig->plugin, rig->options, "dim", dim);
 }
 
 static void close_rig(vec_dot_rig *rig) {

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#define PATH "results/metrics_dataloader.json"
+#define PATH "traces/metrics_dataloader.json"
 
 static pd_trace *training(fake_trace **fake, uint32_t window) {
   *fake = fake_trace_open();

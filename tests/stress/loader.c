@@ -5,9 +5,9 @@
 #include "data/dataset.h"
 #include "data/loader.h"
 #include "data/sampler.h"
+#include "stderr_host.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,19 +27,7 @@ static atomic_int events_open, blocks_open, failures;
 
 /* ---- a host, a recorder and a device that do just enough ---- */
 
-PD_PRINTF(3, 4) static pd_status host_fail(const pd_host *host, pd_status code, const char *format, ...) {
-  va_list args;
-  (void)host;
-  va_start(args, format);
-  vfprintf(stderr, format, args);
-  va_end(args);
-  fputc('\n', stderr);
-  return code;
-}
-PD_PRINTF(3, 4) static void host_log(const pd_host *host, pd_log_level level, const char *format, ...) {
-  (void)host, (void)level, (void)format;
-}
-static const pd_host host = {.size = sizeof(pd_host), .fail = host_fail, .log = host_log};
+static const pd_host host = {STDERR_HOST};
 
 static const uint32_t recording = 1;
 static atomic_uint ranges_open;

@@ -1,10 +1,9 @@
 /* A device plugin under test; see device_rig.h. */
 #include "device_rig.h"
 
-#include "abi/option.h"
+#include "plugin_file.h"
 
 #include <criterion/criterion.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -61,18 +60,6 @@ static void record_lost(const pd_record *record, pd_loss loss, uint64_t count) {
 }
 static void record_name_thread(const pd_record *record, const char *name) { (void)record, (void)name; }
 
-static void fill_defaults(device_rig *rig) {
-  const pd_plugin *plugin = rig->plugin;
-  rig->options = calloc(1, plugin->options_size ? plugin->options_size : 1);
-  for (uint32_t i = 0; i < plugin->option_count; i++) {
-    const pd_option *row = (const void *)((const char *)plugin->options + (size_t)i * plugin->option_size);
-    option_value value;
-    char why[256] = "";
-    cr_assert(option_parse(row, row->def, &value, why, sizeof why), "%s: %s", row->key, why);
-    option_store(row, &value, rig->options);
-  }
-}
-
 void rig_open(device_rig *rig) {
   memset(rig, 0, sizeof *rig);
   test_host_init(&rig->host);
@@ -93,14 +80,9 @@ void rig_open(device_rig *rig) {
   test_host_add(&rig->host, PD_EXT_RECORD, &rig->record);
   const char *path = getenv("PDHOST_TEST_DEVICE");
   if (!path || !*path) path = PDHOST_CPU_DEVICE;
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* never closed, as in the host */
-  cr_assert(library, "%s", dlerror());
-  const pd_plugin *(*entry)(void);
-  *(void **)&entry = dlsym(library, "pd_plugin_entry");
-  cr_assert(entry, "%s: no entry", path);
-  rig->plugin = entry();
+  rig->plugin = plugin_file_open(path);
   rig->ops = rig->plugin->ops.device;
-  fill_defaults(rig);
+  rig->options = plugin_file_options(rig->plugin);
   rig_ok(rig, rig->ops->open(&rig->host.host, rig->options, 0, &rig->device), "open");
   rig_ok(rig, rig->ops->stream->create(rig->device, &rig->stream), "stream");
   rig->seed = (uint64_t)record_now_ns(&rig->record);

@@ -1,27 +1,17 @@
 /* The training trace, run and summary of fake_trace.h: what one small CUDA run would have left. */
 #include "fake_trace.h"
+#include "h200.h"
 
 #include <math.h>
 
 #define MS(x) ((int64_t)((x)*1000000.0))
 
 const pd_device_props *fake_device(void) {
-  static const pd_device_props props = {.size = sizeof props,
+  static const pd_device_props props = {H200_FIELDS,
                                         .name = "Fake H200",
                                         .versions = "driver 580.1, CUDA 13.0",
                                         .total_bytes = UINT64_C(150109880320),
                                         .is_cuda = 1,
-                                        .compute_major = 9,
-                                        .sm_count = 132,
-                                        .warp_size = 32,
-                                        .max_threads_per_block = 1024,
-                                        .max_threads_per_sm = 2048,
-                                        .registers_per_block = 65536,
-                                        .registers_per_sm = 65536,
-                                        .shared_per_block = 49152,
-                                        .shared_per_sm = 233472,
-                                        .shared_per_block_optin = 232448,
-                                        .shared_reserved_per_block = 1024,
                                         .max_blocks_per_sm = 32,
                                         .driver_version = 13000,
                                         .runtime_version = 13000,

@@ -1,11 +1,9 @@
 /* See train_rig.h. */
 #include "train_rig.h"
 
-#include "abi/option.h"
+#include "plugin_file.h"
 
 #include <criterion/criterion.h>
-#include <dlfcn.h>
-#include <math.h>
 #include <stdlib.h>
 
 /* The device's functions carry no user pointer: one rig at a time. */
@@ -27,18 +25,6 @@ void train_rig_ok(train_rig *rig, pd_status status, const char *what) {
   cr_assert_eq(status, PD_OK, "%s: status %d: %s", what, status, rig->host.message);
 }
 
-static void fill_defaults(train_rig *rig) {
-  const pd_plugin *plugin = rig->plugin;
-  rig->options = calloc(1, plugin->options_size ? plugin->options_size : 1);
-  for (uint32_t i = 0; i < plugin->option_count; i++) {
-    const pd_option *row = (const void *)((const char *)plugin->options + (size_t)i * plugin->option_size);
-    option_value value;
-    char why[256] = "";
-    cr_assert(option_parse(row, row->def, &value, why, sizeof why), "%s: %s", row->key, why);
-    option_store(row, &value, rig->options);
-  }
-}
-
 void train_rig_open(train_rig *rig) {
   memset(rig, 0, sizeof *rig);
   allocations = fail_from = 0;
@@ -49,13 +35,8 @@ void train_rig_open(train_rig *rig) {
   test_host_add(&rig->host, PD_EXT_RECORD, rig->record);
   const char *path = getenv("PDHOST_TEST_DEVICE");
   if (!path || !*path) path = PDHOST_CPU_DEVICE;
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* never closed, as in the host */
-  cr_assert(library, "%s", dlerror());
-  const pd_plugin *(*entry)(void);
-  *(void **)&entry = dlsym(library, "pd_plugin_entry");
-  cr_assert(entry, "%s: no entry", path);
-  rig->plugin = entry();
-  fill_defaults(rig);
+  rig->plugin = plugin_file_open(path);
+  rig->options = plugin_file_options(rig->plugin);
   rig->ops = *rig->plugin->ops.device;
   rig->memory = *rig->ops.memory;
   device_alloc = rig->memory.alloc;
@@ -75,6 +56,20 @@ void train_rig_close(train_rig *rig) {
   rig->ops.close(rig->access.device);
   recorder_close(rig->recorder);
   free(rig->options);
+}
+
+train_context train_rig_context(const train_rig *rig) {
+  train_context context = {.host = &rig->host.host,
+                           .record = rig->record,
+                           .device = rig->access.device,
+                           .stream = rig->access.stream,
+                           .memory = rig->ops.memory,
+                           .streams = rig->ops.stream,
+                           .dtype = PD_F32,
+                           .layout = PD_NCHW};
+  const pd_tensor_ops *t = rig->ops.tensor;
+  memcpy(&context.t, t, t->size < sizeof context.t ? t->size : sizeof context.t);
+  return context;
 }
 
 train_config train_rig_config(void) {

@@ -7,9 +7,11 @@
 #ifndef TESTS_SUPPORT_TRAIN_RIG_H
 #define TESTS_SUPPORT_TRAIN_RIG_H
 
+#include "kit_reads.h"
 #include "test_host.h"
 
 #include "trace/recorder.h"
+#include "train/context.h"
 #include "train/train_kit.h"
 
 typedef struct train_rig {
@@ -32,6 +34,8 @@ typedef struct train_rig {
 void train_rig_open(train_rig *rig);
 void train_rig_close(train_rig *rig); /* the kit too */
 
+/* What the kit's own modules take, in float32 and NCHW. */
+train_context train_rig_context(const train_rig *rig);
 /* The default configuration of workload.md with tf32 off; change it and open the kit. */
 train_config train_rig_config(void);
 pd_status train_rig_kit(train_rig *rig, const train_config *config);

@@ -79,10 +79,10 @@ def check_readme(checks, readme, known):
 
 def check_vizviewer(checks, command, folder, environment):
     """It serves the newest of several traces, byte for byte."""
-    extra = ["pdhost", "-c", "conf/dataloader.ini", "--sink", "chrome_trace", "-o", "schedule.repeat=2", "-o",
+    extra = ["pdhost", "-c", "conf/dataloader.ini", "--sink", "chrome_trace", "-o", "schedule.repeat=3", "-o",
              "schedule.active=2"]
     subprocess.run(extra, cwd=folder, env=environment, check=True)
-    traces = sorted(glob.glob(os.path.join(folder, "results/traces/dataloader/*.pt.trace.json")), key=os.path.getmtime)
+    traces = sorted(glob.glob(os.path.join(folder, "results/dataloader/latest/*.pt.trace.json")), key=os.path.getmtime)
     checks.true(len(traces) >= 3, f"only {len(traces)} traces to choose from")
     with open(traces[-1], "rb") as file:
         newest = file.read()
@@ -106,8 +106,8 @@ def check_vizviewer(checks, command, folder, environment):
 
 def runnable(command, folder):
     """The command as it can end here."""
-    trace = sorted(glob.glob(os.path.join(folder, "results/traces/dataloader/*.pt.trace.json")))
-    command = command.replace("results/traces/dataloader/HOST_PID.0.TIME.pt.trace.json", trace[0] if trace else "none")
+    trace = sorted(glob.glob(os.path.join(folder, "results/dataloader/latest/*.pt.trace.json")))
+    command = command.replace("results/dataloader/latest/HOST_PID.0.TIME.pt.trace.json", trace[0] if trace else "none")
     if command.startswith("tensorboard "):
         return command.replace("tensorboard ", "tensorboard --inspect ", 1)
     return command
@@ -115,7 +115,7 @@ def runnable(command, folder):
 
 def check_shown(checks, document, folder):
     """What the page says to look for in Perfetto is there."""
-    traces = glob.glob(os.path.join(folder, "results/traces/dataloader/*.pt.trace.json"))
+    traces = glob.glob(os.path.join(folder, "results/dataloader/latest/*.pt.trace.json"))
     names = set()
     for event in load_trace(traces[0])["traceEvents"] if traces else []:
         names.add(event["args"]["name"] if event["name"] == "thread_name" else event["name"])

@@ -46,6 +46,7 @@ def blocks(document):
 
 def words(line):
     """What is no figure, no unit behind one and no rule; of a trace's name nothing that differs from run to run."""
+    line = re.sub(r"\b\d{8}T\d{6}\.\d+-\d+\b", "RUN", line)
     line = re.sub(r"[^/\s]+\.\d+\.\d+\.pt\.trace", "NAME.pt.trace", line)
     line = re.sub(r"(?<![\w:])[-+]?\d[\d.,]*\s?(?:ns|us|ms|s|B|KiB|MiB|GiB|%)?(?![\w])", " ", line)
     return [word for word in line.split() if not re.fullmatch(r"-+|\.+|\(%\)", word)]
@@ -134,12 +135,13 @@ def run(pdhost, folder, command):
     """Result of the command, and what the json sink wrote of the run, if it was one."""
     path = os.path.join(folder, "document.json")
     more = ["--sink", "json:output_json=" + path] if "--sink" in command else []
-    for old in glob.glob(os.path.join(folder, "results", "metrics_*.json")) + [path]:
+    written = os.path.join(folder, "results", "*", "latest", "metrics_*.json")
+    for old in glob.glob(written) + [path]:
         if os.path.exists(old):
             os.remove(old)
     result = subprocess.run([os.path.abspath(pdhost), *command[1:], *more], cwd=folder, text=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    for path in [path] + glob.glob(os.path.join(folder, "results", "metrics_*.json")):
+    for path in [path] + glob.glob(written):
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 return result, json.load(file)

@@ -31,7 +31,7 @@ CAUSES = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "cop
 def names():
     """What a verdict is called in a sentence: its words before the colon."""
     with open(os.path.join(FOLDER, "verdict.h"), encoding="utf-8") as file:
-        return {key: text.split(":")[0] for key, text in re.findall(r'(?m)^  X\((\w+), "(.*?)"\)', file.read())}
+        return {key: text.split(":")[0] for key, text in re.findall(r'(?m)^  X\((\w+), "(.*?)"', file.read())}
 
 
 NAMES = names()

@@ -640,7 +640,7 @@ CORRUPTED = {"gains": "gain", "operators": "count", "breakdown": "total", "devic
 
 # Names of rows, which are compared as keys elsewhere, and sentences whose figures stand in other cells.
 WORDS = {"gains.removed", "ledger.category", "ledger.state", "flops.peak_kind", "verdict.verdict", "verdict.verdict_evidence",
-         "verdict.verdict_not", "verdict.verdict_next", "verdict.verdict_overrides"}
+         "verdict.verdict_not", "verdict.verdict_helps", "verdict.verdict_next", "verdict.verdict_overrides"}
 
 
 def check_that_it_can_fail(folder):
@@ -674,7 +674,7 @@ def run_scenarios(pdhost, conf):
                                 "-o", "data.io_sleep_ms=0", "-o", "data.cpu_work=100",
                                 "-o", "profile.with_flops=true", "-o", "profile.with_modules=true", *settings],
                                cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                files = os.path.join(folder, "results", "traces", scenario, "csv")
+                files = os.path.join(folder, "results", scenario, "latest", "csv")
                 found = check_run(files, sync_timing="run.sync_timing=false" not in settings,
                                   copies_ahead="data.prefetch_to_device=true" in settings)
                 if found is not None:

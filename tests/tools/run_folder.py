@@ -38,7 +38,7 @@ class Checks:
 class Run:
     def __init__(self, folder, hand_made=False):
         self.folder, self.hand_made = folder, hand_made
-        found = glob.glob(os.path.join(folder, "results", "metrics_*.json"))
+        found = [path for place in ("results", "traces") for path in glob.glob(os.path.join(folder, place, "metrics_*.json"))]
         if len(found) != 1:
             raise SystemExit(f"{folder}: {len(found)} metrics files, expected one")
         with open(found[0], encoding="utf-8") as file:

@@ -1,6 +1,7 @@
 /* The capture file: a window read back is the window merged in memory, and what is torn is skipped and counted. */
 #include "recorder_rig.h"
 #include "capture/crc32c.h"
+#include "trace/kept/salvage.h"
 #include "trace/saved_window.h"
 
 #include <errno.h>
@@ -94,11 +95,10 @@ static void same_trace(const pd_trace *one, const pd_trace *two) {
 
 enum { WINDOWS = 3, STEPS = 4, OPERATIONS = 900, DETAILS_MISSING = 16 };
 
-/* Everything that a window may hold, more than one record of each. */
-static pd_trace *record_window(rig *self, uint32_t window, uint64_t at) {
+/* Everything that a window may hold, more than one record of each. Returns where it ends. */
+static uint64_t fill_window(rig *self, uint32_t window, uint64_t at, double losses[STEPS]) {
   const pd_shape shapes[2] = {{.rank = 2, .dtype = 1, .dims = {3, 4}}, {.rank = 1, .dtype = 2, .dims = {window + 1}}};
   uint64_t id = 1000 * (window + 1);
-  double losses[STEPS];
   rig_window_at(self, at, window);
   for (uint64_t step = 0; step < STEPS; step++) {
     rig_begin_at(self, at += 10, step ? "again" : "ProfilerStep#0", PD_RANGE_STEP);
@@ -121,13 +121,23 @@ static pd_trace *record_window(rig *self, uint32_t window, uint64_t at) {
   }
   self->record->lost(self->record, PD_LOSS_MEMORY_FULL, 5);
   rig_begin_at(self, at, "still open", PD_RANGE_USER);
+  return at;
+}
+
+static recorder_window end_of(uint32_t window, const double *losses) {
+  return (recorder_window){.profile = window == 1 ? PD_PROFILE_EVENTS : PD_PROFILE_FULL,
+                           .profile_note = window == 1 ? "no CUPTI" : NULL,
+                           .losses = losses,
+                           .start_allocated_bytes = 17,
+                           .unprofiled_step_ns = 99,
+                           .copies_ahead = window == 2};
+}
+
+static pd_trace *record_window(rig *self, uint32_t window, uint64_t at) {
+  double losses[STEPS];
   pd_trace *trace = NULL;
-  const recorder_window end = {.profile = window == 1 ? PD_PROFILE_EVENTS : PD_PROFILE_FULL,
-                               .profile_note = window == 1 ? "no CUPTI" : NULL,
-                               .losses = losses,
-                               .start_allocated_bytes = 17,
-                               .unprofiled_step_ns = 99,
-                               .copies_ahead = window == 2};
+  at = fill_window(self, window, at, losses);
+  const recorder_window end = end_of(window, losses);
   cr_assert_eq(recorder_window_end(self->recorder, &end, &trace), PD_OK);
   rig_end_at(self, at + 5);
   return trace;
@@ -167,6 +177,44 @@ static uint32_t read_windows(const capture_reader *reader, pd_trace *const *trac
   }
   saved_strings_close(&strings);
   return count;
+}
+
+PD_TEST(capture, an_open_window_read_out_of_its_room_is_the_window_that_its_end_makes) {
+  char path[64];
+  rig self;
+  trace_room *room;
+  capture_writer writer;
+  capture_reader reader;
+  uint64_t missing;
+  make_path(path, sizeof path);
+  cr_assert_eq(room_open(64 << 20, true, &room), PD_OK);
+  rig_open(&self,
+           (recorder_options){.max_bytes = 64 << 20, .record_shapes = true, .profile_memory = true, .room = room});
+  cr_assert_eq(capture_create(&writer, path, CAPTURE_OF_RUN, 7, 123), PD_OK);
+  const recorder_window none = {.profile = PD_PROFILE_NONE};
+  cr_assert_eq(room_salvage(room, &none, NULL, 0, &writer), PD_STOP, "none is open yet");
+  for (uint32_t window = 0; window < WINDOWS; window++) {
+    double losses[STEPS];
+    pd_trace *traces[WINDOWS] = {NULL};
+    (void)fill_window(&self, window, 2000 + 1000000 * (uint64_t)window, losses);
+    const recorder_window end = end_of(window, losses);
+    cr_assert_eq(capture_create(&writer, path, CAPTURE_OF_RUN, 7, 123), window ? PD_OK : PD_IO);
+    if (!window) cr_assert_eq(capture_extend(&writer, path), PD_OK);
+    cr_assert_eq(room_salvage(room, &end, self.recorder->steps, self.recorder->step_count, &writer), PD_OK);
+    cr_assert_eq(capture_close(&writer, false), PD_OK);
+    cr_assert_eq(recorder_window_end(self.recorder, &end, &traces[0]), PD_OK);
+    cr_assert_eq(capture_open(&reader, path), PD_OK);
+    cr_assert_eq(read_windows(&reader, traces, &missing), 1);
+    cr_assert_eq(missing, 0);
+    capture_reader_close(&reader);
+    trace_free(traces[0]);
+    cr_assert_eq(unlink(path), 0);
+    rig_end_at(&self, 2000 + 1000000 * (uint64_t)window + 500000);
+    cr_assert_eq(room_salvage(room, &end, NULL, 0, &writer), PD_STOP, "it has ended");
+  }
+  rig_close(&self);
+  room_close(room);
+  remove_path(path);
 }
 
 PD_TEST(capture, a_window_read_back_is_the_window_merged_in_memory) {

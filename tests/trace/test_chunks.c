@@ -1,6 +1,7 @@
 /* Chunk lists: order, partial drops, the pool's bound and what comes back to it. */
 #include "pd_test.h"
 #include "trace/chunks.h"
+#include "trace/kept/room.h"
 
 #include <string.h>
 
@@ -25,10 +26,12 @@ static void check(const chunk_list *list, uint64_t first, uint64_t count) {
   cr_assert_eq(copy[count], 0, "no more than asked for is copied");
 }
 
+static _Alignas(64) unsigned char memory[9 * CHUNK_BYTES];
+
 PD_TEST(chunks, records_come_out_in_order_across_chunks) {
   chunk_pool pool;
   chunk_list list;
-  cr_assert_eq(chunk_pool_open(&pool, 8 * CHUNK_BYTES), PD_OK);
+  cr_assert_eq(chunk_pool_open(&pool, memory, 8 * CHUNK_BYTES), PD_OK);
   chunk_list_init(&list, &pool, sizeof(uint64_t));
   check(&list, 1, 0);
   cr_assert_eq(push(&list, 1, 3 * PER_CHUNK + 5), 3 * PER_CHUNK + 5);
@@ -52,7 +55,7 @@ PD_TEST(chunks, records_come_out_in_order_across_chunks) {
 PD_TEST(chunks, the_pool_is_a_bound_and_chunks_return_to_it) {
   chunk_pool pool;
   chunk_list one, two;
-  cr_assert_eq(chunk_pool_open(&pool, 3 * CHUNK_BYTES + 17), PD_OK);
+  cr_assert_eq(chunk_pool_open(&pool, memory, 3 * CHUNK_BYTES + 17), PD_OK);
   chunk_list_init(&one, &pool, sizeof(uint64_t));
   chunk_list_init(&two, &pool, sizeof(uint64_t));
   cr_assert_eq(push(&one, 1, 10 * PER_CHUNK), 3 * PER_CHUNK);
@@ -72,9 +75,18 @@ PD_TEST(chunks, the_pool_is_a_bound_and_chunks_return_to_it) {
   chunk_pool_close(&pool);
 }
 
-PD_TEST(chunks, the_smallest_pool_has_one_chunk) {
-  chunk_pool pool;
-  cr_assert_eq(chunk_pool_open(&pool, 0), PD_OK);
-  cr_assert_eq(pool.total, 1);
-  chunk_pool_close(&pool);
+PD_TEST(chunks, the_smallest_room_has_one_chunk_and_hands_memory_out_till_it_ends) {
+  trace_room *room;
+  cr_assert_eq(room_open(0, false, &room), PD_OK);
+  cr_assert_eq(room->chunk_bytes, CHUNK_BYTES);
+  unsigned char *first = room_take(room, 100), *second = room_take(room, 1);
+  cr_assert_not_null(first);
+  cr_assert_eq((uintptr_t)first % 64, 0);
+  cr_assert_eq(second - first, 128);
+  uint64_t taken = 0;
+  while (room_take(room, 1 << 20)) taken++;
+  cr_assert_eq(taken, 63, "64 MiB less what lies at its begin");
+  cr_assert_null(room_take(room, UINT64_MAX));
+  cr_assert_not_null(room_take(room, 1), "a smaller piece still fits");
+  room_close(room);
 }

@@ -48,7 +48,7 @@ PD_TEST(threads, a_thread_keeps_its_name_after_its_end) {
   assert_range(trace, 0, "worker", 10, 40, PD_NONE, 0, 0);
   assert_no_losses(trace);
   trace_free(trace);
-  cr_assert_null(self.recorder->threads, "its state is gone, the loop's has never been needed");
+  cr_assert_null(atomic_load(&self.recorder->room->threads), "its state is gone, the loop's has never been needed");
   rig_close(&self);
 }
 
@@ -165,10 +165,13 @@ PD_TEST(threads, interning_inside_interning_does_not_lock_up) {
   rig_close(&self);
 }
 
-PD_TEST(threads, a_forked_child_records_nothing) {
+/* `room`: of the recorder; NULL: one that the child has a copy of. */
+static void fork_beside_a_window(trace_room *room) {
   static pd_site site = PD_SITE("child", PD_RANGE_USER);
   rig self;
-  rig_open(&self, plain);
+  recorder_options options = plain;
+  options.room = room;
+  rig_open(&self, options);
   rig_window_at(&self, 2000, 0);
   rig_begin_at(&self, 2010, "around the fork", PD_RANGE_USER);
   pid_t child = fork();
@@ -180,6 +183,9 @@ PD_TEST(threads, a_forked_child_records_nothing) {
     bool on = pd_record_on(self.record);
     rig_give(&self, rig_kernel(&self, "k", 1, 5, 6));
     pd_range_end(self.record, true);
+    self.record->counter(self.record, 1, 1);
+    self.record->lost(self.record, PD_LOSS_MEMORY_FULL, 1);
+    (void)self.record->intern(self.record, "of the child");
     bool refused = recorder_window_begin(self.recorder, 1) == PD_INVALID &&
                    recorder_window_end(self.recorder, &(recorder_window){0}, &trace) == PD_INVALID;
     recorder_close(self.recorder);
@@ -196,6 +202,14 @@ PD_TEST(threads, a_forked_child_records_nothing) {
   assert_no_losses(trace);
   trace_free(trace);
   rig_close(&self);
+}
+
+PD_TEST(threads, a_forked_child_records_nothing) {
+  trace_room *room;
+  fork_beside_a_window(NULL);
+  cr_assert_eq(room_open(1 << 20, true, &room), PD_OK);
+  fork_beside_a_window(room);
+  room_close(room);
 }
 
 PD_TEST(threads, two_recorders_on_one_thread_do_not_mix) {

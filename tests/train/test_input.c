@@ -18,12 +18,7 @@ typedef struct input_rig {
 static void open_input(input_rig *r, bool fixed) {
   *r = (input_rig){.in = {.fixed = fixed}};
   train_rig_open(&r->rig);
-  r->c = (train_context){.host = &r->rig.host.host,
-                         .record = r->rig.record,
-                         .device = r->rig.access.device,
-                         .stream = r->rig.access.stream,
-                         .memory = r->rig.ops.memory,
-                         .streams = r->rig.ops.stream};
+  r->c = train_rig_context(&r->rig);
   for (uint64_t i = 0; i < 3; i++) {
     r->batches[i] = train_rig_batch(N, S, i + 1);
     r->batches[i].index = i;

@@ -19,16 +19,7 @@ typedef struct scene {
 static void scene_open(scene *s) {
   memset(s, 0, sizeof *s);
   train_rig_open(&s->rig);
-  s->c = (train_context){.host = &s->rig.host.host,
-                         .record = s->rig.record,
-                         .device = s->rig.access.device,
-                         .stream = s->rig.access.stream,
-                         .memory = s->rig.ops.memory,
-                         .streams = s->rig.ops.stream,
-                         .dtype = PD_F32,
-                         .layout = PD_NCHW};
-  const pd_tensor_ops *t = s->rig.ops.tensor;
-  memcpy(&s->c.t, t, t->size < sizeof s->c.t ? t->size : sizeof s->c.t);
+  s->c = train_rig_context(&s->rig);
   const parameter_kind kind = {.name = "w", .shape = tensor_vector(PD_F32, COUNT), .fan_in = 1};
   train_rig_ok(&s->rig, parameters_add(&s->c, &s->all, 1, &kind), "parameter");
   train_rig_ok(&s->rig, adamw_open(&s->c, &s->adamw, 1e-3), "adamw");

@@ -15,16 +15,7 @@ typedef struct scene {
 static void scene_open(scene *s) {
   memset(s, 0, sizeof *s);
   train_rig_open(&s->rig);
-  s->c = (train_context){.host = &s->rig.host.host,
-                         .record = s->rig.record,
-                         .device = s->rig.access.device,
-                         .stream = s->rig.access.stream,
-                         .memory = s->rig.ops.memory,
-                         .streams = s->rig.ops.stream,
-                         .dtype = PD_F32,
-                         .layout = PD_NCHW};
-  const pd_tensor_ops *t = s->rig.ops.tensor;
-  memcpy(&s->c.t, t, t->size < sizeof s->c.t ? t->size : sizeof s->c.t);
+  s->c = train_rig_context(&s->rig);
   train_rig_ok(&s->rig, tape_open(&s->c, &s->c.tape), "tape_open");
 }
 
@@ -80,11 +71,11 @@ PD_TEST(tape, gradients_of_shared_tensors_add_up) {
   float x[COUNT], dy[COUNT], dx[COUNT], y[COUNT];
   inputs(x, dy);
   tape_tensor *in = leaf(&s, x, COLUMNS), *t, *h, *out;
-  train_rig_ok(&s.rig, tanh_forward(&s.c, in, &t), "tanh");
-  train_rig_ok(&s.rig, scale_forward(&s.c, t, 0.01, &t), "scale");
-  train_rig_ok(&s.rig, add_forward(&s.c, in, t, &h), "add");
-  train_rig_ok(&s.rig, sigmoid_forward(&s.c, h, &t), "sigmoid");
-  train_rig_ok(&s.rig, mul_forward(&s.c, h, t, &out), "mul");
+  train_rig_ok(&s.rig, elementwise_tanh_forward(&s.c, in, &t), "tanh");
+  train_rig_ok(&s.rig, elementwise_scale_forward(&s.c, t, 0.01, &t), "scale");
+  train_rig_ok(&s.rig, elementwise_add_forward(&s.c, in, t, &h), "add");
+  train_rig_ok(&s.rig, elementwise_sigmoid_forward(&s.c, h, &t), "sigmoid");
+  train_rig_ok(&s.rig, elementwise_mul_forward(&s.c, h, t, &out), "mul");
   backward_from(&s, out, dy);
   download(&s, &out->value, y);
   download(&s, &in->grad, dx);
@@ -104,9 +95,9 @@ PD_TEST(tape, columns_keep_their_gradients) {
   float x[COUNT], dy[COUNT], dx[COUNT], y[COUNT];
   inputs(x, dy);
   tape_tensor *in = leaf(&s, x, COLUMNS), *part, *out;
-  train_rig_ok(&s.rig, slice_forward(&s.c, in, 2, &part), "slice");
-  train_rig_ok(&s.rig, scale_forward(&s.c, part, 2, &part), "scale");
-  train_rig_ok(&s.rig, cat_forward(&s.c, part, in, &out), "cat");
+  train_rig_ok(&s.rig, elementwise_slice_forward(&s.c, in, 2, &part), "slice");
+  train_rig_ok(&s.rig, elementwise_scale_forward(&s.c, part, 2, &part), "scale");
+  train_rig_ok(&s.rig, elementwise_cat_forward(&s.c, part, in, &out), "cat");
   backward_from(&s, out, dy);
   download(&s, &out->value, y);
   download(&s, &in->grad, dx);
@@ -124,7 +115,7 @@ PD_TEST(tape, relu_works_in_its_inputs_memory) {
   float x[COUNT], dy[COUNT], dx[COUNT], y[COUNT];
   inputs(x, dy);
   tape_tensor *in = leaf(&s, x, COLUMNS), *out;
-  train_rig_ok(&s.rig, relu_forward(&s.c, in, &out), "relu");
+  train_rig_ok(&s.rig, elementwise_relu_forward(&s.c, in, &out), "relu");
   cr_assert_eq(out->value.data, in->value.data);
   backward_from(&s, out, dy);
   download(&s, &out->value, y);
@@ -147,8 +138,8 @@ PD_TEST(tape, a_repeated_pass_allocates_nothing_and_sequences_go_on) {
     tape_reset(s.c.tape);
     tape_tensor *in = leaf(&s, x, COLUMNS), *out;
     cr_assert_eq(tape_sequence(s.c.tape), 1 + 2 * pass);
-    train_rig_ok(&s.rig, tanh_forward(&s.c, in, &out), "tanh");
-    train_rig_ok(&s.rig, scale_forward(&s.c, out, 2, &out), "scale");
+    train_rig_ok(&s.rig, elementwise_tanh_forward(&s.c, in, &out), "tanh");
+    train_rig_ok(&s.rig, elementwise_scale_forward(&s.c, out, 2, &out), "scale");
     backward_from(&s, out, dy);
     if (pass == 0) {
       allocations = train_rig_allocations();
@@ -166,8 +157,8 @@ PD_TEST(tape, what_is_not_used_gets_no_gradient) {
   float x[COUNT], dy[COUNT];
   inputs(x, dy);
   tape_tensor *in = leaf(&s, x, COLUMNS), *unused, *out;
-  train_rig_ok(&s.rig, tanh_forward(&s.c, in, &out), "tanh");
-  train_rig_ok(&s.rig, sigmoid_forward(&s.c, in, &unused), "sigmoid");
+  train_rig_ok(&s.rig, elementwise_tanh_forward(&s.c, in, &out), "tanh");
+  train_rig_ok(&s.rig, elementwise_sigmoid_forward(&s.c, in, &unused), "sigmoid");
   tape_tensor constant = *in;
   constant.needs_grad = false;
   backward_from(&s, out, dy);
@@ -185,7 +176,7 @@ PD_TEST(tape, a_full_tape_is_a_status) {
   tape_tensor *out = leaf(&s, x, COLUMNS);
   pd_status status = PD_OK;
   int done = 0;
-  for (; status == PD_OK && done < 5000; done++) status = relu_forward(&s.c, out, &out);
+  for (; status == PD_OK && done < 5000; done++) status = elementwise_relu_forward(&s.c, out, &out);
   cr_assert_eq(status, PD_NO_MEMORY);
   cr_assert_eq(done, TAPE_NODES + 1);
   cr_assert(strstr(s.rig.host.message, "the tape is full (operations)"), "%s", s.rig.host.message);

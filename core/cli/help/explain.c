@@ -82,9 +82,9 @@ static uint64_t explain_all(const pd_metric *const *all, uint64_t count, const c
 }
 
 static const struct {
-  const char *key, *text;
+  const char *key, *text, *helps;
 } causes[] = {
-#define X(key, text) {#key, text},
+#define X(key, text, helps) {#key, text, helps},
     VERDICT_MAP(X)
 #undef X
 };
@@ -134,6 +134,8 @@ static bool print_cause(const char *name) {
     if (*a || *b) continue;
     printf("%s   a cause that the verdict names\n  ", causes[i].key);
     wrap_print(causes[i].text, 2, 2);
+    printf("  ");
+    wrap_print(causes[i].helps, 2, 2);
     printf("  see docs/verdict.md for how it is found\n");
     return true;
   }

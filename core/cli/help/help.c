@@ -19,14 +19,14 @@ void help_print(void) {
   const args_command *const *all = commands_all(&count);
   fputs("usage: pdhost [COMMAND] [NAME] [options]\n"
         "\n"
-        "Trains a small network with a known performance bottleneck built in, records it,\n"
-        "and prints what held it up.\n"
+        "Says what held a GPU training up: a program of yours (record, analyze), or a\n"
+        "small network with a known bottleneck built in.\n"
         "\n"
         "  pdhost dataloader                       run a shipped configuration\n"
         "  pdhost sync --batch_size 32             with another setting\n"
         "  pdhost -c my.ini -o data.num_workers=8  your own file, and one key changed\n"
         "  pdhost --list                           scenarios, sinks and devices\n"
-        "  pdhost help data.num_workers            what a key is, and what it may be\n"
+        "  pdhost help data.num_workers            what a key does, and its range\n"
         "\n"
         "commands (pdhost COMMAND --help)\n",
         stdout);
@@ -41,12 +41,11 @@ void help_print(void) {
         "  -o SECTION.KEY=VALUE        set one key\n"
         "  --mode benchmark            time the step alone, and write a measurement\n"
         "  --scenario, --device NAME   a name of --list, or the path of a .so\n"
-        "  --sink NAME[:KEY=VALUE,..]  write results with this sink; the first --sink\n"
-        "                              replaces the configured list\n"
-        "  --show-config, --check      the keys and where each is from; check them\n"
-        "  --dry-run                   what the run would do\n"
-        "  --check-plugin FILE         conformance checks of a plugin\n"
-        "  -q, -v, --color, --progress less output, more, in colour, how far it is\n"
+        "  --sink NAME[:KEY=VALUE,..]  write results with this sink, not the configured\n"
+        "  --show-config, --check      print all keys and their origin; check them\n"
+        "  --dry-run                   print the plan, and what it will take\n"
+        "  --check-plugin FILE         run the conformance checks on a plugin\n"
+        "  -q, -v, --color, --progress less or more output, colours, progress line\n"
         "  -V, --version, -h, --help\n",
         stdout);
 }
@@ -206,10 +205,10 @@ static pd_status load_any(plugins *from, pd_kind kind, const char *name, const p
   char hint[128];
   suggest near = {.wanted = name};
   pd_status status = PD_INVALID;
-  plugin_file *files[PD_KIND_READER];
-  uint32_t counts[PD_KIND_READER];
+  plugin_file *files[PD_KIND_COMMUNICATOR];
+  uint32_t counts[PD_KIND_COMMUNICATOR];
   bool found = false;
-  for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_READER; at++) {
+  for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_COMMUNICATOR; at++) {
     counts[at - 1] = 0;
     if (plugins_scan(from, at, &files[at - 1], &counts[at - 1]) != PD_OK) continue;
     for (uint32_t i = 0; i < counts[at - 1] && !found; i++) {
@@ -225,7 +224,8 @@ static pd_status load_any(plugins *from, pd_kind kind, const char *name, const p
     (void)error_set(err, status, FAULT_NOT_FOUND, "plugin \"%s\": no scenario, sink or device of that name%s", name,
                     hint[0] ? hint : "; see pdhost --list");
   }
-  for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_READER; at++) plugins_scan_free(files[at - 1], counts[at - 1]);
+  for (pd_kind at = PD_KIND_SCENARIO; at <= PD_KIND_COMMUNICATOR; at++)
+    plugins_scan_free(files[at - 1], counts[at - 1]);
   return status;
 }
 

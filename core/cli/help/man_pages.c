@@ -185,7 +185,7 @@ static const pair environment[] = {
 static const pair places[] = {
     {"./conf/NAME.ini, PREFIX/share/pdhost/conf/NAME.ini", "the configuration that pdhost NAME or -c NAME means"},
     {"PREFIX/lib/pdhost/", "the plugins: scenario/, sink/ and device/"},
-    {"results/", "what a run writes, unless trace_dir and the sinks' keys say otherwise"},
+    {"results/", "what runs write, each in a folder of its own, unless trace_dir and the sinks' keys say otherwise"},
 };
 
 static void pairs(FILE *to, const char *title, const pair *rows, size_t count) {

@@ -245,10 +245,22 @@
   X("regsPerMultiprocessor", "registers of a multiprocessor")                                                          \
   X("sharedMemPerBlockOptin", "most shared memory that a block can ask for, in bytes")                                 \
   X("sharedMemPerMultiprocessor", "shared memory of a multiprocessor, in bytes")                                       \
-  X("distributedInfo", "how many processes train together, for tools that ask; always one")                            \
+  X("distributedInfo", "which of the processes that train together this is, for tools that ask")                       \
   X("backend", "library of collectives, for tools that ask")                                                           \
-  X("rank", "number of the process among those that train together; always 0")                                         \
-  X("world_size", "processes that train together; always 1")                                                           \
+  X("rank", "number of the process among those that train together, from 0")                                           \
+  X("ranks", "how many processes train together; 1: this one alone")                                                   \
+  X("Collective name", "what a collective does, as torch calls it: allreduce")                                         \
+  X("In msg nelems", "elements that each rank gives to a collective")                                                  \
+  X("Out msg nelems", "elements that each rank gets from a collective")                                                \
+  X("Group size", "ranks that take part in a collective")                                                              \
+  X("dtype", "type of the elements of a collective")                                                                   \
+  X("In split size", "empty: every rank gives as much")                                                                \
+  X("Out split size", "empty: every rank gets as much")                                                                \
+  X("Process Group Name", "the group of ranks that a collective is of; always 0")                                      \
+  X("Process Group Description", "the group of ranks in words")                                                        \
+  X("Process Group Ranks", "the ranks of the group")                                                                   \
+  X("Seq", "number of a collective within its trace, from 1: the same on all ranks")                                   \
+  X("world_size", "processes that train together")                                                                     \
   X("cuda_runtime_version", "version of the CUDA runtime")                                                             \
   X("cuda_driver_version", "newest CUDA version that the driver knows")                                                \
   X("trace_id", "what names this trace among others")                                                                  \

@@ -1,6 +1,7 @@
 /* See diff.h: the command line. */
 #include "diff.h"
 
+#include "diff_page.h"
 #include "diff_report.h"
 
 #include "base/log.h"
@@ -9,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { ROWS_TEXT = 5, ROWS_JSON = 100, ROWS_MOST = 10000 };
@@ -21,26 +23,6 @@ typedef struct diff_options {
   bool gate, help;
 } diff_options;
 
-static bool take_reader(void *user, const args_option *self, const char *value, error *err) {
-  (void)self;
-  (void)err;
-  ((diff_options *)user)->reader = value;
-  return true;
-}
-
-static bool take_step(void *user, const args_option *self, const char *value, error *err) {
-  (void)self;
-  (void)err;
-  ((diff_options *)user)->step = value;
-  return true;
-}
-
-static bool take_margin(void *user, const args_option *self, const char *value, error *err) {
-  (void)self;
-  (void)err;
-  return args_share(value, &((diff_options *)user)->margin);
-}
-
 static bool take_rows(void *user, const args_option *self, const char *value, error *err) {
   char *end;
   diff_options *options = user;
@@ -50,19 +32,8 @@ static bool take_rows(void *user, const args_option *self, const char *value, er
   return !*end && options->rows >= 1 && options->rows <= ROWS_MOST;
 }
 
-static bool take_format(void *user, const args_option *self, const char *value, error *err) {
-  return args_take_format(user, self, value, err) && ((diff_options *)user)->format <= ARGS_JSON;
-}
-
 static const args_option rows[] = {
-    {.name = "--format",
-     .value = ARGS_REQUIRED,
-     .argument = "text|json",
-     .help = "what to print (text)",
-     .allowed = "text, json",
-     .offer = ARGS_OFFER_CHOICES,
-     .take = take_format,
-     .code = offsetof(diff_options, format)},
+    ARGS_FORMAT_ROW(diff_options, format, "text|json", "text, json"),
     {.name = "--rows",
      .value = ARGS_REQUIRED,
      .argument = "COUNT",
@@ -72,23 +43,13 @@ static const args_option rows[] = {
     {.name = "--margin",
      .value = ARGS_REQUIRED,
      .argument = "PERCENT",
-     .take = take_margin,
+     .take = args_take_share,
+     .code = offsetof(diff_options, margin),
      .allowed = "per cent, 0 .. 100",
      .help = "a difference of the step that does not matter (1)"},
-    {.name = "--gate",
-     .take = args_take_flag,
-     .code = offsetof(diff_options, gate),
-     .help = "exit 9 if B is SLOWER, 10 if that is UNCLEAR"},
-    {.name = "--step",
-     .value = ARGS_REQUIRED,
-     .argument = "NAME",
-     .take = take_step,
-     .help = "ranges of this name are the steps (record_function, NVTX)"},
-    {.name = "--reader",
-     .value = ARGS_REQUIRED,
-     .argument = "NAME",
-     .take = take_reader,
-     .help = "read the files with this reader; without it, the files say which one"},
+    ARGS_GATE_ROW(diff_options, gate),
+    ARGS_STEP_ROW(diff_options, step),
+    ARGS_READER_ROW(diff_options, reader),
     ARGS_HELP_ROW(diff_options, help),
 };
 
@@ -104,13 +65,15 @@ const args_command diff_command = {
         "without each cause, and the kernels and operators, matched by name and shape. The largest change comes "
         "first, each with its 95 % interval from the steps. The two may be before and after a change, or two ranks of "
         "one run.\n\n"
-        "FASTER, SLOWER, SAME or UNCLEAR is B against A, as pdhost compare has it. With fewer than 32 steps on a side "
-        "the interval of the mean decides, and with fewer than 5 there is no direction. The two were recorded one "
+        "FASTER, SLOWER, SAME and UNCLEAR say how B compares with A, as in pdhost compare. With fewer than 32 steps on "
+        "a side the interval of the mean decides, and with fewer than 5 no direction is given. The two were recorded "
+        "one "
         "after the other, so a change of the machine in between counts as theirs.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost diff before.json.gz after.json.gz\twhat a change of the program brought\n"
                 "pdhost diff rank0.json.gz rank1.json.gz\twhat one rank does that the other does not\n"
+                "pdhost diff a.json.gz b.json.gz --sink html\tthe same as a page, diff.html\n"
                 "pdhost diff --gate good.pdcap new.pdcap\tfails where a run became slower",
     .takes_run_options = true,
     .words = ARGS_OFFER_FILE,
@@ -121,18 +84,36 @@ static int gate_code(outcome verdict) {
   return verdict == OUTCOME_UNCLEAR ? CODE_INCONCLUSIVE : CODE_DONE;
 }
 
-static int report(const diff_options *options, const diff_side *a, const diff_side *b, error *err) {
-  const uint32_t shown = options->rows ? (uint32_t)options->rows : options->format == ARGS_JSON ? ROWS_JSON : ROWS_TEXT;
+/* The page that --sink html asks for; NULL: none. */
+static const char *page_of(const config *settings) {
+  bool wanted = false;
+  for (uint32_t i = 0; i < settings->sink_count; i++)
+    wanted = wanted || strcmp(settings->sinks[i].plugin->table->name, "html") == 0;
+  for (uint32_t i = 0; i < settings->setting_count && wanted; i++) {
+    const pd_setting *at = &settings->settings[i];
+    if (strcmp(at->section, "sink.html") == 0 && strcmp(at->key, "path") == 0)
+      return *at->value ? at->value : "diff.html";
+  }
+  return NULL;
+}
+
+static int report(const diff_options *options, const char *page, const diff_side *a, const diff_side *b, error *err) {
+  const uint32_t shown = options->rows                          ? (uint32_t)options->rows
+                         : options->format == ARGS_JSON || page ? ROWS_JSON
+                                                                : ROWS_TEXT;
   difference of;
   progress_enter("comparing", NULL, 0);
   bool ok = difference_make(a, b, options->margin, shown, &of);
   progress_end();
+  pd_status written = PD_OK;
+  if (ok && page) written = diff_page_write(&of, page, err);
   if (ok && options->format == ARGS_JSON)
     ok = diff_report_json(&of);
-  else if (ok)
+  else if (ok && !page)
     diff_report_text(&of, log_color_on(STDOUT_FILENO));
   const int code = options->gate ? gate_code(of.verdict) : CODE_DONE;
   difference_close(&of);
+  if (written != PD_OK) return err->exit_code;
   if (ok) return code;
   error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   return CODE_INTERNAL;
@@ -159,7 +140,7 @@ static int diff(cli_args *args, const diff_options *options, error *err) {
     error_set(err, PD_INVALID, CODE_CONFIG, "diff: %s: it holds no steps to compare", args->words[side]);
     code = CODE_CONFIG;
   }
-  if (code == CODE_DONE) code = report(options, &sides[0], &sides[1], err);
+  if (code == CODE_DONE) code = report(options, page_of(settings), &sides[0], &sides[1], err);
   progress_end();
   diff_side_close(&sides[0]);
   diff_side_close(&sides[1]);

@@ -1,10 +1,9 @@
 /* See diff_report.h: for programs. Times are nanoseconds of a step. */
 #include "diff_report.h"
 
-#include <jansson.h>
+#include "base/json_text.h"
+
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define DIFF_FORMAT "pdhost.diff/1"
 
@@ -67,10 +66,5 @@ bool diff_report_json(const difference *self) {
                 side_value(self, 1), "verdict", comparison_word(self->verdict), "step", step_value(self), "ledger",
                 list_value(&self->lists[DIFF_LEDGER]), "gains", causes_value(self), "kernels",
                 list_value(&self->lists[DIFF_KERNEL]), "operators", list_value(&self->lists[DIFF_OPERATOR]));
-  char *text = document ? json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) : NULL;
-  json_decref(document);
-  if (!text) return false;
-  puts(text);
-  free(text);
-  return true;
+  return json_text_print(document, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
 }

@@ -13,7 +13,7 @@ enum {
   NAME_COLUMNS = 35,
   FIGURE_COLUMNS = 9,
   TEXT_INDENT = 9,
-  TEXT_BYTES = 1024,
+  TEXT_BYTES = DIFF_REPORT_BYTES / 2,
   NAME_BYTES = 4096,
   LINE_COLUMNS = 79
 };
@@ -83,38 +83,46 @@ static bool explain(const difference *self, char text[TEXT_BYTES]) {
   return false;
 }
 
-static void print_sentence(const difference *self, bool color) {
-  char a[32], b[32], text[2 * TEXT_BYTES], why[TEXT_BYTES] = "no part of it changed for certain";
+void diff_report_sentence(const difference *self, char *text, size_t room) {
+  char a[32], b[32], why[TEXT_BYTES] = "no part of it changed for certain";
   if (!explain(self, why) && !self->has_device) strcpy(why, "the files do not say what the device did in it");
   const char *in_b = ms(self->median_ns[1], b), *in_a = ms(self->median_ns[0], a);
   if (self->verdict == OUTCOME_SAME)
-    snprintf(text, sizeof text, "A step takes as long in B as in A: %s and %s ms.", in_b, in_a);
+    snprintf(text, room, "A step takes as long in B as in A: %s and %s ms.", in_b, in_a);
   else if (self->median_ns[0] > 0)
-    snprintf(text, sizeof text, "A step takes %s ms in B and %s ms in A (%+.1f %%): %s.", in_b, in_a,
+    snprintf(text, room, "A step takes %s ms in B and %s ms in A (%+.1f %%): %s.", in_b, in_a,
              100 * (self->median_ns[1] / self->median_ns[0] - 1), why);
   else
-    snprintf(text, sizeof text, "A step takes %s ms in B and no time in A.", in_b);
+    snprintf(text, room, "A step takes %s ms in B and no time in A.", in_b);
+}
+
+static void print_sentence(const difference *self, bool color) {
+  char text[DIFF_REPORT_BYTES];
+  diff_report_sentence(self, text, sizeof text);
   const char *word = comparison_word(self->verdict);
   printf("%s%s%s", color ? comparison_color(self->verdict) : "", word, color ? "\033[0m" : "");
   wrap_print(text, (int)strlen(word), TEXT_INDENT);
 }
 
-static void print_note(const char *text) { wrap_print(text, 0, TEXT_INDENT); }
+static void print_note(void *user, const char *text) {
+  (void)user;
+  wrap_print(text, 0, TEXT_INDENT);
+}
 
-static void print_notes(const difference *self) {
+void diff_report_notes(const difference *self, void (*tell)(void *user, const char *text), void *user) {
   const diff_side *a = self->sides[0], *b = self->sides[1];
   char text[TEXT_BYTES];
   const uint32_t least = a->step_count < b->step_count ? a->step_count : b->step_count;
   if (least < DIFF_STEPS_LEAST) {
     snprintf(text, sizeof text, "%u step%s on a side %s too few for a direction; record %d or more in both.", least,
              least == 1 ? "" : "s", least == 1 ? "is" : "are", DIFF_STEPS_LEAST);
-    print_note(text);
+    tell(user, text);
   } else if (self->verdict == OUTCOME_UNCLEAR) {
-    print_note("The steps of a side differ so much that chance alone may have parted the two; record more of them.");
+    tell(user, "The steps of a side differ so much that chance alone may have parted the two; record more of them.");
   }
   if (a->has_device != b->has_device) {
     snprintf(text, sizeof text, "%s has no device records, so only the steps are compared.", a->has_device ? "B" : "A");
-    print_note(text);
+    tell(user, text);
   }
   if (strcmp(a->device, b->device) != 0) {
     char left[256], right[256];
@@ -122,13 +130,13 @@ static void print_notes(const difference *self) {
     visible_copy(right, sizeof right, b->device);
     snprintf(text, sizeof text, "A ran on %s and B on %s.", left[0] ? left : "a device without a name",
              right[0] ? right : "a device without a name");
-    print_note(text);
+    tell(user, text);
   }
   for (int side = 0; side < 2; side++) {
     const diff_side *of = self->sides[side];
     if (of->gain_steps || !of->withheld) continue;
     snprintf(text, sizeof text, "The gains of %c are %s.", 'A' + side, of->withheld);
-    print_note(text);
+    tell(user, text);
   }
 }
 
@@ -215,7 +223,7 @@ void diff_report_text(const difference *self, bool color) {
   print_side('A', self->sides[0]);
   print_side('B', self->sides[1]);
   print_sentence(self, color);
-  print_notes(self);
+  diff_report_notes(self, print_note, NULL);
   print_steps(self);
   print_list(self, DIFF_LEDGER, "Where the step goes");
   print_causes(self);

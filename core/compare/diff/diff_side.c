@@ -150,7 +150,7 @@ static bool add_ledger(diff_side *self, const trace_facts *facts) {
 static bool add_gains(diff_side *self, const trace_facts *facts) {
   gains of;
   if (!gains_find(facts, &of)) return false;
-  const char *why_not = verdict_withheld(facts, &of, &self->texts);
+  const char *why_not = verdict_withheld(facts, &of, &self->texts, NULL);
   if (why_not) {
     self->withheld = why_not;
     return !self->texts.failed;

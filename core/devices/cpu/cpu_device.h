@@ -88,17 +88,17 @@ typedef struct launch {
   bool always; /* as in job */
   job_record record;
 } launch;
-pd_status stream_launch(pd_stream *stream, const launch *how, job_run run, const void *arguments, size_t bytes);
+pd_status cpu_stream_launch(pd_stream *stream, const launch *how, job_run run, const void *arguments, size_t bytes);
 
 /* The plain case: one kernel called `site`. */
-pd_status stream_kernel(pd_stream *stream, pd_site *site, job_run run, const void *arguments, size_t bytes);
+pd_status cpu_stream_kernel(pd_stream *stream, pd_site *site, job_run run, const void *arguments, size_t bytes);
 
 /* Sets the stream's sticky failure; for jobs. */
-pd_status stream_fail(pd_stream *stream, pd_status status, const char *format, ...) PD_PRINTF(3, 4);
+pd_status cpu_stream_fail(pd_stream *stream, pd_status status, const char *format, ...) PD_PRINTF(3, 4);
 
 /* Starts a runtime record: its ticks, or 0 where nothing is recorded. */
-uint64_t call_begin(const pd_device *device);
-void call_end(const pd_device *device, pd_site *call, pd_api_class api, uint64_t correlation, uint64_t start);
+uint64_t cpu_call_begin(const pd_device *device);
+void cpu_call_end(const pd_device *device, pd_site *call, pd_api_class api, uint64_t correlation, uint64_t start);
 
 extern const pd_stream_ops cpu_stream_ops;
 extern const pd_memory_ops cpu_memory_ops;
@@ -106,8 +106,8 @@ extern const pd_profile_ops cpu_profile_ops;
 extern const pd_tensor_ops cpu_tensor_ops;
 
 /* Frees the pool; for close. */
-void memory_release(pd_device *device);
+void cpu_memory_release(pd_device *device);
 /* Frees the stream's oneDNN primitives; on its own thread. */
-void plans_release(pd_stream *stream);
+void cpu_plans_release(pd_stream *stream);
 
 #endif

@@ -42,7 +42,7 @@ static void tell(const pd_device *device, const void *data, int64_t bytes, bool 
 }
 
 static void end_call(pd_device *device, pd_site *call, pd_api_class api, uint64_t began) {
-  if (began) call_end(device, call, api, atomic_fetch_add(&device->correlation, 1) + 1, began);
+  if (began) cpu_call_end(device, call, api, atomic_fetch_add(&device->correlation, 1) + 1, began);
 }
 
 static uint64_t ticks(const pd_device *device) { return device->record ? device->record->ticks(device->record) : 0; }
@@ -70,14 +70,14 @@ static void pool_trim(pd_device *device) {
   }
 }
 
-void memory_release(pd_device *device) { pool_trim(device); }
+void cpu_memory_release(pd_device *device) { pool_trim(device); }
 
 static pd_status device_alloc(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes,
                               void **out) {
   static pd_site call = PD_SITE("pdMalloc", 0);
   *out = NULL;
   if (!bytes) return PD_OK;
-  const uint64_t start = ticks(device), began = call_begin(device), room = rounded(bytes);
+  const uint64_t start = ticks(device), began = cpu_call_begin(device), room = rounded(bytes);
   pthread_mutex_lock(&device->lock);
   void *data = allocator == PD_ALLOCATOR_RAW ? NULL : pool_take(device, room);
   /* The system may promise more than there is, and end the process when it is used. */
@@ -129,12 +129,12 @@ static pd_status run_free(pd_stream *stream, void *arguments) {
 static pd_status device_free(pd_device *device, pd_stream *stream, pd_allocator allocator, uint64_t bytes, void *data) {
   static pd_site call = PD_SITE("pdFree", 0);
   if (!data) return PD_OK;
-  const uint64_t start = ticks(device), began = call_begin(device), room = rounded(bytes);
+  const uint64_t start = ticks(device), began = cpu_call_begin(device), room = rounded(bytes);
   const free_arguments given = {device, data, room, allocator};
   pd_status status = PD_OK;
   /* The plain allocator waits for the device, as cudaFree does. */
   const launch how = {.wait = allocator == PD_ALLOCATOR_RAW, .always = true};
-  if (stream) status = stream_launch(stream, &how, run_free, &given, sizeof given);
+  if (stream) status = cpu_stream_launch(stream, &how, run_free, &given, sizeof given);
   pthread_mutex_lock(&device->lock);
   device->allocated -= room;
   tell(device, data, -(int64_t)room, true, stream, allocator, start);
@@ -148,7 +148,7 @@ static pd_status host_alloc(pd_device *device, uint64_t bytes, void **out) {
   static pd_site call = PD_SITE("pdMallocHost", 0);
   *out = NULL;
   if (!bytes) return PD_OK;
-  const uint64_t start = ticks(device), began = call_begin(device), room = rounded(bytes);
+  const uint64_t start = ticks(device), began = cpu_call_begin(device), room = rounded(bytes);
   cpu_block *block = malloc(sizeof *block);
   void *data = block && room >= bytes && room <= device->total_bytes ? aligned_alloc(ALIGNMENT, room) : NULL;
   if (!data) {
@@ -170,7 +170,7 @@ static pd_status host_free(pd_device *device, uint64_t bytes, void *data) {
   static pd_site call = PD_SITE("pdFreeHost", 0);
   (void)bytes;
   if (!data) return PD_OK;
-  const uint64_t start = ticks(device), began = call_begin(device);
+  const uint64_t start = ticks(device), began = cpu_call_begin(device);
   cpu_block *found = NULL;
   pthread_mutex_lock(&device->lock);
   for (cpu_block **at = &device->pinned; *at; at = &(*at)->next)
@@ -240,7 +240,7 @@ static pd_status copy(pd_device *device, pd_stream *stream, void *to, const void
   else if (kind != PD_COPY_DEVICE_TO_DEVICE)
     return device->host->fail(device->host, PD_INVALID, "copy: kind %u is none", kind);
   how.wait = how.record.from == PD_MEMORY_PAGEABLE || how.record.to == PD_MEMORY_PAGEABLE;
-  return stream_launch(stream, &how, run_copy, &arguments, sizeof arguments);
+  return cpu_stream_launch(stream, &how, run_copy, &arguments, sizeof arguments);
 }
 
 const pd_memory_ops cpu_memory_ops = {.size = sizeof(pd_memory_ops),

@@ -23,7 +23,7 @@ pd_status cpu_sum_rows(pd_device *device, pd_stream *stream, const pd_tensor *y,
   static pd_site site = PD_SITE("sum_rows", 0);
   if (x->rank != 2 || x->dtype != PD_F32 || !is_vector(y, x->shape[0])) return refuse(device, "sum_rows");
   const sum_arguments p = {.y = y->data, .x = x->data, .rows = x->shape[0], .columns = x->shape[1]};
-  return stream_kernel(stream, &site, run_sum_rows, &p, sizeof p);
+  return cpu_stream_kernel(stream, &site, run_sum_rows, &p, sizeof p);
 }
 
 typedef struct batched_arguments {
@@ -37,7 +37,7 @@ static pd_status run_batched_matmul(pd_stream *stream, void *arguments) {
   for (int64_t i = 0; i < p->batches; i++) {
     const dnnl_status_t status = dnnl_sgemm('N', 'N', p->m, p->n, p->k, 1.0f, p->a + i * p->m * p->k, p->k,
                                             p->b + i * p->k * p->n, p->n, 0.0f, p->c + i * p->m * p->n, p->n);
-    if (status != dnnl_success) return stream_fail(stream, PD_DEVICE, "dnnl_sgemm: status %d", (int)status);
+    if (status != dnnl_success) return cpu_stream_fail(stream, PD_DEVICE, "dnnl_sgemm: status %d", (int)status);
   }
   return PD_OK;
 }
@@ -58,5 +58,5 @@ pd_status cpu_batched_matmul(pd_device *device, pd_stream *stream, const pd_tens
   if (b->shape[0] != p.batches || c->shape[0] != p.batches || b->shape[1] != p.k || c->shape[1] != p.m ||
       c->shape[2] != p.n)
     return refuse(device, "batched_matmul");
-  return stream_kernel(stream, &site, run_batched_matmul, &p, sizeof p);
+  return cpu_stream_kernel(stream, &site, run_batched_matmul, &p, sizeof p);
 }

@@ -11,7 +11,7 @@ typedef struct conv_arguments {
 
 static pd_status run_conv(pd_stream *stream, void *arguments) {
   const conv_arguments *a = arguments;
-  return plans_run(stream, &a->key, a->x, a->w, a->bias, a->y);
+  return cpu_plans_run(stream, &a->key, a->x, a->w, a->bias, a->y);
 }
 
 /* Whether x, w and y are the three tensors of one convolution. */
@@ -51,7 +51,7 @@ pd_status cpu_conv2d_forward(pd_device *device, pd_stream *stream, const pd_tens
   static pd_site site = PD_SITE("dnnl_conv2d_forward", 0);
   if (!fits(x, w, y, conv) || (bias && !is_vector(bias, w->shape[0]))) return refuse(device, "conv2d_forward");
   const conv_arguments a = arguments_of(PLAN_FORWARD, x, w, bias, y, relu, conv);
-  return stream_kernel(stream, &site, run_conv, &a, sizeof a);
+  return cpu_stream_kernel(stream, &site, run_conv, &a, sizeof a);
 }
 
 pd_status cpu_conv2d_backward_data(pd_device *device, pd_stream *stream, const pd_tensor *dx, const pd_tensor *dy,
@@ -59,7 +59,7 @@ pd_status cpu_conv2d_backward_data(pd_device *device, pd_stream *stream, const p
   static pd_site site = PD_SITE("dnnl_conv2d_backward_data", 0);
   if (!fits(dx, w, dy, conv)) return refuse(device, "conv2d_backward_data");
   const conv_arguments a = arguments_of(PLAN_BACKWARD_DATA, dx, w, NULL, dy, false, conv);
-  return stream_kernel(stream, &site, run_conv, &a, sizeof a);
+  return cpu_stream_kernel(stream, &site, run_conv, &a, sizeof a);
 }
 
 pd_status cpu_conv2d_backward_weight(pd_device *device, pd_stream *stream, const pd_tensor *dw, const pd_tensor *dy,
@@ -67,7 +67,7 @@ pd_status cpu_conv2d_backward_weight(pd_device *device, pd_stream *stream, const
   static pd_site site = PD_SITE("dnnl_conv2d_backward_weight", 0);
   if (!fits(x, dw, dy, conv)) return refuse(device, "conv2d_backward_weight");
   const conv_arguments a = arguments_of(PLAN_BACKWARD_WEIGHT, x, dw, NULL, dy, false, conv);
-  return stream_kernel(stream, &site, run_conv, &a, sizeof a);
+  return cpu_stream_kernel(stream, &site, run_conv, &a, sizeof a);
 }
 
 /* A tensor as (outer, channels, inner): NCHW (N, C, H*W); NHWC (N*H*W, C, 1); rank 2 (R, D, 1). */
@@ -108,7 +108,7 @@ pd_status cpu_bias_forward(pd_device *device, pd_stream *stream, const pd_tensor
   bias_arguments a = {.out = y->data, .in = x->data, .bias = bias->data};
   if (!view_of(x, &a.view) || !same_shape(x, y) || y->dtype != PD_F32 || !is_vector(bias, a.view.channels))
     return refuse(device, "bias_forward");
-  return stream_kernel(stream, &site, run_bias_forward, &a, sizeof a);
+  return cpu_stream_kernel(stream, &site, run_bias_forward, &a, sizeof a);
 }
 
 /* dx = dy where y > 0; loops apart, so that each can be vectorised. */
@@ -166,7 +166,7 @@ pd_status cpu_bias_backward(pd_device *device, pd_stream *stream, const pd_tenso
   static pd_site site = PD_SITE("bias_backward", 0);
   bias_arguments a = {.db = db->data, .in = dy->data, .accumulate = accumulate};
   if (!view_of(dy, &a.view) || !is_vector(db, a.view.channels)) return refuse(device, "bias_backward");
-  return stream_kernel(stream, &site, run_bias_backward, &a, sizeof a);
+  return cpu_stream_kernel(stream, &site, run_bias_backward, &a, sizeof a);
 }
 
 pd_status cpu_bias_relu_backward(pd_device *device, pd_stream *stream, const pd_tensor *dx, const pd_tensor *db,
@@ -175,7 +175,7 @@ pd_status cpu_bias_relu_backward(pd_device *device, pd_stream *stream, const pd_
   bias_arguments a = {.out = dx->data, .db = db->data, .in = dy->data, .y = y->data};
   if (!view_of(dy, &a.view) || !same_shape(dx, dy) || !same_shape(y, dy) || !is_vector(db, a.view.channels))
     return refuse(device, "bias_relu_backward");
-  return stream_kernel(stream, &site, run_bias_backward, &a, sizeof a);
+  return cpu_stream_kernel(stream, &site, run_bias_backward, &a, sizeof a);
 }
 
 typedef struct mean_hw_arguments {
@@ -223,12 +223,12 @@ pd_status cpu_mean_hw_forward(pd_device *device, pd_stream *stream, const pd_ten
   static pd_site site = PD_SITE("mean_hw_forward", 0);
   mean_hw_arguments a = {.out = y->data, .in = x->data};
   if (!mean_hw_arguments_of(x, y, &a)) return refuse(device, "mean_hw_forward");
-  return stream_kernel(stream, &site, run_mean_hw_forward, &a, sizeof a);
+  return cpu_stream_kernel(stream, &site, run_mean_hw_forward, &a, sizeof a);
 }
 
 pd_status cpu_mean_hw_backward(pd_device *device, pd_stream *stream, const pd_tensor *dx, const pd_tensor *dy) {
   static pd_site site = PD_SITE("mean_hw_backward", 0);
   mean_hw_arguments a = {.out = dx->data, .in = dy->data};
   if (!mean_hw_arguments_of(dx, dy, &a)) return refuse(device, "mean_hw_backward");
-  return stream_kernel(stream, &site, run_mean_hw_backward, &a, sizeof a);
+  return cpu_stream_kernel(stream, &site, run_mean_hw_backward, &a, sizeof a);
 }

@@ -68,7 +68,7 @@ pd_status cpu_elementwise(pd_device *device, pd_stream *stream, pd_elementwise o
       (two && !broadcast && !same_shape(y, b)))
     return refuse(device, "elementwise");
   const elementwise_arguments p = {y->data, a->data, two ? b->data : NULL, count, (float)alpha, broadcast};
-  return stream_kernel(stream, &table[op].site, table[op].run, &p, sizeof p);
+  return cpu_stream_kernel(stream, &table[op].site, table[op].run, &p, sizeof p);
 }
 
 typedef struct fill_arguments {
@@ -99,13 +99,13 @@ pd_status cpu_fill(pd_device *device, pd_stream *stream, const pd_tensor *y, dou
   static pd_site kernel = PD_SITE("fill", 0), call = PD_SITE("pdMemsetAsync", 0);
   const fill_arguments p = {.y = y->data, .count = tensor_count(y), .dtype = y->dtype, .value = value};
   if (y->dtype == PD_F16) return refuse(device, "fill");
-  if (value != 0) return stream_kernel(stream, &kernel, run_fill, &p, sizeof p);
+  if (value != 0) return cpu_stream_kernel(stream, &kernel, run_fill, &p, sizeof p);
   const uint64_t width = y->dtype == PD_I64 ? 8 : y->dtype == PD_U8 ? 1 : 4;
   const launch how = {
       .call = &call,
       .api = PD_API_MEMSET,
       .record = {.kind = PD_ACTIVITY_MEMSET, .to = PD_MEMORY_DEVICE, .bytes = (uint64_t)p.count * width}};
-  return stream_launch(stream, &how, run_fill, &p, sizeof p);
+  return cpu_stream_launch(stream, &how, run_fill, &p, sizeof p);
 }
 
 typedef struct convert_arguments {
@@ -145,7 +145,7 @@ pd_status cpu_convert(pd_device *device, pd_stream *stream, const pd_tensor *y, 
     p.c = x->shape[1];
     p.hw = x->shape[2] * x->shape[3];
   }
-  return stream_kernel(stream, &site, run_convert, &p, sizeof p);
+  return cpu_stream_kernel(stream, &site, run_convert, &p, sizeof p);
 }
 
 static pd_status run_mean(pd_stream *stream, void *arguments) {
@@ -161,7 +161,7 @@ pd_status cpu_mean(pd_device *device, pd_stream *stream, const pd_tensor *y, con
   static pd_site site = PD_SITE("mean", 0);
   const elementwise_arguments p = {.y = y->data, .a = x->data, .count = tensor_count(x)};
   if (!is_vector(y, 1) || x->dtype != PD_F32 || p.count == 0) return refuse(device, "mean");
-  return stream_kernel(stream, &site, run_mean, &p, sizeof p);
+  return cpu_stream_kernel(stream, &site, run_mean, &p, sizeof p);
 }
 
 typedef struct columns_arguments {
@@ -187,5 +187,5 @@ pd_status cpu_copy_columns(pd_device *device, pd_stream *stream, const pd_tensor
     return refuse(device, "copy_columns");
   const columns_arguments p = {
       (float *)y->data + y_column, (const float *)x->data + x_column, x->shape[0], columns, y->shape[1], x->shape[1]};
-  return stream_kernel(stream, &site, run_copy_columns, &p, sizeof p);
+  return cpu_stream_kernel(stream, &site, run_copy_columns, &p, sizeof p);
 }

@@ -13,8 +13,8 @@ typedef struct loss_arguments {
 } loss_arguments;
 
 static pd_status bad_label(pd_stream *stream, const loss_arguments *p, int64_t row) {
-  return stream_fail(stream, PD_INVALID, "cross_entropy: label %lld of row %lld is not in 0..%lld",
-                     (long long)p->labels[row], (long long)row, (long long)p->columns - 1);
+  return cpu_stream_fail(stream, PD_INVALID, "cross_entropy: label %lld of row %lld is not in 0..%lld",
+                         (long long)p->labels[row], (long long)row, (long long)p->columns - 1);
 }
 
 static pd_status run_forward(pd_stream *stream, void *arguments) {
@@ -67,7 +67,7 @@ pd_status cpu_cross_entropy_forward(pd_device *device, pd_stream *stream, const 
                             .labels = labels->data,
                             .rows = rows,
                             .columns = columns};
-  return stream_kernel(stream, &site, run_forward, &p, sizeof p);
+  return cpu_stream_kernel(stream, &site, run_forward, &p, sizeof p);
 }
 
 pd_status cpu_cross_entropy_backward(pd_device *device, pd_stream *stream, const pd_tensor *dlogits,
@@ -84,5 +84,5 @@ pd_status cpu_cross_entropy_backward(pd_device *device, pd_stream *stream, const
                             .scale = scale ? scale->data : NULL,
                             .rows = rows,
                             .columns = columns};
-  return stream_kernel(stream, &site, run_backward, &p, sizeof p);
+  return cpu_stream_kernel(stream, &site, run_backward, &p, sizeof p);
 }

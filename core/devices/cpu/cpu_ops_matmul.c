@@ -12,7 +12,7 @@ static pd_status run_matmul(pd_stream *stream, void *arguments) {
   const matmul_arguments *p = arguments;
   const dnnl_status_t status = dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->m, p->n, p->k,
                                           1.0f, p->a, p->lda, p->b, p->ldb, p->accumulate ? 1.0f : 0.0f, p->c, p->n);
-  if (status != dnnl_success) return stream_fail(stream, PD_DEVICE, "dnnl_sgemm: status %d", (int)status);
+  if (status != dnnl_success) return cpu_stream_fail(stream, PD_DEVICE, "dnnl_sgemm: status %d", (int)status);
   for (int64_t row = 0; p->bias && row < p->m; row++)
     for (int64_t column = 0; column < p->n; column++) p->c[row * p->n + column] += p->bias[column];
   return PD_OK;
@@ -38,5 +38,5 @@ pd_status cpu_matmul(pd_device *device, pd_stream *stream, const pd_tensor *c, c
   if (a->dtype != PD_F32 || b->dtype != PD_F32 || b->shape[transpose_b ? 1 : 0] != p.k || !is_matrix(c, p.m, p.n) ||
       (bias && !is_vector(bias, p.n)))
     return refuse(device, "matmul");
-  return stream_kernel(stream, &site, run_matmul, &p, sizeof p);
+  return cpu_stream_kernel(stream, &site, run_matmul, &p, sizeof p);
 }

@@ -205,7 +205,7 @@ static pd_status forward(pd_device *device, pd_stream *stream, pd_site *site, bo
                             .columns = columns,
                             .eps = eps,
                             .tiny = fused};
-  return stream_kernel(stream, site, run_forward, &p, sizeof p);
+  return cpu_stream_kernel(stream, site, run_forward, &p, sizeof p);
 }
 
 static pd_status backward(pd_device *device, pd_stream *stream, pd_site *site, bool fused, const pd_tensor *dx,
@@ -229,7 +229,7 @@ static pd_status backward(pd_device *device, pd_stream *stream, pd_site *site, b
                             .columns = columns,
                             .tiny = fused,
                             .accumulate = accumulate};
-  return stream_kernel(stream, site, run_backward, &p, sizeof p);
+  return cpu_stream_kernel(stream, site, run_backward, &p, sizeof p);
 }
 
 pd_status cpu_layer_norm_forward(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *mean,

@@ -79,7 +79,7 @@ static pd_status launch_list(pd_device *device, pd_stream *stream, pd_site *site
                       .api = PD_API_LAUNCH,
                       .always = true, /* frees the list */
                       .record = {.kind = PD_ACTIVITY_KERNEL}};
-  return stream_launch(stream, &how, run, a, sizeof *a);
+  return cpu_stream_launch(stream, &how, run, a, sizeof *a);
 }
 
 pd_status cpu_adamw(pd_device *device, pd_stream *stream, const pd_parameter *parameters, int64_t count,
@@ -101,5 +101,5 @@ pd_status cpu_unscale(pd_device *device, pd_stream *stream, const pd_parameter *
 pd_status cpu_scaler_update(pd_device *device, pd_stream *stream, const pd_scaler *scaler) {
   static pd_site site = PD_SITE("scaler_update", 0);
   (void)device;
-  return stream_kernel(stream, &site, run_scaler_update, scaler, sizeof *scaler);
+  return cpu_stream_kernel(stream, &site, run_scaler_update, scaler, sizeof *scaler);
 }

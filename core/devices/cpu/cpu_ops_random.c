@@ -44,5 +44,5 @@ pd_status cpu_randn(pd_device *device, pd_stream *stream, const pd_tensor *y, ui
   static pd_site site = PD_SITE("randn", 0);
   const randn_arguments p = {y->data, tensor_count(y), seed, offset};
   if (y->dtype != PD_F32) return refuse(device, "randn");
-  return stream_kernel(stream, &site, run_randn, &p, sizeof p);
+  return cpu_stream_kernel(stream, &site, run_randn, &p, sizeof p);
 }

@@ -21,5 +21,5 @@ pd_status cpu_spin(pd_device *device, pd_stream *stream, int64_t ns) {
   static pd_site site = PD_SITE("spin", 0);
   const spin_arguments p = {ns};
   if (ns < 0) return refuse(device, "spin");
-  return stream_kernel(stream, &site, run_spin, &p, sizeof p);
+  return cpu_stream_kernel(stream, &site, run_spin, &p, sizeof p);
 }

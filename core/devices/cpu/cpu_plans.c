@@ -37,7 +37,7 @@ static void plan_free(cpu_plan *plan) {
   free(plan);
 }
 
-void plans_release(pd_stream *stream) {
+void cpu_plans_release(pd_stream *stream) {
   while (stream->plans) {
     cpu_plan *plan = stream->plans;
     stream->plans = plan->next;
@@ -194,7 +194,7 @@ static cpu_plan *plan_find(pd_stream *stream, const plan_key *key, dnnl_status_t
   return plan;
 }
 
-pd_status plans_run(pd_stream *stream, const plan_key *key, void *x, void *w, void *bias, void *y) {
+pd_status cpu_plans_run(pd_stream *stream, const plan_key *key, void *x, void *w, void *bias, void *y) {
   void *const data[ARG_COUNT] = {[ARG_X] = x, [ARG_W] = w, [ARG_Y] = y, [ARG_BIAS] = bias};
   dnnl_exec_arg_t arguments[ARG_COUNT];
   dnnl_status_t status = dnnl_success;
@@ -214,8 +214,8 @@ pd_status plans_run(pd_stream *stream, const plan_key *key, void *x, void *w, vo
   if (status == dnnl_success) status = dnnl_stream_wait(stream->dnnl);
   if (status == dnnl_success) return PD_OK;
 failed:
-  return stream_fail(stream, status == dnnl_out_of_memory ? PD_NO_MEMORY : PD_DEVICE,
-                     "oneDNN convolution %lld->%lld %lldx%lld %s: status %d", (long long)key->i, (long long)key->o,
-                     (long long)key->kernel, (long long)key->kernel, key->layout == PD_NHWC ? "NHWC" : "NCHW",
-                     (int)status);
+  return cpu_stream_fail(stream, status == dnnl_out_of_memory ? PD_NO_MEMORY : PD_DEVICE,
+                         "oneDNN convolution %lld->%lld %lldx%lld %s: status %d", (long long)key->i, (long long)key->o,
+                         (long long)key->kernel, (long long)key->kernel, key->layout == PD_NHWC ? "NHWC" : "NCHW",
+                         (int)status);
 }

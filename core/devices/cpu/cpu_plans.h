@@ -15,6 +15,6 @@ typedef struct plan_key {
 } plan_key;
 
 /* Runs it: `x` (N,I,H,W), `w` (O,I,K,K), `y` (N,O,H',W') or their gradients in their places; bias (O) or NULL. */
-pd_status plans_run(pd_stream *stream, const plan_key *key, void *x, void *w, void *bias, void *y);
+pd_status cpu_plans_run(pd_stream *stream, const plan_key *key, void *x, void *w, void *bias, void *y);
 
 #endif

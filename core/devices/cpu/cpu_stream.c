@@ -38,12 +38,12 @@ static uint32_t site_id(const pd_record *record, pd_site *site) {
   return id;
 }
 
-uint64_t call_begin(const pd_device *device) {
+uint64_t cpu_call_begin(const pd_device *device) {
   if (!device->record || !atomic_load_explicit(&device->recording, memory_order_relaxed)) return 0;
   return device->record->ticks(device->record);
 }
 
-void call_end(const pd_device *device, pd_site *call, pd_api_class api, uint64_t correlation, uint64_t start) {
+void cpu_call_end(const pd_device *device, pd_site *call, pd_api_class api, uint64_t correlation, uint64_t start) {
   if (!start) return;
   const pd_record *record = device->record;
   const pd_activity activity = {.kind = PD_ACTIVITY_RUNTIME,
@@ -106,7 +106,7 @@ static void *run_jobs(void *argument) {
     pthread_cond_broadcast(&stream->idle);
   }
   pthread_mutex_unlock(&stream->lock);
-  plans_release(stream);
+  cpu_plans_release(stream);
   /* Its helpers would end some time after it; this waits for them. */
   (void)omp_pause_resource_all(OPENMP_PAUSE_HARD);
   return NULL;
@@ -117,10 +117,10 @@ static pd_status sticky(pd_stream *stream) {
   return stream->failed == PD_OK ? PD_OK : host->fail(host, stream->failed, "%s", stream->message);
 }
 
-pd_status stream_launch(pd_stream *stream, const launch *how, job_run run, const void *arguments, size_t bytes) {
+pd_status cpu_stream_launch(pd_stream *stream, const launch *how, job_run run, const void *arguments, size_t bytes) {
   pd_device *device = stream->device;
   if (bytes > JOB_BYTES) return device->host->fail(device->host, PD_INVALID, "a job's arguments are %zu bytes", bytes);
-  const uint64_t start = how->call ? call_begin(device) : 0;
+  const uint64_t start = how->call ? cpu_call_begin(device) : 0;
   const uint64_t correlation = how->call ? atomic_fetch_add(&device->correlation, 1) + 1 : 0;
   const bool recorded = start && how->record.kind;
   pd_status status = PD_OK;
@@ -142,14 +142,14 @@ pd_status stream_launch(pd_stream *stream, const launch *how, job_run run, const
     status = sticky(stream);
   }
   pthread_mutex_unlock(&stream->lock);
-  if (how->call) call_end(device, how->call, how->api, correlation, start);
+  if (how->call) cpu_call_end(device, how->call, how->api, correlation, start);
   return status;
 }
 
-pd_status stream_kernel(pd_stream *stream, pd_site *site, job_run run, const void *arguments, size_t bytes) {
+pd_status cpu_stream_kernel(pd_stream *stream, pd_site *site, job_run run, const void *arguments, size_t bytes) {
   static pd_site call = PD_SITE("pdLaunchKernel", 0);
   const launch how = {.call = &call, .site = site, .api = PD_API_LAUNCH, .record = {.kind = PD_ACTIVITY_KERNEL}};
-  return stream_launch(stream, &how, run, arguments, bytes);
+  return cpu_stream_launch(stream, &how, run, arguments, bytes);
 }
 
 static pd_status create(pd_device *device, pd_stream **out) {
@@ -218,16 +218,16 @@ static pd_status wait_idle(pd_stream *stream) {
 
 static pd_status synchronize(pd_device *device, pd_stream *stream) {
   static pd_site call = PD_SITE("pdStreamSynchronize", 0);
-  const uint64_t start = call_begin(device);
+  const uint64_t start = cpu_call_begin(device);
   const pd_status status = wait_idle(stream);
-  call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
+  cpu_call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
   return status;
 }
 
 /* Streams are made and destroyed by the loop thread, which is the one that waits here. */
 static pd_status device_synchronize(pd_device *device) {
   static pd_site call = PD_SITE("pdDeviceSynchronize", 0);
-  const uint64_t start = call_begin(device);
+  const uint64_t start = cpu_call_begin(device);
   pd_status status = PD_OK;
   pthread_mutex_lock(&device->lock);
   pd_stream *stream = device->streams;
@@ -236,7 +236,7 @@ static pd_status device_synchronize(pd_device *device) {
     const pd_status one = wait_idle(stream);
     if (status == PD_OK) status = one;
   }
-  call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
+  cpu_call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
   return status;
 }
 
@@ -293,7 +293,7 @@ static pd_status event_record(pd_device *device, pd_stream *stream, pd_event *ev
   pthread_mutex_unlock(&event->lock);
   const launch how = {.call = &call, .api = PD_API_OTHER, .always = true};
   const record_arguments arguments = {event};
-  return stream_launch(stream, &how, run_event_record, &arguments, sizeof arguments);
+  return cpu_stream_launch(stream, &how, run_event_record, &arguments, sizeof arguments);
 }
 
 typedef struct wait_arguments {
@@ -318,19 +318,19 @@ static pd_status event_wait(pd_device *device, pd_stream *stream, pd_event *even
   event->holders++;
   pthread_mutex_unlock(&event->lock);
   const launch how = {.call = &call, .api = PD_API_STREAM_WAIT, .always = true};
-  return stream_launch(stream, &how, run_event_wait, &wait, sizeof wait);
+  return cpu_stream_launch(stream, &how, run_event_wait, &wait, sizeof wait);
 }
 
 static pd_status event_synchronize(pd_device *device, pd_event *event) {
   static pd_site call = PD_SITE("pdEventSynchronize", 0);
-  const uint64_t start = call_begin(device);
+  const uint64_t start = cpu_call_begin(device);
   pd_status status = PD_OK;
   pthread_mutex_lock(&event->lock);
   const uint64_t until = event->recorded;
   while (event->completed < until) pthread_cond_wait(&event->changed, &event->lock);
   if (event->failed != PD_OK) status = device->host->fail(device->host, event->failed, "%s", event->message);
   pthread_mutex_unlock(&event->lock);
-  call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
+  cpu_call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
   return status;
 }
 
@@ -348,6 +348,28 @@ static pd_status event_elapsed_ns(pd_device *device, pd_event *start, pd_event *
   return PD_OK;
 }
 
+typedef struct host_arguments {
+  pd_host_kernel run;
+  _Alignas(16) unsigned char bytes[PD_HOST_KERNEL_BYTES];
+} host_arguments;
+
+static pd_status run_host(pd_stream *stream, void *arguments) {
+  const host_arguments *host = arguments;
+  char message[sizeof stream->message] = "";
+  const pd_status status = host->run(host->bytes, message, sizeof message);
+  return status == PD_OK ? PD_OK : cpu_stream_fail(stream, status, "%s", message);
+}
+
+static pd_status host_kernel(pd_device *device, pd_stream *stream, pd_site *name, pd_host_kernel run,
+                             const void *arguments, uint64_t bytes) {
+  host_arguments host = {.run = run};
+  if (bytes > sizeof host.bytes)
+    return device->host->fail(device->host, PD_INVALID, "a host kernel's arguments are %llu bytes",
+                              (unsigned long long)bytes);
+  if (bytes) memcpy(host.bytes, arguments, bytes);
+  return cpu_stream_kernel(stream, name, run_host, &host, sizeof host);
+}
+
 const pd_stream_ops cpu_stream_ops = {.size = sizeof(pd_stream_ops),
                                       .create = create,
                                       .destroy = destroy,
@@ -358,4 +380,5 @@ const pd_stream_ops cpu_stream_ops = {.size = sizeof(pd_stream_ops),
                                       .event_record = event_record,
                                       .event_wait = event_wait,
                                       .event_synchronize = event_synchronize,
-                                      .event_elapsed_ns = event_elapsed_ns};
+                                      .event_elapsed_ns = event_elapsed_ns,
+                                      .host_kernel = host_kernel};

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-pd_status stream_fail(pd_stream *stream, pd_status status, const char *format, ...) {
+pd_status cpu_stream_fail(pd_stream *stream, pd_status status, const char *format, ...) {
   va_list args;
   va_start(args, format);
   pthread_mutex_lock(&stream->lock);

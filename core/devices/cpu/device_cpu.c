@@ -50,7 +50,7 @@ static pd_status open_device(const pd_host *host, const void *options, uint32_t 
 static void close_device(pd_device *device) {
   if (!device) return;
   while (device->streams) cpu_stream_ops.destroy(device, device->streams);
-  memory_release(device);
+  cpu_memory_release(device);
   dnnl_engine_destroy(device->engine);
   pthread_mutex_destroy(&device->lock);
   pthread_mutex_destroy(&device->drain_lock);

@@ -156,19 +156,19 @@ static cudnnBackendDescriptor_t build(graph *g, cudnnHandle_t handle, const conv
 }
 
 /* Whether the engine behind `config` computes as `key` asks. */
-static bool acceptable(const cuda_libraries *libraries, cudnnBackendDescriptor_t config, const conv_key *key,
-                       bool compile, bool *nondeterministic) {
+static bool acceptable(const cuda_libraries *self, cudnnBackendDescriptor_t config, const conv_key *key, bool compile,
+                       bool *nondeterministic) {
   cudnnBackendDescriptor_t engine;
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
   cudnnBackendBehaviorNote_t behaviours[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
   int64_t count = 0;
   bool ok = true;
-  if (libraries->cudnn.BackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine)) return false;
+  if (self->cudnn.BackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine)) return false;
   *nondeterministic = false;
-  if (libraries->cudnn.BackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                                           &count, &engine) ||
-      libraries->cudnn.BackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                                           CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes)) {
+  if (self->cudnn.BackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count,
+                                      &engine) ||
+      self->cudnn.BackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                      CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes)) {
     ok = false;
     goto out;
   }
@@ -182,12 +182,12 @@ static bool acceptable(const cuda_libraries *libraries, cudnnBackendDescriptor_t
     if (loose && !key->tf32 && key->x_dtype == PD_F32) ok = false;
     if (notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) *nondeterministic = true;
   }
-  if (!libraries->cudnn.BackendGetAttribute(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
-                                            CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, &count, behaviours))
+  if (!self->cudnn.BackendGetAttribute(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+                                       CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, &count, behaviours))
     for (int64_t i = 0; i < count; i++)
       if (behaviours[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION && !compile) ok = false;
 out:
-  libraries->cudnn.BackendDestroyDescriptor(engine);
+  self->cudnn.BackendDestroyDescriptor(engine);
   return ok;
 }
 

@@ -152,6 +152,11 @@ static pd_status event_elapsed_ns(pd_device *device, pd_event *start, pd_event *
   return status;
 }
 
+static void *native(pd_device *device, pd_stream *stream) {
+  (void)device;
+  return stream->handle;
+}
+
 const pd_stream_ops cuda_stream_ops = {.size = sizeof(pd_stream_ops),
                                        .create = stream_create,
                                        .destroy = stream_destroy,
@@ -166,4 +171,5 @@ const pd_stream_ops cuda_stream_ops = {.size = sizeof(pd_stream_ops),
                                        .capture_begin = cuda_capture_begin,
                                        .capture_end = cuda_capture_end,
                                        .graph_launch = cuda_graph_launch,
-                                       .graph_destroy = cuda_graph_destroy};
+                                       .graph_destroy = cuda_graph_destroy,
+                                       .native = native};

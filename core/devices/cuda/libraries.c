@@ -59,8 +59,8 @@ pd_status cuda_libraries_open(const pd_host *host, cuda_libraries *libraries) {
   return status;
 }
 
-void cuda_libraries_close(cuda_libraries *libraries) {
-  if (libraries->cudnn_handle) dlclose(libraries->cudnn_handle);
-  if (libraries->cublaslt_handle) dlclose(libraries->cublaslt_handle);
-  *libraries = (cuda_libraries){0};
+void cuda_libraries_close(cuda_libraries *self) {
+  if (self->cudnn_handle) dlclose(self->cudnn_handle);
+  if (self->cublaslt_handle) dlclose(self->cublaslt_handle);
+  *self = (cuda_libraries){0};
 }

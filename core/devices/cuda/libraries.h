@@ -48,6 +48,6 @@ bool cuda_library_find(void *library, const char *symbol, void *slot);
 
 /* PD_UNSUPPORTED names each library that is missing and what was tried. [loop thread] */
 pd_status cuda_libraries_open(const pd_host *host, cuda_libraries *libraries);
-void cuda_libraries_close(cuda_libraries *libraries);
+void cuda_libraries_close(cuda_libraries *self);
 
 #endif

@@ -86,6 +86,10 @@ typedef struct pd_memory_ops {
 
 /* ---- streams ----------------------------------------------------------------------------------------------- */
 
+/* Work of the host's on a stream. A failure writes its cause to `message`, and sticks to the stream. */
+typedef pd_status (*pd_host_kernel)(const void *arguments, char *message, uint64_t room);
+enum { PD_HOST_KERNEL_BYTES = 128 };
+
 typedef struct pd_stream_ops {
   uint32_t size;
   uint32_t reserved;
@@ -108,6 +112,13 @@ typedef struct pd_stream_ops {
   pd_status (*capture_end)(pd_device *device, pd_stream *stream, pd_graph **out);
   pd_status (*graph_launch)(pd_device *device, pd_stream *stream, pd_graph *graph);
   void (*graph_destroy)(pd_device *device, pd_graph *graph);
+  /* Optional: the driver's own handle of the stream, for a library that takes one: cudaStream_t. Never NULL where the
+   * function is there. [any thread] */
+  void *(*native)(pd_device *device, pd_stream *stream);
+  /* Optional, of a device whose memory is the host's: calls `run` on the stream, as one kernel of that name.
+   * `arguments` of at most PD_HOST_KERNEL_BYTES are copied. [any thread] */
+  pd_status (*host_kernel)(pd_device *device, pd_stream *stream, pd_site *name, pd_host_kernel run,
+                           const void *arguments, uint64_t bytes);
 } pd_stream_ops;
 
 /* ---- tensor operations ------------------------------------------------------------------------------------- */

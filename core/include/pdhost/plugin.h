@@ -73,7 +73,7 @@ typedef int32_t pd_log_level;
 enum { PD_LOG_ERROR = 0, PD_LOG_WARN = 1, PD_LOG_INFO = 2, PD_LOG_DEBUG = 3 };
 
 typedef uint32_t pd_kind;
-enum { PD_KIND_SCENARIO = 1, PD_KIND_SINK = 2, PD_KIND_DEVICE = 3, PD_KIND_READER = 4 };
+enum { PD_KIND_SCENARIO = 1, PD_KIND_SINK = 2, PD_KIND_DEVICE = 3, PD_KIND_READER = 4, PD_KIND_COMMUNICATOR = 5 };
 
 /* ---- options ----------------------------------------------------------------------------------------------- */
 
@@ -168,6 +168,7 @@ struct pd_scenario_ops;
 struct pd_sink_ops;
 struct pd_device_ops;
 struct pd_reader_ops;
+struct pd_communicator_ops;
 
 typedef struct pd_plugin {
   uint32_t size; /* sizeof(pd_plugin) where the plugin was built */
@@ -179,14 +180,15 @@ typedef struct pd_plugin {
   uint32_t options_size; /* of the plugin's options struct; the host allocates and fills it before init or open */
   const char *name;      /* what the user types: [a-z0-9_]+ */
   const char *version;
-  const char *summary;                      /* one line */
-  const char *author;                       /* whom to ask; shown by `pdhost --list`; NULL: not told */
-  const pd_option *options;                 /* `option_count` rows; NULL when there are none */
-  union {                                   /* by kind; each table begins with its size */
-    const struct pd_scenario_ops *scenario; /* scenario.h */
-    const struct pd_sink_ops *sink;         /* sink.h */
-    const struct pd_device_ops *device;     /* device.h */
-    const struct pd_reader_ops *reader;     /* reader.h */
+  const char *summary;                              /* one line */
+  const char *author;                               /* whom to ask; shown by `pdhost --list`; NULL: not told */
+  const pd_option *options;                         /* `option_count` rows; NULL when there are none */
+  union {                                           /* by kind; each table begins with its size */
+    const struct pd_scenario_ops *scenario;         /* scenario.h */
+    const struct pd_sink_ops *sink;                 /* sink.h */
+    const struct pd_device_ops *device;             /* device.h */
+    const struct pd_reader_ops *reader;             /* reader.h */
+    const struct pd_communicator_ops *communicator; /* communicator.h */
   } ops;
 } pd_plugin;
 

@@ -79,6 +79,9 @@ typedef struct pd_scenario_ops {
   const pd_cure *cures PD_OR_ZERO; /* ends with a NULL cause; NULL: none */
   /* Sizes at which the bottleneck shows on a slower device, say. Ends with a NULL device; NULL: none. */
   const pd_device_preset *device_presets PD_OR_ZERO;
+  /* Optional: after the last step of a loop that did not fail, when its work is done: what the scenario asserts of the
+   * whole run. Its failure is the run's. [loop thread] */
+  pd_status (*finish)(void *state) PD_OR_ZERO;
 } pd_scenario_ops;
 
 /* Defines the entry point. `rows` is an array of PD_OPTION over struct `T`; the rest fills pd_scenario_ops. */

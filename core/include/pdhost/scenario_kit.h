@@ -15,6 +15,7 @@
 #ifndef PDHOST_SCENARIO_KIT_H
 #define PDHOST_SCENARIO_KIT_H
 
+#include "communicator.h"
 #include "record.h"
 #include "scenario.h"
 #include "train.h"
@@ -33,6 +34,7 @@ typedef struct pd_kit {
   const pd_train *train;   /* never NULL */
   const pd_record *record; /* NULL: this host records nothing; pd_kit_range_begin looks */
   const pd_truth *truth;   /* NULL: this host writes no truth.json; the functions of truth.h look */
+  const pd_ranks *ranks;   /* NULL: a run of one rank */
 } pd_kit;
 
 /* Makes a state of `bytes`, all zero, whose first member is a pd_kit, and fills that. On failure, with its message,
@@ -47,6 +49,7 @@ static inline pd_status pd_kit_open(const pd_host *host, const void *options, si
   kit->train = train;
   kit->record = (const pd_record *)host->extension(host, PD_EXT_RECORD);
   kit->truth = (const pd_truth *)host->extension(host, PD_EXT_TRUTH);
+  kit->ranks = (const pd_ranks *)host->extension(host, PD_EXT_RANKS);
   *state = kit;
   return PD_OK;
 }

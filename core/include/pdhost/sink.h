@@ -32,6 +32,8 @@ typedef struct pd_run {
   const pd_device_props *device;
   pd_array settings; /* of pd_setting */
   uint64_t seed;
+  /* batch_size 0: not known, of a program that was recorded, or whose trace was read. Then these, pin_memory, amp and
+   * channels_last are not known either. */
   int64_t batch_size, num_workers, image_size;
   uint32_t pin_memory, amp, channels_last, sync_timing;
   uint64_t total_steps;                              /* of the loop; 0: not known beforehand */
@@ -42,6 +44,8 @@ typedef struct pd_run {
   pd_offers offers;      /* what the run could have: pd_offers */
   uint32_t quiet;        /* the user asked for the result alone (-q): the verdict in one line, or nothing */
   const char *source_id; /* git id of the sources that pdhost was built from; "unknown" */
+  uint32_t rank, ranks;  /* which of the ranks this is; ranks 1: there is one */
+  const char *backend;   /* of the collectives: "nccl", "mpi"; NULL: one rank */
 } pd_run;
 
 /* One step of the loop, of any phase. */

@@ -21,7 +21,19 @@ extern "C" {
 typedef struct pd_train_model {
   uint32_t size;
   uint32_t tiny_ops_block; /* 1: TinyOpsBlock(256) on the first 256 logits */
+  uint32_t width;          /* times as many channels in the convolutions, 1..32; 0: 1. Not with tiny_ops_block */
+  uint32_t reserved;
 } pd_train_model;
+
+/* A parameter of the model, in device memory: float32, `count` elements. */
+typedef struct pd_train_parameter {
+  uint32_t size;
+  uint32_t reserved;
+  const char *name; /* "conv1.weight"; the kit's */
+  float *value;
+  float *grad;
+  int64_t count;
+} pd_train_parameter;
 
 typedef struct pd_train pd_train;
 struct pd_train {
@@ -65,6 +77,17 @@ struct pd_train {
   /* Rounds of TinyOpsBlock in the next forward passes, 0..30; 30 without it. Needs configure's tiny_ops_block. A graph
    * is captured of the rounds of its first step; steps of others run as they are. [loop thread] */
   pd_status (*tiny_ops_rounds)(const pd_train *train, uint32_t rounds);
+
+  /* ---- gradients of several ranks ---- */
+
+  /* Parameter `index`, in the order of the model; PD_STOP: there are no more. After configure. [loop thread] */
+  pd_status (*parameter)(const pd_train *train, uint32_t index, pd_train_parameter *out);
+  /* From now on the gradient of parameter `index` lies in `memory` of the scenario's, of the device and aligned to 256
+   * bytes, which stays until teardown has returned. Before the first step. [loop thread & init] */
+  pd_status (*place_gradient)(const pd_train *train, uint32_t index, float *memory);
+  /* In backward passes `ready` is called when the last operation that writes the gradient of a parameter has been
+   * launched. Its failure ends the pass. A step that replays a graph does not call it. [loop thread & init] */
+  pd_status (*on_gradient)(const pd_train *train, pd_status (*ready)(void *user, uint32_t index), void *user);
 };
 
 #ifdef __cplusplus

@@ -3,6 +3,7 @@
 
 #include "import_file.h"
 #include "run/ranks/rank_files.h"
+#include "config/run_folder.h"
 #include "run/run_parts.h"
 #include "run/sink_set.h"
 #include "run/step_log.h"
@@ -85,6 +86,8 @@ static int open_sinks(import_state *self) {
   if (files_make_folder(settings->run.trace_dir, fault, sizeof fault) != PD_OK)
     snprintf(self->folder_fault, sizeof self->folder_fault, "[run] trace_dir = %.200s: %.280s", settings->run.trace_dir,
              fault);
+  else
+    run_folder_point(settings);
   sink_entry *entries = calloc(settings->sink_count + 1, sizeof *entries);
   if (!entries) return run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
   for (uint32_t i = 0; i < settings->sink_count; i++) {
@@ -200,6 +203,7 @@ static int import_all(import_state *self) {
 int import_execute(config *settings, const import_request *request) {
   import_state *self = calloc(1, sizeof *self);
   if (!self) return run_parts_report(NULL, PD_NO_MEMORY, "analyze", CODE_INTERNAL);
+  run_folder_fill(settings);
   self->settings = settings;
   self->request = request;
   self->log = step_log_open();

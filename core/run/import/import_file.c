@@ -38,7 +38,7 @@ static pd_status give_steps(const import_reader *self, const char *name, pd_trac
                      self->path, name);
     status = PD_INVALID;
   } else if (status == PD_OK && found.count) {
-    log_line(PD_LOG_INFO, NULL, "%s: %s", self->path, found.words);
+    log_line(found.warm ? PD_LOG_WARN : PD_LOG_INFO, NULL, "%s: %s", self->path, found.words);
     status = trace_set_steps(trace, found.bounds, found.count);
     if (name) trace->facts |= PD_FACT_STEPS;
   } else if (status == PD_OK) {

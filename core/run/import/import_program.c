@@ -1,6 +1,8 @@
 /* See import_program.h. Nothing in the file is believed: rows of another size or kind are left out. */
 #include "import_program.h"
 
+#include "program_tail.h"
+
 #include "capture/capture_read.h"
 #include "capture/record_board.h"
 
@@ -11,6 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The recorder flushes at least this often. */
+#define LAST_FLUSH_NS INT64_C(400000000)
 
 /* The end of a step, in the program's own words. */
 typedef struct step_mark {
@@ -33,7 +38,8 @@ typedef struct program {
   record_gpu *gpus;
   pd_device_props *devices;
   uint32_t gpu_count, gpu_room;
-  bool done, has_end;
+  program_tail tail;
+  bool done, has_end, failed;
   void *room; /* for one record's payload */
 } program;
 
@@ -71,6 +77,7 @@ static void close_file(void *state) {
   free(self->gpus);
   free(self->marks);
   free(self->devices);
+  program_tail_free(&self->tail);
   free(self->room);
   free(self);
 }
@@ -122,6 +129,7 @@ static void read_activities(program *self, const capture_record *at) {
       self->strange++;
       continue;
     }
+    if (!program_tail_has(&self->tail, &row)) continue;
     row.name = row.name < self->name_count ? self->names[row.name] : 0;
     row.thread = is_call || row.kind == PD_ACTIVITY_OVERHEAD ? thread_of(self, row.thread) : PD_NONE;
     self->intake->activity(self->intake, &row);
@@ -175,6 +183,7 @@ static void read_annotations(program *self, const capture_record *at) {
       self->strange++;
       continue;
     }
+    if (row->end_ns >= self->tail.cut_ns) continue;
     pd_read_range range = {.start_ns = row->start_ns,
                            .end_ns = row->end_ns,
                            .name = self->names[row->name],
@@ -190,13 +199,56 @@ static void read_end(program *self, const capture_record *at) {
   capture_program_end end;
   if (at->bytes != sizeof end) return;
   memcpy(&end, self->room, sizeof end);
-  self->has_end = true;
   for (uint32_t loss = 0; loss < PD_LOSS_COUNT; loss++)
     if (end.lost[loss]) self->intake->lost(self->intake, loss, end.lost[loss]);
   if (end.torn)
     self->intake->odd(self->intake, PD_ODD_DAMAGE,
                       "the program overwrote what was recorded at %llu places; it is left out",
                       (unsigned long long)end.torn);
+}
+
+/* Strings and GPUs first: rows name them. */
+static void read_kind(program *self, uint32_t kind, uint32_t row_bytes,
+                      void (*read)(program *, const capture_record *)) {
+  for (uint64_t i = 0; i < self->file.count; i++) {
+    const capture_record *at = &self->file.records[i];
+    if (at->kind != kind || at->row_bytes != row_bytes || at->bytes % row_bytes != 0) continue;
+    if (payload(self, at)) read(self, at);
+    if (kind == CAPTURE_ACTIVITIES) self->intake->progress(self->intake, at->at + at->bytes, self->file.bytes);
+  }
+}
+
+static void find_end(program *self, const capture_record *at) {
+  capture_program_end end;
+  if (at->bytes != sizeof end) return;
+  memcpy(&end, self->room, sizeof end);
+  self->has_end = true;
+  self->tail.whole_until_ns = end.whole_until_ns < 0 ? 0 : end.whole_until_ns;
+}
+
+static void add_to_tail(program *self, const capture_record *at) {
+  const pd_activity *rows = self->room;
+  for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++)
+    self->failed = program_tail_add(&self->tail, &rows[i]) != PD_OK;
+}
+
+/* Without an end pdhost itself was killed: the last flush is then as old as one can be. */
+static pd_status find_tail(program *self) {
+  self->tail.whole_until_ns = INT64_MAX;
+  read_kind(self, CAPTURE_PROGRAM_END, sizeof(capture_program_end), find_end);
+  if (!self->has_end) {
+    read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), add_to_tail);
+    self->tail.whole_until_ns = self->tail.last_ns - LAST_FLUSH_NS;
+  }
+  if (self->tail.whole_until_ns != INT64_MAX) /* else nothing is cut, and the rows need be read only once */
+    read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), add_to_tail);
+  if (self->failed) return PD_NO_MEMORY;
+  program_tail_cut(&self->tail);
+  if (self->tail.cut_ns < self->tail.last_ns)
+    self->intake->odd(self->intake, PD_ODD_NOTE,
+                      "of its last %.0f ms not all was taken when the recording ended; they are left out",
+                      (double)(self->tail.last_ns - self->tail.cut_ns) * 1e-6);
+  return PD_OK;
 }
 
 static void tell_source(program *self, const capture_program *about) {
@@ -229,17 +281,6 @@ static void tell_source(program *self, const capture_program *about) {
   self->intake->source(self->intake, &source);
 }
 
-/* Strings and GPUs first: rows name them. */
-static void read_kind(program *self, uint32_t kind, uint32_t row_bytes,
-                      void (*read)(program *, const capture_record *)) {
-  for (uint64_t i = 0; i < self->file.count; i++) {
-    const capture_record *at = &self->file.records[i];
-    if (at->kind != kind || at->row_bytes != row_bytes || at->bytes % row_bytes != 0) continue;
-    if (payload(self, at)) read(self, at);
-    if (kind == CAPTURE_ACTIVITIES) self->intake->progress(self->intake, at->at + at->bytes, self->file.bytes);
-  }
-}
-
 static bool find_program(const program *self, capture_program *out) {
   for (uint64_t i = 0; i < self->file.count; i++) {
     const capture_record *at = &self->file.records[i];
@@ -267,6 +308,8 @@ static pd_status next_window(void *state, const pd_intake *intake) {
   self->own_domain = intake->intern(intake, PD_MARK_DOMAIN, strlen(PD_MARK_DOMAIN));
   self->step_name = intake->intern(intake, PD_MARK_STEP, strlen(PD_MARK_STEP));
   self->input_name = intake->intern(intake, PD_MARK_INPUT, strlen(PD_MARK_INPUT));
+  const pd_status status = find_tail(self);
+  if (status != PD_OK) return status;
   read_kind(self, CAPTURE_STRINGS, 1, read_strings);
   read_kind(self, CAPTURE_GPUS, sizeof(record_gpu), read_gpus);
   read_kind(self, CAPTURE_THREAD_NAMES, sizeof(capture_thread_name), read_thread_names);

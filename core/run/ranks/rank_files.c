@@ -5,6 +5,7 @@
 
 #include <pdhost/array.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static bool is_same(const rank_side *side, const char *path, const pd_trace *trace) {
@@ -36,9 +37,9 @@ bool rank_files_report(rank_files *self, bool as_json, bool quiet) {
     rank_side_finish(&self->sides[i]);
     if (self->sides[i].collective_count) sides[with++] = self->sides[i];
   }
-  ok = ok && rank_summary_make(sides, with, &summary);
+  ok = ok && rank_summary_make(sides, with, NULL, &summary);
   if (ok && as_json)
-    ok = rank_report_json(&summary);
+    ok = rank_report_json(&summary, stdout);
   else if (ok)
     rank_report_text(&summary, quiet);
   rank_summary_free(&summary);

@@ -1,10 +1,10 @@
 /* See rank_report.h. */
 #include "rank_report.h"
 
+#include "base/json_text.h"
 #include "base/wrap.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +22,23 @@ static void straggler_sentence(const rank_summary *self, char text[SENTENCE_BYTE
   const rank_figures *of = &self->ranks[self->straggler];
   char why[SENTENCE_BYTES / 2] = "what it does meanwhile is not known", name[128];
   if (self->cause == VERDICT_none) {
-    (void)snprintf(why, sizeof why, "uneven work, its device computes %.3g ms longer", 1e-6 * self->cause_ns);
+    (void)snprintf(why, sizeof why, "its device computes %.3g ms longer", 1e-6 * self->cause_ns);
   } else if (self->cause < VERDICT_none) {
     cause_name(self->cause, name, sizeof name);
     (void)snprintf(why, sizeof why, "%s, %.3g ms more than on the others", name, 1e-6 * self->cause_ns);
   }
-  (void)snprintf(text, SENTENCE_BYTES, "straggler: the others wait %.3g ms a step (%.1f %%) for rank %u: %s",
-                 1e-6 * of->caused_ns, 100 * self->share, of->side->rank, why);
+  (void)snprintf(
+      text, SENTENCE_BYTES,
+      "%s: the others wait %.3g ms a step for rank %u: %s. Without it a step would take %.3g ms, not %.3g ms "
+      "(%.1f %% less)",
+      self->verdict == RANKS_UNEVEN ? "uneven work" : "straggler", 1e-6 * of->caused_ns, of->side->rank, why,
+      1e-6 * (1 - self->share) * self->step_ns, 1e-6 * self->step_ns, 100 * self->share);
 }
 
 static void sentence(const rank_summary *self, char text[SENTENCE_BYTES]) {
   switch (self->verdict) {
-  case RANKS_STRAGGLER: straggler_sentence(self, text); break;
+  case RANKS_STRAGGLER:
+  case RANKS_UNEVEN: straggler_sentence(self, text); break;
   case RANKS_COMM_BOUND:
     (void)snprintf(text, SENTENCE_BYTES,
                    "communication-bound: %.1f %% of the step are transfers that no computing hides", 100 * self->share);
@@ -60,6 +65,23 @@ static void sentence(const rank_summary *self, char text[SENTENCE_BYTES]) {
   }
 }
 
+enum { MESSAGES_SHOWN = 6, NAME_SHOWN = 28 };
+
+/* The largest messages whose size is known. */
+static void print_messages(const rank_summary *self) {
+  if (!self->message_count || !self->messages[0].bytes || !self->steps) return;
+  printf("\n%-*s %9s %8s %8s %9s %9s\n", NAME_SHOWN, "collective", "MB", "a step", "ms", "GB/s", "bus GB/s");
+  for (uint32_t i = 0; i < self->message_count && i < MESSAGES_SHOWN && self->messages[i].bytes; i++) {
+    const rank_message *at = &self->messages[i];
+    printf("%-*.*s %9.3g %8.3g %8.3g %9.3g ", NAME_SHOWN, NAME_SHOWN, at->name, 1e-6 * (double)at->bytes,
+           (double)at->count / self->steps, 1e-6 * at->transfer_ns / (double)at->count, at->algorithm);
+    if (at->bus > 0)
+      printf("%9.3g\n", at->bus);
+    else
+      printf("%9s\n", "n/a");
+  }
+}
+
 void rank_report_text(const rank_summary *self, bool quiet) {
   char text[SENTENCE_BYTES];
   sentence(self, text);
@@ -77,6 +99,10 @@ void rank_report_text(const rank_summary *self, bool quiet) {
            1e-6 * of->transfer_ns, 1e-6 * of->exposed_transfer_ns,
            self->matched ? 100.0 * (double)of->last / (double)self->matched : 0.0);
   }
+  print_messages(self);
+  if (self->bound_ns >= 0)
+    printf("\nclocks: known to %.3g us, drift %.3g us; waits by them differ by %.3g us on average\n",
+           1e-3 * (double)self->bound_ns, 1e-3 * (double)self->drift_ns, 1e-3 * self->skew_difference_ns);
   wrap_print(
       "wait: in collectives, for ranks that come later. uncovered: of the transfer, with no computing beside it. "
       "last: of the collectives, those that this rank comes to last.",
@@ -93,17 +119,35 @@ static json_t *causes_value(const rank_side *side) {
 
 static json_t *rank_value(const rank_figures *of) {
   const rank_side *side = of->side;
-  return json_pack("{s:I, s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o}", "rank",
+  return json_pack("{s:I, s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o}", "rank",
                    (json_int_t)side->rank, "file", side->path, "rank_known", side->ranks > 0, "steps",
                    (json_int_t)side->step_count, "step_ns", of->step_ns, "compute_ns", side->compute_ns,
                    "communication_ns", side->comm_ns, "overlap_ns", side->overlap_ns, "wait_ns", of->wait_ns,
                    "transfer_ns", of->transfer_ns, "exposed_wait_ns", of->exposed_wait_ns, "exposed_transfer_ns",
-                   of->exposed_transfer_ns, "caused_wait_ns", of->caused_ns, "last", (json_int_t)of->last, "steps_last",
-                   (json_int_t)of->steps_last, "idle_ns", causes_value(side));
+                   of->exposed_transfer_ns, "need_ns", of->need_ns, "caused_wait_ns", of->caused_ns, "last",
+                   (json_int_t)of->last, "steps_last", (json_int_t)of->steps_last, "idle_ns", causes_value(side));
 }
 
-bool rank_report_json(const rank_summary *self) {
-  const bool is_straggler = self->verdict == RANKS_STRAGGLER;
+static json_t *clocks_value(const rank_summary *self) {
+  if (self->bound_ns < 0) return json_null();
+  return json_pack("{s:I, s:I, s:f}", "bound_ns", (json_int_t)self->bound_ns, "drift_ns", (json_int_t)self->drift_ns,
+                   "skew_difference_ns", self->skew_difference_ns);
+}
+
+static json_t *messages_value(const rank_summary *self) {
+  json_t *all = json_array();
+  for (uint32_t i = 0; i < self->message_count && all; i++) {
+    const rank_message *at = &self->messages[i];
+    (void)json_text_append(all,
+                           json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "name", at->name, "bytes", (json_int_t)at->bytes,
+                                     "count", (json_int_t)at->count, "transfer_ns", at->transfer_ns / (double)at->count,
+                                     "algorithm_gb_per_s", at->algorithm, "bus_gb_per_s", at->bus));
+  }
+  return all;
+}
+
+bool rank_report_json(const rank_summary *self, FILE *out) {
+  const bool is_straggler = self->verdict == RANKS_STRAGGLER || self->verdict == RANKS_UNEVEN;
   char words[SENTENCE_BYTES];
   sentence(self, words);
   json_t *ranks = json_array();
@@ -116,16 +160,12 @@ bool rank_report_json(const rank_summary *self) {
   if (is_straggler && self->cause < VERDICT_COUNT)
     cause = self->cause == VERDICT_none ? "uneven_work" : verdict_key(self->cause);
   json_t *document = json_pack(
-      "{s:s, s:s, s:s, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o}", "format", RANKS_FORMAT, "verdict",
+      "{s:s, s:s, s:s, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "format", RANKS_FORMAT, "verdict",
       self->matched && self->steps >= RANKS_STEPS_LEAST ? ranks_verdict_key(self->verdict) : "withheld", "sentence",
       words, "share", self->share, "straggler",
       is_straggler ? json_integer(self->ranks[self->straggler].side->rank) : json_null(), "cause", cause, "cause_ns",
       is_straggler ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps, "collectives", (json_int_t)self->matched,
-      "collectives_not_on_all", (json_int_t)self->unmatched, "step_ns", self->step_ns, "ranks", ranks);
-  char *text = document ? json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) : NULL;
-  json_decref(document);
-  if (!text) return false;
-  puts(text);
-  free(text);
-  return true;
+      "collectives_not_on_all", (json_int_t)self->unmatched, "step_ns", self->step_ns, "ranks", ranks, "messages",
+      messages_value(self), "clocks", clocks_value(self));
+  return json_text_write(document, 3, JSON_TEXT_ROUNDED, out);
 }

@@ -4,9 +4,11 @@
 
 #include "rank_summary.h"
 
+#include <stdio.h>
+
 /* At most 80 columns; `quiet`: the verdict's sentence alone. */
 void rank_report_text(const rank_summary *self, bool quiet);
-/* False on no memory. */
-bool rank_report_json(const rank_summary *self);
+/* False on no memory, or a stream that failed. */
+bool rank_report_json(const rank_summary *self, FILE *out);
 
 #endif

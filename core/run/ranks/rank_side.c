@@ -16,12 +16,26 @@ static const char *keep_name(rank_side *self, const char *name) {
   return arena_text(&self->texts, name, strlen(name));
 }
 
+/* The message of a collective, from the shape of the operation that launched it. */
+static uint64_t message_bytes(const trace_facts *facts, const pd_device_row *row) {
+  const pd_trace *trace = facts->trace;
+  if (row->detail.bytes) return row->detail.bytes;
+  if (row->range == PD_NONE) return 0;
+  const pd_range *range = PD_AT(pd_range, &trace->ranges, row->range);
+  const pd_shape *shape = range->shape_count ? PD_AT(pd_shape, &trace->shapes, range->shape_first) : NULL;
+  if (!shape || strncmp(facts_text(facts, range->name), "c10d::", 6) != 0) return 0;
+  uint64_t bytes = shape->dtype == PD_F32 || shape->dtype == PD_I32 ? 4 : shape->dtype == PD_F16 ? 2 : 0;
+  for (uint32_t i = 0; i < shape->rank; i++) bytes *= (uint64_t)shape->dims[i];
+  return bytes;
+}
+
 static bool add_collective(rank_side *self, const trace_facts *facts, const pd_device_row *row) {
   if (!PD_ARRAY_FIT(self->collectives, self->collective_room, self->collective_count + 1)) return false;
   const char *name = keep_name(self, facts_text(facts, row->name));
   if (!name) return false;
   self->collectives[self->collective_count++] = (rank_collective){.step = facts_step(facts, row->step)->number,
                                                                   .name = name,
+                                                                  .bytes = message_bytes(facts, row),
                                                                   .stream = row->detail.stream,
                                                                   .start_ns = facts->trace->base_ns + row->start_ns,
                                                                   .end_ns = facts->trace->base_ns + row->end_ns};
@@ -64,22 +78,41 @@ static bool add_work(rank_side *self, const trace_facts *facts) {
   return ok;
 }
 
+/* A call that only launches is this long where the device has no room for more launches. */
+#define LONG_CALL_NS 100000
+
+static bool add_blocked(rank_side *self, const trace_facts *facts) {
+  for (uint64_t i = 0; i < facts->call_count; i++) {
+    const pd_call *call = facts_call(facts, i);
+    const bool waits = call->api == PD_API_SYNC || call->api == PD_API_MEMCPY;
+    if (!waits && call->end_ns - call->start_ns < LONG_CALL_NS) continue;
+    if (!intervals_add(&self->blocked, facts->trace->base_ns + call->start_ns, facts->trace->base_ns + call->end_ns))
+      return false;
+  }
+  return intervals_merge(&self->blocked);
+}
+
 static bool add_causes(rank_side *self, const trace_facts *facts) {
   gains of;
   if (!gains_find(facts, &of)) return false;
   self->has_causes = of.is_judged;
+  self->added_ns = of.recorded_ns - of.step_ns;
   for (uint32_t c = 0; c < VERDICT_none && of.is_judged; c++) self->idle_ns[c] = of.causes[c].idle * of.recorded_ns;
   return true;
 }
 
 bool rank_side_add(rank_side *self, const pd_trace *trace) {
+  self->is_other = trace->device && !trace->device->is_cuda;
   trace_facts *facts = facts_open(trace);
-  bool ok = facts && facts->step_count > 0 ? add_work(self, facts) && add_causes(self, facts) : facts != NULL;
+  bool ok = facts && facts->step_count > 0
+                ? add_work(self, facts) && add_blocked(self, facts) && add_causes(self, facts)
+                : facts != NULL;
   for (uint64_t s = 0; ok && s < facts->step_count; s++) {
     ok = PD_ARRAY_FIT(self->steps, self->step_room, self->step_count + 1);
     if (!ok) break;
     const pd_trace_step *step = facts_step(facts, s);
-    self->steps[self->step_count++] = (rank_step){step->number, (double)facts_span(step->start_ns, step->end_ns)};
+    self->steps[self->step_count++] =
+        (rank_step){step->number, trace->base_ns + step->start_ns, (double)facts_span(step->start_ns, step->end_ns)};
   }
   facts_close(facts);
   return ok;
@@ -113,5 +146,6 @@ void rank_side_free(rank_side *self) {
   free(self->steps);
   free(self->collectives);
   intervals_free(&self->compute);
+  intervals_free(&self->blocked);
   arena_free(&self->texts);
 }

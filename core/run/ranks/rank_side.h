@@ -15,10 +15,12 @@ typedef struct rank_collective {
   uint32_t stream;
   uint32_t place; /* how many of this name came before it on its stream in its step */
   int64_t start_ns, end_ns;
+  uint64_t bytes; /* that each rank gives; 0: not known */
 } rank_collective;
 
 typedef struct rank_step {
   uint64_t number;
+  int64_t start_ns; /* of the rank's own clock */
   double ns;
 } rank_step;
 
@@ -30,12 +32,15 @@ typedef struct rank_side {
   rank_collective *collectives; /* by step, name, stream, place */
   uint32_t step_count, step_room, collective_count, collective_room;
   intervals compute; /* when any device record but a collective ran */
+  intervals blocked; /* when a thread was in a call that waits for the device */
   double compute_ns; /* of a step: the union of them */
   double comm_ns;    /* of a step: the union of the collectives */
   double overlap_ns; /* of a step: both */
   /* Of a step, by cause: how long the device was idle while the host was the cause's. Of the last window. */
   double idle_ns[VERDICT_COUNT];
+  double added_ns; /* what recording adds to a step, as far as it is known. Of the last window */
   bool has_causes;
+  bool is_other; /* the device is no GPU */
 } rank_side;
 
 /* Adds a window; `self` is zeroed but for its path and rank. Of several windows, steps and collectives add up. False on

@@ -1,19 +1,22 @@
 /* See rank_summary.h. */
 #include "rank_summary.h"
 
+#include <pdhost/array.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct summing {
   rank_summary *out;
+  const rank_clock *clock;      /* or NULL */
   uint32_t *at;                 /* by rank: next collective */
   double *step_caused;          /* by rank, of the step in hand */
   intervals *waits, *transfers; /* by rank */
 } summing;
 
 const char *ranks_verdict_key(ranks_verdict of) {
-  static const char *const keys[] = {"none", "straggler", "comm_bound", "comm_not_overlapped"};
+  static const char *const keys[] = {"none", "straggler", "comm_bound", "comm_not_overlapped", "uneven_work"};
   return keys[of];
 }
 
@@ -42,6 +45,59 @@ static void end_step(summing *self) {
   memset(self->step_caused, 0, self->out->count * sizeof *self->step_caused);
 }
 
+static bool add_message(rank_summary *self, const rank_collective *at, int64_t transfer) {
+  uint32_t i = 0;
+  while (i < self->message_count &&
+         (self->messages[i].bytes != at->bytes || strcmp(self->messages[i].name, at->name) != 0))
+    i++;
+  if (i == self->message_count) {
+    if (!PD_ARRAY_FIT(self->messages, self->message_room, self->message_count + 1)) return false;
+    self->messages[self->message_count++] = (rank_message){.name = at->name, .bytes = at->bytes};
+  }
+  self->messages[i].count++;
+  self->messages[i].transfer_ns += (double)transfer;
+  return true;
+}
+
+/* What nccl-tests multiply the algorithm's bandwidth with; 0: not known of such a collective. */
+static double bus_factor(const char *name, double ranks) {
+  if (strcasestr(name, "allreduce") || strcasestr(name, "all_reduce")) return 2 * (ranks - 1) / ranks;
+  if (strcasestr(name, "allgather") || strcasestr(name, "all_gather") || strcasestr(name, "reducescatter") ||
+      strcasestr(name, "reduce_scatter"))
+    return (ranks - 1) / ranks;
+  return strcasestr(name, "broadcast") ? 1 : 0;
+}
+
+static int by_bytes(const void *a, const void *b) {
+  const rank_message *x = a, *y = b;
+  return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+static void finish_messages(rank_summary *self) {
+  if (self->message_count) qsort(self->messages, self->message_count, sizeof *self->messages, by_bytes);
+  for (uint32_t i = 0; i < self->message_count; i++) {
+    rank_message *at = &self->messages[i];
+    if (at->transfer_ns > 0) at->algorithm = (double)at->bytes * (double)at->count / at->transfer_ns;
+    at->bus = at->algorithm * bus_factor(at->name, self->of ? self->of : self->count);
+  }
+}
+
+/* By the common clock a rank waits from its start to that of the last one. */
+static void compare_skew(summing *self, int64_t transfer) {
+  rank_summary *out = self->out;
+  int64_t latest = INT64_MIN;
+  for (uint32_t r = 0; r < out->count; r++) {
+    const int64_t start = rank_clock_common(self->clock, r, next_of(self, r)->start_ns);
+    if (start > latest) latest = start;
+  }
+  for (uint32_t r = 0; r < out->count; r++) {
+    const rank_collective *at = next_of(self, r);
+    const int64_t wait = at->end_ns - at->start_ns - transfer;
+    out->skew_difference_ns +=
+        fabs((double)(latest - rank_clock_common(self->clock, r, at->start_ns) - wait)) / out->count;
+  }
+}
+
 /* One collective that all ranks are at. */
 static bool take_collective(summing *self) {
   rank_summary *out = self->out;
@@ -68,7 +124,8 @@ static bool take_collective(summing *self) {
   out->ranks[last].last++;
   self->step_caused[last] += waits / (out->count - 1);
   out->matched++;
-  return ok;
+  if (self->clock) compare_skew(self, transfer);
+  return ok && add_message(out, next_of(self, 0), transfer);
 }
 
 /* The least collective that any rank is at; NULL: all are at their end. */
@@ -107,39 +164,68 @@ static bool match_collectives(summing *self) {
   return ok;
 }
 
-static bool expose(intervals *list, const intervals *compute, double *out) {
-  intervals alone = {0};
-  const bool ok = intervals_merge(list) && intervals_subtract(list, compute, &alone);
-  *out = (double)intervals_length(&alone);
-  intervals_free(&alone);
+static bool expose(intervals *list, const intervals *compute, double *out, intervals *alone) {
+  const bool ok = intervals_merge(list) && intervals_subtract(list, compute, alone);
+  *out = (double)intervals_length(alone);
   return ok;
 }
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* What the host needs for a step, by the step in the middle: the last one of a loop that runs ahead of its device holds
+ * what the device does behind them all. */
+static bool host_need(const rank_side *side, const intervals *held, double *out) {
+  double *all = calloc((size_t)side->step_count + 1, sizeof *all);
+  if (!all) return false;
+  for (uint32_t i = 0; i < side->step_count; i++) {
+    const rank_step *step = &side->steps[i];
+    all[i] = step->ns - (double)intervals_within(held, step->start_ns, step->start_ns + (int64_t)step->ns);
+  }
+  qsort(all, side->step_count, sizeof *all, by_value);
+  *out = all[side->step_count / 2];
+  free(all);
+  return true;
+}
+
+/* The waits and transfers of a rank, and what its host needs without being held by the waits. */
+static bool sum_rank(summing *self, uint32_t r) {
+  rank_figures *of = &self->out->ranks[r];
+  intervals waits = {0}, transfers = {0}, held = {0};
+  const bool ok = expose(&self->waits[r], &of->side->compute, &of->exposed_wait_ns, &waits) &&
+                  expose(&self->transfers[r], &of->side->compute, &of->exposed_transfer_ns, &transfers) &&
+                  intervals_intersect(&waits, &of->side->blocked, &held) && host_need(of->side, &held, &of->need_ns);
+  intervals_free(&waits);
+  intervals_free(&transfers);
+  intervals_free(&held);
+  return ok;
+}
+
+static double more_of(double a, double b) { return a > b ? a : b; }
 
 static bool sum_up(summing *self) {
   rank_summary *out = self->out;
   bool ok = match_collectives(self);
   for (uint32_t r = 0; r < out->count && ok; r++) {
     rank_figures *of = &out->ranks[r];
-    ok = expose(&self->waits[r], &of->side->compute, &of->exposed_wait_ns) &&
-         expose(&self->transfers[r], &of->side->compute, &of->exposed_transfer_ns);
+    const rank_side *side = of->side;
+    ok = sum_rank(self, r);
     for (uint32_t i = 0; i < of->side->step_count; i++) of->step_ns += of->side->steps[i].ns / of->side->step_count;
-    out->step_ns += of->step_ns / out->count;
     const double steps = out->steps ? out->steps : 1;
     of->wait_ns /= steps;
     of->transfer_ns /= steps;
     of->exposed_wait_ns /= steps;
     of->exposed_transfer_ns /= steps;
     of->caused_ns /= steps;
+    of->need_ns = more_of(of->need_ns, side->compute_ns + of->exposed_transfer_ns);
+    out->step_ns = more_of(out->step_ns, more_of(of->step_ns, side->compute_ns + side->comm_ns - side->overlap_ns));
   }
   return ok;
 }
 
 /* ---- the verdict ---- */
-
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 /* What `of` has more of than the others in the middle; `cause` VERDICT_none: computing. */
 static double more_than_others(const rank_summary *self, uint32_t of, uint32_t cause, double *scratch) {
@@ -157,41 +243,58 @@ static double more_than_others(const rank_summary *self, uint32_t of, uint32_t c
   return own - (scratch[(count - 1) / 2] + scratch[count / 2]) / 2;
 }
 
+static double least_share(const rank_summary *self) {
+  return self->ranks[0].side->is_other ? RANKS_LEAST_OTHER : RANKS_LEAST;
+}
+
 static void find_cause(rank_summary *self, double *scratch) {
   self->cause = VERDICT_COUNT;
   for (uint32_t c = 0; c <= VERDICT_none; c++) {
     if (c != VERDICT_none && !self->ranks[self->straggler].side->has_causes) continue;
     const double more = more_than_others(self, self->straggler, c, scratch);
-    if (more <= self->cause_ns || more < RANKS_LEAST / 2 * self->step_ns) continue;
+    if (more <= self->cause_ns || more < least_share(self) / 2 * self->step_ns) continue;
     self->cause = c;
     self->cause_ns = more;
   }
 }
 
+/* What the step would be shorter by if the rank were as fast as the slowest of the others. */
+static double gain_without(const rank_summary *self, uint32_t late) {
+  double need = 0;
+  for (uint32_t r = 0; r < self->count; r++)
+    if (r != late) need = more_of(need, self->ranks[r].need_ns);
+  return more_of(self->step_ns - need, 0);
+}
+
 static void judge(rank_summary *self, double *scratch) {
-  double caused = 0, transfer = 0, exposed = 0;
+  double caused = 0, transfer = 0,
+         exposed = INFINITY; /* exposed: where it is least, since a rank that waits computes nothing */
   for (uint32_t r = 0; r < self->count; r++) {
     caused += self->ranks[r].caused_ns;
     transfer += self->ranks[r].transfer_ns / self->count;
-    exposed += self->ranks[r].exposed_transfer_ns / self->count;
+    exposed = fmin(exposed, self->ranks[r].exposed_transfer_ns);
     if (self->ranks[r].caused_ns > self->ranks[self->straggler].caused_ns) self->straggler = r;
   }
   if (self->steps < RANKS_STEPS_LEAST || self->step_ns <= 0) return;
   const rank_figures *late = &self->ranks[self->straggler];
-  if (late->caused_ns >= RANKS_LEAST * self->step_ns && late->caused_ns >= RANKS_CAUSED * caused &&
-      late->steps_last >= RANKS_STEPS_LAST * self->steps) {
+  const double least = least_share(self) * self->step_ns, gain = gain_without(self, self->straggler);
+  if (late->caused_ns >= least && gain >= least && gain > late->side->added_ns &&
+      late->caused_ns >= RANKS_CAUSED * caused && late->steps_last >= RANKS_STEPS_LAST * self->steps) {
     self->verdict = RANKS_STRAGGLER;
-    self->share = late->caused_ns / self->step_ns;
+    self->share = gain / self->step_ns;
     find_cause(self, scratch);
-  } else if (exposed >= RANKS_LEAST * self->step_ns && (!self->of || self->of == self->count)) {
+    if (self->cause == VERDICT_none) self->verdict = RANKS_UNEVEN;
+  } else if (exposed >= least && (!self->of || self->of == self->count)) {
     self->verdict = 1 - exposed / transfer < RANKS_OVERLAPPED ? RANKS_NOT_OVERLAPPED : RANKS_COMM_BOUND;
     self->share = exposed / self->step_ns;
   }
 }
 
-bool rank_summary_make(const rank_side *sides, uint32_t count, rank_summary *out) {
-  *out = (rank_summary){.count = count, .ranks = calloc(count, sizeof *out->ranks), .cause = VERDICT_COUNT};
+bool rank_summary_make(const rank_side *sides, uint32_t count, const rank_clock *clock, rank_summary *out) {
+  *out = (rank_summary){
+      .bound_ns = -1, .count = count, .ranks = calloc(count, sizeof *out->ranks), .cause = VERDICT_COUNT};
   summing self = {.out = out,
+                  .clock = clock,
                   .at = calloc(count, sizeof *self.at),
                   .step_caused = calloc(count, sizeof *self.step_caused),
                   .waits = calloc(count, sizeof *self.waits),
@@ -209,6 +312,9 @@ bool rank_summary_make(const rank_side *sides, uint32_t count, rank_summary *out
       out->steps += there == count;
     }
     ok = sum_up(&self);
+    finish_messages(out);
+    if (clock) out->bound_ns = rank_clock_bound(clock, count, &out->drift_ns);
+    if (out->matched) out->skew_difference_ns /= (double)out->matched;
   }
   if (ok) judge(out, self.step_caused);
   for (uint32_t r = 0; self.waits && self.transfers && r < count; r++) {
@@ -224,5 +330,6 @@ bool rank_summary_make(const rank_side *sides, uint32_t count, rank_summary *out
 
 void rank_summary_free(rank_summary *self) {
   free(self->ranks);
-  self->ranks = NULL;
+  free(self->messages);
+  *self = (rank_summary){.count = 0};
 }

@@ -4,8 +4,11 @@
  * shortest duration over the ranks, wait of rank r = its duration - transfer, and the rank without a wait is the one
  * that came last. Seen alone, a rank that waits looks as if it communicated.
  *
- * - straggler: one rank comes last often and by much. Its own cause is what it does more of in a step than the others
- * in the middle: device time of its own (uneven work), or idle device time of a cause of the verdict.
+ * - straggler: one rank comes last often and by much, and the step would be shorter without it: the others need less
+ * time, by their hosts without what they waited for it and by their devices. That has to be more than recording adds to
+ * a step, which differs between ranks, too. Its own cause is what it does more of in a
+ * step than the others in the middle: device time of its own (uneven work), or idle device time of a cause of the
+ * verdict.
  * - comm_not_overlapped, comm_bound: the transfer itself holds up the step, with most of it beside no computing, or
  *   although it is hidden where it can be. Only of all ranks together: what looks like a transfer may otherwise hold
  * the wait for a rank whose file is not there. [loop thread]
@@ -13,10 +16,13 @@
 #ifndef CORE_RUN_RANK_SUMMARY_H
 #define CORE_RUN_RANK_SUMMARY_H
 
+#include "rank_clock.h"
 #include "rank_side.h"
 
 /* Of the step: what is worth a verdict, as of a cause on a GPU (gains.h). */
 #define RANKS_LEAST 0.05
+/* The same on another device, whose ranks may share the cores, and whose steps differ more from one to the next. */
+#define RANKS_LEAST_OTHER 0.15
 /* The share of the steps in which a straggler comes last, by the sum of the waits that it causes, and its share of all
  * waits: chance alone gives each of N ranks 1/N of both. */
 #define RANKS_STEPS_LAST 0.75
@@ -27,7 +33,23 @@
 /* With fewer steps nothing is said. */
 enum { RANKS_STEPS_LEAST = 3 };
 
-typedef enum ranks_verdict { RANKS_NONE, RANKS_STRAGGLER, RANKS_COMM_BOUND, RANKS_NOT_OVERLAPPED } ranks_verdict;
+typedef enum ranks_verdict {
+  RANKS_NONE,
+  RANKS_STRAGGLER,
+  RANKS_COMM_BOUND,
+  RANKS_NOT_OVERLAPPED,
+  RANKS_UNEVEN /* a straggler whose device computes longer */
+} ranks_verdict;
+
+/* The collectives of one name and size. */
+typedef struct rank_message {
+  const char *name; /* of the kernel */
+  uint64_t bytes, count;
+  double transfer_ns; /* of all of them */
+  /* In bytes per ns: what a rank gives over the time, and the same by what any algorithm has to send over the slowest
+   * link, as nccl-tests define it: times 2 (n-1)/n for an all-reduce of n ranks. 0: not known. */
+  double algorithm, bus;
+} rank_message;
 
 typedef struct rank_figures {
   const rank_side *side;
@@ -35,6 +57,7 @@ typedef struct rank_figures {
   double step_ns;
   double wait_ns, transfer_ns;                 /* of its collectives that were matched */
   double exposed_wait_ns, exposed_transfer_ns; /* of them, with no computing beside */
+  double need_ns;      /* the step without waits for other ranks: by the host or by the device, what takes longer */
   double caused_ns;    /* how long the others wait on average for this rank, where it comes last */
   uint64_t last;       /* collectives in which it comes last */
   uint32_t steps_last; /* steps in which it causes the most */
@@ -46,16 +69,23 @@ typedef struct rank_summary {
   uint32_t steps;              /* that all ranks have */
   uint64_t matched, unmatched; /* collectives that all ranks have, and that not all have */
   uint32_t of;                 /* ranks that the program has, as the files say; 0: they do not */
-  double step_ns;              /* mean over ranks */
+  double step_ns;              /* of the loop: the longest of all ranks, by its host or by its device */
+  /* With the ranks' clocks held against one another: their bound and drift, and how much the waits by start times
+   * differ from those by durations, on average. bound_ns below 0: they were not. */
+  int64_t bound_ns, drift_ns;
+  double skew_difference_ns;
+  rank_message *messages; /* the largest first */
+  uint32_t message_count, message_room;
   ranks_verdict verdict;
-  double share;       /* of the step, what the verdict is of */
+  double share;       /* of the step, what it would be shorter by without what the verdict names */
   uint32_t straggler; /* index into ranks */
   uint32_t cause;     /* of its own: a VERDICT_*; VERDICT_none: uneven work; VERDICT_COUNT: not known */
   double cause_ns;    /* of a step: more than the others in the middle */
 } rank_summary;
 
-/* `sides` are finished and outlive the summary. False on no memory; free it in any case. */
-bool rank_summary_make(const rank_side *sides, uint32_t count, rank_summary *out);
+/* `sides` are finished and outlive the summary. `clock`: of ranks 0 to count - 1, or NULL. False on no memory; free it
+ * in any case. */
+bool rank_summary_make(const rank_side *sides, uint32_t count, const rank_clock *clock, rank_summary *out);
 void rank_summary_free(rank_summary *self);
 
 const char *ranks_verdict_key(ranks_verdict of);

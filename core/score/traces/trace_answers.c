@@ -24,7 +24,7 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
   trace_facts *facts = facts_open(trace);
   bool ok = facts && gains_find(facts, &of);
   if (ok) {
-    to->why = verdict_withheld(facts, &of, self->texts);
+    to->why = verdict_withheld(facts, &of, self->texts, NULL);
     to->said.cause = to->why ? "withheld" : verdict_key(of.cause);
     to->said.gain_count = 0;
     for (uint32_t c = 0; c < VERDICT_none && !to->why; c++)

@@ -2,7 +2,7 @@
  * Paddle's Model Summary: how a step divides into waiting for data, forward, backward and optimisation. All figures are
  * per step, so that the rows add up to ProfileStep.
  */
-#include "facts/intervals.h"
+#include "facts/step_parts.h"
 #include "tables/step_sums.h"
 #include "tables/tables.h"
 
@@ -14,19 +14,7 @@ enum { ROW_STEP, ROW_DATALOADER, ROW_FORWARD, ROW_BACKWARD, ROW_OPTIMIZATION, RO
 typedef struct cells {
   int64_t cpu[ROW_COUNT], gpu[ROW_COUNT];
 } cells;
-
-static void add_to_steps(const trace_facts *facts, const intervals *list, uint32_t row, cells *steps) {
-  size_t at = 0;
-  for (uint64_t s = 0; s < facts->step_count; s++) {
-    const pd_trace_step *step = facts_step(facts, s);
-    while (at < list->count && list->rows[at].end <= step->start_ns) at++;
-    for (size_t i = at; i < list->count && list->rows[i].start < step->end_ns; i++) {
-      int64_t start = list->rows[i].start > step->start_ns ? list->rows[i].start : step->start_ns;
-      int64_t end = list->rows[i].end < step->end_ns ? list->rows[i].end : step->end_ns;
-      steps[s].cpu[row] += facts_span(start, end);
-    }
-  }
-}
+enum { CELLS_EACH = sizeof(cells) / sizeof(int64_t) };
 
 /* The outermost ranges of a part; a loader thread's work is not the loop's wait. */
 static bool part_intervals(const trace_facts *facts, intervals *parts) {
@@ -52,7 +40,7 @@ static bool divide_steps(const trace_facts *facts, cells *steps) {
     intervals spare = covered;
     if (!parts[p].count) continue;
     ok = intervals_subtract(&parts[p], &covered, &alone) && intervals_union(&covered, &parts[p], &next);
-    add_to_steps(facts, &alone, ROW_DATALOADER + p - PD_PART_DATALOADER, steps);
+    step_parts_add(facts, &alone, &steps->cpu[ROW_DATALOADER + p - PD_PART_DATALOADER], CELLS_EACH);
     covered = next;
     next = spare;
   }

@@ -86,10 +86,8 @@ const pd_table *operator_summary_table(const table_work *work) {
     for (const span_group *up = parent; up; up = up->parent < groups.keys.count ? &groups.rows[up->parent] : NULL)
       level++;
     table_row(&table, level);
-    table_string(&table, M_name, facts_text(facts, group->name));
+    span_names(&table, facts, group);
     table_string(&table, M_kind, kinds[group->kind]);
-    if (group->thread < facts->trace->threads.count)
-      table_string(&table, M_thread, facts_text(facts, PD_AT(pd_thread, &facts->trace->threads, group->thread)->name));
     span_cells(&table, &group->stats, parent ? parent->stats.cpu_ns : cpu_ns, parent ? parent->stats.gpu_ns : gpu_ns,
                group->kind != KIND_DEVICE, device);
   }

@@ -32,9 +32,7 @@ const pd_table *userdefined_table(const table_work *work) {
   for (uint32_t i = 0; i < groups.keys.count; i++) {
     const span_group *group = &groups.rows[order[i]];
     table_row(&table, 0);
-    table_string(&table, M_name, facts_text(facts, group->name));
-    if (group->thread < facts->trace->threads.count)
-      table_string(&table, M_thread, facts_text(facts, PD_AT(pd_thread, &facts->trace->threads, group->thread)->name));
+    span_names(&table, facts, group);
     span_cells(&table, &group->stats, cpu_ns, gpu_ns, true, device);
   }
   done = table_done(&table);

@@ -43,7 +43,7 @@ static pd_status write_calls(intake_build *self, const uint32_t *order, uint64_t
   pd_call *rows = (pd_call *)self->trace->calls.data;
   range_sweep *sweep = NULL;
   uint32_t *holders = merge_range_holders(self->merge.ranges, self->trace->ranges.count);
-  const pd_status status = holders ? sweep_open(&self->merge, &sweep) : PD_NO_MEMORY;
+  const pd_status status = holders ? merge_sweep_open(&self->merge, &sweep) : PD_NO_MEMORY;
   for (uint64_t i = 0; status == PD_OK && i < count; i++) {
     const read_call *at = &given[order[i]];
     rows[i] = (pd_call){.start_ns = at->start - self->base,
@@ -56,19 +56,19 @@ static pd_status write_calls(intake_build *self, const uint32_t *order, uint64_t
                         .api = at->api,
                         .cbid = at->cbid,
                         .result = at->result};
-    const uint32_t innermost = sweep_at(sweep, rows[i].thread, rows[i].start_ns);
+    const uint32_t innermost = merge_sweep_at(sweep, rows[i].thread, rows[i].start_ns);
     rows[i].range = innermost == PD_NONE ? PD_NONE : holders[innermost];
   }
-  sweep_close(sweep);
+  merge_sweep_close(sweep);
   free(holders);
   return status;
 }
 
-pd_status build_calls(intake_build *self) {
+pd_status intake_build_calls(intake_build *self) {
   read_call *calls = self->from->calls.data;
   const uint64_t all = self->from->calls.count;
   uint64_t kept = 0;
-  uint32_t *order = scratch_alloc(all, 2 * sizeof *order);
+  uint32_t *order = trace_scratch_alloc(all, 2 * sizeof *order);
   if (!order) return PD_NO_MEMORY;
   for (uint64_t i = 0; i < all; i++) order[i] = (uint32_t)i;
   sort_runs(order, order + all, all, correlation_after, calls);
@@ -113,8 +113,8 @@ static bool stream_after(const void *rows, uint32_t a, uint32_t b) {
 static pd_status add_streams(intake_build *self) {
   const pd_stream_row *given = self->from->streams.data;
   const uint64_t count = self->from->streams.count;
-  uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
-  self->stream_rows = scratch_alloc(count, sizeof *self->stream_rows);
+  uint32_t *order = trace_scratch_alloc(count, 2 * sizeof *order);
+  self->stream_rows = trace_scratch_alloc(count, sizeof *self->stream_rows);
   pd_status status = order && self->stream_rows ? PD_OK : PD_NO_MEMORY;
   if (status == PD_OK) status = trace_array(self->owned, &self->trace->streams, count, sizeof(pd_stream_row));
   if (status == PD_OK) {
@@ -166,8 +166,8 @@ static pd_status join(intake_build *self, pd_device_row *rows, uint64_t count) {
   const pd_call *calls = self->trace->calls.data;
   const uint64_t call_count = self->trace->calls.count;
   uint64_t at = 0, early = 0;
-  uint32_t *works = scratch_alloc(count, 2 * sizeof *works);
-  uint32_t *order = scratch_alloc(call_count, 2 * sizeof *order);
+  uint32_t *works = trace_scratch_alloc(count, 2 * sizeof *works);
+  uint32_t *order = trace_scratch_alloc(call_count, 2 * sizeof *order);
   if (works && order) {
     for (uint64_t i = 0; i < count; i++) works[i] = (uint32_t)i;
     for (uint64_t i = 0; i < call_count; i++) order[i] = (uint32_t)i;
@@ -184,8 +184,8 @@ static pd_status join(intake_build *self, pd_device_row *rows, uint64_t count) {
   const bool good = works && order;
   free(works);
   free(order);
-  build_odd(self, early, PD_ODD_DAMAGE, "%llu device records begin before the call that launched them",
-            (unsigned long long)early);
+  intake_build_odd(self, early, PD_ODD_DAMAGE, "%llu device records begin before the call that launched them",
+                   (unsigned long long)early);
   return good ? PD_OK : PD_NO_MEMORY;
 }
 
@@ -205,7 +205,7 @@ static pd_status count_missing(intake_build *self, const pd_device_row *rows, ui
     else if (waits[row->stream])
       self->trace->backlog++;
     else
-      build_lost(self, PD_LOSS_UNMATCHED_ACTIVITY, row->start_ns);
+      intake_build_lost(self, PD_LOSS_UNMATCHED_ACTIVITY, row->start_ns);
   }
   free(begun);
   free(waits);
@@ -283,10 +283,11 @@ static void settle_calls(intake_build *self, const pd_device_row *rows) {
       empty++;
     }
     const bool launch = call->result == 0 && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
-    if (launch && !call->activity_count) build_lost(self, PD_LOSS_UNMATCHED_LAUNCH, call->start_ns);
+    if (launch && !call->activity_count) intake_build_lost(self, PD_LOSS_UNMATCHED_LAUNCH, call->start_ns);
   }
-  build_odd(self, empty, PD_ODD_NOTE, "copies or sets without a device record: %llu; those of no bytes have none",
-            (unsigned long long)empty);
+  intake_build_odd(self, empty, PD_ODD_NOTE,
+                   "copies or sets without a device record: %llu; those of no bytes have none",
+                   (unsigned long long)empty);
 }
 
 static bool other_after(const void *rows, uint32_t a, uint32_t b) {
@@ -298,7 +299,7 @@ static pd_status add_others(intake_build *self) {
   intake *from = self->from;
   const read_other *given = from->others.data;
   const uint64_t count = from->others.count;
-  uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
+  uint32_t *order = trace_scratch_alloc(count, 2 * sizeof *order);
   pd_status status = order ? PD_OK : PD_NO_MEMORY;
   if (status == PD_OK) status = trace_array(self->owned, &self->trace->others, count, sizeof(pd_other_row));
   if (status == PD_OK) {
@@ -327,11 +328,11 @@ static pd_status add_others(intake_build *self) {
   return status;
 }
 
-pd_status build_device(intake_build *self) {
+pd_status intake_build_device(intake_build *self) {
   const read_work *given = self->from->works.data;
   const uint64_t count = self->from->works.count;
   pd_status status = add_streams(self);
-  uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
+  uint32_t *order = trace_scratch_alloc(count, 2 * sizeof *order);
   if (status == PD_OK && !order) status = PD_NO_MEMORY;
   if (status == PD_OK) status = trace_array(self->owned, &self->trace->activities, count, sizeof(pd_device_row));
   pd_device_row *rows = (pd_device_row *)self->trace->activities.data;

@@ -30,13 +30,13 @@ static bool thread_after(const void *rows, uint32_t a, uint32_t b) {
   return threads[a].pid > threads[b].pid;
 }
 
-pd_status build_threads(intake_build *self) {
+pd_status intake_build_threads(intake_build *self) {
   intake *from = self->from;
   if (!from->threads.count) (void)from->table.thread(&from->table, 0, 0);
   const uint64_t count = from->threads.count;
   const read_thread *given = from->threads.data;
-  uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
-  self->thread_rows = scratch_alloc(count, sizeof *self->thread_rows);
+  uint32_t *order = trace_scratch_alloc(count, 2 * sizeof *order);
+  self->thread_rows = trace_scratch_alloc(count, sizeof *self->thread_rows);
   self->merge.threads = calloc(count + 1, sizeof *self->merge.threads);
   pd_status status = order && self->thread_rows && self->merge.threads ? PD_OK : PD_NO_MEMORY;
   if (status == PD_OK) status = trace_array(self->owned, &self->trace->threads, count, sizeof(pd_thread));
@@ -111,14 +111,14 @@ static void add_range(intake_build *self, const read_range *given, uint32_t i, u
 }
 
 /* A moment holds no others: an operation of no length is no parent of what begins with it, as a stream of calls may. */
-pd_status build_ranges(intake_build *self) {
+pd_status intake_build_ranges(intake_build *self) {
   intake *from = self->from;
   const uint64_t count = from->ranges.count;
   const range_order by = {from->ranges.data, self->thread_rows};
   uint64_t cut = 0;
   pd_status status = trace_array(self->owned, &self->trace->ranges, count, sizeof(pd_range));
   self->merge.ranges = (pd_range *)self->trace->ranges.data;
-  uint32_t *order = status == PD_OK ? scratch_alloc(count, 2 * sizeof *order) : NULL;
+  uint32_t *order = status == PD_OK ? trace_scratch_alloc(count, 2 * sizeof *order) : NULL;
   if (!order) return PD_NO_MEMORY;
   for (uint64_t i = 0; i < count; i++) order[i] = (uint32_t)i;
   sort_runs(order, order + count, count, range_after, &by);
@@ -131,8 +131,8 @@ pd_status build_ranges(intake_build *self) {
     add_range(self, given, (uint32_t)i, &open, &cut);
   }
   free(order);
-  build_odd(self, cut, PD_ODD_DAMAGE, "%llu host ranges end after the range around them and are cut to it",
-            (unsigned long long)cut);
+  intake_build_odd(self, cut, PD_ODD_DAMAGE, "%llu host ranges end after the range around them and are cut to it",
+                   (unsigned long long)cut);
   return PD_OK;
 }
 
@@ -143,15 +143,15 @@ static bool memory_after(const void *rows, uint32_t a, uint32_t b) {
   return memory[a].ts > memory[b].ts;
 }
 
-pd_status build_memory(intake_build *self) {
+pd_status intake_build_memory(intake_build *self) {
   const read_memory *given = self->from->memory.data;
   const uint64_t count = self->from->memory.count;
   range_sweep *sweep = NULL;
   pd_status status = trace_array(self->owned, &self->trace->memory, count, sizeof(pd_memory_row));
   if (status != PD_OK || !count) return status;
   pd_memory_row *rows = (pd_memory_row *)self->trace->memory.data;
-  uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
-  status = order ? sweep_open(&self->merge, &sweep) : PD_NO_MEMORY;
+  uint32_t *order = trace_scratch_alloc(count, 2 * sizeof *order);
+  status = order ? merge_sweep_open(&self->merge, &sweep) : PD_NO_MEMORY;
   if (status == PD_OK) {
     for (uint64_t i = 0; i < count; i++) order[i] = (uint32_t)i;
     sort_runs(order, order + count, count, memory_after, given);
@@ -159,10 +159,10 @@ pd_status build_memory(intake_build *self) {
       const read_memory *at = &given[order[i]];
       rows[i] = (pd_memory_row){
           .ts_ns = at->ts - self->base, .thread = self->thread_rows[at->thread], .step = PD_NONE, .event = at->event};
-      rows[i].range = sweep_at(sweep, rows[i].thread, rows[i].ts_ns);
+      rows[i].range = merge_sweep_at(sweep, rows[i].thread, rows[i].ts_ns);
     }
   }
-  sweep_close(sweep);
+  merge_sweep_close(sweep);
   free(order);
   return status;
 }

@@ -13,12 +13,12 @@ static bool step_after(const void *rows, uint32_t a, uint32_t b) {
 
 /* From mark to mark, and the last to its own end. Marks of other threads, and those inside another one, are left out.
  */
-pd_status build_steps(intake_build *self) {
+pd_status intake_build_steps(intake_build *self) {
   const read_step *marks = self->from->steps.data;
   const uint64_t count = self->from->steps.count;
   uint64_t kept = 0;
-  uint32_t *order = scratch_alloc(count, 2 * sizeof *order);
-  step_bounds *bounds = scratch_alloc(count, sizeof *bounds);
+  uint32_t *order = trace_scratch_alloc(count, 2 * sizeof *order);
+  step_bounds *bounds = trace_scratch_alloc(count, sizeof *bounds);
   pd_status status = order && bounds ? PD_OK : PD_NO_MEMORY;
   if (status == PD_OK) {
     for (uint64_t i = 0; i < count; i++) order[i] = (uint32_t)i;

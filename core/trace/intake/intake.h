@@ -7,6 +7,13 @@
 
 #include <pdhost/reader.h>
 
+/* Times this far from 0 on both sides differ by a number of 64 bits. An event with one that is farther is left out. */
+#define INTAKE_FARTHEST INT64_C(4500000000000000000)
+static inline bool intake_can_hold(int64_t start_ns, int64_t end_ns) {
+  return start_ns > -INTAKE_FARTHEST && start_ns < INTAKE_FARTHEST && end_ns > -INTAKE_FARTHEST &&
+         end_ns < INTAKE_FARTHEST;
+}
+
 typedef struct intake intake;
 
 /* Takes what is odd about a file, a line each, and how many bytes of it have been read. Both functions may be NULL. */

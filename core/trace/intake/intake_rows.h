@@ -98,16 +98,16 @@ PD_PRINTF(3, 0) void intake_tell(const intake *self, pd_odd how, const char *for
 /* The list's index in shape_sets + 1; 0 on no memory, and `failed` is set. */
 uint32_t intake_shape_set(intake *self, const pd_shape *shapes, uint32_t count);
 void intake_drop_shapes(intake *self);
-pd_status build_shapes(intake_build *self); /* before ranges */
-void build_lost(intake_build *self, pd_loss loss, int64_t at_ns);
+pd_status intake_build_shapes(intake_build *self); /* before ranges */
+void intake_build_lost(intake_build *self, pd_loss loss, int64_t at_ns);
 /* "3 things are so" through the listener, where `count` is not 0. */
-PD_PRINTF(4, 5) void build_odd(const intake_build *self, uint64_t count, pd_odd how, const char *format, ...);
+PD_PRINTF(4, 5) void intake_build_odd(const intake_build *self, uint64_t count, pd_odd how, const char *format, ...);
 
-pd_status build_threads(intake_build *self);
-pd_status build_ranges(intake_build *self);
-pd_status build_calls(intake_build *self);  /* after ranges */
-pd_status build_device(intake_build *self); /* after calls */
-pd_status build_memory(intake_build *self); /* after ranges */
-pd_status build_steps(intake_build *self);  /* after all others */
+pd_status intake_build_threads(intake_build *self);
+pd_status intake_build_ranges(intake_build *self);
+pd_status intake_build_calls(intake_build *self);  /* after ranges */
+pd_status intake_build_device(intake_build *self); /* after calls */
+pd_status intake_build_memory(intake_build *self); /* after ranges */
+pd_status intake_build_steps(intake_build *self);  /* after all others */
 
 #endif

@@ -42,7 +42,7 @@ void intake_drop_shapes(intake *self) {
   free(self->shape_index.slots);
 }
 
-pd_status build_shapes(intake_build *self) {
+pd_status intake_build_shapes(intake_build *self) {
   const row_array *from = &self->from->shapes;
   const pd_status status = trace_array(self->owned, &self->trace->shapes, from->count, sizeof(pd_shape));
   if (status == PD_OK && from->count)

@@ -9,7 +9,7 @@ void intake_tell(const intake *self, pd_odd how, const char *format, va_list arg
   if (self->listener.odd) self->listener.odd(self->listener.user, how, text);
 }
 
-void build_odd(const intake_build *self, uint64_t count, pd_odd how, const char *format, ...) {
+void intake_build_odd(const intake_build *self, uint64_t count, pd_odd how, const char *format, ...) {
   if (!count) return;
   va_list args;
   va_start(args, format);
@@ -17,7 +17,7 @@ void build_odd(const intake_build *self, uint64_t count, pd_odd how, const char 
   va_end(args);
 }
 
-void build_lost(intake_build *self, pd_loss loss, int64_t at_ns) {
+void intake_build_lost(intake_build *self, pd_loss loss, int64_t at_ns) {
   if (!self->losses[loss]++) self->loss_start[loss] = self->loss_end[loss] = at_ns;
   if (at_ns < self->loss_start[loss]) self->loss_start[loss] = at_ns;
   if (at_ns > self->loss_end[loss]) self->loss_end[loss] = at_ns;

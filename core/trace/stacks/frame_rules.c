@@ -62,7 +62,7 @@ static uint64_t take(reader *in, size_t bytes) {
   return value;
 }
 
-static uint64_t take_uleb(reader *in) {
+static uint64_t take_leb(reader *in, bool is_signed) {
   uint64_t value = 0, byte;
   unsigned shift = 0;
   do {
@@ -70,20 +70,12 @@ static uint64_t take_uleb(reader *in) {
     if (shift < 64) value |= (byte & 0x7f) << shift;
     shift += 7;
   } while (byte & 0x80);
+  if (is_signed && shift < 64 && byte & 0x40) value |= ~UINT64_C(0) << shift;
   return value;
 }
 
-static int64_t take_sleb(reader *in) {
-  uint64_t value = 0, byte;
-  unsigned shift = 0;
-  do {
-    byte = take(in, 1);
-    if (shift < 64) value |= (byte & 0x7f) << shift;
-    shift += 7;
-  } while (byte & 0x80);
-  if (shift < 64 && byte & 0x40) value |= ~UINT64_C(0) << shift;
-  return (int64_t)value;
-}
+static uint64_t take_uleb(reader *in) { return take_leb(in, false); }
+static int64_t take_sleb(reader *in) { return (int64_t)take_leb(in, true); }
 
 static void skip(reader *in, uint64_t bytes) {
   if (bytes > (uint64_t)(in->end - in->at)) {

@@ -5,13 +5,13 @@
 #include "trace/merge.h"
 
 /* Called before the first capture and before each window: see unwind_prepare. */
-void stack_prepare(void);
+void stacks_prepare(void);
 
 /* The calling thread's stack from the frame that returns to `caller` outwards, innermost first. [any thread] */
-void stack_capture(raw_stack *out, const void *caller);
+void stacks_capture(raw_stack *out, const void *caller);
 
 /* Puts each distinct stack of the ranges into the trace once, frames named; sets the ranges' `stack`, which is the
  * index into their thread's raw stacks before. [loop thread] */
-pd_status stacks_resolve(merging *merge);
+pd_status stacks_resolve(merging *self);
 
 #endif

@@ -1,5 +1,6 @@
 /* Records to activities: fields, orders, names, ids, bad times, losses. Buffers are written by hand. */
 #include "devices/cuda/cupti/cupti_decode.h"
+#include "h200.h"
 #include "fake_cupti.h"
 #include "kept_record.h"
 #include "pd_test.h"
@@ -16,18 +17,7 @@ static _Alignas(8) uint8_t buffer[1 << 16];
 static size_t used;
 
 static void open_decoder(void) {
-  const pd_device_props props = {.size = sizeof props,
-                                 .compute_major = 9,
-                                 .sm_count = 132,
-                                 .warp_size = 32,
-                                 .max_threads_per_block = 1024,
-                                 .max_threads_per_sm = 2048,
-                                 .registers_per_block = 65536,
-                                 .registers_per_sm = 65536,
-                                 .shared_per_block = 49152,
-                                 .shared_per_sm = 233472,
-                                 .shared_per_block_optin = 232448,
-                                 .shared_reserved_per_block = 1024};
+  const pd_device_props props = h200_props();
   char why[256];
   cr_assert_eq(cupti_api_load(&api, FAKE_CUPTI_PATH, why, sizeof why), PD_OK, "%s", why);
   cr_assert_eq(cupti_allowlist_build(&calls, &api, false), PD_OK);

@@ -1,22 +1,12 @@
 /* Occupancy of launches on an H200, against figures of a real trace and of the formulas written out. */
 #include "devices/cuda/cupti/occupancy.h"
+#include "h200.h"
 #include "pd_test.h"
 
 static occupancy cache;
 
 static void h200(void) {
-  const pd_device_props props = {.size = sizeof props,
-                                 .compute_major = 9,
-                                 .sm_count = 132,
-                                 .warp_size = 32,
-                                 .max_threads_per_block = 1024,
-                                 .max_threads_per_sm = 2048,
-                                 .registers_per_block = 65536,
-                                 .registers_per_sm = 65536,
-                                 .shared_per_block = 49152,
-                                 .shared_per_sm = 233472,
-                                 .shared_per_block_optin = 232448,
-                                 .shared_reserved_per_block = 1024};
+  const pd_device_props props = h200_props();
   occupancy_init(&cache, &props);
 }
 

@@ -17,7 +17,8 @@ endif()
 set(cupti_folder "${CMAKE_CURRENT_LIST_DIR}")
 add_library(pdhost_cupti STATIC
   ${cupti_folder}/cupti_api.c ${cupti_folder}/cupti_allowlist.c ${cupti_folder}/cupti_buffers.c
-  ${cupti_folder}/cupti_match.c ${cupti_folder}/cupti_decode.c ${cupti_folder}/demangle.c
+  ${cupti_folder}/cupti_match.c ${cupti_folder}/cupti_decode.c ${cupti_folder}/cupti_settle.c ${cupti_folder}/cupti_callbacks.c
+  ${cupti_folder}/demangle.c
   ${cupti_folder}/cupti_session.c ${cupti_folder}/cupti_collect.c ${cupti_folder}/cupti_profile.c
   ${cupti_folder}/occupancy.c ${cupti_folder}/comma_list.c ${cupti_folder}/cupti_places.c
   ${cupti_folder}/cupti_rows.c ${cupti_folder}/../cuda_peaks.c)

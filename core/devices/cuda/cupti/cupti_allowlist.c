@@ -86,14 +86,14 @@ void cupti_allowlist_show(const char *name, char *out, size_t out_bytes) {
 }
 
 /* Asks the library for every callback's name. Ids have gaps, so it does not end at the first unknown one. */
-static pd_status build_domain(const cupti_api *api, bool driver, bool sync, cupti_call **calls, uint32_t *count,
+static pd_status build_domain(const cupti_api *self, bool driver, bool sync, cupti_call **calls, uint32_t *count,
                               uint32_t *limit, uint16_t *at) {
   CUpti_CallbackDomain domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
   uint32_t capacity = 0;
   for (uint32_t cbid = 1; cbid < CUPTI_CBID_LIMIT; cbid++) {
     const char *name = NULL;
     pd_api_class class;
-    if (api->GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || !name) continue;
+    if (self->GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || !name) continue;
     *limit = cbid + 1;
     if (!cupti_allowlist_classify(name, driver, sync, &class)) continue;
     if (!PD_ARRAY_FIT(*calls, capacity, *count + 1)) return PD_NO_MEMORY;
@@ -106,25 +106,25 @@ static pd_status build_domain(const cupti_api *api, bool driver, bool sync, cupt
   return PD_OK;
 }
 
-pd_status cupti_allowlist_build(cupti_allowlist *list, const cupti_api *api, bool sync) {
-  memset(list, 0, sizeof *list);
+pd_status cupti_allowlist_build(cupti_allowlist *self, const cupti_api *api, bool sync) {
+  memset(self, 0, sizeof *self);
   pd_status status =
-      build_domain(api, false, sync, &list->runtime, &list->runtime_count, &list->runtime_limit, list->runtime_at);
+      build_domain(api, false, sync, &self->runtime, &self->runtime_count, &self->runtime_limit, self->runtime_at);
   if (status == PD_OK)
-    status = build_domain(api, true, sync, &list->driver, &list->driver_count, &list->driver_limit, list->driver_at);
-  if (status != PD_OK) cupti_allowlist_free(list);
+    status = build_domain(api, true, sync, &self->driver, &self->driver_count, &self->driver_limit, self->driver_at);
+  if (status != PD_OK) cupti_allowlist_free(self);
   return status;
 }
 
-void cupti_allowlist_free(cupti_allowlist *list) {
-  free(list->runtime);
-  free(list->driver);
-  memset(list, 0, sizeof *list);
+void cupti_allowlist_free(cupti_allowlist *self) {
+  free(self->runtime);
+  free(self->driver);
+  memset(self, 0, sizeof *self);
 }
 
-cupti_call *cupti_allowlist_find(cupti_allowlist *list, bool driver, uint32_t cbid) {
+cupti_call *cupti_allowlist_find(cupti_allowlist *self, bool driver, uint32_t cbid) {
   if (cbid >= CUPTI_CBID_LIMIT) return NULL;
-  uint16_t at = driver ? list->driver_at[cbid] : list->runtime_at[cbid];
+  uint16_t at = driver ? self->driver_at[cbid] : self->runtime_at[cbid];
   if (!at) return NULL;
-  return driver ? &list->driver[at - 1] : &list->runtime[at - 1];
+  return driver ? &self->driver[at - 1] : &self->runtime[at - 1];
 }

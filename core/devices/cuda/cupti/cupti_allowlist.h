@@ -34,10 +34,10 @@ bool cupti_allowlist_classify(const char *name, bool driver, bool sync, pd_api_c
 /* The name as shown: "__cudaLaunchKernel_v13000" is "cudaLaunchKernel". */
 void cupti_allowlist_show(const char *name, char *out, size_t out_bytes);
 
-pd_status cupti_allowlist_build(cupti_allowlist *list, const cupti_api *api, bool sync);
-void cupti_allowlist_free(cupti_allowlist *list);
+pd_status cupti_allowlist_build(cupti_allowlist *self, const cupti_api *api, bool sync);
+void cupti_allowlist_free(cupti_allowlist *self);
 
 /* NULL where the call is not listed. */
-cupti_call *cupti_allowlist_find(cupti_allowlist *list, bool driver, uint32_t cbid);
+cupti_call *cupti_allowlist_find(cupti_allowlist *self, bool driver, uint32_t cbid);
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Checks that records are as long as this build thinks, with the library's own iterator. No device is needed. */
-static pd_status check_layout(const cupti_api *api, char *why, size_t why_bytes) {
+static pd_status check_layout(const cupti_api *self, char *why, size_t why_bytes) {
   static const struct {
     CUpti_ActivityKind kind;
     size_t bytes;
@@ -36,15 +36,15 @@ static pd_status check_layout(const cupti_api *api, char *why, size_t why_bytes)
     CUpti_Activity *record = NULL;
     memset(&buffer, 0, sizeof buffer);
     for (size_t at = 0; at < sizeof buffer; at += 8) memcpy(buffer.bytes + at, &rows[i].kind, sizeof rows[i].kind);
-    if (api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record) == CUPTI_SUCCESS)
-      (void)api->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record);
+    if (self->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record) == CUPTI_SUCCESS)
+      (void)self->ActivityGetNextRecord(buffer.bytes, sizeof buffer.bytes, &record);
     size_t stride = record ? (size_t)((uint8_t *)record - buffer.bytes) : 0;
     /* A newer library's records are longer: they grow at the end, and the iterator knows by how much. */
     if (stride < rows[i].bytes) {
       snprintf(why, why_bytes,
                "CUPTI %u lays %s records out in %zu bytes, this build expects %zu; rebuild pdhost with "
                "that toolkit's headers",
-               api->version, rows[i].name, stride, rows[i].bytes);
+               self->version, rows[i].name, stride, rows[i].bytes);
       return PD_UNSUPPORTED;
     }
   }
@@ -52,29 +52,29 @@ static pd_status check_layout(const cupti_api *api, char *why, size_t why_bytes)
 }
 
 /* Fills the table from the library, and checks both. */
-static pd_status fill(cupti_api *api, char *why, size_t why_bytes) {
+static pd_status fill(cupti_api *self, char *why, size_t why_bytes) {
 #define X(name)                                                                                                        \
-  *(void **)&api->name = dlsym(api->library, "cupti" #name);                                                           \
-  if (!api->name) {                                                                                                    \
+  *(void **)&self->name = dlsym(self->library, "cupti" #name);                                                         \
+  if (!self->name) {                                                                                                   \
     snprintf(why, why_bytes, "it has no cupti" #name "; a CUPTI of CUDA 12.9 or newer is needed");                     \
     return PD_UNSUPPORTED;                                                                                             \
   }
   CUPTI_REQUIRED_MAP(X)
 #undef X
-#define X(name) *(void **)&api->name = dlsym(api->library, "cupti" #name);
+#define X(name) *(void **)&self->name = dlsym(self->library, "cupti" #name);
   CUPTI_OPTIONAL_MAP(X)
 #undef X
-  CUptiResult result = api->GetVersion(&api->version);
+  CUptiResult result = self->GetVersion(&self->version);
   if (result != CUPTI_SUCCESS) {
-    snprintf(why, why_bytes, "cuptiGetVersion: %s", cupti_api_explain(api, result));
+    snprintf(why, why_bytes, "cuptiGetVersion: %s", cupti_api_explain(self, result));
     return PD_DEVICE;
   }
-  if (api->version < CUPTI_OLDEST_VERSION) {
-    snprintf(why, why_bytes, "CUPTI version %u is too old; %u (CUDA 12.9) or newer is needed", api->version,
+  if (self->version < CUPTI_OLDEST_VERSION) {
+    snprintf(why, why_bytes, "CUPTI version %u is too old; %u (CUDA 12.9) or newer is needed", self->version,
              CUPTI_OLDEST_VERSION);
     return PD_UNSUPPORTED;
   }
-  return check_layout(api, why, why_bytes);
+  return check_layout(self, why, why_bytes);
 }
 
 /* What becomes of the files that are looked for. */
@@ -123,10 +123,10 @@ static bool try_folder(void *user, const char *folder) {
   return false;
 }
 
-pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes) {
-  search at = {.api = api};
+pd_status cupti_api_load(cupti_api *self, const char *path, char *why, size_t why_bytes) {
+  search at = {.api = self};
   const bool named = path && *path;
-  memset(api, 0, sizeof *api);
+  memset(self, 0, sizeof *self);
   if (named ? try_file(&at, path) : cupti_places_visit(try_folder, &at)) return PD_OK;
   if (at.refused[0])
     snprintf(why, why_bytes, "no CUPTI that was found will do: %s; set cupti_library or CUDA_HOME to another",
@@ -138,7 +138,7 @@ pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why
   return PD_UNSUPPORTED;
 }
 
-const char *cupti_api_explain(const cupti_api *api, CUptiResult result) {
+const char *cupti_api_explain(const cupti_api *self, CUptiResult result) {
   const char *text = NULL;
   switch ((int)result) {
   case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
@@ -160,6 +160,6 @@ const char *cupti_api_explain(const cupti_api *api, CUptiResult result) {
   case CUPTI_ERROR_OUT_OF_MEMORY: return "out of memory (8)";
   default: break;
   }
-  if (api->GetResultString && api->GetResultString(result, &text) == CUPTI_SUCCESS && text) return text;
+  if (self->GetResultString && self->GetResultString(result, &text) == CUPTI_SUCCESS && text) return text;
   return "unknown error";
 }

@@ -54,9 +54,9 @@ typedef struct cupti_api {
 /* Opens `path`, or where it is NULL or "" the first that will do in the usual places: its version and record layout are
  * checked. PD_UNSUPPORTED: `why` names each file that was found and what is wrong with it, or what was tried; the table
  * is zero and no library stays open. */
-pd_status cupti_api_load(cupti_api *api, const char *path, char *why, size_t why_bytes);
+pd_status cupti_api_load(cupti_api *self, const char *path, char *why, size_t why_bytes);
 
 /* What a failed call means and what to do, as one clause. */
-const char *cupti_api_explain(const cupti_api *api, CUptiResult result);
+const char *cupti_api_explain(const cupti_api *self, CUptiResult result);
 
 #endif

@@ -47,24 +47,24 @@ typedef struct cupti_buffers {
 } cupti_buffers;
 
 /* Maps `small` and `large` buffers at once and at most max_bytes in all. */
-pd_status cupti_buffers_open(cupti_buffers *pool, uint64_t max_bytes, uint32_t small, uint32_t large);
+pd_status cupti_buffers_open(cupti_buffers *self, uint64_t max_bytes, uint32_t small, uint32_t large);
 /* Unmaps what CUPTI does not hold; returns whether that was all. What it holds stays mapped for good. */
-bool cupti_buffers_close(cupti_buffers *pool);
+bool cupti_buffers_close(cupti_buffers *self);
 
 /* A zeroed buffer, aligned to a page, or NULL at the limit. A thread's first one is small. [any thread] */
-uint8_t *cupti_buffers_take(cupti_buffers *pool, size_t *bytes);
+uint8_t *cupti_buffers_take(cupti_buffers *self, size_t *bytes);
 /* Gives a buffer to the decoder. False where it was not CUPTI's. [any thread] */
 bool cupti_buffers_complete(cupti_buffers *pool, uint8_t *data, size_t valid_bytes);
 
 /* All completed buffers in the order of completion, as a list by cupti_buffers_following(); NULL: none. */
-cupti_buffer *cupti_buffers_pull(cupti_buffers *pool);
-cupti_buffer *cupti_buffers_following(cupti_buffers *pool, const cupti_buffer *buffer);
+cupti_buffer *cupti_buffers_pull(cupti_buffers *self);
+cupti_buffer *cupti_buffers_following(cupti_buffers *self, const cupti_buffer *buffer);
 /* Zeroes a decoded buffer and makes it free. Read its follower first. */
-void cupti_buffers_release(cupti_buffers *pool, cupti_buffer *buffer);
+void cupti_buffers_release(cupti_buffers *self, cupti_buffer *buffer);
 
 /* Whether the decoder should map another large buffer, and that. */
-bool cupti_buffers_low(cupti_buffers *pool);
-void cupti_buffers_refill(cupti_buffers *pool);
+bool cupti_buffers_low(cupti_buffers *self);
+void cupti_buffers_refill(cupti_buffers *self);
 
 /* Buffers that CUPTI holds and that were handed out in this session up to `epoch`, and how many of them to `thread` and
  * to others: one count, since they may be given back meanwhile. What CUPTI held of another thread's when it was
@@ -72,6 +72,6 @@ void cupti_buffers_refill(cupti_buffers *pool);
 typedef struct cupti_held {
   uint32_t own, others;
 } cupti_held;
-cupti_held cupti_buffers_held(cupti_buffers *pool, uint32_t epoch, uint32_t thread);
+cupti_held cupti_buffers_held(cupti_buffers *self, uint32_t epoch, uint32_t thread);
 
 #endif

@@ -54,18 +54,18 @@ typedef struct cupti_drained {
 pd_status cupti_collect_open(const cupti_collect_config *config, cupti_collect **out, char *why, size_t why_bytes);
 /* Detaches, with a forced flush, and frees all that CUPTI does not hold. Returns the counts with what that flush has
  * brought. NULL is fine. */
-cupti_counts cupti_collect_close(cupti_collect *collect);
+cupti_counts cupti_collect_close(cupti_collect *self);
 
-pd_status cupti_collect_start(cupti_collect *collect, char *why, size_t why_bytes);
-void cupti_collect_stop(cupti_collect *collect);
+pd_status cupti_collect_start(cupti_collect *self, char *why, size_t why_bytes);
+void cupti_collect_stop(cupti_collect *self);
 /* Waits for the launches of the thread that stopped the window until the timeout, and for other threads' as long as
  * some of them still come: CUPTI gives no buffer back while its thread has work on the device, and another thread may
  * always have some. Then closes the window and does what is due between windows. */
-void cupti_collect_drain(cupti_collect *collect, int64_t timeout_ns, cupti_drained *drained);
+void cupti_collect_drain(cupti_collect *self, int64_t timeout_ns, cupti_drained *drained);
 
 /* Counts so far. */
-void cupti_collect_counts(cupti_collect *collect, cupti_counts *counts);
+void cupti_collect_counts(cupti_collect *self, cupti_counts *counts);
 /* What the library reported as its own end (a CUptiResult), or 0. */
-int32_t cupti_collect_failed(const cupti_collect *collect);
+int32_t cupti_collect_failed(const cupti_collect *self);
 
 #endif

@@ -93,26 +93,26 @@ typedef struct cupti_decoder {
   pd_activity batch[CUPTI_BATCH];
 } cupti_decoder;
 
-void cupti_decoder_init(cupti_decoder *decoder, const cupti_api *api, const pd_record *record, cupti_allowlist *calls,
+void cupti_decoder_init(cupti_decoder *self, const cupti_api *api, const pd_record *record, cupti_allowlist *calls,
                         occupancy *fullness);
-void cupti_decoder_free(cupti_decoder *decoder);
+void cupti_decoder_free(cupti_decoder *self);
 
 /* The library has been attached anew: ids start again and must not repeat. */
-void cupti_decoder_session(cupti_decoder *decoder);
+void cupti_decoder_session(cupti_decoder *self);
 /* A window opens; `by_time`: records from before may still come. */
-void cupti_decoder_window_open(cupti_decoder *decoder, int64_t start_ns, bool by_time);
+void cupti_decoder_window_open(cupti_decoder *self, int64_t start_ns, bool by_time);
 /* The window's last call has begun by `stop_ns`; other threads go on. */
-void cupti_decoder_window_stop(cupti_decoder *decoder, int64_t stop_ns);
+void cupti_decoder_window_stop(cupti_decoder *self, int64_t stop_ns);
 /* Hands on what waited, and counts the kernels of graphs that have not come. */
-void cupti_decoder_window_close(cupti_decoder *decoder);
+void cupti_decoder_window_close(cupti_decoder *self);
 
 /* Decodes one buffer and frees what its records own. */
-void cupti_decoder_buffer(cupti_decoder *decoder, uint8_t *data, size_t valid_bytes);
+void cupti_decoder_buffer(cupti_decoder *self, uint8_t *data, size_t valid_bytes);
 
 /* Lets the records of a buffer from an earlier session go: their ids come again in this one. */
-void cupti_decoder_skip(cupti_decoder *decoder, uint8_t *data, size_t valid_bytes);
+void cupti_decoder_skip(cupti_decoder *self, uint8_t *data, size_t valid_bytes);
 
 /* Hands on device records whose calls have come since; whether nothing is due any more. */
-bool cupti_decoder_settle(cupti_decoder *decoder);
+bool cupti_decoder_settle(cupti_decoder *self);
 
 #endif

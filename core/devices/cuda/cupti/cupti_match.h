@@ -39,25 +39,25 @@ typedef struct cupti_match {
   uint64_t graph_rows; /* records of graphs' launches */
 } cupti_match;
 
-void cupti_match_free(cupti_match *match);
+void cupti_match_free(cupti_match *self);
 /* Forgets the launches, keeps what is known of graphs. */
-void cupti_match_reset(cupti_match *match);
+void cupti_match_reset(cupti_match *self);
 
-cupti_launch *cupti_match_find(const cupti_match *match, uint64_t correlation);
+cupti_launch *cupti_match_find(const cupti_match *self, uint64_t correlation);
 /* Adds a call, or returns the one with that id; NULL on no memory. The pointer lives until the next add. */
-cupti_launch *cupti_match_add(cupti_match *match, uint64_t correlation);
+cupti_launch *cupti_match_add(cupti_match *self, uint64_t correlation);
 /* Says what `launch` owes. Call once per launch. */
-pd_status cupti_match_expect(cupti_match *match, cupti_launch *launch, pd_api_class api);
+pd_status cupti_match_expect(cupti_match *self, cupti_launch *launch, pd_api_class api);
 /* A device record of `launch`. */
-pd_status cupti_match_seen(cupti_match *match, cupti_launch *launch, uint32_t graph);
+pd_status cupti_match_seen(cupti_match *self, cupti_launch *launch, uint32_t graph);
 /* Nothing will come of the launches of `thread` in [from_ns, to_ns]: they were captured. */
-void cupti_match_captured(cupti_match *match, uint32_t thread, int64_t from_ns, int64_t to_ns);
+void cupti_match_captured(cupti_match *self, uint32_t thread, int64_t from_ns, int64_t to_ns);
 
 /* Records of `launch` that are still to come, as far as can be known: 1 where none has. */
-uint32_t cupti_match_owes(const cupti_match *match, const cupti_launch *launch);
+uint32_t cupti_match_owes(const cupti_match *self, const cupti_launch *launch);
 /* The sum of that over the graphs' launches with a record. */
-uint64_t cupti_match_nodes(const cupti_match *match);
+uint64_t cupti_match_nodes(const cupti_match *self);
 /* Whether every launch of the thread has all its records, as far as can be known. */
-bool cupti_match_complete_for(const cupti_match *match, uint32_t thread);
+bool cupti_match_complete_for(const cupti_match *self, uint32_t thread);
 
 #endif

@@ -29,25 +29,25 @@ pd_status cuda_profile_open(const cuda_profile_config *config, cuda_profile **ou
 }
 
 /* From here on without CUPTI: said once, in the log and in every output. */
-static void fall_back(cuda_profile *profile) {
-  const pd_host *host = profile->config.host;
-  profile->mode = PD_PROFILE_EVENTS;
-  host->log(host, PD_LOG_WARN, "no device records, event timing only: %s", profile->note);
+static void fall_back(cuda_profile *self) {
+  const pd_host *host = self->config.host;
+  self->mode = PD_PROFILE_EVENTS;
+  host->log(host, PD_LOG_WARN, "no device records, event timing only: %s", self->note);
 }
 
-static void close_collector(cuda_profile *profile) {
-  if (!profile->collect) return;
-  const cupti_counts last = cupti_collect_close(profile->collect);
-  profile->counts.dropped += last.dropped;
-  profile->counts.zero_stamped += last.zero_stamped;
-  profile->counts.implausible += last.implausible;
-  profile->collect = NULL;
+static void close_collector(cuda_profile *self) {
+  if (!self->collect) return;
+  const cupti_counts last = cupti_collect_close(self->collect);
+  self->counts.dropped += last.dropped;
+  self->counts.zero_stamped += last.zero_stamped;
+  self->counts.implausible += last.implausible;
+  self->collect = NULL;
 }
 
-void cuda_profile_close(cuda_profile *profile) {
-  if (!profile) return;
-  close_collector(profile);
-  free(profile);
+void cuda_profile_close(cuda_profile *self) {
+  if (!self) return;
+  close_collector(self);
+  free(self);
 }
 
 static cupti_between between_of(const char *word) {
@@ -57,78 +57,77 @@ static cupti_between between_of(const char *word) {
   return CUPTI_BETWEEN_AUTO;
 }
 
-pd_status cuda_profile_attach(cuda_profile *profile, const pd_profile_options *options) {
-  const cuda_profile_config *config = &profile->config;
+pd_status cuda_profile_attach(cuda_profile *self, const pd_profile_options *options) {
+  const cuda_profile_config *config = &self->config;
   pd_status status = PD_OK;
-  if (profile->collect) return PD_OK;
-  profile->note[0] = '\0';
-  if (!profile->loaded)
-    status = cupti_api_load(&profile->api, config->settings.cupti_library, profile->note, sizeof profile->note);
-  profile->loaded = status == PD_OK;
+  if (self->collect) return PD_OK;
+  self->note[0] = '\0';
+  if (!self->loaded) status = cupti_api_load(&self->api, config->settings.cupti_library, self->note, sizeof self->note);
+  self->loaded = status == PD_OK;
   if (status == PD_OK) {
     const cupti_collect_config collect = {
-        .api = &profile->api,
+        .api = &self->api,
         .record = config->record,
         .props = config->props,
         .max_bytes = config->settings.cupti_memory > 0 ? (uint64_t)config->settings.cupti_memory : (uint64_t)1 << 30,
         .between = between_of(config->settings.cupti_between),
         .sync = options->sync != 0,
     };
-    status = cupti_collect_open(&collect, &profile->collect, profile->note, sizeof profile->note);
+    status = cupti_collect_open(&collect, &self->collect, self->note, sizeof self->note);
   }
-  if (status == PD_NO_MEMORY) return config->host->fail(config->host, status, "%s", profile->note);
+  if (status == PD_NO_MEMORY) return config->host->fail(config->host, status, "%s", self->note);
   if (status == PD_OK)
-    profile->mode = PD_PROFILE_FULL;
+    self->mode = PD_PROFILE_FULL;
   else
-    fall_back(profile);
+    fall_back(self);
   return PD_OK;
 }
 
-static void mark(cuda_profile *profile, uint32_t which) {
-  const cuda_profile_events *events = &profile->config.events;
+static void mark(cuda_profile *self, uint32_t which) {
+  const cuda_profile_events *events = &self->config.events;
   if (events->mark && events->mark(events->context, which) == PD_OK)
-    profile->marked = true;
+    self->marked = true;
   else
-    profile->marked = false;
+    self->marked = false;
 }
 
-pd_status cuda_profile_start(cuda_profile *profile) {
-  if (profile->running) return PD_OK;
-  profile->running = true;
-  if (profile->mode == PD_PROFILE_FULL) {
-    if (cupti_collect_start(profile->collect, profile->note, sizeof profile->note) == PD_OK) return PD_OK;
-    close_collector(profile);
-    fall_back(profile);
+pd_status cuda_profile_start(cuda_profile *self) {
+  if (self->running) return PD_OK;
+  self->running = true;
+  if (self->mode == PD_PROFILE_FULL) {
+    if (cupti_collect_start(self->collect, self->note, sizeof self->note) == PD_OK) return PD_OK;
+    close_collector(self);
+    fall_back(self);
   }
-  mark(profile, 0);
+  mark(self, 0);
   return PD_OK;
 }
 
-pd_status cuda_profile_stop(cuda_profile *profile) {
-  if (!profile->running) return PD_OK;
-  if (profile->mode == PD_PROFILE_FULL)
-    cupti_collect_stop(profile->collect);
-  else if (profile->marked)
-    mark(profile, 1);
+pd_status cuda_profile_stop(cuda_profile *self) {
+  if (!self->running) return PD_OK;
+  if (self->mode == PD_PROFILE_FULL)
+    cupti_collect_stop(self->collect);
+  else if (self->marked)
+    mark(self, 1);
   return PD_OK;
 }
 
 /* A collector that CUPTI has left in the lurch is of no more use. */
-static void check_failure(cuda_profile *profile) {
-  int32_t failed = cupti_collect_failed(profile->collect);
+static void check_failure(cuda_profile *self) {
+  int32_t failed = cupti_collect_failed(self->collect);
   if (!failed) return;
-  snprintf(profile->note, sizeof profile->note, "CUPTI gave up during the run: %s",
-           cupti_api_explain(&profile->api, (CUptiResult)failed));
-  close_collector(profile);
-  fall_back(profile);
+  snprintf(self->note, sizeof self->note, "CUPTI gave up during the run: %s",
+           cupti_api_explain(&self->api, (CUptiResult)failed));
+  close_collector(self);
+  fall_back(self);
 }
 
 static void append(char *list, size_t bytes, uint64_t count, const char *what) {
   if (count) comma_list_add(list, bytes, "%llu %s", (unsigned long long)count, what);
 }
 
-static void warn_of_missing(const cuda_profile *profile, const cupti_drained *drained, int64_t timeout_ns) {
-  const pd_host *host = profile->config.host;
+static void warn_of_missing(const cuda_profile *self, const cupti_drained *drained, int64_t timeout_ns) {
+  const pd_host *host = self->config.host;
   char missing[256] = "";
   append(missing, sizeof missing, drained->pending, "launches have no device record");
   append(missing, sizeof missing, drained->nodes, "kernels of graphs have no device record");
@@ -136,23 +135,23 @@ static void warn_of_missing(const cuda_profile *profile, const cupti_drained *dr
   host->log(host, PD_LOG_WARN, "after a wait of %.1f s %s", (double)timeout_ns * 1e-9, missing);
 }
 
-pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns) {
-  const pd_host *host = profile->config.host;
-  const cuda_profile_events *events = &profile->config.events;
+pd_status cuda_profile_drain(cuda_profile *self, int64_t timeout_ns) {
+  const pd_host *host = self->config.host;
+  const cuda_profile_events *events = &self->config.events;
   cupti_drained drained;
-  if (!profile->running) return PD_OK;
-  profile->running = false;
-  if (profile->mode != PD_PROFILE_FULL) {
+  if (!self->running) return PD_OK;
+  self->running = false;
+  if (self->mode != PD_PROFILE_FULL) {
     double window_ns;
-    if (profile->marked && events->elapsed_ns && events->elapsed_ns(events->context, &window_ns) == PD_OK)
+    if (self->marked && events->elapsed_ns && events->elapsed_ns(events->context, &window_ns) == PD_OK)
       host->log(host, PD_LOG_INFO, "the window took %.3f ms of device time, by events", window_ns * 1e-6);
     return PD_OK;
   }
-  cupti_collect_drain(profile->collect, timeout_ns, &drained);
+  cupti_collect_drain(self->collect, timeout_ns, &drained);
   if (!drained.complete && drained.loop_complete)
     host->log(host, PD_LOG_WARN, "other threads kept the device busy; records of what they launched may be missing");
   else if (!drained.complete)
-    warn_of_missing(profile, &drained, timeout_ns);
+    warn_of_missing(self, &drained, timeout_ns);
   if (drained.refused)
     host->log(host, PD_LOG_WARN,
               "CUPTI asked %llu times for a buffer beyond cupti_memory and got none, so records were dropped; raise it",
@@ -166,26 +165,26 @@ pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns) {
         host, PD_LOG_WARN,
         "graphs were launched and none of their kernels was recorded: were they captured before CUPTI was attached, "
         "or with cupti_between = disable or detach? use keep");
-  check_failure(profile);
+  check_failure(self);
   return PD_OK;
 }
 
-pd_status cuda_profile_detach(cuda_profile *profile) {
-  close_collector(profile);
-  profile->running = false;
+pd_status cuda_profile_detach(cuda_profile *self) {
+  close_collector(self);
+  self->running = false;
   return PD_OK;
 }
 
-pd_status cuda_profile_status(cuda_profile *profile, pd_profile_status *status) {
+pd_status cuda_profile_status(cuda_profile *self, pd_profile_status *status) {
   cupti_counts now = {0};
-  pd_profile_status full = {.size = status->size, .mode = profile->mode};
-  if (profile->collect) cupti_collect_counts(profile->collect, &now);
-  full.dropped = profile->counts.dropped + now.dropped;
-  full.zero_stamped = profile->counts.zero_stamped + now.zero_stamped;
-  full.implausible = profile->counts.implausible + now.implausible;
-  if (profile->mode != PD_PROFILE_FULL) full.note = profile->note[0] ? profile->note : "profiling was not asked for";
+  pd_profile_status full = {.size = status->size, .mode = self->mode};
+  if (self->collect) cupti_collect_counts(self->collect, &now);
+  full.dropped = self->counts.dropped + now.dropped;
+  full.zero_stamped = self->counts.zero_stamped + now.zero_stamped;
+  full.implausible = self->counts.implausible + now.implausible;
+  if (self->mode != PD_PROFILE_FULL) full.note = self->note[0] ? self->note : "profiling was not asked for";
   memcpy(status, &full, status->size < sizeof full ? status->size : sizeof full);
   return PD_OK;
 }
 
-uint32_t cuda_profile_cupti_version(const cuda_profile *profile) { return profile->loaded ? profile->api.version : 0; }
+uint32_t cuda_profile_cupti_version(const cuda_profile *self) { return self->loaded ? self->api.version : 0; }

@@ -48,16 +48,16 @@ typedef struct cuda_profile_config {
 /* Reserves nothing but its own state. */
 pd_status cuda_profile_open(const cuda_profile_config *config, cuda_profile **out);
 /* Detaches if that has not been done. NULL is fine. */
-void cuda_profile_close(cuda_profile *profile);
+void cuda_profile_close(cuda_profile *self);
 
-pd_status cuda_profile_attach(cuda_profile *profile, const pd_profile_options *options);
-pd_status cuda_profile_start(cuda_profile *profile);
-pd_status cuda_profile_stop(cuda_profile *profile);
-pd_status cuda_profile_drain(cuda_profile *profile, int64_t timeout_ns);
-pd_status cuda_profile_detach(cuda_profile *profile);
-pd_status cuda_profile_status(cuda_profile *profile, pd_profile_status *status);
+pd_status cuda_profile_attach(cuda_profile *self, const pd_profile_options *options);
+pd_status cuda_profile_start(cuda_profile *self);
+pd_status cuda_profile_stop(cuda_profile *self);
+pd_status cuda_profile_drain(cuda_profile *self, int64_t timeout_ns);
+pd_status cuda_profile_detach(cuda_profile *self);
+pd_status cuda_profile_status(cuda_profile *self, pd_profile_status *status);
 
 /* CUPTI's version as it numbers itself (130001), or 0 while none is loaded. */
-uint32_t cuda_profile_cupti_version(const cuda_profile *profile);
+uint32_t cuda_profile_cupti_version(const cuda_profile *self);
 
 #endif

@@ -37,15 +37,16 @@ const char *cupti_row_sync_text(CUpti_ActivitySynchronizationType type) {
 
 /* ---- records ----------------------------------------------------------------------------------------------- */
 
+/* What the records of all device work have, under the same names in types of their own. */
+#define WORK_ROW(of, row_kind, row_correlation)                                                                        \
+  {                                                                                                                    \
+    .kind = (row_kind), .start = (int64_t)(of)->start, .end = (int64_t)(of)->end, .correlation = (row_correlation),    \
+    .device = (of)->deviceId, .context = (of)->contextId, .stream = (of)->streamId                                     \
+  }
+
 pd_activity cupti_row_kernel(const CUpti_ActivityKernel10 *kernel, uint64_t correlation, uint32_t name) {
-  pd_activity row = {.kind = PD_ACTIVITY_KERNEL,
-                     .name = name,
-                     .start = (int64_t)kernel->start,
-                     .end = (int64_t)kernel->end,
-                     .correlation = correlation,
-                     .device = kernel->deviceId,
-                     .context = kernel->contextId,
-                     .stream = kernel->streamId};
+  pd_activity row = WORK_ROW(kernel, PD_ACTIVITY_KERNEL, correlation);
+  row.name = name;
   row.u.kernel.grid[0] = (uint32_t)kernel->gridX;
   row.u.kernel.grid[1] = (uint32_t)kernel->gridY;
   row.u.kernel.grid[2] = (uint32_t)kernel->gridZ;
@@ -73,47 +74,31 @@ static pd_memory_kind memory_kind(uint32_t kind) {
   }
 }
 
+/* A copy, within a device or between two: the types differ, the fields do not. */
+#define FILL_COPY(row, of)                                                                                             \
+  do {                                                                                                                 \
+    (row).bytes = (of)->bytes;                                                                                         \
+    (row).u.copy.from = memory_kind((of)->srcKind);                                                                    \
+    (row).u.copy.to = memory_kind((of)->dstKind);                                                                      \
+    (row).u.copy.graph = (of)->graphId;                                                                                \
+    (row).u.copy.graph_node = (uint32_t)(of)->graphNodeId;                                                             \
+  } while (0)
+
 pd_activity cupti_row_memcpy(const CUpti_ActivityMemcpy6 *copy, uint64_t correlation) {
-  pd_activity row = {.kind = PD_ACTIVITY_MEMCPY,
-                     .start = (int64_t)copy->start,
-                     .end = (int64_t)copy->end,
-                     .correlation = correlation,
-                     .device = copy->deviceId,
-                     .context = copy->contextId,
-                     .stream = copy->streamId,
-                     .bytes = copy->bytes};
-  row.u.copy.from = memory_kind(copy->srcKind);
-  row.u.copy.to = memory_kind(copy->dstKind);
-  row.u.copy.graph = copy->graphId;
-  row.u.copy.graph_node = (uint32_t)copy->graphNodeId;
+  pd_activity row = WORK_ROW(copy, PD_ACTIVITY_MEMCPY, correlation);
+  FILL_COPY(row, copy);
   return row;
 }
 
 pd_activity cupti_row_peer_memcpy(const CUpti_ActivityMemcpyPtoP4 *copy, uint64_t correlation) {
-  pd_activity row = {.kind = PD_ACTIVITY_MEMCPY,
-                     .start = (int64_t)copy->start,
-                     .end = (int64_t)copy->end,
-                     .correlation = correlation,
-                     .device = copy->deviceId,
-                     .context = copy->contextId,
-                     .stream = copy->streamId,
-                     .bytes = copy->bytes};
-  row.u.copy.from = memory_kind(copy->srcKind);
-  row.u.copy.to = memory_kind(copy->dstKind);
-  row.u.copy.graph = copy->graphId;
-  row.u.copy.graph_node = (uint32_t)copy->graphNodeId;
+  pd_activity row = WORK_ROW(copy, PD_ACTIVITY_MEMCPY, correlation);
+  FILL_COPY(row, copy);
   return row;
 }
 
 pd_activity cupti_row_memset(const CUpti_ActivityMemset4 *set, uint64_t correlation) {
-  pd_activity row = {.kind = PD_ACTIVITY_MEMSET,
-                     .start = (int64_t)set->start,
-                     .end = (int64_t)set->end,
-                     .correlation = correlation,
-                     .device = set->deviceId,
-                     .context = set->contextId,
-                     .stream = set->streamId,
-                     .bytes = set->bytes};
+  pd_activity row = WORK_ROW(set, PD_ACTIVITY_MEMSET, correlation);
+  row.bytes = set->bytes;
   row.u.copy.to = memory_kind(set->memoryKind);
   row.u.copy.graph = set->graphId;
   row.u.copy.graph_node = (uint32_t)set->graphNodeId;

@@ -28,17 +28,17 @@ typedef struct cupti_session {
 } cupti_session;
 
 /* `why` holds one clause on failure, with nothing left attached. */
-pd_status cupti_session_attach(cupti_session *session, CUpti_BuffersCallbackRequestFunc request,
+pd_status cupti_session_attach(cupti_session *self, CUpti_BuffersCallbackRequestFunc request,
                                CUpti_BuffersCallbackCompleteFunc complete, char *why, size_t why_bytes);
-pd_status cupti_session_enable(cupti_session *session, char *why, size_t why_bytes);
+pd_status cupti_session_enable(cupti_session *self, char *why, size_t why_bytes);
 /* Of an attached session whose kinds are on: the lists by exclusion, where switching on one by one has recorded
  * nothing.
  */
-void cupti_session_list_again(cupti_session *session);
-void cupti_session_disable(cupti_session *session);
+void cupti_session_list_again(cupti_session *self);
+void cupti_session_disable(cupti_session *self);
 /* Whether the records' times are CLOCK_REALTIME. */
-bool cupti_session_shares_clock(const cupti_api *api);
+bool cupti_session_shares_clock(const cupti_api *self);
 /* No other call of the library may be under way. */
-void cupti_session_detach(cupti_session *session);
+void cupti_session_detach(cupti_session *self);
 
 #endif

@@ -5,9 +5,9 @@
 #include <cuda_occupancy.h>
 #include <string.h>
 
-void occupancy_init(occupancy *cache, const pd_device_props *props) {
-  memset(cache, 0, sizeof *cache);
-  if (props) memcpy(&cache->props, props, props->size < sizeof *props ? props->size : sizeof *props);
+void occupancy_init(occupancy *self, const pd_device_props *props) {
+  memset(self, 0, sizeof *self);
+  if (props) memcpy(&self->props, props, props->size < sizeof *props ? props->size : sizeof *props);
 }
 
 static uint32_t compute(const pd_device_props *props, const occupancy_entry *key) {
@@ -46,22 +46,22 @@ static uint32_t compute(const pd_device_props *props, const occupancy_entry *key
   return result.activeBlocksPerMultiprocessor > 0 ? (uint32_t)result.activeBlocksPerMultiprocessor : 0;
 }
 
-static uint32_t active_blocks(occupancy *cache, const occupancy_entry *key) {
+static uint32_t active_blocks(occupancy *self, const occupancy_entry *key) {
   uint64_t hash = key->block * 0x9e3779b97f4a7c15u ^ key->registers * 0xc2b2ae3d27d4eb4fu ^
                   key->shared_static * 0x165667b19e3779f9u ^ key->shared_dynamic * 0xff51afd7ed558ccdu;
-  occupancy_entry *entry = &cache->entries[(hash >> 40) % OCCUPANCY_CACHE];
+  occupancy_entry *entry = &self->entries[(hash >> 40) % OCCUPANCY_CACHE];
   if (!entry->used || entry->block != key->block || entry->registers != key->registers ||
       entry->shared_static != key->shared_static || entry->shared_dynamic != key->shared_dynamic) {
     *entry = *key;
     entry->used = 1;
-    entry->active_blocks = compute(&cache->props, key);
-    cache->computed++;
+    entry->active_blocks = compute(&self->props, key);
+    self->computed++;
   }
   return entry->active_blocks;
 }
 
-void occupancy_fill(occupancy *cache, pd_activity *kernel) {
-  const pd_device_props *props = &cache->props;
+void occupancy_fill(occupancy *self, pd_activity *kernel) {
+  const pd_device_props *props = &self->props;
   uint64_t threads = (uint64_t)kernel->u.kernel.block[0] * kernel->u.kernel.block[1] * kernel->u.kernel.block[2];
   /* Up to 2^31 * 65535 * 65535 blocks: 63 bits, so the product does not wrap. */
   uint64_t blocks = (uint64_t)kernel->u.kernel.grid[0] * kernel->u.kernel.grid[1] * kernel->u.kernel.grid[2];
@@ -73,7 +73,7 @@ void occupancy_fill(occupancy *cache, pd_activity *kernel) {
                          .registers = kernel->u.kernel.registers,
                          .shared_static = kernel->u.kernel.static_bytes,
                          .shared_dynamic = kernel->u.kernel.dynamic_bytes};
-  uint32_t active = active_blocks(cache, &key);
+  uint32_t active = active_blocks(self, &key);
   kernel->u.kernel.blocks_per_sm = (float)per_sm;
   kernel->u.kernel.warps_per_sm = (float)(per_sm * (double)threads / props->warp_size);
   kernel->u.kernel.active_blocks = active;

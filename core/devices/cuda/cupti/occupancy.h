@@ -22,9 +22,9 @@ typedef struct occupancy {
   occupancy_entry entries[OCCUPANCY_CACHE];
 } occupancy;
 
-void occupancy_init(occupancy *cache, const pd_device_props *props);
+void occupancy_init(occupancy *self, const pd_device_props *props);
 
 /* Fills blocks_per_sm, warps_per_sm, occupancy, waves and active_blocks of a kernel from its other fields. */
-void occupancy_fill(occupancy *cache, pd_activity *kernel);
+void occupancy_fill(occupancy *self, pd_activity *kernel);
 
 #endif

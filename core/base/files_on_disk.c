@@ -1,0 +1,88 @@
+/* Folders and temporary names; see files.h. */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+pd_status files_make_folder(const char *path, char *message, size_t message_bytes) {
+  char *copy = strdup(path);
+  if (!copy) {
+    snprintf(message, message_bytes, "%s: out of memory", path);
+    return PD_NO_MEMORY;
+  }
+  pd_status status = PD_OK;
+  for (char *at = copy + (copy[0] == '/');; at++) {
+    if (*at != '/' && *at != '\0') continue;
+    const char kept = *at;
+    *at = '\0';
+    struct stat info;
+    if (copy[0] && mkdir(copy, 0777) != 0) {
+      const int cause = errno;
+      if (stat(copy, &info) != 0 || !S_ISDIR(info.st_mode)) {
+        snprintf(message, message_bytes, "%s: folder cannot be made: %s", copy,
+                 cause == EEXIST ? "a file of that name is in the way" : strerror(cause));
+        status = PD_IO;
+      }
+    }
+    *at = kept;
+    if (status != PD_OK || kept == '\0') break;
+  }
+  free(copy);
+  return status;
+}
+
+int files_open_temporary(const char *path, char **temporary) {
+  static atomic_uint opened;
+  int descriptor;
+  *temporary = NULL;
+  do { /* a name that is taken is of a run that crashed, or of one in another container */
+    free(*temporary);
+    if (asprintf(temporary, "%s.%ld-%u.partial", path, (long)getpid(), atomic_fetch_add(&opened, 1)) < 0) {
+      *temporary = NULL;
+      errno = ENOMEM;
+      return -1;
+    }
+    descriptor = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor < 0 && errno == EEXIST);
+  if (descriptor < 0) {
+    const int cause = errno;
+    free(*temporary);
+    *temporary = NULL;
+    errno = cause;
+  }
+  return descriptor;
+}
+
+FILE *files_open_stream(const char *path, char **temporary) {
+  const int descriptor = files_open_temporary(path, temporary);
+  FILE *out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+  if (out || descriptor < 0) return out;
+  close(descriptor);
+  unlink(*temporary);
+  free(*temporary);
+  *temporary = NULL;
+  return NULL;
+}
+
+bool files_end_stream(FILE *out, bool whole, const char *path, char *temporary) {
+  int cause = ferror(out) ? errno : ENOMEM;
+  whole = !ferror(out) && whole;
+  if (fclose(out) != 0 && whole) {
+    cause = errno;
+    whole = false;
+  }
+  if (whole && rename(temporary, path) != 0) {
+    cause = errno;
+    whole = false;
+  }
+  if (!whole) unlink(temporary);
+  free(temporary);
+  errno = cause;
+  return whole;
+}

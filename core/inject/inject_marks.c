@@ -1,0 +1,26 @@
+/*
+ * The marks of pdhost/mark.h as functions of the library, for a program that cannot include a header: the hook of
+ * `pdhost record --torch` calls them from Python. [any thread]
+ */
+#include "inject_ranges.h"
+
+#define PD_MARKS 0 /* its names alone */
+#include <pdhost/mark.h>
+
+static const char domain[] = PD_MARK_DOMAIN;
+
+void pdhost_mark_step(void);
+void pdhost_mark_input_begin(void);
+void pdhost_mark_input_end(void);
+
+__attribute__((visibility("default"))) void pdhost_mark_step(void) {
+  inject_ranges_prepare();
+  inject_ranges_mark(domain, PD_MARK_STEP);
+}
+
+__attribute__((visibility("default"))) void pdhost_mark_input_begin(void) {
+  inject_ranges_prepare();
+  (void)inject_ranges_push(domain, PD_MARK_INPUT);
+}
+
+__attribute__((visibility("default"))) void pdhost_mark_input_end(void) { (void)inject_ranges_pop(domain); }

@@ -1,0 +1,99 @@
+"""Marks the steps of a PyTorch program for `pdhost record --torch`, without a change to the program.
+
+Python imports this file when it starts, since pdhost puts its folder first on PYTHONPATH. When the program imports torch,
+a step is marked behind each step of the first optimizer that steps, and the wait for each batch of a DataLoader. The marks
+go to the recorder's library in this process. Whatever fails here is the program's to never see.
+"""
+import ctypes
+import functools
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import weakref
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def mark_waits(module, library, _session):
+    """torch.utils.data.dataloader: its iterators' __next__ is where a loop waits for its batch."""
+    iterator = module._BaseDataLoaderIter
+    plain, begin, end = iterator.__next__, library.pdhost_mark_input_begin, library.pdhost_mark_input_end
+
+    @functools.wraps(plain)
+    def marked(self):
+        begin()
+        try:
+            return plain(self)
+        finally:
+            end()
+
+    iterator.__next__ = marked
+
+
+def mark_steps(module, library, session):
+    """torch.optim.optimizer: a hook of its own behind each step. A loop of two optimizers has one step by the first."""
+    mark, chosen = library.pdhost_mark_step, []
+
+    def behind_step(optimizer, _args, _keywords):
+        compiler = getattr(sys.modules.get("torch"), "compiler", None)
+        if compiler and getattr(compiler, "is_compiling", bool)():
+            return
+        if not chosen:
+            with open(os.path.join(session, "mark_steps"), "ab"):
+                pass  # pdhost sees by this file that steps are marked
+        if not chosen or chosen[0]() is None:
+            chosen[:] = [weakref.ref(optimizer)]
+        if chosen[0]() is optimizer:
+            mark()
+
+    module.register_optimizer_step_post_hook(behind_step)
+
+
+class Watch(importlib.abc.MetaPathFinder):
+    """Calls what marks a module when it has been imported."""
+
+    def __init__(self, library, session):
+        self.library, self.session = library, session
+        self.wanted = {"torch.utils.data.dataloader": mark_waits, "torch.optim.optimizer": mark_steps}
+
+    def find_spec(self, name, path, target=None):
+        mark = self.wanted.pop(name, None)
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target) if mark else None
+        if spec is None or spec.loader is None:
+            return None
+        plain = spec.loader.exec_module
+
+        def run_and_mark(module):
+            plain(module)
+            try:
+                mark(module, self.library, self.session)
+            except Exception:  # another version of PyTorch: pdhost says that the marks are missing
+                pass
+
+        spec.loader.exec_module = run_and_mark
+        return spec
+
+
+def watch():
+    session, path = os.environ.get("PDHOST_RECORD"), os.environ.get("CUDA_INJECTION64_PATH")
+    if session and path:
+        sys.meta_path.insert(0, Watch(ctypes.PyDLL(path), session))
+
+
+def run_next():
+    """The sitecustomize that this one hides."""
+    places = [place for place in sys.path if os.path.abspath(place or ".") != HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", places)
+    if spec and spec.loader:
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+try:
+    watch()
+except Exception:  # no recorder in this process: the program runs as without it
+    pass
+run_next()

@@ -1,0 +1,103 @@
+/* See rank_deal.h. */
+#include "rank_deal.h"
+
+#include "rank_launch.h"
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/progress_line.h"
+#include "base/signals.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const variables[] = {"OMPI_COMM_WORLD_RANK",
+                                        "OMPI_COMM_WORLD_SIZE",
+                                        "PMI_RANK",
+                                        "PMI_SIZE",
+                                        "SLURM_STEP_NUM_TASKS",
+                                        "RANK",
+                                        "WORLD_SIZE"};
+
+static const char *text_of(const char *name) {
+  const char *text = getenv(name);
+  return text ? text : "";
+}
+
+static bool find_array(rank_deal *out) {
+  const char *task = text_of("SLURM_ARRAY_TASK_ID"), *count = text_of("SLURM_ARRAY_TASK_COUNT"),
+             *least = text_of("SLURM_ARRAY_TASK_MIN");
+  if (!task[0] || !count[0] || !least[0] || strtoul(count, NULL, 10) < 2) return false;
+  out->count = (uint32_t)strtoul(count, NULL, 10);
+  out->rank = (uint32_t)((strtoul(task, NULL, 10) - strtoul(least, NULL, 10)) % out->count);
+  out->is_array = true;
+  return true;
+}
+
+rank_deal rank_deal_find(void) {
+  static error ignored; /* large; the main thread's alone */
+  rank_deal self = {.count = 1};
+  pd_launch launch;
+  const char *by = NULL;
+  error_clear(&ignored);
+  if (rank_launch_find(&launch, &by, &ignored) == PD_OK && by) {
+    self.rank = launch.rank;
+    self.count = launch.count;
+    (void)snprintf(self.job, sizeof self.job, "%.40s%.16s.%.16s%.16s", text_of("PMIX_NAMESPACE"),
+                   text_of("SLURM_JOB_ID"), text_of("SLURM_STEP_ID"), text_of("MASTER_PORT"));
+  } else {
+    (void)find_array(&self);
+  }
+  if (self.count > 1 && !self.is_array) log_set_rank(self.rank, self.count);
+  for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) (void)unsetenv(variables[i]);
+  return self;
+}
+
+static void mark_path(const rank_deal *self, const char *folder, uint32_t rank, char path[PATH_MAX]) {
+  (void)snprintf(path, PATH_MAX, "%s/dealt/%s.%u", folder, self->job, rank);
+}
+
+static bool leave_mark(const rank_deal *self, const char *folder) {
+  char path[PATH_MAX], *temporary = NULL, why[512];
+  (void)snprintf(path, sizeof path, "%s/dealt", folder);
+  if (files_make_folder(path, why, sizeof why) != PD_OK) {
+    log_line(PD_LOG_ERROR, NULL, "%s", why);
+    return false;
+  }
+  mark_path(self, folder, self->rank, path);
+  FILE *out = files_open_stream(path, &temporary);
+  return out && files_end_stream(out, true, path, temporary);
+}
+
+static bool wait_for_all(const rank_deal *self, const char *folder) {
+  const struct timespec nap = {.tv_nsec = 100000000};
+  char path[PATH_MAX];
+  for (uint32_t i = 1; i < self->count; i++) {
+    mark_path(self, folder, i, path);
+    progress_note("waiting for rank %u", i);
+    while (access(path, F_OK) != 0) {
+      if (signals_pending()) return false;
+      (void)nanosleep(&nap, NULL);
+    }
+    (void)unlink(path);
+  }
+  return true;
+}
+
+bool rank_deal_gathers(const rank_deal *self, const char *what, const char *folder) {
+  if (self->is_array) {
+    fprintf(stderr,
+            "pdhost: %s: the runs of task %u of %u are in %s; the same command, run once after all tasks, gathers\n",
+            what, self->rank + 1, self->count, folder);
+    return false;
+  }
+  if (self->rank) {
+    (void)leave_mark(self, folder);
+    return false;
+  }
+  return wait_for_all(self, folder);
+}

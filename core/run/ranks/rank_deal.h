@@ -1,0 +1,26 @@
+/*
+ * Runs that are dealt to the ranks of a launcher, or to the tasks of a Slurm array: each makes its own, in a folder
+ * that all see, and rank 0 gathers them when all are done. Of an array no task gathers: the same command does, run once
+ * more.
+ */
+#ifndef CORE_RUN_RANK_DEAL_H
+#define CORE_RUN_RANK_DEAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct rank_deal {
+  uint32_t rank, count; /* count 1: nothing is dealt */
+  bool is_array;
+  char job[96]; /* what this launch is called, so that marks of an earlier one are not taken for its own */
+} rank_deal;
+
+/* From the launcher's environment, which programs started from now on do not see: they are no ranks. */
+rank_deal rank_deal_find(void);
+static inline bool rank_deal_has(const rank_deal *self, uint32_t run) { return run % self->count == self->rank; }
+
+/* This rank's runs are made; FOLDER/dealt/ has a mark of it. True: this is the rank that gathers, and all are done.
+ * False: it does not gather, which is said, or a signal came. [main thread] */
+bool rank_deal_gathers(const rank_deal *self, const char *what, const char *folder);
+
+#endif

@@ -1,0 +1,279 @@
+/* See rank_group.h. */
+#include "rank_group.h"
+
+#include "rank_launch.h"
+#include "rank_watch.h"
+
+#include "base/log.h"
+#include "base/version.h"
+#include "run/board.h"
+#include "config/run_folder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A communicator of the group. */
+typedef struct member {
+  const pd_communicator_ops *ops;
+  pd_communicator *state;
+  service_host *host;
+  const char *name;
+} member;
+
+struct rank_group {
+  pd_ranks table;
+  pd_launch launch;
+  services services; /* of the communicators */
+  member host, device;
+  rank_watch *watch;
+};
+
+#define WATCH_AHEAD_NS 5000000000
+
+static rank_group *own;
+
+rank_group *rank_group_own(void) { return own; }
+const pd_ranks *rank_group_table(const rank_group *self) { return &self->table; }
+uint32_t rank_group_rank(const rank_group *self) { return self->launch.rank; }
+uint32_t rank_group_count(const rank_group *self) { return self->launch.count; }
+uint32_t rank_group_local(const rank_group *self) { return self->launch.local_rank; }
+
+const char *rank_group_backend(const rank_group *self) { return (self->device.ops ? self->device : self->host).name; }
+
+/* ---- what scenarios see ---- */
+
+static pd_status all_reduce(const pd_ranks *table, pd_stream *stream, float *data, uint64_t count, pd_reduce how) {
+  const rank_group *self = table->impl;
+  const member *at = self->device.ops ? &self->device : &self->host;
+  rank_watch_count(self->watch);
+  return at->ops->all_reduce(at->state, stream, data, count, how);
+}
+
+static pd_status barrier(const pd_ranks *table) {
+  const rank_group *self = table->impl;
+  return self->host.ops->barrier(self->host.state);
+}
+
+static pd_status broadcast(const pd_ranks *table, void *data, uint64_t bytes, uint32_t root) {
+  const rank_group *self = table->impl;
+  return self->host.ops->broadcast(self->host.state, data, bytes, root);
+}
+
+static pd_status gather(const pd_ranks *table, const void *data, uint64_t bytes, void *all) {
+  const rank_group *self = table->impl;
+  return self->host.ops->gather(self->host.state, data, bytes, all);
+}
+
+/* ---- life ---- */
+
+static int open_member(rank_group *self, config *settings, const char *name, member *out) {
+  static error err; /* large; the loop thread's alone */
+  const plugin *loaded = NULL;
+  error_clear(&err);
+  if (plugins_load(settings->plugins, PD_KIND_COMMUNICATOR, name, &loaded, &err) != PD_OK) {
+    error_print(&err);
+    return err.exit_code;
+  }
+  const pd_communicator_ops *ops = loaded->table->ops.communicator;
+  out->host = service_host_open(&self->services, name);
+  if (!out->host) return service_host_report(NULL, PD_NO_MEMORY, name, CODE_INTERNAL);
+  board_enter("communicator", name, "joining the other ranks");
+  const pd_status status = ops->init(service_host_table(out->host), NULL, &self->launch, &out->state);
+  board_leave();
+  if (status != PD_OK) return service_host_report(out->host, status, "ranks", CODE_DEVICE);
+  out->ops = ops;
+  out->name = loaded->table->name;
+  return CODE_DONE;
+}
+
+static void close_member(member *self) {
+  if (self->ops) self->ops->close(self->state);
+  service_host_close(self->host);
+  *self = (member){.ops = NULL};
+}
+
+/* What rank_group_find() found; by NULL: one rank. */
+static struct {
+  pd_launch launch;
+  const char *by;
+} found;
+
+/* A rank was lost: nobody waits for it. */
+static void abort_all(void *user) {
+  const rank_group *self = user;
+  if (self->device.ops) self->device.ops->abort(self->device.state);
+  if (self->host.ops) self->host.ops->abort(self->host.state);
+}
+
+static int begin_watch(rank_group *self, const config *settings) {
+  char why[512];
+  const rank_watch_how how = {.timeout_ns = settings->run.rank_timeout_ns, .lost = abort_all, .user = self};
+  self->watch = rank_watch_open(&self->table, &how, why, sizeof why);
+  if (self->watch) return CODE_DONE;
+  error_line_print(CODE_DEVICE, NULL, "ranks: %s", why);
+  return CODE_DEVICE;
+}
+
+void rank_group_tell(rank_group *self, const char *why) { rank_watch_tell(self->watch, why); }
+
+bool rank_group_lost(const rank_group *self, char *text, size_t room, bool *tells) {
+  char why[400];
+  uint32_t rank = 0;
+  if (!self->watch || !rank_watch_lost(self->watch, &rank, why, sizeof why)) return false;
+  *tells = self->launch.rank == (rank == 0); /* rank 0, but of itself the next one */
+  (void)snprintf(text, room, "rank %u: %s; the run ends on all ranks", rank, why);
+  return true;
+}
+
+int rank_group_find(const config *settings) {
+  static error err; /* large; the loop thread's alone */
+  error_clear(&err);
+  found.by = NULL;
+  if (strcmp(settings->run.communicator, "none") == 0) return CODE_DONE;
+  if (rank_launch_find(&found.launch, &found.by, &err) != PD_OK) {
+    error_print(&err);
+    return err.exit_code;
+  }
+  if (found.by) log_set_rank(found.launch.rank, found.launch.count);
+  return CODE_DONE;
+}
+
+void rank_group_name_files(files *of) {
+  char prefix[32];
+  if (!found.by) return;
+  (void)snprintf(prefix, sizeof prefix, "rank%u_", found.launch.rank);
+  files_set_prefix(of, prefix);
+}
+
+int rank_group_open(config *settings) {
+  const char *name = settings->run.communicator;
+  if (own || !found.by) return CODE_DONE;
+  if (strcmp(name, "auto") == 0) name = found.by;
+  rank_group *self = calloc(1, sizeof *self);
+  if (!self) return service_host_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
+  self->launch = found.launch;
+  /* The watch sees a rank that hangs before a communicator does, and knows which it is. */
+  self->launch.timeout_ns = settings->run.rank_timeout_ns * 3 / 2 + WATCH_AHEAD_NS;
+  self->table = (pd_ranks){.size = sizeof(pd_ranks),
+                           .rank = self->launch.rank,
+                           .count = self->launch.count,
+                           .impl = self,
+                           .all_reduce = all_reduce,
+                           .barrier = barrier,
+                           .broadcast = broadcast,
+                           .gather = gather};
+  own = self;
+  int code = open_member(self, settings, name, &self->host);
+  if (code == CODE_DONE) code = begin_watch(self, settings);
+  if (code == CODE_DONE)
+    self->services.ranks = &self->table;
+  else
+    rank_group_close();
+  return code;
+}
+
+void rank_group_close(void) {
+  if (!own) return;
+  rank_watch_close(own->watch);
+  close_member(&own->host);
+  free(own);
+  own = NULL;
+}
+
+int rank_group_open_device(rank_group *self, config *settings, const services *all) {
+  const pd_stream_ops *ops = all->device->ops->stream;
+  if (self->services.device) return CODE_DONE; /* of a run with other settings within this one */
+  self->services.device = all->device;
+  const bool native = PD_HAS(pd_stream_ops, ops, native) && ops->native;
+  return native ? open_member(self, settings, "nccl", &self->device) : CODE_DONE;
+}
+
+void rank_group_leave_device(rank_group *self, const pd_device *device) {
+  if (!self->services.device || self->services.device->device != device) return;
+  close_member(&self->device);
+  self->services.device = NULL;
+}
+
+/* ---- agreement ---- */
+
+typedef struct rank_word {
+  char version[64], source[64], device[64];
+  char folder[RUN_FOLDER_NAME]; /* that of rank 0 is all ranks' */
+  uint64_t settings;            /* a hash of them */
+  int32_t code;
+  uint32_t reserved;
+} rank_word;
+
+static int fail(rank_group *self) { return service_host_report(self->host.host, PD_IO, "ranks", CODE_SCENARIO); }
+
+int rank_group_meet(rank_group *self, int code) {
+  const int32_t word = code;
+  int32_t *words = calloc(self->launch.count, sizeof *words);
+  if (!words) return service_host_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
+  if (gather(&self->table, &word, sizeof word, words) != PD_OK && code == CODE_DONE) code = fail(self);
+  for (uint32_t i = 0; i < self->launch.count && code == CODE_DONE; i++) code = words[i];
+  free(words);
+  return code;
+}
+
+/* What may be another on each rank. */
+static bool is_own(const pd_setting *at) {
+  return strcmp(at->section, "run") == 0 && (strcmp(at->key, "device_index") == 0 ||
+                                             strcmp(at->key, "trace_dir") == 0 || strcmp(at->key, "plugin_path") == 0);
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text) {
+  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+  return (hash ^ 0xffu) * 0x100000001b3u;
+}
+
+static uint64_t hash_settings(const config *settings) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (uint64_t i = 0; i < settings->setting_count; i++) {
+    const pd_setting *at = &settings->settings[i];
+    if (is_own(at)) continue;
+    hash = hash_text(hash_text(hash_text(hash, at->section), at->key), at->value ? at->value : "");
+  }
+  return hash;
+}
+
+/* The one rank that differs from rank 0, in words; false: none does. */
+static bool find_difference(const rank_word *words, uint32_t count, char *text, size_t room) {
+  for (uint32_t i = 1; i < count; i++) {
+    const rank_word *one = &words[i], *first = &words[0];
+    if (strcmp(one->version, first->version) != 0 || strcmp(one->source, first->source) != 0)
+      (void)snprintf(text, room, "rank %u runs pdhost %s (%s), rank 0 pdhost %s (%s): start the same one everywhere", i,
+                     one->version, one->source, first->version, first->source);
+    else if (strcmp(one->device, first->device) != 0)
+      (void)snprintf(text, room, "rank %u runs on %s, rank 0 on %s: give all ranks the same kind, by [run] device", i,
+                     one->device, first->device);
+    else if (one->settings != first->settings)
+      (void)snprintf(text, room,
+                     "the configuration of rank %u is not that of rank 0: start all ranks with the same one", i);
+    else
+      continue;
+    return true;
+  }
+  return false;
+}
+
+int rank_group_agree(rank_group *self, const config *settings, const char *device, int code) {
+  char text[512];
+  rank_word word = {.code = code, .settings = hash_settings(settings)};
+  (void)snprintf(word.version, sizeof word.version, "%s", version_text());
+  (void)snprintf(word.source, sizeof word.source, "%s", version_source_id());
+  (void)snprintf(word.device, sizeof word.device, "%s", device);
+  (void)snprintf(word.folder, sizeof word.folder, "%s", run_folder_name());
+  rank_word *words = calloc(self->launch.count, sizeof *words);
+  if (!words) return service_host_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
+  if (gather(&self->table, &word, sizeof word, words) != PD_OK && code == CODE_DONE) code = fail(self);
+  for (uint32_t i = 0; i < self->launch.count && code == CODE_DONE; i++) code = words[i].code;
+  if (code == CODE_DONE && find_difference(words, self->launch.count, text, sizeof text)) {
+    code = CODE_CONFIG;
+    if (self->launch.rank == 0) error_line_print(CODE_CONFIG, NULL, "%s", text);
+  }
+  if (code == CODE_DONE) run_folder_share(words[0].folder);
+  free(words);
+  return code;
+}

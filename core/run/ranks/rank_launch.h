@@ -1,0 +1,14 @@
+/* What the launcher's environment says: which of how many ranks this process is. */
+#ifndef CORE_RUN_RANK_LAUNCH_H
+#define CORE_RUN_RANK_LAUNCH_H
+
+#include "base/error.h"
+
+#include <pdhost/communicator.h>
+
+/* Reads the environment of mpirun (Open MPI, MPICH), of srun, of torchrun. *by: the communicator that serves such a
+ * launch, "mpi" or "tcp"; NULL: this is no rank of several, and out->count is 1. A rank that does not fit the number of
+ * ranks is a failure of the configuration. */
+pd_status rank_launch_find(pd_launch *out, const char **by, error *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* The summary of the ranks of a run that goes on here: each adds its windows, and rank 0 judges. [loop thread] */
+#ifndef CORE_RUN_RANK_LIVE_H
+#define CORE_RUN_RANK_LIVE_H
+
+#include "rank_group.h"
+
+#include <pdhost/trace.h>
+
+typedef struct rank_live rank_live;
+
+/* NULL on no memory. */
+rank_live *rank_live_open(const rank_group *group);
+void rank_live_close(rank_live *self);
+/* All ranks, before the first window: holds the clocks against one another. */
+pd_status rank_live_begin(rank_live *self);
+/* PD_NO_MEMORY is the only failure. */
+pd_status rank_live_add(rank_live *self, const pd_trace *trace);
+
+/* All ranks: gathers their sides on rank 0, which writes the summary to `path` as JSON where all have collectives. */
+pd_status rank_live_gather(rank_live *self, const pd_files *writer, const char *path);
+/* Prints the summary on standard output, where there is one here; `quiet`: the verdict's sentence alone. */
+void rank_live_print(const rank_live *self, bool quiet);
+
+#endif

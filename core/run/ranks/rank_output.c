@@ -1,0 +1,28 @@
+/* See rank_output.h. */
+#include "rank_output.h"
+
+#include "rank_group.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void rank_output_take(const char *trace_dir) {
+  char path[PATH_MAX];
+  const rank_group *ranks = rank_group_own();
+  if (!ranks || rank_group_rank(ranks) == 0) return;
+  (void)snprintf(path, sizeof path, "%s/rank%u_output.txt", trace_dir, rank_group_rank(ranks));
+  int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) {
+    log_line(PD_LOG_WARN, NULL, "%s: cannot be written: %s", path, strerror(errno));
+    file = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  }
+  (void)fflush(stdout);
+  if (file >= 0) (void)dup2(file, STDOUT_FILENO);
+  if (file >= 0) (void)close(file);
+}

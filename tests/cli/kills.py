@@ -1,0 +1,181 @@
+"""Kills processes of runs at random moments, and looks at what is left: nothing that was complete may be missing, and
+nothing else may be touched.
+
+The scenario writes how many steps have begun into a mapped file, so what is complete is known from outside pdhost.
+"""
+import glob
+import hashlib
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from pdhost_run import FIXTURES, PDHOST, SMALL, children_of, named_child
+
+SCENARIO = os.path.join(FIXTURES, "scenario", "misdeed.so")
+WHOM = ("worker", "writer", "supervisor")
+# Windows of two steps after two others; the last is left open for long.
+WAIT, ACTIVE = 2, 2
+SCHEDULE = ("-o", "schedule.wait=1", "-o", "schedule.warmup=1", "-o", f"schedule.active={ACTIVE}", "-o", "schedule.repeat=0",
+            "-o", "run.epochs=0")
+SINKS = ("--sink", "json:output_json=out.json", "--sink", "csv:dir=csv", "--sink", "chrome_trace", "--sink", "tensorboard",
+         "--sink", "window", "-q")
+ENDS_S = 60
+
+
+class Lost(Exception):
+    pass
+
+
+def expect(is_so, *what):
+    if not is_so:
+        raise Lost(" ".join(map(str, what)))
+
+
+def hashes(folder):
+    found = {}
+    for path in glob.glob(os.path.join(folder, "**"), recursive=True):
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                found[path] = hashlib.sha256(file.read()).hexdigest()
+    return found
+
+
+def make_bystanders(folder):
+    """A run that is complete, and files that are none of pdhost's, beside and in the folders that are written to."""
+    subprocess.run([PDHOST, *SMALL, "--scenario", "control", "-o", "schedule.active=1", "--trace_dir", "before", "--sink",
+                    "json:output_json=before/out.json", "--sink", "csv:dir=before/csv", "--sink", "chrome_trace", "-q"],
+                   cwd=folder, check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for name in ("notes.txt", "traces/notes.txt", "traces/other.pdcap.txt", "csv/notes.txt"):
+        os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(os.urandom(1000))
+    return hashes(folder)
+
+
+def kill(pid):
+    try:
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def wait_for_child(process, name):
+    """Its pid; None: the run has ended."""
+    until = time.monotonic() + ENDS_S
+    while process.poll() is None and time.monotonic() < until:
+        if pid := named_child(process.pid, name):
+            return pid
+        time.sleep(0.001)
+    return None
+
+
+def children(process):
+    try:
+        return children_of(process.pid)
+    except OSError:
+        return []
+
+
+def start(folder, *more):
+    with open(os.path.join(folder, "count"), "wb") as file:
+        file.write(bytes(8))
+    with open(os.path.join(folder, "said"), "wb") as said:
+        return subprocess.Popen([PDHOST, *SMALL, "--scenario", SCENARIO, "-o", "scenario.count=count", *SCHEDULE,
+                                 "--trace_dir", "traces", *SINKS, *more], cwd=folder, stdin=subprocess.DEVNULL, stdout=said,
+                                stderr=said)
+
+
+def begun(folder):
+    with open(os.path.join(folder, "count"), "rb") as file:
+        return struct.unpack("Q", file.read(8))[0]
+
+
+def wait_for_all(process, pids):
+    until = time.monotonic() + ENDS_S
+    while process.poll() is None or any(os.path.exists(f"/proc/{pid}/task/{pid}") for pid in pids if pid):
+        expect(time.monotonic() < until, "a process does not end:", process.pid, *pids)
+        time.sleep(0.002)
+
+
+def check(folder, steps, may_be_missing=False):
+    """The outputs hold every step that was complete, and every window of them."""
+    path = os.path.join(folder, "out.json")
+    if steps < 1 and not os.path.exists(path):
+        return
+    expect(os.path.exists(path), "there is no out.json after", steps, "steps")
+    with open(path, encoding="utf-8") as file:
+        out = json.load(file)
+    expect(steps - 1 <= out["steps"] <= steps, "out.json has", out["steps"], "steps,", steps, "had begun")
+    seen = [step["number"] for window in out["windows"] for step in window["steps"]]
+    active = [step for step in range(out["steps"]) if step % (WAIT + ACTIVE) >= WAIT]
+    expect(seen == active, "steps in windows:", seen[-6:], "instead of", active[-6:])
+    for trace in glob.glob(os.path.join(folder, "traces", "*.json")):
+        with open(trace, encoding="utf-8") as file:
+            json.load(file)
+    expect(os.path.exists(os.path.join(folder, "csv", "steps.csv")), "there is no steps.csv")
+    expect(len(glob.glob(os.path.join(folder, "traces", "*.json"))) >= len(out["windows"]), "a trace is missing")
+    with open(os.path.join(folder, "csv", "steps.csv"), encoding="utf-8") as file:
+        expect(sum(1 for _ in file) == out["steps"] + 1, "steps.csv has other steps")
+
+
+def clean(folder):
+    for pattern in ("out.json", "traces/*", "csv/**"):
+        for path in glob.glob(os.path.join(folder, pattern), recursive=True):
+            if os.path.isfile(path) and not path.endswith(".txt"):
+                os.remove(path)
+
+
+def once(folder, whom, chance, bystanders):
+    """Kills one process of one run; what was found to be wrong is raised as Lost. Returns the steps that had begun."""
+    delay = chance.random() ** 2
+    process = start(folder, *(("-o", "scenario.what=kill", "-o", f"scenario.step={chance.randrange(2, 40)}")
+                              if whom == "writer" else ()))
+    if whom == "writer":
+        killed = wait_for_child(process, "pdhost writer")
+        time.sleep(delay / 8)
+    else:
+        killed = process.pid if whom == "supervisor" else wait_for_child(process, "pdhost worker")
+        time.sleep(delay)
+    all_of_them = children(process)
+    kill(killed)
+    wait_for_all(process, [killed, *all_of_them])
+    steps = begun(folder)
+    try:
+        expect(process.returncode == {"supervisor": -9}.get(whom, 5), "exit code", process.returncode)
+        check(folder, steps)
+        left = glob.glob(os.path.join(folder, "**", "*.partial"), recursive=True)
+        expect(not left, "left behind:", left)
+        now = hashes(folder)
+        for path, value in bystanders.items():
+            expect(now.get(path) == value, "was changed:", path)
+    except Lost as lost:
+        with open(os.path.join(folder, "said"), encoding="utf-8") as file:
+            raise Lost(f"{whom}, after {delay:.3f} s, {steps} steps: {lost}\n{file.read()}") from None
+    clean(folder)
+    return steps
+
+
+def run(folder, whom, count, seed):
+    """How many of so many kills fell into a run whose steps had begun. Raises Lost at the first that lost anything."""
+    chance = random.Random(seed)
+    bystanders = make_bystanders(folder)
+    return sum(once(folder, whom, chance, bystanders) > 0 for _ in range(count))
+
+
+def main(count, seed):
+    for whom in WHOM:
+        with tempfile.TemporaryDirectory(prefix="pdhost kills ") as folder:
+            begun = run(folder, whom, count, f"{seed} {whom}")
+        print(f"kills: {count} of the {whom}, {begun} of them after steps had begun: nothing complete was lost, nothing else "
+              "was changed", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else str(time.time_ns()))

@@ -1,0 +1,165 @@
+"""Data-parallel training under mpirun: the same parameters on all ranks, the losses of one rank with the whole batch."""
+import contextlib
+import glob
+import json
+import os
+import signal
+import socket
+import time
+import unittest
+
+from pdhost_run import CONF, PDHOST, Case, children_of
+from rank_run import RankCase
+
+SHORT = ["-o", "schedule.active=5", "--warmup_steps", "1", "-q"]
+
+
+class Ddp(RankCase):
+    def losses(self, count):
+        code, _, err = self.run_ranks(count, *SHORT, "--batch_size", str(16 // count), "-o", "scenario.verify=step")
+        self.assertEqual((code, err), (0, ""))
+        if count == 1:
+            return self.metrics()["losses"]
+        each = [self.metrics(rank)["losses"] for rank in range(count)]
+        return [sum(step) / count for step in zip(*each)]
+
+    def test_ranks_train_as_one_does(self):
+        alone = self.losses(1)
+        self.assertEqual(len(alone), 7)
+        for count in (2, 4):
+            for together, one in zip(self.losses(count), alone, strict=True):
+                self.assertAlmostEqual(together / one, 1, delta=1e-5)
+
+    def test_each_rank_has_files_of_its_own(self):
+        code, out, err = self.run_ranks(2, *SHORT)
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out.count("Verdict"), 1)
+        for rank, path in enumerate(self.traces()):
+            with open(path, encoding="utf-8") as file:
+                trace = json.load(file)
+            self.assertEqual(trace["distributedInfo"], {"backend": "mpi", "rank": rank, "world_size": 2})
+            kernels = [event["args"] for event in trace["traceEvents"] if event.get("name") == "mpi:all_reduce"]
+            self.assertEqual([args["Seq"] for args in kernels], list(range(1, 16)))
+            self.assertEqual({args["Group size"] for args in kernels}, {2})
+            self.assertGreaterEqual(sum(args["In msg nelems"] for args in kernels[:3]), 626344)
+            self.assertEqual((self.metrics(rank)["rank"], self.metrics(rank)["ranks"]), (rank, 2))
+
+
+class Endings(RankCase):
+    """What one rank does wrong ends all of them, soon, with one line that names it."""
+
+    def worker(self, process, rank):
+        """The process that rank `rank`'s supervisor has for its run, once steps are done."""
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            ranks = sorted(children_of(process.pid))
+            if glob.glob(self.path("results/ddp/latest/rank1_output.txt")): # the outputs are open, the loop begins
+                time.sleep(1.5)
+                return children_of(ranks[rank])[0]
+            time.sleep(0.05)
+        raise AssertionError("the ranks did not begin")
+
+    def ended_by(self, number, rank):
+        process = self.start_ranks(2, "-q", "-o", "schedule.active=50000", "-o", "run.rank_timeout=2s")
+        worker = self.worker(process, rank)
+        os.kill(worker, number)
+        begun = time.monotonic()
+        out, err = process.communicate(timeout=60)
+        if number == signal.SIGSTOP:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+        self.assertLess(time.monotonic() - begun, 25)
+        self.assertEqual(process.returncode, 5, out + err)
+        return [line for line in err.splitlines() if line.startswith("pdhost: error:")]
+
+    def test_a_rank_that_is_killed(self):
+        lines = self.ended_by(signal.SIGKILL, 1)
+        self.assertIn("pdhost: error: rank 1: ", lines[0])
+        self.assertIn("was killed by signal 9", lines[0])
+        self.assertEqual(lines[1:], ["pdhost: error: rank 0: rank 1: its process ended; the run ends on all ranks [PDH-0500]"])
+        self.assertTrue(self.metrics(0)["losses"])
+        self.assertEqual(self.metrics(0)["outcome"], "failed")
+
+    def test_a_rank_that_hangs(self):
+        lines = self.ended_by(signal.SIGSTOP, 1)
+        self.assertRegex(lines[0], r"rank 0: rank 1: it (did not come to collective \d+ within|has said nothing for) 2 s; the run ends on "
+                                   r"all ranks")
+        self.assertEqual(len(lines), 1)
+        self.assertEqual(self.metrics(0)["outcome"], "failed")
+
+    def test_ranks_of_two_configurations(self):
+        """mpirun takes one program for some ranks and another for the others."""
+        own = [PDHOST, "-c", os.path.join(CONF, "ddp.ini"), "--device", "cpu", "-q"]
+        code, _, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "1", *own, ":", "-n", "1", *own, "-o",
+                                           "train.lr=0.5"])
+        self.assertEqual((code, lines), (3, ["pdhost: error: rank 0: the configuration of rank 1 is not that of rank 0: start "
+                                             "all ranks with the same one [PDH-0300]"]))
+
+    def test_a_rank_whose_scenario_refuses(self):
+        code, _, lines = self.run_ranks(2, "-q", "-o", "scenario.straggler_rank=2")
+        self.assertNotEqual(code, 0)
+        self.assertIn("[scenario] straggler_rank = 2: there are 2 ranks", lines)
+
+
+class Torchrun(Case):
+    """Ranks by RANK and WORLD_SIZE, as torchrun sets them: no MPI is needed."""
+
+    def ranks(self, count, *settings):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1] % 30000 + 20000
+        each = [self.start("-c", os.path.join(CONF, "ddp.ini"), "--device", "cpu", *SHORT, *settings, watch=False,
+                           env={"RANK": str(rank), "WORLD_SIZE": str(count), "LOCAL_RANK": str(rank),
+                                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}) for rank in range(count)]
+        return [self.ended(one) for one in each]
+
+    def test_three_ranks_have_the_same_parameters(self):
+        for rank, (code, out, err) in enumerate(self.ranks(3, "-o", "scenario.verify=step")):
+            self.assertEqual(code, 0, err)
+            self.assertEqual("Ranks " in out, rank == 0)
+        with open(self.path("results/ddp/latest/ranks/rank0_summary.json"), encoding="utf-8") as file:
+            self.assertEqual([row["rank"] for row in json.load(file)["ranks"]], [0, 1, 2])
+
+    def test_a_rank_that_is_not_there(self):
+        (code, _, err), = [self.ended(self.start(
+            "-c", os.path.join(CONF, "ddp.ini"), "--device", "cpu", "-o", "run.rank_timeout=1s", watch=False,
+            env={"RANK": "1", "WORLD_SIZE": "2", "MASTER_PORT": "1"}))]
+        self.assertEqual(code, 6, err)
+        self.assertRegex(err, r"rank 1: ranks: tcp: rank 0: no answer within [\d.]+ s")
+
+    def test_a_rank_beyond_the_last(self):
+        code, _, err = self.run_pdhost("-c", os.path.join(CONF, "ddp.ini"), "--device", "cpu", watch=False,
+                                       env={"RANK": "2", "WORLD_SIZE": "2"})
+        self.assertEqual(code, 3, err)
+        self.assertIn("RANK = 2: is no rank of WORLD_SIZE = 2", err)
+
+
+class Timing(RankCase):
+    """Verdicts, which need a machine that does nothing else."""
+
+    def test_a_late_rank_is_found(self):
+        self.assertEqual(self.run_ranks(2, *SHORT, "-o", "scenario.straggler_us=40000", "-o",
+                                        "scenario.straggler_rank=0")[0], 0)
+        found = self.analyzed()
+        self.assertEqual((found["verdict"], found["straggler"], found["cause"]), ("straggler", 0, "host_compute"), found)
+        for row in found["ranks"]:
+            self.assertAlmostEqual(row["wait_ns"] + row["transfer_ns"], row["communication_ns"], delta=1)
+
+    def test_the_summary_of_a_run_is_that_of_its_traces(self):
+        code, out, _ = self.run_ranks(2, *SHORT[:-1], "-o", "scenario.straggler_kernels=80")
+        self.assertEqual(code, 0)
+        with open(self.path("results/ddp/latest/ranks/rank0_summary.json"), encoding="utf-8") as file:
+            live = json.load(file)
+        found = self.analyzed()
+        self.assertEqual((live["verdict"], live["straggler"], live["cause"]), ("uneven_work", 1, "uneven_work"), live)
+        self.assertEqual(found["verdict"], live["verdict"])
+        self.assertEqual([at["bytes"] for at in live["messages"]], [at["bytes"] for at in found["messages"]])
+        self.assertIn("uneven work: the others wait", out)
+        for row in live["ranks"]:
+            self.assertAlmostEqual(row["wait_ns"] + row["transfer_ns"], row["communication_ns"], delta=1e-3)
+        for at in live["messages"]:
+            self.assertAlmostEqual(at["algorithm_gb_per_s"] * at["transfer_ns"] / at["bytes"], 1, places=6)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,280 @@
+"""The html sink's pages in Chromium and Firefox: no console error, no request, panes, tables, timeline, accessibility.
+
+usage: check_html.py PDHOST OUT
+Pages, and a picture of each pane in OUT/screenshots, stay for a reader. A browser that is not installed is left out and
+named.
+"""
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+
+import browser
+
+PANES = ["overview", "timeline", "steps", "operators", "kernels", "modules", "memory", "stacks", "ranks", "tables", "run"]
+OTHER_PAGES = ["diff", "compare", "sweep/sweep"]
+# In the dark, colours alone may differ.
+DARK_PANES = ["overview", "timeline", "steps", "operators", "stacks"]
+# The goal is 500 ms; other tests run beside this one.
+BIG_EVENTS, BIG_OPEN_MS, FRAME_MS = 10 ** 6, 1500, 1000 / 60
+# What reaches beyond the window is cut there, and whole in the tables.
+CUT = 0.01
+AXE = """
+  const found = await axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]});
+  if (!found.passes.length) return ["axe-core looked at nothing"];
+  return found.violations.filter((one) => ["serious", "critical"].includes(one.impact))
+    .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);"""
+OPENED = """
+  const box = document.querySelector(".pane.shown .timeline");
+  for (let i = 0; !box.timeline && i < 600; i++) await new Promise((next) => setTimeout(next, 20));
+  const timeline = box.timeline, view = timeline.view, data = timeline.data;"""
+
+
+def run(*words, folder):
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(words)}: exit {done.returncode}\n{done.stderr}")
+
+
+def write_big_trace(path):
+    """A training loop of 10^6 events, of lengths that do not repeat."""
+    chance, at, number = random.Random(1), 1000.0, 0
+    with open(path, "w", encoding="ascii") as file:
+        file.write('{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"Made GPU","totalGlobalMem":1000000000,'
+                   '"numSms":132}],"traceEvents":[\n')
+        for step in range(BIG_EVENTS // 3000 + 1):
+            begin, lines = at, []
+            for launch in range(1000):
+                number += 1
+                host, device = 5 + 3 * chance.random(), 2 + 6 * chance.random()
+                lines.append(f'{{"ph":"X","cat":"cpu_op","name":"aten::op{launch % 60}","pid":1,"tid":1,"ts":{at:.3f},'
+                             f'"dur":{host + 1:.3f}}},\n{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,'
+                             f'"tid":1,"ts":{at + 0.5:.3f},"dur":{host:.3f},"args":{{"correlation":{number}}}}},\n'
+                             f'{{"ph":"X","cat":"kernel","name":"kernel_{launch % 40}","pid":0,"tid":7,"ts":{at + 9:.3f},'
+                             f'"dur":{device:.3f},"args":{{"stream":7,"device":0,"context":1,"correlation":{number}}}}},\n')
+                at += 11 + chance.random()
+            file.write("".join(lines) + f'{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{step}","pid":1,"tid":1,'
+                       f'"ts":{begin:.3f},"dur":{at - begin - 0.5:.3f}}},\n')
+        file.write('{"ph":"M","name":"process_name","pid":1,"tid":0,"ts":0,"args":{"name":"python"}}\n]}\n')
+
+
+def write_pages(pdhost, out):
+    run(pdhost, "--scenario", "memory_churn", "--device", "cpu", "--batch_size", "4", "--image_size", "16",
+        "--warmup_steps", "1", "--profile_steps", "6", "-o", "profile.profile_memory=true", "-o", "profile.with_stack=true",
+        "-o", "profile.with_modules=true", "-o", "profile.record_shapes=true", "--sink", "html:path=run.html", "--sink",
+        "json:output_json=run.json", "-q", folder=out)
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+    from made_trace import MadeTrace
+    MadeTrace(8).write(os.path.join(out, "a.json"))
+    MadeTrace(8, kernel_us=300).write(os.path.join(out, "b.json"))
+    run(pdhost, "diff", "a.json", "b.json", "--sink", "html:path=diff.html", folder=out)
+    run(pdhost, "sweep", "--scenario", "dataloader", "--device", "cpu", "--batch_size", "4", "--image_size", "16",
+        "--warmup_steps", "1", "-o", "schedule.active=4", "--vary", "data.io_sleep_ms=0,5", "--vary", "data.num_workers=1,2",
+        "--out", "sweep", "-q", folder=out)
+    run(pdhost, "compare", "--html", "compare.html", "sweep/sweep.json", "sweep/sweep.json", folder=out)
+    write_big_trace(os.path.join(out, "big.json"))
+    run(pdhost, "analyze", "big.json", "--sink", "html:path=big.html,timeline=64MiB", folder=out)
+    os.remove(os.path.join(out, "big.json"))
+
+
+class Check:
+    def __init__(self, engine, out):
+        self.engine, self.out, self.faults = engine, out, []
+
+    def that(self, holds, what):
+        if not holds:
+            self.faults.append(f"{self.engine.name}: {what}")
+
+    def open(self, name, pane):
+        self.engine.open(f"file://{self.out}/{name}.html#{pane}")
+
+    def clean(self, where):
+        self.that(not self.engine.errors, f"{where}: console errors: {self.engine.errors}")
+        self.that(not self.engine.requests, f"{where}: requests: {self.engine.requests}")
+
+    def panes(self, shade):
+        for pane in PANES:
+            self.open("run", pane)
+            if pane == "timeline":
+                self.engine.run(OPENED)
+            shown = self.engine.run("return Array.from(document.querySelectorAll('.pane'))"
+                                    ".filter((one) => one.offsetParent).map((one) => one.id);")
+            self.that(shown == [pane], f"{pane}: panes that are seen: {shown}")
+            wide = self.engine.run("return document.documentElement.scrollWidth - innerWidth;")
+            self.that(wide <= 0, f"{pane}: the page is {wide} pixels too wide")
+            folder = os.path.join(self.out, "screenshots")
+            os.makedirs(folder, exist_ok=True)
+            self.engine.screenshot(os.path.join(folder, f"{self.engine.name.lower()}_{pane}_{shade}.png"))
+            self.clean(pane)
+
+    def first_screen(self):
+        self.open("run", "overview")
+        low = self.engine.run("return Math.max(...Array.from(document.querySelectorAll('#overview .card'))"
+                              ".map((one) => one.getBoundingClientRect().bottom));")
+        self.that(0 < low <= 800, f"the first screen ends at pixel {low}, not within 800")
+
+    def figures(self, document):
+        """What the panes show is what the json sink wrote."""
+        tables = document["windows"][0]["tables"]
+        self.open("run", "operators")
+        shown = self.engine.run("""
+            const table = document.querySelector('table[data-id=operators]');
+            const head = Array.from(table.tHead.rows[0].cells);
+            const column = head.findIndex((one) => one.dataset.key === 'self_cpu_time_total');
+            head[column].querySelector('button').click();
+            const rows = Array.from(table.tBodies[0].rows, (row) => Number(row.cells[column].dataset.sort));
+            const input = table.closest('details').querySelector('input[type=search]');
+            input.value = 'conv2d';
+            input.dispatchEvent(new Event('input'));
+            return [rows, Array.from(table.tBodies[0].rows).filter((row) => !row.hidden).length];""")
+        wanted = sorted((row["self_cpu_time_total"] for row in tables["operators"]["rows"]), reverse=True)
+        self.that(shown[0] == wanted, f"operators sorted by host time: {shown[0]}, not {wanted}")
+        count = sum("conv2d" in row["name"].lower() for row in tables["operators"]["rows"])
+        self.that(shown[1] == count, f"operators filtered: {shown[1]} rows, not {count}")
+
+    def timeline(self, document):
+        window = document["windows"][0]
+        kernels = window["tables"]["kernels"]["rows"]
+        name = max(kernels, key=lambda row: len(row["name"]))["name"]
+        count = sum(row["calls"] for row in kernels if name in row["name"])
+        total = sum(row["gpu_total"] for row in kernels if name in row["name"])
+        self.open("run", "timeline")
+        told = self.engine.run(OPENED + f"""
+            timeline.input.value = {json.dumps(name)};
+            timeline.search();
+            const found = [view.found.count, view.found.total];
+            timeline.jump(1);
+            const selected = data.texts[data.name[view.selected]];
+            const launch = view.links.length === 1 ? data.kinds[data.kind[view.links[0]]] : "";
+            const before = view.to - view.from;
+            const area = timeline.area.getBoundingClientRect();
+            const wheel = (deltaY) => timeline.area.dispatchEvent(new WheelEvent("wheel",
+              {{deltaY, clientX: area.left + 100, clientY: area.top + 60, cancelable: true}}));
+            wheel(-200);
+            const near = view.to - view.from;
+            timeline.all();
+            timeline.tellSums(0, data.last, "all");
+            const sums = data.sums(0, data.last + 1).filter((one) => data.texts[one.name] === {json.dumps(name)});
+            timeline.area.dispatchEvent(new KeyboardEvent("keydown", {{key: "]"}}));
+            return [data.count, found, selected, launch, near < before, sums.reduce((sum, one) => sum + one.time, 0),
+              timeline.step, data.steps.map((step) => step.number)];""")
+        counts = window["counts"]
+        whole = counts["ranges"] + counts["calls"] + counts["activities"] + counts["others"]
+        self.that(told[0] == whole, f"timeline: {told[0]} events, not {whole}")
+        self.that(told[1][0] >= count and told[1][1] >= (1 - CUT) * total, f"search for {name}: {told[1]}, below {[count, total]}")
+        self.that(name in told[2], f"the match is {told[2]}, not {name}")
+        self.that(told[3] in ("runtime call", "kernel", "copy", "set", ""), f"the link leads to {told[3]}")
+        self.that(told[4], "the wheel does not zoom")
+        self.that((1 - CUT) * total <= told[5] <= total + 1, f"sums of {name}: {told[5]} ns, not {total}")
+        self.that(told[6] >= 0, "the key ] shows no step")
+        self.that(told[7] == [step["number"] for step in window["steps"]], f"steps of the timeline: {told[7]}")
+        self.open("run", "steps")
+        step = self.engine.run("""
+            const chart = document.querySelector("svg.steps"), box = chart.getBoundingClientRect();
+            const width = Number(chart.dataset.stepWidth);
+            chart.dispatchEvent(new MouseEvent("click", {clientX: box.left + 2.5 * width, clientY: box.top + 80}));
+            for (let i = 0; i < 200; i++) {
+              const timeline = document.querySelector(".timeline").timeline;
+              if (timeline && timeline.step >= 0) return [timeline.step, location.hash, timeline.panel.textContent];
+              await new Promise((next) => setTimeout(next, 20));
+            }
+            return [-1, location.hash, ""];""")
+        number = window["steps"][2]["number"]
+        self.that(step[:2] == [2, "#timeline"] and f"Step {number}:" in step[2], f"a click on the third step shows {step}")
+        self.clean("timeline")
+
+    def others(self, script):
+        """The pages of the commands that compare."""
+        for name in OTHER_PAGES:
+            self.open(name, "")
+            seen = self.engine.run("return document.querySelectorAll('main table').length;")
+            self.that(seen > 0, f"{name}: no table")
+            wide = self.engine.run("return document.documentElement.scrollWidth - innerWidth;")
+            self.that(wide <= 0, f"{name}: the page is {wide} pixels too wide")
+            self.engine.screenshot(os.path.join(self.out, "screenshots", f"{self.engine.name.lower()}_{os.path.basename(name)}.png"))
+            self.clean(name)
+            if script:
+                self.engine.run(script)
+                self.that(not (found := self.engine.run(AXE)), f"{name}: axe-core: {found}")
+
+    def big(self):
+        opened, drawn = [], []
+        for _ in range(3):
+            self.open("big", "timeline")
+            told = self.engine.run(OPENED + """
+                const times = [];
+                for (let i = 0; i < 60; i++) {
+                  if (i === 30) view.show(0.4 * data.last, 0.5 * data.last);
+                  const began = performance.now();
+                  timeline.pan(20);
+                  view.draw();
+                  view.context.getImageData(0, 0, 1, 1);
+                  times.push(performance.now() - began);
+                }
+                return [data.count, Number(box.dataset.openMs), times];""")
+            opened.append(told[1])
+            drawn.append(statistics.median(told[2]))
+            if opened[-1] <= BIG_OPEN_MS and drawn[-1] <= FRAME_MS:
+                break
+        self.that(told[0] >= BIG_EVENTS, f"the large trace has {told[0]} events")
+        self.that(min(opened) <= BIG_OPEN_MS, f"10^6 events open in {opened} ms, at most {BIG_OPEN_MS} were wanted")
+        self.that(min(drawn) <= FRAME_MS, f"10^6 events are drawn in {drawn} ms, at most {FRAME_MS:.1f} were wanted")
+        print(f"{self.engine.name}: {told[0]} events open in {min(opened):.0f} ms and are drawn in {min(drawn):.1f} ms")
+
+    def accessible(self, script, panes):
+        for pane in panes:
+            self.open("run", pane)
+            if pane == "timeline":
+                self.engine.run(OPENED)
+            self.engine.run(script)
+            self.that(not (found := self.engine.run(AXE)), f"{pane}: axe-core: {found}")
+
+
+def check(kind, program, out, document, axe):
+    faults = []
+    for shade in ("light", "dark") if kind is browser.Chromium else ("light",):
+        engine = kind(program, dark=shade == "dark")
+        try:
+            checks = Check(engine, out)
+            checks.panes(shade)
+            if kind is browser.Chromium:
+                checks.accessible(axe, PANES if shade == "light" else DARK_PANES)
+            if shade == "light":
+                checks.first_screen()
+                checks.figures(document)
+                checks.timeline(document)
+                checks.others(axe if kind is browser.Chromium else "")
+                checks.big()
+            faults += checks.faults
+        finally:
+            engine.close()
+    return faults
+
+
+def main(arguments):
+    pdhost, out = os.path.abspath(arguments[0]), os.path.abspath(arguments[1])
+    os.makedirs(out, exist_ok=True)
+    found = [(kind, browser.program_of(kind)) for kind in (browser.Chromium, browser.Firefox)]
+    if not any(program for _, program in found):
+        print("SKIPPED: tools_html: neither Chromium nor Firefox is installed; scripts/setup --lint installs them")
+        return 0
+    import axe_core_python
+    with open(os.path.join(os.path.dirname(axe_core_python.__file__), "axe.min.js"), encoding="utf-8") as file:
+        axe = file.read()
+    write_pages(pdhost, out)
+    with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
+        document = json.load(file)
+    faults = []
+    for kind, program in found:
+        if program:
+            faults += check(kind, program, out, document, axe)
+        else:
+            print(f"left out: {kind.name} is not installed")
+    print("\n".join(faults) or "the pages are as they should be")
+    return bool(faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
