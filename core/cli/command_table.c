@@ -13,6 +13,7 @@
 #include "record/record_command.h"
 
 #ifdef PDHOST_WITH_ADVISE
+#include "advise/causal.h"
 #include "advise/tune.h"
 #include "advise/whatif.h"
 #endif
@@ -41,7 +42,7 @@ static const args_command *const commands[] = {
     &ab_command,       &compare_command,     &diff_command,
 #endif
 #ifdef PDHOST_WITH_ADVISE
-    &whatif_command,   &tune_command,
+    &whatif_command,   &tune_command,        &causal_command,
 #endif
 #ifdef PDHOST_WITH_SWEEP
     &sweep_command,

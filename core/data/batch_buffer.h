@@ -14,6 +14,7 @@ typedef struct batch_buffer {
   bool copying;       /* `copied` has not been waited for */
   int64_t dialled_ns; /* of making the batch: what io_sleep and cpu_us took */
   int64_t asked_ns;   /* what they were asked to take */
+  int64_t delayed_ns; /* what data_loader_delay added */
 } batch_buffer;
 
 /* [loop thread] */

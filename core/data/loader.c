@@ -34,7 +34,9 @@ struct data_loader {
   batch_buffer *residents;   /* (resident_count) */
   int64_t *resident_samples; /* (resident_count) */
   uint64_t resident_count;
-  sem_t stopped; /* ends a sleep in the caller's thread */
+  sem_t stopped;      /* ends a sleep in the caller's thread */
+  int64_t delayed_ns; /* of all batches since data_loader_delay, added up */
+  uint64_t delayed_batches;
   atomic_bool stop;
 };
 
@@ -263,6 +265,8 @@ pd_status data_loader_next(data_loader *l, const pd_batch **out) {
   status = obtain(l, &buffer, &count);
   pd_range_end(l->record, begun);
   if (status != PD_OK) return status;
+  l->delayed_ns += buffer->delayed_ns;
+  l->delayed_batches++;
   describe(l, buffer, count, &l->batch);
   l->batch.resident = l->config.resident == DATA_RESIDENT_DEVICE ? l->next % l->resident_count + 1 : 0;
   l->batch.index = l->next++;
@@ -273,6 +277,22 @@ pd_status data_loader_next(data_loader *l, const pd_batch **out) {
 void data_loader_inject(data_loader *l, bool inject) {
   l->config.control = !inject;
   if (l->workers) workers_inject(l->workers, inject);
+}
+
+/* Batches that are made at the same time. */
+static int64_t makers(const data_loader *l) { return l->workers ? l->config.num_workers : 1; }
+
+bool data_loader_delay(data_loader *l, int64_t ns) {
+  if (l->residents) return false;
+  l->delayed_ns = 0;
+  l->delayed_batches = 0;
+  l->config.delay_ns = ns * makers(l);
+  if (l->workers) workers_delay(l->workers, l->config.delay_ns);
+  return true;
+}
+
+double data_loader_delayed(const data_loader *l) {
+  return l->delayed_batches ? (double)l->delayed_ns / (double)makers(l) / (double)l->delayed_batches : 0;
 }
 
 void data_loader_dialled(const data_loader *l, int64_t *asked_ns, int64_t *measured_ns) {

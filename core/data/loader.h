@@ -24,6 +24,7 @@ typedef struct data_config {
   int64_t resident_batches;
   uint64_t seed;
   bool control;         /* no work and no sleep: see data_loader_inject */
+  int64_t delay_ns;     /* of each batch: see data_loader_delay */
   uint32_t rank, ranks; /* of `ranks` that share every epoch, which takes part of each batch; ranks 0: this one alone */
 } data_config;
 
@@ -57,6 +58,12 @@ bool data_loader_is_dialled(const data_loader *loader);
 /* Nanoseconds that io_sleep and cpu_us of the current batch were asked to take, and did; 0: it was made before the
  * loop. [loop thread] */
 void data_loader_dialled(const data_loader *loader, int64_t *asked_ns, int64_t *measured_ns);
+/* From the next iterator on each batch comes `ns` later, whatever it costs: those who make batches sleep that long for
+ * each batch that they make beside one another. False: batches are made once, before the loop. Between iterators.
+ * [loop thread] */
+bool data_loader_delay(data_loader *loader, int64_t ns);
+/* By how many nanoseconds the batches handed out since then came later, as measured, on average. [loop thread] */
+double data_loader_delayed(const data_loader *loader);
 /* Batches that may be ready ahead of the loop. */
 uint64_t data_loader_ahead(const data_loader *loader);
 

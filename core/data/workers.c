@@ -69,7 +69,7 @@ int64_t batch_make(const dataset *set, const data_config *config, const epoch_pl
   const dataset own = {
       .seed = set->seed, .image_size = set->image_size, .cpu_work = config->control ? 0 : set->cpu_work};
   int64_t owed_ns = 0; /* of the batch's sleep and work; below 0 where they took too long */
-  buffer->dialled_ns = buffer->asked_ns = 0;
+  buffer->dialled_ns = buffer->asked_ns = buffer->delayed_ns = 0;
   for (uint64_t i = 0; i < count; i++) {
     const int64_t start_ns = monotonic_ns();
     const double share = dataset_read_share(set, plan->epoch, plan->order[first + i], config->io_spread);
@@ -86,6 +86,11 @@ int64_t batch_make(const dataset *set, const data_config *config, const epoch_pl
     }
     buffer->dialled_ns += monotonic_ns() - start_ns;
     dataset_sample(&own, plan->epoch, plan->order[first + i], buffer->images + (int64_t)i * pixels, &buffer->labels[i]);
+  }
+  if (config->delay_ns > 0) {
+    const int64_t start_ns = monotonic_ns();
+    (void)pause(state, config->delay_ns);
+    buffer->delayed_ns = monotonic_ns() - start_ns;
   }
   return (int64_t)count;
 }
@@ -260,6 +265,12 @@ void workers_close(workers *w) {
 void workers_inject(workers *w, bool inject) {
   pthread_mutex_lock(&w->lock);
   w->config.control = !inject;
+  pthread_mutex_unlock(&w->lock);
+}
+
+void workers_delay(workers *w, int64_t ns) {
+  pthread_mutex_lock(&w->lock);
+  w->config.delay_ns = ns;
   pthread_mutex_unlock(&w->lock);
 }
 

@@ -35,6 +35,8 @@ void workers_end(workers *workers);
 
 /* data_loader_inject; while no iterator runs. [loop thread] */
 void workers_inject(workers *workers, bool inject);
+/* Each batch takes this much longer to make; while no iterator runs. [loop thread] */
+void workers_delay(workers *workers, int64_t ns);
 
 /* Waits for the next batch; its buffer stays the loop's until workers_give_back(). PD_STOP after workers_stop().
  * [loop thread] */

@@ -87,7 +87,7 @@ static pd_status open_parts(bench *self) {
   return self->watch ? PD_OK : fail(self, PD_NO_MEMORY, "benchmark");
 }
 
-int bench_open(config *settings, bench_kind kind, bench **out) {
+static int open_bench(config *settings, bench_kind kind, delays *slow, bench **out) {
   *out = NULL;
   bench *self = calloc(1, sizeof *self);
   run_state *run = calloc(1, sizeof *run);
@@ -101,6 +101,7 @@ int bench_open(config *settings, bench_kind kind, bench **out) {
     settings->data.num_workers = 0;
     settings->data.prefetch_to_device = false;
   }
+  run->delays = slow;
   self->run = run;
   self->settings = settings;
   self->kind = kind;
@@ -114,6 +115,12 @@ int bench_open(config *settings, bench_kind kind, bench **out) {
   else
     bench_close(self);
   return code;
+}
+
+int bench_open(config *settings, bench_kind kind, bench **out) { return open_bench(settings, kind, NULL, out); }
+
+int bench_open_delayed(config *settings, delays *slow, bench **out) {
+  return open_bench(settings, BENCH_LOOP, slow, out);
 }
 
 void bench_close(bench *self) {
@@ -282,6 +289,8 @@ bool bench_gpu(const bench *self, uint32_t *index) {
   *index = self->run->props.index;
   return self->run->props.is_cuda;
 }
+
+data_loader *bench_loader(const bench *self) { return self->run->loader; }
 
 /* ---- description ---- */
 

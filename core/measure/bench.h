@@ -7,7 +7,9 @@
 #include "config/config.h"
 
 #include "steady.h"
+#include "data/loader.h"
 #include "run/guard.h"
+#include "run/delays/delays.h"
 
 typedef struct bench bench;
 
@@ -16,6 +18,8 @@ typedef enum bench_kind { BENCH_STEP, BENCH_LOOP } bench_kind;
 /* `settings` have [run] mode = benchmark, and stay until bench_close; for BENCH_STEP their [data] is changed to load in
  * the caller's own thread. Returns the exit code, with its message printed; *out is NULL unless it is CODE_DONE. */
 int bench_open(config *settings, bench_kind kind, bench **out);
+/* BENCH_LOOP with parts of its steps made slower by `slow`, which outlives it. */
+int bench_open_delayed(config *settings, delays *slow, bench **out);
 void bench_close(bench *self);
 
 /* What [benchmark] asks for. */
@@ -45,6 +49,9 @@ void bench_watch_end(bench *self, guard_facts *facts);
 
 /* Whether a GPU computes, and which: for a guard that outlives the bench. */
 bool bench_gpu(const bench *self, uint32_t *index);
+
+/* The bench's loader, to delay it. */
+data_loader *bench_loader(const bench *self);
 
 /* Fills names, threads, options, versions and the conditions that do not change; not the blocks. */
 pd_status bench_describe(const bench *self, pd_measurement *out);

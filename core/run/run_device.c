@@ -2,6 +2,7 @@
 #include "run_device.h"
 
 #include "board.h"
+#include "delays/delays.h"
 #include "ranks/rank_group.h"
 
 #include "abi/device_text.h"
@@ -38,6 +39,7 @@ static pd_status open_with(run_state *run, const config *settings, error *err) {
   if (status == PD_OK) {
     run->access.size = sizeof run->access;
     run->access.ops = run->device_ops;
+    if (run->delays) delays_install(run->delays, &run->access);
     run->services.device = &run->access;
     return PD_OK;
   }

@@ -56,6 +56,7 @@ typedef struct run_state {
   char folder_fault[1024];     /* why nothing can be written to trace_dir, "" when it can */
   step_log *log;
   truth *truth;
+  struct delays *delays; /* what slows its steps down (pdhost causal); NULL: nothing */
   guard *watch; /* of the loop; NULL: the step is timed alone, or there was no memory */
 
   schedule plan;

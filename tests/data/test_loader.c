@@ -542,3 +542,25 @@ PD_TEST(loader, waits_workers_and_queue_are_in_the_trace) {
   data_loader_close(loader);
   train_rig_close(&rig);
 }
+
+PD_TEST(loader, a_delay_makes_each_batch_later_and_nothing_else) {
+  train_rig rig;
+  const pd_batch *batch;
+  open_rig(&rig);
+  for (int64_t workers = 0; workers <= 2; workers++) {
+    const data_config config = config_of(workers);
+    data_loader *loader = open_loader(&rig, &config);
+    cr_assert(data_loader_delay(loader, 1000000));
+    train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
+    for (uint64_t i = 0; i < 4; i++) {
+      train_rig_ok(&rig, data_loader_next(loader, &batch), "next");
+      expect_batch(&config, 1, i, batch);
+    }
+    data_loader_iter_end(loader);
+    cr_assert_geq(data_loader_delayed(loader), 1e6, "what makes two batches at once takes twice as long for each");
+    cr_assert(data_loader_delay(loader, 0));
+    cr_assert_eq(data_loader_delayed(loader), 0);
+    data_loader_close(loader);
+  }
+  train_rig_close(&rig);
+}
