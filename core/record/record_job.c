@@ -60,7 +60,7 @@ static void keep_time(job *self) {
 static uint32_t captures(const job *self, const char **paths) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < RECORD_SLOTS; i++)
-    if (self->rings.all[i].rows && self->rings.all[i].path) paths[count++] = self->rings.all[i].path;
+    if (self->rings.all[i].works && self->rings.all[i].path) paths[count++] = self->rings.all[i].path;
   return count;
 }
 
@@ -68,7 +68,7 @@ static void remove_captures(const job *self, bool are_kept) {
   for (uint32_t i = 0; i < RECORD_SLOTS; i++) {
     const record_ring *ring = &self->rings.all[i];
     if (!ring->path) continue;
-    if (!are_kept || !ring->rows)
+    if (!are_kept || !ring->works)
       (void)unlink(ring->path);
     else if (!self->settings->quiet)
       fprintf(stderr, "pdhost: wrote %s\n", ring->path);
@@ -80,7 +80,7 @@ static void report(job *self) {
   self->reported = true;
   record_ends_tell(&self->rings, self->request->command[0], self->order != RECORD_WAIT);
   for (uint32_t i = 0; i < RECORD_SLOTS; i++)
-    if (self->rings.all[i].outlives && self->rings.all[i].rows)
+    if (self->rings.all[i].outlives && self->rings.all[i].works)
       log_line(PD_LOG_WARN, NULL, "process %u still runs; its records until now are in the report",
                self->rings.all[i].reader.pid);
   const uint32_t count = paths ? captures(self, paths) : 0;

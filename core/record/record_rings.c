@@ -116,6 +116,18 @@ static void name_threads(record_ring *ring, const pd_activity *rows, uint32_t co
   }
 }
 
+/* Launches, copies and sets, or what they did: a process that only takes memory has done nothing on a GPU. */
+static bool is_work(const pd_activity *row) {
+  if (row->kind == PD_ACTIVITY_RUNTIME || row->kind == PD_ACTIVITY_DRIVER)
+    return row->u.api.api >= PD_API_LAUNCH && row->u.api.api <= PD_API_GRAPH_LAUNCH;
+  return row->kind == PD_ACTIVITY_KERNEL || row->kind == PD_ACTIVITY_MEMCPY || row->kind == PD_ACTIVITY_MEMSET;
+}
+
+static void look_at(record_ring *ring, const pd_activity *rows, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) ring->works += is_work(&rows[i]);
+  name_threads(ring, rows, count);
+}
+
 typedef struct taking {
   record_rings *rings;
   record_ring *ring;
@@ -138,8 +150,7 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
                                .count = bytes / row_bytes,
                                .row_bytes = row_bytes};
     (void)capture_put(&ring->writer, head, data, bytes);
-    if (kind == CAPTURE_ACTIVITIES) ring->rows += bytes / row_bytes;
-    if (kind == CAPTURE_ACTIVITIES && row_bytes == sizeof(pd_activity)) name_threads(ring, data, bytes / row_bytes);
+    if (kind == CAPTURE_ACTIVITIES && row_bytes == sizeof(pd_activity)) look_at(ring, data, bytes / row_bytes);
   }
   self->rings->bytes += ring->writer.bytes - before;
   if (ring->writer.fault) self->rings->fault = ring->writer.fault;
@@ -214,7 +225,7 @@ void record_rings_end(record_rings *self) {
 bool record_rings_begun(const record_rings *self) {
   const uint32_t count = record_session_count(self->session);
   for (uint32_t i = 0; i < count; i++)
-    if (self->all[i].rows) return true;
+    if (self->all[i].works) return true;
   return false;
 }
 

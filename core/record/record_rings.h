@@ -14,7 +14,7 @@ typedef struct record_ring {
   uint32_t slot;
   bool open, closed;
   bool outlives;     /* the process lived on when the recording ended */
-  uint64_t rows;     /* calls and device records */
+  uint64_t works;    /* launches, copies and sets, and their device records */
   uint32_t *threads; /* that have made calls */
   uint32_t thread_count, thread_room;
 } record_ring;
@@ -30,11 +30,11 @@ typedef struct record_rings {
 pd_status record_rings_open(record_rings *self, record_session *session, const char *folder);
 /* Takes what has come. Captures of processes that have ended are complete then. How many processes still record. */
 uint32_t record_rings_drain(record_rings *self);
-/* Ends every capture that is not complete. */
 /* The command has ended: processes of its own that still record have outlived it. */
 void record_rings_outlive(record_rings *self);
+/* Ends every capture that is not complete. */
 void record_rings_end(record_rings *self);
-/* Whether any process has recorded anything. */
+/* Whether any process has recorded work for a GPU. */
 bool record_rings_begun(const record_rings *self);
 void record_rings_close(record_rings *self);
 

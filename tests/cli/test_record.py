@@ -208,6 +208,10 @@ class Clear(Record):
     def test_nothing_launched(self):
         self.unrecorded("init", "exit=5", said="nothing was launched", code=5)
 
+    def test_memory_alone_is_no_work(self):
+        self.unrecorded("init", "allocate", "settle", said="nothing was launched")
+        self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
+
     def test_another_profiler(self):
         out, warnings = self.unrecorded("tool=torch", "init", "steps=30", "say=on", "exit=6", code=6,
                                         said='not recorded: CUPTI is in use by "torch" (39)')
@@ -365,6 +369,14 @@ class Span(Record):
         self.assertEqual(code, 0, err)
         self.assertEqual(out, "done\n")
         self.assertEqual(len(figures["step_rows"]), 200)
+
+    def test_a_duration_that_ends_within_steps(self):
+        """What was launched and not done by then is left out, and so is nothing else."""
+        words = ("init", "steps=300", "until_stopped", "say=done")
+        code, out, err, figures = self.record(*words, options=("--duration", "1s"))
+        self.assertEqual((code, out), (0, "done\n"), err)
+        self.assertEqual(figures["coverage"], 1.0, err)
+        self.assertGreater(len(figures["step_rows"]), 100)
 
     def test_a_later_start(self):
         words = ("init", "steps=100", "started", "sleep=300", "steps=60", "settle")

@@ -8,10 +8,11 @@
  *   exit=N, _exit=N, kill=N, abort, crash        fork, exec  a child; the rest in another image
  *   threads=N         N threads of 20 steps each capture     a captured stream, then a graph's launch
  *   marked=N          N steps with marks, their waits for input, and a range
+ *   until_stopped     steps until it records no more
  *   settle            wait until the recorder has taken what was done    started, stopped   until it records, or not
  *   kinds             calls can only be switched on by their kind
  *   closes            closes every file but the standard ones     context      a context ends
- *   pid               prints its process number
+ *   pid               prints its process number                 allocate    takes memory, and no more
  */
 #include "fake_cupti.h"
 
@@ -139,10 +140,13 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "settle")) wait_until(is_settled, fake_get().flushes);
   if (is(word, "started")) wait_until(is_started, 0);
   if (is(word, "stopped")) wait_until(is_stopped, 0);
+  if (is(word, "until_stopped"))
+    while (fake_get().kernel_on) step();
   if (is(word, "marked=")) marked_steps(number);
   if (is(word, "kinds")) one_by_one = false;
   if (is(word, "capture")) capture();
   if (is(word, "context")) fake_context_ends();
+  if (is(word, "allocate")) (void)fake_call(false, 20, 0, false);
   if (is(word, "closes"))
     for (int i = 3; i < 256; i++) (void)close(i);
   if (is(word, "pid")) {

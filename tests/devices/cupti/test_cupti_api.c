@@ -286,6 +286,79 @@ PD_TEST(cupti_allowlist, classifies_by_name) {
   }
 }
 
+/* What a call is by the words in its name, of which each entry of CUPTI's headers has some. */
+static pd_api_class class_of_words(const char *name) {
+  static const struct {
+    const char *word;
+    pd_api_class class;
+  } rows[] = {
+      {"GraphLaunch", PD_API_GRAPH_LAUNCH},
+      {"LaunchHostFunc", PD_API_OTHER},
+      {"Launch", PD_API_LAUNCH},
+      {"Memcpy", PD_API_MEMCPY},
+      {"Memset", PD_API_MEMSET},
+      {"Synchronize", PD_API_SYNC},
+      {"HostAlloc", PD_API_ALLOC},
+      {"MemAllocPitch", PD_API_ALLOC},
+      {"MemAlloc", PD_API_ALLOC},
+      {"Malloc", PD_API_ALLOC},
+      {"HostRegister", PD_API_ALLOC},
+      {"MemCreate", PD_API_ALLOC},
+      {"MemAddressReserve", PD_API_ALLOC},
+      {"cuMemMap", PD_API_ALLOC},
+      {"ArrayCreate", PD_API_ALLOC},
+      {"Array3DCreate", PD_API_ALLOC},
+      {"HostUnregister", PD_API_FREE},
+      {"cudaFree", PD_API_FREE},
+      {"MemFree", PD_API_FREE},
+      {"MemRelease", PD_API_FREE},
+      {"MemUnmap", PD_API_FREE},
+      {"MemAddressFree", PD_API_FREE},
+      {"cuArrayDestroy", PD_API_FREE},
+      {"MipmappedArrayDestroy", PD_API_FREE},
+      {"StreamBeginCapture", PD_API_OTHER},
+      {"StreamEndCapture", PD_API_OTHER},
+      {"PrefetchAsync", PD_API_OTHER},
+      {"PrefetchBatchAsync", PD_API_OTHER},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    if (strstr(name, rows[i].word)) return rows[i].class;
+  return PD_API_STREAM_WAIT; /* no call that is looked for */
+}
+
+/* What describes a graph, and the calls of a 32-bit driver, which no program of 64 bits can make. */
+static bool does_nothing_now(const char *name) {
+  const bool is_graph = !strncmp(name, "cuGraph", 7) || !strncmp(name, "cudaGraph", 9);
+  return !strncmp(name, "cu64", 4) || (is_graph && !strstr(name, "GraphLaunch"));
+}
+
+static uint32_t check_header(const char *path, const char *before, bool driver) {
+  char line[512];
+  uint32_t found = 0;
+  FILE *file = fopen(path, "re");
+  cr_assert(file, "%s", path);
+  while (fgets(line, sizeof line, file)) {
+    char *name = strstr(line, before);
+    if (!name) continue;
+    name += strlen(before);
+    name[strcspn(name, " =\n")] = '\0';
+    const pd_api_class wanted = class_of_words(name);
+    pd_api_class class = PD_API_STREAM_WAIT;
+    if (wanted == PD_API_STREAM_WAIT || does_nothing_now(name)) continue;
+    found++;
+    cr_expect(cupti_allowlist_classify(name, driver, false, &class), "%s is not listed", name);
+    cr_expect_eq(class, wanted, "%s: %d", name, (int)class);
+  }
+  (void)fclose(file);
+  return found;
+}
+
+/* _v2, _ptsz and whatever comes: each call of these headers that launches, copies, waits or takes memory. */
+PD_TEST(cupti_allowlist, lists_every_such_call_of_the_headers) {
+  cr_assert_gt(check_header(CUPTI_HEADERS "/cupti_driver_cbid.h", "CUPTI_DRIVER_TRACE_CBID_", true), 150);
+  cr_assert_gt(check_header(CUPTI_HEADERS "/cupti_runtime_cbid.h", "CUPTI_RUNTIME_TRACE_CBID_", false), 100);
+}
+
 PD_TEST(cupti_allowlist, lists_events_only_where_synchronisation_is_wanted) {
   pd_api_class class;
   cr_assert_not(cupti_allowlist_classify("cudaEventRecord_v3020", false, false, &class));
