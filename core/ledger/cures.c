@@ -4,9 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-/* More than is needed by this much, so that one late batch does not hold up the step; more workers than this are no
- * cure. */
-#define WORKERS_TO_SPARE 1.25
+/* More than is needed by this much. A worker that only waits costs nothing, so that half as many again keep one late
+ * batch from holding up the step; more workers than WORKERS_MOST are no cure. */
+#define WORKERS_TO_SPARE 1.5
+#define CORES_TO_SPARE 1.25
 #define WORKERS_MOST 64
 
 /* Settings of the core's that do not depend on what was recorded. The replay's graph launches the same kernels without
@@ -76,7 +77,7 @@ static const char *more_workers(const verdict_setting *self) {
   const double own_step_ns = self->gains->step_ns * (1 - self->gains->causes[VERDICT_input_bound].gain);
   const double cores = self->cores > 1 ? self->cores - 1 : 1;
   const double wanted = ceil(WORKERS_TO_SPARE * one.batch_ns / own_step_ns);
-  const bool have_cores = (one.batch_ns - one.read_ns) * WORKERS_TO_SPARE <= own_step_ns * cores;
+  const bool have_cores = (one.batch_ns - one.read_ns) * CORES_TO_SPARE <= own_step_ns * cores;
   const bool is_more = !(wanted <= (double)self->num_workers);
   if (!have_cores || !is_more || !(wanted <= WORKERS_MOST)) return NULL;
   return arena_format(self->arena, "data.num_workers=%.0f data.prefetch_factor=4", wanted < 2 ? 2 : wanted);

@@ -268,8 +268,8 @@ static void expect_next(analysis_rig *rig, const char *cause, const char *overri
 PD_TEST(verdict, as_many_workers_as_reading_needs) {
   analysis_rig rig;
   loaded_steps(&rig, 600, 560, 2); /* 12.5 of them would just do */
-  expect_next(&rig, "input_bound", "data.num_workers=13 data.prefetch_factor=4",
-              "pdhost -c x.ini --num_workers 13 --prefetch_factor 4");
+  expect_next(&rig, "input_bound", "data.num_workers=15 data.prefetch_factor=4",
+              "pdhost -c x.ini --num_workers 15 --prefetch_factor 4");
 }
 
 PD_TEST(verdict, workers_without_a_core_each_are_no_cure) {
@@ -281,8 +281,8 @@ PD_TEST(verdict, workers_without_a_core_each_are_no_cure) {
 PD_TEST(verdict, with_cores_they_are) {
   analysis_rig rig;
   loaded_steps(&rig, 600, 100, 12);
-  expect_next(&rig, "input_bound", "data.num_workers=13 data.prefetch_factor=4",
-              "pdhost -c x.ini --num_workers 13 --prefetch_factor 4");
+  expect_next(&rig, "input_bound", "data.num_workers=15 data.prefetch_factor=4",
+              "pdhost -c x.ini --num_workers 15 --prefetch_factor 4");
 }
 
 PD_TEST(verdict, nor_are_hundreds_of_workers) {
@@ -301,9 +301,9 @@ PD_TEST(verdict, nor_as_many_workers_as_there_are) {
     analysis_rig rig;
     loaded_steps(&rig, 600, 560, 2);
     judge_with(&rig, &(analysis_context){.device = fake_device(), .cores = 2, .num_workers = workers});
-    const bool are_more = workers < 13;
-    expect_next(&rig, "input_bound", are_more ? "data.num_workers=13 data.prefetch_factor=4" : "data.resident=device",
-                are_more ? "pdhost --num_workers 13 --prefetch_factor 4" : "pdhost -o data.resident=device");
+    const bool are_more = workers < 15;
+    expect_next(&rig, "input_bound", are_more ? "data.num_workers=15 data.prefetch_factor=4" : "data.resident=device",
+                are_more ? "pdhost --num_workers 15 --prefetch_factor 4" : "pdhost -o data.resident=device");
   }
 }
 
