@@ -93,7 +93,7 @@ static pd_status write_page(const char *folder, int section, const char *name, p
   if (!to) return error_set(err, PD_IO, CODE_OUTPUT, "man: %s cannot be written: %s", path, strerror(errno));
   if (writer)
     writer(to);
-  else
+  else if (command)
     man_page_command(to, command);
   const bool failed = ferror(to) != 0;
   if (fclose(to) == 0 && !failed) return PD_OK;

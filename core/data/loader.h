@@ -32,45 +32,45 @@ typedef struct data_config {
 pd_status data_loader_open(const pd_host *host, const pd_device_access *device, const pd_record *record,
                            const data_config *config, data_loader **out);
 /* Ends the iterator, joins all workers. */
-void data_loader_close(data_loader *loader);
+void data_loader_close(data_loader *self);
 
 /* A new iterator over a fresh permutation (epoch + 1): starts workers unless persistent ones wait. [loop thread] */
-pd_status data_loader_iter_begin(data_loader *loader);
-void data_loader_iter_end(data_loader *loader);
+pd_status data_loader_iter_begin(data_loader *self);
+void data_loader_iter_end(data_loader *self);
 
 /* The next batch, in order; waits for it and records the wait as enumerate(DataLoader)#_pdhost.__next__. The batch of
  * the call before is given back. PD_STOP: the epoch is over. A stop request ends the wait early with PD_STOP.
  * [loop thread] */
-pd_status data_loader_next(data_loader *loader, const pd_batch **out);
+pd_status data_loader_next(data_loader *self, const pd_batch **out);
 
 /* The batch that data_loader_next() will hand out, if it has been made already; its memory stays as it is until that
  * batch's own turn is over. False: it is not there, or there is none. Never waits. [loop thread] */
-bool data_loader_peek(const data_loader *loader, pd_batch *out);
+bool data_loader_peek(const data_loader *self, pd_batch *out);
 
 /* Batch `index` of the set that is resident on the device, for the training kit to copy before the first step; false:
  * there is none by that index. Its memory is the loader's until close. [loop thread] */
-bool data_loader_resident(const data_loader *loader, uint64_t index, pd_batch *out);
+bool data_loader_resident(const data_loader *self, uint64_t index, pd_batch *out);
 
 /* Whether the batches of the iterators to come cost cpu_work, cpu_us and io_sleep. Between iterators. [loop thread] */
-void data_loader_inject(data_loader *loader, bool inject);
+void data_loader_inject(data_loader *self, bool inject);
 /* Whether io_sleep or cpu_us are asked for, and batches are made in the loop's time. */
-bool data_loader_is_dialled(const data_loader *loader);
+bool data_loader_is_dialled(const data_loader *self);
 /* Nanoseconds that io_sleep and cpu_us of the current batch were asked to take, and did; 0: it was made before the
  * loop. [loop thread] */
-void data_loader_dialled(const data_loader *loader, int64_t *asked_ns, int64_t *measured_ns);
+void data_loader_dialled(const data_loader *self, int64_t *asked_ns, int64_t *measured_ns);
 /* From the next iterator on each batch comes `ns` later, whatever it costs: those who make batches sleep that long for
  * each batch that they make beside one another. False: batches are made once, before the loop. Between iterators.
  * [loop thread] */
-bool data_loader_delay(data_loader *loader, int64_t ns);
+bool data_loader_delay(data_loader *self, int64_t ns);
 /* By how many nanoseconds the batches handed out since then came later, as measured, on average. [loop thread] */
-double data_loader_delayed(const data_loader *loader);
+double data_loader_delayed(const data_loader *self);
 /* Batches that may be ready ahead of the loop. */
-uint64_t data_loader_ahead(const data_loader *loader);
+uint64_t data_loader_ahead(const data_loader *self);
 
 /* Makes a waiting data_loader_next return PD_STOP soon. Async-signal-safe. [any thread] */
-void data_loader_stop(data_loader *loader);
+void data_loader_stop(data_loader *self);
 
 /* Batches ready and not yet taken. [any thread] */
-uint32_t data_loader_ready(const data_loader *loader);
+uint32_t data_loader_ready(const data_loader *self);
 
 #endif

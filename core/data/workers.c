@@ -97,252 +97,253 @@ int64_t batch_make(const dataset *set, const data_config *config, const epoch_pl
 
 static bool worker_pause(void *state, int64_t sleep_ns) {
   static pd_site site = PD_SITE("DataLoader worker: read", PD_RANGE_WORKER);
-  workers *w = state;
-  if (sleep_ns > 0 && !atomic_load_explicit(&w->leave, memory_order_relaxed)) {
-    const bool begun = pd_range_begin(w->record, &site, NULL);
+  workers *self = state;
+  if (sleep_ns > 0 && !atomic_load_explicit(&self->leave, memory_order_relaxed)) {
+    const bool begun = pd_range_begin(self->record, &site, NULL);
     const struct timespec until = pd_clock_after(CLOCK_MONOTONIC, sleep_ns);
     /* A sleep that an end of the epoch cuts short. */
-    pthread_mutex_lock(&w->lock);
-    while (w->active && !w->quit && pthread_cond_timedwait(&w->work, &w->lock, &until) != ETIMEDOUT) {}
-    pthread_mutex_unlock(&w->lock);
-    pd_range_end(w->record, begun);
+    pthread_mutex_lock(&self->lock);
+    while (self->active && !self->quit && pthread_cond_timedwait(&self->work, &self->lock, &until) != ETIMEDOUT) {}
+    pthread_mutex_unlock(&self->lock);
+    pd_range_end(self->record, begun);
   }
-  return !atomic_load_explicit(&w->leave, memory_order_relaxed);
+  return !atomic_load_explicit(&self->leave, memory_order_relaxed);
 }
 
-static void sample_queue(const workers *w) {
+static void sample_queue(const workers *self) {
   static pd_site site = PD_SITE("DataLoader queue", PD_RANGE_WORKER);
-  if (!pd_record_on(w->record)) return;
-  w->record->counter(w->record, w->record->intern(w->record, site.text), (double)atomic_load(&w->ready));
+  if (!pd_record_on(self->record)) return;
+  self->record->counter(self->record, self->record->intern(self->record, site.text), (double)atomic_load(&self->ready));
 }
 
 /* Makes batch `index`; the lock is not held. */
-static pd_status make(workers *w, const epoch_plan *plan, uint64_t index, slot *at, int64_t *count) {
+static pd_status make(workers *self, const epoch_plan *plan, uint64_t index, slot *at, int64_t *count) {
   static pd_site site = PD_SITE("DataLoader worker: batch", PD_RANGE_WORKER);
-  const bool begun = pd_range_begin(w->record, &site, NULL);
-  const pd_status status = batch_buffer_reclaim(w->device, &at->buffer);
-  if (status == PD_OK) *count = batch_make(&w->set, &w->config, plan, index, &at->buffer, worker_pause, w);
-  pd_range_end(w->record, begun);
+  const bool begun = pd_range_begin(self->record, &site, NULL);
+  const pd_status status = batch_buffer_reclaim(self->device, &at->buffer);
+  if (status == PD_OK) *count = batch_make(&self->set, &self->config, plan, index, &at->buffer, worker_pause, self);
+  pd_range_end(self->record, begun);
   return status;
 }
 
 /* What a worker does once, before it takes work; an end of all workers cuts it short. The lock is held. */
-static void start_up(workers *w) {
+static void start_up(workers *self) {
   static pd_site site = PD_SITE("DataLoader worker: init", PD_RANGE_WORKER);
-  if (w->config.worker_init_ns <= 0) return;
-  const bool begun = pd_range_begin(w->record, &site, NULL);
-  const int64_t end_ns = monotonic_ns() + w->config.worker_init_ns;
+  if (self->config.worker_init_ns <= 0) return;
+  const bool begun = pd_range_begin(self->record, &site, NULL);
+  const int64_t end_ns = monotonic_ns() + self->config.worker_init_ns;
   const struct timespec until = {.tv_sec = end_ns / 1000000000, .tv_nsec = end_ns % 1000000000};
-  while (!w->quit && pthread_cond_timedwait(&w->work, &w->lock, &until) != ETIMEDOUT) {}
-  pd_range_end(w->record, begun);
+  while (!self->quit && pthread_cond_timedwait(&self->work, &self->lock, &until) != ETIMEDOUT) {}
+  pd_range_end(self->record, begun);
 }
 
 static void *work(void *state) {
-  const worker *self = state;
-  workers *w = self->shared;
+  const worker *own = state;
+  workers *self = own->shared;
   char name[32];
-  snprintf(name, sizeof name, "pdhost loader %u", self->number);
-  w->record->name_thread(w->record, name);
+  snprintf(name, sizeof name, "pdhost loader %u", own->number);
+  self->record->name_thread(self->record, name);
   uint64_t generation = 0, next = 0;
-  const uint64_t ahead = w->slot_count - 1;
-  pthread_mutex_lock(&w->lock);
-  start_up(w);
+  const uint64_t ahead = self->slot_count - 1;
+  pthread_mutex_lock(&self->lock);
+  start_up(self);
   for (;;) {
-    if (w->quit) break;
-    if (generation != w->generation) {
-      generation = w->generation;
-      next = self->number;
+    if (self->quit) break;
+    if (generation != self->generation) {
+      generation = self->generation;
+      next = own->number;
     }
-    if (!w->active || next >= w->plan.batches || next >= w->taken + ahead) {
-      pthread_cond_wait(&w->work, &w->lock);
+    if (!self->active || next >= self->plan.batches || next >= self->taken + ahead) {
+      pthread_cond_wait(&self->work, &self->lock);
       continue;
     }
-    const epoch_plan plan = w->plan;
-    slot *at = &w->slots[next % w->slot_count];
+    const epoch_plan plan = self->plan;
+    slot *at = &self->slots[next % self->slot_count];
     int64_t count = 0;
-    w->busy++;
-    pthread_mutex_unlock(&w->lock);
-    const pd_status status = make(w, &plan, next, at, &count);
-    pthread_mutex_lock(&w->lock);
-    w->busy--;
-    if (w->active && generation == w->generation) {
+    self->busy++;
+    pthread_mutex_unlock(&self->lock);
+    const pd_status status = make(self, &plan, next, at, &count);
+    pthread_mutex_lock(&self->lock);
+    self->busy--;
+    if (self->active && generation == self->generation) {
       at->made = next + 1;
       at->count = count;
       at->status = status;
-      atomic_fetch_add(&w->ready, 1);
-      sample_queue(w);
-      sem_post(&w->finished);
-      next += w->worker_count;
+      atomic_fetch_add(&self->ready, 1);
+      sample_queue(self);
+      sem_post(&self->finished);
+      next += self->worker_count;
     } else {
-      pthread_cond_signal(&w->idle);
+      pthread_cond_signal(&self->idle);
     }
   }
-  pthread_mutex_unlock(&w->lock);
+  pthread_mutex_unlock(&self->lock);
   return NULL;
 }
 
-static pd_status start_threads(workers *w) {
+static pd_status start_threads(workers *self) {
   sigset_t all, before;
   /* A signal of the run's is the loop thread's. */
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
   int error = 0;
-  for (uint64_t i = 0; i < w->worker_count && !error; i++) {
-    worker *one = &w->all[i];
+  for (uint64_t i = 0; i < self->worker_count && !error; i++) {
+    worker *one = &self->all[i];
     if (one->started) continue;
-    *one = (worker){.shared = w, .number = (uint32_t)i};
+    *one = (worker){.shared = self, .number = (uint32_t)i};
     error = pthread_create(&one->thread, NULL, work, one);
     one->started = !error;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (error)
-    return w->host->fail(w->host, PD_NO_MEMORY,
-                         "[data] num_workers = %lld: cannot start a thread: %s; lower num_workers",
-                         (long long)w->config.num_workers, strerror(error));
+    return self->host->fail(self->host, PD_NO_MEMORY,
+                            "[data] num_workers = %lld: cannot start a thread: %s; lower num_workers",
+                            (long long)self->config.num_workers, strerror(error));
   return PD_OK;
 }
 
-static void join_threads(workers *w) {
-  pthread_mutex_lock(&w->lock);
-  w->quit = true;
-  pthread_cond_broadcast(&w->work);
-  pthread_mutex_unlock(&w->lock);
-  for (uint64_t i = 0; i < w->worker_count; i++) {
-    if (w->all[i].started) pthread_join(w->all[i].thread, NULL);
-    w->all[i].started = false;
+static void join_threads(workers *self) {
+  pthread_mutex_lock(&self->lock);
+  self->quit = true;
+  pthread_cond_broadcast(&self->work);
+  pthread_mutex_unlock(&self->lock);
+  for (uint64_t i = 0; i < self->worker_count; i++) {
+    if (self->all[i].started) pthread_join(self->all[i].thread, NULL);
+    self->all[i].started = false;
   }
-  w->quit = false;
+  self->quit = false;
 }
 
 pd_status workers_open(const pd_host *host, const pd_device_access *device, const pd_record *record,
                        const data_config *config, const dataset *set, workers **out) {
   *out = NULL;
-  workers *w = calloc(1, sizeof *w);
-  if (!w) return host->fail(host, PD_NO_MEMORY, "[data]: no memory for the loader");
-  w->host = host;
-  w->device = device;
-  w->record = record;
-  w->config = *config;
-  w->set = *set;
-  w->worker_count = (uint64_t)config->num_workers;
-  w->slot_count = w->worker_count * (uint64_t)config->prefetch_factor + 1;
+  workers *self = calloc(1, sizeof *self);
+  if (!self) return host->fail(host, PD_NO_MEMORY, "[data]: no memory for the loader");
+  self->host = host;
+  self->device = device;
+  self->record = record;
+  self->config = *config;
+  self->set = *set;
+  self->worker_count = (uint64_t)config->num_workers;
+  self->slot_count = self->worker_count * (uint64_t)config->prefetch_factor + 1;
   pthread_condattr_t clock;
   pthread_condattr_init(&clock);
   pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-  pthread_mutex_init(&w->lock, NULL);
-  pthread_cond_init(&w->work, &clock);
-  pthread_cond_init(&w->idle, NULL);
+  pthread_mutex_init(&self->lock, NULL);
+  pthread_cond_init(&self->work, &clock);
+  pthread_cond_init(&self->idle, NULL);
   pthread_condattr_destroy(&clock);
-  sem_init(&w->finished, 0, 0);
-  w->all = calloc(w->worker_count, sizeof *w->all);
-  w->slots = calloc(w->slot_count, sizeof *w->slots);
+  sem_init(&self->finished, 0, 0);
+  self->all = calloc(self->worker_count, sizeof *self->all);
+  self->slots = calloc(self->slot_count, sizeof *self->slots);
   pd_status status = PD_OK;
-  if (!w->all || !w->slots) status = host->fail(host, PD_NO_MEMORY, "[data]: no memory for the loader");
-  for (uint64_t i = 0; status == PD_OK && i < w->slot_count; i++)
-    status = batch_buffer_open(host, device, config, &w->slots[i].buffer);
+  if (!self->all || !self->slots) status = host->fail(host, PD_NO_MEMORY, "[data]: no memory for the loader");
+  for (uint64_t i = 0; status == PD_OK && i < self->slot_count; i++)
+    status = batch_buffer_open(host, device, config, &self->slots[i].buffer);
   if (status != PD_OK) {
-    workers_close(w);
+    workers_close(self);
     return status;
   }
-  *out = w;
+  *out = self;
   return PD_OK;
 }
 
-void workers_close(workers *w) {
-  if (!w) return;
-  workers_end(w);
-  if (w->all) join_threads(w);
-  for (uint64_t i = 0; w->slots && i < w->slot_count; i++) batch_buffer_close(w->device, &w->slots[i].buffer);
-  free(w->slots);
-  free(w->all);
-  sem_destroy(&w->finished);
-  pthread_cond_destroy(&w->idle);
-  pthread_cond_destroy(&w->work);
-  pthread_mutex_destroy(&w->lock);
-  free(w);
+void workers_close(workers *self) {
+  if (!self) return;
+  workers_end(self);
+  if (self->all) join_threads(self);
+  for (uint64_t i = 0; self->slots && i < self->slot_count; i++)
+    batch_buffer_close(self->device, &self->slots[i].buffer);
+  free(self->slots);
+  free(self->all);
+  sem_destroy(&self->finished);
+  pthread_cond_destroy(&self->idle);
+  pthread_cond_destroy(&self->work);
+  pthread_mutex_destroy(&self->lock);
+  free(self);
 }
 
-void workers_inject(workers *w, bool inject) {
-  pthread_mutex_lock(&w->lock);
-  w->config.control = !inject;
-  pthread_mutex_unlock(&w->lock);
+void workers_inject(workers *self, bool inject) {
+  pthread_mutex_lock(&self->lock);
+  self->config.control = !inject;
+  pthread_mutex_unlock(&self->lock);
 }
 
-void workers_delay(workers *w, int64_t ns) {
-  pthread_mutex_lock(&w->lock);
-  w->config.delay_ns = ns;
-  pthread_mutex_unlock(&w->lock);
+void workers_delay(workers *self, int64_t ns) {
+  pthread_mutex_lock(&self->lock);
+  self->config.delay_ns = ns;
+  pthread_mutex_unlock(&self->lock);
 }
 
-pd_status workers_begin(workers *w, const epoch_plan *plan) {
-  pthread_mutex_lock(&w->lock);
-  w->plan = *plan;
-  w->generation++;
-  w->taken = 0;
-  w->active = true;
-  atomic_store(&w->leave, false);
-  atomic_store(&w->ready, 0);
-  for (uint64_t i = 0; i < w->slot_count; i++) w->slots[i].made = 0;
-  pthread_cond_broadcast(&w->work);
-  pthread_mutex_unlock(&w->lock);
-  const pd_status status = start_threads(w);
-  if (status != PD_OK) workers_end(w);
+pd_status workers_begin(workers *self, const epoch_plan *plan) {
+  pthread_mutex_lock(&self->lock);
+  self->plan = *plan;
+  self->generation++;
+  self->taken = 0;
+  self->active = true;
+  atomic_store(&self->leave, false);
+  atomic_store(&self->ready, 0);
+  for (uint64_t i = 0; i < self->slot_count; i++) self->slots[i].made = 0;
+  pthread_cond_broadcast(&self->work);
+  pthread_mutex_unlock(&self->lock);
+  const pd_status status = start_threads(self);
+  if (status != PD_OK) workers_end(self);
   return status;
 }
 
-void workers_end(workers *w) {
-  pthread_mutex_lock(&w->lock);
-  w->active = false;
-  atomic_store(&w->leave, true);
-  pthread_cond_broadcast(&w->work);
-  while (w->busy) pthread_cond_wait(&w->idle, &w->lock);
-  atomic_store(&w->ready, 0);
-  pthread_mutex_unlock(&w->lock);
-  while (sem_trywait(&w->finished) == 0) {}
-  if (!w->config.persistent_workers && w->all) join_threads(w);
+void workers_end(workers *self) {
+  pthread_mutex_lock(&self->lock);
+  self->active = false;
+  atomic_store(&self->leave, true);
+  pthread_cond_broadcast(&self->work);
+  while (self->busy) pthread_cond_wait(&self->idle, &self->lock);
+  atomic_store(&self->ready, 0);
+  pthread_mutex_unlock(&self->lock);
+  while (sem_trywait(&self->finished) == 0) {}
+  if (!self->config.persistent_workers && self->all) join_threads(self);
 }
 
-pd_status workers_take(workers *w, batch_buffer **buffer, int64_t *count) {
+pd_status workers_take(workers *self, batch_buffer **buffer, int64_t *count) {
   pd_status status;
-  pthread_mutex_lock(&w->lock);
-  slot *at = &w->slots[w->taken % w->slot_count];
+  pthread_mutex_lock(&self->lock);
+  slot *at = &self->slots[self->taken % self->slot_count];
   for (;;) {
-    if (atomic_load(&w->stop)) {
-      pthread_mutex_unlock(&w->lock);
+    if (atomic_load(&self->stop)) {
+      pthread_mutex_unlock(&self->lock);
       return PD_STOP;
     }
-    if (at->made == w->taken + 1) break;
-    pthread_mutex_unlock(&w->lock);
-    while (sem_wait(&w->finished) != 0) {} /* interrupted by a signal whose handler may have called workers_stop */
-    pthread_mutex_lock(&w->lock);
+    if (at->made == self->taken + 1) break;
+    pthread_mutex_unlock(&self->lock);
+    while (sem_wait(&self->finished) != 0) {} /* interrupted by a signal whose handler may have called workers_stop */
+    pthread_mutex_lock(&self->lock);
   }
-  (void)sem_trywait(&w->finished); /* a batch that needed no waiting leaves its post behind */
-  w->taken++;
+  (void)sem_trywait(&self->finished); /* a batch that needed no waiting leaves its post behind */
+  self->taken++;
   status = at->status;
   *buffer = &at->buffer;
   *count = at->count;
-  atomic_fetch_sub(&w->ready, 1);
-  sample_queue(w);
-  pthread_cond_broadcast(&w->work);
-  pthread_mutex_unlock(&w->lock);
+  atomic_fetch_sub(&self->ready, 1);
+  sample_queue(self);
+  pthread_cond_broadcast(&self->work);
+  pthread_mutex_unlock(&self->lock);
   return status;
 }
 
-bool workers_peek(workers *w, batch_buffer **buffer, int64_t *count) {
-  pthread_mutex_lock(&w->lock);
-  slot *at = &w->slots[w->taken % w->slot_count];
-  const bool made = at->made == w->taken + 1 && at->status == PD_OK;
+bool workers_peek(workers *self, batch_buffer **buffer, int64_t *count) {
+  pthread_mutex_lock(&self->lock);
+  slot *at = &self->slots[self->taken % self->slot_count];
+  const bool made = at->made == self->taken + 1 && at->status == PD_OK;
   *buffer = &at->buffer;
   *count = at->count;
-  pthread_mutex_unlock(&w->lock);
+  pthread_mutex_unlock(&self->lock);
   return made;
 }
 
-pd_status workers_give_back(workers *w, batch_buffer *buffer) { return batch_buffer_release(w->device, buffer); }
+pd_status workers_give_back(workers *self, batch_buffer *buffer) { return batch_buffer_release(self->device, buffer); }
 
-void workers_stop(workers *w) {
-  atomic_store(&w->stop, true);
-  sem_post(&w->finished);
+void workers_stop(workers *self) {
+  atomic_store(&self->stop, true);
+  sem_post(&self->finished);
 }
 
-uint32_t workers_ready(const workers *w) { return atomic_load(&w->ready); }
+uint32_t workers_ready(const workers *self) { return atomic_load(&self->ready); }

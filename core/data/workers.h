@@ -27,28 +27,28 @@ int64_t batch_make(const dataset *set, const data_config *config, const epoch_pl
 
 pd_status workers_open(const pd_host *host, const pd_device_access *device, const pd_record *record,
                        const data_config *config, const dataset *set, workers **out);
-void workers_close(workers *workers);
+void workers_close(workers *self);
 
 /* [loop thread] */
-pd_status workers_begin(workers *workers, const epoch_plan *plan);
-void workers_end(workers *workers);
+pd_status workers_begin(workers *self, const epoch_plan *plan);
+void workers_end(workers *self);
 
 /* data_loader_inject; while no iterator runs. [loop thread] */
-void workers_inject(workers *workers, bool inject);
+void workers_inject(workers *self, bool inject);
 /* Each batch takes this much longer to make; while no iterator runs. [loop thread] */
-void workers_delay(workers *workers, int64_t ns);
+void workers_delay(workers *self, int64_t ns);
 
 /* Waits for the next batch; its buffer stays the loop's until workers_give_back(). PD_STOP after workers_stop().
  * [loop thread] */
-pd_status workers_take(workers *workers, batch_buffer **buffer, int64_t *count);
+pd_status workers_take(workers *self, batch_buffer **buffer, int64_t *count);
 /* What workers_take() would hand out without waiting; the buffer is not written again before it is taken and given
  * back. [loop thread] */
-bool workers_peek(workers *workers, batch_buffer **buffer, int64_t *count);
-pd_status workers_give_back(workers *workers, batch_buffer *buffer);
+bool workers_peek(workers *self, batch_buffer **buffer, int64_t *count);
+pd_status workers_give_back(workers *self, batch_buffer *buffer);
 
 /* Ends a wait in workers_take(). Async-signal-safe. [any thread] */
-void workers_stop(workers *workers);
+void workers_stop(workers *self);
 /* Batches made and not taken. [any thread] */
-uint32_t workers_ready(const workers *workers);
+uint32_t workers_ready(const workers *self);
 
 #endif
