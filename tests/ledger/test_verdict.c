@@ -297,7 +297,7 @@ static void judge_with(analysis_rig *rig, const analysis_context *context) {
 }
 
 PD_TEST(verdict, nor_as_many_workers_as_there_are) {
-  for (int64_t workers = 12; workers <= 13; workers++) {
+  for (int64_t workers = 14; workers <= 15; workers++) {
     analysis_rig rig;
     loaded_steps(&rig, 600, 560, 2);
     judge_with(&rig, &(analysis_context){.device = fake_device(), .cores = 2, .num_workers = workers});
