@@ -4,7 +4,7 @@ import os
 import resource
 import unittest
 
-from pdhost_run import FIXTURES, SANITIZER, Case
+from pdhost_run import FIXTURES, PDHOST, SANITIZER, Case
 
 POINTS = 8  # allocations that fail, each in a run of its own; spread over all of them
 RUN = ("--scenario", "dataloader", "--profile_steps", "1", "--trace_dir", "traces", "--sink", "json:output_json=metrics.json",
@@ -54,6 +54,25 @@ class Memory(Case):
             self.judge(code, err, f"allocation {at} of {count}")
             failed += code != 0 or "memory" in err
         self.assertGreater(failed, POINTS // 3)
+
+    def test_what_onednn_throws(self):
+        """std::bad_alloc of the device's library is an error that names the operation."""
+        device = os.path.join(os.path.dirname(PDHOST), "..", "lib", "pdhost", "device", "cpu.so")
+        with open(device, "rb") as file:
+            if b"__gxx_personality_v0" not in file.read():
+                self.skip("the CPU device was built without a C++ compiler")
+        code, _, err = self.run_failing(FAIL_COUNT=self.path("count"))
+        self.judge(code, err, "none fails")
+        with open(self.path("count"), encoding="utf-8") as file:
+            count = max(int(line.split()[2]) for line in file)
+        if not count:
+            self.skip("oneDNN takes its memory in another way")
+        code, _, err = self.run_failing(FAIL_NEW="1")
+        self.judge(code, err, "the first new")
+        self.assertEqual(code, 5, err)
+        self.assertRegex(err, r"error: device: (oneDNN convolution \d+->\d+|dnnl_\w+: oneDNN threw).*std::bad_alloc")
+        code, _, err = self.run_failing(FAIL_NEW=str(1 + count // 2))
+        self.judge(code, err, f"new {1 + count // 2} of {count}")
 
     def test_threads_that_cannot_be_made(self):
         codes = []

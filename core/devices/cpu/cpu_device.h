@@ -54,6 +54,7 @@ typedef struct job_record {
 
 typedef struct job {
   job_run run;
+  const char *text;  /* the kernel's name; NULL: none */
   uint32_t name;     /* string id of the device record */
   uint32_t recorded; /* 1: leaves a device record */
   bool always;       /* runs after a failure of the stream, too: it frees or signals something */

@@ -4,8 +4,10 @@
  */
 #include "cpu_plans.h"
 
+#include "cpu_guard.h"
 #include "dnnl_shim.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,28 +196,42 @@ static cpu_plan *plan_find(pd_stream *stream, const plan_key *key, dnnl_status_t
   return plan;
 }
 
-pd_status cpu_plans_run(pd_stream *stream, const plan_key *key, void *x, void *w, void *bias, void *y) {
-  void *const data[ARG_COUNT] = {[ARG_X] = x, [ARG_W] = w, [ARG_Y] = y, [ARG_BIAS] = bias};
+typedef struct plan_run {
+  pd_stream *stream;
+  const plan_key *key;
+  void *data[ARG_COUNT];
+  dnnl_status_t status;
+} plan_run;
+
+static void run_plan(void *state) {
+  plan_run *self = state;
+  pd_stream *stream = self->stream;
   dnnl_exec_arg_t arguments[ARG_COUNT];
   dnnl_status_t status = dnnl_success;
   int count = 0;
-  cpu_plan *plan = plan_find(stream, key, &status);
-  if (!plan) goto failed;
-  for (int i = 0; status == dnnl_success && i < ARG_COUNT; i++) {
+  cpu_plan *plan = plan_find(stream, self->key, &status);
+  for (int i = 0; plan && status == dnnl_success && i < ARG_COUNT; i++) {
     const plan_argument *argument = &plan->arguments[i];
     if (!argument->index) continue;
-    status = dnnl_memory_set_data_handle(argument->outer, data[i]);
+    status = dnnl_memory_set_data_handle(argument->outer, self->data[i]);
     if (status == dnnl_success && argument->reorder && !argument->output) status = reorder(stream, argument);
     arguments[count++] = (dnnl_exec_arg_t){argument->index, argument->inner ? argument->inner : argument->outer};
   }
-  if (status == dnnl_success) status = dnnl_primitive_execute(plan->primitive, stream->dnnl, count, arguments);
-  for (int i = 0; status == dnnl_success && i < ARG_COUNT; i++)
+  if (plan && status == dnnl_success) status = dnnl_primitive_execute(plan->primitive, stream->dnnl, count, arguments);
+  for (int i = 0; plan && status == dnnl_success && i < ARG_COUNT; i++)
     if (plan->arguments[i].reorder && plan->arguments[i].output) status = reorder(stream, &plan->arguments[i]);
   if (status == dnnl_success) status = dnnl_stream_wait(stream->dnnl);
-  if (status == dnnl_success) return PD_OK;
-failed:
-  return cpu_stream_fail(stream, status == dnnl_out_of_memory ? PD_NO_MEMORY : PD_DEVICE,
-                         "oneDNN convolution %lld->%lld %lldx%lld %s: status %d", (long long)key->i, (long long)key->o,
-                         (long long)key->kernel, (long long)key->kernel, key->layout == PD_NHWC ? "NHWC" : "NCHW",
-                         (int)status);
+  self->status = status;
+}
+
+pd_status cpu_plans_run(pd_stream *stream, const plan_key *key, void *x, void *w, void *bias, void *y) {
+  plan_run run = {.stream = stream, .key = key, .data = {[ARG_X] = x, [ARG_W] = w, [ARG_Y] = y, [ARG_BIAS] = bias}};
+  char why[128];
+  const cpu_caught caught = cpu_guard(run_plan, &run, why, sizeof why);
+  if (caught == CPU_CAUGHT_NOTHING && run.status == dnnl_success) return PD_OK;
+  const bool no_memory = caught == CPU_CAUGHT_NO_MEMORY || run.status == dnnl_out_of_memory;
+  if (caught == CPU_CAUGHT_NOTHING) snprintf(why, sizeof why, "status %d", (int)run.status);
+  return cpu_stream_fail(stream, no_memory ? PD_NO_MEMORY : PD_DEVICE, "oneDNN convolution %lld->%lld %lldx%lld %s: %s",
+                         (long long)key->i, (long long)key->o, (long long)key->kernel, (long long)key->kernel,
+                         key->layout == PD_NHWC ? "NHWC" : "NCHW", why);
 }

@@ -1,5 +1,6 @@
 /* Streams and events: a ring of jobs, one thread each. Callers wait only where the ring is full or they ask to. */
 #include "cpu_device.h"
+#include "cpu_guard.h"
 #include "openmp.h"
 
 #include <pdhost/clocks.h>
@@ -79,6 +80,25 @@ static void report_done(pd_stream *stream, const job *done, uint64_t start) {
   pthread_mutex_unlock(&device->drain_lock);
 }
 
+typedef struct guarded_job {
+  pd_stream *stream;
+  job *job;
+} guarded_job;
+
+static void run_plainly(void *state) {
+  const guarded_job *guarded = state;
+  (void)guarded->job->run(guarded->stream, guarded->job->arguments);
+}
+
+static void run_job(pd_stream *stream, job *next) {
+  guarded_job guarded = {stream, next};
+  char text[128] = "";
+  const cpu_caught caught = cpu_guard(run_plainly, &guarded, text, sizeof text);
+  if (caught != CPU_CAUGHT_NOTHING)
+    cpu_stream_fail(stream, caught == CPU_CAUGHT_NO_MEMORY ? PD_NO_MEMORY : PD_DEVICE, "%s: oneDNN threw %s",
+                    next->text ? next->text : "a job", text);
+}
+
 static void *run_jobs(void *argument) {
   pd_stream *stream = argument;
   pd_device *device = stream->device;
@@ -97,7 +117,7 @@ static void *run_jobs(void *argument) {
     pthread_mutex_unlock(&stream->lock);
     const bool recorded = next->recorded && device->record;
     const uint64_t start = recorded ? device->record->ticks(device->record) : 0;
-    if (!skip) (void)next->run(stream, next->arguments);
+    if (!skip) run_job(stream, next);
     if (recorded) report_done(stream, next, start);
     pthread_mutex_lock(&stream->lock);
     stream->busy = false;
@@ -129,6 +149,7 @@ pd_status cpu_stream_launch(pd_stream *stream, const launch *how, job_run run, c
   while (stream->tail - stream->head == stream->depth) pthread_cond_wait(&stream->room, &stream->lock);
   job *slot = &stream->ring[stream->tail % stream->depth];
   slot->run = run;
+  slot->text = how->site ? how->site->text : NULL;
   slot->name = recorded && how->site ? site_id(device->record, how->site) : 0;
   slot->recorded = recorded;
   slot->always = how->always;
