@@ -4,6 +4,7 @@
 #include "ab_report.h"
 #include "ab_trial.h"
 #include "compare_page.h"
+#include "gate/junit.h"
 
 #include "abi/services.h"
 #include "base/log.h"
@@ -12,6 +13,7 @@
 #include "base/version.h"
 #include "measure/measurement_file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,7 @@ typedef struct ab_options {
   double margin, width, max_time_s;
   const char *output; /* NULL: none */
   args_format format;
-  const char *page; /* NULL: none is wanted */
+  const char *page, *junit; /* NULL: none is wanted */
   bool loop, gate, help;
 } ab_options;
 
@@ -73,6 +75,7 @@ static const args_option rows[] = {
      .code = offsetof(ab_options, loop),
      .help = "time whole iterations of the training loop, with the loader, in blocks of [truth] block steps"},
     ARGS_GATE_ROW(ab_options, gate),
+    ARGS_JUNIT_ROW(ab_options, junit),
     ARGS_HELP_ROW(ab_options, help)};
 
 static int ab_main(int argc, char **argv);
@@ -121,6 +124,17 @@ static int write_page(const ab_options *options, const ab_sides *sides, error *e
   return status == PD_OK ? CODE_DONE : err->exit_code;
 }
 
+static int write_junit(const ab_options *options, const ab_report *of, error *err) {
+  static junit_case step; /* large */
+  char a[256], b[256];
+  step = (junit_case){.verdict = of->verdict, .time_s = (double)NAN};
+  ab_sides_name(of->sides, 0, a, sizeof a);
+  ab_sides_name(of->sides, 1, b, sizeof b);
+  snprintf(step.name, sizeof step.name, "%s: %s -> %s", of->sides->rows.rows[0].scenario, a, b);
+  comparison_sentence(&of->of->of.of, a, b, step.message, sizeof step.message);
+  return junit_write(options->junit, "ab", &step, 1, err) == PD_OK ? CODE_DONE : err->exit_code;
+}
+
 static int report(const ab_options *options, ab_sides *sides, const ab_result *got, bool partial, error *err) {
   ab_report of = {.sides = sides,
                   .of = got,
@@ -139,7 +153,8 @@ static int report(const ab_options *options, ab_sides *sides, const ab_result *g
   const int written = options->output ? measurement_file_write(options->output, sides->rows.rows, 2) : CODE_DONE;
   if (!told) return err->exit_code;
   const int shown = options->page ? write_page(options, sides, err) : CODE_DONE;
-  if (shown != CODE_DONE) return shown;
+  const int tested = shown == CODE_DONE && options->junit ? write_junit(options, &of, err) : CODE_DONE;
+  if (shown != CODE_DONE || tested != CODE_DONE) return shown != CODE_DONE ? shown : tested;
   return written == CODE_DONE ? end_code(options, of.verdict) : written;
 }
 

@@ -1,7 +1,9 @@
 /* See compare.h. */
 #include "compare.h"
 
+#include "compare_junit.h"
 #include "compare_page.h"
+#include "gate/baselines.h"
 
 #include "base/log.h"
 #include "base/progress_line.h"
@@ -13,9 +15,12 @@
 #include <unistd.h>
 
 typedef struct compare_options {
-  const char **paths;  /* the first is the one of --against, where that was given */
-  const char *against; /* NULL: not given */
-  const char *page;    /* NULL: none is wanted */
+  const char **paths;          /* the first is the one of --against, where that was given */
+  const char *against;         /* NULL: not given */
+  const char *page, *junit;    /* NULL: none is wanted */
+  const char *baseline, *save; /* names of baselines; NULL: not given */
+  const char *folder;          /* of the baselines; NULL: not given */
+  char *baseline_path;         /* owned */
   uint32_t path_count;
   args_format format;
   double margin;
@@ -48,6 +53,28 @@ static const args_option rows[] = {ARGS_FORMAT_ROW(compare_options, format, "tex
                                     .allowed = "a file",
                                     .offer = ARGS_OFFER_FILE,
                                     .help = "compare every other file with this one"},
+                                   {.name = "--baseline",
+                                    .value = ARGS_REQUIRED,
+                                    .argument = "NAME",
+                                    .take = args_take_text,
+                                    .code = offsetof(compare_options, baseline),
+                                    .allowed = "the name of a saved baseline",
+                                    .help = "compare every file with this saved baseline"},
+                                   {.name = "--save-baseline",
+                                    .value = ARGS_REQUIRED,
+                                    .argument = "NAME",
+                                    .take = args_take_text,
+                                    .code = offsetof(compare_options, save),
+                                    .allowed = "a name",
+                                    .help = "keep the one file given as this baseline"},
+                                   {.name = "--baselines",
+                                    .value = ARGS_REQUIRED,
+                                    .argument = "FOLDER",
+                                    .take = args_take_text,
+                                    .code = offsetof(compare_options, folder),
+                                    .allowed = "a folder",
+                                    .offer = ARGS_OFFER_FOLDER,
+                                    .help = "where baselines are kept ($PDHOST_BASELINES, or else ./baselines)"},
                                    {.name = "--time",
                                     .value = ARGS_REQUIRED,
                                     .argument = "host|device",
@@ -69,6 +96,7 @@ static const args_option rows[] = {ARGS_FORMAT_ROW(compare_options, format, "tex
                                     .offer = ARGS_OFFER_FILE,
                                     .help = "also write the comparison as a page"},
                                    ARGS_GATE_ROW(compare_options, gate),
+                                   ARGS_JUNIT_ROW(compare_options, junit),
                                    ARGS_COLOR_ROW,
                                    ARGS_PROGRESS_ROW,
                                    ARGS_HELP_ROW(compare_options, help)};
@@ -92,25 +120,52 @@ const args_command compare_command = {
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost compare before.json after.json\n"
-                "pdhost compare --against baseline.json results/sync/latest/metrics_sync.json",
+                "pdhost compare --against baseline.json results/sync/latest/metrics_sync.json\n"
+                "pdhost compare --save-baseline main results/sync/latest/metrics_sync.json\tkeeps it as "
+                "baselines/main.json\n"
+                "pdhost compare --baseline main --gate --junit junit.xml now.json\tfails in CI where it became slower",
     .words = ARGS_OFFER_FILE,
     .main = compare_main};
+
+/* A baseline that is named is what the other files are compared against. */
+static void check_baselines(compare_options *self, error *err) {
+  const char *folder = baselines_folder(self->folder);
+  if (self->baseline && self->against) {
+    error_set(err, PD_INVALID, CODE_USAGE, "compare: --baseline and --against both name a baseline; leave one out");
+  } else if (self->save && (self->baseline || self->against || self->gate || self->junit || self->page)) {
+    error_set(
+        err, PD_INVALID, CODE_USAGE,
+        "compare: --save-baseline: it compares nothing; leave out --baseline, --against, --gate, --junit, --html");
+  } else if (self->save && self->path_count != 1) {
+    error_set(err, PD_INVALID, CODE_USAGE, "compare: --save-baseline: expected one file, got %u", self->path_count);
+  } else if (self->folder && !self->save && !self->baseline) {
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "compare: --baselines: also name one, with --baseline NAME or --save-baseline NAME");
+  } else if (self->baseline) {
+    self->baseline_path = baselines_find(folder, self->baseline, err);
+    self->against = self->baseline_path;
+  }
+}
 
 static void parse(compare_options *self, int argc, char **argv, error *err) {
   args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = self};
   (void)args_parse(&set, 1, take_path, self, "compare: ", argc, argv, err);
+  if (self->help) return;
+  if (!err->count) check_baselines(self, err);
   if (self->against)
     self->paths[0] = self->against;
   else
     self->paths++;
   self->path_count += self->against != NULL;
-  if (err->count || self->help) return;
+  if (err->count) return;
   if (!self->path_count)
     error_set(err, PD_INVALID, CODE_USAGE, "compare: no file given; see pdhost compare --help");
   else if (self->against && self->path_count == 1)
-    error_set(err, PD_INVALID, CODE_USAGE, "compare: --against: also name a file to compare with it");
-  else if (self->gate && !self->against && self->path_count != 2)
-    error_set(err, PD_INVALID, CODE_USAGE, "compare: --gate: needs two files, the baseline first, or --against FILE");
+    error_set(err, PD_INVALID, CODE_USAGE, "compare: %s: also name a file to compare with it",
+              self->baseline ? "--baseline" : "--against");
+  else if ((self->gate || self->junit) && !self->against && self->path_count != 2)
+    error_set(err, PD_INVALID, CODE_USAGE, "compare: %s: needs two files, the baseline first, or --against FILE",
+              self->gate ? "--gate" : "--junit");
 }
 
 /* ---- the comparison ---- */
@@ -182,7 +237,8 @@ static int compare_files(const compare_options *options, error *err) {
     tell_strangers(&from, &pairs);
     ok = report(options, &of);
     written = ok && options->page ? compare_page_write(&of, options->page, err) : PD_OK;
-    code = options->gate ? gate_code(&pairs, err) : CODE_DONE;
+    if (written == PD_OK && ok && options->junit) written = compare_junit_write(&of, "compare", options->junit, err);
+    code = options->gate && written == PD_OK ? gate_code(&pairs, err) : CODE_DONE;
   }
   if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   sample_pairs_free(&pairs);
@@ -190,6 +246,15 @@ static int compare_files(const compare_options *options, error *err) {
   samples_free(&from);
   if (written != PD_OK) return err->exit_code;
   return ok ? code : CODE_INTERNAL;
+}
+
+/* It is read first: what is no measurement is no baseline. */
+static int save_baseline(const compare_options *options, error *err) {
+  samples from;
+  if (!samples_read((const char *const *)options->paths, 1, options->device, &from, err)) return err->exit_code;
+  samples_free(&from);
+  const pd_status status = baselines_save(baselines_folder(options->folder), options->save, options->paths[0], err);
+  return status == PD_OK ? CODE_DONE : err->exit_code;
 }
 
 static int compare_main(int argc, char **argv) {
@@ -204,10 +269,13 @@ static int compare_main(int argc, char **argv) {
   int code = err.count ? err.exit_code : CODE_DONE;
   if (!err.count && options.help)
     args_print_help(&compare_command);
+  else if (!err.count && options.save)
+    code = save_baseline(&options, &err);
   else if (!err.count)
     code = compare_files(&options, &err);
   progress_end();
   error_print(&err);
+  free(options.baseline_path);
   free(room);
   return code;
 }

@@ -131,6 +131,13 @@ bool args_take_format(void *user, const args_option *self, const char *value, er
     .name = "--gate", .help = "exit 9 if B is SLOWER, 10 if that is UNCLEAR", .take = args_take_flag,                  \
     .code = (int)offsetof(type, field)                                                                                 \
   }
+/* A file for CI: sets a const char *. */
+#define ARGS_JUNIT_ROW(type, field)                                                                                    \
+  {                                                                                                                    \
+    .name = "--junit", .value = ARGS_REQUIRED, .argument = "FILE", .allowed = "a file", .offer = ARGS_OFFER_FILE,      \
+    .help = "also write the verdicts as JUnit, for CI: SLOWER fails, UNCLEAR is an error", .take = args_take_text,     \
+    .code = (int)offsetof(type, field)                                                                                 \
+  }
 /* Of commands that read files of other programs: each sets a const char *. */
 #define ARGS_STEP_ROW(type, field)                                                                                     \
   {                                                                                                                    \

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import unittest
+from xml.etree import ElementTree
 
 from measurement_files import write
 from pdhost_run import CONF, FIXTURES, PDHOST, SANITIZER, SMALL, Case
@@ -99,7 +100,9 @@ class Ab(Case):
     def test_a_wide_margin_takes_anything_for_the_same_and_ends_at_once(self):
         code, out, _ = self.run_pdhost("ab", *STALL, "--format", "csv", "--max-time", "0.1", "", "")
         self.assertEqual((code, [line.split(",")[0] for line in out.splitlines()]), (0, ["label", "host_compute", "host_compute"]))
-        code, out, _ = self.run_pdhost("ab", *STALL, "--format", "json", "--margin", "100%", "--gate", "", "")
+        code, out, _ = self.run_pdhost("ab", *STALL, "--format", "json", "--margin", "100%", "--gate", "--junit", "junit.xml", "", "")
+        suite = ElementTree.parse(self.path("junit.xml")).getroot()[0]
+        self.assertEqual((suite.get("name"), suite.get("failures"), len(suite)), ("pdhost ab", "0", 1))
         got = json.loads(out)
         if got["verdict"] == "UNCLEAR":
             self.assertGreaterEqual(got["spread"], 0 if SANITIZER else 0.25)  # twice that leaves no margin

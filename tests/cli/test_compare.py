@@ -6,6 +6,7 @@ import json
 import os
 import random
 import unittest
+from xml.etree import ElementTree
 
 from measurement_files import measurement, write, write_run
 from pdhost_run import PDHOST, Case
@@ -386,6 +387,66 @@ Where the step goes, ms                        A         B    change
                 file.write(text)
             self.assert_fails(self.run_pdhost("compare", "a.json", name + ".json"), 3, message)
         self.assert_fails(self.run_pdhost("compare", "missing.json"), 3, "missing.json: No such file")
+
+    def test_junit_has_a_test_for_each_task(self):
+        rows = {name: [measurement(value, sub_label=name, seed=seed) for name, value in values]
+                for seed, (name, values) in enumerate({
+                    "a": (("same", 1e-3), ("slow <&\x1b>", 1e-3), ("fast", 1e-3), ("gone", 1e-3)),
+                    "b": (("same", 1e-3), ("slow <&\x1b>", 2e-3), ("fast", 5e-4))}.items())}
+        self.files(**rows)
+        code, _, err = self.run_pdhost("compare", "--gate", "--margin", "3", "--junit", "junit.xml", "a.json", "b.json")
+        self.assertEqual(code, 9)
+        self.assertIn("pdhost: wrote junit.xml", err)
+        suite = ElementTree.parse(self.path("junit.xml")).getroot()[0]
+        self.assertEqual(suite.attrib, {"name": "pdhost compare", "tests": "4", "failures": "1", "errors": "1", "skipped": "0"})
+        cases = {case.get("name"): case for case in suite}
+        self.assertEqual(list(cases), [f"batched dot: {name}, bmm" for name in
+                                       ("same", "slow <&\\x1b>", "fast")] + ["batched dot: gone, bmm"])
+        found = {name: [(at.tag, at.get("type")) for at in case if at.tag != "system-out"] for name, case in cases.items()}
+        self.assertEqual([found[name] for name in cases], [[], [("failure", "SLOWER")], [], [("error", "UNCLEAR")]])
+        slow = cases["batched dot: slow <&\\x1b>, bmm"]
+        self.assertRegex(slow[0].get("message"), r"^b takes 2\.\d+ times as long as a \(95 %: ")
+        self.assertEqual(slow.find("system-out").text, slow[0].get("message"))
+        self.assertAlmostEqual(float(slow.get("time")), 2e-3, delta=1e-4)
+        self.assertEqual(cases["batched dot: gone, bmm"][0].get("message"), "only in a")
+        # It does not change the exit code, and one that cannot be written is not hidden.
+        self.assertEqual(self.run_pdhost("compare", "--junit", "junit.xml", "a.json", "b.json")[0], 0)
+        self.assert_fails(self.run_pdhost("compare", "--junit", "no/such/junit.xml", "a.json", "b.json"), 8, "junit.xml")
+        self.assert_fails(self.run_pdhost("compare", "--junit", "junit.xml", "a.json"), 2, "--junit: needs two files")
+
+    def test_baselines_are_kept_by_name(self):
+        self.files(good=[measurement(1e-3)], slow=[measurement(2e-3, seed=1)])
+        write_run(self.path("run.json"), 1e-2)
+        self.assert_fails(self.run_pdhost("compare", "--baseline", "main", "good.json"), 3,
+                          "baselines/main.json: no such baseline; save one with: pdhost compare --save-baseline main FILE")
+        code, out, err = self.run_pdhost("compare", "--save-baseline", "main", "good.json")
+        self.assertEqual((code, out, err), (0, "", "pdhost: wrote baselines/main.json\n"))
+        with open(self.path("good.json"), "rb") as given, open(self.path("baselines/main.json"), "rb") as kept:
+            self.assertEqual(given.read(), kept.read())
+        self.assertEqual(self.run_pdhost("compare", "--baseline", "main", "--gate", "good.json")[0], 0)
+        self.assertEqual(self.run_pdhost("compare", "--baseline", "main", "--gate", "good.json", "slow.json")[0], 9)
+        # Another folder, by the environment or the option, which comes first; and runs are kept, too.
+        there = {"PDHOST_BASELINES": self.path("kept/here")}
+        self.assertEqual(self.run_pdhost("compare", "--save-baseline", "a-run", "run.json", env=there)[0], 0)
+        self.assertTrue(os.path.exists(self.path("kept/here/a-run.json")))
+        self.assertEqual(self.run_pdhost("compare", "--baseline", "a-run", "run.json", env=there)[0], 0)
+        self.assertEqual(self.run_pdhost("compare", "--baselines", "baselines", "--baseline", "main", "good.json",
+                                         env=there)[0], 0)
+        self.assert_fails(self.run_pdhost("compare", "--baseline", "other", "run.json", env=there), 3,
+                          "no such baseline; there are: a-run")
+        # What is no measurement is not kept, nor a name that leads out of the folder.
+        with open(self.path("text.json"), "w", encoding="utf-8") as file:
+            file.write("hello")
+        self.assert_fails(self.run_pdhost("compare", "--save-baseline", "main", "text.json"), 3, "text.json:1")
+        self.assertEqual(self.run_pdhost("compare", "--baseline", "main", "--gate", "good.json")[0], 0)
+        for name in ("../main", ".main", "a/b", "a b", "x" * 65):
+            self.assert_fails(self.run_pdhost("compare", "--save-baseline", name, "good.json"), 2, "is not the name of a baseline")
+        for arguments, message in ((("--save-baseline", "a", "good.json", "slow.json"), "expected one file, got 2"),
+                                   (("--save-baseline", "a", "--gate", "good.json"), "it compares nothing"),
+                                   (("--baseline", "main", "--against", "good.json", "slow.json"), "both name a baseline"),
+                                   (("--baseline", "main"), "--baseline: also name a file"),
+                                   (("--baselines", "there", "good.json"), "also name one")):
+            self.assert_fails(self.run_pdhost("compare", *arguments), 2, message)
 
     def test_mistakes(self):
         for arguments, message in (((), "no file given"), (("--fast", "a"), "--fast: no such option"),

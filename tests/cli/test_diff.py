@@ -2,6 +2,7 @@
 import json
 import os
 import unittest
+from xml.etree import ElementTree
 
 from made_trace import MadeTrace
 from pdhost_run import Case
@@ -140,6 +141,18 @@ class Diff(Case):
         figures = self.figures("--gate", "a.json", "a.json")
         self.assertEqual((figures["verdict"], figures["step"]["mean"]["change_ns"]), ("SAME", 0))
         self.assertEqual([figures[table]["rows"] for table in ("ledger", "kernels", "operators")], [[], [], []])
+
+    def test_junit_has_the_step(self):
+        self.slower()
+        self.diff("--junit", "junit.xml", "a.json", "a.json")
+        suite = ElementTree.parse(self.path("junit.xml")).getroot()[0]
+        self.assertEqual((suite.get("name"), suite.get("tests"), suite.get("failures"), suite.get("errors")),
+                         ("pdhost diff", "1", "0", "0"))
+        self.assertIn("A step takes as long in B as in A", suite[0].find("system-out").text)
+        self.diff("--gate", "--junit", "junit.xml", "a.json", "b.json", code=9)
+        suite = ElementTree.parse(self.path("junit.xml")).getroot()[0]
+        self.assertEqual((suite.get("failures"), suite[0][0].tag, suite[0][0].get("type")), ("1", "failure", "SLOWER"))
+        self.assertRegex(suite[0][0].get("message"), r"^A step takes \S+ ms in B and \S+ ms in A")
 
     def test_a_side_without_device_records(self):
         self.made("a.json", steps=6)

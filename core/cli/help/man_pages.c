@@ -177,6 +177,7 @@ static const pair exit_codes[] = {
 };
 
 static const pair environment[] = {
+    {"PDHOST_BASELINES", "the folder of pdhost compare --baseline and --save-baseline; without it, ./baselines"},
     {"PDHOST_PLUGIN_PATH", "folders with scenario/, sink/ and device/, separated by colons"},
     {"NO_COLOR", "where it is set, nothing is coloured; --color wins"},
     {"TERM", "with TERM=dumb nothing is coloured"},

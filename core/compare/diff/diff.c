@@ -6,6 +6,8 @@
 
 #include "base/log.h"
 #include "base/progress_line.h"
+#include "base/visible.h"
+#include "compare/gate/junit.h"
 #include "config/cli_args.h"
 
 #include <stddef.h>
@@ -17,6 +19,7 @@ enum { ROWS_TEXT = 5, ROWS_JSON = 100, ROWS_MOST = 10000 };
 
 typedef struct diff_options {
   const char *reader, *step;
+  const char *junit; /* NULL: none is wanted */
   args_format format;
   double margin;
   long rows; /* 0: not given */
@@ -48,6 +51,7 @@ static const args_option rows[] = {
      .allowed = "per cent, 0 .. 100",
      .help = "a difference of the step that does not matter (1)"},
     ARGS_GATE_ROW(diff_options, gate),
+    ARGS_JUNIT_ROW(diff_options, junit),
     ARGS_STEP_ROW(diff_options, step),
     ARGS_READER_ROW(diff_options, reader),
     ARGS_HELP_ROW(diff_options, help),
@@ -97,6 +101,15 @@ static const char *page_of(const config *settings) {
   return NULL;
 }
 
+static pd_status write_junit(const difference *of, const char *path, error *err) {
+  static junit_case step; /* large */
+  char text[DIFF_REPORT_BYTES];
+  diff_report_sentence(of, text, sizeof text);
+  step = (junit_case){.name = "step", .verdict = of->verdict, .time_s = 1e-9 * of->median_ns[1]};
+  visible_copy(step.message, sizeof step.message, text);
+  return junit_write(path, "diff", &step, 1, err);
+}
+
 static int report(const diff_options *options, const char *page, const diff_side *a, const diff_side *b, error *err) {
   const uint32_t shown = options->rows                          ? (uint32_t)options->rows
                          : options->format == ARGS_JSON || page ? ROWS_JSON
@@ -107,6 +120,7 @@ static int report(const diff_options *options, const char *page, const diff_side
   progress_end();
   pd_status written = PD_OK;
   if (ok && page) written = diff_page_write(&of, page, err);
+  if (ok && written == PD_OK && options->junit) written = write_junit(&of, options->junit, err);
   if (ok && options->format == ARGS_JSON)
     ok = diff_report_json(&of);
   else if (ok && !page)
