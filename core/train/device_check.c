@@ -1,10 +1,13 @@
 /* See device_check.h. */
 #include "device_check.h"
 
+#include "models.h"
+
 typedef enum lack {
   LACKS_NOTHING = 0,
   LACKS_HALF,   /* no training in half precision */
   LACKS_NHWC,   /* no such layout */
+  LACKS_PLANES, /* the model knows no images, which have a layout */
   LACKS_GRAPHS, /* none are captured */
   LACKS_SCALER  /* a graph cannot hold what the host reads */
 } lack;
@@ -21,6 +24,7 @@ static bool captures(const pd_stream_ops *s) {
 
 static lack lack_of(const pd_device_access *device, const train_config *config) {
   if (config->amp && !trains_in(device, PD_F16, config->channels_last ? PD_NHWC : PD_NCHW)) return LACKS_HALF;
+  if (config->channels_last && !model_is_cnn(config)) return LACKS_PLANES;
   if (config->channels_last && !trains_in(device, PD_F32, PD_NHWC)) return LACKS_NHWC;
   if (config->cuda_graph && !captures(device->ops->stream)) return LACKS_GRAPHS;
   if (config->cuda_graph && config->amp && config->scaler_sync) return LACKS_SCALER;
@@ -39,6 +43,11 @@ pd_status device_check(const pd_host *host, const pd_device_access *device, cons
     return host->fail(
         host, PD_UNSUPPORTED,
         "[train] channels_last = true: %s has no NHWC layout; set channels_last = false or use --device cuda", name);
+  case LACKS_PLANES:
+    return host->fail(host, PD_UNSUPPORTED,
+                      "[train] channels_last = true: model = %s has no convolutions, which this is for; set "
+                      "channels_last = false or model = cnn",
+                      config->model);
   case LACKS_GRAPHS:
     return host->fail(host, PD_UNSUPPORTED,
                       "[train] cuda_graph = true: %s captures no graphs; set cuda_graph = false or use --device cuda",

@@ -9,7 +9,7 @@
 
 #include "device_check.h"
 #include "loss.h"
-#include "simple_cnn.h"
+#include "models.h"
 #include "tiny_ops_block.h"
 
 #include <stdlib.h>
@@ -31,6 +31,11 @@ static void end_part(train_kit *self, bool begun) {
 
 /* The model anew, with more channels. */
 static pd_status widen(train_kit *self, uint32_t width) {
+  if (!model_is_cnn(&self->config))
+    return self->c.host->fail(
+        self->c.host, PD_UNSUPPORTED,
+        "[train] model = %s: this scenario wants the cnn with %u times its channels; set model = cnn",
+        self->config.model, width);
   if (width > TRAIN_WIDTH_MOST || self->tiny_ops_block)
     return self->c.host->fail(self->c.host, PD_INVALID, "configure: a model of width %u%s; it is 1 to %d", width,
                               self->tiny_ops_block ? " with TinyOpsBlock" : "", TRAIN_WIDTH_MOST);
@@ -38,7 +43,7 @@ static pd_status widen(train_kit *self, uint32_t width) {
       self->c.streams->synchronize(self->c.device, self->c.stream); /* their first values are set */
   if (status != PD_OK) return status;
   parameters_close(&self->c, &self->parameters);
-  return simple_cnn_build(&self->c, &self->parameters, self->config.seed, width);
+  return model_build(&self->c, &self->parameters, &self->config, width);
 }
 
 static pd_status configure(const pd_train *train, const pd_train_model *model) {
@@ -49,6 +54,7 @@ static pd_status configure(const pd_train *train, const pd_train_model *model) {
   if (PD_HAS(pd_train_model, model, width) && model->width > 1) return widen(kit, model->width);
   if (!model->tiny_ops_block || kit->tiny_ops_block) return PD_OK;
   kit->tiny_ops_block = true;
+  kit->tiny_ops_first = kit->parameters.count;
   return tiny_ops_block_build(&kit->c, &kit->parameters, kit->config.seed);
 }
 
@@ -112,9 +118,9 @@ static pd_status forward(const pd_train *train) {
   kit->forward_count++;
   const pd_tensor images = narrowed(kit, &kit->input.images), labels = narrowed(kit, &kit->input.labels);
   pd_status status = model_input(kit, &images, &x);
-  if (status == PD_OK) status = simple_cnn_forward(c, &kit->parameters, x, &x);
+  if (status == PD_OK) status = model_forward(c, &kit->parameters, &kit->config, x, &x);
   if (status == PD_OK && kit->tiny_ops_block && kit->rounds)
-    status = tiny_ops_block_forward(c, &kit->parameters, kit->rounds, x, &x);
+    status = tiny_ops_block_forward(c, &kit->parameters.at[kit->tiny_ops_first], kit->rounds, x, &x);
   if (status == PD_OK)
     status = loss_cross_entropy_forward(c, x, &labels, kit->config.amp ? &kit->scaler.scale : NULL,
                                         losses_slot(&kit->losses));
@@ -326,7 +332,7 @@ pd_status train_kit_open(const pd_host *host, const pd_device_access *device, co
   if (status == PD_OK) status = losses_open(c, &kit->losses, config->cuda_graph);
   if (status == PD_OK) status = adamw_open(c, &kit->adamw, config->lr);
   if (status == PD_OK && config->amp) status = scaler_open(c, &kit->scaler);
-  if (status == PD_OK) status = simple_cnn_build(c, &kit->parameters, config->seed, 1);
+  if (status == PD_OK) status = model_build(c, &kit->parameters, config, 1);
   if (status != PD_OK) {
     train_kit_close(kit);
     return status;

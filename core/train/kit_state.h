@@ -28,6 +28,7 @@ struct train_kit {
   uint64_t forward_count;
   int64_t narrow_first, narrow_count; /* samples of the batch that forward takes; count 0: all */
   uint32_t rounds, graph_rounds;      /* of TinyOpsBlock; what the graph holds */
+  uint32_t tiny_ops_first;            /* of its parameters */
   bool tiny_ops_block;
   bool told_no_graph;
 };

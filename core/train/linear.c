@@ -1,8 +1,6 @@
 /* See linear.h. The gradients of weight and bias add to what an earlier use of the layer wrote. */
 #include "linear.h"
 
-#include "parameters.h"
-
 static pd_status linear_backward(train_context *c, tape_node *node) {
   static pd_site mm = PD_SITE("aten::mm", PD_RANGE_OP);
   static pd_site sum = PD_SITE("aten::sum", PD_RANGE_OP);
@@ -28,6 +26,15 @@ static pd_status linear_backward(train_context *c, tape_node *node) {
   bias->has_grad = true;
   if (status == PD_OK && node->a->needs_grad) status = tape_add_grad(c, node->a, &dx);
   return status;
+}
+
+pd_status linear_build(train_context *c, parameters *all, uint64_t seed, const char *weight, const char *bias,
+                       int64_t in, int64_t out) {
+  const parameter_kind kinds[] = {
+      {.name = weight, .shape = tensor_matrix(PD_F32, out, in), .fan_in = in, .multiplied = true},
+      {.name = bias, .shape = tensor_vector(PD_F32, out), .fan_in = in}};
+  const pd_status status = parameters_add(c, all, seed, &kinds[0]);
+  return status == PD_OK ? parameters_add(c, all, seed, &kinds[1]) : status;
 }
 
 pd_status linear_forward(train_context *c, tape_tensor *x, train_parameter_state *weight, train_parameter_state *bias,

@@ -23,15 +23,8 @@ pd_status simple_cnn_build(train_context *c, parameters *all, uint64_t seed, uin
     status = parameters_add(c, all, seed, &weight);
     if (status == PD_OK) status = parameters_add(c, all, seed, &bias);
   }
-  const int64_t features = (int64_t)FEATURES * width;
-  const parameter_kind weight = {.name = "head.weight",
-                                 .shape = tensor_matrix(PD_F32, SIMPLE_CNN_CLASSES, features),
-                                 .fan_in = features,
-                                 .multiplied = true};
-  const parameter_kind bias = {
-      .name = "head.bias", .shape = tensor_vector(PD_F32, SIMPLE_CNN_CLASSES), .fan_in = features};
-  if (status == PD_OK) status = parameters_add(c, all, seed, &weight);
-  return status == PD_OK ? parameters_add(c, all, seed, &bias) : status;
+  if (status != PD_OK) return status;
+  return linear_build(c, all, seed, "head.weight", "head.bias", (int64_t)FEATURES * width, MODEL_CLASSES);
 }
 
 pd_status simple_cnn_forward(train_context *c, parameters *all, tape_tensor *x, tape_tensor **logits) {

@@ -5,8 +5,6 @@
 #include "parameters.h"
 #include "tape.h"
 
-enum { SIMPLE_CNN_CLASSES = 1000 };
-
 /* Appends conv1.weight, conv1.bias ... head.bias: the first eight parameters. `width` times as many channels as usual.
  */
 pd_status simple_cnn_build(train_context *c, parameters *all, uint64_t seed, uint32_t width);

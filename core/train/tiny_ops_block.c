@@ -5,48 +5,44 @@
 #include "linear.h"
 #include "norm.h"
 
-enum { LN = 8, PROJ = 10 }; /* behind SimpleCNN's eight parameters */
+enum { LN = 0, PROJ = 2 }; /* behind the model's parameters */
 
 pd_status tiny_ops_block_build(train_context *c, parameters *all, uint64_t seed) {
   const pd_tensor row = tensor_vector(PD_F32, TINY_OPS_WIDTH);
   const parameter_kind kinds[] = {
       {.name = "ln.weight", .shape = row, .fan_in = TINY_OPS_WIDTH, .start = PARAMETER_ONE},
       {.name = "ln.bias", .shape = row, .fan_in = TINY_OPS_WIDTH, .start = PARAMETER_ZERO},
-      {.name = "proj.weight",
-       .shape = tensor_matrix(PD_F32, TINY_OPS_WIDTH, TINY_OPS_WIDTH),
-       .fan_in = TINY_OPS_WIDTH,
-       .multiplied = true},
-      {.name = "proj.bias", .shape = row, .fan_in = TINY_OPS_WIDTH},
   };
   pd_status status = PD_OK;
-  for (int i = 0; i < 4 && status == PD_OK; i++) status = parameters_add(c, all, seed, &kinds[i]);
-  return status;
+  for (int i = 0; i < 2 && status == PD_OK; i++) status = parameters_add(c, all, seed, &kinds[i]);
+  if (status != PD_OK) return status;
+  return linear_build(c, all, seed, "proj.weight", "proj.bias", TINY_OPS_WIDTH, TINY_OPS_WIDTH);
 }
 
 /* x = x + 0.01*tanh(x); x = x*sigmoid(x); x = layer_norm(x); x = linear(x) */
-static pd_status round_forward(train_context *c, parameters *all, tape_tensor **x) {
+static pd_status round_forward(train_context *c, train_parameter_state *own, tape_tensor **x) {
   tape_tensor *h = *x, *t = NULL;
   pd_status status = PD_OK;
   if (c->fused && norm_tiny_round_offered(c)) {
-    status = norm_tiny_round_forward(c, h, &all->at[LN], &all->at[LN + 1], &h);
+    status = norm_tiny_round_forward(c, h, &own[LN], &own[LN + 1], &h);
   } else {
     status = elementwise_tanh_forward(c, h, &t);
     if (status == PD_OK) status = elementwise_scale_forward(c, t, 0.01, &t);
     if (status == PD_OK) status = elementwise_add_forward(c, h, t, &h);
     if (status == PD_OK) status = elementwise_sigmoid_forward(c, h, &t);
     if (status == PD_OK) status = elementwise_mul_forward(c, h, t, &h);
-    if (status == PD_OK) status = norm_layer_forward(c, h, &all->at[LN], &all->at[LN + 1], &h);
+    if (status == PD_OK) status = norm_layer_forward(c, h, &own[LN], &own[LN + 1], &h);
   }
-  return status == PD_OK ? linear_forward(c, h, &all->at[PROJ], &all->at[PROJ + 1], x) : status;
+  return status == PD_OK ? linear_forward(c, h, &own[PROJ], &own[PROJ + 1], x) : status;
 }
 
-pd_status tiny_ops_block_forward(train_context *c, parameters *all, uint32_t rounds, tape_tensor *logits,
+pd_status tiny_ops_block_forward(train_context *c, train_parameter_state *own, uint32_t rounds, tape_tensor *logits,
                                  tape_tensor **y) {
   static module_site site = MODULE_SITE("TinyOpsBlock_0", "TinyOpsBlock");
   const module_mark mark = module_begin(c, &site);
   tape_tensor *x = NULL;
   pd_status status = elementwise_slice_forward(c, logits, TINY_OPS_WIDTH, &x);
-  for (uint32_t i = 0; i < rounds && status == PD_OK; i++) status = round_forward(c, all, &x);
+  for (uint32_t i = 0; i < rounds && status == PD_OK; i++) status = round_forward(c, own, &x);
   if (status == PD_OK) status = elementwise_cat_forward(c, x, logits, y);
   module_end(c, mark);
   return status;

@@ -10,8 +10,8 @@ enum { TINY_OPS_ROUNDS = 30, TINY_OPS_WIDTH = 256 };
 /* Appends ln.weight, ln.bias, proj.weight, proj.bias, which all rounds share. */
 pd_status tiny_ops_block_build(train_context *c, parameters *all, uint64_t seed);
 /* y = logits (N,1000) with the result of `rounds` rounds in the place of the first 256. Unfused: seven launches a
- * round. */
-pd_status tiny_ops_block_forward(train_context *c, parameters *all, uint32_t rounds, tape_tensor *logits,
+ * round. `own`: the four parameters. */
+pd_status tiny_ops_block_forward(train_context *c, train_parameter_state *own, uint32_t rounds, tape_tensor *logits,
                                  tape_tensor **y);
 
 #endif

@@ -8,6 +8,7 @@ typedef struct train_kit train_kit;
 
 /* [train] of the configuration, and what the kit needs of the other sections. */
 typedef struct train_config {
+  const char *model; /* "cnn", "mlp"; NULL: the cnn */
   double lr;
   bool amp, channels_last, tf32, fused, cuda_graph, scaler_sync;
   bool with_flops, with_modules;

@@ -73,8 +73,14 @@ train_context train_rig_context(const train_rig *rig) {
 }
 
 train_config train_rig_config(void) {
-  return (train_config){
-      .lr = 1e-3, .fused = true, .scaler_sync = true, .with_flops = true, .seed = 1, .batch_size = 4, .image_size = 32};
+  return (train_config){.model = "cnn",
+                        .lr = 1e-3,
+                        .fused = true,
+                        .scaler_sync = true,
+                        .with_flops = true,
+                        .seed = 1,
+                        .batch_size = 4,
+                        .image_size = 32};
 }
 
 pd_status train_rig_kit(train_rig *rig, const train_config *config) {

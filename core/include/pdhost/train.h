@@ -1,6 +1,6 @@
 /*
- * Training kit extension: SimpleCNN, TinyOpsBlock and their training step, whole or in its parts, for scenarios that
- * add something to it.
+ * Training kit extension: the model of [train] model, TinyOpsBlock and their training step, whole or in its parts, for
+ * scenarios that add something to it.
  *
  *   to_device -> zero_grad -> forward (and loss) -> backward -> optimizer_step
  *
@@ -21,7 +21,8 @@ extern "C" {
 typedef struct pd_train_model {
   uint32_t size;
   uint32_t tiny_ops_block; /* 1: TinyOpsBlock(256) on the first 256 logits */
-  uint32_t width;          /* times as many channels in the convolutions, 1..32; 0: 1. Not with tiny_ops_block */
+  uint32_t width;          /* times as many channels in the convolutions, 1..32; 0: 1. Not with tiny_ops_block, and
+                            * above 1 with the cnn alone */
   uint32_t reserved;
 } pd_train_model;
 
@@ -41,7 +42,7 @@ struct pd_train {
   uint32_t reserved;
   void *impl;
 
-  /* Chooses the model; in init, before the first step. Without it: SimpleCNN alone. [loop thread & init] */
+  /* Chooses the model; in init, before the first step. Without it: the plain model. [loop thread & init] */
   pd_status (*configure)(const pd_train *train, const pd_train_model *model);
 
   /* The whole step: the parts below in their order. Replays a captured graph with [train] cuda_graph. [loop thread] */

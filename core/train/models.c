@@ -1,0 +1,23 @@
+/* See models.h. */
+#include "models.h"
+
+#include "mlp.h"
+#include "simple_cnn.h"
+
+#include <string.h>
+
+static bool is_named(const train_config *config, const char *name) {
+  return config->model && strcmp(config->model, name) == 0;
+}
+
+bool model_is_cnn(const train_config *config) { return !config->model || is_named(config, "cnn"); }
+
+pd_status model_build(train_context *c, parameters *all, const train_config *config, uint32_t width) {
+  if (is_named(config, "mlp")) return mlp_build(c, all, config->seed, config->image_size);
+  return simple_cnn_build(c, all, config->seed, width);
+}
+
+pd_status model_forward(train_context *c, parameters *all, const train_config *config, tape_tensor *x,
+                        tape_tensor **logits) {
+  return is_named(config, "mlp") ? mlp_forward(c, all, x, logits) : simple_cnn_forward(c, all, x, logits);
+}
