@@ -8,6 +8,7 @@
 #include "capture/record_board.h"
 #include "config/cli_args.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ typedef struct record_options {
   bool help, starts_on_signal, is_required, marks_torch;
   const char *out, *cupti, *step;
   double duration_s, start_after_s;
+  uint64_t steps;
 } record_options;
 
 /* Longer ones are asked for: a busy program writes some 20 MB a second. */
@@ -27,6 +29,15 @@ static bool take_duration(void *user, const args_option *self, const char *value
   if (strcmp(value, "all") != 0) return args_take_seconds(user, self, value, err);
   ((record_options *)user)->duration_s = 0;
   return true;
+}
+
+static bool take_steps(void *user, const args_option *self, const char *value, error *err) {
+  (void)self;
+  (void)err;
+  char *end;
+  errno = 0;
+  ((record_options *)user)->steps = strtoull(value, &end, 10);
+  return !errno && !*end && value[0] >= '1' && value[0] <= '9';
 }
 
 static const args_option rows[] = {
@@ -44,6 +55,12 @@ static const args_option rows[] = {
      .allowed = "seconds, as in 30 or 30s, or all",
      .take = take_duration,
      .code = (int)offsetof(record_options, duration_s)},
+    {.name = "--steps",
+     .value = ARGS_REQUIRED,
+     .argument = "N",
+     .help = "report the first N steps; where the program marks its steps, the recording ends behind them",
+     .allowed = "a whole number from 1 on",
+     .take = take_steps},
     {.name = "--start-after",
      .value = ARGS_REQUIRED,
      .argument = "SECONDS",
@@ -84,7 +101,8 @@ static int record_main(int argc, char **argv);
 const args_command record_command = {
     .name = "record",
     .summary = "run a CUDA program as it is, and say what holds it up",
-    .usage = "[--out FOLDER] [--duration SECONDS] [--start-after SECONDS] [--sink NAME[:KEY=VALUE,...]] -- COMMAND "
+    .usage = "[--out FOLDER] [--duration SECONDS] [--steps N] [--start-after SECONDS] [--sink NAME[:KEY=VALUE,...]] -- "
+             "COMMAND "
              "[ARGUMENTS]",
     .description =
         "Runs the command in this terminal and records what it and the processes that it starts do on NVIDIA GPUs: "
@@ -97,6 +115,9 @@ const args_command record_command = {
         "The steps are the program's own marks (--torch or pdhost/mark.h), or the NVTX ranges that --step names. "
         "Otherwise they "
         "are found from what its launches repeat. Where nothing repeats, the figures are of the whole recording.\n\n"
+        "--steps N ends the recording behind N steps that are marked. Found steps are known only once the recording "
+        "has ended, so that without marks it lasts as long as --duration says, and the report has its first N "
+        "steps.\n\n"
         "-o run.keep_capture=true keeps the .pdcap files, from which pdhost analyze makes any output later.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
@@ -177,6 +198,7 @@ static int record(cli_args *args, const record_options *options, char **command,
                                   .step = options->step,
                                   .duration_s = options->duration_s,
                                   .start_after_s = options->start_after_s,
+                                  .steps = options->steps,
                                   .starts_on_signal = options->starts_on_signal,
                                   .marks_torch = options->marks_torch,
                                   .is_required = options->is_required};

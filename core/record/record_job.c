@@ -52,7 +52,8 @@ static void keep_time(job *self) {
   if (!self->begun_ms && record_rings_begun(&self->rings)) self->begun_ms = now;
   const bool is_over = self->begun_ms && request->duration_s > 0 && now - self->begun_ms >= ms_of(request->duration_s);
   const bool is_told = request->starts_on_signal && self->program.signals > 1;
-  if (self->order == RECORD_GO && (is_over || is_told || self->rings.fault)) set_order(self, RECORD_STOP);
+  const bool is_counted = request->steps && record_rings_steps(&self->rings) >= request->steps;
+  if (self->order == RECORD_GO && (is_over || is_told || is_counted || self->rings.fault)) set_order(self, RECORD_STOP);
 }
 
 /* ---- the report ---- */
@@ -88,7 +89,8 @@ static void report(job *self) {
   if (count && self->request->marks_torch) record_ends_tell_torch(&self->session);
   bool is_kept = self->settings->run.keep_capture;
   if (count) {
-    const import_request request = {.files = paths, .file_count = count, .step = self->request->step};
+    const import_request request = {
+        .files = paths, .file_count = count, .step = self->request->step, .first_steps = self->request->steps};
     const int code = import_execute(self->settings, &request);
     is_kept |= code != CODE_DONE && code != CODE_UNTRUSTED;
   }
@@ -135,7 +137,7 @@ static int open_all(job *self, error *err) {
     return CODE_OUTPUT;
   }
   if (record_session_open(&self->session, self->request->cupti, err) != PD_OK) return CODE_OUTPUT;
-  if (record_rings_open(&self->rings, &self->session, folder) != PD_OK) {
+  if (record_rings_open(&self->rings, &self->session, folder, self->request->step) != PD_OK) {
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "record: out of memory");
     return CODE_INTERNAL;
   }

@@ -11,6 +11,7 @@ typedef struct record_request {
   const char *step;     /* name of the range that is one step; NULL: see import_request */
   double duration_s;    /* of the recording, from the first launch on; 0: until the program ends */
   double start_after_s; /* from the program's start on */
+  uint64_t steps;       /* of the report, and where they are marked of the recording; 0: all */
   bool starts_on_signal;
   bool marks_torch; /* a hook marks the steps of PyTorch programs */
   bool is_required; /* a program of which nothing was recorded is a failure */

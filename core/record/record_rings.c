@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-pd_status record_rings_open(record_rings *self, record_session *session, const char *folder) {
+pd_status record_rings_open(record_rings *self, record_session *session, const char *folder, const char *step) {
   *self = (record_rings){.session = session, .folder = folder};
   self->all = calloc(RECORD_SLOTS, sizeof *self->all);
   if (!self->all) return PD_NO_MEMORY;
   for (uint32_t i = 0; i < RECORD_SLOTS; i++)
-    self->all[i] = (record_ring){.slot = i, .reader = {.fd = -1}, .writer = {.fd = -1}};
+    self->all[i] = (record_ring){.slot = i, .steps = {.name = step}, .reader = {.fd = -1}, .writer = {.fd = -1}};
   return PD_OK;
 }
 
@@ -142,6 +142,7 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
   const uint64_t before = ring->writer.bytes;
   if (kind == CAPTURE_STRINGS) {
     put_strings(ring, data, bytes);
+    record_steps_strings(&ring->steps, data, bytes);
   } else {
     const capture_head head = {.kind = kind,
                                .window = CAPTURE_NO_WINDOW,
@@ -150,6 +151,7 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
                                .count = bytes / row_bytes,
                                .row_bytes = row_bytes};
     (void)capture_put(&ring->writer, head, data, bytes);
+    if (kind == CAPTURE_ANNOTATIONS) record_steps_annotations(&ring->steps, data, bytes);
     if (kind == CAPTURE_ACTIVITIES && row_bytes == sizeof(pd_activity)) look_at(ring, data, bytes / row_bytes);
   }
   self->rings->bytes += ring->writer.bytes - before;
@@ -229,12 +231,24 @@ bool record_rings_begun(const record_rings *self) {
   return false;
 }
 
+uint64_t record_rings_steps(const record_rings *self) {
+  uint64_t fewest = UINT64_MAX;
+  const uint32_t count = record_session_count(self->session);
+  for (uint32_t i = 0; i < count; i++) {
+    const record_steps *steps = &self->all[i].steps;
+    const uint64_t complete = record_steps_count(steps);
+    if ((steps->marks || steps->ranges) && complete < fewest) fewest = complete;
+  }
+  return fewest == UINT64_MAX ? 0 : fewest;
+}
+
 void record_rings_close(record_rings *self) {
   for (uint32_t i = 0; self->all && i < RECORD_SLOTS; i++) {
     ring_close(&self->all[i].reader);
     (void)capture_close(&self->all[i].writer, false);
     free(self->all[i].path);
     free(self->all[i].threads);
+    record_steps_free(&self->all[i].steps);
   }
   free(self->all);
   self->all = NULL;

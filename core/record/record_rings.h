@@ -3,6 +3,7 @@
 #define CORE_RECORD_RECORD_RINGS_H
 
 #include "record_session.h"
+#include "record_steps.h"
 
 #include "capture/capture_write.h"
 #include "capture/ring_read.h"
@@ -12,6 +13,7 @@ typedef struct record_ring {
   capture_writer writer;
   char *path; /* of the capture; NULL: none was made, since nothing was launched */
   uint32_t slot;
+  record_steps steps;
   bool open, closed;
   bool outlives;     /* the process lived on when the recording ended */
   uint64_t works;    /* launches, copies and sets, and their device records */
@@ -27,7 +29,8 @@ typedef struct record_rings {
   int fault;          /* errno of a capture that could not be written; 0: none */
 } record_rings;
 
-pd_status record_rings_open(record_rings *self, record_session *session, const char *folder);
+/* `step`: name of the ranges that are steps; NULL: marks are. */
+pd_status record_rings_open(record_rings *self, record_session *session, const char *folder, const char *step);
 /* Takes what has come. Captures of processes that have ended are complete then. How many processes still record. */
 uint32_t record_rings_drain(record_rings *self);
 /* The command has ended: processes of its own that still record have outlived it. */
@@ -36,6 +39,8 @@ void record_rings_outlive(record_rings *self);
 void record_rings_end(record_rings *self);
 /* Whether any process has recorded work for a GPU. */
 bool record_rings_begun(const record_rings *self);
+/* How many steps each process that marks any has completed; 0: none marks any. */
+uint64_t record_rings_steps(const record_rings *self);
 void record_rings_close(record_rings *self);
 
 #endif

@@ -378,6 +378,29 @@ class Span(Record):
         self.assertEqual(figures["coverage"], 1.0, err)
         self.assertGreater(len(figures["step_rows"]), 100)
 
+    def test_so_many_marked_steps_end_the_recording(self):
+        words = ("init", "marked=25", "stopped", "say=done")
+        out, err, figures = self.recorded(*words, steps=8, options=("--steps", "8"))
+        self.assertEqual(out, "done\n")
+        self.assertEqual(self.warnings(err), [])
+        self.assertEqual(figures["coverage"], 1.0)
+
+    def test_so_many_ranges_end_the_recording(self):
+        words = ("init", "marked=25", "stopped", "say=done")
+        self.recorded(*words, steps=6, options=("--steps", "6", "--step", "my work"))
+
+    def test_of_found_steps_the_first_are_reported(self):
+        _, err, figures = self.recorded("init", "steps=60", "settle", steps=10, options=("--steps", "10"))
+        self.assertIn("the first 10 of the 60 steps that were found", err)
+        self.assertEqual(figures["coverage"], 1.0)
+        _, err, _ = self.recorded("init", "steps=60", "settle", steps=60, options=("--steps", "100"))
+        self.assertIn("it has 60 of the 100 steps", err)
+
+    def test_a_number_of_steps(self):
+        for wrong in ("0", "-1", "ten", "5s", ""):
+            code, _, err = self.run_pdhost("record", "--steps", wrong, "--", "true", watch=False)
+            self.assertEqual(code, 2, err)
+
     def test_a_later_start(self):
         words = ("init", "steps=100", "started", "sleep=300", "steps=60", "settle")
         _, err, figures = self.recorded(*words, steps=60, options=("--start-after", "1s"))

@@ -10,7 +10,8 @@ typedef struct import_request {
   const char *reader; /* by name, or by the path that config_input.reader had; NULL: the one that says most surely that
                          a file is its own */
   const char *step;   /* name of the range that is one step; NULL: marks of steps, or else found */
-  bool ranks_json;    /* what several ranks did together is printed as JSON */
+  uint64_t first_steps; /* how many steps are taken of each window; 0: all */
+  bool ranks_json;      /* what several ranks did together is printed as JSON */
 } import_request;
 
 /* `settings` was loaded with config_input.is_analysis. Prints its errors. Returns the exit code. [loop thread] */

@@ -13,6 +13,8 @@
 
 #include <pdhost/reader.h>
 
+#include <stdlib.h>
+
 static void tell_odd(void *user, pd_odd how, const char *text) {
   const import_reader *self = user;
   log_line(how == PD_ODD_NOTE ? PD_LOG_INFO : PD_LOG_WARN, NULL, "%s: %s", self->path, text);
@@ -50,6 +52,29 @@ static pd_status give_steps(const import_reader *self, const char *name, pd_trac
   return status;
 }
 
+/* What lies behind the last step that is wanted belongs to none. */
+static pd_status take_first(const import_reader *self, uint64_t wanted, pd_trace *trace) {
+  const uint64_t count = trace->steps.count;
+  if (wanted && count < wanted)
+    log_line(PD_LOG_WARN, NULL, "%s: it has %llu of the %llu steps that were asked for", self->path,
+             (unsigned long long)count, (unsigned long long)wanted);
+  if (!wanted || count <= wanted) return PD_OK;
+  step_bounds *bounds = calloc(wanted, sizeof *bounds);
+  if (!bounds) return PD_NO_MEMORY;
+  for (uint64_t i = 0; i < wanted; i++) {
+    const pd_trace_step *step = PD_AT(pd_trace_step, &trace->steps, i);
+    bounds[i] = (step_bounds){step->start_ns, step->end_ns, step->number};
+  }
+  if (!(trace->facts & PD_FACT_STEPS))
+    log_line(PD_LOG_WARN, NULL,
+             "%s: the first %llu of the %llu steps that were found are in the report; steps that the program marks "
+             "end the recording by themselves",
+             self->path, (unsigned long long)wanted, (unsigned long long)count);
+  const pd_status status = trace_set_steps(trace, bounds, wanted);
+  free(bounds);
+  return status;
+}
+
 /* One verdict is made of a window, whatever ran in it. */
 static void tell_devices(const import_reader *self, const pd_trace *trace) {
   uint32_t last = 0, devices = 0;
@@ -66,7 +91,8 @@ static void tell_devices(const import_reader *self, const pd_trace *trace) {
 }
 
 /* One window. PD_STOP: there is none left. */
-static pd_status read_window(import_reader *self, const char *step, uint32_t window, pd_trace **out, intake **rows) {
+static pd_status read_window(import_reader *self, const import_request *request, uint32_t window, pd_trace **out,
+                             intake **rows) {
   const intake_listener listener = {self, tell_odd, tell_progress};
   *out = NULL;
   pd_status status = intake_open(&listener, rows);
@@ -76,16 +102,17 @@ static pd_status read_window(import_reader *self, const char *step, uint32_t win
     status = intake_finish(*rows, window, self->name, out);
   }
   if (status == PD_OK) tell_devices(self, *out);
-  if (status == PD_OK) status = give_steps(self, step, *out);
+  if (status == PD_OK) status = give_steps(self, request->step, *out);
+  if (status == PD_OK) status = take_first(self, request->first_steps, *out);
   return status;
 }
 
-static int read_windows(import_reader *self, const char *step, import_window *take, void *user) {
+static int read_windows(import_reader *self, const import_request *request, import_window *take, void *user) {
   for (uint32_t window = 0; !signals_pending(); window++) {
     intake *rows = NULL;
     pd_trace *trace = NULL;
     progress_enter("reading", NULL, 0);
-    const pd_status status = read_window(self, step, window, &trace, &rows);
+    const pd_status status = read_window(self, request, window, &trace, &rows);
     int code = CODE_DONE;
     if (status == PD_OK)
       code = take(user, self->path, trace);
@@ -107,7 +134,7 @@ int import_file(const services *all, config *settings, const import_request *req
   import_reader reader;
   int code = import_reader_open(&reader, all, settings, request->reader, path);
   if (code != CODE_DONE) return code;
-  code = read_windows(&reader, request->step, take, user);
+  code = read_windows(&reader, request, take, user);
   import_reader_close(&reader);
   return code;
 }

@@ -1,0 +1,23 @@
+/* The steps that a program marks, counted while it is recorded: pdhost/mark.h's marks, or the ranges of a name. Which
+ * step lies where is found when the capture is read. [loop thread] */
+#ifndef CORE_RECORD_RECORD_STEPS_H
+#define CORE_RECORD_RECORD_STEPS_H
+
+#include <stdint.h>
+
+typedef struct record_steps {
+  const char *name; /* of the ranges that are steps; NULL: marks of pdhost/mark.h. Set by the owner, all else zero */
+  uint8_t *roles;   /* by string id: what the text is */
+  uint32_t role_room;
+  uint64_t marks, ranges;
+} record_steps;
+
+/* Rows of CAPTURE_STRINGS. Without memory some steps are not counted. */
+void record_steps_strings(record_steps *self, const char *data, uint32_t bytes);
+/* Rows of CAPTURE_ANNOTATIONS. */
+void record_steps_annotations(record_steps *self, const void *data, uint32_t bytes);
+/* Complete ones so far. */
+uint64_t record_steps_count(const record_steps *self);
+void record_steps_free(record_steps *self);
+
+#endif
