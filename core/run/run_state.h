@@ -57,7 +57,7 @@ typedef struct run_state {
   step_log *log;
   truth *truth;
   struct delays *delays; /* what slows its steps down (pdhost causal); NULL: nothing */
-  guard *watch; /* of the loop; NULL: the step is timed alone, or there was no memory */
+  guard *watch;          /* of the loop; NULL: the step is timed alone, or there was no memory */
 
   schedule plan;
   uint64_t warmup_steps, max_steps; /* max_steps 0: no limit */
