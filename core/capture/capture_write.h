@@ -22,8 +22,8 @@ typedef struct capture_writer {
 /* Makes the file, which must not exist, and locks it as long as it is open. `origin` is CAPTURE_OF_RUN or
  * CAPTURE_OF_PROGRAM. PD_IO: errno says why. */
 pd_status capture_create(capture_writer *self, const char *path, uint32_t origin, uint32_t pid, int64_t realtime_ns);
-/* The same lock, for who reads it to its end; the descriptor, or -1 where another process has it, or where
- * the file is missing. */
+/* The same lock, for a process that reads the file to its end; the descriptor, or -1 where another process has it, or
+ * where the file is missing. */
 int capture_lock(const char *path);
 /* Takes ".unfinished" out of the name of the file and of `path`; what has another name stays. PD_IO: errno says why. */
 pd_status capture_finish(char *path);

@@ -1,4 +1,4 @@
-/* See workers.h. One lock guards the ring; a batch takes milliseconds to make, so nobody waits for the lock. */
+/* See workers.h. One lock guards the ring; a batch takes milliseconds to make, so no thread waits long for the lock. */
 #include "workers.h"
 
 #include "base/monotonic.h"

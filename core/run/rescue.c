@@ -153,7 +153,7 @@ bool rescue_outputs(const config *settings, pid_t worker, const char *reason, co
   board *at = board_own();
   uint32_t died[64] = {(uint32_t)worker};
   if (!at->capture[0]) return false;
-  const int held = capture_lock(at->capture); /* no other run takes it for one that nobody finishes */
+  const int held = capture_lock(at->capture); /* no other run takes the capture for one that a killed run left */
   complete(at);
   replay_request request = {.path = at->capture,
                             .settings = settings,

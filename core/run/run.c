@@ -140,7 +140,7 @@ static void end_with_ranks(run_state *run, pd_status *status) {
     return;
   }
   (void)snprintf(run->failure, sizeof run->failure, "%s", text);
-  if (!tells) *status = PD_OK; /* told once; the run has failed all the same */
+  if (!tells) *status = PD_OK; /* the error was reported once; the run has still failed */
 }
 
 static int run_and_report(run_state *run, const config *settings, const pd_run *about) {

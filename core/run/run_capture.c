@@ -17,7 +17,7 @@ struct run_capture {
   capture_writer writer;
   char *path;
   bool kept; /* when the run is over */
-  bool told; /* the user knows that it cannot be written */
+  bool told; /* a warning has said that it cannot be written */
 };
 
 static void tell_fault(struct run_capture *self) {

@@ -1,4 +1,4 @@
-/* The capture of a run: what its sinks are told, in a file that outlives it. run_replay.h is the way back. [loop
+/* The capture of a run: what its sinks get, in a file that outlives it. run_replay.h is the way back. [loop
  * thread] */
 #ifndef CORE_RUN_RUN_CAPTURE_H
 #define CORE_RUN_RUN_CAPTURE_H

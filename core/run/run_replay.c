@@ -119,7 +119,8 @@ static pd_status replay_steps(replay *self, const capture_record *at) {
   if (!rows) return PD_NO_MEMORY;
   pd_status status = capture_payload(&self->reader, at, rows);
   for (uint32_t i = 0; i < at->count && status == PD_OK; i++) {
-    if (at->first + i < step_log_count(self->log)) continue; /* written twice, by a run and by who saw it die */
+    if (at->first + i < step_log_count(self->log))
+      continue; /* written twice: by the worker, and by the supervisor after it died */
     rows[i].size = sizeof rows[i];
     status = step_log_add(self->log, &rows[i]);
     if (status == PD_OK) sink_set_step(self->sinks, step_log_at(self->log, step_log_count(self->log) - 1));

@@ -7,7 +7,7 @@
 
 typedef struct replay_request {
   const char *path;       /* of the capture */
-  const config *settings; /* its sinks are told */
+  const config *settings; /* the sinks that it names are called */
   const char *trace_dir;  /* where they write; NULL: where the run did */
   const char *reason;     /* why a run without an end ended, "ended by signal 11"; NULL: not known */
   uint64_t without;       /* bit i: sink i of the settings is left out */

@@ -23,7 +23,7 @@ typedef struct cpu_plan cpu_plan;   /* cpu_plans.c */
 
 struct pd_device {
   const pd_host *host;
-  const pd_record *record; /* NULL: nobody records */
+  const pd_record *record; /* NULL: nothing is recorded */
   cpu_options options;
   char name[64], versions[128];
   pthread_mutex_t lock; /* of everything below but the atomics */
