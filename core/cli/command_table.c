@@ -10,6 +10,7 @@
 #include "open.h"
 #include "recover.h"
 #include "report.h"
+#include "top.h"
 #include "record/record_command.h"
 
 #ifdef PDHOST_WITH_ADVISE
@@ -34,7 +35,7 @@
 
 static const args_command *const commands[] = {
     &cli_run_command,  &record_command,      &analyze_command, &report_command, &cli_list_command,
-    &cli_help_command, &cli_explain_command, &doctor_command,
+    &cli_help_command, &cli_explain_command, &doctor_command,  &top_command,
 #ifdef PDHOST_WITH_CHECK
     &check_command,
 #endif

@@ -6,25 +6,47 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static board own;
 static board *current = &own;
 static trace_room *own_room;
+static int shared_file = -1; /* of `current`, for other processes; -1: they cannot see it */
 
 enum { CALLS = sizeof own.calls / sizeof own.calls[0] };
 
 board *board_own(void) { return current; }
 
+/* Memory with a name; -1: there is none. A limit for the size of files holds for it, too, and to pass that would end
+ * the process. */
+static int make_file(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < sizeof(board)) return -1;
+  const int file = memfd_create(BOARD_FILE, MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, sizeof(board)) == 0) return file;
+  (void)close(file);
+  return -1;
+}
+
 bool board_share(void) {
-  void *shared = mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (shared == MAP_FAILED) return false;
+  const int file = make_file();
+  const int flags = MAP_SHARED | MAP_NORESERVE | (file < 0 ? MAP_ANONYMOUS : 0);
+  void *shared = mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, flags, file, 0);
+  if (shared == MAP_FAILED) {
+    if (file >= 0) (void)close(file);
+    return false;
+  }
   board_unshare();
+  shared_file = file;
   current = shared;
   return true;
 }
 
 void board_unshare(void) {
   if (current != &own) (void)munmap(current, sizeof(board));
+  if (shared_file >= 0) (void)close(shared_file);
+  shared_file = -1;
   current = &own;
   room_close(own_room);
   own_room = NULL;

@@ -48,6 +48,10 @@ typedef struct board {
   board_window window;
 } board;
 
+/* What the memory of a board is called in /proc/PID/fd, where another process of the user's finds it. One of another
+ * size is that of another version. */
+#define BOARD_FILE "pdhost-board"
+
 /* The board of this process's run. Never NULL. */
 board *board_own(void);
 /* Shared with children that are forked from now on. False: no memory. */

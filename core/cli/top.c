@@ -1,0 +1,112 @@
+/* See top.h. One look a second at memory that the run writes anyway: it costs the run nothing. */
+#include "top.h"
+
+#include "command.h"
+#include "top_find.h"
+#include "top_view.h"
+
+#include "base/monotonic.h"
+#include "base/signals.h"
+
+#include <pdhost/clocks.h>
+
+#include <stddef.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct top_options {
+  const char *word; /* of the run; NULL: none was given */
+  bool once, help;
+} top_options;
+
+static const args_option rows[] = {{.name = "--once",
+                                    .take = args_take_flag,
+                                    .code = offsetof(top_options, once),
+                                    .help = "print what is now, and end; so it is where the output is no terminal"},
+                                   ARGS_HELP_ROW(top_options, help)};
+
+static int top_main(int argc, char **argv);
+
+const args_command top_command = {
+    .name = "top",
+    .summary = "show what a run is doing now",
+    .usage = "[--once] [PID|FOLDER]",
+    .description =
+        "Looks once a second at a run of pdhost that is under way: steps done, the step under way, and of the steps "
+        "that "
+        "ended in the last second how long an iteration took and which share of it the loop waited for data, was in "
+        "the "
+        "step, and was between steps. It reads memory that the run writes in any case, and slows it down by "
+        "nothing.\n\n"
+        "PID is a process of the run, FOLDER its folder in results; without either it is the one run that is under "
+        "way. "
+        "It ends with the run, or with Ctrl-C. A program under pdhost record is not shown: its records are not put "
+        "together before its end.\n\n"
+        "The exit code is 0, and 2 when there is no such run.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .examples = "pdhost top\tthe run that is under way\n"
+                "pdhost top --once results/control/latest\tone look at that run",
+    .words = ARGS_OFFER_FOLDER,
+    .main = top_main};
+
+static bool take_word(void *user, const char *word, error *err) {
+  top_options *options = user;
+  if (options->word) {
+    error_set(err, PD_INVALID, CODE_USAGE, "top: expected one run, got '%s' and '%s'", options->word, word);
+    return false;
+  }
+  options->word = word;
+  return true;
+}
+
+static bool show(const top_run *run, error *err) {
+  printf("pdhost %ld: %s\n\n", run->pid, run->command);
+  if (top_view_print(run->board, pd_clock_ns(CLOCK_REALTIME), monotonic_ns(), stdout)) return fflush(stdout) == 0;
+  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  return false;
+}
+
+static void watch(const top_run *run, error *err) {
+  signals_install(NULL, NULL);
+  for (;;) {
+    fputs("\033[H\033[2J", stdout); /* to the first column of an empty screen */
+    if (!show(run, err)) break;
+    if (!top_is_alive(run)) {
+      puts("\nThe run is over.");
+      break;
+    }
+    (void)sleep(1);
+    if (signals_pending()) break;
+  }
+  signals_restore();
+}
+
+static int look(const top_options *options, error *err) {
+  top_run run;
+  if (!top_find(options->word, &run, err)) return err->exit_code;
+  if (options->once || !isatty(STDOUT_FILENO))
+    (void)show(&run, err);
+  else
+    watch(&run, err);
+  top_close(&run);
+  return err->count ? err->exit_code : CODE_DONE;
+}
+
+static int top_main(int argc, char **argv) {
+  static error err; /* large; the main thread's alone */
+  error_clear(&err);
+  command_begin();
+  top_options options = {.word = NULL};
+  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options};
+  (void)args_parse(&set, 1, take_word, &options, "top: ", argc, argv, &err);
+  if (options.help) {
+    error_clear(&err);
+    args_print_help(&top_command);
+  }
+  int code = err.count ? err.exit_code : CODE_DONE;
+  if (!err.count && !options.help) code = look(&options, &err);
+  error_print(&err);
+  return command_end(code);
+}

@@ -1,0 +1,149 @@
+/* See top_find.h. A run shares its board with its worker through a file in memory, which /proc shows to its user. */
+#include "top_find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RUNS_LISTED = 8 };
+
+/* The number that all of a text is; 0: it is none. */
+static long number_of(const char *text) {
+  char *end = NULL;
+  errno = 0;
+  const long number = strtol(text, &end, 10);
+  return errno == 0 && end != text && *end == '\0' && number > 0 ? number : 0;
+}
+
+/* Opens the board of process `pid`; -1: it has none, or is another user's. */
+static int open_board(long pid) {
+  static const char wanted[] = "/memfd:" BOARD_FILE;
+  char path[PATH_MAX], target[sizeof wanted];
+  snprintf(path, sizeof path, "/proc/%ld/fd", pid);
+  DIR *folder = opendir(path);
+  int file = -1;
+  if (!folder) return -1;
+  for (const struct dirent *entry; file < 0 && (entry = readdir(folder));) {
+    const ssize_t bytes = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
+    if (bytes != (ssize_t)sizeof wanted - 1 || memcmp(target, wanted, sizeof wanted - 1) != 0) continue;
+    file = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
+  }
+  closedir(folder);
+  return file;
+}
+
+static void read_command(long pid, char *text, size_t room) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
+  FILE *file = fopen(path, "rb");
+  const size_t bytes = file ? fread(text, 1, room - 1, file) : 0;
+  if (file) fclose(file);
+  text[bytes] = '\0';
+  for (size_t i = 0; i + 1 < bytes; i++)
+    if ((unsigned char)text[i] < ' ') text[i] = ' ';
+}
+
+static bool map_board(long pid, int file, top_run *out, error *err) {
+  struct stat about;
+  void *at = MAP_FAILED;
+  const bool known = fstat(file, &about) == 0 && about.st_size == (off_t)sizeof(board);
+  if (known) at = mmap(NULL, sizeof(board), PROT_READ, MAP_SHARED, file, 0);
+  close(file);
+  if (at == MAP_FAILED) {
+    error_set(err, PD_INVALID, CODE_USAGE, "top: process %ld: its run is of another version of pdhost", pid);
+    return false;
+  }
+  *out = (top_run){.pid = pid, .board = at};
+  read_command(pid, out->command, sizeof out->command);
+  return true;
+}
+
+/* results/control/20260101-120000-4711 is of process 4711; 0: it is no such folder. */
+static long pid_of_folder(const char *path) {
+  char whole[PATH_MAX];
+  struct stat about;
+  if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode) || !realpath(path, whole)) return 0;
+  const char *dash = strrchr(whole, '-');
+  return dash ? number_of(dash + 1) : 0;
+}
+
+static bool find_named(const char *word, top_run *out, error *err) {
+  const long number = number_of(word), pid = number ? number : pid_of_folder(word);
+  if (!pid) {
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "top: %s: neither the number of a process nor the folder of a run; see pdhost top --help", word);
+    return false;
+  }
+  const int file = open_board(pid);
+  if (file >= 0) return map_board(pid, file, out, err);
+  error_set(err, PD_INVALID, CODE_USAGE,
+            "top: process %ld: there is no run in it that this user may look at; a run with run.isolate = false shows "
+            "nothing",
+            pid);
+  return false;
+}
+
+/* A run and its worker share one board: the first process of each. */
+static uint32_t list_runs(long *pids, int *files) {
+  ino_t seen[RUNS_LISTED];
+  uint32_t count = 0;
+  DIR *folder = opendir("/proc");
+  if (!folder) return 0;
+  for (const struct dirent *entry; count < RUNS_LISTED && (entry = readdir(folder));) {
+    struct stat about;
+    const long pid = number_of(entry->d_name);
+    const int file = pid && pid != getpid() ? open_board(pid) : -1;
+    if (file < 0) continue;
+    bool is_new = fstat(file, &about) == 0;
+    for (uint32_t i = 0; i < count; i++) is_new = is_new && seen[i] != about.st_ino;
+    if (!is_new) {
+      close(file);
+      continue;
+    }
+    seen[count] = about.st_ino;
+    pids[count] = pid;
+    files[count++] = file;
+  }
+  closedir(folder);
+  return count;
+}
+
+static bool find_only(top_run *out, error *err) {
+  long pids[RUNS_LISTED];
+  int files[RUNS_LISTED];
+  char text[RUNS_LISTED * 24] = "";
+  const uint32_t count = list_runs(pids, files);
+  if (count == 1) return map_board(pids[0], files[0], out, err);
+  for (uint32_t i = 0; i < count; i++) {
+    const size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, "%s%ld", i ? ", " : "", pids[i]);
+    close(files[i]);
+  }
+  if (count)
+    error_set(err, PD_INVALID, CODE_USAGE, "top: several runs are under way; name one of the processes %s", text);
+  else
+    error_set(err, PD_INVALID, CODE_USAGE, "top: no run of this user is under way");
+  return false;
+}
+
+bool top_find(const char *word, top_run *out, error *err) {
+  *out = (top_run){.board = NULL};
+  return word ? find_named(word, out, err) : find_only(out, err);
+}
+
+bool top_is_alive(const top_run *self) {
+  return !atomic_load(&self->board->done) && (kill((pid_t)self->pid, 0) == 0 || errno == EPERM);
+}
+
+void top_close(top_run *self) {
+  if (self->board) (void)munmap(self->board, sizeof(board));
+  *self = (top_run){.board = NULL};
+}

@@ -1,0 +1,19 @@
+/* The board of a run of another process. [main thread] */
+#ifndef CORE_CLI_TOP_FIND_H
+#define CORE_CLI_TOP_FIND_H
+
+#include "base/error.h"
+#include "run/board.h"
+
+typedef struct top_run {
+  long pid;
+  board *board;      /* mapped, to be read alone; stays after the process is gone */
+  char command[160]; /* its command line, cut */
+} top_run;
+
+/* `word`: a process of the run, its folder, or NULL for the one run there is. False: `err` says why. */
+bool top_find(const char *word, top_run *out, error *err);
+bool top_is_alive(const top_run *self);
+void top_close(top_run *self);
+
+#endif
