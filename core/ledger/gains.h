@@ -6,7 +6,8 @@
  * - gain of a cause = (step with it - step without it) / step now. The step now is the window's without what recording
  *   adds to it.
  * - A captured graph holds no blocking calls, pageable copies, allocations, computing or waits for input, so launching
- *   is credited with what it costs once those are gone, and with one pass where a step has several.
+ *   is credited with what it costs once those are gone, and with one pass where a step has several. It is never
+ *   credited with more than it saves alone: launching that lies beside a busy device costs nothing.
  * - The interval is the middle 95 % of the gains of as many steps drawn with repetition (Efron, Bootstrap methods,
  *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers: of them, that many
  *   neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992), GAINS_WORKERS where that is

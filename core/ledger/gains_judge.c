@@ -68,11 +68,17 @@ void gains_judge_run(const gains_judge *self, double keep, double *means) {
     gains_judge_remove(self, c, &without);
     means[c] = self->applies[c] ? run_steps(self, &without, c) : means[GAINS_RUN_NOW];
   }
+  replay_variant graph = now;
+  gains_judge_remove(self, VERDICT_launch_bound, &graph);
+  means[GAINS_RUN_GRAPH] = run_steps(self, &graph, GAINS_RUN_GRAPH);
 }
 
 double gains_judge_gain(const double *means, uint32_t cause) {
-  const double from = means[cause == VERDICT_launch_bound ? GAINS_RUN_REST : GAINS_RUN_NOW];
-  return means[GAINS_RUN_NOW] > 0 ? (from - means[cause]) / means[GAINS_RUN_NOW] : 0;
+  const double now = means[GAINS_RUN_NOW];
+  if (now <= 0) return 0;
+  if (cause != VERDICT_launch_bound) return (now - means[cause]) / now;
+  const double behind_rest = means[GAINS_RUN_REST] - means[cause], alone = now - means[GAINS_RUN_GRAPH];
+  return fmin(behind_rest, alone) / now;
 }
 
 /* ---- what recording adds ---- */

@@ -5,8 +5,9 @@
 #include "gains.h"
 #include "program.h"
 
-/* The variants whose steps are kept for resampling: one for each cause, and what launching is measured against. */
-enum { GAINS_RUN_NOW = VERDICT_COUNT, GAINS_RUN_REST, GAINS_RUN_COUNT };
+/* The variants whose steps are kept for resampling: one for each cause, what launching is measured against, and
+ * launching gone alone. */
+enum { GAINS_RUN_NOW = VERDICT_COUNT, GAINS_RUN_REST, GAINS_RUN_GRAPH, GAINS_RUN_COUNT };
 
 typedef struct gains_judge {
   timeline timeline;

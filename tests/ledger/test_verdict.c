@@ -230,6 +230,27 @@ static void expect_blocking(int64_t behind_us, const char *cause) {
 PD_TEST(verdict, a_blocking_call_that_drains_the_device_is_named) { expect_blocking(20, "forced_sync"); }
 PD_TEST(verdict, one_that_costs_next_to_nothing_is_not) { expect_blocking(0, "none"); }
 
+/* Five steps in which a copy keeps the device busy, and a launch takes as long since the queue is full: without the
+ * copies launching would cost the step, but launching alone saves nothing. */
+PD_TEST(verdict, launching_beside_a_busy_device_is_not_named) {
+  analysis_rig rig;
+  const pd_table *table;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_call(rig.fake, PD_API_MEMCPY, "cudaMemcpyAsync", 0, at, at + 1000, 2 * s + 1);
+    fake_copy(rig.fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 4096, stream, at + 1000, at + 97000, 2 * s + 1);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 2000, at + 96000, 2 * s + 2);
+    fake_kernel(rig.fake, "k", stream, at + 98000, at + 99000, 2 * s + 2);
+  }
+  rig_finish(&rig);
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "none");
+  rig_end(&rig);
+}
+
 /* ---- what to try ---- */
 
 /* A worker makes a batch of `batch_us`, of which it reads `read_us`, for each of five steps of 60 us of work. */
