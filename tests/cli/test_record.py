@@ -101,6 +101,13 @@ class Whole(Record):
         self.assertEqual(sum(figures["lost"].values()), 0)
 
 
+    def test_a_capture_of_what_another_thread_launches(self):
+        for end in ("settle", "_exit=0"):
+            _, _, err, figures = self.record("init", "elsewhere", "settle", end)
+            self.assertIsNotNone(figures, err)
+            self.assertEqual(figures["coverage"], 1.0, err)
+            self.assertEqual(sum(figures["lost"].values()), 0)
+
     def test_a_cupti_that_wants_whole_kinds(self):
         """Kernels come without their calls at first; then the lists are given in the other way."""
         code, _, err, figures = self.record("kinds", "init", "steps=60", "settle", "settle", "settle", "steps=60", "settle")

@@ -1,6 +1,7 @@
 /* See import_program.h. Nothing in the file is believed: rows of another size or kind are left out. */
 #include "import_program.h"
 
+#include "program_captures.h"
 #include "program_tail.h"
 
 #include "capture/capture_read.h"
@@ -23,6 +24,8 @@ typedef struct step_mark {
   uint32_t thread;
 } step_mark;
 
+enum { BEGINS = 1, ENDS = 2 };
+
 typedef struct program {
   const pd_host *host;
   const pd_intake *intake;
@@ -38,6 +41,9 @@ typedef struct program {
   record_gpu *gpus;
   pd_device_props *devices;
   uint32_t gpu_count, gpu_room;
+  uint8_t *bounds; /* by the file's string ids: calls that begin or end a capture */
+  bool captures_any;
+  program_captures captures;
   program_tail tail;
   bool done, has_end, failed;
   void *room; /* for one record's payload */
@@ -77,6 +83,8 @@ static void close_file(void *state) {
   free(self->gpus);
   free(self->marks);
   free(self->devices);
+  free(self->bounds);
+  program_captures_free(&self->captures);
   program_tail_free(&self->tail);
   free(self->room);
   free(self);
@@ -89,6 +97,15 @@ static bool payload(const program *self, const capture_record *at) {
   return capture_payload(&self->file, at, self->room) == PD_OK;
 }
 
+/* With its variants: cudaStreamBeginCapture, cuStreamBeginCapture_v2_ptsz, cudaStreamBeginCaptureToGraph. */
+static void note_bound(program *self, uint32_t id, const char *text, uint32_t bytes) {
+  static const char begin[] = "StreamBeginCapture", end[] = "StreamEndCapture";
+  if (bytes < 2 || memcmp(text, "cu", 2) != 0) return;
+  if (memmem(text, bytes, begin, sizeof begin - 1)) self->bounds[id] = BEGINS;
+  if (memmem(text, bytes, end, sizeof end - 1)) self->bounds[id] = ENDS;
+  self->captures_any |= self->bounds[id] == BEGINS;
+}
+
 static void read_strings(program *self, const capture_record *at) {
   const char *text = self->room;
   for (uint32_t place = 0; at->bytes - place >= sizeof(capture_string);) {
@@ -97,6 +114,7 @@ static void read_strings(program *self, const capture_record *at) {
     place += (uint32_t)sizeof row;
     if (row.bytes > at->bytes - place || row.id >= self->name_count) return;
     self->names[row.id] = self->intake->intern(self->intake, text + place, row.bytes);
+    note_bound(self, row.id, text + place, row.bytes);
     const uint32_t padded = (row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
     if (padded > at->bytes - place) return;
     place += padded;
@@ -119,6 +137,10 @@ static uint32_t thread_of(program *self, uint32_t tid) {
   return self->last_thread;
 }
 
+static void leave_captured(const program *self, pd_activity *call) {
+  if (self->captures_any && program_captures_has(&self->captures, call->correlation)) call->u.api.api = PD_API_OTHER;
+}
+
 static void read_activities(program *self, const capture_record *at) {
   const pd_activity *rows = self->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
@@ -130,6 +152,7 @@ static void read_activities(program *self, const capture_record *at) {
       continue;
     }
     if (!program_tail_has(&self->tail, &row)) continue;
+    if (is_call) leave_captured(self, &row);
     row.name = row.name < self->name_count ? self->names[row.name] : 0;
     row.thread = is_call || row.kind == PD_ACTIVITY_OVERHEAD ? thread_of(self, row.thread) : PD_NONE;
     self->intake->activity(self->intake, &row);
@@ -228,8 +251,44 @@ static void find_end(program *self, const capture_record *at) {
 
 static void add_to_tail(program *self, const capture_record *at) {
   const pd_activity *rows = self->room;
+  for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++) {
+    pd_activity row = rows[i];
+    if (row.kind == PD_ACTIVITY_RUNTIME || row.kind == PD_ACTIVITY_DRIVER) leave_captured(self, &row);
+    self->failed = program_tail_add(&self->tail, &row) != PD_OK;
+  }
+}
+
+static void find_bounds(program *self, const capture_record *at) {
+  const pd_activity *rows = self->room;
+  for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++) {
+    const bool is_call = rows[i].kind == PD_ACTIVITY_RUNTIME || rows[i].kind == PD_ACTIVITY_DRIVER;
+    const uint8_t bound = is_call && rows[i].name < self->name_count ? self->bounds[rows[i].name] : 0;
+    if (bound) self->failed = program_captures_bound(&self->captures, &rows[i], bound == BEGINS) != PD_OK;
+  }
+}
+
+static void find_launches(program *self, const capture_record *at) {
+  const pd_activity *rows = self->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++)
-    self->failed = program_tail_add(&self->tail, &rows[i]) != PD_OK;
+    self->failed = program_captures_launch(&self->captures, &rows[i]) != PD_OK;
+}
+
+static void find_answers(program *self, const capture_record *at) {
+  const pd_activity *rows = self->room;
+  for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) program_captures_answer(&self->captures, &rows[i]);
+}
+
+/* A program that captures nothing is not read once more for it. */
+static pd_status find_captures(program *self) {
+  if (!self->captures_any) return PD_OK;
+  read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), find_bounds);
+  if (self->failed) return PD_NO_MEMORY;
+  if (!program_captures_sort(&self->captures)) return PD_OK;
+  read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), find_launches);
+  if (self->failed) return PD_NO_MEMORY;
+  program_captures_answers(&self->captures);
+  read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), find_answers);
+  return PD_OK;
 }
 
 /* Without an end pdhost itself was killed: the last flush is then as old as one can be. */
@@ -301,16 +360,18 @@ static pd_status next_window(void *state, const pd_intake *intake) {
   self->name_count = capture_strings_end(&self->file);
   if (self->name_count > most) self->name_count = (uint32_t)most;
   self->names = calloc((size_t)self->name_count + 1, sizeof *self->names);
-  if (!self->names) return PD_NO_MEMORY;
+  self->bounds = calloc((size_t)self->name_count + 1, sizeof *self->bounds);
+  if (!self->names || !self->bounds) return PD_NO_MEMORY;
   if (!find_program(self, &about))
     return self->host->fail(self->host, PD_INVALID, "it does not say which program it is of");
   self->pid = about.pid;
   self->own_domain = intake->intern(intake, PD_MARK_DOMAIN, strlen(PD_MARK_DOMAIN));
   self->step_name = intake->intern(intake, PD_MARK_STEP, strlen(PD_MARK_STEP));
   self->input_name = intake->intern(intake, PD_MARK_INPUT, strlen(PD_MARK_INPUT));
-  const pd_status status = find_tail(self);
-  if (status != PD_OK) return status;
   read_kind(self, CAPTURE_STRINGS, 1, read_strings);
+  pd_status status = find_captures(self);
+  if (status == PD_OK) status = find_tail(self);
+  if (status != PD_OK) return status;
   read_kind(self, CAPTURE_GPUS, sizeof(record_gpu), read_gpus);
   read_kind(self, CAPTURE_THREAD_NAMES, sizeof(capture_thread_name), read_thread_names);
   read_kind(self, CAPTURE_ANNOTATIONS, sizeof(capture_annotation), read_annotations);

@@ -8,6 +8,7 @@
  *   exit=N, _exit=N, kill=N, abort, crash        fork, exec  a child; the rest in another image
  *   threads=N         N threads of 20 steps each capture     a captured stream, then a graph's launch
  *   marked=N          N steps with marks, their waits for input, and a range
+ *   elsewhere         the same, launched by another thread
  *   until_stopped     steps until it records no more
  *   settle            wait until the recorder has taken what was done    started, stopped   until it records, or not
  *   kinds             calls can only be switched on by their kind
@@ -67,6 +68,27 @@ static void run_threads(int count) {
 static void capture(void) {
   (void)fake_call(true, 580, 0, false);
   for (int i = 0; i < 3; i++) (void)fake_call(true, 307, 0, false);
+  (void)fake_call(true, 518, 0, false);
+  for (int i = 0; i < 20; i++) {
+    (void)fake_graph_launch(7, 3);
+    usleep(100);
+    fake_finish(0);
+  }
+}
+
+/* One that is captured, and one on a stream of its own, which runs. */
+static void *launch_elsewhere(void *unused) {
+  for (int i = 0; i < 3; i++) (void)fake_call(true, 307, 0, false);
+  (void)fake_driver_launch("_Z3ownv");
+  fake_finish(0);
+  return unused;
+}
+
+static void capture_elsewhere(void) {
+  pthread_t thread;
+  (void)fake_call(true, 580, 0, false);
+  if (pthread_create(&thread, NULL, launch_elsewhere, NULL) != 0) abort();
+  (void)pthread_join(thread, NULL);
   (void)fake_call(true, 518, 0, false);
   for (int i = 0; i < 20; i++) {
     (void)fake_graph_launch(7, 3);
@@ -145,6 +167,7 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "marked=")) marked_steps(number);
   if (is(word, "kinds")) one_by_one = false;
   if (is(word, "capture")) capture();
+  if (is(word, "elsewhere")) capture_elsewhere();
   if (is(word, "context")) fake_context_ends();
   if (is(word, "allocate")) (void)fake_call(false, 20, 0, false);
   if (is(word, "closes"))
