@@ -24,7 +24,7 @@ def printed(*words):
 def is_there(reference):
     words = reference.split()
     if words[0] == "pdhost":
-        page = printed(words[1], "--help")
+        page = printed(words[1], "--help") if re.search(rf"^  {words[1]} ", printed("--help"), re.MULTILINE) else None
         return page is not None and all(re.search(rf"(?<!\S){re.escape(option)}\b(?!-)", page) for option in words[2:])
     if ": " in reference:
         return tuple(reference.split(": ")) in methods
