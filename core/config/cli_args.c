@@ -72,6 +72,13 @@ static pd_status gather(cli_builder *b, const char *name, error *err) {
   return PD_OK;
 }
 
+/* --help is taken beside other mistakes, but a misspelt command would get the page of another one. */
+static pd_status find_page(cli_args *self, const char *name, error *err) {
+  run_name meant;
+  if (!name || run_name_is_command(name)) return PD_OK;
+  return run_name_find(name, self->plugin_path, &self->memory, &meant, err);
+}
+
 pd_status cli_args_parse(cli_args *self, const cli_own *own, int argc, char **argv, error *err) {
   *self = (cli_args){.empty = argc < 2};
   cli_builder b = {.args = self};
@@ -92,7 +99,7 @@ pd_status cli_args_parse(cli_args *self, const cli_own *own, int argc, char **ar
   }
   if (self->command == CLI_HELP) {
     error_clear(err);
-    return PD_OK;
+    return own ? PD_OK : find_page(self, name, err);
   }
   if (err->status != PD_NO_MEMORY && gather(&b, name, err) == PD_OK)
     for (uint32_t i = words; i < self->word_count; i++) run_name_unexpected(self->words[i], self->plugin_path, err);

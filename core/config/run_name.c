@@ -154,16 +154,19 @@ static void unexpected(const names *self, const char *word, error *err) {
   text_pool_free(&memory);
 }
 
+bool run_name_is_command(const char *word) {
+  for (uint32_t i = 0; i < command_count; i++)
+    if (strcmp(commands[i]->name, word) == 0) return true;
+  return false;
+}
+
 /* A command or a file in the wrong place. */
 static bool misplaced(const char *word, error *err) {
-  bool found = ends_with_ini(word);
-  if (found) error_add(err, PD_INVALID, FAULT_WORD, "unexpected argument '%s'; write -c %s", word, word);
-  for (uint32_t i = 0; i < command_count && !found; i++) {
-    found = strcmp(commands[i]->name, word) == 0;
-    if (found)
-      error_add(err, PD_INVALID, FAULT_WORD, "unexpected argument '%s'; a command comes first: pdhost %s", word, word);
-  }
-  return found;
+  const bool is_file = ends_with_ini(word), is_command = !is_file && run_name_is_command(word);
+  if (is_file) error_add(err, PD_INVALID, FAULT_WORD, "unexpected argument '%s'; write -c %s", word, word);
+  if (is_command)
+    error_add(err, PD_INVALID, FAULT_WORD, "unexpected argument '%s'; a command comes first: pdhost %s", word, word);
+  return is_file || is_command;
 }
 
 void run_name_unexpected(const char *word, const char *plugin_path, error *err) {

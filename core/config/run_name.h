@@ -30,5 +30,6 @@ const char *const *run_name_configs(text_pool *memory, uint32_t *count);
 
 /* The commands that words are held against; main() sets them. */
 void run_name_set_commands(const args_command *const *all, uint32_t count);
+bool run_name_is_command(const char *word);
 
 #endif

@@ -215,6 +215,17 @@ PD_TEST(help, explain) {
   cr_assert(strncmp(out_text, "data_wait ", 10) == 0);
 }
 
+/* The page of a run is that of a name that can be run. */
+PD_TEST(help, beside_a_word) {
+  FAILS(CODE_USAGE, "unexpected argument 'casual'; did you mean causal?", "casual", "--help");
+  FAILS(CODE_USAGE, "unexpected argument 'casual'; did you mean causal?", "run", "-q", "casual", "-h");
+  static char *const known[] = {"host_stall", "some.ini", "sweep"};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    cr_assert_eq(RUN("--help", known[i]), 0, "%s", err_text);
+    cr_assert(strncmp(out_text, "usage: pdhost [COMMAND] [NAME]", 30) == 0, "%s", out_text);
+  }
+}
+
 /* One row at least of each kind of topic, and a page for each command. */
 PD_TEST(help, topics) {
   static const struct {
