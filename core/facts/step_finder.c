@@ -20,10 +20,18 @@ static bool is_optimizer(const char *name) {
   return false;
 }
 
+/* A wait for the loader. */
+typedef struct loader_wait {
+  int64_t start_ns;
+  uint64_t range; /* index into the trace's ranges */
+} loader_wait;
+
 typedef struct finding {
   const pd_trace *trace;
   launch_sequence launches;
-  bool *optimizer; /* by string id */
+  bool *optimizer;    /* by string id */
+  loader_wait *waits; /* of all threads, by their start */
+  uint64_t wait_count;
 } finding;
 
 static bool from_host(const pd_device_row *row) {
@@ -90,13 +98,39 @@ static bool ends_step(const pd_trace *trace, const pd_call *call) {
   return !from_host(PD_AT(pd_device_row, &trace->activities, first));
 }
 
-/* The first wait for the loader that begins in [from, to); `to` where there is none. */
-static int64_t first_wait(const pd_trace *trace, int64_t from, int64_t to) {
+static int by_start(const void *a, const void *b) {
+  const int64_t first = ((const loader_wait *)a)->start_ns, second = ((const loader_wait *)b)->start_ns;
+  return first > second ? 1 : first < second ? -1 : 0;
+}
+
+/* Ranges stand by thread: sorted by time, each step finds its wait without looking at all ranges. */
+static pd_status take_waits(finding *self) {
+  const pd_trace *trace = self->trace;
+  self->waits = trace_scratch_alloc(trace->ranges.count, sizeof *self->waits);
+  if (!self->waits) return PD_NO_MEMORY;
   for (uint64_t i = 0; i < trace->ranges.count; i++) {
     const pd_range *range = PD_AT(pd_range, &trace->ranges, i);
-    if (range->kind == PD_RANGE_DATALOADER && range->start_ns >= from && range->start_ns < to) return range->start_ns;
+    if (range->kind == PD_RANGE_DATALOADER) self->waits[self->wait_count++] = (loader_wait){range->start_ns, i};
   }
-  return to;
+  qsort(self->waits, self->wait_count, sizeof *self->waits, by_start);
+  return PD_OK;
+}
+
+/* Of the waits for the loader that begin in [from, to), the start of the one that stands first in the trace: the loop's
+ * thread comes before the others. `to` where there is none. */
+static int64_t first_wait(const finding *self, int64_t from, int64_t to) {
+  uint64_t low = 0, high = self->wait_count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (self->waits[middle].start_ns < from)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  const loader_wait *first = NULL;
+  for (; low < self->wait_count && self->waits[low].start_ns < to; low++)
+    if (!first || self->waits[low].range < first->range) first = &self->waits[low];
+  return first ? first->start_ns : to;
 }
 
 /* When the step before kernel `index` is over: behind the launch before it, and the waits that follow that. */
@@ -108,7 +142,7 @@ static int64_t bound_before(const finding *self, uint64_t index) {
   const uint32_t thread = call_at(trace, last)->thread;
   int64_t bound = call_at(trace, last)->end_ns;
   const int64_t limit = next < trace->calls.count ? call_at(trace, next)->start_ns : trace->end_ns;
-  const int64_t wait = first_wait(trace, bound, limit);
+  const int64_t wait = first_wait(self, bound, limit);
   for (uint64_t i = last + 1; i < next; i++) {
     const pd_call *call = call_at(trace, i);
     if (call->start_ns >= wait) break;
@@ -198,7 +232,8 @@ pd_status step_finder_find(const pd_trace *trace, found_steps *out) {
     snprintf(out->words, sizeof out->words,
              "steps found by their launches: %llu kernels repeat %llu times, %.3f of them alike",
              (unsigned long long)period.length, (unsigned long long)period.count, period.match);
-    status = make_bounds(&self, &period, out);
+    status = take_waits(&self);
+    if (status == PD_OK) status = make_bounds(&self, &period, out);
     if (status == PD_OK) status = drop_warm_up(out);
   } else if (status == PD_OK) {
     snprintf(out->words, sizeof out->words, "no loop found: %s", period.why);
@@ -207,6 +242,7 @@ pd_status step_finder_find(const pd_trace *trace, found_steps *out) {
   free(self.launches.launches);
   free(self.launches.copies);
   free(self.optimizer);
+  free(self.waits);
   return status;
 }
 
