@@ -10,6 +10,7 @@
 #include <pdhost/text_columns.h>
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,12 +191,40 @@ static size_t whole_clauses(const char *string, size_t columns) {
   return found;
 }
 
-/* One line of a note: standard error has the whole of it. */
+/* The note behind the folder of the file that it begins with; NULL: it begins with no file. */
+static const char *file_note(const char *string) {
+  const char *end = strstr(string, ": "), *name = string;
+  const size_t bytes = end ? (size_t)(end - string) : 0;
+  const bool is_word = strcspn(string, " ") > bytes;
+  if (!end || (string[0] != '/' && !is_word) || !(memchr(string, '/', bytes) || memchr(string, '.', bytes)))
+    return NULL;
+  for (const char *at = string; at + 1 < end; at++)
+    if (*at == '/') name = at + 1;
+  return name;
+}
+
+/* The file's name, and below it what is said of it, in as many lines as it takes: the name would fill the only one. */
+static void put_file_note(text *out, const char *note, size_t columns) {
+  const char *words = strstr(note, ": ") + 2;
+  char name[NAME_MAX + 1];
+  snprintf(name, sizeof name, "%.*s", (int)(words - 1 - note), note);
+  put_cut(out, name, columns);
+  text_add(out, "\n");
+  text_wrap(out, words, columns, 4);
+}
+
+/* One line of a note: standard error has the whole of it. What is said of a file is there whole. */
 static void put_note(text *out, const char *string, size_t columns, uint32_t *count) {
   static const char more[] = " ...";
   if ((*count)++ >= NOTES_SHOWN) return;
   text_add(out, "  ");
   const size_t room = columns - 2 - strlen(more);
+  const char *of_file = pd_text_columns(string, strlen(string)) > columns - 2 ? file_note(string) : NULL;
+  if (of_file && pd_text_columns(of_file, strlen(of_file)) > columns - 2) {
+    put_file_note(out, of_file, columns);
+    return;
+  }
+  if (of_file) string = of_file;
   const size_t bytes = pd_text_columns(string, strlen(string)) > columns - 2 ? whole_clauses(string, room) : 0;
   if (bytes) {
     text_add_bytes(out, string, bytes);

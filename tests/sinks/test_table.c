@@ -133,10 +133,8 @@ static const char *last_line(const char *text, char *room, size_t bytes) {
 }
 
 /* Of a summary without a verdict's steps: eight active ones, and what else fills a report. */
-static const char *report_of(table_test *self, const char *const *settings, uint32_t windows, bool notes) {
-  static const char *const warnings[] = {
-      "other programs kept 1.5 of 2 cores busy while the steps ran, so their times are longer than they would be",
-      "a second one", "a third one", "a fourth one"};
+static const char *report_with(table_test *self, const char *const *settings, uint32_t windows,
+                               const char *const *warnings, size_t count) {
   pd_summary summary = *fake_summary();
   start(self, settings, false);
   for (uint32_t w = 0; w < windows; w++) {
@@ -149,10 +147,17 @@ static const char *report_of(table_test *self, const char *const *settings, uint
     analysis_forget(self->analysis, trace);
     fake_trace_close(fake);
   }
-  if (notes) summary.notes = (pd_array){warnings, 4, sizeof *warnings};
-  if (notes) summary.lost[PD_LOSS_UNMATCHED_LAUNCH] = 7;
+  if (count) summary.notes = (pd_array){warnings, count, sizeof *warnings};
+  if (count > 3) summary.lost[PD_LOSS_UNMATCHED_LAUNCH] = 7;
   cr_assert_eq(sink_run_close(&self->run, &summary), PD_OK, "%s", self->run.host.message);
   return sink_run_file(&self->run, "-")->data;
+}
+
+static const char *report_of(table_test *self, const char *const *settings, uint32_t windows, bool notes) {
+  static const char *const warnings[] = {
+      "other programs kept 1.5 of 2 cores busy while the steps ran, so their times are longer than they would be",
+      "a second one", "a third one", "a fourth one"};
+  return report_with(self, settings, windows, warnings, notes ? 4 : 0);
 }
 
 PD_TEST(table, the_short_report_keeps_its_budget_of_lines_and_columns) {
@@ -247,6 +252,24 @@ PD_TEST(table, notes_are_one_line_each_and_losses_come_first) {
   cr_assert_not_null(strstr(text, "\n  a second one\n  and 2 more, on standard error\n"), "%s", text);
   end(&test);
   cr_assert_null(strstr(report_of(&test, NULL, 1, false), "Notes"));
+  end(&test);
+}
+
+PD_TEST(table, notes_of_a_file_are_whole_behind_its_name) {
+  static const char *const warnings[] = {
+      "/a/folder/that/fills/most/of/the/line/of/eighty/columns/trace.pt.trace.json.gz: no loop found",
+      "/a/folder/rank-34.pt.trace.json.gz: no loop found: launches and device records are both needed for it; the "
+      "figures are of the whole file, shown as one step",
+      "folder/a.json: it is short"};
+  table_test test = {0};
+  const char *text = report_with(&test, NULL, 1, warnings, 3);
+  cr_assert_not_null(strstr(text, "\nNotes\n"
+                                  "  trace.pt.trace.json.gz: no loop found\n"
+                                  "  rank-34.pt.trace.json.gz:\n"
+                                  "    no loop found: launches and device records are both needed for it; the\n"
+                                  "    figures are of the whole file, shown as one step\n"
+                                  "  folder/a.json: it is short\n"),
+                     "%s", text);
   end(&test);
 }
 
