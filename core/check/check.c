@@ -8,6 +8,7 @@
 #include "base/signals.h"
 #include "config/cli_args.h"
 #include "run/import/import_paths.h"
+#include "run/import/import_reader.h"
 #include "run/run_parts.h"
 
 #include <stdio.h>
@@ -33,8 +34,9 @@ const args_command check_command = {
         "that begins before its launch, records that overlap on one stream, children that outlast their parents, times "
         "that are negative or zero, copies faster than the link. It finds what was lost: device records without a "
         "launch and launches without a device record, coarse clocks, and parts of the file that cannot be read. In a "
-        "folder, all traces are checked. With several files, the ranks and their clocks are compared. Each finding has "
-        "its count and the worst example, with the place of that in the decompressed file, in bytes. "
+        "folder, all traces are checked, and what is no trace is skipped. With several files, the ranks and their "
+        "clocks are compared. Each finding has its count and the worst example, with the place of that in the "
+        "decompressed file, in bytes. "
         "docs/checking-a-trace.md describes each kind.\n\n"
         "The exit code is 0 when there is no finding, 7 when there is one, and 3 when a file cannot be read. Notes do "
         "not count as findings.",
@@ -67,13 +69,31 @@ static bool compare_ranks(const check_file *checked, uint32_t count, check_findi
 }
 
 static bool print(const check_options *options, const check_file *checked, uint32_t count,
-                  const check_findings *together) {
-  if (options->format == ARGS_JSON) return check_report_json(checked, count, together);
-  check_report_text(checked, count, together);
+                  const check_findings *together, uint32_t skipped) {
+  if (options->format == ARGS_JSON) return check_report_json(checked, count, together, skipped);
+  check_report_text(checked, count, together, skipped);
   return true;
 }
 
-static int check_files(const check_options *options, const config *settings, const import_paths *paths) {
+/* Leaves out what lies in a folder and no reader takes for a trace: folders hold settings and results beside the
+ * traces. Returns how many files that were. */
+static uint32_t skip_others(const config *settings, import_paths *paths) {
+  uint32_t kept = 0;
+  const uint32_t count = paths->count;
+  for (uint32_t i = 0; i < count; i++) {
+    if (paths->in_folder[i] && !import_reader_may_take(settings, paths->files[i])) {
+      free(paths->files[i]);
+      continue;
+    }
+    paths->in_folder[kept] = paths->in_folder[i];
+    paths->files[kept++] = paths->files[i];
+  }
+  paths->count = kept;
+  return count - kept;
+}
+
+static int check_files(const check_options *options, const config *settings, const import_paths *paths,
+                       uint32_t skipped) {
   const uint32_t count = paths->count;
   check_file *checked = calloc(count, sizeof *checked);
   check_findings *together = calloc(1, sizeof *together);
@@ -86,7 +106,7 @@ static int check_files(const check_options *options, const config *settings, con
   progress_end();
   good = good && compare_ranks(checked, count, together);
   if (good) code = code_of(checked, count, together);
-  if (good && !signals_pending()) good = print(options, checked, count, together);
+  if (good && !signals_pending()) good = print(options, checked, count, together, skipped);
   signals_restore();
   for (uint32_t i = 0; checked && i < count; i++) check_file_free(&checked[i]);
   free(checked);
@@ -108,7 +128,14 @@ static int check(cli_args *args, const check_options *options, error *err) {
   if (import_paths_expand(&paths, args->words, args->word_count, err) == PD_OK &&
       config_load(&args->input, &settings, err) == PD_OK) {
     settings->quiet = args->quiet;
-    code = check_files(options, settings, &paths);
+    const uint32_t skipped = options->reader ? 0 : skip_others(settings, &paths);
+    code = CODE_CONFIG;
+    if (paths.count)
+      code = check_files(options, settings, &paths, skipped);
+    else
+      error_set(err, PD_INVALID, FAULT_UNREADABLE,
+                "check: none of the files in the folder is a trace (%u files); give one by its name to see why",
+                skipped);
     config_free(settings);
   } else {
     code = err->exit_code;

@@ -48,13 +48,16 @@ static void print_file(const check_file *file) {
   print_findings(&file->findings);
 }
 
-void check_report_text(const check_file *files, uint32_t count, const check_findings *together) {
+void check_report_text(const check_file *files, uint32_t count, const check_findings *together, uint32_t skipped) {
   uint32_t bad = 0, unread = 0;
   for (uint32_t i = 0; i < count; i++) {
     print_file(&files[i]);
     unread += files[i].code != CODE_DONE;
     bad += files[i].code == CODE_DONE && finding_count(&files[i].findings) > 0;
   }
+  if (skipped)
+    printf("%u file%s skipped: %s\n", skipped, skipped == 1 ? "" : "s",
+           skipped == 1 ? "it is no trace" : "they are no traces");
   if (count == 1) return;
   if (finding_count(together) || together->note_count) {
     puts("the files together:");
@@ -97,14 +100,14 @@ static json_t *file_json(const check_file *file) {
                    notes_json(&file->findings));
 }
 
-bool check_report_json(const check_file *files, uint32_t count, const check_findings *together) {
+bool check_report_json(const check_file *files, uint32_t count, const check_findings *together, uint32_t skipped) {
   json_t *list = json_array();
   bool clean = finding_count(together) == 0;
   for (uint32_t i = 0; i < count; i++) {
     clean = clean && files[i].code == CODE_DONE && !finding_count(&files[i].findings);
     json_array_append_new(list, file_json(&files[i]));
   }
-  json_t *all = json_pack("{s:b, s:o, s:o, s:o}", "clean", clean, "files", list, "findings", findings_json(together),
-                          "notes", notes_json(together));
+  json_t *all = json_pack("{s:b, s:o, s:I, s:o, s:o}", "clean", clean, "files", list, "skipped", (json_int_t)skipped,
+                          "findings", findings_json(together), "notes", notes_json(together));
   return json_text_print(all, JSON_INDENT(2));
 }

@@ -4,9 +4,10 @@
 
 #include "check_file.h"
 
-/* `together` is of all files; its counts are 0 where only one was read. */
-void check_report_text(const check_file *files, uint32_t count, const check_findings *together);
+/* `together` is of all files; its counts are 0 where only one was read. `skipped`: files of folders that are no traces.
+ */
+void check_report_text(const check_file *files, uint32_t count, const check_findings *together, uint32_t skipped);
 /* One JSON object. False: no memory. */
-bool check_report_json(const check_file *files, uint32_t count, const check_findings *together);
+bool check_report_json(const check_file *files, uint32_t count, const check_findings *together, uint32_t skipped);
 
 #endif

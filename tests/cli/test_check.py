@@ -271,6 +271,35 @@ class Check(Case):
         self.assertEqual(len(self.errors(err)), 1, err)
         self.assert_fails(self.run_pdhost("check", watch=False), 2, "check: give the trace to check")
 
+    def test_a_folder_holds_other_files_too(self):
+        os.mkdir(self.path("runs"))
+        for name, text in (("settings.json", '{"lr": 0.1}'), ("notes.json", "no trace")):
+            with open(self.path("runs/" + name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.assert_fails(self.run_pdhost("check", "runs", watch=False), 3, "none of the files in the folder is a trace (2 files)")
+        self.made.write(self.path("runs/made.json"))
+        code, out, err = self.run_pdhost("check", "runs", watch=False)
+        self.assertEqual((code, self.errors(err)), (0, []))
+        self.assertEqual(out, "runs/made.json: no findings in 20 device records, 25 calls and 35 ranges (kineto)\n"
+                              "2 files skipped: they are no traces\n")
+        code, answer, _ = self.check("runs")
+        self.assertEqual((code, answer["clean"], answer["skipped"], len(answer["files"])), (0, True, 2, 1))
+
+    def test_a_file_that_is_named_is_not_skipped(self):
+        os.mkdir(self.path("runs"))
+        self.made.write(self.path("runs/made.json"))
+        with open(self.path("runs/notes.json"), "w", encoding="utf-8") as file:
+            file.write("no trace")
+        with open(self.path("runs/empty.json"), "w", encoding="utf-8"):
+            pass
+        for names, options in ((("runs/notes.json", "runs/made.json"), ()), (("runs",), ("--reader", "kineto")), (("runs",), ())):
+            code, answer, err = self.check(*names, options=options)
+            self.assertEqual(code, 3, err)
+            unread = {os.path.basename(file["path"]) for file in answer["files"] if not file["checked"]}
+            self.assertEqual(answer["skipped"], "notes.json" not in unread)
+            self.assertEqual("empty.json" in unread, names == ("runs",))
+            self.assertEqual("notes.json" in unread, names != ("runs",) or bool(options))
+
     def test_captures_of_runs(self):
         code, _, err = self.run_small("--scenario", "control", "--sink", "json", "-o", "run.keep_capture=true")
         self.assertEqual(code, 0, err)

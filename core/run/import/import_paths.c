@@ -23,8 +23,10 @@ static bool is_trace(const char *name) {
 }
 
 /* Takes `path`, which is malloc'ed. */
-static bool add(import_paths *self, char *path) {
-  if (path && PD_ARRAY_FIT(self->files, self->room, self->count + 1)) {
+static bool add(import_paths *self, char *path, bool in_folder) {
+  if (path && PD_ARRAY_FIT(self->files, self->room, self->count + 1) &&
+      PD_ARRAY_FIT(self->in_folder, self->room_in_folder, self->count + 1)) {
+    self->in_folder[self->count] = in_folder;
     self->files[self->count++] = path;
     return true;
   }
@@ -44,7 +46,7 @@ static pd_status add_folder(import_paths *self, const char *path, error *err) {
     char *file = NULL;
     if (!is_trace(entry->d_name)) continue;
     good = asprintf(&file, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", entry->d_name) >= 0 &&
-           add(self, file);
+           add(self, file, true);
   }
   closedir(folder);
   if (!good) return no_memory(err);
@@ -62,7 +64,7 @@ pd_status import_paths_expand(import_paths *self, const char *const *words, uint
     struct stat about;
     if (stat(words[i], &about) == 0 && S_ISDIR(about.st_mode))
       status = add_folder(self, words[i], err);
-    else if (!add(self, strdup(words[i])))
+    else if (!add(self, strdup(words[i]), false))
       status = no_memory(err);
   }
   return status;
@@ -71,4 +73,5 @@ pd_status import_paths_expand(import_paths *self, const char *const *words, uint
 void import_paths_free(import_paths *self) {
   for (uint32_t i = 0; i < self->count; i++) free(self->files[i]);
   free(self->files);
+  free(self->in_folder);
 }

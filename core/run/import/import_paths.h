@@ -5,8 +5,9 @@
 #include "base/error.h"
 
 typedef struct import_paths {
-  char **files; /* each malloc'ed */
-  uint32_t count, room;
+  char **files;    /* each malloc'ed */
+  bool *in_folder; /* of each file: the user named its folder, and not the file */
+  uint32_t count, room, room_in_folder;
 } import_paths;
 
 /* Of a folder, the traces that lie in it itself, by name: what ends in .json, .json.gz, .zip or .sqlite. PD_INVALID: a

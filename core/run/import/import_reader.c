@@ -72,6 +72,31 @@ static void name_all(const config *settings, char *out, size_t room) {
     used += (size_t)snprintf(out + used, room - used, "%s%s", i ? ", " : "", settings->readers[i].plugin->table->name);
 }
 
+/* The one that says most surely that the file is its own. */
+static choice surest(const config *settings, const char *path, const char *first, uint64_t bytes) {
+  choice out = {0};
+  pd_probe best = PD_PROBE_NO;
+  if (own.ops->probe(path, first, bytes) == PD_PROBE_YES) return own;
+  for (uint32_t i = 0; i < settings->reader_count; i++) {
+    const choice reader = of_plugin(&settings->readers[i]);
+    const pd_probe sure = reader.ops ? reader.ops->probe(path, first, bytes) : PD_PROBE_NO;
+    if (sure > best) {
+      best = sure;
+      out = reader;
+    }
+  }
+  return out;
+}
+
+bool import_reader_may_take(const config *settings, const char *path) {
+  char *first = malloc(PROBE_BYTES);
+  uint64_t bytes = 0;
+  const char *why = NULL;
+  const bool taken = !first || !first_bytes(path, first, &bytes, &why) || surest(settings, path, first, bytes).ops;
+  free(first);
+  return taken;
+}
+
 /* Standard input cannot be looked at twice: it is for the reader that is named, or for the first that may take JSON. */
 static int choose(const config *settings, const char *name, const char *path, choice *out) {
   char names[256];
@@ -90,20 +115,11 @@ static int choose(const config *settings, const char *name, const char *path, ch
   char *first = malloc(PROBE_BYTES);
   uint64_t bytes = 0;
   const char *why = "out of memory";
-  pd_probe best = PD_PROBE_NO;
   if (!first || !first_bytes(path, first, &bytes, &why)) {
     free(first);
     return import_cannot_read(path, why);
   }
-  if (own.ops->probe(path, first, bytes) == PD_PROBE_YES) *out = own;
-  for (uint32_t i = 0; i < settings->reader_count && out->ops != own.ops; i++) {
-    const choice reader = of_plugin(&settings->readers[i]);
-    const pd_probe sure = reader.ops ? reader.ops->probe(path, first, bytes) : PD_PROBE_NO;
-    if (sure > best) {
-      best = sure;
-      *out = reader;
-    }
-  }
+  *out = surest(settings, path, first, bytes);
   free(first);
   if (out->ops) return CODE_DONE;
   error_line_print(FAULT_UNREADABLE, NULL, "%s: no reader knows this kind of file; there are %s", path,

@@ -21,6 +21,9 @@ int import_reader_open(import_reader *self, const services *all, const config *s
                        const char *path);
 void import_reader_close(import_reader *self);
 
+/* False: the first bytes of the file can be read, and no reader takes them for its own. Prints nothing. */
+bool import_reader_may_take(const config *settings, const char *path);
+
 /* "FILE: cannot be read: WHY". Returns CODE_CONFIG. */
 int import_cannot_read(const char *path, const char *why);
 
