@@ -8,6 +8,8 @@
 /* What takes less of the steps, in percent, or gains less, is not worth a word; more others than these are not either.
  */
 #define SAID_PERCENT 1
+/* What this share of the resamples names is not ruled out: a verdict is sure when nine tenths agree. */
+#define OPEN_SHARE 0.1
 enum { OTHERS_SAID = 3 };
 
 static int64_t total(const table_work *work, uint32_t owner) {
@@ -85,16 +87,44 @@ static const char *recording_adds(const table_work *work) {
   return "";
 }
 
+/* "pageable copies" of "pageable copies: the device waits ...". */
+static const char *short_text(arena *memory, uint32_t cause) {
+  return arena_text(memory, verdict_text(cause), strcspn(verdict_text(cause), ":"));
+}
+
 static const char *closeness(const table_work *work, uint32_t cause) {
   const uint32_t other = work->gains->close;
   if (other == VERDICT_COUNT || other == cause) return "";
-  return arena_format(work->arena, "; close: with half or 1.5 times that cost it is %s", verdict_key(other));
+  return arena_format(work->arena, "; close: if recording cost half or 1.5 times as much it would be %s",
+                      short_text(work->arena, other));
+}
+
+uint32_t verdict_rival(const gains *of, uint32_t cause) {
+  uint32_t rival = VERDICT_COUNT;
+  for (uint32_t c = 0; c < VERDICT_COUNT; c++)
+    if (c != cause && of->named[c] && (rival == VERDICT_COUNT || of->named[c] > of->named[rival])) rival = c;
+  return rival;
+}
+
+/* At least a tenth of the draws name the cause: it is not ruled out. */
+static bool is_open(const gains *of, uint32_t cause) {
+  return (double)of->named[cause] >= OPEN_SHARE * (double)of->draws && of->named[cause];
+}
+
+/* What many resamples name instead. */
+static const char *instead(const table_work *work, uint32_t cause) {
+  const gains *of = work->gains;
+  const uint32_t rival = verdict_rival(of, cause);
+  if (rival == VERDICT_COUNT || !is_open(of, rival)) return "";
+  return arena_format(work->arena, "; %.0f %% of the resamples say %s",
+                      100 * (double)of->named[rival] / (double)of->draws, short_text(work->arena, rival));
 }
 
 const char *verdict_evidence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const gains_cause *one = &of->causes[cause];
-  const char *rest = arena_format(work->arena, "%s%s", recording_adds(work), closeness(work, cause));
+  const char *rest =
+      arena_format(work->arena, "%s%s%s", recording_adds(work), closeness(work, cause), instead(work, cause));
   if (cause == VERDICT_none)
     return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s",
                         time_text(work, of->step_ns), time_text(work, of->busy * of->recorded_ns), rest);
@@ -109,17 +139,16 @@ const char *verdict_evidence(const table_work *work, uint32_t cause) {
   return arena_format(work->arena, "%s%s%s%s", figures, ledger_says(work, cause), passes_say(work, cause), rest);
 }
 
-/* "pageable copies (1.2 %)" of "pageable copies: the device waits ...". */
-static const char *named_gain(const table_work *work, uint32_t cause) {
-  return arena_format(work->arena, "%.*s (%.1f %%)", (int)strcspn(verdict_text(cause), ":"), verdict_text(cause),
-                      100 * work->gains->causes[cause].gain);
+const char *verdict_named_gain(arena *memory, const gains *of, uint32_t cause) {
+  if (cause == VERDICT_none) return short_text(memory, cause);
+  return arena_format(memory, "%s (%.1f %%)", short_text(memory, cause), 100 * of->causes[cause].gain);
 }
 
 const char *verdict_ruled_out(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   bool said[VERDICT_COUNT] = {false};
   const char *text = NULL;
-  if (cause < VERDICT_COUNT) said[cause] = true;
+  for (uint32_t c = 0; c < VERDICT_COUNT; c++) said[c] = c == cause || is_open(of, c);
   for (int n = 0; n < OTHERS_SAID; n++) {
     uint32_t best = VERDICT_none;
     for (uint32_t c = 0; c < VERDICT_none; c++)
@@ -127,7 +156,8 @@ const char *verdict_ruled_out(const table_work *work, uint32_t cause) {
         best = c;
     if (best == VERDICT_none || (n && 100 * of->causes[best].gain < SAID_PERCENT)) break;
     said[best] = true;
-    text = text ? arena_format(work->arena, "%s, %s", text, named_gain(work, best)) : named_gain(work, best);
+    const char *one = verdict_named_gain(work->arena, of, best);
+    text = text ? arena_format(work->arena, "%s, %s", text, one) : one;
   }
   return text ? text : "nothing else";
 }

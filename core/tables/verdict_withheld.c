@@ -1,6 +1,8 @@
 /* See verdict_withheld.h. */
 #include "verdict_withheld.h"
 
+#include "verdict_evidence.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -49,6 +51,14 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
                                  "%.1f %% (median) and %.1f %% (worst)",
                                  100 * of->miss_median, 100 * of->miss_worst),
                     "Record more steps that are alike, without an evaluation or a checkpoint among them."};
+  const uint32_t rival = verdict_rival(of, of->cause);
+  if (of->cause != VERDICT_none && of->agreeing * 2 < of->draws && rival != VERDICT_COUNT)
+    return (reason){arena_format(memory,
+                                 "withheld: %s or %s: the steps differ too much to say which; %.0f %% of their "
+                                 "resamples agree on the first",
+                                 verdict_named_gain(memory, of, of->cause), verdict_named_gain(memory, of, rival),
+                                 100 * (double)of->agreeing / (double)of->draws),
+                    "Record more steps that are alike, behind the first ones of the program."};
   return (reason){NULL, NULL};
 }
 

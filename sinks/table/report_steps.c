@@ -36,7 +36,10 @@ static void put_rates(text *out, const pd_summary *summary, uint64_t first, uint
                       size_t columns) {
   char memory[FIGURE_ROOM];
   text line = {0};
-  text_format(&line, "steps %" PRIu64 " to %" PRIu64 " (%" PRIu64 ")", first, last, count);
+  if (count > 1)
+    text_format(&line, "steps %" PRIu64 " to %" PRIu64 " (%" PRIu64 ")", first, last, count);
+  else
+    text_format(&line, "step %" PRIu64, first);
   const char *before = ": ";
   if (!isnan(summary->samples_per_s)) {
     text_format(&line, "%s%.*f samples/s", before, pd_decimals(summary->samples_per_s), summary->samples_per_s);
@@ -71,15 +74,19 @@ void report_steps(text *out, const pd_run *run, const pd_summary *summary, size_
   text_repeat(out, ' ', LABEL_COLUMNS + 2 - strlen(title));
   text_format(out, "%8s%8s%8s%8s%8s\n", "median", "min", "p10", "p90", "max");
   put_spread(out, "whole iteration", &summary->batch_cost_s, &unit);
-  put_spread(out, run->sync_timing ? "step time" : "step on device", &summary->step_time_s, &unit);
-  put_spread(out, "data wait", &summary->data_wait_s, &unit);
+  const bool is_ours =
+      run->batch_size > 0; /* else another program's: its steps are the host's, its waits may be unknown */
+  put_spread(out, run->sync_timing || !is_ours ? "step time" : "step on device", &summary->step_time_s, &unit);
+  if (is_ours || summary->data_wait_s.max > 0) put_spread(out, "data wait", &summary->data_wait_s, &unit);
   const size_t strip = columns - LABEL_COLUMNS - 4 - 22;
   pd_text_time(least, sizeof least, summary->batch_cost_s.min * 1e9);
   pd_text_time(most, sizeof most, summary->batch_cost_s.max * 1e9);
-  text_format(out, "  %-*s", LABEL_COLUMNS, "each in order");
-  text_add(out, "  ");
-  plots_strip(out, values, count, strip, plots_unicode());
-  text_format(out, "  %s to %s\n", least, most);
+  if (count > 1) {
+    text_format(out, "  %-*s", LABEL_COLUMNS, "each in order");
+    text_add(out, "  ");
+    plots_strip(out, values, count, strip, plots_unicode());
+    text_format(out, "  %s to %s\n", least, most);
+  }
   put_rates(out, summary, first, last, count, columns);
   free(values);
 }
