@@ -406,6 +406,29 @@ PD_TEST(verdict, what_some_resamples_have_is_not_ruled_out) {
   rig_end(&rig);
 }
 
+/* A kernel of another stream begins when the first one ends, though nothing says why: together they fill the device,
+ * which has no time to save. */
+PD_TEST(verdict, a_delay_beside_a_busy_device_is_not_named) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t one = fake_stream(rig.fake, 0, 1, 7), other = fake_stream(rig.fake, 0, 2, 8);
+  for (uint64_t s = 0; s < 6; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, 2 * s + 1);
+    fake_kernel(rig.fake, "k", one, at + 1000, at + 50000, 2 * s + 1);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 1000, at + 2000, 2 * s + 2);
+    fake_kernel(rig.fake, "l", other, at + 50000, at + 100000, 2 * s + 2);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, at + 2000, at + 100000, 1000 + s);
+  }
+  rig_finish(&rig);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_neq(rig_text(table, row, "verdict_cause"), "device_side");
+  rig_end(&rig);
+}
+
 /* What is suggested is what the run could have and does not, and what the replay predicts. */
 PD_TEST(verdict, nothing_that_the_run_cannot_have_is_suggested) {
   static const struct {
