@@ -258,8 +258,8 @@ PD_TEST(table, notes_are_one_line_each_and_losses_come_first) {
 PD_TEST(table, notes_of_a_file_are_whole_behind_its_name) {
   static const char *const warnings[] = {
       "/a/folder/that/fills/most/of/the/line/of/eighty/columns/trace.pt.trace.json.gz: no loop found",
-      "/a/folder/rank-34.pt.trace.json.gz: no loop found: launches and device records are both needed for it; the "
-      "figures are of the whole file, shown as one step",
+      ("/a/folder/rank-34.pt.trace.json.gz: no loop found: launches and device records are both needed for it; the "
+       "figures are of the whole file, shown as one step"),
       "folder/a.json: it is short"};
   table_test test = {0};
   const char *text = report_with(&test, NULL, 1, warnings, 3);
