@@ -1,11 +1,10 @@
 /* See causal.h. */
 #include "causal.h"
 
+#include "advise_command.h"
 #include "causal_report.h"
-#include "work_folder.h"
 
 #include "base/progress_line.h"
-#include "base/signals.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +80,8 @@ static int report(const causal_options *options, const causal_report *of, error 
   return ok ? CODE_DONE : err->exit_code;
 }
 
-static int look(const causal_options *options, const cli_args *args, const char *folder, error *err) {
+static int look(const void *user, const cli_args *args, const char *folder, error *err) {
+  const causal_options *options = user;
   predictions found = {.count = 0};
   causal_parts parts = {.step_ns = 0};
   progress_begin("causal", args->quiet);
@@ -96,34 +96,7 @@ static int look(const causal_options *options, const cli_args *args, const char 
   return code;
 }
 
-static int look_in_folder(const causal_options *options, const cli_args *args, error *err) {
-  char folder[WORK_FOLDER_BYTES], inner[WORK_FOLDER_BYTES + 8];
-  if (!work_folder_make("causal", folder, err)) return err->exit_code;
-  snprintf(inner, sizeof inner, "%s/run", folder);
-  signals_install(NULL, NULL);
-  const int code = look(options, args, inner, err);
-  signals_restore();
-  work_folder_remove(folder);
-  return code;
-}
-
 static int causal_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
   causal_options options = {.rules = {.levels = {0, 0.1, 0.2, 0.4}, .level_count = 4, .max_time_s = 10}};
-  const cli_own own = {
-      .rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options, .words = 0, .where = "causal: "};
-  cli_args args;
-  (void)cli_args_parse(&args, &own, argc, argv, &err);
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&causal_command);
-  } else if (!err.count && args.command != CLI_RUN) {
-    error_set(&err, PD_INVALID, CODE_USAGE, "causal: only options of a run are expected; see pdhost causal --help");
-  }
-  int code = err.count ? err.exit_code : CODE_DONE;
-  if (!err.count && !options.help) code = look_in_folder(&options, &args, &err);
-  error_print(&err);
-  cli_args_free(&args);
-  return code;
+  return advise_command_run(&causal_command, &options, &options.help, look, argc, argv);
 }

@@ -1,11 +1,10 @@
 /* See whatif.h. */
 #include "whatif.h"
 
+#include "advise_command.h"
 #include "whatif_report.h"
-#include "work_folder.h"
 
 #include "base/progress_line.h"
-#include "base/signals.h"
 
 #include <stdio.h>
 
@@ -80,7 +79,8 @@ static int report(const whatif_options *options, const whatif_report *of, error 
   return err->count ? err->exit_code : CODE_DONE;
 }
 
-static int look(const whatif_options *options, const cli_args *args, const char *folder, error *err) {
+static int look(const void *user, const cli_args *args, const char *folder, error *err) {
+  const whatif_options *options = user;
   static whatif_trial trials[TRIALS_MOST]; /* large; the main thread's alone */
   predictions found = {.count = 0};
   uint32_t count = 0;
@@ -96,34 +96,7 @@ static int look(const whatif_options *options, const cli_args *args, const char 
   return code;
 }
 
-static int look_in_folder(const whatif_options *options, const cli_args *args, error *err) {
-  char folder[WORK_FOLDER_BYTES], inner[WORK_FOLDER_BYTES + 8];
-  if (!work_folder_make("whatif", folder, err)) return err->exit_code;
-  snprintf(inner, sizeof inner, "%s/run", folder);
-  signals_install(NULL, NULL);
-  const int code = look(options, args, inner, err);
-  signals_restore();
-  work_folder_remove(folder);
-  return code;
-}
-
 static int whatif_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
   whatif_options options = {.max_time_s = 15};
-  const cli_own own = {
-      .rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options, .words = 0, .where = "whatif: "};
-  cli_args args;
-  (void)cli_args_parse(&args, &own, argc, argv, &err);
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&whatif_command);
-  } else if (!err.count && args.command != CLI_RUN) {
-    error_set(&err, PD_INVALID, CODE_USAGE, "whatif: only options of a run are expected; see pdhost whatif --help");
-  }
-  int code = err.count ? err.exit_code : CODE_DONE;
-  if (!err.count && !options.help) code = look_in_folder(&options, &args, &err);
-  error_print(&err);
-  cli_args_free(&args);
-  return code;
+  return advise_command_run(&whatif_command, &options, &options.help, look, argc, argv);
 }
