@@ -87,5 +87,11 @@ void signals_restore(void) {
 int signals_pending(void) { return atomic_load_explicit(&pending, memory_order_relaxed); }
 
 const char *signals_name(int number) {
-  return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : number == SIGHUP ? "SIGHUP" : "signal";
+  switch (number) {
+  case SIGINT: return "SIGINT";
+  case SIGTERM: return "SIGTERM";
+  case SIGHUP: return "SIGHUP";
+  case SIGQUIT: return "SIGQUIT";
+  default: return "signal";
+  }
 }

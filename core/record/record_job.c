@@ -3,6 +3,7 @@
 
 #include "record_ends.h"
 #include "record_program.h"
+#include "record_report.h"
 #include "record_rings.h"
 
 #include "base/files.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The rings are looked at so often while there are some, and so often before. */
@@ -26,9 +26,14 @@ typedef struct job {
   record_session session;
   record_rings rings;
   record_program program;
+  record_report report;
   int64_t start_ms, begun_ms, stopped_ms; /* begun_ms 0: nothing was recorded yet; stopped_ms 0: it goes on */
   record_order order;
-  bool reported, is_recorded;
+  int asked;          /* the signal that asks pdhost to end without a report; 0: none */
+  const char **paths; /* of the captures that are in the report */
+  uint32_t path_count;
+  bool reports, reported; /* the report is begun; it is over */
+  bool is_recorded;
 } job;
 
 static int64_t now_ms(void) { return monotonic_ns() / 1000000; }
@@ -76,26 +81,54 @@ static void remove_captures(const job *self, bool are_kept) {
   }
 }
 
-static void report(job *self) {
-  const char **paths = calloc(RECORD_SLOTS, sizeof *paths);
-  self->reported = true;
+/* The words that make the report later. */
+static void tell_later(const job *self) {
+  const char *step = self->request->step;
+  const bool is_one = self->path_count == 1;
+  log_line(PD_LOG_WARN, NULL, "%s; the recording is kept; for its report: pdhost analyze %s%s%s%s%s", self->report.why,
+           step ? "--step '" : "", step ? step : "", step ? "' " : "",
+           is_one ? self->paths[0] : self->settings->run.trace_dir, is_one ? "" : "/*.pdcap");
+}
+
+static void begin_report(job *self) {
+  self->reports = true;
+  self->paths = calloc(RECORD_SLOTS, sizeof *self->paths);
   record_ends_tell(&self->rings, self->request->command[0], self->order != RECORD_WAIT);
   for (uint32_t i = 0; i < RECORD_SLOTS; i++)
     if (self->rings.all[i].outlives && self->rings.all[i].works)
       log_line(PD_LOG_WARN, NULL, "process %u still runs; its records until now are in the report",
                self->rings.all[i].reader.pid);
-  const uint32_t count = paths ? captures(self, paths) : 0;
-  self->is_recorded = count != 0;
-  if (count && self->request->marks_torch) record_ends_tell_torch(&self->session);
-  bool is_kept = self->settings->run.keep_capture;
-  if (count) {
-    const import_request request = {
-        .files = paths, .file_count = count, .step = self->request->step, .first_steps = self->request->steps};
-    const int code = import_execute(self->settings, &request);
-    is_kept |= code != CODE_DONE && code != CODE_UNTRUSTED;
+  if (self->paths) self->path_count = captures(self, self->paths);
+  self->is_recorded = self->path_count != 0;
+  if (!self->path_count) return;
+  if (self->request->marks_torch) record_ends_tell_torch(&self->session);
+  const import_request request = {.files = self->paths,
+                                  .file_count = self->path_count,
+                                  .step = self->request->step,
+                                  .first_steps = self->request->steps};
+  if (self->asked)
+    record_report_give_up(&self->report, self->asked);
+  else
+    record_report_begin(&self->report, self->settings, &request);
+}
+
+/* False: it is still being made. */
+static bool end_report(job *self) {
+  if (!self->reported && record_report_over(&self->report)) {
+    const int code = self->report.code;
+    self->reported = true;
+    if (code < 0) tell_later(self);
+    remove_captures(self, self->settings->run.keep_capture || (code != CODE_DONE && code != CODE_UNTRUSTED));
   }
-  remove_captures(self, is_kept);
-  free(paths);
+  return self->reported;
+}
+
+/* The program is over: what asks for an end now asks pdhost. */
+static void hear(job *self, int milliseconds) {
+  const int number = record_program_asked(&self->program, milliseconds);
+  if (!number || self->asked) return;
+  self->asked = number;
+  if (self->reports) record_report_give_up(&self->report, number);
 }
 
 /* ---- the program's life ---- */
@@ -106,10 +139,9 @@ static void end_recording(job *self) {
   bool is_told = false;
   record_rings_outlive(&self->rings);
   while (record_rings_drain(&self->rings) && now_ms() < until) {
-    const struct timespec pause = {.tv_nsec = DRAIN_MS * 1000000L};
     if (!is_told) record_session_order(&self->session, RECORD_STOP); /* `order` says how far the recording came */
     is_told = true;
-    nanosleep(&pause, NULL);
+    hear(self, DRAIN_MS);
   }
   record_rings_end(&self->rings);
 }
@@ -119,14 +151,17 @@ static void watch(job *self) {
   while (!record_program_wait(&self->program, writing ? DRAIN_MS : LOOK_MS)) {
     keep_time(self);
     writing = record_rings_drain(&self->rings);
-    if (self->order != RECORD_STOP || self->reported) continue;
+    if (self->reports) (void)end_report(self);
+    if (self->order != RECORD_STOP || self->reports) continue;
     if (writing && now_ms() < self->stopped_ms + ENDING_MS) continue;
     record_rings_end(&self->rings); /* of processes that do not answer */
-    report(self);                   /* the program goes on without a recorder */
+    begin_report(self);             /* the program goes on without a recorder */
   }
-  if (self->reported) return;
-  end_recording(self);
-  report(self);
+  if (!self->reports) {
+    end_recording(self);
+    begin_report(self);
+  }
+  while (!end_report(self)) hear(self, LOOK_MS);
 }
 
 static int open_all(job *self, error *err) {
@@ -181,6 +216,7 @@ int record_job_run(config *settings, const record_request *request) {
   error_clear(&err);
   const int code = run_program(&self, is_recorded, &err);
   error_print(&err);
+  free(self.paths);
   record_rings_close(&self.rings);
   record_session_close(&self.session);
   return code;

@@ -1,6 +1,7 @@
 /* See record_program.h. */
 #include "record_program.h"
 
+#include "base/monotonic.h"
 #include "capture/record_board.h"
 
 #include <errno.h>
@@ -11,6 +12,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Ctrl-C reaches the program and pdhost, and so does what `timeout` sends. */
+#define SAME_NS INT64_C(500000000)
 
 static void take_signals(record_program *self) {
   static const int numbers[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -75,13 +79,28 @@ static void hand_on(record_program *self, const siginfo_t *about) {
     (void)kill(self->pid, about->si_signo);
 }
 
+static struct timespec span(int milliseconds) {
+  return (struct timespec){.tv_sec = milliseconds / 1000, .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+}
+
 bool record_program_wait(record_program *self, int milliseconds) {
-  const struct timespec limit = {.tv_sec = milliseconds / 1000, .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+  const struct timespec limit = span(milliseconds);
   siginfo_t about;
-  if (!self->over && waitpid(self->pid, &self->status, WNOHANG) == self->pid) self->over = true;
+  if (!self->over && waitpid(self->pid, &self->status, WNOHANG) == self->pid) {
+    self->over = true;
+    self->over_ns = monotonic_ns();
+  }
   if (self->over) return true;
   if (sigtimedwait(&self->taken, &about, &limit) > 0) hand_on(self, &about);
   return false;
+}
+
+/* A terminal that has gone asks for nothing: what is to be written is written. */
+int record_program_asked(record_program *self, int milliseconds) {
+  const struct timespec limit = span(milliseconds);
+  const int number = sigtimedwait(&self->taken, NULL, &limit);
+  const bool is_end = number == SIGINT || number == SIGTERM || number == SIGQUIT;
+  return is_end && monotonic_ns() - self->over_ns >= SAME_NS ? number : 0;
 }
 
 int record_program_code(const record_program *self) {

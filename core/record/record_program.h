@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 typedef struct record_program {
@@ -19,6 +20,7 @@ typedef struct record_program {
   uint32_t signals;        /* how often SIGUSR2 came, which is pdhost's own */
   int status;              /* of waitpid */
   bool over;
+  int64_t over_ns; /* when that was seen, by CLOCK_MONOTONIC */
 } record_program;
 
 /* What a shell returns for a command that is not there, and for one that cannot be executed. */
@@ -29,6 +31,9 @@ pd_status record_program_start(record_program *self, error *err);
 /* Waits for at most so long, and hands on the signals that come: one that the terminal sends reaches the program by
  * itself. True: the program has ended. */
 bool record_program_wait(record_program *self, int milliseconds);
+/* Once it has ended: waits for at most so long for a signal that asks pdhost itself to end. Its number; 0: none came.
+ * What comes within half a second of the program's end was meant for the program. */
+int record_program_asked(record_program *self, int milliseconds);
 /* As a shell tells it: 128 + number for a signal. */
 int record_program_code(const record_program *self);
 /* Puts this process's signals back. */
