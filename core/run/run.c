@@ -123,6 +123,7 @@ static int report_ranks(run_state *run, const pd_run *about) {
   const pd_host *host = service_host_table(run->core_host);
   (void)snprintf(path, sizeof path, "%s/ranks/summary.json", about->trace_dir);
   const pd_status status = rank_live_gather(run->live, host->extension(host, PD_EXT_FILES), path);
+  if (status == PD_OK) analysis_add_run_tables(run->analysis, rank_live_tables(run->live));
   return status == PD_OK ? CODE_DONE : run_parts_report(run->core_host, status, "ranks", CODE_OUTPUT);
 }
 

@@ -38,6 +38,7 @@ struct analysis {
   pd_analysis table;
   analysis_context context;
   char disturbance[512];
+  const pd_table_set *more; /* of the run; or NULL */
   kept_trace *traces;
   kept_run *runs;
   proc_sample begin;
@@ -118,6 +119,21 @@ static const pd_table_set *tables_of(const pd_analysis *table, const pd_trace *t
   return make_set(self, kept, &whole);
 }
 
+/* `first`, and behind it what the run itself made. NULL on no memory. */
+static const pd_table_set *join(const analysis *self, arena *pool, const pd_table_set *first) {
+  if (!first || !self->more) return first;
+  const uint32_t count = first->count + self->more->count;
+  const pd_table **list = arena_take(pool, count * sizeof *list);
+  pd_table_set *set = arena_take(pool, sizeof *set);
+  if (!list || !set) return NULL;
+  for (uint32_t i = 0; i < count; i++)
+    list[i] = i < first->count ? first->tables[i] : self->more->tables[i - first->count];
+  *set = (pd_table_set){.size = sizeof *set, .count = count, .tables = list};
+  return set;
+}
+
+void analysis_add_run_tables(analysis *self, const pd_table_set *more) { self->more = more; }
+
 static const pd_table_set *run_tables_of(const pd_analysis *table, const pd_run *run, const pd_summary *summary) {
   analysis *self = table->impl;
   kept_run *kept;
@@ -127,7 +143,7 @@ static const pd_table_set *run_tables_of(const pd_analysis *table, const pd_run 
   if (!kept) return NULL;
   kept->steps = summary->steps_all.data;
   kept->step_count = summary->steps_all.count;
-  kept->set = run_tables_make(&kept->arena, run, summary);
+  kept->set = join(self, &kept->arena, run_tables_make(&kept->arena, run, summary));
   if (!kept->set) {
     arena_free(&kept->arena);
     free(kept);

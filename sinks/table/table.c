@@ -190,14 +190,16 @@ static bool has_table(const pd_table_set *set, const char *id, size_t length) {
   return false;
 }
 
-/* Warns of each table that was asked for and that this run does not have, and says what would bring it. */
-static void tell_missing_views(state *self, const pd_table_set *set, const pd_table_set *of_run, text *out) {
+/* Warns of each table that was asked for and that this run does not have, and says what would bring it. `late`: of
+ * those alone that are known at the end; else of all others. */
+static void tell_missing_views(state *self, const pd_table_set *set, const pd_table_set *of_run, bool late, text *out) {
   const char *views = self->options->views;
   for (views += strspn(views, ", "); *views; views += strspn(views, ", ")) {
     const size_t one = strcspn(views, ", ");
     const bool is_all = one == 3 && !strncmp(views, "all", 3);
     const bool is_table = !is_all && strncmp(views, "summary", one) != 0 && strncmp(views, "run", one) != 0;
-    if (is_table && !has_table(set, views, one) && !has_table(of_run, views, one)) {
+    if (is_table && views_is_late(views, one) == late && !has_table(set, views, one) &&
+        !has_table(of_run, views, one)) {
       text line = {0};
       text_format(&line, "views: this run has no table %.*s: %s", (int)one, views, views_reason(self->run, views, one));
       if (!line.failed) {
@@ -314,7 +316,7 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
     if (!strcmp(set->tables[i]->id, "verdict")) add_verdict(self, trace, set->tables[i]);
   if (shows_tables(chosen->views)) window_title(self, trace);
   if (tables_of_run(self, &no_steps, &of_run) != PD_OK) return PD_NO_MEMORY;
-  tell_missing_views(self, set, of_run, &self->windows);
+  tell_missing_views(self, set, of_run, false, &self->windows);
   for (uint32_t i = 0; i < set->count; i++) {
     const pd_table *table = set->tables[i];
     if (!is_viewed(chosen->views, table->id) || !strcmp(table->id, "verdict")) continue;
@@ -334,11 +336,14 @@ static pd_status add_run_tables(state *self, const pd_summary *summary, text *ou
   const pd_status status = tables_of_run(self, summary, &set);
   for (uint32_t i = 0; set && i < set->count; i++) {
     const layout_options layout = layout_of(self, set->tables[i]);
+    /* The verdict of all ranks is no table in print: the host prints it at the end. */
+    if (!strcmp(set->tables[i]->id, "ranks_verdict")) continue;
     if (self->run->timer_only || is_viewed(self->options->views, set->tables[i]->id))
       layout_table(out, set->tables[i], &layout);
   }
   if (status == PD_OK && self->run->timer_only && strcmp(self->options->views, VIEWS_DEFAULT) != 0)
-    tell_missing_views(self, NULL, set, out);
+    tell_missing_views(self, NULL, set, false, out);
+  if (status == PD_OK) tell_missing_views(self, NULL, set, true, out);
   return status;
 }
 

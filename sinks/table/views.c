@@ -3,23 +3,20 @@
 
 #include <string.h>
 
-const char *const views_ids[] = {"summary",      "all",
-                                 "run",          "verdict",
-                                 "operators",    "breakdown",
-                                 "gains",        "ledger",
-                                 "ledger_steps", "device_figures",
-                                 "active_steps", "device_summary",
-                                 "overview",     "model",
-                                 "distributed",  "operator_summary",
-                                 "kernels",      "memcpy",
-                                 "userdefined",  "memory",
-                                 "memory_peak",  "memory_churn",
-                                 "flops",        "modules",
-                                 "stacks",       "stacks_device",
-                                 "perf_summary", NULL};
+const char *const views_ids[] = {
+    "summary",     "all",           "run",          "verdict",          "operators",    "breakdown",
+    "gains",       "ledger",        "ledger_steps", "device_figures",   "active_steps", "device_summary",
+    "overview",    "model",         "distributed",  "operator_summary", "kernels",      "memcpy",
+    "userdefined", "memory",        "memory_peak",  "memory_churn",     "flops",        "modules",
+    "stacks",      "stacks_device", "perf_summary", "ranks_parts",      "collectives",  "messages",
+    NULL};
 
 static bool begins(const char *id, size_t bytes, const char *with) {
   return bytes >= strlen(with) && !strncmp(id, with, strlen(with));
+}
+
+bool views_is_late(const char *id, size_t bytes) {
+  return begins(id, bytes, "ranks_parts") || begins(id, bytes, "collectives") || begins(id, bytes, "messages");
 }
 
 const char *views_reason(const pd_run *run, const char *id, size_t bytes) {
@@ -27,5 +24,6 @@ const char *views_reason(const pd_run *run, const char *id, size_t bytes) {
   if (begins(id, bytes, "memory") && !run->profile_memory) return "profile.profile_memory = true records it";
   if (begins(id, bytes, "flops") && !run->with_flops) return "profile.with_flops = true computes it";
   if (begins(id, bytes, "modules") && !run->with_modules) return "profile.with_modules = true records it";
+  if (views_is_late(id, bytes)) return "there are not several ranks with collectives";
   return "the device gave no records";
 }

@@ -7,6 +7,9 @@
 /* All of them, "all" too; ends with NULL. */
 extern const char *const views_ids[];
 
+/* Whether the table of this id is made at the end of the run. */
+bool views_is_late(const char *id, size_t bytes);
+
 /* Why a run has no table of this id: the key to set, or what is missing. */
 const char *views_reason(const pd_run *run, const char *id, size_t bytes);
 

@@ -43,6 +43,19 @@ class Ddp(RankCase):
             self.assertEqual({args["Group size"] for args in kernels}, {2})
             self.assertGreaterEqual(sum(args["In msg nelems"] for args in kernels[:3]), 626344)
             self.assertEqual((self.metrics(rank)["rank"], self.metrics(rank)["ranks"]), (rank, 2))
+        self.assertNotIn("ranks_parts", self.metrics(1)["tables"])
+        tables = self.metrics(0)["tables"]
+        with open(self.path("results/ddp/latest/ranks/rank0_summary.json"), encoding="utf-8") as file:
+            summary = json.load(file)
+        for row, figures in zip(tables["ranks_parts"]["rows"], summary["ranks"], strict=True):
+            parts = [row[f"ranks_{key}"] for key in ("computation", "overlap", "communication", "other")]
+            self.assertEqual(sum(parts), row["ranks_time"])
+            self.assertEqual(row["ranks_wait"] + row["ranks_transfer"], row["ranks_common"])
+            self.assertEqual((row["ranks_rank"], parts[0]), (figures["rank"], figures["total"]["computation_ns"]))
+        for row in tables["collectives"]["rows"]:
+            self.assertEqual((row["name"], row["count"], row["collective_common"]), ("mpi:all_reduce", 15, 15))
+            self.assertEqual(row["collective_wait"] + row["collective_transfer"], row["collective_latency"])
+            self.assertGreaterEqual(row["collective_bytes"], 5 * 4 * 626344)
 
 
 class Endings(RankCase):

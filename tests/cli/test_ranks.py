@@ -1,4 +1,5 @@
 """pdhost analyze of several ranks: made-up data-parallel steps, each rank with a clock of its own, whose truth is known."""
+import csv
 import json
 import os
 import random
@@ -153,6 +154,88 @@ class Ranks(Case):
         self.assertEqual((message["bytes"], message["count"]), (1000000, 12))
         self.assertAlmostEqual(message["algorithm_gb_per_s"], 10, delta=0.5)
         self.assertAlmostEqual(message["bus_gb_per_s"] / message["algorithm_gb_per_s"], 4 / 3, places=6)
+
+    def assert_exact(self, figures):
+        """To the nanosecond: the parts of the steps, and what is in the collectives."""
+        for row in figures["ranks"]:
+            parts = row["total"]
+            self.assertEqual(parts["computation_ns"] + parts["overlap_ns"] + parts["communication_ns"] + parts["other_ns"],
+                             parts["steps_ns"])
+            for one in row["operations"]:
+                self.assertEqual(one["wait_ns"] + one["transfer_ns"], one["on_all_latency_ns"])
+
+    def test_the_parts_of_the_steps_are_those_that_were_made(self):
+        figures = self.figures()
+        self.assert_exact(figures)
+        for row in figures["ranks"]:
+            parts = row["total"]
+            # In each of 6 steps 200 + 300 + 30 us of kernels; of two collectives of 60 us one runs beside them.
+            for key, made_us in (("computation", 470), ("overlap", 60), ("communication", 60)):
+                self.assertAlmostEqual(parts[f"{key}_ns"], 6e3 * made_us, delta=100)
+            self.assertAlmostEqual(parts["steps_ns"], 6 * row["step_ns"], delta=100)
+
+    def test_collectives_by_name(self):
+        figures = self.figures(input_us=lambda rank, step: 520 if rank == 1 else 20)
+        self.assert_exact(figures)
+        for row in figures["ranks"]:
+            one, = row["operations"]
+            self.assertEqual((one["calls"], one["on_all"], one["bytes"]), (12, 12, 12 * 1000000))
+            self.assertEqual(one["latency_ns"], one["on_all_latency_ns"])
+            self.assertAlmostEqual(one["transfer_ns"], 12e3 * TRANSFER, delta=100)
+            self.assertAlmostEqual(one["wait_ns"], 6 * row["wait_ns"], delta=1)
+
+    def test_a_collective_that_one_rank_lacks(self):
+        """Its latency counts; what of it is a wait is not known."""
+        job = Job(ranks=2)
+        whole = job.traces[0].events
+        last = max(at for at, event in enumerate(whole) if event.get("args", {}).get("Collective name"))
+        lost = whole.pop(last)
+        for rank, trace in enumerate(job.traces):
+            trace.write(self.path(f"rank{rank}.json"))
+        code, out, err = self.run_pdhost("analyze", "--ranks", "json", "--sink", "json:output_json=out.json", "rank0.json",
+                                         "rank1.json", watch=False)
+        self.assertEqual(code, 7, err)  # a launch without its record
+        figures = json.loads(out)
+        self.assert_exact(figures)
+        one, = figures["ranks"][1]["operations"]
+        self.assertEqual((one["calls"], one["on_all"]), (12, 11))
+        self.assertAlmostEqual(one["latency_ns"] - one["on_all_latency_ns"], 1e3 * lost["dur"], delta=10)
+
+    def test_every_output_has_the_tables(self):
+        out = self.ranks("--full", "--sink", "table", "--sink", "json:output_json=out.json", "--sink", "csv:dir=rows", "--sink",
+                         "html:path=out.html", input_us=lambda rank, step: 520 if rank == 1 else 20)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            tables = json.load(file)["tables"]
+        self.assertEqual(tables["ranks_verdict"]["rows"][0]["ranks_verdict_cause"], "straggler")
+        with open(self.path("out.html"), encoding="utf-8") as file:
+            page = file.read()
+        for name, title, count in (("ranks_parts", "Ranks", 3), ("collectives", "Collectives", 3), ("messages", "Messages", 1)):
+            rows = tables[name]["rows"]
+            self.assertEqual(len(rows), count)
+            self.assertIn(f"\n{title}   (time unit: ms)\n", out)
+            self.assertIn(f'data-id="{name}"', page)
+            with open(self.path(f"rows/{name}.csv"), encoding="utf-8", newline="") as file:
+                for row, cells in zip(rows, csv.DictReader(file), strict=True):
+                    for key, value in row.items():
+                        self.assertEqual(cells[key], str(value) if isinstance(value, (int, str)) else cells[key])
+                        if isinstance(value, float):
+                            self.assertAlmostEqual(float(cells[key]), value, places=6)
+        for row in tables["ranks_parts"]["rows"]:
+            self.assertEqual(sum(row[f"ranks_{key}"] for key in ("computation", "overlap", "communication", "other")),
+                             row["ranks_time"])
+            self.assertEqual(row["ranks_wait"] + row["ranks_transfer"], row["ranks_common"])
+        self.assertEqual([row["ranks_last"] for row in tables["ranks_parts"]["rows"]], [0, 100, 0])
+        # Each file is a window of its own, and no file takes the place of another's.
+        self.assertTrue(all(os.path.exists(self.path(f"rows/verdict{number}.csv")) for number in ("", ".1", ".2")))
+
+    def test_a_loop_that_runs_ahead_of_its_device_has_the_devices_time(self):
+        """The host of rank 0 is done after 20 ms; its device waits 100 ms more for rank 1."""
+        figures = self.real("spin")
+        self.assert_exact(figures)
+        first, second = (row["total"] for row in figures["ranks"])
+        self.assertAlmostEqual(first["steps_ns"] / second["steps_ns"], 1, delta=0.01)
+        self.assertGreater(first["communication_ns"], 0.9 * first["steps_ns"])
+        self.assertGreater(second["other_ns"], 0.9 * second["steps_ns"])
 
     def test_the_text_and_the_order_of_files(self):
         out = self.ranks(order=reversed, input_us=lambda rank, step: 520 if rank == 1 else 20)

@@ -13,6 +13,7 @@ ALL = ["verdict", "operators", "breakdown", "gains", "ledger", "ledger_steps", "
        "device_summary",
        "overview", "model", "distributed", "operator_summary", "kernels", "memcpy", "userdefined", "memory",
        "memory_peak", "memory_churn", "flops", "modules", "stacks", "stacks_device"]
+OF_RANKS = ["ranks_parts", "collectives", "messages"]  # of several ranks alone
 CHINESE = """
 #include <pdhost/record.h>
 #include <pdhost/scenario.h>
@@ -215,7 +216,7 @@ class Tables(Case):
                 self.assertNotRegex(file.read(), r"(?im)(^|,)-?(inf|nan)(,|$)", path)
         _, _, err = self.run_small("--scenario", "control", "--sink", "table:views=none_such")
         listed = re.search(r"allowed: ([\w, ]+\w)", err).group(1)
-        self.assertEqual(set(listed.split(", ")), {*ALL, "all", "summary", "run", "perf_summary"})
+        self.assertEqual(set(listed.split(", ")), {*ALL, *OF_RANKS, "all", "summary", "run", "perf_summary"})
 
     def test_a_view_that_is_not_there_is_told_of(self):
         self.assert_fails(self.run_small("--scenario", "control", "--sink", "table:views=operators kernals"), 3,
@@ -223,6 +224,8 @@ class Tables(Case):
         for view, key in (("memory", "profile_memory"), ("flops", "with_flops"), ("modules", "with_modules")):
             out = self.show(f"views={view}", more=["-o", f"profile.{key}=false"])
             self.assertIn(f"this run has no table {view}: profile.{key} = true", out)
+        self.assertIn("views: this run has no table collectives: there are not several ranks with collectives",
+                      " ".join(self.show("views=collectives").split()))
         out = self.show("views=operators breakdown", more=["-o", "profile.timer_only=true"])
         self.assertEqual(" ".join(out.split()).count("profile.timer_only = true records no trace"), 2)
         self.assertNotIn("no table", self.show(more=["-o", "profile.timer_only=true"]))
@@ -241,7 +244,7 @@ class Tables(Case):
             listed = file.read().split("\n## The tables\n")[1]
         named = {name for line in listed.splitlines() if line.startswith("| `")
                  for name in re.findall(r"`(\w+)`", line.split("|")[1])}
-        self.assertEqual(named, {*ALL, "perf_summary"})
+        self.assertEqual(named, {*ALL, *OF_RANKS, "ranks_verdict", "perf_summary"})
 
     def test_paddles_tables_in_every_unit_and_order(self):
         for unit, per_ms in (("s", 1e-3), ("ms", 1), ("us", 1e3), ("ns", 1e6)):

@@ -340,6 +340,7 @@
 #define WORDS_TABLES(X)                                                                                                \
   X("active_steps", "every recorded step with its times, launches and classes")                                        \
   X("breakdown", "the steps' time by class, in falling priority")                                                      \
+  X("collectives", "collectives of each rank by name: how often, how much, how long, and how much is transfer")        \
   X("device_figures", "utilization, efficiency and occupancy of the device")                                           \
   X("device_summary", "how busy the processor and the device were")                                                    \
   X("distributed", "time of collectives, and how much of it computation hides")                                        \
@@ -351,12 +352,14 @@
   X("memcpy", "copies and sets by direction")                                                                          \
   X("memory_churn", "allocations of each operation: how many, how long they live")                                     \
   X("memory_peak", "what was allocated at the peak, by who allocated it")                                              \
+  X("messages", "collectives of several ranks by size, with their bandwidths")                                         \
   X("model", "times of data loading, forward, backward and optimisation")                                              \
   X("modules", "time by module of the network")                                                                        \
   X("operator_summary", "operations with what is nested in them, as Paddle prints them")                               \
   X("operators", "operations by name, as torch prints them")                                                           \
   X("overview", "time by type of event")                                                                               \
   X("perf_summary", "wait for data, iteration time and samples per second of the steps")                               \
+  X("ranks_parts", "how the steps of each rank divide: computation, overlap, communication, other")                    \
   X("stacks", "host time by call stack")                                                                               \
   X("stacks_device", "device time by call stack")                                                                      \
   X("userdefined", "the ranges that the scenario named")                                                               \

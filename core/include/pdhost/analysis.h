@@ -110,7 +110,8 @@ typedef struct pd_analysis {
   /* The registry, `*count` metrics. [any thread] */
   const pd_metric *const *(*metrics)(const struct pd_analysis *analysis, uint64_t *count);
   /* The tables of the whole run, from the steps of `summary` alone, so that they are there without a trace
-   * too; a summary without steps gives them without figures. Owned by the host until close of the last sink has
+   * too; a summary without steps gives them without figures. At the end of a run of several ranks, rank 0 has what
+   * they did together behind them. Owned by the host until close of the last sink has
    * returned. NULL on no memory. [loop thread] */
   const pd_table_set *(*run_tables)(const struct pd_analysis *analysis, const struct pd_run *run,
                                     const struct pd_summary *summary);

@@ -144,6 +144,8 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
   }
   if (code != CODE_DONE) return code;
   self->profile = trace->profile;
+  /* Each file counts from 0, and what is written of a window has its number. */
+  if (self->request->file_count > 1) trace->window = (uint32_t)self->windows;
   progress_enter("writing what was read", NULL, 0);
   progress_hide();
   const pd_status status = report_steps(self, trace);
@@ -171,6 +173,8 @@ static int finish(import_state *self) {
     summary.reason = signals_name(signals_pending());
   }
   summary.notes = (pd_array){notes, log_warnings(notes, LOG_WARNINGS_KEPT), sizeof notes[0]};
+  if (!rank_files_judge(&self->ranks)) return run_parts_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
+  analysis_add_run_tables(self->analysis, rank_files_tables(&self->ranks));
   progress_end();
   const uint32_t failed = sink_set_close(self->sinks, &summary);
   self->sinks = NULL;

@@ -2,6 +2,7 @@
 #include "rank_files.h"
 
 #include "rank_report.h"
+#include "rank_tables.h"
 
 #include <pdhost/array.h>
 
@@ -25,29 +26,37 @@ bool rank_files_add(rank_files *self, const char *path, const pd_trace *trace) {
   return rank_side_add(side, trace);
 }
 
-bool rank_files_report(rank_files *self, bool as_json, bool quiet) {
+bool rank_files_judge(rank_files *self) {
   uint32_t with = 0;
   for (uint32_t i = 0; i < self->count; i++) with += self->sides[i].collective_count > 0;
   if (with < 2) return true;
-  rank_side *sides = calloc(with, sizeof *sides);
-  rank_summary summary = {.count = 0};
-  bool ok = sides != NULL;
+  self->judged = calloc(with, sizeof *self->judged);
+  if (!self->judged) return false;
   with = 0;
-  for (uint32_t i = 0; ok && i < self->count; i++) {
+  for (uint32_t i = 0; i < self->count; i++) {
     rank_side_finish(&self->sides[i]);
-    if (self->sides[i].collective_count) sides[with++] = self->sides[i];
+    if (self->sides[i].collective_count) self->judged[with++] = self->sides[i];
   }
-  ok = ok && rank_summary_make(sides, with, NULL, &summary);
-  if (ok && as_json)
-    ok = rank_report_json(&summary, stdout);
-  else if (ok)
-    rank_report_text(&summary, quiet);
-  rank_summary_free(&summary);
-  free(sides); /* what they point to stays */
-  return ok;
+  if (rank_summary_make(self->judged, with, NULL, &self->summary)) return true;
+  rank_summary_free(&self->summary);
+  return false;
+}
+
+const pd_table_set *rank_files_tables(rank_files *self) {
+  return self->summary.count ? rank_tables_make(&self->tables, &self->summary) : NULL;
+}
+
+bool rank_files_report(const rank_files *self, bool as_json, bool quiet) {
+  if (!self->summary.count) return true;
+  if (as_json) return rank_report_json(&self->summary, stdout);
+  rank_report_text(&self->summary, quiet);
+  return true;
 }
 
 void rank_files_free(rank_files *self) {
+  arena_free(&self->tables);
+  rank_summary_free(&self->summary);
+  free(self->judged); /* what they point to is the sides' */
   for (uint32_t i = 0; i < self->count; i++) rank_side_free(&self->sides[i]);
   free(self->sides);
 }

@@ -2,19 +2,28 @@
 #ifndef CORE_RUN_RANK_FILES_H
 #define CORE_RUN_RANK_FILES_H
 
-#include "rank_side.h"
+#include "rank_summary.h"
+
+#include <pdhost/analysis.h>
 
 /* All zero at first. */
 typedef struct rank_files {
   rank_side *sides;
   uint32_t count, room;
+  rank_side *judged; /* of them, those with collectives */
+  rank_summary summary;
+  arena tables;
 } rank_files;
 
 /* Files that say they are of one rank are windows of it; a file that does not say is a rank of its own. `path` stays.
  * False on no memory. */
 bool rank_files_add(rank_files *self, const char *path, const pd_trace *trace);
-/* Prints the summary where two or more ranks have collectives. False on no memory. */
-bool rank_files_report(rank_files *self, bool as_json, bool quiet);
+/* Once all are added: what two or more ranks with collectives did together. False on no memory. */
+bool rank_files_judge(rank_files *self);
+/* The same as tables, which are `self`'s; NULL: there are not two ranks, or no memory. */
+const pd_table_set *rank_files_tables(rank_files *self);
+/* Prints it where there are two. False on no memory. */
+bool rank_files_report(const rank_files *self, bool as_json, bool quiet);
 void rank_files_free(rank_files *self);
 
 #endif

@@ -2,6 +2,7 @@
 #include "rank_live.h"
 
 #include "rank_report.h"
+#include "rank_tables.h"
 #include "rank_wire.h"
 
 #include <stdio.h>
@@ -14,6 +15,7 @@ struct rank_live {
   rank_side *sides;     /* of all ranks, on rank 0 */
   rank_summary summary; /* count 0: there is none */
   rank_clock clock;
+  arena tables;
 };
 
 rank_live *rank_live_open(const rank_group *group) {
@@ -26,6 +28,7 @@ rank_live *rank_live_open(const rank_group *group) {
 
 void rank_live_close(rank_live *self) {
   if (!self) return;
+  arena_free(&self->tables);
   rank_summary_free(&self->summary);
   free(self->clock.before);
   free(self->clock.after);
@@ -109,6 +112,10 @@ pd_status rank_live_gather(rank_live *self, const pd_files *writer, const char *
   if (status == PD_OK && self->sides) status = judge(self, writer, path);
   free(own);
   return status;
+}
+
+const pd_table_set *rank_live_tables(rank_live *self) {
+  return self->summary.count ? rank_tables_make(&self->tables, &self->summary) : NULL;
 }
 
 void rank_live_print(const rank_live *self, bool quiet) {

@@ -4,7 +4,7 @@
 
 #include "rank_group.h"
 
-#include <pdhost/trace.h>
+#include <pdhost/analysis.h>
 
 typedef struct rank_live rank_live;
 
@@ -18,6 +18,8 @@ pd_status rank_live_add(rank_live *self, const pd_trace *trace);
 
 /* All ranks: gathers their sides on rank 0, which writes the summary to `path` as JSON where all have collectives. */
 pd_status rank_live_gather(rank_live *self, const pd_files *writer, const char *path);
+/* The summary as tables, on rank 0, where there is one; they are `self`'s. NULL: there is none, or no memory. */
+const pd_table_set *rank_live_tables(rank_live *self);
 /* Prints the summary on standard output, where there is one here; `quiet`: the verdict's sentence alone. */
 void rank_live_print(const rank_live *self, bool quiet);
 

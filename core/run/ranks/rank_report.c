@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERDICT_INDENT = 9, SENTENCE_BYTES = 512 };
+enum { VERDICT_INDENT = 9 };
 #define RANKS_FORMAT "pdhost.ranks/1"
 
 /* "input-bound" of "input-bound: the device waits for data". */
@@ -18,9 +18,9 @@ static void cause_name(uint32_t cause, char *out, size_t room) {
   (void)snprintf(out, room, "%.*s", (int)strcspn(text, ":"), text);
 }
 
-static void straggler_sentence(const rank_summary *self, char text[SENTENCE_BYTES]) {
+static void straggler_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
   const rank_figures *of = &self->ranks[self->straggler];
-  char why[SENTENCE_BYTES / 2] = "what it does meanwhile is not known", name[128];
+  char why[RANK_SENTENCE_BYTES / 2] = "what it does meanwhile is not known", name[128];
   if (self->cause == VERDICT_none) {
     (void)snprintf(why, sizeof why, "its device computes %.3g ms longer", 1e-6 * self->cause_ns);
   } else if (self->cause < VERDICT_none) {
@@ -28,39 +28,39 @@ static void straggler_sentence(const rank_summary *self, char text[SENTENCE_BYTE
     (void)snprintf(why, sizeof why, "%s, %.3g ms more than on the others", name, 1e-6 * self->cause_ns);
   }
   (void)snprintf(
-      text, SENTENCE_BYTES,
+      text, RANK_SENTENCE_BYTES,
       "%s: the others wait %.3g ms a step for rank %u: %s. Without it a step would take %.3g ms, not %.3g ms "
       "(%.1f %% less)",
       self->verdict == RANKS_UNEVEN ? "uneven work" : "straggler", 1e-6 * of->caused_ns, of->side->rank, why,
       1e-6 * (1 - self->share) * self->step_ns, 1e-6 * self->step_ns, 100 * self->share);
 }
 
-static void sentence(const rank_summary *self, char text[SENTENCE_BYTES]) {
+void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
   switch (self->verdict) {
   case RANKS_STRAGGLER:
   case RANKS_UNEVEN: straggler_sentence(self, text); break;
   case RANKS_COMM_BOUND:
-    (void)snprintf(text, SENTENCE_BYTES,
+    (void)snprintf(text, RANK_SENTENCE_BYTES,
                    "communication-bound: %.1f %% of the step are transfers that no computing hides", 100 * self->share);
     break;
   case RANKS_NOT_OVERLAPPED:
-    (void)snprintf(text, SENTENCE_BYTES,
+    (void)snprintf(text, RANK_SENTENCE_BYTES,
                    "communication does not overlap: %.1f %% of the step are transfers beside which nothing is computed",
                    100 * self->share);
     break;
   default:
     if (self->matched && self->steps < RANKS_STEPS_LEAST)
-      (void)snprintf(text, SENTENCE_BYTES, "withheld: %u steps that all files have are too few, %d are needed",
+      (void)snprintf(text, RANK_SENTENCE_BYTES, "withheld: %u steps that all files have are too few, %d are needed",
                      self->steps, RANKS_STEPS_LEAST);
     else if (self->matched && self->of > self->count)
-      (void)snprintf(text, SENTENCE_BYTES,
+      (void)snprintf(text, RANK_SENTENCE_BYTES,
                      "no rank of these %u holds up the others; of %u ranks, so that transfers may hold waits for those "
                      "that are not here",
                      self->count, self->of);
     else if (self->matched)
-      (void)snprintf(text, SENTENCE_BYTES, "balanced: no rank holds up the others, and transfers are hidden");
+      (void)snprintf(text, RANK_SENTENCE_BYTES, "balanced: no rank holds up the others, and transfers are hidden");
     else
-      (void)snprintf(text, SENTENCE_BYTES, "withheld: the files have no collective of the same step in common");
+      (void)snprintf(text, RANK_SENTENCE_BYTES, "withheld: the files have no collective of the same step in common");
     break;
   }
 }
@@ -83,8 +83,8 @@ static void print_messages(const rank_summary *self) {
 }
 
 void rank_report_text(const rank_summary *self, bool quiet) {
-  char text[SENTENCE_BYTES];
-  sentence(self, text);
+  char text[RANK_SENTENCE_BYTES];
+  rank_report_sentence(self, text);
   printf("\nRanks");
   wrap_print(text, 5, VERDICT_INDENT);
   if (quiet) return;
@@ -109,6 +109,28 @@ void rank_report_text(const rank_summary *self, bool quiet) {
       0, 0);
 }
 
+/* Exact sums, which no rounding of a mean by step takes apart. */
+static json_t *parts_value(const rank_parts *of) {
+  return json_pack("{s:I, s:I, s:I, s:I, s:I}", "steps_ns", (json_int_t)of->steps_ns, "computation_ns",
+                   (json_int_t)of->computation_ns, "overlap_ns", (json_int_t)of->overlap_ns, "communication_ns",
+                   (json_int_t)of->communication_ns, "other_ns", (json_int_t)of->other_ns);
+}
+
+static json_t *operation_value(const rank_operation *of) {
+  const bool is_sized = of->sized == of->calls;
+  return json_pack("{s:s?, s:I, s:I, s:o, s:I, s:I, s:I, s:I}", "name", of->name, "calls", (json_int_t)of->calls,
+                   "on_all", (json_int_t)of->common, "bytes",
+                   is_sized ? json_integer((json_int_t)of->bytes) : json_null(), "latency_ns",
+                   (json_int_t)of->latency_ns, "on_all_latency_ns", (json_int_t)of->common_ns, "wait_ns",
+                   (json_int_t)of->wait_ns, "transfer_ns", (json_int_t)of->transfer_ns);
+}
+
+static json_t *operations_value(const rank_operations *of) {
+  json_t *all = json_array();
+  for (uint32_t i = 0; i < of->count && all; i++) (void)json_text_append(all, operation_value(&of->rows[i]));
+  return all;
+}
+
 static json_t *causes_value(const rank_side *side) {
   json_t *all = json_object();
   for (uint32_t c = 0; c < VERDICT_none && all; c++)
@@ -119,13 +141,14 @@ static json_t *causes_value(const rank_side *side) {
 
 static json_t *rank_value(const rank_figures *of) {
   const rank_side *side = of->side;
-  return json_pack("{s:I, s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o}", "rank",
-                   (json_int_t)side->rank, "file", side->path, "rank_known", side->ranks > 0, "steps",
+  return json_pack("{s:I, s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o, s:o}",
+                   "rank", (json_int_t)side->rank, "file", side->path, "rank_known", side->ranks > 0, "steps",
                    (json_int_t)side->step_count, "step_ns", of->step_ns, "compute_ns", side->compute_ns,
                    "communication_ns", side->comm_ns, "overlap_ns", side->overlap_ns, "wait_ns", of->wait_ns,
                    "transfer_ns", of->transfer_ns, "exposed_wait_ns", of->exposed_wait_ns, "exposed_transfer_ns",
                    of->exposed_transfer_ns, "need_ns", of->need_ns, "caused_wait_ns", of->caused_ns, "last",
-                   (json_int_t)of->last, "steps_last", (json_int_t)of->steps_last, "idle_ns", causes_value(side));
+                   (json_int_t)of->last, "steps_last", (json_int_t)of->steps_last, "idle_ns", causes_value(side),
+                   "total", parts_value(&side->parts), "operations", operations_value(&of->operations));
 }
 
 static json_t *clocks_value(const rank_summary *self) {
@@ -146,26 +169,35 @@ static json_t *messages_value(const rank_summary *self) {
   return all;
 }
 
+const rank_figures *rank_report_late(const rank_summary *self) {
+  return self->verdict == RANKS_STRAGGLER || self->verdict == RANKS_UNEVEN ? &self->ranks[self->straggler] : NULL;
+}
+
+const char *rank_report_verdict(const rank_summary *self) {
+  return self->matched && self->steps >= RANKS_STEPS_LEAST ? ranks_verdict_key(self->verdict) : "withheld";
+}
+
+const char *rank_report_cause(const rank_summary *self) {
+  if (!rank_report_late(self) || self->cause >= VERDICT_COUNT) return NULL;
+  return self->cause == VERDICT_none ? "uneven_work" : verdict_key(self->cause);
+}
+
 bool rank_report_json(const rank_summary *self, FILE *out) {
-  const bool is_straggler = self->verdict == RANKS_STRAGGLER || self->verdict == RANKS_UNEVEN;
-  char words[SENTENCE_BYTES];
-  sentence(self, words);
+  const rank_figures *late = rank_report_late(self);
+  char words[RANK_SENTENCE_BYTES];
+  rank_report_sentence(self, words);
   json_t *ranks = json_array();
   for (uint32_t r = 0; r < self->count && ranks; r++)
     if (json_array_append_new(ranks, rank_value(&self->ranks[r])) != 0) {
       json_decref(ranks);
       ranks = NULL;
     }
-  const char *cause = NULL;
-  if (is_straggler && self->cause < VERDICT_COUNT)
-    cause = self->cause == VERDICT_none ? "uneven_work" : verdict_key(self->cause);
-  json_t *document = json_pack(
-      "{s:s, s:s, s:s, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "format", RANKS_FORMAT, "verdict",
-      self->matched && self->steps >= RANKS_STEPS_LEAST ? ranks_verdict_key(self->verdict) : "withheld", "sentence",
-      words, "share", self->share, "straggler",
-      is_straggler ? json_integer(self->ranks[self->straggler].side->rank) : json_null(), "cause", cause, "cause_ns",
-      is_straggler ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps, "collectives", (json_int_t)self->matched,
-      "collectives_not_on_all", (json_int_t)self->unmatched, "step_ns", self->step_ns, "ranks", ranks, "messages",
-      messages_value(self), "clocks", clocks_value(self));
+  json_t *document =
+      json_pack("{s:s, s:s, s:s, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "format", RANKS_FORMAT,
+                "verdict", rank_report_verdict(self), "sentence", words, "share", self->share, "straggler",
+                late ? json_integer(late->side->rank) : json_null(), "cause", rank_report_cause(self), "cause_ns",
+                late ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps, "collectives", (json_int_t)self->matched,
+                "collectives_not_on_all", (json_int_t)self->unmatched, "step_ns", self->step_ns, "ranks", ranks,
+                "messages", messages_value(self), "clocks", clocks_value(self));
   return json_text_write(document, 3, JSON_TEXT_ROUNDED, out);
 }

@@ -6,6 +6,16 @@
 
 #include <stdio.h>
 
+/* The verdict in a sentence. */
+enum { RANK_SENTENCE_BYTES = 512 };
+void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]);
+/* As one word: a verdict of several ranks, or withheld. */
+const char *rank_report_verdict(const rank_summary *self);
+/* Why that rank is late, as one word: a cause of the verdict, or uneven_work. NULL: no rank is, or it is not known. */
+const char *rank_report_cause(const rank_summary *self);
+/* The rank that the verdict names; NULL: none. */
+const rank_figures *rank_report_late(const rank_summary *self);
+
 /* At most 80 columns; `quiet`: the verdict's sentence alone. */
 void rank_report_text(const rank_summary *self, bool quiet);
 /* False on no memory, or a stream that failed. */

@@ -104,9 +104,9 @@ static bool add_causes(rank_side *self, const trace_facts *facts) {
 bool rank_side_add(rank_side *self, const pd_trace *trace) {
   self->is_other = trace->device && !trace->device->is_cuda;
   trace_facts *facts = facts_open(trace);
-  bool ok = facts && facts->step_count > 0
-                ? add_work(self, facts) && add_blocked(self, facts) && add_causes(self, facts)
-                : facts != NULL;
+  bool ok = facts && facts->step_count > 0 ? add_work(self, facts) && rank_parts_add(&self->parts, facts) &&
+                                                 add_blocked(self, facts) && add_causes(self, facts)
+                                           : facts != NULL;
   for (uint64_t s = 0; ok && s < facts->step_count; s++) {
     ok = PD_ARRAY_FIT(self->steps, self->step_room, self->step_count + 1);
     if (!ok) break;

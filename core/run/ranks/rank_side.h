@@ -2,6 +2,8 @@
 #ifndef CORE_RUN_RANK_SIDE_H
 #define CORE_RUN_RANK_SIDE_H
 
+#include "rank_parts.h"
+
 #include "base/arena.h"
 #include "facts/intervals.h"
 #include "ledger/verdict.h"
@@ -36,6 +38,7 @@ typedef struct rank_side {
   double compute_ns; /* of a step: the union of them */
   double comm_ns;    /* of a step: the union of the collectives */
   double overlap_ns; /* of a step: both */
+  rank_parts parts;  /* of all steps, by time */
   /* Of a step, by cause: how long the device was idle while the host was the cause's. Of the last window. */
   double idle_ns[VERDICT_COUNT];
   double added_ns; /* what recording adds to a step, as far as it is known. Of the last window */

@@ -114,6 +114,7 @@ static bool take_collective(summing *self) {
   for (uint32_t r = 0; r < out->count && ok; r++) {
     const rank_collective *at = next_of(self, r);
     const int64_t wait = at->end_ns - at->start_ns - transfer;
+    out->ranks[r].transfers[self->at[r]] = transfer;
     out->ranks[r].wait_ns += (double)wait;
     out->ranks[r].transfer_ns += (double)transfer;
     waits += (double)wait;
@@ -211,7 +212,7 @@ static bool sum_up(summing *self) {
   for (uint32_t r = 0; r < out->count && ok; r++) {
     rank_figures *of = &out->ranks[r];
     const rank_side *side = of->side;
-    ok = sum_rank(self, r);
+    ok = sum_rank(self, r) && rank_operations_make(side, of->transfers, &of->operations);
     for (uint32_t i = 0; i < of->side->step_count; i++) of->step_ns += of->side->steps[i].ns / of->side->step_count;
     const double steps = out->steps ? out->steps : 1;
     of->wait_ns /= steps;
@@ -290,6 +291,17 @@ static void judge(rank_summary *self, double *scratch) {
   }
 }
 
+/* No transfer is known at first. */
+static bool take_transfers(rank_summary *self) {
+  for (uint32_t r = 0; r < self->count; r++) {
+    rank_figures *of = &self->ranks[r];
+    of->transfers = calloc((size_t)of->side->collective_count + 1, sizeof *of->transfers);
+    if (!of->transfers) return false;
+    for (uint32_t i = 0; i < of->side->collective_count; i++) of->transfers[i] = RANK_NO_TRANSFER;
+  }
+  return true;
+}
+
 bool rank_summary_make(const rank_side *sides, uint32_t count, const rank_clock *clock, rank_summary *out) {
   *out = (rank_summary){
       .bound_ns = -1, .count = count, .ranks = calloc(count, sizeof *out->ranks), .cause = VERDICT_COUNT};
@@ -306,12 +318,13 @@ bool rank_summary_make(const rank_side *sides, uint32_t count, const rank_clock 
       if (sides[r].ranks > out->of) out->of = sides[r].ranks;
     }
     qsort(out->ranks, count, sizeof *out->ranks, by_rank);
+    ok = take_transfers(out);
     for (uint32_t i = 0; i < sides[0].step_count; i++) {
       uint32_t there = 1;
       while (there < count && has_step(&sides[there], sides[0].steps[i].number)) there++;
       out->steps += there == count;
     }
-    ok = sum_up(&self);
+    ok = ok && sum_up(&self);
     finish_messages(out);
     if (clock) out->bound_ns = rank_clock_bound(clock, count, &out->drift_ns);
     if (out->matched) out->skew_difference_ns /= (double)out->matched;
@@ -329,6 +342,10 @@ bool rank_summary_make(const rank_side *sides, uint32_t count, const rank_clock 
 }
 
 void rank_summary_free(rank_summary *self) {
+  for (uint32_t r = 0; self->ranks && r < self->count; r++) {
+    free(self->ranks[r].transfers);
+    rank_operations_free(&self->ranks[r].operations);
+  }
   free(self->ranks);
   free(self->messages);
   *self = (rank_summary){.count = 0};

@@ -17,6 +17,7 @@
 #define CORE_RUN_RANK_SUMMARY_H
 
 #include "rank_clock.h"
+#include "rank_operations.h"
 #include "rank_side.h"
 
 /* Of the step: what is worth a verdict, as of a cause on a GPU (gains.h). */
@@ -61,6 +62,8 @@ typedef struct rank_figures {
   double caused_ns;    /* how long the others wait on average for this rank, where it comes last */
   uint64_t last;       /* collectives in which it comes last */
   uint32_t steps_last; /* steps in which it causes the most */
+  int64_t *transfers;  /* of each collective of the side: rank_operations_make() */
+  rank_operations operations;
 } rank_figures;
 
 typedef struct rank_summary {

@@ -10,6 +10,7 @@ typedef struct wire_head {
   double compute_ns, comm_ns, overlap_ns, added_ns;
   double idle_ns[VERDICT_COUNT];
   uint64_t has_causes, is_other;
+  rank_parts parts;
 } wire_head;
 
 typedef struct wire_collective {
@@ -51,7 +52,8 @@ void *rank_wire_pack(const rank_side *side, uint64_t *bytes) {
                     .overlap_ns = side->overlap_ns,
                     .added_ns = side->added_ns,
                     .has_causes = side->has_causes,
-                    .is_other = side->is_other};
+                    .is_other = side->is_other,
+                    .parts = side->parts};
   memcpy(head.idle_ns, side->idle_ns, sizeof head.idle_ns);
   *bytes = sizeof head + side->step_count * sizeof(rank_step) +
            (side->compute.count + side->blocked.count) * sizeof(interval) +
@@ -122,6 +124,7 @@ bool rank_wire_unpack(const void *data, uint64_t bytes, rank_side *out) {
   out->added_ns = head.added_ns;
   out->has_causes = head.has_causes != 0;
   out->is_other = head.is_other != 0;
+  out->parts = head.parts;
   memcpy(out->idle_ns, head.idle_ns, sizeof out->idle_ns);
   out->steps = calloc((size_t)head.step_count + 1, sizeof *out->steps);
   out->compute.rows = calloc(head.compute_count + 1, sizeof(interval));
