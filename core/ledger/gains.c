@@ -237,7 +237,7 @@ static bool find(gains_judge *self) {
   double means[GAINS_RUN_COUNT];
   set_applies(self);
   if (!check_fidelity(self)) return false;
-  out->keep = gains_judge_keep(self, out->recorded_ns);
+  if (!gains_judge_keep(self, out->recorded_ns, &out->keep)) return false;
   choose_serial(self, out->keep);
   gains_judge_run(self, out->keep, means);
   out->step_ns = means[GAINS_RUN_NOW];
@@ -274,6 +274,7 @@ bool gains_find(const trace_facts *facts, gains *out) {
   program_close(&self.program);
   free(self.bounds);
   free(self.steps);
+  free(self.by_start);
   timeline_close(&self.timeline);
   return ok;
 }

@@ -2,6 +2,7 @@
 #include "gains_judge.h"
 
 #include "base/stats.h"
+#include "trace/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,11 +12,22 @@
   (REPLAY_INPUT | REPLAY_SYNC | REPLAY_ALLOCATOR | REPLAY_PAGEABLE | REPLAY_PINNED | REPLAY_HOST | REPLAY_CHAIN)
 #define LAUNCHING (REPLAY_LAUNCH | REPLAY_CHAIN)
 
+static bool starts_after(const void *rows, uint32_t a, uint32_t b) {
+  const timeline_record *records = rows;
+  return records[a].start_ns > records[b].start_ns;
+}
+
 bool gains_judge_open_steps(gains_judge *self) {
   const timeline *of = &self->timeline;
   self->bounds = malloc(((size_t)of->step_count + 1) * sizeof *self->bounds);
   self->steps = malloc(((size_t)of->step_count + 1) * GAINS_RUN_COUNT * sizeof *self->steps);
-  return self->bounds && self->steps;
+  self->by_start = malloc(((size_t)of->record_count + 1) * sizeof *self->by_start);
+  uint32_t *scratch = malloc(((size_t)of->record_count + 1) * sizeof *scratch);
+  const bool ok = self->bounds && self->steps && self->by_start && scratch;
+  for (uint32_t i = 0; ok && i < of->record_count; i++) self->by_start[i] = i;
+  if (ok) sort_runs(self->by_start, scratch, of->record_count, starts_after, of->records);
+  free(scratch);
+  return ok;
 }
 
 /* ---- runs ---- */
@@ -41,10 +53,24 @@ void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant 
   }
 }
 
-/* Where delays that nothing explains go, kernels of several streams come to lie beside each other, as if each had a
- * device of its own. Until all their work is done a step cannot end: it takes no less than the device was busy. */
+/* Where launches or records go, kernels of several streams come to lie beside each other, as if each had a device of
+ * its own. Until all their work is done a step cannot end: it takes no less than the device was busy with what is left.
+ * Streams that run apart are meant to lie beside each other. */
 static double least_of(const gains_judge *self, const replay_variant *variant) {
-  return variant->eager && !variant->without ? self->out->busy * self->out->recorded_ns : 0;
+  int64_t end = INT64_MIN, busy = 0;
+  const bool moves = variant->eager || variant->graph || variant->without;
+  if (!moves || variant->apart || variant->one_pass) return 0;
+  for (uint32_t i = 0; i < self->timeline.record_count; i++) {
+    const timeline_record *record = &self->timeline.records[self->by_start[i]];
+    const replay_record *replayed = &self->program.records[self->by_start[i]];
+    if (self->timeline.calls[record->call].step < self->first || (replayed->owners & variant->without)) continue;
+    const int64_t from = record->start_ns > end ? record->start_ns : end;
+    const int64_t to = record->end_ns - (variant->graph ? replayed->fixed_ns : 0);
+    if (to <= from) continue;
+    busy += to - from;
+    end = to;
+  }
+  return (double)busy / self->count;
 }
 
 double gains_judge_mean(const gains_judge *self, const replay_variant *variant) {
@@ -96,11 +122,12 @@ static void set_added(const gains_judge *self, const double *times, double media
   gains *out = self->out;
   const double unprofiled_ns = (double)self->timeline.facts->trace->unprofiled_step_ns, count = self->count;
   const double reach = 0.98 / sqrt(count);
-  double launching, records;
+  timeline_launching launching;
   out->added_ns = fmax(0, median_ns - unprofiled_ns);
   out->added_low_ns = stats_quantile(times, self->count, fmax(0, 0.5 - reach)) - unprofiled_ns;
   out->added_high_ns = stats_quantile(times, self->count, fmin(1, 0.5 + reach)) - unprofiled_ns;
-  timeline_count_launching(&self->timeline, &launching, &records);
+  if (!timeline_count_launching(&self->timeline, &launching)) return;
+  const double records = launching.calls + launching.operations;
   if (records > 0) out->record_ns = out->added_ns * self->timeline.step_count / records;
 }
 
@@ -131,19 +158,29 @@ static double solve_keep(const gains_judge *self, double wanted_ns) {
   return (low + high) / 2;
 }
 
-double gains_judge_keep(const gains_judge *self, double recorded_ns) {
-  const pd_trace *trace = self->timeline.facts->trace;
+/* What recording adds to all steps by its usual cost. */
+static double usual_cost(const trace_facts *facts, const timeline_launching *of) {
+  const pd_trace *trace = facts->trace;
+  const double records = of->operations + of->calls;
+  if (trace->facts & PD_FACT_RECORDER_COST) return (double)trace->record_cost_ns * records;
+  /* Our own recorder, where a run has no steps without it, says nothing rather than guess. */
+  if ((trace->facts & PD_FACT_TRAIN) || (trace->device && !trace->device->is_cuda)) return 0;
+  if (of->nested_ns > 0)
+    return of->nested_ns * (GAINS_OPERATION_NESTED * of->operations + GAINS_LAUNCH_NESTED * of->launches);
+  return GAINS_RECORD_NS * records;
+}
+
+bool gains_judge_keep(const gains_judge *self, double recorded_ns, double *keep) {
   const double known = unprofiled_step(self, recorded_ns);
-  double launching, records;
+  timeline_launching launching;
+  *keep = 1;
   self->out->cost_known = known > 0;
-  if (known >= recorded_ns) return 1;
-  if (known > 0) return solve_keep(self, known);
-  timeline_count_launching(&self->timeline, &launching, &records);
-  if (launching <= 0) return 1;
-  double each = GAINS_RECORD_NS;
-  if (trace->facts & PD_FACT_RECORDER_COST)
-    each = (double)trace->record_cost_ns;
-  else if ((trace->facts & PD_FACT_TRAIN) || (trace->device && !trace->device->is_cuda))
-    each = 0; /* our own recorder, where a run has no steps without it, says nothing rather than guess */
-  return fmax(GAINS_KEEP_LEAST, 1 - records * each / launching);
+  if (known >= recorded_ns) return true;
+  if (known > 0) {
+    *keep = solve_keep(self, known);
+    return true;
+  }
+  if (!timeline_count_launching(&self->timeline, &launching)) return false;
+  if (launching.ns > 0) *keep = fmax(GAINS_KEEP_LEAST, 1 - usual_cost(self->timeline.facts, &launching) / launching.ns);
+  return true;
 }

@@ -14,6 +14,7 @@ typedef struct gains_judge {
   program program;
   int64_t *bounds;       /* of the run that was made last */
   double *steps;         /* GAINS_RUN_COUNT lists of `count` */
+  uint32_t *by_start;    /* the records, in the order in which they start */
   uint32_t first, count; /* steps that are judged */
   bool chains;           /* serial streams: chains are removed, not only their waits */
   bool applies[VERDICT_COUNT];
@@ -34,6 +35,6 @@ void gains_judge_run(const gains_judge *self, double keep, double *means);
 double gains_judge_gain(const double *means, uint32_t cause);
 
 /* How much of the launching is the program's own: what recording adds goes to `out`, where the run itself says it. */
-double gains_judge_keep(const gains_judge *self, double recorded_ns);
+bool gains_judge_keep(const gains_judge *self, double recorded_ns, double *keep);
 
 #endif

@@ -131,8 +131,18 @@ void timeline_fill(timeline *self);
 void timeline_observed(const timeline *of, int64_t *bounds);
 /* Share of [from, to) in which the judged device is busy. false on no memory. */
 bool timeline_busy(const timeline *self, int64_t from, int64_t to, double *share);
-/* Host time in which the recorder's cost lies, and how many operations and calls it recorded. */
-void timeline_count_launching(const timeline *of, double *launching_ns, double *records);
+/* Where the recorder's cost lies, in all steps. */
+typedef struct timeline_launching {
+  double ns;                /* host time of launching */
+  double operations, calls; /* that were recorded */
+  double launches;          /* calls with device records */
+  /* Lower quartile of the time from an operation's start to that of the first operation directly in it; 0: none is
+   * nested. */
+  double nested_ns;
+} timeline_launching;
+
+/* false on no memory. */
+bool timeline_count_launching(const timeline *of, timeline_launching *out);
 
 static inline const pd_call *timeline_source(const timeline *self, const timeline_call *call) {
   return facts_call(self->facts, call->source);

@@ -9,6 +9,8 @@
 
 /* Fewer hops in a step are waits of the program's own. */
 #define HOPS_LEAST 4
+/* A hop of more records is a section of its own, which the program may well run on another stream. */
+#define HOP_RECORDS 8
 /* Two records that touch lie beside nothing. */
 #define TOUCH_NS 1000
 
@@ -64,38 +66,51 @@ static bool main_stream(const timeline *self, uint32_t *out) {
   return true;
 }
 
-static uint64_t find_hops(timeline *self, const bool *lone) {
-  uint64_t hops = 0;
-  for (uint32_t i = 0; i < self->record_count; i++) {
-    timeline_record *record = &self->records[i];
-    if (record->kind != PD_ACTIVITY_KERNEL || !lone[i]) continue;
-    for (uint32_t e = record->edge_first; e < record->edge_first + record->edge_count; e++)
-      if (self->edges[e].apart && lone[self->edges[e].record]) record->in_chain = true;
-    hops += record->in_chain;
-  }
-  return hops;
+static bool is_hop(const timeline *self, const bool *lone, uint32_t index) {
+  const timeline_record *record = &self->records[index];
+  if (record->kind != PD_ACTIVITY_KERNEL || !lone[index]) return false;
+  for (uint32_t e = record->edge_first; e < record->edge_first + record->edge_count; e++)
+    if (self->edges[e].apart && lone[self->edges[e].record]) return true;
+  return false;
 }
 
-/* Of each thread the record that belongs to a hop last. */
-static bool follow_hops(timeline *self) {
+/* Gives each record its hop, by the record that begins it: itself, or the one before it of its thread, on one stream
+ * and with no event between. `sizes` gets the records of each. false on no memory. */
+static bool follow_hops(const timeline *self, const bool *lone, uint32_t *hops, uint32_t *sizes) {
   const uint64_t threads = self->facts->trace->threads.count;
   uint32_t *last = malloc((threads + 1) * sizeof *last);
   if (!last) return false;
   for (uint64_t t = 0; t < threads; t++) last[t] = REPLAY_NONE;
   for (uint32_t c = 0; c < self->call_count; c++) {
     const timeline_call *call = &self->calls[c];
-    uint32_t *mine = &last[call->thread];
+    uint32_t *mine = &last[call->thread]; /* hop */
     if (call->kind == TIMELINE_EVENT_RECORD || call->kind == TIMELINE_EVENT_WAIT) *mine = REPLAY_NONE;
     for (uint32_t r = call->record_first; r < call->record_first + call->record_count; r++) {
-      timeline_record *record = &self->records[r];
-      if (!record->in_chain && *mine != REPLAY_NONE && self->records[*mine].stream == record->stream)
-        record->in_chain = true;
-      else
-        *mine = record->in_chain ? r : REPLAY_NONE;
+      const bool follows = *mine != REPLAY_NONE && self->records[*mine].stream == self->records[r].stream;
+      if (is_hop(self, lone, r))
+        *mine = r;
+      else if (!follows)
+        *mine = REPLAY_NONE;
+      hops[r] = *mine;
+      if (*mine != REPLAY_NONE) sizes[*mine]++;
     }
   }
   free(last);
   return true;
+}
+
+/* Marks the records of all hops that are short enough; how many hops these are goes to `count`. */
+static bool mark_hops(timeline *self, const bool *lone, uint64_t *count) {
+  uint32_t *hops = malloc(((size_t)self->record_count + 1) * sizeof *hops),
+           *sizes = calloc((size_t)self->record_count + 1, sizeof *sizes);
+  const bool ok = hops && sizes && follow_hops(self, lone, hops, sizes);
+  for (uint32_t r = 0; ok && r < self->record_count; r++) {
+    self->records[r].in_chain = hops[r] != REPLAY_NONE && sizes[hops[r]] <= HOP_RECORDS;
+    *count += self->records[r].in_chain && hops[r] == r;
+  }
+  free(hops);
+  free(sizes);
+  return ok;
 }
 
 static const timeline_call *call_of(const timeline *self, const replay_item *item) {
@@ -137,13 +152,15 @@ bool timeline_find_chains(timeline *self) {
   if (main == PD_NONE || !self->edge_count || !self->step_count) return true;
   bool *lone = find_lone(self);
   if (!lone) return false;
-  self->hops = (double)find_hops(self, lone) / (double)self->step_count;
+  uint64_t hops = 0;
+  const bool ok = mark_hops(self, lone, &hops);
   free(lone);
+  if (!ok) return false;
+  self->hops = (double)hops / (double)self->step_count;
   if (self->hops < HOPS_LEAST) {
     for (uint32_t i = 0; i < self->record_count; i++) self->records[i].in_chain = false;
     return true;
   }
-  if (!follow_hops(self)) return false;
   for (uint32_t i = 0; i < self->record_count; i++)
     self->records[i].leaves_chain = self->records[i].in_chain && self->records[i].stream != main;
   own_items(self);

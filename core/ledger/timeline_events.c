@@ -13,10 +13,13 @@ typedef struct waits {
   uint32_t count;
 } waits;
 
-/* Of one thread: its last record launched, the one before its last event, and what its next launch waits for. */
+/* Of one thread: its last record launched, the one before its last event, and what its next launch waits for; the
+ * records before its latest events, the newest at `seen_count` - 1, modulo WAITS_MOST. */
 typedef struct thread_events {
   uint32_t last, recorded;
   waits next;
+  uint32_t seen[WAITS_MOST];
+  uint64_t seen_count;
 } thread_events;
 
 /* What the trace knows of a stream's wait, by the correlation of the call that made it wait. */
@@ -107,12 +110,20 @@ static bool take_events(event_finder *self) {
 
 /* ---- edges ---- */
 
+/* What one operation does on several streams is its library's own: nobody takes its waits apart. */
+static bool is_in_one_operation(const timeline *self, const timeline_record *a, const timeline_record *b) {
+  const uint32_t range = timeline_source(self, &self->calls[a->call])->range;
+  if (range >= self->facts->range_count || range != timeline_source(self, &self->calls[b->call])->range) return false;
+  return facts_is_operation(facts_range(self->facts, range)->kind);
+}
+
 static bool add_edge(timeline *self, timeline_record *to, uint32_t from) {
   if (!PD_ARRAY_FIT(self->edges, self->edge_room, self->edge_count + 1)) return false;
   const timeline_record *source = &self->records[from];
   self->edges[self->edge_count++] =
       (replay_edge){.record = from,
                     .apart = to->kind == PD_ACTIVITY_KERNEL && source->kind == PD_ACTIVITY_KERNEL &&
+                             !is_in_one_operation(self, to, source) &&
                              !facts_is_communication(self->facts, timeline_row(self, source)->name) &&
                              !facts_is_communication(self->facts, timeline_row(self, to)->name)};
   to->edge_count++;
@@ -132,13 +143,34 @@ static bool tie_to(timeline *self, timeline_record *first, waits *from, int64_t 
   return ok;
 }
 
+/* A library lets several streams wait for one event and then launches on each; the trace does not tell which stream
+ * waits. So a record that starts late, and just as a record before an event of its thread ends, waited for that. */
+static bool explain_delay(event_finder *self, const timeline_call *call, timeline_record *first, int64_t *end) {
+  const timeline *of = self->timeline;
+  const thread_events *thread = &self->threads[call->thread];
+  const int64_t near = 3 * of->limits.gap_ns;
+  const bool is_late =
+      first->hold == TIMELINE_BY_STREAM ? first->gap_ns >= near : first->latency_ns > of->limits.latency_ns;
+  uint32_t found = REPLAY_NONE;
+  if (self->knows_events || !is_late || (first->edge_count && first->start_ns - *end < near)) return true;
+  for (uint64_t i = thread->seen_count; i-- > 0 && thread->seen_count - i <= WAITS_MOST;) {
+    const timeline_record *source = &of->records[thread->seen[i % WAITS_MOST]];
+    if (source->stream == first->stream || source->end_ns > first->start_ns + TIMELINE_DOUBT_NS ||
+        source->end_ns < first->start_ns - near || source->end_ns <= *end)
+      continue;
+    *end = source->end_ns;
+    found = thread->seen[i % WAITS_MOST];
+  }
+  return found == REPLAY_NONE || add_edge(self->timeline, first, found);
+}
+
 static bool tie(event_finder *self, const timeline_call *call) {
   timeline *of = self->timeline;
   timeline_record *first = &of->records[call->record_first];
   int64_t end = INT64_MIN;
   first->edge_first = of->edge_count;
   if (!tie_to(of, first, &self->threads[call->thread].next, &end) ||
-      !tie_to(of, first, &self->streams[first->stream], &end))
+      !tie_to(of, first, &self->streams[first->stream], &end) || !explain_delay(self, call, first, &end))
     return false;
   if (!first->edge_count) return true;
   first->edge_ns = first->start_ns > end ? first->start_ns - end : 0;
@@ -150,7 +182,11 @@ static bool tie(event_finder *self, const timeline_call *call) {
 
 static bool see_call(event_finder *self, const timeline_call *call) {
   thread_events *thread = &self->threads[call->thread];
-  if (call->kind == TIMELINE_EVENT_RECORD) thread->recorded = thread->last;
+  if (call->kind == TIMELINE_EVENT_RECORD) {
+    thread->recorded = thread->last;
+    const bool is_seen = thread->seen_count && thread->seen[(thread->seen_count - 1) % WAITS_MOST] == thread->last;
+    if (thread->last != REPLAY_NONE && !is_seen) thread->seen[thread->seen_count++ % WAITS_MOST] = thread->last;
+  }
   if (call->kind == TIMELINE_EVENT_WAIT) see_wait(self, call);
   see_launch(self, call);
   return !call->record_count || tie(self, call);

@@ -1,6 +1,10 @@
 /* See timeline.h: the steps as they were recorded, and what recording them touched. */
 #include "timeline.h"
 
+#include "base/stats.h"
+
+#include <stdlib.h>
+
 void timeline_observed(const timeline *of, int64_t *bounds) {
   int64_t device_end = INT64_MIN;
   uint32_t r = 0;
@@ -23,16 +27,42 @@ bool timeline_busy(const timeline *self, int64_t from, int64_t to, double *share
   return ok;
 }
 
-void timeline_count_launching(const timeline *of, double *launching_ns, double *records) {
-  *launching_ns = 0;
-  *records = of->call_count;
+enum { NESTED_MOST = 1 << 16 };
+
+/* Of recorded operations, in order of their threads and starts: the lower quartile of the time from one's start to that
+ * of the first directly in it. 0 where none is nested, negative on no memory. */
+static double nested_quartile(const timeline *of, const uint32_t *operations, uint64_t count) {
+  const uint64_t stride = count / NESTED_MOST + 1;
+  double *times = malloc((count / stride + 2) * sizeof *times);
+  uint64_t found = 0;
+  if (!times) return -1;
+  for (uint64_t i = 1; i < count; i += stride) {
+    const pd_range *inner = facts_range(of->facts, operations[i]), *outer = facts_range(of->facts, operations[i - 1]);
+    if (inner->parent == operations[i - 1]) times[found++] = (double)(inner->start_ns - outer->start_ns);
+  }
+  if (found) stats_spread(times, found); /* sorts */
+  const double quartile = stats_quantile(times, found, 0.25);
+  free(times);
+  return quartile;
+}
+
+bool timeline_count_launching(const timeline *of, timeline_launching *out) {
+  *out = (timeline_launching){.calls = of->call_count};
   for (uint64_t i = 0; i < of->item_count; i++)
-    if (of->items[i].owner == REPLAY_LAUNCH) *launching_ns += (double)of->items[i].duration_ns;
+    if (of->items[i].owner == REPLAY_LAUNCH) out->ns += (double)of->items[i].duration_ns;
+  for (uint32_t c = 0; c < of->call_count; c++) out->launches += of->calls[c].record_count > 0;
+  uint32_t *operations = malloc((of->facts->range_count + 1) * sizeof *operations);
+  uint64_t count = 0;
+  if (!operations) return false;
   for (uint64_t i = 0; i < of->facts->range_count; i++) {
     const pd_range *range = facts_range(of->facts, i);
     const bool counts = facts_is_operation(range->kind) || range->kind == PD_RANGE_OP_INNER;
     if (counts && range->thread < of->facts->trace->threads.count && of->lane_of[range->thread] != TIMELINE_UNJUDGED &&
         range->start_ns >= of->bounds[0] && range->start_ns < of->bounds[of->step_count])
-      *records += 1;
+      operations[count++] = (uint32_t)i;
   }
+  out->operations = (double)count;
+  out->nested_ns = nested_quartile(of, operations, count);
+  free(operations);
+  return out->nested_ns >= 0;
 }

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many allocator calls in a row make and free temporaries, and how many launches may be between two of them. */
-enum { CHURN_CALLS = 4, CHURN_LAUNCHES = 2 };
+/* How many allocator calls in a row make and free temporaries, how many reads in a row are of values made for them, and
+ * how many launches may be between two of them. */
+enum { CHURN_CALLS = 4, READ_CALLS = 4, CHURN_LAUNCHES = 2 };
 
 static bool allocates(const timeline_call *call) {
   return call->kind == TIMELINE_ALLOCATE || call->kind == TIMELINE_FREE;
@@ -120,6 +121,30 @@ static void find_rows(timeline *self, churn *of) {
   close_row(self, of);
 }
 
+static void close_reads(timeline *self, churn *of) {
+  if (of->row_count >= READ_CALLS)
+    for (uint32_t i = of->row[0]; i < of->row[of->row_count - 1]; i++) {
+      timeline_call *call = &self->calls[of->calls[i]];
+      if (call->owner == REPLAY_LAUNCH) call->owner = REPLAY_SYNC;
+    }
+  of->row_count = 0;
+}
+
+/* A row of reads with little between them: what lies there makes the values that are read, and goes with the reads. */
+static void find_reads(timeline *self, churn *of) {
+  of->row_count = 0;
+  for (uint32_t i = 0; i < of->count; i++) {
+    const timeline_call *call = &self->calls[of->calls[i]];
+    if (call->kind != TIMELINE_COPY || call->owner != REPLAY_SYNC) continue;
+    if (of->row_count) {
+      const uint32_t last = of->row[of->row_count - 1];
+      if (i - last - 1 > CHURN_LAUNCHES || call->step != self->calls[of->calls[last]].step) close_reads(self, of);
+    }
+    of->row[of->row_count++] = i;
+  }
+  close_reads(self, of);
+}
+
 static bool find_churn(timeline *self) {
   churn of = {.calls = malloc(((size_t)self->call_count + 1) * sizeof *of.calls),
               .row = malloc(((size_t)self->call_count + 1) * sizeof *of.row)};
@@ -131,6 +156,7 @@ static bool find_churn(timeline *self) {
       if (self->calls[c].thread == t && (self->calls[c].record_count || allocates(&self->calls[c])))
         of.calls[of.count++] = c;
     find_rows(self, &of);
+    find_reads(self, &of);
   }
   free(of.calls);
   free(of.row);

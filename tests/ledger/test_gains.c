@@ -1,0 +1,180 @@
+/* The gains of made-up steps: what recording adds, and what goes with a cause. */
+#include "ledger/gains.h"
+#include "fake_trace.h"
+#include "pd_test.h"
+
+enum { STEPS = 6, STEP_NS = 200000 };
+
+typedef struct gains_rig {
+  fake_trace *fake;
+  uint32_t thread, main, side;
+  uint64_t correlation;
+} gains_rig;
+
+static void begin(gains_rig *self) {
+  *self = (gains_rig){.fake = fake_trace_open()};
+  cr_assert_not_null(self->fake);
+  self->thread = fake_thread(self->fake, 1, "loop");
+  self->main = fake_stream(self->fake, 0, 1, 7);
+  self->side = fake_stream(self->fake, 0, 1, 8);
+}
+
+/* A launch of 1 us at `at`; its kernel. */
+static void launch(gains_rig *self, uint32_t stream, int64_t at, int64_t start, int64_t end) {
+  fake_call(self->fake, PD_API_LAUNCH, "cudaLaunchKernel", self->thread, at, at + 1000, ++self->correlation);
+  fake_kernel(self->fake, "k", stream, start, end, self->correlation);
+}
+
+static void event(gains_rig *self, int64_t at) {
+  fake_call(self->fake, PD_API_OTHER, "cudaEventRecord", self->thread, at, at + 100, ++self->correlation);
+  fake_call(self->fake, PD_API_STREAM_WAIT, "cudaStreamWaitEvent", self->thread, at + 100, at + 200,
+            ++self->correlation);
+}
+
+static void judge(gains_rig *self, pd_facts facts, gains *out) {
+  pd_trace *trace = fake_trace_finish(self->fake);
+  cr_assert_not_null(trace);
+  trace->facts = PD_FACT_CALLS | PD_FACT_STEPS | facts;
+  trace->device = NULL;
+  trace->sync_timing = 0;
+  trace_facts *of = facts_open(trace);
+  cr_assert(of && gains_find(of, out) && out->is_judged);
+  facts_close(of);
+  fake_trace_close(self->fake);
+}
+
+/* ---- what recording adds ---- */
+
+/* Ten operations of 18 us a step, each with one in it that begins `nested_ns` later and launches. */
+static double added_by_recording(int64_t nested_ns) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, at, at + STEP_NS);
+    for (int64_t i = 0; i < 10; i++) {
+      const int64_t from = at + i * 20000;
+      fake_range(rig.fake, PD_RANGE_OP, "aten::linear", rig.thread, from, from + 18000);
+      fake_range(rig.fake, PD_RANGE_OP, "aten::addmm", rig.thread, from + nested_ns, from + 15000);
+      launch(&rig, rig.main, from + 5000, from + 10000, from + 12000);
+    }
+  }
+  judge(&rig, PD_FACT_OPERATIONS, &out);
+  return out.recorded_ns - out.step_ns;
+}
+
+PD_TEST(gains, recording_costs_what_lies_between_nested_operations) {
+  const double wanted = (20 * GAINS_OPERATION_NESTED + 10 * GAINS_LAUNCH_NESTED) * 400; /* 20 operations, 10 launches */
+  cr_assert_float_eq(added_by_recording(400), wanted, 0.02 * wanted);
+  cr_assert_float_eq(added_by_recording(800), 2 * wanted, 0.02 * wanted);
+}
+
+PD_TEST(gains, never_more_than_half_of_the_launching_is_the_recorders) {
+  cr_assert_float_eq(added_by_recording(4000), 0.5 * STEP_NS, 0.02 * STEP_NS);
+}
+
+/* ---- reads ---- */
+
+/* A step of one long kernel, then `reads` values, each made by `kernels` short ones and read. The step is 200 us. */
+static double gain_of_reads(int64_t reads, int64_t kernels) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, start, start + STEP_NS);
+    launch(&rig, rig.main, start, start + 5000, start + 40000);
+    int64_t at = start + 41000;
+    for (int64_t i = 0; i < reads; i++) {
+      for (int64_t k = 0; k < kernels; k++, at += 4000) launch(&rig, rig.main, at, at + 2000, at + 4000);
+      fake_call(rig.fake, PD_API_MEMCPY, "cudaMemcpyAsync", rig.thread, at, at + 1000, ++rig.correlation);
+      fake_copy(rig.fake, PD_MEMORY_DEVICE, PD_MEMORY_PAGEABLE, 4, rig.main, at + 2000, at + 3000, rig.correlation);
+      fake_call(rig.fake, PD_API_SYNC, "cudaStreamSynchronize", rig.thread, at + 1000, at + 4000, ++rig.correlation);
+      at += 4000;
+    }
+    launch(&rig, rig.main, at, at + 2000, start + STEP_NS - 1000);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 1000, start + STEP_NS,
+              ++rig.correlation);
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  return out.causes[VERDICT_forced_sync].gain;
+}
+
+PD_TEST(gains, what_only_makes_values_to_be_read_goes_with_the_reads) {
+  /* Eight reads of 3 us; and the 5 us before each but the first. */
+  cr_assert_float_eq(gain_of_reads(8, 1), (8 * 3 + 7 * 5) / 200.0, 1e-9);
+}
+
+PD_TEST(gains, what_lies_between_few_or_distant_reads_stays) {
+  cr_assert_float_eq(gain_of_reads(3, 1), 3 * 3 / 200.0, 1e-9);
+  cr_assert_float_eq(gain_of_reads(6, 3), 6 * 3 / 200.0, 1e-9);
+}
+
+/* ---- streams ---- */
+
+/* Steps in which the work goes to the other stream and back `hops` times, by `kernels` kernels of `length_us` each
+ * time; each time in an operation of its own, or all in one. */
+static void hand_over(int64_t hops, int64_t kernels, int64_t length_us, bool in_one_operation, gains *out) {
+  gains_rig rig;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, start, start + STEP_NS);
+    launch(&rig, rig.main, start, start + 10000, start + 40000);
+    int64_t at = start + 2000, runs = start + 41000;
+    if (in_one_operation) fake_range(rig.fake, PD_RANGE_OP, "aten::lstm", rig.thread, start, start + 150000);
+    for (int64_t i = 0; i < hops; i++) {
+      if (!in_one_operation)
+        fake_range(rig.fake, PD_RANGE_OP, "aten::mm", rig.thread, at + 400, at + 1900 + kernels * 1500);
+      event(&rig, at);
+      for (int64_t k = 0; k < kernels; k++, runs += length_us * 1000)
+        launch(&rig, i % 2 ? rig.main : rig.side, at + 500 + k * 1500, runs, runs + length_us * 1000);
+      at += 2000 + kernels * 1500;
+      runs += 1000;
+    }
+    launch(&rig, rig.main, at, runs, start + STEP_NS - 1000);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 1000, start + STEP_NS,
+              ++rig.correlation);
+  }
+  judge(&rig, PD_FACT_OPERATIONS | PD_FACT_RECORDER_COST, out);
+}
+
+PD_TEST(gains, work_that_goes_to_and_fro_between_streams_is_a_chain) {
+  gains out;
+  hand_over(8, 1, 15, false, &out);
+  cr_assert_geq(out.hops, 7);
+  cr_assert_gt(out.causes[VERDICT_serial_streams].gain, 0.25); /* four kernels of 15 us of 200 */
+}
+
+PD_TEST(gains, streams_of_one_operation_are_its_librarys_own) {
+  gains out;
+  hand_over(8, 1, 15, true, &out);
+  cr_assert_lt(out.hops, 2);
+  cr_assert_lt(out.causes[VERDICT_serial_streams].gain, 0.01);
+}
+
+PD_TEST(gains, a_long_section_on_another_stream_is_no_hop) {
+  gains out;
+  hand_over(4, 8, 3, false, &out);
+  const double hops = out.hops;
+  hand_over(4, 9, 3, false, &out);
+  cr_assert_geq(hops, 3);
+  cr_assert_lt(out.hops, 1);
+}
+
+/* Two streams that nothing ties: each kernel is launched when the one before is done, and takes 15 of 20 us. */
+PD_TEST(gains, a_step_takes_no_less_than_the_device_is_busy) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, start, start + STEP_NS);
+    for (int64_t i = 0; i < 10; i++)
+      launch(&rig, i % 2 ? rig.main : rig.side, start + i * 20000, start + i * 20000 + 5000, start + i * 20000 + 20000);
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  cr_assert_leq(out.causes[VERDICT_launch_bound].gain, 0.25 + 1e-9);
+  cr_assert_gt(out.causes[VERDICT_launch_bound].gain, 0.2);
+}
