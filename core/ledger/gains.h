@@ -28,8 +28,8 @@
 #define GAINS_MISS_WORST 0.03
 /* What recording adds where it is neither known nor solved from the trace. Recording is as slow as the machine, and the
  * trace shows how slow: between the start of an operation and that of the first one in it lies little but recording. An
- * operation, and a call that launches, cost so many times the lower quartile of that time. Fitted to the steps without
- * a profiler of 84 traces of seven models, none of which it misses by more than 5 % at the median. */
+ * operation costs this many times the lower quartile of that time, and so does a call that launches. Fitted to the
+ * steps without a profiler of 84 traces of seven models, none of which it misses by more than 5 % at the median. */
 #define GAINS_OPERATION_NESTED 2.5
 #define GAINS_LAUNCH_NESTED 2.0
 /* Of each record, where no operation lies in another. */
