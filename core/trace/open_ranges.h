@@ -7,12 +7,13 @@
 typedef struct open_look {
   raw_range ranges[THREAD_MAX_DEPTH]; /* outermost first; info and stack still packed, no end */
   uint32_t count;
+  uint64_t finished; /* ranges that the thread had published before the look */
 } open_look;
 
 void open_look_take(const recorder_thread *self, open_look *look);
 
 /* Appends them to the ranges that ended, which were copied after the look, cut at the window's end. Leaves out those
- * that ended between the two: they stand there already. `out->ranges` has room. */
+ * that are among the ranges that ended, whatever end they bear. `out->ranges` has room. */
 void open_look_append(const open_look *look, uint64_t end_ticks, window_thread *out);
 
 #endif

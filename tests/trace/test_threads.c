@@ -98,6 +98,48 @@ PD_TEST(threads, a_range_that_ends_while_it_is_looked_at_is_there_once) {
   cr_assert_eq(rows[4].end, 100);
 }
 
+/* A thread that is held up between reading the clock and publishing the range. */
+PD_TEST(threads, a_range_published_late_with_an_end_inside_the_window_is_there_once) {
+  raw_range rows[4] = {{.start = 50, .end = 98, .depth = 1, .name = 5},
+                       {.start = 5, .end = 104, .depth = 0, .name = 4}};
+  const open_look look = {.count = 2,
+                          .ranges = {{.start = 5, .depth = 0, .name = 4}, {.start = 50, .depth = 1, .name = 5}}};
+  window_thread thread = {.ranges = rows, .range_count = 2};
+  open_look_append(&look, 100, &thread);
+  cr_assert_eq(thread.range_count, 2, "the inner range would stand behind the outer one and have no parent");
+}
+
+/* A thread that is held up between publishing the range and clearing its place. */
+PD_TEST(threads, a_range_whose_place_is_not_cleared_yet_is_there_once) {
+  raw_range rows[4] = {{.start = 50, .end = 50, .depth = 1, .name = 7},
+                       {.start = 50, .end = 98, .depth = 2, .name = 5}};
+  const open_look look = {.count = 3,
+                          .finished = 2,
+                          .ranges = {{.start = 5, .depth = 0, .name = 4},
+                                     {.start = 50, .depth = 1, .name = 6},
+                                     {.start = 50, .depth = 2, .name = 5}}};
+  window_thread thread = {.ranges = rows, .range_count = 2};
+  open_look_append(&look, 100, &thread);
+  cr_assert_eq(thread.range_count, 4);
+  cr_assert_eq(rows[2].name, 6, "an older range of the same tick is another range");
+  cr_assert_eq(rows[3].name, 4);
+}
+
+PD_TEST(threads, a_look_counts_the_ranges_published_before_it) {
+  rig self;
+  open_look look;
+  rig_open(&self, plain);
+  rig_window_at(&self, 2000, 0);
+  rig_begin_at(&self, 2010, "outer", PD_RANGE_USER);
+  rig_begin_at(&self, 2020, "inner", PD_RANGE_USER);
+  rig_end_at(&self, 2030);
+  open_look_take(atomic_load(&self.recorder->room->threads), &look);
+  cr_assert_eq(look.finished, 1);
+  cr_assert_eq(look.count, 1);
+  rig_end_at(&self, 2040);
+  rig_close(&self);
+}
+
 PD_TEST(threads, a_thread_that_ends_inside_a_range_closes_it) {
   rig self;
   pthread_t thread;
