@@ -2,6 +2,7 @@
 #include "correlation.h"
 #include "sort.h"
 #include "streams.h"
+#include "trace_steps.h"
 
 #include <stdlib.h>
 
@@ -142,7 +143,7 @@ static pd_status group_by_call(correlation *self, const pd_device_row *rows, uin
   }
   for (uint64_t i = 0; i < self->call_count; i++) {
     const pd_call *call = &self->calls[i];
-    bool launch = call->result == 0 && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
+    const bool launch = trace_is_launch(call);
     if (launch && !call->activity_count)
       merge_lost(merge, PD_LOSS_UNMATCHED_LAUNCH,
                  call->thread < merge->thread_count ? merge->threads[call->thread].tid : LOSS_NO_THREAD,

@@ -5,10 +5,6 @@
 
 #include <math.h>
 
-static bool is_launch(const pd_call *call) {
-  return call->result == 0 && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
-}
-
 static void place_ranges(pd_trace *trace, step_cursor cursor) {
   pd_range *ranges = (pd_range *)trace->ranges.data;
   for (uint64_t i = 0; i < trace->ranges.count; i++) {
@@ -24,8 +20,8 @@ static void place_calls(pd_trace *trace, step_cursor cursor, pd_trace_step *step
     call->step = merge_step_at(&cursor, call->start_ns);
     if (call->step == PD_NONE) continue;
     pd_trace_step *step = &steps[call->step];
-    step->launches += is_launch(call);
-    step->matched += is_launch(call) && call->activity_count;
+    step->launches += trace_is_launch(call);
+    step->matched += trace_is_launch(call) && call->activity_count;
     step->device_rows += call->activity_count;
   }
   pd_device_row *rows = (pd_device_row *)trace->activities.data;
@@ -43,7 +39,7 @@ static void find_waits(const pd_trace *trace, pd_trace_step *steps, uint64_t cou
     int64_t first = step->end_ns;
     while (call < trace->calls.count && calls[call].start_ns < step->start_ns) call++;
     for (uint64_t k = call; k < trace->calls.count && calls[k].start_ns < step->end_ns; k++)
-      if (is_launch(&calls[k])) {
+      if (trace_is_launch(&calls[k])) {
         first = calls[k].start_ns;
         break;
       }

@@ -10,6 +10,13 @@ typedef struct step_bounds {
   uint64_t number;
 } step_bounds;
 
+/* Whether device work was to follow the call. A set of memory that none followed was of no bytes: the device has no
+ * record of it. */
+static inline bool trace_is_launch(const pd_call *call) {
+  if (call->api == PD_API_MEMSET && !call->activity_count) return false;
+  return call->result == 0 && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
+}
+
 /* Gives the trace these steps, in order and back to back, in place of those that it has. A call belongs to the step in
  * which it starts, a device record to the step of its call. Waits for the loader are taken from PD_RANGE_DATALOADER on
  * the loop's thread; the measured part of a step begins behind those that come before its first launch. The window

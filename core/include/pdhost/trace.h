@@ -133,7 +133,7 @@ typedef struct pd_trace_step {
   int64_t data_wait_ns;
   int64_t step_time_ns; /* t1 - t0, or device time with sync_timing = false */
   uint64_t number;      /* N of ProfilerStep#N */
-  uint64_t launches;    /* successful launches, copies, sets; a graph launch counts once */
+  uint64_t launches;    /* successful launches, copies, sets of any bytes; a graph launch counts once */
   uint64_t matched;     /* of them, those with at least one device record */
   uint64_t device_rows;
   double loss; /* NaN where the loss was not read */

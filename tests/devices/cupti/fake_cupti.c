@@ -580,7 +580,7 @@ uint32_t fake_peer_memcpy(uint64_t bytes) {
 uint32_t fake_memset(uint64_t bytes) {
   pthread_mutex_lock(&lock);
   uint32_t id = call(false, 51, 0, 0);
-  CUpti_ActivityMemset4 *record = counts.memset_on ? put(CUPTI_ACTIVITY_KIND_MEMSET, NULL) : NULL;
+  CUpti_ActivityMemset4 *record = counts.memset_on && bytes ? put(CUPTI_ACTIVITY_KIND_MEMSET, NULL) : NULL;
   if (record) {
     record->start = now();
     record->end = record->start + 10;

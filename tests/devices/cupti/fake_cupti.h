@@ -70,7 +70,7 @@ void fake_context_ends(void);
 uint32_t fake_graph_launch(uint32_t graph, uint32_t nodes);
 /* The same with the nodes under a wrong id. */
 uint32_t fake_graph_launch_wrong(uint32_t graph, uint32_t nodes);
-/* cudaMemcpyAsync (41) and cudaMemsetAsync (51), done at once. */
+/* cudaMemcpyAsync (41) and cudaMemsetAsync (51), done at once; a set of no bytes leaves no record. */
 uint32_t fake_memcpy(uint64_t bytes);
 uint32_t fake_memset(uint64_t bytes);
 /* cudaMemcpyAsync from one device to another. */

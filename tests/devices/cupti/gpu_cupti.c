@@ -78,6 +78,7 @@ static uint64_t work(bool graphs) {
     cuda(cudaMemcpyAsync(device_data, host_data, COUNT * sizeof(float), cudaMemcpyHostToDevice, stream), "copy");
   for (int i = 0; i < DRIVER; i++, launches++) cuda(launch_driver(stream), "launch through the driver");
   cuda(cudaMemsetAsync(device_data, 0, COUNT, stream), "memset");
+  cuda(cudaMemsetAsync(device_data, 0, 0, stream), "memset of no bytes"); /* has no record, and is not waited for */
   cuda(launch_big_shared(stream, device_data, BIG_BYTES), "big launch");
   launches += 2;
   if (graphs)
@@ -137,7 +138,9 @@ static void tally_window(kept_record *record, tally *sum) {
       else if (row->start - call->start < sum->least_gap_ns)
         sum->least_gap_ns = row->start - call->start;
     }
-    if (call && call->u.api.api >= PD_API_LAUNCH && call->u.api.api <= PD_API_MEMSET && call->u.api.result == 0) {
+    const bool empty = call && call->u.api.api == PD_API_MEMSET && !rows;
+    if (call && !empty && call->u.api.api >= PD_API_LAUNCH && call->u.api.api <= PD_API_MEMSET &&
+        call->u.api.result == 0) {
       bool own = call->thread == (uint32_t)gettid();
       if (own)
         sum->calls++, sum->matched += rows > 0;

@@ -92,6 +92,21 @@ PD_TEST(cupti_collect, polls_until_a_flush_delivers) {
   close_collect();
 }
 
+PD_TEST(cupti_collect, waits_for_no_record_of_a_set_of_no_bytes) {
+  open_collect(CUPTI_BETWEEN_DISABLE);
+  start();
+  fake_launch("_Z1kv");
+  fake_memset(0);
+  fake_memset(16);
+  fake_finish(0);
+  drain(); /* 20 s would be its limit */
+  cr_assert(drained.complete && drained.loop_complete);
+  cr_assert_eq(drained.pending, 0);
+  cr_assert_eq(rows_of(PD_ACTIVITY_MEMSET), 1);
+  check_pairs(1);
+  close_collect();
+}
+
 PD_TEST(cupti_collect, waits_for_completions_that_come_after_the_flush) {
   open_collect(CUPTI_BETWEEN_DISABLE);
   fake_set()->late_completion = true;

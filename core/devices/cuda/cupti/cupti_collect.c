@@ -24,6 +24,7 @@ enum {
   FIRST_POLL_NS = 50000,
   LONGEST_POLL_NS = 5000000,
   OTHERS_NS = 500000000,
+  SETS_NS = 20000000, /* no set of memory takes longer: what is due then has no bytes, and no record */
   CLOCK_TRIES = 8,
   CLOCK_NARROW_NS = 20000, /* a reading that took no longer is good enough */
   CLOCK_STEP_NS = 1000000
@@ -121,7 +122,7 @@ static void count_dropped(cupti_collect *self) {
 /* Asks CUPTI for whatever is complete until nothing is due. A completion may come after the flush has returned, and a
  * running kernel keeps its whole buffer back, so the flush's own result says nothing. */
 static void carry_out_drain(cupti_collect *self) {
-  int64_t pause_ns = FIRST_POLL_NS, progress_ns = 0;
+  int64_t pause_ns = FIRST_POLL_NS, progress_ns = 0, only_sets_ns = INT64_MAX;
   uint64_t due_before = UINT64_MAX;
   cupti_drained *drained = &self->order.drained;
   cupti_decoder_window_stop(&self->decoder, self->order.stop_ns);
@@ -135,6 +136,12 @@ static void carry_out_drain(cupti_collect *self) {
     drained->others_held = held.others;
     drained->complete = cupti_decoder_settle(&self->decoder) && !drained->held;
     int64_t now = pd_clock_ns(CLOCK_MONOTONIC);
+    if (drained->held || !cupti_match_only_sets(&self->decoder.match))
+      only_sets_ns = INT64_MAX;
+    else if (only_sets_ns == INT64_MAX)
+      only_sets_ns = now;
+    else
+      drained->complete |= now - only_sets_ns > SETS_NS;
     drained->loop_complete |= drained->complete;
     if (drained->complete || now >= self->order.deadline_ns) break;
     if (drained->loop_complete || (!held.own && cupti_match_complete_for(&self->decoder.match, self->order.thread))) {
@@ -154,7 +161,7 @@ static void carry_out_drain(cupti_collect *self) {
   drained->graphs_empty = match->graph_count > 0 && match->graph_rows == 0;
   cupti_decoder_window_close(&self->decoder); /* at once: a call that comes now would miss its device record */
   drained->early_ns = self->decoder.early_ns; /* of what waited until then too */
-  drained->pending = match->pending;
+  drained->pending = match->pending - match->sets;
   drained->nodes = cupti_match_nodes(match);
 }
 

@@ -23,7 +23,7 @@ void cupti_match_free(cupti_match *self) {
 
 void cupti_match_reset(cupti_match *self) {
   if (self->index) memset(self->index, 0, self->index_size * sizeof *self->index);
-  self->count = self->graph_count = self->pending = self->graph_rows = 0;
+  self->count = self->graph_count = self->pending = self->sets = self->graph_rows = 0;
 }
 
 cupti_launch *cupti_match_find(const cupti_match *self, uint64_t correlation) {
@@ -61,7 +61,14 @@ pd_status cupti_match_expect(cupti_match *self, cupti_launch *launch, pd_api_cla
   }
   launch->pending = true;
   self->pending++;
+  self->sets += launch->api == PD_API_MEMSET;
   return PD_OK;
+}
+
+static void settle(cupti_match *self, cupti_launch *launch) {
+  launch->pending = false;
+  self->pending--;
+  self->sets -= launch->api == PD_API_MEMSET;
 }
 
 static cupti_graph_size *find_graph(const cupti_match *self, uint32_t graph) {
@@ -71,10 +78,7 @@ static cupti_graph_size *find_graph(const cupti_match *self, uint32_t graph) {
 }
 
 pd_status cupti_match_seen(cupti_match *self, cupti_launch *launch, uint32_t graph) {
-  if (launch->pending) {
-    launch->pending = false;
-    self->pending--;
-  }
+  if (launch->pending) settle(self, launch);
   launch->device_rows++;
   if (!launch->is_graph || !graph) return PD_OK;
   self->graph_rows++;
@@ -94,8 +98,7 @@ void cupti_match_captured(cupti_match *self, uint32_t thread, int64_t from_ns, i
     cupti_launch *launch = &self->launches[i];
     if (!launch->pending || launch->thread != thread || launch->start_ns < from_ns || launch->start_ns > to_ns)
       continue;
-    launch->pending = false;
-    self->pending--;
+    settle(self, launch);
   }
 }
 
@@ -116,6 +119,10 @@ uint64_t cupti_match_nodes(const cupti_match *self) {
     if (!launch->pending) nodes += nodes_due(self, launch);
   }
   return nodes;
+}
+
+bool cupti_match_only_sets(const cupti_match *self) {
+  return self->sets && self->pending == self->sets && !cupti_match_nodes(self);
 }
 
 bool cupti_match_complete_for(const cupti_match *self, uint32_t thread) {

@@ -36,6 +36,7 @@ typedef struct cupti_match {
   cupti_graph_size *graphs;
   uint64_t graphs_count, graphs_capacity;
   uint64_t pending;    /* launches without a record yet */
+  uint64_t sets;       /* of them, sets of memory: one of no bytes never has a record */
   uint64_t graph_rows; /* records of graphs' launches */
 } cupti_match;
 
@@ -57,6 +58,8 @@ void cupti_match_captured(cupti_match *self, uint32_t thread, int64_t from_ns, i
 uint32_t cupti_match_owes(const cupti_match *self, const cupti_launch *launch);
 /* The sum of that over the graphs' launches with a record. */
 uint64_t cupti_match_nodes(const cupti_match *self);
+/* Whether sets of memory are all that is due. */
+bool cupti_match_only_sets(const cupti_match *self);
 /* Whether every launch of the thread has all its records, as far as can be known. */
 bool cupti_match_complete_for(const cupti_match *self, uint32_t thread);
 
