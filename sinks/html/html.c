@@ -121,14 +121,25 @@ static pd_status html_window(void *given, const pd_trace *trace) {
   return page->status;
 }
 
-static pd_status run_tables(state *self, const pd_summary *summary) {
+/* The panes of the whole run: all ranks together, where there are several, and the run. */
+static pd_status run_panes(state *self, const pd_summary *summary) {
   text_out *page = &self->file.out;
   const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
   const pd_table_set *set = analysis ? analysis->run_tables(analysis, self->run, summary) : NULL;
   if (analysis && !set)
     return self->host->fail(self->host, PD_NO_MEMORY, "the run's tables could not be computed: out of memory");
-  for (uint32_t i = 0; set && i < set->count; i++)
-    if (set->tables[i]->column_count && set->tables[i]->rows.count) pane_table(page, set->tables[i], "run-", false);
+  if (set && pane_ranks_has(set)) {
+    pane_begin(page, "", "all-ranks", "All ranks");
+    pane_ranks(page, set);
+    page_markup(page, "</section>\n");
+  }
+  pane_begin(page, "", "run", "Run");
+  pane_run(page, self->run, summary);
+  for (uint32_t i = 0; set && i < set->count; i++) {
+    const pd_table *table = set->tables[i];
+    if (table->column_count && table->rows.count && !pane_ranks_takes(table)) pane_table(page, table, "run-", false);
+  }
+  if (analysis) pane_glossary(page, analysis);
   return PD_OK;
 }
 
@@ -137,11 +148,7 @@ static pd_status html_close(void *given, const pd_summary *summary) {
   text_out *page = &self->file.out;
   pd_status status = PD_OK;
   if (summary) {
-    pane_begin(page, "", "run", "Run");
-    pane_run(page, self->run, summary);
-    status = run_tables(self, summary);
-    const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
-    if (analysis) pane_glossary(page, analysis);
+    status = run_panes(self, summary);
     page_markup(page, "</section>\n</main>\n<script type=\"module\">\n");
     page_embed(page, "page.js");
     page_markup(page, "</script>\n<script type=\"module\">\n");

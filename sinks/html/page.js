@@ -18,6 +18,26 @@ function show(id) {
   document.dispatchEvent(new CustomEvent("pdhost:pane", { detail: { id: pane.id } }));
 }
 
+// What all ranks did together is known when the windows are written: their first screens then lead to it.
+function leadToRanks(pane) {
+  for (const run of document.querySelectorAll('nav a[href="#run"]')) {
+    const link = document.createElement("a");
+    link.href = `#${pane.id}`;
+    link.textContent = pane.querySelector("h2").textContent;
+    run.before(link, "\n");
+  }
+  for (const overview of document.querySelectorAll('.window > .pane[id$="overview"]')) {
+    const line = document.createElement("p"), link = document.createElement("a");
+    line.className = "card";
+    link.href = `#${pane.id}`;
+    link.textContent = "All ranks";
+    line.append(link, `: ${pane.querySelector(".sentence").textContent}`);
+    overview.querySelector(".verdict, .pair").before(line);
+  }
+}
+const together = document.getElementById("all-ranks");
+if (together) leadToRanks(together);
+
 root.classList.add("js");
 addEventListener("hashchange", () => {
   show(location.hash.slice(1));

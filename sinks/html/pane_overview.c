@@ -8,7 +8,7 @@
 
 /* ---- the verdict ---- */
 
-static void fact(text_out *page, const pd_table *table, const char *title, const char *key) {
+void overview_fact(text_out *page, const pd_table *table, const char *title, const char *key) {
   const pd_cell *cell = page_find(table, PD_AT(pd_table_row, &table->rows, 0), key);
   if (!cell) return;
   page_around(page, "<div><dt>", title, "</dt><dd>");
@@ -49,7 +49,7 @@ static void verdict_figures(text_out *page, const pd_table *table, const pd_tabl
   page_markup(page, "</div>\n");
 }
 
-static const char *tone(const char *cause) {
+const char *overview_tone(const char *cause) {
   if (!strcmp(cause, "withheld") || !*cause) return "unknown";
   return strcmp(cause, "none") != 0 ? "found" : "fine";
 }
@@ -58,13 +58,13 @@ static void verdict(text_out *page, const pd_table_set *set) {
   const pd_table *table = page_table(set, "verdict");
   if (!table || !table->rows.count) return;
   const pd_table_row *row = PD_AT(pd_table_row, &table->rows, 0);
-  page_around(page, "<section class=\"card verdict ", tone(page_string(table, row, "verdict_cause")),
+  page_around(page, "<section class=\"card verdict ", overview_tone(page_string(table, row, "verdict_cause")),
               "\"><h3>Verdict</h3>\n");
   page_around(page, "<p class=\"sentence\">", page_string(table, row, "verdict"), "</p>\n");
   verdict_figures(page, table, row);
   page_markup(page, "<dl>\n");
-  fact(page, table, "Evidence", "verdict_evidence");
-  fact(page, table, "Ruled out", "verdict_not");
+  overview_fact(page, table, "Evidence", "verdict_evidence");
+  overview_fact(page, table, "Ruled out", "verdict_not");
   page_markup(page, "</dl>\n");
   if (table->note) page_around(page, "<p class=\"note\">", table->note, "</p>\n");
   page_markup(page, "</section>\n");

@@ -22,6 +22,16 @@ void overview_ledger(text_out *page, const pd_table_set *set);
 /* Coverage, what was lost, what is withheld and why. */
 void overview_facts(text_out *page, const pane_window *window);
 
+/* What both verdicts are made of: the class of a verdict's card by its cause, and a line of it where the first row has
+ * `key`. */
+const char *overview_tone(const char *cause);
+void overview_fact(text_out *page, const pd_table *table, const char *title, const char *key);
+
+/* What all ranks did together, from the tables of the run: whether there is anything, whether a table is part of it. */
+bool pane_ranks_has(const pd_table_set *set);
+bool pane_ranks_takes(const pd_table *table);
+void pane_ranks(text_out *page, const pd_table_set *set);
+
 /* The window's events, or its first steps that `*limit` bytes have room for; takes from it what they need. False on no
  * memory. */
 bool pane_timeline(text_out *page, const pane_window *window, uint64_t *limit);

@@ -60,6 +60,16 @@ def write_big_trace(path):
         file.write('{"ph":"M","name":"process_name","pid":1,"tid":0,"ts":0,"args":{"name":"python"}}\n]}\n')
 
 
+def write_ranks(pdhost, out):
+    """Three ranks, of which one is late."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+    from made_ranks import Job
+    job = Job(input_us=lambda rank, step: 520 if rank == 1 else 20)
+    for rank, trace in enumerate(job.traces):
+        trace.write(os.path.join(out, f"rank{rank}.json"))
+    run(pdhost, "analyze", "rank0.json", "rank1.json", "rank2.json", "--sink", "html:path=ranks.html", "-q", folder=out)
+
+
 def write_pages(pdhost, out):
     run(pdhost, "--scenario", "memory_churn", "--device", "cpu", "--batch_size", "4", "--image_size", "16",
         "--warmup_steps", "1", "--profile_steps", "6", "-o", "profile.profile_memory=true", "-o", "profile.with_stack=true",
@@ -74,6 +84,7 @@ def write_pages(pdhost, out):
         "--warmup_steps", "1", "-o", "schedule.active=4", "--vary", "data.io_sleep_ms=0,5", "--vary", "data.num_workers=1,2",
         "--out", "sweep", "-q", folder=out)
     run(pdhost, "compare", "--html", "compare.html", "sweep/sweep.json", "sweep/sweep.json", folder=out)
+    write_ranks(pdhost, out)
     write_big_trace(os.path.join(out, "big.json"))
     run(pdhost, "analyze", "big.json", "--sink", "html:path=big.html,timeline=64MiB", folder=out)
     os.remove(os.path.join(out, "big.json"))
@@ -199,6 +210,30 @@ class Check:
                 self.engine.run(script)
                 self.that(not (found := self.engine.run(AXE)), f"{name}: axe-core: {found}")
 
+    def ranks(self, script):
+        """All ranks have a pane, and the first screen of each window says what is wrong with them."""
+        for pane, name in (("w1-overview", "ranks_first_screen"), ("all-ranks", "ranks")):
+            self.open("ranks", pane)
+            seen = self.engine.run("""return [
+                Array.from(document.querySelectorAll(".pane")).filter((one) => one.offsetParent).map((one) => one.id),
+                Array.from(document.querySelectorAll('nav a[href="#all-ranks"]')).filter((one) => one.offsetParent).length,
+                document.querySelector(".pane.shown .card").textContent,
+                Array.from(document.querySelectorAll(".pane.shown .card.ranks .bar"), (one) => one.offsetWidth),
+                document.documentElement.scrollWidth - innerWidth];""")
+            self.that(seen[0] == [pane], f"{pane}: panes that are seen: {seen[0]}")
+            self.that("straggler: the others wait" in seen[2], f"{pane}: it begins with {seen[2]}")
+            self.that(seen[4] <= 0, f"{pane}: the page is {seen[4]} pixels too wide")
+            if pane == "all-ranks":
+                self.that(len(seen[3]) == 6 and max(seen[3][:3]) < 1.01 * min(seen[3][:3]), f"bars of steps: {seen[3]}")
+                self.that(len(seen[3]) == 6 and 3 * seen[3][4] < min(seen[3][3], seen[3][5]), f"bars of collectives: {seen[3]}")
+            else:
+                self.that(seen[1] == 1, f"{pane}: {seen[1]} links to all ranks")
+            self.engine.screenshot(os.path.join(self.out, "screenshots", f"{self.engine.name.lower()}_{name}.png"))
+            self.clean(pane)
+            if script:
+                self.engine.run(script)
+                self.that(not (found := self.engine.run(AXE)), f"{pane}: axe-core: {found}")
+
     def big(self):
         opened, drawn = [], []
         for _ in range(3):
@@ -246,6 +281,7 @@ def check(kind, program, out, document, axe):
                 checks.figures(document)
                 checks.timeline(document)
                 checks.others(axe if kind is browser.Chromium else "")
+                checks.ranks(axe if kind is browser.Chromium else "")
                 checks.big()
             faults += checks.faults
         finally:

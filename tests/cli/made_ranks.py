@@ -1,0 +1,61 @@
+"""Made-up data-parallel steps of several ranks as Kineto traces, each rank with a clock of its own."""
+import random
+
+from made_trace import MadeTrace
+
+FORWARD, BACKWARD, TRANSFER = 200.0, 300.0, 60.0
+
+
+class Job:
+    """Steps of ranks that wait for one another in two all-reduces of a step: one beside backward, one behind it."""
+
+    def __init__(self, ranks=3, steps=6, input_us=lambda rank, step: 20, host_us=lambda rank, step: 10,
+                 kernel_us=lambda rank, step: FORWARD, transfer_us=TRANSFER, named=True):
+        clocks = random.Random(5)
+        self.traces = [MadeTrace(steps=0) for _ in range(ranks)]
+        starts, offsets = [0.0] * ranks, [clocks.uniform(0, 5e6) for _ in range(ranks)]
+        for rank, trace in enumerate(self.traces):
+            if named:
+                trace.head["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": ranks}
+        for step in range(steps):
+            plans = [self.plan(starts[rank], input_us(rank, step), host_us(rank, step), kernel_us(rank, step))
+                     for rank in range(ranks)]
+            first = max(plan["forward_end"] + BACKWARD / 2 for plan in plans) + transfer_us
+            second = max(max(plan["backward_end"] for plan in plans), first) + transfer_us
+            for rank, plan in enumerate(plans):
+                starts[rank] = self.write(self.traces[rank], offsets[rank], step, plan, first, second)
+
+    @staticmethod
+    def plan(start, input_us, host_us, kernel_us):
+        forward = start + 20 + input_us
+        forward_end = forward + 10 + kernel_us
+        backward = max(forward_end, forward + 30 + host_us + 10)
+        return {"start": start, "input": input_us, "host": host_us, "forward": forward, "forward_end": forward_end,
+                "backward": backward, "backward_end": backward + BACKWARD, "kernel": kernel_us}
+
+    @staticmethod
+    def write(trace, offset, step, plan, first, second):
+        def collective(call, start, end):
+            trace.host("cuda_runtime", "cudaLaunchKernel", offset + call, 4.0, cbid=211, correlation=trace.number)
+            trace.events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)",
+                                 "pid": 0, "tid": 20, "ts": offset + start, "dur": end - start,
+                                 "args": {"device": 0, "context": 1, "stream": 20, "correlation": trace.number,
+                                          "grid": [16, 1, 1], "block": [512, 1, 1], "Collective name": "allreduce",
+                                          "In msg nelems": 250000, "dtype": "Float"}})
+            trace.number += 1
+
+        trace.host("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                   offset + plan["start"] + 5, plan["input"])
+        trace.launch("aten::linear", "forward_kernel", offset + plan["forward"], offset + plan["forward"] + 10, plan["kernel"])
+        launch = plan["forward"] + 30 + plan["host"]
+        trace.launch("aten::mm", "backward_kernel", offset + launch, offset + plan["backward"], BACKWARD)
+        half = plan["forward_end"] + BACKWARD / 2
+        collective(launch + 20, half, first)
+        collective(launch + 26, max(plan["backward_end"], first), second)
+        trace.launch("aten::_fused_adamw_", "adamw_kernel", offset + launch + 40, offset + second + 2, 30.0)
+        end = second + 40
+        trace.host("cuda_runtime", "cudaDeviceSynchronize", offset + launch + 60, end - launch - 60, cbid=165,
+                   correlation=trace.number)
+        trace.number += 1
+        trace.host("user_annotation", f"ProfilerStep#{step}", offset + plan["start"], end + 3 - plan["start"])
+        return end + 5
