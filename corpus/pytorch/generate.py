@@ -2,10 +2,14 @@
 """Make labelled PyTorch traces: training loops with one known bottleneck each, and what it really costs.
 
 usage: generate.py FOLDER [--models NAMES] [--precisions NAMES] [--seed N] [--seconds N]
+       generate.py --run CELL [--steps N]
 
 Each cell is one model, one precision, one kind of loop and one injected cause. Its step is measured without a profiler,
 with and without the injection, in blocks that alternate. The step without the injection is measured as a CUDA graph too,
 which says how much of it is launching. Then five steps are recorded by torch.profiler.
+
+--run only runs the loop of one cell, injection included, with no profiler: a job for pdhost record. CELL is the name of a
+trace without its ending, as encoder_fp32_sync_forced_sync_16.
 
 FOLDER gets one NAME.pt.trace.json.gz for each cell, and labels.json with a line for each, a JSON object in the form that
 pdhost score --traces takes (docs/benchmark-of-diagnoses.md):
@@ -121,8 +125,48 @@ class Perceptron(nn.Module):
         return self.head(self.body(x))
 
 
+class Decoder(nn.Module):
+    """Causal attention and gated layers over a sequence, as language models have them."""
+    batch, shape, classes = 16, (192, 320), 500
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.ModuleDict({
+            'norm': nn.RMSNorm(320), 'qkv': nn.Linear(320, 960, bias=False), 'out': nn.Linear(320, 320, bias=False),
+            'norm2': nn.RMSNorm(320), 'gate': nn.Linear(320, 1728, bias=False), 'down': nn.Linear(864, 320, bias=False)})
+            for _ in range(5))
+        self.head = nn.Linear(320, self.classes)
+
+    def forward(self, x):
+        for layer in self.layers:
+            q, k, v = layer['qkv'](layer['norm'](x)).unflatten(2, (3, 5, 64)).permute(2, 0, 3, 1, 4)
+            x = x + layer['out'](nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+            gate, up = layer['gate'](layer['norm2'](x)).chunk(2, 2)
+            x = x + layer['down'](nn.functional.silu(gate) * up)
+        return self.head(x[:, -1])
+
+
+class Depthwise(nn.Module):
+    """Separable convolutions, channels last: many small kernels."""
+    batch, shape, classes = 40, (3, 112, 112), 200
+
+    def __init__(self):
+        super().__init__()
+        layers, channels = [nn.Conv2d(3, 32, 3, 2, 1, bias=False), nn.BatchNorm2d(32), nn.Hardswish()], 32
+        for width in (64, 64, 128, 128, 256, 256):
+            stride = 2 if width != channels else 1
+            layers += [nn.Conv2d(channels, channels, 5, stride, 2, groups=channels, bias=False), nn.BatchNorm2d(channels),
+                       nn.Hardswish(), nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width)]
+            channels = width
+        self.body, self.head = nn.Sequential(*layers), nn.Linear(channels, self.classes)
+        self.to(memory_format=torch.channels_last)
+
+    def forward(self, x):
+        return self.head(self.body(x.contiguous(memory_format=torch.channels_last)).mean((2, 3)))
+
+
 MODELS = {'convolutions': Convolutions, 'encoder': Encoder, 'recurrent': Recurrent, 'autoencoder': Autoencoder,
-          'perceptron': Perceptron}
+          'perceptron': Perceptron, 'decoder': Decoder, 'depthwise': Depthwise}
 
 
 class Samples(torch.utils.data.Dataset):
@@ -299,14 +343,29 @@ def gains(cause, effect, graph):
     return {name: round(share, 4) for name, share in measured.items()}
 
 
+def run_cell(name, steps):
+    """The loop of one cell, as a job that somebody else records."""
+    model, precision, kind, rest = name.split('_', 3)
+    detail, dial = rest.rsplit('_', 1)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
+    step_us = Program(MODELS[model], precision, kind == 'sync', detail, int(dial)).run(steps, True)
+    print(f'{name}: step {step_us:.0f} us')
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('folder')
+    parser.add_argument('folder', nargs='?')
     parser.add_argument('--models', default=','.join(MODELS), help='of ' + ', '.join(MODELS))
     parser.add_argument('--precisions', default='fp32,bf16', help='fp32, tf32 or bf16')
     parser.add_argument('--seed', type=int, default=0, help='order of the cells, so that a short run takes a mixed sample')
     parser.add_argument('--seconds', type=float, default=1e9, help='no new cell is begun after so long')
+    parser.add_argument('--run', metavar='CELL', help='run the loop of this cell, and record nothing')
+    parser.add_argument('--steps', type=int, default=200, help='of --run')
     arguments = parser.parse_args()
+    if arguments.run:
+        return run_cell(arguments.run, arguments.steps)
+    if not arguments.folder:
+        parser.error('FOLDER is missing')
     os.makedirs(arguments.folder, exist_ok=True)
     labels, graphs, started = [], {}, time.monotonic()
     for model, precision, sync, detail, dial in cells(arguments):
