@@ -73,12 +73,13 @@ typedef struct capture_file_head {
   X(ACTIVITIES, 29, "calls and device records")                                                                        \
   X(PROGRAM_END, 30, "end of the program")                                                                             \
   X(ANNOTATIONS, 31, "ranges and marks of the program")                                                                \
-  X(THREAD_NAMES, 32, "names of threads")
+  X(THREAD_NAMES, 32, "names of threads")                                                                              \
+  X(SPANS, 33, "ranges of no one thread")
 typedef enum capture_kind {
 #define CAPTURE_X(name, value, text) CAPTURE_##name = value,
   CAPTURE_KIND_MAP(CAPTURE_X)
 #undef CAPTURE_X
-      CAPTURE_KIND_END = 33
+      CAPTURE_KIND_END = 34
 } capture_kind;
 
 #define CAPTURE_NO_WINDOW UINT32_MAX
@@ -116,7 +117,8 @@ typedef struct capture_frame {
   uint32_t reserved;
 } capture_frame;
 
-/* A range that the program named, or where both times are one a mark. CLOCK_REALTIME; names are string ids. */
+/* A range that the program named, or where both times are one a mark. CLOCK_REALTIME; names are string ids. Those of
+ * CAPTURE_SPANS may have begun on another thread than the one that ended them and wrote the row. */
 typedef struct capture_annotation {
   int64_t start_ns, end_ns;
   uint32_t name, domain; /* domain 0: the one without a name */

@@ -108,6 +108,15 @@ static bool sweep_threads(trace_facts *self) {
   return ok;
 }
 
+/* What is no thread's takes no time of a processor. */
+static void drop_spans(trace_facts *self) {
+  for (uint64_t i = 0; i < self->range_count; i++) {
+    const uint32_t thread = facts_range(self, i)->thread;
+    if (thread >= self->trace->threads.count) continue;
+    if (PD_AT(pd_thread, &self->trace->threads, thread)->tid >= PD_THREAD_SPANS) self->range_self_ns[i] = 0;
+  }
+}
+
 static void add_device(trace_facts *self) {
   for (uint64_t i = 0; i < self->activity_count; i++) {
     const pd_device_row *row = facts_activity(self, i);
@@ -203,6 +212,7 @@ trace_facts *facts_open(const pd_trace *trace) {
   for (uint64_t i = 1; i < trace->streams.count; i++)
     self->one_device &=
         PD_AT(pd_stream_row, &trace->streams, i)->device == PD_AT(pd_stream_row, &trace->streams, 0)->device;
+  drop_spans(self);
   add_device(self);
   if (self->memory) add_memory(self);
   find_operations(self);

@@ -257,13 +257,42 @@ static bool is_within_one(const pd_trace *trace, const pd_range *range, const bo
   return false;
 }
 
-/* Ranges stand by thread: the longest run of one thread is taken. */
+/* Rows that are no threads are one: what lies on which is chance. */
+static uint32_t thread_of(const pd_trace *trace, const pd_range *range) {
+  const bool is_thread =
+      range->thread >= trace->threads.count || PD_AT(pd_thread, &trace->threads, range->thread)->tid < PD_THREAD_SPANS;
+  return is_thread ? range->thread : PD_NONE;
+}
+
+static int bounds_by_start(const void *a, const void *b) {
+  const step_bounds *x = a, *y = b;
+  if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+  return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
+}
+
+/* In order, each up to the next one's start; those that lie within another one are dropped. */
+static void line_up(found_steps *out) {
+  uint64_t kept = 0;
+  int64_t end_ns = INT64_MIN;
+  if (out->count) qsort(out->bounds, out->count, sizeof *out->bounds, bounds_by_start);
+  for (uint64_t i = 0; i < out->count; i++) {
+    if (out->bounds[i].end_ns <= end_ns) continue;
+    end_ns = out->bounds[i].end_ns;
+    if (kept) out->bounds[kept - 1].end_ns = out->bounds[i].start_ns;
+    out->bounds[kept] = (step_bounds){out->bounds[i].start_ns, end_ns, kept};
+    kept++;
+  }
+  out->count = kept;
+}
+
+/* Ranges stand by thread, and rows that are no threads behind them: the longest run of one is taken. */
 static void take_named(const pd_trace *trace, const bool *wanted, found_steps *out) {
   uint64_t best = 0, best_count = 0, count = 0, first = 0;
   for (uint64_t i = 0; i <= trace->ranges.count; i++) {
     const pd_range *range = i < trace->ranges.count ? PD_AT(pd_range, &trace->ranges, i) : NULL;
-    const bool new_thread = !range || (i && range->thread != PD_AT(pd_range, &trace->ranges, i - 1)->thread);
-    if (new_thread) {
+    const bool is_new =
+        !range || (i && thread_of(trace, range) != thread_of(trace, PD_AT(pd_range, &trace->ranges, i - 1)));
+    if (is_new) {
       if (count > best_count) best = first, best_count = count;
       first = i;
       count = 0;
@@ -272,11 +301,10 @@ static void take_named(const pd_trace *trace, const bool *wanted, found_steps *o
   }
   for (uint64_t i = best; out->count < best_count; i++) {
     const pd_range *range = PD_AT(pd_range, &trace->ranges, i);
-    if (!wanted[range->name] || is_within_one(trace, range, wanted)) continue;
-    if (out->count) out->bounds[out->count - 1].end_ns = range->start_ns;
-    out->bounds[out->count] = (step_bounds){range->start_ns, range->end_ns, out->count};
-    out->count++;
+    if (wanted[range->name] && !is_within_one(trace, range, wanted))
+      out->bounds[out->count++] = (step_bounds){range->start_ns, range->end_ns, 0};
   }
+  line_up(out);
 }
 
 pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps *out) {

@@ -38,8 +38,8 @@ typedef struct found_steps {
 /* By the period of the launches. Reads no mark. PD_NO_MEMORY is the one failure. */
 pd_status step_finder_find(const pd_trace *trace, found_steps *out);
 
-/* The ranges called `name`, or `name` with # and more behind it, of the thread that has the most of them. A range
- * within another one is none. */
+/* The ranges called `name`, or `name` with # and more behind it, of the thread that has the most of them; those of no
+ * one thread count as one thread's. A range within another one is none. */
 pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps *out);
 
 void found_steps_free(found_steps *self);

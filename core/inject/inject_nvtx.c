@@ -1,7 +1,7 @@
 /*
  * NVTX: the second entry of libpdhost_record.so. Each image with NVTX in it calls InitializeInjectionNvtx2 at its first
- * range, as NVTX_INJECTION64_PATH says, and is given functions that push, pop and mark. Those that it is not given do
- * nothing, as without a tool.
+ * range, as NVTX_INJECTION64_PATH says, and is given functions that push, pop, start, end and mark. Those that it is
+ * not given do nothing, as without a tool.
  */
 #include "inject_ranges.h"
 
@@ -40,6 +40,11 @@ static int NVTX_API push_event(const nvtxEventAttributes_t *event) {
   return inject_ranges_push(NULL, message_of(event));
 }
 static int NVTX_API pop(void) { return inject_ranges_pop(NULL); }
+static nvtxRangeId_t NVTX_API start_text(const char *message) { return inject_ranges_start(NULL, message); }
+static nvtxRangeId_t NVTX_API start_event(const nvtxEventAttributes_t *event) {
+  return inject_ranges_start(NULL, message_of(event));
+}
+static void NVTX_API end(nvtxRangeId_t number) { inject_ranges_end(number); }
 static void NVTX_API mark_text(const char *message) { inject_ranges_mark(NULL, message); }
 static void NVTX_API mark_event(const nvtxEventAttributes_t *event) { inject_ranges_mark(NULL, message_of(event)); }
 
@@ -47,6 +52,13 @@ static int NVTX_API push_in(nvtxDomainHandle_t domain, const nvtxEventAttributes
   return inject_ranges_push(domain_of(domain), message_of(event));
 }
 static int NVTX_API pop_in(nvtxDomainHandle_t domain) { return inject_ranges_pop(domain_of(domain)); }
+static nvtxRangeId_t NVTX_API start_in(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event) {
+  return inject_ranges_start(domain_of(domain), message_of(event));
+}
+static void NVTX_API end_in(nvtxDomainHandle_t domain, nvtxRangeId_t number) {
+  (void)domain;
+  inject_ranges_end(number);
+}
 static void NVTX_API mark_in(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event) {
   inject_ranges_mark(domain_of(domain), message_of(event));
 }
@@ -73,12 +85,17 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExpor
     SET(table, size, NVTX_CBID_CORE_RangePushA, push_text);
     SET(table, size, NVTX_CBID_CORE_RangePushEx, push_event);
     SET(table, size, NVTX_CBID_CORE_RangePop, pop);
+    SET(table, size, NVTX_CBID_CORE_RangeStartA, start_text);
+    SET(table, size, NVTX_CBID_CORE_RangeStartEx, start_event);
+    SET(table, size, NVTX_CBID_CORE_RangeEnd, end);
     SET(table, size, NVTX_CBID_CORE_MarkA, mark_text);
     SET(table, size, NVTX_CBID_CORE_MarkEx, mark_event);
   }
   if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size) == 1) {
     SET(table, size, NVTX_CBID_CORE2_DomainRangePushEx, push_in);
     SET(table, size, NVTX_CBID_CORE2_DomainRangePop, pop_in);
+    SET(table, size, NVTX_CBID_CORE2_DomainRangeStartEx, start_in);
+    SET(table, size, NVTX_CBID_CORE2_DomainRangeEnd, end_in);
     SET(table, size, NVTX_CBID_CORE2_DomainMarkEx, mark_in);
     SET(table, size, NVTX_CBID_CORE2_DomainCreateA, make_domain);
     SET(table, size, NVTX_CBID_CORE2_DomainRegisterStringA, register_text);

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 enum { THREADS = 512, DEPTH = 64, NAMES = 256, LONGEST = 1000 };
+/* Ranges that are open at a time and end by their number; a power of two. A start looks at SPAN_TRIES places. */
+enum { SPANS = 4096, SPAN_TRIES = 64 };
 
 typedef struct open_range {
   int64_t start_ns;
@@ -27,16 +29,25 @@ typedef struct known_name {
   uint32_t id, reserved;
 } known_name;
 
+/* A range that ends by its number, which no other one has: its place is the number's remainder by SPANS. */
+typedef struct open_span {
+  _Atomic uint64_t number; /* 0: the place is free; SPAN_MOVES: a thread fills or empties it */
+  open_range range;
+} open_span;
+#define SPAN_MOVES UINT64_MAX
+
 typedef struct range_thread {
   _Atomic uint32_t taken;
   uint32_t depth; /* may be beyond DEPTH: those are not kept */
-  ring_lane rows, strings;
+  ring_lane rows, spans, strings;
   open_range open[DEPTH];
   known_name names[NAMES];
 } range_thread;
 
 static ring_writer *_Atomic used;
 static range_thread *_Atomic pool;
+static open_span spans[SPANS];
+static _Atomic uint64_t spans_begun;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static _Thread_local range_thread *mine __attribute__((tls_model("initial-exec")));
@@ -46,6 +57,7 @@ static void give_back(void *thread) {
   range_thread *self = thread;
   if (atomic_load(&used)) {
     ring_lane_close(&self->rows);
+    ring_lane_close(&self->spans);
     ring_lane_close(&self->strings);
   }
   mine = NULL;
@@ -67,7 +79,7 @@ static range_thread *take_place(void) {
     uint32_t taken = 0;
     if (!atomic_compare_exchange_strong(&all[i].taken, &taken, 1)) continue;
     all[i].depth = 0;
-    all[i].rows = all[i].strings = (ring_lane){0};
+    all[i].rows = all[i].spans = all[i].strings = (ring_lane){0};
     memset(all[i].names, 0, sizeof all[i].names);
     mine = &all[i];
     (void)pthread_setspecific(key, mine);
@@ -111,15 +123,17 @@ static range_thread *thread_now(void) {
     const uint32_t tid = (uint32_t)gettid();
     self->rows =
         (ring_lane){.ring = ring, .kind = CAPTURE_ANNOTATIONS, .thread = tid, .row_bytes = sizeof(capture_annotation)};
+    self->spans =
+        (ring_lane){.ring = ring, .kind = CAPTURE_SPANS, .thread = tid, .row_bytes = sizeof(capture_annotation)};
     self->strings = (ring_lane){.ring = ring, .kind = CAPTURE_STRINGS, .thread = tid, .row_bytes = CAPTURE_ALIGN};
   }
   return self;
 }
 
-static void put_row(range_thread *self, const open_range *range, int64_t end_ns) {
+static void put_row(ring_lane *rows, const open_range *range, int64_t end_ns) {
   const capture_annotation row = {
       .start_ns = range->start_ns, .end_ns = end_ns, .name = range->name, .domain = range->domain_name};
-  if (!ring_put(&self->rows, &row, sizeof row, 1)) ring_lost(self->rows.ring, PD_LOSS_RANGES_FULL, 1);
+  if (!ring_put(rows, &row, sizeof row, 1)) ring_lost(rows->ring, PD_LOSS_RANGES_FULL, 1);
 }
 
 static open_range begin(range_thread *self, const char *domain, const char *name) {
@@ -153,7 +167,7 @@ int inject_ranges_pop(const char *domain) {
   }
   const open_range range = self->open[at];
   memmove(&self->open[at], &self->open[at + 1], (self->depth - at) * sizeof range);
-  if (range.name) put_row(self, &range, pd_clock_ns(CLOCK_REALTIME));
+  if (range.name) put_row(&self->rows, &range, pd_clock_ns(CLOCK_REALTIME));
   return (int)self->depth;
 }
 
@@ -161,5 +175,38 @@ void inject_ranges_mark(const char *domain, const char *name) {
   range_thread *self = thread_now();
   if (!self) return;
   const open_range moment = begin(self, domain, name);
-  if (moment.name) put_row(self, &moment, moment.start_ns);
+  if (moment.name) put_row(&self->rows, &moment, moment.start_ns);
+}
+
+uint64_t inject_ranges_start(const char *domain, const char *name) {
+  range_thread *self = thread_now();
+  if (!self) return 0;
+  const open_range range = begin(self, domain, name);
+  for (int i = 0; range.name && i < SPAN_TRIES; i++) {
+    const uint64_t number = atomic_fetch_add_explicit(&spans_begun, 1, memory_order_relaxed) + 1;
+    open_span *place = &spans[number % SPANS];
+    uint64_t none = 0;
+    if (!atomic_compare_exchange_strong_explicit(&place->number, &none, SPAN_MOVES, memory_order_acquire,
+                                                 memory_order_relaxed))
+      continue; /* one that has been open for long */
+    place->range = range;
+    atomic_store_explicit(&place->number, number, memory_order_release);
+    return number;
+  }
+  if (range.name) ring_lost(self->rows.ring, PD_LOSS_RANGES_FULL, 1);
+  return 0;
+}
+
+/* The name was written by the thread that began it, under a number that holds for the process. */
+void inject_ranges_end(uint64_t number) {
+  open_span *place = &spans[number % SPANS];
+  uint64_t expected = number;
+  if (!number || number == SPAN_MOVES ||
+      !atomic_compare_exchange_strong_explicit(&place->number, &expected, SPAN_MOVES, memory_order_acquire,
+                                               memory_order_relaxed))
+    return;
+  const open_range range = place->range;
+  atomic_store_explicit(&place->number, 0, memory_order_release);
+  range_thread *self = thread_now();
+  if (self) put_row(&self->spans, &range, pd_clock_ns(CLOCK_REALTIME));
 }

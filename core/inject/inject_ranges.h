@@ -21,6 +21,9 @@ void inject_ranges_use(ring_writer *ring);
 int inject_ranges_push(const char *domain, const char *name);
 /* Closes the thread's innermost range of the domain. */
 int inject_ranges_pop(const char *domain);
+/* A range that any thread may end, by the number that is returned; 0: it is not kept. */
+uint64_t inject_ranges_start(const char *domain, const char *name);
+void inject_ranges_end(uint64_t number);
 /* A moment. */
 void inject_ranges_mark(const char *domain, const char *name);
 

@@ -151,7 +151,7 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
                                .count = bytes / row_bytes,
                                .row_bytes = row_bytes};
     (void)capture_put(&ring->writer, head, data, bytes);
-    if (kind == CAPTURE_ANNOTATIONS) record_steps_annotations(&ring->steps, data, bytes);
+    if (kind == CAPTURE_ANNOTATIONS || kind == CAPTURE_SPANS) record_steps_annotations(&ring->steps, data, bytes);
     if (kind == CAPTURE_ACTIVITIES && row_bytes == sizeof(pd_activity)) look_at(ring, data, bytes / row_bytes);
   }
   self->rings->bytes += ring->writer.bytes - before;

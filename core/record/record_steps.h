@@ -14,7 +14,7 @@ typedef struct record_steps {
 
 /* Rows of CAPTURE_STRINGS. Without memory some steps are not counted. */
 void record_steps_strings(record_steps *self, const char *data, uint32_t bytes);
-/* Rows of CAPTURE_ANNOTATIONS. */
+/* Rows of CAPTURE_ANNOTATIONS, or of CAPTURE_SPANS. */
 void record_steps_annotations(record_steps *self, const void *data, uint32_t bytes);
 /* Complete ones so far. */
 uint64_t record_steps_count(const record_steps *self);

@@ -336,6 +336,32 @@ class Marks(Record):
             self.assertGreater(row["data_wait_ns"], 2e6)
         self.assertIn("my work", json.dumps(figures))
 
+    def test_ranges_that_another_thread_ends(self):
+        """They overlap: each begins a step, and a table has them all, with no time of a processor."""
+        _, err, figures = self.recorded("init", "spans=14", "settle", steps=14, options=("--step", "my span"))
+        self.assertEqual(self.warnings(err), [])
+        self.assertEqual(sum(figures["lost"].values()), 0)
+        self.assertEqual(figures["coverage"], 1.0)
+        for row in figures["step_rows"]:
+            self.assertGreater(row["step_time_ns"], 2e5)
+        self.assertIn("all of it", json.dumps(figures))
+
+    def test_so_many_ranges_that_another_thread_ends_end_the_recording(self):
+        self.recorded("init", "spans=25", "stopped", "say=done", steps=6, options=("--steps", "6", "--step", "my span"))
+
+    def test_ranges_of_any_thread_have_rows_of_their_own(self):
+        self.record("init", "spans=14", "settle", options=("--sink", "chrome_trace"))
+        traces = glob.glob(self.path("results/record/latest/*.json*"))
+        self.assertEqual(len(traces), 1)
+        with gzip.open(traces[0], "rt") if traces[0].endswith("gz") else open(traces[0], encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        spans = [event for event in events if event.get("name") == "my span" and event.get("ph") == "X"]
+        rows = {event["tid"] for event in spans}
+        self.assertEqual((len(spans), len(rows)), (14, 2))
+        names = {event["tid"]: event["args"]["name"] for event in events if event.get("name") == "thread_name"}
+        for row in rows:
+            self.assertIn("ranges of any thread", names[row])
+
     def test_another_tool_for_nvtx_stays(self):
         out, _ = self.unrecorded(command=("sh", "-c", "echo $NVTX_INJECTION64_PATH"), said="never initialised CUDA",
                                  env={"NVTX_INJECTION64_PATH": "/opt/other.so"})

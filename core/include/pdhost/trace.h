@@ -36,8 +36,12 @@ typedef struct pd_string {
   uint64_t length;
 } pd_string;
 
+/* Above all ids of threads: from this one on a row is no thread, but holds ranges that may begin on one thread and end
+ * on another. */
+#define PD_THREAD_SPANS UINT32_C(0x7f000000)
+
 typedef struct pd_thread {
-  uint32_t tid;  /* system thread id */
+  uint32_t tid;  /* system thread id, or PD_THREAD_SPANS and more */
   uint32_t name; /* string id */
 } pd_thread;
 

@@ -2,6 +2,7 @@
 #include "import_program.h"
 
 #include "program_captures.h"
+#include "program_spans.h"
 #include "program_tail.h"
 
 #include "capture/capture_read.h"
@@ -45,6 +46,7 @@ typedef struct program {
   bool captures_any;
   program_captures captures;
   program_tail tail;
+  program_spans spans;
   bool done, has_end, failed;
   void *room; /* for one record's payload */
 } program;
@@ -86,6 +88,7 @@ static void close_file(void *state) {
   free(self->bounds);
   program_captures_free(&self->captures);
   program_tail_free(&self->tail);
+  program_spans_free(&self->spans);
   free(self->room);
   free(self);
 }
@@ -216,6 +219,11 @@ static void read_annotations(program *self, const capture_record *at) {
       read_own(self, row, &range);
     if (row->end_ns > row->start_ns) self->intake->range(self->intake, &range);
   }
+}
+
+static void read_spans(program *self, const capture_record *at) {
+  self->strange += program_spans_add(&self->spans, self->room, at->bytes / (uint32_t)sizeof(capture_annotation),
+                                     self->tail.cut_ns, self->names, self->name_count);
 }
 
 static void read_end(program *self, const capture_record *at) {
@@ -375,6 +383,8 @@ static pd_status next_window(void *state, const pd_intake *intake) {
   read_kind(self, CAPTURE_GPUS, sizeof(record_gpu), read_gpus);
   read_kind(self, CAPTURE_THREAD_NAMES, sizeof(capture_thread_name), read_thread_names);
   read_kind(self, CAPTURE_ANNOTATIONS, sizeof(capture_annotation), read_annotations);
+  read_kind(self, CAPTURE_SPANS, sizeof(capture_annotation), read_spans);
+  if (program_spans_give(&self->spans, intake, self->pid) != PD_OK) return PD_NO_MEMORY;
   give_steps(self);
   tell_source(self, &about);
   read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), read_activities);

@@ -8,6 +8,7 @@
  *   exit=N, _exit=N, kill=N, abort, crash        fork, exec  a child; the rest in another image
  *   threads=N         N threads of 20 steps each capture     a captured stream, then a graph's launch
  *   marked=N          N steps with marks, their waits for input, and a range
+ *   spans=N           N steps in ranges that another thread ends, each behind the next one's begin
  *   elsewhere         the same, launched by another thread
  *   until_stopped     steps until it records no more
  *   settle            wait until the recorder has taken what was done    started, stopped   until it records, or not
@@ -136,6 +137,41 @@ static void marked_steps(int count) {
   }
 }
 
+#if PD_MARKS
+static void *end_range(void *number) {
+  nvtxRangeEnd(*(const nvtxRangeId_t *)number);
+  return NULL;
+}
+
+static nvtxRangeId_t begin_span(void) {
+  const nvtxEventAttributes_t event = pd_mark_event("my span");
+  return nvtxRangeStartEx(&event);
+}
+
+/* Each overlaps the one before it, which another thread ends. */
+static void spans(int count) {
+  (void)fake_driver_launch("_Z5beginv");
+  fake_finish(0);
+  wait_until(is_settled, fake_get().flushes); /* the ring is made behind the first records */
+  const nvtxRangeId_t outer = nvtxRangeStartA("all of it");
+  nvtxRangeId_t before = begin_span();
+  for (int i = 1; i <= count; i++) {
+    pthread_t thread;
+    (void)fake_driver_launch("_Z4workv");
+    usleep(300);
+    fake_finish(0);
+    nvtxRangeId_t next = i < count ? begin_span() : 0;
+    if (pthread_create(&thread, NULL, end_range, &before) != 0) abort();
+    (void)pthread_join(thread, NULL);
+    before = next;
+  }
+  nvtxRangeEnd(outer);
+  nvtxRangeEnd(outer); /* a number that is used up */
+}
+#else
+static void spans(int count) { (void)count; }
+#endif
+
 static bool is(const char *word, const char *name) { return strncmp(word, name, strlen(name)) == 0; }
 
 static void act(char *word, char **rest, char *self) {
@@ -165,6 +201,7 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "until_stopped"))
     while (fake_get().kernel_on) step();
   if (is(word, "marked=")) marked_steps(number);
+  if (is(word, "spans=")) spans(number);
   if (is(word, "kinds")) one_by_one = false;
   if (is(word, "capture")) capture();
   if (is(word, "elsewhere")) capture_elsewhere();
