@@ -5,8 +5,9 @@
  * all-reduce runs on a stream's own thread while the loop's thread may be here too, so that one lock is around every
  * call.
  */
+#include "../lib/on_stream.h"
+
 #include <pdhost/clocks.h>
-#include <pdhost/communicator.h>
 
 #include <mpi.h>
 
@@ -104,13 +105,6 @@ static pd_status gather(pd_communicator *self, const void *data, uint64_t bytes,
 
 /* ---- on a stream ---- */
 
-typedef struct reduction {
-  pd_communicator *self;
-  float *data;
-  uint64_t count;
-  pd_reduce how;
-} reduction;
-
 static pd_status reduce(const void *arguments, char *message, uint64_t room) {
   const reduction *of = arguments;
   pd_communicator *self = of->self;
@@ -132,12 +126,8 @@ static pd_status reduce(const void *arguments, char *message, uint64_t room) {
 static pd_status all_reduce(pd_communicator *self, pd_stream *stream, float *data, uint64_t count, pd_reduce how) {
   static pd_site site = PD_SITE("mpi:all_reduce", 0);
   const reduction of = {.self = self, .data = data, .count = count, .how = how};
-  const pd_device_access *device = self->host->extension(self->host, PD_EXT_DEVICE); /* opened after this */
-  const pd_stream_ops *ops = device ? device->ops->stream : NULL;
-  if (!ops || !PD_HAS(pd_stream_ops, ops, host_kernel) || !ops->host_kernel)
-    return self->host->fail(self->host, PD_UNSUPPORTED, "mpi: the memory of this device is not the host's");
   if (count > INT_MAX) return too_large(self, count * sizeof(float));
-  return ops->host_kernel(device->device, stream, &site, reduce, &of, sizeof of);
+  return on_stream_reduce(self->host, "mpi", stream, &site, reduce, &of);
 }
 
 /* ---- life ---- */

@@ -8,6 +8,8 @@
  */
 #include "tcp_link.h"
 
+#include "../lib/on_stream.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,13 +70,6 @@ static pd_status broadcast(pd_communicator *self, void *data, uint64_t bytes, ui
 
 /* ---- on a stream ---- */
 
-typedef struct reduction {
-  pd_communicator *self;
-  float *data;
-  uint64_t count;
-  pd_reduce how;
-} reduction;
-
 /* Rank 0 adds in the order of the ranks. */
 static pd_status add_all(const reduction *of, float *scratch, tcp_fault fault) {
   const uint64_t bytes = of->count * sizeof(float);
@@ -111,11 +106,7 @@ static pd_status reduce(const void *arguments, char *message, uint64_t room) {
 static pd_status all_reduce(pd_communicator *self, pd_stream *stream, float *data, uint64_t count, pd_reduce how) {
   static pd_site site = PD_SITE("tcp:all_reduce", 0);
   const reduction of = {.self = self, .data = data, .count = count, .how = how};
-  const pd_device_access *device = self->host->extension(self->host, PD_EXT_DEVICE); /* opened after this */
-  const pd_stream_ops *ops = device ? device->ops->stream : NULL;
-  if (!ops || !PD_HAS(pd_stream_ops, ops, host_kernel) || !ops->host_kernel)
-    return self->host->fail(self->host, PD_UNSUPPORTED, "tcp: the memory of this device is not the host's");
-  return ops->host_kernel(device->device, stream, &site, reduce, &of, sizeof of);
+  return on_stream_reduce(self->host, "tcp", stream, &site, reduce, &of);
 }
 
 /* ---- life ---- */

@@ -8,6 +8,7 @@
 #include "base/monotonic.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
+#include "config/cli_frame.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -187,9 +188,11 @@ static bool report(tuner *self, error *err) {
   return !err->count;
 }
 
-static int tune(const tune_options *options, const cli_args *args, error *err) {
+static int tune(cli_args *args, const void *given, error *err) {
+  const tune_options *options = given;
   static tuner self; /* large; the main thread's alone */
   char folder[WORK_FOLDER_BYTES];
+  if (options->output && !tuned_file_check(options->output, err)) return err->exit_code;
   if (!work_folder_make("tune", folder, err)) return err->exit_code;
   self = (tuner){
       .options = options, .args = args, .until_s = monotonic_s() + options->budget_s, .folder = folder, .end = ""};
@@ -205,24 +208,8 @@ static int tune(const tune_options *options, const cli_args *args, error *err) {
 }
 
 static int tune_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
   tune_options options = {.budget_s = 120};
-  const cli_own own = {
-      .rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options, .words = 0, .where = "tune: "};
-  cli_args args;
-  (void)cli_args_parse(&args, &own, argc, argv, &err);
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&tune_command);
-  } else if (!err.count && args.command != CLI_RUN) {
-    error_set(&err, PD_INVALID, CODE_USAGE, "tune: only options of a run are expected; see pdhost tune --help");
-  } else if (!err.count && options.output) {
-    (void)tuned_file_check(options.output, &err);
-  }
-  int code = err.count ? err.exit_code : CODE_DONE;
-  if (!err.count && !options.help) code = tune(&options, &args, &err);
-  error_print(&err);
-  cli_args_free(&args);
-  return code;
+  const cli_frame frame = {
+      .options = &options, .help = &options.help, .only_run = true, .work = tune, .user = &options};
+  return cli_frame_run(&tune_command, &frame, argc, argv);
 }

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
-#include "config/cli_args.h"
+#include "config/cli_frame.h"
 #include "run/import/import_paths.h"
 #include "run/import/import_reader.h"
 #include "run/run_parts.h"
@@ -115,7 +115,8 @@ static int check_files(const check_options *options, const config *settings, con
   return good ? code : run_parts_report(NULL, PD_NO_MEMORY, "check", CODE_INTERNAL);
 }
 
-static int check(cli_args *args, const check_options *options, error *err) {
+static int check(cli_args *args, const void *given, error *err) {
+  const check_options *options = given;
   if (!args->word_count) {
     error_set(err, PD_INVALID, CODE_USAGE, "check: give the trace to check, as in pdhost check trace.json.gz");
     return CODE_USAGE;
@@ -145,24 +146,8 @@ static int check(cli_args *args, const check_options *options, error *err) {
 }
 
 static int check_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
   check_options options = {.help = false};
-  const cli_own own = {.rows = rows,
-                       .count = sizeof rows / sizeof rows[0],
-                       .user = &options,
-                       .words = (uint32_t)argc,
-                       .where = "check: "};
-  cli_args args;
-  int code = cli_args_parse(&args, &own, argc, argv, &err) == PD_OK ? CODE_DONE : err.exit_code;
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&check_command);
-    code = CODE_DONE;
-  } else if (code == CODE_DONE) {
-    code = check(&args, &options, &err);
-  }
-  error_print(&err);
-  cli_args_free(&args);
-  return code;
+  const cli_frame frame = {
+      .options = &options, .help = &options.help, .words = (uint32_t)argc, .work = check, .user = &options};
+  return cli_frame_run(&check_command, &frame, argc, argv);
 }

@@ -3,7 +3,7 @@
 
 #include "recover.h"
 
-#include "config/cli_args.h"
+#include "config/cli_frame.h"
 #include "run/import/import.h"
 #include "run/import/import_paths.h"
 #include "run/import/import_windows.h"
@@ -87,7 +87,8 @@ int analyze_run(const analyze_request *asked, error *err) {
   return code;
 }
 
-static int analyze(const cli_args *args, const analyze_options *options, error *err) {
+static int analyze(cli_args *args, const void *given, error *err) {
+  const analyze_options *options = given;
   if (!args->word_count) {
     error_set(err, PD_INVALID, CODE_USAGE, "analyze: give the trace to read, as in pdhost analyze trace.json.gz");
     return CODE_USAGE;
@@ -104,24 +105,8 @@ static int analyze(const cli_args *args, const analyze_options *options, error *
 }
 
 static int analyze_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
   analyze_options options = {.help = false};
-  const cli_own own = {.rows = rows,
-                       .count = sizeof rows / sizeof rows[0],
-                       .user = &options,
-                       .words = (uint32_t)argc,
-                       .where = "analyze: "};
-  cli_args args;
-  int code = cli_args_parse(&args, &own, argc, argv, &err) == PD_OK ? CODE_DONE : err.exit_code;
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&analyze_command);
-    code = CODE_DONE;
-  } else if (code == CODE_DONE) {
-    code = analyze(&args, &options, &err);
-  }
-  error_print(&err);
-  cli_args_free(&args);
-  return code;
+  const cli_frame frame = {
+      .options = &options, .help = &options.help, .words = (uint32_t)argc, .work = analyze, .user = &options};
+  return cli_frame_run(&analyze_command, &frame, argc, argv);
 }

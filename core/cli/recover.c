@@ -2,7 +2,7 @@
 #include "recover.h"
 
 #include "capture/capture_write.h"
-#include "config/cli_args.h"
+#include "config/cli_frame.h"
 #include "config/run_folder.h"
 #include "run/run_replay.h"
 
@@ -104,7 +104,13 @@ int recover_run(const char *path, const config_input *given, const char *sinks, 
   return code;
 }
 
-static int recover(const cli_args *args, error *err) {
+static int recover(cli_args *args, const void *unused, error *err) {
+  (void)unused;
+  if (args->word_count != 1) {
+    error_set(err, PD_INVALID, CODE_USAGE, "recover: expected one capture or folder, got %u; see pdhost recover --help",
+              args->word_count);
+    return err->exit_code;
+  }
   char *path = recover_find(args->words[0], err);
   if (!path) return err->exit_code;
   const int code = recover_run(path, &args->input, NULL, args->quiet, err);
@@ -114,35 +120,13 @@ static int recover(const cli_args *args, error *err) {
     (void)close(held);
   }
   free(path);
-  return code;
+  return err->count ? err->exit_code : code;
 }
 
 static int recover_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
   recover_options options = {.help = false};
-  const cli_own own = {
-      .rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options, .words = 1, .where = "recover: "};
-  cli_args args;
-  error_clear(&err);
-  (void)cli_args_parse(&args, &own, argc, argv, &err);
-  int code = CODE_DONE;
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&recover_command);
-  } else if (!err.count && args.command != CLI_RUN) {
-    error_set(&err, PD_INVALID, CODE_USAGE, "recover: only options of a run are expected; see pdhost recover --help");
-  } else if (!err.count && args.word_count != 1) {
-    error_set(&err, PD_INVALID, CODE_USAGE,
-              "recover: expected one capture or folder, got %u; see pdhost recover --help", args.word_count);
-  }
-  if (err.count)
-    code = err.exit_code;
-  else if (!options.help)
-    code = recover(&args, &err);
-  if (err.count) code = err.exit_code;
-  error_print(&err);
-  cli_args_free(&args);
-  return code;
+  const cli_frame frame = {.options = &options, .help = &options.help, .words = 1, .only_run = true, .work = recover};
+  return cli_frame_run(&recover_command, &frame, argc, argv);
 }
 
 const args_command recover_command = {

@@ -4,7 +4,7 @@
 #include "analyze.h"
 #include "recover.h"
 
-#include "config/cli_args.h"
+#include "config/cli_frame.h"
 
 #include <dirent.h>
 #include <stddef.h>
@@ -84,7 +84,8 @@ static int with_page(const cli_args *args, const report_options *options, const 
   return code;
 }
 
-static int report(const cli_args *args, const report_options *options, error *err) {
+static int report(cli_args *args, const void *given, error *err) {
+  const report_options *options = given;
   if (!args->word_count) {
     error_set(err, PD_INVALID, CODE_USAGE,
               "report: give a capture, a trace or a folder, as in pdhost report run.pdcap");
@@ -99,24 +100,8 @@ static int report(const cli_args *args, const report_options *options, error *er
 }
 
 static int report_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
   report_options options = {.help = false};
-  const cli_own own = {.rows = rows,
-                       .count = sizeof rows / sizeof rows[0],
-                       .user = &options,
-                       .words = (uint32_t)argc,
-                       .where = "report: "};
-  cli_args args;
-  error_clear(&err);
-  int code = cli_args_parse(&args, &own, argc, argv, &err) == PD_OK ? CODE_DONE : err.exit_code;
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&report_command);
-    code = CODE_DONE;
-  } else if (code == CODE_DONE) {
-    code = report(&args, &options, &err);
-  }
-  error_print(&err);
-  cli_args_free(&args);
-  return code;
+  const cli_frame frame = {
+      .options = &options, .help = &options.help, .words = (uint32_t)argc, .work = report, .user = &options};
+  return cli_frame_run(&report_command, &frame, argc, argv);
 }

@@ -11,6 +11,7 @@
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "base/version.h"
+#include "config/cli_frame.h"
 #include "measure/measurement_file.h"
 
 #include <math.h>
@@ -62,14 +63,7 @@ static const args_option rows[] = {
      .help = "write both as measurements, for pdhost compare; with - they go to standard output and the text to "
              "standard error"},
     ARGS_FORMAT_ROW(ab_options, format, "text|json|csv", "text, json, csv"),
-    {.name = "--html",
-     .value = ARGS_REQUIRED,
-     .argument = "FILE",
-     .take = args_take_text,
-     .code = offsetof(ab_options, page),
-     .allowed = "a file",
-     .offer = ARGS_OFFER_FILE,
-     .help = "also write the comparison as a page"},
+    ARGS_HTML_ROW(ab_options, page),
     {.name = "--loop",
      .take = args_take_flag,
      .code = offsetof(ab_options, loop),
@@ -179,12 +173,24 @@ static int measure(const ab_options *options, ab_sides *sides, error *err) {
   return CODE_SCENARIO;
 }
 
-static int compare_sides(const ab_options *options, const cli_args *args, const char *const texts[2], error *err) {
+static bool check(const ab_options *options, const cli_args *args, error *err) {
+  if (args->word_count != 2)
+    error_set(err, PD_INVALID, CODE_USAGE, "ab: expected two configurations, got %u; see pdhost ab --help",
+              args->word_count);
+  else if (!(options->margin > 0 || options->width > 0))
+    error_set(err, PD_INVALID, CODE_USAGE, "ab: --margin 0: also needs --width, to know when to end");
+  else if (options->format != ARGS_TEXT && options->output && strcmp(options->output, "-") == 0)
+    error_set(err, PD_INVALID, CODE_USAGE, "ab: --output -: standard output has what --format prints; name a file");
+  return !err->count;
+}
+
+static int compare_sides(cli_args *args, const void *given, error *err) {
+  const ab_options *options = given;
   ab_sides sides;
   char a[256], b[256];
   const bench_kind kind = options->loop ? BENCH_LOOP : BENCH_STEP;
-  if (!ab_sides_check(kind, args, err)) return err->exit_code;
-  if (!ab_sides_load(&sides, kind, args, texts, err)) {
+  if (!check(options, args, err) || !ab_sides_check(kind, args, err)) return err->exit_code;
+  if (!ab_sides_load(&sides, kind, args, args->words, err)) {
     ab_sides_close(&sides);
     return err->exit_code;
   }
@@ -205,35 +211,13 @@ static int compare_sides(const ab_options *options, const cli_args *args, const 
   return code;
 }
 
-static void check(const ab_options *options, const cli_args *args, error *err) {
-  if (args->command != CLI_RUN)
-    error_set(err, PD_INVALID, CODE_USAGE, "ab: only options of a run are expected; see pdhost ab --help");
-  else if (args->word_count != 2)
-    error_set(err, PD_INVALID, CODE_USAGE, "ab: expected two configurations, got %u; see pdhost ab --help",
-              args->word_count);
-  else if (!(options->margin > 0 || options->width > 0))
-    error_set(err, PD_INVALID, CODE_USAGE, "ab: --margin 0: also needs --width, to know when to end");
-  else if (options->format != ARGS_TEXT && options->output && strcmp(options->output, "-") == 0)
-    error_set(err, PD_INVALID, CODE_USAGE, "ab: --output -: standard output has what --format prints; name a file");
-}
-
 static int ab_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
   ab_options options = {.margin = COMPARISON_MARGIN, .max_time_s = 10};
-  const cli_own own = {
-      .rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options, .words = 2, .where = "ab: "};
-  cli_args args;
-  (void)cli_args_parse(&args, &own, argc, argv, &err);
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&ab_command);
-  } else if (!err.count) {
-    check(&options, &args, &err);
-  }
-  int code = err.count ? err.exit_code : CODE_DONE;
-  if (!err.count && !options.help) code = compare_sides(&options, &args, args.words, &err);
-  error_print(&err);
-  cli_args_free(&args);
-  return code;
+  const cli_frame frame = {.options = &options,
+                           .help = &options.help,
+                           .words = 2,
+                           .only_run = true,
+                           .work = compare_sides,
+                           .user = &options};
+  return cli_frame_run(&ab_command, &frame, argc, argv);
 }

@@ -138,6 +138,12 @@ bool args_take_format(void *user, const args_option *self, const char *value, er
     .help = "also write the verdicts as JUnit, for CI: SLOWER fails, UNCLEAR is an error", .take = args_take_text,     \
     .code = (int)offsetof(type, field)                                                                                 \
   }
+/* A page of HTML: sets a const char *. */
+#define ARGS_HTML_ROW(type, field)                                                                                     \
+  {                                                                                                                    \
+    .name = "--html", .value = ARGS_REQUIRED, .argument = "FILE", .allowed = "a file", .offer = ARGS_OFFER_FILE,       \
+    .help = "also write the comparison as a page", .take = args_take_text, .code = (int)offsetof(type, field)          \
+  }
 /* Of commands that read files of other programs: each sets a const char *. */
 #define ARGS_STEP_ROW(type, field)                                                                                     \
   {                                                                                                                    \

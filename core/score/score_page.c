@@ -17,6 +17,12 @@ static void share_cell(html_page *page, double value, const char *unit) {
   html_page_number(page, value, text);
 }
 
+/* A share in numbers, and its interval as a bar. */
+static void share_cells(html_page *page, double value, double low, double high, const char *unit) {
+  share_cell(page, value, unit);
+  html_charts_interval(page, value, low, high, 0, 1, 0);
+}
+
 static void write_figures(html_page *page, const score_part *part) {
   const figures *of = &part->ours;
   html_page_markup(page, "<p>%u runs count, %u of them baselines; %u were left out.</p>\n", of->counted, of->baselines,
@@ -59,8 +65,7 @@ static void write_causes(html_page *page, const score *self, const figures *of) 
     }
     share_cell(page, of->value.of[c].precision, "");
     share_cell(page, of->value.of[c].recall, "");
-    share_cell(page, of->value.of[c].f1, "");
-    html_charts_interval(page, of->value.of[c].f1, of->low.of[c].f1, of->high.of[c].f1, 0, 1, 0);
+    share_cells(page, of->value.of[c].f1, of->low.of[c].f1, of->high.of[c].f1, "");
     html_page_end_row(page);
   }
   html_page_end_table(page);
@@ -95,31 +100,31 @@ static void write_rivals(html_page *page, const score_part *part) {
   for (uint32_t r = 0; r <= RIVAL_COUNT; r++) {
     const figures *of = r ? &part->rivals[r - 1] : &part->ours;
     html_page_row(page, r ? rival_all[r - 1]->title : "pdhost");
-    share_cell(page, of->value.macro_f1, "");
-    html_charts_interval(page, of->value.macro_f1, of->low.macro_f1, of->high.macro_f1, 0, 1, 0);
-    share_cell(page, of->value.false_alarms, "%");
-    html_charts_interval(page, of->value.false_alarms, of->low.false_alarms, of->high.false_alarms, 0, 1, 0);
+    share_cells(page, of->value.macro_f1, of->low.macro_f1, of->high.macro_f1, "");
+    share_cells(page, of->value.false_alarms, of->low.false_alarms, of->high.false_alarms, "%");
     html_page_end_row(page);
   }
   html_page_end_table(page);
 }
 
-static void write_part(html_page *page, const score *self, const score_part *part) {
+/* A card whose heading ends with the part's title. */
+static void begin_card(html_page *page, const char *what, const score_part *part) {
   char heading[128];
-  snprintf(heading, sizeof heading, "What the verdict named: %s", part->title);
+  snprintf(heading, sizeof heading, "%s: %s", what, part->title);
   html_page_card(page, heading);
+}
+
+static void write_part(html_page *page, const score *self, const score_part *part) {
+  begin_card(page, "What the verdict named", part);
   write_matrix(page, self, &part->ours);
   html_page_end_card(page);
-  snprintf(heading, sizeof heading, "How often it was right: %s", part->title);
-  html_page_card(page, heading);
+  begin_card(page, "How often it was right", part);
   write_figures(page, part);
   html_page_end_card(page);
-  snprintf(heading, sizeof heading, "Each cause: %s", part->title);
-  html_page_card(page, heading);
+  begin_card(page, "Each cause", part);
   write_causes(page, self, &part->ours);
   html_page_end_card(page);
-  snprintf(heading, sizeof heading, "Other tools: %s", part->title);
-  html_page_card(page, heading);
+  begin_card(page, "Other tools", part);
   write_rivals(page, part);
   html_page_end_card(page);
 }

@@ -113,16 +113,6 @@ pd_status recorder_step_done(recorder *self, const recorder_step *step) {
   return trace_clock_anchor(&self->clock);
 }
 
-static int compare_ids(const void *a, const void *b) {
-  uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
-  return first < second ? -1 : first > second;
-}
-
-static int compare_threads(const void *a, const void *b) {
-  const window_thread *first = a, *second = b;
-  return first->tid < second->tid ? -1 : first->tid > second->tid;
-}
-
 /* Keeps the calls and device records of later windows. */
 static void keep_later(recorder *self, const raw_fate *call_fates, const raw_fate *device_fates) {
   uint64_t kept = 0;
@@ -196,14 +186,13 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
     status = collect_thread(threads[i], input.end_ticks, &input.threads[i], &looks[i]);
   if (status == PD_OK) status = take_activities(self, threads, input.thread_count, sizes);
   if (status != PD_OK) goto out;
-  qsort(input.threads, input.thread_count, sizeof *input.threads, compare_threads);
-  if (self->earlier_count) qsort(self->earlier, self->earlier_count, sizeof *self->earlier, compare_ids);
   input.calls = self->calls;
   input.call_count = self->call_count;
   input.devices = self->devices;
   input.device_count = self->device_count;
   input.earlier = self->earlier;
   input.earlier_count = self->earlier_count;
+  raw_window_sort(&input, self->earlier);
   recorder_take_marks(self, &marks); /* before the counts, which may go on: what has no place yet is somewhere */
   input.marks = &marks;
   for (int i = 0; i < PD_LOSS_COUNT; i++)

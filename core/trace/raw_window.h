@@ -112,6 +112,9 @@ typedef struct window_input {
 typedef uint8_t raw_fate;
 enum { FATE_DROPPED = 0, FATE_KEPT = 1, FATE_LATER = 2 /* belongs to a later window */ };
 
+/* Sorts the threads by number, and `earlier`, which the input's own is, by correlation id. */
+void raw_window_sort(window_input *input, uint64_t *earlier);
+
 /* Frees the arrays of the threads, not `threads` itself. */
 void raw_window_thread_free(window_thread *thread);
 

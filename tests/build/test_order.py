@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 BUILD, NM = pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
 # Each may include itself and what stands left of it. Devices, plugins, sinks and readers may include themselves and the
-# public headers; sinks and readers sinks/lib too, and readers readers/lib.
+# public headers; sinks and readers sinks/lib too, readers readers/lib, communicators communicators/lib.
 ORDER = """core/base core/page core/capture core/inject core/trace core/data core/abi core/train core/config core/facts core/ledger core/tables
 core/run core/record core/measure core/check core/compare core/score core/conform core/advise core/sweep
 core/cli""".split()
@@ -31,6 +31,8 @@ def may_include(here, there):
     if here in ORDER:
         return there in ORDER[:ORDER.index(here) + 1]
     if here.startswith("readers/") and there == "readers/lib":
+        return True
+    if here.startswith("communicators/") and there == "communicators/lib":
         return True
     return there == here or (there == "sinks/lib" and here.startswith(("sinks/", "readers/")))
 

@@ -8,7 +8,7 @@
 #include "base/progress_line.h"
 #include "base/visible.h"
 #include "compare/gate/junit.h"
-#include "config/cli_args.h"
+#include "config/cli_frame.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -133,7 +133,8 @@ static int report(const diff_options *options, const char *page, const diff_side
   return CODE_INTERNAL;
 }
 
-static int diff(cli_args *args, const diff_options *options, error *err) {
+static int diff(cli_args *args, const void *given, error *err) {
+  const diff_options *options = given;
   config *settings = NULL;
   diff_side sides[2] = {{.path = NULL}, {.path = NULL}};
   if (args->word_count != 2) {
@@ -159,29 +160,13 @@ static int diff(cli_args *args, const diff_options *options, error *err) {
   diff_side_close(&sides[0]);
   diff_side_close(&sides[1]);
   config_free(settings);
+  log_flush_repeats();
   return code;
 }
 
 static int diff_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
   diff_options options = {.margin = COMPARISON_MARGIN};
-  const cli_own own = {.rows = rows,
-                       .count = sizeof rows / sizeof rows[0],
-                       .user = &options,
-                       .words = (uint32_t)argc,
-                       .where = "diff: "};
-  cli_args args;
-  int code = cli_args_parse(&args, &own, argc, argv, &err) == PD_OK ? CODE_DONE : err.exit_code;
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&diff_command);
-    code = CODE_DONE;
-  } else if (code == CODE_DONE) {
-    code = diff(&args, &options, &err);
-  }
-  log_flush_repeats();
-  error_print(&err);
-  cli_args_free(&args);
-  return code;
+  const cli_frame frame = {
+      .options = &options, .help = &options.help, .words = (uint32_t)argc, .work = diff, .user = &options};
+  return cli_frame_run(&diff_command, &frame, argc, argv);
 }

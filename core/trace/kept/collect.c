@@ -39,6 +39,21 @@ static pd_status drop_details(recorder_thread *self, const collected *taken) {
   return PD_OK;
 }
 
+static int compare_ids(const void *a, const void *b) {
+  uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
+  return first < second ? -1 : first > second;
+}
+
+static int compare_threads(const void *a, const void *b) {
+  const window_thread *first = a, *second = b;
+  return first->tid < second->tid ? -1 : first->tid > second->tid;
+}
+
+void raw_window_sort(window_input *input, uint64_t *earlier) {
+  qsort(input->threads, input->thread_count, sizeof *input->threads, compare_threads);
+  if (input->earlier_count) qsort(earlier, input->earlier_count, sizeof *earlier, compare_ids);
+}
+
 void raw_window_thread_free(window_thread *thread) {
   free(thread->ranges);
   free(thread->infos);

@@ -97,16 +97,6 @@ static pd_status take_rows(const chunk_list *self, size_t row_bytes, void *out_r
   return PD_OK;
 }
 
-static int compare_threads(const void *a, const void *b) {
-  const window_thread *first = a, *second = b;
-  return first->tid < second->tid ? -1 : first->tid > second->tid;
-}
-
-static int compare_ids(const void *a, const void *b) {
-  const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
-  return first < second ? -1 : first > second;
-}
-
 static pd_status take_all(salvage *self) {
   const trace_room *room = self->room;
   window_input *input = &self->input;
@@ -127,9 +117,8 @@ static pd_status take_all(salvage *self) {
     status = collect_activities(self->threads, count, &input->calls, &input->call_count, &input->devices,
                                 &input->device_count, self->sizes);
   if (status != PD_OK) return status;
-  qsort(input->threads, count, sizeof *input->threads, compare_threads);
-  if (input->earlier_count) qsort(self->earlier, input->earlier_count, sizeof *self->earlier, compare_ids);
   input->earlier = self->earlier;
+  raw_window_sort(input, self->earlier);
   for (int i = 0; i < PD_LOSS_COUNT; i++)
     input->losses[i] = atomic_load_explicit(&room->losses[i], memory_order_relaxed);
   return PD_OK;
