@@ -10,6 +10,7 @@
 #include "open.h"
 #include "recover.h"
 #include "report.h"
+#include "snapshot.h"
 #include "top.h"
 #include "record/record_command.h"
 
@@ -34,16 +35,16 @@
 #endif
 
 static const args_command *const commands[] = {
-    &cli_run_command,  &record_command,      &analyze_command, &report_command, &cli_list_command,
-    &cli_help_command, &cli_explain_command, &doctor_command,  &top_command,
+    &cli_run_command,  &record_command,   &snapshot_command,    &analyze_command, &report_command,
+    &cli_list_command, &cli_help_command, &cli_explain_command, &doctor_command,  &top_command,
 #ifdef PDHOST_WITH_CHECK
     &check_command,
 #endif
 #ifdef PDHOST_WITH_COMPARE
-    &ab_command,       &compare_command,     &diff_command,
+    &ab_command,       &compare_command,  &diff_command,
 #endif
 #ifdef PDHOST_WITH_ADVISE
-    &whatif_command,   &tune_command,        &causal_command,
+    &whatif_command,   &tune_command,     &causal_command,
 #endif
 #ifdef PDHOST_WITH_SWEEP
     &sweep_command,
@@ -51,7 +52,7 @@ static const args_command *const commands[] = {
 #ifdef PDHOST_WITH_SCORE
     &score_command,
 #endif
-    &recover_command,  &init_command,        &open_command,    &man_command,    &completion_command,
+    &recover_command,  &init_command,     &open_command,        &man_command,     &completion_command,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

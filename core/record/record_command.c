@@ -18,12 +18,17 @@
 typedef struct record_options {
   bool help, starts_on_signal, is_required, marks_torch;
   const char *out, *cupti, *step;
-  double duration_s, start_after_s;
+  double duration_s, start_after_s, last_s;
   uint64_t steps;
 } record_options;
 
+/* The whole time of a job, whose last seconds are kept. */
+#define SHORTEST_LAST_S 0.1
+#define LONGEST_LAST_S 600.0
+
 /* Longer ones are asked for: a busy program writes some 20 MB a second. */
 #define DURATION_S 60.0
+#define UNSAID_S (-1.0)
 
 static bool take_duration(void *user, const args_option *self, const char *value, error *err) {
   if (strcmp(value, "all") != 0) return args_take_seconds(user, self, value, err);
@@ -61,6 +66,14 @@ static const args_option rows[] = {
      .help = "report the first N steps; where the program marks its steps, the recording ends behind them",
      .allowed = "a whole number from 1 on",
      .take = take_steps},
+    {.name = "--last",
+     .value = ARGS_REQUIRED,
+     .argument = "SECONDS",
+     .help = "keep the last SECONDS alone, for as long as the program runs, and report them at its end, and when "
+             "pdhost snapshot or SIGUSR2 asks for it",
+     .allowed = "seconds, as in 10 or 10s",
+     .take = args_take_seconds,
+     .code = (int)offsetof(record_options, last_s)},
     {.name = "--start-after",
      .value = ARGS_REQUIRED,
      .argument = "SECONDS",
@@ -124,6 +137,7 @@ const args_command record_command = {
     .examples = "pdhost record -- python train.py\tthe verdict after a minute\n"
                 "pdhost record --torch -- python train.py\twith exact steps, and waits for the loader\n"
                 "pdhost record --duration 30s --start-after 120s -- python train.py\tlater, and shorter\n"
+                "pdhost record --last 10s -- python train.py\ta flight recorder: see pdhost snapshot\n"
                 "pdhost record --sink chrome_trace -- ./simulate 7\ta timeline for Perfetto",
     .takes_run_options = true,
     .words = ARGS_OFFER_NOTHING,
@@ -171,6 +185,12 @@ static const char *whole_line(cli_args *args, char **command) {
   return line;
 }
 
+/* The last seconds are those before the program's end, unless the user says otherwise. */
+static double duration_of(const record_options *options) {
+  if (options->duration_s >= 0) return options->duration_s;
+  return options->last_s > 0 ? 0 : DURATION_S;
+}
+
 static int record(cli_args *args, const record_options *options, char **command, error *err) {
   char library[2176] = "";
   config *settings = NULL;
@@ -182,6 +202,17 @@ static int record(cli_args *args, const record_options *options, char **command,
   if (args->word_count) {
     error_set(err, PD_INVALID, CODE_USAGE, "record: %s: write -- before the command, as in pdhost record -- %s",
               args->words[0], args->words[0]);
+    return CODE_USAGE;
+  }
+  if (options->last_s != UNSAID_S && (options->last_s < SHORTEST_LAST_S || options->last_s > LONGEST_LAST_S)) {
+    error_set(err, PD_INVALID, CODE_USAGE, "record: --last %g: write a time from %g to %g seconds", options->last_s,
+              SHORTEST_LAST_S, LONGEST_LAST_S);
+    return CODE_USAGE;
+  }
+  if (options->last_s > 0 && options->steps) {
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "record: --last and --steps: the one keeps the last, the other the first; "
+              "give one of them");
     return CODE_USAGE;
   }
   if (load_settings(args, options, &settings, err) != PD_OK || !settings) return err->exit_code;
@@ -196,7 +227,8 @@ static int record(cli_args *args, const record_options *options, char **command,
                                   .library = found ? library : NULL,
                                   .cupti = options->cupti,
                                   .step = options->step,
-                                  .duration_s = options->duration_s,
+                                  .duration_s = duration_of(options),
+                                  .last_s = options->last_s > 0 ? options->last_s : 0,
                                   .start_after_s = options->start_after_s,
                                   .steps = options->steps,
                                   .starts_on_signal = options->starts_on_signal,
@@ -209,7 +241,7 @@ static int record(cli_args *args, const record_options *options, char **command,
 
 static int record_main(int argc, char **argv) {
   static error err; /* large; the main thread's alone */
-  record_options options = {.duration_s = DURATION_S};
+  record_options options = {.duration_s = UNSAID_S, .last_s = UNSAID_S};
   int own_count = 0;
   error_clear(&err);
   while (own_count < argc && strcmp(argv[own_count], "--") != 0) own_count++;

@@ -12,6 +12,7 @@
 #include "run/import/import.h"
 #include "config/run_folder.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,8 @@ typedef struct job {
   int asked;          /* the signal that asks pdhost to end without a report; 0: none */
   const char **paths; /* of the captures that are in the report */
   uint32_t path_count;
+  uint32_t snapshots;     /* begun so far */
+  char folder[PATH_MAX];  /* of the snapshot whose report is being made; "": none is */
   bool reports, reported; /* the report is begun; it is over */
   bool is_recorded;
 } job;
@@ -83,23 +86,39 @@ static void remove_captures(const job *self, bool are_kept) {
 
 /* The words that make the report later. */
 static void tell_later(const job *self) {
+  const char *folder = self->folder[0] ? self->folder : self->settings->run.trace_dir;
   const char *step = self->request->step;
   const bool is_one = self->path_count == 1;
   log_line(PD_LOG_WARN, NULL, "%s; the recording is kept; for its report: pdhost analyze %s%s%s%s%s", self->report.why,
-           step ? "--step '" : "", step ? step : "", step ? "' " : "",
-           is_one ? self->paths[0] : self->settings->run.trace_dir, is_one ? "" : "/*.pdcap");
+           step ? "--step '" : "", step ? step : "", step ? "' " : "", is_one ? self->paths[0] : folder,
+           is_one ? "" : "/*.pdcap");
+}
+
+/* Where only the last seconds are kept they are written to captures first. How many processes are in the report. */
+static uint32_t find_captures(job *self, const char *folder) {
+  self->paths = calloc(RECORD_SLOTS, sizeof *self->paths);
+  if (self->request->last_s > 0) record_rings_write_last(&self->rings, folder);
+  self->path_count = self->paths ? captures(self, self->paths) : 0;
+  const bool is_known = !record_rings_begun(&self->rings) && self->reports; /* record_ends_tell has said why */
+  if (self->request->last_s > 0 && !self->path_count && !is_known)
+    log_line(PD_LOG_WARN, NULL, "nothing was launched in the last %g s; there is no report", self->request->last_s);
+  return self->path_count;
+}
+
+static void forget_captures(job *self) {
+  free(self->paths);
+  self->paths = NULL;
+  self->path_count = 0;
 }
 
 static void begin_report(job *self) {
   self->reports = true;
-  self->paths = calloc(RECORD_SLOTS, sizeof *self->paths);
   record_ends_tell(&self->rings, self->request->command[0], self->order != RECORD_WAIT);
   for (uint32_t i = 0; i < RECORD_SLOTS; i++)
     if (self->rings.all[i].outlives && self->rings.all[i].works)
       log_line(PD_LOG_WARN, NULL, "process %u still runs; its records until now are in the report",
                self->rings.all[i].reader.pid);
-  if (self->paths) self->path_count = captures(self, self->paths);
-  self->is_recorded = self->path_count != 0;
+  self->is_recorded = find_captures(self, self->settings->run.trace_dir) != 0;
   if (!self->path_count) return;
   if (self->request->marks_torch) record_ends_tell_torch(&self->session);
   const import_request request = {.files = self->paths,
@@ -123,12 +142,59 @@ static bool end_report(job *self) {
   return self->reported;
 }
 
+/* ---- snapshots: reports of the last seconds while the program runs on ---- */
+
+static void begin_snapshot(job *self) {
+  const char *own = self->settings->run.trace_dir;
+  char why[256];
+  self->snapshots++;
+  if (snprintf(self->folder, sizeof self->folder, "%s/snapshot-%u", own, self->snapshots) >= (int)sizeof self->folder ||
+      files_make_folder(self->folder, why, sizeof why) != PD_OK) {
+    log_line(PD_LOG_WARN, NULL, "no folder for a snapshot can be made below %s", own);
+    self->folder[0] = '\0';
+    return;
+  }
+  if (!find_captures(self, self->folder)) {
+    (void)rmdir(self->folder);
+    self->folder[0] = '\0';
+    forget_captures(self);
+    return;
+  }
+  const import_request request = {.files = self->paths, .file_count = self->path_count, .step = self->request->step};
+  self->settings->run.trace_dir = self->folder; /* as the report's process is to have it */
+  record_report_begin(&self->report, self->settings, &request);
+  self->settings->run.trace_dir = own;
+}
+
+/* True: none is being made. */
+static bool end_snapshot(job *self) {
+  if (!self->folder[0]) return true;
+  if (!record_report_over(&self->report)) return false;
+  const int code = self->report.code;
+  if (code < 0) tell_later(self);
+  remove_captures(self, self->settings->run.keep_capture || (code != CODE_DONE && code != CODE_UNTRUSTED));
+  forget_captures(self);
+  record_rings_forget(&self->rings);
+  self->report = (record_report){.pid = 0};
+  self->folder[0] = '\0';
+  return true;
+}
+
+/* One at a time; those that are asked for meanwhile are one more. */
+static void keep_snapshots(job *self) {
+  if (!end_snapshot(self) || !self->program.askings) return;
+  self->program.askings = 0;
+  begin_snapshot(self);
+}
+
+/* ---- signals ---- */
+
 /* The program is over: what asks for an end now asks pdhost. */
 static void hear(job *self, int milliseconds) {
   const int number = record_program_asked(&self->program, milliseconds);
   if (!number || self->asked) return;
   self->asked = number;
-  if (self->reports) record_report_give_up(&self->report, number);
+  if (self->reports || self->folder[0]) record_report_give_up(&self->report, number);
 }
 
 /* ---- the program's life ---- */
@@ -151,12 +217,16 @@ static void watch(job *self) {
   while (!record_program_wait(&self->program, writing ? DRAIN_MS : LOOK_MS)) {
     keep_time(self);
     writing = record_rings_drain(&self->rings);
-    if (self->reports) (void)end_report(self);
+    if (self->reports)
+      (void)end_report(self);
+    else
+      keep_snapshots(self);
     if (self->order != RECORD_STOP || self->reports) continue;
-    if (writing && now_ms() < self->stopped_ms + ENDING_MS) continue;
+    if ((writing && now_ms() < self->stopped_ms + ENDING_MS) || !end_snapshot(self)) continue;
     record_rings_end(&self->rings); /* of processes that do not answer */
     begin_report(self);             /* the program goes on without a recorder */
   }
+  while (!end_snapshot(self)) hear(self, LOOK_MS);
   if (!self->reports) {
     end_recording(self);
     begin_report(self);
@@ -176,6 +246,7 @@ static int open_all(job *self, error *err) {
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "record: out of memory");
     return CODE_INTERNAL;
   }
+  self->rings.last_ns = (int64_t)(self->request->last_s * 1e9);
   const bool waits = self->request->starts_on_signal || self->request->start_after_s > 0;
   set_order(self, waits ? RECORD_WAIT : RECORD_GO);
   return CODE_DONE;
@@ -187,7 +258,8 @@ static int run_program(job *self, bool is_recorded, error *err) {
                                    .library = is_recorded ? self->request->library : NULL,
                                    .folder = self->session.folder,
                                    .marks_torch = self->request->marks_torch,
-                                   .takes_signal = self->request->starts_on_signal};
+                                   .takes_signal = self->request->starts_on_signal,
+                                   .takes_asking = self->request->last_s > 0};
   if (record_program_start(&self->program, err) != PD_OK) return record_program_code(&self->program);
   self->start_ms = now_ms();
   if (is_recorded)

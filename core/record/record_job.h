@@ -10,6 +10,7 @@ typedef struct record_request {
   const char *cupti;    /* NULL: the program's own */
   const char *step;     /* name of the range that is one step; NULL: see import_request */
   double duration_s;    /* of the recording, from the first launch on; 0: until the program ends */
+  double last_s;        /* only so much of the recording is kept, and reported when it is asked for; 0: all */
   double start_after_s; /* from the program's start on */
   uint64_t steps;       /* of the report, and where they are marked of the recording; 0: all */
   bool starts_on_signal;

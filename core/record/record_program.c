@@ -73,7 +73,10 @@ pd_status record_program_start(record_program *self, error *err) {
 }
 
 static void hand_on(record_program *self, const siginfo_t *about) {
-  if (about->si_signo == SIGUSR2 && self->takes_signal)
+  const bool is_asking = about->si_code == SI_QUEUE && about->si_value.sival_int == RECORD_ASKING;
+  if (about->si_signo == SIGUSR2 && self->takes_asking && (is_asking || !self->takes_signal))
+    self->askings++;
+  else if (about->si_signo == SIGUSR2 && self->takes_signal)
     self->signals++;
   else if (about->si_signo != SIGCHLD && about->si_code != SI_KERNEL)
     (void)kill(self->pid, about->si_signo);

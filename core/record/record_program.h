@@ -14,10 +14,13 @@ typedef struct record_program {
   const char *library, *folder; /* NULL: it runs without a recorder */
   bool marks_torch;
   bool takes_signal; /* SIGUSR2 is for pdhost; else it goes to the program, too */
+  bool takes_asking; /* SIGUSR2 that `pdhost snapshot` sends is for pdhost, and so is another that it does not take yet
+                      */
   pid_t pid;
   sigset_t taken, before;
   void (*child_ends)(int); /* what SIGCHLD did before */
   uint32_t signals;        /* how often SIGUSR2 came, which is pdhost's own */
+  uint32_t askings;        /* how often a snapshot was asked for */
   int status;              /* of waitpid */
   bool over;
   int64_t over_ns; /* when that was seen, by CLOCK_MONOTONIC */
@@ -26,7 +29,10 @@ typedef struct record_program {
 /* What a shell returns for a command that is not there, and for one that cannot be executed. */
 enum { RECORD_NOT_FOUND = 127, RECORD_NOT_EXECUTABLE = 126 };
 
-/* Zeroed but for its first five fields. */
+/* With SIGUSR2: the value by which it is known who sent it. */
+enum { RECORD_ASKING = 0x50445348 };
+
+/* Zeroed but for its first six fields. */
 pd_status record_program_start(record_program *self, error *err);
 /* Waits for at most so long, and hands on the signals that come: one that the terminal sends reaches the program by
  * itself. True: the program has ended. */

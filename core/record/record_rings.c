@@ -1,7 +1,10 @@
 /* See record_rings.h. */
 #include "record_rings.h"
 
+#include "base/log.h"
+
 #include <pdhost/array.h>
+#include <pdhost/clocks.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,32 +42,43 @@ static record_slot *slot_of(const record_rings *self, const record_ring *ring) {
   return &self->session->board->slots[ring->slot];
 }
 
-static void make_capture(record_rings *self, record_ring *ring) {
+/* False: it cannot be, which `fault` tells. */
+static bool make_capture(record_rings *self, record_ring *ring, const char *folder) {
   const record_slot *slot = slot_of(self, ring);
   char name[64];
   name_of(slot->command, name, sizeof name);
-  const uint32_t pid = ring->reader.pid ? ring->reader.pid : slot->pid;
-  const long long ms = ring->reader.head->realtime_ns / 1000000;
-  if (asprintf(&ring->path, "%s/%s.%u.%lld.pdcap", self->folder, name, pid, ms) < 0) ring->path = NULL;
+  const long long ms = ring->realtime_ns / 1000000;
+  if (asprintf(&ring->path, "%s/%s.%u.%lld.pdcap", folder, name, ring->pid, ms) < 0) ring->path = NULL;
   errno = ENOMEM;
   if (!ring->path ||
-      capture_create(&ring->writer, ring->path, CAPTURE_OF_PROGRAM, pid, ring->reader.head->realtime_ns) != PD_OK) {
+      capture_create(&ring->writer, ring->path, CAPTURE_OF_PROGRAM, ring->pid, ring->realtime_ns) != PD_OK) {
     self->fault = errno;
     free(ring->path);
     ring->path = NULL;
-    return;
+    return false;
   }
-  capture_program about = {.pid = pid, .cupti_version = slot->cupti_version, .rank = slot->rank, .ranks = slot->ranks};
+  capture_program about = {
+      .pid = ring->pid, .cupti_version = slot->cupti_version, .rank = slot->rank, .ranks = slot->ranks};
   memcpy(about.command, slot->command, sizeof about.command);
   about.command[sizeof about.command - 1] = '\0';
   const capture_head head = {
       .kind = CAPTURE_PROGRAM, .window = CAPTURE_NO_WINDOW, .count = 1, .row_bytes = sizeof about};
   (void)capture_put(&ring->writer, head, &about, sizeof about);
+  return true;
+}
+
+/* To the capture, or to what is kept of the last seconds. */
+static void put(const record_rings *self, record_ring *ring, capture_head head, const void *data, uint64_t bytes) {
+  if (self->last_ns)
+    record_last_add(&ring->last, head, data, bytes, pd_clock_ns(CLOCK_REALTIME));
+  else
+    (void)capture_put(&ring->writer, head, data, bytes);
 }
 
 /* Strings of one block whose ids rise by 1 are one record; their ids say which. */
-static void put_strings(record_ring *ring, const char *data, uint32_t bytes) {
-  capture_head head = {.kind = CAPTURE_STRINGS, .window = CAPTURE_NO_WINDOW, .row_bytes = 1};
+static void put_strings(const record_rings *self, record_ring *ring, uint32_t thread, const char *data,
+                        uint32_t bytes) {
+  capture_head head = {.kind = CAPTURE_STRINGS, .window = CAPTURE_NO_WINDOW, .thread = thread, .row_bytes = 1};
   uint32_t begin = 0;
   for (uint32_t at = 0; bytes - at >= sizeof(capture_string);) {
     capture_string row;
@@ -72,7 +86,7 @@ static void put_strings(record_ring *ring, const char *data, uint32_t bytes) {
     const uint64_t whole = sizeof row + ((uint64_t)row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
     if (whole > bytes - at) break;
     if (head.count && row.id != head.first + head.count) {
-      (void)capture_put(&ring->writer, head, data + begin, at - begin);
+      put(self, ring, head, data + begin, at - begin);
       head.count = 0;
       begin = at;
     }
@@ -80,15 +94,15 @@ static void put_strings(record_ring *ring, const char *data, uint32_t bytes) {
     head.count++;
     at += (uint32_t)whole;
     if (at == bytes || bytes - at < sizeof row) {
-      (void)capture_put(&ring->writer, head, data + begin, at - begin);
+      put(self, ring, head, data + begin, at - begin);
       return;
     }
   }
-  if (head.count) (void)capture_put(&ring->writer, head, data + begin, bytes - begin);
+  if (head.count) put(self, ring, head, data + begin, bytes - begin);
 }
 
 /* While the process lives: a thread that has ended has no name any more. */
-static void name_thread(record_ring *ring, uint32_t tid) {
+static void name_thread(const record_rings *self, record_ring *ring, uint32_t tid) {
   char path[64];
   capture_thread_name row = {.tid = tid};
   for (uint32_t i = ring->thread_count; i; i--)
@@ -103,16 +117,16 @@ static void name_thread(record_ring *ring, uint32_t tid) {
   row.name[strcspn(row.name, "\n")] = '\0';
   const capture_head head = {
       .kind = CAPTURE_THREAD_NAMES, .window = CAPTURE_NO_WINDOW, .count = 1, .row_bytes = sizeof row};
-  (void)capture_put(&ring->writer, head, &row, sizeof row);
+  put(self, ring, head, &row, sizeof row);
 }
 
-static void name_threads(record_ring *ring, const pd_activity *rows, uint32_t count) {
+static void name_threads(const record_rings *self, record_ring *ring, const pd_activity *rows, uint32_t count) {
   uint32_t last = 0;
   for (uint32_t i = 0; i < count; i++) {
     const bool is_call = rows[i].kind == PD_ACTIVITY_RUNTIME || rows[i].kind == PD_ACTIVITY_DRIVER;
     if (!is_call || rows[i].thread == last) continue;
     last = rows[i].thread;
-    name_thread(ring, last);
+    name_thread(self, ring, last);
   }
 }
 
@@ -123,9 +137,9 @@ static bool is_work(const pd_activity *row) {
   return row->kind == PD_ACTIVITY_KERNEL || row->kind == PD_ACTIVITY_MEMCPY || row->kind == PD_ACTIVITY_MEMSET;
 }
 
-static void look_at(record_ring *ring, const pd_activity *rows, uint32_t count) {
+static void look_at(const record_rings *self, record_ring *ring, const pd_activity *rows, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) ring->works += is_work(&rows[i]);
-  name_threads(ring, rows, count);
+  name_threads(self, ring, rows, count);
 }
 
 typedef struct taking {
@@ -137,11 +151,11 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
                       uint32_t bytes) {
   const taking *self = user;
   record_ring *ring = self->ring;
-  if (!ring->path) make_capture(self->rings, ring);
-  if (!ring->path) return PD_OK; /* the ring is emptied all the same: the program is not to be slowed */
+  /* A ring without a capture is emptied all the same: the program is not to be slowed. */
+  if (!self->rings->last_ns && !ring->path && !make_capture(self->rings, ring, self->rings->folder)) return PD_OK;
   const uint64_t before = ring->writer.bytes;
   if (kind == CAPTURE_STRINGS) {
-    put_strings(ring, data, bytes);
+    put_strings(self->rings, ring, thread, data, bytes);
     record_steps_strings(&ring->steps, data, bytes);
   } else {
     const capture_head head = {.kind = kind,
@@ -150,30 +164,85 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
                                .first = first,
                                .count = bytes / row_bytes,
                                .row_bytes = row_bytes};
-    (void)capture_put(&ring->writer, head, data, bytes);
+    put(self->rings, ring, head, data, bytes);
     if (kind == CAPTURE_ANNOTATIONS || kind == CAPTURE_SPANS) record_steps_annotations(&ring->steps, data, bytes);
-    if (kind == CAPTURE_ACTIVITIES && row_bytes == sizeof(pd_activity)) look_at(ring, data, bytes / row_bytes);
+    if (kind == CAPTURE_ACTIVITIES && row_bytes == sizeof(pd_activity))
+      look_at(self->rings, ring, data, bytes / row_bytes);
   }
   self->rings->bytes += ring->writer.bytes - before;
   if (ring->writer.fault) self->rings->fault = ring->writer.fault;
   return PD_OK;
 }
 
-static void end_capture(record_rings *self, record_ring *ring) {
+/* How it stands with the recording now. */
+static capture_program_end end_now(const record_rings *self, const record_ring *ring) {
   capture_program_end end = {.torn = ring->reader.torn,
                              .whole_until_ns =
                                  atomic_load_explicit(&slot_of(self, ring)->whole_until_ns, memory_order_acquire)};
   for (uint32_t i = 0; i < RING_LOSSES; i++) end.lost[i] = ring_lost_count(&ring->reader, i);
+  return end;
+}
+
+static void close_capture(record_rings *self, record_ring *ring, const capture_program_end *end) {
   const capture_head head = {
-      .kind = CAPTURE_PROGRAM_END, .window = CAPTURE_NO_WINDOW, .count = 1, .row_bytes = sizeof end};
-  if (ring->path) {
-    (void)capture_put(&ring->writer, head, &end, sizeof end);
-    (void)capture_close(&ring->writer, false);
-    if (ring->writer.fault) self->fault = ring->writer.fault;
-  }
+      .kind = CAPTURE_PROGRAM_END, .window = CAPTURE_NO_WINDOW, .count = 1, .row_bytes = sizeof *end};
+  (void)capture_put(&ring->writer, head, end, sizeof *end);
+  (void)capture_close(&ring->writer, false);
+  if (ring->writer.fault) self->fault = ring->writer.fault;
+}
+
+static void end_capture(record_rings *self, record_ring *ring) {
+  ring->end = end_now(self, ring);
+  if (ring->path) close_capture(self, ring, &ring->end);
   ring_close(&ring->reader);
   ring->closed = true;
 }
+
+/* ---- the last seconds ---- */
+
+/* What is lost counts for what is kept: not longer than two spans. */
+static void forget_old(const record_rings *self, record_ring *ring, int64_t now_ns) {
+  if (!self->last_ns) return;
+  record_last_drop(&ring->last, now_ns - self->last_ns);
+  if (!ring->open || ring->closed || now_ns - ring->before_ns < self->last_ns) return;
+  ring->before[0] = ring->before[1];
+  ring->before[1] = end_now(self, ring);
+  ring->before_ns = now_ns;
+}
+
+static void write_last(record_rings *self, record_ring *ring, const char *folder, int64_t now_ns) {
+  capture_program_end end = ring->closed ? ring->end : end_now(self, ring);
+  if (!record_last_any(&ring->last) || !make_capture(self, ring, folder)) return;
+  for (uint32_t i = 0; i < RING_LOSSES; i++) end.lost[i] -= ring->before[0].lost[i];
+  end.torn -= ring->before[0].torn;
+  if (ring->last.whole_from_ns > now_ns - self->last_ns)
+    log_line(PD_LOG_WARN, NULL,
+             "process %u: of the last %.1f s the first %.1f s are not kept: they need more than %d MB", ring->pid,
+             (double)self->last_ns * 1e-9, (double)(ring->last.whole_from_ns - (now_ns - self->last_ns)) * 1e-9,
+             (int)(RECORD_LAST_ROW_BYTES >> 20));
+  if (ring->last.failed)
+    log_line(PD_LOG_WARN, NULL, "process %u: memory ran out; some of what was recorded is missing", ring->pid);
+  const uint64_t rows = record_last_write(&ring->last, &ring->writer, now_ns - self->last_ns);
+  close_capture(self, ring, &end);
+  if (rows) return;
+  (void)unlink(ring->path);
+  free(ring->path);
+  ring->path = NULL;
+}
+
+void record_rings_write_last(record_rings *self, const char *folder) {
+  const int64_t now_ns = pd_clock_ns(CLOCK_REALTIME);
+  for (uint32_t i = 0; i < record_session_count(self->session); i++) write_last(self, &self->all[i], folder, now_ns);
+}
+
+void record_rings_forget(record_rings *self) {
+  for (uint32_t i = 0; i < RECORD_SLOTS; i++) {
+    free(self->all[i].path);
+    self->all[i].path = NULL;
+  }
+}
+
+/* ---- the rings ---- */
 
 /* The file is there as soon as the process is at its place; its contents a moment later. */
 static bool open_ring(const record_rings *self, record_ring *ring) {
@@ -184,6 +253,7 @@ static bool open_ring(const record_rings *self, record_ring *ring) {
   (void)snprintf(path, sizeof path, "%s/%u.ring", self->session->folder, ring->slot);
   ring->open = ring_open(&ring->reader, path) == PD_OK;
   if (!ring->open) ring_close(&ring->reader);
+  if (ring->open) ring->realtime_ns = ring->reader.head->realtime_ns;
   return ring->open;
 }
 
@@ -193,9 +263,11 @@ uint32_t record_rings_drain(record_rings *self) {
   for (uint32_t i = 0; i < count; i++) {
     record_ring *ring = &self->all[i];
     taking user = {self, ring};
+    forget_old(self, ring, pd_clock_ns(CLOCK_REALTIME));
     if (!open_ring(self, ring)) continue;
     /* Asked first: what comes between the two is taken by the draining. */
     const bool over = ring_has_ended(&ring->reader) || !ring_writer_lives(&ring->reader);
+    if (!ring->pid) ring->pid = ring->reader.pid ? ring->reader.pid : slot_of(self, ring)->pid;
     (void)ring_drain(&ring->reader, take, &user);
     if (over)
       end_capture(self, ring);
@@ -249,6 +321,7 @@ void record_rings_close(record_rings *self) {
     free(self->all[i].path);
     free(self->all[i].threads);
     record_steps_free(&self->all[i].steps);
+    record_last_free(&self->all[i].last);
   }
   free(self->all);
   self->all = NULL;

@@ -2,6 +2,7 @@
 #ifndef CORE_RECORD_RECORD_RINGS_H
 #define CORE_RECORD_RECORD_RINGS_H
 
+#include "record_last.h"
 #include "record_session.h"
 #include "record_steps.h"
 
@@ -11,7 +12,10 @@
 typedef struct record_ring {
   ring_reader reader;
   capture_writer writer;
-  char *path; /* of the capture; NULL: none was made, since nothing was launched */
+  char *path;       /* of the capture; NULL: none was made, since nothing was launched */
+  record_last last; /* in place of a capture, where only the last seconds are kept */
+  uint32_t pid;
+  int64_t realtime_ns; /* when the ring was made */
   uint32_t slot;
   record_steps steps;
   bool open, closed;
@@ -19,17 +23,21 @@ typedef struct record_ring {
   uint64_t works;    /* launches, copies and sets, and their device records */
   uint32_t *threads; /* that have made calls */
   uint32_t thread_count, thread_room;
+  capture_program_end end;       /* closed: how it ended */
+  capture_program_end before[2]; /* losses and torn places one and two spans of last_ns ago, or less */
+  int64_t before_ns;
 } record_ring;
 
 typedef struct record_rings {
   record_session *session;
   const char *folder; /* of the captures */
+  int64_t last_ns;    /* so much of the recording is kept; 0: all */
   record_ring *all;   /* RECORD_SLOTS, by slot */
   uint64_t bytes;     /* written to captures so far */
   int fault;          /* errno of a capture that could not be written; 0: none */
 } record_rings;
 
-/* `step`: name of the ranges that are steps; NULL: marks are. */
+/* `last_ns` may be set after it, before the first drain. `step`: name of the ranges that are steps; NULL: marks are. */
 pd_status record_rings_open(record_rings *self, record_session *session, const char *folder, const char *step);
 /* Takes what has come. Captures of processes that have ended are complete then. How many processes still record. */
 uint32_t record_rings_drain(record_rings *self);
@@ -37,6 +45,11 @@ uint32_t record_rings_drain(record_rings *self);
 void record_rings_outlive(record_rings *self);
 /* Ends every capture that is not complete. */
 void record_rings_end(record_rings *self);
+/* Where only the last seconds are kept: makes captures of them in `folder`, which stays the caller's. The recording
+ * goes on. */
+void record_rings_write_last(record_rings *self, const char *folder);
+/* Forgets the captures, whose files are the caller's to remove: later ones may be made. */
+void record_rings_forget(record_rings *self);
 /* Whether any process has recorded work for a GPU. */
 bool record_rings_begun(const record_rings *self);
 /* How many steps each process that marks any has completed; 0: none marks any. */

@@ -548,5 +548,101 @@ class Span(Record):
         self.assertIn("steps 0 to 69 (70)", out)
 
 
+class Last(Record):
+    """The flight recorder: the last seconds alone, at the end and whenever they are asked for."""
+    LONG = ("--last", "60s", "--sink", "csv", "--sink", "table")
+
+    def read_until(self, process, words):
+        out = ""
+        while words not in out:
+            line = process.stdout.readline()
+            self.assertTrue(line, out)
+            out += line
+        return out
+
+    def running(self, *words):
+        process = self.start("record", *self.LONG, "--", PROGRAM, *words, "pid", "sleep=40000", watch=False)
+        return process, int(process.stdout.readline())
+
+    def snapshots(self):
+        return sorted(os.path.relpath(path, self.path("")) for path in glob.glob(self.path("results/record/*/snapshot-*"))
+                      if "latest" not in path)
+
+    def test_at_the_end(self):
+        _, err, figures = self.recorded("init", "steps=100", "settle", "sleep=7000", "steps=40", "settle", steps=40,
+                                        options=("--last", "6s"))
+        self.assertEqual(figures["coverage"], 1.0)
+        self.assertEqual(sum(figures["lost"].values()), 0)
+        self.assertEqual(self.warnings(err), [])
+        self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
+
+    def test_of_a_process_that_ended_before_nothing_is_kept(self):
+        self.recorded("init", "steps=100", "settle", "exec", "init", "sleep=7000", "steps=40", "settle", steps=40,
+                      options=("--last", "6s"))
+
+    def test_marks_and_ranges(self):
+        _, _, figures = self.recorded("init", "marked=12", "settle", steps=12, options=("--last", "60s"))
+        self.assertIn("my work", json.dumps(figures))
+        self.recorded("init", "marked=12", "settle", "spans=14", "settle", steps=14,
+                      options=("--last", "60s", "--step", "my span"))
+
+    def test_snapshots_while_the_program_runs(self):
+        process, pid = self.running("init", "steps=60", "settle")
+        for number, asked in enumerate((pid, process.pid), 1): # the program's number does as well as pdhost's
+            code, out, err = self.run_pdhost("snapshot", str(asked), watch=False)
+            self.assertEqual((code, out, err), (0, "", ""))
+            self.read_until(process, "steps 0 to 59 (60)")
+            self.read_until(process, "Verdict")
+            self.assertEqual(len(self.snapshots()), number)
+        process.send_signal(signal.SIGUSR2)
+        self.read_until(process, "steps 0 to 59 (60)")
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143, err)
+        self.assertIn("steps 0 to 59 (60)", out)
+        folders = self.snapshots()
+        self.assertEqual([os.path.basename(folder) for folder in folders], ["snapshot-1", "snapshot-2", "snapshot-3"])
+        for folder in folders:
+            self.assertTrue(os.path.exists(self.path(os.path.join(folder, "csv", "steps.csv"))), err)
+        self.assertEqual(glob.glob(self.path("**/*.pdcap"), recursive=True), [])
+
+    def test_nothing_in_the_last_seconds(self):
+        _, _, err, figures = self.record("init", "steps=50", "settle", "sleep=3000", options=("--last", "1s"))
+        self.assertIsNone(figures)
+        self.assertIn("nothing was launched in the last 1 s", err)
+
+    def test_who_does_not_expect_to_be_asked_is_left_alone(self):
+        other = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        plain = self.start("record", "--", PROGRAM, "pid", "sleep=60000", watch=False)
+        plain.stdout.readline()
+        for pid in (other.pid, plain.pid, 999999999, "x", ""):
+            code, _, err = self.run_pdhost("snapshot", str(pid), watch=False)
+            self.assertEqual(code, 2, err)
+        self.assertIsNone(other.poll())
+        self.assertIsNone(plain.poll())
+        plain.send_signal(signal.SIGTERM)
+        plain.communicate(timeout=60)
+
+    def test_with_a_signal_that_begins_it(self):
+        """SIGUSR2 is then what begins and ends the recording; a snapshot is asked for by its command."""
+        process = self.start("record", "--last", "60s", "--start-on-signal", "--", PROGRAM, "init", "steps=50", "pid",
+                             "started", "sleep=300", "steps=70", "settle", "pid", "sleep=40000", watch=False)
+        process.stdout.readline()
+        process.send_signal(signal.SIGUSR2)
+        process.stdout.readline()
+        self.assertEqual(self.run_pdhost("snapshot", str(process.pid), watch=False)[0], 0)
+        self.read_until(process, "steps 0 to 69 (70)")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+    def test_the_command_line(self):
+        for words in (("--last", "0"), ("--last", "2000"), ("--last", "x"), ("--last", "10s", "--steps", "5")):
+            code, _, err = self.run_pdhost("record", *words, "--", "true", watch=False)
+            self.assertEqual(code, 2, err)
+
+
 if __name__ == "__main__":
     unittest.main()

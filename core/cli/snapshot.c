@@ -1,0 +1,143 @@
+/* See snapshot.h. A signal ends a process that does not expect it, so it is looked at first. */
+#include "snapshot.h"
+
+#include "command.h"
+
+#include "record/record_program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct snapshot_options {
+  const char *word;
+  bool help;
+} snapshot_options;
+
+static const args_option rows[] = {ARGS_HELP_ROW(snapshot_options, help)};
+
+static int snapshot_main(int argc, char **argv);
+
+const args_command snapshot_command = {
+    .name = "snapshot",
+    .summary = "report the last seconds of a program under pdhost record --last",
+    .usage = "PID",
+    .description =
+        "Asks pdhost record --last for a report of the last seconds; the program runs on. PID is the process of pdhost "
+        "record, or one that it has started. The report is printed where pdhost record prints, and its files lie in a "
+        "folder of their own, snapshot-1 and so on, in the folder of the recording.\n\n"
+        "SIGUSR2 to pdhost record does the same, unless --start-on-signal has another use for it.\n\n"
+        "The exit code is 0, and 2 when no such process keeps the last seconds.",
+    .options = rows,
+    .option_count = sizeof rows / sizeof rows[0],
+    .examples = "pdhost record --last 10s -- python train.py &\tkeep the last ten seconds\n"
+                "pdhost snapshot $!\treport them now",
+    .words = ARGS_OFFER_NOTHING,
+    .main = snapshot_main};
+
+static bool take_word(void *user, const char *word, error *err) {
+  snapshot_options *options = user;
+  if (options->word) {
+    error_set(err, PD_INVALID, CODE_USAGE, "snapshot: expected one process, got '%s' and '%s'", options->word, word);
+    return false;
+  }
+  options->word = word;
+  return true;
+}
+
+static ssize_t read_file(long pid, const char *name, char *text, size_t room) {
+  char path[64];
+  (void)snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t bytes = fd >= 0 ? read(fd, text, room - 1) : -1;
+  if (fd >= 0) (void)close(fd);
+  if (bytes >= 0) text[bytes] = '\0';
+  return bytes;
+}
+
+static long parent_of(long pid) {
+  static const char key[] = "\nPPid:";
+  char text[4096];
+  if (read_file(pid, "status", text, sizeof text) <= 0) return 0;
+  const char *at = strstr(text, key);
+  return at ? strtol(at + strlen(key), NULL, 10) : 0;
+}
+
+/* It has started its program, before which it does not expect a signal. Some systems do not say. */
+static bool has_child(long pid) {
+  char name[64], text[32];
+  (void)snprintf(name, sizeof name, "task/%ld/children", pid);
+  return read_file(pid, name, text, sizeof text) != 0;
+}
+
+static bool is_pdhost(long pid) {
+  char path[64], file[4096];
+  (void)snprintf(path, sizeof path, "/proc/%ld/exe", pid);
+  const ssize_t bytes = readlink(path, file, sizeof file - 1);
+  if (bytes <= 0) return false;
+  file[bytes] = '\0';
+  const char *slash = strrchr(file, '/');
+  return slash && strncmp(slash, "/pdhost", strlen("/pdhost")) == 0;
+}
+
+/* "pdhost record ... --last ... -- COMMAND". */
+static bool keeps_last(long pid) {
+  char words[4096];
+  const ssize_t bytes = read_file(pid, "cmdline", words, sizeof words);
+  bool is_record = false;
+  if (bytes <= 0 || !is_pdhost(pid) || !has_child(pid)) return false;
+  for (const char *at = words; at < words + bytes && strcmp(at, "--") != 0; at += strlen(at) + 1) {
+    if (at != words && strcmp(at, "record") == 0) is_record = true;
+    if (is_record && (strcmp(at, "--last") == 0 || strncmp(at, "--last=", 7) == 0)) return true;
+  }
+  return false;
+}
+
+/* The process itself, or the one above it that has started it. 0: none keeps the last seconds. */
+static long find_recorder(long pid) {
+  for (int level = 0; pid > 1 && level < 64; level++) {
+    if (keeps_last(pid)) return pid;
+    pid = parent_of(pid);
+  }
+  return 0;
+}
+
+static void ask(const snapshot_options *options, error *err) {
+  char *end = NULL;
+  const long given = options->word ? strtol(options->word, &end, 10) : 0;
+  if (!options->word || *end || given <= 0) {
+    error_set(err, PD_INVALID, CODE_USAGE, "snapshot: expected the number of a process, as in pdhost snapshot 4711");
+    return;
+  }
+  const long pid = find_recorder(given);
+  if (!pid)
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "snapshot: process %ld is neither a pdhost record --last nor started by one; start the program with "
+              "pdhost record --last 10s -- COMMAND",
+              given);
+  else if (sigqueue((pid_t)pid, SIGUSR2, (union sigval){.sival_int = RECORD_ASKING}) != 0)
+    error_set(err, PD_INVALID, CODE_USAGE, "snapshot: process %ld cannot be asked: %s", pid, strerror(errno));
+}
+
+static int snapshot_main(int argc, char **argv) {
+  static error err; /* large; the main thread's alone */
+  error_clear(&err);
+  command_begin();
+  snapshot_options options = {.word = NULL};
+  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options};
+  (void)args_parse(&set, 1, take_word, &options, "snapshot: ", argc, argv, &err);
+  if (options.help) {
+    error_clear(&err);
+    args_print_help(&snapshot_command);
+  } else if (!err.count) {
+    ask(&options, &err);
+  }
+  const int code = err.count ? err.exit_code : CODE_DONE;
+  error_print(&err);
+  return command_end(code);
+}

@@ -1,0 +1,154 @@
+/* See record_last.h. */
+#include "record_last.h"
+
+#include <pdhost/record.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct record_chunk {
+  record_chunk *next;
+  capture_head head;
+  int64_t at_ns; /* when it came */
+  uint64_t bytes;
+  char data[]; /* malloc'ed with it: rows of 8-byte words lie as they have to */
+};
+_Static_assert(offsetof(record_chunk, data) % 8 == 0, "rows are read in place");
+
+static void drop_first(record_queue *queue) {
+  record_chunk *gone = queue->first;
+  queue->first = gone->next;
+  if (!queue->first) queue->last = NULL;
+  queue->bytes -= gone->bytes + sizeof *gone;
+  free(gone);
+}
+
+static void empty(record_queue *queue) {
+  while (queue->first) drop_first(queue);
+}
+
+static record_queue *queue_of(record_last *self, const capture_head *head) {
+  switch (head->kind) {
+  case CAPTURE_ACTIVITIES:
+  case CAPTURE_ANNOTATIONS:
+  case CAPTURE_SPANS: return &self->rows;
+  case CAPTURE_STRINGS: return head->thread ? &self->names : &self->about;
+  default: return &self->about;
+  }
+}
+
+void record_last_add(record_last *self, capture_head head, const void *payload, uint64_t bytes, int64_t now_ns) {
+  record_queue *queue = queue_of(self, &head);
+  record_chunk *chunk = malloc(sizeof *chunk + bytes);
+  if (!chunk) {
+    self->failed = true;
+    return;
+  }
+  *chunk = (record_chunk){.head = head, .at_ns = now_ns, .bytes = bytes};
+  memcpy(chunk->data, payload, bytes);
+  if (queue->last)
+    queue->last->next = chunk;
+  else
+    queue->first = chunk;
+  queue->last = chunk;
+  queue->bytes += bytes + sizeof *chunk;
+  while (self->names.first && self->names.bytes > RECORD_LAST_NAME_BYTES) drop_first(&self->names);
+  while (self->rows.first && self->rows.bytes > RECORD_LAST_ROW_BYTES) {
+    self->whole_from_ns = self->rows.first->at_ns;
+    drop_first(&self->rows);
+  }
+}
+
+void record_last_drop(record_last *self, int64_t before_ns) {
+  while (self->rows.first && self->rows.first->at_ns < before_ns) drop_first(&self->rows);
+}
+
+bool record_last_any(const record_last *self) { return self->rows.first != NULL; }
+
+/* ---- writing ---- */
+
+static bool is_call(const pd_activity *row) {
+  return row->kind == PD_ACTIVITY_RUNTIME || row->kind == PD_ACTIVITY_DRIVER;
+}
+
+static bool is_work(const pd_activity *row) {
+  return row->kind == PD_ACTIVITY_KERNEL || row->kind == PD_ACTIVITY_MEMCPY || row->kind == PD_ACTIVITY_MEMSET;
+}
+
+static bool holds_activities(const record_chunk *chunk) {
+  return chunk->head.kind == CAPTURE_ACTIVITIES && chunk->head.row_bytes == sizeof(pd_activity);
+}
+
+/* The number of the first call from `begin_ns` on. Calls are numbered in their order: what was launched before has a
+ * smaller one, whenever it ran. */
+static uint64_t first_call(const record_last *self, int64_t begin_ns) {
+  uint64_t first = UINT64_MAX;
+  for (const record_chunk *chunk = self->rows.first; chunk; chunk = chunk->next) {
+    const pd_activity *rows = (const pd_activity *)(const void *)chunk->data;
+    for (uint64_t i = 0; holds_activities(chunk) && i < chunk->bytes / sizeof *rows; i++)
+      if (is_call(&rows[i]) && rows[i].start >= begin_ns && rows[i].correlation && rows[i].correlation < first)
+        first = rows[i].correlation;
+  }
+  return first;
+}
+
+static bool is_wanted(const pd_activity *row, int64_t begin_ns, uint64_t first) {
+  if (is_work(row) || (is_call(row) && row->correlation)) return row->correlation >= first;
+  return row->start >= begin_ns;
+}
+
+static uint64_t write_activities(const record_chunk *chunk, capture_writer *writer, int64_t begin_ns, uint64_t first) {
+  const pd_activity *rows = (const pd_activity *)(const void *)chunk->data;
+  const uint64_t count = chunk->bytes / sizeof *rows;
+  capture_head head = chunk->head;
+  uint64_t written = 0;
+  for (uint64_t from = 0, to; from < count; from = to) { /* runs of rows that are wanted */
+    const bool wanted = is_wanted(&rows[from], begin_ns, first);
+    for (to = from + 1; to < count && is_wanted(&rows[to], begin_ns, first) == wanted; to++) {}
+    if (!wanted) continue;
+    head.first = chunk->head.first + from;
+    head.count = (uint32_t)(to - from);
+    (void)capture_put(writer, head, rows + from, (to - from) * sizeof *rows);
+    written += to - from;
+  }
+  return written;
+}
+
+static void write_ranges(const record_chunk *chunk, capture_writer *writer, int64_t begin_ns) {
+  const capture_annotation *rows = (const capture_annotation *)(const void *)chunk->data;
+  const uint64_t count = chunk->bytes / sizeof *rows;
+  capture_head head = chunk->head;
+  for (uint64_t from = 0, to; from < count; from = to) {
+    const bool wanted = rows[from].start_ns >= begin_ns;
+    for (to = from + 1; to < count && (rows[to].start_ns >= begin_ns) == wanted; to++) {}
+    if (!wanted) continue;
+    head.first = chunk->head.first + from;
+    head.count = (uint32_t)(to - from);
+    (void)capture_put(writer, head, rows + from, (to - from) * sizeof *rows);
+  }
+}
+
+static void write_all(const record_queue *queue, capture_writer *writer) {
+  for (const record_chunk *chunk = queue->first; chunk; chunk = chunk->next)
+    (void)capture_put(writer, chunk->head, chunk->data, chunk->bytes);
+}
+
+uint64_t record_last_write(const record_last *self, capture_writer *writer, int64_t begin_ns) {
+  const uint64_t first = first_call(self, begin_ns);
+  uint64_t written = 0;
+  write_all(&self->about, writer);
+  write_all(&self->names, writer);
+  for (const record_chunk *chunk = self->rows.first; chunk; chunk = chunk->next) {
+    if (holds_activities(chunk))
+      written += write_activities(chunk, writer, begin_ns, first);
+    else if (chunk->head.row_bytes == sizeof(capture_annotation))
+      write_ranges(chunk, writer, begin_ns);
+  }
+  return written;
+}
+
+void record_last_free(record_last *self) {
+  empty(&self->about);
+  empty(&self->names);
+  empty(&self->rows);
+}

@@ -1,0 +1,41 @@
+/*
+ * What one process recorded in its last seconds, in memory that does not grow with the recording: the flight recorder
+ * of `pdhost record --last`. Rows that are too old are dropped; names stay, since later rows use them. [main thread]
+ */
+#ifndef CORE_RECORD_RECORD_LAST_H
+#define CORE_RECORD_RECORD_LAST_H
+
+#include "capture/capture_write.h"
+
+/* Rows of a process take at most this much, and so do the names of its ranges: the oldest go first. */
+#define RECORD_LAST_ROW_BYTES (UINT64_C(512) << 20)
+#define RECORD_LAST_NAME_BYTES (UINT64_C(64) << 20)
+
+typedef struct record_chunk record_chunk;
+
+typedef struct record_queue {
+  record_chunk *first, *last;
+  uint64_t bytes;
+} record_queue;
+
+/* Zeroed before. */
+typedef struct record_last {
+  record_queue about; /* GPUs, threads, kernels' names: few, never dropped */
+  record_queue names; /* of ranges */
+  record_queue rows;
+  int64_t whole_from_ns; /* CLOCK_REALTIME: rows from before were dropped for want of room; 0: none were */
+  bool failed;           /* a record found no memory */
+} record_last;
+
+/* A record as capture_put has it, which came at `now_ns`, CLOCK_REALTIME. */
+void record_last_add(record_last *self, capture_head head, const void *payload, uint64_t bytes, int64_t now_ns);
+/* Rows that came before are not wanted any more. */
+void record_last_drop(record_last *self, int64_t before_ns);
+/* Whether there are rows. */
+bool record_last_any(const record_last *self);
+/* What happened from `begin_ns` on: calls, what they launched, ranges that began then. How many calls and device
+ * records those are. */
+uint64_t record_last_write(const record_last *self, capture_writer *writer, int64_t begin_ns);
+void record_last_free(record_last *self);
+
+#endif

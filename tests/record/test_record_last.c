@@ -1,0 +1,108 @@
+/* The last seconds of a recording: what is too old goes, what was launched before goes with its call, memory is
+ * bounded.
+ */
+#include "pd_test.h"
+
+#include "capture/capture_read.h"
+#include "record/record_last.h"
+
+#include <pdhost/record.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SECOND = 1000000000 };
+
+static char folder[] = "/tmp/pdhost_last_XXXXXX", path[64];
+static record_last last;
+
+static void add(uint32_t kind, uint32_t thread, const void *rows, uint64_t bytes, size_t row_bytes, int64_t now_ns) {
+  const capture_head head = {.kind = kind,
+                             .window = CAPTURE_NO_WINDOW,
+                             .thread = thread,
+                             .count = (uint32_t)(bytes / row_bytes),
+                             .row_bytes = (uint32_t)row_bytes};
+  record_last_add(&last, head, rows, bytes, now_ns);
+}
+
+static void add_row(pd_activity_kind kind, uint64_t correlation, int64_t start_ns, int64_t now_ns) {
+  const pd_activity row = {.kind = kind, .correlation = correlation, .start = start_ns, .end = start_ns + 10};
+  add(CAPTURE_ACTIVITIES, 0, &row, sizeof row, sizeof row, now_ns);
+}
+
+static uint64_t write_from(int64_t begin_ns) {
+  capture_writer writer;
+  cr_assert(mkdtemp(folder));
+  (void)snprintf(path, sizeof path, "%s/a.pdcap", folder);
+  cr_assert_eq(capture_create(&writer, path, CAPTURE_OF_PROGRAM, 1, 1), PD_OK);
+  const uint64_t rows = record_last_write(&last, &writer, begin_ns);
+  cr_assert_eq(capture_close(&writer, false), PD_OK);
+  return rows;
+}
+
+/* How many rows of a kind were written. */
+static uint64_t rows_of(uint32_t kind) {
+  capture_reader reader;
+  uint64_t rows = 0;
+  cr_assert_eq(capture_open(&reader, path), PD_OK);
+  for (uint64_t i = 0; i < reader.count; i++)
+    if (reader.records[i].kind == kind) rows += reader.records[i].count;
+  capture_reader_close(&reader);
+  return rows;
+}
+
+static void clean(void) {
+  (void)unlink(path);
+  (void)rmdir(folder);
+  record_last_free(&last);
+  last = (record_last){0};
+}
+
+/* A kernel that runs in the last seconds but was launched before them has no call, and goes with it. */
+Test(record_last, what_was_launched_before_goes_with_its_call, .fini = clean) {
+  const int64_t begin_ns = 100 * (int64_t)SECOND;
+  add_row(PD_ACTIVITY_RUNTIME, 7, begin_ns - 5, begin_ns + 1);
+  add_row(PD_ACTIVITY_KERNEL, 7, begin_ns + 50, begin_ns + 100);
+  add_row(PD_ACTIVITY_RUNTIME, 8, begin_ns + 5, begin_ns + 100);
+  add_row(PD_ACTIVITY_KERNEL, 8, begin_ns + 70, begin_ns + 100);
+  add_row(PD_ACTIVITY_SYNC, 0, begin_ns - 1, begin_ns + 100);
+  const capture_annotation ranges[] = {{begin_ns - 1, begin_ns + 9, 1, 0}, {begin_ns + 1, begin_ns + 9, 1, 0}};
+  add(CAPTURE_ANNOTATIONS, 3, ranges, sizeof ranges, sizeof ranges[0], begin_ns + 100);
+  cr_assert_eq(write_from(begin_ns), 2);
+  cr_assert_eq(rows_of(CAPTURE_ACTIVITIES), 2);
+  cr_assert_eq(rows_of(CAPTURE_ANNOTATIONS), 1);
+}
+
+Test(record_last, memory_does_not_grow_with_time, .fini = clean) {
+  uint64_t most = 0;
+  const char name[64] = "";
+  add(CAPTURE_STRINGS, 0, name, sizeof name, 1, 1);
+  for (int64_t second = 1; second <= 10000; second++) {
+    add_row(PD_ACTIVITY_RUNTIME, (uint64_t)second, second * SECOND, second * SECOND);
+    record_last_drop(&last, (second - 10) * SECOND);
+    if (last.rows.bytes > most) most = last.rows.bytes;
+  }
+  cr_assert_leq(most, 12 * (sizeof(pd_activity) + 128));
+  cr_assert_eq(write_from(9996 * (int64_t)SECOND), 5);
+  cr_assert_eq(rows_of(CAPTURE_STRINGS), sizeof name, "names of kernels stay");
+}
+
+/* A program that names every range anew. */
+Test(record_last, names_have_a_limit, .fini = clean) {
+  static const char names[1 << 20];
+  for (int i = 0; i < 100; i++) add(CAPTURE_STRINGS, 5, names, sizeof names, 1, i);
+  cr_assert_leq(last.names.bytes, RECORD_LAST_NAME_BYTES);
+  cr_assert_gt(last.names.bytes, RECORD_LAST_NAME_BYTES / 2);
+  cr_assert_eq(write_from(0), 0);
+}
+
+Test(record_last, nothing, .fini = clean) {
+  cr_assert(!record_last_any(&last));
+  add_row(PD_ACTIVITY_RUNTIME, 1, 5, 5);
+  cr_assert(record_last_any(&last));
+  record_last_drop(&last, 6);
+  cr_assert(!record_last_any(&last));
+  cr_assert_eq(write_from(0), 0);
+}
