@@ -118,7 +118,9 @@ static bool device_lists_fill(const trace_facts *facts, const intervals *alive, 
     const pd_device_row *row = facts_activity(facts, i);
     const pd_call *call = row->call < facts->call_count ? facts_call(facts, row->call) : NULL;
     uint32_t cause = row->end_ns - row->start_ns < tiny ? LEDGER_tiny_kernels : LEDGER_compute;
-    if (row->detail.kind != PD_ACTIVITY_KERNEL) {
+    if (facts_is_communication(facts, row->name)) {
+      cause = LEDGER_communication;
+    } else if (row->detail.kind != PD_ACTIVITY_KERNEL) {
       const bool in_train = call && call->thread == LOOP_THREAD && holds(train, call->start_ns);
       cause =
           copy_cause(facts->trace, &row->detail, in_train,
@@ -151,8 +153,12 @@ static bool paint_device(painter *self, const intervals *train, ledger *out, int
             temporaries_find(self->facts, &out->allocations, &out->allocated_bytes, &alive) &&
             device_lists_fill(self->facts, &alive, train, &lists);
   for (uint32_t cause = 0; cause < LEDGER_FIRST_IDLE; cause++) {
+    const bool is_kept = cause == LEDGER_communication && lists.of[cause].count;
     ok = ok && paint(self, cause, &lists.of[cause]);
     intervals_free(&lists.of[cause]);
+    if (!is_kept) continue;
+    out->communication = self->mine;
+    self->mine = (intervals){0};
   }
   intervals_free(&alive);
   *queued = lists.queued;
@@ -243,5 +249,6 @@ bool ledger_open(const trace_facts *facts, ledger *out) {
 
 void ledger_free(ledger *self) {
   free(self->rows);
+  intervals_free(&self->communication);
   *self = (ledger){0};
 }

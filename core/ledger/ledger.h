@@ -16,6 +16,8 @@
  *   same.
  * - copy_pageable, copy_pinned: only other copies run, one end in pageable (pinned) host memory.
  * - copy_device: only copies within the device, or sets, run.
+ * - communication: only collectives run. A collective is none of the kernels above. Whether it transfers, or waits for
+ *   another rank, one rank alone cannot tell: run/ranks/rank_summary.h divides this owner.
  *
  * Idle:
  * - profiler: an overhead record of the profiling library runs.
@@ -41,6 +43,7 @@
 #define CORE_LEDGER_LEDGER_H
 
 #include "facts/facts.h"
+#include "facts/intervals.h"
 
 /* X(key, state, what a reader sees) */
 #define LEDGER_MAP(X)                                                                                                  \
@@ -54,6 +57,7 @@
   X(copy_pageable, "busy", "Exposed pageable copy")                                                                    \
   X(copy_pinned, "busy", "Exposed pinned copy")                                                                        \
   X(copy_device, "busy", "Exposed device copy or set")                                                                 \
+  X(communication, "busy", "Exposed communication")                                                                    \
   X(profiler, "idle", "Profiler overhead")                                                                             \
   X(launch_gap, "idle", "Device's own cost per launch")                                                                \
   X(device_side, "idle", "Device-side dependency")                                                                     \
@@ -99,7 +103,8 @@ typedef struct ledger {
   uint64_t allocations;     /* of temporaries */
   uint64_t allocated_bytes; /* by them */
   uint64_t launches;
-  uint64_t passes; /* forward passes per step */
+  uint64_t passes;         /* forward passes per step */
+  intervals communication; /* when that is the owner */
 } ledger;
 
 /* false on no memory. */

@@ -42,7 +42,7 @@ bool ledger_passes_cost(const trace_facts *facts, uint64_t passes, intervals *ou
   if (passes < 2) return true;
   for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
-    if (row->detail.kind != PD_ACTIVITY_KERNEL) continue;
+    if (row->detail.kind != PD_ACTIVITY_KERNEL || facts_is_communication(facts, row->name)) continue;
     const double ns = (double)facts_span(row->start_ns, row->end_ns), waves = (double)row->detail.u.kernel.waves;
     const double kept = adds_gradients(facts, row) ? 0 : kept_ns(ns, fixed, waves, (double)passes);
     ok = intervals_add(out, row->start_ns + (int64_t)kept, row->end_ns);

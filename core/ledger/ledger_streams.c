@@ -61,7 +61,7 @@ static bool find_waits(streams *self, int64_t latency_ns) {
     if (row->stream >= self->count || row->call >= self->facts->call_count) continue;
     stream_times *stream = &self->all[row->stream];
     const pd_call *call = facts_call(self->facts, row->call);
-    if (row->detail.kind == PD_ACTIVITY_KERNEL) {
+    if (row->detail.kind == PD_ACTIVITY_KERNEL && !facts_is_communication(self->facts, row->name)) {
       const int64_t from = call->end_ns > stream->last_end_ns ? call->end_ns : stream->last_end_ns;
       ok = intervals_add(&stream->busy, row->start_ns, row->end_ns);
       if (ok && self->behind_wait[row->call] && row->start_ns - from > latency_ns)

@@ -14,6 +14,9 @@ const pd_table *ledger_table(const table_work *work) {
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "ledger", "Ledger of the device's time",
               "Each moment of a step has one owner; the rows add up to the steps exactly.");
+  if (facts->has_communication)
+    table_note(&table,
+               "How much of the communication is a wait for other ranks, all ranks together show: ranks_ledger.");
   TABLE_COLUMNS(&table, M_category, M_cause, M_state, M_total, M_per_step, M_share);
   for (uint32_t cause = 0; cause < LEDGER_CAUSE_COUNT; cause++) {
     table_row(&table, 0);

@@ -198,6 +198,9 @@
   X(ledger_copy_device, "Exposed device copy or set", "Exposed device copy or set", NS, WIDE,                          \
     "time of the step that the ledger gives to: exposed device copy or set",                                           \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
+  X(ledger_communication, "Exposed communication", "Exposed communication", NS, WIDE,                                  \
+    "time of the step that the ledger gives to: exposed communication",                                                \
+    "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_profiler, "Profiler overhead", "Profiler overhead", NS, WIDE,                                               \
     "time of the step that the ledger gives to: profiler overhead",                                                    \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *const tables[] = {"ranks_parts", "collectives", "messages"};
+static const char *const tables[] = {"ranks_parts", "collectives", "messages", "ranks_ledger"};
 enum { TABLE_COUNT = sizeof tables / sizeof *tables, RANKS_DRAWN = 64 };
 
 /* Figures of a rank that add up to `whole`. */

@@ -154,9 +154,9 @@ class Ranks(Case):
         self.assertEqual(tables["ranks_verdict"]["rows"][0]["ranks_verdict_cause"], "straggler")
         with open(self.path("out.html"), encoding="utf-8") as file:
             page = file.read()
-        for name, title, count in (("ranks_parts", "Ranks", 3), ("collectives", "Collectives", 3), ("messages", "Messages", 1)):
+        for name, title, count in (("ranks_parts", "Ranks", 3), ("ranks_ledger", "Ledger of each rank", None), ("collectives", "Collectives", 3), ("messages", "Messages", 1)):
             rows = tables[name]["rows"]
-            self.assertEqual(len(rows), count)
+            self.assertEqual(len(rows), count or len(rows))
             self.assertIn(f"\n{title}   (time unit: ms)\n", out)
             self.assertIn(f'data-id="{name}"', page)
             with open(self.path(f"rows/{name}.csv"), encoding="utf-8", newline="") as file:
@@ -180,6 +180,25 @@ class Ranks(Case):
         self.assertEqual([row["ranks_last"] for row in tables["ranks_parts"]["rows"]], [0, 100, 0])
         # Each file is a window of its own, and no file takes the place of another's.
         self.assertTrue(all(os.path.exists(self.path(f"rows/verdict{number}.csv")) for number in ("", ".1", ".2")))
+
+    def test_the_ledger_of_each_rank_has_waits_and_transfers(self):
+        """What one rank's ledger calls communication, divided; the owners of a rank add up to its steps."""
+        self.ranks("--sink", "json:output_json=out.json", input_us=lambda rank, step: 520 if rank == 1 else 20)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            document = json.load(file)
+        for rank, window in enumerate(document["windows"]):
+            alone = {row["cause"]: row["total"] for row in window["tables"]["ledger"]["rows"] if row["total"]}
+            owners = {row["cause"]: row["total"] for row in document["tables"]["ranks_ledger"]["rows"]
+                      if row["ranks_rank"] == rank}
+            self.assertEqual(sum(owners.values()), window["tables"]["ledger"]["footer"]["total"])
+            self.assertEqual(owners.pop("comm_wait", 0) + owners.pop("comm_transfer", 0), alone.pop("communication"))
+            self.assertEqual(owners, alone)
+        owners = {(row["ranks_rank"], row["cause"]): row["total"] for row in document["tables"]["ranks_ledger"]["rows"]}
+        for rank in (0, 2):
+            # 500 us in the first collective, whose first half 150 us of backward hide, and 90 us in the second.
+            self.assertAlmostEqual(owners[rank, "comm_wait"], 6e3 * (350 + 90), delta=50e3)
+        self.assertNotIn((1, "comm_wait"), owners)
+        self.assertIn("ranks_ledger", document["windows"][0]["tables"]["ledger"]["note"])
 
     def test_a_loop_that_runs_ahead_of_its_device_has_the_devices_time(self):
         """The host of rank 0 is done after 20 ms; its device waits 100 ms more for rank 1."""

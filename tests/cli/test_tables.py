@@ -13,7 +13,7 @@ ALL = ["verdict", "operators", "breakdown", "gains", "ledger", "ledger_steps", "
        "device_summary",
        "overview", "model", "distributed", "operator_summary", "kernels", "memcpy", "userdefined", "memory",
        "memory_peak", "memory_churn", "flops", "modules", "stacks", "stacks_device"]
-OF_RANKS = ["ranks_parts", "collectives", "messages"]  # of several ranks alone
+OF_RANKS = ["ranks_parts", "ranks_ledger", "collectives", "messages"]  # of several ranks alone
 CHINESE = """
 #include <pdhost/record.h>
 #include <pdhost/scenario.h>

@@ -150,6 +150,31 @@ PD_TEST(ledger, a_batch_that_could_not_be_copied_ahead_came_late) { late_and_pin
 PD_TEST(ledger, without_copies_ahead_no_batch_is_late) { late_and_pinned(false, true, 0, 22000); }
 PD_TEST(ledger, a_scenarios_own_copy_is_no_batch) { late_and_pinned(true, false, 0, 22000); }
 
+/* A collective of 40 us, of which 12 us run beside a kernel, 8 us beside a copy and 20 us alone; then a kernel that
+ * waits for it. It is neither a kernel nor one that another stream waits for. */
+PD_TEST(ledger, a_collective_with_nothing_beside_it_is_communication) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t compute = fake_stream(rig.fake, 0, 1, 7), nccl = fake_stream(rig.fake, 0, 1, 20);
+  fake_step(rig.fake, 0, 0, 100000);
+  fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, 0, 100000);
+  for (uint64_t i = 0; i < 3; i++)
+    fake_call(rig.fake, i == 2 ? PD_API_MEMCPY : PD_API_LAUNCH, "cuda", 0, (int64_t)i * 100, (int64_t)i * 100 + 100,
+              i + 1);
+  fake_call(rig.fake, PD_API_STREAM_WAIT, "cudaStreamWaitEvent", 0, 300, 400, 4);
+  fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, 400, 500, 5);
+  fake_kernel(rig.fake, "k", compute, 200, 22000, 1);
+  fake_kernel(rig.fake, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", nccl, 10000, 50000, 2);
+  fake_copy(rig.fake, PD_MEMORY_DEVICE, PD_MEMORY_DEVICE, 64, nccl, 22000, 30000, 3);
+  fake_kernel(rig.fake, "k", compute, 50000, 90000, 5);
+  rig_finish(&rig);
+  owns(&rig, "Exposed communication", 20000);
+  owns(&rig, "Exposed device copy or set", 8000);
+  owns(&rig, "Kernels that another stream waits for", 0);
+  owns(&rig, "Kernels", 21800 + 40000);
+  rig_end(&rig);
+}
+
 PD_TEST(ledger, rows_add_up_to_the_steps_and_the_table_to_its_footer) {
   analysis_rig rig;
   rig_begin(&rig);

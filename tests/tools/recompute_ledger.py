@@ -21,11 +21,11 @@ def thresholds(name):
 LEDGER, VERDICT, GAINS = thresholds("ledger.h"), thresholds("verdict.h"), thresholds("gains.h")
 # In order: what an earlier one owns, no later one gets.
 OWNERS = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
-          "copy_pinned", "copy_device", "profiler", "allocator", "launch_gap", "device_side", "profiler", "input_io",
+          "copy_pinned", "copy_device", "communication", "profiler", "allocator", "launch_gap", "device_side", "profiler", "input_io",
           "input_cpu", "input_handover", "allocator", "measurement", "forced_sync", "host_compute", "forced_sync",
           "measurement", "transfer", "transfer", "launch", "measurement", "unknown"]
 CAUSES = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
-          "copy_pinned", "copy_device", "profiler", "launch_gap", "device_side", "input_io", "input_cpu",
+          "copy_pinned", "copy_device", "communication", "profiler", "launch_gap", "device_side", "input_io", "input_cpu",
           "input_handover", "allocator", "measurement", "host_compute", "forced_sync", "transfer", "launch", "unknown"]
 
 def names():
@@ -35,6 +35,10 @@ def names():
 
 
 NAMES = names()
+
+
+def is_communication(name):
+    return name.startswith(("nccl", "gloo:", "mpi:", "tcp:")) or "ncclKernel" in name or "ncclDevKernel" in name
 
 
 def span(item):
@@ -73,6 +77,7 @@ class Ledger:
             first = self.work.get(record.call)
             if record.call is not None and (first is None or record.start_ns < first.start_ns):
                 self.work[record.call] = record
+        self.kernels = [kernel for kernel in run.kernels if not is_communication(kernel.name)]
         self.lists = [[] for _ in OWNERS]
         self.blocking_steps = set()
         self.blocking = self.allocations = self.allocated_bytes = 0
@@ -116,14 +121,14 @@ class Ledger:
             elif call.index in self.work and call.tid == waiting:
                 behind.add(call.index)
                 waiting = None
-        busy = {stream: merged([span(one) for one in self.run.kernels if one.stream == stream])
-                for stream in {one.stream for one in self.run.kernels}}
+        busy = {stream: merged([span(one) for one in self.kernels if one.stream == stream])
+                for stream in {one.stream for one in self.kernels}}
         last = {}
         for record in sorted(self.run.records, key=lambda one: one.start_ns):
             if record.call is None:
                 continue
             start = max(self.run.calls[record.call].end_ns, last.get(record.stream, 0))
-            if record.kind == "kernel" and record.call in behind and record.start_ns - start > self.latency:
+            if record.kind == "kernel" and not is_communication(record.name) and record.call in behind and record.start_ns - start > self.latency:
                 found += [one for stream in busy if stream != record.stream
                           for one in intersection([(start, record.start_ns)], busy[stream])]
             last[record.stream] = max(record.end_ns, last.get(record.stream, 0))
@@ -139,7 +144,7 @@ class Ledger:
 
     def several_passes(self):
         """What each kernel would not need with one pass through the model."""
-        for kernel in self.run.kernels if self.passes > 1 else []:
+        for kernel in self.kernels if self.passes > 1 else []:
             op = self.run.ranges[kernel.range] if kernel.range is not None else None
             if op and op.name == "aten::add_" and op.part == "backward":
                 self.add("passes", span(kernel))
@@ -156,7 +161,9 @@ class Ledger:
         of_kernels = {kernel.stream for kernel in self.run.kernels}
         for record in self.run.records:
             call = self.run.calls[record.call] if record.call is not None else None
-            if record.kind == "kernel":
+            if is_communication(record.name):
+                owner = "communication"
+            elif record.kind == "kernel":
                 owner = "tiny_kernels" if record.end_ns - record.start_ns < self.tiny else "compute"
                 if call and holding(alive, call.start_ns) and not (record.range is not None and self.part_of(record)):
                     owner = "temporaries"

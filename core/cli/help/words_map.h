@@ -359,6 +359,7 @@
   X("operators", "operations by name, as torch prints them")                                                           \
   X("overview", "time by type of event")                                                                               \
   X("perf_summary", "wait for data, iteration time and samples per second of the steps")                               \
+  X("ranks_ledger", "the ledger of each rank, with waits for other ranks apart from transfers")                        \
   X("ranks_parts", "how the steps of each rank divide: computation, overlap, communication, other")                    \
   X("stacks", "host time by call stack")                                                                               \
   X("stacks_device", "device time by call stack")                                                                      \

@@ -101,12 +101,26 @@ static bool add_causes(rank_side *self, const trace_facts *facts) {
   return true;
 }
 
+static bool add_owners(rank_side *self, const trace_facts *facts) {
+  ledger of;
+  if (!ledger_open(facts, &of)) return false;
+  for (uint64_t i = 0; i < facts->step_count * LEDGER_CAUSE_COUNT; i++)
+    self->owners_ns[i % LEDGER_CAUSE_COUNT] += of.rows[i];
+  const int64_t base = facts->trace->base_ns;
+  bool ok = true;
+  for (size_t i = 0; ok && i < of.communication.count; i++)
+    ok = intervals_add(&self->exposed, base + of.communication.rows[i].start, base + of.communication.rows[i].end);
+  ledger_free(&of);
+  return ok && intervals_merge(&self->exposed);
+}
+
 bool rank_side_add(rank_side *self, const pd_trace *trace) {
   self->is_other = trace->device && !trace->device->is_cuda;
   trace_facts *facts = facts_open(trace);
-  bool ok = facts && facts->step_count > 0 ? add_work(self, facts) && rank_parts_add(&self->parts, facts) &&
-                                                 add_blocked(self, facts) && add_causes(self, facts)
-                                           : facts != NULL;
+  bool ok = facts && facts->step_count > 0
+                ? add_work(self, facts) && rank_parts_add(&self->parts, facts) && add_owners(self, facts) &&
+                      add_blocked(self, facts) && add_causes(self, facts)
+                : facts != NULL;
   for (uint64_t s = 0; ok && s < facts->step_count; s++) {
     ok = PD_ARRAY_FIT(self->steps, self->step_room, self->step_count + 1);
     if (!ok) break;
@@ -147,5 +161,6 @@ void rank_side_free(rank_side *self) {
   free(self->collectives);
   intervals_free(&self->compute);
   intervals_free(&self->blocked);
+  intervals_free(&self->exposed);
   arena_free(&self->texts);
 }

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "facts/intervals.h"
+#include "ledger/ledger.h"
 #include "ledger/verdict.h"
 
 #include <pdhost/trace.h>
@@ -39,6 +40,9 @@ typedef struct rank_side {
   double comm_ns;    /* of a step: the union of the collectives */
   double overlap_ns; /* of a step: both */
   rank_parts parts;  /* of all steps, by time */
+  /* Of all steps: the ledger's owners, and when the owner was communication. */
+  int64_t owners_ns[LEDGER_CAUSE_COUNT];
+  intervals exposed;
   /* Of a step, by cause: how long the device was idle while the host was the cause's. Of the last window. */
   double idle_ns[VERDICT_COUNT];
   double added_ns; /* what recording adds to a step, as far as it is known. Of the last window */

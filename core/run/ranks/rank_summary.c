@@ -191,13 +191,28 @@ static bool host_need(const rank_side *side, const intervals *held, double *out)
   return true;
 }
 
+/* What the ledger gives to communication; a moment in which one collective waits and another transfers is transfer. */
+static bool divide_owner(const summing *self, uint32_t r) {
+  rank_figures *of = &self->out->ranks[r];
+  intervals rest = {0}, part = {0};
+  bool ok = intervals_intersect(&of->side->exposed, &self->transfers[r], &part);
+  of->comm_transfer_ns = intervals_length(&part);
+  ok = ok && intervals_subtract(&of->side->exposed, &self->transfers[r], &rest) &&
+       intervals_intersect(&rest, &self->waits[r], &part);
+  of->comm_wait_ns = intervals_length(&part);
+  intervals_free(&rest);
+  intervals_free(&part);
+  return ok;
+}
+
 /* The waits and transfers of a rank, and what its host needs without being held by the waits. */
 static bool sum_rank(summing *self, uint32_t r) {
   rank_figures *of = &self->out->ranks[r];
   intervals waits = {0}, transfers = {0}, held = {0};
   const bool ok = expose(&self->waits[r], &of->side->compute, &of->exposed_wait_ns, &waits) &&
                   expose(&self->transfers[r], &of->side->compute, &of->exposed_transfer_ns, &transfers) &&
-                  intervals_intersect(&waits, &of->side->blocked, &held) && host_need(of->side, &held, &of->need_ns);
+                  intervals_intersect(&waits, &of->side->blocked, &held) && host_need(of->side, &held, &of->need_ns) &&
+                  divide_owner(self, r);
   intervals_free(&waits);
   intervals_free(&transfers);
   intervals_free(&held);

@@ -58,8 +58,10 @@ typedef struct rank_figures {
   double step_ns;
   double wait_ns, transfer_ns;                 /* of its collectives that were matched */
   double exposed_wait_ns, exposed_transfer_ns; /* of them, with no computing beside */
-  double need_ns;      /* the step without waits for other ranks: by the host or by the device, what takes longer */
-  double caused_ns;    /* how long the others wait on average for this rank, where it comes last */
+  double need_ns;   /* the step without waits for other ranks: by the host or by the device, what takes longer */
+  double caused_ns; /* how long the others wait on average for this rank, where it comes last */
+  /* Of the ledger's owner communication, of all steps: the rest of it is in collectives that not all ranks have. */
+  int64_t comm_wait_ns, comm_transfer_ns;
   uint64_t last;       /* collectives in which it comes last */
   uint32_t steps_last; /* steps in which it causes the most */
   int64_t *transfers;  /* of each collective of the side: rank_operations_make() */

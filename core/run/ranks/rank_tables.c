@@ -65,6 +65,50 @@ static const pd_table *each_rank(arena *pool, const rank_summary *self) {
   return table_done(&table);
 }
 
+typedef struct owner_row {
+  const char *cause, *state, *text;
+} owner_row;
+
+/* A row of each owner that has time; `steps_ns`: of the rank. */
+static void put_owner(table_build *table, const rank_figures *of, owner_row row, int64_t total_ns, int64_t steps_ns) {
+  if (total_ns <= 0) return;
+  table_row(table, 0);
+  table_int(table, M_ranks_rank, of->side->rank);
+  table_string(table, M_category, row.text);
+  table_string(table, M_cause, row.cause);
+  table_string(table, M_state, row.state);
+  table_int(table, M_total, total_ns);
+  table_int(table, M_per_step, total_ns / (of->side->step_count ? of->side->step_count : 1));
+  table_percent(table, M_share, total_ns, steps_ns);
+}
+
+static const pd_table *each_ledger(arena *pool, const rank_summary *self) {
+  static const owner_row rows[LEDGER_CAUSE_COUNT] = {
+#define X(key, state, text) {#key, state, text},
+      LEDGER_MAP(X)
+#undef X
+  };
+  table_build table;
+  begin(&table, pool, self, "ranks_ledger", "Ledger of each rank",
+        "Each moment of a rank's steps has one owner; the rows of a rank add up to its steps exactly. What the ledger "
+        "of one rank calls communication is a wait for other ranks, or a transfer; what is left of it is in "
+        "collectives that not all ranks have.");
+  TABLE_COLUMNS(&table, M_ranks_rank, M_category, M_cause, M_state, M_total, M_per_step, M_share);
+  for (uint32_t r = 0; r < self->count; r++) {
+    const rank_figures *of = &self->ranks[r];
+    const int64_t *owners = of->side->owners_ns;
+    int64_t steps_ns = 0;
+    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++) steps_ns += owners[c];
+    put_owner(&table, of, (owner_row){"comm_wait", "busy", "Waiting for other ranks"}, of->comm_wait_ns, steps_ns);
+    put_owner(&table, of, (owner_row){"comm_transfer", "busy", "Exposed transfer"}, of->comm_transfer_ns, steps_ns);
+    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++) {
+      const int64_t divided = c == LEDGER_communication ? of->comm_wait_ns + of->comm_transfer_ns : 0;
+      put_owner(&table, of, rows[c], owners[c] - divided, steps_ns);
+    }
+  }
+  return table_done(&table);
+}
+
 static void put_operation(table_build *table, const rank_operation *of) {
   table_int(table, M_count, (int64_t)of->calls);
   if (of->sized == of->calls) {
@@ -120,7 +164,7 @@ static const pd_table *each_message(arena *pool, const rank_summary *self) {
 const pd_table_set *rank_tables_make(arena *pool, const rank_summary *self) {
   const struct {
     const pd_table *(*make)(arena *pool, const rank_summary *self);
-  } all[] = {{verdict}, {each_rank}, {each_collective}, {each_message}};
+  } all[] = {{verdict}, {each_rank}, {each_ledger}, {each_collective}, {each_message}};
   enum { COUNT = sizeof all / sizeof *all };
   const pd_table **list = arena_take(pool, COUNT * sizeof *list);
   pd_table_set *set = arena_take(pool, sizeof *set);

@@ -6,11 +6,12 @@
 
 typedef struct wire_head {
   uint32_t rank, ranks, step_count, collective_count;
-  uint64_t compute_count, blocked_count, name_bytes;
+  uint64_t compute_count, blocked_count, exposed_count, name_bytes;
   double compute_ns, comm_ns, overlap_ns, added_ns;
   double idle_ns[VERDICT_COUNT];
   uint64_t has_causes, is_other;
   rank_parts parts;
+  int64_t owners_ns[LEDGER_CAUSE_COUNT];
 } wire_head;
 
 typedef struct wire_collective {
@@ -46,6 +47,7 @@ void *rank_wire_pack(const rank_side *side, uint64_t *bytes) {
                     .collective_count = side->collective_count,
                     .compute_count = side->compute.count,
                     .blocked_count = side->blocked.count,
+                    .exposed_count = side->exposed.count,
                     .name_bytes = lay_names(side, names, NULL),
                     .compute_ns = side->compute_ns,
                     .comm_ns = side->comm_ns,
@@ -55,8 +57,9 @@ void *rank_wire_pack(const rank_side *side, uint64_t *bytes) {
                     .is_other = side->is_other,
                     .parts = side->parts};
   memcpy(head.idle_ns, side->idle_ns, sizeof head.idle_ns);
+  memcpy(head.owners_ns, side->owners_ns, sizeof head.owners_ns);
   *bytes = sizeof head + side->step_count * sizeof(rank_step) +
-           (side->compute.count + side->blocked.count) * sizeof(interval) +
+           (side->compute.count + side->blocked.count + side->exposed.count) * sizeof(interval) +
            side->collective_count * sizeof(wire_collective) + head.name_bytes;
   char *data = malloc(*bytes), *to = data;
   if (data) {
@@ -64,6 +67,7 @@ void *rank_wire_pack(const rank_side *side, uint64_t *bytes) {
     if (side->step_count) to = (char *)mempcpy(to, side->steps, side->step_count * sizeof(rank_step));
     if (side->compute.count) to = (char *)mempcpy(to, side->compute.rows, side->compute.count * sizeof(interval));
     if (side->blocked.count) to = (char *)mempcpy(to, side->blocked.rows, side->blocked.count * sizeof(interval));
+    if (side->exposed.count) to = (char *)mempcpy(to, side->exposed.rows, side->exposed.count * sizeof(interval));
     char *texts = to + side->collective_count * sizeof(wire_collective);
     (void)lay_names(side, names, texts);
     for (uint32_t i = 0; i < side->collective_count; i++) {
@@ -115,7 +119,9 @@ bool rank_wire_unpack(const void *data, uint64_t bytes, rank_side *out) {
   const char *from = data, *end = from + bytes;
   wire_head head;
   *out = (rank_side){.path = ""};
-  if (!take(&from, end, &head, sizeof head) || head.compute_count > bytes || head.blocked_count > bytes) return false;
+  if (!take(&from, end, &head, sizeof head) || head.compute_count > bytes || head.blocked_count > bytes ||
+      head.exposed_count > bytes)
+    return false;
   out->rank = head.rank;
   out->ranks = head.ranks;
   out->compute_ns = head.compute_ns;
@@ -126,15 +132,19 @@ bool rank_wire_unpack(const void *data, uint64_t bytes, rank_side *out) {
   out->is_other = head.is_other != 0;
   out->parts = head.parts;
   memcpy(out->idle_ns, head.idle_ns, sizeof out->idle_ns);
+  memcpy(out->owners_ns, head.owners_ns, sizeof out->owners_ns);
   out->steps = calloc((size_t)head.step_count + 1, sizeof *out->steps);
   out->compute.rows = calloc(head.compute_count + 1, sizeof(interval));
   out->blocked.rows = calloc(head.blocked_count + 1, sizeof(interval));
-  if (!out->steps || !out->compute.rows || !out->blocked.rows) return false;
+  out->exposed.rows = calloc(head.exposed_count + 1, sizeof(interval));
+  if (!out->steps || !out->compute.rows || !out->blocked.rows || !out->exposed.rows) return false;
   out->step_count = head.step_count;
   out->compute.count = head.compute_count;
   out->blocked.count = head.blocked_count;
+  out->exposed.count = head.exposed_count;
   return take(&from, end, out->steps, head.step_count * sizeof(rank_step)) &&
          take(&from, end, out->compute.rows, head.compute_count * sizeof(interval)) &&
          take(&from, end, out->blocked.rows, head.blocked_count * sizeof(interval)) &&
+         take(&from, end, out->exposed.rows, head.exposed_count * sizeof(interval)) &&
          take_collectives(from, end, &head, out);
 }
