@@ -57,6 +57,7 @@ static pd_status csv_sink_open(const pd_host *host, const void *given, const pd_
   self->events = chosen->events;
   self->many_windows = run->repeat != 1;
   self->written.run = run->start_realtime_ns;
+  if (run->ranks > 1) snprintf(self->written.prefix, sizeof self->written.prefix, "rank%u_", run->rank);
   *out = self;
   return PD_OK;
 }
@@ -76,11 +77,8 @@ static pd_status open_file(state *self, const char *name, uint32_t window, file_
 }
 
 static pd_status commit_file(state *self, file_out *file) {
-  char *path = file->path;
-  file->path = NULL; /* the silent commit has no use for it */
   const pd_status status = file_out_commit_silently(file);
-  if (status == PD_OK) own_files_written(&self->written, path);
-  free(path);
+  if (status == PD_OK) own_files_written(&self->written, self->dir);
   return status;
 }
 

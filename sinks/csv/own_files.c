@@ -13,11 +13,26 @@
 
 /* ---- their names ---- */
 
-static char *final_path(const char *folder, const char *name, uint32_t window) {
-  char *path;
-  const int made = window != PD_NONE ? asprintf(&path, "%s/%s.%u.csv", folder, name, window)
-                                     : asprintf(&path, "%s/%s.csv", folder, name);
-  return made < 0 ? NULL : path;
+/* Before "kernels" of "events/kernels". */
+static char *named(const char *prefix, const char *name, uint32_t window) {
+  const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+  const int folders = (int)(last - name);
+  char *made;
+  const int bytes = window != PD_NONE ? asprintf(&made, "%.*s%s%s.%u.csv", folders, name, prefix, last, window)
+                                      : asprintf(&made, "%.*s%s%s.csv", folders, name, prefix, last);
+  return bytes < 0 ? NULL : made;
+}
+
+static char *path_in(const char *folder, const char *prefix, const char *name, uint32_t window) {
+  char *in_folder = named(prefix, name, window), *path = NULL;
+  if (in_folder && asprintf(&path, "%s/%s", folder, in_folder) < 0) path = NULL;
+  free(in_folder);
+  return path;
+}
+
+/* Where it lies once it has its name. */
+static char *final_path(const own_files *self, const char *folder, const own_file *of) {
+  return path_in(folder, self->prefix, of->name, of->window);
 }
 
 /* With the process and the time: two runs in one folder do not meet before they have ended. */
@@ -28,17 +43,13 @@ static char *staged_path(const own_files *self, const char *final) {
 }
 
 char *own_files_path(const own_files *self, const char *folder, const char *name, uint32_t window) {
-  char *final = final_path(folder, name, window), *staged = staged_path(self, final);
+  char *final = path_in(folder, "", name, window), *staged = staged_path(self, final);
   free(final);
   return staged;
 }
 
 char *own_files_name(const own_files *self, uint32_t index) {
-  const own_file *own = &self->all[index];
-  char *name;
-  const int made = own->window != PD_NONE ? asprintf(&name, "%s.%u.csv", own->name, own->window)
-                                          : asprintf(&name, "%s.csv", own->name);
-  return made < 0 ? NULL : name;
+  return named(self->prefix, self->all[index].name, self->all[index].window);
 }
 
 /* ---- while the run lasts ---- */
@@ -52,12 +63,16 @@ pd_status own_files_add(own_files *self, const char *name, uint32_t window) {
   return PD_OK;
 }
 
-void own_files_written(own_files *self, const char *path) {
+void own_files_written(own_files *self, const char *folder) {
   own_file *own = &self->all[self->count - 1];
+  char *final = final_path(self, folder, own), *staged = staged_path(self, final);
   struct stat info;
-  if (stat(path, &info) != 0) return;
-  own->written = self->on_disk = true;
-  own->bytes = (uint64_t)info.st_size;
+  if (staged && stat(staged, &info) == 0) {
+    own->written = self->on_disk = true;
+    own->bytes = (uint64_t)info.st_size;
+  }
+  free(staged);
+  free(final);
 }
 
 /* ---- the end ---- */
@@ -83,7 +98,7 @@ static pd_status publish_one(const own_files *self, const pd_host *host, const c
 static pd_status with_each(const own_files *self, const pd_host *host, const char *folder, for_file *call) {
   pd_status status = PD_OK;
   for (uint32_t i = 0; status == PD_OK && i < self->count; i++) {
-    char *final = final_path(folder, self->all[i].name, self->all[i].window), *staged = staged_path(self, final);
+    char *final = final_path(self, folder, &self->all[i]), *staged = staged_path(self, final);
     status = staged ? call(self, host, final, staged)
                     : host->fail(host, PD_NO_MEMORY, "its files cannot be renamed: out of memory");
     free(staged);
@@ -97,7 +112,7 @@ pd_status own_files_publish(const own_files *self, const pd_host *host, const ch
   return status == PD_OK ? with_each(self, host, folder, publish_one) : status;
 }
 
-static uint64_t count_csv(const char *folder, const char *below) {
+static uint64_t count_csv(const own_files *self, const char *folder, const char *below) {
   static const char ending[] = ".csv";
   uint64_t count = 0;
   char *path;
@@ -106,22 +121,25 @@ static uint64_t count_csv(const char *folder, const char *below) {
   free(path);
   for (const struct dirent *entry; open_folder && (entry = readdir(open_folder));) {
     const size_t length = strlen(entry->d_name), tail = sizeof ending - 1;
-    count += length > tail && strcmp(entry->d_name + length - tail, ending) == 0;
+    count += strncmp(entry->d_name, self->prefix, strlen(self->prefix)) == 0 && length > tail &&
+             strcmp(entry->d_name + length - tail, ending) == 0;
   }
   if (open_folder) closedir(open_folder);
   return count;
 }
 
 uint64_t own_files_others(const own_files *self, const char *folder) {
-  const uint64_t found = self->on_disk ? count_csv(folder, "") + count_csv(folder, "/events") : 0;
+  const uint64_t found = self->on_disk ? count_csv(self, folder, "") + count_csv(self, folder, "/events") : 0;
   return found > self->count ? found - self->count : 0;
 }
 
 void own_files_discard(const own_files *self, const char *folder) {
   for (uint32_t i = 0; i < self->count; i++) {
-    char *staged = self->all[i].written ? own_files_path(self, folder, self->all[i].name, self->all[i].window) : NULL;
+    if (!self->all[i].written) continue;
+    char *final = final_path(self, folder, &self->all[i]), *staged = staged_path(self, final);
     if (staged) unlink(staged);
     free(staged);
+    free(final);
   }
 }
 

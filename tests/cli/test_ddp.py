@@ -1,5 +1,6 @@
 """Data-parallel training under mpirun: the same parameters on all ranks, the losses of one rank with the whole batch."""
 import contextlib
+import csv
 import glob
 import json
 import os
@@ -31,7 +32,7 @@ class Ddp(RankCase):
                 self.assertAlmostEqual(together / one, 1, delta=1e-5)
 
     def test_each_rank_has_files_of_its_own(self):
-        code, out, err = self.run_ranks(2, *SHORT)
+        code, out, err = self.run_ranks(2, *SHORT, "-o", "run.sinks=table,json,chrome_trace,csv")
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(out.count("Verdict"), 1)
         for rank, path in enumerate(self.traces()):
@@ -52,6 +53,15 @@ class Ddp(RankCase):
             self.assertEqual(sum(parts), row["ranks_time"])
             self.assertEqual(row["ranks_wait"] + row["ranks_transfer"], row["ranks_common"])
             self.assertEqual((row["ranks_rank"], parts[0]), (figures["rank"], figures["total"]["computation_ns"]))
+        folder = self.path("results/ddp/latest/csv")
+        self.assertFalse(glob.glob(f"{folder}/**/*.partial", recursive=True))
+        for rank in (0, 1):
+            with open(f"{folder}/rank{rank}_files.csv", encoding="utf-8") as file:
+                listed = {row["file"] for row in csv.DictReader(file)}
+            found = {os.path.relpath(path, folder) for path in glob.glob(f"{folder}/**/rank{rank}_*.csv", recursive=True)}
+            self.assertEqual(listed, found - {f"rank{rank}_files.csv"})
+            self.assertIn(f"events/rank{rank}_kernels.csv", listed)
+            self.assertEqual(f"rank{rank}_ranks_ledger.csv" in listed, rank == 0)
         for row in tables["collectives"]["rows"]:
             self.assertEqual((row["name"], row["count"], row["collective_common"]), ("mpi:all_reduce", 15, 15))
             self.assertEqual(row["collective_wait"] + row["collective_transfer"], row["collective_latency"])
