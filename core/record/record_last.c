@@ -32,6 +32,7 @@ static record_queue *queue_of(record_last *self, const capture_head *head) {
   case CAPTURE_ACTIVITIES:
   case CAPTURE_ANNOTATIONS:
   case CAPTURE_SPANS: return &self->rows;
+  case CAPTURE_THREAD_NAMES: return &self->names;
   case CAPTURE_STRINGS: return head->thread ? &self->names : &self->about;
   default: return &self->about;
   }

@@ -7,7 +7,7 @@
 
 #include "capture/capture_write.h"
 
-/* Rows of a process take at most this much, and so do the names of its ranges: the oldest go first. */
+/* Rows of a process take at most this much, and so do the names of its ranges and threads: the oldest go first. */
 #define RECORD_LAST_ROW_BYTES (UINT64_C(512) << 20)
 #define RECORD_LAST_NAME_BYTES (UINT64_C(64) << 20)
 
@@ -20,8 +20,8 @@ typedef struct record_queue {
 
 /* Zeroed before. */
 typedef struct record_last {
-  record_queue about; /* GPUs, threads, kernels' names: few, never dropped */
-  record_queue names; /* of ranges */
+  record_queue about; /* GPUs and kernels' names: few, never dropped */
+  record_queue names; /* of ranges and threads */
   record_queue rows;
   int64_t whole_from_ns; /* CLOCK_REALTIME: rows from before were dropped for want of room; 0: none were */
   bool failed;           /* a record found no memory */

@@ -2,12 +2,14 @@
 #include "record_partial.h"
 
 #include <fts.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Sinks write to folders in run.trace_dir, and no deeper; it may be the user's own, with much more in it. */
+enum { OUTPUT_DEPTH = 3 };
 
 /* "steps.csv.4711-1.partial" of process 4711. */
 static bool is_own(const char *name, pid_t pid) {
@@ -40,7 +42,7 @@ static void clean_around(const char *path, pid_t pid) {
 }
 
 void record_partial_remove(const config *settings, pid_t pid) {
-  clean(settings->run.trace_dir, INT_MAX, pid);
+  clean(settings->run.trace_dir, OUTPUT_DEPTH, pid);
   for (uint64_t i = 0; i < settings->setting_count; i++) {
     const pd_setting *at = &settings->settings[i];
     if (strncmp(at->section, "sink.", 5) == 0 && !at->is_default && at->value[0]) clean_around(at->value, pid);

@@ -101,12 +101,16 @@ static void put_strings(const record_rings *self, record_ring *ring, uint32_t th
   if (head.count) put(self, ring, head, data + begin, bytes - begin);
 }
 
+/* Of a program that makes more threads, the names are asked for anew. */
+enum { THREADS_KNOWN = 16384 };
+
 /* While the process lives: a thread that has ended has no name any more. */
 static void name_thread(const record_rings *self, record_ring *ring, uint32_t tid) {
   char path[64];
   capture_thread_name row = {.tid = tid};
   for (uint32_t i = ring->thread_count; i; i--)
     if (ring->threads[i - 1] == tid) return;
+  if (ring->thread_count == THREADS_KNOWN) ring->thread_count = 0;
   if (!PD_ARRAY_FIT(ring->threads, ring->thread_room, ring->thread_count + 1)) return;
   ring->threads[ring->thread_count++] = tid;
   (void)snprintf(path, sizeof path, "/proc/%u/task/%u/comm", ring->reader.pid, tid);

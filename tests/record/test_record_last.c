@@ -98,6 +98,14 @@ Test(record_last, names_have_a_limit, .fini = clean) {
   cr_assert_eq(write_from(0), 0);
 }
 
+/* A program that makes a thread for each of its requests. */
+Test(record_last, names_of_threads_have_a_limit, .fini = clean) {
+  const capture_thread_name name = {.tid = 7, .name = "request"};
+  for (int i = 0; i < 1 << 20; i++) add(CAPTURE_THREAD_NAMES, 0, &name, sizeof name, sizeof name, i);
+  cr_assert_leq(last.names.bytes, RECORD_LAST_NAME_BYTES);
+  cr_assert_eq(last.about.bytes, 0);
+}
+
 Test(record_last, nothing, .fini = clean) {
   cr_assert(!record_last_any(&last));
   add_row(PD_ACTIVITY_RUNTIME, 1, 5, 5);
