@@ -60,7 +60,8 @@ typedef struct rank_figures {
   double exposed_wait_ns, exposed_transfer_ns; /* of them, with no computing beside */
   double need_ns;   /* the step without waits for other ranks: by the host or by the device, what takes longer */
   double caused_ns; /* how long the others wait on average for this rank, where it comes last */
-  /* Of the ledger's owner communication, of all steps: the rest of it is in collectives that not all ranks have. */
+  /* Of the ledger's owner communication, of all steps: the rest of it is in collectives that not all ranks have, or
+   * that were launched before the steps. */
   int64_t comm_wait_ns, comm_transfer_ns;
   uint64_t last;       /* collectives in which it comes last */
   uint32_t steps_last; /* steps in which it causes the most */

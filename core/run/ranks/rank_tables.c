@@ -91,8 +91,8 @@ static const pd_table *each_ledger(arena *pool, const rank_summary *self) {
   table_build table;
   begin(&table, pool, self, "ranks_ledger", "Ledger of each rank",
         "Each moment of a rank's steps has one owner; the rows of a rank add up to its steps exactly. What the ledger "
-        "of one rank calls communication is a wait for other ranks, or a transfer; what is left of it is in "
-        "collectives that not all ranks have.");
+        "of one rank calls communication is a wait for other ranks, or a transfer. What is left of it is in "
+        "collectives that not all ranks have, or that were launched before the steps.");
   TABLE_COLUMNS(&table, M_ranks_rank, M_category, M_cause, M_state, M_total, M_per_step, M_share);
   for (uint32_t r = 0; r < self->count; r++) {
     const rank_figures *of = &self->ranks[r];
