@@ -28,7 +28,9 @@ bool tune_path_next(const tune_path *self, const predictions *of, tune_step *out
       for (uint32_t c = 0; c < of->all[i].cure_count; c++) {
         const prediction *at = &of->all[i];
         if (predicted != !at->cures[c].unpredicted || !may_try(self, at, c)) continue;
-        *out = (tune_step){.cause = at->cause, .predicted = predicted ? at->gain : (double)NAN, .after = self->kept};
+        *out = (tune_step){.cause = at->cause,
+                           .predicted = predicted ? at->cures[c].part * at->gain : (double)NAN,
+                           .after = self->kept};
         snprintf(out->settings, sizeof out->settings, "%s", at->cures[c].settings);
         return true;
       }

@@ -22,7 +22,11 @@ static share measured_of(const ab_trial *got) {
   return (share){1 - of->ratio, 1 - of->high, 1 - of->low};
 }
 
-static share predicted_of(const prediction *of) { return (share){of->gain, of->low, of->high}; }
+static share predicted_of(const whatif_trial *trial) {
+  const prediction *of = trial->of;
+  const double part = of->cures[trial->cure].part;
+  return (share){part * of->gain, part * of->low, part * of->high};
+}
 
 /* Both err by themselves: their intervals add as squares. */
 static share error_of(const share *predicted, const share *measured) {
@@ -74,14 +78,14 @@ static void print_sentence(const whatif_report *self) {
   }
   printf("%s saves %.1f %% of the step", best->of->cures[best->cure].settings, 100 * (1 - best->got.of.of.ratio));
   if (is_predicted(best))
-    printf("; %.1f %% was predicted.\n", 100 * best->of->gain);
+    printf("; %.1f %% was predicted.\n", 100 * predicted_of(best).value);
   else
     printf(", which no replay predicts.\n");
 }
 
 static void print_trial(const whatif_trial *trial, const char *name) {
   char text[64];
-  const share predicted = predicted_of(trial->of), measured = measured_of(&trial->got),
+  const share predicted = predicted_of(trial), measured = measured_of(&trial->got),
               off = error_of(&predicted, &measured);
   const cure *by = &trial->of->cures[trial->cure];
   printf("%-*s%*s", NAME_WIDTH, name, SHARE_WIDTH,
@@ -98,7 +102,7 @@ static void print_trial(const whatif_trial *trial, const char *name) {
 /* A cause of some gain that no key takes away. */
 static void print_incurable(const prediction *of, const char *name) {
   char text[64];
-  const share predicted = predicted_of(of);
+  const share predicted = {of->gain, of->low, of->high};
   printf("%-*s%*s%*s\n", NAME_WIDTH, name, SHARE_WIDTH, plain(&predicted, text, sizeof text), SHARE_WIDTH,
          "no key cures it");
 }
@@ -147,7 +151,7 @@ static json_t *share_value(const share *of) {
 }
 
 static json_t *trial_value(const whatif_trial *trial) {
-  const share predicted = predicted_of(trial->of), measured = measured_of(&trial->got),
+  const share predicted = predicted_of(trial), measured = measured_of(&trial->got),
               off = error_of(&predicted, &measured);
   const cure *by = &trial->of->cures[trial->cure];
   const ab_trial *got = &trial->got;

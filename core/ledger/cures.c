@@ -19,21 +19,21 @@ static const struct {
   pd_offers had;    /* the run has them already */
   cure of;
 } of_core[] = {
-    {VERDICT_launch_bound, PD_OFFER_CUDA_GRAPH, 0, {"train.cuda_graph=true", NULL}},
+    {VERDICT_launch_bound, PD_OFFER_CUDA_GRAPH, 0, {"train.cuda_graph=true", NULL, 1}},
     {VERDICT_launch_bound,
      PD_OFFER_FUSED,
      0,
-     {"train.fused=true", "fused kernels also do away with work of the device, which no replay can tell"}},
+     {"train.fused=true", "fused kernels also do away with work of the device, which no replay can tell", 1}},
     {VERDICT_pageable_copy,
      PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH,
      0,
-     {"data.pin_memory=true data.prefetch_to_device=true", NULL}},
-    {VERDICT_pinned_copy, PD_OFFER_PREFETCH, PD_OFFER_PIN_MEMORY, {"data.prefetch_to_device=true", NULL}},
-    {VERDICT_profiler, 0, 0, {"profile.timer_only=true", NULL}},
+     {"data.pin_memory=true data.prefetch_to_device=true", NULL, 1}},
+    {VERDICT_pinned_copy, PD_OFFER_PREFETCH, PD_OFFER_PIN_MEMORY, {"data.prefetch_to_device=true", NULL, 1}},
+    {VERDICT_profiler, 0, 0, {"profile.timer_only=true", NULL, 1}},
     {VERDICT_none,
      PD_OFFER_CHANNELS_LAST,
      0,
-     {"train.channels_last=true", "another layout takes other kernels, whose time no replay can tell"}},
+     {"train.channels_last=true", "another layout takes other kernels, whose time no replay can tell", 1}},
 };
 
 /* Whether the run could have them all; where it is not known, what its kind of device has. */
@@ -98,15 +98,20 @@ static const char *of_scenario(const verdict_setting *self, const char *cause) {
   return NULL;
 }
 
+/* A graph launches the same kernels, however short. */
+static double captured_part(const gains_cause *of) { return of->gain > 0 ? fmax(0, of->captured) / of->gain : 1; }
+
 uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_MOST]) {
   uint32_t count = 0;
   const pd_offers known = self->offers & PD_OFFER_KNOWN ? self->offers : 0;
   const char *own = of_scenario(self, verdict_key(cause));
   const char *input = cause == VERDICT_input_bound ? of_input(self) : NULL;
-  if (own) out[count++] = (cure){own, NULL};
-  if (input) out[count++] = (cure){input, NULL};
+  if (own) out[count++] = (cure){own, NULL, 1};
+  if (input) out[count++] = (cure){input, NULL, 1};
   for (size_t i = 0; i < sizeof of_core / sizeof *of_core && count < CURES_MOST; i++)
     if (of_core[i].cause == cause && has_offers(self, of_core[i].wanted) && !(known & of_core[i].had))
       out[count++] = of_core[i].of;
+  for (uint32_t i = 0; self->gains && i < count; i++)
+    if (strstr(out[i].settings, "train.cuda_graph=true")) out[i].part = captured_part(&self->gains->causes[cause]);
   return count;
 }

@@ -243,9 +243,11 @@ static bool find(gains_judge *self) {
   out->step_ns = means[GAINS_RUN_NOW];
   if (out->step_ns <= 0) return true;
   out->is_judged = true;
-  for (uint32_t c = 0; c < VERDICT_COUNT; c++)
-    out->causes[c] = (gains_cause){
-        .applies = self->applies[c], .gain = self->applies[c] ? gains_judge_gain(means, c) : 0, .then = VERDICT_none};
+  for (uint32_t c = 0; c < VERDICT_COUNT; c++) {
+    const double gain = self->applies[c] ? gains_judge_gain(means, c) : 0;
+    out->causes[c] = (gains_cause){.applies = self->applies[c], .gain = gain, .captured = gain, .then = VERDICT_none};
+  }
+  out->causes[VERDICT_launch_bound].captured = gains_judge_captured(self, means);
   set_idle(self);
   if (!resample(self)) return false;
   for (uint32_t c = 0; c < VERDICT_none; c++)

@@ -7,7 +7,8 @@
  *   adds to it.
  * - A captured graph holds no blocking calls, pageable copies, allocations, computing or waits for input, so launching
  *   is credited with what it costs once those are gone, and with one pass where a step has several. It is never
- *   credited with more than it saves alone: launching that lies beside a busy device costs nothing.
+ *   credited with more than it saves alone: launching that lies beside a busy device costs nothing. Kernels that are
+ *   too short for any work go with their launches: fewer and larger kernels do their work. A graph keeps them.
  * - The interval is the middle 95 % of the gains of as many steps drawn with repetition (Efron, Bootstrap methods,
  *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers: of them, that many
  *   neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992), GAINS_WORKERS where that is
@@ -47,6 +48,7 @@ enum { GAINS_RANKED = 3, GAINS_DRAWS = 1000, GAINS_DRAWS_LEAST = 20, GAINS_STEPS
 typedef struct gains_cause {
   bool applies;     /* the trace can show it */
   double gain;      /* may be below 0: the rest then takes longer */
+  double captured;  /* of it, what a captured graph of the same kernels saves; of other causes than launching: all */
   double low, high; /* of its interval */
   double idle;      /* naive share: device idle while the host is the cause's, of the steps */
   double then_gain; /* the most that another cause brings, once this one is gone */

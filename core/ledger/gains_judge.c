@@ -65,7 +65,7 @@ static double least_of(const gains_judge *self, const replay_variant *variant) {
     const replay_record *replayed = &self->program.records[self->by_start[i]];
     if (self->timeline.calls[record->call].step < self->first || (replayed->owners & variant->without)) continue;
     const int64_t from = record->start_ns > end ? record->start_ns : end;
-    const int64_t to = record->end_ns - (variant->graph ? replayed->fixed_ns : 0);
+    const int64_t to = record->end_ns - (variant->graph && !variant->same_kernels ? replayed->fixed_ns : 0);
     if (to <= from) continue;
     busy += to - from;
     end = to;
@@ -112,6 +112,17 @@ double gains_judge_gain(const double *means, uint32_t cause) {
   if (cause != VERDICT_launch_bound) return (now - means[cause]) / now;
   const double behind_rest = means[GAINS_RUN_REST] - means[cause], alone = now - means[GAINS_RUN_GRAPH];
   return fmin(behind_rest, alone) / now;
+}
+
+double gains_judge_captured(const gains_judge *self, const double *means) {
+  const double now = means[GAINS_RUN_NOW], keep = self->out->keep;
+  replay_variant alone = {.keep = keep, .same_kernels = true}, behind = rest_of(self, keep);
+  behind.same_kernels = true;
+  gains_judge_remove(self, VERDICT_launch_bound, &alone);
+  gains_judge_remove(self, VERDICT_launch_bound, &behind);
+  const double gain =
+      fmin(now - gains_judge_mean(self, &alone), means[GAINS_RUN_REST] - gains_judge_mean(self, &behind));
+  return now > 0 ? fmin(gain / now, gains_judge_gain(means, VERDICT_launch_bound)) : 0;
 }
 
 /* ---- what recording adds ---- */

@@ -34,6 +34,10 @@ double gains_judge_mean(const gains_judge *self, const replay_variant *variant);
 void gains_judge_run(const gains_judge *self, double keep, double *means);
 double gains_judge_gain(const double *means, uint32_t cause);
 
+/* What the steps would save as one captured graph of the same kernels: the gain of launching, or a part of it. `means`
+ * are those of the keep in `out`. */
+double gains_judge_captured(const gains_judge *self, const double *means);
+
 /* How much of the launching is the program's own: what recording adds goes to `out`, where the run itself says it. */
 bool gains_judge_keep(const gains_judge *self, double recorded_ns, double *keep);
 

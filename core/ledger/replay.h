@@ -94,7 +94,8 @@ typedef struct replay {
 /* What is different from what happened. All zero but keep = 1: nothing. */
 typedef struct replay_variant {
   replay_owners without; /* their time and records are gone */
-  replay_owners graph;   /* launched as one captured graph: their time is gone, their records stay but for fixed_ns */
+  replay_owners graph;   /* launched at no cost: their time is gone, and of their records fixed_ns and fixed_gap_ns */
+  bool same_kernels;     /* with `graph`: as one captured graph, whose kernels keep their fixed_ns */
   bool one_pass;         /* all passes through the model are one */
   bool apart;            /* kernels of one stream wait for none of another's */
   bool eager;            /* delays that nothing known explains are gone */

@@ -69,10 +69,10 @@ typedef struct timeline_record {
 
 /* What tells a GPU and a device of threads apart. Times in ns. */
 typedef struct timeline_limits {
-  int64_t gap_ns;     /* between records of a full queue, at most */
-  int64_t latency_ns; /* from a launch to the start of its work on an idle device, at most */
-  int64_t quiet_ns;   /* no call and no operation for so long is computing */
-  int64_t fixed_ns;   /* what a launch costs the device itself: a shorter kernel is nothing else. 0: next to nothing */
+  int64_t gap_ns;            /* between records of a full queue, at most */
+  int64_t latency_ns;        /* from a launch to the start of its work on an idle device, at most */
+  int64_t quiet_ns;          /* no call and no operation for so long is computing */
+  int64_t fixed_ns;          /* what a launch costs the device itself: a shorter kernel is nothing else */
   int64_t fixed_gap_percent; /* of the gap between two records of a full queue, what a graph has not */
   int64_t once_ns;           /* what a kernel takes however little it does: once where passes become one */
 } timeline_limits;

@@ -87,7 +87,8 @@ static void take_gain_errors(const reading *of, judged *out) {
     bool is_first = at->predicted;
     for (uint32_t k = 0; k < i; k++)
       is_first &= !of->label.cures[k].predicted || strcmp(of->label.cures[k].cause, at->cause) != 0;
-    if (is_first) out->gain_errors[out->gain_count++] = 100 * (reading_share(of, at->cause) - at->share);
+    const double predicted = at->is_graph ? of->captured : reading_share(of, at->cause);
+    if (is_first) out->gain_errors[out->gain_count++] = 100 * (predicted - at->share);
   }
 }
 

@@ -58,7 +58,10 @@ static void read_gains(const pd_table_set *set, reading *out) {
   const pd_table *table = find_table(set, "gains");
   for (uint64_t row = 0; table && row < table->rows.count; row++)
     for (uint32_t c = 0; c < VERDICT_COUNT; c++)
-      if (!strcmp(text(table, row, "removed_cause"), verdict_key(c))) out->shares[c] = number(table, row, "gain") / 100;
+      if (!strcmp(text(table, row, "removed_cause"), verdict_key(c))) {
+        out->shares[c] = number(table, row, "gain") / 100;
+        if (c == VERDICT_launch_bound) out->captured = number(table, row, "gain_captured") / 100;
+      }
 }
 
 double reading_share(const reading *self, const char *cause) {

@@ -21,6 +21,7 @@ typedef struct reading {
   double idle_ns, unknown_ns;   /* of all steps, from the ledger */
   double least;                 /* gain from which a cause is named, of its kind of device */
   double shares[VERDICT_COUNT]; /* what the step would save without each cause, 0..1 */
+  double captured;              /* what it would save as a CUDA graph of the same kernels */
   truth_label label;            /* what the run measured of its injection */
 } reading;
 

@@ -11,9 +11,11 @@ static void take_cures(const json_t *all, truth_label *out) {
   for (size_t i = 0; i < count && out->cure_count < TRUTH_LABEL_CURES; i++) {
     const json_t *from = json_array_get(all, i), *effect = json_object_get(from, "effect");
     const char *cause = json_string_value(json_object_get(from, "cause"));
+    const char *settings = json_string_value(json_object_get(from, "settings"));
     if (!cause || !json_is_object(effect)) continue;
     truth_label_cure *to = &out->cures[out->cure_count++];
     *to = (truth_label_cure){.predicted = json_is_true(json_object_get(from, "predicted")),
+                             .is_graph = settings && strstr(settings, "train.cuda_graph=true"),
                              .share = json_number_value(json_object_get(effect, "share")),
                              .low = json_number_value(json_object_get(effect, "share_low")),
                              .high = json_number_value(json_object_get(effect, "share_high"))};

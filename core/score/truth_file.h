@@ -11,6 +11,7 @@ enum { TRUTH_LABEL_CURES = 16 };
 typedef struct truth_label_cure {
   char cause[32];
   bool predicted;          /* the gain of its cause is a prediction of it */
+  bool is_graph;           /* it launches the same kernels as one CUDA graph */
   double share, low, high; /* with the interval's ends */
 } truth_label_cure;
 

@@ -29,6 +29,7 @@ static void add_cause(table_build *table, const table_work *work, uint32_t cause
   percent(table, M_gain_high, of->high);
   table_int(table, M_gain_step, (int64_t)(work->gains->step_ns * (1 - at_least_nothing(of->gain))));
   percent(table, M_gain_idle, of->idle);
+  percent(table, M_gain_captured, of->captured);
   if (of->then == VERDICT_none) return;
   table_string(table, M_gain_then, verdict_key(of->then));
   percent(table, M_gain_more, of->then_gain);
@@ -88,7 +89,7 @@ const pd_table *gains_table(const table_work *work) {
               "What the steps would save without a cause, by replaying them. Gains do not add up.");
   add_notes(&table, work);
   TABLE_COLUMNS(&table, M_removed, M_removed_cause, M_gain, M_gain_low, M_gain_high, M_gain_step, M_gain_idle,
-                M_gain_then, M_gain_more);
+                M_gain_captured, M_gain_then, M_gain_more);
   for (uint32_t n = 0; of->is_judged && n < VERDICT_none; n++) {
     uint32_t best = VERDICT_none;
     for (uint32_t c = 0; c < VERDICT_none; c++)

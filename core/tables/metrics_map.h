@@ -253,6 +253,9 @@
     "share of the steps in which the device is idle while the host is busy with the cause; of pageable copies, their " \
     "own time too",                                                                                                    \
     "100 * idle time by the owner of the host's time / span of the steps", "pdhost")                                   \
+  X(gain_captured, "Graph (%)", "Graph (%)", PERCENT, DETAIL,                                                          \
+    "of the gain of launching, what one CUDA graph of the same kernels saves; of other causes, the gain",              \
+    "100 * (step now - step launched as a graph) / step now", "pdhost")                                                \
   X(gain_then, "Then", "Then", TEXT, WIDE, "the cause that brings most once this one is gone", NULL, "pdhost")         \
   X(gain_more, "Then (%)", "Then (%)", PERCENT, WIDE, "how much more that is",                                         \
     "100 * (step without the first - step without both) / step now", "pdhost")                                         \

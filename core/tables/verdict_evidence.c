@@ -77,6 +77,14 @@ static const char *passes_say(const table_work *work, uint32_t cause) {
                       (unsigned long long)work->gains->passes, count_per_step(work, work->ledger->launches));
 }
 
+/* What a graph saves of launching, where it is less than all. */
+static const char *as_graph(const table_work *work, uint32_t cause) {
+  const gains_cause *of = &work->gains->causes[cause];
+  if (!work->is_cuda || 100 * (of->gain - of->captured) < SAID_PERCENT) return "";
+  return arena_format(work->arena, "; as one CUDA graph of the same kernels %s",
+                      time_text(work, work->gains->step_ns * (1 - of->captured)));
+}
+
 /* What the figures leave out, or that it is not known. */
 static const char *recording_adds(const table_work *work) {
   const gains *of = work->gains;
@@ -136,7 +144,8 @@ const char *verdict_evidence(const table_work *work, uint32_t cause) {
                    time_text(work, of->step_ns), time_text(work, of->step_ns * (1 - one->gain)),
                    time_text(work, of->step_ns * (1 - one->high)), time_text(work, of->step_ns * (1 - one->low)),
                    time_text(work, of->busy * of->recorded_ns));
-  return arena_format(work->arena, "%s%s%s%s", figures, ledger_says(work, cause), passes_say(work, cause), rest);
+  return arena_format(work->arena, "%s%s%s%s%s", figures, as_graph(work, cause), ledger_says(work, cause),
+                      passes_say(work, cause), rest);
 }
 
 const char *verdict_named_gain(arena *memory, const gains *of, uint32_t cause) {

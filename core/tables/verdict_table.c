@@ -85,7 +85,8 @@ const pd_table *verdict_table(const table_work *work) {
   if (is_ours) table_string(&table, M_verdict_next, arena_format(work->arena, "%s %s", command, advice.options));
   if (is_ours && advice.overrides) table_string(&table, M_verdict_overrides, advice.overrides);
   table_int(&table, M_verdict_step, (int64_t)of->step_ns);
+  const double part = is_ours ? advice.part : 1;
   if (cause < VERDICT_profiler)
-    table_int(&table, M_verdict_expected, (int64_t)(of->step_ns * (1 - of->causes[cause].gain)));
+    table_int(&table, M_verdict_expected, (int64_t)(of->step_ns * (1 - part * of->causes[cause].gain)));
   return table_done(&table);
 }

@@ -163,6 +163,33 @@ PD_TEST(gains, a_long_section_on_another_stream_is_no_hop) {
   cr_assert_lt(out.hops, 1);
 }
 
+/* Ten kernels a step that are launched in time, behind a long one: of `ns` each, 1 us apart. */
+static void queued_kernels(int64_t ns, gains *out) {
+  gains_rig rig;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, start, start + STEP_NS);
+    launch(&rig, rig.main, start, start + 5000, start + STEP_NS - 1000 - 10 * (ns + 1000));
+    for (int64_t i = 0, at = start + STEP_NS - 10 * (ns + 1000); i < 10; i++, at += ns + 1000)
+      launch(&rig, rig.main, start + 2000 + i * 1000, at, at + ns);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, start + 13000, start + STEP_NS,
+              ++rig.correlation);
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, out);
+}
+
+PD_TEST(gains, kernels_too_short_for_any_work_go_with_their_launches_but_not_in_a_graph) {
+  gains out;
+  queued_kernels(3000, &out); /* of 200 us ten times 3 us, and half of each gap of 1 us */
+  const gains_cause *launching = &out.causes[VERDICT_launch_bound];
+  cr_assert_float_eq(launching->gain - launching->captured, 30 / 200.0, 1e-9);
+  cr_assert_leq(launching->captured, 0.06);
+  cr_assert_gt(launching->captured, 0);
+  queued_kernels(4000, &out);
+  cr_assert_float_eq(launching->gain, launching->captured, 1e-9);
+}
+
 /* Two streams that nothing ties: each kernel is launched when the one before is done, and takes 15 of 20 us. */
 PD_TEST(gains, a_step_takes_no_less_than_the_device_is_busy) {
   gains_rig rig;

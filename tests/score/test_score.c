@@ -316,14 +316,15 @@ PD_TEST(score, a_gain_is_held_against_what_its_cure_saves) {
       {.cause = "none",
        .step_ns = 100,
        .least = 0.05,
-       .shares = {[VERDICT_launch_bound] = 0.03, [VERDICT_pageable_copy] = 0.02},
+       .shares = {[VERDICT_launch_bound] = 0.04, [VERDICT_pageable_copy] = 0.02},
+       .captured = 0.03,
        .label = {.effect = NAN, .also = NAN, .cure_count = 4}},
       {.cause = "none", .step_ns = 100, .least = 0.05, .label = {.effect = NAN, .also = NAN, .cure_count = 1}}};
-  readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, 0.02, 0.01, 0.03};
-  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", false, 0.04, 0.03, 0.045};
-  readings[0].label.cures[2] = (truth_label_cure){"pageable_copy", true, 0.04, 0.03, 0.045};
-  readings[0].label.cures[3] = (truth_label_cure){"pageable_copy", true, 0.01, 0, 0.02};
-  readings[1].label.cures[0] = (truth_label_cure){"launch_bound", true, 0.05, 0.04, 0.06}; /* at the limit */
+  readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.02, 0.01, 0.03};
+  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", false, false, 0.04, 0.03, 0.045};
+  readings[0].label.cures[2] = (truth_label_cure){"pageable_copy", true, false, 0.04, 0.03, 0.045};
+  readings[0].label.cures[3] = (truth_label_cure){"pageable_copy", true, false, 0.01, 0, 0.02};
+  readings[1].label.cures[0] = (truth_label_cure){"launch_bound", true, false, 0.05, 0.04, 0.06}; /* at the limit */
   fix_trial fixes[2] = {{0}};
   judged both[2];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
