@@ -57,14 +57,14 @@ const args_command causal_command = {
     .summary = "slow one part of a run down at a time, and see what its step does",
     .usage = "[NAME] [-c FILE] [options]",
     .description =
-        "Delays each part of a step by known times, measured in turns with the step as it is: the host before it "
-        "launches kernels, the loader, kernels, copies to the device, reads back, waits for the device, allocations. "
-        "For each part it prints the step's change at each delay, and the slope: how many microseconds a step grows "
-        "for each microsecond of delay, with a 95 % interval. Near 1 the part is on the critical path: the step waits "
-        "for it. Near 0 it is not, and making it faster saves nothing.\n\n"
-        "Beside it stands what the verdict on a recorded window predicts for the causes that lie in that part, and "
-        "where both contradict each other, a sentence says so. A slope says nothing of how long a part takes: a short "
-        "part may be on the path and have little to save.\n\n"
+        "Delays one part of the step at a time by known times, in turns with the step as it is. The parts are: the "
+        "host before it launches kernels, the loader, kernels, copies to the device, reads back, waits for the device, "
+        "allocations. For each part it prints the step's change at each delay, and the slope: how many microseconds a "
+        "step grows for each microsecond of delay, with a 95 % interval. A slope near 1 says that the part is on the "
+        "critical path: the step waits for it. Near 0 it is not, and making it faster saves nothing.\n\n"
+        "Beside each slope is what the verdict on a recorded window predicts for the causes in that part. Where the "
+        "two contradict each other, a sentence says so. A slope does not say how long a part takes: a short part may "
+        "be on the path and have little to save.\n\n"
         "The exit code is 0 when there is a report, that of the run when it fails, 128+n when signal n ended it.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],

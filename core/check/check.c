@@ -35,8 +35,8 @@ const args_command check_command = {
         "that are negative or zero, copies faster than the link. It finds what was lost: device records without a "
         "launch and launches without a device record, coarse clocks, and parts of the file that cannot be read. In a "
         "folder, all traces are checked, and what is no trace is skipped. With several files, the ranks and their "
-        "clocks are compared. Each finding has its count and the worst example, with the place of that in the "
-        "decompressed file, in bytes. "
+        "clocks are compared. Each finding has its count and the worst example, with its place in the decompressed "
+        "file, in bytes. "
         "docs/checking-a-trace.md describes each kind.\n\n"
         "The exit code is 0 when there is no finding, 7 when there is one, and 3 when a file cannot be read. Notes do "
         "not count as findings.",

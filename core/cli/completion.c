@@ -83,7 +83,7 @@ typedef struct completion_options {
 
 static const args_option rows[] = {
     {.name = "--at",
-     .help = "print what may complete the last of the words behind --; for the scripts",
+     .help = "print what may complete the last of the words after --; for the scripts",
      .take = args_take_flag,
      .code = (int)offsetof(completion_options, at)},
     ARGS_HELP_ROW(completion_options, help),

@@ -38,8 +38,8 @@ const args_command report_command = {
     .description =
         "Reads the capture of a run, traces of other profilers, or a folder of either, and writes one page: the "
         "verdict and what to do, a timeline, the steps, operators, kernels, modules, memory and stacks. Any browser "
-        "opens it, without a network. It is short for pdhost analyze --sink html; of a folder with captures, the "
-        "newest is read.",
+        "opens it, without a network. It is short for pdhost analyze --sink html. In a folder with captures, the "
+        "newest one is read.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost report run.pdcap\tthe page of a run, as report.html\n"

@@ -20,11 +20,12 @@ typedef struct top_options {
   bool once, help;
 } top_options;
 
-static const args_option rows[] = {{.name = "--once",
-                                    .take = args_take_flag,
-                                    .code = offsetof(top_options, once),
-                                    .help = "print what is now, and end; so it is where the output is no terminal"},
-                                   ARGS_HELP_ROW(top_options, help)};
+static const args_option rows[] = {
+    {.name = "--once",
+     .take = args_take_flag,
+     .code = offsetof(top_options, once),
+     .help = "print the state once, and end; the default where the output is not a terminal"},
+    ARGS_HELP_ROW(top_options, help)};
 
 static int top_main(int argc, char **argv);
 
@@ -32,18 +33,14 @@ const args_command top_command = {
     .name = "top",
     .summary = "show what a run is doing now",
     .usage = "[--once] [PID|FOLDER]",
-    .description =
-        "Looks once a second at a run of pdhost that is under way: steps done, the step under way, and of the steps "
-        "that "
-        "ended in the last second how long an iteration took and which share of it the loop waited for data, was in "
-        "the "
-        "step, and was between steps. It reads memory that the run writes in any case, and slows it down by "
-        "nothing.\n\n"
-        "PID is a process of the run, FOLDER its folder in results; without either it is the one run that is under "
-        "way. "
-        "It ends with the run, or with Ctrl-C. A program under pdhost record is not shown: its records are not put "
-        "together before its end.\n\n"
-        "The exit code is 0, and 2 when there is no such run.",
+    .description = "Shows once a second what a run of pdhost is doing: the steps done, and the step under way. For the "
+                   "steps that ended in the last second it shows how long an iteration took, and how that time "
+                   "divides: waiting for data, in the step, between steps. The run writes these figures to memory in "
+                   "any case, so looking at them does not slow it down.\n\n"
+                   "PID is a process of the run, FOLDER its folder in results. Without either, top shows the one run "
+                   "that is under way. It ends with the run, or with Ctrl-C. A program under pdhost record is not "
+                   "shown: its records are put together when it has ended.\n\n"
+                   "The exit code is 0, and 2 when there is no such run.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost top\tthe run that is under way\n"

@@ -106,7 +106,7 @@ bool args_take_progress(void *user, const args_option *self, const char *value, 
 #define ARGS_PROGRESS_ROW                                                                                              \
   {                                                                                                                    \
     .name = "--progress", .value = ARGS_REQUIRED, .argument = "HOW",                                                   \
-    .help = "progress line: auto (on a terminal), always, never, or json: an object a line on standard error",         \
+    .help = "progress line: auto (on a terminal), always, never, or json: one object per line on standard error",      \
     .allowed = "auto, always, never, json", .offer = ARGS_OFFER_CHOICES, .take = args_take_progress                    \
   }
 

@@ -286,7 +286,7 @@ static const args_option rows[] = {
      .group = "output",
      .help = "print the verdict in one line; warnings stay"},
     {.name = "--full", .take = take_full, .section = "sink.table", .key = "views", .help = "print every table"},
-    {.name = "--verbose", .letter = 'v', .take = take_verbose, .help = "print what the run does; -vv: when, too"},
+    {.name = "--verbose", .letter = 'v', .take = take_verbose, .help = "print what the run does; -vv: with times"},
     {.name = "--log",
      .value = ARGS_REQUIRED,
      .argument = "FILE",

@@ -176,7 +176,8 @@ static const args_option rows[] = {
      .code = offsetof(arguments, labels),
      .offer = ARGS_OFFER_FILE,
      .allowed = "a file",
-     .help = "score traces of DIR that this file has labels of: a JSON object for each with trace, cause and gains"},
+     .help =
+         "score the traces of DIR that this file labels: one JSON object for each trace, with trace, cause and gains"},
     {.name = "--answers",
      .value = ARGS_REQUIRED,
      .argument = "FILE",

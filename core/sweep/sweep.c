@@ -175,7 +175,7 @@ const args_command sweep_command = {
         "an iteration, the best cell and curves. Cells run without a trace (profile.timer_only) unless -o says "
         "otherwise, and write event files that TensorBoard's HParams tab shows side by side. The same command "
         "continues where an "
-        "earlier one ended. An axis whose key can do nothing in any cell is refused.\n\n"
+        "earlier one ended. An axis whose key has no effect in any cell is refused.\n\n"
         "Keys can be drawn at random instead of listed, as torch.utils.benchmark's Fuzzer draws inputs. Every draw is "
         "run "
         "at every combination of --vary. The rank correlation of each key with the time says which key matters. With "
