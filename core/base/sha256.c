@@ -70,3 +70,17 @@ void sha256_end(sha256 *self, char text[SHA256_TEXT_BYTES]) {
   sha256_add(self, length, sizeof length);
   for (size_t i = 0; i < 8; i++) (void)snprintf(text + 8 * i, 9, "%08x", self->state[i]);
 }
+
+bool sha256_file(const char *path, char text[SHA256_TEXT_BYTES]) {
+  uint8_t piece[1 << 14];
+  sha256 sum;
+  size_t bytes;
+  FILE *file = fopen(path, "rb");
+  if (!file) return false;
+  sha256_begin(&sum);
+  while ((bytes = fread(piece, 1, sizeof piece, file)) > 0) sha256_add(&sum, piece, bytes);
+  const bool whole = !ferror(file);
+  fclose(file);
+  sha256_end(&sum, text);
+  return whole;
+}

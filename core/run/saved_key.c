@@ -69,20 +69,6 @@ static void note_file(const char *path, FILE *out) {
   if (file) fclose(file);
 }
 
-static bool read_hash(const char *path, char text[SHA256_TEXT_BYTES]) {
-  static char piece[1 << 16];
-  sha256 sum;
-  size_t bytes;
-  FILE *file = fopen(path, "rb");
-  if (!file) return false;
-  sha256_begin(&sum);
-  while ((bytes = fread(piece, 1, sizeof piece, file)) > 0) sha256_add(&sum, piece, bytes);
-  const bool whole = !ferror(file);
-  fclose(file);
-  sha256_end(&sum, text);
-  return whole;
-}
-
 /* Hundreds of cells ask for the same files. */
 static bool find_hash(const char *path, char text[SHA256_TEXT_BYTES]) {
   static struct {
@@ -101,7 +87,7 @@ static bool find_hash(const char *path, char text[SHA256_TEXT_BYTES]) {
       memcpy(text, kept[i].text, SHA256_TEXT_BYTES);
       return true;
     }
-  if (!read_hash(path, text)) return false;
+  if (!sha256_file(path, text)) return false;
   const uint32_t place = count++ % KEPT_HASHES;
   kept[place].device = at.st_dev;
   kept[place].inode = at.st_ino;

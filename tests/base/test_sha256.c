@@ -3,7 +3,10 @@
 
 #include "base/sha256.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void expect(const char *piece, size_t times, size_t at_once, const char *expected) {
   sha256 sum;
@@ -40,4 +43,17 @@ PD_TEST(sha256, known_values) {
     cr_assert_str_eq(first, second);
   }
   expect(ten, 1, 10, "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882");
+}
+
+PD_TEST(sha256, of_a_file) {
+  char text[SHA256_TEXT_BYTES], path[] = "/tmp/pdhost sha256 XXXXXX";
+  const int made = mkstemp(path);
+  FILE *file = fdopen(made, "w");
+  cr_assert_not_null(file);
+  for (int i = 0; i < 1000000; i++) cr_assert_eq(fputc('a', file), 'a');
+  cr_assert_eq(fclose(file), 0);
+  cr_assert(sha256_file(path, text));
+  cr_assert_str_eq(text, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  cr_assert_eq(unlink(path), 0);
+  cr_assert(!sha256_file(path, text));
 }
