@@ -4,6 +4,7 @@
 #include "board.h"
 #include "loop.h"
 #include "measured_step.h"
+#include "manifest/manifest.h"
 #include "ranks/rank_group.h"
 #include "ranks/rank_live.h"
 #include "ranks/rank_output.h"
@@ -108,6 +109,25 @@ static int write_truth(run_state *run, const pd_run *about) {
   return status == PD_OK ? CODE_DONE : run_parts_report(run->core_host, status, "truth.json", CODE_OUTPUT);
 }
 
+/* What another run of the same is compared with. The results are whole without it. */
+static void write_manifest(run_state *run, const config *settings, const pd_run *about, const pd_summary *summary) {
+  char why[1024] = "";
+  const pd_host *host = service_host_table(run->core_host);
+  if (!summary->steps) return;
+  if (run->folder_fault[0]) {
+    /* Where truth.json is due, it has been said already. */
+    log_line(truth_steps(run->truth) ? PD_LOG_INFO : PD_LOG_WARN, NULL, MANIFEST_FILE ": %s; it is left out",
+             run->folder_fault);
+    return;
+  }
+  const pd_status status =
+      run->manifest ? manifest_write(run->manifest, settings, about, summary, host->extension(host, PD_EXT_FILES))
+                    : PD_NO_MEMORY;
+  if (status == PD_OK) return;
+  service_host_take_message(run->core_host, why, sizeof why);
+  log_line(PD_LOG_WARN, NULL, MANIFEST_FILE ": %s; it is left out", why[0] ? why : service_status_text(status));
+}
+
 /* Whether the user wants tables on standard output. */
 static bool has_table(const config *settings) {
   for (uint32_t i = 0; i < settings->sink_count; i++)
@@ -158,7 +178,8 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);
   const int ranks_code = report_ranks(run, about);
   const int told = write_truth(run, about); /* first, so that a sink that closes last can name the file */
-  run_capture_end(run, &summary);           /* the same */
+  write_manifest(run, settings, about, &summary);
+  run_capture_end(run, &summary); /* the same */
   const uint32_t failed_sinks = sink_set_close(run->sinks, &summary);
   run->sinks = NULL;
   progress_end();
@@ -192,6 +213,7 @@ static int run_here(config *settings) {
   progress_enter("setting up", NULL, 0);
   int code = rank_group_open(settings);
   if (code == CODE_DONE) code = run_parts_open(run, settings);
+  run->manifest = manifest_open();
   if (code == CODE_DONE && run->ranks) run->live = rank_live_open(run->ranks);
   /* A failure here is a rank that was lost, and the loop's first collective tells of it. */
   if (run->live) (void)rank_live_begin(run->live);
@@ -199,6 +221,7 @@ static int run_here(config *settings) {
   if (code == CODE_DONE) code = run_with_sinks(run, settings);
   progress_end();
   rank_live_close(run->live);
+  manifest_close(run->manifest);
   run_parts_close(run);
   rank_group_close();
   free(run);

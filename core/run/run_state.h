@@ -53,7 +53,8 @@ typedef struct run_state {
   train_kit *kit;
   sink_set *sinks;
   struct run_capture *capture; /* NULL: none is kept */
-  char folder_fault[1024];     /* why nothing can be written to trace_dir, "" when it can */
+  struct manifest *manifest;
+  char folder_fault[1024]; /* why nothing can be written to trace_dir, "" when it can */
   step_log *log;
   truth *truth;
   struct delays *delays; /* what slows its steps down (pdhost causal); NULL: nothing */

@@ -9,6 +9,7 @@
 #include "base/progress_line.h"
 
 #include "heartbeat.h"
+#include "manifest/manifest.h"
 #include "ranks/rank_live.h"
 
 #include <pdhost/array.h>
@@ -201,6 +202,7 @@ pd_status window_finish(run_state *run, bool whole) {
     tell_correction(run, trace);
     if (run->live) (void)rank_live_add(run->live, trace); /* without it the summary is withheld */
     run_capture_window(run, trace);
+    manifest_window(run->manifest, trace);
     sink_set_trace(run->sinks, trace);
     analysis_forget(run->analysis, trace);
     trace_free(trace);

@@ -29,7 +29,8 @@ class Captures(Case):
         captures = glob.glob(self.path("traces/*.pdcap"))
         self.assertEqual(len(captures), 1, err)
         shutil.move(captures[0], self.path("run.pdcap"))
-        shutil.rmtree(self.path("traces/truth"))
+        for name in ("truth", "manifest"):
+            shutil.rmtree(self.path("traces/" + name))
         return out, err
 
     def recover(self, *more):

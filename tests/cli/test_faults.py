@@ -50,7 +50,7 @@ class Faults(Case):
         code, _, err = self.run_pdhost(*SMALL, "--scenario", "control", "-o", "schedule.active=1", "--sink", "json",
                                        "--trace_dir", "mine", watch=False)
         self.assertEqual(code, 0, err)
-        self.assertEqual(sorted(os.listdir(self.path("mine"))), ["latest", "metrics_control.json", "truth"])
+        self.assertEqual(sorted(os.listdir(self.path("mine"))), ["latest", "manifest", "metrics_control.json", "truth"])
         code, _, err = self.run_pdhost(*SMALL, "--scenario", "control", "-o", "schedule.active=1", "--sink", "json",
                                        "--trace_dir", "mine/<time>-<pid>", watch=False)
         self.assertEqual(code, 0, err)

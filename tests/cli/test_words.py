@@ -100,6 +100,8 @@ class Words(Case):
         self.assertTrue(glob.glob(os.path.join(root, "out", "events", "*.csv")))
         self.assert_known(keys_of(self.load(os.path.join("results", "*", "latest", "metrics_*.json"))), "metrics")
         self.assert_known(keys_of(self.load(os.path.join("results", "*", "latest", "**", "truth.json"))), "truth")
+        self.assert_known(keys_of(self.load(os.path.join("results", "*", "latest", "**", "manifest.json")),
+                                  lambda key: key not in ("plugins", "libraries", "environment", "names")), "manifest")
         self.assert_known(keys_of(self.load(os.path.join("results", "*", "latest", "**", "*.pt.trace.json"))), "trace")
         self.assert_known(tags_of(self.one(os.path.join("results", "*", "latest", "**", "events.out.tfevents.*"))), "TensorBoard")
 

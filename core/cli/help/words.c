@@ -24,9 +24,9 @@ typedef struct place {
 
 #define X(word_, text_) {(word_), (text_)},
 static const entry printed[] = {WORDS_PRINTED(X)}, of_run[] = {WORDS_RUN(X)}, of_truth[] = {WORDS_TRUTH(X)},
-                   of_measurement[] = {WORDS_MEASUREMENT(X)}, of_events[] = {WORDS_EVENTS(X)},
-                   of_trace[] = {WORDS_TRACE(X)}, of_tensorboard[] = {WORDS_TENSORBOARD(X)},
-                   of_tables[] = {WORDS_TABLES(X)};
+                   of_manifest[] = {WORDS_MANIFEST(X)}, of_measurement[] = {WORDS_MEASUREMENT(X)},
+                   of_events[] = {WORDS_EVENTS(X)}, of_trace[] = {WORDS_TRACE(X)},
+                   of_tensorboard[] = {WORDS_TENSORBOARD(X)}, of_tables[] = {WORDS_TABLES(X)};
 #undef X
 #define X(name, value, text) {#name, (text)},
 static const entry of_losses[] = {PD_LOSS_MAP(X)};
@@ -37,6 +37,7 @@ static const entry of_losses[] = {PD_LOSS_MAP(X)};
 static const place places[] = {PLACE("what is printed", printed),
                                PLACE("results of a run, json and csv", of_run),
                                PLACE("truth.json", of_truth),
+                               PLACE("manifest.json", of_manifest),
                                PLACE("a measurement", of_measurement),
                                PLACE("events of the csv sink", of_events),
                                PLACE("a trace", of_trace),

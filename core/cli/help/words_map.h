@@ -147,6 +147,24 @@
   X("also", "what the loader injects beside the scenario")                                                             \
   X("settings", "every key of [scenario] and [data]")
 
+#define WORDS_MANIFEST(X)                                                                                              \
+  X("program", "version, sources and SHA-256 of the pdhost that ran")                                                  \
+  X("sources", "git id of the sources that pdhost was built from; -dirty says that they were changed")                 \
+  X("plugin", "plugin of the device")                                                                                  \
+  X("plugins", "version and SHA-256 of the scenario, the device and the sinks")                                        \
+  X("libraries", "loaded libraries by file: the build id that the linker made of the content, else a SHA-256")         \
+  X("given", "keys that are not left at their default")                                                                \
+  X("seeds", "keys of the configuration that are seeds")                                                               \
+  X("environment", "variables that the loader, threads, oneDNN or CUDA read")                                          \
+  X("machine", "host, processor, kernel and cores; rerun shows differences and does not count them")                   \
+  X("processor", "name of the processor")                                                                              \
+  X("kernel", "release of the operating system's kernel; in a trace, what ran on the device")                          \
+  X("cores", "cores of the machine")                                                                                   \
+  X("cores_allowed", "cores that the run may use; 0: not known")                                                       \
+  X("operations", "in a window of a manifest: operations that the loop's thread began")                                \
+  X("sha256", "hash of the names of operations and launches, in their order")                                          \
+  X("names", "how often each operation, kernel, copy or set came")
+
 #define WORDS_MEASUREMENT(X)                                                                                           \
   X("measurements", "the measurements of the file")                                                                    \
   X("instructions", "instructions of a step, counted by Callgrind; null: not counted")                                 \
