@@ -16,7 +16,8 @@ enum {
   CODE_UNTRUSTED = 7,
   CODE_OUTPUT = 8,
   CODE_REGRESSION = 9,
-  CODE_INCONCLUSIVE = 10
+  CODE_INCONCLUSIVE = 10,
+  CODE_DIFFERS = 11
 };
 
 #define FAULTS(X)                                                                                                      \
@@ -47,7 +48,8 @@ enum {
   X(FAULT_UNTRUSTED, 700)                                                                                              \
   X(FAULT_OUTPUT, 800)                                                                                                 \
   X(FAULT_REGRESSION, 900)                                                                                             \
-  X(FAULT_INCONCLUSIVE, 1000)
+  X(FAULT_INCONCLUSIVE, 1000)                                                                                          \
+  X(FAULT_DIFFERS, 1100)
 
 #define FAULT_ENUMERATOR(name, number) name = (number),
 enum { FAULTS(FAULT_ENUMERATOR) };

@@ -16,6 +16,7 @@
 
 #ifdef PDHOST_WITH_ADVISE
 #include "advise/causal.h"
+#include "advise/rerun/rerun.h"
 #include "advise/tune.h"
 #include "advise/whatif.h"
 #endif
@@ -44,7 +45,7 @@ static const args_command *const commands[] = {
     &ab_command,       &compare_command,  &diff_command,
 #endif
 #ifdef PDHOST_WITH_ADVISE
-    &whatif_command,   &tune_command,     &causal_command,
+    &whatif_command,   &tune_command,     &causal_command,      &rerun_command,
 #endif
 #ifdef PDHOST_WITH_SWEEP
     &sweep_command,

@@ -73,6 +73,7 @@ static const tool tools[] = {
     {OPEN_METRICS, "python3", "python3 -m json.tool *", "apt-get install python3", NULL, "its keys"},
     {OPEN_TRUTH, "jq", "jq . *", "apt-get install jq", NULL, "its keys; pdhost --explain KEY says what one means"},
     {OPEN_TRUTH, "python3", "python3 -m json.tool *", "apt-get install python3", NULL, "its keys"},
+    {OPEN_MANIFEST, "pdhost", "pdhost rerun *", NULL, NULL, "runs it again, and says what differs"},
     {OPEN_MEASUREMENT, "pdhost", "pdhost compare *", NULL, NULL, "the table of measurements"},
     {OPEN_STACKS, "flamegraph.pl", "flamegraph.pl *", "get flamegraph.pl of the FlameGraph project", NULL,
      "a flame graph, as SVG on standard output"},

@@ -24,6 +24,7 @@ const char *open_kind_name(open_kind kind) {
       [OPEN_METRICS] = "the results of a run",
       [OPEN_MEASUREMENT] = "a measurement",
       [OPEN_TRUTH] = "what a run injected, measured",
+      [OPEN_MANIFEST] = "the manifest of a run",
       [OPEN_WINDOW] = "a recorded window",
       [OPEN_STACKS] = "folded call stacks",
       [OPEN_INI] = "a configuration",
@@ -40,6 +41,7 @@ static bool ends_with(const char *text, const char *end) {
 static open_kind json_kind(const char *text) {
   if (strstr(text, "\"traceEvents\"") || strstr(text, "\"deviceProperties\"")) return OPEN_TRACE;
   if (strstr(text, "\"pdhost.truth/")) return OPEN_TRUTH;
+  if (strstr(text, "\"pdhost.manifest/")) return OPEN_MANIFEST;
   if (strstr(text, "\"pdhost-measurements-")) return OPEN_MEASUREMENT;
   if (strstr(text, "\"pdhost_version\"") && strstr(text, "\"schema_version\"")) return OPEN_METRICS;
   return OPEN_UNKNOWN;

@@ -14,6 +14,7 @@ typedef enum open_kind {
   OPEN_METRICS,     /* what the json sink writes */
   OPEN_MEASUREMENT, /* what [run] mode = benchmark writes */
   OPEN_TRUTH,
+  OPEN_MANIFEST,
   OPEN_WINDOW, /* .pdw */
   OPEN_STACKS, /* folded call stacks */
   OPEN_INI

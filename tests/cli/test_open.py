@@ -58,6 +58,8 @@ class Open(Case):
         self.assert_opens("stacks.txt", "folded call stacks", "speedscope")
         self.write("m.json", '{\n "format": "pdhost-measurements-1", "measurements": []}')
         self.assert_opens("m.json", "a measurement", "pdhost compare m.json")
+        self.write("n.json", '{\n "format": "pdhost.manifest/1"}')
+        self.assert_opens("n.json", "the manifest of a run", "pdhost rerun n.json")
         self.write("a b.ini", "; mine\n[run]\nscenario = sync\n")
         self.assert_opens("a b.ini", "a configuration", "pdhost -c 'a b.ini'")
         self.write("t.json.gz", gzip.compress(b'{"traceEvents": []}'))

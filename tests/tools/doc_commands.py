@@ -214,7 +214,7 @@ def complaints(quoted, result, document):
     return found
 
 
-READS_FILES = ("analyze", "diff", "score", "check")
+READS_FILES = ("analyze", "diff", "score", "check", "rerun")
 
 
 def missing_lines(quoted, result):

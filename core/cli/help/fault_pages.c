@@ -113,6 +113,10 @@ static const fault_page pages[] = {
     {FAULT_INCONCLUSIVE, "PDH-1000", "the gate: unclear",
      "With --gate: the measurements do not tell whether B is slower than A.", "Too few blocks, or a noisy machine.",
      "Measure longer (--max-time of pdhost ab), stop other programs, or widen --margin."},
+    {FAULT_DIFFERS, "PDH-1100", "rerun: something differs",
+     "pdhost rerun: the run that was done again is not the same as the one of the manifest.",
+     "The program, a library, a key, the environment, the device, what was launched or the losses changed.",
+     "This is a result, not a fault: the report names each part that differs."},
 };
 enum { PAGE_COUNT = sizeof pages / sizeof pages[0], TEXT_COLUMN = 10 };
 

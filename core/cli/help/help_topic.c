@@ -49,7 +49,8 @@ static const concept concepts[] = {
     {"exit codes",
      "0 done; 1 internal error; 2 command line; 3 configuration; 4 plugin; 5 scenario; 6 device; 7 the result cannot "
      "be "
-     "trusted; 8 an output cannot be written; 9 --gate: slower; 10 --gate: unclear; 128+n ended by signal n."},
+     "trusted; 8 an output cannot be written; 9 --gate: slower; 10 --gate: unclear; 11 rerun: something differs; 128+n "
+     "ended by signal n."},
 };
 enum { CONCEPT_COUNT = sizeof concepts / sizeof concepts[0] };
 

@@ -173,6 +173,7 @@ static const pair exit_codes[] = {
     {"8", "an output could not be written"},
     {"9", "with --gate: significantly slower"},
     {"10", "with --gate: not clear whether it is slower"},
+    {"11", "rerun: something that should be equal differs"},
     {"128+n", "ended by signal n; outputs are closed and marked"},
 };
 
