@@ -5,6 +5,7 @@ import os
 import unittest
 
 from pdhost_run import FIXTURES, PDHOST, Case
+from rank_run import RankCase
 
 CONTROL = ("--scenario", "control", "-o", "schedule.active=3", "--sink", "json", "--trace_dir", "first")
 FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
@@ -144,6 +145,18 @@ class Rerun(Case):
         code, _, err = self.run_small("--scenario", FAULT, "-o", "scenario.stop_warmup=0", "--sink",
                                       "json:output_json=m.json", "--trace_dir", "none", watch=False)
         self.assertEqual((code, os.listdir(self.path("none"))), (0, []), err)
+
+
+class Ranks(RankCase):
+    def test_each_rank_has_a_manifest_and_none_is_run_alone(self):
+        code, _, err = self.run_ranks(2, "-o", "schedule.active=2")
+        self.assertEqual(code, 0, err)
+        folder = "results/ddp/latest/manifest"
+        paths = [f"{folder}/rank{rank}_manifest.json" for rank in range(2)]
+        self.assertEqual([(self.json(path)["rank"], self.json(path)["ranks"]) for path in paths], [(0, 2), (1, 2)])
+        self.assert_fails(self.run_pdhost("rerun", paths[0], watch=False), 2, "several ranks")
+        code, out, _ = self.run_pdhost("rerun", "--against", paths[1], paths[0], watch=False)
+        self.assertEqual((code, out.splitlines()[0]), (11, "Different: losses"), "each has its part of the data")
 
 
 if __name__ == "__main__":
