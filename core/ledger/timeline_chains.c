@@ -81,6 +81,7 @@ static bool follow_hops(const timeline *self, const bool *lone, uint32_t *hops, 
   uint32_t *last = malloc((threads + 1) * sizeof *last);
   if (!last) return false;
   for (uint64_t t = 0; t < threads; t++) last[t] = REPLAY_NONE;
+  for (uint32_t r = 0; r < self->record_count; r++) hops[r] = REPLAY_NONE;
   for (uint32_t c = 0; c < self->call_count; c++) {
     const timeline_call *call = &self->calls[c];
     uint32_t *mine = &last[call->thread]; /* hop */
