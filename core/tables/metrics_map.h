@@ -297,8 +297,8 @@
     "pdhost")                                                                                                          \
   X(ranks_share, "Gain (%)", "Gain (%)", PERCENT, 0, "what the step would save without what the verdict names",        \
     "100 * (step now - step without it) / step now", "pdhost")                                                         \
-  X(ranks_step, "Step now", "Step now", NS, 0, "mean step: the longest of all ranks, by the host or by the device",    \
-    NULL, "pdhost")                                                                                                    \
+  X(ranks_step, "Ranks' step", "Ranks' step", NS, 0,                                                                   \
+    "mean step: the longest of all ranks, by the host or by the device", NULL, "pdhost")                               \
   X(ranks_steps, "Steps", "Steps", COUNT, 0, "steps of the rank; of the verdict, steps that all ranks have", NULL,     \
     "pdhost")                                                                                                          \
   X(ranks_collectives, "Collectives", "Collectives", COUNT, 0, "collectives that all ranks have", NULL, "pdhost")      \

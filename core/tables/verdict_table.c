@@ -16,14 +16,37 @@ static uint32_t cause_of(const table_work *work) {
   return recorder && 1 - of->step_ns / of->recorded_ns >= least ? VERDICT_profiler : of->cause;
 }
 
+/* From this share on the reader is told that a busy device only copies. */
+#define COPIES_SAID 0.3
+
+/* Of the steps' time, what copies take while nothing else runs. */
+static double copies_share(const table_work *work) {
+  static const uint32_t copies[] = {LEDGER_copy_read, LEDGER_copy_late, LEDGER_copy_pageable, LEDGER_copy_pinned,
+                                    LEDGER_copy_device};
+  int64_t all = 0, copying = 0;
+  for (uint64_t s = 0; s < work->facts->step_count; s++) {
+    const int64_t *row = &work->ledger->rows[s * LEDGER_CAUSE_COUNT];
+    for (uint32_t o = 0; o < LEDGER_CAUSE_COUNT; o++) all += row[o];
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) copying += row[copies[i]];
+  }
+  return all > 0 ? (double)copying / (double)all : 0;
+}
+
+static bool mostly_copies(const table_work *work, uint32_t cause) {
+  return cause == VERDICT_none && copies_share(work) >= COPIES_SAID;
+}
+
 /* The verdict in one line; hedged where other steps of the run, or a quiet machine, might have given another. */
 static const char *sentence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const bool is_sure = !work->context->disturbance && (double)of->agreeing >= VERDICT_CERTAIN * (double)of->draws;
   const char *hedge = is_sure ? "" : "possibly ";
+  const char *copies = mostly_copies(work, cause)
+                           ? arena_format(work->arena, ", %.0f %% of it with copies alone", 100 * copies_share(work))
+                           : "";
   if (cause == VERDICT_none)
-    return arena_format(work->arena, "%s%s: the device is busy %.0f %% of the step", hedge, verdict_text(cause),
-                        100 * of->busy);
+    return arena_format(work->arena, "%s%s: the device is busy %.0f %% of the step%s", hedge, verdict_text(cause),
+                        100 * of->busy, copies);
   return arena_format(work->arena, "%s%s", hedge, verdict_text(cause));
 }
 
@@ -79,7 +102,7 @@ const pd_table *verdict_table(const table_work *work) {
   table_percent(&table, M_verdict_repeatable, (int64_t)of->agreeing, (int64_t)of->draws);
   table_string(&table, M_verdict_evidence, verdict_evidence(work, cause));
   table_string(&table, M_verdict_not, verdict_ruled_out(work, cause));
-  table_string(&table, M_verdict_helps, verdict_helps(cause));
+  table_string(&table, M_verdict_helps, verdict_helps(mostly_copies(work, cause) ? VERDICT_pinned_copy : cause));
   /* Settings are our own runs': another program's trace has no command of ours behind it. */
   const bool is_ours = work->facts->trace->facts & PD_FACT_TRAIN;
   if (is_ours) table_string(&table, M_verdict_next, arena_format(work->arena, "%s %s", command, advice.options));
