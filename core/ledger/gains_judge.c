@@ -177,7 +177,8 @@ static double usual_cost(const trace_facts *facts, const timeline_launching *of)
   /* Our own recorder, where a run has no steps without it, says nothing rather than guess. */
   if ((trace->facts & PD_FACT_TRAIN) || (trace->device && !trace->device->is_cuda)) return 0;
   if (of->nested_ns > 0)
-    return fmin(of->nested_ns, GAINS_NESTED_MOST_NS) * (GAINS_OPERATION_NESTED * of->operations + GAINS_LAUNCH_NESTED * of->launches);
+    return fmin(of->nested_ns, GAINS_NESTED_MOST_NS) *
+           (GAINS_OPERATION_NESTED * of->operations + GAINS_LAUNCH_NESTED * of->launches);
   return GAINS_RECORD_NS * records;
 }
 
