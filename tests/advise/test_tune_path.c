@@ -11,17 +11,17 @@ static predictions two_causes(void) {
       .count = 4,
       .all = {{.cause = VERDICT_launch_bound,
                .gain = 0.3,
-               .cures = {{"train.cuda_graph=true", NULL}, {"train.fused=true", "no replay"}},
+               .cures = {{"train.cuda_graph=true", NULL, 0.5}, {"train.fused=true", "no replay", 1}},
                .cure_count = 2},
               {.cause = VERDICT_input_bound,
                .gain = 0.2,
-               .cures = {{"data.num_workers=4 data.prefetch_factor=4", NULL}},
+               .cures = {{"data.num_workers=4 data.prefetch_factor=4", NULL, 1}},
                .cure_count = 1},
               {.cause = VERDICT_pinned_copy,
                .gain = 0.001,
-               .cures = {{"data.prefetch_to_device=true", NULL}},
+               .cures = {{"data.prefetch_to_device=true", NULL, 1}},
                .cure_count = 1},
-              {.cause = VERDICT_none, .cures = {{"train.channels_last=true", "no replay"}}, .cure_count = 1}}};
+              {.cause = VERDICT_none, .cures = {{"train.channels_last=true", "no replay", 1}}, .cure_count = 1}}};
 }
 
 /* Tries the next cure, with a trial of this ratio. */
@@ -42,6 +42,7 @@ PD_TEST(tune_path, the_largest_prediction_first_and_what_no_replay_tells_last) {
   cr_assert(try_next(&self, &of, 1.0, OUTCOME_SAME, "data.num_workers=4 data.prefetch_factor=4"));
   cr_assert(try_next(&self, &of, 0.5, OUTCOME_UNCLEAR, "train.fused=true"));
   cr_assert(isnan(self.steps[2].predicted) && self.steps[1].predicted == 0.2);
+  cr_assert_float_eq(self.steps[0].predicted, 0.15, 1e-12, "half of the gain: a graph keeps its kernels");
   cr_assert(try_next(&self, &of, 0.995, OUTCOME_FASTER, "train.channels_last=true"));
   cr_assert_not(tune_path_next(&self, &of, &step), "a gain that small is not tried");
   cr_assert_eq(self.kept, 0, "nothing was surely faster by the least");
