@@ -81,10 +81,12 @@ double gains_judge_mean(const gains_judge *self, const replay_variant *variant) 
 
 /* Keeps the steps of a run. */
 static double run_steps(const gains_judge *self, const replay_variant *variant, uint32_t run) {
-  const double mean = gains_judge_mean(self, variant), least_ns = least_of(self, variant);
+  const double mean = gains_judge_mean(self, variant);
+  const int64_t *bounds = &self->bounds[self->first];
+  const double replayed = (double)(bounds[self->count] - bounds[0]) / self->count;
+  const double longer = replayed > 0 ? mean / replayed : 1; /* where the device is busy for longer: all steps alike */
   for (uint32_t s = 0; s < self->count; s++)
-    self->steps[(size_t)run * self->count + s] =
-        fmax(least_ns, (double)(self->bounds[self->first + s + 1] - self->bounds[self->first + s]));
+    self->steps[(size_t)run * self->count + s] = longer * (double)(bounds[s + 1] - bounds[s]);
   return mean;
 }
 

@@ -204,4 +204,25 @@ PD_TEST(gains, a_step_takes_no_less_than_the_device_is_busy) {
   judge(&rig, PD_FACT_RECORDER_COST, &out);
   cr_assert_leq(out.causes[VERDICT_launch_bound].gain, 0.25 + 1e-9);
   cr_assert_gt(out.causes[VERDICT_launch_bound].gain, 0.2);
+  cr_assert_leq(out.causes[VERDICT_launch_bound].low, out.causes[VERDICT_launch_bound].gain + 1e-9);
+  cr_assert_geq(out.causes[VERDICT_launch_bound].high, out.causes[VERDICT_launch_bound].gain - 1e-9);
+}
+
+/* Steps in which the device is busy for 40 to 90 us of 200, in kernels of two streams. */
+PD_TEST(gains, a_gain_lies_in_its_interval_where_the_device_sets_the_limit) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = (int64_t)s * STEP_NS, length = 4000 + (int64_t)s * 1000;
+    fake_step(rig.fake, s, start, start + STEP_NS);
+    for (int64_t i = 0; i < 10; i++) {
+      const int64_t at = start + i * 20000;
+      launch(&rig, i % 2 ? rig.main : rig.side, at, at + 5000, at + 5000 + length);
+    }
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  const gains_cause *launching = &out.causes[VERDICT_launch_bound];
+  cr_assert(launching->low < launching->gain && launching->gain < launching->high, "%g (%g..%g)", launching->gain,
+            launching->low, launching->high);
 }
