@@ -37,8 +37,16 @@ const prediction *causal_report_prediction(const predictions *of, delays_part pa
   return best;
 }
 
-bool causal_report_contradicts(const prediction *gain, const causal_part *part) {
-  return gain && !part->why && part->path == CAUSAL_OFF && gain->gain >= GAIN_NAMED && gain->low > GAIN_NAMED / 2;
+/* Launching costs the device too: between kernels, and in kernels too short for any work. */
+static bool may_lie_in_kernels(const prediction *gain, const causal_parts *parts) {
+  const causal_part *kernels = &parts->all[DELAYS_kernels];
+  return gain->cause == VERDICT_launch_bound && !kernels->why && kernels->path != CAUSAL_OFF;
+}
+
+bool causal_report_contradicts(const prediction *gain, const causal_parts *parts, delays_part which) {
+  const causal_part *part = &parts->all[which];
+  if (!gain || part->why || part->path != CAUSAL_OFF || may_lie_in_kernels(gain, parts)) return false;
+  return gain->gain >= GAIN_NAMED && gain->low > GAIN_NAMED / 2;
 }
 
 /* ---- text ---- */
@@ -80,10 +88,13 @@ static bool print_part(const causal_report *self, delays_part which) {
   printf("%*s%*s\n", SLOPE_WIDTH, text, PATH_WIDTH, causal_path_text(part->path));
   const prediction *gain = causal_report_prediction(self->of, which);
   if (!gain || gain->gain < GAIN_TOLD) return true;
-  const bool against = causal_report_contradicts(gain, part);
+  const bool against = causal_report_contradicts(gain, self->parts, which);
+  const bool apart = part->path == CAUSAL_OFF && may_lie_in_kernels(gain, self->parts);
   snprintf(text, sizeof text, "the verdict predicts %.1f %% (%.1f..%.1f) without %s%s", 100 * gain->gain,
            100 * gain->low, 100 * gain->high, predictions_name(gain->cause, name, sizeof name),
-           against ? "; the slope contradicts it: the step does not wait for this part" : "");
+           against ? "; the slope contradicts it: the step does not wait for this part"
+           : apart ? "; the step does not wait for the host, so this would lie in what each launch costs the device"
+                   : "");
   wrap_print(text, printf("  "), 2);
   return true;
 }
@@ -143,10 +154,11 @@ static json_t *part_value(const causal_report *self, delays_part which) {
       json_pack("{s:s, s:s, s:f, s:s?, s:o}", "part", delays_name(which), "how", delays_how(which), "calls_per_step",
                 part->calls, "why_not", part->why, "predicted", predicted_value(self, which));
   if (!value || part->why) return value;
-  json_t *more = json_pack("{s:I, s:o, s:s, s:b, s:o}", "rounds", (json_int_t)part->of.rounds, "slope",
-                           figure_value(&part->slope, "value"), "path", causal_path_text(part->path), "contradicts",
-                           (int)causal_report_contradicts(causal_report_prediction(self->of, which), part), "points",
-                           points_value(part));
+  json_t *more =
+      json_pack("{s:I, s:o, s:s, s:b, s:o}", "rounds", (json_int_t)part->of.rounds, "slope",
+                figure_value(&part->slope, "value"), "path", causal_path_text(part->path), "contradicts",
+                (int)causal_report_contradicts(causal_report_prediction(self->of, which), self->parts, which), "points",
+                points_value(part));
   if (json_object_update_new(value, more) == 0) return value;
   json_decref(value);
   return NULL;

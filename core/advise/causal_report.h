@@ -13,8 +13,9 @@ typedef struct causal_report {
 
 /* The causes that lie in a part, by their largest gain; NULL: the window can show none of them. */
 const prediction *causal_report_prediction(const predictions *of, delays_part part);
-/* The verdict gains at least 5 % by what lies in a part whose delays do not show. */
-bool causal_report_contradicts(const prediction *gain, const causal_part *part);
+/* The verdict gains at least 5 % by what lies in a part whose delays do not show; but launching may lie in the kernels,
+ * whose delays do. */
+bool causal_report_contradicts(const prediction *gain, const causal_parts *parts, delays_part which);
 
 /* False on no memory. */
 bool causal_report_text(const causal_report *self);

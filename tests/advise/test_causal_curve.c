@@ -82,8 +82,18 @@ PD_TEST(causal_report, a_gain_whose_part_is_off_the_path_is_contradicted) {
   cr_assert(gain && gain->cause == VERDICT_host_compute, "the larger of both");
   cr_assert_null(causal_report_prediction(&of, DELAYS_input));
   cr_assert_null(causal_report_prediction(&of, DELAYS_kernels), "no cause lies in the device's work");
-  cr_assert(causal_report_contradicts(gain, &(causal_part){.path = CAUSAL_OFF}));
-  cr_assert_not(causal_report_contradicts(gain, &(causal_part){.path = CAUSAL_ON}));
-  cr_assert_not(causal_report_contradicts(gain, &(causal_part){.path = CAUSAL_OFF, .why = "none in a step"}));
-  cr_assert_not(causal_report_contradicts(&(prediction){.gain = 0.04}, &(causal_part){.path = CAUSAL_OFF}));
+  static causal_parts parts;
+  causal_part *host = &parts.all[DELAYS_host];
+  parts.all[DELAYS_kernels].path = CAUSAL_ON;
+  host->path = CAUSAL_OFF;
+  cr_assert(causal_report_contradicts(gain, &parts, DELAYS_host));
+  cr_assert_not(causal_report_contradicts(&(prediction){.gain = 0.04}, &parts, DELAYS_host));
+  const prediction launching = {.cause = VERDICT_launch_bound, .gain = 0.3, .low = 0.28, .high = 0.32};
+  cr_assert_not(causal_report_contradicts(&launching, &parts, DELAYS_host), "it lies in the kernels");
+  parts.all[DELAYS_kernels].path = CAUSAL_OFF;
+  cr_assert(causal_report_contradicts(&launching, &parts, DELAYS_host));
+  host->path = CAUSAL_ON;
+  cr_assert_not(causal_report_contradicts(gain, &parts, DELAYS_host));
+  *host = (causal_part){.path = CAUSAL_OFF, .why = "none in a step"};
+  cr_assert_not(causal_report_contradicts(gain, &parts, DELAYS_host));
 }
