@@ -76,6 +76,16 @@ class OneDnn(unittest.TestCase):
         self.assertIn("CPU device: not built (PDHOST_CPU=OFF)", said)
 
 
+class Compilers(unittest.TestCase):
+    def test_one_that_was_missing_is_looked_for_again(self):
+        """The cache keeps what was not found."""
+        if not shutil.which("c++"):
+            self.skipTest("no C++ compiler here")
+        code, said = configure("core/devices/cpu", "-DCMAKE_CXX_COMPILER=NOTFOUND")
+        self.assertEqual(code, 0, said)
+        self.assertIn("Looking for a CXX compiler - /", said)
+
+
 class OtherLibraries(unittest.TestCase):
     def test_without_sqlite_a_reader_alone_is_left_out(self):
         with tempfile.TemporaryDirectory() as empty:
