@@ -70,7 +70,10 @@ def calls():
             defines[folder_of(sources[place]), symbol] = sources[place]
             if kind == "T" and not symbol.startswith("_") and symbol not in CALLED_FROM_OUTSIDE:
                 candidates.append((sources[place], symbol))
-    lonely.extend((source, symbol) for source, symbol in candidates if not all_uses[symbol])
+    # A part that this machine cannot build, as what needs CUDA, may use it too.
+    not_built = "\n".join(path.read_text() for path in files if path.suffix in (".c", ".cu") and path not in objects)
+    words = set(re.findall(r"\w+", not_built))
+    lonely.extend((source, symbol) for source, symbol in candidates if not all_uses[symbol] and symbol not in words)
     return {source: {defines.get((folder_of(source), symbol), source) for symbol in symbols} - {source}
             for source, symbols in uses.items() if source in files}
 
