@@ -316,7 +316,7 @@ class Timeline {
 }
 
 // Opened when its pane is first shown.
-async function openTimeline(box) {
+function openTimeline(box) {
   if (box.opening) return box.opening;
   const began = performance.now();
   box.replaceChildren(element("p", {}, "Opening the timeline\u2026"));

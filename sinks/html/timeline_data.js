@@ -1,5 +1,6 @@
 // The timeline's events, as sinks/html/packed.h lays them out. Rows hold events that do not overlap, sorted by time.
-const KIND_CALL = 5, KIND_KERNEL = 6, KIND_COPY = 7, KIND_SET = 8;
+// In the order of a window's kinds: a call, and from KIND_CALL to KIND_SET what has a launch.
+const KIND_CALL = 5, KIND_SET = 8;
 
 function bytesOfBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -126,12 +127,13 @@ class TimelineData {
 
   // The first event of [from, to) that ends after `time`; `to` where none does.
   firstEndingAfter(time, from, to) {
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      if (this.end[middle] <= time) from = middle + 1;
-      else to = middle;
+    let low = from, high = to;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.end[middle] <= time) low = middle + 1;
+      else high = middle;
     }
-    return from;
+    return low;
   }
 
   // The first event of [from, to) that begins at `time` or later, near `from`.

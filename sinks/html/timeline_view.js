@@ -15,7 +15,7 @@ class TimelineView {
     this.data = data;
     this.canvas = canvas;
     this.context = canvas.getContext("2d", { alpha: false });
-    this.colours = data.kinds.map((_, kind) => Array.from({ length: SHADES }, (_, name) => colourOf(kind, name)));
+    this.colours = data.kinds.map((_, kind) => Array.from({ length: SHADES }, (_shade, name) => colourOf(kind, name)));
     this.folded = new Set();
     this.scroll = 0;
     this.from = 0;
