@@ -1,4 +1,5 @@
 /* Checks across keys, and what follows from several; see config_impl.h. */
+#include "config_dial.h"
 #include "config_impl.h"
 #include "placeholders.h"
 
@@ -146,6 +147,7 @@ void config_finish_core(config *self, error *err) {
   fill_labels(self, err);
   plan_schedule(self, err);
   if (strcmp(self->run.mode, "benchmark") == 0) check_benchmark(self, err);
+  config_dial_check(self, err);
 }
 
 /* [benchmark] threads is the device's own key by another name, and wins over it. A device that `auto` took may have

@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "run/aside.h"
 #include "run/run_parts.h"
+#include "run/truth/dial_run.h"
 
 #include <pdhost/clocks.h>
 
@@ -68,10 +69,18 @@ static pd_status open_flush(bench *self) {
                                     &self->flush.data);
 }
 
+/* Where the run asks for an injection by its time. */
+static pd_status set_dial(bench *self) {
+  const pd_status status = dial_run(self->run);
+  if (status != PD_OK) snprintf(self->failure, sizeof self->failure, "%s", self->run->failure);
+  return status;
+}
+
 static pd_status open_step(bench *self) {
   const benchmark_settings *wanted = &self->settings->benchmark;
   const run_state *run = self->run;
-  pd_status status = data_loader_iter_begin(run->loader);
+  pd_status status = set_dial(self);
+  if (status == PD_OK) status = data_loader_iter_begin(run->loader);
   if (status == PD_OK) status = data_loader_next(run->loader, &self->batch);
   if (status == PD_OK && wanted->device_time) status = streams(self)->event_create(run->access.device, &self->begin);
   if (status == PD_OK && wanted->device_time) status = streams(self)->event_create(run->access.device, &self->end);
@@ -165,7 +174,8 @@ typedef pd_status (*step_function)(void *state, const pd_step *step);
 
 static pd_status run_steps(bench *self, step_function run_step, uint64_t number, pd_phase phase) {
   const run_state *run = self->run;
-  pd_step step = {.size = sizeof step, .phase = phase, .batch = self->batch};
+  pd_step step = {
+      .size = sizeof step, .phase = phase, .batch = self->batch, .dialled = run->dialled, .amount = run->amount};
   for (uint64_t i = 0; i < number; i++) {
     if (signals_pending()) return PD_STOP;
     step.index = self->steps++;
@@ -216,7 +226,10 @@ static pd_status loop_block(bench *self, uint64_t number, double *host_s) {
 
 pd_status bench_warm_up(bench *self) {
   double ignored;
-  if (self->kind == BENCH_LOOP) return run_loop(self, self->run->warmup_steps, 0, &ignored);
+  if (self->kind == BENCH_LOOP) {
+    const pd_status warm = run_loop(self, self->run->warmup_steps, 0, &ignored);
+    return warm == PD_OK ? set_dial(self) : warm;
+  }
   pd_status status = run_steps(self, self->run->scenario->step, self->run->warmup_steps, PD_PHASE_WARMUP_STEPS);
   if (status != PD_OK) return status;
   self->steps = 0;

@@ -14,8 +14,13 @@ static pd_status one_aside(run_state *run, const aside *self, uint64_t index) {
   const pd_status status = data_loader_next(run->loader, &batch);
   if (status == PD_STOP) return status;
   if (status != PD_OK) return measured_step_fail(run, status, run->core_host, "data loader");
-  const pd_step step = {
-      .size = sizeof step, .phase = PD_PHASE_WARMUP_STEPS, .index = index, .batch = batch, .control = self->control};
+  const pd_step step = {.size = sizeof step,
+                        .phase = PD_PHASE_WARMUP_STEPS,
+                        .index = index,
+                        .batch = batch,
+                        .control = self->control,
+                        .dialled = run->dialled,
+                        .amount = run->amount};
   recorder_step marks = {0};
   pd_batch next;
   int64_t start_ns = 0, end_ns = 0;

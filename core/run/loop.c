@@ -8,6 +8,7 @@
 #include "run_capture.h"
 #include "run_window.h"
 #include "step_times.h"
+#include "truth/dial_run.h"
 #include "truth/interleave.h"
 #include "truth/truth_cures.h"
 #include "base/log.h"
@@ -88,7 +89,12 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   const int64_t batch_ns = monotonic_ns();
   int64_t start_ns = 0, end_ns = 0;
   if (status == PD_OK) {
-    const pd_step step = {.size = sizeof step, .phase = at->phase, .index = index, .batch = batch};
+    const pd_step step = {.size = sizeof step,
+                          .phase = at->phase,
+                          .index = index,
+                          .batch = batch,
+                          .dialled = run->dialled,
+                          .amount = run->amount};
     pd_batch next;
     int64_t asked_ns, dialled_ns;
     measured_step_offer(run, &next);
@@ -229,6 +235,7 @@ pd_status loop_run(run_state *run) {
   run->loss_scale = run->amp ? 65536 : 1;
   if (run->watch) guard_begin(run->watch);
   pd_status status = warm_up(run);
+  if (status == PD_OK && !signals_pending()) status = dial_run(run);
   if (status == PD_OK && !signals_pending()) status = interleave_run(run);
   if (status == PD_OK && !signals_pending()) status = truth_cures_run(run);
   if (status == PD_OK && !signals_pending()) status = scheduled_steps(run);

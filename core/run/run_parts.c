@@ -7,6 +7,7 @@
 #include "ranks/rank_group.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "config/config_dial.h"
 #include "config/unused_keys.h"
 
 #include <stdio.h>
@@ -131,10 +132,17 @@ static uint64_t deliver_every(const config *settings) {
   return settings->profile.timer_only && settings->run.sync_timing && told && told < most ? told : most;
 }
 
+/* What an injection by time came to is measured always. */
+static uint64_t rounds_of(const config *settings) {
+  config_dial asked;
+  const uint64_t set = (uint64_t)settings->truth.interleave;
+  return set < TRUTH_DIAL_ROUNDS && config_dial_of(settings, &asked) ? TRUTH_DIAL_ROUNDS : set;
+}
+
 static void take_settings(run_state *run, const config *settings) {
   run->plan = settings->plan;
   run->warmup_steps = (uint64_t)settings->run.warmup_steps;
-  run->truth_rounds = (uint64_t)settings->truth.interleave;
+  run->truth_rounds = rounds_of(settings);
   run->truth_block = (uint64_t)settings->truth.block;
   run->max_steps = (uint64_t)settings->run.max_steps;
   run->epochs = (uint64_t)settings->run.epochs;

@@ -64,6 +64,8 @@ typedef struct run_state {
   uint64_t warmup_steps, max_steps; /* max_steps 0: no limit */
   uint64_t epochs;                  /* 0: no limit */
   uint64_t truth_rounds, truth_block;
+  bool dialled; /* its steps have this amount in place of the scenario's own (truth/dial_run.h) */
+  double amount;
   bool sync_timing, timer_only, amp, prefetch_to_device;
   bool benchmark; /* the step is timed alone */
   pd_profile_options profile_options;

@@ -3,12 +3,13 @@
 #include <pdhost/scenario_kit.h>
 
 typedef struct {
-  double inject_us;
+  double inject_us, inject_share;
 } options;
 
 static const pd_option rows[] = {
     PD_OPTION(options, inject_us, .def = "5000", .min = "0", .max = "1e7", .unit = "us",
               .help = "time to compute in each step"),
+    PD_KIT_DIAL_SHARE(options),
 };
 
 static const pd_preset presets[] = {
@@ -35,7 +36,7 @@ static pd_status step(void *state, const pd_step *at) {
   pd_status status = train->to_device(train, at, &images);
   if (status == PD_OK) status = train->zero_grad(train);
   pd_truth_asked(kit->truth, opt->inject_us, 0);
-  if (status == PD_OK && pd_step_injects(at)) compute(kit, opt->inject_us);
+  if (status == PD_OK && pd_step_injects(at)) compute(kit, pd_kit_amount(at, opt->inject_us));
   if (status == PD_OK) status = train->forward(train);
   if (status == PD_OK) status = train->backward(train);
   if (status == PD_OK) status = train->optimizer_step(train);
@@ -44,4 +45,4 @@ static pd_status step(void *state, const pd_step *at) {
 
 PD_SCENARIO("host_compute", "1.0", "the host computes between launches while the device waits", options, rows,
             .bottleneck = "host_compute", .presets = presets, .init = pd_kit_init, .step = step,
-            .teardown = pd_kit_teardown, .cures = cures)
+            .teardown = pd_kit_teardown, .cures = cures, .dial = "inject_us")

@@ -3,10 +3,12 @@
 #include <pdhost/scenario_kit.h>
 
 typedef struct {
+  double inject_us, inject_share;
   int64_t passes;
 } options;
 
 static const pd_option rows[] = {
+    PD_KIT_DIAL(options),
     PD_OPTION(options, passes, .def = "16", .min = "1", .max = "65536", .unit = "passes",
               .help = "forward and backward passes that share the samples of a step; at most one per sample"),
 };
@@ -19,7 +21,8 @@ static pd_status step(void *state, const pd_step *at) {
   const pd_kit *kit = state;
   const options *opt = kit->options;
   const pd_train *train = kit->train;
-  const int64_t samples = at->batch->count, most = opt->passes < samples ? opt->passes : samples;
+  const int64_t samples = at->batch->count, asked = pd_kit_count(at, opt->passes);
+  const int64_t most = asked < samples ? asked : samples;
   const int64_t passes = pd_step_injects(at) ? most : 1;
   pd_tensor images;
   pd_truth_asked(kit->truth, -1, (uint64_t)most - 1);
@@ -39,4 +42,4 @@ static pd_status step(void *state, const pd_step *at) {
 
 PD_SCENARIO("small_batch", "1.0", "the samples of a step go through the model in many small passes", options, rows,
             .bottleneck = "small_batch", .presets = presets, .init = pd_kit_init, .step = step,
-            .teardown = pd_kit_teardown, .cures = cures)
+            .teardown = pd_kit_teardown, .cures = cures, .dial = "passes", .dial_none = 1)

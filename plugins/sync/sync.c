@@ -4,10 +4,12 @@
 #include <pdhost/scenario_kit.h>
 
 typedef struct {
+  double inject_us, inject_share;
   int64_t reads_per_step;
 } options;
 
 static const pd_option rows[] = {
+    PD_KIT_DIAL(options),
     PD_OPTION(options, reads_per_step, .def = "24", .min = "0", .max = "1000", .unit = "reads",
               .help = "blocking reads of the loss: in turn after the forward pass, the backward pass and the update"),
 };
@@ -38,7 +40,7 @@ static pd_status step(void *state, const pd_step *at) {
   const pd_kit *kit = state;
   const options *opt = kit->options;
   const pd_train *train = kit->train;
-  const int64_t reads = pd_step_injects(at) ? opt->reads_per_step : 0;
+  const int64_t reads = pd_step_injects(at) ? pd_kit_count(at, opt->reads_per_step) : 0;
   pd_tensor images;
   pd_truth_asked(kit->truth, -1, (uint64_t)opt->reads_per_step);
   pd_status status = train->to_device(train, at, &images);
@@ -54,4 +56,4 @@ static pd_status step(void *state, const pd_step *at) {
 
 PD_SCENARIO("sync", "1.0", "a blocking read of the loss drains the device in every step", options, rows,
             .bottleneck = "forced_sync", .presets = presets, .init = pd_kit_init, .step = step,
-            .teardown = pd_kit_teardown, .cures = cures, .device_presets = device_presets)
+            .teardown = pd_kit_teardown, .cures = cures, .device_presets = device_presets, .dial = "reads_per_step")

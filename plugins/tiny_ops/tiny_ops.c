@@ -3,10 +3,12 @@
 #include <pdhost/scenario_kit.h>
 
 typedef struct {
+  double inject_us, inject_share;
   int64_t rounds;
 } options;
 
 static const pd_option rows[] = {
+    PD_KIT_DIAL(options),
     PD_OPTION(options, rounds, .def = "30", .min = "0", .max = "30", .unit = "rounds",
               .help = "rounds of the block in each step, each of seven operations forward and more backward"),
 };
@@ -28,7 +30,7 @@ static pd_status init(const pd_host *host, const void *opt, void **out) {
 static pd_status step(void *state, const pd_step *at) {
   const pd_kit *kit = state;
   const options *opt = kit->options;
-  const uint32_t rounds = pd_step_injects(at) ? (uint32_t)opt->rounds : 0;
+  const uint32_t rounds = pd_step_injects(at) ? (uint32_t)pd_kit_count(at, opt->rounds) : 0;
   pd_truth_asked(kit->truth, -1, (uint64_t)opt->rounds);
   pd_status status = kit->train->tiny_ops_rounds(kit->train, rounds);
   if (status == PD_OK) status = kit->train->step(kit->train, at);
@@ -37,4 +39,5 @@ static pd_status step(void *state, const pd_step *at) {
 }
 
 PD_SCENARIO("tiny_ops", "1.0", "many tiny kernels: launching them is the bottleneck", options, rows,
-            .bottleneck = "launch_bound", .presets = presets, .init = init, .step = step, .teardown = pd_kit_teardown)
+            .bottleneck = "launch_bound", .presets = presets, .init = init, .step = step, .teardown = pd_kit_teardown,
+            .dial = "rounds")

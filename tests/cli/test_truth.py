@@ -60,6 +60,33 @@ class Truth(Case):
                 truth = self.truth(scenario, "-o", more)
                 self.assertEqual((truth["asked_count_per_step"], truth["count_per_step"]), (count, count))
 
+    def test_an_effect_is_dialled_by_control_steps(self):
+        """How close it comes is the machine's affair, and tests/run/test_dial.c's: here, that the document says so."""
+        for scenario, key, asked in (("sync", "inject_us", 2000), ("tiny_ops", "inject_share", 0.3),
+                                     ("memory_churn", "inject_us", 3000), ("small_batch", "inject_share", 0.2),
+                                     ("host_compute", "inject_share", 0.3)):
+            with self.subTest(scenario=scenario):
+                truth = self.truth(scenario, "-o", f"scenario.{key}={asked}", "-o", "truth.block=1")
+                effect = truth["effect"]
+                self.assertGreaterEqual(len(effect["rounds"]), 8)
+                wanted = asked if key == "inject_us" else effect["control_step_us"] * asked / (1 - asked)
+                self.assertAlmostEqual(truth["asked_us_per_step"], wanted, delta=0.01)
+                self.assertEqual(truth["measured_us_per_step"], effect["us_per_step"])
+                self.assertAlmostEqual(truth["dial_error_percent"], 100 * (effect["us_per_step"] / wanted - 1), delta=0.01)
+                self.assertIsNone(truth["asked_count_per_step"])
+                self.assertEqual(truth["settings"][f"scenario.{key}"], str(asked))
+
+    def test_a_count_of_nothing_turns_the_dial_off(self):
+        for scenario, cure in (("sync", "reads_per_step=0"), ("small_batch", "passes=1")):
+            truth = self.truth(scenario, "-o", "scenario.inject_us=2000", "-o", f"scenario.{cure}")
+            self.assertEqual((truth["asked_us_per_step"], truth["effect"], truth["count_per_step"]), (None, None, 0))
+
+    def test_a_time_or_a_share_but_not_both(self):
+        code, _, err = self.run_small("--scenario", "sync", "-o", "scenario.inject_us=10", "-o",
+                                      "scenario.inject_share=0.1")
+        self.assertEqual(code, 3)
+        self.assertIn("[scenario] inject_share = 0.1: set inject_us = 10 or this, not both", err)
+
     def test_control_steps_show_the_effect(self):
         """A large injection is on the path whatever the machine does; so is none of them when nothing is injected."""
         for scenario, more, path in (("host_compute", ["-o", "scenario.inject_us=60000"], "on the path"),

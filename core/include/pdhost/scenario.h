@@ -32,7 +32,8 @@ typedef struct pd_step {
   uint64_t index;        /* from 0, over the whole loop; over the warm-up steps while in that phase */
   const pd_batch *batch; /* a scenario may read and copy it, and keeps no pointer */
   uint32_t control;      /* 1: the same step without what the scenario injects, to compare with */
-  uint32_t reserved;
+  uint32_t dialled;      /* 1: `amount` stands for the key that the scenario's `dial` names */
+  double amount;         /* what the host found to take the time that was asked for; pd_kit_count */
 } pd_step;
 
 /* Whether the step is to have what the scenario injects. */
@@ -82,6 +83,10 @@ typedef struct pd_scenario_ops {
   /* Optional: after the last step of a loop that did not fail, when its work is done: what the scenario asserts of the
    * whole run. Its failure is the run's. [loop thread] */
   pd_status (*finish)(void *state) PD_OR_ZERO;
+  /* The key that says how much is injected, "reads_per_step", for a scenario that has the keys of PD_KIT_DIAL too: the
+   * host looks for the value of it that takes the time that those ask for. NULL: none. */
+  const char *dial PD_OR_ZERO;
+  double dial_none PD_OR_ZERO; /* its value at which nothing is injected */
 } pd_scenario_ops;
 
 /* Defines the entry point. `rows` is an array of PD_OPTION over struct `T`; the rest fills pd_scenario_ops. */

@@ -83,6 +83,27 @@ static inline void pd_kit_range_end(const pd_kit *kit, bool begun) {
   if (kit->record) pd_range_end(kit->record, begun);
 }
 
+/* Rows of the keys inject_us and inject_share, of two doubles of the options struct: how much time the step is to take
+ * for what is injected. The host tries steps with it and without it, and finds the value of the key that `dial` names:
+ * steps take it from pd_kit_count. */
+#define PD_KIT_DIAL(T)                                                                                                 \
+  PD_OPTION(T, inject_us, .def = "0", .min = "0", .max = "1e7", .unit = "us",                                          \
+            .help = "make the step this much longer, measured against steps without; 0: the count says how much"),     \
+      PD_KIT_DIAL_SHARE(T)
+#define PD_KIT_DIAL_SHARE(T)                                                                                           \
+  PD_OPTION(T, inject_share, .def = "0", .min = "0", .max = "0.95",                                                    \
+            .help = "make this share of the step out of what is injected, measured against steps without; 0: off")
+
+/* `set`, the value of the key that `dial` names; or what stands for it. */
+static inline double pd_kit_amount(const pd_step *at, double set) {
+  return PD_HAS(pd_step, at, amount) && at->dialled ? at->amount : set;
+}
+/* The same of a count. Its steps have the next smaller or the next larger one, so that the mean is right. */
+static inline int64_t pd_kit_count(const pd_step *at, int64_t set) {
+  const double amount = pd_kit_amount(at, (double)set);
+  return (int64_t)(amount * (double)(at->index + 1)) - (int64_t)(amount * (double)at->index);
+}
+
 /* The allocators, as values of an option: PD_OPTION_CHOICE(options, allocator, .choices = pd_allocator_names, ...). */
 static const char *const pd_allocator_names[] = {"cached", "pool", "raw", NULL};
 static inline pd_allocator pd_allocator_named(const char *name) {

@@ -232,6 +232,11 @@ pd_status truth_round_cure(truth *self, double with_ns, double without_ns) {
   return add_round(&at->own_rounds, &at->rounds, &self->cure_round_room, (truth_block_pair){with_ns, without_ns});
 }
 
+void truth_dial(truth *self, double us, double share) {
+  self->all.dial_us = us;
+  self->all.dial_share = share;
+}
+
 uint64_t truth_steps(const truth *self) { return self->all.row_count; }
 
 void truth_tell(const truth *self, const pd_run *run) {

@@ -37,6 +37,12 @@ pd_status truth_cure(truth *self, const char *cause, const char *settings, bool 
 /* One round of steps as they are and with the cure that began last. */
 pd_status truth_round_cure(truth *self, double with_ns, double without_ns);
 
+/* The scenario injects what makes its step as much longer: microseconds, or a share of it (the other is 0). How much
+ * that came to is the effect of the rounds; what the scenario says itself of what it was asked for is set aside. */
+void truth_dial(truth *self, double us, double share);
+/* Rounds that tell it, at least. */
+#define TRUTH_DIAL_ROUNDS 8
+
 /* Active steps so far. */
 uint64_t truth_steps(const truth *self);
 

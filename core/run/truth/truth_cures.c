@@ -5,6 +5,7 @@
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "config/assignments.h"
+#include "config/config_dial.h"
 #include "config/config_variant.h"
 #include "ledger/cures.h"
 #include "run/aside.h"
@@ -51,12 +52,17 @@ static bool load_twin(const run_state *of, const char *settings, twin *out) {
 
 /* False: it does not come up, and said why. */
 static bool open_twin(const run_state *of, const char *settings, twin *out) {
+  config_dial asked;
   *out = (twin){.run = calloc(1, sizeof *out->run)};
   const pd_log_level level = log_level();
   if (level == PD_LOG_WARN || level == PD_LOG_INFO) log_set_level(PD_LOG_ERROR); /* of keys that the cure makes idle */
   bool ok = out->run && load_twin(of, settings, out);
   if (ok) out->settings->quiet = true;
   ok = ok && run_parts_open(out->run, out->settings) == CODE_DONE;
+  if (ok && config_dial_of(out->settings, &asked)) { /* as much is injected as in the run itself */
+    out->run->dialled = of->dialled;
+    out->run->amount = of->amount;
+  }
   log_set_level(level);
   aside warm = {.steps = of->warmup_steps};
   return ok && aside_steps(out->run, &warm) == PD_OK;

@@ -2,6 +2,7 @@
  * the wait for data, which the loop measures. */
 #include "truth_figures.h"
 
+#include "dial.h"
 #include "base/json_text.h"
 #include "base/resample.h"
 #include "base/statistics.h"
@@ -89,33 +90,6 @@ static bool add_up(const truth_figures *self, const pd_run *run, sums *out) {
   return ok;
 }
 
-/* `asked` is NaN for what is not dialled by time. */
-static bool add_dial(json_t *to, double asked, double measured) {
-  return add_number(to, "asked_us_per_step", asked) &&
-         add_number(to, "measured_us_per_step", isnan(asked) ? NAN : measured) &&
-         add_number(to, "dial_error_percent", asked > 0 ? 100 * (measured / asked - 1) : NAN);
-}
-
-static double asked_of_loader(const truth_figures *self) {
-  return self->loaded ? 1e-3 * (double)self->asked_loader_ns : NAN;
-}
-
-static bool add_dials(json_t *to, const truth_figures *self, const pd_run *run, const sums *all) {
-  const bool dial = is_input(run) ? add_dial(to, asked_of_loader(self), all->loader_us)
-                                  : add_dial(to, self->asked_us < 0 ? NAN : self->asked_us, all->measured_us);
-  return dial && add_number(to, "asked_count_per_step", self->asked_count ? (double)self->asked_count : NAN);
-}
-
-bool truth_figures_dial(const truth_figures *self, const pd_run *run, bool loader, double *asked_us, double *percent) {
-  sums all;
-  const bool by_loader = loader || is_input(run);
-  *asked_us = by_loader ? asked_of_loader(self) : self->asked_us;
-  if (!self->row_count || (loader && !is_mixed(self, run)) || !(*asked_us > 0) || !add_up(self, run, &all))
-    return false;
-  *percent = 100 * ((by_loader ? all.loader_us : all.measured_us) / *asked_us - 1);
-  return true;
-}
-
 /* ---- its effect ---- */
 
 /* The sign test: how often tossed coins would have as few rounds in which the injected steps took no longer. */
@@ -153,6 +127,64 @@ static bool effect_of(const truth_rounds *of, resample_ratio *out, double *with_
   }
   free(values);
   return ok;
+}
+
+/* ---- what was asked for ---- */
+
+static double asked_of_loader(const truth_figures *self) {
+  return self->loaded ? 1e-3 * (double)self->asked_loader_ns : NAN;
+}
+
+typedef struct dial {
+  double asked_us, measured_us; /* asked: NaN for what is not dialled by time */
+} dial;
+
+static bool is_dialled_by_effect(const truth_figures *self) { return self->dial_us > 0 || self->dial_share > 0; }
+
+/* By its effect on the step: what was to be added, and what the rounds say was. */
+static bool dial_by_effect(const truth_figures *self, dial *out) {
+  resample_ratio effect;
+  double with_us, without_us;
+  *out = (dial){NAN, NAN};
+  if (!self->rounds.count) return true;
+  if (!effect_of(&self->rounds, &effect, &with_us, &without_us)) return false;
+  *out = (dial){1e-3 * dial_wanted_ns(self->dial_us, self->dial_share, 1000 * without_us),
+                without_us * (effect.ratio - 1)};
+  return true;
+}
+
+static bool dial_of(const truth_figures *self, const pd_run *run, bool loader, const sums *all, dial *out) {
+  if (loader || is_input(run)) {
+    *out = (dial){asked_of_loader(self), all->loader_us};
+    return true;
+  }
+  if (is_dialled_by_effect(self)) return dial_by_effect(self, out);
+  *out = (dial){self->asked_us < 0 ? NAN : self->asked_us, all->measured_us};
+  return true;
+}
+
+static bool add_dial(json_t *to, const dial *of) {
+  return add_number(to, "asked_us_per_step", of->asked_us) &&
+         add_number(to, "measured_us_per_step", isnan(of->asked_us) ? NAN : of->measured_us) &&
+         add_number(to, "dial_error_percent", of->asked_us > 0 ? 100 * (of->measured_us / of->asked_us - 1) : NAN);
+}
+
+static bool add_dials(json_t *to, const truth_figures *self, const pd_run *run, const sums *all) {
+  dial of;
+  const bool by_count = self->asked_count && !is_dialled_by_effect(self);
+  return dial_of(self, run, false, all, &of) && add_dial(to, &of) &&
+         add_number(to, "asked_count_per_step", by_count ? (double)self->asked_count : NAN);
+}
+
+bool truth_figures_dial(const truth_figures *self, const pd_run *run, bool loader, double *asked_us, double *percent) {
+  sums all;
+  dial of;
+  if (!self->row_count || (loader && !is_mixed(self, run)) || !add_up(self, run, &all) ||
+      !dial_of(self, run, loader, &all, &of) || !(of.asked_us > 0))
+    return false;
+  *asked_us = of.asked_us;
+  *percent = 100 * (of.measured_us / of.asked_us - 1);
+  return true;
 }
 
 static json_t *share(double value) { return json_text_number(value, SHARE_DECIMALS); }
@@ -197,11 +229,12 @@ static bool add_effect(json_t *to, const truth_rounds *of, bool is_baseline) {
 static bool add_also(json_t *to, const truth_figures *self, const pd_run *run, const sums *all) {
   json_t *also = json_array();
   bool whole = true;
+  dial of;
   if (is_mixed(self, run)) {
     json_t *object = json_object();
     whole = json_text_add(object, "cause", json_text_of("input_bound")) &&
-            add_number(object, "injected_us_per_step", all->wait_us) &&
-            add_dial(object, asked_of_loader(self), all->loader_us) && add_effect(object, &self->input_rounds, false);
+            add_number(object, "injected_us_per_step", all->wait_us) && dial_of(self, run, true, all, &of) &&
+            add_dial(object, &of) && add_effect(object, &self->input_rounds, false);
     whole = json_text_append(also, object) && whole;
   }
   return json_text_add(to, "also", also) && whole;

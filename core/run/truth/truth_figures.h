@@ -41,8 +41,9 @@ typedef struct truth_figures {
   truth_rounds input_rounds; /* without what the loader injects beside it */
   const truth_cured *cures;
   uint32_t cure_count;
-  double asked_us;      /* below 0: not dialled by time */
-  uint64_t asked_count; /* 0: not dialled by count */
+  double dial_us, dial_share; /* what the step was to be longer by; one of them, and 0: not dialled by its effect */
+  double asked_us;            /* below 0: not dialled by time */
+  uint64_t asked_count;       /* 0: not dialled by count */
   int64_t asked_loader_ns;
   bool timed, counted, loaded; /* the scenario measured time; it counted; the loader was dialled by time */
 } truth_figures;
