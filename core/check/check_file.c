@@ -1,14 +1,13 @@
 /* See check_file.h. */
 #include "check_file.h"
 
-#include "check_capture.h"
 #include "check_device_rows.h"
 #include "check_host_rows.h"
 
 #include "base/progress_line.h"
 #include "base/signals.h"
+#include "run/import/captured_run.h"
 #include "run/import/import_reader.h"
-#include "run/import/import_windows.h"
 #include "run/run_parts.h"
 
 #include <stdio.h>
@@ -36,69 +35,80 @@ static pd_status check_window(check_file *self, check_rows *rows) {
   return check_rank_take(&self->rank, self->path, rows);
 }
 
-/* One window of a reader's. PD_STOP: there is none left. */
-static pd_status read_window(check_file *self, const import_reader *reader) {
-  check_rows *rows = NULL;
-  pd_status status = check_rows_open(&rows, &self->findings);
-  if (status == PD_OK) {
-    rows->progress = tell_progress;
-    status = reader->ops->next_window(reader->state, &rows->table);
-  }
-  if (status == PD_OK) status = check_window(self, rows);
-  check_rows_close(rows);
-  return status;
-}
-
-static int read_trace(check_file *self, const config *settings, const char *reader) {
-  const services none = {.record = NULL};
+/* A file on its way to the checks. */
+typedef struct check_reading {
+  check_file *to;
   import_reader from;
-  const int code = import_reader_open(&from, &none, settings, reader, self->path);
-  if (code != CODE_DONE) return code;
-  snprintf(self->reader, sizeof self->reader, "%s", from.name);
-  pd_status status = PD_OK;
-  while (status == PD_OK && !signals_pending()) status = read_window(self, &from);
-  int ended = CODE_DONE;
-  if (status != PD_OK && status != PD_STOP)
-    ended = run_parts_report(from.host, status, self->path, CODE_CONFIG);
-  else if (!self->windows && !signals_pending())
-    ended = import_cannot_read(self->path, "it holds no event that can be checked");
-  import_reader_close(&from);
-  return ended;
-}
+  captured_run run;
+} check_reading;
 
-static pd_status take_window(void *user, const pd_trace *trace) {
-  check_file *self = user;
+static int take_window(void *user, pd_trace *trace, const capture_delivery *delivery) {
+  check_file *self = ((check_reading *)user)->to;
   check_rows *rows = NULL;
+  (void)delivery;
   pd_status status = check_rows_open(&rows, &self->findings);
   if (status == PD_OK) {
     check_rows_take(rows, trace);
     status = check_window(self, rows);
   }
   check_rows_close(rows);
-  return status;
+  return status == PD_OK ? CODE_DONE : run_parts_report(NULL, status, self->path, CODE_INTERNAL);
 }
 
 /* What else is damaged is a note. */
 static void take_damage(void *user, const char *text) {
-  check_file *self = user;
+  check_file *self = ((check_reading *)user)->to;
   if (finding_add(&self->findings, CHECK_FILE_DAMAGED, 0, CHECK_NO_BYTE))
     finding_say(&self->findings, CHECK_FILE_DAMAGED, "%s", text);
   else
     finding_note(&self->findings, "%s", text);
 }
 
-static int read_capture(check_file *self) {
-  const check_capture_listener listener = {self, take_window, take_damage};
-  snprintf(self->reader, sizeof self->reader, "capture");
-  const int code = check_capture_read(self->path, &listener);
-  return code == CODE_DONE && !self->windows ? import_cannot_read(self->path, "it holds no window that can be checked")
-                                             : code;
+static void take_record(void *user, const pd_captured *record) {
+  captured_run_take(&((check_reading *)user)->run, record);
+}
+
+/* One window of a reader's. PD_STOP: there is none left. */
+static pd_status read_window(check_reading *self) {
+  check_rows *rows = NULL;
+  pd_status status = check_rows_open(&rows, &self->to->findings);
+  if (status == PD_OK) {
+    rows->progress = tell_progress;
+    rows->record = take_record;
+    rows->record_user = self;
+    status = self->from.ops->next_window(self->from.state, &rows->table);
+  }
+  if (status == PD_OK) status = self->run.is_open ? self->run.status : check_window(self->to, rows);
+  check_rows_close(rows);
+  return status;
+}
+
+static int read_windows(check_reading *self) {
+  const check_file *to = self->to;
+  pd_status status = PD_OK;
+  while (status == PD_OK && !self->run.code && !signals_pending()) status = read_window(self);
+  if (status == PD_STOP) {
+    captured_run_end(&self->run);
+    if (self->run.status != PD_OK) status = self->run.status;
+  }
+  if (status != PD_OK && status != PD_STOP) return run_parts_report(self->from.host, status, to->path, CODE_CONFIG);
+  if (self->run.code != CODE_DONE) return self->run.code;
+  if (!to->windows && !signals_pending()) return import_cannot_read(to->path, "it holds no event that can be checked");
+  return CODE_DONE;
 }
 
 void check_file_read(check_file *self, const config *settings, const char *reader, const char *path) {
+  const services none = {.record = NULL};
+  check_reading reading = {.to = self};
+  reading.run.listener = (captured_listener){.user = &reading, .window = take_window, .damage = take_damage};
   self->path = path;
   progress_enter("checking", NULL, 0);
-  self->code = !reader && import_is_capture(path) ? read_capture(self) : read_trace(self, settings, reader);
+  self->code = import_reader_open(&reading.from, &none, settings, reader, path);
+  if (self->code != CODE_DONE) return;
+  (void)snprintf(self->reader, sizeof self->reader, "%s", reading.from.name);
+  self->code = read_windows(&reading);
+  captured_run_free(&reading.run);
+  import_reader_close(&reading.from);
 }
 
 void check_file_free(check_file *self) { check_rank_free(&self->rank); }

@@ -191,6 +191,11 @@ static void progress(const pd_intake *table, uint64_t bytes, uint64_t of) {
   if (self->progress) self->progress(bytes, of);
 }
 
+static void record(const pd_intake *table, const pd_captured *given) {
+  const check_rows *self = table->impl;
+  if (self->record) self->record(self->record_user, given);
+}
+
 pd_status check_rows_open(check_rows **out, check_findings *findings) {
   check_rows *self = calloc(1, sizeof *self);
   *out = self;
@@ -211,7 +216,8 @@ pd_status check_rows_open(check_rows **out, check_findings *findings) {
                             .lost = lost,
                             .odd = odd,
                             .place = place,
-                            .progress = progress};
+                            .progress = progress,
+                            .record = record};
   return strings_open(&self->strings);
 }
 

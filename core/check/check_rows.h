@@ -39,6 +39,8 @@ typedef struct check_rows {
   pd_intake table;
   check_findings *findings;
   void (*progress)(uint64_t bytes, uint64_t of);
+  void (*record)(void *user, const pd_captured *record); /* of a run's capture */
+  void *record_user;
   string_table *strings;
   row_array ranges, calls, works;
   row_array streams; /* of pd_stream_row without a name */

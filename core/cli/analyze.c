@@ -6,7 +6,7 @@
 #include "config/cli_frame.h"
 #include "run/import/import.h"
 #include "run/import/import_paths.h"
-#include "run/import/import_windows.h"
+#include "run/import/import_reader.h"
 
 #include <stddef.h>
 
@@ -59,6 +59,11 @@ const args_command analyze_command = {
     .words = ARGS_OFFER_FILE,
     .main = analyze_main};
 
+/* Of one run alone the outputs are the run's own: with its settings, and what it knew of itself. */
+static bool is_run(const config *settings, const analyze_request *asked, const import_paths *paths) {
+  return paths->count == 1 && import_reader_holds_run(settings, asked->reader, paths->files[0]);
+}
+
 static int analyze_files(const analyze_request *asked, const import_paths *paths, error *err) {
   config *settings = NULL;
   config_input input = *asked->input;
@@ -71,14 +76,14 @@ static int analyze_files(const analyze_request *asked, const import_paths *paths
                                   .reader = asked->reader,
                                   .step = asked->step,
                                   .ranks_json = asked->ranks_json};
-  const int code = import_execute(settings, &request);
+  const int code = is_run(settings, asked, paths)
+                       ? recover_run(settings, paths->files[0], asked->input, asked->sinks, asked->quiet, err)
+                       : import_execute(settings, &request);
   config_free(settings);
   return code;
 }
 
 int analyze_run(const analyze_request *asked, error *err) {
-  if (asked->path_count == 1 && !asked->reader && import_is_capture(asked->paths[0]))
-    return recover_run(asked->paths[0], asked->input, asked->sinks, asked->quiet, err);
   import_paths paths;
   const int code = import_paths_expand(&paths, asked->paths, asked->path_count, err) == PD_OK
                        ? analyze_files(asked, &paths, err)

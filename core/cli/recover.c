@@ -63,10 +63,11 @@ static bool is_wanted(const config_assignment *at, const config_input *given, co
 }
 
 /* What the user gives now wins over what the run was given. */
-static config *load_settings(const char *path, const config_input *given, const char *sinks, error *err) {
+static config *load_settings(const config *readers, const char *path, const config_input *given, const char *sinks,
+                             error *err) {
   uint32_t count = 0, used = 0;
   config *loaded = NULL;
-  config_assignment *old = replay_settings(path, &count, err);
+  config_assignment *old = replay_settings(readers, path, &count, err);
   if (!old) return NULL;
   config_assignment *all = calloc((size_t)count + given->assignment_count + 2, sizeof *all);
   for (uint32_t i = 0; all && i < count; i++)
@@ -93,8 +94,9 @@ static const char *folder_given(const config_input *given, const config *loaded)
   return NULL;
 }
 
-int recover_run(const char *path, const config_input *given, const char *sinks, bool quiet, error *err) {
-  config *loaded = load_settings(path, given, sinks, err);
+int recover_run(const config *readers, const char *path, const config_input *given, const char *sinks, bool quiet,
+                error *err) {
+  config *loaded = load_settings(readers, path, given, sinks, err);
   if (!loaded) return err->count ? err->exit_code : CODE_CONFIG;
   run_folder_fill(loaded);
   const replay_request request = {
@@ -102,6 +104,22 @@ int recover_run(const char *path, const config_input *given, const char *sinks, 
   const int code = replay_run(&request);
   config_free(loaded);
   return code;
+}
+
+/* The readers alone: what else the user gives is for the run's own settings. */
+static config *load_readers(const config_input *given, error *err) {
+  config *loaded = NULL;
+  config_assignment *all = calloc((size_t)given->assignment_count + 1, sizeof *all);
+  config_input input = {.is_analysis = true, .assignments = all};
+  for (uint32_t i = 0; all && i < given->assignment_count; i++)
+    if (strcmp(given->assignments[i].section, "run") == 0 && strcmp(given->assignments[i].key, "plugin_path") == 0)
+      all[input.assignment_count++] = given->assignments[i];
+  if (all)
+    (void)config_load(&input, &loaded, err);
+  else
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  free(all);
+  return loaded;
 }
 
 static int recover(cli_args *args, const void *unused, error *err) {
@@ -112,8 +130,13 @@ static int recover(cli_args *args, const void *unused, error *err) {
     return err->exit_code;
   }
   char *path = recover_find(args->words[0], err);
-  if (!path) return err->exit_code;
-  const int code = recover_run(path, &args->input, NULL, args->quiet, err);
+  config *readers = path ? load_readers(&args->input, err) : NULL;
+  if (!readers) {
+    free(path);
+    return err->exit_code;
+  }
+  const int code = recover_run(readers, path, &args->input, NULL, args->quiet, err);
+  config_free(readers);
   const int held = code == CODE_DONE ? capture_lock(path) : -1;
   if (held >= 0) { /* nobody writes it any more, and what it holds is written */
     (void)capture_finish(path);

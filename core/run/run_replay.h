@@ -3,7 +3,6 @@
 #define CORE_RUN_RUN_REPLAY_H
 
 #include "config/config.h"
-#include "import/import_file.h"
 
 typedef struct replay_request {
   const char *path;       /* of the capture */
@@ -14,16 +13,14 @@ typedef struct replay_request {
   const uint32_t *died;   /* processes whose unfinished files are removed */
   uint32_t died_count;
   bool quiet;
-  import_window *take; /* gets the windows in place of the sinks, which are not opened; NULL: the sinks */
-  void *user;
 } replay_request;
 
-/* Prints what goes wrong, and what is missing. CODE_DONE; CODE_OUTPUT where a sink failed; CODE_CONFIG where the file
- * is no capture or holds nothing of a run; what `take` returned where that ended it. */
+/* Reads it through the reader "capture". Prints what goes wrong, and what is missing. CODE_DONE; CODE_OUTPUT where a
+ * sink failed; CODE_CONFIG where the file is no capture or holds nothing of a run; CODE_PLUGIN without the reader. */
 int replay_run(const replay_request *request);
 
 /* The settings that the user gave the run of a capture, as assignments for config_load, malloc'ed with their texts as
- * one block; NULL: the cause was printed, or `err` says it. */
-config_assignment *replay_settings(const char *path, uint32_t *count, error *err);
+ * one block; NULL: the cause was printed, or `err` says it. `readers`: settings with the readers. */
+config_assignment *replay_settings(const config *readers, const char *path, uint32_t *count, error *err);
 
 #endif

@@ -17,12 +17,13 @@ pd_status saved_window_save(capture_writer *writer, const window_input *input);
 typedef struct saved_strings {
   string_table *strings;
   uint32_t *ids; /* of the file's id i; 0: it was lost */
-  uint32_t count;
+  uint32_t count, room;
 } saved_strings;
-pd_status saved_strings_open(saved_strings *self, const capture_reader *reader);
+pd_status saved_strings_open(saved_strings *self);
 void saved_strings_close(saved_strings *self);
-/* Adds the text of record `at`, which is of CAPTURE_STRINGS. */
-pd_status saved_strings_add(saved_strings *self, const capture_reader *reader, const capture_record *at);
+/* Adds the texts of a record of CAPTURE_STRINGS, which ends at byte `end` of the file. Ids rise by 1, so that bounds
+ * them. */
+pd_status saved_strings_add(saved_strings *self, const void *payload, uint32_t bytes, uint64_t end);
 /* Our id of a string of the file; 0: it has none of that id. */
 uint32_t saved_strings_id(const saved_strings *self, uint32_t id);
 

@@ -105,7 +105,7 @@ class Analyze(Case):
                                       (("other.txt",), 3, "other.txt: no reader knows this kind of file"),
                                       (("none.json",), 3, "no reader knows this kind of file"),
                                       ((".",), 3, "./empty.json: no reader knows this kind of file"),
-                                      (("--reader", "absent", "other.txt"), 4, 'reader "absent": not found; there are kineto'),
+                                      (("--reader", "absent", "other.txt"), 4, 'reader "absent": not found; there are capture, kineto'),
                                       (("--reader", "kineto", "none.json"), 3, "it holds no event that can be analysed"),
                                       (("--reader", "kineto", "other.txt"), 3, "is not JSON"),
                                       ((), 2, "analyze: give the trace to read")):

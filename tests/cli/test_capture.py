@@ -2,6 +2,7 @@
 import glob
 import os
 import shutil
+import struct
 import unittest
 
 from pdhost_run import Case
@@ -20,6 +21,16 @@ def contents(folder):
             with open(os.path.join(path, name), "rb") as file:
                 files[os.path.relpath(os.path.join(path, name), folder)] = file.read()
     return files
+
+
+def records(data):
+    """(kind, window, place of the payload, its bytes) of each record, in the file's order."""
+    at = 64
+    while at < len(data):
+        mark, kind, window, _, _, _, _, size = struct.unpack_from("<IIIIQIII", data, at)
+        assert mark == 0x43524450
+        yield kind, window, at + 48, size
+        at += 48 + (size + 7) // 8 * 8
 
 
 class Captures(Case):
@@ -110,6 +121,43 @@ class Captures(Case):
         self.assertEqual(code, 0, err)
         self.assertIn("cannot be read; what lies between is used", err)
         self.assertEqual(self.json("torn.json")["steps"], self.json("out.json")["steps"])
+
+    def test_a_window_whose_end_is_damaged_is_kept(self):
+        self.record()
+        with open(self.path("run.pdcap"), "rb") as file:
+            data = bytearray(file.read())
+        ends = [at for kind, _, at, _ in records(data) if kind == 25]
+        self.assertEqual(len(ends), 2)
+        data[ends[0]] ^= 0xFF
+        with open(self.path("torn.pdcap"), "wb") as file:
+            file.write(data)
+        code, _, err = self.recover("torn.pdcap", "--sink", "json:output_json=torn.json", "--trace_dir", "torn")
+        self.assertEqual(code, 0, err)
+        windows = self.json("torn.json")["windows"]
+        self.assertEqual(len(windows), 2)
+        self.assertEqual([window["partial"] for window in windows], [True, False])
+
+    def test_its_reader_is_one_as_the_others_are(self):
+        self.record()
+        listed = self.run_pdhost("--list", "readers", watch=False)[1]
+        self.assertRegex(listed, r"(?m)^ *capture\b")
+        plain = self.run_pdhost("analyze", "run.pdcap", watch=False)
+        named = self.run_pdhost("analyze", "--reader", "capture", "run.pdcap", watch=False)
+        self.assertEqual(plain[0], 0, plain[2])
+        self.assertEqual(named[:2], plain[:2], named[2])
+        code, _, err = self.run_pdhost("analyze", "--reader", "kineto", "run.pdcap", watch=False)
+        self.assertEqual(code, 3, err)
+        self.assertIn("run.pdcap", err)
+
+    def test_captures_of_several_runs_are_analysed_together(self):
+        self.record()
+        shutil.copy(self.path("run.pdcap"), self.path("again.pdcap"))
+        code, _, err = self.run_pdhost("analyze", "run.pdcap", "again.pdcap", "--sink", "json:output_json=both.json",
+                                       watch=False)
+        self.assertEqual(code, 0, err)
+        both, own = self.json("both.json"), self.json("out.json")
+        self.assertEqual(len(both["windows"]), 2 * len(own["windows"]))
+        self.assertEqual([window["window"] for window in both["windows"]], [0, 1, 2, 3])
 
     def test_what_is_no_capture(self):
         for word, said in (("nowhere.pdcap", "No such file"), ("out.json", "not a capture of this version"),

@@ -2,7 +2,7 @@
  */
 #include "pd_test.h"
 
-#include "run/import/program_tail.h"
+#include "program_tail.h"
 
 #define SECOND INT64_C(1000000000)
 

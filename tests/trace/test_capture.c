@@ -155,17 +155,24 @@ static void record_all(const char *path, pd_trace *traces[WINDOWS]) {
   rig_close(&self);
 }
 
+static void add_strings(saved_strings *strings, const capture_reader *reader, const capture_record *at) {
+  void *payload = malloc((size_t)at->bytes + 1);
+  cr_assert_not_null(payload);
+  cr_assert_eq(capture_payload(reader, at, payload), PD_OK);
+  cr_assert_eq(saved_strings_add(strings, payload, at->bytes, at->at + at->bytes), PD_OK);
+  free(payload);
+}
+
 /* Reads all windows that can be read; returns how many. `traces`: what they are to be; NULL: anything. */
 static uint32_t read_windows(const capture_reader *reader, pd_trace *const *traces, uint64_t *missing) {
   saved_strings strings;
   uint32_t count = 0;
   *missing = 0;
-  cr_assert_eq(saved_strings_open(&strings, reader), PD_OK);
+  cr_assert_eq(saved_strings_open(&strings), PD_OK);
   for (uint64_t i = 0; i < reader->count; i++) {
     saved_window window;
     pd_trace *trace = NULL;
-    if (reader->records[i].kind == CAPTURE_STRINGS)
-      cr_assert_eq(saved_strings_add(&strings, reader, &reader->records[i]), PD_OK);
+    if (reader->records[i].kind == CAPTURE_STRINGS) add_strings(&strings, reader, &reader->records[i]);
     if (reader->records[i].kind != CAPTURE_WINDOW) continue;
     if (saved_window_load(&window, reader, i, &strings) != PD_OK) continue;
     cr_assert_eq(saved_window_merge(&window, &trace), PD_OK);

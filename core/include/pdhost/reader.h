@@ -16,7 +16,12 @@ extern "C" {
 
 /* How sure a reader is that a file is one of its own. */
 typedef uint32_t pd_probe;
-enum { PD_PROBE_NO = 0, PD_PROBE_MAYBE = 1 /* of its general form */, PD_PROBE_YES = 2 };
+enum {
+  PD_PROBE_NO = 0,
+  PD_PROBE_MAYBE = 1, /* of its general form */
+  PD_PROBE_YES = 2,
+  PD_PROBE_RUN = 3 /* surely, and it holds a run of pdhost's own: what comes of it goes to pd_intake.record */
+};
 
 /* What the file says of itself. Texts are copied. What is zeroed is not known. */
 typedef struct pd_source {
@@ -53,6 +58,17 @@ typedef struct pd_read_range {
   uint32_t reserved; /* 0 */
 } pd_read_range;
 
+/* A record of the capture of a run. Its kinds and rows are the recorder's own, of the same version of pdhost
+ * (core/capture/format.h): only the reader of captures has them to give. */
+typedef struct pd_captured {
+  uint32_t kind, window, thread;
+  uint32_t count, row_bytes; /* rows in the payload */
+  uint32_t bytes;            /* of the payload */
+  uint64_t first;            /* the number of the first row */
+  uint64_t at;               /* the byte of the file at which the payload begins */
+  const void *payload;       /* valid during the call */
+} pd_captured;
+
 typedef struct pd_intake pd_intake;
 /* Where rows go. Times are nanoseconds, of one clock for all rows of a window. Running out of memory sticks: the host
  * asks once, after next_window has returned. [loop thread] */
@@ -86,6 +102,9 @@ struct pd_intake {
   void (*place)(const pd_intake *intake, uint64_t byte);
   /* Bytes of the file read so far, for the progress line. May be called often. */
   void (*progress)(const pd_intake *intake, uint64_t bytes, uint64_t of);
+  /* In place of rows: every record of a run's capture in the file's order, those of one window up to its end between
+   * two calls of next_window. The first call gives the record of the run and that of its device alone. */
+  void (*record)(const pd_intake *intake, const pd_captured *record);
 };
 
 typedef struct pd_reader_ops {

@@ -1,6 +1,7 @@
-/* See import_file.h: the windows that a reader reads, and their steps. */
+/* See import_file.h: the windows that a reader reads, and their steps. Those of a run's capture have theirs. */
 #include "import_file.h"
 
+#include "captured_run.h"
 #include "import_reader.h"
 #include "run/run_parts.h"
 #include "base/log.h"
@@ -15,9 +16,30 @@
 
 #include <stdlib.h>
 
+/* A file on its way to who takes its windows. */
+typedef struct import_reading {
+  import_reader *from;
+  const import_request *request;
+  import_window *take;
+  void *user;
+  captured_run run;
+} import_reading;
+
 static void tell_odd(void *user, pd_odd how, const char *text) {
-  const import_reader *self = user;
-  log_line(how == PD_ODD_NOTE ? PD_LOG_INFO : PD_LOG_WARN, NULL, "%s: %s", self->path, text);
+  const import_reading *self = user;
+  log_line(how == PD_ODD_NOTE ? PD_LOG_INFO : PD_LOG_WARN, NULL, "%s: %s", self->from->path, text);
+}
+
+static void tell_damage(void *user, const char *text) { tell_odd(user, PD_ODD_DAMAGE, text); }
+
+static void take_record(void *user, const pd_captured *record) {
+  captured_run_take(&((import_reading *)user)->run, record);
+}
+
+static int take_captured(void *user, pd_trace *trace, const capture_delivery *delivery) {
+  const import_reading *self = user;
+  (void)delivery;
+  return self->take(self->user, self->from->path, trace);
 }
 
 static void tell_progress(void *user, uint64_t bytes, uint64_t of) {
@@ -90,38 +112,52 @@ static void tell_devices(const import_reader *self, const pd_trace *trace) {
              self->path, devices, trace->device->index);
 }
 
-/* One window. PD_STOP: there is none left. */
-static pd_status read_window(import_reader *self, const import_request *request, uint32_t window, pd_trace **out,
-                             intake **rows) {
-  const intake_listener listener = {self, tell_odd, tell_progress};
+/* One window, NULL where it went as a run's capture. PD_STOP: there is none left. */
+static pd_status read_window(import_reading *self, uint32_t window, pd_trace **out, intake **rows) {
+  const import_reader *from = self->from;
+  const intake_listener listener = {self, tell_odd, tell_progress, take_record};
   *out = NULL;
   pd_status status = intake_open(&listener, rows);
-  if (status == PD_OK) status = self->ops->next_window(self->state, intake_table(*rows));
+  if (status == PD_OK) status = from->ops->next_window(from->state, intake_table(*rows));
+  if (status == PD_OK && self->run.is_open) return self->run.status;
   if (status == PD_OK) {
     progress_enter("sorting what was read", NULL, 0);
-    status = intake_finish(*rows, window, self->name, out);
+    status = intake_finish(*rows, window, from->name, out);
   }
-  if (status == PD_OK) tell_devices(self, *out);
-  if (status == PD_OK) status = give_steps(self, request->step, *out);
-  if (status == PD_OK) status = take_first(self, request->first_steps, *out);
+  if (status == PD_OK) tell_devices(from, *out);
+  if (status == PD_OK) status = give_steps(from, self->request->step, *out);
+  if (status == PD_OK) status = take_first(from, self->request->first_steps, *out);
   return status;
 }
 
-static int read_windows(import_reader *self, const import_request *request, import_window *take, void *user) {
+static int report(const import_reading *self, pd_status status) {
+  return run_parts_report(self->from->host, status, self->from->path, CODE_CONFIG);
+}
+
+/* Nothing is left to be read. `windows`: that were not a run's. */
+static int end(import_reading *self, uint64_t windows) {
+  captured_run_end(&self->run);
+  if (self->run.status != PD_OK) return report(self, self->run.status);
+  if (self->run.code != CODE_DONE) return self->run.code;
+  if (windows || self->run.windows) return CODE_DONE;
+  return import_cannot_read(self->from->path, "it holds no event that can be analysed");
+}
+
+static int read_windows(import_reading *self) {
   for (uint32_t window = 0; !signals_pending(); window++) {
     intake *rows = NULL;
     pd_trace *trace = NULL;
     progress_enter("reading", NULL, 0);
-    const pd_status status = read_window(self, request, window, &trace, &rows);
-    int code = CODE_DONE;
-    if (status == PD_OK)
-      code = take(user, self->path, trace);
+    const pd_status status = read_window(self, window, &trace, &rows);
+    int code = self->run.code;
+    if (status == PD_OK && trace)
+      code = self->take(self->user, self->from->path, trace);
     else if (status == PD_INVALID && trace)
       code = CODE_USAGE; /* the user was told */
-    else if (status != PD_STOP)
-      code = run_parts_report(self->host, status, self->path, CODE_CONFIG);
-    else if (!window)
-      code = import_cannot_read(self->path, "it holds no event that can be analysed");
+    else if (status != PD_OK && status != PD_STOP)
+      code = report(self, status);
+    else if (status == PD_STOP)
+      code = end(self, self->run.is_open ? 0 : window);
     trace_free(trace);
     intake_close(rows);
     if (code != CODE_DONE || status == PD_STOP) return code;
@@ -134,7 +170,10 @@ int import_file(const services *all, config *settings, const import_request *req
   import_reader reader;
   int code = import_reader_open(&reader, all, settings, request->reader, path);
   if (code != CODE_DONE) return code;
-  code = read_windows(&reader, request, take, user);
+  import_reading reading = {.from = &reader, .request = request, .take = take, .user = user};
+  reading.run.listener = (captured_listener){.user = &reading, .window = take_captured, .damage = tell_damage};
+  code = read_windows(&reading);
+  captured_run_free(&reading.run);
   import_reader_close(&reader);
   return code;
 }

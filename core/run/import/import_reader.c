@@ -1,8 +1,6 @@
 /* See import_reader.h. */
 #include "import_reader.h"
 
-#include "import_program.h"
-
 #include "run/run_parts.h"
 
 #include <errno.h>
@@ -43,14 +41,11 @@ static bool first_bytes(const char *path, char *out, uint64_t *bytes, const char
   return *bytes > 0;
 }
 
-/* A reader, whether it is a plugin or the host's own. */
 typedef struct choice {
   const pd_reader_ops *ops; /* NULL: none */
   const char *name;
   const void *options;
 } choice;
-
-static const choice own = {&import_program_ops, IMPORT_PROGRAM_NAME, NULL};
 
 static choice of_plugin(const config_plugin *reader) {
   if (!reader) return (choice){0};
@@ -76,7 +71,6 @@ static void name_all(const config *settings, char *out, size_t room) {
 static choice surest(const config *settings, const char *path, const char *first, uint64_t bytes) {
   choice out = {0};
   pd_probe best = PD_PROBE_NO;
-  if (own.ops->probe(path, first, bytes) == PD_PROBE_YES) return own;
   for (uint32_t i = 0; i < settings->reader_count; i++) {
     const choice reader = of_plugin(&settings->readers[i]);
     const pd_probe sure = reader.ops ? reader.ops->probe(path, first, bytes) : PD_PROBE_NO;
@@ -88,6 +82,19 @@ static choice surest(const config *settings, const char *path, const char *first
   return out;
 }
 
+bool import_reader_holds_run(const config *settings, const char *name, const char *path) {
+  char *first = malloc(PROBE_BYTES);
+  uint64_t bytes = 0;
+  const char *why = NULL;
+  bool holds = false;
+  if (first && strcmp(path, "-") != 0 && first_bytes(path, first, &bytes, &why)) {
+    const choice reader = name ? of_plugin(by_name(settings, name)) : surest(settings, path, first, bytes);
+    holds = reader.ops && reader.ops->probe(path, first, bytes) == PD_PROBE_RUN;
+  }
+  free(first);
+  return holds;
+}
+
 bool import_reader_may_take(const config *settings, const char *path) {
   char *first = malloc(PROBE_BYTES);
   uint64_t bytes = 0;
@@ -97,12 +104,26 @@ bool import_reader_may_take(const config *settings, const char *path) {
   return taken;
 }
 
+/* The settings of a run have no readers: it is loaded now, with its defaults. */
+static int load(const config *settings, const char *name, choice *out) {
+  const plugin *loaded = NULL;
+  error err;
+  error_clear(&err);
+  if (plugins_load(settings->plugins, PD_KIND_READER, name, &loaded, &err) != PD_OK) {
+    error_print(&err);
+    return CODE_PLUGIN;
+  }
+  *out = (choice){loaded->table->ops.reader, loaded->table->name, NULL};
+  return CODE_DONE;
+}
+
 /* Standard input cannot be looked at twice: it is for the reader that is named, or for the first that may take JSON. */
 static int choose(const config *settings, const char *name, const char *path, choice *out) {
   char names[256];
   name_all(settings, names, sizeof names);
   *out = (choice){0};
   if (name) {
+    if (!settings->readers) return load(settings, name, out);
     *out = of_plugin(by_name(settings, name));
     if (out->ops) return CODE_DONE;
     error_line_print(FAULT_NOT_FOUND, NULL, "reader \"%s\": not found; there are %s", name, names);

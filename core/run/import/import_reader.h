@@ -8,18 +8,25 @@
 #include <pdhost/reader.h>
 
 typedef struct import_reader {
-  const pd_reader_ops *ops; /* a plugin's, or the host's own */
-  const char *name;         /* of the reader */
-  const char *path;         /* borrowed */
-  service_host *host;       /* its failures are there: run_parts_report */
+  const pd_reader_ops *ops;
+  const char *name;   /* of the reader */
+  const char *path;   /* borrowed */
+  service_host *host; /* its failures are there: run_parts_report */
   void *state;
 } import_reader;
 
-/* `name`: the reader's; NULL: the one that says most surely that the file is its own. Prints what is wrong. Returns an
- * exit code; with CODE_DONE the reader is to be closed. */
+/* The reader of what pdhost records itself. */
+#define IMPORT_READER_CAPTURE "capture"
+
+/* `name`: the reader's; NULL: the one that says most surely that the file is its own. Where `settings` are of a run,
+ * the reader of that name is loaded, which is one without options. Prints what is wrong. Returns an exit code; with
+ * CODE_DONE the reader is to be closed. */
 int import_reader_open(import_reader *self, const services *all, const config *settings, const char *name,
                        const char *path);
 void import_reader_close(import_reader *self);
+
+/* Whether the file is the capture of a run, as the reader says that would read it. Prints nothing. */
+bool import_reader_holds_run(const config *settings, const char *name, const char *path);
 
 /* False: the first bytes of the file can be read, and no reader takes them for its own. Prints nothing. */
 bool import_reader_may_take(const config *settings, const char *path);

@@ -5,9 +5,6 @@
 
 #include "import_file.h"
 
-/* Whether the file is the capture of a run, by what it begins with. */
-bool import_is_capture(const char *path);
-
 /* `settings` was loaded with config_input.is_analysis. Prints its errors. Returns the exit code, or what `take`
  * returned where that ended it. */
 int import_windows(config *settings, const import_request *request, const char *path, import_window *take, void *user);

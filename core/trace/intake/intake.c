@@ -225,6 +225,11 @@ static void progress(const pd_intake *table, uint64_t bytes, uint64_t of) {
   if (self->listener.progress) self->listener.progress(self->listener.user, bytes, of);
 }
 
+static void record(const pd_intake *table, const pd_captured *given) {
+  const intake *self = table->impl;
+  if (self->listener.record) self->listener.record(self->listener.user, given);
+}
+
 pd_status intake_open(const intake_listener *listener, intake **out) {
   *out = NULL;
   intake *self = calloc(1, sizeof *self);
@@ -249,7 +254,8 @@ pd_status intake_open(const intake_listener *listener, intake **out) {
                             .lost = lost,
                             .odd = odd,
                             .place = place,
-                            .progress = progress};
+                            .progress = progress,
+                            .record = record};
   *out = self;
   return PD_OK;
 }

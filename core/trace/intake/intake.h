@@ -16,11 +16,13 @@ static inline bool intake_can_hold(int64_t start_ns, int64_t end_ns) {
 
 typedef struct intake intake;
 
-/* Takes what is odd about a file, a line each, and how many bytes of it have been read. Both functions may be NULL. */
+/* Takes what is odd about a file, a line each, how many bytes of it have been read, and the records of a run's capture.
+ * Each function may be NULL. */
 typedef struct intake_listener {
   void *user;
   void (*odd)(void *user, pd_odd how, const char *text);
   void (*progress)(void *user, uint64_t bytes, uint64_t of);
+  void (*record)(void *user, const pd_captured *record);
 } intake_listener;
 
 pd_status intake_open(const intake_listener *listener, intake **out);

@@ -3,8 +3,8 @@
  * behind its last flush some threads' calls and some kernels are there and others are not. What lies there is left out,
  * and so is what was launched before it and had not run by then. [any thread]
  */
-#ifndef CORE_RUN_IMPORT_PROGRAM_TAIL_H
-#define CORE_RUN_IMPORT_PROGRAM_TAIL_H
+#ifndef READERS_CAPTURE_PROGRAM_TAIL_H
+#define READERS_CAPTURE_PROGRAM_TAIL_H
 
 #include <pdhost/record.h>
 

@@ -3,8 +3,8 @@
  * record of their own. A thread that captures is known while it is recorded; the launches of others meanwhile are
  * captured where no device record answers them. [any thread]
  */
-#ifndef CORE_RUN_IMPORT_PROGRAM_CAPTURES_H
-#define CORE_RUN_IMPORT_PROGRAM_CAPTURES_H
+#ifndef READERS_CAPTURE_PROGRAM_CAPTURES_H
+#define READERS_CAPTURE_PROGRAM_CAPTURES_H
 
 #include <pdhost/record.h>
 

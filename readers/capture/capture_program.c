@@ -1,17 +1,16 @@
-/* See import_program.h. Nothing in the file is believed: rows of another size or kind are left out. */
-#include "import_program.h"
+/* The capture of a program, as `pdhost record` writes it. Nothing in the file is believed: rows of another size or kind
+ * are left out. */
+#include "capture_files.h"
 
 #include "program_captures.h"
 #include "program_spans.h"
 #include "program_tail.h"
 
-#include "capture/capture_read.h"
 #include "capture/record_board.h"
 
 #include <pdhost/array.h>
 #include <pdhost/mark.h>
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +26,9 @@ typedef struct step_mark {
 
 enum { BEGINS = 1, ENDS = 2 };
 
-typedef struct program {
-  const pd_host *host;
+struct captured_program {
+  const capture_file *from;
   const pd_intake *intake;
-  capture_reader file;
   uint32_t *names; /* the intake's string ids by the file's */
   uint32_t name_count;
   uint32_t pid, last_tid, last_thread;
@@ -47,40 +45,11 @@ typedef struct program {
   program_captures captures;
   program_tail tail;
   program_spans spans;
-  bool done, has_end, failed;
-  void *room; /* for one record's payload */
-} program;
+  bool has_end, failed;
+};
 
-static pd_probe probe(const char *path, const void *first, uint64_t bytes) {
-  (void)path;
-  return capture_probe(first, bytes) ? PD_PROBE_YES : PD_PROBE_NO;
-}
-
-static pd_status open_file(const pd_host *host, const void *options, const char *path, void **state) {
-  (void)options;
-  program *self = calloc(1, sizeof *self);
-  if (!self) return PD_NO_MEMORY;
-  self->host = host;
-  pd_status status = capture_open(&self->file, path);
-  const int why = errno;
-  if (status == PD_OK && self->file.head.origin != CAPTURE_OF_PROGRAM) status = PD_INVALID;
-  self->room = status == PD_OK ? malloc(CAPTURE_RECORD_BYTES) : NULL;
-  if (status == PD_OK && !self->room) status = PD_NO_MEMORY;
-  if (status == PD_OK) {
-    *state = self;
-    return PD_OK;
-  }
-  capture_reader_close(&self->file);
-  free(self);
-  if (status == PD_IO) return host->fail(host, status, "%s: cannot be read: %s", path, strerror(why));
-  if (status == PD_INVALID)
-    return host->fail(host, status, "%s: not the capture of a program, of this version of pdhost", path);
-  return status;
-}
-
-static void close_file(void *state) {
-  program *self = state;
-  capture_reader_close(&self->file);
+void capture_program_free(captured_program *self) {
+  if (!self) return;
   free(self->names);
   free(self->gpus);
   free(self->marks);
@@ -89,19 +58,18 @@ static void close_file(void *state) {
   program_captures_free(&self->captures);
   program_tail_free(&self->tail);
   program_spans_free(&self->spans);
-  free(self->room);
   free(self);
 }
 
 /* ---- records ---- */
 
-/* The record's payload, in self->room. False: it cannot be read. */
-static bool payload(const program *self, const capture_record *at) {
-  return capture_payload(&self->file, at, self->room) == PD_OK;
+/* The record's payload, in self->from->room. False: it cannot be read. */
+static bool payload(const captured_program *self, const capture_record *at) {
+  return capture_payload(&self->from->records, at, self->from->room) == PD_OK;
 }
 
 /* With its variants: cudaStreamBeginCapture, cuStreamBeginCapture_v2_ptsz, cudaStreamBeginCaptureToGraph. */
-static void note_bound(program *self, uint32_t id, const char *text, uint32_t bytes) {
+static void note_bound(captured_program *self, uint32_t id, const char *text, uint32_t bytes) {
   static const char begin[] = "StreamBeginCapture", end[] = "StreamEndCapture";
   if (bytes < 2 || memcmp(text, "cu", 2) != 0) return;
   if (memmem(text, bytes, begin, sizeof begin - 1)) self->bounds[id] = BEGINS;
@@ -109,8 +77,8 @@ static void note_bound(program *self, uint32_t id, const char *text, uint32_t by
   self->captures_any |= self->bounds[id] == BEGINS;
 }
 
-static void read_strings(program *self, const capture_record *at) {
-  const char *text = self->room;
+static void read_strings(captured_program *self, const capture_record *at) {
+  const char *text = self->from->room;
   for (uint32_t place = 0; at->bytes - place >= sizeof(capture_string);) {
     capture_string row;
     memcpy(&row, text + place, sizeof row);
@@ -124,14 +92,14 @@ static void read_strings(program *self, const capture_record *at) {
   }
 }
 
-static void read_gpus(program *self, const capture_record *at) {
+static void read_gpus(captured_program *self, const capture_record *at) {
   const uint32_t count = at->bytes / (uint32_t)sizeof(record_gpu);
   if (!PD_ARRAY_FIT(self->gpus, self->gpu_room, self->gpu_count + count)) return; /* what they are is not known then */
-  memcpy(self->gpus + self->gpu_count, self->room, count * sizeof *self->gpus);
+  memcpy(self->gpus + self->gpu_count, self->from->room, count * sizeof *self->gpus);
   self->gpu_count += count;
 }
 
-static uint32_t thread_of(program *self, uint32_t tid) {
+static uint32_t thread_of(captured_program *self, uint32_t tid) {
   if (!tid) return PD_NONE;
   if (tid != self->last_tid) {
     self->last_tid = tid;
@@ -140,12 +108,12 @@ static uint32_t thread_of(program *self, uint32_t tid) {
   return self->last_thread;
 }
 
-static void leave_captured(const program *self, pd_activity *call) {
+static void leave_captured(const captured_program *self, pd_activity *call) {
   if (self->captures_any && program_captures_has(&self->captures, call->correlation)) call->u.api.api = PD_API_OTHER;
 }
 
-static void read_activities(program *self, const capture_record *at) {
-  const pd_activity *rows = self->room;
+static void read_activities(captured_program *self, const capture_record *at) {
+  const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
     pd_activity row = rows[i];
     const bool is_call = row.kind == PD_ACTIVITY_RUNTIME || row.kind == PD_ACTIVITY_DRIVER;
@@ -162,8 +130,8 @@ static void read_activities(program *self, const capture_record *at) {
   }
 }
 
-static void read_thread_names(program *self, const capture_record *at) {
-  const capture_thread_name *rows = self->room;
+static void read_thread_names(captured_program *self, const capture_record *at) {
+  const capture_thread_name *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
     const size_t bytes = strnlen(rows[i].name, sizeof rows[i].name);
     if (!rows[i].tid || !bytes) continue;
@@ -173,7 +141,7 @@ static void read_thread_names(program *self, const capture_record *at) {
 }
 
 /* What pdhost/mark.h writes stands in a domain of its own. */
-static void read_own(program *self, const capture_annotation *row, pd_read_range *range) {
+static void read_own(captured_program *self, const capture_annotation *row, pd_read_range *range) {
   if (range->name == self->step_name && row->start_ns == row->end_ns) {
     if (!PD_ARRAY_FIT(self->marks, self->mark_room, self->mark_count + 1))
       return; /* steps are found by launches then */
@@ -192,7 +160,7 @@ static int by_thread_and_time(const void *a, const void *b) {
 }
 
 /* A step is what lies between two marks of a thread. */
-static void give_steps(program *self) {
+static void give_steps(captured_program *self) {
   uint64_t number = 0;
   if (self->mark_count) qsort(self->marks, self->mark_count, sizeof *self->marks, by_thread_and_time);
   for (uint32_t i = 1; i < self->mark_count; i++) {
@@ -201,8 +169,8 @@ static void give_steps(program *self) {
   }
 }
 
-static void read_annotations(program *self, const capture_record *at) {
-  const capture_annotation *rows = self->room;
+static void read_annotations(captured_program *self, const capture_record *at) {
+  const capture_annotation *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
     const capture_annotation *row = &rows[i];
     if (row->start_ns <= 0 || row->end_ns < row->start_ns || !at->thread || row->name >= self->name_count) {
@@ -221,15 +189,15 @@ static void read_annotations(program *self, const capture_record *at) {
   }
 }
 
-static void read_spans(program *self, const capture_record *at) {
-  self->strange += program_spans_add(&self->spans, self->room, at->bytes / (uint32_t)sizeof(capture_annotation),
+static void read_spans(captured_program *self, const capture_record *at) {
+  self->strange += program_spans_add(&self->spans, self->from->room, at->bytes / (uint32_t)sizeof(capture_annotation),
                                      self->tail.cut_ns, self->names, self->name_count);
 }
 
-static void read_end(program *self, const capture_record *at) {
+static void read_end(captured_program *self, const capture_record *at) {
   capture_program_end end;
   if (at->bytes != sizeof end) return;
-  memcpy(&end, self->room, sizeof end);
+  memcpy(&end, self->from->room, sizeof end);
   for (uint32_t loss = 0; loss < PD_LOSS_COUNT; loss++)
     if (end.lost[loss]) self->intake->lost(self->intake, loss, end.lost[loss]);
   if (end.torn)
@@ -239,26 +207,26 @@ static void read_end(program *self, const capture_record *at) {
 }
 
 /* Strings and GPUs first: rows name them. */
-static void read_kind(program *self, uint32_t kind, uint32_t row_bytes,
-                      void (*read)(program *, const capture_record *)) {
-  for (uint64_t i = 0; i < self->file.count; i++) {
-    const capture_record *at = &self->file.records[i];
+static void read_kind(captured_program *self, uint32_t kind, uint32_t row_bytes,
+                      void (*read)(captured_program *, const capture_record *)) {
+  for (uint64_t i = 0; i < self->from->records.count; i++) {
+    const capture_record *at = &self->from->records.records[i];
     if (at->kind != kind || at->row_bytes != row_bytes || at->bytes % row_bytes != 0) continue;
     if (payload(self, at)) read(self, at);
-    if (kind == CAPTURE_ACTIVITIES) self->intake->progress(self->intake, at->at + at->bytes, self->file.bytes);
+    if (kind == CAPTURE_ACTIVITIES) self->intake->progress(self->intake, at->at + at->bytes, self->from->records.bytes);
   }
 }
 
-static void find_end(program *self, const capture_record *at) {
+static void find_end(captured_program *self, const capture_record *at) {
   capture_program_end end;
   if (at->bytes != sizeof end) return;
-  memcpy(&end, self->room, sizeof end);
+  memcpy(&end, self->from->room, sizeof end);
   self->has_end = true;
   self->tail.whole_until_ns = end.whole_until_ns < 0 ? 0 : end.whole_until_ns;
 }
 
-static void add_to_tail(program *self, const capture_record *at) {
-  const pd_activity *rows = self->room;
+static void add_to_tail(captured_program *self, const capture_record *at) {
+  const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++) {
     pd_activity row = rows[i];
     if (row.kind == PD_ACTIVITY_RUNTIME || row.kind == PD_ACTIVITY_DRIVER) leave_captured(self, &row);
@@ -266,8 +234,8 @@ static void add_to_tail(program *self, const capture_record *at) {
   }
 }
 
-static void find_bounds(program *self, const capture_record *at) {
-  const pd_activity *rows = self->room;
+static void find_bounds(captured_program *self, const capture_record *at) {
+  const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++) {
     const bool is_call = rows[i].kind == PD_ACTIVITY_RUNTIME || rows[i].kind == PD_ACTIVITY_DRIVER;
     const uint8_t bound = is_call && rows[i].name < self->name_count ? self->bounds[rows[i].name] : 0;
@@ -275,19 +243,19 @@ static void find_bounds(program *self, const capture_record *at) {
   }
 }
 
-static void find_launches(program *self, const capture_record *at) {
-  const pd_activity *rows = self->room;
+static void find_launches(captured_program *self, const capture_record *at) {
+  const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++)
     self->failed = program_captures_launch(&self->captures, &rows[i]) != PD_OK;
 }
 
-static void find_answers(program *self, const capture_record *at) {
-  const pd_activity *rows = self->room;
+static void find_answers(captured_program *self, const capture_record *at) {
+  const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) program_captures_answer(&self->captures, &rows[i]);
 }
 
 /* A program that captures nothing is not read once more for it. */
-static pd_status find_captures(program *self) {
+static pd_status find_captures(captured_program *self) {
   if (!self->captures_any) return PD_OK;
   read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), find_bounds);
   if (self->failed) return PD_NO_MEMORY;
@@ -300,7 +268,7 @@ static pd_status find_captures(program *self) {
 }
 
 /* Without an end pdhost itself was killed: the last flush is then as old as one can be. */
-static pd_status find_tail(program *self) {
+static pd_status find_tail(captured_program *self) {
   self->tail.whole_until_ns = INT64_MAX;
   read_kind(self, CAPTURE_PROGRAM_END, sizeof(capture_program_end), find_end);
   if (!self->has_end) {
@@ -318,7 +286,7 @@ static pd_status find_tail(program *self) {
   return PD_OK;
 }
 
-static void tell_source(program *self, const capture_program *about) {
+static void tell_source(captured_program *self, const capture_program *about) {
   char versions[64] = "", worker[300];
   const uint32_t driver = self->gpu_count ? self->gpus[0].props.driver_version : 0;
   self->devices = calloc((size_t)self->gpu_count + 1, sizeof *self->devices);
@@ -348,30 +316,26 @@ static void tell_source(program *self, const capture_program *about) {
   self->intake->source(self->intake, &source);
 }
 
-static bool find_program(const program *self, capture_program *out) {
-  for (uint64_t i = 0; i < self->file.count; i++) {
-    const capture_record *at = &self->file.records[i];
+static bool find_program(const captured_program *self, capture_program *out) {
+  for (uint64_t i = 0; i < self->from->records.count; i++) {
+    const capture_record *at = &self->from->records.records[i];
     if (at->kind != CAPTURE_PROGRAM || at->bytes != sizeof *out || !payload(self, at)) continue;
-    memcpy(out, self->room, sizeof *out);
+    memcpy(out, self->from->room, sizeof *out);
     return true;
   }
   return false;
 }
 
-static pd_status next_window(void *state, const pd_intake *intake) {
-  program *self = state;
+static pd_status read_all(captured_program *self, const pd_intake *intake) {
   capture_program about;
-  if (self->done) return PD_STOP;
-  self->done = true;
-  self->intake = intake;
-  const uint64_t most = self->file.bytes / sizeof(capture_string);
-  self->name_count = capture_strings_end(&self->file);
+  const uint64_t most = self->from->records.bytes / sizeof(capture_string);
+  self->name_count = capture_strings_end(&self->from->records);
   if (self->name_count > most) self->name_count = (uint32_t)most;
   self->names = calloc((size_t)self->name_count + 1, sizeof *self->names);
   self->bounds = calloc((size_t)self->name_count + 1, sizeof *self->bounds);
   if (!self->names || !self->bounds) return PD_NO_MEMORY;
   if (!find_program(self, &about))
-    return self->host->fail(self->host, PD_INVALID, "it does not say which program it is of");
+    return self->from->host->fail(self->from->host, PD_INVALID, "it does not say which program it is of");
   self->pid = about.pid;
   self->own_domain = intake->intern(intake, PD_MARK_DOMAIN, strlen(PD_MARK_DOMAIN));
   self->step_name = intake->intern(intake, PD_MARK_STEP, strlen(PD_MARK_STEP));
@@ -391,12 +355,18 @@ static pd_status next_window(void *state, const pd_intake *intake) {
   read_kind(self, CAPTURE_PROGRAM_END, sizeof(capture_program_end), read_end);
   if (self->strange)
     intake->odd(intake, PD_ODD_DAMAGE, "%llu rows cannot be and are left out", (unsigned long long)self->strange);
-  if (self->file.torn)
+  if (self->from->records.torn)
     intake->odd(intake, PD_ODD_DAMAGE, "%llu bytes at %llu places cannot be read; what lies between is used",
-                (unsigned long long)self->file.torn_bytes, (unsigned long long)self->file.torn);
+                (unsigned long long)self->from->records.torn_bytes, (unsigned long long)self->from->records.torn);
   if (!self->has_end) intake->odd(intake, PD_ODD_DAMAGE, "its end is missing: pdhost was ended while it recorded");
   return PD_OK;
 }
 
-const pd_reader_ops import_program_ops = {
-    .size = sizeof(pd_reader_ops), .probe = probe, .open = open_file, .next_window = next_window, .close = close_file};
+pd_status capture_program_next(capture_file *self, const pd_intake *intake) {
+  if (self->program) return PD_STOP;
+  self->program = calloc(1, sizeof *self->program);
+  if (!self->program) return PD_NO_MEMORY;
+  self->program->from = self;
+  self->program->intake = intake;
+  return read_all(self->program, intake);
+}

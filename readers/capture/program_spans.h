@@ -2,8 +2,8 @@
  * Ranges that the program starts and ends by an id, on any threads: they need not lie within one another, so they are
  * shown on rows of their own, beside those of the threads. [any thread]
  */
-#ifndef CORE_RUN_IMPORT_PROGRAM_SPANS_H
-#define CORE_RUN_IMPORT_PROGRAM_SPANS_H
+#ifndef READERS_CAPTURE_PROGRAM_SPANS_H
+#define READERS_CAPTURE_PROGRAM_SPANS_H
 
 #include "capture/format.h"
 

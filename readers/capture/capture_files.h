@@ -1,0 +1,25 @@
+/* A capture that is open: what both kinds of it, of a run and of a program, are read through. [loop thread] */
+#ifndef READERS_CAPTURE_CAPTURE_FILES_H
+#define READERS_CAPTURE_CAPTURE_FILES_H
+
+#include "capture/capture_read.h"
+
+#include <pdhost/reader.h>
+
+typedef struct captured_program captured_program;
+
+typedef struct capture_file {
+  const pd_host *host;
+  capture_reader records;
+  void *room;                /* for one record's payload */
+  uint64_t next;             /* of a run: the record to be given next */
+  bool said;                 /* of a run: which run it is */
+  captured_program *program; /* of a program: what was read of it; NULL: nothing yet */
+} capture_file;
+
+/* As pd_reader_ops.next_window. */
+pd_status capture_run_next(capture_file *self, const pd_intake *intake);
+pd_status capture_program_next(capture_file *self, const pd_intake *intake);
+void capture_program_free(captured_program *self);
+
+#endif
