@@ -170,10 +170,10 @@ static void find_operations(trace_facts *self) {
 
 /* One block for all columns: large ones lie in huge pages, where the first touch of each costs less. */
 static bool take_columns(trace_facts *self) {
-  const uint64_t ranges = self->range_count, calls = self->call_count, strings = self->trace->strings.count;
+  const uint64_t ranges = self->range_count, calls = self->call_count;
   const size_t per_range =
       3 * sizeof(int64_t) + 2 * sizeof(uint32_t) + (self->trace->memory.count ? sizeof *self->memory : 0);
-  const size_t bytes = ranges * per_range + calls * sizeof(int64_t) + strings * sizeof(bool);
+  const size_t bytes = ranges * per_range + calls * sizeof(int64_t);
   char *at = self->columns = trace_scratch_alloc(bytes, 1);
   if (!at) return false;
   memset(at, 0, bytes);
@@ -188,20 +188,19 @@ static bool take_columns(trace_facts *self) {
   }
   self->operation = (uint32_t *)(void *)at;
   self->inner = self->operation + ranges;
-  self->communication = (bool *)(self->inner + ranges);
   return true;
 }
 
-trace_facts *facts_open(const pd_trace *trace) {
+trace_facts *facts_open_bare(const pd_trace *trace) {
   trace_facts *self = calloc(1, sizeof *self);
-  uint64_t ranges = trace->ranges.count;
   if (!self) return NULL;
   self->trace = trace;
-  self->range_count = ranges;
+  self->range_count = trace->ranges.count;
   self->call_count = trace->calls.count;
   self->activity_count = trace->activities.count;
   self->step_count = trace->steps.count;
-  if (!take_columns(self) || !sweep_threads(self)) {
+  self->communication = calloc(trace->strings.count + 1, sizeof *self->communication);
+  if (!self->communication) {
     facts_close(self);
     return NULL;
   }
@@ -212,19 +211,32 @@ trace_facts *facts_open(const pd_trace *trace) {
   for (uint64_t i = 1; i < trace->streams.count; i++)
     self->one_device &=
         PD_AT(pd_stream_row, &trace->streams, i)->device == PD_AT(pd_stream_row, &trace->streams, 0)->device;
-  drop_spans(self);
-  add_device(self);
-  if (self->memory) add_memory(self);
-  find_operations(self);
-  for (uint64_t i = 0; i < ranges; i++) self->self_cpu_ns += self->range_self_ns[i];
-  for (uint64_t i = 0; i < self->call_count; i++) self->self_cpu_ns += self->call_self_ns[i];
   for (uint64_t i = 0; i < self->step_count; i++)
     self->steps_ns += facts_span(facts_step(self, i)->start_ns, facts_step(self, i)->end_ns);
   return self;
 }
 
+bool facts_fill(trace_facts *self) {
+  if (!take_columns(self) || !sweep_threads(self)) return false;
+  drop_spans(self);
+  add_device(self);
+  if (self->memory) add_memory(self);
+  find_operations(self);
+  for (uint64_t i = 0; i < self->range_count; i++) self->self_cpu_ns += self->range_self_ns[i];
+  for (uint64_t i = 0; i < self->call_count; i++) self->self_cpu_ns += self->call_self_ns[i];
+  return true;
+}
+
+trace_facts *facts_open(const pd_trace *trace) {
+  trace_facts *self = facts_open_bare(trace);
+  if (self && facts_fill(self)) return self;
+  facts_close(self);
+  return NULL;
+}
+
 void facts_close(trace_facts *self) {
   if (!self) return;
   free(self->columns);
+  free(self->communication);
   free(self);
 }

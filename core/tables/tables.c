@@ -14,7 +14,6 @@ const pd_table_set *tables_make(const table_work *given) {
   const table_work *work = &filled;
   step_parts parts = {0};
   ledger owners = {0};
-  gains found;
   stack_tree stacks = {0};
   table_list *list = arena_take(work->arena, sizeof *list);
   pd_table_set *set = arena_take(work->arena, sizeof *set);
@@ -47,14 +46,13 @@ const pd_table_set *tables_make(const table_work *given) {
       {stacks_device_table, trace->profile == PD_PROFILE_FULL},
   };
   if (!list || !set) return NULL;
-  if (!step_parts_open(work->facts, &parts) || !ledger_open(work->facts, &owners) || !gains_find(work->facts, &found) ||
+  if (!step_parts_open(work->facts, &parts) || !ledger_open(work->facts, &owners) ||
       !stack_tree_open(work->facts, &stacks)) {
     set = NULL;
     goto out;
   }
   filled.parts = &parts;
   filled.ledger = &owners;
-  filled.gains = &found;
   filled.stacks = &stacks;
   set->size = sizeof *set;
   set->tables = list->at;

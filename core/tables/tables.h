@@ -18,7 +18,7 @@ typedef struct table_work {
   const proc_usage *usage;  /* of the window, or NULL: not measured */
   const step_parts *parts;  /* how the steps divide; made by tables_make */
   const ledger *ledger;     /* made by it too */
-  const gains *gains;       /* made by it too */
+  const gains *gains;
   const stack_tree *stacks; /* made by it too */
   arena *arena;
   bool is_cuda;
@@ -53,7 +53,7 @@ const pd_table *stacks_device_table(const table_work *work);
 void step_parts_note(table_build *table, const trace_facts *facts);
 
 /* All of them that apply, in a reader's order. What `given` points to is borrowed for the call, its `parts`,
- * `ledger`, `gains` and `stacks` are ignored; the set lives in `arena`. */
+ * `ledger` and `stacks` are ignored; the set lives in `arena`. */
 const pd_table_set *tables_make(const table_work *given);
 
 #endif

@@ -22,6 +22,7 @@ typedef struct kept_trace {
   struct kept_trace *next;
   const pd_trace *trace;
   trace_facts *facts;
+  gains gains;
   kept_set *sets;
 } kept_trace;
 
@@ -73,8 +74,10 @@ static kept_trace *keep_trace(analysis *self, const pd_trace *trace) {
   kept = calloc(1, sizeof *kept);
   if (!kept) return NULL;
   kept->trace = trace;
-  kept->facts = facts_open(trace);
-  if (!kept->facts) {
+  kept->facts = facts_open_bare(trace);
+  /* The gains hold most and need no columns: first them, and what they held is free again. */
+  if (!kept->facts || !gains_find(kept->facts, &kept->gains) || !facts_fill(kept->facts)) {
+    facts_close(kept->facts);
     free(kept);
     return NULL;
   }
@@ -92,6 +95,7 @@ static const pd_table_set *make_set(const analysis *self, kept_trace *trace, con
   if (request->sorted_by)
     kept->request.sorted_by = arena_text(&kept->arena, request->sorted_by, strlen(request->sorted_by));
   work = (table_work){.facts = trace->facts,
+                      .gains = &trace->gains,
                       .context = &self->context,
                       .request = &kept->request,
                       .usage = self->has_usage ? &self->usage : NULL,

@@ -113,17 +113,20 @@ static void tell_devices(const import_reader *self, const pd_trace *trace) {
 }
 
 /* One window, NULL where it went as a run's capture. PD_STOP: there is none left. */
-static pd_status read_window(import_reading *self, uint32_t window, pd_trace **out, intake **rows) {
+static pd_status read_window(import_reading *self, uint32_t window, pd_trace **out) {
   const import_reader *from = self->from;
   const intake_listener listener = {self, tell_odd, tell_progress, take_record};
+  intake *rows = NULL;
   *out = NULL;
-  pd_status status = intake_open(&listener, rows);
-  if (status == PD_OK) status = from->ops->next_window(from->state, intake_table(*rows));
-  if (status == PD_OK && self->run.is_open) return self->run.status;
-  if (status == PD_OK) {
+  pd_status status = intake_open(&listener, &rows);
+  if (status == PD_OK) status = from->ops->next_window(from->state, intake_table(rows));
+  const bool captured = status == PD_OK && self->run.is_open;
+  if (status == PD_OK && !captured) {
     progress_enter("sorting what was read", NULL, 0);
-    status = intake_finish(*rows, window, from->name, out);
+    status = intake_finish(rows, window, from->name, out);
   }
+  intake_close(rows);
+  if (captured) return self->run.status;
   if (status == PD_OK) tell_devices(from, *out);
   if (status == PD_OK) status = give_steps(from, self->request->step, *out);
   if (status == PD_OK) status = take_first(from, self->request->first_steps, *out);
@@ -145,10 +148,9 @@ static int end(import_reading *self, uint64_t windows) {
 
 static int read_windows(import_reading *self) {
   for (uint32_t window = 0; !signals_pending(); window++) {
-    intake *rows = NULL;
     pd_trace *trace = NULL;
     progress_enter("reading", NULL, 0);
-    const pd_status status = read_window(self, window, &trace, &rows);
+    const pd_status status = read_window(self, window, &trace);
     int code = self->run.code;
     if (status == PD_OK && trace)
       code = self->take(self->user, self->from->path, trace);
@@ -159,7 +161,6 @@ static int read_windows(import_reading *self) {
     else if (status == PD_STOP)
       code = end(self, self->run.is_open ? 0 : window);
     trace_free(trace);
-    intake_close(rows);
     if (code != CODE_DONE || status == PD_STOP) return code;
   }
   return CODE_DONE;
