@@ -10,6 +10,7 @@
 #include "tables/window_tables.h"
 #include "trace/intake/intake.h"
 #include "trace/recorder.h"
+#include "trace/trace_memory.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -278,18 +279,19 @@ static bool one_round(const char *path, int round, measured *out) {
     at = now_s();                                                                                                      \
   } while (0)
   events = 0;
+  trace_return_large_blocks(); /* as analyze does */
   bool good = read_into(path, &nothing);
   DONE(PART_SCAN);
   out->events = (double)events;
   good = good && intake_open(NULL, &rows) == PD_OK && read_into(path, intake_table(rows));
   DONE(PART_READ);
   good = good && intake_finish(rows, 0, "kineto", &trace) == PD_OK;
+  intake_close(rows);
   DONE(PART_SORT);
   good = good && all_tables(trace);
   DONE(PART_TABLES);
 #undef DONE
   trace_free(trace);
-  intake_close(rows);
   return good;
 }
 

@@ -38,8 +38,8 @@ typedef struct trace_facts {
 
 /* NULL on no memory. */
 trace_facts *facts_open(const pd_trace *trace);
-/* Without the columns, and with 0 for what is summed from them: all that the gains need, in a few bytes. facts_fill makes
- * them; false on no memory. */
+/* Without the columns, and with 0 for what is summed from them: all that the gains need, in a few bytes. facts_fill
+ * makes them; false on no memory. */
 trace_facts *facts_open_bare(const pd_trace *trace);
 bool facts_fill(trace_facts *self);
 void facts_close(trace_facts *self);

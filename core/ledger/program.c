@@ -63,6 +63,7 @@ bool program_open(const timeline *of, program *out) {
   out->replay = (replay){.items = of->items,
                          .records = out->records,
                          .edges = of->edges,
+                         .waits = of->waits,
                          .item_count = of->item_count,
                          .record_count = of->record_count,
                          .stream_count = (uint32_t)of->facts->trace->streams.count,

@@ -83,9 +83,10 @@ static int64_t after(const run_state *self, const replay_item *item, int64_t now
   const int64_t time = host_time(self, item);
   const replay_variant *variant = self->variant;
   if (!(item->flags & REPLAY_BLOCKS) || is_dropped(self, item) || (item->owner & variant->without)) return now + time;
-  if (item->awaited == REPLAY_NONE) return now + time;
-  const int64_t done = item->flags & REPLAY_DRAINS ? self->device_end : self->program->ends[item->awaited];
-  return later(now + item->own_ns, done + item->tail_ns);
+  if (item->wait == REPLAY_NONE) return now + time;
+  const replay_wait *wait = &self->program->waits[item->wait];
+  const int64_t done = item->flags & REPLAY_DRAINS ? self->device_end : self->program->ends[wait->awaited];
+  return later(now + wait->own_ns, done + wait->tail_ns);
 }
 
 void replay_steps(const replay *self, const replay_variant *variant, int64_t *bounds) {

@@ -34,11 +34,11 @@ enum {
 
 /* Flags of an item. */
 enum {
-  REPLAY_BLOCKS = 1,     /* waits for record `awaited`, or takes its own time where that is REPLAY_NONE */
+  REPLAY_BLOCKS = 1,     /* waits for a record, or takes its own time where its `wait` is REPLAY_NONE */
   REPLAY_SCALED = 2,     /* shorter without the recorder */
   REPLAY_LATER_PASS = 4, /* of the second or a later pass through the model; of a record too */
   REPLAY_QUIET = 8,      /* no call */
-  REPLAY_DRAINS = 64     /* REPLAY_BLOCKS: for all records launched before, not for `awaited` alone */
+  REPLAY_DRAINS = 64     /* REPLAY_BLOCKS: for all records launched before, not for one alone */
 };
 /* Flags of a record. */
 enum {
@@ -46,17 +46,28 @@ enum {
   REPLAY_DELAYED = 32  /* started late though nothing that is known held it up */
 };
 
+/* Items are many: what only those have that wait stands apart. */
 typedef struct replay_item {
   int64_t duration_ns;
-  int64_t own_ns;  /* REPLAY_BLOCKS: what it takes even if what it waits for is done */
-  int64_t tail_ns; /* REPLAY_BLOCKS: from the end of the awaited record to its own */
-  uint32_t record_first, record_count;
-  uint32_t awaited; /* record, launched before this item, or REPLAY_NONE */
-  uint32_t step;    /* never falls within a lane */
-  replay_owners owner;
+  union {
+    int64_t begin_ns; /* while a timeline is made: when it begins */
+    struct {
+      uint32_t record_first, record_count;
+    };
+  };
+  uint32_t wait;  /* REPLAY_BLOCKS: into `waits`, or REPLAY_NONE; while a timeline is made: its call */
+  uint32_t step;  /* never falls within a lane */
+  uint16_t owner; /* one of replay_owners */
   uint16_t lane;
   uint16_t flags;
 } replay_item;
+
+/* What an item waits for. */
+typedef struct replay_wait {
+  int64_t own_ns;   /* what it takes even if what it waits for is done */
+  int64_t tail_ns;  /* from the end of the awaited record to its own */
+  uint32_t awaited; /* record, launched before the item */
+} replay_wait;
 
 typedef struct replay_record {
   int64_t duration_ns;
@@ -81,6 +92,7 @@ typedef struct replay {
   const replay_item *items;
   const replay_record *records;
   const replay_edge *edges;
+  const replay_wait *waits;
   uint64_t item_count;
   uint32_t record_count, stream_count, lane_count, step_count;
   int64_t start_ns;           /* all lanes begin here */

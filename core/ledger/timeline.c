@@ -321,14 +321,14 @@ bool timeline_open(const trace_facts *facts, timeline *out) {
   const bool ok = judge_device(out) && count_lost(out) && judge_threads(out) && set_bounds(out) && take_calls(out) &&
                   timeline_link(out) && timeline_own(out) && timeline_itemise(out) && timeline_find_passes(out) &&
                   timeline_find_chains(out) && timeline_count_idle(out);
-  if (ok) timeline_fill(out);
-  return ok;
+  return ok && timeline_fill(out);
 }
 
 void timeline_close(timeline *self) {
   free(self->calls);
   free(self->records);
   free(self->edges);
+  free(self->waits);
   free(self->bounds);
   free(self->lane_of);
   free(self->items);

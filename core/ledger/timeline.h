@@ -85,8 +85,9 @@ typedef struct timeline {
   timeline_call *calls;
   timeline_record *records;
   replay_edge *edges;
-  int64_t *bounds;   /* of the steps: step_count + 1 of the host's times */
-  uint16_t *lane_of; /* by thread of the trace; TIMELINE_UNJUDGED */
+  replay_wait *waits; /* of the items */
+  int64_t *bounds;    /* of the steps: step_count + 1 of the host's times */
+  uint16_t *lane_of;  /* by thread of the trace; TIMELINE_UNJUDGED */
   uint32_t call_count, record_count, edge_count, edge_room, step_count;
   uint16_t lane_count;
   uint32_t device;         /* judged */
@@ -120,12 +121,12 @@ void timeline_close(timeline *self);
 bool timeline_link(timeline *self);       /* what held up records, and what calls waited for */
 bool timeline_find_edges(timeline *self); /* a part of it: what records waited for by events */
 bool timeline_own(timeline *self);        /* whose each call is */
-/* The host's time as items. Until timeline_fill an item's own_ns is when it begins, and its record_first its call. */
+/* The host's time as items. Until timeline_fill an item has its begin_ns, and in `wait` its call. */
 bool timeline_itemise(timeline *self);
 bool timeline_find_passes(timeline *self);
 bool timeline_find_chains(timeline *self);
 bool timeline_count_idle(timeline *self);
-void timeline_fill(timeline *self);
+bool timeline_fill(timeline *self);
 
 /* Where the steps were observed to begin and end, as replay_steps has it: step_count + 1 times. */
 void timeline_observed(const timeline *of, int64_t *bounds);

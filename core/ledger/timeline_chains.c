@@ -115,7 +115,7 @@ static bool mark_hops(timeline *self, const bool *lone, uint64_t *count) {
 }
 
 static const timeline_call *call_of(const timeline *self, const replay_item *item) {
-  return item->flags & REPLAY_QUIET ? NULL : &self->calls[item->record_first];
+  return item->flags & REPLAY_QUIET ? NULL : &self->calls[item->wait];
 }
 static bool is_event(const timeline_call *call) {
   return call && (call->kind == TIMELINE_EVENT_RECORD || call->kind == TIMELINE_EVENT_WAIT);

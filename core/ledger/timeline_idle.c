@@ -25,7 +25,7 @@ bool timeline_count_idle(timeline *self) {
   const bool ok = find_busy(self, &busy);
   for (uint64_t i = 0; ok && i < self->item_count; i++) {
     const replay_item *item = &self->items[i];
-    const int64_t from = item->own_ns, to = from + item->duration_ns;
+    const int64_t from = item->begin_ns, to = from + item->duration_ns;
     if (item->lane) continue;
     while (at < busy.count && busy.rows[at].end <= from) at++;
     int64_t idle = item->duration_ns;

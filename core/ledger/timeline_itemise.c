@@ -139,14 +139,12 @@ static bool is_scaled(replay_owners owner, bool quiet, timeline_kind kind) {
 
 static bool add_piece(lane_build *self, int64_t from, int64_t to, replay_owners owner) {
   if (to <= from) return true;
-  /* Where it begins is in own_ns until the lanes are joined. */
   return add_item(self,
                   (replay_item){.duration_ns = to - from,
-                                .own_ns = from,
-                                .record_first = REPLAY_NONE,
-                                .awaited = REPLAY_NONE,
+                                .begin_ns = from,
+                                .wait = REPLAY_NONE,
                                 .step = self->step,
-                                .owner = owner,
+                                .owner = (uint16_t)owner,
                                 .flags = (uint16_t)(REPLAY_QUIET | (is_scaled(owner, true, 0) ? REPLAY_SCALED : 0))});
 }
 
@@ -224,10 +222,10 @@ static bool add_call(lane_build *self, timeline_call *call, int64_t from) {
   const int64_t start = call->start_ns > from ? call->start_ns : from;
   if (call->owner == REPLAY_LAUNCH && in_input(self, call)) call->owner = REPLAY_INPUT;
   return add_item(self, (replay_item){.duration_ns = call->end_ns > start ? call->end_ns - start : 0,
-                                      .own_ns = start,
-                                      .record_first = (uint32_t)(call - self->timeline->calls),
+                                      .begin_ns = start,
+                                      .wait = (uint32_t)(call - self->timeline->calls),
                                       .step = call->step,
-                                      .owner = call->owner,
+                                      .owner = (uint16_t)call->owner,
                                       .flags = is_scaled(call->owner, false, call->kind) ? REPLAY_SCALED : 0});
 }
 
@@ -256,7 +254,7 @@ static bool build_lane(lane_build *self, kernel_calls *kernels) {
 
 static int by_start(const void *a, const void *b) {
   const replay_item *x = a, *y = b;
-  if (x->own_ns != y->own_ns) return x->own_ns < y->own_ns ? -1 : 1;
+  if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
   if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
   /* Calls inside a call stand behind it, in the order of the calls. */
   return 0;
@@ -285,24 +283,32 @@ static bool join_lanes(timeline *self) {
   return true;
 }
 
+static bool waits(const timeline_call *call) { return call->blocks && call->awaited != REPLAY_NONE; }
+
 /* Gives each item of a call what the call waits for and launches. */
-void timeline_fill(timeline *self) {
+bool timeline_fill(timeline *self) {
+  uint32_t count = 0;
+  for (uint32_t c = 0; c < self->call_count; c++) count += waits(&self->calls[c]);
+  self->waits = malloc(((size_t)count + 1) * sizeof *self->waits);
+  if (!self->waits) return false;
+  count = 0;
   for (uint64_t i = 0; i < self->item_count; i++) {
     replay_item *item = &self->items[i];
-    item->own_ns = 0;
-    if (item->flags & REPLAY_QUIET) {
-      item->record_first = 0;
-      continue;
-    }
-    const timeline_call *call = &self->calls[item->record_first];
+    item->record_first = item->record_count = 0;
+    if (item->flags & REPLAY_QUIET) continue;
+    const timeline_call *call = &self->calls[item->wait];
     item->record_first = call->record_first;
     item->record_count = call->record_count;
-    item->awaited = call->awaited;
-    item->own_ns = call->own_ns < item->duration_ns ? call->own_ns : item->duration_ns;
-    item->tail_ns = call->tail_ns;
     if (call->blocks) item->flags |= REPLAY_BLOCKS;
     if (call->drains) item->flags |= REPLAY_DRAINS;
+    item->wait = REPLAY_NONE;
+    if (!waits(call)) continue;
+    item->wait = count;
+    self->waits[count++] = (replay_wait){.own_ns = call->own_ns < item->duration_ns ? call->own_ns : item->duration_ns,
+                                         .tail_ns = call->tail_ns,
+                                         .awaited = call->awaited};
   }
+  return true;
 }
 
 bool timeline_itemise(timeline *self) {

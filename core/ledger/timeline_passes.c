@@ -143,7 +143,7 @@ static void mark(passes_build *self) {
     of->records[r].pass = pass_at(self, call->step, call->start_ns);
   }
   for (uint64_t i = 0; i < of->item_count; i++) {
-    const uint32_t pass = pass_at(self, of->items[i].step, of->items[i].own_ns);
+    const uint32_t pass = pass_at(self, of->items[i].step, of->items[i].begin_ns);
     if (pass && pass != REPLAY_NONE) of->items[i].flags |= REPLAY_LATER_PASS;
   }
 }

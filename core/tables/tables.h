@@ -15,9 +15,9 @@ typedef struct table_work {
   const trace_facts *facts;
   const analysis_context *context;
   const pd_table_request *request;
-  const proc_usage *usage;  /* of the window, or NULL: not measured */
-  const step_parts *parts;  /* how the steps divide; made by tables_make */
-  const ledger *ledger;     /* made by it too */
+  const proc_usage *usage; /* of the window, or NULL: not measured */
+  const step_parts *parts; /* how the steps divide; made by tables_make */
+  const ledger *ledger;    /* made by it too */
   const gains *gains;
   const stack_tree *stacks; /* made by it too */
   arena *arena;

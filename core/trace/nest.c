@@ -71,16 +71,16 @@ static void fill_row(const merging *self, const window_thread *thread, const raw
   row->start_ns = merge_ticks_ns(self, range->start < from ? from : range->start);
   row->end_ns = merge_ticks_ns(self, range->end > to ? to : range->end);
   row->name = range->name;
-  row->kind = range->kind;
+  row->kind = (uint8_t)range->kind;
   row->stack = range->stack;
   if (range->info == PD_NONE) return;
   const raw_info *info = &thread->infos[range->info];
-  row->part = info->part;
+  row->part = (uint8_t)info->part;
   row->sequence = info->sequence;
-  row->backward = info->backward;
+  row->backward = info->backward != 0;
   row->module = info->module;
   row->flops = info->flops;
-  row->shape_count = info->shape_count;
+  row->shape_count = info->shape_count < UINT8_MAX ? (uint8_t)info->shape_count : UINT8_MAX;
   row->shape_first = info->shape_count ? (uint32_t)(shape_base + info->shape_first) : 0;
 }
 

@@ -2,10 +2,11 @@
 #include "trace_memory.h"
 #include "recorder.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { HUGE_BYTES = 2 << 20, LARGE_BYTES = 4 << 20 };
+enum { HUGE_BYTES = 2 << 20, LARGE_BYTES = 4 << 20, RETURNED_BYTES = 1 << 20 };
 
 /* Large blocks are mapped: zeroed by the system, and in huge pages, since a page fault each 4 KiB would take longer
  * than the merge itself. */
@@ -43,6 +44,9 @@ pd_status trace_array(owned_trace *trace, pd_array *array, uint64_t count, size_
   array->count = 0;
   return PD_NO_MEMORY;
 }
+
+/* Setting it takes away malloc()'s own choice (mallopt(3), M_MMAP_THRESHOLD). */
+void trace_return_large_blocks(void) { (void)mallopt(M_MMAP_THRESHOLD, RETURNED_BYTES); }
 
 void *trace_scratch_alloc(uint64_t count, size_t bytes_each) {
   if (count > (SIZE_MAX - 1) / bytes_each) return NULL;

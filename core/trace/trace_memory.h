@@ -17,5 +17,9 @@ pd_status trace_array(owned_trace *trace, pd_array *array, uint64_t count, size_
 
 /* malloc that never returns NULL for nothing and checks the product. */
 void *trace_scratch_alloc(uint64_t count, size_t bytes_each);
+/* From now on what malloc() gave out in large blocks is the system's again when it is freed. By itself malloc() keeps
+ * blocks of the size of those that were freed before, so that a big trace holds a third more than it uses. A run does
+ * without: blocks that are made in each step would be mapped in each. */
+void trace_return_large_blocks(void);
 
 #endif

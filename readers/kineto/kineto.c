@@ -48,7 +48,9 @@ static pd_status next_window(void *state, const pd_intake *intake) {
   if (self->done) return PD_STOP;
   self->done = true;
   self->intake = intake;
-  return kineto_file_read(self);
+  const pd_status status = kineto_file_read(self);
+  input_close(&self->input); /* its buffers are not held while the window is analysed */
+  return status;
 }
 
 static void close_file(void *state) {

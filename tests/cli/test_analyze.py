@@ -1,10 +1,11 @@
 """pdhost analyze: traces of other profilers get what a run gets. Files with defects are test_kineto's."""
 import json
 import os
+import sys
 import unittest
 
 from made_trace import MadeTrace
-from pdhost_run import FIXTURES, Case
+from pdhost_run import FIXTURES, SANITIZER, Case
 
 
 class Analyze(Case):
@@ -153,6 +154,19 @@ class Analyze(Case):
         made.write(self.path("made.json"))
         _, _, err = self.analyze("made.json")
         self.assertIn("made.json: it holds the work of 2 devices, which the figures count as one", err)
+
+    def test_memory_of_a_big_trace(self):
+        """What is read, sorted and analysed is not all held at once, and what was freed is the system's again."""
+        if SANITIZER:
+            self.skip("a sanitizer holds memory of its own")
+        # A process begins with what the one that starts it held: this one is too large to start it.
+        small = ("import resource, subprocess, sys; code = subprocess.call(sys.argv[1:]);"
+                 "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(code)")
+        made = MadeTrace(steps=8000)
+        made.write(self.path("made.json"))
+        code, out, err = self.analyze("-q", "made.json", under=(sys.executable, "-S", "-E", "-c", small))
+        self.assertEqual(code, 0, err)
+        self.assertLess((int(out.split()[-1]) * 1024 - (5 << 20)) / len(made.events), 280, "bytes an event")
 
     def test_a_reader_by_its_path(self):
         """What pdhost init writes, which is the example of docs/writing-a-reader.md."""

@@ -181,6 +181,7 @@ static void make(machine *self) {
 typedef struct replayed {
   replay replay;
   replay_item items[MOST_OPS];
+  replay_wait waits[MOST_OPS];
   replay_record records[MOST_OPS];
   replay_edge edges[MOST_EDGES];
   uint32_t record_of[MOST_OPS];
@@ -194,13 +195,12 @@ static void translate(const machine *from, replayed *to) {
     const operation *op = &from->ops[i];
     replay_item *item = &to->items[i];
     *item = (replay_item){.duration_ns = op->host_ns,
-                          .own_ns = op->own_ns,
-                          .tail_ns = op->tail_ns,
                           .record_first = to->replay.record_count,
                           .record_count = op->stream != PD_NONE,
-                          .awaited = op->awaited == PD_NONE ? REPLAY_NONE : to->record_of[op->awaited],
-                          .owner = op->owner,
+                          .wait = op->awaited == PD_NONE ? REPLAY_NONE : i,
+                          .owner = (uint16_t)op->owner,
                           .lane = (uint16_t)op->lane};
+    if (op->awaited != PD_NONE) to->waits[i] = (replay_wait){op->own_ns, op->tail_ns, to->record_of[op->awaited]};
     if (op->blocks) item->flags |= REPLAY_BLOCKS;
     if (op->drains) item->flags |= REPLAY_DRAINS;
     if (op->later_pass) item->flags |= REPLAY_LATER_PASS;
@@ -224,6 +224,7 @@ static void translate(const machine *from, replayed *to) {
   to->replay.items = to->items;
   to->replay.records = to->records;
   to->replay.edges = to->edges;
+  to->replay.waits = to->waits;
   to->replay.item_count = from->count;
   to->replay.stream_count = from->streams;
   to->replay.lane_count = from->lanes;

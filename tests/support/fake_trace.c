@@ -114,7 +114,7 @@ pd_range *fake_range(fake_trace *fake, pd_range_kind kind, const char *name, uin
                      int64_t end_ns) {
   const uint32_t id = fake_string(fake, name);
   pd_range *row = rows_add(fake, &fake->ranges);
-  row->kind = kind;
+  row->kind = (uint8_t)kind;
   row->name = id;
   row->thread = thread;
   row->start_ns = start_ns;

@@ -125,7 +125,7 @@ static void draw_ranges(fake_trace *fake, uint32_t thread, int64_t start, int64_
   for (int n = (int)draw(4); n > 0 && at <= end; n--) {
     int64_t from = at + draw((uint32_t)(end - at) + 1), to = from + draw((uint32_t)(end - from) + 1);
     if (draw(3)) {
-      fake_range(fake, kinds[draw(6)], names[draw(4)], thread, from, to)->part = draw(5);
+      fake_range(fake, kinds[draw(6)], names[draw(4)], thread, from, to)->part = (uint8_t)draw(5);
       if (depth) draw_ranges(fake, thread, from, to, depth - 1, correlation, streams);
     } else {
       /* A call may end after what holds it: another clock. */

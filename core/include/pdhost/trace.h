@@ -53,20 +53,19 @@ typedef struct pd_stream_row {
 /* Host ranges, sorted by (thread, start, -end, depth); properly nested per thread. */
 typedef struct pd_range {
   int64_t start_ns, end_ns;
-  uint32_t name; /* string id */
-  pd_range_kind kind;
-  pd_part part;      /* its own or, when it has none, its nearest ancestor's */
-  uint32_t thread;   /* index into threads */
-  uint32_t parent;   /* index into ranges, or PD_NONE */
-  uint32_t depth;    /* 0 at the top */
-  uint32_t step;     /* index into steps of the step it starts in, by time; PD_NONE outside */
-  uint32_t sequence; /* pd_range_info */
-  uint32_t backward;
+  uint32_t name;        /* string id */
+  uint8_t kind;         /* pd_range_kind */
+  uint8_t part;         /* pd_part: its own or, when it has none, its nearest ancestor's */
+  uint8_t backward;     /* pd_range_info */
+  uint8_t shape_count;  /* at most 255 of its shapes are kept */
+  uint32_t thread;      /* index into threads */
+  uint32_t parent;      /* index into ranges, or PD_NONE */
+  uint32_t depth;       /* 0 at the top */
+  uint32_t step;        /* index into steps of the step it starts in, by time; PD_NONE outside */
+  uint32_t sequence;    /* pd_range_info */
   uint32_t module;      /* string id, 0: none */
   uint32_t shape_first; /* into shapes */
-  uint32_t shape_count;
-  uint32_t stack; /* index into stacks, or PD_NONE */
-  uint32_t reserved;
+  uint32_t stack;       /* index into stacks, or PD_NONE */
   uint64_t flops;
 } pd_range;
 

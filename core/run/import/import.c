@@ -12,6 +12,7 @@
 #include "base/signals.h"
 #include "base/version.h"
 #include "tables/window_tables.h"
+#include "trace/trace_memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -207,6 +208,7 @@ static int import_all(import_state *self) {
 int import_execute(config *settings, const import_request *request) {
   import_state *self = calloc(1, sizeof *self);
   if (!self) return run_parts_report(NULL, PD_NO_MEMORY, "analyze", CODE_INTERNAL);
+  trace_return_large_blocks();
   run_folder_fill(settings);
   self->settings = settings;
   self->request = request;

@@ -92,7 +92,7 @@ static void add_range(intake_build *self, const read_range *given, uint32_t i, u
   if (given->shape_set) {
     const read_shapes *set = (const read_shapes *)self->from->shape_sets.data + (given->shape_set - 1);
     row->shape_first = set->first;
-    row->shape_count = set->count;
+    row->shape_count = set->count < UINT8_MAX ? (uint8_t)set->count : UINT8_MAX;
   }
   while (*open != PD_NONE &&
          (self->merge.ranges[*open].thread != thread || self->merge.ranges[*open].end_ns <= row->start_ns))
