@@ -117,7 +117,7 @@ static pd_status batched_product(const state *s) {
   const pd_tensor b = {.data = s->b.data, .shape = {batch, dim, 1}, .rank = 3, .dtype = PD_F32};
   const pd_tensor c = {.data = s->dots.data, .shape = {batch, 1, 1}, .rank = 3, .dtype = PD_F32};
   const bool begun = s->record && pd_range_begin(s->record, &bmm, NULL);
-  const pd_status status = d->ops->tensor->batched_matmul(d->device, d->stream, &c, &a, &b, false);
+  const pd_status status = d->ops->tensor->batched_matmul(d->device, d->stream, &c, &a, &b, false, false, false);
   pd_range_end(s->record, begun);
   return status;
 }

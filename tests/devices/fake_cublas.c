@@ -31,3 +31,18 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
   (void)stride_a, (void)b, (void)ldb, (void)stride_b, (void)beta, (void)c, (void)ldc, (void)stride_c, (void)batches;
   return CUBLAS_STATUS_SUCCESS;
 }
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes) {
+  (void)handle, (void)workspace, (void)bytes;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transpose_a,
+                                          cublasOperation_t transpose_b, int m, int n, int k, const void *alpha,
+                                          const void *a, cudaDataType a_type, int lda, long long stride_a,
+                                          const void *b, cudaDataType b_type, int ldb, long long stride_b,
+                                          const void *beta, void *c, cudaDataType c_type, int ldc, long long stride_c,
+                                          int batches, cublasComputeType_t compute, cublasGemmAlgo_t algorithm) {
+  (void)handle, (void)transpose_a, (void)transpose_b, (void)m, (void)n, (void)k, (void)alpha, (void)a, (void)a_type;
+  (void)lda, (void)stride_a, (void)b, (void)b_type, (void)ldb, (void)stride_b, (void)beta, (void)c, (void)c_type;
+  (void)ldc, (void)stride_c, (void)batches, (void)compute, (void)algorithm;
+  return CUBLAS_STATUS_SUCCESS;
+}

@@ -80,7 +80,9 @@ void suite_tiny_round(device_rig *rig, rig_format f);
 void suite_cross_entropy(device_rig *rig, rig_format f);
 
 void suite_sum_rows(device_rig *rig);
-void suite_batched_matmul(device_rig *rig);
+void suite_batched_matmul(device_rig *rig, rig_format f);
+void suite_softmax(device_rig *rig, rig_format f);
+void suite_swap_middle(device_rig *rig, rig_format f);
 void suite_randn(device_rig *rig);
 void suite_adamw(device_rig *rig);
 void suite_adamw_skips(device_rig *rig);

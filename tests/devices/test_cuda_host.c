@@ -446,14 +446,14 @@ PD_TEST(cuda_host, cublas_keeps_no_stream_that_is_gone) {
   const pd_tensor t = {.data = numbers, .shape = {1, 2, 2}, .rank = 3, .dtype = PD_F32};
   pd_stream *first = open_stream(), *second = NULL;
   cr_assert_eq(cuda_stream_ops.create(&device, &second), PD_OK);
-  cr_assert_eq(cuda_op_batched_matmul(&device, first, &t, &t, &t, false), PD_OK, "%s", host.message);
+  cr_assert_eq(cuda_op_batched_matmul(&device, first, &t, &t, &t, false, false, false), PD_OK, "%s", host.message);
   cr_assert_eq(fake_cublas_stream, first->handle);
   cuda_stream_ops.destroy(&device, second); /* another's end changes nothing */
   cr_assert_eq(fake_cublas_stream, first->handle);
   cuda_stream_ops.destroy(&device, first);
   cr_assert_null(fake_cublas_stream);
   cr_assert_eq(cuda_stream_ops.create(&device, &first), PD_OK);
-  cr_assert_eq(cuda_op_batched_matmul(&device, first, &t, &t, &t, false), PD_OK);
+  cr_assert_eq(cuda_op_batched_matmul(&device, first, &t, &t, &t, false, false, false), PD_OK);
   cr_assert_eq(fake_cublas_stream, first->handle);
   cuda_stream_ops.destroy(&device, first);
   cuda_blas_close(&device);
@@ -478,7 +478,7 @@ PD_TEST(cuda_host, batched_products_say_where_cublas_was_looked_for) {
   const pd_tensor t = {.data = numbers, .shape = {1, 2, 2}, .rank = 3, .dtype = PD_F32};
   pd_stream *stream = open_stream();
   fake.folder = "/nowhere";
-  cr_assert_eq(cuda_op_batched_matmul(&device, stream, &t, &t, &t, false), PD_UNSUPPORTED);
+  cr_assert_eq(cuda_op_batched_matmul(&device, stream, &t, &t, &t, false, false, false), PD_UNSUPPORTED);
   cr_assert_not_null(strstr(host.message, "/nowhere/libcublas.so.13: "), "%s", host.message);
   cr_assert_not_null(strstr(host.message, "/nowhere/libcublas.so.12: "), "%s", host.message);
   cuda_stream_ops.destroy(&device, stream);

@@ -37,4 +37,7 @@ const pd_tensor_ops cpu_tensor_ops = {.size = sizeof(pd_tensor_ops),
                                       .spin = cpu_spin,
 
                                       .sum_rows = cpu_sum_rows,
-                                      .batched_matmul = cpu_batched_matmul};
+                                      .batched_matmul = cpu_batched_matmul,
+                                      .softmax_forward = cpu_softmax_forward,
+                                      .softmax_backward = cpu_softmax_backward,
+                                      .swap_middle = cpu_swap_middle};

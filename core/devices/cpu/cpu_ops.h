@@ -48,7 +48,11 @@ OP(matmul)
 (pd_device *, pd_stream *, const pd_tensor *, const pd_tensor *, const pd_tensor *, const pd_tensor *, bool, bool, bool,
  bool);
 OP(sum_rows)(pd_device *, pd_stream *, const pd_tensor *, const pd_tensor *);
-OP(batched_matmul)(pd_device *, pd_stream *, const pd_tensor *, const pd_tensor *, const pd_tensor *, bool);
+OP(batched_matmul)
+(pd_device *, pd_stream *, const pd_tensor *, const pd_tensor *, const pd_tensor *, bool, bool, bool);
+OP(softmax_forward)(pd_device *, pd_stream *, const pd_tensor *, const pd_tensor *, double);
+OP(softmax_backward)(pd_device *, pd_stream *, const pd_tensor *, const pd_tensor *, const pd_tensor *, double);
+OP(swap_middle)(pd_device *, pd_stream *, const pd_tensor *, const pd_tensor *);
 OP(fill)(pd_device *, pd_stream *, const pd_tensor *, double);
 OP(randn)(pd_device *, pd_stream *, const pd_tensor *, uint64_t, uint64_t);
 OP(convert)(pd_device *, pd_stream *, const pd_tensor *, const pd_tensor *);

@@ -68,7 +68,12 @@ pd_status cuda_op_matmul(pd_device *device, pd_stream *stream, const pd_tensor *
                          const pd_tensor *b, const pd_tensor *bias, bool transpose_a, bool transpose_b, bool accumulate,
                          bool allow_tf32);
 pd_status cuda_op_batched_matmul(pd_device *device, pd_stream *stream, const pd_tensor *c, const pd_tensor *a,
-                                 const pd_tensor *b, bool allow_tf32);
+                                 const pd_tensor *b, bool transpose_a, bool transpose_b, bool allow_tf32);
+pd_status cuda_op_softmax_forward(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x,
+                                  double scale);
+pd_status cuda_op_softmax_backward(pd_device *device, pd_stream *stream, const pd_tensor *dx, const pd_tensor *dy,
+                                   const pd_tensor *y, double scale);
+pd_status cuda_op_swap_middle(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x);
 pd_status cuda_op_layer_norm_forward(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *mean,
                                      const pd_tensor *rstd, const pd_tensor *x, const pd_tensor *gamma,
                                      const pd_tensor *beta, double eps);

@@ -104,4 +104,7 @@ const pd_tensor_ops cuda_tensor_ops = {.size = sizeof(pd_tensor_ops),
                                        .spin = op_spin,
 
                                        .sum_rows = op_sum_rows,
-                                       .batched_matmul = cuda_op_batched_matmul};
+                                       .batched_matmul = cuda_op_batched_matmul,
+                                       .softmax_forward = cuda_op_softmax_forward,
+                                       .softmax_backward = cuda_op_softmax_backward,
+                                       .swap_middle = cuda_op_swap_middle};

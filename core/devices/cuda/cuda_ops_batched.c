@@ -1,119 +1,87 @@
-/*
- * Batched matrix products by cuBLAS, which has kernels for many small ones that cuBLASLt lacks. It is loaded by name at
- * the first such product: nothing else needs it.
- */
+/* Batched matrix products by cuBLAS; see cuda_blas.h. */
+#include "cuda_blas.h"
 #include "cuda_ops.h"
 
-#include <cublas_v2.h>
-#include <dlfcn.h>
-#include <stdlib.h>
+enum { BATCHED_WORKSPACE = 32 << 20 };
 
-struct cuda_blas {
-  void *library;
-  cublasHandle_t handle;
-  pd_stream *stream; /* the handle's */
-  bool tf32;
-  __typeof__(&cublasCreate) create;
-  __typeof__(&cublasDestroy) destroy;
-  __typeof__(&cublasSetStream) set_stream;
-  __typeof__(&cublasSetMathMode) set_math_mode;
-  __typeof__(&cublasSgemmStridedBatched) sgemm;
-};
+/* The products of one call as the library takes them: it is column-major. A result of one column is the same in both
+ * orders: then a stands first, and the library sees a matrix times a vector. Otherwise c' = b' a'. */
+typedef struct batched_call {
+  const void *first, *second;
+  cublasOperation_t op_first, op_second;
+  int rows, columns, depth, ld_first, ld_second, ld_result, batches;
+  long long step_first, step_second, step_result;
+} batched_call;
 
-void cuda_blas_close(pd_device *device) {
-  cuda_blas *self = device->blas;
-  if (!self) return;
-  if (self->handle) self->destroy(self->handle);
-  if (self->library) dlclose(self->library);
-  free(self);
-  device->blas = NULL;
-}
-
-void cuda_blas_leave(pd_device *device, const pd_stream *stream) {
-  cuda_blas *self = device->blas;
-  if (!self || self->stream != stream) return;
-  self->set_stream(self->handle, NULL);
-  self->stream = NULL;
-}
-
-/* Versioned, as cublas_v2.h spells them for its users. */
-#define TEXT_OF_(name) #name
-#define TEXT_OF(name) TEXT_OF_(name)
-
-static bool load_all(cuda_blas *self) {
-  return cuda_library_find(self->library, TEXT_OF(cublasCreate), &self->create) &&
-         cuda_library_find(self->library, TEXT_OF(cublasDestroy), &self->destroy) &&
-         cuda_library_find(self->library, TEXT_OF(cublasSetStream), &self->set_stream) &&
-         cuda_library_find(self->library, TEXT_OF(cublasSetMathMode), &self->set_math_mode) &&
-         cuda_library_find(self->library, TEXT_OF(cublasSgemmStridedBatched), &self->sgemm);
-}
-
-static pd_status open_library(pd_device *device) {
-  if (device->blas) return PD_OK;
-  static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13",
-                                      NULL};
-  char said[384];
-  cuda_blas *self = calloc(1, sizeof *self);
-  if (!self) return device->host->fail(device->host, PD_NO_MEMORY, "cuda: no memory for batched products");
-  device->blas = self;
-  self->library = cuda_library_open(names, said, sizeof said);
-  if (!self->library || !load_all(self)) {
-    (void)device->host->fail(device->host, PD_UNSUPPORTED,
-                             "batched_matmul: no cuBLAS of CUDA 12 or 13: %s; set LD_LIBRARY_PATH to its folder",
-                             self->library ? "the library that was found is too old" : said);
-    cuda_blas_close(device);
-    return PD_UNSUPPORTED;
+static batched_call call_of(const pd_tensor *a, const pd_tensor *b, bool transpose_a, bool transpose_b) {
+  const int m = (int)a->shape[transpose_a ? 2 : 1], k = (int)a->shape[transpose_a ? 1 : 2];
+  const int n = (int)b->shape[transpose_b ? 1 : 2];
+  const long long a_size = (long long)m * k, b_size = (long long)k * n;
+  batched_call call = {.rows = n == 1 ? m : n,
+                       .columns = n == 1 ? 1 : m,
+                       .depth = k,
+                       .ld_result = n == 1 ? m : n,
+                       .batches = (int)a->shape[0],
+                       .step_result = (long long)m * n};
+  if (n == 1) {
+    call.first = a->data, call.second = b->data;
+    call.op_first = transpose_a ? CUBLAS_OP_N : CUBLAS_OP_T, call.op_second = transpose_b ? CUBLAS_OP_N : CUBLAS_OP_T;
+    call.ld_first = (int)a->shape[2], call.ld_second = (int)b->shape[2];
+    call.step_first = a_size, call.step_second = b_size;
+  } else {
+    call.first = b->data, call.second = a->data;
+    call.op_first = transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, call.op_second = transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    call.ld_first = (int)b->shape[2], call.ld_second = (int)a->shape[2];
+    call.step_first = b_size, call.step_second = a_size;
   }
-  if (self->create(&self->handle)) {
-    (void)device->host->fail(device->host, PD_DEVICE, "cuBLAS: cublasCreate failed");
-    cuda_blas_close(device);
-    return PD_DEVICE;
-  }
-  return PD_OK;
+  return call;
+}
+
+static cublasStatus_t launch(const cuda_blas *blas, const batched_call *p, void *c, pd_dtype dtype) {
+  const float one = 1.0f, zero = 0.0f;
+  if (dtype == PD_F32)
+    return blas->sgemm(blas->handle, p->op_first, p->op_second, p->rows, p->columns, p->depth, &one, p->first,
+                       p->ld_first, p->step_first, p->second, p->ld_second, p->step_second, &zero, c, p->ld_result,
+                       p->step_result, p->batches);
+  const cudaDataType_t type = CUDA_R_16F;
+  return blas->gemm(blas->handle, p->op_first, p->op_second, p->rows, p->columns, p->depth, &one, p->first, type,
+                    p->ld_first, p->step_first, p->second, type, p->ld_second, p->step_second, &zero, c, type,
+                    p->ld_result, p->step_result, p->batches, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
 }
 
 /* Under the device's lock. */
-static pd_status multiply(pd_device *device, pd_stream *stream, const pd_tensor *c, const pd_tensor *a,
-                          const pd_tensor *b, bool tf32) {
-  const int m = (int)a->shape[1], k = (int)a->shape[2], n = (int)b->shape[2], batches = (int)a->shape[0];
-  const long long a_size = (long long)m * k, b_size = (long long)k * n, c_size = (long long)m * n;
-  const float one = 1.0f, zero = 0.0f;
-  pd_status status = open_library(device);
+static pd_status multiply(pd_device *device, pd_stream *stream, const pd_tensor *c, const batched_call *call,
+                          bool tf32) {
+  pd_status status = cuda_blas_open(device);
+  if (status == PD_OK) status = cuda_workspace(device, stream, BATCHED_WORKSPACE);
+  if (status == PD_OK) status = cuda_blas_take(device, stream);
   if (status != PD_OK) return status;
   cuda_blas *blas = device->blas;
   cublasStatus_t error = CUBLAS_STATUS_SUCCESS;
-  if (blas->stream != stream) error = blas->set_stream(blas->handle, stream->handle);
-  if (error == CUBLAS_STATUS_SUCCESS) blas->stream = stream;
-  if (!error && blas->tf32 != tf32)
+  if (blas->tf32 != tf32)
     error = blas->set_math_mode(blas->handle, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH);
   if (error == CUBLAS_STATUS_SUCCESS) blas->tf32 = tf32;
-  /* The library is column-major. A result of one column is the same in both orders: then a stands first, and the
-   * library sees a matrix times a vector. Otherwise c' = b' a'. */
-  if (!error && n == 1)
-    error = blas->sgemm(blas->handle, CUBLAS_OP_T, CUBLAS_OP_T, m, 1, k, &one, a->data, k, a_size, b->data, 1, b_size,
-                        &zero, c->data, m, c_size, batches);
-  else if (error == CUBLAS_STATUS_SUCCESS)
-    error = blas->sgemm(blas->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b->data, n, b_size, a->data, k, a_size,
-                        &zero, c->data, n, c_size, batches);
-  if (error == CUBLAS_STATUS_SUCCESS) return PD_OK;
-  return device->host->fail(device->host, PD_DEVICE, "cuBLAS: cublasSgemmStridedBatched: %s",
-                            device->libraries.cublaslt.GetStatusString(error));
+  if (error == CUBLAS_STATUS_SUCCESS) error = launch(blas, call, c->data, c->dtype);
+  return error == CUBLAS_STATUS_SUCCESS ? PD_OK : cuda_cublas_failed(device, error, "a batched product");
 }
 
 pd_status cuda_op_batched_matmul(pd_device *device, pd_stream *stream, const pd_tensor *c, const pd_tensor *a,
-                                 const pd_tensor *b, bool allow_tf32) {
+                                 const pd_tensor *b, bool transpose_a, bool transpose_b, bool allow_tf32) {
   OP_REQUIRE(a->rank == 3 && b->rank == 3 && c->rank == 3, "batched_matmul", "not three batches of matrices");
-  OP_REQUIRE(a->dtype == PD_F32 && b->dtype == PD_F32 && c->dtype == PD_F32, "batched_matmul", "not all are float32");
-  OP_REQUIRE(b->shape[0] == a->shape[0] && c->shape[0] == a->shape[0] && b->shape[1] == a->shape[2] &&
-                 c->shape[1] == a->shape[1] && c->shape[2] == b->shape[2],
+  OP_REQUIRE(tensor_real(a) && b->dtype == a->dtype && c->dtype == a->dtype, "batched_matmul",
+             "the types differ, or are neither float32 nor float16");
+  OP_REQUIRE(b->shape[0] == a->shape[0] && c->shape[0] == a->shape[0] &&
+                 b->shape[transpose_b ? 2 : 1] == a->shape[transpose_a ? 1 : 2] &&
+                 c->shape[1] == a->shape[transpose_a ? 2 : 1] && c->shape[2] == b->shape[transpose_b ? 1 : 2],
              "batched_matmul", "the shapes do not fit");
   for (int i = 0; i < 3; i++)
     OP_REQUIRE(a->shape[i] > 0 && a->shape[i] <= INT32_MAX && b->shape[i] > 0 && b->shape[i] <= INT32_MAX,
                "batched_matmul", "a dimension is empty or too large");
+  const batched_call call = call_of(a, b, transpose_a, transpose_b);
   pd_status status = cuda_bind(device);
   if (status != PD_OK) return status;
   pthread_mutex_lock(&device->lock);
-  status = multiply(device, stream, c, a, b, allow_tf32);
+  status = multiply(device, stream, c, &call, allow_tf32);
   pthread_mutex_unlock(&device->lock);
   return status;
 }

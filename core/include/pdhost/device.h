@@ -266,9 +266,17 @@ typedef struct pd_tensor_ops {
   pd_status (*spin)(pd_device *, pd_stream *, int64_t ns);
   /* y (R) = the sums of the rows of x (R,D); all F32. Optional. */
   pd_status (*sum_rows)(pd_device *, pd_stream *, const pd_tensor *y, const pd_tensor *x);
-  /* c (B,M,N) = a (B,M,K) b (B,K,N), a product for each of B; all F32. Optional. */
+  /* c (B,M,N) = op(a) op(b), a product for each of B; op is transposition where asked, of each matrix by itself. All of
+   * one type. Optional. */
   pd_status (*batched_matmul)(pd_device *, pd_stream *, const pd_tensor *c, const pd_tensor *a, const pd_tensor *b,
-                              bool allow_tf32);
+                              bool transpose_a, bool transpose_b, bool allow_tf32);
+  /* y = softmax(scale x) over the last dimension of x (R,D), and its gradient from y. y may be x, dx may be dy; all of
+   * one type. Optional, both or neither. */
+  pd_status (*softmax_forward)(pd_device *, pd_stream *, const pd_tensor *y, const pd_tensor *x, double scale);
+  pd_status (*softmax_backward)(pd_device *, pd_stream *, const pd_tensor *dx, const pd_tensor *dy, const pd_tensor *y,
+                                double scale);
+  /* y (A,C,B,D) = x (A,B,C,D) with its middle dimensions swapped; row-major, of one type. Optional. */
+  pd_status (*swap_middle)(pd_device *, pd_stream *, const pd_tensor *y, const pd_tensor *x);
 } pd_tensor_ops;
 
 /* ---- profiling --------------------------------------------------------------------------------------------- */

@@ -94,8 +94,16 @@ static delays_before before_kernel; /* the loop thread sets both before any othe
     (device, stream, y, x))                                                                                            \
   X(batched_matmul,                                                                                                    \
     (pd_device * device, pd_stream * stream, const pd_tensor *c, const pd_tensor *a, const pd_tensor *b,               \
-     bool allow_tf32),                                                                                                 \
-    (device, stream, c, a, b, allow_tf32))
+     bool transpose_a, bool transpose_b, bool allow_tf32),                                                             \
+    (device, stream, c, a, b, transpose_a, transpose_b, allow_tf32))                                                   \
+  X(softmax_forward, (pd_device * device, pd_stream * stream, const pd_tensor *y, const pd_tensor *x, double scale),   \
+    (device, stream, y, x, scale))                                                                                     \
+  X(softmax_backward,                                                                                                  \
+    (pd_device * device, pd_stream * stream, const pd_tensor *dx, const pd_tensor *dy, const pd_tensor *y,             \
+     double scale),                                                                                                    \
+    (device, stream, dx, dy, y, scale))                                                                                \
+  X(swap_middle, (pd_device * device, pd_stream * stream, const pd_tensor *y, const pd_tensor *x),                     \
+    (device, stream, y, x))
 
 #define X(name, takes, passes)                                                                                         \
   static pd_status slow_##name takes {                                                                                 \

@@ -35,6 +35,13 @@ cudaError_t cuda_sum_rows(const cuda_launch *at, float *y, const float *x, int64
 cudaError_t cuda_copy_columns(const cuda_launch *at, void *y, pd_dtype y_dtype, int64_t y_stride, const void *x,
                               pd_dtype x_dtype, int64_t x_stride, int64_t rows, int64_t columns);
 
+/* kernels_attention.cu: y = softmax(scale x) of each row, dx = scale y (dy - sum(dy y)); y (a,c,b,d) = x (a,b,c,d) */
+cudaError_t cuda_softmax(const cuda_launch *at, pd_dtype dtype, void *y, const void *x, int64_t rows, int64_t columns,
+                         float scale);
+cudaError_t cuda_softmax_backward(const cuda_launch *at, pd_dtype dtype, void *dx, const void *dy, const void *y,
+                                  int64_t rows, int64_t columns, float scale);
+cudaError_t cuda_swap_middle(const cuda_launch *at, pd_dtype dtype, void *y, const void *x, const int64_t shape[4]);
+
 /* kernels_spin.cu: one thread busy for `ns` */
 cudaError_t cuda_spin(const cuda_launch *at, int64_t ns);
 
