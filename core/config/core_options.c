@@ -8,7 +8,7 @@
   { .key = key_, .offset = offsetof(T, field), .type = (type_), __VA_ARGS__ }
 
 static const char *const modes[] = {"train", "benchmark", NULL};
-static const char *const models[] = {"cnn", "mlp", NULL}; /* core/train/models.c knows them */
+static const char *const models[] = {"cnn", "mlp", "transformer", NULL}; /* core/train/models.c knows them */
 static const char *const methods[] = {"timeit", "blocked_autorange", "adaptive_autorange", NULL};
 static const char *const residents[] = {"none", "host", "device", NULL};
 static const char *const communicators[] = {"auto", "none", "mpi", "tcp", NULL};
@@ -110,7 +110,7 @@ static const pd_option data_rows[] = {
 static const pd_option train_rows[] = {
     PD_OPTION(train_config, lr, .def = "1e-3", .min = "0", .max = "1000", .help = "learning rate of AdamW"),
     PD_OPTION_CHOICE(train_config, model, .def = "cnn", .choices = models,
-                     .help = "what is trained: three convolutions, or three linear layers"),
+                     .help = "what is trained: three convolutions, three linear layers, or two layers of attention"),
     PD_OPTION(train_config, amp, .def = "false", .help = "half precision with a loss scaler"),
     PD_OPTION(train_config, channels_last, .def = "false", .help = "NHWC activations and filters"),
     PD_OPTION(train_config, tf32, .def = "true", .help = "let the device use TF32 for float32 products"),

@@ -1,15 +1,17 @@
 /* See device_check.h. */
 #include "device_check.h"
 
+#include "attention.h"
 #include "models.h"
 
 typedef enum lack {
   LACKS_NOTHING = 0,
-  LACKS_HALF,   /* no training in half precision */
-  LACKS_NHWC,   /* no such layout */
-  LACKS_PLANES, /* the model knows no images, which have a layout */
-  LACKS_GRAPHS, /* none are captured */
-  LACKS_SCALER  /* a graph cannot hold what the host reads */
+  LACKS_ATTENTION, /* no softmax, or no products for many heads at once */
+  LACKS_HALF,      /* no training in half precision */
+  LACKS_NHWC,      /* no such layout */
+  LACKS_PLANES,    /* the model knows no images, which have a layout */
+  LACKS_GRAPHS,    /* none are captured */
+  LACKS_SCALER     /* a graph cannot hold what the host reads */
 } lack;
 
 static bool trains_in(const pd_device_access *device, pd_dtype dtype, pd_layout layout) {
@@ -23,6 +25,7 @@ static bool captures(const pd_stream_ops *s) {
 }
 
 static lack lack_of(const pd_device_access *device, const train_config *config) {
+  if (model_attends(config) && !attention_offered(device->ops->tensor)) return LACKS_ATTENTION;
   if (config->amp && !trains_in(device, PD_F16, config->channels_last ? PD_NHWC : PD_NCHW)) return LACKS_HALF;
   if (config->channels_last && !model_is_cnn(config)) return LACKS_PLANES;
   if (config->channels_last && !trains_in(device, PD_F32, PD_NHWC)) return LACKS_NHWC;
@@ -35,6 +38,11 @@ pd_status device_check(const pd_host *host, const pd_device_access *device, cons
   pd_device_props props = {.size = sizeof props};
   const char *name = device->ops->props(device->device, &props) == PD_OK && props.name ? props.name : "this device";
   switch (lack_of(device, config)) {
+  case LACKS_ATTENTION:
+    return host->fail(host, PD_UNSUPPORTED,
+                      "[train] model = transformer: %s has no batched products, softmax or swap of dimensions; set "
+                      "model = cnn or mlp",
+                      name);
   case LACKS_HALF:
     return host->fail(host, PD_UNSUPPORTED,
                       "[train] amp = true: %s does not train in half precision; set amp = false or use --device cuda",

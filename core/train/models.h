@@ -6,6 +6,8 @@
 #include "tape.h"
 
 bool model_is_cnn(const train_config *config);
+/* Whether it needs attention_offered(). */
+bool model_attends(const train_config *config);
 
 /* Appends the model's parameters. `width`: see pd_train_model; 1 but for the cnn. */
 pd_status model_build(train_context *c, parameters *all, const train_config *config, uint32_t width);

@@ -1,13 +1,20 @@
 /* See norm.h. The gradients of gamma and beta add to what an earlier use of the layer wrote. */
 #include "norm.h"
 
-#include "parameters.h"
-
 static const double eps = 1e-5;
 
 enum { MEAN = 0, RSTD = 1 }; /* of tape_node.saved */
 
 bool norm_tiny_round_offered(const train_context *c) { return c->t.tiny_round_forward && c->t.tiny_round_backward; }
+
+pd_status norm_layer_build(train_context *c, parameters *all, uint64_t seed, const char *gamma, const char *beta,
+                           int64_t columns) {
+  const pd_tensor row = tensor_vector(PD_F32, columns);
+  const parameter_kind kinds[] = {{.name = gamma, .shape = row, .fan_in = columns, .start = PARAMETER_ONE},
+                                  {.name = beta, .shape = row, .fan_in = columns, .start = PARAMETER_ZERO}};
+  const pd_status status = parameters_add(c, all, seed, &kinds[0]);
+  return status == PD_OK ? parameters_add(c, all, seed, &kinds[1]) : status;
+}
 
 static pd_status norm_backward(train_context *c, tape_node *node, bool tiny, pd_site *site) {
   const pd_tensor *x = &node->a->value, *dy = &node->y->grad, *mean = &node->saved[MEAN], *rstd = &node->saved[RSTD];

@@ -2,8 +2,12 @@
 #ifndef CORE_TRAIN_NORM_H
 #define CORE_TRAIN_NORM_H
 
+#include "parameters.h"
 #include "tape.h"
 
+/* Appends gamma (D) of ones and beta (D) of zeros. */
+pd_status norm_layer_build(train_context *c, parameters *all, uint64_t seed, const char *gamma, const char *beta,
+                           int64_t columns);
 /* y (R,D) = layer_norm(x (R,D)) * gamma (D) + beta (D), eps 1e-5; statistics in float32. */
 pd_status norm_layer_forward(train_context *c, tape_tensor *x, train_parameter_state *gamma,
                              train_parameter_state *beta, tape_tensor **y);

@@ -11,7 +11,7 @@
 
 #include "train_kit.h"
 
-enum { PARAMETERS_MAX = 16, MODEL_CLASSES = 1000 };
+enum { PARAMETERS_MAX = 48, MODEL_CLASSES = 1000 };
 
 struct train_parameter_state {
   const char *name;

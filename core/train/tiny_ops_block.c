@@ -8,13 +8,7 @@
 enum { LN = 0, PROJ = 2 }; /* behind the model's parameters */
 
 pd_status tiny_ops_block_build(train_context *c, parameters *all, uint64_t seed) {
-  const pd_tensor row = tensor_vector(PD_F32, TINY_OPS_WIDTH);
-  const parameter_kind kinds[] = {
-      {.name = "ln.weight", .shape = row, .fan_in = TINY_OPS_WIDTH, .start = PARAMETER_ONE},
-      {.name = "ln.bias", .shape = row, .fan_in = TINY_OPS_WIDTH, .start = PARAMETER_ZERO},
-  };
-  pd_status status = PD_OK;
-  for (int i = 0; i < 2 && status == PD_OK; i++) status = parameters_add(c, all, seed, &kinds[i]);
+  const pd_status status = norm_layer_build(c, all, seed, "ln.weight", "ln.bias", TINY_OPS_WIDTH);
   if (status != PD_OK) return status;
   return linear_build(c, all, seed, "proj.weight", "proj.bias", TINY_OPS_WIDTH, TINY_OPS_WIDTH);
 }

@@ -1,4 +1,4 @@
-/* The training kit: SimpleCNN, TinyOpsBlock, tape, AdamW and loss scaler over a device's tensor operations. */
+/* The training kit: three models, TinyOpsBlock, tape, AdamW and loss scaler over a device's tensor operations. */
 #ifndef CORE_TRAIN_TRAIN_KIT_H
 #define CORE_TRAIN_TRAIN_KIT_H
 
@@ -8,7 +8,7 @@ typedef struct train_kit train_kit;
 
 /* [train] of the configuration, and what the kit needs of the other sections. */
 typedef struct train_config {
-  const char *model; /* "cnn", "mlp"; NULL: the cnn */
+  const char *model; /* "cnn", "mlp", "transformer"; NULL: the cnn */
   double lr;
   bool amp, channels_last, tf32, fused, cuda_graph, scaler_sync;
   bool with_flops, with_modules;

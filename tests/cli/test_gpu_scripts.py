@@ -150,8 +150,8 @@ class GpuScripts(unittest.TestCase):
         self.assertEqual(filters, {"memcheck": False, "initcheck": True, "racecheck": True}, suites)
 
     def test_a_check_cut_off_shows_what_it_has_seen(self):
-        for name in ("lib/pdhost/device/cuda.so", "tests/test_goldens", "tests/test_cuda_fused", "tests/test_vec_dot",
-                     "tests/gpu_cupti", "bench/bench_device_ops", "bench/libpdhost_cupti_bare.so"):
+        for name in ("lib/pdhost/device/cuda.so", "tests/test_goldens", "tests/test_models", "tests/test_cuda_fused",
+                     "tests/test_vec_dot", "tests/gpu_cupti", "bench/bench_device_ops", "bench/libpdhost_cupti_bare.so"):
             self.file(name, "#!/bin/sh\n")
         self.file("tests/test_cpu_ops", "#!/bin/sh\nexit 0\n")
         started = os.path.join(self.folder, "started")

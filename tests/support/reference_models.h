@@ -9,5 +9,7 @@ typedef double (*reference_model)(double *const *parameters, const float *images
                                   int64_t samples, int64_t size);
 double reference_mlp(double *const *parameters, const float *images, const int64_t *labels, int64_t samples,
                      int64_t size);
+double reference_transformer(double *const *parameters, const float *images, const int64_t *labels, int64_t samples,
+                             int64_t size);
 
 #endif
