@@ -163,14 +163,20 @@ static void rank(const gains_judge *self) {
   }
 }
 
-static void find_close(const gains_judge *self) {
+/* What recording adds is never known exactly where the run has no steps without it: with half and with 1.5 times as
+ * much, another cause may be the largest, and the gains' intervals reach as far as the gains go. */
+static void vary_cost(const gains_judge *self) {
   double means[GAINS_RUN_COUNT];
   gains *out = self->out;
-  out->close = VERDICT_COUNT;
   for (int half = 1; half <= 3 && out->keep < 1; half += 2) {
     gains_judge_run(self, fmax(GAINS_KEEP_LEAST, 1 - (1 - out->keep) * half / 2), means);
     double one[VERDICT_COUNT];
-    for (uint32_t c = 0; c < VERDICT_COUNT; c++) one[c] = self->applies[c] ? gains_judge_gain(means, c) : 0;
+    for (uint32_t c = 0; c < VERDICT_COUNT; c++) {
+      one[c] = self->applies[c] ? gains_judge_gain(means, c) : 0;
+      if (!self->applies[c] || out->cost_known) continue;
+      out->causes[c].low = fmin(out->causes[c].low, one[c]);
+      out->causes[c].high = fmax(out->causes[c].high, one[c]);
+    }
     const uint32_t other = largest(self, one);
     if (other != out->cause) out->close = other;
   }
@@ -253,8 +259,12 @@ static bool find(gains_judge *self) {
   for (uint32_t c = 0; c < VERDICT_none; c++)
     if (out->causes[c].gain >= GAINS_MINOR) look_behind(self, c);
   rank(self);
-  find_close(self);
+  vary_cost(self);
   return true;
+}
+
+bool gains_are_sure(const gains *self) {
+  return self->close == VERDICT_COUNT && (double)self->agreeing >= GAINS_CERTAIN * (double)self->draws;
 }
 
 bool gains_find(const trace_facts *facts, gains *out) {

@@ -12,9 +12,10 @@
  * - The interval is the middle 95 % of the gains of as many steps drawn with repetition (Efron, Bootstrap methods,
  *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers: of them, that many
  *   neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992), GAINS_WORKERS where that is
- * unknown.
- * - A cause is named if its gain is the largest, GAINS_LEAST_* at least, and its interval excludes half of that. Of
- * causes that hide the same time, the one in whose time the device is idle is named.
+ * unknown. Where what recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5
+ * times as much.
+ * - A cause is named if its gain is the largest, GAINS_LEAST_* at least, and the resamples' interval excludes half of
+ * that. Of causes that hide the same time, the one in whose time the device is idle is named.
  */
 #ifndef CORE_LEDGER_GAINS_H
 #define CORE_LEDGER_GAINS_H
@@ -43,6 +44,8 @@
 /* Two causes hide the same time if either saves this part of what the other does, and the second adds no more than the
  * rest. */
 #define GAINS_ALIKE 0.7
+/* Of the draws, for a verdict without "possibly". */
+#define GAINS_CERTAIN 0.9
 /* Below this a cause is not worth a word. */
 #define GAINS_MINOR 0.01
 enum { GAINS_WORKERS = 8 };
@@ -89,6 +92,9 @@ typedef struct gains {
   double hops;
 } gains;
 
+/* Whether the cause that is named holds: GAINS_CERTAIN of the draws have it, and so have half and 1.5 times the
+ * recorder's cost. */
+bool gains_are_sure(const gains *self);
 /* false on no memory. */
 bool gains_find(const trace_facts *facts, gains *out);
 

@@ -6,7 +6,6 @@
 #include "ledger/verdict_advice.h"
 
 /* Below this share of the draws a verdict is called possible. */
-#define VERDICT_CERTAIN 0.9
 
 /* The recorder is named where nothing else is, and where the run itself says what it costs. */
 static uint32_t cause_of(const table_work *work) {
@@ -36,10 +35,11 @@ static bool mostly_copies(const table_work *work, uint32_t cause) {
   return cause == VERDICT_none && copies_share(work) >= COPIES_SAID;
 }
 
-/* The verdict in one line; hedged where other steps of the run, or a quiet machine, might have given another. */
+/* The verdict in one line; hedged where other steps of the run, a quiet machine, or another cost of recording might
+ * have given another. */
 static const char *sentence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
-  const bool is_sure = !work->context->disturbance && (double)of->agreeing >= VERDICT_CERTAIN * (double)of->draws;
+  const bool is_sure = !work->context->disturbance && gains_are_sure(of);
   const char *hedge = is_sure ? "" : "possibly ";
   const char *copies = mostly_copies(work, cause)
                            ? arena_format(work->arena, ", %.0f %% of it with copies alone", 100 * copies_share(work))

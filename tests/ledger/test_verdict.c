@@ -593,6 +593,34 @@ PD_TEST(verdict, is_only_possible_where_other_programs_took_the_processors) {
   rig_end(&rig);
 }
 
+/* Ten launches of 20 us a step, each with a kernel of 15 us behind it: launching costs a step of 160 us a sixteenth if
+ * recording took 4 us of each launch, and nothing if it took 6 us. */
+PD_TEST(verdict, is_only_possible_where_another_cost_of_recording_gives_another) {
+  for (int64_t cost_ns = 0; cost_ns <= 4000; cost_ns += 4000) {
+    analysis_rig rig;
+    const pd_table *table;
+    rig_begin(&rig);
+    const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+    for (uint64_t i = 0; i < 80; i++) {
+      const int64_t at = (int64_t)i * 20000;
+      if (i % 10 == 0) fake_step(rig.fake, i / 10, at, at + 200000);
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 20000, i + 1);
+      fake_kernel(rig.fake, "k", stream, at + 20000, at + 35000, i + 1);
+    }
+    rig_finish(&rig);
+    rig.trace->facts |= PD_FACT_RECORDER_COST;
+    rig.trace->record_cost_ns = cost_ns;
+    analysis_forget(rig.analysis, rig.trace);
+    const pd_table_row *row = verdict_row(&rig, &table);
+    cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "launch_bound");
+    cr_assert_float_eq(rig_double(table, row, "verdict_repeatable"), 100.0, 1e-9);
+    cr_assert_eq(strncmp(rig_text(table, row, "verdict"), "possibly", 8) == 0, cost_ns > 0);
+    cr_assert_eq(!!strstr(rig_text(table, row, "verdict_evidence"), "close: if recording cost half or 1.5"),
+                 cost_ns > 0);
+    rig_end(&rig);
+  }
+}
+
 PD_TEST(verdict, a_stall_in_one_step_is_no_bottleneck) {
   analysis_rig rig;
   const pd_table *table;

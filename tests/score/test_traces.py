@@ -50,6 +50,7 @@ class Traces(unittest.TestCase):
         self.assertEqual([row["cause"] for row in answers], ["input_bound", "host_compute", "withheld"])
         self.assertAlmostEqual(answers[0]["gains"]["input_bound"], 0.7, delta=0.02)
         self.assertIn("too few", answers[2]["why"])
+        self.assertEqual([row["sure"] for row in answers], [True, True, False])
         # Its own answers, scored as another tool's are.
         again = self.score("labels.json", ".", "--answers", "said/answers.jsonl")
         self.assertIn("said/answers.jsonl: 2 of 3 right", again)
@@ -64,6 +65,17 @@ class Traces(unittest.TestCase):
         self.assertRegex(out, r"error of gains, median +20 points")
         self.assertIn("host.json.gz: kernels are slow, and is host_compute (60.0 %)", out)
         self.assertIn("short.json: no answer, and is none", out)
+
+    def test_hedged_answers_are_counted_apart(self):
+        self.write("labels.json", self.LABELS)
+        rows = [{"trace": "input.json", "cause": "input_bound"},
+                {"trace": "host.json.gz", "cause": "input_bound", "sure": False},
+                {"trace": "short.json", "cause": "withheld"}]
+        self.write("answers.jsonl", rows)
+        out = self.score("labels.json", ".", "--answers", "answers.jsonl")
+        self.assertRegex(out, r"sure answers +1 of 1 right\n +hedged answers +0 of 1 right")
+        self.write("answers.jsonl", rows[:1])
+        self.assertNotIn("hedged", self.score("labels.json", ".", "--answers", "answers.jsonl"))
 
     def test_effects_as_they_are_measured(self):
         rows = [{"trace": "input.json", "cause": "input_bound", "effect_share": 0.2, "graph_share": 0.5},

@@ -72,7 +72,9 @@ static bool take_label(labels_reading *self, const json_t *from, uint32_t number
   if (labels_find(out, trace)) return refuse(self, number, "its trace has a label already");
   if (!PD_ARRAY_FIT(out->all, out->room, out->count + 1)) return refuse(self, number, "out of memory");
   label *to = &out->all[out->count++];
-  *to = (label){.trace = keep(self, trace), .cause = cause ? keep(self, cause) : "none"};
+  *to = (label){.trace = keep(self, trace),
+                .cause = cause ? keep(self, cause) : "none",
+                .is_unsure = json_is_false(json_object_get(from, "sure"))};
   const bool measured = !gains && json_is_number(json_object_get(from, "effect_share"));
   if (json_is_object(gains) && !take_gains(self, gains, to))
     return refuse(self, number, "\"gains\" are at most 16 causes with a number each");

@@ -6,8 +6,8 @@
  * `gains` are the shares of the step that it takes less without a cause. A label may give what corpus/pytorch measures
  * in their place: `effect_share` of the injected `cause`, and `graph_share` (or `control_as_graph_share`) of the step
  * without it: then launching gains (1 - effect_share) * graph_share. The cause of a label follows from its gains; the
- * cause of an answer is what the tool says. Causes are those of pdhost list causes; a tool may use others. [loop
- * thread]
+ * cause of an answer is what the tool says, and `sure` is false where it hedges. Causes are those of pdhost list
+ * causes; a tool may use others. [loop thread]
  */
 #ifndef CORE_SCORE_LABELS_H
 #define CORE_SCORE_LABELS_H
@@ -27,6 +27,7 @@ typedef struct label {
   const char *cause; /* "none": nothing */
   label_gain gains[LABEL_GAINS];
   uint32_t gain_count;
+  bool is_unsure; /* an answer that the tool hedges */
 } label;
 
 typedef struct labels {

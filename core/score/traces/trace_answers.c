@@ -27,6 +27,7 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
     to->why = verdict_withheld(facts, &of, self->texts, NULL);
     to->said.cause = to->why ? "withheld" : verdict_key(of.cause);
     to->said.gain_count = 0;
+    to->said.is_unsure = !to->why && !gains_are_sure(&of);
     for (uint32_t c = 0; c < VERDICT_none && !to->why; c++)
       if (of.causes[c].applies && to->said.gain_count < LABEL_GAINS)
         to->said.gains[to->said.gain_count++] =

@@ -61,6 +61,20 @@ static judged judge(names *causes, const label *truth, const label *said, const 
   return out;
 }
 
+typedef struct scoring {
+  const trace_score_request *request;
+  labels truth, answers;
+  trace_answers given;
+  names causes;
+  judged *cells;
+  figures *of;
+} scoring;
+
+/* What is said of label `i`; NULL: nothing. */
+static const label *said_of(const scoring *self, uint32_t i) {
+  return self->request->answers ? labels_find(&self->answers, self->truth.all[i].trace) : &self->given.all[i].said;
+}
+
 /* ---- what is printed ---- */
 
 static void print_rate(const char *title, double value, double low, double high, double scale, const char *unit) {
@@ -82,6 +96,20 @@ static void print_figures(const char *who, const figures *of, uint32_t right) {
   print_rate("error of gains, median", v->gain_error_median, low->gain_error_median, high->gain_error_median, 1,
              " points");
   print_rate("error of gains, p95", v->gain_error_p95, low->gain_error_p95, high->gain_error_p95, 1, " points");
+}
+
+/* Who hedges its answers well is seldom wrong where it does not. */
+static void print_sure(const scoring *self) {
+  uint32_t all[2] = {0}, right[2] = {0};
+  for (uint32_t i = 0; i < self->truth.count; i++) {
+    const label *said = said_of(self, i);
+    if (!said || strcmp(said->cause, "withheld") == 0) continue;
+    all[said->is_unsure]++;
+    right[said->is_unsure] += self->cells[i].truth == self->cells[i].verdict;
+  }
+  if (!all[1]) return;
+  printf("  %-*s %u of %u right\n", NAME_COLUMNS, "sure answers", right[0], all[0]);
+  printf("  %-*s %u of %u right\n", NAME_COLUMNS, "hedged answers", right[1], all[1]);
 }
 
 static void print_causes(const names *causes, const figures *of) {
@@ -143,8 +171,8 @@ static json_t *answer_value(const trace_answer *of) {
   json_t *shares = json_object();
   for (uint32_t i = 0; i < of->said.gain_count && shares; i++)
     (void)json_object_set_new(shares, of->said.gains[i].cause, json_real(of->said.gains[i].share));
-  return json_pack("{s:s, s:s, s:o, s:s*}", "trace", of->said.trace, "cause", of->said.cause, "gains", shares, "why",
-                   of->why);
+  return json_pack("{s:s, s:s, s:b, s:o, s:s*}", "trace", of->said.trace, "cause", of->said.cause, "sure",
+                   (int)(!of->said.is_unsure && !of->why), "gains", shares, "why", of->why);
 }
 
 static bool write_answers(const trace_answers *given, uint32_t count, const char *folder, error *err) {
@@ -168,20 +196,6 @@ static bool write_answers(const trace_answers *given, uint32_t count, const char
 
 /* ---- both together ---- */
 
-typedef struct scoring {
-  const trace_score_request *request;
-  labels truth, answers;
-  trace_answers given;
-  names causes;
-  judged *cells;
-  figures *of;
-} scoring;
-
-/* What is said of label `i`; NULL: nothing. */
-static const label *said_of(const scoring *self, uint32_t i) {
-  return self->request->answers ? labels_find(&self->answers, self->truth.all[i].trace) : &self->given.all[i].said;
-}
-
 static bool report(scoring *self) {
   const uint32_t count = self->truth.count;
   for (uint32_t i = 0; i < count; i++) {
@@ -194,6 +208,7 @@ static bool report(scoring *self) {
       (void)index_of(&self->causes, given[i].rivals[r] ? given[i].rivals[r] : "failed");
   if (self->causes.full || !figures_make(self->cells, count, self->causes.count, self->of)) return false;
   print_figures(self->request->answers ? self->request->answers : "pdhost", self->of, right_of(self->cells, count));
+  print_sure(self);
   print_causes(&self->causes, self->of);
   print_wrong(&self->truth, self->cells, &self->causes);
   return !given || print_rivals(&self->truth, &self->given, &self->causes, self->cells, self->of);
