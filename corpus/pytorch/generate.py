@@ -21,7 +21,7 @@ pdhost score --traces takes (docs/benchmark-of-diagnoses.md):
   effect_share          (step - control) / step; effect_blocks has this share for each pair of blocks
   graph_share           of the control step: how much shorter it is as a CUDA graph; null where it could not be captured
 """
-import argparse, json, os, random, statistics, sys, time, traceback
+import argparse, json, os, random, re, statistics, sys, time, traceback
 
 import torch
 from torch import nn
@@ -34,11 +34,17 @@ CAUSES = {  # detail: (cause, dials)
     'none': ('none', [0]),
     'input_io': ('input_bound', [2, 8]),          # each sample sleeps so many ms
     'input_cpu': ('input_bound', [20, 60]),       # each sample is worked through so many times
+    'input_main': ('input_bound', [5, 20]),       # as input_cpu, without workers: the loop's thread makes the batch
     'forced_sync': ('forced_sync', [4, 16, 40]),  # losses and gradient norms read by the host
+    'sync_mask': ('forced_sync', [4, 16]),        # rows picked by a mask, whose number the host has to know
+    'sync_device': ('forced_sync', [2, 8]),       # waits for the whole device between layers' gradients
     'launch_bound': ('launch_bound', [10, 30]),   # rounds of tiny layers, forward and backward
+    'launch_loop': ('launch_bound', [1, 3]),      # averages of the weights, kept by a loop over all parameters
     'allocator': ('allocator', [4, 12]),          # blocks made, zeroed, freed, and the cache emptied
     'pageable_copy': ('pageable_copy', [32, 96]),  # copies of so many times 256 KiB
     'host_compute': ('host_compute', [800, 2500]),  # us that the host spins
+    'host_sleep': ('host_compute', [500, 3000]),  # us that the host sleeps, as a log that is written does
+    'host_python': ('host_compute', [2000, 20000]),  # words that the host sorts and joins
     'small_batch': ('small_batch', [4, 8]),       # parts of the batch
     'serial_streams': ('serial_streams', [20, 50]),  # products that alternate between two streams
 }
@@ -165,6 +171,28 @@ class Depthwise(nn.Module):
         return self.head(self.body(x.contiguous(memory_format=torch.channels_last)).mean((2, 3)))
 
 
+def timm_model(name, batch=32):
+    """A model of timm, without trained weights, as a class like those above."""
+    import timm
+
+    class Timm(nn.Module):
+        shape, classes = (3, 160, 160), 100
+
+        def __init__(self):
+            super().__init__()
+            self.body = timm.create_model(name, num_classes=self.classes, **({'img_size': 160} if 'vit' in name else {}))
+
+        def forward(self, x):
+            return self.body(x)
+
+    Timm.batch = batch
+    return Timm
+
+
+def model_of(name):
+    return timm_model(name[5:]) if name.startswith('timm-') else MODELS[name]
+
+
 MODELS = {'convolutions': Convolutions, 'encoder': Encoder, 'recurrent': Recurrent, 'autoencoder': Autoencoder,
           'perceptron': Perceptron, 'decoder': Decoder, 'depthwise': Depthwise}
 
@@ -181,7 +209,7 @@ class Samples(torch.utils.data.Dataset):
         x = self.one
         if self.detail == 'input_io':
             time.sleep(self.dial / 1000)
-        if self.detail == 'input_cpu':
+        if self.detail in ('input_cpu', 'input_main'):
             for _ in range(self.dial):
                 x = x * 1.0001
         return x, i % self.classes
@@ -198,6 +226,7 @@ class Program:
         self.tiny = nn.Sequential(*(m for _ in range(3) for m in (nn.LayerNorm(64), nn.Linear(64, 64), nn.ReLU()))).to(DEVICE)
         self.tiny_input = torch.randn(16, 64, device=DEVICE)
         self.pageable = torch.randn(max(1, dial) * 65536) if detail == 'pageable_copy' else None
+        self.means = [p.detach().clone() for p in self.model.parameters()] if detail == 'launch_loop' else []
         self.streams = [torch.cuda.Stream(), torch.cuda.Stream()]
         self.products = [torch.randn(1024, 1024, device=DEVICE) for _ in range(2)] if detail == 'serial_streams' else []
         self.resident = [(torch.randn(model.batch, *model.shape, pin_memory=True),
@@ -205,14 +234,15 @@ class Program:
         self.loaders = {}
 
     def batches(self, injected):
-        """Batches for ever: of a DataLoader where the input is the bottleneck, else of page-locked memory."""
-        if not self.detail.startswith('input'):
+        """Batches for ever: of a DataLoader where the input is the bottleneck, else of page-locked memory. Without
+        workers even cheap samples are made in the loop's thread, so the control of input_main takes no loader."""
+        if not self.detail.startswith('input') or (self.detail == 'input_main' and not injected):
             while True:
                 yield from self.resident
         if injected not in self.loaders:
             data = Samples(self.kind, self.detail if injected else 'none', self.dial)
-            self.loaders[injected] = iter(torch.utils.data.DataLoader(
-                data, self.kind.batch, num_workers=4, pin_memory=True, prefetch_factor=2, persistent_workers=True))
+            workers = {} if self.detail == 'input_main' else {'num_workers': 4, 'prefetch_factor': 2, 'persistent_workers': True}
+            self.loaders[injected] = iter(torch.utils.data.DataLoader(data, self.kind.batch, pin_memory=True, **workers))
         yield from self.loaders[injected]
 
     def loss(self, x, y):
@@ -249,6 +279,20 @@ class Program:
             if detail == 'forced_sync':
                 for _ in range(dial):
                     loss.item()
+            if self.detail == 'sync_mask':  # the control picks as many rows, whose number the host knows
+                for i in range(self.dial):
+                    mask = y % self.dial == i
+                    rows = x[mask] if detail == 'sync_mask' else x[mask.to(torch.int64).topk(len(x) // self.dial + 1).indices]
+                    loss = loss + 1e-8 * rows.flatten()[:16].sum()
+            if detail == 'launch_loop':
+                with torch.no_grad():
+                    for _ in range(dial):
+                        for mean, parameter in zip(self.means, self.model.parameters()):
+                            mean.mul_(0.99).add_(parameter, alpha=0.01)
+            if detail == 'host_sleep':
+                time.sleep(dial / 1e6)
+            if detail == 'host_python':
+                ' '.join(sorted(str(i * 7919 % 10007) for i in range(dial)))
             if detail == 'host_compute':
                 until = time.perf_counter_ns() + dial * 1000
                 while time.perf_counter_ns() < until:
@@ -261,6 +305,10 @@ class Program:
             if detail == 'forced_sync':
                 for parameter in list(self.model.parameters())[:dial]:
                     parameter.grad.norm().item()
+            if detail == 'sync_device':
+                for parameter in list(self.model.parameters())[:dial]:
+                    parameter.grad.clamp_(-1, 1)
+                    torch.cuda.synchronize()
         self.optimizer.step()
         if self.sync:
             torch.cuda.synchronize()
@@ -345,17 +393,19 @@ def gains(cause, effect, graph):
 
 def run_cell(name, steps):
     """The loop of one cell, as a job that somebody else records."""
-    model, precision, kind, rest = name.split('_', 3)
-    detail, dial = rest.rsplit('_', 1)
+    parts = re.fullmatch(r'(.+)_(fp32|tf32|bf16)_(sync|async)_(\w+)_(\d+)', name)
+    if not parts or parts[4] not in CAUSES:
+        sys.exit(f'generate.py: {name} is no cell; one is encoder_fp32_sync_forced_sync_16')
+    model, precision, kind, detail, dial = parts.groups()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
-    step_us = Program(MODELS[model], precision, kind == 'sync', detail, int(dial)).run(steps, True)
+    step_us = Program(model_of(model), precision, kind == 'sync', detail, int(dial)).run(steps, True)
     print(f'{name}: step {step_us:.0f} us')
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('folder', nargs='?')
-    parser.add_argument('--models', default=','.join(MODELS), help='of ' + ', '.join(MODELS))
+    parser.add_argument('--models', default=','.join(MODELS), help='of ' + ', '.join(MODELS) + ', or timm-NAME')
     parser.add_argument('--precisions', default='fp32,bf16', help='fp32, tf32 or bf16')
     parser.add_argument('--seed', type=int, default=0, help='order of the cells, so that a short run takes a mixed sample')
     parser.add_argument('--seconds', type=float, default=1e9, help='no new cell is begun after so long')
@@ -374,7 +424,7 @@ def main():
         name = f'{model}_{precision}_{"sync" if sync else "async"}_{detail}_{dial}'
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
         try:
-            program = Program(MODELS[model], precision, sync, detail, dial)
+            program = Program(model_of(model), precision, sync, detail, dial)
             pairs = program.effect()
             program.record(os.path.join(arguments.folder, name + '.pt.trace.json.gz'), True)
             if (model, precision, sync) not in graphs:
