@@ -30,11 +30,12 @@ extern "C" {
 
 typedef struct pd_kit {
   const pd_host *host;
-  const void *options;     /* the plugin's options struct */
-  const pd_train *train;   /* never NULL */
-  const pd_record *record; /* NULL: this host records nothing; pd_kit_range_begin looks */
-  const pd_truth *truth;   /* NULL: this host writes no truth.json; the functions of truth.h look */
-  const pd_ranks *ranks;   /* NULL: a run of one rank */
+  const void *options;            /* the plugin's options struct */
+  const pd_train *train;          /* never NULL */
+  const pd_record *record;        /* NULL: this host records nothing; pd_kit_range_begin looks */
+  const pd_truth *truth;          /* NULL: this host writes no truth.json; the functions of truth.h look */
+  const pd_ranks *ranks;          /* NULL: a run of one rank */
+  const pd_device_access *device; /* NULL: this host offers none; pd_kit_open_device looks */
 } pd_kit;
 
 /* Makes a state of `bytes`, all zero, whose first member is a pd_kit, and fills that. On failure, with its message,
@@ -50,6 +51,7 @@ static inline pd_status pd_kit_open(const pd_host *host, const void *options, si
   kit->record = (const pd_record *)host->extension(host, PD_EXT_RECORD);
   kit->truth = (const pd_truth *)host->extension(host, PD_EXT_TRUTH);
   kit->ranks = (const pd_ranks *)host->extension(host, PD_EXT_RANKS);
+  kit->device = (const pd_device_access *)host->extension(host, PD_EXT_DEVICE);
   *state = kit;
   return PD_OK;
 }
@@ -57,6 +59,15 @@ static inline pd_status pd_kit_open(const pd_host *host, const void *options, si
 /* For a scenario whose whole state is a pd_kit. */
 static inline pd_status pd_kit_init(const pd_host *host, const void *options, void **state) {
   return pd_kit_open(host, options, sizeof(pd_kit), state);
+}
+
+/* pd_kit_open for a scenario that cannot do without the device's own functions. [loop thread & init] */
+static inline pd_status pd_kit_open_device(const pd_host *host, const void *options, size_t bytes, void **state) {
+  const pd_status status = pd_kit_open(host, options, bytes, state);
+  if (status != PD_OK || ((pd_kit *)*state)->device) return status;
+  free(*state);
+  *state = NULL;
+  return host->fail(host, PD_UNSUPPORTED, "this host has no device (%s)", PD_EXT_DEVICE);
 }
 
 static inline void pd_kit_teardown(void *state) { free(state); }
@@ -134,6 +145,31 @@ static inline pd_status pd_kit_randn_like(const pd_kit *kit, const pd_tensor *li
     status = kit->train->empty_like(kit->train, like, allocator, &out[i]);
     if (status == PD_OK) status = kit->train->randn(kit->train, &out[i]);
   }
+  return status;
+}
+
+/* Device memory of a scenario's own, by the plain allocator. The kit has a device. */
+static inline pd_status pd_kit_device_alloc(const pd_kit *kit, uint64_t bytes, void **out) {
+  const pd_device_access *to = kit->device;
+  return to->ops->memory->alloc(to->device, to->stream, PD_ALLOCATOR_RAW, bytes, out);
+}
+static inline pd_status pd_kit_device_free(const pd_kit *kit, uint64_t bytes, void *data) {
+  const pd_device_access *to = kit->device;
+  return to->ops->memory->free(to->device, to->stream, PD_ALLOCATOR_RAW, bytes, data);
+}
+
+/* Of a scenario that calls pd_kit_spin, at init. The kit has a device. */
+static inline pd_status pd_kit_needs_spin(const pd_kit *kit) {
+  const pd_tensor_ops *ops = kit->device->ops->tensor;
+  if (PD_HAS(pd_tensor_ops, ops, spin) && ops->spin) return PD_OK;
+  return kit->host->fail(kit->host, PD_UNSUPPORTED, "this device has no operation that only takes time (spin)");
+}
+/* `count` kernels on the loop's stream that only take time, `us` together. */
+static inline pd_status pd_kit_spin(const pd_kit *kit, double us, int64_t count) {
+  const pd_device_access *to = kit->device;
+  pd_status status = PD_OK;
+  for (int64_t i = 0; i < count && status == PD_OK; i++)
+    status = to->ops->tensor->spin(to->device, to->stream, (int64_t)(us * 1000 / (double)count));
   return status;
 }
 

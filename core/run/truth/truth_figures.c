@@ -46,7 +46,10 @@ static json_t *settings_of(const pd_run *run) {
 }
 
 static bool is_input(const pd_run *run) { return strcmp(run->bottleneck, "input_bound") == 0; }
-static bool is_baseline(const pd_run *run) { return strcmp(run->bottleneck, "none") == 0; }
+/* A scenario without a cause may inject what no cause of the verdict stands for. */
+static bool is_baseline(const truth_figures *self, const pd_run *run) {
+  return strcmp(run->bottleneck, "none") == 0 && !self->timed && !self->counted;
+}
 
 /* The loader injects, and something else does too or could. */
 static bool is_mixed(const truth_figures *self, const pd_run *run) { return self->loaded && !is_input(run); }
@@ -85,7 +88,7 @@ static bool add_up(const truth_figures *self, const pd_run *run, sums *out) {
   free(dialled);
   if (is_input(run)) out->injected_us = out->wait_us;
   /* Nothing measured is not the same as nothing injected. */
-  if (!is_input(run) && !self->timed && !is_baseline(run)) out->injected_us = NAN;
+  if (!is_input(run) && !self->timed && !is_baseline(self, run)) out->injected_us = NAN;
   if (!self->counted) out->count = NAN;
   return ok;
 }
@@ -266,7 +269,7 @@ bool truth_figures_print(const truth_figures *self, const pd_run *run, FILE *out
   const bool whole = add_number(object, "step_us", all.step_us) &&
                      add_number(object, "injected_us_per_step", all.injected_us) &&
                      add_number(object, "count_per_step", all.count) && add_dials(object, self, run, &all) &&
-                     add_effect(object, &self->rounds, is_baseline(run)) && add_also(object, self, run, &all) &&
+                     add_effect(object, &self->rounds, is_baseline(self, run)) && add_also(object, self, run, &all) &&
                      add_cures(object, self) && json_text_add(object, "settings", settings_of(run));
   return json_text_write(object, 2, JSON_TEXT_ROUNDED, out) && whole;
 }
