@@ -14,8 +14,9 @@
 #define RECORD_ENVIRONMENT "PDHOST_RECORD" /* holds the folder */
 #define RECORD_BOARD_FILE "board"
 #define RECORD_LIBRARY "libpdhost_record.so"
-#define RECORD_TORCH_FOLDER "torch"    /* beside it: the hook of --torch, for Python */
-#define RECORD_TORCH_FILE "mark_steps" /* in the session's folder: the hook marks steps */
+#define RECORD_TORCH_FOLDER "torch"                  /* beside it: the hook of --torch and --yield, for Python */
+#define RECORD_HOOK_ENVIRONMENT "PDHOST_RECORD_HOOK" /* what that hook does: "marks", "yield" or "marks,yield" */
+#define RECORD_TORCH_FILE "mark_steps"               /* in the session's folder: the hook marks steps */
 
 enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 2, RECORD_SLOTS = 512 };
 
@@ -36,7 +37,8 @@ typedef enum record_cause {
   RECORD_CAUSE_OTHER = 0,
   RECORD_CAUSE_NO_CUPTI,
   RECORD_CAUSE_SUBSCRIBER, /* another profiler holds CUPTI */
-  RECORD_CAUSE_NO_ROOM     /* for a ring */
+  RECORD_CAUSE_NO_ROOM,    /* for a ring */
+  RECORD_CAUSE_YIELDED     /* --yield: the program's own profiler was given CUPTI; also of one that is done */
 } record_cause;
 
 typedef struct record_slot {

@@ -10,6 +10,8 @@
 
 /* The end of the program may wait so long for what it did last. */
 #define PATIENCE_NS 200000000
+/* The program's own profiler waits so long for CUPTI. */
+#define YIELD_NS INT64_C(2000000000)
 
 static inject_board board;
 static _Atomic bool begun, forked;
@@ -22,6 +24,13 @@ static void after_fork(void) {
 
 static void at_exit(void) {
   if (!atomic_load(&forked)) inject_collect_leave(PATIENCE_NS);
+}
+
+void pdhost_record_yield(void);
+
+/* For the hook of `pdhost record --yield`: the program's own profiler is about to start. */
+__attribute__((visibility("default"))) void pdhost_record_yield(void) {
+  if (!atomic_load(&forked)) inject_collect_yield(YIELD_NS);
 }
 
 int InitializeInjection(void);

@@ -42,11 +42,11 @@ static struct {
   inject_decoder decoder;
   int64_t flushed_ms;
   bool refused, ended;
-  sem_t work, left;
+  sem_t work, left, yielded;
 } self;
 
 /* The callbacks ask these alone, so that a forked child is out with one store. */
-static _Atomic bool alive, wanted, leaving;
+static _Atomic bool alive, wanted, leaving, yielding;
 
 static int64_t now_ms(void) { return pd_monotonic_ns() / 1000000; }
 
@@ -164,6 +164,19 @@ static void obey(void) {
   end();
 }
 
+/* To the program's own profiler. Not by cuptiFinalize: the program's threads may be inside CUDA. */
+static void yield_cupti(void) {
+  if (!self.session.subscribed) return;
+  if (!self.ended && !self.refused) {
+    self.board->slot->cause = RECORD_CAUSE_YIELDED; /* before its state says that it is done */
+    flush(false);
+    cupti_session_disable(&self.session);
+    end();
+  }
+  cupti_session_unsubscribe(&self.session);
+  (void)sem_post(&self.yielded);
+}
+
 /* Kernels without a single call: this CUPTI wants its lists in the other way. */
 static void look_for_calls(void) {
   if (self.session.early && !self.decoder.calls_seen && self.decoder.kernels_seen > KERNELS_WITHOUT_CALLS)
@@ -185,6 +198,7 @@ static void *collect(void *unused) {
     const bool last = atomic_load_explicit(&leaving, memory_order_acquire);
     decode_queue();
     obey();
+    if (atomic_load_explicit(&yielding, memory_order_acquire)) yield_cupti();
     look_for_calls();
     if (last) break;
     if (!self.ended && !self.refused && now_ms() - self.flushed_ms >= FLUSH_MS) flush(false);
@@ -200,7 +214,8 @@ static bool start_thread(void) {
   sigset_t all, before;
   pthread_t thread;
   pthread_attr_t attributes;
-  if (sem_init(&self.work, 0, 0) != 0 || sem_init(&self.left, 0, 0) != 0 || pthread_attr_init(&attributes) != 0)
+  if (sem_init(&self.work, 0, 0) != 0 || sem_init(&self.left, 0, 0) != 0 || sem_init(&self.yielded, 0, 0) != 0 ||
+      pthread_attr_init(&attributes) != 0)
     return false;
   (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   sigfillset(&all); /* signals are the program's */
@@ -219,6 +234,10 @@ static record_cause cause_of(const char *why) {
 void inject_collect_start(inject_board *board) {
   char why[256];
   self.board = board;
+  if (atomic_load_explicit(&yielding, memory_order_acquire)) {
+    inject_board_refuse(board, RECORD_CAUSE_YIELDED, "its own profiler began before CUDA did, and has CUPTI (--yield)");
+    return;
+  }
   if (inject_board_order(board) == RECORD_STOP || !inject_cupti_find(board, &self.api)) return;
   self.session = (cupti_session){.api = &self.api, .calls = &self.calls, .early = true, .leaving = on_leaving};
   if (cupti_allowlist_build(&self.calls, &self.api, false) != PD_OK ||
@@ -246,6 +265,13 @@ void inject_collect_leave(int64_t patience_ns) {
   (void)sem_post(&self.work);
   const struct timespec until = pd_clock_after(CLOCK_REALTIME, patience_ns);
   while (sem_timedwait(&self.left, &until) != 0 && errno == EINTR) {}
+}
+
+void inject_collect_yield(int64_t patience_ns) {
+  if (atomic_exchange(&yielding, true) || !atomic_load_explicit(&alive, memory_order_acquire)) return;
+  (void)sem_post(&self.work);
+  const struct timespec until = pd_clock_after(CLOCK_REALTIME, patience_ns);
+  while (sem_timedwait(&self.yielded, &until) != 0 && errno == EINTR) {}
 }
 
 void inject_collect_forget(void) {

@@ -12,6 +12,10 @@
 void inject_collect_start(inject_board *board);
 /* The process ends: what is in CUPTI's hands is brought out, for at most `patience_ns`. [any thread] */
 void inject_collect_leave(int64_t patience_ns);
+/* Ends the recording and gives CUPTI back for good, so that the program's own profiler can subscribe. Waits until that
+ * is done, for at most `patience_ns`. Called before inject_collect_start, it keeps that from taking CUPTI. [any thread]
+ */
+void inject_collect_yield(int64_t patience_ns);
 /* This is a forked child: nothing here is its own, and every callback returns at once. */
 void inject_collect_forget(void);
 

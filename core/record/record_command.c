@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 typedef struct record_options {
-  bool help, starts_on_signal, is_required, marks_torch;
+  bool help, starts_on_signal, is_required, marks_torch, yields;
   const char *out, *cupti, *step;
   double duration_s, start_after_s, last_s;
   uint64_t steps;
@@ -95,6 +95,10 @@ static const args_option rows[] = {
      .help = "mark the steps of a PyTorch program, and its waits for a DataLoader, without a change to it",
      .take = args_take_flag,
      .code = (int)offsetof(record_options, marks_torch)},
+    {.name = "--yield",
+     .help = "when the program's own torch.profiler starts, give CUPTI to it, and report what was recorded until then",
+     .take = args_take_flag,
+     .code = (int)offsetof(record_options, yields)},
     {.name = "--cupti",
      .value = ARGS_REQUIRED,
      .argument = "FILE",
@@ -233,6 +237,7 @@ static int record(cli_args *args, const record_options *options, char **command,
                                   .steps = options->steps,
                                   .starts_on_signal = options->starts_on_signal,
                                   .marks_torch = options->marks_torch,
+                                  .yields = options->yields,
                                   .is_required = options->is_required};
   const int code = record_job_run(settings, &request);
   config_free(settings);

@@ -47,6 +47,16 @@ static void tell_refused(const record_session *session, uint32_t count) {
   }
 }
 
+static void tell_yielded(const record_session *session, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const record_slot *slot = &session->board->slots[i];
+    if (record_slot_state(slot) == RECORD_DONE && slot->cause == RECORD_CAUSE_YIELDED)
+      log_line(PD_LOG_WARN, NULL,
+               "process %u (%.80s): its recording ends where its own profiler began, which was given CUPTI (--yield)",
+               slot->pid, slot->command);
+  }
+}
+
 /* ---- the whole ---- */
 
 void record_ends_tell_torch(const record_session *session) {
@@ -107,6 +117,7 @@ void record_ends_tell(const record_rings *rings, const char *command, bool begun
   const uint32_t count = record_session_count(session);
   uint32_t refused = 0;
   tell_refused(session, count);
+  tell_yielded(session, count);
   for (uint32_t i = 0; i < count; i++) refused += record_slot_state(&session->board->slots[i]) == RECORD_REFUSED;
   if (record_session_beyond(session))
     log_line(PD_LOG_WARN, NULL, "%u processes beyond the first %d that used CUDA were not recorded",

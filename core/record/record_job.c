@@ -258,6 +258,7 @@ static int run_program(job *self, bool is_recorded, error *err) {
                                    .library = is_recorded ? self->request->library : NULL,
                                    .folder = self->session.folder,
                                    .marks_torch = self->request->marks_torch,
+                                   .yields = self->request->yields,
                                    .takes_signal = self->request->starts_on_signal,
                                    .takes_asking = self->request->last_s > 0};
   if (record_program_start(&self->program, err) != PD_OK) return record_program_code(&self->program);

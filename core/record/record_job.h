@@ -15,6 +15,7 @@ typedef struct record_request {
   uint64_t steps;       /* of the report, and where they are marked of the recording; 0: all */
   bool starts_on_signal;
   bool marks_torch; /* a hook marks the steps of PyTorch programs */
+  bool yields;      /* and gives CUPTI to their own torch.profiler */
   bool is_required; /* a program of which nothing was recorded is a failure */
 } record_request;
 

@@ -44,7 +44,10 @@ static void become_program(const record_program *self, int failed) {
                         setenv("NVTX_INJECTION64_PATH", self->library, 0) != 0 || /* another tool's stays */
                         setenv(RECORD_ENVIRONMENT, self->folder, 1) != 0))
     _exit(RECORD_NOT_EXECUTABLE);
-  if (self->library && self->marks_torch) lead_python(self->library);
+  if (self->library && (self->marks_torch || self->yields)) {
+    lead_python(self->library);
+    (void)setenv(RECORD_HOOK_ENVIRONMENT, !self->yields ? "marks" : self->marks_torch ? "marks,yield" : "yield", 1);
+  }
   execvp(self->command[0], self->command);
   const int why = errno;
   (void)!write(failed, &why, sizeof why);

@@ -12,8 +12,8 @@
 typedef struct record_program {
   char *const *command;
   const char *library, *folder; /* NULL: it runs without a recorder */
-  bool marks_torch;
-  bool takes_signal; /* SIGUSR2 is for pdhost; else it goes to the program, too */
+  bool marks_torch, yields;     /* what the hook of Python programs does */
+  bool takes_signal;            /* SIGUSR2 is for pdhost; else it goes to the program, too */
   bool takes_asking; /* SIGUSR2 that `pdhost snapshot` sends is for pdhost, and so is another that it does not take yet
                       */
   pid_t pid;

@@ -1,8 +1,9 @@
-"""Marks the steps of a PyTorch program for `pdhost record --torch`, without a change to the program.
+"""What `pdhost record` does in a PyTorch program, without a change to the program.
 
-Python imports this file when it starts, since pdhost puts its folder first on PYTHONPATH. When the program imports torch,
-a step is marked behind each step of the first optimizer that steps, and the wait for each batch of a DataLoader. The marks
-go to the recorder's library in this process. Whatever fails here is the program's to never see.
+Python imports this file when it starts, since pdhost puts its folder first on PYTHONPATH. With --torch, when the program
+imports torch, a step is marked behind each step of the first optimizer that steps, and the wait for each batch of a
+DataLoader. With --yield, CUPTI is given to torch.profiler before that asks for it. Both are told to the recorder's library
+in this process. Whatever fails here is the program's to never see.
 """
 import ctypes
 import functools
@@ -51,12 +52,33 @@ def mark_steps(module, library, session):
     module.register_optimizer_step_post_hook(behind_step)
 
 
+def give_way(module, library, _session):
+    """torch.autograd.profiler: all profilers of PyTorch prepare here, and only then subscribe to CUPTI."""
+    plain = module._prepare_profiler
+
+    @functools.wraps(plain)
+    def after_pdhost(config, activities, *rest, **named):
+        if any(getattr(activity, "name", "") == "CUDA" for activity in activities):
+            library.pdhost_record_yield()
+        return plain(config, activities, *rest, **named)
+
+    module._prepare_profiler = after_pdhost
+
+
+DOES = {
+    "marks": {"torch.utils.data.dataloader": mark_waits, "torch.optim.optimizer": mark_steps},
+    "yield": {"torch.autograd.profiler": give_way},
+}
+
+
 class Watch(importlib.abc.MetaPathFinder):
     """Calls what marks a module when it has been imported."""
 
     def __init__(self, library, session):
         self.library, self.session = library, session
-        self.wanted = {"torch.utils.data.dataloader": mark_waits, "torch.optim.optimizer": mark_steps}
+        self.wanted = {}
+        for what in os.environ.get("PDHOST_RECORD_HOOK", "").split(","):
+            self.wanted.update(DOES.get(what, {}))
 
     def find_spec(self, name, path, target=None):
         mark = self.wanted.pop(name, None)

@@ -37,8 +37,7 @@ bool cupti_session_shares_clock(const cupti_api *self) {
   return false;
 }
 
-static CUptiResult set_flag(const cupti_api *self, CUpti_ActivityAttribute attribute) {
-  uint8_t value = 1;
+static CUptiResult set_flag(const cupti_api *self, CUpti_ActivityAttribute attribute, uint8_t value) {
   size_t bytes = sizeof value;
   CUptiResult result = self->ActivitySetAttribute(attribute, &bytes, &value);
   /* An older library may not know it; it then works as it did before the attribute existed. */
@@ -78,8 +77,8 @@ pd_status cupti_session_attach(cupti_session *self, CUpti_BuffersCallbackRequest
   }
   if ((result = api->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)) != CUPTI_SUCCESS && !self->early)
     return failed(self, "cuptiSetThreadIdType", result, why, why_bytes);
-  result = set_flag(api, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER);
-  if (result == CUPTI_SUCCESS) result = set_flag(api, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
+  result = set_flag(api, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, 1);
+  if (result == CUPTI_SUCCESS) result = set_flag(api, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
   if (result != CUPTI_SUCCESS && !self->early) return failed(self, "cuptiActivitySetAttribute", result, why, why_bytes);
   pd_status status = subscribe(self, why, why_bytes);
   if (status != PD_OK) return status;
@@ -187,6 +186,14 @@ void cupti_session_disable(cupti_session *self) {
   for (int i = KIND_COUNT; i > 0; i--) (void)self->api->ActivityDisable(kinds[i - 1]);
   if (self->sync) (void)self->api->ActivityDisable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
   self->enabled = false;
+}
+
+void cupti_session_unsubscribe(cupti_session *self) {
+  if (!self->subscribed) return;
+  (void)set_flag(self->api, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 0);
+  (void)set_flag(self->api, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, 0);
+  (void)self->api->Unsubscribe(self->subscriber);
+  self->subscribed = self->attached = false;
 }
 
 void cupti_session_detach(cupti_session *self) {

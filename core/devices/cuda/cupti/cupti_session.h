@@ -38,6 +38,9 @@ void cupti_session_list_again(cupti_session *self);
 void cupti_session_disable(cupti_session *self);
 /* Whether the records' times are CLOCK_REALTIME. */
 bool cupti_session_shares_clock(const cupti_api *self);
+/* Of a session whose kinds are off: another profiler of the process may subscribe, and gives buffers that nobody has
+ * zeroed. Nothing can be recorded any more. Calls of the library may be under way. */
+void cupti_session_unsubscribe(cupti_session *self);
 /* No other call of the library may be under way. */
 void cupti_session_detach(cupti_session *self);
 
