@@ -27,10 +27,19 @@ range, on                         46.82      23.97     194.89
 
 == profile_cost
 A step, us                                         12.500   11.000 .. 13.250
+
+== html_viewers
+26808 events, size, KiB, pdhost                                363.4       363.4 .. 363.4
+26808 events, size, KiB, viztracer                           14259.4     14259.4 .. 14259.4
 """
 got = [(row["what"], row["value"], row["low"], row["high"], row["unit"]) for row in figures.bench_figures(SAMPLE)]
 assert got == [("range, on", 46.82, 23.97, 194.89, "ns"), ("one thread", 8.92, 6.51, 12.51, "million events/s"),
-               ("workers, cpu_work: 2 200", 1260, 1144, 1577, "samples/s"), ("A step, us", 12.5, 11, 13.25, "")], got
+               ("workers, cpu_work: 2 200", 1260, 1144, 1577, "samples/s"), ("A step, us", 12.5, 11, 13.25, ""),
+               ("26808 events, size, KiB, pdhost", 363.4, 363.4, 363.4, ""),
+               ("26808 events, size, KiB, viztracer", 14259.4, 14259.4, 14259.4, "")], got
+rows = [line for _, line in figures.page_rows(figures.bench_figures(SAMPLE)[-3:], False)]
+assert [row.split(" | ")[:2] for row in rows] == [["| A step, us", "12.5"],
+                                                  ["| 26808 events, size, KiB", "363.4; viztracer 14259"]], rows
 ratio = figures.peer_figures([{"name": "steps", "ours": 2, "ours_min": 1, "ours_max": 3, "unit": "ms", "goal": 0.5,
                                "limit": None, "ratio": 0.6, "ratio_min": 0.5, "ratio_max": 0.7}])
 assert [(row["what"], row["value"], row["goal"]) for row in ratio] == \
