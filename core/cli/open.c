@@ -3,6 +3,8 @@
 
 #include "open_kind.h"
 
+#include "base/shell_word.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -154,18 +156,6 @@ static bool is_ready(const tool *self, char *note, size_t room) {
 
 /* ---- output ---- */
 
-/* A path in quotes where a shell would read it otherwise. */
-static void quoted(const char *path, char *out, size_t room) {
-  if (path[0] && !strpbrk(path, " \t\n'\"\\$`!*?[](){}<>|&;#~"))
-    snprintf(out, room, "%s", path);
-  else {
-    size_t used = (size_t)snprintf(out, room, "'");
-    for (; *path && used + 6 < room; path++)
-      used += (size_t)snprintf(out + used, room - used, *path == '\'' ? "'\\''" : "%c", *path);
-    snprintf(out + used, room - used, "'");
-  }
-}
-
 /* The folder that holds `path`. */
 static void folder_of(const char *path, char *out) {
   const char *slash = strrchr(path, '/');
@@ -174,13 +164,13 @@ static void folder_of(const char *path, char *out) {
 
 /* The command with the path for '*', the folder around it for '^'. */
 static void command_for(const tool *self, const char *path, char *out, size_t room) {
-  char folder[PATH_BYTES], word[PATH_BYTES];
+  char folder[PATH_BYTES], word[4 * PATH_BYTES];
   size_t used = 0;
   folder_of(path, folder);
   out[0] = '\0';
   for (const char *at = self->command; *at && used < room; at++) {
     const bool is_path = *at == '*', is_folder = *at == '^';
-    if (is_path || is_folder) quoted(is_path ? path : folder, word, sizeof word);
+    if (is_path || is_folder) (void)shell_word_put(word, is_path ? path : folder);
     used += (size_t)snprintf(out + used, room - used, is_path || is_folder ? "%s" : "%.1s",
                              is_path || is_folder ? word : at);
   }

@@ -3,25 +3,21 @@
 
 #include "run_name.h"
 
+#include "base/shell_word.h"
 #include "base/version.h"
 
 #include <string.h>
 
-/* As one could type it again: words with anything unusual are quoted. */
+/* As one could type it again. */
 static const char *command_line(cli_builder *b, int argc, char **argv) {
-  const char *line = "";
-  for (int i = 0; i < argc; i++) {
-    const char *word = argv[i];
-    const bool plain = word[0] && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                               "-_./=:,+@%") == strlen(word);
-    if (!plain) {
-      const char *quoted = "'";
-      for (const char *quote; (quote = strchr(word, '\'')); word = quote + 1)
-        quoted = cli_rows_join(b, quoted, cli_rows_keep(b, word, (size_t)(quote - word)), "'\\''");
-      word = cli_rows_join(b, quoted, word, "'");
-    }
-    line = i ? cli_rows_join(b, line, " ", word) : word;
+  size_t room = 1;
+  for (int i = 0; i < argc; i++) room += shell_word_room(argv[i]) + 1;
+  char *line = text_pool_alloc(&b->args->memory, room), *at = line;
+  if (!line) {
+    b->failed = true;
+    return "";
   }
+  for (int i = 0; i < argc; i++) at = shell_word_put(i ? stpcpy(at, " ") : at, argv[i]);
   return line;
 }
 

@@ -6,7 +6,8 @@
 
 #define USAGE(...) error_add(err, PD_INVALID, FAULT_ARGUMENT, __VA_ARGS__)
 
-const char *cli_rows_keep(cli_builder *b, const char *text, size_t bytes) {
+/* A text that lives as long as the arguments; "" on no memory, which is noted. */
+static const char *keep(cli_builder *b, const char *text, size_t bytes) {
   char *copy = text_pool_alloc(&b->args->memory, bytes + 1);
   if (!copy) {
     b->failed = true;
@@ -16,7 +17,7 @@ const char *cli_rows_keep(cli_builder *b, const char *text, size_t bytes) {
   return copy;
 }
 
-const char *cli_rows_join(cli_builder *b, const char *first, const char *middle, const char *last) {
+static const char *join(cli_builder *b, const char *first, const char *middle, const char *last) {
   const char *text = text_pool_join(&b->args->memory, first, middle, last);
   if (!text) b->failed = true;
   return text ? text : "";
@@ -48,8 +49,8 @@ static bool take_assignment(void *user, const args_option *row, const char *text
     USAGE("-o %s: write section.key=value, as in -o data.num_workers=8", text);
     return true;
   }
-  b->options[b->option_count++] = cli_rows_assign(cli_rows_keep(b, text, (size_t)(dot - text)),
-                                                  cli_rows_keep(b, dot + 1, (size_t)(equals - dot - 1)), equals + 1);
+  b->options[b->option_count++] =
+      cli_rows_assign(keep(b, text, (size_t)(dot - text)), keep(b, dot + 1, (size_t)(equals - dot - 1)), equals + 1);
   return true;
 }
 
@@ -62,13 +63,13 @@ static bool take_sink(void *user, const args_option *row, const char *text, erro
   /* A path may hold a colon before its last slash, a value may hold slashes: the file's name ends with .so. */
   const char *suffix = strstr(text, ".so:");
   if (suffix && slash) colon = suffix + 3;
-  const char *name = cli_rows_keep(b, text, colon ? (size_t)(colon - text) : strlen(text));
+  const char *name = keep(b, text, colon ? (size_t)(colon - text) : strlen(text));
   if (!name[0]) {
     USAGE("--sink %s: no name; write --sink NAME[:key=value,...]", text);
     return true;
   }
-  b->sinks = b->sinks ? cli_rows_join(b, b->sinks, ",", name) : name;
-  const char *section = cli_rows_join(b, "sink.", name, "");
+  b->sinks = b->sinks ? join(b, b->sinks, ",", name) : name;
+  const char *section = join(b, "sink.", name, "");
   for (const char *at = colon ? colon + 1 : ""; *at;) {
     const char *equals = strchr(at, '='), *end = strchr(at, ',');
     while (end && !memchr(end + 1, '=', strcspn(end + 1, ","))) end = strchr(end + 1, ',');
@@ -78,7 +79,7 @@ static bool take_sink(void *user, const args_option *row, const char *text, erro
     }
     const size_t bytes = end ? (size_t)(end - equals - 1) : strlen(equals + 1);
     b->named[b->named_count++] =
-        cli_rows_assign(section, cli_rows_keep(b, at, (size_t)(equals - at)), cli_rows_keep(b, equals + 1, bytes));
+        cli_rows_assign(section, keep(b, at, (size_t)(equals - at)), keep(b, equals + 1, bytes));
     at = end ? end + 1 : at + strlen(at);
   }
   return true;
@@ -88,7 +89,7 @@ static bool take_folder(void *user, const args_option *row, const char *value, e
   cli_builder *b = user;
   (void)row;
   (void)err;
-  b->args->plugin_path = b->args->plugin_path ? cli_rows_join(b, b->args->plugin_path, ":", value) : value;
+  b->args->plugin_path = b->args->plugin_path ? join(b, b->args->plugin_path, ":", value) : value;
   return true;
 }
 

@@ -16,9 +16,6 @@ typedef struct cli_builder {
   uint32_t argc;
 } cli_builder;
 
-/* A text that lives as long as the arguments; "" on no memory, which is noted. */
-const char *cli_rows_keep(cli_builder *b, const char *text, size_t bytes);
-const char *cli_rows_join(cli_builder *b, const char *first, const char *middle, const char *last);
 static inline config_assignment cli_rows_assign(const char *section, const char *key, const char *value) {
   return (config_assignment){.section = section, .key = key, .value = value, .origin = "command line"};
 }
