@@ -45,6 +45,11 @@
     "The device is busy: what is left is less work for it, such as mixed precision, faster kernels or another memory " \
     "layout.")
 
+/* No bottleneck was found, and the device is idle all the same. */
+#define VERDICT_IDLE_HELPS                                                                                             \
+  "No cause that pdhost knows holds the step, but the device is idle for most of it. Look in the timeline for what "   \
+  "the host does meanwhile."
+
 enum {
 #define X(key, text, helps) VERDICT_##key,
   VERDICT_MAP(X)

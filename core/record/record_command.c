@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/self_path.h"
+#include "base/shell_word.h"
 #include "capture/record_board.h"
 #include "config/cli_args.h"
 
@@ -177,15 +178,15 @@ static pd_status load_settings(cli_args *args, const record_options *options, co
   return status;
 }
 
-/* What the user typed, with the command. */
+/* What the user typed, with the command, as one could type it again. */
 static const char *whole_line(cli_args *args, char **command) {
   const char *own_part = args->input.command_line ? args->input.command_line : "record";
-  size_t bytes = strlen(own_part) + sizeof " --";
-  for (char **word = command; *word; word++) bytes += strlen(*word) + 1;
+  size_t bytes = sizeof "pdhost " + strlen(own_part) + sizeof " --";
+  for (char **word = command; *word; word++) bytes += shell_word_room(*word) + 1;
   char *line = text_pool_alloc(&args->memory, bytes), *at = line;
   if (!line) return own_part;
-  at = stpcpy(stpcpy(at, own_part), " --");
-  for (char **word = command; *word; word++) at = stpcpy(stpcpy(at, " "), *word);
+  at = stpcpy(stpcpy(stpcpy(at, "pdhost "), own_part), " --");
+  for (char **word = command; *word; word++) at = shell_word_put(stpcpy(at, " "), *word);
   return line;
 }
 

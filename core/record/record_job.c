@@ -124,7 +124,8 @@ static void begin_report(job *self) {
   const import_request request = {.files = self->paths,
                                   .file_count = self->path_count,
                                   .step = self->request->step,
-                                  .first_steps = self->request->steps};
+                                  .first_steps = self->request->steps,
+                                  .is_recording = true};
   if (self->asked)
     record_report_give_up(&self->report, self->asked);
   else
@@ -160,7 +161,8 @@ static void begin_snapshot(job *self) {
     forget_captures(self);
     return;
   }
-  const import_request request = {.files = self->paths, .file_count = self->path_count, .step = self->request->step};
+  const import_request request = {
+      .files = self->paths, .file_count = self->path_count, .step = self->request->step, .is_recording = true};
   self->settings->run.trace_dir = self->folder; /* as the report's process is to have it */
   record_report_begin(&self->report, self->settings, &request);
   self->settings->run.trace_dir = own;

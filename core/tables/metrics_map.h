@@ -275,6 +275,8 @@
     "what takes the cause out of a program, or what a verdict needs, in words", NULL, "pdhost")                        \
   X(verdict_next, "Try next", "Try next", TEXT, 0, "a command whose run would show the cause gone or smaller", NULL,   \
     "pdhost")                                                                                                          \
+  X(verdict_after, "Afterwards", "Afterwards", TEXT, 0,                                                                \
+    "of another program: what to type once it was changed; NEW stands for its new trace", NULL, "pdhost")              \
   X(verdict_overrides, "Settings", "Settings", TEXT, DETAIL,                                                           \
     "what that command sets anew: section.key=value, separated by spaces; none where it only looks closer", NULL,      \
     "pdhost")                                                                                                          \

@@ -7,6 +7,12 @@
 
 /* Below this share of the draws a verdict is called possible. */
 
+/* Below this share of the step the device is not said to be busy. */
+#define BUSY_ENOUGH 0.5
+
+/* Whether pdhost ran the loop itself. */
+static bool is_ours(const table_work *work) { return work->facts->trace->facts & PD_FACT_TRAIN; }
+
 /* The recorder is named where nothing else is, and where the run itself says what it costs. */
 static uint32_t cause_of(const table_work *work) {
   const gains *of = work->gains;
@@ -75,23 +81,42 @@ static verdict_advice advice_on(const table_work *work, uint32_t cause) {
   return verdict_advise(&setting, cause);
 }
 
-const pd_table *verdict_table(const table_work *work) {
-  const char *command =
-      work->context->command_line && work->context->command_line[0] ? work->context->command_line : "pdhost";
+static const char *helps_of(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
-  const char *helps = NULL;
-  const char *why_not = verdict_withheld(work->facts, work->gains, work->arena, &helps);
+  if (mostly_copies(work, cause)) return verdict_helps(VERDICT_pinned_copy);
+  return cause == VERDICT_none && of->busy < BUSY_ENOUGH ? VERDICT_IDLE_HELPS : verdict_helps(cause);
+}
+
+/* Settings are our own runs': another program's window has no command of ours behind it. */
+static void say_next(table_build *table, const table_work *work, const verdict_advice *advice) {
+  const char *command = work->context->command_line;
+  const analysis_follow_up *follow_up = work->context->follow_up;
+  if (!is_ours(work)) {
+    if (follow_up && follow_up->again) table_string(table, M_verdict_after, follow_up->again);
+    return;
+  }
+  table_string(table, M_verdict_next,
+               arena_format(work->arena, "%s %s", command && command[0] ? command : "pdhost", advice->options));
+  if (advice->overrides) table_string(table, M_verdict_overrides, advice->overrides);
+}
+
+const pd_table *verdict_table(const table_work *work) {
+  const gains *of = work->gains;
+  verdict_remedy remedy = {.helps = NULL};
+  const char *why_not = verdict_withheld(work->facts, work->gains, work->arena, &remedy);
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "verdict", "Verdict", disturbance(work));
   TABLE_COLUMNS(&table, M_verdict, M_verdict_cause, M_verdict_share, M_verdict_repeatable, M_verdict_evidence,
-                M_verdict_not, M_verdict_helps, M_verdict_next, M_verdict_overrides, M_verdict_step,
+                M_verdict_not, M_verdict_helps, M_verdict_next, M_verdict_after, M_verdict_overrides, M_verdict_step,
                 M_verdict_expected);
   table_row(&table, 0);
   table_row_flags(&table, PD_ROW_RECORD);
   if (why_not) {
     table_string(&table, M_verdict, why_not);
     table_string(&table, M_verdict_cause, "withheld");
-    table_string(&table, M_verdict_helps, helps);
+    table_string(&table, M_verdict_helps, remedy.helps);
+    if (remedy.steps_unknown && work->context->follow_up && work->context->follow_up->steps)
+      table_string(&table, M_verdict_next, work->context->follow_up->steps);
     return table_done(&table);
   }
   const uint32_t cause = cause_of(work);
@@ -102,13 +127,10 @@ const pd_table *verdict_table(const table_work *work) {
   table_percent(&table, M_verdict_repeatable, (int64_t)of->agreeing, (int64_t)of->draws);
   table_string(&table, M_verdict_evidence, verdict_evidence(work, cause));
   table_string(&table, M_verdict_not, verdict_ruled_out(work, cause));
-  table_string(&table, M_verdict_helps, verdict_helps(mostly_copies(work, cause) ? VERDICT_pinned_copy : cause));
-  /* Settings are our own runs': another program's trace has no command of ours behind it. */
-  const bool is_ours = work->facts->trace->facts & PD_FACT_TRAIN;
-  if (is_ours) table_string(&table, M_verdict_next, arena_format(work->arena, "%s %s", command, advice.options));
-  if (is_ours && advice.overrides) table_string(&table, M_verdict_overrides, advice.overrides);
+  table_string(&table, M_verdict_helps, helps_of(work, cause));
+  say_next(&table, work, &advice);
   table_int(&table, M_verdict_step, (int64_t)of->step_ns);
-  const double part = is_ours ? advice.part : 1;
+  const double part = is_ours(work) ? advice.part : 1;
   if (cause < VERDICT_profiler)
     table_int(&table, M_verdict_expected, (int64_t)(of->step_ns * (1 - part * of->causes[cause].gain)));
   return table_done(&table);

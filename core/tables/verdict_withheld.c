@@ -6,13 +6,15 @@
 #include <math.h>
 #include <string.h>
 
+static const char steps_unknown[] =
+    "withheld: the program's loop was not found, so that its steps are not known; name them by --step";
+
 /* What to do about it, where pdhost did not record the steps itself. */
 static const char *too_few_steps(const trace_facts *facts, arena *memory) {
   const char *origin = facts->trace->origin;
   const bool is_read = origin && strcmp(origin, "pdhost") != 0;
   const unsigned long long count = facts->step_count;
-  if (is_read && count == 1 && !(facts->trace->facts & PD_FACT_STEPS))
-    return "withheld: the program's loop was not found, so that its steps are not known; name them by --step";
+  if (is_read && count == 1 && !(facts->trace->facts & PD_FACT_STEPS)) return steps_unknown;
   return arena_format(memory, "withheld: %llu active step%s too few, %d are needed%s", count,
                       count == 1 ? " is" : "s are", VERDICT_MIN_STEPS, is_read ? ": record more of them" : "");
 }
@@ -39,9 +41,12 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
   if (of->unlinked > 1 - VERDICT_MIN_COVERAGE)
     return (reason){arena_format(memory, "withheld: %.2f %% of the device records have no launch", 100 * of->unlinked),
                     "Begin and end the recording between two steps, and record the runtime's calls."};
-  if (facts->step_count < VERDICT_MIN_STEPS)
-    return (reason){too_few_steps(facts, memory),
-                    arena_format(memory, "Record at least %d steps, each marked as one.", VERDICT_MIN_STEPS)};
+  if (facts->step_count < VERDICT_MIN_STEPS) {
+    const char *why = too_few_steps(facts, memory);
+    return (reason){why, arena_format(memory, "%s at least %d steps, each marked as one.",
+                                      why == steps_unknown ? "Name the range that is one step, or record" : "Record",
+                                      VERDICT_MIN_STEPS)};
+  }
   if (!of->is_judged)
     return (reason){"withheld: the steps have no launches with device records",
                     "Record steps that give the device work, with the runtime's calls."};
@@ -62,8 +67,8 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
   return (reason){NULL, NULL};
 }
 
-const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory, const char **helps) {
+const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory, verdict_remedy *remedy) {
   const reason found = reason_of(facts, of, memory);
-  if (found.why && helps) *helps = found.helps;
+  if (found.why && remedy) *remedy = (verdict_remedy){found.helps, found.why == steps_unknown};
   return found.why;
 }

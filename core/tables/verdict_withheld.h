@@ -5,8 +5,13 @@
 #include "base/arena.h"
 #include "ledger/gains.h"
 
+typedef struct verdict_remedy {
+  const char *helps;
+  bool steps_unknown; /* the window is another program's, whose steps nobody named and nothing showed */
+} verdict_remedy;
+
 /* "withheld: 3 active steps are too few, 5 are needed", in the arena; NULL: the gains are to be trusted.
- * `helps`, unless it is NULL, then says what to do about it; else it is left alone. */
-const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory, const char **helps);
+ * `remedy`, unless it is NULL, then says what to do about it; else it is left alone. */
+const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory, verdict_remedy *remedy);
 
 #endif

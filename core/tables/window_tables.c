@@ -234,6 +234,8 @@ void analysis_disturbed(analysis *self, const char *machine, const char *process
   self->context.disturbance = self->disturbance[0] ? self->disturbance : NULL;
 }
 
+void analysis_follow(analysis *self, const analysis_follow_up *next) { self->context.follow_up = next; }
+
 const char *analysis_disturbance(const analysis *self) { return self->context.disturbance; }
 
 const proc_usage *analysis_usage(const analysis *self) { return self->has_usage ? &self->usage : NULL; }

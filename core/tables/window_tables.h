@@ -9,18 +9,25 @@
 
 typedef struct analysis analysis;
 
+/* Another program's window: what to type next. Texts that are NULL: nothing. */
+typedef struct analysis_follow_up {
+  const char *again; /* once the program was changed: shows what that did */
+  const char *steps; /* tells which of the window's ranges are the steps */
+} analysis_follow_up;
+
 /* What the tables need beside the trace. */
 typedef struct analysis_context {
   const pd_device_props *device;
   int64_t batch_size;
   bool with_flops, with_modules, profile_memory;
-  bool tf32;                /* float32 products may use it, where the device has it */
-  uint32_t cores;           /* of the machine */
-  const char *command_line; /* of the run, for the verdict's next command; NULL: "pdhost" */
-  const pd_cure *cures;     /* what the scenario says takes a cause out; NULL: nothing */
-  int64_t num_workers;      /* of the loader; 0: none, or not known */
-  const char *disturbance;  /* analysis_disturbed's; NULL: none */
-  pd_offers offers;         /* what the verdict may suggest; not known: all that this kind of device may have */
+  bool tf32;                           /* float32 products may use it, where the device has it */
+  uint32_t cores;                      /* of the machine */
+  const char *command_line;            /* of the run, for the verdict's next command; NULL: "pdhost" */
+  const pd_cure *cures;                /* what the scenario says takes a cause out; NULL: nothing */
+  int64_t num_workers;                 /* of the loader; 0: none, or not known */
+  const analysis_follow_up *follow_up; /* of another program; NULL: none */
+  const char *disturbance;             /* analysis_disturbed's; NULL: none */
+  pd_offers offers; /* what the verdict may suggest; not known: all that this kind of device may have */
 } analysis_context;
 
 pd_status analysis_open(const analysis_context *context, analysis **out);
@@ -35,6 +42,9 @@ const char *analysis_cuda_heading(const char *key);
 /* Tables that the run itself made, behind those of pd_analysis.run_tables for every summary that is asked for from now
  * on. Borrowed until the analysis is closed. [loop thread] */
 void analysis_add_run_tables(analysis *self, const pd_table_set *more);
+
+/* Borrowed by the windows from now on, until the next call. NULL: none. [loop thread] */
+void analysis_follow(analysis *self, const analysis_follow_up *next);
 
 /* The trace is about to go: forgets the sets computed from it. [loop thread] */
 void analysis_forget(analysis *self, const pd_trace *trace);

@@ -70,19 +70,32 @@ static void verdict(text_out *page, const pd_table_set *set) {
   page_markup(page, "</section>\n");
 }
 
+static void command(text_out *page, const char *words) {
+  page_around(page, "<pre class=\"command\" tabindex=\"0\"><code>", words, "</code></pre>\n");
+}
+
+/* Of verdict_after: a command that reads the new trace, not one that records it. */
+static bool is_new_trace(const char *words) { return strstr(words, " NEW") != NULL; }
+
 static void next_step(text_out *page, const pd_table_set *set) {
   const pd_table *table = page_table(set, "verdict");
   if (!table || !table->rows.count) return;
   const pd_table_row *row = PD_AT(pd_table_row, &table->rows, 0);
   const char *helps = page_string(table, row, "verdict_helps"), *next = page_string(table, row, "verdict_next"),
-             *sets = page_string(table, row, "verdict_overrides");
-  if (!*helps && !*next) return;
+             *sets = page_string(table, row, "verdict_overrides"), *after = page_string(table, row, "verdict_after");
+  if (!*helps && !*next && !*after) return;
   page_markup(page, "<section class=\"card next\"><h3>What to do</h3>\n");
   if (*helps) page_around(page, "<p>", helps, "</p>\n");
   /* What it changes is at the end of a command that may be long. */
   if (*sets) page_around(page, "<p>Set <code>", sets, "</code>. Type next:</p>\n");
   if (*next && !*sets) page_markup(page, "<p>Type next:</p>\n");
-  if (*next) page_around(page, "<pre class=\"command\" tabindex=\"0\"><code>", next, "</code></pre>\n");
+  if (*next) command(page, next);
+  if (*after)
+    page_around(page, "<p>",
+                is_new_trace(after) ? "Then record it again, and type, with the new trace for NEW:"
+                                    : "Then record it again:",
+                "</p>\n");
+  if (*after) command(page, after);
   page_markup(page, "</section>\n");
 }
 
@@ -137,7 +150,8 @@ static void gains(text_out *page, const pd_table_set *set) {
 
 static bool has_command(const pd_table_set *set) {
   const pd_table *table = page_table(set, "verdict");
-  return table && table->rows.count && *page_string(table, PD_AT(pd_table_row, &table->rows, 0), "verdict_next");
+  const pd_table_row *row = table && table->rows.count ? PD_AT(pd_table_row, &table->rows, 0) : NULL;
+  return row && (*page_string(table, row, "verdict_next") || *page_string(table, row, "verdict_after"));
 }
 
 void pane_overview(text_out *page, const pane_window *window) {

@@ -80,10 +80,16 @@ void verdict_command(text *out, const char *command, size_t columns, size_t inde
   text_add(out, "\n");
 }
 
+static void command(text *out, const char *label, const char *words, size_t columns) {
+  if (!words) return;
+  text_format(out, "  %-*s  ", LABEL, label);
+  verdict_command(out, words, columns, VALUE_AT);
+}
+
 void verdict_block(text *out, const pd_table *table, size_t columns) {
   const char *title = text_of(table, "verdict"), *evidence = text_of(table, "verdict_evidence"),
              *ruled_out = text_of(table, "verdict_not"), *next = text_of(table, "verdict_next"),
-             *helps = text_of(table, "verdict_helps");
+             *helps = text_of(table, "verdict_helps"), *after = text_of(table, "verdict_after");
   text sentence = {0};
   const size_t at = out->length;
   text_wrap(&sentence, title ? title : "", columns, TITLE_AT);
@@ -107,12 +113,10 @@ void verdict_block(text *out, const pd_table *table, size_t columns) {
   if (sentence.length) labelled(out, "Step", sentence.data, columns);
   if (evidence) labelled(out, "Evidence", evidence, columns);
   if (ruled_out) labelled(out, "Ruled out", ruled_out, columns);
-  /* A command says more than words; another program's trace has none. */
+  /* A command that takes the cause away says more than words; for another program there is none. */
   if (helps && !next) labelled(out, "What helps", helps, columns);
-  if (next) {
-    text_format(out, "  %-*s  ", LABEL, "Try next");
-    verdict_command(out, next, columns, VALUE_AT);
-  }
+  command(out, "Try next", next, columns);
+  command(out, "Afterwards", after, columns);
   out->failed = out->failed || sentence.failed;
   text_free(&sentence);
 }

@@ -1,6 +1,8 @@
 """pdhost analyze: traces of other profilers get what a run gets. Files with defects are test_kineto's."""
 import json
 import os
+import re
+import shlex
 import sys
 import unittest
 
@@ -34,9 +36,9 @@ class Analyze(Case):
         self.made()
         self.made("made.json.gz")
         expected = self.analyze("made.json")[1]
-        self.assertEqual(self.analyze("made.json.gz")[1], expected)
+        self.assertEqual(self.analyze("made.json.gz")[1].replace("made.json.gz NEW", "made.json NEW"), expected)
         code, out, err = self.analyze("-", under=("sh", "-c", 'exec "$0" "$@" < made.json'))
-        self.assertEqual((code, out), (0, expected), err)
+        self.assertEqual((code, out), (0, re.sub("  Afterwards .*\n", "", expected)), err)
 
     def test_figures(self):
         self.made()
@@ -145,6 +147,34 @@ class Analyze(Case):
                       " ".join(self.analyze("made.json")[1].split()))
         self.made(steps=1)
         self.assertIn("withheld: the program's loop was not found", " ".join(self.analyze("made.json")[1].split()))
+
+    def verdict(self, *arguments):
+        return self.figures(*arguments)[0]["windows"][0]["tables"]["verdict"]["rows"][0]
+
+    def test_what_to_type_next(self):
+        name = "it's made.json"
+        self.made(name)
+        row = self.verdict(name)
+        self.assertEqual(row["verdict_after"], "pdhost diff 'it'\\''s made.json' NEW")
+        self.assertIsNone(row["verdict_next"])
+        words = shlex.split(row["verdict_after"])[1:]
+        code, out, err = self.run_pdhost(*(name if word == "NEW" else word for word in words), watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertIn("SAME", out)
+        self.made(steps=6, marks=False)
+        self.assertEqual(self.verdict("--reader", "kineto", "--step", "aten::linear", "made.json")["verdict_after"],
+                         "pdhost diff made.json NEW --step aten::linear --reader kineto")
+        self.assertRegex(self.analyze("made.json")[1], r"\n  What helps   .*(\n   .*)*\n  Afterwards   pdhost diff made.json NEW\n")
+        code, out, _ = self.analyze("-", under=("sh", "-c", 'exec "$0" "$@" < made.json'))
+        self.assertNotIn("Afterwards", out)
+
+    def test_unknown_steps_are_to_be_named(self):
+        self.made(steps=1, marks=False)
+        row = self.verdict("made.json")
+        self.assertEqual(row["verdict_next"], "pdhost analyze made.json --step NAME")
+        self.assertIsNone(row["verdict_after"])
+        self.assertIn("Name the range that is one step, or record at least 5", row["verdict_helps"])
+        self.assertIsNone(self.verdict("--step", "aten::linear", "made.json")["verdict_next"])
 
     def test_several_devices_are_told(self):
         made = MadeTrace()

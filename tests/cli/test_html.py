@@ -7,6 +7,8 @@ import unittest
 import zlib
 from html.parser import HTMLParser
 
+from made_evil import EVIL, made_evil, spoil
+from made_ranks import Job
 from pdhost_run import Case
 
 VOID = {"meta", "link", "br", "img", "input"}
@@ -243,34 +245,45 @@ class Html(Case):
         if tables["memory"]["rows"]:
             self.assertIn('class="memory"', text)
 
-    def test_names_of_a_trace_are_data(self):
-        evil = "</script><script>alert(1)</script><img src=x onerror=\"alert('2')\">&amp;"
-        events, at = [], 1000
-        for step in range(6):
-            events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1,
-                           "ts": at, "dur": 100, "args": {}})
-            events.append({"ph": "X", "cat": "cpu_op", "name": evil, "pid": 1, "tid": 1, "ts": at + 5, "dur": 60,
-                           "args": {}})
-            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
-                           "ts": at + 10, "dur": 5, "args": {"correlation": step + 1}})
-            events.append({"ph": "X", "cat": "kernel", "name": evil, "pid": 0, "tid": 7, "ts": at + 20, "dur": 70,
-                           "args": {"stream": 7, "device": 0, "context": 1, "correlation": step + 1}})
-            at += 100
-        trace = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": evil}], "traceEvents": events}
-        with open(self.path("evil.json"), "w", encoding="utf-8") as file:
-            json.dump(trace, file)
-        code, _, err = self.run_pdhost("analyze", self.path("evil.json"), "--sink", "html:path=evil.html", watch=False)
-        self.assertEqual(code, 0, err)
-        with open(self.path("evil.html"), encoding="utf-8") as file:
+    def is_data(self, name):
+        """The page: it is whole, and what is in it was written by the sink."""
+        with open(self.path(name), encoding="utf-8") as file:
             text = file.read()
         page = Page(text)
-        self.assertEqual(page.open, [])
-        self.assertNotIn("<img", text)
-        self.assertNotIn("<script>", text)
-        self.assertEqual({given.get("type") for tag, given in page.elements if tag == "script"}, {"text/plain", "module"})
-        self.assertIn(page_text(evil), text)
-        _, rows = timeline_of(text)
-        self.assertEqual(sum(event["name"] == evil for row in rows for event in row), 12)
+        self.assertEqual(page.open, [], name)
+        self.assertNotIn("<img", text, name)
+        self.assertNotIn("<script>", text, name)
+        self.assertLessEqual({given.get("type") for tag, given in page.elements if tag == "script"},
+                             {"text/plain", "module"}, name)
+        self.assertIn(page_text(EVIL), text, name)
+        return text
+
+    def test_names_of_a_trace_are_data(self):
+        made_evil(steps=8).write(self.path("evil.json"))
+        code, _, err = self.run_pdhost("analyze", "evil.json", "--sink", "html:path=evil.html", watch=False)
+        self.assertEqual(code, 0, err)
+        text = self.is_data("evil.html")
+        self.assertIn("with the new trace for NEW:</p>\n<pre class=\"command\" tabindex=\"0\"><code>pdhost diff evil.json "
+                      "NEW</code>", text)
+        head, rows = timeline_of(text)
+        self.assertEqual(sum(event["name"] == "gemm_kernel" + EVIL for row in rows for event in row), 8)
+        self.assertTrue(any(EVIL in lane["name"] for lane in head["lanes"]))
+
+    def test_names_of_files_and_ranks_are_data(self):
+        name = "e<script>alert(1)<!--'\".json"
+        for rank, trace in enumerate(Job().traces):
+            spoil(trace).write(self.path(f"{rank}{name}"))
+        code, _, err = self.run_pdhost("analyze", *(f"{rank}{name}" for rank in range(3)), "--sink", "html:path=evil.html",
+                                       watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertIn('id="all-ranks"', self.is_data("evil.html"))
+
+    def test_names_in_a_difference_are_data(self):
+        made_evil(steps=8).write(self.path("a<script>.json"))
+        made_evil(steps=8, kernel_us=300).write(self.path("b'\".json"))
+        code, _, err = self.run_pdhost("diff", "a<script>.json", "b'\".json", "--sink", "html:path=evil.html", watch=False)
+        self.assertEqual(code, 0, err)
+        self.is_data("evil.html")
 
     def test_a_run_that_was_cut_short_says_so(self):
         path = os.path.join(self.folder, "page.html")

@@ -12,7 +12,7 @@ from pdhost_run import Case
 POOR = {"CUPTI_ACTIVITY_KIND_KERNEL": "start end deviceId streamId correlationId shortName".split(),
         "CUPTI_ACTIVITY_KIND_RUNTIME": "start end globalTid correlationId nameId".split(), "StringIds": ["id", "value"]}
 # Of a multiprocessor and of versions: an export has no occupancy, and the made trace invents its own.
-UNLIKE = ("est_achieved_occupancy", "blocks_per_sm", "occupancy")
+UNLIKE = ("est_achieved_occupancy", "blocks_per_sm", "occupancy", "verdict_after")
 
 
 class Nsys(Case):
@@ -26,7 +26,7 @@ class Nsys(Case):
         return MadeNsys(self.path(name), **options).take(made or MadeTrace()).write()
 
     def rows(self, figures, table):
-        """The rows of a table of the first window, by the keys of its columns."""
+        """The rows of a table of the first window, by the keys of its columns. Commands name the file."""
         rows = figures["windows"][0]["tables"][table]["rows"]
         return [{key: cell for key, cell in row.items() if not any(word in key for word in UNLIKE)} for row in rows]
 

@@ -3,6 +3,7 @@ import glob
 import gzip
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -81,6 +82,12 @@ class Whole(Record):
         code, out, err = self.run_pdhost("analyze", captures[0], watch=False)
         self.assertEqual(code, 0, err)
         self.assertIn("steps 0 to 49 (50)", out)
+
+    def test_what_to_type_once_the_program_was_changed(self):
+        _, _, figures = self.recorded("init", "steps=50", "settle", "say=it's so", steps=50)
+        words = shlex.split(figures["windows"][0]["tables"]["verdict"]["rows"][0]["verdict_after"])
+        self.assertEqual(words[:2], ["pdhost", "record"])
+        self.assertEqual(words[words.index("--"):], ["--", PROGRAM, "init", "steps=50", "settle", "say=it's so"])
 
     def test_without_it_no_file_but_the_sinks_stays(self):
         self.recorded("init", "steps=50", "settle", steps=50)

@@ -621,6 +621,26 @@ PD_TEST(verdict, is_only_possible_where_another_cost_of_recording_gives_another)
   }
 }
 
+/* A device that is idle while the measurement itself waits at the end of the step, which no cause takes away. */
+PD_TEST(verdict, an_idle_device_is_not_said_to_be_busy) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, s + 1);
+    fake_kernel(rig.fake, "k", stream, at + 1000, at + 10000, s + 1);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, at + 1500, at + 99000, 0);
+  }
+  rig_finish(&rig);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict"), "no bottleneck found: the device is busy 9 % of the step");
+  cr_assert_str_eq(rig_text(table, row, "verdict_helps"), VERDICT_IDLE_HELPS);
+  rig_end(&rig);
+}
+
 PD_TEST(verdict, a_stall_in_one_step_is_no_bottleneck) {
   analysis_rig rig;
   const pd_table *table;

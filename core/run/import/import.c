@@ -2,6 +2,7 @@
 #include "import.h"
 
 #include "import_file.h"
+#include "import_next.h"
 #include "run/ranks/rank_files.h"
 #include "config/run_folder.h"
 #include "run/run_parts.h"
@@ -149,9 +150,14 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
   if (self->request->file_count > 1) trace->window = (uint32_t)self->windows;
   progress_enter("writing what was read", NULL, 0);
   progress_hide();
+  import_next next;
+  import_next_make(&next, self->settings, self->request, path);
+  analysis_follow(self->analysis, &next.words);
   const pd_status status = report_steps(self, trace);
   if (status == PD_OK) sink_set_trace(self->sinks, trace);
   analysis_forget(self->analysis, trace);
+  analysis_follow(self->analysis, NULL);
+  import_next_free(&next);
   self->windows++;
   progress_show();
   if (status == PD_OK && self->request->file_count > 1 && !rank_files_add(&self->ranks, path, trace))

@@ -11,6 +11,7 @@ typedef struct import_request {
                          a file is its own */
   const char *step;   /* name of the range that is one step; NULL: marks of steps, or else found */
   uint64_t first_steps; /* how many steps are taken of each window; 0: all */
+  bool is_recording;    /* of pdhost record, whose command the settings have */
   bool ranks_json;      /* what several ranks did together is printed as JSON */
 } import_request;
 

@@ -1,0 +1,40 @@
+/* See import_next.h. */
+#include "import_next.h"
+
+#include "base/shell_word.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "PROGRAM WORD 'FILE' BEHIND --step NAME --reader NAME". */
+static char *command(const import_request *request, const char *const *words, const char *step) {
+  const char *const options[] = {step ? "--step" : NULL, step, request->reader ? "--reader" : NULL, request->reader};
+  size_t room = 1;
+  for (uint32_t i = 0; words[i]; i++) room += shell_word_room(words[i]) + 1;
+  for (uint32_t i = 0; i < 4; i++) room += options[i] ? shell_word_room(options[i]) + 1 : 0;
+  char *text = malloc(room), *at = text;
+  if (!text) return NULL;
+  for (uint32_t i = 0; words[i]; i++) at = shell_word_put(i ? stpcpy(at, " ") : at, words[i]);
+  for (uint32_t i = 0; i < 4; i++)
+    if (options[i]) at = shell_word_put(stpcpy(at, " "), options[i]);
+  return text;
+}
+
+void import_next_make(import_next *self, const config *settings, const import_request *request, const char *path) {
+  *self = (import_next){.compare = NULL};
+  if (request->is_recording) {
+    self->words.again = settings->command_line;
+    return;
+  }
+  if (strcmp(path, "-") == 0) return;
+  self->compare = command(request, (const char *const[]){"pdhost", "diff", path, "NEW", NULL}, request->step);
+  self->steps = command(request, (const char *const[]){"pdhost", "analyze", path, NULL}, "NAME");
+  self->words.again = self->compare;
+  self->words.steps = self->steps;
+}
+
+void import_next_free(import_next *self) {
+  free(self->compare);
+  free(self->steps);
+  *self = (import_next){.compare = NULL};
+}

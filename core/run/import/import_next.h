@@ -1,0 +1,18 @@
+/* What to type behind the verdict on another program, where no setting of ours takes the cause away. */
+#ifndef CORE_RUN_IMPORT_IMPORT_NEXT_H
+#define CORE_RUN_IMPORT_IMPORT_NEXT_H
+
+#include "import.h"
+#include "tables/window_tables.h"
+
+typedef struct import_next {
+  analysis_follow_up words;
+  char *compare, *steps; /* the same, to be freed */
+} import_next;
+
+/* The program is recorded again, or the trace of `path` is compared with a new one. What is read from standard input,
+ * or finds no memory, has no command. [loop thread] */
+void import_next_make(import_next *self, const config *settings, const import_request *request, const char *path);
+void import_next_free(import_next *self);
+
+#endif
