@@ -20,12 +20,27 @@ static const char *tone_of(const sample_pairs *pairs) {
   return unclear ? "unknown" : "fine";
 }
 
+/* "B in 4 comparisons: 1 SLOWER, 3 SAME". */
+static void count_verdicts(const sample_pairs *pairs, char *out, size_t room) {
+  static const outcome order[] = {OUTCOME_SLOWER, OUTCOME_FASTER, OUTCOME_UNCLEAR, OUTCOME_SAME};
+  size_t used = (size_t)snprintf(out, room, "B in %u comparisons", pairs->count);
+  const char *before = ": ";
+  for (size_t o = 0; o < sizeof order / sizeof order[0] && used < room; o++) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < pairs->count; i++) count += pairs->all[i].verdict == order[o];
+    if (!count) continue;
+    used += (size_t)snprintf(out + used, room - used, "%s%u %s", before, count, comparison_word(order[o]));
+    before = ", ";
+  }
+}
+
 static void write_verdict(html_page *page, const compare_report *self) {
   char title[NAME_BYTES], a[NAME_BYTES], b[NAME_BYTES], text[4 * NAME_BYTES], sentence[6 * NAME_BYTES];
   const sample_pairs *pairs = self->pairs;
-  if (pairs->count != 1) {
-    snprintf(sentence, sizeof sentence, pairs->count ? "%u comparisons" : "No two samples have a task in common",
-             pairs->count);
+  if (!pairs->count) {
+    snprintf(sentence, sizeof sentence, "No two samples have a task in common");
+  } else if (pairs->count > 1) {
+    count_verdicts(pairs, sentence, sizeof sentence);
   } else {
     const sample_pair *at = &pairs->all[0];
     sample_pair_side(self->from, at->a, at->b, a, sizeof a);

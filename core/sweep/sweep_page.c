@@ -105,11 +105,12 @@ static void write_verdict(html_page *page, const sweep_found *self, uint32_t oth
   char name[NAME_BYTES], text[64], sentence[NAME_BYTES + 256];
   const sweep_extremes at = sweep_found_extremes(self);
   const sample *best = sweep_found_at(self, at.best), *worst = sweep_found_at(self, at.worst);
-  snprintf(sentence, sizeof sentence, "%s: %s: %s (%s)", others ? "Least, but not for certain" : "Best",
+  snprintf(sentence, sizeof sentence, "%s: %s: %s (%s)", others ? "Best, but not for certain" : "Best",
            name_of(self, at.best, name), time_of(best->figures.median, best, text), self->of);
   html_page_verdict(page, others ? "unknown" : "fine", sentence);
   if (others)
-    html_page_markup(page, "<p>%u other cells are not surely slower: the table below names them.</p>\n", others);
+    html_page_markup(page, "<p>%u other cell%s not surely slower: the table below names %s.</p>\n", others,
+                     others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
   html_page_markup(page, "<p>The slowest cell takes ");
   html_page_text(page, time_of(worst->figures.median, worst, text));
   html_page_markup(page, ": ");

@@ -201,7 +201,7 @@ class TimelineView {
       const x = this.xOf(step.start), end = this.xOf(step.end);
       if (Math.min(end, this.width) - Math.max(x, 0) < 48) continue;
       context.fillStyle = this.mark;
-      context.fillRect(x, 0, 1, RULER);
+      context.fillRect(x, 0, 1, RULER / 2);
       context.fillText(`step ${step.number}`, Math.max(x, 0) + 4, 6);
     }
     context.fillStyle = this.softInk;
