@@ -32,6 +32,12 @@ OPENED = """
   const timeline = box.timeline, view = timeline.view, data = timeline.data;"""
 
 
+def axe_script():
+    import axe_core_python
+    with open(os.path.join(os.path.dirname(axe_core_python.__file__), "axe.min.js"), encoding="utf-8") as file:
+        return file.read()
+
+
 def run(*words, folder):
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -296,9 +302,7 @@ def main(arguments):
     if not any(program for _, program in found):
         print("SKIPPED: tools_html: neither Chromium nor Firefox is installed; scripts/setup --lint installs them")
         return 0
-    import axe_core_python
-    with open(os.path.join(os.path.dirname(axe_core_python.__file__), "axe.min.js"), encoding="utf-8") as file:
-        axe = file.read()
+    axe = axe_script()
     write_pages(pdhost, out)
     with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
         document = json.load(file)
