@@ -2,13 +2,14 @@
 """Make labelled PyTorch traces: training loops with one known bottleneck each, and what it really costs.
 
 usage: generate.py FOLDER [--models NAMES] [--precisions NAMES] [--seed N] [--seconds N]
-       generate.py --run CELL [--steps N]
+       generate.py --run CELL [--steps N] [--profile]
 
 Each cell is one model, one precision, one kind of loop and one injected cause. Its step is measured without a profiler,
 with and without the injection, in blocks that alternate. The step without the injection is measured as a CUDA graph too,
 which says how much of it is launching. Then five steps are recorded by torch.profiler.
 
---run only runs the loop of one cell, injection included, with no profiler: a job for pdhost record. CELL is the name of a
+--run only runs the loop of one cell, injection included, with no profiler: a job for pdhost record. It prints the median of
+five blocks of the steps. With --profile, torch.profiler records them, and nothing is written. CELL is the name of a
 trace without its ending, as encoder_fp32_sync_forced_sync_16.
 
 FOLDER gets one NAME.pt.trace.json.gz for each cell, and labels.json with a line for each, a JSON object in the form that
@@ -21,7 +22,7 @@ pdhost score --traces takes (docs/benchmark-of-diagnoses.md):
   effect_share          (step - control) / step; effect_blocks has this share for each pair of blocks
   graph_share           of the control step: how much shorter it is as a CUDA graph; null where it could not be captured
 """
-import argparse, json, os, random, re, statistics, sys, time, traceback
+import argparse, contextlib, json, os, random, re, statistics, sys, time, traceback
 
 import torch
 from torch import nn
@@ -391,15 +392,19 @@ def gains(cause, effect, graph):
     return {name: round(share, 4) for name, share in measured.items()}
 
 
-def run_cell(name, steps):
+def run_cell(name, steps, profiles):
     """The loop of one cell, as a job that somebody else records."""
     parts = re.fullmatch(r'(.+)_(fp32|tf32|bf16)_(sync|async)_(\w+)_(\d+)', name)
     if not parts or parts[4] not in CAUSES:
         sys.exit(f'generate.py: {name} is no cell; one is encoder_fp32_sync_forced_sync_16')
     model, precision, kind, detail, dial = parts.groups()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
-    step_us = Program(model_of(model), precision, kind == 'sync', detail, int(dial)).run(steps, True)
-    print(f'{name}: step {step_us:.0f} us')
+    program = Program(model_of(model), precision, kind == 'sync', detail, int(dial))
+    program.run(20, True)
+    kinds = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+    with profile(activities=kinds) if profiles else contextlib.nullcontext():
+        blocks = [program.run(-(-steps // 5), True) for _ in range(5)]
+    print(f'{name}: step {statistics.median(blocks):.0f} us')
 
 
 def main():
@@ -411,9 +416,10 @@ def main():
     parser.add_argument('--seconds', type=float, default=1e9, help='no new cell is begun after so long')
     parser.add_argument('--run', metavar='CELL', help='run the loop of this cell, and record nothing')
     parser.add_argument('--steps', type=int, default=200, help='of --run')
+    parser.add_argument('--profile', action='store_true', help='of --run: record the steps by torch.profiler')
     arguments = parser.parse_args()
     if arguments.run:
-        return run_cell(arguments.run, arguments.steps)
+        return run_cell(arguments.run, arguments.steps, arguments.profile)
     if not arguments.folder:
         parser.error('FOLDER is missing')
     os.makedirs(arguments.folder, exist_ok=True)

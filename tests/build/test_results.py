@@ -2,9 +2,11 @@
 usage: test_results.py SOURCE"""
 import importlib.machinery
 import importlib.util
+import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(sys.argv[1])
 SCRIPT = str(ROOT / "scripts" / "figures")
@@ -44,6 +46,13 @@ ratio = figures.peer_figures([{"name": "steps", "ours": 2, "ours_min": 1, "ours_
                                "limit": None, "ratio": 0.6, "ratio_min": 0.5, "ratio_max": 0.7}])
 assert [(row["what"], row["value"], row["goal"]) for row in ratio] == \
     [("steps", 2, None), ("steps, ratio to the better", 0.6, "ratio 0.5")], ratio
+with tempfile.TemporaryDirectory() as folder:
+    cost = [{"cell": "a", "variant": "alone", "step_us": 1000, "ratio": 1, "low": 1, "high": 1},
+            {"cell": "a", "variant": "record", "step_us": 1100, "ratio": 1.1, "low": 1.0, "high": 1.2},
+            {"cell": "a", "variant": "torch.profiler", "step_us": 1600, "ratio": 1.6, "low": 1.5, "high": 1.7}]
+    pathlib.Path(folder, "record_cost.json").write_text(json.dumps({"rows": cost}), encoding="utf-8")
+    got = [(row["what"], row["value"], row["low"], row["high"], row["goal"]) for row in figures.gpu_figures(pathlib.Path(folder))]
+    assert got == [("a, record", 1.1, 1.0, 1.2, "at most 1.05"), ("a, torch.profiler", 1.6, 1.5, 1.7, None)], got
 lines = (ROOT / "bench" / "RESULTS.md").read_text(encoding="utf-8").splitlines()
 assert len(lines) <= 150, f"bench/RESULTS.md has {len(lines)} lines, more than 150"
 sys.exit(subprocess.run([sys.executable, "-B", SCRIPT, "check"], check=False).returncode)

@@ -1,5 +1,7 @@
 """Of the generator of labelled PyTorch traces: its cells, without PyTorch."""
+import contextlib
 import importlib.util
+import io
 import os
 import re
 import sys
@@ -47,6 +49,18 @@ class Corpus(unittest.TestCase):
         self.assertEqual(self.module.gains("input_bound", 0.4, 0.5), {"input_bound": 0.4, "launch_bound": 0.3})
         self.assertEqual(self.module.gains("launch_bound", 0.4, 0.5), {"launch_bound": 0.7})
         self.assertEqual(self.module.gains("allocator", 0.4, None), {"allocator": 0.4})
+
+    def test_a_cell_runs_as_a_job_with_and_without_a_profiler(self):
+        self.module.Program = MagicMock()
+        self.module.Program.return_value.run.side_effect = [50, 100, 130, 110, 90, 120] * 2
+        for profiles in (False, True):
+            self.module.profile.reset_mock()
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                self.module.run_cell("encoder_fp32_sync_forced_sync_16", 10, profiles)
+            self.assertEqual(out.getvalue(), "encoder_fp32_sync_forced_sync_16: step 110 us\n")
+            self.assertEqual(self.module.profile.called, profiles)
+        with self.assertRaisesRegex(SystemExit, "encoder_fp32_sync_nothing_1 is no cell"):
+            self.module.run_cell("encoder_fp32_sync_nothing_1", 10, False)
 
     def test_the_help_names_every_key_of_a_label(self):
         with open(PATH, encoding="utf-8") as file:
