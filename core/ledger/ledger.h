@@ -65,7 +65,7 @@
   X(input_cpu, "idle", "Input wait: CPU work")                                                                         \
   X(input_handover, "idle", "Input wait: hand-over")                                                                   \
   X(allocator, "idle", "Allocator")                                                                                    \
-  X(measurement, "idle", "Measurement's own synchronisations")                                                         \
+  X(measurement, "idle", "Synchronisations between steps")                                                             \
   X(host_compute, "idle", "Host compute")                                                                              \
   X(forced_sync, "idle", "Forced synchronisation")                                                                     \
   X(transfer, "idle", "Pageable copy staged by the host")                                                              \

@@ -221,8 +221,8 @@
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_allocator, "Allocator", "Allocator", NS, WIDE, "time of the step that the ledger gives to: allocator",      \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
-  X(ledger_measurement, "Measurement's own synchronisations", "Measurement's own synchronisations", NS, WIDE,          \
-    "time of the step that the ledger gives to: measurement's own synchronisations",                                   \
+  X(ledger_measurement, "Synchronisations between steps", "Synchronisations between steps", NS, WIDE,                  \
+    "time of the step that the ledger gives to: synchronisations between steps",                                       \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_host_compute, "Host compute", "Host compute", NS, WIDE,                                                     \
     "time of the step that the ledger gives to: host compute", "first owner in the order of core/ledger/ledger.h",     \

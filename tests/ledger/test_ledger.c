@@ -48,7 +48,7 @@ PD_TEST(ledger, idle_behind_a_blocking_read_is_forced_until_the_next_work_begins
   owns(&rig, "Kernels", 20000 + 10000);
   owns(&rig, "Forced synchronisation", 50000 - 35000);
   /* Before train_step, in it up to the first work, and behind it. */
-  owns(&rig, "Measurement's own synchronisations", 15000 + 10000);
+  owns(&rig, "Synchronisations between steps", 15000 + 10000);
   owns(&rig, "Launch-bound host", 90000 - 60000);
   owns(&rig, "Unknown", 0);
   rig_end(&rig);
