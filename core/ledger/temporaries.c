@@ -18,6 +18,8 @@ static int by_address(const void *a, const void *b) {
 
 static bool is_temporary(const trace_facts *facts, const pd_memory_row *made, const pd_memory_row *freed) {
   if (made->event.bytes <= 0 || freed->event.bytes >= 0 || made->event.device_type != 1) return false;
+  if (made->event.allocator == PD_ALLOCATOR_UNKNOWN)
+    return false; /* which ranges are the model's is not known either */
   if (made->event.address != freed->event.address || made->step == PD_NONE || made->step != freed->step) return false;
   return made->range >= facts->range_count || facts_range(facts, made->range)->part == PD_PART_NONE;
 }

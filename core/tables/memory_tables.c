@@ -1,6 +1,6 @@
 /*
- * Memory: who allocates (Paddle's Memory Summary), who holds the peak, and how much churn there is. Three tables from
- * the allocation events, per kind of memory.
+ * Memory: who allocates (Paddle's Memory Summary), who holds the peak, how much churn there is, and the blocks with
+ * their allocation and release (the plugin's Memory view). Tables from the allocation events, per kind of memory.
  */
 #include "tables.h"
 #include "base/stats.h"
@@ -13,14 +13,20 @@
 
 enum { TYPE_HOST = 0, TYPE_DEVICE = 1, TYPE_COUNT = 2 };
 
-static const char *type_name(const table_work *work, uint32_t type) {
-  return type == TYPE_DEVICE ? (work->is_cuda ? "GPU" : "Device") : "Pinned host";
-}
-
 static const pd_memory_row *event_at(const trace_facts *facts, uint64_t i) {
   return PD_AT(pd_memory_row, &facts->trace->memory, i);
 }
 static uint32_t type_of(const pd_memory_row *row) { return row->event.device_type ? TYPE_DEVICE : TYPE_HOST; }
+
+/* A run's own host memory is pinned; that of another program's trace is what its allocator of the host gave. */
+static const char *type_name(const table_work *work, uint32_t type) {
+  if (type == TYPE_DEVICE) return work->is_cuda ? "GPU" : "Device";
+  for (uint64_t i = 0; i < work->facts->trace->memory.count; i++) {
+    const pd_memory_row *row = event_at(work->facts, i);
+    if (type_of(row) == TYPE_HOST) return row->event.allocator == PD_ALLOCATOR_UNKNOWN ? "Host" : "Pinned host";
+  }
+  return "Pinned host";
+}
 static int64_t size_of(const pd_memory_row *row) { return row->event.bytes < 0 ? -row->event.bytes : row->event.bytes; }
 
 /* String id of the range that holds the event, or 0. */
@@ -128,7 +134,7 @@ static void blocks_free(blocks *self) {
 }
 
 typedef struct most {
-  bool any;          /* there is an event of the type */
+  bool any;          /* there is an event of the type, and it has an address */
   int64_t allocated; /* bytes */
   uint64_t events;   /* up to the peak and with it, of any type; 0: the most was there when the window began */
 } most;
@@ -137,7 +143,7 @@ static most find_peak(const trace_facts *facts, uint32_t type) {
   most peak = {0};
   for (uint64_t i = 0; i < facts->trace->memory.count; i++) {
     const pd_memory_event *event = &event_at(facts, i)->event;
-    if (type_of(event_at(facts, i)) != type) continue;
+    if (type_of(event_at(facts, i)) != type || !event->address) continue;
     if (!peak.any) peak = (most){.any = true, .allocated = (int64_t)(event->total_allocated - (uint64_t)event->bytes)};
     if ((int64_t)event->total_allocated > peak.allocated ||
         (!peak.events && (int64_t)event->total_allocated == peak.allocated)) {
@@ -247,7 +253,8 @@ static bool put_churn(table_build *table, const table_work *work, uint32_t type)
       bytes += size_of(row);
       *block = i + 1;
     } else {
-      if (*block) lifetime_ns[lifetimes++] = (double)(row->ts_ns - event_at(facts, *block - 1)->ts_ns);
+      if (*block && row->event.address)
+        lifetime_ns[lifetimes++] = (double)(row->ts_ns - event_at(facts, *block - 1)->ts_ns);
       *block = 0;
     }
   }
@@ -279,5 +286,79 @@ const pd_table *memory_churn_table(const table_work *work) {
   TABLE_COLUMNS(&table, M_memory_type, M_allocations_per_step, M_bytes_per_step, M_median_lifetime, M_allocator_time,
                 M_peak_allocated, M_peak_reserved, M_fragmentation);
   if (!put_churn(&table, work, TYPE_DEVICE) || !put_churn(&table, work, TYPE_HOST)) return NULL;
+  return table_done(&table);
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------- */
+
+typedef struct pair {
+  int64_t bytes;
+  uint64_t made, freed; /* events + 1; 0: not in the window */
+} pair;
+
+static int by_bytes(const void *a, const void *b) {
+  const pair *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+  const uint64_t mine = x->made ? x->made : x->freed, other = y->made ? y->made : y->freed;
+  return (mine > other) - (mine < other);
+}
+
+/* One for each block that an event of the window has; the caller frees. NULL on no memory. */
+static pair *find_pairs(const trace_facts *facts, uint64_t *count) {
+  const uint64_t events = facts->trace->memory.count;
+  pair *pairs = malloc((events + 1) * sizeof *pairs);
+  blocks alive = {0};
+  bool ok = pairs != NULL;
+  *count = 0;
+  for (uint64_t i = 0; i < events && ok; i++) {
+    const pd_memory_row *row = event_at(facts, i);
+    if (!row->event.address || !row->event.bytes) continue;
+    uint64_t *block = block_at(&alive, row); /* + 1, of its pair */
+    ok = block != NULL;
+    if (!ok) break;
+    if (row->event.bytes < 0 && *block) {
+      pairs[*block - 1].freed = i + 1;
+      *block = 0;
+    } else {
+      const bool made = row->event.bytes > 0;
+      pairs[(*count)++] = (pair){.bytes = size_of(row), .made = made ? i + 1 : 0, .freed = made ? 0 : i + 1};
+      *block = made ? *count : 0;
+    }
+  }
+  blocks_free(&alive);
+  if (ok) return pairs;
+  free(pairs);
+  return NULL;
+}
+
+const pd_table *memory_blocks_table(const table_work *work) {
+  enum { SHOWN = 100 };
+  const trace_facts *facts = work->facts;
+  const int64_t begin_ns = facts->trace->steps.count ? PD_AT(pd_trace_step, &facts->trace->steps, 0)->start_ns : 0;
+  uint64_t count = 0;
+  table_build table;
+  pair *pairs = find_pairs(facts, &count);
+  if (!pairs) {
+    work->arena->failed = true;
+    return NULL;
+  }
+  qsort(pairs, count, sizeof *pairs, by_bytes);
+  table_begin(
+      &table, work->arena, work->is_cuda, "memory_blocks", "Memory blocks",
+      "The 100 largest blocks, with the operator that allocated each, or freed it where it was allocated before "
+      "the window. Times are since the window's first step began.");
+  TABLE_COLUMNS(&table, M_name, M_memory_type, M_block_size, M_allocated_at, M_released_at, M_lifetime);
+  for (uint64_t i = 0; i < count && i < SHOWN; i++) {
+    const pd_memory_row *made = pairs[i].made ? event_at(facts, pairs[i].made - 1) : NULL;
+    const pd_memory_row *freed = pairs[i].freed ? event_at(facts, pairs[i].freed - 1) : NULL;
+    table_row(&table, 0);
+    table_string(&table, M_name, holder_name(facts, holder(facts, made ? made : freed)));
+    table_string(&table, M_memory_type, type_name(work, type_of(made ? made : freed)));
+    table_int(&table, M_block_size, pairs[i].bytes);
+    if (made) table_int(&table, M_allocated_at, made->ts_ns - begin_ns);
+    if (freed) table_int(&table, M_released_at, freed->ts_ns - begin_ns);
+    if (made && freed) table_int(&table, M_lifetime, freed->ts_ns - made->ts_ns);
+  }
+  free(pairs);
   return table_done(&table);
 }

@@ -19,6 +19,8 @@
   X(device, "Device", "Device", TEXT, 0, "the device the row is about", NULL, PADDLE)                                  \
   X(category, "Category", "Category", TEXT, 0, "class of the step's time, in falling priority", NULL, TB_PLUGIN)       \
   X(input_shapes, "Input Shapes", "Input Shapes", TEXT, 0, "shapes of the operation's inputs", NULL, TORCH_TABLE)      \
+  X(operator, "Operator", "Operator", TEXT, 0, "innermost operator around the launch of the row's kernels", NULL,      \
+    TB_PLUGIN)                                                                                                         \
   X(source_location, "Source Location", "Source Location", TEXT, 0,                                                    \
     "the innermost frames of the operation's call stack, with file and line where they are known", NULL, TORCH_TABLE)  \
   X(module, "Module", "Module", TEXT, 0, "module path of the operation, such as SimpleCNN.conv1", NULL,                \
@@ -51,8 +53,7 @@
     "sum of spans of device records launched within the ranges that no range of the same row holds", TORCH_TABLE)      \
   X(device_time, "Device time avg", "CUDA time avg", NS, WIDE, "device time per call",                                 \
     "device_time_total / count, rounded down", TORCH_TABLE)                                                            \
-  X(cpu_memory_usage, "CPU Mem", "CPU Mem", BYTES, WIDE,                                                               \
-    "pinned host bytes allocated minus freed within the row's ranges",                                                 \
+  X(cpu_memory_usage, "CPU Mem", "CPU Mem", BYTES, WIDE, "host bytes allocated minus freed within the row's ranges",   \
     "sum of bytes of host memory events inside; frees are negative", TORCH_TABLE)                                      \
   X(self_cpu_memory_usage, "Self CPU Mem", "Self CPU Mem", BYTES, WIDE, "the same, outside child ranges", NULL,        \
     TORCH_TABLE)                                                                                                       \
@@ -354,7 +355,8 @@
     "the same, times what any algorithm has to send over the slowest link",                                            \
     "algorithm_bandwidth * 2 (n - 1) / n for an all-reduce of n ranks", "nccl-tests busbw")                            \
   /* memory */                                                                                                         \
-  X(memory_type, "Type", "Type", TEXT, 0, "which memory: device, or pinned host", NULL, PADDLE)                        \
+  X(memory_type, "Type", "Type", TEXT, 0,                                                                              \
+    "which memory: device, pinned host, or in the trace of another program host", NULL, PADDLE)                        \
   X(allocation_count, "Allocs", "Allocs", COUNT, 0, "allocations directly in the row's ranges", NULL, PADDLE)          \
   X(free_count, "Frees", "Frees", COUNT, 0, "frees directly in the row's ranges", NULL, PADDLE)                        \
   X(allocation_size, "Alloc Size", "Alloc Size", BYTES, 0, "bytes allocated", NULL, PADDLE)                            \
@@ -365,6 +367,12 @@
   X(held_percent, "Held (%)", "Held (%)", PERCENT, 0, "share of all memory allocated at the peak",                     \
     "100 * held_bytes / bytes allocated at the peak", "pdhost")                                                        \
   X(held_blocks, "Blocks", "Blocks", COUNT, 0, "blocks among them", NULL, "pdhost")                                    \
+  X(block_size, "Size", "Size", BYTES, 0, "bytes of the block", NULL, TB_PLUGIN)                                       \
+  X(allocated_at, "Allocated", "Allocated", NS, 0, "when it was allocated, since the first step of the window began",  \
+    NULL, TB_PLUGIN)                                                                                                   \
+  X(released_at, "Released", "Released", NS, 0, "when it was freed, since the first step of the window began", NULL,   \
+    TB_PLUGIN)                                                                                                         \
+  X(lifetime, "Life", "Life", NS, 0, "from its allocation to its release", "released_at - allocated_at", TB_PLUGIN)    \
   X(peak_allocated, "Peak alloc.", "Peak alloc.", BYTES, 0, "most bytes allocated at one time", NULL, PADDLE)          \
   X(peak_reserved, "Peak reserved", "Peak reserved", BYTES, WIDE, "most bytes reserved from the system at one time",   \
     NULL, PADDLE)                                                                                                      \

@@ -185,14 +185,16 @@ static void take_other(kineto_reader *self, kineto_event *event, kineto_category
 static void take_memory(kineto_reader *self, kineto_event *event) {
   const kineto_args *args = kineto_event_args(event);
   enum { DEVICE_CPU = 0 };
-  if (!KINETO_HAS(args, size) || KINETO_GET(args, device_type, DEVICE_CPU) == DEVICE_CPU) return;
+  if (!KINETO_HAS(args, size)) return;
   pd_memory_event row;
   memset(&row, 0, sizeof row);
+  row.device_type = KINETO_GET(args, device_type, DEVICE_CPU) != DEVICE_CPU;
+  if (row.device_type) row.device = (uint32_t)KINETO_GET(args, device_id, 0);
   row.address = (uint64_t)KINETO_GET(args, address, 0);
   row.bytes = KINETO_GET(args, size, 0);
   row.total_allocated = (uint64_t)KINETO_GET(args, allocated, 0);
   row.total_reserved = (uint64_t)KINETO_GET(args, reserved, 0);
-  row.allocator = PD_ALLOCATOR_CACHED;
+  row.allocator = PD_ALLOCATOR_UNKNOWN;
   self->facts |= PD_FACT_MEMORY;
   self->intake->memory(self->intake, thread_of(self, event), event->start_ns, &row);
 }

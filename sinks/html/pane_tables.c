@@ -96,9 +96,9 @@ void pane_table(text_out *page, const pd_table *table, const char *prefix, bool 
 const pane_group pane_groups[PANE_GROUP_COUNT] = {
     {"steps", "Steps", {"active_steps", "breakdown", "ledger_steps"}},
     {"operators", "Operators", {"operators", "operator_summary", "model", "userdefined", "flops"}},
-    {"kernels", "Kernels", {"kernels", "memcpy", "device_figures", "device_summary"}},
+    {"kernels", "Kernels", {"kernels", "kernel_operators", "memcpy", "device_figures", "device_summary"}},
     {"modules", "Modules", {"modules"}},
-    {"memory", "Memory", {"memory", "memory_peak", "memory_churn"}},
+    {"memory", "Memory", {"memory", "memory_peak", "memory_churn", "memory_blocks"}},
     {"stacks", "Stacks", {"stacks", "stacks_device"}},
     {"ranks", "Ranks", {"distributed"}},
     {"tables", "All figures", {NULL}},

@@ -3,22 +3,23 @@
 
 #include <string.h>
 
-const char *const views_ids[] = {"summary",      "all",
-                                 "run",          "verdict",
-                                 "operators",    "breakdown",
-                                 "gains",        "ledger",
-                                 "ledger_steps", "device_figures",
-                                 "active_steps", "device_summary",
-                                 "overview",     "model",
-                                 "distributed",  "operator_summary",
-                                 "kernels",      "memcpy",
-                                 "userdefined",  "memory",
-                                 "memory_peak",  "memory_churn",
-                                 "flops",        "modules",
-                                 "stacks",       "stacks_device",
-                                 "perf_summary", "ranks_parts",
-                                 "ranks_ledger", "collectives",
-                                 "messages",     NULL};
+const char *const views_ids[] = {"summary",       "all",
+                                 "run",           "verdict",
+                                 "operators",     "breakdown",
+                                 "gains",         "ledger",
+                                 "ledger_steps",  "device_figures",
+                                 "active_steps",  "device_summary",
+                                 "overview",      "model",
+                                 "distributed",   "operator_summary",
+                                 "kernels",       "memcpy",
+                                 "userdefined",   "memory",
+                                 "memory_peak",   "memory_churn",
+                                 "memory_blocks", "kernel_operators",
+                                 "flops",         "modules",
+                                 "stacks",        "stacks_device",
+                                 "perf_summary",  "ranks_parts",
+                                 "ranks_ledger",  "collectives",
+                                 "messages",      NULL};
 
 static bool begins(const char *id, size_t bytes, const char *with) {
   return bytes >= strlen(with) && !strncmp(id, with, strlen(with));

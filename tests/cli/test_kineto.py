@@ -43,6 +43,25 @@ class Kineto(Case):
                   for event in self.made.events]
         self.assert_same(json.dumps({"traceEvents": events}))
 
+    def test_memory_of_host_and_device(self):
+        def event(at, number, size, device, total):
+            return {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 100, "tid": 100, "ts": at,
+                    "args": {"Total Reserved": 4096, "Total Allocated": total, "Bytes": size, "Addr": number,
+                             "Device Id": device, "Device Type": int(device >= 0)}}
+        first = min(one["ts"] for one in self.made.events if one["ph"] == "X")
+        events = self.made.events + [event(first + 10, 0x10, 300, -1, 300), event(first + 20, 0x10, 700, 0, 1700),
+                                     event(first + 50, 0x10, -300, -1, 0), event(first + 60, 0, 50, -1, 0)]
+        figures, _ = self.read(json.dumps({"traceEvents": events}))
+        tables = figures["windows"][0]["tables"]
+        churn = {row["memory_type"]: row for row in tables["memory_churn"]["rows"]}
+        self.assertEqual(sorted(churn), ["GPU", "Host"])
+        self.assertEqual((churn["GPU"]["peak_allocated"], churn["Host"]["peak_allocated"]), (1700, 300))
+        self.assertEqual(churn["Host"]["median_lifetime"], 40000)
+        blocks = [(row["memory_type"], row["block_size"], row["lifetime"]) for row in tables["memory_blocks"]["rows"]]
+        self.assertEqual(blocks, [("GPU", 700, None), ("Host", 300, 40000)])
+        self.assertEqual(sum(row["self_cpu_memory_usage"] or 0 for row in tables["operators"]["rows"]) +
+                         sum(row["increased_size"] for row in tables["memory"]["rows"] if row["name"].startswith("(")), 50 + 700)
+
     def test_any_order_of_keys(self):
         events = [dict(reversed(event.items())) for event in self.made.events]
         self.assert_same(json.dumps({"traceName": "x", "traceEvents": events, **self.made.head}))

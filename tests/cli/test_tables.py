@@ -11,8 +11,8 @@ from pdhost_run import CONF, FIXTURES, Case
 
 ALL = ["verdict", "operators", "breakdown", "gains", "ledger", "ledger_steps", "device_figures", "active_steps",
        "device_summary",
-       "overview", "model", "distributed", "operator_summary", "kernels", "memcpy", "userdefined", "memory",
-       "memory_peak", "memory_churn", "flops", "modules", "stacks", "stacks_device"]
+       "overview", "model", "distributed", "operator_summary", "kernels", "kernel_operators", "memcpy", "userdefined", "memory",
+       "memory_peak", "memory_churn", "memory_blocks", "flops", "modules", "stacks", "stacks_device"]
 OF_RANKS = ["ranks_parts", "ranks_ledger", "collectives", "messages"]  # of several ranks alone
 CHINESE = """
 #include <pdhost/record.h>

@@ -98,6 +98,30 @@ PD_TEST(memory_tables, pinned_memory_has_rows_of_its_own) {
   rig_end(&rig);
 }
 
+PD_TEST(memory_tables, blocks_have_their_allocation_and_release) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  allocations(&rig);
+  rig_finish(&rig);
+  const pd_table *table = rig_table(&rig, "memory_blocks");
+  static const struct {
+    const char *name;
+    int64_t size, made, freed;
+  } want[] = {
+      {"b", 700, 1200, -1}, {"a", 300, 100, 1700}, {"a", 200, 200, 300}, {"(outside all ranges)", 50, -1, 1800}};
+  cr_assert_eq(table->rows.count, 4);
+  for (uint64_t i = 0; i < 4; i++) {
+    const pd_table_row *row = rig_row_at(table, i);
+    cr_assert_str_eq(rig_text(table, row, "name"), want[i].name);
+    cr_assert_eq(rig_int(table, row, "block_size"), want[i].size);
+    if (want[i].made >= 0) cr_assert_eq(rig_int(table, row, "allocated_at"), want[i].made);
+    if (want[i].freed >= 0) cr_assert_eq(rig_int(table, row, "released_at"), want[i].freed);
+    if (want[i].made >= 0 && want[i].freed >= 0)
+      cr_assert_eq(rig_int(table, row, "lifetime"), want[i].freed - want[i].made);
+  }
+  rig_end(&rig);
+}
+
 PD_TEST(memory_tables, no_event_no_row) {
   analysis_rig rig;
   rig_begin(&rig);

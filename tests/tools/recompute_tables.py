@@ -363,6 +363,26 @@ def check_kernels(run, check):
     check.table(run, "kernels", want)
 
 
+def operator_of(run, record):
+    """The innermost operator around its launch, or its range."""
+    if record.range is None:
+        return "(outside all ranges)"
+    for at in (record.range, *run.ancestors(record.range)):
+        if run.ranges[at].kind == "op":
+            return run.ranges[at].name
+    own = run.ranges[record.range]
+    return "(outside all ranges)" if own.kind == "step" else own.name
+
+
+def check_kernel_operators(run, check):
+    groups = collections.defaultdict(list)
+    for kernel in run.kernels:
+        groups[(kernel.name, operator_of(run, kernel))].append(kernel.span)
+    whole = sum(k.span for k in run.kernels)
+    check.table(run, "kernel_operators", {key: stats_cells(len(spans), None, spans, None, whole)
+                                          for key, spans in groups.items()}, ("name", "operator"))
+
+
 def check_copies(run, check):
     words = {"Pageable": "CPU", "Pinned": "CUDAPinned" if run.is_cuda else "Pinned",
              "Device": "GPU" if run.is_cuda else "Device", "Managed": "Managed", "Unknown": "Unknown"}
@@ -459,6 +479,34 @@ def check_memory(run, check):
     check.table(run, "memory_churn", churn, ("memory_type",))
 
 
+def check_memory_blocks(run, check):
+    if run.table("memory_blocks")[0] is None:
+        return
+    types = {"device": "GPU" if run.is_cuda else "Device", "host": "Pinned host"}
+    begin = run.steps[0][0]
+    pairs, alive = [], {}
+    for index, event in enumerate(run.memory):
+        at = (event.address, event.device_type, event.device)
+        if event.bytes < 0 and at in alive:
+            alive.pop(at)[2] = event
+        elif event.bytes:
+            pairs.append([-abs(event.bytes), index, None if event.bytes > 0 else event, event])
+            alive.pop(at, None)
+            if event.bytes > 0:
+                alive[at] = pairs[-1]
+    want = []
+    for size, _, freed, first in sorted(pairs, key=lambda pair: pair[:2])[:100]:
+        made = first if first.bytes > 0 else None
+        want.append({"name": holder(run, first), "memory_type": types[first.device_type], "block_size": -size,
+                     "allocated_at": made and made.ts_ns - begin, "released_at": freed and freed.ts_ns - begin,
+                     "lifetime": freed.ts_ns - made.ts_ns if made and freed else None})
+    rows, _ = run.table("memory_blocks")
+    check.same("memory_blocks rows", len(rows), len(want))
+    for i, (row, cells) in enumerate(zip(rows, want)):
+        for column, value in cells.items():
+            check.same(f"memory_blocks[{i}].{column}", row[column], value)
+
+
 def module_calls(run):
     """Host and device time of each call of each module, by path: forward, and the backward work of its operations."""
     groups = collections.defaultdict(list)
@@ -547,7 +595,7 @@ def check_run(folder, quiet=False, sync_timing=True, copies_ahead=False):
     """Whether all agrees; None: all but the Reader Ratio."""
     run, check = Run(folder, sync_timing, copies_ahead), Checker()
     for part in (check_operators, check_breakdown, check_device, check_overview, check_model, check_operator_summary,
-                 check_kernels, check_copies, check_userdefined, check_memory, check_flops_and_modules, check_stacks,
+                 check_kernels, check_kernel_operators, check_copies, check_userdefined, check_memory, check_memory_blocks, check_flops_and_modules, check_stacks,
                  check_perf_summary, check_reader_ratio, check_ledger, check_gains):
         part(run, check)
     for name in sorted(os.listdir(folder)):
@@ -634,7 +682,8 @@ CORRUPTED = {"gains": "gain", "operators": "count", "breakdown": "total", "devic
              "operator_summary": "cpu_max", "kernels": "gpu_min", "memcpy": "bytes", "userdefined": "cpu_total",
              "flops": "flops", "modules": "calls", "ledger": "total", "ledger_steps": "ledger_compute",
              "verdict": "verdict_share", "device_summary": "utilization", "memory": "free_size",
-             "memory_peak": "held_bytes", "memory_churn": "fragmentation", "perf_summary": "p95",
+             "memory_peak": "held_bytes", "memory_churn": "fragmentation", "memory_blocks": "lifetime",
+             "kernel_operators": "gpu_max", "perf_summary": "p95",
              "stacks": "value_us", "stacks_device": "value_us"}
 
 

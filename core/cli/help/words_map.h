@@ -365,9 +365,11 @@
   X("flops", "floating point operations of the steps, and the share of the device's peak")                             \
   X("gains", "what the steps would save without each cause of lost time")                                              \
   X("kernels", "kernels by name")                                                                                      \
+  X("kernel_operators", "kernels by the operator that launched them")                                                  \
   X("ledger", "where every moment of the steps goes: one cause each")                                                  \
   X("ledger_steps", "the ledger of each step")                                                                         \
   X("memcpy", "copies and sets by direction")                                                                          \
+  X("memory_blocks", "the largest blocks of memory: who allocated each, when, and when it was freed")                  \
   X("memory_churn", "allocations of each operation: how many, how long they live")                                     \
   X("memory_peak", "what was allocated at the peak, by who allocated it")                                              \
   X("messages", "collectives of several ranks by size, with their bandwidths")                                         \

@@ -114,15 +114,21 @@ enum {
 };
 
 typedef uint32_t pd_allocator; /* where memory came from */
-enum { PD_ALLOCATOR_POOL = 1, PD_ALLOCATOR_RAW = 2, PD_ALLOCATOR_CACHED = 3, PD_ALLOCATOR_PINNED = 4 };
+enum {
+  PD_ALLOCATOR_UNKNOWN = 0, /* another program's */
+  PD_ALLOCATOR_POOL = 1,
+  PD_ALLOCATOR_RAW = 2,
+  PD_ALLOCATOR_CACHED = 3,
+  PD_ALLOCATOR_PINNED = 4
+};
 
 /* One allocation (bytes > 0) or free (bytes < 0). */
 typedef struct pd_memory_event {
-  uint64_t address;
-  int64_t bytes; /* between -2^48 and 2^48: what is beyond is counted as IMPLAUSIBLE and left out */
+  uint64_t address; /* 0: unknown, in an old trace of another program's */
+  int64_t bytes;    /* between -2^48 and 2^48: what is beyond is counted as IMPLAUSIBLE and left out */
   uint64_t total_allocated, total_reserved; /* after the event, of its device type */
   uint64_t duration_ticks;                  /* time in the allocator */
-  uint32_t device_type;                     /* 0 host (pinned), 1 device: torch's numbers */
+  uint32_t device_type;                     /* 0 host (by us: pinned), 1 device: torch's numbers */
   uint32_t device;
   uint32_t stream;
   pd_allocator allocator;
