@@ -73,7 +73,11 @@ void board_enter(const char *kind, const char *plugin, const char *what) {
 
 void board_leave(void) { (void)atomic_fetch_sub_explicit(&current->depth, 1, memory_order_release); }
 
+/* Without a supervisor nobody reads the steps, and their ring would be touched for nothing. */
+static bool is_seen(void) { return current != &own; }
+
 void board_add_step(const pd_step_stats *stats) {
+  if (!is_seen()) return;
   const uint64_t count = atomic_load_explicit(&current->step_count, memory_order_relaxed);
   current->steps[count % BOARD_STEPS] = *stats;
   atomic_store_explicit(&current->step_count, count + 1, memory_order_release);
@@ -87,6 +91,7 @@ void board_window_begin(const recorder_window *end) {
 }
 
 void board_window_step(const recorder_step *step) {
+  if (!is_seen()) return;
   board_window *window = &current->window;
   const uint64_t count = atomic_load_explicit(&window->step_count, memory_order_relaxed);
   window->steps[count % BOARD_STEPS] = *step;

@@ -79,9 +79,7 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   marks.start_ticks = at->phase == PD_PHASE_ACTIVE && !at->active_first ? *previous_end_ticks : record->ticks(record);
   bool open = false;
   if (run->in_window && pd_record_on(record)) {
-    char name[40];
-    snprintf(name, sizeof name, "ProfilerStep#%llu", (unsigned long long)index);
-    record->begin(record, record->intern(record, name), PD_RANGE_STEP, NULL);
+    record->begin(record, recorder_step_name(index), PD_RANGE_STEP, NULL);
     open = true;
   }
   const pd_batch *batch = NULL;

@@ -21,8 +21,8 @@ static int bring_up_records(run_state *run, const config *settings) {
                                     .profile_memory = settings->profile.profile_memory,
                                     .with_stack = settings->profile.with_stack,
                                     .room = board_room()};
-  run->log = step_log_open();
-  run->truth = truth_open();
+  run->log = step_log_open(settings->run.trace_dir);
+  run->truth = truth_open(settings->run.trace_dir);
   run->watch = run->benchmark ? NULL : guard_open(false, 0);
   run->services.files = files_open();
   if (!run->log || !run->truth || !run->services.files)

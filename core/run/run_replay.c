@@ -216,7 +216,7 @@ static void close_all(replay *self) {
 }
 
 static int open_outputs(replay *self) {
-  self->log = step_log_open();
+  self->log = step_log_open(self->run.trace_dir);
   const pd_status status = self->log ? open_analysis(self) : PD_NO_MEMORY;
   const int code = status == PD_OK ? open_sinks(self) : CODE_INTERNAL;
   return code == CODE_DONE ? code : fail(self, code, "out of memory");

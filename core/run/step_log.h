@@ -6,8 +6,9 @@
 
 typedef struct step_log step_log;
 
-/* NULL on no memory. */
-step_log *step_log_open(void);
+/* NULL on no memory. The steps of a long run lie in a file without a name in `folder` (long_array.h), which is
+ * borrowed; NULL: in memory. */
+step_log *step_log_open(const char *folder);
 void step_log_close(step_log *log);
 
 /* Copies `stats`; PD_NO_MEMORY loses nothing that was there. */

@@ -250,26 +250,6 @@ static pd_status add_counters(merging *self) {
   return status;
 }
 
-pd_status merge_add_strings(owned_trace *trace, string_table *strings) {
-  uint32_t count = strings_count(strings);
-  size_t bytes = 0;
-  pd_status status = trace_array(trace, &trace->trace.strings, count, sizeof(pd_string));
-  if (status != PD_OK) return status;
-  pd_string *rows = (pd_string *)trace->trace.strings.data;
-  for (uint32_t i = 0; i < count; i++) {
-    rows[i] = strings_get(strings, i);
-    bytes += (size_t)rows[i].length + 1;
-  }
-  char *text = trace_alloc(trace, bytes, 1);
-  if (!text) return PD_NO_MEMORY;
-  for (uint32_t i = 0; i < count; i++) {
-    memcpy(text, rows[i].text, (size_t)rows[i].length + 1);
-    rows[i].text = text;
-    text += rows[i].length + 1;
-  }
-  return PD_OK;
-}
-
 /* ---- losses ---- */
 
 static int64_t within(const merging *self, int64_t at_ns) {

@@ -8,7 +8,7 @@
 #include "merge.h"
 #include "kept/collect.h"
 #include "kept/salvage.h"
-#include "raw_window_names.h"
+#include "trace/stacks/raw_window_names.h"
 #include "recorder_internal.h"
 #include "saved_window.h"
 #include "trace/stacks/stacks.h"

@@ -90,7 +90,8 @@ static pd_status check_ranges(const loading *from, window_thread *thread) {
     if (range.start > range.end || range.start >= last_ticks || range.end < end) continue;
     if (range.depth >= THREAD_MAX_DEPTH || !nests(thread, &outer, &range)) continue;
     end = range.end;
-    range.name = saved_strings_id(from->strings, range.name);
+    if (range.kind != PD_RANGE_STEP || !(range.name & RECORDER_STEP_NAME))
+      range.name = saved_strings_id(from->strings, range.name);
     if (range.info >= thread->info_count) range.info = PD_NONE;
     if (range.stack >= thread->stack_count) range.stack = PD_NONE;
     outer.index[outer.count++] = (uint32_t)kept;

@@ -36,6 +36,13 @@ void recorder_enable(recorder *self, bool on);
 /* Begins window `window`: everything recorded before it is discarded but the ranges still open. */
 pd_status recorder_window_begin(recorder *self, uint32_t window);
 
+/* The name of a step's range in place of a string's id: with an id of its own each step would stay in the table. The
+ * trace has the text, "ProfilerStep#N". */
+#define RECORDER_STEP_NAME UINT32_C(0x80000000)
+static inline uint32_t recorder_step_name(uint64_t number) {
+  return RECORDER_STEP_NAME | (uint32_t)(number & (RECORDER_STEP_NAME - 1));
+}
+
 /* One active step is over; in order, back to back. Ticks as of pd_record.ticks(). */
 typedef struct recorder_step {
   uint64_t number;

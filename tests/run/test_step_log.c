@@ -19,7 +19,7 @@ static void add(step_log *log, uint64_t index, pd_phase phase, int64_t wait_ms, 
 }
 
 PD_TEST(step_log, means_are_over_all_steps_and_spreads_over_active_ones) {
-  step_log *log = step_log_open();
+  step_log *log = step_log_open(NULL);
   pd_summary summary = {.size = sizeof summary};
   add(log, 0, PD_PHASE_WAIT, 500, 40);
   add(log, 1, PD_PHASE_WARMUP, 10, 20);
@@ -44,7 +44,7 @@ PD_TEST(step_log, means_are_over_all_steps_and_spreads_over_active_ones) {
 }
 
 PD_TEST(step_log, of_no_step_has_zeros_and_no_nan) {
-  step_log *log = step_log_open();
+  step_log *log = step_log_open(NULL);
   pd_summary summary = {.size = sizeof summary};
   cr_assert_eq(step_log_summarise(log, 6, &summary), PD_OK);
   cr_assert_eq(summary.steps, 0);
@@ -54,7 +54,7 @@ PD_TEST(step_log, of_no_step_has_zeros_and_no_nan) {
 }
 
 PD_TEST(step_log, keeps_rows_when_it_grows) {
-  step_log *log = step_log_open();
+  step_log *log = step_log_open(NULL);
   for (uint64_t i = 0; i < 1000; i++) add(log, i, PD_PHASE_ACTIVE, 1, 1);
   for (uint64_t i = 0; i < 1000; i++) cr_assert_eq(step_log_at(log, i)->index, i);
   step_log_close(log);

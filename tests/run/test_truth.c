@@ -45,7 +45,7 @@ static uint64_t step(truth *self, const counting *counts, pd_phase phase, int sp
 PD_TEST(truth, no_event_is_made_in_a_step_like_the_one_before) {
   counting counts = {0};
   const pd_device_access access = {.size = sizeof access, .device = (pd_device *)&counts, .ops = &device};
-  truth *self = truth_open();
+  truth *self = truth_open(NULL);
   cr_assert_not_null(self);
   truth_use_device(self, &access);
   cr_assert_eq(step(self, &counts, PD_PHASE_WARMUP, 3), 0);

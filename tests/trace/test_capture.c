@@ -98,10 +98,12 @@ enum { WINDOWS = 3, STEPS = 4, OPERATIONS = 900, DETAILS_MISSING = 16 };
 /* Everything that a window may hold, more than one record of each. Returns where it ends. */
 static uint64_t fill_window(rig *self, uint32_t window, uint64_t at, double losses[STEPS]) {
   const pd_shape shapes[2] = {{.rank = 2, .dtype = 1, .dims = {3, 4}}, {.rank = 1, .dtype = 2, .dims = {window + 1}}};
+  const uint64_t first_step = window ? ((uint64_t)window << 31) - 2 : 0; /* their names have fewer bits than they */
   uint64_t id = 1000 * (window + 1);
   rig_window_at(self, at, window);
   for (uint64_t step = 0; step < STEPS; step++) {
-    rig_begin_at(self, at += 10, step ? "again" : "ProfilerStep#0", PD_RANGE_STEP);
+    rig_at(self, at += 10);
+    self->record->begin(self->record, recorder_step_name(first_step + step), PD_RANGE_STEP, NULL);
     for (int i = 0; i < OPERATIONS; i++) {
       char name[32];
       (void)snprintf(name, sizeof name, "operation %u.%d", window, i % 40);
@@ -116,7 +118,7 @@ static uint64_t fill_window(rig *self, uint32_t window, uint64_t at, double loss
       rig_end_at(self, at += 10);
     }
     rig_end_at(self, at += 10);
-    rig_step_at(self, at, step);
+    rig_step_at(self, at, first_step + step);
     losses[step] = 1.0 / (double)(step + 1);
   }
   self->record->lost(self->record, PD_LOSS_MEMORY_FULL, 5);
@@ -221,6 +223,29 @@ PD_TEST(capture, an_open_window_read_out_of_its_room_is_the_window_that_its_end_
   }
   rig_close(&self);
   room_close(room);
+  remove_path(path);
+}
+
+static uint32_t strings_of(const pd_trace *trace, const char *text) {
+  uint32_t found = 0;
+  for (uint64_t i = 0; i < trace->strings.count; i++) found += strcmp(trace_text(trace, (uint32_t)i), text) == 0;
+  return found;
+}
+
+/* A step's range has its number in the trace, and the table of texts does not grow with the steps. */
+PD_TEST(capture, names_of_steps_are_of_their_window_alone) {
+  static const char *const firsts[WINDOWS] = {"ProfilerStep#0", "ProfilerStep#2147483646", "ProfilerStep#4294967294"};
+  static const char *const lasts[WINDOWS] = {"ProfilerStep#3", "ProfilerStep#2147483649", "ProfilerStep#4294967297"};
+  char path[64];
+  pd_trace *traces[WINDOWS];
+  make_path(path, sizeof path);
+  record_all(path, traces);
+  for (int i = 0; i < WINDOWS; i++) {
+    cr_assert_eq(strings_of(traces[i], firsts[i]), 1, "window %d", i);
+    cr_assert_eq(strings_of(traces[i], lasts[i]), 1, "window %d", i);
+    for (int other = 0; other < WINDOWS; other++) cr_assert_eq(strings_of(traces[i], lasts[other]), i == other);
+  }
+  for (int i = 0; i < WINDOWS; i++) trace_free(traces[i]);
   remove_path(path);
 }
 

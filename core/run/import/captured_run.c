@@ -97,17 +97,33 @@ static void take_run(captured_run *self, const pd_captured *record) {
   if (text && !capture_run_parse(text, &self->memory, &self->run, &self->about)) self->run.size = 0;
 }
 
+/* Each window has it again; it is seldom another one. */
 static void take_device(captured_run *self, const pd_captured *record) {
   pd_device_props device;
-  const char *text = text_of(self, record);
-  if (text && capture_device_parse(text, &self->memory, &device)) self->device = device;
+  if (self->device_text && self->device_bytes == record->bytes &&
+      memcmp(self->device_text, record->payload, record->bytes) == 0)
+    return;
+  char *text = strndup(record->payload, record->bytes);
+  if (!text) {
+    self->status = PD_NO_MEMORY;
+    return;
+  }
+  free(self->device_text);
+  self->device_text = text;
+  self->device_bytes = record->bytes;
+  if (capture_device_parse(text, &self->memory, &device)) self->device = device;
 }
 
 static void take_delivery(captured_run *self, const pd_captured *record) {
+  arena passing = {0}; /* as long as the window is */
   capture_delivery delivery;
-  const char *text = text_of(self, record);
-  const bool is_one = text && capture_delivery_parse(text, &self->memory, &delivery);
-  if (!self->memory.failed) give_window(self, is_one ? &delivery : NULL);
+  const char *text = arena_text(&passing, record->payload, record->bytes);
+  const bool is_one = text && capture_delivery_parse(text, &passing, &delivery);
+  if (passing.failed)
+    self->status = PD_NO_MEMORY;
+  else
+    give_window(self, is_one ? &delivery : NULL);
+  arena_free(&passing);
 }
 
 static void take_summary(captured_run *self, const pd_captured *record) {
@@ -147,4 +163,5 @@ void captured_run_free(captured_run *self) {
   capture_kept_free(&self->kept);
   if (self->is_open) saved_strings_close(&self->strings);
   arena_free(&self->memory);
+  free(self->device_text);
 }

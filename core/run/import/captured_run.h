@@ -31,6 +31,8 @@ typedef struct captured_run {
   pd_status status;       /* PD_NO_MEMORY sticks */
   int code;               /* what the listener returned last */
   arena memory;
+  char *device_text; /* what `device` was made of */
+  uint32_t device_bytes;
   capture_kept kept; /* the window that waits for its delivery, from its first record on; none: none waits */
   saved_strings strings;
   bool is_open;

@@ -218,7 +218,7 @@ int import_execute(config *settings, const import_request *request) {
   run_folder_fill(settings);
   self->settings = settings;
   self->request = request;
-  self->log = step_log_open();
+  self->log = step_log_open(settings->run.trace_dir);
   self->services.files = files_open();
   int code = CODE_INTERNAL;
   if (self->log && self->services.files) {

@@ -1,7 +1,7 @@
 /* See manifest.h. Each part but what was launched is an object of texts by name, so that two are compared alike. */
 #include "manifest.h"
 
-#include "launch_sequence.h"
+#include "launched_windows.h"
 #include "loaded_libraries.h"
 
 #include "base/json_text.h"
@@ -16,51 +16,22 @@
 #include <unistd.h>
 
 struct manifest {
-  json_t *windows;
+  launched_windows windows;
   bool failed; /* no memory for one */
 };
 
 enum { PATH_BYTES = 4096, TEXT_BYTES = 512, LINES_DEEP = 2 };
 
-manifest *manifest_open(void) {
-  manifest *self = calloc(1, sizeof *self);
-  if (self) self->windows = json_array();
-  return self;
-}
+manifest *manifest_open(void) { return calloc(1, sizeof(manifest)); }
 
 void manifest_close(manifest *self) {
   if (!self) return;
-  json_decref(self->windows);
+  launched_windows_free(&self->windows);
   free(self);
 }
 
-/* ---- what was launched ---- */
-
-/* How often each name came. */
-static json_t *names_value(const pd_trace *trace, const launch_sequence *of) {
-  json_t *names = json_object();
-  bool ok = names != NULL;
-  for (uint64_t i = 0; i < trace->strings.count && ok; i++)
-    if (of->counts[i])
-      ok = json_text_add(names, pd_trace_string(trace, (uint32_t)i)->text, json_integer((json_int_t)of->counts[i]));
-  if (ok) return names;
-  json_decref(names);
-  return NULL;
-}
-
 void manifest_window(manifest *self, const pd_trace *trace) {
-  launch_sequence found;
-  if (!self) return;
-  if (launch_sequence_find(trace, &found) != PD_OK) {
-    self->failed = true;
-    return;
-  }
-  json_t *window = json_pack("{s:I, s:I, s:b, s:I, s:I, s:s, s:o}", "window", (json_int_t)trace->window, "steps",
-                             (json_int_t)trace->steps.count, "partial", (int)trace->partial, "operations",
-                             (json_int_t)found.operations, "launches", (json_int_t)found.launches, "sha256",
-                             found.sha256, "names", names_value(trace, &found));
-  self->failed = !json_text_append(self->windows, window) || self->failed;
-  free(found.counts);
+  if (self) self->failed = !launched_windows_add(&self->windows, trace) || self->failed;
 }
 
 /* ---- what decides ---- */
@@ -237,7 +208,8 @@ static json_t *make(const manifest *self, const config *settings, const pd_run *
                 outcome_text(summary->outcome), "start_realtime_ns", (json_int_t)run->start_realtime_ns, "rank",
                 (json_int_t)run->rank, "ranks", (json_int_t)run->ranks);
   bool ok = document && !self->failed && json_text_add(document, "command_line", json_text_of(run->command_line)) &&
-            add_inputs(document, settings, run) && json_text_add(document, "windows", json_incref(self->windows));
+            add_inputs(document, settings, run) &&
+            json_text_add(document, "windows", launched_windows_json(&self->windows));
   if (ok) {
     json_t *losses = part(document, "losses", json_array());
     ok = add_steps(losses, part(document, "step_time_ns", json_array()), summary);

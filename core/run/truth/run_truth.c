@@ -4,6 +4,7 @@
 #include "truth_figures.h"
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "run/kept/long_array.h"
 
 #include <pdhost/array.h>
 
@@ -28,11 +29,11 @@ struct truth {
   bool device_open;               /* between device_begin and device_end */
   int64_t begun_ns;               /* 0: not inside */
   truth_row now;                  /* of the step that runs */
-  truth_row *rows;
+  long_array rows;                /* of truth_row */
   truth_block_pair *rounds, *input_rounds;
   truth_cured *cures;
   device_span *spans; /* the first `span_count` are in use; the others keep their events */
-  uint64_t row_room, round_room, input_round_room, cure_room, cure_round_room, span_count, span_made, span_room;
+  uint64_t round_room, input_round_room, cure_room, cure_round_room, span_count, span_made, span_room;
   uint64_t timed_rows; /* whose step's time is known, of steps that are not waited for */
   uint64_t step_spans; /* begun since the last step began, measured or not */
   truth_figures all;
@@ -109,10 +110,11 @@ static pd_status device_end(const pd_truth *table, pd_stream *stream, uint64_t c
 
 /* ---- life ---- */
 
-truth *truth_open(void) {
+truth *truth_open(const char *folder) {
   truth *self = calloc(1, sizeof *self);
   if (!self) return NULL;
   self->all.asked_us = -1;
+  self->rows = (long_array){.folder = folder, .row_bytes = sizeof(truth_row)};
   self->table = (pd_truth){.size = sizeof(pd_truth),
                            .impl = self,
                            .begin = begin,
@@ -131,7 +133,7 @@ void truth_close(truth *self) {
     self->access->ops->stream->event_destroy(self->access->device, self->spans[i].end);
   }
   free(self->spans);
-  free(self->rows);
+  long_array_free(&self->rows);
   free(self->rounds);
   free(self->input_rounds);
   for (uint32_t i = 0; i < self->all.cure_count; i++) {
@@ -146,6 +148,8 @@ const pd_truth *truth_table(const truth *self) { return &self->table; }
 void truth_use_device(truth *self, const pd_device_access *access) { self->access = access; }
 
 /* ---- steps ---- */
+
+static truth_row *row_at(const truth *self, uint64_t index) { return (truth_row *)self->rows.rows + index; }
 
 void truth_step_begin(truth *self, pd_phase phase) {
   self->active = phase == PD_PHASE_ACTIVE;
@@ -168,8 +172,8 @@ void truth_step_loaded(truth *self, int64_t asked_ns, int64_t measured_ns) {
 pd_status truth_step(truth *self, const pd_step_stats *stats) {
   if (!self->active) return PD_OK;
   self->active = false;
-  if (!PD_ARRAY_FIT(self->rows, self->row_room, self->all.row_count + 1)) return PD_NO_MEMORY;
-  truth_row *row = &self->rows[self->all.row_count++];
+  if (!long_array_fit(&self->rows, self->all.row_count + 1)) return PD_NO_MEMORY;
+  truth_row *row = row_at(self, self->all.row_count++);
   *row = self->now;
   row->step = stats->index;
   row->cost_ns = stats->batch_cost_ns;
@@ -179,7 +183,7 @@ pd_status truth_step(truth *self, const pd_step_stats *stats) {
 
 void truth_step_timed(truth *self, const pd_step_stats *stats) {
   if (stats->phase != PD_PHASE_ACTIVE || self->timed_rows == self->all.row_count) return;
-  truth_row *row = &self->rows[self->timed_rows];
+  truth_row *row = row_at(self, self->timed_rows);
   if (row->step != stats->index) return;
   row->cost_ns = stats->batch_cost_ns;
   self->timed_rows++;
@@ -193,7 +197,7 @@ void truth_settle(truth *self) {
     if (span->row >= self->all.row_count) continue; /* of a step that failed */
     if (ops->event_synchronize(self->access->device, span->end) == PD_OK &&
         ops->event_elapsed_ns(self->access->device, span->start, span->end, &ns) == PD_OK)
-      self->rows[span->row].device_ns += (int64_t)ns;
+      row_at(self, span->row)->device_ns += (int64_t)ns;
   }
   self->span_count = 0;
 }
@@ -241,7 +245,7 @@ uint64_t truth_steps(const truth *self) { return self->all.row_count; }
 
 void truth_tell(const truth *self, const pd_run *run) {
   truth_figures all = self->all;
-  all.rows = self->rows;
+  all.rows = self->rows.rows;
   for (int loader = 0; loader < 2; loader++) {
     double asked_us, percent;
     if (!truth_figures_dial(&all, run, loader, &asked_us, &percent) || !(fabs(percent) > TRUTH_DIAL_ERROR)) continue;
@@ -261,7 +265,7 @@ pd_status truth_write(const truth *self, const pd_files *files, const pd_run *ru
   pd_file *file = NULL;
   pd_status status = PD_NO_MEMORY;
   truth_figures all = self->all;
-  all.rows = self->rows;
+  all.rows = self->rows.rows;
   FILE *name = open_memstream(&path, &path_bytes), *out = open_memstream(&text, &bytes);
   /* In a folder of its own: tools take every .json of the trace folder for a trace. */
   if (name) fprintf(name, "%s/truth/truth.json", run->trace_dir);

@@ -8,7 +8,8 @@
 typedef struct truth truth;
 
 /* NULL on no memory. */
-truth *truth_open(void);
+/* `folder`: as step_log_open has it. */
+truth *truth_open(const char *folder);
 /* The device must still be open, if there was one. */
 void truth_close(truth *self);
 const pd_truth *truth_table(const truth *self);

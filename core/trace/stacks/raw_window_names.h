@@ -1,9 +1,9 @@
 /* Names that only the recorded process itself can find out, taken before its window is merged or saved. [loop thread]
  */
-#ifndef CORE_TRACE_RAW_WINDOW_NAMES_H
-#define CORE_TRACE_RAW_WINDOW_NAMES_H
+#ifndef CORE_TRACE_STACKS_RAW_WINDOW_NAMES_H
+#define CORE_TRACE_STACKS_RAW_WINDOW_NAMES_H
 
-#include "raw_window.h"
+#include "trace/raw_window.h"
 
 /* The system's names of threads that made calls and recorded nothing else. The caller frees *out. */
 pd_status raw_window_name_threads(const window_input *input, capture_thread **out, uint64_t *count);

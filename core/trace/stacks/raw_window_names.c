@@ -1,7 +1,7 @@
 /* Names of threads and code; see raw_window_names.h. */
-#include "raw_window_names.h"
+#include "trace/stacks/raw_window_names.h"
 
-#include "trace_memory.h"
+#include "trace/trace_memory.h"
 #include "trace/stacks/symbols.h"
 
 #include <pdhost/array.h>
