@@ -56,17 +56,15 @@ static pd_status payload_is_whole(const capture_reader *self, uint64_t at, const
   return PD_OK;
 }
 
-static pd_status keep(capture_reader *self, const capture_head *head, uint64_t at) {
-  if (!PD_ARRAY_FIT(self->records, self->capacity, self->count + 1)) return PD_NO_MEMORY;
-  self->records[self->count++] = (capture_record){.kind = head->kind,
-                                                  .window = head->window,
-                                                  .thread = head->thread,
-                                                  .count = head->count,
-                                                  .row_bytes = head->row_bytes,
-                                                  .bytes = head->bytes,
-                                                  .first = head->first,
-                                                  .at = at};
-  return PD_OK;
+static capture_record record_of(const capture_head *head, uint64_t at) {
+  return (capture_record){.kind = head->kind,
+                          .window = head->window,
+                          .thread = head->thread,
+                          .count = head->count,
+                          .row_bytes = head->row_bytes,
+                          .bytes = head->bytes,
+                          .first = head->first,
+                          .at = at};
 }
 
 /* From `at` on, the place of the next head that is whole; the end of the file where there is none. */
@@ -90,69 +88,90 @@ static pd_status next_head(const capture_reader *self, uint64_t at, unsigned cha
   return PD_OK;
 }
 
-static pd_status scan(capture_reader *self, unsigned char *room) {
-  uint64_t at = sizeof self->head;
-  self->whole_bytes = at;
-  pd_status status = PD_OK;
-  while (at < self->bytes && status == PD_OK) {
+/* Whether a whole record begins at `at`, and its head. */
+static pd_status look(const capture_reader *self, uint64_t at, capture_head *head, bool *whole) {
+  *whole = false;
+  if (self->bytes - at < sizeof *head) return PD_OK;
+  const pd_status status = read_at(self, at, head, sizeof *head);
+  if (status != PD_OK || !head_is_whole(head)) return status;
+  return payload_is_whole(self, at + sizeof *head, head, self->room, whole);
+}
+
+pd_status capture_next(capture_reader *self, capture_record *out) {
+  if (!self->room) self->room = malloc(SCAN_BYTES);
+  if (!self->room) return PD_NO_MEMORY;
+  while (self->next < self->bytes) {
     capture_head head = {0};
-    bool whole = false;
-    const bool fits = self->bytes - at >= sizeof head;
-    if (fits) status = read_at(self, at, &head, sizeof head);
-    if (status != PD_OK) break;
-    const bool known = fits && head_is_whole(&head);
-    if (known) status = payload_is_whole(self, at + sizeof head, &head, room, &whole);
-    if (status != PD_OK) break;
+    bool whole;
+    const uint64_t at = self->next;
+    pd_status status = look(self, at, &head, &whole);
+    if (status != PD_OK) return status;
     if (whole) {
-      status = keep(self, &head, at + sizeof head);
-      at += sizeof head + padded(head.bytes);
-      self->whole_bytes = at;
-      continue;
+      *out = record_of(&head, at + sizeof head);
+      self->next = self->whole_bytes = at + sizeof head + padded(head.bytes);
+      return PD_OK;
     }
-    uint64_t next = self->bytes;
-    status = next_head(self, at + CAPTURE_ALIGN, room, &next);
+    status = next_head(self, at + CAPTURE_ALIGN, self->room, &self->next);
+    if (status != PD_OK) return status;
     self->torn++;
-    self->torn_bytes += next - at;
-    at = next;
+    self->torn_bytes += self->next - at;
   }
-  return status;
+  return PD_STOP;
+}
+
+void capture_rewind(capture_reader *self) {
+  self->next = self->whole_bytes = sizeof self->head;
+  self->torn = self->torn_bytes = 0;
+}
+
+pd_status capture_index(capture_reader *self) {
+  capture_record record;
+  pd_status status;
+  while ((status = capture_next(self, &record)) == PD_OK) {
+    if (!PD_ARRAY_FIT(self->records, self->capacity, self->count + 1)) return PD_NO_MEMORY;
+    self->records[self->count++] = record;
+  }
+  return status == PD_STOP ? PD_OK : status;
 }
 
 bool capture_probe(const void *first, uint64_t bytes) { return bytes >= 8 && !memcmp(first, CAPTURE_MAGIC, 8); }
 
-static pd_status begin(capture_reader *self) {
+static pd_status read_head(capture_reader *self) {
   if (self->bytes < sizeof self->head) return PD_INVALID;
-  pd_status status = read_at(self, 0, &self->head, sizeof self->head);
+  const pd_status status = read_at(self, 0, &self->head, sizeof self->head);
   if (status != PD_OK) return status;
   const capture_file_head *head = &self->head;
   const bool known = capture_probe(head->magic, sizeof head->magic) && head->version == CAPTURE_VERSION &&
                      head->byte_order == CAPTURE_BYTE_ORDER && head->head_bytes == sizeof *head &&
                      head->crc == crc32c(0, head, offsetof(capture_file_head, crc));
-  if (!known) return PD_INVALID;
-  unsigned char *room = malloc(SCAN_BYTES);
-  if (!room) return PD_NO_MEMORY;
-  status = scan(self, room);
-  free(room);
-  return status;
+  capture_rewind(self);
+  return known ? PD_OK : PD_INVALID;
 }
 
-pd_status capture_open(capture_reader *self, const char *path) {
+pd_status capture_begin(capture_reader *self, const char *path) {
   struct stat about;
   *self = (capture_reader){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (self->fd < 0 || fstat(self->fd, &about) != 0) return PD_IO;
   if (!S_ISREG(about.st_mode)) return PD_INVALID;
   self->bytes = (uint64_t)about.st_size;
-  return begin(self);
+  return read_head(self);
+}
+
+pd_status capture_open(capture_reader *self, const char *path) {
+  const pd_status status = capture_begin(self, path);
+  return status == PD_OK ? capture_index(self) : status;
 }
 
 pd_status capture_open_memory(capture_reader *self, const void *data, uint64_t bytes) {
   *self = (capture_reader){.fd = -1, .memory = data, .bytes = bytes};
-  return begin(self);
+  const pd_status status = read_head(self);
+  return status == PD_OK ? capture_index(self) : status;
 }
 
 void capture_reader_close(capture_reader *self) {
   if (self->fd >= 0) close(self->fd);
   free(self->records);
+  free(self->room);
   *self = (capture_reader){.fd = -1};
 }
 

@@ -1,6 +1,7 @@
 /*
- * Reads a capture file. Opening it checks every record once, skips what is torn and keeps the places of the rest, so
- * memory is small however long the file is; rows are read when they are asked for.
+ * Reads a capture file. Opening it checks every record once, skips what is torn and keeps the places of the rest; rows
+ * are read when they are asked for. A file that is read from its begin to its end need not be opened so: its records
+ * come one by one then, and memory is small however long it is.
  */
 #ifndef CORE_CAPTURE_CAPTURE_READ_H
 #define CORE_CAPTURE_CAPTURE_READ_H
@@ -22,6 +23,8 @@ typedef struct capture_reader {
   capture_file_head head;
   capture_record *records; /* in the file's order */
   uint64_t count, capacity;
+  uint64_t next;        /* where the record begins that is looked at next */
+  unsigned char *room;  /* for looking */
   uint64_t whole_bytes; /* where the last whole record ends */
   uint64_t torn;        /* places where something was skipped */
   uint64_t torn_bytes;
@@ -32,6 +35,14 @@ typedef struct capture_reader {
 pd_status capture_open(capture_reader *self, const char *path);
 /* The same for a file in memory, which is borrowed. */
 pd_status capture_open_memory(capture_reader *self, const void *data, uint64_t bytes);
+/* The same without looking at the records. */
+pd_status capture_begin(capture_reader *self, const char *path);
+/* The next whole record; `torn` counts what lies before it. PD_STOP: there is none. */
+pd_status capture_next(capture_reader *self, capture_record *out);
+/* Back to the first record. */
+void capture_rewind(capture_reader *self);
+/* What capture_open does beside: all records from here on. */
+pd_status capture_index(capture_reader *self);
 void capture_reader_close(capture_reader *self);
 
 /* Whether the first bytes of a file are those of a capture. */

@@ -12,8 +12,7 @@ typedef struct capture_file {
   const pd_host *host;
   capture_reader records;
   void *room;                /* for one record's payload */
-  uint64_t next;             /* of a run: the record to be given next */
-  bool said;                 /* of a run: which run it is */
+  bool said, ended;          /* of a run: which run it is; all of it */
   captured_program *program; /* of a program: what was read of it; NULL: nothing yet */
 } capture_file;
 

@@ -25,7 +25,8 @@ static pd_status open_file(const pd_host *host, const void *options, const char 
   capture_file *self = calloc(1, sizeof *self);
   if (!self) return PD_NO_MEMORY;
   self->host = host;
-  pd_status status = capture_open(&self->records, path);
+  pd_status status = capture_begin(&self->records, path); /* a run's records come one by one */
+  if (status == PD_OK && self->records.head.origin == CAPTURE_OF_PROGRAM) status = capture_index(&self->records);
   const int why = errno;
   self->room = status == PD_OK ? malloc(CAPTURE_RECORD_BYTES) : NULL;
   if (status == PD_OK && !self->room) status = PD_NO_MEMORY;

@@ -18,34 +18,42 @@ static pd_status give(const capture_file *self, const pd_intake *intake, const c
   return PD_OK;
 }
 
-static pd_status give_first(const capture_file *self, const pd_intake *intake, capture_kind kind) {
-  for (uint64_t i = 0; i < self->records.count; i++)
-    if (self->records.records[i].kind == kind) return give(self, intake, &self->records.records[i]);
-  return PD_OK;
+/* Both are the first records of a file that is whole. */
+static pd_status say(capture_file *self, const pd_intake *intake) {
+  bool run = false, device = false;
+  capture_record at;
+  pd_status status = PD_OK;
+  self->said = true;
+  while (!(run && device) && (status = capture_next(&self->records, &at)) == PD_OK) {
+    if (!(at.kind == CAPTURE_RUN && !run) && !(at.kind == CAPTURE_DEVICE && !device)) continue;
+    run |= at.kind == CAPTURE_RUN;
+    device |= at.kind == CAPTURE_DEVICE;
+    if ((status = give(self, intake, &at)) != PD_OK) break;
+  }
+  capture_rewind(&self->records);
+  return status == PD_STOP ? PD_OK : status;
 }
 
-static pd_status say(capture_file *self, const pd_intake *intake) {
-  self->said = true;
-  if (self->records.torn)
+static void tell_torn(const capture_reader *records, const pd_intake *intake) {
+  if (records->torn)
     intake->odd(intake, PD_ODD_DAMAGE, "%llu bytes at %llu places cannot be read; what lies between is used",
-                (unsigned long long)self->records.torn_bytes, (unsigned long long)self->records.torn);
-  const pd_status status = give_first(self, intake, CAPTURE_RUN);
-  return status == PD_OK ? give_first(self, intake, CAPTURE_DEVICE) : status;
+                (unsigned long long)records->torn_bytes, (unsigned long long)records->torn);
 }
 
 pd_status capture_run_next(capture_file *self, const pd_intake *intake) {
-  const capture_reader *records = &self->records;
+  capture_reader *records = &self->records;
   if (!PD_HAS(pd_intake, intake, record))
     return self->host->fail(self->host, PD_INVALID, "this host takes no capture of a run");
   if (!self->said) return say(self, intake);
-  if (self->next == records->count) return PD_STOP;
+  if (self->ended) return PD_STOP;
+  capture_record at = {.kind = CAPTURE_RUN};
   pd_status status = PD_OK;
-  bool ended = false;
-  while (self->next < records->count && status == PD_OK && !ended) {
-    const capture_record *at = &records->records[self->next++];
-    if (at->kind != CAPTURE_RUN) status = give(self, intake, at);
-    ended = at->kind == CAPTURE_DELIVER;
-    intake->progress(intake, at->at + at->bytes, records->bytes);
+  while (status == PD_OK && at.kind != CAPTURE_DELIVER) {
+    status = capture_next(records, &at);
+    if (status == PD_OK && at.kind != CAPTURE_RUN) status = give(self, intake, &at);
+    intake->progress(intake, records->next, records->bytes);
   }
-  return status;
+  self->ended = status == PD_STOP;
+  if (self->ended) tell_torn(records, intake);
+  return self->ended ? PD_OK : status;
 }
