@@ -169,13 +169,22 @@ def run(folder, whom, count, seed):
     return sum(once(folder, whom, chance, bystanders) > 0 for _ in range(count))
 
 
-def main(count, seed):
+def main(count, seed, out=None):
+    rows = []
     for whom in WHOM:
         with tempfile.TemporaryDirectory(prefix="pdhost kills ") as folder:
             begun = run(folder, whom, count, f"{seed} {whom}")
+        rows += [{"what": whom, "value": count}, {"what": f"{whom}, after steps had begun", "value": begun}]
         print(f"kills: {count} of the {whom}, {begun} of them after steps had begun: nothing complete was lost, nothing else "
               "was changed", flush=True)
+    if out:
+        commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False,
+                                cwd=os.path.dirname(os.path.abspath(__file__))).stdout.strip() or "unknown"
+        with open(out, "a", encoding="utf-8") as file:
+            print(json.dumps({"area": "SIGKILLs after which nothing complete was missing and nothing else was changed",
+                              "unit": "", "command": "scripts/kills", "commit": commit,
+                              "date": time.strftime("%F", time.gmtime()), "rows": rows}), file=file)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else str(time.time_ns()))
+    main(int(sys.argv[1]), *sys.argv[2:])
