@@ -28,7 +28,8 @@ static pd_status open_file(const pd_host *host, const void *options, const char 
   pd_status status = capture_begin(&self->records, path); /* a run's records come one by one */
   if (status == PD_OK && self->records.head.origin == CAPTURE_OF_PROGRAM) status = capture_index(&self->records);
   const int why = errno;
-  self->room = status == PD_OK ? malloc(CAPTURE_RECORD_BYTES) : NULL;
+  const uint64_t all = self->records.bytes, most = all < CAPTURE_RECORD_BYTES ? all : CAPTURE_RECORD_BYTES;
+  self->room = status == PD_OK ? malloc((size_t)most) : NULL; /* no record is longer than its file */
   if (status == PD_OK && !self->room) status = PD_NO_MEMORY;
   if (status == PD_OK) {
     *state = self;
