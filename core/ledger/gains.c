@@ -223,10 +223,11 @@ static bool check_fidelity(const gains_judge *self) {
     timeline_observed(&self->timeline, seen);
     out->recorded_ns = (double)(seen[self->first + self->count] - seen[self->first]) / self->count;
     ok = timeline_busy(&self->timeline, seen[self->first], seen[self->first + self->count], &out->busy);
-    gains_judge_mean(self, &nothing);
+    gains_replays_make(self->replays, &nothing);
+    const int64_t *bounds = self->replays->bounds;
     for (uint32_t s = 0; s < self->count; s++) {
       const double was = (double)(seen[self->first + s + 1] - seen[self->first + s]);
-      const double is = (double)(self->bounds[self->first + s + 1] - self->bounds[self->first + s]);
+      const double is = (double)(bounds[self->first + s + 1] - bounds[self->first + s]);
       misses[s] = was > 0 ? fabs(is - was) / was : 0;
     }
     const pd_spread spread = stats_spread(misses, self->count);
@@ -283,10 +284,8 @@ bool gains_find(const trace_facts *facts, gains *out) {
     out->steps = self.count;
     ok = program_open(of, &self.program) && gains_judge_open_steps(&self) && find(&self);
   }
+  gains_judge_close_steps(&self);
   program_close(&self.program);
-  free(self.bounds);
-  free(self.steps);
-  free(self.by_start);
   timeline_close(&self.timeline);
   return ok;
 }

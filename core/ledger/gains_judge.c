@@ -2,32 +2,28 @@
 #include "gains_judge.h"
 
 #include "base/stats.h"
-#include "trace/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What a graph cannot hold. */
 #define NOT_IN_GRAPHS                                                                                                  \
   (REPLAY_INPUT | REPLAY_SYNC | REPLAY_ALLOCATOR | REPLAY_PAGEABLE | REPLAY_PINNED | REPLAY_HOST | REPLAY_CHAIN)
 #define LAUNCHING (REPLAY_LAUNCH | REPLAY_CHAIN)
 
-static bool starts_after(const void *rows, uint32_t a, uint32_t b) {
-  const timeline_record *records = rows;
-  return records[a].start_ns > records[b].start_ns;
-}
-
 bool gains_judge_open_steps(gains_judge *self) {
   const timeline *of = &self->timeline;
-  self->bounds = malloc(((size_t)of->step_count + 1) * sizeof *self->bounds);
   self->steps = malloc(((size_t)of->step_count + 1) * GAINS_RUN_COUNT * sizeof *self->steps);
-  self->by_start = malloc(((size_t)of->record_count + 1) * sizeof *self->by_start);
-  uint32_t *scratch = malloc(((size_t)of->record_count + 1) * sizeof *scratch);
-  const bool ok = self->bounds && self->steps && self->by_start && scratch;
-  for (uint32_t i = 0; ok && i < of->record_count; i++) self->by_start[i] = i;
-  if (ok) sort_runs(self->by_start, scratch, of->record_count, starts_after, of->records);
-  free(scratch);
-  return ok;
+  self->replays = calloc(1, sizeof *self->replays);
+  if (!self->steps || !self->replays) return false;
+  return gains_replays_open(self->replays, of, &self->program, self->first, self->count);
+}
+
+void gains_judge_close_steps(gains_judge *self) {
+  if (self->replays) gains_replays_close(self->replays);
+  free(self->replays);
+  free(self->steps);
 }
 
 /* ---- runs ---- */
@@ -53,40 +49,25 @@ void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant 
   }
 }
 
-/* Where launches or records go, kernels of several streams come to lie beside each other, as if each had a device of
- * its own. Until all their work is done a step cannot end: it takes no less than the device was busy with what is left.
- * Streams that run apart are meant to lie beside each other. */
-static double least_of(const gains_judge *self, const replay_variant *variant) {
-  int64_t end = INT64_MIN, busy = 0;
-  const bool moves = variant->eager || variant->graph || variant->without;
-  if (!moves || variant->apart || variant->one_pass) return 0;
-  for (uint32_t i = 0; i < self->timeline.record_count; i++) {
-    const timeline_record *record = &self->timeline.records[self->by_start[i]];
-    const replay_record *replayed = &self->program.records[self->by_start[i]];
-    if (self->timeline.calls[record->call].step < self->first || (replayed->owners & variant->without)) continue;
-    const int64_t from = record->start_ns > end ? record->start_ns : end;
-    const int64_t to = record->end_ns - (variant->graph && !variant->same_kernels ? replayed->fixed_ns : 0);
-    if (to <= from) continue;
-    busy += to - from;
-    end = to;
-  }
-  return (double)busy / self->count;
-}
-
 double gains_judge_mean(const gains_judge *self, const replay_variant *variant) {
-  replay_steps(&self->program.replay, variant, self->bounds);
-  const double mean = (double)(self->bounds[self->first + self->count] - self->bounds[self->first]) / self->count;
-  return fmax(mean, least_of(self, variant));
+  return fmax(gains_replays_mean(self->replays, variant), gains_replays_least(self->replays, variant));
 }
 
-/* Keeps the steps of a run. */
+/* Keeps the steps of a run. The first of a keep is the one with nothing removed. */
 static double run_steps(const gains_judge *self, const replay_variant *variant, uint32_t run) {
-  const double mean = gains_judge_mean(self, variant);
-  const int64_t *bounds = &self->bounds[self->first];
-  const double replayed = (double)(bounds[self->count] - bounds[0]) / self->count;
+  const replay_variant now = {.keep = variant->keep};
+  double *steps = &self->steps[(size_t)run * self->count], replayed;
+  if (run != GAINS_RUN_NOW && gains_replays_alike(self->replays, variant, &now)) {
+    replayed = gains_replays_mean(self->replays, variant);
+    memcpy(steps, &self->steps[(size_t)GAINS_RUN_NOW * self->count], self->count * sizeof *steps);
+  } else {
+    replayed = gains_replays_make(self->replays, variant);
+    const int64_t *bounds = &self->replays->bounds[self->first];
+    for (uint32_t s = 0; s < self->count; s++) steps[s] = (double)(bounds[s + 1] - bounds[s]);
+  }
+  const double mean = fmax(replayed, gains_replays_least(self->replays, variant));
   const double longer = replayed > 0 ? mean / replayed : 1; /* where the device is busy for longer: all steps alike */
-  for (uint32_t s = 0; s < self->count; s++)
-    self->steps[(size_t)run * self->count + s] = longer * (double)(bounds[s + 1] - bounds[s]);
+  for (uint32_t s = 0; s < self->count; s++) steps[s] *= longer;
   return mean;
 }
 

@@ -3,7 +3,7 @@
 #define CORE_LEDGER_GAINS_JUDGE_H
 
 #include "gains.h"
-#include "program.h"
+#include "gains_replays.h"
 
 /* The variants whose steps are kept for resampling: one for each cause, what launching is measured against, and
  * launching gone alone. */
@@ -12,23 +12,23 @@ enum { GAINS_RUN_NOW = VERDICT_COUNT, GAINS_RUN_REST, GAINS_RUN_GRAPH, GAINS_RUN
 typedef struct gains_judge {
   timeline timeline;
   program program;
-  int64_t *bounds;       /* of the run that was made last */
+  gains_replays *replays;
   double *steps;         /* GAINS_RUN_COUNT lists of `count` */
-  uint32_t *by_start;    /* the records, in the order in which they start */
   uint32_t first, count; /* steps that are judged */
   bool chains;           /* serial streams: chains are removed, not only their waits */
   bool applies[VERDICT_COUNT];
   gains *out;
 } gains_judge;
 
-/* Of a timeline that is open; false on no memory. */
+/* Of a timeline and a program that are open; false on no memory. Close it in any case. */
 bool gains_judge_open_steps(gains_judge *self);
+void gains_judge_close_steps(gains_judge *self);
 
 /* Whether the samples of a step go through the model in several passes. */
 bool gains_judge_is_several(const gains_judge *self);
 /* Takes one cause more away. */
 void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant *from);
-/* Mean of the judged steps of a replay; `bounds` are its. */
+/* Mean of the judged steps of a replay, or what the device takes at least. */
 double gains_judge_mean(const gains_judge *self, const replay_variant *variant);
 /* All runs of one `keep`, kept in `steps`; their means go to `means`, of GAINS_RUN_COUNT. */
 void gains_judge_run(const gains_judge *self, double keep, double *means);

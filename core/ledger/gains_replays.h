@@ -1,0 +1,50 @@
+/* The replays that the gains are made of, each made once, and what bounds them from below: how long the device is busy
+ * with what is left. Many causes have nothing in a program: without them the replay is the one with them. [loop thread]
+ */
+#ifndef CORE_LEDGER_GAINS_REPLAYS_H
+#define CORE_LEDGER_GAINS_REPLAYS_H
+
+#include "program.h"
+
+/* More variants than one window asks for are replayed again. */
+enum { GAINS_REPLAYS_KNOWN = 128 };
+
+/* A device record. */
+typedef struct gains_span {
+  int64_t start_ns, end_ns;
+  int32_t fixed_ns;     /* of it, what goes where launching costs nothing */
+  replay_owners owners; /* with any of them it goes */
+} gains_span;
+
+typedef struct gains_known {
+  replay_variant variant;
+  double mean;
+} gains_known;
+
+typedef struct gains_replays {
+  const replay *replay;
+  gains_span *spans; /* of the judged steps, by start */
+  int64_t *bounds;   /* of the replay that was made last */
+  uint32_t span_count, known_count;
+  uint32_t first, count; /* steps that are judged */
+  replay_owners owners;  /* that items or records have */
+  bool has_apart, has_delayed;
+  gains_known known[GAINS_REPLAYS_KNOWN];
+} gains_replays;
+
+/* Of a timeline and its program, which it borrows. false on no memory. Close it in any case. */
+bool gains_replays_open(gains_replays *self, const timeline *of, const program *made, uint32_t first, uint32_t count);
+void gains_replays_close(gains_replays *self);
+
+/* The same steps come of both. */
+bool gains_replays_alike(const gains_replays *self, const replay_variant *a, const replay_variant *b);
+/* Mean of the judged steps, by a replay; `bounds` are its. */
+double gains_replays_make(gains_replays *self, const replay_variant *variant);
+/* The same, of a replay that was made before, where there is one; `bounds` may be those of any. */
+double gains_replays_mean(gains_replays *self, const replay_variant *variant);
+/* What a step takes at least, 0: nothing bounds it. Where launches or records go, kernels of several streams come to
+ * lie beside each other, as if each had a device of its own. Until all their work is done a step cannot end: it takes
+ * no less than the device was busy with what is left. Streams that run apart are meant to lie beside each other. */
+double gains_replays_least(const gains_replays *self, const replay_variant *variant);
+
+#endif
