@@ -103,6 +103,8 @@ void report_window(report *self, const pd_trace *trace, const pd_table_set *set,
                            by_host = {"name", "self_cpu_time_total", "self_cpu_percent", "count"};
   const pd_table *verdict = table_of(set, "verdict"), *ledger = table_of(set, "ledger");
   const uint64_t steps = trace->steps.count;
+  const bool is_whole = steps == 1 && PD_HAS(pd_trace, trace, facts) && !(trace->facts & PD_FACT_STEPS);
+  self->whole_ns = is_whole ? (double)(trace->end_ns - trace->start_ns) : 0;
   if (verdict) {
     self->verdict.length = self->line.length = 0;
     self->verdict.colour = self->line.colour = colour;
@@ -149,17 +151,17 @@ static size_t longest_name(const report_rows *rows) {
 
 /* A table of at most `limit` rows; times in the unit of the largest, which the heading names. Without bars it has the
  * calls. */
-static void put_rows(text *out, const char *title, const report_rows *rows, uint32_t limit, size_t name_columns,
-                     size_t bar_columns) {
+static void put_rows(text *out, const char *title, const report_rows *rows, bool by_step, uint32_t limit,
+                     size_t name_columns, size_t bar_columns) {
   if (!rows->count || !limit) return;
   const pd_scale unit = pd_time_scale(rows->rows[0].per_step_ns);
   const bool unicode = plots_unicode();
   char heading[FIGURE_ROOM];
-  snprintf(heading, sizeof heading, "%s/step", unit.name);
+  snprintf(heading, sizeof heading, "%s%s", unit.name, by_step ? "/step" : "");
   text_bold(out, title);
   const size_t used = pd_text_columns(title, strlen(title));
   text_repeat(out, ' ', name_columns + 2 > used ? name_columns + 2 - used : 0);
-  text_format(out, "%10s%10s%s\n", heading, "share", bar_columns ? "" : "  calls/step");
+  text_format(out, "%10s%10s%s\n", heading, "share", bar_columns ? "" : by_step ? "  calls/step" : "       calls");
   for (uint32_t i = 0; i < rows->count && i < limit; i++) {
     const report_row *row = &rows->rows[i];
     char share[FIGURE_ROOM];
@@ -309,6 +311,15 @@ static void put_verdict(const report *self, text *out, const pd_summary *summary
   text_free(&sentence);
 }
 
+/* In the place of the steps' times. */
+static void put_whole(text *out, double ns) {
+  const pd_scale unit = pd_time_scale(ns);
+  text_bold(out, "Whole file");
+  text_add(out, "  no steps were found: the figures are of");
+  text_figure(out, ns / unit.size, 5);
+  text_format(out, " %s\n", unit.name);
+}
+
 static void add_section(text *out, const text *section) {
   out->failed = out->failed || section->failed;
   if (!section->length || section->failed) return;
@@ -337,20 +348,22 @@ static void put_tables(const report *self, text *out, size_t left, size_t column
   const size_t ledger_most = columns - FIGURES_COLUMNS - 2 - bar, most = columns - FIGURES_COLUMNS - CALLS_COLUMNS;
   text section = {.colour = out->colour};
   uint32_t limit = rows_in(left);
-  put_rows(&section, self->by_class ? "Step, by class" : "Where the step goes", &self->ledger, limit,
-           within(longest_name(&self->ledger), least - 4, ledger_most), bar);
+  const bool by_step = self->whole_ns <= 0;
+  const char *title = !by_step ? "Where the time goes" : self->by_class ? "Step, by class" : "Where the step goes";
+  put_rows(&section, title, &self->ledger, by_step, limit, within(longest_name(&self->ledger), least - 4, ledger_most),
+           bar);
   add_section(out, &section);
   left -= lines_with(&self->ledger, limit);
   section.length = 0;
   const size_t of_operators = longest_name(&self->operators), of_kernels = longest_name(&self->kernels);
   const size_t name = within(of_operators > of_kernels ? of_operators : of_kernels, least, most);
   limit = rows_in(self->kernels.count ? left / 2 : left);
-  put_rows(&section, self->by_host ? "Operators, on the host" : "Operators, on the device", &self->operators, limit,
-           name, 0);
+  put_rows(&section, self->by_host ? "Operators, on the host" : "Operators, on the device", &self->operators, by_step,
+           limit, name, 0);
   add_section(out, &section);
   left -= lines_with(&self->operators, limit);
   section.length = 0;
-  put_rows(&section, "Kernels", &self->kernels, rows_in(left), name, 0);
+  put_rows(&section, "Kernels", &self->kernels, by_step, rows_in(left), name, 0);
   add_section(out, &section);
   text_free(&section);
 }
@@ -367,7 +380,10 @@ void report_write(report *self, text *out, const pd_run *run, const pd_summary *
   text *const fixed[] = {&verdict, &steps, &notes, &named};
   size_t used = 1; /* the last line */
   put_verdict(self, &verdict, summary, columns);
-  report_steps(&steps, run, summary, columns);
+  if (self->whole_ns > 0)
+    put_whole(&steps, self->whole_ns);
+  else
+    report_steps(&steps, run, summary, columns);
   put_notes(&notes, summary, columns);
   report_files(&named, files, columns);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) used += fixed[i]->length ? lines_of(fixed[i]) + 1 : 0;

@@ -33,8 +33,9 @@ typedef struct report_cause {
 typedef struct report {
   text verdict, line; /* the block; its sentence alone */
   report_rows ledger, operators, kernels;
-  bool by_host;  /* operators by time on the host: there are no device records */
-  bool by_class; /* `ledger` holds classes of the step-time breakdown */
+  bool by_host;    /* operators by time on the host: there are no device records */
+  bool by_class;   /* `ledger` holds classes of the step-time breakdown */
+  double whole_ns; /* no step was found: the length of the recording, of which the figures are; else 0 */
   report_cause causes[REPORT_CAUSES];
   uint32_t cause_count, last_cause;
   uint64_t windows;

@@ -20,6 +20,8 @@
   X("Try next", "a command to type: the same run with the change that should make the cause smaller")                  \
   X("Windows", "how many windows were recorded, and how many of them give this verdict")                               \
   X("Where the step goes", "the largest rows of the ledger: every moment of the steps counts for one row")             \
+  X("Where the time goes", "the same of the whole file, where no steps were found")                                    \
+  X("Whole file", "in the place of the steps, where none were found: times and calls are those of the whole file")     \
   X("ms/step", "milliseconds of each step, as a mean over the recorded steps")                                         \
   X("us/step", "microseconds of each step, as a mean over the recorded steps")                                         \
   X("calls/step", "calls or device records of each step, as a mean over the recorded steps")                           \
