@@ -75,23 +75,6 @@ static bool print(const check_options *options, const check_file *checked, uint3
   return true;
 }
 
-/* Leaves out what lies in a folder and no reader takes for a trace: folders hold settings and results beside the
- * traces. Returns how many files that were. */
-static uint32_t skip_others(const config *settings, import_paths *paths) {
-  uint32_t kept = 0;
-  const uint32_t count = paths->count;
-  for (uint32_t i = 0; i < count; i++) {
-    if (paths->in_folder[i] && !import_reader_may_take(settings, paths->files[i])) {
-      free(paths->files[i]);
-      continue;
-    }
-    paths->in_folder[kept] = paths->in_folder[i];
-    paths->files[kept++] = paths->files[i];
-  }
-  paths->count = kept;
-  return count - kept;
-}
-
 static int check_files(const check_options *options, const config *settings, const import_paths *paths,
                        uint32_t skipped) {
   const uint32_t count = paths->count;
@@ -129,7 +112,7 @@ static int check(cli_args *args, const void *given, error *err) {
   if (import_paths_expand(&paths, args->words, args->word_count, err) == PD_OK &&
       config_load(&args->input, &settings, err) == PD_OK) {
     settings->quiet = args->quiet;
-    const uint32_t skipped = options->reader ? 0 : skip_others(settings, &paths);
+    const uint32_t skipped = options->reader ? 0 : import_paths_skip(&paths, settings);
     code = CODE_CONFIG;
     if (paths.count)
       code = check_files(options, settings, &paths, skipped);

@@ -3,6 +3,7 @@
 
 #include "recover.h"
 
+#include "base/log.h"
 #include "config/cli_frame.h"
 #include "run/import/import.h"
 #include "run/import/import_paths.h"
@@ -64,14 +65,32 @@ static bool is_run(const config *settings, const analyze_request *asked, const i
   return paths->count == 1 && import_reader_holds_run(settings, asked->reader, paths->files[0]);
 }
 
-static int analyze_files(const analyze_request *asked, const import_paths *paths, error *err) {
+/* False: none is left. */
+static bool skip_others(const config *settings, const analyze_request *asked, import_paths *paths, error *err) {
+  const uint32_t skipped = asked->reader ? 0 : import_paths_skip(paths, settings);
+  if (!paths->count)
+    error_set(err, PD_INVALID, FAULT_UNREADABLE,
+              "analyze: none of the files in the folder is a trace (%u files); give one by its name to see why",
+              skipped);
+  else if (skipped)
+    log_line(PD_LOG_WARN, NULL, "%u file%s of the folder skipped: %s", skipped, skipped == 1 ? "" : "s",
+             skipped == 1 ? "it is no trace" : "they are no traces");
+  return paths->count > 0;
+}
+
+static int analyze_files(const analyze_request *asked, import_paths *paths, error *err) {
   config *settings = NULL;
   config_input input = *asked->input;
   input.is_analysis = true;
   input.reader = asked->reader;
   if (config_load(&input, &settings, err) != PD_OK) return err->exit_code;
   settings->quiet = asked->quiet;
+  if (!skip_others(settings, asked, paths, err)) {
+    config_free(settings);
+    return err->exit_code;
+  }
   const import_request request = {.files = (const char *const *)paths->files,
+                                  .in_folder = paths->in_folder,
                                   .file_count = paths->count,
                                   .reader = asked->reader,
                                   .step = asked->step,

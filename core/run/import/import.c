@@ -199,10 +199,22 @@ static int finish(import_state *self) {
   return CODE_DONE;
 }
 
+/* All files. Of a folder, what cannot be read is skipped, as long as one can. */
+static int read_files(import_state *self) {
+  const import_request *request = self->request;
+  int code = CODE_DONE, skipped = CODE_DONE;
+  for (uint32_t i = 0; i < request->file_count && code == CODE_DONE && !signals_pending(); i++) {
+    code = import_file(&self->services, self->settings, request, request->files[i], take_window, self);
+    if (code != CODE_CONFIG || !request->in_folder || !request->in_folder[i]) continue;
+    log_line(PD_LOG_WARN, NULL, "%s: skipped, since it cannot be read", request->files[i]);
+    skipped = code;
+    code = CODE_DONE;
+  }
+  return code == CODE_DONE && !self->windows ? skipped : code;
+}
+
 static int import_all(import_state *self) {
-  int code = CODE_DONE;
-  for (uint32_t i = 0; i < self->request->file_count && code == CODE_DONE && !signals_pending(); i++)
-    code = import_file(&self->services, self->settings, self->request, self->request->files[i], take_window, self);
+  int code = read_files(self);
   if (self->sinks && code == CODE_DONE) code = finish(self);
   if ((code == CODE_DONE || code == CODE_UNTRUSTED) &&
       !rank_files_report(&self->ranks, self->request->ranks_json, self->settings->quiet))

@@ -6,6 +6,7 @@
 
 typedef struct import_request {
   const char *const *files;
+  const bool *in_folder; /* of each: what cannot be read is skipped, since the user named its folder; NULL: of none */
   uint32_t file_count;
   const char *reader; /* by name, or by the path that config_input.reader had; NULL: the one that says most surely that
                          a file is its own */

@@ -1,6 +1,8 @@
 /* See import_paths.h. */
 #include "import_paths.h"
 
+#include "import_reader.h"
+
 #include <pdhost/array.h>
 
 #include <dirent.h>
@@ -68,6 +70,21 @@ pd_status import_paths_expand(import_paths *self, const char *const *words, uint
       status = no_memory(err);
   }
   return status;
+}
+
+uint32_t import_paths_skip(import_paths *self, const config *settings) {
+  uint32_t kept = 0;
+  const uint32_t count = self->count;
+  for (uint32_t i = 0; i < count; i++) {
+    if (self->in_folder[i] && !import_reader_may_take(settings, self->files[i])) {
+      free(self->files[i]);
+      continue;
+    }
+    self->in_folder[kept] = self->in_folder[i];
+    self->files[kept++] = self->files[i];
+  }
+  self->count = kept;
+  return count - kept;
 }
 
 void import_paths_free(import_paths *self) {
