@@ -9,14 +9,16 @@
 static const char steps_unknown[] =
     "withheld: the program's loop was not found, so that its steps are not known; name them by --step";
 
+/* By another program than pdhost. */
+static bool is_read(const pd_trace *trace) { return trace->origin && strcmp(trace->origin, "pdhost") != 0; }
+
 /* What to do about it, where pdhost did not record the steps itself. */
 static const char *too_few_steps(const trace_facts *facts, arena *memory) {
-  const char *origin = facts->trace->origin;
-  const bool is_read = origin && strcmp(origin, "pdhost") != 0;
   const unsigned long long count = facts->step_count;
-  if (is_read && count == 1 && !(facts->trace->facts & PD_FACT_STEPS)) return steps_unknown;
+  if (is_read(facts->trace) && count == 1 && !(facts->trace->facts & PD_FACT_STEPS)) return steps_unknown;
   return arena_format(memory, "withheld: %llu active step%s too few, %d are needed%s", count,
-                      count == 1 ? " is" : "s are", VERDICT_MIN_STEPS, is_read ? ": record more of them" : "");
+                      count == 1 ? " is" : "s are", VERDICT_MIN_STEPS,
+                      is_read(facts->trace) ? ": record more of them" : "");
 }
 
 /* Of each reason, what to do about it. */
@@ -27,6 +29,9 @@ typedef struct reason {
 static reason reason_of(const trace_facts *facts, const gains *of, arena *memory) {
   const pd_trace *trace = facts->trace;
   const double coverage = pd_trace_coverage(trace);
+  if (trace->partial && is_read(trace))
+    return (reason){"withheld: a part of the file could not be read, so that events are missing",
+                    "Copy the whole file once more, or record again and let the profiler end by itself."};
   if (trace->profile != PD_PROFILE_FULL)
     return (reason){arena_format(memory, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
                                  trace->profile_note ? trace->profile_note : ""),

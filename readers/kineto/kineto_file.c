@@ -173,6 +173,13 @@ static void drain(kineto_reader *self) {
   do { go_to(self, end_of(self)); } while (input_more(&self->input));
 }
 
+/* One event in a thousand may be no JSON, as one with a quote in its name: what that takes away shows in what is
+ * missing beside it. */
+static bool misses_events(const kineto_reader *self) {
+  enum { BEARABLE = 1000 };
+  return self->input.broken || !self->complete || self->malformed.count * BEARABLE > self->kept;
+}
+
 pd_status kineto_file_read(kineto_reader *self) {
   const char byte = next_byte(self);
   if (byte == '[') {
@@ -190,6 +197,7 @@ pd_status kineto_file_read(kineto_reader *self) {
   tell_oddities(self);
   self->intake->progress(self->intake, self->input.taken, self->input.bytes);
   self->source.size = sizeof self->source;
+  self->source.partial = misses_events(self);
   self->source.facts = self->facts;
   self->source.base_ns = self->base_ns;
   self->source.versions = self->versions[0] ? self->versions : NULL;

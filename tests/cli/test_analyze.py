@@ -107,7 +107,7 @@ class Analyze(Case):
         for arguments, code, said in ((("absent.json",), 3, "absent.json: cannot be read: No such file"),
                                       (("other.txt",), 3, "other.txt: no reader knows this kind of file"),
                                       (("none.json",), 3, "no reader knows this kind of file"),
-                                      ((".",), 3, "./empty.json: no reader knows this kind of file"),
+                                      ((".",), 3, "none of the files in the folder is a trace (2 files)"),
                                       (("--reader", "absent", "other.txt"), 4, 'reader "absent": not found; there are capture, kineto'),
                                       (("--reader", "kineto", "none.json"), 3, "it holds no event that can be analysed"),
                                       (("--reader", "kineto", "other.txt"), 3, "is not JSON"),
@@ -175,6 +175,39 @@ class Analyze(Case):
         self.assertIsNone(row["verdict_after"])
         self.assertIn("Name the range that is one step, or record at least 5", row["verdict_helps"])
         self.assertIsNone(self.verdict("--step", "aten::linear", "made.json")["verdict_next"])
+
+    def test_figures_of_a_whole_file_are_no_steps(self):
+        self.made(steps=1, marks=False)
+        out = self.analyze("made.json")[1]
+        self.assertIn("Whole file  no steps were found: the figures are of", out)
+        self.assertRegex(out, r"Where the time goes +us +share\n")
+        self.assertNotIn("/step", out)
+        self.made(steps=12, marks=False)
+        self.assertRegex(self.analyze("made.json")[1], r"Where the step goes +us/step +share\n")
+
+    def test_a_file_that_ends_in_the_middle_has_no_verdict(self):
+        made = MadeTrace(steps=12)
+        text = made.text()
+        self.made(text=text[:text.rindex('"ph"') + 9])
+        code, out, err = self.analyze("made.json")
+        self.assertEqual(code, 0, err)
+        self.assertIn("withheld: a part of the file could not be read, so that events are missing", " ".join(out.split()))
+        self.assertIn("the file ends in the middle", err)
+
+    def test_a_folder_holds_more_than_traces(self):
+        os.mkdir(self.path("job"))
+        self.made("job/rank0.json")
+        self.made("job/settings.json", text='{"lr": 0.1}')
+        self.made("job/none.json", text='{"traceEvents": []}')
+        code, out, err = self.analyze("job")
+        self.assertEqual(code, 0, err)
+        self.assertIn("whole iteration", out)
+        self.assertIn("1 file of the folder skipped: it is no trace", err)
+        self.assertIn("job/none.json: skipped, since it cannot be read", err)
+        os.remove(self.path("job/rank0.json"))
+        self.assert_fails(self.analyze("job"), 3, "it holds no event")
+        os.remove(self.path("job/none.json"))
+        self.assert_fails(self.analyze("job"), 3, "none of the files in the folder is a trace (1 files)")
 
     def test_several_devices_are_told(self):
         made = MadeTrace()

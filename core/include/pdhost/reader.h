@@ -28,12 +28,12 @@ typedef struct pd_source {
   uint32_t size;
   uint32_t pid;
   pd_facts facts;
-  int64_t base_ns;       /* CLOCK_REALTIME of time 0 of the rows; 0: not known */
-  const char *worker;    /* of the process that was recorded; NULL: not known */
-  const char *versions;  /* "CUDA 13.0, CUPTI 130001"; NULL: not known */
-  uint32_t rank, ranks;  /* of a distributed program; ranks 0: not one, or not known */
-  uint32_t device_count; /* rows of `devices` */
-  uint32_t reserved;
+  int64_t base_ns;                /* CLOCK_REALTIME of time 0 of the rows; 0: not known */
+  const char *worker;             /* of the process that was recorded; NULL: not known */
+  const char *versions;           /* "CUDA 13.0, CUPTI 130001"; NULL: not known */
+  uint32_t rank, ranks;           /* of a distributed program; ranks 0: not one, or not known */
+  uint32_t device_count;          /* rows of `devices` */
+  uint32_t partial;               /* 1: a part of the file could not be read, so that events are missing */
   const pd_device_props *devices; /* `index` is the number that the rows' activities use */
 } pd_source;
 

@@ -113,6 +113,7 @@ pd_status intake_finish(intake *self, uint32_t window, const char *origin, pd_tr
                             .base_ns = self->source.base_ns + least,
                             .end_ns = most - least,
                             .pid = self->source.pid,
+                            .partial = self->source.partial,
                             .profile = self->works.count ? PD_PROFILE_FULL : PD_PROFILE_NONE,
                             .profile_note = self->works.count ? NULL : "the file has no device records",
                             .counters = {NULL, 0, sizeof(pd_counter_row)},

@@ -1,0 +1,309 @@
+"""Copies of traces as other writers and accidents leave them. What lost nothing has the verdict and the gains of the
+original; of what lost something they are withheld in words, or still those; nothing ends by a signal, and no step is
+found that was not there.
+
+    perturbed_traces.py WAYS SEED FOLDER|FILE ...
+
+Each file is copied in WAYS ways of its own, and analysed. PDHOST is the program. Exit status 1: what failed is said.
+"""
+import gzip
+import io
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+
+PDHOST = os.environ.get("PDHOST", "")
+# Analysed, and what says that the figures are not to be trusted.
+DONE, UNTRUSTED, UNREADABLE = 0, 7, 3
+OLD_CATEGORIES = {"cpu_op": "Operator", "cuda_runtime": "Runtime", "kernel": "Kernel", "gpu_memcpy": "Memcpy",
+                  "gpu_memset": "Memset"}
+HIP_NAMES = {"cudaLaunchKernel": "hipLaunchKernel", "cudaMemcpyAsync": "hipMemcpyAsync",
+             "cudaMemsetAsync": "hipMemsetAsync", "cudaStreamSynchronize": "hipStreamSynchronize",
+             "cudaDeviceSynchronize": "hipDeviceSynchronize", "cudaMalloc": "hipMalloc", "cudaFree": "hipFree",
+             "cudaEventRecord": "hipEventRecord"}
+
+
+class Number(float):
+    """A number as the file has it: not a digit is lost."""
+
+    def __new__(cls, text):
+        number = super().__new__(cls, float(text))
+        number.text = text
+        return number
+
+
+def parse(text):
+    return json.loads(text, parse_float=Number, parse_int=Number, strict=False)
+
+
+def written(value, indent="", draw=None):
+    """JSON, with the members in another order where `draw` is given, and a line for each where `indent` is."""
+    if isinstance(value, Number):
+        return value.text
+    inner = indent + "  " if indent else ""
+    line = "\n" + indent if indent else ""
+    if isinstance(value, dict):
+        keys = list(value)
+        if draw:
+            draw.shuffle(keys)
+        return "{" + ",".join(f"{line}{json.dumps(key)}:{written(value[key], inner, draw)}" for key in keys) + line + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(line + written(item, inner, draw) for item in value) + line + "]"
+    return json.dumps(value)
+
+
+# ---- what loses nothing: text in, bytes out ----
+
+def another_order(text, draw):
+    """Of the members of each object: the list of events stays as it is."""
+    return written(parse(text), draw=draw)
+
+
+def pretty(text, draw):
+    return written(parse(text), indent=draw.choice((" ", "    ", "\t")))
+
+
+def one_line(text, draw):
+    del draw
+    return written(parse(text))
+
+
+def packed(text, draw):
+    half = draw.randrange(len(text) + 1)
+    return gzip.compress(text[:half].encode(), 1) + gzip.compress(text[half:].encode(), 1)  # two members are one file
+
+
+def archived(text, draw):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", draw.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))) as archive:
+        archive.writestr("trace.json", text)
+    return file.getvalue()
+
+
+NUMBER = r'(-?[0-9]+(?:\.[0-9]+)?)'
+TIME = re.compile(r'"(ts|dur)"(\s*:\s*)' + NUMBER)
+
+
+def texts_for_numbers(text, draw):
+    del draw
+    return TIME.sub(r'"\1"\2"\3"', text)
+
+
+def more_digits(text, draw):
+    zeros = "0" * draw.randrange(1, 6)
+
+    def longer(match):
+        number = match.group(3) if "." in match.group(3) else match.group(3) + ".0"
+        return f'"{match.group(1)}"{match.group(2)}{number}{zeros}'
+    return TIME.sub(longer, text)
+
+
+def later(text, draw):
+    """All times 10^15 us later, which is 31 years."""
+    del draw
+
+    def shifted(match):
+        whole, _, rest = match.group(2).partition(".")
+        return f'"ts"{match.group(1)}{int(whole) + 10 ** 15}' + ("." + rest if rest else "")
+    return re.sub(r'"ts"(\s*:\s*)' + NUMBER, shifted, text)
+
+
+def texts_for_ids(text, draw):
+    del draw
+    return re.sub(r'"(pid|tid)"(\s*:\s*)([0-9]+)', r'"\1"\2"\3"', text)
+
+
+def of_rocm(text, draw):
+    del draw
+    for cuda, hip in HIP_NAMES.items():
+        text = text.replace(f'"{cuda}"', f'"{hip}"')
+    return text
+
+
+def of_2021(text, draw):
+    del draw
+    for new, old in OLD_CATEGORIES.items():
+        text = re.sub(rf'"cat"(\s*:\s*)"{new}"', rf'"cat"\1"{old}"', text)
+    return text
+
+
+def no_numbers(text, draw):
+    wrong = draw.choice(("NaN", "-nan", "Infinity", "-inf", "N/A", '"N/A"', "null"))
+    return re.sub(r'("memory bandwidth \(GB/s\)"|"queued")(\s*:\s*)[-+.0-9eE]+', rf'\1\2{wrong}', text)
+
+
+def control_characters(text, draw):
+    odd = draw.choice(("\x01", "\x1b[31m", "\t", "\x7f", "\udcff", "é"))
+    return re.sub(r'"traceName"(\s*:\s*)"', rf'"traceName"\1"{odd}', text).replace('"python"', f'"py{odd}thon"')
+
+
+def twice(text, draw):
+    """The head of the file and the names of threads stand there twice."""
+    del draw
+    begin = text.find('"traceEvents"')
+    if not text.lstrip().startswith("{") or begin < 0:
+        return text
+    first = text.index("{") + 1
+    head = text[first:begin]
+    return text[:begin] + head + text[begin:] if head.strip() else text
+
+
+LOSSLESS = (another_order, pretty, one_line, packed, archived, texts_for_numbers, more_digits, later, texts_for_ids, of_rocm,
+            of_2021, no_numbers, control_characters, twice)
+
+
+# ---- what loses something ----
+
+def cut(text, draw):
+    return text[:draw.randrange(len(text))]
+
+
+def cut_and_packed(text, draw):
+    whole = gzip.compress(text.encode(), 1)
+    return whole[:draw.randrange(len(whole))]
+
+
+def holes(text, draw):
+    """Some stretches are of another file."""
+    for _ in range(3):
+        at = draw.randrange(len(text))
+        text = text[:at] + draw.choice(('"', "}", "{", "\0" * 99, '\\"')) + text[at + draw.randrange(300):]
+    return text
+
+
+def without_marks(text, draw):
+    del draw
+    return text.replace("ProfilerStep#", "something else ")
+
+
+def a_list(text, draw):
+    """Without the head: what the device is, and when it was."""
+    del draw
+    trace = parse(text)
+    return written(trace.get("traceEvents", []) if isinstance(trace, dict) else trace)
+
+
+LOSSY = (cut, cut_and_packed, holes, without_marks, a_list)
+
+
+# ---- what the program says ----
+
+class Failed(Exception):
+    pass
+
+
+def text_of(path):
+    """Without what follows the compressed data of some."""
+    with open(path, "rb") as file:
+        data = file.read()
+    plain = b"" if data[:2] == b"\x1f\x8b" else data
+    while data[:2] == b"\x1f\x8b":
+        member = zlib.decompressobj(31)
+        plain += member.decompress(data)
+        data = member.unused_data
+    return plain.decode("utf-8", "surrogateescape")
+
+
+def rows(window, name):
+    return window["tables"].get(name, {"rows": []})["rows"]
+
+
+def analysed(data, folder, ending):
+    """Exit code, what was said, and the figures: steps, verdict, cause, gains. None where there are none."""
+    path, out = os.path.join(folder, "made." + ending), os.path.join(folder, "out.json")
+    with open(path, "wb") as file:
+        file.write(data if isinstance(data, bytes) else data.encode("utf-8", "surrogateescape"))
+    if os.path.exists(out):
+        os.unlink(out)
+    done = subprocess.run([PDHOST, "analyze", "-q", "--sink", "json:output_json=" + out, path], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors="replace", timeout=100, check=False, cwd=folder)
+    if done.returncode not in (DONE, UNTRUSTED, UNREADABLE):
+        raise Failed(f"exit {done.returncode}: {done.stderr}")
+    if not os.path.exists(out):
+        if done.returncode != UNREADABLE or not done.stderr.strip():
+            raise Failed(f"exit {done.returncode} without figures: {done.stderr}")
+        return done.returncode, done.stderr, None
+    with open(out, encoding="utf-8") as file:
+        figures = json.load(file)
+    window = figures["windows"][0]
+    verdict = rows(window, "verdict")[0]
+    gains = [(row["removed_cause"], row["gain"], row["gain_low"], row["gain_high"]) for row in rows(window, "gains")]
+    return done.returncode, done.stderr, {
+        "steps": len(figures["step_rows"]), "times": [row["batch_cost_ns"] for row in figures["step_rows"]],
+        "verdict": verdict["verdict"], "cause": verdict["verdict_cause"], "gains": gains}
+
+
+def check(how, before, after, said):
+    if how in LOSSLESS:
+        if after != before:
+            wrong = [key for key in before or {} if not after or before[key] != after[key]]
+            raise Failed(f"{', '.join(wrong)}: {before and [before[k] for k in wrong]} became "
+                         f"{after and [after[k] for k in wrong]}; {said}")
+        return
+    if not after or not before:
+        return
+    if how is a_list:
+        if [after[key] for key in ("times", "cause")] != [before[key] for key in ("times", "cause")]:
+            raise Failed(f"{before} became {after}; {said}")
+        return
+    # Fewer steps than there were; where the marks are gone, the last one may be whole.
+    if after["steps"] > max(1, before["steps"] + (1 if how is without_marks else 0)):
+        raise Failed(f"{before['steps']} steps became {after['steps']}: {said}")
+    withheld = "withheld" in after["verdict"]
+    if not withheld and after["cause"] != before["cause"] and how in (cut, cut_and_packed, holes):
+        raise Failed(f"the verdict {before['verdict']} became {after['verdict']}; {said}")
+
+
+def ending_of(data):
+    return "json.gz" if isinstance(data, bytes) and data[:2] == b"\x1f\x8b" else \
+        "zip" if isinstance(data, bytes) and data[:2] == b"PK" else "json"
+
+
+def run(path, ways, seed=0, kinds=LOSSLESS + LOSSY):
+    """How many copies were analysed; Failed says which was wrong."""
+    draw = random.Random(f"{os.path.basename(path)} {seed}")
+    text = text_of(path)
+    failures, count = [], 0
+    with tempfile.TemporaryDirectory(prefix="pdhost copies ") as folder:
+        before = analysed(text, folder, "json")[2]
+        for how in draw.sample(kinds, min(ways, len(kinds))):
+            count += 1
+            try:
+                data = how(text, draw)
+                _, said, after = analysed(data, folder, ending_of(data))
+                check(how, before, after, said)
+            except Failed as failed:
+                failures.append(f"{path}: {how.__name__}: {failed}")
+    if failures:
+        raise Failed("\n".join(failures))
+    return count
+
+
+def main():
+    if len(sys.argv) < 4 or not PDHOST:
+        raise SystemExit(__doc__)
+    paths = []
+    for given in sys.argv[3:]:
+        names = sorted(os.listdir(given)) if os.path.isdir(given) else [""]
+        paths += [os.path.join(given, name) if name else given for name in names]
+    count, wrong = 0, 0
+    for path in paths:
+        if not path.endswith((".json", ".json.gz")) or os.path.basename(path) == "labels.json":
+            continue
+        try:
+            count += run(path, int(sys.argv[1]), sys.argv[2])
+        except Failed as failed:
+            wrong += 1
+            print(failed, flush=True)
+    print(f"{count} copies of {len(paths)} files, {wrong} files with a wrong one")
+    raise SystemExit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()
