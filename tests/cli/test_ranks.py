@@ -224,6 +224,31 @@ class Ranks(Case):
                       self.ranks("-q", order=lambda names: names[:2], transfer_us=400).replace("\n         ", " "))
         self.assertIn("withheld: 2 steps that all files have are too few, 3 are needed", self.ranks("-q", steps=2))
 
+    def windows(self, named, **how):
+        """Files of three ranks, each with two windows: steps 0 to 5, and later 10 to 15."""
+        names = []
+        for window, job in enumerate(Job(named=named, **how) for _ in range(2)):
+            for rank, trace in enumerate(job.traces):
+                for event in trace.events:
+                    event["ts"] += 1e7 * window
+                    if event["name"].startswith("ProfilerStep#"):
+                        event["name"] = f"ProfilerStep#{int(event['name'][13:]) + 10 * window}"
+                names.append(f"rank{rank}_window{window}.json")
+                trace.write(self.path(names[-1]))
+        return sorted(names)
+
+    def test_windows_of_one_rank_are_no_ranks(self):
+        for named in (True, False):
+            names = self.windows(named, input_us=lambda rank, step: 520 if rank == 1 else 20)
+            code, out, err = self.run_pdhost("analyze", "-q", *names[:2], watch=False)
+            self.assertEqual((code, "Ranks " in out), (0, False), out + err)
+            code, out, err = self.run_pdhost("analyze", "--ranks", "json", "--sink", "json:output_json=out.json", *names,
+                                             watch=False)
+            self.assertEqual(code, 0, out + err)
+            figures = json.loads(out)
+            self.assertEqual((len(figures["ranks"]), figures["steps"]), (3, 12), named)
+            self.assert_straggler(figures, 1, "input_bound", 500e3)
+
     def test_one_rank_alone_has_no_summary(self):
         self.assertNotIn("Ranks ", self.ranks(order=lambda names: names[:1]))
 

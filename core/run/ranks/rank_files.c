@@ -9,8 +9,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Any of the side's steps has a number between the least and the largest of the trace's. */
+static bool shares_steps(const rank_side *side, const pd_trace *trace) {
+  uint64_t least = UINT64_MAX, most = 0;
+  for (uint64_t i = 0; i < trace->steps.count; i++) {
+    const uint64_t number = PD_AT(pd_trace_step, &trace->steps, i)->number;
+    if (number < least) least = number;
+    if (number > most) most = number;
+  }
+  for (uint32_t i = 0; i < side->step_count; i++)
+    if (side->steps[i].number >= least && side->steps[i].number <= most) return true;
+  return false;
+}
+
+/* Ranks record the same steps, windows of one rank others. */
 static bool is_same(const rank_side *side, const char *path, const pd_trace *trace) {
-  return side->path == path || (trace->ranks && side->ranks && side->rank == trace->rank);
+  if (side->path == path) return true;
+  if (trace->ranks || side->ranks) return trace->ranks && side->ranks && side->rank == trace->rank;
+  return side->step_count && trace->steps.count && !shares_steps(side, trace);
 }
 
 bool rank_files_add(rank_files *self, const char *path, const pd_trace *trace) {
