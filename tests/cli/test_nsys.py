@@ -4,7 +4,7 @@ import os
 import sqlite3
 import unittest
 
-from made_nsys import MadeNsys, TABLES
+from made_nsys import GLOBAL, MadeNsys, TABLES
 from made_trace import MadeTrace
 from pdhost_run import Case
 
@@ -117,6 +117,49 @@ class Nsys(Case):
         self.assertIn("8 launches of graphs are one record each", err)
         self.assertIn("CUDA graph 5", [row["name"] for row in self.rows(figures, "kernels")])
         self.assertEqual(figures["coverage"], 1)
+
+    def of_graphs(self, whole, columns, marks=True, steps=8):
+        """Steps of one captured graph: its kernels are rows of their own, or the launch is one row."""
+        made = MadeTrace(steps=0)
+        export = MadeNsys(self.path("made.sqlite"))
+        for step in range(steps):
+            at, number = 1000.0 * step, step + 1
+            if marks:
+                made.host("user_annotation", f"ProfilerStep#{step}", at, 995.0)
+            made.host("cuda_runtime", "cudaMemcpyAsync", at + 10, 5.0, cbid=41, correlation=100 + number)
+            made.device("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 18, 20.0, correlation=100 + number, bytes=4096)
+            made.host("cuda_runtime", "cudaGraphLaunch", at + 20, 10.0, cbid=311, correlation=number)
+            for node in range(3 if not whole else 0):
+                made.device("kernel", f"kernel_{node}", at + 40 + 300 * node, 300.0, correlation=number, grid=[16, 1, 1],
+                            block=[128, 1, 1], **{"registers per thread": 32, "shared memory": 0})
+        export.take(made)
+        if whole:
+            export.file.execute("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL")
+            export.file.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE ({', '.join(name + ' INTEGER' for name in columns)})")
+            for step in range(steps):
+                start = 1000000 * step + 40000
+                row = {"start": start, "end": start + 900000, "deviceId": 0, "contextId": 1, "streamId": 7,
+                       "correlationId": step + 1, "globalPid": GLOBAL | 7 << 24, "graphId": 5, "graphExecId": 6}
+                export.file.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES ({', '.join('?' * len(columns))})",
+                                    [row[name] for name in columns])
+        else:
+            export.file.execute(f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET graphNodeId = {5 << 32} + rowid")
+        export.write()
+        return self.analyze("made.sqlite")
+
+    def test_a_graph_as_a_whole_is_as_long_as_its_kernels(self):
+        columns = ["start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId", "graphExecId"]
+        for marks in (True, False):
+            nodes, _ = self.of_graphs(False, columns, marks)
+            # An older export has fewer columns.
+            for some in (columns, columns[:4] + columns[5:6]):
+                whole, err = self.of_graphs(True, some, marks)
+                self.assertIn("8 launches of graphs are one record each", err)
+                self.assertEqual([row["batch_cost_ns"] for row in whole["step_rows"]],
+                                 [row["batch_cost_ns"] for row in nodes["step_rows"]], (marks, some))
+                self.assertEqual((whole["coverage"], nodes["coverage"]), (1, 1))
+                self.assertEqual([row["verdict_cause"] for row in self.rows(whole, "verdict")],
+                                 [row["verdict_cause"] for row in self.rows(nodes, "verdict")])
 
     def test_launches_while_a_stream_is_captured_run_nothing(self):
         made = MadeTrace(steps=8)
