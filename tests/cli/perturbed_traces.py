@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import zlib
 PDHOST = os.environ.get("PDHOST", "")
 # Analysed, and what says that the figures are not to be trusted.
 DONE, UNTRUSTED, UNREADABLE = 0, 7, 3
+MARKS_LEAST = 5 # steps, for them to be found without marks
 OLD_CATEGORIES = {"cpu_op": "Operator", "cuda_runtime": "Runtime", "kernel": "Kernel", "gpu_memcpy": "Memcpy",
                   "gpu_memset": "Memset"}
 HIP_NAMES = {"cudaLaunchKernel": "hipLaunchKernel", "cudaMemcpyAsync": "hipMemcpyAsync",
@@ -252,6 +254,12 @@ def check(how, before, after, said):
         if [after[key] for key in ("times", "cause")] != [before[key] for key in ("times", "cause")]:
             raise Failed(f"{before} became {after}; {said}")
         return
+    if how is without_marks and before["steps"] >= MARKS_LEAST and after["steps"] > 1:
+        # The steps are those that were marked; the first or the last may be missing, or end elsewhere.
+        usual, now = (statistics.median(of["times"]) for of in (before, after))
+        same = after["cause"] == before["cause"] or "withheld" in after["verdict"]
+        if before["steps"] - after["steps"] not in (0, 1) or abs(now / usual - 1) > 0.05 or not same:
+            raise Failed(f"{before} became {after}; {said}")
     # Fewer steps than there were; where the marks are gone, the last one may be whole.
     if after["steps"] > max(1, before["steps"] + (1 if how is without_marks else 0)):
         raise Failed(f"{before['steps']} steps became {after['steps']}: {said}")
