@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Reading a big trace of torch.profiler: pdhost beside Python's json and Perfetto's trace_processor, in one run.
+"""Reading a big trace of torch.profiler: pdhost beside Python's json, Perfetto's trace_processor and HTA, in one run.
 
-    kineto_peers.py BUILD [--mb N] [--rounds N] [--trace-processor FILE]
+    kineto_peers.py BUILD [--mb N] [--rounds N] [--trace-processor FILE] [--python FILE]
 
 BUILD is a build folder with bench/bench_kineto and bin/pdhost. The trace is made up by bench_kineto, as Kineto formats
 it, plain and compressed. Each program runs as a process of its own, in turns; times are of the processor, so that what
 else the machine does counts little, and the most memory that the process held. The least of the rounds is shown.
-trace_processor_shell is looked for on PATH where --trace-processor does not name it; without it, it is left out.
+trace_processor_shell is looked for on PATH where --trace-processor does not name it; HTA (Holistic Trace Analysis, of
+PyPI) in the Python of scripts/tools-venv where --python does not name another. What is not there is left out, which is
+said. The last line has the figures as JSON, for scripts/figures.
 """
 import argparse
 import json
@@ -22,6 +24,31 @@ import gzip, json, sys
 with (gzip.open if sys.argv[1].endswith(".gz") else open)(sys.argv[1], "rb") as file:
     json.load(file)
 """
+
+
+# Its shortest question: how the time of the GPU divides.
+HTA_READS = """
+import sys
+from hta.trace_analysis import TraceAnalysis
+TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir="").get_temporal_breakdown(visualize=False)
+"""
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".venv", "tools", "bin", "python3")
+
+
+def rivals(given, path):
+    """The commands that read the file, by the name of the program, and why others are left out."""
+    commands, left_out = {"Python's json": [sys.executable, "-c", PYTHON_READS, path]}, []
+    if given.trace_processor:
+        commands["trace_processor"] = [given.trace_processor, "--query-string", "select count(*) from slice", path]
+    else:
+        left_out.append("trace_processor is not installed; the package perfetto of PyPI has no program, but fetches it from "
+                        "a server of its own at first use")
+    if not os.path.exists(given.python) or subprocess.run([given.python, "-c", "import hta"], capture_output=True,
+                                                          check=False).returncode:
+        left_out.append("HTA is not installed: scripts/tools-venv installs it")
+    elif path.endswith(".gz"):
+        commands["HTA"] = [given.python, "-c", HTA_READS, path]
+    return commands, left_out
 
 
 def cost(command, folder):
@@ -57,17 +84,17 @@ def main():
     parser.add_argument("--mb", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--trace-processor", default=shutil.which("trace_processor_shell"))
+    parser.add_argument("--python", default=TOOLS)
     given = parser.parse_args()
+    figures, left_out = [], []
     bench, pdhost = (os.path.abspath(os.path.join(given.build, name)) for name in ("bench/bench_kineto", "bin/pdhost"))
     with tempfile.TemporaryDirectory() as folder:
         for name in ("trace.json", "trace.json.gz"):
             path = os.path.join(folder, name)
             subprocess.run([bench, "write", path, str(given.mb)], check=True)
             parts(bench, path, given.rounds)
-            commands = {"pdhost analyze": [pdhost, "analyze", "-q", path],
-                        "Python's json": [sys.executable, "-c", PYTHON_READS, path]}
-            if given.trace_processor:
-                commands["trace_processor"] = [given.trace_processor, "--query-string", "select count(*) from slice", path]
+            commands, left_out = rivals(given, path)
+            commands = {"pdhost analyze": [pdhost, "analyze", "-q", path], **commands}
             costs = measure(commands, given.rounds, folder)
             json_bytes = os.path.getsize(os.path.join(folder, "trace.json"))
             print(f"{'whole process':24} {'s':>8} {'MB/s':>8} {'most memory':>14} {'time, times':>12} {'memory, times':>14}")
@@ -75,9 +102,13 @@ def main():
             for who, (seconds, held) in costs.items():
                 print(f"{who:24} {seconds:8.2f} {json_bytes / seconds / 1e6:8.0f} {held / 1e6:11.0f} MB "
                       f"{seconds / ours[0]:12.1f} {held / ours[1]:14.1f}")
+                what = f"{who}, {json_bytes / 1e6:.0f} MB of JSON{', gzip' if path.endswith('.gz') else ''}"
+                figures += [{"what": what + ": time", "value": seconds, "unit": "s"},
+                            {"what": what + ": memory", "value": held / 1e6, "unit": "MB"}]
             print()
-    if not given.trace_processor:
-        print("trace_processor_shell is not installed: left out")
+    for reason in left_out:
+        print(f"left out: {reason}")
+    print(json.dumps({"figures": figures, "left_out": left_out}))
 
 
 main()
