@@ -93,7 +93,7 @@ static void take_causes(const verdict_setting *setting, predictions *out) {
 
 static bool replay_window(const window_file *window, predictions *out) {
   trace_facts *facts = facts_open(&window->trace);
-  gains found;
+  gains found = {0};
   const bool ok = facts && gains_find(facts, &found);
   if (ok) {
     const verdict_setting setting = {.facts = facts,
@@ -108,6 +108,7 @@ static bool replay_window(const window_file *window, predictions *out) {
     out->busy = found.busy;
     take_causes(&setting, out);
   }
+  gains_free(&found);
   facts_close(facts);
   return ok;
 }

@@ -90,12 +90,14 @@ typedef struct gains {
   double unlinked;                /* device records without a call, of all */
   uint64_t passes;
   double hops;
+  intervals host[TIMELINE_OWNERS]; /* timeline.h */
 } gains;
 
 /* Whether the cause that is named holds: GAINS_CERTAIN of the draws have it, and so have half and 1.5 times the
  * recorder's cost. */
 bool gains_are_sure(const gains *self);
-/* false on no memory. */
+/* false on no memory. Free it in any case. */
 bool gains_find(const trace_facts *facts, gains *out);
+void gains_free(gains *self);
 
 #endif

@@ -197,9 +197,25 @@ static bool gaps_of_temporaries(const intervals *gaps, intervals *before, interv
   return ok;
 }
 
+/* Of another program's launching, what recording adds to the steps; a run of our own knows it by call. */
+static bool recording(painter *self, const gains *of, const intervals *launching, intervals *out) {
+  const double wanted = (of->recorded_ns - of->step_ns) * (double)self->facts->step_count;
+  if ((self->facts->trace->facts & PD_FACT_TRAIN) || !of->is_judged || wanted <= 0) return true;
+  intervals idle = {0};
+  bool ok = intervals_intersect(&self->left, launching, &idle);
+  const double all = (double)intervals_length(&idle), part = all > wanted ? wanted / all : 1;
+  for (size_t i = 0; ok && i < idle.count; i++) {
+    const interval *one = &idle.rows[i];
+    ok = intervals_add(out, one->start, one->start + (int64_t)(part * (double)(one->end - one->start)));
+  }
+  intervals_free(&idle);
+  return ok;
+}
+
 /* The order of ledger.h. */
-static bool paint_idle(painter *self, intervals *queued, intervals *before_temporaries, ledger_host *host) {
-  intervals profiler = {0}, calls = {0}, gaps = {0}, temporary = {0};
+static bool paint_idle(painter *self, const gains *of, intervals *queued, intervals *before_temporaries,
+                       ledger_host *host) {
+  intervals profiler = {0}, calls = {0}, gaps = {0}, temporary = {0}, added = {0};
   bool ok = overheads(self->facts, &profiler) && paint(self, LEDGER_profiler, &profiler) &&
             launch_gaps(self, queued, &gaps) && gaps_of_temporaries(&gaps, before_temporaries, &temporary) &&
             paint(self, LEDGER_allocator, &temporary) && paint(self, LEDGER_launch_gap, &gaps) &&
@@ -210,16 +226,18 @@ static bool paint_idle(painter *self, intervals *queued, intervals *before_tempo
             paint(self, LEDGER_forced_sync, &host->inner_sync) && paint(self, LEDGER_host_compute, &host->compute) &&
             paint(self, LEDGER_forced_sync, &host->inner_tail) && paint(self, LEDGER_measurement, &host->outer_tail) &&
             paint(self, LEDGER_transfer, &host->transfer) && paint(self, LEDGER_transfer, &host->transfer_tail) &&
+            recording(self, of, &host->train, &added) && paint(self, LEDGER_profiler, &added) &&
             paint(self, LEDGER_launch, &host->train) && paint(self, LEDGER_measurement, &host->between) &&
             paint(self, LEDGER_unknown, &host->steps);
   intervals_free(&profiler);
   intervals_free(&calls);
   intervals_free(&gaps);
   intervals_free(&temporary);
+  intervals_free(&added);
   return ok;
 }
 
-bool ledger_open(const trace_facts *facts, ledger *out) {
+bool ledger_open(const trace_facts *facts, const gains *of, ledger *out) {
   painter self = {.facts = facts};
   ledger_host host;
   intervals queued = {0}, before_temporaries = {0};
@@ -232,9 +250,9 @@ bool ledger_open(const trace_facts *facts, ledger *out) {
     ok = intervals_add(&self.left, step->start_ns, step->end_ns);
     out->launches += step->launches;
   }
-  ok = ok && intervals_merge(&self.left) && ledger_host_open(facts, &host) &&
+  ok = ok && intervals_merge(&self.left) && ledger_host_open(facts, of, &host) &&
        paint_device(&self, &host.train, out, &queued, &before_temporaries) &&
-       paint_idle(&self, &queued, &before_temporaries, &host);
+       paint_idle(&self, of, &queued, &before_temporaries, &host);
   out->blocking_calls = host.blocking_calls;
   out->blocking_steps = host.blocking_steps;
   ledger_host_free(&host);

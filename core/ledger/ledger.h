@@ -38,12 +38,17 @@
  * - launch: the loop is in train_step otherwise, in launches and between them.
  * - measurement again: the loop is between train_steps otherwise.
  * - unknown: the rest, in steps without a train_step.
+ *
+ * A program of somebody else has no train_step. There the owner of the host's time in the replay (timeline.h) owns what
+ * is idle: of blocking calls, those behind a step's last launch are `measurement`; of launching and what lies between
+ * launches, as much is the profiler's as recording adds to the steps by the gains, in even parts.
  */
 #ifndef CORE_LEDGER_LEDGER_H
 #define CORE_LEDGER_LEDGER_H
 
 #include "facts/facts.h"
 #include "facts/intervals.h"
+#include "gains.h"
 
 /* X(key, state, what a reader sees) */
 #define LEDGER_MAP(X)                                                                                                  \
@@ -107,8 +112,8 @@ typedef struct ledger {
   intervals communication; /* when that is the owner */
 } ledger;
 
-/* false on no memory. */
-bool ledger_open(const trace_facts *facts, ledger *out);
+/* `of`: this window's gains. false on no memory. */
+bool ledger_open(const trace_facts *facts, const gains *of, ledger *out);
 void ledger_free(ledger *self);
 
 const char *ledger_key(uint32_t cause);

@@ -196,7 +196,21 @@ static bool find_memory(const trace_facts *facts, ledger_host *out) {
   return true;
 }
 
-bool ledger_host_open(const trace_facts *facts, ledger_host *out) {
+/* Another program's, as the replay has it. Copies of page-locked memory are launches. */
+static bool take_replayed(const gains *of, ledger_host *out) {
+  intervals *const to[TIMELINE_OWNERS] = {&out->train,      &out->input,     &out->inner_sync,
+                                          &out->outer_sync, &out->allocator, &out->transfer,
+                                          &out->train,      &out->compute,   &out->train};
+  bool ok = true;
+  for (uint32_t o = 0; o < TIMELINE_OWNERS; o++)
+    for (size_t i = 0; ok && i < of->host[o].count; i++)
+      ok = intervals_add(to[o], of->host[o].rows[i].start, of->host[o].rows[i].end);
+  return ok;
+}
+
+bool ledger_host_open(const trace_facts *facts, const gains *of, ledger_host *out) {
+  if (!(facts->trace->facts & PD_FACT_TRAIN))
+    return divide_steps(facts, out) && find_waits(facts, out) && take_replayed(of, out) && intervals_merge(&out->train);
   return find_train(facts, out) && divide_steps(facts, out) && find_waits(facts, out) && find_calls(facts, out) &&
          find_compute(facts, out) && find_memory(facts, out);
 }

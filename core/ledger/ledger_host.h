@@ -5,6 +5,7 @@
 
 #include "facts/facts.h"
 #include "facts/intervals.h"
+#include "gains.h"
 
 typedef struct ledger_host {
   intervals input_io, input_cpu, input; /* waits for a batch; input: all of them */
@@ -22,7 +23,7 @@ typedef struct ledger_host {
 } ledger_host;
 
 /* false on no memory; free it all the same. */
-bool ledger_host_open(const trace_facts *facts, ledger_host *out);
+bool ledger_host_open(const trace_facts *facts, const gains *of, ledger_host *out);
 void ledger_host_free(ledger_host *self);
 
 #endif

@@ -325,6 +325,7 @@ bool timeline_open(const trace_facts *facts, timeline *out) {
 }
 
 void timeline_close(timeline *self) {
+  for (uint32_t o = 0; o < TIMELINE_OWNERS; o++) intervals_free(&self->host[o]);
   free(self->calls);
   free(self->records);
   free(self->edges);

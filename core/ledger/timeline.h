@@ -104,6 +104,9 @@ typedef struct timeline {
   uint64_t item_count, item_room;
   int64_t idle_ns[TIMELINE_OWNERS]; /* of the device in the steps, by the bit of who owns lane 0 at that time */
   int64_t pageable_ns;              /* of that in copies from pageable memory */
+  /* Whose lane 0 is, by the bit of its owner; empty for our own training loop (PD_FACT_TRAIN), whose ranges tell more.
+   */
+  intervals host[TIMELINE_OWNERS];
 } timeline;
 
 #define TIMELINE_UNJUDGED UINT16_MAX

@@ -22,7 +22,8 @@ bool timeline_count_idle(timeline *self) {
   intervals busy = {0};
   size_t at = 0;
   if (!self->step_count) return true;
-  const bool ok = find_busy(self, &busy);
+  const bool is_own = (self->facts->trace->facts & PD_FACT_TRAIN) != 0;
+  bool ok = find_busy(self, &busy);
   for (uint64_t i = 0; ok && i < self->item_count; i++) {
     const replay_item *item = &self->items[i];
     const int64_t from = item->begin_ns, to = from + item->duration_ns;
@@ -32,6 +33,7 @@ bool timeline_count_idle(timeline *self) {
     for (size_t b = at; b < busy.count && busy.rows[b].start < to; b++)
       idle -= (busy.rows[b].end < to ? busy.rows[b].end : to) - (busy.rows[b].start > from ? busy.rows[b].start : from);
     self->idle_ns[bit_of(item->owner)] += idle;
+    ok = is_own || intervals_add(&self->host[bit_of(item->owner)], from, to);
   }
   intervals_free(&busy);
   return ok;

@@ -48,7 +48,7 @@ const pd_table_set *tables_make(const table_work *given) {
       {stacks_device_table, trace->profile == PD_PROFILE_FULL},
   };
   if (!list || !set) return NULL;
-  if (!step_parts_open(work->facts, &parts) || !ledger_open(work->facts, &owners) ||
+  if (!step_parts_open(work->facts, &parts) || !ledger_open(work->facts, work->gains, &owners) ||
       !stack_tree_open(work->facts, &stacks)) {
     set = NULL;
     goto out;

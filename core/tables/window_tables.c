@@ -63,6 +63,7 @@ static void drop_trace(kept_trace *kept) {
     free(kept->sets);
     kept->sets = next;
   }
+  gains_free(&kept->gains);
   facts_close(kept->facts);
   free(kept);
 }
@@ -77,6 +78,7 @@ static kept_trace *keep_trace(analysis *self, const pd_trace *trace) {
   kept->facts = facts_open_bare(trace);
   /* The gains hold most and need no columns: first them, and what they held is free again. */
   if (!kept->facts || !gains_find(kept->facts, &kept->gains) || !facts_fill(kept->facts)) {
+    gains_free(&kept->gains);
     facts_close(kept->facts);
     free(kept);
     return NULL;

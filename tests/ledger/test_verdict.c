@@ -593,8 +593,8 @@ PD_TEST(verdict, is_only_possible_where_other_programs_took_the_processors) {
   rig_end(&rig);
 }
 
-/* Ten launches of 20 us a step, each with a kernel of 15 us behind it: launching costs a step of 160 us a sixteenth if
- * recording took 4 us of each launch, and nothing if it took 6 us. */
+/* Ten launches a step, one every 20 us, each with a kernel of 14 us behind it: launching costs a step of 160 us a
+ * sixteenth if recording took 4 us of each launch, and nothing if it took 6 us. */
 PD_TEST(verdict, is_only_possible_where_another_cost_of_recording_gives_another) {
   for (int64_t cost_ns = 0; cost_ns <= 4000; cost_ns += 4000) {
     analysis_rig rig;
@@ -604,8 +604,8 @@ PD_TEST(verdict, is_only_possible_where_another_cost_of_recording_gives_another)
     for (uint64_t i = 0; i < 80; i++) {
       const int64_t at = (int64_t)i * 20000;
       if (i % 10 == 0) fake_step(rig.fake, i / 10, at, at + 200000);
-      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 20000, i + 1);
-      fake_kernel(rig.fake, "k", stream, at + 20000, at + 35000, i + 1);
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 19000, at + 20000, i + 1);
+      fake_kernel(rig.fake, "k", stream, at + 20000, at + 34000, i + 1);
     }
     rig_finish(&rig);
     rig.trace->facts |= PD_FACT_RECORDER_COST;

@@ -127,7 +127,7 @@ static bool add_events(window *self) {
   return ok;
 }
 
-static bool add_ledger(diff_side *self, const trace_facts *facts) {
+static bool add_ledger(diff_side *self, const trace_facts *facts, const gains *found) {
   static const char *const names[] = {
 #define X(key, state, text) text,
       LEDGER_MAP(X)
@@ -135,7 +135,7 @@ static bool add_ledger(diff_side *self, const trace_facts *facts) {
   };
   ledger of;
   if (!facts->activity_count) return true; /* nothing is known of the device */
-  if (!ledger_open(facts, &of)) return false;
+  if (!ledger_open(facts, found, &of)) return false;
   bool ok = true;
   for (uint32_t s = 0; s < facts->step_count && ok; s++)
     for (uint32_t cause = 0; cause < LEDGER_CAUSE_COUNT && ok; cause++) {
@@ -147,24 +147,22 @@ static bool add_ledger(diff_side *self, const trace_facts *facts) {
 }
 
 /* Gains of several windows are weighed by their steps. */
-static bool add_gains(diff_side *self, const trace_facts *facts) {
-  gains of;
-  if (!gains_find(facts, &of)) return false;
-  const char *why_not = verdict_withheld(facts, &of, &self->texts, NULL);
+static bool add_gains(diff_side *self, const trace_facts *facts, const gains *found) {
+  const char *why_not = verdict_withheld(facts, found, &self->texts, NULL);
   if (why_not) {
     self->withheld = why_not;
     return !self->texts.failed;
   }
-  self->cause = of.cause;
-  const double before = (double)self->gain_steps, now = (double)of.steps;
+  self->cause = found->cause;
+  const double before = (double)self->gain_steps, now = (double)found->steps;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
-    const gains_cause *from = &of.causes[c];
+    const gains_cause *from = &found->causes[c];
     diff_gain *to = &self->gains[c];
-    to->ns = (to->ns * before + (from->gain > 0 ? from->gain : 0) * of.step_ns * now) / (before + now);
-    to->low = (to->low * before + (from->low > 0 ? from->low : 0) * of.step_ns * now) / (before + now);
-    to->high = (to->high * before + (from->high > 0 ? from->high : 0) * of.step_ns * now) / (before + now);
+    to->ns = (to->ns * before + (from->gain > 0 ? from->gain : 0) * found->step_ns * now) / (before + now);
+    to->low = (to->low * before + (from->low > 0 ? from->low : 0) * found->step_ns * now) / (before + now);
+    to->high = (to->high * before + (from->high > 0 ? from->high : 0) * found->step_ns * now) / (before + now);
   }
-  self->gain_steps += of.steps;
+  self->gain_steps += found->steps;
   return true;
 }
 
@@ -181,7 +179,10 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
   diff_side *self = user;
   trace_facts *facts = facts_open(trace);
   window in = {.side = self, .facts = facts};
-  bool ok = facts && add_events(&in) && add_ledger(self, facts) && add_gains(self, facts);
+  gains found = {0};
+  bool ok = facts && add_events(&in) && gains_find(facts, &found) && add_ledger(self, facts, &found) &&
+            add_gains(self, facts, &found);
+  gains_free(&found);
   ok = ok && add_steps(self, facts); /* last: until then the steps of this window follow those before */
   if (ok && trace->device && trace->device->name)
     self->device = arena_text(&self->texts, trace->device->name, strlen(trace->device->name));

@@ -92,18 +92,15 @@ static bool add_blocked(rank_side *self, const trace_facts *facts) {
   return intervals_merge(&self->blocked);
 }
 
-static bool add_causes(rank_side *self, const trace_facts *facts) {
-  gains of;
-  if (!gains_find(facts, &of)) return false;
-  self->has_causes = of.is_judged;
-  self->added_ns = of.recorded_ns - of.step_ns;
-  for (uint32_t c = 0; c < VERDICT_none && of.is_judged; c++) self->idle_ns[c] = of.causes[c].idle * of.recorded_ns;
-  return true;
+static void add_causes(rank_side *self, const gains *of) {
+  self->has_causes = of->is_judged;
+  self->added_ns = of->recorded_ns - of->step_ns;
+  for (uint32_t c = 0; c < VERDICT_none && of->is_judged; c++) self->idle_ns[c] = of->causes[c].idle * of->recorded_ns;
 }
 
-static bool add_owners(rank_side *self, const trace_facts *facts) {
+static bool add_owners(rank_side *self, const trace_facts *facts, const gains *found) {
   ledger of;
-  if (!ledger_open(facts, &of)) return false;
+  if (!ledger_open(facts, found, &of)) return false;
   for (uint64_t i = 0; i < facts->step_count * LEDGER_CAUSE_COUNT; i++)
     self->owners_ns[i % LEDGER_CAUSE_COUNT] += of.rows[i];
   const int64_t base = facts->trace->base_ns;
@@ -117,10 +114,13 @@ static bool add_owners(rank_side *self, const trace_facts *facts) {
 bool rank_side_add(rank_side *self, const pd_trace *trace) {
   self->is_other = trace->device && !trace->device->is_cuda;
   trace_facts *facts = facts_open(trace);
+  gains found = {0};
   bool ok = facts && facts->step_count > 0
-                ? add_work(self, facts) && rank_parts_add(&self->parts, facts) && add_owners(self, facts) &&
-                      add_blocked(self, facts) && add_causes(self, facts)
+                ? gains_find(facts, &found) && add_work(self, facts) && rank_parts_add(&self->parts, facts) &&
+                      add_owners(self, facts, &found) && add_blocked(self, facts)
                 : facts != NULL;
+  if (ok && found.steps) add_causes(self, &found);
+  gains_free(&found);
   for (uint64_t s = 0; ok && s < facts->step_count; s++) {
     ok = PD_ARRAY_FIT(self->steps, self->step_room, self->step_count + 1);
     if (!ok) break;

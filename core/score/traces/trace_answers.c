@@ -20,7 +20,7 @@ typedef struct taking {
 static int take_window(void *user, const char *path, pd_trace *trace) {
   taking *self = user;
   trace_answer *to = self->to;
-  gains of;
+  gains of = {0};
   trace_facts *facts = facts_open(trace);
   bool ok = facts && gains_find(facts, &of);
   if (ok) {
@@ -34,6 +34,7 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
             (label_gain){verdict_key(c), of.causes[c].gain > 0 ? of.causes[c].gain : 0};
   }
   for (uint32_t r = 0; r < RIVAL_COUNT && ok; r++) ok = (to->rivals[r] = rival_all[r]->judge(facts)) != NULL;
+  gains_free(&of);
   facts_close(facts);
   if (ok && !self->texts->failed) return CODE_DONE;
   error_line_print(FAULT_MEMORY, NULL, "%s: out of memory", path);
