@@ -1,0 +1,212 @@
+/* What is held against what: the effect of a run, its baselines, the larger of two causes, the gain of a cure. */
+#include "score/judge.h"
+
+#include "pd_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
+  static error unused;
+  corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 0, .is_baseline = true, .held_out = true},
+                         {.group = 0, .is_baseline = true}, {.group = 1},
+                         {.group = 1, .held_out = true},    {.group = 2}};
+  corpus all = {.groups = {{.expect = "none"}, {.expect = "allocator"}, {.expect = "forced_sync", .off_path = true}},
+                .group_count = 3,
+                .hold_out = 2,
+                .min_effect = 0.1,
+                .cells = cells,
+                .cell_count = 6,
+                .baseline_classes = 1};
+  reading readings[] = {{.cause = "none", .step_ns = 90},
+                        {.cause = "none", .step_ns = 100},
+                        {.cause = "none", .step_ns = 150},
+                        {.cause = "allocator", .step_ns = 200, .share = 0.45, .expected_ns = 110},
+                        {.cause = "failed"},
+                        {.cause = "none", .step_ns = 102}};
+  fix_trial fixes[6] = {[3] = {"scenario.n=0", 100}, [4] = {"data.n=1", 0}};
+  judged out[6];
+  score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
+  for (int i = 0; i < 6; i++) {
+    readings[i].label = (truth_label){.effect = NAN, .also = NAN};
+    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = i == 3 ? "allocator" : "none";
+  }
+  cr_assert(score_judge(&self, &unused));
+  cr_assert_float_eq(out[3].effect, 0.5, 1e-12);
+  cr_assert_float_eq(out[3].fix_error, 0.1, 1e-12);
+  cr_assert(isnan(out[0].fix_error) && !out[0].fix_without_step);
+  cr_assert(out[3].fix_is_own && !out[3].fix_without_step);
+  cr_assert(isnan(out[4].fix_error) && out[4].fix_without_step && !out[4].fix_is_own);
+  cr_assert_eq(self.parts[PART_ALL].ours.own_tried, 1);
+  cr_assert_eq(self.parts[PART_ALL].ours.fixes_without_step, 1);
+  cr_assert_eq(self.parts[PART_ALL].rivals[0].fixes_without_step, 0, "a rival suggests nothing");
+  cr_assert(out[3].counts && out[4].counts && !out[5].counts && out[5].off_path);
+  cr_assert_eq(self.part_count, 3);
+  cr_assert_eq(self.parts[PART_ALL].ours.counted, 5);
+  cr_assert_eq(self.parts[PART_CALIBRATION].ours.counted, 3);
+  cr_assert_eq(self.parts[PART_HELD_OUT].ours.counted, 2);
+  cr_assert_float_eq(self.parts[PART_HELD_OUT].ours.value.accuracy, 0.5, 1e-12); /* the run that failed is wrong */
+  cr_assert_float_eq(self.parts[PART_CALIBRATION].rivals[0].value.macro_f1, 1, 1e-12);
+  /* What the run measured against control steps of its own goes before its baselines. */
+  all.hold_out = 0;
+  readings[3].label.effect = 0.25;
+  readings[5].label.effect = 0.12;
+  cr_assert(score_judge(&self, &unused));
+  cr_assert_eq(self.part_count, 1);
+  cr_assert_float_eq(out[3].effect, 0.25, 1e-12);
+  cr_assert(out[5].counts && !out[5].off_path);
+}
+
+/* What a run of two causes says: their effects, and what the ledger and the verdict make of them. */
+static void judge_mixed(const reading *run, judged *out) {
+  static error unused;
+  corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 1}};
+  corpus all = {.groups = {{.expect = "none"}, {.expect = "forced_sync", .also = "input_bound"}},
+                .group_count = 2,
+                .min_effect = 0.1,
+                .cells = cells,
+                .cell_count = 2,
+                .baseline_classes = 1};
+  reading readings[] = {{.cause = "none", .step_ns = 100, .label = {.effect = NAN, .also = NAN}}, *run};
+  fix_trial fixes[2] = {{0}};
+  judged both[2];
+  score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
+  for (int i = 0; i < 2; i++)
+    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
+  cr_assert(score_judge(&self, &unused));
+  cr_assert_eq(self.parts[PART_ALL].ours.mixed, isnan(both[1].mixed_error) ? 0 : 1);
+  cr_assert_eq(self.parts[PART_ALL].rivals[0].mixed, 0, "a rival has no shares");
+  if (!isnan(both[1].mixed_error))
+    cr_assert_float_eq(self.parts[PART_ALL].ours.value.mixed_error, 100 * both[1].mixed_error, 1e-9);
+  cr_assert_str_eq(self.causes.all[both[1].truth], run->label.also > run->label.effect ? "input_bound" : "forced_sync");
+  *out = both[1];
+}
+
+PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
+  judged got;
+  reading run = {.cause = "input_bound",
+                 .step_ns = 200,
+                 .share = 0.42,
+                 .shares = {[VERDICT_input_bound] = 0.42, [VERDICT_forced_sync] = 0.15},
+                 .label = {.effect = 0.20, .also = 0.40}};
+  judge_mixed(&run, &got);
+  cr_assert_float_eq(got.effect, 0.40, 1e-12);
+  cr_assert_float_eq(got.mixed_error, 0.035, 1e-12); /* of 2 and 5 points */
+  cr_assert(got.counts && got.truth == got.verdict);
+  run.label = (truth_label){.effect = 0.50, .also = 0.40};
+  judge_mixed(&run, &got);
+  cr_assert_float_eq(got.effect, 0.50, 1e-12);
+  cr_assert(got.truth != got.verdict);
+  run.label.also = NAN; /* nothing measured of the second: one cause as any */
+  judge_mixed(&run, &got);
+  cr_assert(isnan(got.mixed_error));
+}
+
+/* A baseline whose cure saves as much as makes a cause has that cause; of one at the limit nothing can be told. */
+PD_TEST(score, a_baseline_is_judged_by_what_its_cures_save) {
+  const corpus_group baseline = {.expect = "none"}, injected = {.expect = "allocator"};
+  reading run = {
+      .cause = "none", .step_ns = 100, .least = 0.05, .label = {.effect = NAN, .also = NAN, .cure_count = 2}};
+  run.label.cures[0] = (truth_label_cure){.cause = "pinned_copy", .share = -0.02, .low = -0.03, .high = 0};
+  run.label.cures[1] = (truth_label_cure){.cause = "launch_bound", .share = 0.03, .low = 0.02, .high = 0.04};
+  cr_assert_str_eq(judge_truth(&baseline, &run), "none");
+  run.label.cures[1] = (truth_label_cure){.cause = "launch_bound", .share = 0.08, .low = 0.06, .high = 0.09};
+  cr_assert_str_eq(judge_truth(&baseline, &run), "launch_bound");
+  cr_assert_str_eq(judge_truth(&injected, &run), "allocator");
+  run.label.cures[1].low = 0.01; /* it may be nothing */
+  cr_assert_str_eq(judge_truth(&baseline, &run), "none");
+}
+
+/* The first cure of a cause whose saving its gain predicts; what no replay tells is no error of it. */
+PD_TEST(score, a_gain_is_held_against_what_its_cure_saves) {
+  static error unused;
+  corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 0, .is_baseline = true}};
+  corpus all = {
+      .groups = {{.expect = "none"}}, .group_count = 1, .cells = cells, .cell_count = 2, .baseline_classes = 1};
+  reading readings[] = {
+      {.cause = "none",
+       .step_ns = 100,
+       .least = 0.05,
+       .shares = {[VERDICT_launch_bound] = 0.04, [VERDICT_pageable_copy] = 0.02},
+       .captured = 0.03,
+       .label = {.effect = NAN, .also = NAN, .cure_count = 4}},
+      {.cause = "none", .step_ns = 100, .least = 0.05, .label = {.effect = NAN, .also = NAN, .cure_count = 1}}};
+  readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.02, 0.01, 0.03};
+  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", false, false, 0.04, 0.03, 0.045};
+  readings[0].label.cures[2] = (truth_label_cure){"pageable_copy", true, false, 0.04, 0.03, 0.045};
+  readings[0].label.cures[3] = (truth_label_cure){"pageable_copy", true, false, 0.01, 0, 0.02};
+  readings[1].label.cures[0] = (truth_label_cure){"launch_bound", true, false, 0.05, 0.04, 0.06}; /* at the limit */
+  fix_trial fixes[2] = {{0}};
+  judged both[2];
+  score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
+  for (int i = 0; i < 2; i++)
+    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
+  cr_assert(score_judge(&self, &unused));
+  const figures *of = &self.parts[PART_ALL].ours;
+  cr_assert_eq(of->gains, 3);
+  cr_assert_float_eq(of->value.gain_error_median, 2, 1e-9); /* 1, 2 and 5 points */
+  cr_assert_float_eq(of->value.gain_error_p95, 4.7, 1e-9);
+  cr_assert(both[0].counts && !both[1].counts);
+  cr_assert_eq(self.parts[PART_ALL].rivals[0].gains, 0, "a rival has no gains");
+}
+
+PD_TEST(score, what_is_to_be_named_is_the_larger_cause_that_was_measured) {
+  const corpus_group mixed = {.expect = "forced_sync", .also = "input_bound"}, single = {.expect = "forced_sync"};
+  const reading run = {.step_ns = 200, .label = {.effect = 0.2, .also = 0.4}}, failed = READING_FAILED;
+  cr_assert_str_eq(judge_truth(&mixed, &run), "input_bound");
+  cr_assert_str_eq(judge_truth(&single, &run), "forced_sync");
+  cr_assert_str_eq(judge_truth(&mixed, &failed), "forced_sync");
+}
+
+PD_TEST(score, verdicts_of_more_names_than_there_is_room_for_are_no_score) {
+  enum { RUNS = FIGURES_CAUSES }; /* with "none" one name too many */
+  static corpus all = {.groups = {{.expect = "none"}}, .group_count = 1, .cell_count = RUNS, .baseline_classes = 1};
+  static reading readings[RUNS];
+  static fix_trial fixes[RUNS];
+  static judged out[RUNS];
+  static error err;
+  corpus_cell cells[RUNS];
+  for (uint32_t i = 0; i < RUNS; i++) {
+    cells[i] = (corpus_cell){.is_baseline = true};
+    readings[i].label = (truth_label){.effect = NAN, .also = NAN};
+    snprintf(readings[i].cause, sizeof readings[i].cause, "cause%u", i + 1);
+    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
+  }
+  all.cells = cells;
+  score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
+  cr_assert_not(score_judge(&self, &err));
+  cr_assert_eq(err.exit_code, CODE_CONFIG);
+  cr_assert_not_null(strstr(err.text, "score: cause24: verdicts of more than 24 names"), "%s", err.text);
+  all.cell_count--; /* all names fit */
+  error_clear(&err);
+  cr_assert(score_judge(&self, &err), "%s", err.text);
+  cr_assert_eq(self.parts[PART_ALL].ours.matrix[0][FIGURES_CAUSES - 1], 1);
+  readings[3].rivals[1] = "another"; /* a rival's word too many */
+  cr_assert_not(score_judge(&self, &err));
+  cr_assert_not_null(strstr(err.text, "score: another: "), "%s", err.text);
+}
+
+PD_TEST(score, where_a_queue_outlasts_control_steps_the_baselines_count) {
+  static error unused;
+  for (int by_baselines = 0; by_baselines < 2; by_baselines++) {
+    corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 1}};
+    corpus all = {.groups = {{.expect = "none"}, {.expect = "input_bound", .by_baselines = by_baselines}},
+                  .group_count = 2,
+                  .min_effect = 0.1,
+                  .cells = cells,
+                  .cell_count = 2,
+                  .baseline_classes = 1};
+    reading readings[] = {
+        {.cause = "none", .step_ns = 100, .label = {.effect = NAN, .also = NAN}},
+        {.cause = "input_bound", .step_ns = 160, .label = {.effect = 0.02, .also = NAN, .is_off_path = true}}};
+    fix_trial fixes[2] = {{0}};
+    judged out[2];
+    score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
+    for (int i = 0; i < 2; i++)
+      for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
+    cr_assert(score_judge(&self, &unused));
+    cr_assert_float_eq(out[1].effect, by_baselines ? 0.375 : 0.02, 1e-12);
+    cr_assert_eq(out[1].counts, by_baselines);
+  }
+}
