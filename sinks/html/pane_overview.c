@@ -54,12 +54,20 @@ const char *overview_tone(const char *cause) {
   return strcmp(cause, "none") != 0 ? "found" : "fine";
 }
 
+/* Without a bottleneck, a device that is idle for most of the step is not fine. */
+enum { BUSY_ENOUGH = 50 };
+
+static const char *tone_of(const pd_table *table, const pd_table_row *row) {
+  const char *cause = page_string(table, row, "verdict_cause");
+  if (!strcmp(cause, "none") && page_figure(table, row, "verdict_share") < BUSY_ENOUGH) return "unknown";
+  return overview_tone(cause);
+}
+
 static void verdict(text_out *page, const pd_table_set *set) {
   const pd_table *table = page_table(set, "verdict");
   if (!table || !table->rows.count) return;
   const pd_table_row *row = PD_AT(pd_table_row, &table->rows, 0);
-  page_around(page, "<section class=\"card verdict ", overview_tone(page_string(table, row, "verdict_cause")),
-              "\"><h3>Verdict</h3>\n");
+  page_around(page, "<section class=\"card verdict ", tone_of(table, row), "\"><h3>Verdict</h3>\n");
   page_around(page, "<p class=\"sentence\">", page_string(table, row, "verdict"), "</p>\n");
   verdict_figures(page, table, row);
   page_markup(page, "<dl>\n");
