@@ -1,0 +1,153 @@
+"""pdhost record: however the program or its report ends, what was recorded is reported or kept."""
+import glob
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from pdhost_run import PDHOST, SANITIZER, named_child
+from record_case import MISDEED, PROGRAM, Record
+
+
+class Ends(Record):
+    """However a program ends, what it had done is in the report, and its end is what the shell sees."""
+
+    def test_exit_without_handlers(self):
+        self.recorded("init", "steps=50", "settle", "_exit=3", steps=50, code=3)
+
+    def test_killed(self):
+        self.recorded("init", "steps=50", "settle", "kill=9", steps=50, code=137)
+
+    def test_terminated_aborted_crashed(self):
+        self.recorded("init", "steps=50", "settle", "kill=15", steps=50, code=143)
+        self.recorded("init", "steps=50", "settle", "abort", steps=50, code=134)
+        # AddressSanitizer makes an exit of a crash.
+        self.recorded("init", "steps=50", "settle", "crash", steps=50, code=1 if SANITIZER == "address" else 139)
+
+    def test_the_last_moment_is_lost_at_most(self):
+        _, _, figures = self.record("init", "steps=2000", "kill=9")[1:]
+        self.assertIsNotNone(figures)
+
+    def test_a_context_that_ends(self):
+        self.recorded("init", "steps=50", "context", "settle", "_exit=0", steps=50)
+
+    def test_a_program_that_closes_every_file(self):
+        self.recorded("init", "steps=30", "settle", "closes", "steps=30", "settle", "_exit=0", steps=60)
+
+    def test_not_there(self):
+        code, _, err = self.run_pdhost("record", "--", "./nothing", watch=False)
+        self.assertEqual(code, 127)
+        self.assertIn("./nothing: cannot be started: No such file", err)
+        with open(self.path("text"), "w", encoding="ascii") as file:
+            file.write("no program")
+        code, _, err = self.run_pdhost("record", "--", "./text", watch=False)
+        self.assertEqual(code, 126)
+
+    def test_signals_go_to_the_program(self):
+        process = self.start("record", "--", PROGRAM, "init", "steps=50", "settle", "pid", "sleep=20000", watch=False)
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 143, err)
+        self.assertIn("steps 0 to 49 (50)", out)
+
+
+    def test_kills_at_any_moment(self):
+        """The report is written each time, but for a program that was killed before anything had left CUPTI's hands."""
+        for wait in (0.02, 0.3, 0.36, 0.45, 0.51, 0.6):
+            process = self.start("record", "-q", "--", PROGRAM, "pid", "init", "steps=100000", watch=False)
+            pid = int(process.stdout.readline())
+            time.sleep(wait)
+            os.kill(pid, signal.SIGKILL)
+            out, err = process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 137, err)
+            self.assertTrue("Verdict" in out or "nothing was launched before the process ended" in err, out + err)
+            self.assertNotIn("overwrote", err)
+            self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
+
+
+class ReportEnds(Record):
+    """What ends the report leaves the recording, no half of a file, and a line with the words that make the report."""
+
+    def wait_for(self, what, found):
+        until = time.monotonic() + 60
+        while not found():
+            self.assertLess(time.monotonic(), until, what)
+            time.sleep(0.01)
+
+    def hanging(self, *words, sinks=("--sink", "csv", "--sink", f"{MISDEED}:what=loop,at=trace"), options=()):
+        """pdhost, whose report has begun its files and does not end."""
+        process = self.start("record", *options, *sinks, "--", PROGRAM, *words, watch=False, start_new_session=True)
+        self.wait_for("the report is not begun", lambda: named_child(process.pid, "pdhost writer") and self.partial())
+        return process
+
+    def partial(self):
+        return glob.glob(self.path("**/*.partial"), recursive=True)
+
+    def signal_until_it_ends(self, process, number):
+        """What comes right behind the program's end was meant for the program, and is not heard."""
+        def ended():
+            if process.poll() is None:
+                process.send_signal(number)
+                time.sleep(0.1)
+            return process.poll() is not None
+        self.wait_for("a signal does not end the report", ended)
+        return process.communicate(timeout=20)
+
+    def make_later(self, err, steps):
+        """`steps` None: as many as there were by then."""
+        said = [line for line in self.warnings(err) if "the recording is kept; for its report: " in line]
+        self.assertEqual(len(said), 1, err)
+        self.assertEqual(self.partial(), [], err)
+        command = said[0].split("its report: ")[1].replace("pdhost", f"'{PDHOST}'", 1)
+        later = subprocess.run(["sh", "-c", command], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(later.returncode, 0, later.stderr)
+        self.assertIn(f"steps 0 to {steps - 1} ({steps})" if steps else "steps 0 to ", later.stdout)
+        return said[0]
+
+    def test_a_signal(self):
+        for number, name in ((signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")):
+            process = self.hanging("init", "steps=50", "settle", "exit=7",
+                                   sinks=("--sink", "csv:dir=elsewhere", "--sink", "json:output_json=out.json", "--sink",
+                                          f"{MISDEED}:what=loop,at=trace"))
+            _, err = self.signal_until_it_ends(process, number)
+            self.assertEqual(process.returncode, 7, err)
+            self.assertIn(f"{name} ended the report", self.make_later(err, 50))
+
+    def test_with_named_steps_and_several_processes(self):
+        process = self.hanging("init", "marked=12", "settle", "exec", "init", "marked=12", "settle",
+                               options=("--step", "my work"))
+        _, err = self.signal_until_it_ends(process, signal.SIGINT)
+        self.assertIn("--step 'my work' ", self.make_later(err, 24))
+
+    def test_what_ends_the_program_does_not_end_the_report(self):
+        process = self.start("record", "--", PROGRAM, "init", "steps=50", "settle", "pid", "sleep=20000", watch=False,
+                             start_new_session=True)
+        process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("steps 0 to 49 (50)", out)
+        self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
+
+    def test_while_the_program_runs_on_a_signal_is_the_programs(self):
+        process = self.hanging("init", "marked=25", "stopped", "sleep=60000", options=("--steps", "8"))
+        process.send_signal(signal.SIGTERM)
+        _, err = self.signal_until_it_ends(process, signal.SIGTERM)
+        self.assertEqual(process.returncode, 143, err)
+        self.make_later(err, None)
+
+    def test_a_sink_that_crashes_or_exits(self):
+        ends = [("exit_now", "a plugin ended the report with exit code 0")]
+        if not SANITIZER:
+            ends.append(("segv", "the report crashed (signal 11"))
+        for what, said in ends:
+            code, _, err = self.run_pdhost("record", "--sink", f"{MISDEED}:what={what},at=trace", "--", PROGRAM, "init",
+                                           "steps=50", "settle", "exit=3", watch=False)
+            self.assertEqual(code, 3, err)
+            self.assertIn(said, self.make_later(err, 50))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,303 @@
+"""pdhost record: marks, PyTorch, NVTX, spans of time, the last seconds."""
+import glob
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from pdhost_run import FIXTURES, SANITIZER
+from record_case import PROGRAM, Record
+
+
+class Marks(Record):
+    def test_steps_and_waits_that_the_program_marks(self):
+        _, err, figures = self.recorded("init", "marked=12", "settle", steps=12)
+        self.assertEqual(self.warnings(err), [])
+        for row in figures["step_rows"]:
+            self.assertGreater(row["data_wait_ns"], 2e6)
+        self.assertIn("my work", json.dumps(figures))
+
+    def test_ranges_that_another_thread_ends(self):
+        """They overlap: each begins a step, and a table has them all, with no time of a processor."""
+        _, err, figures = self.recorded("init", "spans=14", "settle", steps=14, options=("--step", "my span"))
+        self.assertEqual(self.warnings(err), [])
+        self.assertEqual(sum(figures["lost"].values()), 0)
+        self.assertEqual(figures["coverage"], 1.0)
+        for row in figures["step_rows"]:
+            self.assertGreater(row["step_time_ns"], 2e5)
+        self.assertIn("all of it", json.dumps(figures))
+
+    def test_so_many_ranges_that_another_thread_ends_end_the_recording(self):
+        self.recorded("init", "spans=25", "stopped", "say=done", steps=6, options=("--steps", "6", "--step", "my span"))
+
+    def test_ranges_of_any_thread_have_rows_of_their_own(self):
+        self.record("init", "spans=14", "settle", options=("--sink", "chrome_trace"))
+        traces = glob.glob(self.path("results/record/latest/*.json*"))
+        self.assertEqual(len(traces), 1)
+        with gzip.open(traces[0], "rt") if traces[0].endswith("gz") else open(traces[0], encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        spans = [event for event in events if event.get("name") == "my span" and event.get("ph") == "X"]
+        rows = {event["tid"] for event in spans}
+        self.assertEqual((len(spans), len(rows)), (14, 2))
+        names = {event["tid"]: event["args"]["name"] for event in events if event.get("name") == "thread_name"}
+        for row in rows:
+            self.assertIn("ranges of any thread", names[row])
+
+    def test_another_tool_for_nvtx_stays(self):
+        out, _ = self.unrecorded(command=("sh", "-c", "echo $NVTX_INJECTION64_PATH"), said="never initialised CUDA",
+                                 env={"NVTX_INJECTION64_PATH": "/opt/other.so"})
+        self.assertEqual(out, "/opt/other.so\n")
+
+
+# A package torch with the two places that the hook of --torch marks, as PyTorch 2 has them.
+TORCH = {
+    "torch/__init__.py": "from .utils.data import DataLoader\nfrom .optim import SGD\n",
+    "torch/utils/__init__.py": "",
+    "torch/utils/data/__init__.py": "from .dataloader import DataLoader\n",
+    "torch/utils/data/dataloader.py": """
+import time
+class _BaseDataLoaderIter:
+    def __init__(self, count): self.left = count
+    def __iter__(self): return self
+    def __next__(self):
+        if not self.left: raise StopIteration
+        self.left -= 1
+        time.sleep(0.002)
+        return self.left
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter): pass
+class DataLoader:
+    def __init__(self, count): self.count = count
+    def __iter__(self): return _SingleProcessDataLoaderIter(self.count)
+""",
+    "torch/optim/__init__.py": "from .optimizer import SGD\n",
+    "torch/optim/optimizer.py": """
+hooks = []
+def register_optimizer_step_post_hook(hook): hooks.append(hook)
+class SGD:
+    def step(self):
+        for hook in hooks: hook(self, (), {})
+""",
+    "sitecustomize.py": "import sys\nsys.dont_write_bytecode = True\nsys.own_start = 'was read'\n",
+    # What CUDA and PyTorch's kernels do of it: the CUPTI that is played is called by hand.
+    "train.py": """
+import ctypes, os, sys, time
+cupti = ctypes.CDLL(sys.argv[1])
+import torch
+if "CUDA_INJECTION64_PATH" in os.environ: ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+def launch():
+    cupti.fake_driver_launch(b"_Z4workv")
+    cupti.fake_finish(0)
+launch()
+time.sleep(1)
+first, second = torch.SGD(), torch.SGD()
+first.step()
+for batch in torch.DataLoader(30):
+    launch()
+    second.step()
+    first.step()
+time.sleep(1)
+print(sys.own_start, os.environ["PYTHONPATH"].count(":"))
+""",
+}
+
+
+class Torch(Record):
+    def setUp(self):
+        super().setUp()
+        if SANITIZER:
+            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
+        for name, text in TORCH.items():
+            path = self.path(name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        cupti = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
+        self.command = (sys.executable, self.path("train.py"), cupti)
+        self.env = {"PYTHONPATH": self.path(".")}
+
+    def test_steps_and_waits_are_marked_in_an_unchanged_program(self):
+        code, out, err, figures = self.record(command=self.command, options=("--torch",), env=self.env)
+        self.assertEqual((code, out), (0, "was read 1\n"), err)
+        self.assertEqual(self.warnings(err), [])
+        self.assertEqual(len(figures["step_rows"]), 30, "the second optimizer's steps are none")
+        for row in figures["step_rows"]:
+            self.assertGreater(row["data_wait_ns"], 2e6)
+
+    def test_a_program_that_imports_no_torch_is_told_of(self):
+        code, _, err, figures = self.record("init", "steps=50", "settle", options=("--torch",))
+        self.assertEqual((code, len(figures["step_rows"])), (0, 50), err)
+        self.assertEqual(len([line for line in self.warnings(err) if "--torch: no step was marked" in line]), 1, err)
+
+
+class Span(Record):
+    def test_a_duration_ends_the_recording_and_not_the_program(self):
+        words = ("init", "steps=200", "settle", "stopped", "steps=200", "say=done")
+        code, out, err, figures = self.record(*words, options=("--duration", "1s"))
+        self.assertEqual(code, 0, err)
+        self.assertEqual(out, "done\n")
+        self.assertEqual(len(figures["step_rows"]), 200)
+
+    def test_a_duration_that_ends_within_steps(self):
+        """What was launched and not done by then is left out, and so is nothing else."""
+        words = ("init", "steps=300", "until_stopped", "say=done")
+        code, out, err, figures = self.record(*words, options=("--duration", "1s"))
+        self.assertEqual((code, out), (0, "done\n"), err)
+        self.assertEqual(figures["coverage"], 1.0, err)
+        self.assertGreater(len(figures["step_rows"]), 100)
+
+    def test_so_many_marked_steps_end_the_recording(self):
+        words = ("init", "marked=25", "stopped", "say=done")
+        out, err, figures = self.recorded(*words, steps=8, options=("--steps", "8"))
+        self.assertEqual(out, "done\n")
+        self.assertEqual(self.warnings(err), [])
+        self.assertEqual(figures["coverage"], 1.0)
+
+    def test_so_many_ranges_end_the_recording(self):
+        words = ("init", "marked=25", "stopped", "say=done")
+        self.recorded(*words, steps=6, options=("--steps", "6", "--step", "my work"))
+
+    def test_of_found_steps_the_first_are_reported(self):
+        _, err, figures = self.recorded("init", "steps=60", "settle", steps=10, options=("--steps", "10"))
+        self.assertIn("the first 10 of the 60 steps that were found", err)
+        self.assertEqual(figures["coverage"], 1.0)
+        _, err, _ = self.recorded("init", "steps=60", "settle", steps=60, options=("--steps", "100"))
+        self.assertIn("it has 60 of the 100 steps", err)
+
+    def test_a_number_of_steps(self):
+        for wrong in ("0", "-1", "ten", "5s", ""):
+            code, _, err = self.run_pdhost("record", "--steps", wrong, "--", "true", watch=False)
+            self.assertEqual(code, 2, err)
+
+    def test_a_later_start(self):
+        words = ("init", "steps=100", "started", "sleep=300", "steps=60", "settle")
+        _, err, figures = self.recorded(*words, steps=60, options=("--start-after", "1s"))
+        self.assertEqual(figures["coverage"], 1.0)
+
+    def test_a_process_that_does_not_answer_does_not_hold_the_report(self):
+        """It becomes another program, which knows nothing of a recorder, and keeps its ring open."""
+        begun = time.monotonic()
+        process = self.start("record", "--duration", "1s", "--", PROGRAM, "init", "steps=90", "settle", "exec", "sleep=15000",
+                             watch=False)
+        said = process.stdout.readline()
+        self.assertLess(time.monotonic() - begun, 12, said)
+        self.assertIn("Verdict", said)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+
+    def test_an_end_before_the_start(self):
+        self.unrecorded("init", "steps=10", options=("--start-after", "100s"), said="ended before the recording was to begin")
+
+    def test_a_signal_begins_and_ends_it(self):
+        process = self.start("record", "--start-on-signal", "--", PROGRAM, "init", "steps=50", "pid", "started", "sleep=300",
+                             "steps=70", "settle", "pid", "stopped", "steps=50", watch=False)
+        process.stdout.readline()
+        process.send_signal(signal.SIGUSR2)
+        process.stdout.readline()
+        process.send_signal(signal.SIGUSR2)
+        out, err = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("steps 0 to 69 (70)", out)
+
+
+class Last(Record):
+    """The flight recorder: the last seconds alone, at the end and whenever they are asked for."""
+    LONG = ("--last", "60s", "--sink", "csv", "--sink", "table")
+
+    def read_until(self, process, words):
+        out = ""
+        while words not in out:
+            line = process.stdout.readline()
+            self.assertTrue(line, out)
+            out += line
+        return out
+
+    def running(self, *words):
+        process = self.start("record", *self.LONG, "--", PROGRAM, *words, "pid", "sleep=40000", watch=False)
+        return process, int(process.stdout.readline())
+
+    def snapshots(self):
+        return sorted(os.path.relpath(path, self.path("")) for path in glob.glob(self.path("results/record/*/snapshot-*"))
+                      if "latest" not in path)
+
+    def test_at_the_end(self):
+        _, err, figures = self.recorded("init", "steps=100", "settle", "sleep=7000", "steps=40", "settle", steps=40,
+                                        options=("--last", "6s"))
+        self.assertEqual(figures["coverage"], 1.0)
+        self.assertEqual(sum(figures["lost"].values()), 0)
+        self.assertEqual(self.warnings(err), [])
+        self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
+
+    def test_of_a_process_that_ended_before_nothing_is_kept(self):
+        self.recorded("init", "steps=100", "settle", "exec", "init", "sleep=7000", "steps=40", "settle", steps=40,
+                      options=("--last", "6s"))
+
+    def test_marks_and_ranges(self):
+        _, _, figures = self.recorded("init", "marked=12", "settle", steps=12, options=("--last", "60s"))
+        self.assertIn("my work", json.dumps(figures))
+        self.recorded("init", "marked=12", "settle", "spans=14", "settle", steps=14,
+                      options=("--last", "60s", "--step", "my span"))
+
+    def test_snapshots_while_the_program_runs(self):
+        process, pid = self.running("init", "steps=60", "settle")
+        for number, asked in enumerate((pid, process.pid), 1): # the program's number does as well as pdhost's
+            code, out, err = self.run_pdhost("snapshot", str(asked), watch=False)
+            self.assertEqual((code, out, err), (0, "", ""))
+            self.read_until(process, "steps 0 to 59 (60)")
+            self.read_until(process, "Verdict")
+            self.assertEqual(len(self.snapshots()), number)
+        process.send_signal(signal.SIGUSR2)
+        self.read_until(process, "steps 0 to 59 (60)")
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143, err)
+        self.assertIn("steps 0 to 59 (60)", out)
+        folders = self.snapshots()
+        self.assertEqual([os.path.basename(folder) for folder in folders], ["snapshot-1", "snapshot-2", "snapshot-3"])
+        for folder in folders:
+            self.assertTrue(os.path.exists(self.path(os.path.join(folder, "csv", "steps.csv"))), err)
+        self.assertEqual(glob.glob(self.path("**/*.pdcap"), recursive=True), [])
+
+    def test_nothing_in_the_last_seconds(self):
+        _, _, err, figures = self.record("init", "steps=50", "settle", "sleep=3000", options=("--last", "1s"))
+        self.assertIsNone(figures)
+        self.assertIn("nothing was launched in the last 1 s", err)
+
+    def test_who_does_not_expect_to_be_asked_is_left_alone(self):
+        other = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        plain = self.start("record", "--", PROGRAM, "pid", "sleep=60000", watch=False)
+        plain.stdout.readline()
+        for pid in (other.pid, plain.pid, 999999999, "x", ""):
+            code, _, err = self.run_pdhost("snapshot", str(pid), watch=False)
+            self.assertEqual(code, 2, err)
+        self.assertIsNone(other.poll())
+        self.assertIsNone(plain.poll())
+        plain.send_signal(signal.SIGTERM)
+        plain.communicate(timeout=60)
+
+    def test_with_a_signal_that_begins_it(self):
+        """SIGUSR2 is then what begins and ends the recording; a snapshot is asked for by its command."""
+        process = self.start("record", "--last", "60s", "--start-on-signal", "--", PROGRAM, "init", "steps=50", "pid",
+                             "started", "sleep=300", "steps=70", "settle", "pid", "sleep=40000", watch=False)
+        process.stdout.readline()
+        process.send_signal(signal.SIGUSR2)
+        process.stdout.readline()
+        self.assertEqual(self.run_pdhost("snapshot", str(process.pid), watch=False)[0], 0)
+        self.read_until(process, "steps 0 to 69 (70)")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+    def test_the_command_line(self):
+        for words in (("--last", "0"), ("--last", "2000"), ("--last", "x"), ("--last", "10s", "--steps", "5")):
+            code, _, err = self.run_pdhost("record", *words, "--", "true", watch=False)
+            self.assertEqual(code, 2, err)
+
+
+if __name__ == "__main__":
+    unittest.main()
