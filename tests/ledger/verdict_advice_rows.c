@@ -1,0 +1,216 @@
+/* The verdict: what it suggests, and what it does not. */
+#include "verdict_rig.h"
+
+#include "ledger/cures.h"
+
+/* A worker makes a batch of `batch_us`, of which it reads `read_us`, for each of five steps of 60 us of work. */
+static void loaded_steps(analysis_rig *rig, int64_t batch_us, int64_t read_us, uint32_t cores) {
+  rig_begin(rig);
+  const uint32_t worker = fake_thread(rig->fake, 4243, "pdhost loader 0"), stream = fake_stream(rig->fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t length = (batch_us + 60) * 1000, at = (int64_t)s * length, train = at + batch_us * 1000;
+    fake_step(rig->fake, s, at, at + length);
+    fake_range(rig->fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", 0, at, train);
+    fake_range(rig->fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, at, train);
+    fake_range(rig->fake, PD_RANGE_WORKER, "DataLoader worker: read", worker, at, at + read_us * 1000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, train, at + length);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, train, train + 1000, s + 1);
+    fake_kernel(rig->fake, "k", stream, train + 1000, at + length, s + 1);
+  }
+  rig_finish(rig);
+  analysis_close(rig->analysis);
+  const analysis_context context = {
+      .device = fake_device(), .cores = cores, .command_line = "pdhost -c x.ini", .with_flops = true};
+  cr_assert_eq(analysis_open(&context, &rig->analysis), PD_OK);
+}
+
+static void expect_next(analysis_rig *rig, const char *cause, const char *overrides, const char *next) {
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), cause);
+  cr_assert_str_eq(rig_text(table, row, "verdict_next"), next);
+  if (overrides)
+    cr_assert_str_eq(rig_text(table, row, "verdict_overrides"), overrides);
+  else
+    cr_assert(rig_cell(table, row, "verdict_overrides")->missing);
+  rig_end(rig);
+}
+
+PD_TEST(verdict, as_many_workers_as_reading_needs) {
+  analysis_rig rig;
+  loaded_steps(&rig, 600, 560, 2); /* 12.5 of them would just do */
+  expect_next(&rig, "input_bound", "data.num_workers=15 data.prefetch_factor=4",
+              "pdhost -c x.ini --num_workers 15 --prefetch_factor 4");
+}
+
+PD_TEST(verdict, workers_without_a_core_each_are_no_cure) {
+  analysis_rig rig;
+  loaded_steps(&rig, 600, 100, 2); /* 500 us of work in 60 us */
+  expect_next(&rig, "input_bound", "data.resident=device", "pdhost -c x.ini -o data.resident=device");
+}
+
+PD_TEST(verdict, with_cores_they_are) {
+  analysis_rig rig;
+  loaded_steps(&rig, 600, 100, 12);
+  expect_next(&rig, "input_bound", "data.num_workers=15 data.prefetch_factor=4",
+              "pdhost -c x.ini --num_workers 15 --prefetch_factor 4");
+}
+
+PD_TEST(verdict, nor_are_hundreds_of_workers) {
+  analysis_rig rig;
+  loaded_steps(&rig, 60000, 59990, 64);
+  expect_next(&rig, "input_bound", "data.resident=device", "pdhost -c x.ini -o data.resident=device");
+}
+
+static void judge_with(analysis_rig *rig, const analysis_context *context) {
+  analysis_close(rig->analysis);
+  cr_assert_eq(analysis_open(context, &rig->analysis), PD_OK);
+}
+
+PD_TEST(verdict, nor_as_many_workers_as_there_are) {
+  for (int64_t workers = 14; workers <= 15; workers++) {
+    analysis_rig rig;
+    loaded_steps(&rig, 600, 560, 2);
+    judge_with(&rig, &(analysis_context){.device = fake_device(), .cores = 2, .num_workers = workers});
+    const bool are_more = workers < 15;
+    expect_next(&rig, "input_bound", are_more ? "data.num_workers=15 data.prefetch_factor=4" : "data.resident=device",
+                are_more ? "pdhost --num_workers 15 --prefetch_factor 4" : "pdhost -o data.resident=device");
+  }
+}
+
+/* Five steps of 100 us, half of them idle while the host is between launches. */
+static void steps_of_launches(analysis_rig *rig) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig->fake, s, at, at + 100000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 50000, s + 1);
+    fake_kernel(rig->fake, "k", stream, at + 50000, at + 100000, s + 1);
+  }
+  rig_finish(rig);
+}
+
+/* Five steps of 100 us in which one owner has 60: `call`, a copy of memory `from`, or nothing but a kernel. */
+static void steps_of(analysis_rig *rig, pd_api_class call, pd_memory_kind from) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig->fake, s, at, at + 100000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    if (call == PD_API_MEMCPY) {
+      fake_call(rig->fake, call, "cudaMemcpyAsync", 0, at, at + 1000, 2 * s + 1);
+      fake_copy(rig->fake, from, PD_MEMORY_DEVICE, 4096, stream, at + 1000, at + 61000, 2 * s + 1);
+    }
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 1000, at + 2000, 2 * s + 2);
+    fake_kernel(rig->fake, "k", stream, at + (call ? 61000 : 2000), at + 100000, 2 * s + 2);
+    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, at + 2000, at + 100000, 1000 + s);
+  }
+  rig_finish(rig);
+}
+
+/* What is suggested is what the run could have and does not, and what the replay predicts. */
+PD_TEST(verdict, nothing_that_the_run_cannot_have_is_suggested) {
+  static const struct {
+    const char *cause;
+    pd_offers offers;
+    const char *settings, *next;
+  } cases[] = {
+      {"none", PD_OFFER_AMP | PD_OFFER_CHANNELS_LAST, NULL, "pdhost -o profile.with_stack=true"},
+      {"none", 0, NULL, "pdhost -o profile.with_stack=true"},
+      {"launch_bound", PD_OFFER_CUDA_GRAPH | PD_OFFER_FUSED, "train.cuda_graph=true",
+       "pdhost -o train.cuda_graph=true"},
+      {"launch_bound", PD_OFFER_FUSED, NULL, "pdhost -o profile.with_stack=true"},
+      {"launch_bound", PD_OFFER_AMP, NULL, "pdhost -o profile.with_stack=true"},
+      {"pageable_copy", PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH, "data.pin_memory=true data.prefetch_to_device=true",
+       "pdhost --pin_memory -o data.prefetch_to_device=true"},
+      {"pageable_copy", PD_OFFER_PIN_MEMORY, NULL, "pdhost -o profile.with_stack=true"},
+      {"pageable_copy", PD_OFFER_PREFETCH, NULL, "pdhost -o profile.with_stack=true"},
+      {"pinned_copy", PD_OFFER_PREFETCH, "data.prefetch_to_device=true", "pdhost -o data.prefetch_to_device=true"},
+      {"pinned_copy", PD_OFFER_PIN_MEMORY, NULL, "pdhost -o profile.with_stack=true"},
+      {"input_bound", PD_OFFER_RESIDENT, "data.resident=device", "pdhost -o data.resident=device"},
+      {"input_bound", PD_OFFER_FUSED, NULL, "pdhost -o profile.with_stack=true"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    analysis_rig rig;
+    const char *cause = cases[i].cause;
+    if (!strcmp(cause, "input_bound"))
+      loaded_steps(&rig, 600, 100, 2);
+    else if (!strcmp(cause, "launch_bound"))
+      steps_of_launches(&rig);
+    else if (!strcmp(cause, "none"))
+      steps_of(&rig, 0, 0);
+    else
+      steps_of(&rig, PD_API_MEMCPY, !strcmp(cause, "pinned_copy") ? PD_MEMORY_PINNED : PD_MEMORY_PAGEABLE);
+    judge_with(&rig,
+               &(analysis_context){.device = fake_device(), .cores = 2, .offers = PD_OFFER_KNOWN | cases[i].offers});
+    expect_next(&rig, cause, cases[i].settings, cases[i].next);
+  }
+}
+
+/* Five steps of 100 us; for 60 of them a kernel of stream 8 runs, and that of stream 7 waits. */
+static void waiting_steps(analysis_rig *rig, const pd_cure *cures) {
+  rig_begin(rig);
+  const uint32_t own = fake_stream(rig->fake, 0, 1, 7), other = fake_stream(rig->fake, 0, 1, 8);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig->fake, s, at, at + 100000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, 2 * s + 1);
+    fake_call(rig->fake, PD_API_OTHER, "cudaEventRecord", 0, at + 1000, at + 1000, 0);
+    fake_call(rig->fake, PD_API_STREAM_WAIT, "cudaStreamWaitEvent", 0, at + 1000, at + 2000, 0);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 2000, at + 3000, 2 * s + 2);
+    fake_kernel(rig->fake, "side", other, at + 3000, at + 43000, 2 * s + 1);
+    fake_kernel(rig->fake, "k", own, at + 43000, at + 100000, 2 * s + 2);
+    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, at + 3000, at + 100000, 1000 + s);
+  }
+  rig_finish(rig);
+  analysis_close(rig->analysis);
+  const analysis_context context = {.device = fake_device(), .cores = 2, .cures = cures};
+  cr_assert_eq(analysis_open(&context, &rig->analysis), PD_OK);
+}
+
+PD_TEST(verdict, names_streams_that_wait_and_the_scenarios_cure) {
+  static const pd_cure cures[] = {
+      {"forced_sync", "scenario.x=1"}, {"serial_streams", "scenario.serial=false scenario.y=2"}, {NULL, NULL}};
+  analysis_rig rig;
+  waiting_steps(&rig, cures);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 38.0, 1e-9); /* 2 us of calls and 3 of latency, then 57 */
+  cr_assert_eq(rig_int(table, row, "verdict_expected"), 62000);
+  cr_assert_not_null(strstr(rig_text(table, row, "verdict_evidence"), "of one stream run for 40.0 us a step while"));
+  expect_next(&rig, "serial_streams", "scenario.serial=false scenario.y=2",
+              "pdhost -o scenario.serial=false -o scenario.y=2");
+}
+
+PD_TEST(verdict, without_a_cure_it_looks_closer) {
+  analysis_rig rig;
+  waiting_steps(&rig, NULL);
+  expect_next(&rig, "serial_streams", NULL, "pdhost -o profile.with_stack=true");
+}
+
+/* One table says what takes a cause away; what no replay predicts stands behind the rest, with the reason. */
+PD_TEST(verdict, a_cause_has_all_its_cures) {
+  static const pd_cure own[] = {{"pageable_copy", "scenario.copies=0"}, {NULL, NULL}};
+  arena memory = {0};
+  const verdict_setting setting = {.cures = own,
+                                   .offers = PD_OFFER_KNOWN | PD_OFFER_CUDA_GRAPH | PD_OFFER_FUSED |
+                                             PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH | PD_OFFER_RESIDENT,
+                                   .arena = &memory};
+  cure found[CURES_MOST];
+  cr_assert_eq(cures_find(&setting, VERDICT_launch_bound, found), 2);
+  cr_assert_str_eq(found[0].settings, "train.cuda_graph=true");
+  cr_assert_null(found[0].unpredicted);
+  cr_assert_str_eq(found[1].settings, "train.fused=true");
+  cr_assert_not_null(strstr(found[1].unpredicted, "no replay can tell"));
+  cr_assert_eq(cures_find(&setting, VERDICT_pageable_copy, found), 2);
+  cr_assert_str_eq(found[0].settings, "scenario.copies=0");
+  cr_assert_str_eq(found[1].settings, "data.pin_memory=true data.prefetch_to_device=true");
+  cr_assert_eq(cures_find(&setting, VERDICT_input_bound, found), 1); /* before anything was recorded */
+  cr_assert_str_eq(found[0].settings, "data.resident=device");
+  cr_assert_eq(cures_find(&setting, VERDICT_device_side, found), 0);
+  arena_free(&memory);
+}

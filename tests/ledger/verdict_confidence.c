@@ -1,0 +1,193 @@
+/* The verdict: what makes it possible alone, or withholds it, where steps differ or other programs ran. */
+#include "verdict_rig.h"
+
+/* Six steps of 100 us, a tenth of each a pageable copy that the host waits for; in one of them the host first does
+ * something else for `late_us`. */
+static void steps_with_one_late(analysis_rig *rig, int64_t late_us) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
+  int64_t at = 0;
+  for (uint64_t s = 0; s < 6; s++) {
+    const int64_t work = at + (s == 3 ? late_us * 1000 : 0), end = work + 100000;
+    fake_step(rig->fake, s, at, end);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, end);
+    fake_call(rig->fake, PD_API_MEMCPY, "cudaMemcpyAsync", 0, work, work + 10000, 2 * s + 1);
+    fake_copy(rig->fake, PD_MEMORY_PAGEABLE, PD_MEMORY_DEVICE, 4096, stream, work + 1000, work + 10000, 2 * s + 1);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, work + 10000, work + 11000, 2 * s + 2);
+    fake_kernel(rig->fake, "k", stream, work + 11000, end, 2 * s + 2);
+    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, work + 11000, end, 1000 + s);
+    at = end;
+  }
+  rig_finish(rig);
+}
+
+/* One late step is the largest gain of most resamples and can itself not be named: then nothing is. */
+PD_TEST(verdict, a_cause_that_few_resamples_have_is_withheld) {
+  analysis_rig rig;
+  steps_with_one_late(&rig, 300);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  const char *text = rig_text(table, row, "verdict");
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "withheld");
+  cr_assert(strstr(text, "withheld: pageable copies ("), "%s", text);
+  cr_assert(strstr(text, " or launch-bound ("), "%s", text);
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, what_some_resamples_have_is_not_ruled_out) {
+  analysis_rig rig;
+  steps_with_one_late(&rig, 31);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "pageable_copy");
+  cr_assert_null(strstr(rig_text(table, row, "verdict_not"), "launch-bound"));
+  cr_assert(strstr(rig_text(table, row, "verdict_evidence"), " % of the resamples say launch-bound"), "%s",
+            rig_text(table, row, "verdict_evidence"));
+  rig_end(&rig);
+}
+
+/* A kernel of another stream begins when the first one ends, though nothing says why: together they fill the device,
+ * which has no time to save. */
+PD_TEST(verdict, a_delay_beside_a_busy_device_is_not_named) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t one = fake_stream(rig.fake, 0, 1, 7), other = fake_stream(rig.fake, 0, 2, 8);
+  for (uint64_t s = 0; s < 6; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, 2 * s + 1);
+    fake_kernel(rig.fake, "k", one, at + 1000, at + 50000, 2 * s + 1);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 1000, at + 2000, 2 * s + 2);
+    fake_kernel(rig.fake, "l", other, at + 50000, at + 100000, 2 * s + 2);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, at + 2000, at + 100000, 1000 + s);
+  }
+  rig_finish(&rig);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_neq(rig_text(table, row, "verdict_cause"), "device_side");
+  rig_end(&rig);
+}
+
+/* Steps of 100 us of work, some of them behind a wait. */
+static const pd_table_row *steps_with_waits(analysis_rig *rig, const int64_t *waits, uint64_t count,
+                                            const pd_table **table) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
+  int64_t at = 0;
+  for (uint64_t s = 0; s < count; s++) {
+    const int64_t train = at + waits[s], end = train + 100000;
+    fake_step(rig->fake, s, at, end);
+    fake_range(rig->fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", 0, at, train);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, train, end);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, train, train + 1000, s + 1);
+    fake_kernel(rig->fake, "k", stream, train + 1000, end, s + 1);
+    at = end;
+  }
+  rig_finish(rig);
+  return verdict_row(rig, table);
+}
+
+PD_TEST(verdict, is_only_possible_where_other_programs_took_the_processors) {
+  analysis_rig rig;
+  const pd_table *table;
+  int64_t waits[20];
+  for (int i = 0; i < 20; i++) waits[i] = 100000;
+  const pd_table_row *row = steps_with_waits(&rig, waits, 20, &table);
+  cr_assert_eq(strncmp(rig_text(table, row, "verdict"), "input-bound", 11), 0);
+  analysis_disturbed(rig.analysis, "other programs kept 1.5 of 2 cores busy", NULL);
+  analysis_forget(rig.analysis, rig.trace);
+  row = verdict_row(&rig, &table);
+  cr_assert_eq(strncmp(rig_text(table, row, "verdict"), "possibly input-bound", 20), 0);
+  cr_assert_float_eq(rig_double(table, row, "verdict_repeatable"), 100.0, 1e-9);
+  rig_end(&rig);
+}
+
+/* Ten launches a step, one every 20 us, each with a kernel of 14 us behind it: launching costs a step of 160 us an
+ * eighth if recording took 4 us of each launch, and nothing if it took 6 us. */
+PD_TEST(verdict, is_only_possible_where_another_cost_of_recording_gives_another) {
+  for (int64_t cost_ns = 0; cost_ns <= 4000; cost_ns += 4000) {
+    analysis_rig rig;
+    const pd_table *table;
+    rig_begin(&rig);
+    const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+    for (uint64_t i = 0; i < 80; i++) {
+      const int64_t at = (int64_t)i * 20000;
+      if (i % 10 == 0) fake_step(rig.fake, i / 10, at, at + 200000);
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 19000, at + 20000, i + 1);
+      fake_kernel(rig.fake, "k", stream, at + 20000, at + 34000, i + 1);
+    }
+    rig_finish(&rig);
+    rig.trace->facts |= PD_FACT_RECORDER_COST;
+    rig.trace->record_cost_ns = cost_ns;
+    analysis_forget(rig.analysis, rig.trace);
+    const pd_table_row *row = verdict_row(&rig, &table);
+    cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "launch_bound");
+    cr_assert_float_eq(rig_double(table, row, "verdict_repeatable"), 100.0, 1e-9);
+    cr_assert_eq(strncmp(rig_text(table, row, "verdict"), "possibly", 8) == 0, cost_ns > 0);
+    cr_assert_eq(!!strstr(rig_text(table, row, "verdict_evidence"), "close: if recording cost half or 1.5"),
+                 cost_ns > 0);
+    rig_end(&rig);
+  }
+}
+
+/* A device that is idle while the measurement itself waits at the end of the step, which no cause takes away. */
+PD_TEST(verdict, an_idle_device_is_not_said_to_be_busy) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, s + 1);
+    fake_kernel(rig.fake, "k", stream, at + 1000, at + 10000, s + 1);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, at + 1500, at + 99000, 0);
+  }
+  rig_finish(&rig);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict"), "no bottleneck found: the device is busy 9 % of the step");
+  cr_assert_str_eq(rig_text(table, row, "verdict_helps"), VERDICT_IDLE_HELPS);
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, a_stall_in_one_step_is_no_bottleneck) {
+  analysis_rig rig;
+  const pd_table *table;
+  const pd_table_row *row = steps_with_waits(&rig, (int64_t[20]){[3] = 1000000}, 20, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "none");
+  /* A draw takes blocks of 8 neighbours, as many as a loader may have workers: two whole ones and half of one. */
+  cr_assert_lt(rig_double(table, row, "verdict_repeatable"), 50.0);
+  cr_assert_not_null(strstr(rig_text(table, row, "verdict"), "possibly no bottleneck found"));
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, waits_that_come_in_bursts_of_the_workers_are_sure) {
+  analysis_rig rig;
+  const pd_table *table;
+  const pd_table_row *row = steps_with_waits(&rig, (int64_t[12]){[1] = 400000, [5] = 400000, [9] = 400000}, 12, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "input_bound");
+  cr_assert_float_eq(rig_double(table, row, "verdict_repeatable"), 100.0, 1e-9);
+  cr_assert_str_eq(rig_text(table, row, "verdict"), "input-bound: the device waits for data");
+  rig_end(&rig);
+}
+
+/* Steps whose device record starts where nothing in the trace lets it: the replay does not find it there. */
+PD_TEST(verdict, is_withheld_where_the_steps_overlap) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 8; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, s + 1);
+    /* On one stream each kernel starts before the one before it ends. */
+    fake_kernel(rig.fake, "k", stream, at + 1000, at + 181000, s + 1);
+  }
+  rig_finish(&rig);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "withheld");
+  cr_assert_not_null(strstr(rig_text(table, row, "verdict"), "replayed with nothing removed"));
+  rig_end(&rig);
+}
