@@ -70,7 +70,7 @@ static const args_option rows[] = {
     {.name = "--last",
      .value = ARGS_REQUIRED,
      .argument = "SECONDS",
-     .help = "keep the last SECONDS alone, for as long as the program runs, and report them at its end, and when "
+     .help = "keep only the last SECONDS, for as long as the program runs, and report them at its end, and when "
              "pdhost snapshot or SIGUSR2 asks for it",
      .allowed = "seconds, as in 10 or 10s",
      .take = args_take_seconds,
