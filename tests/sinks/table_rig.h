@@ -79,4 +79,32 @@ static inline size_t longest_line(const char *text) {
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
+/* Of a summary without a verdict's steps: eight active ones, and what else fills a report. */
+static inline const char *report_with(table_test *self, const char *const *settings, uint32_t windows,
+                                      const char *const *warnings, size_t count) {
+  pd_summary summary = *fake_summary();
+  start(self, settings, false);
+  for (uint32_t w = 0; w < windows; w++) {
+    fake_trace *fake = fake_trace_open();
+    fake_trace_training(fake, 2, 8);
+    pd_trace *trace = fake_trace_finish(fake);
+    cr_assert_not_null(trace);
+    trace->window = w;
+    cr_assert_eq(sink_run_trace(&self->run, trace), PD_OK, "%s", self->run.host.message);
+    analysis_forget(self->analysis, trace);
+    fake_trace_close(fake);
+  }
+  if (count) summary.notes = (pd_array){warnings, count, sizeof *warnings};
+  if (count > 3) summary.lost[PD_LOSS_UNMATCHED_LAUNCH] = 7;
+  cr_assert_eq(sink_run_close(&self->run, &summary), PD_OK, "%s", self->run.host.message);
+  return sink_run_file(&self->run, "-")->data;
+}
+
+static inline const char *report_of(table_test *self, const char *const *settings, uint32_t windows, bool notes) {
+  static const char *const warnings[] = {
+      "other programs kept 1.5 of 2 cores busy while the steps ran, so their times are longer than they would be",
+      "a second one", "a third one", "a fourth one"};
+  return report_with(self, settings, windows, warnings, notes ? 4 : 0);
+}
+
 #endif

@@ -59,34 +59,6 @@ static const char *last_line(const char *text, char *room, size_t bytes) {
   return room;
 }
 
-/* Of a summary without a verdict's steps: eight active ones, and what else fills a report. */
-static const char *report_with(table_test *self, const char *const *settings, uint32_t windows,
-                               const char *const *warnings, size_t count) {
-  pd_summary summary = *fake_summary();
-  start(self, settings, false);
-  for (uint32_t w = 0; w < windows; w++) {
-    fake_trace *fake = fake_trace_open();
-    fake_trace_training(fake, 2, 8);
-    pd_trace *trace = fake_trace_finish(fake);
-    cr_assert_not_null(trace);
-    trace->window = w;
-    cr_assert_eq(sink_run_trace(&self->run, trace), PD_OK, "%s", self->run.host.message);
-    analysis_forget(self->analysis, trace);
-    fake_trace_close(fake);
-  }
-  if (count) summary.notes = (pd_array){warnings, count, sizeof *warnings};
-  if (count > 3) summary.lost[PD_LOSS_UNMATCHED_LAUNCH] = 7;
-  cr_assert_eq(sink_run_close(&self->run, &summary), PD_OK, "%s", self->run.host.message);
-  return sink_run_file(&self->run, "-")->data;
-}
-
-static const char *report_of(table_test *self, const char *const *settings, uint32_t windows, bool notes) {
-  static const char *const warnings[] = {
-      "other programs kept 1.5 of 2 cores busy while the steps ran, so their times are longer than they would be",
-      "a second one", "a third one", "a fourth one"};
-  return report_with(self, settings, windows, warnings, notes ? 4 : 0);
-}
-
 PD_TEST(table, the_short_report_keeps_its_budget_of_lines_and_columns) {
   for (uint32_t windows = 0; windows < 4; windows++) {
     for (int notes = 0; notes < 2; notes++) {
@@ -219,97 +191,6 @@ PD_TEST(table, a_quiet_run_has_the_verdict_alone) {
   cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK);
   cr_assert_str_eq(sink_run_file(&test.run, "-")->data,
                    "Verdict  withheld: the run ended before a window of active steps did\n");
-  end(&test);
-}
-
-PD_TEST(table, bars_and_strips_are_ascii_unless_the_locale_has_more) {
-  table_test test = {0};
-  setenv("LC_ALL", "C", 1);
-  const char *text = report_of(&test, NULL, 1, false);
-  for (const char *at = text; *at; at++) cr_assert(*at > 0, "not ASCII: %.20s", at);
-  cr_assert_not_null(strstr(text, " %  ###"));
-  end(&test);
-  setenv("LC_ALL", "de_DE.UTF-8", 1);
-  cr_assert_not_null(strstr(report_of(&test, NULL, 1, false), "\u2588\u2588\u2588"));
-  end(&test);
-}
-
-PD_TEST(table, everything_fits_the_width_asked_for) {
-  for (size_t width = 60; width <= 200; width += 35) {
-    table_test test = {0};
-    char setting[32];
-    snprintf(setting, sizeof setting, "width=%zu", width);
-    const char *text = text_of(&test, SETTINGS("views=all", "group_by_input_shape=true", "group_by_stack_n=5",
-                                               "thread_sep=true", "row_limit=-1", setting));
-    cr_assert_leq(longest_line(text), width, "%zu columns of %zu:\n%s", longest_line(text), width, text);
-    end(&test);
-  }
-}
-
-PD_TEST(table, self_cpu_says_which_threads_it_adds_up) {
-  table_test test = {0};
-  cr_assert_not_null(strstr(text_of(&test, SETTINGS("views=operators", "width=200")),
-                            "Self CPU adds up over 2 threads (pdhost, pdhost loader 0)"));
-  end(&test);
-}
-
-PD_TEST(table, names_are_whole_where_there_is_room) {
-  table_test test = {0};
-  cr_assert_null(
-      strstr(text_of(&test, SETTINGS("views=operators kernels", "width=200", "max_name_column_width=200")), "..."));
-  end(&test);
-  cr_assert_not_null(strstr(text_of(&test, SETTINGS("views=kernels", "width=60")), "..."));
-  end(&test);
-}
-
-PD_TEST(table, everything_fits_80_columns) {
-  table_test test = {0};
-  const char *text =
-      text_of(&test, SETTINGS("views=all", "group_by_input_shape=true", "thread_sep=true", "row_limit=-1"));
-  cr_assert_leq(longest_line(text), 80);
-  cr_assert_not_null(strstr(text, "wide = true shows all"));
-  end(&test);
-  text =
-      text_of(&test, SETTINGS("views=all", "time_unit=ns", "group_by_stack_n=5", "sort_by=count", "sorted_by=GPUMax"));
-  cr_assert_leq(longest_line(text), 80);
-  end(&test);
-}
-
-PD_TEST(table, what_the_rows_are_grouped_by_is_shown_in_80_columns) {
-  table_test test = {0};
-  const char *text = text_of(&test, SETTINGS("views=operators", "group_by_input_shape=true"));
-  const char *row = strstr(text, "\naten::conv2d");
-  cr_assert_not_null(row);
-  const char *shapes = strstr(row, "[[4, 3, 32, 32]");
-  cr_assert(shapes && shapes < strchr(row + 1, '\n'));
-  cr_assert_leq(longest_line(text), 80);
-  cr_assert_not_null(strstr(text, "Self"));
-  end(&test);
-}
-
-PD_TEST(table, wide_shows_every_column_and_whole_names) {
-  table_test test = {0};
-  const char *text = text_of(&test, SETTINGS("views=operators kernels", "wide=true", "max_name_column_width=200"));
-  cr_assert_null(strstr(text, "wide = true"));
-  cr_assert_not_null(strstr(text, "implicit_convolve_sgemm<float, 128>(float const*, float*)"));
-  cr_assert_gt(longest_line(text), 80);
-  end(&test);
-  text = text_of(&test, SETTINGS("views=kernels", "wide=true", "max_name_column_width=12"));
-  cr_assert_not_null(strstr(text, "\nimplicit_... "));
-  end(&test);
-}
-
-/* What the time was spent in is the last frame. */
-PD_TEST(table, a_stack_is_cut_from_the_left_and_whole_when_wide) {
-  table_test test = {0};
-  const char *text = text_of(&test, SETTINGS("views=stacks", "max_name_column_width=24"));
-  cr_assert_null(strstr(text, "... "), "the end is cut");
-  cr_assert_not_null(strstr(text, "\n..."));
-  cr_assert_not_null(strstr(text, "cudaLaunchKernel "));
-  end(&test);
-  text = text_of(&test, SETTINGS("views=stacks", "wide=true", "max_name_column_width=24"));
-  cr_assert_null(strstr(text, "..."));
-  cr_assert_not_null(strstr(text, ";cudaLaunchKernel "));
   end(&test);
 }
 
