@@ -176,8 +176,8 @@ const args_command cli_run_command = {
 
 const args_command cli_list_command = {
     .name = "list",
-    .summary = "list scenarios, sinks, devices, readers, causes and metrics",
-    .usage = "[scenarios|sinks|devices|readers|causes|metrics] [--format json] [--plugin-path FOLDER]",
+    .summary = "list scenarios, sinks, devices, readers, communicators, causes and metrics",
+    .usage = "[scenarios|sinks|devices|readers|communicators|causes|metrics] [--format json] [--plugin-path FOLDER]",
     .description =
         "Shows what pdhost can run, where each plugin lies, and why a plugin is rejected or a device cannot be "
         "used here. pdhost --list is the same.",

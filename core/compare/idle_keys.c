@@ -37,7 +37,7 @@ static const idle_row rows[] = {
     {"sink.", NULL, SWEPT, true, "the sweep has sinks of its own, json and tensorboard: leave it out", NULL},
     {"benchmark", "output sub_label description", SWEPT, true, "is set by the sweep, for each cell: leave it out",
      NULL},
-    {"profile", "step_info_every", SWEPT, true, "is the table sink's, which no cell has: leave it out", NULL},
+    {"profile", "step_info_every step_info_unit", SWEPT, true, "is the table sink's, which no cell has: leave it out", NULL},
     {"benchmark", "label env", TIMED_STEP, false, "is only a name: give it for all cells, by -o", NULL},
     {"benchmark", "callgrind callgrind_repeats callgrind_max_time", TIMED_STEP, false,
      "changes nothing of the step: give it for all cells, by -o", NULL},

@@ -129,6 +129,8 @@ static const pd_option profile_rows[] = {
     PD_OPTION(profile_settings, timer_only, .def = "false", .help = "step times alone: no ranges, no device records"),
     PD_OPTION(profile_settings, step_info_every, .def = "10", .min = "0", .max = "1_000_000_000", .unit = "steps",
               .help = "log step costs every this number of steps; 0: never"),
+    PD_OPTION(profile_settings, step_info_unit, .def = "samples",
+              .help = "what those lines count per second: the word for samples, such as images; or steps"),
     ROW_AS(profile_settings, max_memory_bytes, PD_BYTES, "max_memory", .def = "1GiB", .min = "1MiB", .max = "1024GiB",
            .unit = "bytes",
            .help = "recorded data per window; a window that fills it ends there, and another one goes on"),

@@ -16,6 +16,9 @@
 #define LOOK_EVERY_NS 20000000
 
 struct guard {
+  bool has_energy;
+  uint64_t energy_mj; /* when energy_ns was */
+  int64_t energy_ns;
   nvml *gpu; /* NULL: none, or no NVML */
   guard_facts facts;
   int64_t begun_ns, looked_ns;
@@ -133,6 +136,19 @@ void guard_end(guard *self, guard_facts *facts) {
   heartbeat_end();
   self->begun_ns = 0;
   *facts = self->facts;
+}
+
+void guard_energy_begin(guard *self) {
+  self->has_energy = self->gpu && nvml_energy(self->gpu, &self->energy_mj);
+  self->energy_ns = monotonic_ns();
+}
+
+double guard_energy_j(guard *self) {
+  uint64_t now_mj = 0;
+  const int64_t since_ns = monotonic_ns() - self->energy_ns;
+  if (!self->has_energy || since_ns < INT64_C(1000000000) * GUARD_ENERGY_LEAST_S) return 0;
+  if (!nvml_energy(self->gpu, &now_mj) || now_mj < self->energy_mj) return 0; /* the driver was loaded again */
+  return 1e-3 * (double)(now_mj - self->energy_mj);
 }
 
 /* Ticks are 10 ms: of a shorter time they say little. */

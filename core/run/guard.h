@@ -31,6 +31,12 @@ void guard_end(guard *self, guard_facts *facts);
 /* What was seen so far. */
 void guard_so_far(guard *self, guard_facts *facts);
 
+/* The GPU's energy, with all of its board, since guard_energy_begin, in joules. 0: no GPU, none that counts it, or a
+ * time shorter than GUARD_ENERGY_LEAST_S, of which the counter, which moves some times a second, says too little. */
+#define GUARD_ENERGY_LEAST_S 1
+void guard_energy_begin(guard *self);
+double guard_energy_j(guard *self);
+
 /* Others that keep so large a share of the machine busy are worth a warning. */
 #define GUARD_OTHERS_WARN 0.1
 

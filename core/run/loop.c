@@ -165,6 +165,7 @@ static pd_status scheduled_steps(run_state *run) {
   const uint64_t planned = loop_planned_steps(run);
   pd_status status = data_loader_iter_begin(run->loader);
   if (status != PD_OK) return measured_step_fail(run, status, run->core_host, "data loader");
+  if (run->watch) guard_energy_begin(run->watch);
   int64_t previous_end_ns = monotonic_ns();
   uint64_t previous_end_ticks = 0;
   uint64_t phase_end = 0;
@@ -209,6 +210,7 @@ static pd_status scheduled_steps(run_state *run) {
     between_steps(run, &worked);
     keep_losses(run, &worked);
   }
+  if (run->watch && measured_step_wait(run) == PD_OK) run->energy_j = guard_energy_j(run->watch);
   run->data_ended = planned && status == PD_STOP && !run->stopped && !signals_pending();
   const pd_status ended = measured_step_end_iterator(run);
   return status == PD_STOP || status == PD_OK ? ended : status;

@@ -20,6 +20,7 @@ struct nvml {
   int (*clock)(nvml_device *, int, unsigned *);
   int (*most_clock)(nvml_device *, int, unsigned *);
   int (*reasons)(nvml_device *, unsigned long long *);
+  int (*energy)(nvml_device *, unsigned long long *); /* NULL: this NVML has none */
 };
 
 static const struct {
@@ -45,6 +46,7 @@ static bool load(void *library, const char *symbol, void *slot) {
 
 static bool load_all(nvml *self) {
   void *library = self->library;
+  (void)load(library, "nvmlDeviceGetTotalEnergyConsumption", &self->energy);
   return load(library, "nvmlInit_v2", &self->init) && load(library, "nvmlShutdown", &self->shutdown) &&
          load(library, "nvmlDeviceGetHandleByIndex_v2", &self->by_index) &&
          load(library, "nvmlDeviceGetHandleByUUID", &self->by_uuid) &&
@@ -99,6 +101,13 @@ bool nvml_read(nvml *self, nvml_clocks *out) {
   if (self->most_clock(self->device, NVML_CLOCK_OF_SM, &most) != NVML_OK) most = 0;
   if (self->reasons(self->device, &reasons) != NVML_OK) reasons = 0;
   *out = (nvml_clocks){.sm_mhz = clock, .most_sm_mhz = most, .reasons = reasons};
+  return true;
+}
+
+bool nvml_energy(nvml *self, uint64_t *out) {
+  unsigned long long mj = 0;
+  if (!self->energy || self->energy(self->device, &mj) != NVML_OK) return false;
+  *out = mj;
   return true;
 }
 

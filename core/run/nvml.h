@@ -18,6 +18,10 @@ typedef struct nvml_clocks {
 /* False: it cannot be read. */
 bool nvml_read(nvml *self, nvml_clocks *out);
 
+/* What the GPU, with all of its board, has used since its driver was loaded, in millijoules. False: it has no such
+ * counter. */
+bool nvml_energy(nvml *self, uint64_t *out);
+
 /* Of the reasons, those that make a GPU slower than it could be: power cap, heat, brake. The power cap is the card's
  * own and comes again in every run; the others are a disturbance. */
 uint64_t nvml_slowing(uint64_t reasons);

@@ -122,6 +122,11 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
   /* What is allocated is reserved, also where the peak lay inside a step. */
   if (summary->peak_allocated_bytes > summary->peak_reserved_bytes)
     summary->peak_reserved_bytes = summary->peak_allocated_bytes;
+  if (summary->steps && run->energy_j > 0) {
+    summary->energy_j = run->energy_j;
+    summary->energy_j_per_step = run->energy_j / (double)summary->steps;
+    summary->energy_j_per_sample = summary->energy_j_per_step / (double)settings->data.batch_size;
+  }
   memcpy(summary->lost, run->lost, sizeof summary->lost);
   summary->corrected_ns = run->corrected_ns;
   summary->profile = run->profile.mode;

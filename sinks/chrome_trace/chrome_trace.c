@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 typedef struct options {
-  const char *path;
+  const char *path, *worker_name;
   bool gzip;
   bool cuda_names;
   const char *flows;
@@ -33,6 +33,8 @@ static const pd_option rows[] = {
                    .help =
                        "folder; or one file, if it ends in .json or .json.gz, with .<window> before the ending when "
                        "windows repeat; - for standard output; empty: run.trace_dir"),
+    PD_OPTION(options, worker_name, .def = "",
+              .help = "begins the names of files in a folder, which TensorBoard shows; empty: host and process"),
     PD_OPTION(options, gzip, .def = "false", .help = "compress: files end in .json.gz"),
     PD_OPTION(options, cuda_names, .def = "false",
               .help =
@@ -63,6 +65,8 @@ static pd_status chrome_open(const pd_host *host, const void *given, const pd_ru
   const options *chosen = given;
   const pd_files *files = host->extension(host, PD_EXT_FILES);
   if (!files) return host->fail(host, PD_UNSUPPORTED, "this host has no %s", PD_EXT_FILES);
+  if (strchr(chosen->worker_name, '/'))
+    return host->fail(host, PD_INVALID, "worker_name = %s: begins a file's name, and has no /", chosen->worker_name);
   if (!strcmp(chosen->path, "-") && (run->repeat != 1 || chosen->split_size))
     return host->fail(host, PD_INVALID,
                       "path = -: standard output takes one file, and schedule.repeat or split_size "
@@ -73,6 +77,7 @@ static pd_status chrome_open(const pd_host *host, const void *given, const pd_ru
   self->files = files;
   self->name = (file_name){.run = run,
                            .path = chosen->path,
+                           .worker = chosen->worker_name[0] ? chosen->worker_name : run->worker,
                            .gzip = chosen->gzip || file_name_is_gzip(chosen->path),
                            .split = chosen->split_size > 0};
   self->cuda_names = chosen->cuda_names;

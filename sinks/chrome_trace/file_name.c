@@ -40,6 +40,6 @@ char *file_name_of(const file_name *self, uint32_t window, uint64_t part, int64_
   if (!strcmp(self->path, "-")) return strdup(self->path);
   if (file_name_is_file(self->path)) return numbered(self, window, part);
   const int made = asprintf(&path, "%s/%s.%u.%lld.pt.trace.json%s", self->path[0] ? self->path : self->run->trace_dir,
-                            self->run->worker, window, (long long)time_ns, self->gzip ? gzip_ending : "");
+                            self->worker, window, (long long)time_ns, self->gzip ? gzip_ending : "");
   return made < 0 ? NULL : path;
 }

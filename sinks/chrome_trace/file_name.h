@@ -6,9 +6,10 @@
 
 typedef struct file_name {
   const pd_run *run;
-  const char *path; /* the option */
-  bool gzip;        /* files end in .gz */
-  bool split;       /* a window may be several files */
+  const char *path;   /* the option */
+  const char *worker; /* the option, or the run's own */
+  bool gzip;          /* files end in .gz */
+  bool split;         /* a window may be several files */
 } file_name;
 
 bool file_name_is_gzip(const char *path);

@@ -331,6 +331,10 @@ void section_summary(json_writer *json, const pd_run *run, const pd_summary *sum
   number_double(json, "first_batch_s", summary->first_batch_s);
   number_u64(json, "peak_allocated_bytes", summary->peak_allocated_bytes);
   number_u64(json, "peak_reserved_bytes", summary->peak_reserved_bytes);
+  const bool has_energy = PD_HAS(pd_summary, summary, energy_j_per_sample) && summary->energy_j > 0;
+  number_double(json, "energy_j", has_energy ? summary->energy_j : (double)NAN);
+  number_double(json, "energy_j_per_step", has_energy ? summary->energy_j_per_step : (double)NAN);
+  number_double(json, "energy_j_per_sample", has_energy ? summary->energy_j_per_sample : (double)NAN);
   number_double(json, "coverage", summary->coverage);
   losses_by_kind(json, summary->lost);
   number_i64(json, "corrected_ns", PD_HAS(pd_summary, summary, corrected_ns) ? summary->corrected_ns : 0);

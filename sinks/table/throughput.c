@@ -15,12 +15,14 @@ static int64_t count_of(const char *digits) {
 }
 
 void timer_begin(timer *self, const pd_run *run) {
-  *self = (timer){.batch_size = run->batch_size, .every = 10};
+  *self = (timer){.batch_size = run->batch_size, .every = 10, .unit = "samples"};
   for (uint64_t i = 0; i < run->settings.count; i++) {
     const pd_setting *setting = PD_AT(pd_setting, &run->settings, i);
     if (!strcmp(setting->section, "profile") && !strcmp(setting->key, "step_info_every")) {
       self->every = count_of(setting->value);
     }
+    if (!strcmp(setting->section, "profile") && !strcmp(setting->key, "step_info_unit") && setting->value)
+      self->unit = setting->value;
   }
 }
 
@@ -48,10 +50,11 @@ void timer_step(timer *self, const pd_analysis *analysis, text *out, const pd_st
   text_add(out, " s batch_cost: ");
   figure(out, analysis, self->batch_s, kept, batch_s / steps);
   text_add(out, " s");
-  if (self->batch_ns > 0 && self->batch_size) {
+  const bool by_steps = !strcmp(self->unit, "steps");
+  if (self->batch_ns > 0 && (self->batch_size || by_steps)) {
     text_add(out, " ips: ");
-    figure(out, analysis, self->batch_s, kept, steps * (double)self->batch_size / batch_s);
-    text_add(out, " samples/s");
+    figure(out, analysis, self->batch_s, kept, steps * (by_steps ? 1 : (double)self->batch_size) / batch_s);
+    text_format(out, " %s/s", self->unit);
   }
   text_add(out, "\n");
   self->reader_ns = self->batch_ns = self->steps = 0;

@@ -9,6 +9,7 @@
 enum { TIMER_KEPT = 256 };
 
 typedef struct timer {
+  const char *unit;                                 /* of what is counted per second: a word for samples, or "steps" */
   int64_t batch_size, every;                        /* a line after `every` steps; 0: never */
   int64_t reader_ns, batch_ns, steps;               /* since the last line */
   double reader_s[TIMER_KEPT], batch_s[TIMER_KEPT]; /* the first of these steps: their spread says how many digits */

@@ -53,6 +53,16 @@ class Open(Case):
         os.rename(events[0], self.path("data"))
         self.assert_opens("data", "data: TensorBoard data")
 
+    def test_a_worker_of_ones_own_name(self):
+        named = "chrome_trace:worker_name=node7"
+        code, _, err = self.run_small("--scenario", "control", "--sink", named, "--trace_dir", "traces")
+        self.assertEqual(code, 0, err)
+        (trace,) = glob.glob(self.path("traces/*.pt.trace.json"))
+        self.assertRegex(os.path.basename(trace), r"^node7\.0\.\d+\.pt\.trace\.json$")
+        code, _, err = self.run_small("--scenario", "control", "--sink", "chrome_trace:worker_name=a/b")
+        self.assertNotEqual(code, 0)
+        self.assertIn("worker_name = a/b: begins a file's name, and has no /", err)
+
     def test_other_files(self):
         self.write("stacks.txt", "main;step;item 12\nmain;step 3\n")
         self.assert_opens("stacks.txt", "folded call stacks", "speedscope")

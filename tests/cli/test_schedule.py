@@ -76,6 +76,16 @@ class Schedules(Case):
         self.assertIn("reader_cost", out)
         self.assertIn("Reader Ratio", out)
 
+    def test_the_unit_of_step_info(self):
+        for unit, factor in (("samples", 4), ("images", 4), ("steps", 1)):
+            code, out, err = self.run_small("--scenario", "control", "-o", "profile.timer_only=true", "--sink", "table",
+                                            "-o", "profile.step_info_every=5", "-o", f"profile.step_info_unit={unit}")
+            self.assertEqual(code, 0, err)
+            lines = re.findall(r"(?m)^step \d+ reader_cost: \S+ s batch_cost: (\S+) s ips: (\S+) (.*)$", out)
+            self.assertEqual([line[2] for line in lines], [f"{unit}/s"] * 2)
+            for cost, rate, _ in lines: # rounded figures, both
+                self.assertLess(abs(float(rate) * float(cost) / factor - 1), 0.2)
+
     def test_timer_only_hands_losses_on_as_it_goes(self):
         code, _, err = self.run_small("--scenario", "control", "-o", "profile.timer_only=true", "--sink", "tensorboard",
                                       "--trace_dir", "traces")

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void expect_warning(const guard_facts *facts, const char *said, bool trusted) {
   pd_measurement row = {.threads = 1, .number_per_run = 1};
@@ -92,6 +93,29 @@ PD_TEST(guard, sees_its_own_work_on_this_machine) {
   cr_assert_geq(facts.cores, 1);
   cr_assert(facts.own_cores > 0 && facts.own_cores < 1.5, "%g", facts.own_cores);
   cr_assert_eq(facts.looks, 0);
+}
+
+PD_TEST(guard, takes_the_energy_of_a_second_or_more) {
+  setenv("FAKE_NVML", "1980 1980 0", 1);
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  guard *self = guard_open(true, 0);
+  guard_energy_begin(self);
+  setenv("FAKE_NVML_ENERGY", "5000", 1);
+  usleep(1050000);
+  cr_assert_eq(guard_energy_j(self), 0, "the GPU did not count when it began");
+  guard_energy_begin(self);
+  setenv("FAKE_NVML_ENERGY", "9250", 1);
+  cr_assert_eq(guard_energy_j(self), 0, "too short a time");
+  usleep(1050000);
+  cr_assert_float_eq(guard_energy_j(self), 4.25, 1e-9);
+  setenv("FAKE_NVML_ENERGY", "100", 1);
+  cr_assert_eq(guard_energy_j(self), 0, "the counter began anew");
+  guard_close(self);
+  self = guard_open(false, 0);
+  guard_energy_begin(self);
+  usleep(1050000);
+  cr_assert_eq(guard_energy_j(self), 0, "no GPU");
+  guard_close(self);
 }
 
 /* tests/fixtures' libnvidia-ml.so.1 reads what it tells from FAKE_NVML: clock, limit and reasons of each GPU. */

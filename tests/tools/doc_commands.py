@@ -214,7 +214,7 @@ def complaints(quoted, result, document):
     return found
 
 
-READS_FILES = ("analyze", "diff", "score", "check", "rerun")
+READS_FILES = ("analyze", "diff", "score", "check", "rerun", "open")
 
 
 def missing_lines(quoted, result):

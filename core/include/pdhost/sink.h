@@ -100,6 +100,9 @@ typedef struct pd_summary {
   const char *sync_note; /* how step times were measured */
   int64_t corrected_ns;  /* most that a device record's time was moved, see pd_trace */
   pd_array notes;        /* of pd_note: the warnings of the run, one line each */
+  /* Of the whole GPU over all steps of the loop and what lies between them, by NVML's counter, joules. 0: not known: no
+   * such counter, or a loop of less than a second. */
+  double energy_j, energy_j_per_step, energy_j_per_sample;
 } pd_summary;
 
 /* A callback that fails is reported, its sink is closed and dropped; the run and the other sinks go on. */
