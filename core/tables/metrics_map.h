@@ -250,6 +250,17 @@
   X(gain_high, "High (%)", "High (%)", PERCENT, WIDE, "upper end of the gain's 95 % interval",                         \
     "97.5 % quantile of the gains of as many steps drawn with repetition", "pdhost")                                   \
   X(gain_step, "Step then", "Step then", NS, 0, "mean step without the cause", "step now * (1 - gain)", "pdhost")      \
+  X(corrected_part, "Step", "Step", TEXT, 0, "as recorded, what recording adds, or with that taken off", NULL,         \
+    "pdhost")                                                                                                          \
+  X(corrected_time, "Mean", "Mean", NS, 0, "mean over the window's steps, or what is added to each",                   \
+    "recorded steps' median - median of the steps without the profiler, where those are known; else estimated",        \
+    "pdhost")                                                                                                          \
+  X(corrected_low, "Low", "Low", NS, 0, "lower end of its 95 % interval", "order statistics of the recorded steps",    \
+    "pdhost")                                                                                                          \
+  X(corrected_high, "High", "High", NS, 0, "upper end of its 95 % interval", "order statistics of the recorded steps", \
+    "pdhost")                                                                                                          \
+  X(corrected_share, "Of step (%)", "Of step (%)", PERCENT, 0, "share of the step as recorded",                        \
+    "100 * added / mean step", "pdhost")                                                                               \
   X(gain_idle, "Idle (%)", "Idle (%)", PERCENT, WIDE,                                                                  \
     "share of the steps in which the device is idle while the host is busy with the cause; of pageable copies, their " \
     "own time too",                                                                                                    \

@@ -25,6 +25,7 @@ const pd_table_set *tables_make(const table_work *given) {
       {operator_table, true},
       {breakdown_table, true},
       {gains_table, trace->profile == PD_PROFILE_FULL},
+      {corrected_table, trace->profile == PD_PROFILE_FULL && work->request->corrected},
       {ledger_table, trace->profile == PD_PROFILE_FULL},
       {ledger_steps_table, trace->profile == PD_PROFILE_FULL},
       {device_figures_table, trace->profile == PD_PROFILE_FULL},

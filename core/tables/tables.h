@@ -27,6 +27,8 @@ typedef struct table_work {
 /* Each returns NULL on no memory. */
 const pd_table *verdict_table(const table_work *work);
 const pd_table *gains_table(const table_work *work);
+/* For a request that wants it. */
+const pd_table *corrected_table(const table_work *work);
 const pd_table *ledger_table(const table_work *work);
 const pd_table *ledger_steps_table(const table_work *work);
 const pd_table *operator_table(const table_work *work);

@@ -52,7 +52,7 @@ static bool same_text(const char *a, const char *b) { return a == b || (a && b &
 static bool same_request(const pd_table_request *a, const pd_table_request *b) {
   return a->group_by_input_shape == b->group_by_input_shape && a->group_by_stack_n == b->group_by_stack_n &&
          a->top_level_events_only == b->top_level_events_only && a->thread_sep == b->thread_sep &&
-         a->hide_op_detail == b->hide_op_detail && same_text(a->sort_by, b->sort_by) &&
+         a->hide_op_detail == b->hide_op_detail && a->corrected == b->corrected && same_text(a->sort_by, b->sort_by) &&
          same_text(a->sorted_by, b->sorted_by);
 }
 

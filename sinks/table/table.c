@@ -24,7 +24,7 @@
 typedef struct options {
   const char *path, *views, *time_unit, *sorted_by, *sort_by, *color, *stacks;
   int64_t row_limit, max_name_column_width, group_by_stack_n, width;
-  bool op_detail, thread_sep, wide, group_by_input_shape, top_level_events_only;
+  bool op_detail, thread_sep, wide, group_by_input_shape, top_level_events_only, corrected;
 } options;
 
 static const char *const time_units[] = {"auto", "s", "ms", "us", "ns", NULL};
@@ -64,6 +64,8 @@ static const pd_option rows[] = {
     PD_OPTION(options, group_by_input_shape, .def = "false", .help = "a row per operation and input shapes"),
     PD_OPTION(options, group_by_stack_n, .def = "0", .min = "0", .max = "64",
               .help = "a row per operation and its innermost n stack frames"),
+    PD_OPTION(options, corrected, .def = "false",
+              .help = "also print the step with what recording adds taken off, beside any view; --corrected sets it"),
     PD_OPTION(options, top_level_events_only, .def = "false", .help = "only ranges that no range holds"),
     PD_OPTION(options, max_name_column_width, .def = "55", .min = "8", .max = "10000", .unit = "columns",
               .help = "width of the name column at most"),
@@ -304,6 +306,7 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
                                     .top_level_events_only = chosen->top_level_events_only,
                                     .thread_sep = chosen->thread_sep,
                                     .hide_op_detail = !chosen->op_detail,
+                                    .corrected = chosen->corrected,
                                     .sort_by = chosen->sort_by,
                                     .sorted_by = chosen->sorted_by};
   const pd_summary no_steps = {.size = sizeof no_steps};
@@ -319,7 +322,8 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
   tell_missing_views(self, set, of_run, false, &self->windows);
   for (uint32_t i = 0; i < set->count; i++) {
     const pd_table *table = set->tables[i];
-    if (!is_viewed(chosen->views, table->id) || !strcmp(table->id, "verdict")) continue;
+    const bool viewed = is_viewed(chosen->views, table->id) || !strcmp(table->id, "corrected");
+    if (!viewed || !strcmp(table->id, "verdict")) continue;
     const layout_options layout = layout_of(self, table);
     layout_table(&self->windows, table, &layout);
   }

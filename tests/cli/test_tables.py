@@ -138,6 +138,20 @@ class Tables(Case):
             out = self.show("views=breakdown", scenario="sync", more=["-o", f"run.sync_timing={sync_timing}".lower()])
             self.assertEqual(edge in " ".join(out.split()), not sync_timing, out)
 
+    def test_the_corrected_step_is_printed_for_who_asks(self):
+        arguments = ("--scenario", "control", "--device", "cpu", "--profile_steps", "5")
+        code, out, err = self.run_pdhost(*arguments)
+        self.assertEqual(code, 0, err)
+        self.assertNotIn("Corrected for recording", out)
+        code, out, err = self.run_pdhost(*arguments, "--corrected", "--warmup_steps", "6")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, r"(?s)Corrected for recording.*\nstep as recorded .*\nwhat recording adds .*\nstep, corrected ")
+        self.assertRegex(out.replace("\n", " "), "Measured: .*steps of this run before the profiler was attached")
+        code, out, err = self.run_pdhost(*arguments, "--corrected", "--warmup_steps", "0", "-o", "schedule.wait=0",
+                                         "-o", "schedule.skip_first=0")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out.replace("\n", " "), "Nothing is corrected: this window has no steps without the profiler")
+
     def test_every_time_of_paddles_tables_says_something(self):
         titles = {"operator_summary": "Operator Summary", "kernels": "Kernel Summary", "memcpy": "Memory Manipulation",
                   "userdefined": "UserDefined Summary"}

@@ -139,6 +139,7 @@ PD_TEST(cli, truths_need_no_value) {
     const char *flag, *section, *key;
   } rows[] = {{"--pin_memory", "data", "pin_memory"},
               {"--wide", "sink.table", "wide"},
+              {"--corrected", "sink.table", "corrected"},
               {"--persistent_workers", "data", "persistent_workers"},
               {"--amp", "train", "amp"},
               {"--channels_last", "train", "channels_last"},

@@ -38,22 +38,27 @@ PD_TEST(verdict, names_the_wait_and_what_the_step_takes_without_it) {
   rig_end(&rig);
 }
 
-PD_TEST(verdict, shares_are_of_the_steps_without_what_recording_adds) {
-  analysis_rig rig;
-  rig_begin(&rig);
-  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+/* Six steps of 100 us with two launches of 20 us each, which take 80 us without the profiler; 0: not known. */
+static void launching_steps(analysis_rig *rig, int64_t unprofiled_ns) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
   for (uint64_t s = 0; s < 6; s++) {
     const int64_t at = (int64_t)s * 100000;
-    fake_step(rig.fake, s, at, at + 100000);
-    fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    fake_step(rig->fake, s, at, at + 100000);
+    fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
     for (uint64_t i = 0; i < 2; i++) {
       const int64_t from = at + (int64_t)i * 50000;
-      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from, from + 20000, s * 2 + i + 1);
-      fake_kernel(rig.fake, "k", stream, from + 20000, from + 50000, s * 2 + i + 1);
+      fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from, from + 20000, s * 2 + i + 1);
+      fake_kernel(rig->fake, "k", stream, from + 20000, from + 50000, s * 2 + i + 1);
     }
   }
-  rig_finish(&rig);
-  rig.trace->unprofiled_step_ns = 80000;
+  rig_finish(rig);
+  rig->trace->unprofiled_step_ns = unprofiled_ns;
+}
+
+PD_TEST(verdict, shares_are_of_the_steps_without_what_recording_adds) {
+  analysis_rig rig;
+  launching_steps(&rig, 80000);
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "launch_bound");
@@ -67,6 +72,37 @@ PD_TEST(verdict, shares_are_of_the_steps_without_what_recording_adds) {
   const char *note = rig_table(&rig, "gains")->note; /* 12 calls, no operations */
   cr_assert(note &&
             strstr(note, "Recording adds 20.0 us to a step (20.0 to 20.0 by the recorded steps), 10.00 us for"));
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, the_corrected_step_is_there_for_who_asks_and_says_what_it_is) {
+  analysis_rig rig;
+  launching_steps(&rig, 80000);
+  const pd_table_set *plain = rig_tables(&rig);
+  for (uint32_t i = 0; i < plain->count; i++) cr_assert_str_neq(plain->tables[i]->id, "corrected");
+  rig.request.corrected = 1;
+  const pd_table *table = rig_table(&rig, "corrected");
+  cr_assert_eq(table->rows.count, 3);
+  const pd_table_row *row = table->rows.data;
+  cr_assert_eq(rig_int(table, &row[0], "corrected_time"), 100000);
+  cr_assert_str_eq(rig_text(table, &row[1], "corrected_part"), "what recording adds");
+  cr_assert_eq(rig_int(table, &row[1], "corrected_time"), 20000);
+  cr_assert_float_eq(rig_double(table, &row[1], "corrected_share"), 20, 1e-9);
+  cr_assert_str_eq(rig_text(table, &row[2], "corrected_part"), "step, corrected");
+  cr_assert_eq(rig_int(table, &row[2], "corrected_time"), 80000);
+  cr_assert(strstr(table->note, "Measured: against steps of this run") && strstr(table->note, "10.00 us for each"));
+  rig_end(&rig);
+}
+
+PD_TEST(verdict, nothing_is_corrected_where_nothing_is_known) {
+  analysis_rig rig;
+  launching_steps(&rig, 0);
+  rig.trace->facts |= PD_FACT_TRAIN; /* of our own recorder, of which no usual cost is guessed */
+  rig.request.corrected = 1;
+  const pd_table *table = rig_table(&rig, "corrected");
+  cr_assert_eq(table->rows.count, 0);
+  cr_assert(strstr(table->note, "Nothing is corrected: this window has no steps without the profiler"), "%s",
+            table->note);
   rig_end(&rig);
 }
 

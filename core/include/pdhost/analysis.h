@@ -93,6 +93,8 @@ typedef struct pd_table_request {
   uint32_t top_level_events_only;
   uint32_t thread_sep;
   uint32_t hide_op_detail;
+  uint32_t corrected; /* the table `corrected` too: steps without what recording adds */
+  uint32_t reserved;
   const char *sort_by;   /* operators: torch's keys; NULL: self_cuda_time_total */
   const char *sorted_by; /* Paddle's tables: CPUTotal ...; NULL: CPUTotal */
 } pd_table_request;
