@@ -8,6 +8,7 @@
   { .key = key_, .offset = offsetof(T, field), .type = (type_), __VA_ARGS__ }
 
 static const char *const modes[] = {"train", "benchmark", NULL};
+static const char *const halves[] = {"float16", "bfloat16", NULL};
 static const char *const models[] = {"cnn", "mlp", "transformer", NULL}; /* core/train/models.c knows them */
 static const char *const methods[] = {"timeit", "blocked_autorange", "adaptive_autorange", NULL};
 static const char *const residents[] = {"none", "host", "device", NULL};
@@ -111,7 +112,9 @@ static const pd_option train_rows[] = {
     PD_OPTION(train_config, lr, .def = "1e-3", .min = "0", .max = "1000", .help = "learning rate of AdamW"),
     PD_OPTION_CHOICE(train_config, model, .def = "cnn", .choices = models,
                      .help = "what is trained: three convolutions, three linear layers, or two layers of attention"),
-    PD_OPTION(train_config, amp, .def = "false", .help = "half precision with a loss scaler"),
+    PD_OPTION(train_config, amp, .def = "false", .help = "half precision, see amp_dtype"),
+    PD_OPTION_CHOICE(train_config, amp_dtype, .def = "float16", .choices = halves,
+                     .help = "half precision of amp: float16 with a loss scaler, or bfloat16, which needs none"),
     PD_OPTION(train_config, channels_last, .def = "false", .help = "NHWC activations and filters"),
     PD_OPTION(train_config, tf32, .def = "true", .help = "let the device use TF32 for float32 products"),
     PD_OPTION(train_config, fused, .def = "true", .help = "fused kernels where the device has them"),

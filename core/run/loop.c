@@ -232,7 +232,8 @@ static void tell_disturbances(run_state *run) {
 }
 
 pd_status loop_run(run_state *run) {
-  run->loss_scale = run->amp ? 65536 : 1;
+  run->loss_scale = 1;
+  if (run->amp) (void)train_kit_loss_scale(run->kit, &run->loss_scale);
   if (run->watch) guard_begin(run->watch);
   pd_status status = warm_up(run);
   if (status == PD_OK && !signals_pending()) status = dial_run(run);

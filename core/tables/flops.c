@@ -6,15 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_half(const trace_facts *facts, const pd_range *range) {
-  return range->shape_count && PD_AT(pd_shape, &facts->trace->shapes, range->shape_first)->dtype == PD_F16;
+/* PD_F16 or PD_BF16, else PD_F32. */
+static pd_dtype precision_of(const trace_facts *facts, const pd_range *range) {
+  const pd_dtype dtype =
+      range->shape_count ? PD_AT(pd_shape, &facts->trace->shapes, range->shape_first)->dtype : PD_F32;
+  return dtype == PD_F16 || dtype == PD_BF16 ? dtype : PD_F32;
 }
 
 /* Float32 work may use TF32 where the run lets it and the device has it; its peak is then the one to compare with. */
-static double peak_of(const table_work *work, bool half, const char **kind) {
+static double peak_of(const table_work *work, pd_dtype precision, const char **kind) {
   const pd_device_props *device = work->context->device;
   const bool tf32 = work->context->tf32 && device && device->peak_tf32_flops > 0;
-  *kind = half ? "float16" : tf32 ? "tf32" : "float32";
+  const bool half = precision != PD_F32; /* both kinds have one peak */
+  *kind = precision == PD_F16 ? "float16" : half ? "bfloat16" : tf32 ? "tf32" : "float32";
   if (!device) return 0;
   return half ? device->peak_f16_flops : tf32 ? device->peak_tf32_flops : device->peak_f32_flops;
 }
@@ -51,7 +55,7 @@ const pd_table *flops_table(const table_work *work) {
     span_group *group;
     work_sum *sum;
     if (!range->flops) continue;
-    group = span_groups_at(&sums, PD_NONE, PD_NONE, is_half(facts, range), range->name);
+    group = span_groups_at(&sums, PD_NONE, PD_NONE, precision_of(facts, range), range->name);
     sum = group ? work_at(&flops, &room, (uint32_t)(group - sums.rows)) : NULL;
     if (!sum) goto no_memory;
     span_stats_add(&group->stats, facts_span(range->start_ns, range->end_ns), facts->device_total_ns[i]);

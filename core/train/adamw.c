@@ -34,6 +34,7 @@ pd_status adamw_step(train_context *c, adamw_state *adamw, parameters *all, cons
   pd_parameter list[PARAMETERS_MAX];
   const int64_t count = adamw_list(c, all, list);
   const pd_adamw how = {.size = sizeof how,
+                        .half_dtype = c->dtype,
                         .lr = adamw->lr,
                         .beta1 = 0.9,
                         .beta2 = 0.999,

@@ -4,15 +4,25 @@
 #include "attention.h"
 #include "models.h"
 
+#include <string.h>
+
 typedef enum lack {
   LACKS_NOTHING = 0,
   LACKS_ATTENTION, /* no softmax, or no products for many heads at once */
   LACKS_HALF,      /* no training in half precision */
+  LACKS_BF16,      /* none in this kind of it */
   LACKS_NHWC,      /* no such layout */
   LACKS_PLANES,    /* the model knows no images, which have a layout */
   LACKS_GRAPHS,    /* none are captured */
   LACKS_SCALER     /* a graph cannot hold what the host reads */
 } lack;
+
+pd_dtype device_check_dtype(const train_config *config) {
+  if (!config->amp) return PD_F32;
+  return config->amp_dtype && !strcmp(config->amp_dtype, "bfloat16") ? PD_BF16 : PD_F16;
+}
+
+bool device_check_scales(const train_config *config) { return device_check_dtype(config) == PD_F16; }
 
 static bool trains_in(const pd_device_access *device, pd_dtype dtype, pd_layout layout) {
   const pd_tensor_ops *tensor = device->ops->tensor;
@@ -26,11 +36,13 @@ static bool captures(const pd_stream_ops *s) {
 
 static lack lack_of(const pd_device_access *device, const train_config *config) {
   if (model_attends(config) && !attention_offered(device->ops->tensor)) return LACKS_ATTENTION;
-  if (config->amp && !trains_in(device, PD_F16, config->channels_last ? PD_NHWC : PD_NCHW)) return LACKS_HALF;
+  const pd_layout layout = config->channels_last ? PD_NHWC : PD_NCHW;
+  if (config->amp && !trains_in(device, device_check_dtype(config), layout))
+    return device_check_scales(config) || !trains_in(device, PD_F16, layout) ? LACKS_HALF : LACKS_BF16;
   if (config->channels_last && !model_is_cnn(config)) return LACKS_PLANES;
   if (config->channels_last && !trains_in(device, PD_F32, PD_NHWC)) return LACKS_NHWC;
   if (config->cuda_graph && !captures(device->ops->stream)) return LACKS_GRAPHS;
-  if (config->cuda_graph && config->amp && config->scaler_sync) return LACKS_SCALER;
+  if (config->cuda_graph && device_check_scales(config) && config->scaler_sync) return LACKS_SCALER;
   return LACKS_NOTHING;
 }
 
@@ -47,6 +59,9 @@ pd_status device_check(const pd_host *host, const pd_device_access *device, cons
     return host->fail(host, PD_UNSUPPORTED,
                       "[train] amp = true: %s does not train in half precision; set amp = false or use --device cuda",
                       name);
+  case LACKS_BF16:
+    return host->fail(host, PD_UNSUPPORTED,
+                      "[train] amp_dtype = bfloat16: %s does not train in it; set amp_dtype = float16", name);
   case LACKS_NHWC:
     return host->fail(
         host, PD_UNSUPPORTED,

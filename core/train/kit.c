@@ -122,7 +122,7 @@ static pd_status forward(const pd_train *train) {
   if (status == PD_OK && kit->tiny_ops_block && kit->rounds)
     status = tiny_ops_block_forward(c, &kit->parameters.at[kit->tiny_ops_first], kit->rounds, x, &x);
   if (status == PD_OK)
-    status = loss_cross_entropy_forward(c, x, &labels, kit->config.amp ? &kit->scaler.scale : NULL,
+    status = loss_cross_entropy_forward(c, x, &labels, device_check_scales(&kit->config) ? &kit->scaler.scale : NULL,
                                         losses_slot(&kit->losses));
   if (status == PD_OK) kit->logits = x;
   end_part(kit, begun);
@@ -152,9 +152,9 @@ static pd_status backward(const pd_train *train) {
 static pd_status update(train_kit *self) {
   train_context *c = &self->c;
   c->part = PD_PART_OPTIMIZATION;
-  const pd_status status =
-      self->config.amp ? scaler_step(c, &self->scaler, &self->adamw, &self->parameters, self->config.scaler_sync)
-                       : adamw_step(c, &self->adamw, &self->parameters, NULL);
+  const pd_status status = device_check_scales(&self->config) ? scaler_step(c, &self->scaler, &self->adamw,
+                                                                            &self->parameters, self->config.scaler_sync)
+                                                              : adamw_step(c, &self->adamw, &self->parameters, NULL);
   c->part = PD_PART_NONE;
   return status;
 }
@@ -296,7 +296,7 @@ pd_status train_kit_open(const pd_host *host, const pd_device_access *device, co
                        .stream = device->stream,
                        .memory = device->ops->memory,
                        .streams = device->ops->stream,
-                       .dtype = config->amp ? PD_F16 : PD_F32,
+                       .dtype = device_check_dtype(config),
                        .layout = config->channels_last ? PD_NHWC : PD_NCHW,
                        .fused = config->fused,
                        .tf32 = config->tf32,
@@ -331,7 +331,7 @@ pd_status train_kit_open(const pd_host *host, const pd_device_access *device, co
   if (status == PD_OK) status = caching_allocator_open(c, &kit->cache);
   if (status == PD_OK) status = losses_open(c, &kit->losses, config->cuda_graph);
   if (status == PD_OK) status = adamw_open(c, &kit->adamw, config->lr);
-  if (status == PD_OK && config->amp) status = scaler_open(c, &kit->scaler);
+  if (status == PD_OK && device_check_scales(config)) status = scaler_open(c, &kit->scaler);
   if (status == PD_OK) status = model_build(c, &kit->parameters, config, 1);
   if (status != PD_OK) {
     train_kit_close(kit);
@@ -368,7 +368,7 @@ pd_status train_kit_losses(train_kit *self, double *losses, uint64_t capacity, u
 pd_status train_kit_loss_scale(train_kit *self, double *scale) {
   float value = 1;
   pd_status status = PD_OK;
-  if (self->config.amp) status = scaler_item(&self->c, &self->scaler.scale, &value);
+  if (device_check_scales(&self->config)) status = scaler_item(&self->c, &self->scaler.scale, &value);
   *scale = (double)value;
   return status;
 }

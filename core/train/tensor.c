@@ -9,7 +9,8 @@ int64_t tensor_count(const pd_tensor *tensor) {
 
 static uint64_t tensor_dtype_bytes(pd_dtype dtype) {
   switch (dtype) {
-  case PD_F16: return 2;
+  case PD_F16:
+  case PD_BF16: return 2;
   case PD_I64: return 8;
   case PD_U8: return 1;
   default: return 4;

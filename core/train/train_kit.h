@@ -10,6 +10,7 @@ typedef struct train_kit train_kit;
 typedef struct train_config {
   const char *model; /* "cnn", "mlp", "transformer"; NULL: the cnn */
   double lr;
+  const char *amp_dtype; /* "float16", "bfloat16"; NULL: float16 */
   bool amp, channels_last, tf32, fused, cuda_graph, scaler_sync;
   bool with_flops, with_modules;
   uint64_t seed;
@@ -49,7 +50,7 @@ enum { TRAIN_LOSSES_KEPT = 65536 };
  * Writes at most `capacity`, sets *count. The kit keeps the last TRAIN_LOSSES_KEPT. */
 pd_status train_kit_losses(train_kit *self, double *losses, uint64_t capacity, uint64_t *count);
 
-/* Current loss scale; 1 without amp. Reads the device: waits. */
+/* Current loss scale; 1 without amp, and with bfloat16. Reads the device: waits. */
 pd_status train_kit_loss_scale(train_kit *self, double *scale);
 
 #endif

@@ -57,6 +57,7 @@ static const char *type_name(uint32_t dtype) {
   switch (dtype) {
   case PD_F32: return "float";
   case PD_F16: return "c10::Half";
+  case PD_BF16: return "c10::BFloat16";
   case PD_I64: return "long int";
   case PD_I32: return "int";
   case PD_U8: return "unsigned char";

@@ -27,6 +27,7 @@ static const char *type_of(uint32_t dtype) {
   switch (dtype) {
   case PD_F32: return " float32";
   case PD_F16: return " float16";
+  case PD_BF16: return " bfloat16";
   case PD_I64: return " int64";
   case PD_I32: return " int32";
   case PD_U8: return " uint8";

@@ -162,7 +162,7 @@ void suite_conv_differences(device_rig *rig, rig_format f) {
   rig_ok(rig, ops->conv2d_backward_weight(rig->device, rig->stream, &dw.t, &dy.t, &x.t, &conv), "backward weight");
   rig_download(rig, &dx.t, dx.v);
   rig_download(rig, &dw.t, dw.v);
-  const double epsilon = f.dtype == PD_F16 ? 0x1p-11 : 0x1p-24;
+  const double epsilon = rig_epsilon(f.dtype);
   const double bound = 8 * epsilon * sqrt((double)count) * sqrt((double)(c->i * c->kernel * c->kernel));
   for (int which = 0; which < 2; which++) {
     operand *input = which ? &w : &x;

@@ -49,11 +49,13 @@ typedef struct parameters {
   operand value[PARAMETERS], grad[PARAMETERS], m[PARAMETERS], v[PARAMETERS], half[PARAMETERS];
   pd_parameter list[PARAMETERS];
   operand step, found;
+  pd_dtype half_dtype;
   bool with_half;
 } parameters;
 
-static void parameters_make(device_rig *rig, parameters *p) {
-  p->with_half = rig->ops->tensor->supports(rig->device, PD_F16, PD_NCHW);
+static void parameters_make(device_rig *rig, parameters *p, pd_dtype half_dtype) {
+  p->half_dtype = half_dtype;
+  p->with_half = rig->ops->tensor->supports(rig->device, half_dtype, PD_NCHW);
   p->step = operand_output(rig, PD_I64, PD_NCHW, 1, &(const int64_t){1});
   p->found = operand_number(rig, 0);
   operand_set(rig, &p->step, &(const double){0});
@@ -70,7 +72,7 @@ static void parameters_make(device_rig *rig, parameters *p) {
                                 .v = p->v[i].t.data,
                                 .count = counts[i]};
     if (!p->with_half) continue;
-    p->half[i] = operand_output(rig, PD_F16, PD_NCHW, 1, &counts[i]);
+    p->half[i] = operand_output(rig, half_dtype, PD_NCHW, 1, &counts[i]);
     p->list[i].half = p->half[i].t.data;
   }
 }
@@ -83,6 +85,7 @@ static void parameters_free(device_rig *rig, parameters *p) {
 }
 static pd_adamw settings(const parameters *p) {
   return (pd_adamw){.size = sizeof(pd_adamw),
+                    .half_dtype = p->half_dtype,
                     .lr = 1e-3,
                     .beta1 = 0.9,
                     .beta2 = 0.999,
@@ -92,10 +95,10 @@ static pd_adamw settings(const parameters *p) {
                     .found_inf = p->found.t.data};
 }
 
-void suite_adamw(device_rig *rig) {
+static void adamw_with(device_rig *rig, pd_dtype half_dtype) {
   enum { STEPS = 5 };
   parameters p;
-  parameters_make(rig, &p);
+  parameters_make(rig, &p, half_dtype);
   pd_adamw h = settings(&p);
   for (int64_t step = 1; step <= STEPS; step++) {
     pd_parameter list[PARAMETERS];
@@ -114,14 +117,19 @@ void suite_adamw(device_rig *rig) {
     operand_expect(rig, &p.value[i], bound, "adamw value");
     operand_expect(rig, &p.m[i], bound, "adamw m");
     operand_expect(rig, &p.v[i], bound, "adamw v");
-    if (p.with_half) rig_expect(rig, &p.half[i].t, p.value[i].v, rig_bound(PD_F16, 1), "adamw half");
+    if (p.with_half) rig_expect(rig, &p.half[i].t, p.value[i].v, rig_bound(half_dtype, 1), "adamw half");
   }
   parameters_free(rig, &p);
 }
 
+void suite_adamw(device_rig *rig) {
+  adamw_with(rig, PD_F16);
+  adamw_with(rig, PD_BF16);
+}
+
 void suite_adamw_skips(device_rig *rig) {
   parameters p;
-  parameters_make(rig, &p);
+  parameters_make(rig, &p, PD_F16);
   const pd_adamw h = settings(&p);
   operand_set(rig, &p.found, &(const double){1});
   rig_ok(rig, rig->ops->tensor->adamw(rig->device, rig->stream, p.list, PARAMETERS, &h), "adamw");
@@ -137,7 +145,7 @@ void suite_adamw_skips(device_rig *rig) {
 void suite_unscale(device_rig *rig) {
   static const double bad[] = {(double)INFINITY, (double)-INFINITY, (double)NAN};
   parameters p;
-  parameters_make(rig, &p);
+  parameters_make(rig, &p, PD_F16);
   operand scale = operand_number(rig, 65536);
   const pd_scaler scaler = {.scale = scale.t.data, .found_inf = p.found.t.data};
   operand_set(rig, &p.found, &(const double){1}); /* the last step's */

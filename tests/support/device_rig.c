@@ -104,13 +104,15 @@ void rig_close(device_rig *rig) {
 bool rig_is_cuda(const device_rig *rig) { return strcmp(rig->plugin->name, "cuda") == 0; }
 
 bool rig_format_at(const device_rig *rig, int index, rig_format *format) {
-  static const rig_format all[RIG_FORMATS] = {
-      {PD_F32, PD_NCHW}, {PD_F32, PD_NHWC}, {PD_F16, PD_NCHW}, {PD_F16, PD_NHWC}};
+  static const rig_format all[RIG_FORMATS] = {{PD_F32, PD_NCHW}, {PD_F32, PD_NHWC},  {PD_F16, PD_NCHW},
+                                              {PD_F16, PD_NHWC}, {PD_BF16, PD_NCHW}, {PD_BF16, PD_NHWC}};
   *format = all[index];
   return rig->ops->tensor->supports(rig->device, format->dtype, format->layout);
 }
 
-static size_t width_of(pd_dtype dtype) { return dtype == PD_F16 ? 2 : dtype == PD_I64 ? 8 : dtype == PD_U8 ? 1 : 4; }
+static size_t width_of(pd_dtype dtype) {
+  return dtype == PD_F16 || dtype == PD_BF16 ? 2 : dtype == PD_I64 ? 8 : dtype == PD_U8 ? 1 : 4;
+}
 
 int64_t rig_count(const pd_tensor *tensor) {
   int64_t count = 1;
@@ -159,6 +161,21 @@ static double from_half(uint16_t half) {
   return half & 0x8000 ? -size : size;
 }
 
+/* The upper half of a float32, rounded to nearest even. */
+static uint16_t to_brain(double value) {
+  const float number = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  if (isnan(value)) return 0x7FC0;
+  return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+static double from_brain(uint16_t brain) {
+  const uint32_t bits = (uint32_t)brain << 16;
+  float number;
+  memcpy(&number, &bits, sizeof number);
+  return (double)number;
+}
+
 /* Where element `i` of the plain order lies in the tensor's memory. */
 static int64_t place(const pd_tensor *t, int64_t i) {
   if (t->layout != PD_NHWC) return i;
@@ -175,6 +192,9 @@ void rig_upload(device_rig *rig, const pd_tensor *tensor, double *values) {
     if (tensor->dtype == PD_F16) {
       ((uint16_t *)data)[at] = to_half(values[i]);
       values[i] = from_half(((uint16_t *)data)[at]);
+    } else if (tensor->dtype == PD_BF16) {
+      ((uint16_t *)data)[at] = to_brain(values[i]);
+      values[i] = from_brain(((uint16_t *)data)[at]);
     } else if (tensor->dtype == PD_I64) {
       ((int64_t *)data)[at] = (int64_t)values[i];
     } else if (tensor->dtype == PD_I32) {
@@ -199,10 +219,11 @@ void rig_download(device_rig *rig, const pd_tensor *tensor, double *values) {
   rig_sync(rig);
   for (int64_t i = 0; i < count; i++) {
     const int64_t at = place(tensor, i);
-    values[i] = tensor->dtype == PD_F16   ? from_half(((uint16_t *)data)[at])
-                : tensor->dtype == PD_I64 ? (double)((int64_t *)data)[at]
-                : tensor->dtype == PD_I32 ? (double)((int32_t *)data)[at]
-                                          : (double)((float *)data)[at];
+    values[i] = tensor->dtype == PD_F16    ? from_half(((uint16_t *)data)[at])
+                : tensor->dtype == PD_BF16 ? from_brain(((uint16_t *)data)[at])
+                : tensor->dtype == PD_I64  ? (double)((int64_t *)data)[at]
+                : tensor->dtype == PD_I32  ? (double)((int32_t *)data)[at]
+                                           : (double)((float *)data)[at];
   }
   free(data);
 }
@@ -218,8 +239,10 @@ double *rig_random(device_rig *rig, int64_t count) {
   return values;
 }
 
+double rig_epsilon(pd_dtype dtype) { return dtype == PD_F16 ? 0x1p-11 : dtype == PD_BF16 ? 0x1p-8 : 0x1p-24; }
+
 double rig_bound(pd_dtype dtype, int64_t terms) {
-  return 8 * (0x1p-24 * sqrt((double)(terms > 0 ? terms : 1)) + (dtype == PD_F16 ? 0x1p-11 : 0x1p-24));
+  return 8 * (0x1p-24 * sqrt((double)(terms > 0 ? terms : 1)) + rig_epsilon(dtype));
 }
 
 void rig_expect(device_rig *rig, const pd_tensor *out, const double *want, double bound, const char *what) {

@@ -35,15 +35,15 @@ void rig_open(device_rig *rig);
 void rig_close(device_rig *rig);
 bool rig_is_cuda(const device_rig *rig);
 
-/* The precisions and layouts to run, supported or not: F32 and F16, each in NCHW and NHWC. */
+/* The precisions and layouts to run, supported or not: F32, F16 and BF16, each in NCHW and NHWC. */
 typedef struct rig_format {
   pd_dtype dtype;
   pd_layout layout;
 } rig_format;
-#define RIG_FORMATS 4
+#define RIG_FORMATS 6
 bool rig_format_at(const device_rig *rig, int index, rig_format *format); /* false: not supported */
 
-/* A tensor with every byte 0xFF: not a number in F32 and F16. `dims` holds `rank` numbers. */
+/* A tensor with every byte 0xFF: not a number in F32, F16 and BF16. `dims` holds `rank` numbers. */
 pd_tensor rig_tensor(device_rig *rig, pd_dtype dtype, pd_layout layout, uint32_t rank, const int64_t *dims);
 void rig_free(device_rig *rig, pd_tensor *tensor);
 int64_t rig_count(const pd_tensor *tensor);
@@ -59,6 +59,8 @@ void rig_expect(device_rig *rig, const pd_tensor *out, const double *want, doubl
 /* A bound for `terms` products summed up in float32 from inputs of `dtype`, rounded to `dtype`: the random walk of
  * float32 rounding, 2^-24 sqrt(terms), and one rounding of the result, with a factor of 8 for unlucky signs. */
 double rig_bound(pd_dtype dtype, int64_t terms);
+/* Half of the distance from 1 to the next number of the type: what one rounding loses at most. */
+double rig_epsilon(pd_dtype dtype);
 
 /* Asserts PD_OK, with the device's message. */
 void rig_ok(device_rig *rig, pd_status status, const char *what);

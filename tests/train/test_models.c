@@ -110,6 +110,8 @@ static void run_model(const char *name, reference_model model) {
   config.scaler_sync = false;
   config.amp = true;
   run_mode(config, model, 5e-3);
+  config.amp_dtype = "bfloat16";
+  run_mode(config, model, 3e-2);
 }
 
 PD_TEST(models, mlp_equals_its_reference) { run_model("mlp", reference_mlp); }

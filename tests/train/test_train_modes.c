@@ -102,7 +102,7 @@ static void losses_of(const train_config *config, double *losses, int count) {
   }
   double scale = 0;
   train_rig_ok(&rig, train_kit_loss_scale(rig.kit, &scale), "loss_scale");
-  cr_assert_eq(scale, config->amp ? 65536 : 1);
+  cr_assert_eq(scale, config->amp && !config->amp_dtype ? 65536 : 1);
   train_rig_close(&rig);
 }
 
@@ -130,6 +130,55 @@ PD_TEST(train_modes, half_precision_follows_the_single_precision_losses) {
       cr_assert_lt(fabs(half[i] - single[i]), 0.02 * single[i], "variant %d step %d: %g, want %g", variant, i, half[i],
                    single[i]);
   }
+}
+
+PD_TEST(train_modes, bfloat16_follows_them_too_and_scales_no_loss) {
+  train_rig rig;
+  train_rig_open(&rig);
+  const bool half = rig.ops.tensor->supports(rig.access.device, PD_F16, PD_NCHW);
+  const bool offered = rig.ops.tensor->supports(rig.access.device, PD_BF16, PD_NCHW);
+  train_config config = train_rig_config();
+  config.amp = true;
+  config.amp_dtype = "bfloat16";
+  cr_assert_eq(train_rig_kit(&rig, &config), offered ? PD_OK : PD_UNSUPPORTED);
+  if (!offered)
+    cr_assert(strstr(rig.host.message, half ? "[train] amp_dtype = bfloat16: " : "[train] amp = true: "), "%s",
+              rig.host.message);
+  train_rig_close(&rig);
+  if (!offered) return;
+  enum { STEPS = 20 };
+  double single[STEPS], brain[STEPS];
+  config.amp = false;
+  losses_of(&config, single, STEPS);
+  config.amp = true;
+  for (int variant = 0; variant < 4; variant++) {
+    config.fused = variant & 1;
+    config.channels_last = variant & 2;
+    losses_of(&config, brain, STEPS);
+    for (int i = 0; i < STEPS; i++)
+      cr_assert_lt(fabs(brain[i] - single[i]), 0.05 * single[i], "variant %d step %d: %g, want %g", variant, i,
+                   brain[i], single[i]);
+  }
+}
+
+static bool only_float16(pd_device *device, pd_dtype dtype, pd_layout layout) {
+  (void)device;
+  (void)layout;
+  return dtype != PD_BF16;
+}
+
+PD_TEST(train_modes, a_device_of_float16_alone_says_so) {
+  train_rig rig;
+  train_rig_open(&rig);
+  pd_tensor_ops other = *rig.ops.tensor;
+  other.supports = only_float16;
+  rig.ops.tensor = &other;
+  train_config config = train_rig_config();
+  config.amp = true;
+  config.amp_dtype = "bfloat16";
+  cr_assert_eq(train_rig_kit(&rig, &config), PD_UNSUPPORTED);
+  cr_assert(strstr(rig.host.message, "set amp_dtype = float16"), "%s", rig.host.message);
+  train_rig_close(&rig);
 }
 
 /* ---- graphs, on a device whose capture and replay are counted ---- */

@@ -98,7 +98,7 @@ static pd_status run_fill(pd_stream *stream, void *arguments) {
 pd_status cpu_fill(pd_device *device, pd_stream *stream, const pd_tensor *y, double value) {
   static pd_site kernel = PD_SITE("fill", 0), call = PD_SITE("pdMemsetAsync", 0);
   const fill_arguments p = {.y = y->data, .count = tensor_count(y), .dtype = y->dtype, .value = value};
-  if (y->dtype == PD_F16) return refuse(device, "fill");
+  if (y->dtype == PD_F16 || y->dtype == PD_BF16) return refuse(device, "fill");
   if (value != 0) return cpu_stream_kernel(stream, &kernel, run_fill, &p, sizeof p);
   const uint64_t width = y->dtype == PD_I64 ? 8 : y->dtype == PD_U8 ? 1 : 4;
   const launch how = {

@@ -38,7 +38,9 @@ static void graph_free(graph *g) {
   while (g->count > 0) g->libraries->cudnn.BackendDestroyDescriptor(g->all[--g->count]);
 }
 
-static cudnnDataType_t data_type(pd_dtype dtype) { return dtype == PD_F16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT; }
+static cudnnDataType_t data_type(pd_dtype dtype) {
+  return dtype == PD_F16 ? CUDNN_DATA_HALF : dtype == PD_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+}
 
 static cudnnBackendDescriptor_t tensor(graph *g, int64_t id, const int64_t dims[4], pd_dtype dtype, pd_layout layout,
                                        bool inner) {

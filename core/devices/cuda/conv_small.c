@@ -13,6 +13,7 @@ static void strides_of(const pd_tensor *t, int64_t stride[4]) {
 bool conv_small_fits(const pd_tensor *x, const pd_tensor *w, const pd_tensor *y, const pd_conv2d *conv,
                      cuda_conv_small *out) {
   const int64_t pixels = y->shape[0] * y->shape[2] * y->shape[3];
+  if (x->dtype == PD_BF16 || w->dtype == PD_BF16 || y->dtype == PD_BF16) return false;
   if (x->shape[1] > 3 || w->shape[2] != 3 || w->shape[3] != 3 || y->shape[1] % 64) return false;
   if (pixels > INT32_MAX / 2 || x->shape[2] > INT32_MAX || x->shape[3] > INT32_MAX || (uintptr_t)y->data % 16)
     return false;

@@ -16,6 +16,10 @@ static const float nondeterminism_price = 1.05f;
 
 static uint64_t weight_bytes(const conv_key *key) { return (uint64_t)(key->o * key->c * key->kh * key->kw) * 2; }
 
+static const char *dtype_name(pd_dtype dtype) {
+  return dtype == PD_F16 ? "float16" : dtype == PD_BF16 ? "bfloat16" : "float32";
+}
+
 /* Why a plan did not run; both zero where it did. */
 typedef struct conv_failure {
   cudnnStatus_t cudnn;
@@ -28,7 +32,8 @@ static conv_failure attempt(pd_device *device, pd_stream *stream, conv_plan *pla
   if (plan->narrow) with.w = (char *)stream->workspace + plan->workspace - weight_bytes(&plan->key);
   conv_failure why = {.cudnn = conv_execute(device, stream, plan, &with)};
   const int64_t count = (int64_t)weight_bytes(&plan->key) / 2;
-  if (!why.cudnn && plan->narrow) why.cuda = cuda_convert(&stream->launch, arguments->w, PD_F32, with.w, PD_F16, count);
+  if (!why.cudnn && plan->narrow)
+    why.cuda = cuda_convert(&stream->launch, arguments->w, PD_F32, with.w, plan->key.x_dtype, count);
   return why;
 }
 
@@ -108,7 +113,7 @@ static pd_status choose_fastest(pd_device *device, pd_stream *stream, conv_plan 
         device->host, PD_LOG_DEBUG,
         "conv %s (%lld,%lld,%lld,%lld)->%lld %s, layout %u: candidate %d, %s%s%s, workspace %llu: %.4f ms",
         direction_name(key->direction), (long long)key->n, (long long)key->c, (long long)key->h, (long long)key->w,
-        (long long)key->o, key->x_dtype == PD_F16 ? "f16" : "f32", key->x_layout, i, form_name(plans[i]->form),
+        (long long)key->o, dtype_name(key->x_dtype), key->x_layout, i, form_name(plans[i]->form),
         plans[i]->nondeterministic ? ", not deterministic" : "", plans[i]->narrow ? ", narrow" : "",
         (unsigned long long)plans[i]->workspace, (double)ms);
     if (ms < 0) continue;
@@ -131,19 +136,19 @@ static void tell_search(const pd_device *device, const conv_key *key) {
   pd_progress_doing(device->host, doing);
 }
 
-/* All candidates for the key. For a float32 weight gradient of float16 tensors also those that give a float16 one,
- * which is converted: cuDNN's fast engines know no other. */
+/* All candidates for the key. For a float32 weight gradient of half tensors also those that give a half one, which
+ * is converted: cuDNN's fast engines know no other. */
 static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plans, int *count) {
   const bool compile = strcmp(device->options.conv_search, "exhaustive") == 0;
   const bool first_only = strcmp(device->options.conv_search, "heuristic") == 0;
   const int each = first_only ? 1 : PER_FORM;
   pd_status status = PD_OK;
-  if (key->direction == CONV_BACKWARD_WEIGHT && key->w_dtype == PD_F32 && key->x_dtype == PD_F16) {
+  if (key->direction == CONV_BACKWARD_WEIGHT && key->w_dtype == PD_F32 && key->x_dtype != PD_F32) {
     conv_key half = *key;
-    half.w_dtype = PD_F16;
+    half.w_dtype = key->x_dtype;
     status = conv_candidates(device, &half, CONV_PLAIN, compile, plans, each, count);
     for (int i = 0; i < *count; i++) {
-      /* The float16 gradient lies behind the engine's own workspace. */
+      /* The half gradient lies behind the engine's own workspace. */
       plans[i]->narrow = true;
       plans[i]->workspace = (plans[i]->workspace + 255) / 256 * 256 + weight_bytes(key);
     }
@@ -197,7 +202,7 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
     status = device->host->fail(device->host, PD_UNSUPPORTED,
                                 "cuDNN has no algorithm for conv %s of (%lld,%lld,%lld,%lld) to %lld channels in %s",
                                 direction_name(key->direction), (long long)key->n, (long long)key->c, (long long)key->h,
-                                (long long)key->w, (long long)key->o, key->x_dtype == PD_F16 ? "float16" : "float32");
+                                (long long)key->w, (long long)key->o, dtype_name(key->x_dtype));
     goto out;
   }
   status = fit_workspace(device, stream, plans, &count);

@@ -10,7 +10,8 @@ static inline int64_t tensor_count(const pd_tensor *t) {
   for (uint32_t i = 0; i < t->rank; i++) count *= t->shape[i];
   return count;
 }
-static inline bool tensor_real(const pd_tensor *t) { return t->dtype == PD_F32 || t->dtype == PD_F16; }
+static inline bool dtype_half(pd_dtype dtype) { return dtype == PD_F16 || dtype == PD_BF16; }
+static inline bool tensor_real(const pd_tensor *t) { return t->dtype == PD_F32 || dtype_half(t->dtype); }
 static inline bool tensor_same_shape(const pd_tensor *a, const pd_tensor *b) {
   if (a->rank != b->rank) return false;
   for (uint32_t i = 0; i < a->rank; i++)
@@ -22,7 +23,7 @@ static inline bool tensor_same(const pd_tensor *a, const pd_tensor *b) {
   return tensor_same_shape(a, b) && (a->rank != 4 || a->layout == b->layout);
 }
 static inline uint64_t dtype_bytes(pd_dtype dtype) {
-  return dtype == PD_F16 ? 2 : dtype == PD_I64 ? 8 : dtype == PD_U8 ? 1 : 4;
+  return dtype_half(dtype) ? 2 : dtype == PD_I64 ? 8 : dtype == PD_U8 ? 1 : 4;
 }
 /* A vector of float32 with `count` elements. */
 static inline bool tensor_f32_of(const pd_tensor *t, int64_t count) {

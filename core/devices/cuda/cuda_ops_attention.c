@@ -1,7 +1,7 @@
 /* What attention needs besides matrix products: softmax over rows, and heads out of the columns and back. */
 #include "cuda_ops.h"
 
-#define SOFTMAX_SHAPE "not matrices of one shape and type, float32 or float16"
+#define SOFTMAX_SHAPE "not matrices of one shape and floating-point type"
 
 static bool is_like(const pd_tensor *t, const pd_tensor *like) {
   return tensor_same_shape(t, like) && t->dtype == like->dtype;
@@ -26,7 +26,7 @@ pd_status cuda_op_softmax_backward(pd_device *device, pd_stream *stream, const p
 pd_status cuda_op_swap_middle(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x) {
   OP_REQUIRE(x->rank == 4 && y->rank == 4 && x->layout == PD_NCHW && y->layout == PD_NCHW, "swap_middle",
              "not two row-major tensors of rank 4");
-  OP_REQUIRE(tensor_real(x) && y->dtype == x->dtype, "swap_middle", "the types differ, or are not float32 or float16");
+  OP_REQUIRE(tensor_real(x) && y->dtype == x->dtype, "swap_middle", "the types differ, or are no floating-point type");
   OP_REQUIRE(y->shape[0] == x->shape[0] && y->shape[1] == x->shape[2] && y->shape[2] == x->shape[1] &&
                  y->shape[3] == x->shape[3],
              "swap_middle", "the shapes do not fit");

@@ -3,7 +3,7 @@
 
 static bool op_supports(pd_device *device, pd_dtype dtype, pd_layout layout) {
   (void)device;
-  return (dtype == PD_F32 || dtype == PD_F16) && (layout == PD_NCHW || layout == PD_NHWC);
+  return (dtype == PD_F32 || dtype_half(dtype)) && (layout == PD_NCHW || layout == PD_NHWC);
 }
 
 static pd_status cuda_op_fill(pd_device *device, pd_stream *stream, const pd_tensor *y, double value) {
@@ -31,10 +31,10 @@ static pd_status op_convert(pd_device *device, pd_stream *stream, const pd_tenso
                         cudaMemcpyAsync(y->data, x->data, (uint64_t)count * dtype_bytes(x->dtype),
                                         cudaMemcpyDeviceToDevice, stream->handle),
                         "convert");
-    OP_REQUIRE(tensor_real(y) && tensor_real(x), "convert", "a type is neither float32 nor float16");
+    OP_REQUIRE(tensor_real(y) && tensor_real(x), "convert", "a type is no floating-point type");
     return cuda_check(device, cuda_convert(&stream->launch, y->data, y->dtype, x->data, x->dtype, count), "convert");
   }
-  OP_REQUIRE(tensor_real(y) && tensor_real(x), "convert", "a type is neither float32 nor float16");
+  OP_REQUIRE(tensor_real(y) && tensor_real(x), "convert", "a type is no floating-point type");
   return cuda_check(device,
                     cuda_transpose(&stream->launch, y->data, y->dtype, x->data, x->dtype, x->shape[0], x->shape[1],
                                    x->shape[2] * x->shape[3], y->layout == PD_NHWC),
@@ -42,7 +42,7 @@ static pd_status op_convert(pd_device *device, pd_stream *stream, const pd_tenso
 }
 
 static pd_status op_mean(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x) {
-  OP_REQUIRE(tensor_f32_of(y, 1) && tensor_real(x), "mean", "y is not one float32, or x neither float32 nor float16");
+  OP_REQUIRE(tensor_f32_of(y, 1) && tensor_real(x), "mean", "y is not one float32, or x no floating-point type");
   OP_LAUNCH("mean", cuda_mean(&stream->launch, y->data, x->dtype, x->data, tensor_count(x)));
 }
 
@@ -57,7 +57,7 @@ static pd_status op_copy_columns(pd_device *device, pd_stream *stream, const pd_
                                  const pd_tensor *x, int64_t x_column, int64_t columns) {
   OP_REQUIRE(y->rank == 2 && x->rank == 2 && y->shape[0] == x->shape[0], "copy_columns",
              "not two matrices with the same number of rows");
-  OP_REQUIRE(tensor_real(y) && tensor_real(x), "copy_columns", "a type is neither float32 nor float16");
+  OP_REQUIRE(tensor_real(y) && tensor_real(x), "copy_columns", "a type is no floating-point type");
   OP_REQUIRE(columns >= 0 && y_column >= 0 && x_column >= 0 && y_column + columns <= y->shape[1] &&
                  x_column + columns <= x->shape[1],
              "copy_columns", "the columns are outside the matrix");

@@ -43,7 +43,7 @@ static cublasStatus_t launch(const cuda_blas *blas, const batched_call *p, void 
     return blas->sgemm(blas->handle, p->op_first, p->op_second, p->rows, p->columns, p->depth, &one, p->first,
                        p->ld_first, p->step_first, p->second, p->ld_second, p->step_second, &zero, c, p->ld_result,
                        p->step_result, p->batches);
-  const cudaDataType_t type = CUDA_R_16F;
+  const cudaDataType_t type = dtype == PD_F16 ? CUDA_R_16F : CUDA_R_16BF;
   return blas->gemm(blas->handle, p->op_first, p->op_second, p->rows, p->columns, p->depth, &one, p->first, type,
                     p->ld_first, p->step_first, p->second, type, p->ld_second, p->step_second, &zero, c, type,
                     p->ld_result, p->step_result, p->batches, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
@@ -69,7 +69,7 @@ pd_status cuda_op_batched_matmul(pd_device *device, pd_stream *stream, const pd_
                                  const pd_tensor *b, bool transpose_a, bool transpose_b, bool allow_tf32) {
   OP_REQUIRE(a->rank == 3 && b->rank == 3 && c->rank == 3, "batched_matmul", "not three batches of matrices");
   OP_REQUIRE(tensor_real(a) && b->dtype == a->dtype && c->dtype == a->dtype, "batched_matmul",
-             "the types differ, or are neither float32 nor float16");
+             "the types differ, or are no floating-point type");
   OP_REQUIRE(b->shape[0] == a->shape[0] && c->shape[0] == a->shape[0] &&
                  b->shape[transpose_b ? 2 : 1] == a->shape[transpose_a ? 1 : 2] &&
                  c->shape[1] == a->shape[transpose_a ? 2 : 1] && c->shape[2] == b->shape[transpose_b ? 1 : 2],

@@ -5,7 +5,7 @@
 static bool channels_last(const pd_tensor *t) { return t->rank == 2 || t->layout == PD_NHWC; }
 static int64_t plane_of(const pd_tensor *t) { return t->rank == 4 ? t->shape[2] * t->shape[3] : 1; }
 
-#define BIAS_SHAPE "not rank 2 or 4, or neither float32 nor float16"
+#define BIAS_SHAPE "not rank 2 or 4, or no floating-point type"
 
 pd_status cuda_op_bias_relu(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x,
                             const pd_tensor *bias, bool relu) {

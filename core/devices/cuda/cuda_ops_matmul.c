@@ -65,7 +65,9 @@ static pd_status open_library(pd_device *device) {
   return status != CUBLAS_STATUS_SUCCESS ? cuda_cublas_failed(device, status, "cublasLtCreate") : PD_OK;
 }
 
-static cudaDataType_t data_type(pd_dtype dtype) { return dtype == PD_F16 ? CUDA_R_16F : CUDA_R_32F; }
+static cudaDataType_t data_type(pd_dtype dtype) {
+  return dtype == PD_F16 ? CUDA_R_16F : dtype == PD_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+}
 
 /* The library's proposal for the plan's descriptors; false: it has none. */
 static bool ask_library(pd_device *device, matmul_plan *plan) {
@@ -95,7 +97,7 @@ static bool ask_library(pd_device *device, matmul_plan *plan) {
 
 static cublasStatus_t describe(pd_device *device, matmul_plan *plan) {
   const matmul_key *key = &plan->key;
-  const bool half = key->a_dtype == PD_F16;
+  const bool half = dtype_half(key->a_dtype);
   const cublasComputeType_t compute = key->tf32 && !half ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   const cublasOperation_t op_first = key->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t op_second = key->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -172,6 +174,7 @@ static pd_status plan_find(pd_device *device, const matmul_key *key, matmul_plan
 static bool small_fits(const cuda_matmul *m) {
   const int64_t whole = m->ab_dtype == PD_F16 ? 8 : 4;
   const uintptr_t bits = (uintptr_t)m->a | (uintptr_t)m->b | (uintptr_t)m->c;
+  if (m->ab_dtype == PD_BF16 || m->c_dtype == PD_BF16) return false;
   if (m->m > SMALL_ROWS || m->m * m->n * m->k > SMALL_PRODUCTS || !m->k || bits % 16 || m->n % 4) return false;
   if (m->transpose_a ? m->m % 4 : m->k % whole) return false;
   return !m->transpose_b || m->k % whole == 0;
@@ -187,7 +190,7 @@ pd_status cuda_op_matmul(pd_device *device, pd_stream *stream, const pd_tensor *
                          bool allow_tf32) {
   OP_REQUIRE(c->rank == 2 && a->rank == 2 && b->rank == 2, "matmul", "not three matrices");
   OP_REQUIRE(tensor_real(c) && tensor_real(a) && b->dtype == a->dtype, "matmul",
-             "a and b differ in type, or a type is neither float32 nor float16");
+             "a and b differ in type, or a type is no floating-point type");
   const int64_t m = a->shape[transpose_a], k = a->shape[!transpose_a], n = b->shape[!transpose_b];
   OP_REQUIRE(b->shape[transpose_b] == k && c->shape[0] == m && c->shape[1] == n, "matmul", "the shapes do not fit");
   OP_REQUIRE(!bias || tensor_f32_of(bias, n), "matmul", "bias is not one float32 per column");

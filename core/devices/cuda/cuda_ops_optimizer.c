@@ -14,6 +14,7 @@ pd_status cuda_op_adamw(pd_device *device, pd_stream *stream, const pd_parameter
                           .weight_decay = (float)adamw->weight_decay,
                           .log_beta1 = log(adamw->beta1),
                           .log_beta2 = log(adamw->beta2),
+                          .half_dtype = adamw->half_dtype,
                           .step = adamw->step,
                           .found_inf = adamw->found_inf};
   pd_status status = cuda_bind(device);

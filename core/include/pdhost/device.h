@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 typedef uint32_t pd_dtype;
-enum { PD_F32 = 1, PD_F16 = 2, PD_I64 = 3, PD_I32 = 4, PD_U8 = 5 };
+enum { PD_F32 = 1, PD_F16 = 2, PD_I64 = 3, PD_I32 = 4, PD_U8 = 5, PD_BF16 = 6 /* bfloat16 */ };
 
 typedef uint32_t pd_layout;
 enum { PD_NCHW = 0, PD_NHWC = 1 }; /* of rank 4; other ranks are row-major and say PD_NCHW */
@@ -144,7 +144,7 @@ typedef struct pd_conv2d {
 
 typedef struct pd_adamw {
   uint32_t size;
-  uint32_t reserved;
+  pd_dtype half_dtype; /* of pd_parameter.half, where there is one: PD_F16 or PD_BF16 */
   double lr, beta1, beta2, eps, weight_decay;
   int64_t *step; /* device, one element: steps done. The update adds 1 first and corrects the bias with the result */
   const float
@@ -156,7 +156,7 @@ typedef struct pd_parameter {
   float *value;
   float *grad;
   float *m, *v; /* first and second moment */
-  void *half;   /* NULL, or (count) float16: receives the new value too, in the same element order */
+  void *half;   /* NULL, or (count) of pd_adamw.half_dtype: receives the new value too, in the same element order */
   int64_t count;
 } pd_parameter;
 
@@ -170,7 +170,7 @@ typedef struct pd_scaler {
 } pd_scaler;
 
 /* Outputs first, then inputs, then parameters. A gradient is written, not added to, unless `accumulate` is given and
- * non-zero. F16 tensors are computed in float32 inside. All [any thread], asynchronous on `stream`. */
+ * non-zero. F16 and BF16 tensors are computed in float32 inside. All [any thread], asynchronous on `stream`. */
 typedef struct pd_tensor_ops {
   uint32_t size;
   uint32_t reserved;

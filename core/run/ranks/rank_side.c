@@ -24,7 +24,9 @@ static uint64_t message_bytes(const trace_facts *facts, const pd_device_row *row
   const pd_range *range = PD_AT(pd_range, &trace->ranges, row->range);
   const pd_shape *shape = range->shape_count ? PD_AT(pd_shape, &trace->shapes, range->shape_first) : NULL;
   if (!shape || strncmp(facts_text(facts, range->name), "c10d::", 6) != 0) return 0;
-  uint64_t bytes = shape->dtype == PD_F32 || shape->dtype == PD_I32 ? 4 : shape->dtype == PD_F16 ? 2 : 0;
+  uint64_t bytes = shape->dtype == PD_F32 || shape->dtype == PD_I32    ? 4
+                   : shape->dtype == PD_F16 || shape->dtype == PD_BF16 ? 2
+                                                                       : 0;
   for (uint32_t i = 0; i < shape->rank; i++) bytes *= (uint64_t)shape->dims[i];
   return bytes;
 }

@@ -4,14 +4,17 @@
 
 #include "kernels.h"
 
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 namespace pd {
 
 __device__ inline float load(const float *p) { return *p; }
 __device__ inline float load(const __half *p) { return __half2float(*p); }
+__device__ inline float load(const __nv_bfloat16 *p) { return __bfloat162float(*p); }
 __device__ inline void store(float *p, float v) { *p = v; }
 __device__ inline void store(__half *p, float v) { *p = __float2half_rn(v); }
+__device__ inline void store(__nv_bfloat16 *p, float v) { *p = __float2bfloat16_rn(v); }
 
 template <typename T> struct alignas(16) pack {
   static constexpr int width = 16 / sizeof(T);
@@ -115,11 +118,15 @@ inline uint32_t blocks_for(int64_t items, int64_t per_block, int64_t most) {
   return blocks < 1 ? 1u : (uint32_t)blocks;
 }
 
-/* Calls f with a null pointer of the C++ type of `dtype`. */
-template <typename F> inline cudaError_t with_type(pd_dtype dtype, F f) {
+/* Calls f with a null pointer of the C++ type of `dtype`: one that the small kernels take, or any. */
+template <typename F> inline cudaError_t with_small_type(pd_dtype dtype, F f) {
   if (dtype == PD_F32) return f((float *)nullptr);
   if (dtype == PD_F16) return f((__half *)nullptr);
   return cudaErrorInvalidValue;
+}
+template <typename F> inline cudaError_t with_type(pd_dtype dtype, F f) {
+  if (dtype == PD_BF16) return f((__nv_bfloat16 *)nullptr);
+  return with_small_type(dtype, f);
 }
 
 } // namespace pd

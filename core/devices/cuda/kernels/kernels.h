@@ -25,7 +25,7 @@ typedef struct cuda_launch {
   uint32_t reserved;
 } cuda_launch;
 
-/* kernels_basic.cu; T is F32 or F16, the same for all tensors unless said otherwise */
+/* kernels_basic.cu; T is F32, F16 or BF16, the same for all tensors unless said otherwise */
 cudaError_t cuda_fill(const cuda_launch *at, void *y, pd_dtype dtype, int64_t count, double value);
 cudaError_t cuda_elementwise(const cuda_launch *at, pd_elementwise op, pd_dtype dtype, void *y, const void *a,
                              const void *b, pd_dtype b_dtype, bool b_scalar, int64_t count, float alpha);
@@ -48,7 +48,7 @@ cudaError_t cuda_spin(const cuda_launch *at, int64_t ns);
 /* kernels_random.cu */
 cudaError_t cuda_randn(const cuda_launch *at, float *y, int64_t count, uint64_t seed, uint64_t offset);
 
-/* kernels_layout.cu: y and x of `images` x (channels x plane), each NCHW or NHWC, each F32 or F16 */
+/* kernels_layout.cu: y and x of `images` x (channels x plane), each NCHW or NHWC, each of such a type */
 cudaError_t cuda_convert(const cuda_launch *at, void *y, pd_dtype y_dtype, const void *x, pd_dtype x_dtype,
                          int64_t count);
 cudaError_t cuda_transpose(const cuda_launch *at, void *y, pd_dtype y_dtype, const void *x, pd_dtype x_dtype,
@@ -103,6 +103,8 @@ typedef struct cuda_adamw_call {
   float lr, beta1, beta2, rest1, rest2; /* rest: 1 - beta, rounded once */
   float eps, weight_decay;
   uint32_t last;
+  pd_dtype half_dtype;
+  uint32_t reserved;
   double log_beta1, log_beta2; /* natural logarithms: 1 - beta^step is -expm1(step log beta) */
   int64_t *step;
   const float *found_inf;
@@ -113,8 +115,8 @@ cudaError_t cuda_unscale(const cuda_launch *at, const pd_parameter *parameters, 
                          float *found_inf, bool last);
 cudaError_t cuda_scaler_update(const cuda_launch *at, const pd_scaler *scaler);
 
-/* kernels_matmul.cu: c (m,n) = op(a) op(b) [+ bias] [+ c]. Pointers of 16-byte alignment; n, and of a and b the length
- * of a row, a multiple of 4 (float16 rows along k: of 8). */
+/* kernels_matmul.cu, F32 and F16 alone: c (m,n) = op(a) op(b) [+ bias] [+ c]. Pointers of 16-byte alignment; n, and of
+ * a and b the length of a row, a multiple of 4 (float16 rows along k: of 8). */
 typedef struct cuda_matmul {
   const void *a, *b;
   void *c;
@@ -125,8 +127,8 @@ typedef struct cuda_matmul {
 } cuda_matmul;
 cudaError_t cuda_matmul_small(const cuda_launch *at, const cuda_matmul *matmul);
 
-/* kernels_conv_small*.cu: 3x3 convolutions of at most three input channels and a multiple of 64 output channels. x and
- * w come with element strides (n, c, h, w) and (o, i, h, w); y and dy are dense. */
+/* kernels_conv_small*.cu, F32 and F16 alone: 3x3 convolutions of at most three input channels and a multiple of 64
+ * output channels. x and w come with element strides (n, c, h, w) and (o, i, h, w); y and dy are dense. */
 typedef struct cuda_conv_small {
   const void *x, *w;
   void *y;          /* forward: result. weight: dy */

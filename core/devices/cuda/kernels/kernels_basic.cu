@@ -81,7 +81,8 @@ cudaError_t elementwise_of(const cuda_launch *at, pd_elementwise op, T *y, const
   case PD_EW_ADD:
     if (!b_scalar) return elementwise_launch<add, 1>(at, y, a, tensor, count, alpha);
     if (b_dtype == PD_F32) return elementwise_launch<add, 2>(at, y, a, static_cast<const float *>(b), count, alpha);
-    return elementwise_launch<add, 2>(at, y, a, static_cast<const __half *>(b), count, alpha);
+    if (b_dtype == PD_F16) return elementwise_launch<add, 2>(at, y, a, static_cast<const __half *>(b), count, alpha);
+    return elementwise_launch<add, 2>(at, y, a, static_cast<const __nv_bfloat16 *>(b), count, alpha);
   case PD_EW_MUL: return elementwise_launch<mul, 1>(at, y, a, tensor, count, alpha);
   case PD_EW_SCALE: return elementwise_launch<scale, 0>(at, y, a, tensor, count, alpha);
   case PD_EW_RELU: return elementwise_launch<relu, 0>(at, y, a, tensor, count, alpha);
@@ -191,6 +192,7 @@ cudaError_t cuda_fill(const cuda_launch *at, void *y, pd_dtype dtype, int64_t co
   switch (dtype) {
   case PD_F32: return fill_launch(at, y, count, (float)value);
   case PD_F16: return fill_launch(at, y, count, __float2half_rn((float)value));
+  case PD_BF16: return fill_launch(at, y, count, __float2bfloat16_rn((float)value));
   case PD_I64: return fill_launch(at, y, count, (int64_t)value);
   case PD_I32: return fill_launch(at, y, count, (int32_t)value);
   case PD_U8: return fill_launch(at, y, count, (uint8_t)value);

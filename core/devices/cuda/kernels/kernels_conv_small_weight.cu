@@ -233,7 +233,7 @@ cudaError_t conv_small_weight_launch(const cuda_launch *at, const cuda_conv_smal
 } // namespace pd
 
 cudaError_t cuda_conv_small_weight(const cuda_launch *at, const cuda_conv_small *conv) {
-  return pd::with_type(conv->x_dtype, [&](auto *tx) {
+  return pd::with_small_type(conv->x_dtype, [&](auto *tx) {
     using X = PD_POINTEE(tx);
     if (conv->y_dtype == PD_F16) return pd::conv_small_weight_launch<X, __half, false>(at, conv);
     return conv->tf32 ? pd::conv_small_weight_launch<X, float, false>(at, conv)

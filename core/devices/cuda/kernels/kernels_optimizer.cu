@@ -45,7 +45,11 @@ __global__ void __launch_bounds__(256)
     p.m[i] = m;
     p.v[i] = v;
     p.value[i] = w;
-    if (p.half) static_cast<__half *>(p.half)[i] = __float2half_rn(w);
+    if (!p.half) continue;
+    if (a.half_dtype == PD_BF16)
+      store(static_cast<__nv_bfloat16 *>(p.half) + i, w);
+    else
+      store(static_cast<__half *>(p.half) + i, w);
   }
   if (a.last && last_block(counter, gridDim.x) && threadIdx.x == 0) *a.step += 1;
 }
