@@ -176,10 +176,11 @@ const args_command cli_run_command = {
 
 const args_command cli_list_command = {
     .name = "list",
-    .summary = "list scenarios, sinks, devices, readers, communicators, causes and metrics",
-    .usage = "[scenarios|sinks|devices|readers|communicators|causes|metrics] [--format json] [--plugin-path FOLDER]",
+    .summary = "list plugins, causes of a verdict, and metrics",
+    .usage = "[KIND] [--format json] [--plugin-path FOLDER]",
     .description =
-        "Shows what pdhost can run, where each plugin lies, and why a plugin is rejected or a device cannot be "
+        "KIND is scenarios, sinks, devices, readers, communicators, causes or metrics; without it, all plugins are "
+        "listed. Shows what pdhost can run, where each plugin lies, and why a plugin is rejected or a device cannot be "
         "used here. pdhost --list is the same.",
     .words = ARGS_OFFER_CHOICES,
     .main = list_main};

@@ -35,7 +35,8 @@ const pd_table *kernel_operators_table(const table_work *work) {
   order = span_order(&groups, "GPUTotal");
   if (!order) goto no_memory;
   table_begin(&table, work->arena, work->is_cuda, "kernel_operators", "Kernels by operator",
-              "A row for each kernel and each operator that launches it: the innermost one around the launch.");
+              "A row for each kernel and each operator that launches it: the innermost one around the launch. "
+              "Ratios are of the time of all kernels.");
   TABLE_COLUMNS(&table, M_name, M_operator, M_calls, M_gpu_total, M_gpu_avg, M_gpu_max, M_gpu_min, M_gpu_ratio);
   for (uint32_t i = 0; i < groups.keys.count; i++) {
     const span_group *group = &groups.rows[order[i]];

@@ -51,7 +51,7 @@
 #define WORDS_RUN(X)                                                                                                   \
   X("schema_version", "version of the document's form; docs/schema/metrics.schema.json is that form")                  \
   X("pdhost_version", "version of the pdhost that ran")                                                                \
-  X("source_id", "git id of the sources that pdhost was built from; -dirty says that they were changed")                  \
+  X("source_id", "git id of the sources that pdhost was built from; -dirty says that they were changed")               \
   X("scenario_version", "version of the scenario's plugin")                                                            \
   X("bottleneck", "the cause that the scenario declares to inject; the verdict does not read it")                      \
   X("command_line", "the command that was typed")                                                                      \
