@@ -351,9 +351,11 @@ const pd_table *memory_blocks_table(const table_work *work) {
   for (uint64_t i = 0; i < count && i < SHOWN; i++) {
     const pd_memory_row *made = pairs[i].made ? event_at(facts, pairs[i].made - 1) : NULL;
     const pd_memory_row *freed = pairs[i].freed ? event_at(facts, pairs[i].freed - 1) : NULL;
+    const pd_memory_row *known = made ? made : freed;
+    if (!known) continue;
     table_row(&table, 0);
-    table_string(&table, M_name, holder_name(facts, holder(facts, made ? made : freed)));
-    table_string(&table, M_memory_type, type_name(work, type_of(made ? made : freed)));
+    table_string(&table, M_name, holder_name(facts, holder(facts, known)));
+    table_string(&table, M_memory_type, type_name(work, type_of(known)));
     table_int(&table, M_block_size, pairs[i].bytes);
     if (made) table_int(&table, M_allocated_at, made->ts_ns - begin_ns);
     if (freed) table_int(&table, M_released_at, freed->ts_ns - begin_ns);
