@@ -18,12 +18,12 @@ static uint64_t step_number(const pd_trace *trace, uint32_t name) {
 }
 
 /* Gives each step's range a text of its own, behind those of the table. */
-static pd_status name_steps(owned_trace *owned, uint32_t first, uint64_t count) {
+static pd_status name_steps(owned_trace *owned, uint32_t first, uint64_t steps) {
   enum { TEXT_BYTES = 40 };
   pd_trace *trace = &owned->trace;
   pd_string *to = (pd_string *)trace->strings.data + first;
-  char *text = count ? trace_alloc(owned, count, TEXT_BYTES) : NULL;
-  if (count && !text) return PD_NO_MEMORY;
+  char *text = steps ? trace_alloc(owned, steps, TEXT_BYTES) : NULL;
+  if (steps && !text) return PD_NO_MEMORY;
   for (uint64_t i = 0; i < trace->ranges.count; i++) {
     pd_range *range = (pd_range *)trace->ranges.data + i;
     if (!is_step_name(range)) continue;
@@ -56,5 +56,6 @@ pd_status merge_add_strings(owned_trace *trace, string_table *strings) {
     rows[i].text = text;
     text += rows[i].length + 1;
   }
-  return name_steps(trace, count, steps);
+  const uint32_t first = count; /* behind them */
+  return name_steps(trace, first, steps);
 }

@@ -149,7 +149,8 @@ static pd_status softmax(train_context *c, tape_tensor *x, double scale, tape_te
 
 pd_status attention_forward(train_context *c, tape_tensor *q, tape_tensor *k, tape_tensor *v, int64_t vectors,
                             int64_t heads, tape_tensor **y) {
-  const double scale = 1 / sqrt((double)(q->value.shape[1] / heads));
+  const int64_t width = q->value.shape[1] / heads;
+  const double scale = 1 / sqrt((double)width);
   tape_tensor *x = NULL;
   pd_status status = split(c, q, vectors, heads, &q);
   if (status == PD_OK) status = split(c, k, vectors, heads, &k);

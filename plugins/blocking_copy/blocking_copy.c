@@ -48,7 +48,7 @@ static pd_status init(const pd_host *host, const void *opt_, void **out) {
   const options *opt = opt_;
   void *made = NULL;
   pd_status status = pd_kit_open_device(host, opt, sizeof(state), &made);
-  if (status != PD_OK) return status;
+  if (status != PD_OK || !made) return status;
   state *s = made;
   s->here = (pd_tensor){.rank = 1, .shape = {opt->bytes / (int64_t)sizeof(float)}, .dtype = PD_F32};
   s->there = malloc((size_t)opt->bytes);

@@ -31,7 +31,7 @@ static void tell(const pd_kit *kit) {
 static pd_status init(const pd_host *host, const void *opt, void **out) {
   void *made = NULL;
   pd_status status = pd_kit_open_device(host, opt, sizeof(pd_kit), &made);
-  if (status != PD_OK) return status;
+  if (status != PD_OK || !made) return status;
   status = pd_kit_needs_spin(made);
   if (status != PD_OK) {
     free(made);

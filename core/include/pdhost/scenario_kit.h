@@ -64,7 +64,7 @@ static inline pd_status pd_kit_init(const pd_host *host, const void *options, vo
 /* pd_kit_open for a scenario that cannot do without the device's own functions. [loop thread & init] */
 static inline pd_status pd_kit_open_device(const pd_host *host, const void *options, size_t bytes, void **state) {
   const pd_status status = pd_kit_open(host, options, bytes, state);
-  if (status != PD_OK || ((pd_kit *)*state)->device) return status;
+  if (status != PD_OK || !*state || ((pd_kit *)*state)->device) return status;
   free(*state);
   *state = NULL;
   return host->fail(host, PD_UNSUPPORTED, "this host has no device (%s)", PD_EXT_DEVICE);
