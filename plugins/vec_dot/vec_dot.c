@@ -33,7 +33,7 @@ typedef struct {
   const pd_host *host;
   const pd_record *record; /* or NULL */
   const pd_device_access *device;
-  pd_tensor a, b, product; /* (batch, dim); product of mul_sum alone */
+  pd_tensor a, b, product; /* (batch, dim); product: only of mul_sum */
   pd_tensor dots;          /* (batch) */
 } state;
 
