@@ -103,11 +103,13 @@ static void take_device(captured_run *self, const pd_captured *record) {
   if (self->device_text && self->device_bytes == record->bytes &&
       memcmp(self->device_text, record->payload, record->bytes) == 0)
     return;
-  char *text = strndup(record->payload, record->bytes);
+  char *text = malloc((size_t)record->bytes + 1); /* all of it, also where a byte in its middle is 0 */
   if (!text) {
     self->status = PD_NO_MEMORY;
     return;
   }
+  memcpy(text, record->payload, record->bytes);
+  text[record->bytes] = '\0';
   free(self->device_text);
   self->device_text = text;
   self->device_bytes = record->bytes;
