@@ -46,9 +46,13 @@ static replay_record record_of(const timeline *of, const timeline_record *record
       .owners = owners_of(of, record, call)};
   if (record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
     out.fixed_ns = least(out.duration_ns, out.merged_ns);
-  if (out.gap_ns <= of->limits.gap_ns) out.fixed_gap_ns = out.gap_ns * of->limits.fixed_gap_percent / 100;
+  if (out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) {
+    out.fixed_gap_ns = out.gap_ns - least(out.gap_ns / 2, of->limits.graph_gap_ns);
+    out.flags |= REPLAY_SHORT_GAP;
+  }
   if (record->pass && record->pass != REPLAY_NONE) out.flags |= REPLAY_LATER_PASS;
-  if (record->hold == TIMELINE_BY_STREAM && record->gap_ns >= 3 * of->limits.gap_ns) out.flags |= REPLAY_DELAYED;
+  if (record->hold == TIMELINE_BY_STREAM && record->gap_ns >= TIMELINE_DELAY_GAPS * of->limits.gap_ns)
+    out.flags |= REPLAY_DELAYED;
   if (record->hold != TIMELINE_BY_LAUNCH) return out;
   if (record->latency_ns > of->limits.latency_ns && record->start_ns <= call->end_ns + of->limits.latency_ns)
     out.flags |= REPLAY_BY_CALL;

@@ -42,8 +42,9 @@ enum {
 };
 /* Flags of a record. */
 enum {
-  REPLAY_BY_CALL = 16, /* started during a long call or right behind it */
-  REPLAY_DELAYED = 32  /* started late though nothing that is known held it up */
+  REPLAY_BY_CALL = 16,  /* started during a long call or right behind it */
+  REPLAY_DELAYED = 32,  /* started late though nothing that is known held it up */
+  REPLAY_SHORT_GAP = 64 /* gap_ns is that of a full queue, which recording makes longer */
 };
 
 /* Items are many: what only those have that wait stands apart. */
@@ -111,7 +112,7 @@ typedef struct replay_variant {
   bool one_pass;         /* all passes through the model are one */
   bool apart;            /* kernels of one stream wait for none of another's */
   bool eager;            /* delays that nothing known explains are gone */
-  double keep;           /* 0..1: how much of REPLAY_SCALED is the program's own */
+  double keep;           /* 0..1: how much of REPLAY_SCALED and of REPLAY_SHORT_GAP is the program's own */
 } replay_variant;
 
 /* Makes the scratch of a program whose other members are set. false on no memory. */

@@ -69,14 +69,16 @@ typedef struct timeline_record {
 
 /* What tells a GPU and a device of threads apart. Times in ns. */
 typedef struct timeline_limits {
-  int64_t gap_ns;            /* between records of a full queue, at most */
-  int64_t latency_ns;        /* from a launch to the start of its work on an idle device, at most */
-  int64_t quiet_ns;          /* no call and no operation for so long is computing */
-  int64_t fixed_ns;          /* what a launch costs the device itself: a shorter kernel is nothing else */
-  int64_t fixed_gap_percent; /* of the gap between two records of a full queue, what a graph has not */
-  int64_t once_ns;           /* what a kernel takes however little it does: once where passes become one */
+  int64_t gap_ns;       /* between records of a full queue, at most */
+  int64_t latency_ns;   /* from a launch to the start of its work on an idle device, at most */
+  int64_t quiet_ns;     /* no call and no operation for so long is computing */
+  int64_t fixed_ns;     /* what a launch costs the device itself: a shorter kernel is nothing else */
+  int64_t graph_gap_ns; /* between two records of a graph, at most; and at most half of their gap in a queue */
+  int64_t once_ns;      /* what a kernel takes however little it does: once where passes become one */
 } timeline_limits;
 
+/* A record that begins later behind a full queue than this many times gap_ns was delayed by something unknown. */
+enum { TIMELINE_DELAY_GAPS = 3 };
 enum { TIMELINE_OWNERS = 9 }; /* bits of replay_owners */
 
 typedef struct timeline {

@@ -37,10 +37,11 @@ static bool find_queued(timeline *self) {
     record->latency_ns = record->start_ns - called;
     record->gap_ns = gap > 0 ? gap : 0;
     /* A call that went on when the stream was free held it up itself. */
-    const bool ahead = called + TIMELINE_AHEAD_NS < before && (gap < 3 * limit || call->end_ns < before);
+    const bool ahead =
+        called + TIMELINE_AHEAD_NS < before && (gap < TIMELINE_DELAY_GAPS * limit || call->end_ns < before);
     const bool queued = follows && (gap <= limit || ahead);
     record->hold = queued ? TIMELINE_BY_STREAM : TIMELINE_BY_LAUNCH;
-    if (queued && gap < 3 * limit)
+    if (queued && gap < TIMELINE_DELAY_GAPS * limit)
       gaps[gap_count++] = record->gap_ns;
     else if (!queued && record->latency_ns >= 0 && record->latency_ns < self->limits.latency_ns)
       latencies[latency_count++] = record->latency_ns;

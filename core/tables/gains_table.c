@@ -50,7 +50,7 @@ static void add_together(table_build *table, const table_work *work, uint32_t co
   table_int(table, M_gain_step, (int64_t)(of->step_ns * (1 - at_least_nothing(of->without[count - 1].gain))));
 }
 
-/* The replay takes off what lies in the host's launching. What recording adds on the device, between kernels, stays. */
+/* The replay takes off at most half of the launching and of the gaps. */
 static void add_cost(table_build *table, const table_work *work) {
   const gains *of = work->gains;
   const double left_ns = of->added_ns - (of->recorded_ns - of->step_ns);
@@ -61,7 +61,7 @@ static void add_cost(table_build *table, const table_work *work) {
                                  1e-3 * of->record_ns));
   if (left_ns > COST_LEFT * of->step_ns)
     table_note(table, arena_format(work->arena,
-                                   "%.1f us of it lie on the device: the gains are of a step that still has them.",
+                                   "%.1f us of it cannot be taken off: the gains are of a step that still has them.",
                                    1e-3 * left_ns));
 }
 
@@ -77,7 +77,9 @@ static void add_notes(table_build *table, const table_work *work) {
                                  100 * of->miss_median, 100 * of->miss_worst));
   if (of->cost_known && of->added_ns > 0) add_cost(table, work);
   if (of->keep < 1)
-    table_note(table, arena_format(work->arena, "%.0f %% of the host's time in launching is taken as the recorder's.",
+    table_note(table, arena_format(work->arena,
+                                   "%.0f %% of the host's time in launching, and of the gaps between queued "
+                                   "kernels, is taken as the recorder's.",
                                    100 * (1 - of->keep)));
 }
 

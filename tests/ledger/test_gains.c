@@ -9,7 +9,7 @@ typedef struct gains_rig {
   fake_trace *fake;
   uint32_t thread, main, side;
   uint64_t correlation;
-  int64_t record_cost_ns;
+  int64_t record_cost_ns, unprofiled_step_ns;
 } gains_rig;
 
 static void begin(gains_rig *self) {
@@ -39,6 +39,7 @@ static void judge(gains_rig *self, pd_facts facts, gains *out) {
   trace->device = NULL;
   trace->sync_timing = 0;
   trace->record_cost_ns = self->record_cost_ns;
+  trace->unprofiled_step_ns = self->unprofiled_step_ns;
   trace_facts *of = facts_open(trace);
   cr_assert(of && gains_find(of, out) && out->is_judged);
   facts_close(of);
@@ -195,15 +196,17 @@ PD_TEST(gains, a_long_section_on_another_stream_is_no_hop) {
   cr_assert_lt(out.hops, 1);
 }
 
-/* Ten kernels a step that are launched in time, behind a long one: of `ns` each, 1 us apart. */
-static void queued_kernels(int64_t ns, gains *out) {
+/* Ten kernels a step that are launched in time, behind a long one: of `ns` each, `gap_ns` apart. Without the recorder a
+ * step takes `unprofiled_ns`; 0: that is not known. */
+static void queued_kernels(int64_t ns, int64_t gap_ns, int64_t unprofiled_ns, gains *out) {
   gains_rig rig;
   begin(&rig);
+  rig.unprofiled_step_ns = unprofiled_ns;
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = (int64_t)s * STEP_NS;
+    const int64_t start = (int64_t)s * STEP_NS, first = start + STEP_NS - 10 * (ns + gap_ns);
     fake_step(rig.fake, s, start, start + STEP_NS);
-    launch(&rig, rig.main, start, start + 5000, start + STEP_NS - 1000 - 10 * (ns + 1000));
-    for (int64_t i = 0, at = start + STEP_NS - 10 * (ns + 1000); i < 10; i++, at += ns + 1000)
+    launch(&rig, rig.main, start, start + 5000, first - gap_ns);
+    for (int64_t i = 0, at = first; i < 10; i++, at += ns + gap_ns)
       launch(&rig, rig.main, start + 2000 + i * 1000, at, at + ns);
     fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, start + 13000, start + STEP_NS,
               ++rig.correlation);
@@ -213,13 +216,32 @@ static void queued_kernels(int64_t ns, gains *out) {
 
 PD_TEST(gains, kernels_too_short_for_any_work_go_with_their_launches_but_not_in_a_graph) {
   gains out;
-  queued_kernels(3000, &out); /* of 200 us ten times 3 us, and half of each gap of 1 us */
+  queued_kernels(3000, 1000, 0, &out); /* of 200 us ten times 3 us, and half of each gap of 1 us */
   const gains_cause *launching = &out.causes[VERDICT_launch_bound];
   cr_assert_float_eq(launching->gain - launching->captured, 30 / 200.0, 1e-9);
   cr_assert_leq(launching->captured, 0.06);
   cr_assert_gt(launching->captured, 0);
-  queued_kernels(4000, &out);
+  queued_kernels(4000, 1000, 0, &out);
   cr_assert_float_eq(launching->gain, launching->captured, 1e-9);
+}
+
+PD_TEST(gains, kernels_of_a_graph_follow_one_another_at_once_however_far_apart_they_were) {
+  gains out;
+  queued_kernels(4000, 3000, 0, &out);
+  cr_assert_geq(out.causes[VERDICT_launch_bound].captured, 10 * 2300 / 200e3);
+  queued_kernels(4000, 6000, 0, &out);
+  cr_assert_geq(out.causes[VERDICT_launch_bound].captured, 10 * 5300 / 200e3);
+}
+
+/* The step is as long as the device needs, so that shorter launching alone saves nothing of what recording adds. */
+PD_TEST(gains, part_of_the_gaps_of_a_full_queue_is_the_recorders) {
+  gains out;
+  queued_kernels(4000, 3000, 0, &out);
+  const double with = out.causes[VERDICT_launch_bound].gain;
+  cr_assert_float_eq(out.step_ns, 200e3, 1e-9);
+  queued_kernels(4000, 3000, 190000, &out);
+  cr_assert_float_eq(out.step_ns, 190e3, 500);
+  cr_assert_float_eq(out.causes[VERDICT_launch_bound].gain, 1 - 200 * (1 - with) / 190, 0.005);
 }
 
 /* Two streams that nothing ties: each kernel is launched when the one before is done, and takes 15 of 20 us. */

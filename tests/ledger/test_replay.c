@@ -22,7 +22,7 @@ typedef struct operation {
   bool blocks, drains;
   uint32_t awaited; /* operation */
   replay_owners owner, owners;
-  bool later_pass;
+  bool later_pass, scaled, short_gap;
   int64_t start_ns, kernel_start_ns, kernel_end_ns; /* of the last simulation */
   bool launched, begun, done;
 } operation;
@@ -43,7 +43,8 @@ static bool is_gone(const operation *op, const replay_variant *variant) {
 
 static int64_t host_time(const operation *op, const replay_variant *variant) {
   if (variant->one_pass && op->later_pass) return 0;
-  return op->owner & (variant->without | variant->graph) ? 0 : op->host_ns;
+  if (op->owner & (variant->without | variant->graph)) return 0;
+  return op->scaled ? (int64_t)((double)op->host_ns * variant->keep) : op->host_ns;
 }
 
 static bool waits(const operation *op, const replay_variant *variant) {
@@ -58,7 +59,8 @@ static bool can_begin(const machine *self, uint32_t i, const replay_variant *var
     const operation *before = &self->ops[k];
     if (before->stream != op->stream || is_gone(before, variant)) continue;
     if (!before->done) return false;
-    const int64_t gap = variant->graph ? op->gap_ns - op->fixed_gap_ns : op->gap_ns;
+    const double own = op->short_gap ? variant->keep : 1;
+    const int64_t gap = variant->graph ? op->gap_ns - op->fixed_gap_ns : (int64_t)((double)op->gap_ns * own);
     if (before->kernel_end_ns + gap > *start) *start = before->kernel_end_ns + gap;
     break;
   }
@@ -147,7 +149,8 @@ static void make(machine *self) {
                       .stream = PD_NONE,
                       .awaited = PD_NONE,
                       .owner = owners[random_to(7)],
-                      .later_pass = chance(20)};
+                      .later_pass = chance(20),
+                      .scaled = chance(50)};
     if (chance(60)) {
       /* A stream is one lane's: two lanes that share one may swap their launches. */
       op->stream = op->lane + self->lanes * (uint32_t)random_to(self->streams / self->lanes - 1);
@@ -157,6 +160,7 @@ static void make(machine *self) {
       op->fixed_ns = chance(30) ? op->kernel_ns : 0;
       op->gap_ns = random_to(1500);
       op->fixed_gap_ns = chance(30) ? op->gap_ns : 0;
+      op->short_gap = chance(50);
       op->edge_ns = random_to(1500);
       op->owners = op->owner & (REPLAY_SYNC | REPLAY_PAGEABLE | REPLAY_ALLOCATOR);
       while (op->wait_count < 2 && chance(30)) {
@@ -204,6 +208,7 @@ static void translate(const machine *from, replayed *to) {
     if (op->blocks) item->flags |= REPLAY_BLOCKS;
     if (op->drains) item->flags |= REPLAY_DRAINS;
     if (op->later_pass) item->flags |= REPLAY_LATER_PASS;
+    if (op->scaled) item->flags |= REPLAY_SCALED;
     if (op->stream == PD_NONE) continue;
     to->record_of[i] = to->replay.record_count;
     replay_record *record = &to->records[to->replay.record_count++];
@@ -218,6 +223,7 @@ static void translate(const machine *from, replayed *to) {
                               .edge_first = edge_count,
                               .edge_count = op->wait_count,
                               .owners = op->owners};
+    if (op->short_gap) record->flags |= REPLAY_SHORT_GAP;
     for (uint32_t w = 0; w < op->wait_count; w++)
       to->edges[edge_count++] = (replay_edge){.record = to->record_of[op->waits[w]], .apart = op->apart[w]};
   }
@@ -232,7 +238,7 @@ static void translate(const machine *from, replayed *to) {
 }
 
 static replay_variant random_variant(void) {
-  replay_variant out = {.keep = 1};
+  replay_variant out = {.keep = chance(50) ? 1 : 0.5 + 0.01 * (double)random_to(49)};
   for (uint32_t bit = 1; bit < 9; bit++)
     if (chance(25)) out.without |= 1u << bit;
   out.without &= ~(replay_owners)REPLAY_MEASUREMENT;
