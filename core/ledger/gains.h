@@ -84,8 +84,9 @@ typedef struct gains {
   /* Where it is known: of a step, with the 95 % interval of the recorded steps' median (order statistics; the
    * unprofiled steps' own is not known); and of each record. 0: recording adds nothing that can be told. */
   double added_ns, added_low_ns, added_high_ns, record_ns;
-  double keep;                    /* how much of the launching is the program's own */
-  double busy;                    /* of the steps' time */
+  double keep;           /* how much of the launching is the program's own */
+  double launch_cost_ns; /* of a step: the host's launching that is not, whether or not the step waits for it */
+  double busy;           /* of the steps' time */
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
   double unlinked;                /* device records without a call, of all */
   uint64_t passes;

@@ -171,11 +171,11 @@ bool gains_judge_keep(const gains_judge *self, double recorded_ns, double *keep)
   *keep = 1;
   self->out->cost_known = known > 0;
   if (known >= recorded_ns) return true;
-  if (known > 0) {
-    *keep = solve_keep(self, known);
-    return true;
-  }
   if (!timeline_count_launching(&self->timeline, &launching)) return false;
-  if (launching.ns > 0) *keep = fmax(GAINS_KEEP_LEAST, 1 - usual_cost(self->timeline.facts, &launching) / launching.ns);
+  if (known > 0)
+    *keep = solve_keep(self, known);
+  else if (launching.ns > 0)
+    *keep = fmax(GAINS_KEEP_LEAST, 1 - usual_cost(self->timeline.facts, &launching) / launching.ns);
+  self->out->launch_cost_ns = (1 - *keep) * launching.ns / self->timeline.step_count;
   return true;
 }

@@ -18,15 +18,23 @@ static void cause_name(uint32_t cause, char *out, size_t room) {
   (void)snprintf(out, room, "%.*s", (int)strcspn(text, ":"), text);
 }
 
-static void straggler_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
-  const rank_figures *of = &self->ranks[self->straggler];
-  char why[RANK_SENTENCE_BYTES / 2] = "what it does meanwhile is not known", name[128];
+/* What the late rank does meanwhile. */
+static void late_because(const rank_summary *self, char *out, size_t room) {
+  char name[128];
   if (self->cause == VERDICT_none) {
-    (void)snprintf(why, sizeof why, "its device computes %.3g ms longer", 1e-6 * self->cause_ns);
+    (void)snprintf(out, room, "its device computes %.3g ms longer", 1e-6 * self->cause_ns);
   } else if (self->cause < VERDICT_none) {
     cause_name(self->cause, name, sizeof name);
-    (void)snprintf(why, sizeof why, "%s, %.3g ms more than on the others", name, 1e-6 * self->cause_ns);
+    (void)snprintf(out, room, "%s, %.3g ms more than on the others", name, 1e-6 * self->cause_ns);
+  } else {
+    (void)snprintf(out, room, "what it does meanwhile is not known");
   }
+}
+
+static void straggler_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
+  const rank_figures *of = &self->ranks[self->straggler];
+  char why[RANK_SENTENCE_BYTES / 2];
+  late_because(self, why, sizeof why);
   (void)snprintf(
       text, RANK_SENTENCE_BYTES,
       "%s: the others wait %.3g ms a step for rank %u: %s. Without it a step would take %.3g ms, not %.3g ms "
@@ -35,7 +43,29 @@ static void straggler_sentence(const rank_summary *self, char text[RANK_SENTENCE
       1e-6 * (1 - self->share) * self->step_ns, 1e-6 * self->step_ns, 100 * self->share);
 }
 
+/* What recording hides. */
+static void possible_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
+  const double with_ms = 1e-6 * self->unrecorded_ns, without_ms = (1 - self->share) * with_ms;
+  char what[RANK_SENTENCE_BYTES / 3], why[RANK_SENTENCE_BYTES / 4];
+  if (self->verdict == RANKS_NOT_OVERLAPPED) {
+    (void)snprintf(what, sizeof what, "communication does not overlap");
+  } else {
+    late_because(self, why, sizeof why);
+    (void)snprintf(what, sizeof what, "%s on rank %u: %s",
+                   self->verdict == RANKS_UNEVEN ? "uneven work" : "a straggler",
+                   self->ranks[self->straggler].side->rank, why);
+  }
+  (void)snprintf(text, RANK_SENTENCE_BYTES,
+                 "possibly %s. Recording slows all hosts down, which hides it. Not recorded, a step would take about "
+                 "%.3g ms, and %.3g ms without this (%.1f %% less)",
+                 what, with_ms, without_ms, 100 * self->share);
+}
+
 void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
+  if (self->is_possible) {
+    possible_sentence(self, text);
+    return;
+  }
   switch (self->verdict) {
   case RANKS_STRAGGLER:
   case RANKS_UNEVEN: straggler_sentence(self, text); break;
@@ -192,12 +222,12 @@ bool rank_report_json(const rank_summary *self, FILE *out) {
       json_decref(ranks);
       ranks = NULL;
     }
-  json_t *document =
-      json_pack("{s:s, s:s, s:s, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "format", RANKS_FORMAT,
-                "verdict", rank_report_verdict(self), "sentence", words, "share", self->share, "straggler",
-                late ? json_integer(late->side->rank) : json_null(), "cause", rank_report_cause(self), "cause_ns",
-                late ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps, "collectives", (json_int_t)self->matched,
-                "collectives_not_on_all", (json_int_t)self->unmatched, "step_ns", self->step_ns, "ranks", ranks,
-                "messages", messages_value(self), "clocks", clocks_value(self));
+  json_t *document = json_pack(
+      "{s:s, s:s, s:b, s:s, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "format", RANKS_FORMAT, "verdict",
+      rank_report_verdict(self), "possible", self->is_possible, "sentence", words, "share", self->share, "straggler",
+      late ? json_integer(late->side->rank) : json_null(), "cause", rank_report_cause(self), "cause_ns",
+      late ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps, "collectives", (json_int_t)self->matched,
+      "collectives_not_on_all", (json_int_t)self->unmatched, "step_ns", self->step_ns, "ranks", ranks, "messages",
+      messages_value(self), "clocks", clocks_value(self));
   return json_text_write(document, 3, JSON_TEXT_ROUNDED, out);
 }

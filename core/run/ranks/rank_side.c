@@ -97,6 +97,7 @@ static bool add_blocked(rank_side *self, const trace_facts *facts) {
 static void add_causes(rank_side *self, const gains *of) {
   self->has_causes = of->is_judged;
   self->added_ns = of->recorded_ns - of->step_ns;
+  self->added_host_ns = of->launch_cost_ns;
   for (uint32_t c = 0; c < VERDICT_none && of->is_judged; c++) self->idle_ns[c] = of->causes[c].idle * of->recorded_ns;
 }
 

@@ -45,7 +45,8 @@ typedef struct rank_side {
   intervals exposed;
   /* Of a step, by cause: how long the device was idle while the host was the cause's. Of the last window. */
   double idle_ns[VERDICT_COUNT];
-  double added_ns; /* what recording adds to a step, as far as it is known. Of the last window */
+  /* What recording adds to a step, as far as it is known, and to what its host needs. Of the last window. */
+  double added_ns, added_host_ns;
   bool has_causes;
   bool is_other; /* the device is no GPU */
 } rank_side;

@@ -211,7 +211,7 @@ static bool sum_rank(summing *self, uint32_t r) {
   intervals waits = {0}, transfers = {0}, held = {0};
   const bool ok = expose(&self->waits[r], &of->side->compute, &of->exposed_wait_ns, &waits) &&
                   expose(&self->transfers[r], &of->side->compute, &of->exposed_transfer_ns, &transfers) &&
-                  intervals_intersect(&waits, &of->side->blocked, &held) && host_need(of->side, &held, &of->need_ns) &&
+                  intervals_intersect(&waits, &of->side->blocked, &held) && host_need(of->side, &held, &of->host_ns) &&
                   divide_owner(self, r);
   intervals_free(&waits);
   intervals_free(&transfers);
@@ -235,7 +235,7 @@ static bool sum_up(summing *self) {
     of->exposed_wait_ns /= steps;
     of->exposed_transfer_ns /= steps;
     of->caused_ns /= steps;
-    of->need_ns = more_of(of->need_ns, side->compute_ns + of->exposed_transfer_ns);
+    of->need_ns = more_of(of->host_ns, side->compute_ns + of->exposed_transfer_ns);
     out->step_ns = more_of(out->step_ns, more_of(of->step_ns, side->compute_ns + side->comm_ns - side->overlap_ns));
   }
   return ok;
@@ -282,6 +282,48 @@ static double gain_without(const rank_summary *self, uint32_t late) {
   return more_of(self->step_ns - need, 0);
 }
 
+/* What a rank's host and device need for a step, of which recording costs the host `cost_ns`; with or without the
+ * transfers that nothing hides. */
+static double unrecorded_ns(const rank_figures *of, double cost_ns, bool transfers) {
+  const double device = of->side->compute_ns + (transfers ? of->exposed_transfer_ns : 0);
+  return more_of(of->host_ns - cost_ns, device);
+}
+
+/* The most that any rank but `but` needs. */
+static double most_unrecorded_ns(const rank_summary *self, uint32_t but, double cost_ns, bool transfers) {
+  double most = 0;
+  for (uint32_t r = 0; r < self->count; r++)
+    if (r != but) most = more_of(most, unrecorded_ns(&self->ranks[r], cost_ns, transfers));
+  return most;
+}
+
+/* As recorded the ranks are balanced. Recording costs all hosts alike: how far the estimates differ is chance. */
+static void judge_unrecorded(rank_summary *self, double *scratch) {
+  const uint32_t nobody = self->count;
+  double cost = 0;
+  uint32_t late = 0;
+  for (uint32_t r = 0; r < self->count; r++) cost += RANKS_COST_MOST * self->ranks[r].side->added_host_ns / self->count;
+  if (cost <= 0 || (self->of && self->of != self->count)) return;
+  for (uint32_t r = 1; r < self->count; r++)
+    if (unrecorded_ns(&self->ranks[r], cost, false) > unrecorded_ns(&self->ranks[late], cost, false)) late = r;
+  const double step = most_unrecorded_ns(self, nobody, cost, true),
+               work = most_unrecorded_ns(self, nobody, cost, false);
+  const double without =
+      fmin(step - most_unrecorded_ns(self, late, cost, true), work - most_unrecorded_ns(self, late, cost, false));
+  const double least = least_share(self) * step + RANKS_COST_DOUBT * cost;
+  const double gain = without >= least ? without : step - work;
+  if (gain < least) return;
+  self->is_possible = true;
+  self->unrecorded_ns = step;
+  self->share = gain / step;
+  self->verdict = RANKS_NOT_OVERLAPPED;
+  if (without < least) return;
+  self->verdict = RANKS_STRAGGLER;
+  self->straggler = late;
+  find_cause(self, scratch);
+  if (self->cause == VERDICT_none) self->verdict = RANKS_UNEVEN;
+}
+
 static void judge(rank_summary *self, double *scratch) {
   double caused = 0, transfer = 0,
          exposed = INFINITY; /* exposed: where it is least, since a rank that waits computes nothing */
@@ -303,6 +345,8 @@ static void judge(rank_summary *self, double *scratch) {
   } else if (exposed >= least && (!self->of || self->of == self->count)) {
     self->verdict = 1 - exposed / transfer < RANKS_OVERLAPPED ? RANKS_NOT_OVERLAPPED : RANKS_COMM_BOUND;
     self->share = exposed / self->step_ns;
+  } else {
+    judge_unrecorded(self, scratch);
   }
 }
 

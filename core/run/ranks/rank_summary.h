@@ -9,6 +9,9 @@
  * a step, which differs between ranks, too. Its own cause is what it does more of in a
  * step than the others in the middle: device time of its own (uneven work), or idle device time of a cause of the
  * verdict.
+ * - Where all are balanced as recorded, recording itself may be what makes them alike: it slows down the hosts, and not
+ * the devices. So it is asked once more what each rank would need without it. A verdict that comes of that is only
+ * possible. It has to be worth more than RANKS_COST_DOUBT of what recording costs, since that is an estimate.
  * - comm_not_overlapped, comm_bound: the transfer itself holds up the step, with most of it beside no computing, or
  *   although it is hidden where it can be. Only of all ranks together: what looks like a transfer may otherwise hold
  * the wait for a rank whose file is not there. [loop thread]
@@ -30,6 +33,12 @@
 #define RANKS_CAUSED 0.75
 /* Below this share of the transfer beside computing it is called not overlapped. */
 #define RANKS_OVERLAPPED 0.5
+
+/* Recording costs up to 1.5 times what is estimated: of nine PyTorch DDP programs on two H200, whose steps without
+ * a profiler are known, the estimate was half to two thirds of it. */
+#define RANKS_COST_MOST 1.5
+/* How much of that may differ between ranks by chance. */
+#define RANKS_COST_DOUBT 0.2
 
 /* With fewer steps nothing is said. */
 enum { RANKS_STEPS_LEAST = 3 };
@@ -58,6 +67,7 @@ typedef struct rank_figures {
   double step_ns;
   double wait_ns, transfer_ns;                 /* of its collectives that were matched */
   double exposed_wait_ns, exposed_transfer_ns; /* of them, with no computing beside */
+  double host_ns;   /* what its host needs for a step, with what recording adds and without what it waits for others */
   double need_ns;   /* the step without waits for other ranks: by the host or by the device, what takes longer */
   double caused_ns; /* how long the others wait on average for this rank, where it comes last */
   /* Of the ledger's owner communication, of all steps: the rest of it is in collectives that not all ranks have, or
@@ -83,10 +93,12 @@ typedef struct rank_summary {
   rank_message *messages; /* the largest first */
   uint32_t message_count, message_room;
   ranks_verdict verdict;
-  double share;       /* of the step, what it would be shorter by without what the verdict names */
-  uint32_t straggler; /* index into ranks */
-  uint32_t cause;     /* of its own: a VERDICT_*; VERDICT_none: uneven work; VERDICT_COUNT: not known */
-  double cause_ns;    /* of a step: more than the others in the middle */
+  bool is_possible;     /* only without what recording adds */
+  double unrecorded_ns; /* then: the step without it, which `share` is of */
+  double share;         /* of the step, what it would be shorter by without what the verdict names */
+  uint32_t straggler;   /* index into ranks */
+  uint32_t cause;       /* of its own: a VERDICT_*; VERDICT_none: uneven work; VERDICT_COUNT: not known */
+  double cause_ns;      /* of a step: more than the others in the middle */
 } rank_summary;
 
 /* `sides` are finished and outlive the summary. `clock`: of ranks 0 to count - 1, or NULL. False on no memory; free it

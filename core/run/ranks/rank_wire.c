@@ -7,7 +7,7 @@
 typedef struct wire_head {
   uint32_t rank, ranks, step_count, collective_count;
   uint64_t compute_count, blocked_count, exposed_count, name_bytes;
-  double compute_ns, comm_ns, overlap_ns, added_ns;
+  double compute_ns, comm_ns, overlap_ns, added_ns, added_host_ns;
   double idle_ns[VERDICT_COUNT];
   uint64_t has_causes, is_other;
   rank_parts parts;
@@ -53,6 +53,7 @@ void *rank_wire_pack(const rank_side *side, uint64_t *bytes) {
                     .comm_ns = side->comm_ns,
                     .overlap_ns = side->overlap_ns,
                     .added_ns = side->added_ns,
+                    .added_host_ns = side->added_host_ns,
                     .has_causes = side->has_causes,
                     .is_other = side->is_other,
                     .parts = side->parts};
@@ -128,6 +129,7 @@ bool rank_wire_unpack(const void *data, uint64_t bytes, rank_side *out) {
   out->comm_ns = head.comm_ns;
   out->overlap_ns = head.overlap_ns;
   out->added_ns = head.added_ns;
+  out->added_host_ns = head.added_host_ns;
   out->has_causes = head.has_causes != 0;
   out->is_other = head.is_other != 0;
   out->parts = head.parts;
