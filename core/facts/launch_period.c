@@ -45,11 +45,35 @@ static stretch repeating(const launch_sequence *all, uint64_t period) {
   return out;
 }
 
+/* A training loop that other work interrupts again and again, such as a validation behind each epoch: how many launches
+ * lie in parts that repeat STEP_FINDER_BLOCK times and more. */
+static uint64_t in_blocks(const launch_sequence *all, uint64_t period) {
+  const int64_t unlike_costs = (int64_t)(STEP_FINDER_MATCH / (1 - STEP_FINDER_MATCH) + 0.5);
+  uint64_t launches = 0, begin = 0, end = 0;
+  int64_t sum = 0, best = 0;
+  for (uint64_t i = 0; i + period <= all->count; i++) {
+    const bool is_last = i + period == all->count;
+    const bool equal = !is_last && all->launches[i].symbol == all->launches[i + period].symbol;
+    if (sum <= 0) sum = best = 0, begin = end = i;
+    sum += equal ? 1 : -unlike_costs;
+    if (sum > best) best = sum, end = i + 1;
+    if (!is_last && sum > 0) continue;
+    if (end - begin + period >= STEP_FINDER_BLOCK * period) launches += end - begin + period;
+  }
+  return launches;
+}
+
 static uint64_t launches_of(const stretch *loop, uint64_t period) { return loop->end + period - loop->begin; }
 
 static bool is_loop(const launch_sequence *all, const stretch *loop, uint64_t period) {
   const uint64_t launches = launches_of(loop, period);
   return loop->match >= STEP_FINDER_MATCH && launches >= STEP_FINDER_REPEATS * period && 2 * launches >= all->count;
+}
+
+/* Only with an optimizer, since layers come in blocks, too. */
+static bool is_interrupted_loop(const launch_sequence *all, const stretch *loop, uint64_t period) {
+  return loop->match >= STEP_FINDER_MATCH && launches_of(loop, period) >= STEP_FINDER_BLOCK * period &&
+         2 * in_blocks(all, period) >= all->count;
 }
 
 /* Whether launches picked by chance equal the one a period later so often that the sequence may be a loop. */
@@ -168,10 +192,13 @@ static void choose(const launch_sequence *all, candidate *rows, uint64_t count, 
   for (uint64_t i = 0; i < count; i++) {
     if (is_multiple(rows, loops, i) || !may_repeat(all, rows[i].period)) continue;
     const stretch found = repeating(all, rows[i].period);
-    if (!is_loop(all, &found, rows[i].period)) continue;
+    const bool whole = is_loop(all, &found, rows[i].period);
+    if (!whole && (chosen < count || !is_interrupted_loop(all, &found, rows[i].period))) continue;
+    const bool optimizer = chosen == count && has_optimizer(all, &found, rows[i].period);
+    if (!whole && !optimizer) continue;
     loops[i] = found;
     if (found.match > best) best = found.match;
-    if (chosen == count && has_optimizer(all, &found, rows[i].period)) chosen = i;
+    if (optimizer) chosen = i;
   }
   for (uint64_t i = 0; i < count && chosen == count; i++)
     if (loops[i].match >= STEP_FINDER_MATCH && loops[i].match >= best - SAME_MATCH) chosen = i;

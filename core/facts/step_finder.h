@@ -16,6 +16,10 @@
 #define STEP_FINDER_MATCH 0.95
 #define STEP_FINDER_UNMATCHED 0.01
 
+/* What interrupts a training loop leaves it at least this many steps in a row. Fewer may be the parts of one step, as
+ * where one network is trained five times for each time of the other. */
+#define STEP_FINDER_BLOCK 10
+
 /* A period is a loop whatever it holds when it repeats this often, with this share alike. */
 #define STEP_FINDER_MANY 200
 #define STEP_FINDER_MANY_MATCH 0.995

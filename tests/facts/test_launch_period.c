@@ -79,6 +79,31 @@ PD_TEST(launch_period, micro_batches_are_no_steps) {
   }
 }
 
+/* `steps` training steps, then as many of a validation, again and again. */
+static answer epochs(uint32_t steps) {
+  made *self = begin();
+  for (uint32_t epoch = 0; epoch < 6; epoch++) {
+    for (uint32_t i = 0; i < steps; i++) {
+      forward(self, 3);
+      for (uint32_t k = 0; k < 4; k++) launch(self, OPTIMIZER + k);
+    }
+    for (uint32_t i = 0; i < steps; i++) forward(self, 2);
+  }
+  return found(self);
+}
+
+PD_TEST(launch_period, a_validation_behind_each_epoch_makes_no_epoch_a_step) {
+  const answer out = epochs(20);
+  cr_assert_eq(out.length, 32);
+  cr_assert_geq(out.count, 19);
+  cr_assert_leq(out.count, 20);
+  cr_assert_eq(out.first % (20 * (32 + 22)), 0, "%llu", (unsigned long long)out.first);
+}
+
+PD_TEST(launch_period, a_few_times_of_one_network_may_be_parts_of_a_step) {
+  cr_assert_eq(epochs(5).length, 5 * (32 + 22));
+}
+
 PD_TEST(launch_period, a_few_launches_may_differ) {
   made *self = begin();
   for (uint32_t step = 0; step < 5; step++) {
