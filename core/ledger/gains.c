@@ -163,17 +163,18 @@ static void rank(const gains_judge *self) {
   }
 }
 
-/* What recording adds is never known exactly where the run has no steps without it: with half and with 1.5 times as
- * much, another cause may be the largest, and the gains' intervals reach as far as the gains go. */
+/* Where the run has no steps without the recorder, what it adds is an estimate: with half and with 1.5 times as much,
+ * another cause may be the largest, and the gains' intervals reach as far as the gains go. */
 static void vary_cost(const gains_judge *self) {
   double means[GAINS_RUN_COUNT];
   gains *out = self->out;
+  if (out->cost_known) return;
   for (int half = 1; half <= 3 && out->keep < 1; half += 2) {
     gains_judge_run(self, fmax(GAINS_KEEP_LEAST, 1 - (1 - out->keep) * half / 2), means);
     double one[VERDICT_COUNT];
     for (uint32_t c = 0; c < VERDICT_COUNT; c++) {
       one[c] = self->applies[c] ? gains_judge_gain(means, c) : 0;
-      if (!self->applies[c] || out->cost_known) continue;
+      if (!self->applies[c]) continue;
       out->causes[c].low = fmin(out->causes[c].low, one[c]);
       out->causes[c].high = fmax(out->causes[c].high, one[c]);
     }

@@ -73,7 +73,9 @@ typedef struct gains {
   uint32_t ranked;
   gains_combination without[GAINS_RANKED];
   uint32_t cause; /* named, or VERDICT_none */
-  uint32_t close; /* another that is named if recording costs half or 1.5 times as much; VERDICT_COUNT: none */
+  /* Another that is named if recording costs half or 1.5 times what is estimated; VERDICT_COUNT: none, or it is known.
+   */
+  uint32_t close;
   uint64_t named[VERDICT_COUNT]; /* how many draws of the steps have each cause as the largest gain */
   uint64_t agreeing, draws;      /* how many draws have this one, and how many were made */
   bool is_judged;                /* there are steps with calls and records */
@@ -95,7 +97,7 @@ typedef struct gains {
 } gains;
 
 /* Whether the cause that is named holds: GAINS_CERTAIN of the draws have it, and so have half and 1.5 times the
- * recorder's cost. */
+ * recorder's estimated cost. */
 bool gains_are_sure(const gains *self);
 /* false on no memory. Free it in any case. */
 bool gains_find(const trace_facts *facts, gains *out);

@@ -19,13 +19,17 @@ static const pd_memory_row *event_at(const trace_facts *facts, uint64_t i) {
 static uint32_t type_of(const pd_memory_row *row) { return row->event.device_type ? TYPE_DEVICE : TYPE_HOST; }
 
 /* A run's own host memory is pinned; that of another program's trace is what its allocator of the host gave. */
-static const char *type_name(const table_work *work, uint32_t type) {
+static const char *memory_name(const table_work *work, uint32_t type, pd_allocator allocator) {
   if (type == TYPE_DEVICE) return work->is_cuda ? "GPU" : "Device";
-  for (uint64_t i = 0; i < work->facts->trace->memory.count; i++) {
-    const pd_memory_row *row = event_at(work->facts, i);
-    if (type_of(row) == TYPE_HOST) return row->event.allocator == PD_ALLOCATOR_UNKNOWN ? "Host" : "Pinned host";
-  }
-  return "Pinned host";
+  return allocator == PD_ALLOCATOR_UNKNOWN ? "Host" : "Pinned host";
+}
+
+/* Of all events of the type, whose first one says it. */
+static const char *type_name(const table_work *work, uint32_t type) {
+  const uint64_t count = work->facts->trace->memory.count;
+  uint64_t i = 0;
+  while (i < count && type_of(event_at(work->facts, i)) != type) i++;
+  return memory_name(work, type, i < count ? event_at(work->facts, i)->event.allocator : PD_ALLOCATOR_CACHED);
 }
 static int64_t size_of(const pd_memory_row *row) { return row->event.bytes < 0 ? -row->event.bytes : row->event.bytes; }
 
@@ -355,7 +359,7 @@ const pd_table *memory_blocks_table(const table_work *work) {
     if (!known) continue;
     table_row(&table, 0);
     table_string(&table, M_name, holder_name(facts, holder(facts, known)));
-    table_string(&table, M_memory_type, type_name(work, type_of(known)));
+    table_string(&table, M_memory_type, memory_name(work, type_of(known), known->event.allocator));
     table_int(&table, M_block_size, pairs[i].bytes);
     if (made) table_int(&table, M_allocated_at, made->ts_ns - begin_ns);
     if (freed) table_int(&table, M_released_at, freed->ts_ns - begin_ns);

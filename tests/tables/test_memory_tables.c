@@ -132,3 +132,25 @@ PD_TEST(memory_tables, no_event_no_row) {
   cr_assert_eq(rig_table(&rig, "memory_churn")->rows.count, 0);
   rig_end(&rig);
 }
+
+PD_TEST(memory_tables, a_block_is_of_the_memory_that_its_own_event_names) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_step(rig.fake, 0, 0, 1000);
+  fake_range(rig.fake, PD_RANGE_OP, "a", 0, 0, 500);
+  pd_memory_row *pinned = fake_memory(rig.fake, 0, 100, 0x100, 64, 64, 64);
+  pinned->event.device_type = 0;
+  pinned->event.allocator = PD_ALLOCATOR_CACHED;
+  pd_memory_row *plain = fake_memory(rig.fake, 0, 200, 0x200, 300, 364, 364);
+  plain->event.device_type = 0;
+  plain->event.allocator = PD_ALLOCATOR_UNKNOWN;
+  rig_finish(&rig);
+  const pd_table *table = rig_table(&rig, "memory_blocks");
+  cr_assert_eq(table->rows.count, 2);
+  for (uint64_t i = 0; i < 2; i++) {
+    const pd_table_row *row = PD_AT(pd_table_row, &table->rows, i);
+    cr_assert_str_eq(rig_text(table, row, "memory_type"),
+                     rig_int(table, row, "block_size") == 64 ? "Pinned host" : "Host");
+  }
+  rig_end(&rig);
+}

@@ -8,7 +8,8 @@
   X("withheld", "no verdict is given, because the records do not carry one; the line says why")                        \
   X("possibly",                                                                                                        \
     "before a verdict: fewer than 90 in 100 resamples of the steps give the same one, other programs took the "        \
-    "processors from the steps, or there would be another verdict if recording cost half or 1.5 times as much")        \
+    "processors from the steps, or what recording costs is estimated, and half or 1.5 times as much would give "       \
+    "another verdict")                                                                                                 \
   X("Share", "the cause's part of the steps' time")                                                                    \
   X("repeatable", "in how many of 100 resamples of the steps the same verdict comes out; it does not say that the "    \
                   "verdict is right")                                                                                  \
