@@ -183,6 +183,17 @@ static void vary_cost(const gains_judge *self) {
   }
 }
 
+/* A grid does not tell whether more samples are more blocks or longer ones: sums over the batch, as of weights'
+ * gradients, keep their grid. So the gain of one pass lies between what kernels with room for more blocks give and what
+ * they give if they take as many times as long. */
+static void vary_passes(const gains_judge *self) {
+  gains_cause *of = &self->out->causes[VERDICT_small_batch];
+  if (!of->applies) return;
+  const replay_variant longest = {.one_pass = true, .longest = true, .keep = self->out->keep};
+  of->low = fmin(of->low, 1 - gains_judge_mean(self, &longest) / self->out->step_ns);
+  self->out->passes_unsure = self->out->cause == VERDICT_small_batch && of->low < least_gain(self);
+}
+
 /* Where the streams' chains are long their removal is what the section costs; else their waits'. */
 static void choose_serial(gains_judge *self, double keep) {
   const replay_variant apart = {.apart = true, .keep = keep}, chains = {.without = REPLAY_CHAIN, .keep = keep};
@@ -262,11 +273,13 @@ static bool find(gains_judge *self) {
     if (out->causes[c].gain >= GAINS_MINOR) look_behind(self, c);
   rank(self);
   vary_cost(self);
+  vary_passes(self);
   return true;
 }
 
 bool gains_are_sure(const gains *self) {
-  return self->close == VERDICT_COUNT && (double)self->agreeing >= GAINS_CERTAIN * (double)self->draws;
+  return self->close == VERDICT_COUNT && !self->passes_unsure &&
+         (double)self->agreeing >= GAINS_CERTAIN * (double)self->draws;
 }
 
 bool gains_find(const trace_facts *facts, gains *out) {

@@ -92,6 +92,7 @@ typedef struct gains {
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
   double unlinked;                /* device records without a call, of all */
   uint64_t passes;
+  bool passes_unsure; /* small batch is named, and saves too little if kernels take longer for more samples */
   double hops;
   intervals host[TIMELINE_OWNERS]; /* timeline.h */
 } gains;

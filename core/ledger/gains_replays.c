@@ -63,13 +63,14 @@ static replay_variant plain(const gains_replays *self, const replay_variant *var
   out.apart &= self->has_apart;
   out.eager &= self->has_delayed;
   out.same_kernels &= out.graph != 0;
+  out.longest &= out.one_pass;
   return out;
 }
 
 static bool is_same(const replay_variant *a, const replay_variant *b) {
   return a->without == b->without && a->graph == b->graph && a->same_kernels == b->same_kernels &&
-         a->one_pass == b->one_pass && a->apart == b->apart && a->eager == b->eager && !(a->keep < b->keep) &&
-         !(a->keep > b->keep);
+         a->one_pass == b->one_pass && a->longest == b->longest && a->apart == b->apart && a->eager == b->eager &&
+         !(a->keep < b->keep) && !(a->keep > b->keep);
 }
 
 bool gains_replays_alike(const gains_replays *self, const replay_variant *a, const replay_variant *b) {

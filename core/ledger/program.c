@@ -9,16 +9,23 @@ static bool has_waves(const pd_activity *detail) {
   return detail->kind == PD_ACTIVITY_KERNEL && detail->u.kernel.waves >= 0;
 }
 
-/* A kernel that does the work of all passes: its fixed part once, and of the rest as many waves more as all blocks
- * together need. A copy takes as many times as long; a device without grids is taken as full. */
+/* A record that does the work of all passes: its fixed part once, and `times` the rest. */
+static int64_t repeated_ns(const timeline *of, const timeline_record *record, double times) {
+  const double ns = (double)facts_span(record->start_ns, record->end_ns);
+  if (record->pass) return (int64_t)ns;
+  const bool is_kernel = timeline_row(of, record)->detail.kind == PD_ACTIVITY_KERNEL;
+  const double once = is_kernel ? fmin(ns, (double)of->limits.once_ns) : 0;
+  return (int64_t)(once + (ns - once) * times);
+}
+
+/* As many waves more as the blocks of all passes need. A copy takes as many times as long; a device without grids is
+ * taken as full. */
 static int64_t merged_ns(const timeline *of, const timeline_record *record) {
   const pd_activity *detail = &timeline_row(of, record)->detail;
-  const double ns = (double)facts_span(record->start_ns, record->end_ns), passes = (double)of->passes;
-  if (record->pass) return (int64_t)ns;
-  const double once = detail->kind == PD_ACTIVITY_KERNEL ? fmin(ns, (double)of->limits.once_ns) : 0;
-  if (!has_waves(detail)) return (int64_t)(once + (ns - once) * passes);
+  const double passes = (double)of->passes;
+  if (!has_waves(detail)) return repeated_ns(of, record, passes);
   const double waves = (double)detail->u.kernel.waves;
-  return (int64_t)(once + (ns - once) * fmax(1, passes * waves) / fmax(1, waves));
+  return repeated_ns(of, record, fmax(1, passes * waves) / fmax(1, waves));
 }
 
 static replay_owners owners_of(const timeline *of, const timeline_record *record, const timeline_call *call) {
@@ -37,6 +44,7 @@ static replay_record record_of(const timeline *of, const timeline_record *record
   replay_record out = {
       .duration_ns = facts_span(record->start_ns, record->end_ns),
       .merged_ns = merged_ns(of, record),
+      .longest_ns = repeated_ns(of, record, (double)of->passes),
       .latency_ns = record->hold == TIMELINE_BY_LAUNCH ? record->latency_ns : least(of->latency_ns, record->latency_ns),
       .gap_ns = record->hold == TIMELINE_BY_STREAM ? record->gap_ns : least(of->gap_ns, record->gap_ns),
       .edge_ns = record->hold == TIMELINE_BY_EDGE ? record->edge_ns : least(of->gap_ns, record->edge_ns),

@@ -62,6 +62,11 @@ static int64_t gap_of(const replay_variant *variant, const replay_record *record
   return inflated ? (int64_t)((double)record->gap_ns * variant->keep) : record->gap_ns;
 }
 
+static int64_t length_of(const replay_variant *variant, const replay_record *record) {
+  if (!variant->one_pass) return record->duration_ns;
+  return variant->longest ? record->longest_ns : record->merged_ns;
+}
+
 static void launch(run_state *self, const replay_item *item, uint32_t index, int64_t now, bool dropped) {
   const replay *program = self->program;
   const replay_record *record = &program->records[index];
@@ -79,8 +84,8 @@ static void launch(run_state *self, const replay_item *item, uint32_t index, int
     const replay_edge *edge = &program->edges[e];
     if (!(edge->apart && self->variant->apart)) start = later(start, program->ends[edge->record] + record->edge_ns);
   }
-  const int64_t end = start + (self->variant->one_pass ? record->merged_ns : record->duration_ns) -
-                      (captured && !self->variant->same_kernels ? record->fixed_ns : 0);
+  const int64_t end =
+      start + length_of(self->variant, record) - (captured && !self->variant->same_kernels ? record->fixed_ns : 0);
   program->ends[index] = end;
   *available = later(*available, end);
   self->device_end = later(self->device_end, end);

@@ -73,6 +73,7 @@ typedef struct replay_wait {
 typedef struct replay_record {
   int64_t duration_ns;
   int64_t merged_ns;    /* in the first pass where all passes are one */
+  int64_t longest_ns;   /* the same, if the record takes as many times as long however much room it leaves */
   int64_t fixed_ns;     /* of the duration, what goes where launching costs nothing */
   int64_t fixed_gap_ns; /* of gap_ns, too */
   int64_t latency_ns;   /* from the start of its call, if nothing else holds it up */
@@ -110,6 +111,7 @@ typedef struct replay_variant {
   replay_owners graph;   /* launched at no cost: their time is gone, and of their records fixed_ns and fixed_gap_ns */
   bool same_kernels;     /* with `graph`: as one captured graph, whose kernels keep their fixed_ns */
   bool one_pass;         /* all passes through the model are one */
+  bool longest;          /* with `one_pass`: its records take longest_ns */
   bool apart;            /* kernels of one stream wait for none of another's */
   bool eager;            /* delays that nothing known explains are gone */
   double keep;           /* 0..1: how much of REPLAY_SCALED and of REPLAY_SHORT_GAP is the program's own */

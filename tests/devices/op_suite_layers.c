@@ -132,11 +132,13 @@ static void each_matmul(device_rig *rig, rig_format f, bool tf32) {
 
 void suite_matmul(device_rig *rig, rig_format f) { each_matmul(rig, f, false); }
 
-/* The head's three products too, of more rows than a device has a kernel for small products for. */
+/* The head's three products too, of more rows than a device has a kernel for small products for, and a weight's
+ * gradient that thousands of rows share. */
 void suite_matmul_tf32(device_rig *rig, rig_format f) {
   static const product large[] = {{.m = 136, .n = 1000, .k = 256, .tb = true, .biased = true},
                                   {.m = 136, .n = 256, .k = 1000},
-                                  {.m = 1000, .n = 256, .k = 136, .ta = true}};
+                                  {.m = 1000, .n = 256, .k = 136, .ta = true},
+                                  {.m = 64, .n = 128, .k = 4224, .ta = true}};
   each_matmul(rig, f, true);
   if (f.layout != PD_NCHW) return; /* matrices have one layout: once is enough */
   for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) matmul_of(rig, f, large[i], true);

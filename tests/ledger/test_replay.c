@@ -15,7 +15,7 @@ enum { MOST_OPS = 48, MOST_LANES = 3, MOST_STREAMS = 6, MOST_EDGES = 128 };
 
 typedef struct operation {
   int64_t host_ns, own_ns, tail_ns; /* host_ns: of a call that blocks, what it takes where its owner is removed: 0 */
-  int64_t kernel_ns, merged_ns, fixed_ns, latency_ns, gap_ns, fixed_gap_ns, edge_ns;
+  int64_t kernel_ns, merged_ns, longest_ns, fixed_ns, latency_ns, gap_ns, fixed_gap_ns, edge_ns;
   uint32_t lane, stream; /* PD_NONE: launches nothing */
   uint32_t waits[2], wait_count;
   bool apart[2];
@@ -118,8 +118,11 @@ static void simulate(machine *self, const replay_variant *variant) {
       int64_t start;
       if (op->stream == PD_NONE || !op->launched || op->done || !can_begin(self, i, variant, &start)) continue;
       op->kernel_start_ns = start;
-      op->kernel_end_ns =
-          start + (variant->one_pass ? op->merged_ns : op->kernel_ns) - (variant->graph ? op->fixed_ns : 0);
+      op->kernel_end_ns = start +
+                          (!variant->one_pass ? op->kernel_ns
+                           : variant->longest ? op->longest_ns
+                                              : op->merged_ns) -
+                          (variant->graph ? op->fixed_ns : 0);
       op->done = moved = true;
     }
   }
@@ -156,6 +159,7 @@ static void make(machine *self) {
       op->stream = op->lane + self->lanes * (uint32_t)random_to(self->streams / self->lanes - 1);
       op->kernel_ns = random_to(40000);
       op->merged_ns = op->kernel_ns * 2;
+      op->longest_ns = op->kernel_ns * 3;
       op->latency_ns = random_to(9000);
       op->fixed_ns = chance(30) ? op->kernel_ns : 0;
       op->gap_ns = random_to(1500);
@@ -214,6 +218,7 @@ static void translate(const machine *from, replayed *to) {
     replay_record *record = &to->records[to->replay.record_count++];
     *record = (replay_record){.duration_ns = op->kernel_ns,
                               .merged_ns = op->merged_ns,
+                              .longest_ns = op->longest_ns,
                               .fixed_ns = op->fixed_ns,
                               .fixed_gap_ns = op->fixed_gap_ns,
                               .latency_ns = op->latency_ns,
@@ -245,6 +250,7 @@ static replay_variant random_variant(void) {
   if (chance(25)) out.graph = REPLAY_LAUNCH | REPLAY_CHAIN;
   out.apart = chance(25);
   out.one_pass = chance(25);
+  out.longest = chance(50);
   return out;
 }
 

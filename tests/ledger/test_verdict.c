@@ -312,6 +312,21 @@ PD_TEST(verdict, passes_of_half_empty_last_waves) { expect_passes(8, 1.5F, "smal
 PD_TEST(verdict, passes_that_fill_the_device_cost_their_fixed_part) {
   expect_passes(8, 2, "small_batch", 80000 - 5000 - 8 * 5000);
 }
+/* 8 passes of 10 us become one of 15 us if more samples are more blocks, and of 45 us if each block takes longer. */
+PD_TEST(verdict, a_grid_with_room_leaves_open_how_long_more_samples_take) {
+  for (float waves = 0.25F; waves < 3; waves += 1.75F) {
+    analysis_rig rig;
+    steps_of_passes(&rig, 8, waves);
+    const pd_table *table;
+    const pd_table_row *row = verdict_row(&rig, &table);
+    const char *without =
+        waves < 1 ? "without it 15.0 us (15.0 us to 45.0 us)" : "without it 45.0 us (45.0 us to 45.0 us)";
+    cr_assert(strstr(rig_text(table, row, "verdict_evidence"), without), "%s",
+              rig_text(table, row, "verdict_evidence"));
+    rig_end(&rig);
+  }
+}
+
 PD_TEST(verdict, one_small_pass_is_no_small_batch) { expect_passes(1, 0.25F, "none", 0); }
 PD_TEST(verdict, a_device_that_does_not_say_is_taken_as_full) {
   expect_passes(8, -1, "small_batch", 80000 - 5000 - 8 * 5000);

@@ -11,6 +11,8 @@
 
 enum {
   MATMUL_WORKSPACE = 32 << 20,
+  DEEP = 2048, /* k, and its multiple of m and of n, from which a product may be divided */
+  DEEP_TIMES = 4,
   SMALL_PRODUCTS = 32 << 20,
   SMALL_ROWS = 65535 * 32 /* most blocks that a grid has in its second dimension, times the rows of one */
 };
@@ -73,8 +75,11 @@ static cudaDataType_t data_type(pd_dtype dtype) {
 static bool ask_library(pd_device *device, matmul_plan *plan) {
   const uint64_t workspace = MATMUL_WORKSPACE;
   const uint32_t alignment = plan->key.alignment;
-  /* One kernel per product: a sum over parts of k would be a second one. */
-  const uint32_t reduction = CUBLASLT_REDUCTION_SCHEME_NONE;
+  /* One kernel per product, as a sum over parts of k would be a second one; but not where few blocks would each add up
+   * a long k, as of the gradients of weights that thousands of rows share. */
+  const int64_t k = plan->key.k;
+  const bool is_deep = k >= DEEP && k >= DEEP_TIMES * plan->key.m && k >= DEEP_TIMES * plan->key.n;
+  const uint32_t reduction = is_deep ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_NONE;
   cublasLtMatmulHeuristicResult_t result;
   int found = 0;
   cublasLtMatmulPreference_t preference;
