@@ -313,11 +313,10 @@ static void put_verdict(const report *self, text *out, const pd_summary *summary
 
 /* In the place of the steps' times. */
 static void put_whole(text *out, double ns) {
-  const pd_scale unit = pd_time_scale(ns);
+  char length[32];
+  pd_text_time(length, sizeof length, ns);
   text_bold(out, "Whole file");
-  text_add(out, "  no steps were found: the figures are of");
-  text_figure(out, ns / unit.size, 5);
-  text_format(out, " %s\n", unit.name);
+  text_format(out, "  no steps were found: the figures are of %s\n", length);
 }
 
 static void add_section(text *out, const text *section) {

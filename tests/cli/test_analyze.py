@@ -179,7 +179,7 @@ class Analyze(Case):
     def test_figures_of_a_whole_file_are_no_steps(self):
         self.made(steps=1, marks=False)
         out = self.analyze("made.json")[1]
-        self.assertIn("Whole file  no steps were found: the figures are of", out)
+        self.assertRegex(out, r"Whole file  no steps were found: the figures are of \d{3} us\n", "one space before three digits")
         self.assertRegex(out, r"Where the time goes +us +share\n")
         self.assertNotIn("/step", out)
         self.made(steps=12, marks=False)
