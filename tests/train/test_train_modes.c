@@ -298,7 +298,7 @@ static int warnings;
 static char last_warning[160];
 PD_PRINTF(3, 4) static void keep_warning(const pd_host *host, pd_log_level level, const char *format, ...) {
   (void)host;
-  cr_assert_eq(level, PD_LOG_WARN);
+  if (level != PD_LOG_WARN) return; /* a device may tell which algorithms it chose */
   va_list args;
   va_start(args, format);
   vsnprintf(last_warning, sizeof last_warning, format, args);
