@@ -15,11 +15,20 @@ static double least_gain(const gains_judge *self) {
   return device && !device->is_cuda ? GAINS_LEAST_OTHER : GAINS_LEAST_CUDA;
 }
 
+/* What the gain of a cause has to be for a name. */
+static double least_gain_of(const gains_judge *self, uint32_t cause) {
+  const pd_device_props *device = self->timeline.facts->trace->device;
+  const double least = least_gain(self);
+  const bool tried = cause != VERDICT_launch_bound || (device && !device->is_cuda);
+  return tried || self->out->causes[cause].captured >= least ? least : GAINS_UNTRIED_TIMES * least;
+}
+
 /* The cause with the largest of `gains_of` all that could be named, or VERDICT_none. */
 static uint32_t largest(const gains_judge *self, const double *gains_of) {
   uint32_t best = VERDICT_none;
   for (uint32_t c = 0; c < VERDICT_none; c++)
-    if (self->applies[c] && gains_of[c] >= least_gain(self) && (best == VERDICT_none || gains_of[c] > gains_of[best]))
+    if (self->applies[c] && gains_of[c] >= least_gain_of(self, c) &&
+        (best == VERDICT_none || gains_of[c] > gains_of[best]))
       best = c;
   return best;
 }
@@ -90,7 +99,7 @@ static bool resample(const gains_judge *self) {
 
 static bool is_nameable(const gains_judge *self, uint32_t cause) {
   const gains_cause *of = &self->out->causes[cause];
-  return of->applies && of->gain >= least_gain(self) && of->low > least_gain(self) / 2;
+  return of->applies && of->gain >= least_gain_of(self, cause) && of->low > least_gain(self) / 2;
 }
 
 /* What is left to gain once a cause is gone. */

@@ -103,8 +103,11 @@ double gains_judge_captured(const gains_judge *self, const double *means) {
   behind.same_kernels = true;
   gains_judge_remove(self, VERDICT_launch_bound, &alone);
   gains_judge_remove(self, VERDICT_launch_bound, &behind);
+  const pd_trace *trace = self->timeline.facts->trace;
+  /* Steps that wait for the device begin with an idle one. */
+  const double launch = trace->sync_timing && (!trace->device || trace->device->is_cuda) ? GAINS_GRAPH_LAUNCH_NS : 0;
   const double gain =
-      fmin(now - gains_judge_mean(self, &alone), means[GAINS_RUN_REST] - gains_judge_mean(self, &behind));
+      fmin(now - gains_judge_mean(self, &alone), means[GAINS_RUN_REST] - gains_judge_mean(self, &behind)) - launch;
   return now > 0 ? fmin(gain / now, gains_judge_gain(means, VERDICT_launch_bound)) : 0;
 }
 
@@ -132,15 +135,16 @@ static double unprofiled_step(const gains_judge *self, double recorded_ns) {
   double *times = self->steps; /* no run's are kept yet */
   for (uint32_t s = 0; s < self->count; s++)
     times[s] = (double)facts_step(self->timeline.facts, self->first + s)->step_time_ns;
-  const double median_ns = stats_spread(times, self->count).median;
-  const double more = median_ns - (double)trace->unprofiled_step_ns;
-  set_added(self, times, median_ns);
+  const pd_spread recorded = stats_spread(times, self->count);
+  /* Recording does not only lengthen steps, it scatters them: of their mean, all that is more is its. */
+  const double more = recorded.mean - (double)trace->unprofiled_step_ns;
+  set_added(self, times, recorded.median);
   return more > 0 ? recorded_ns - more : recorded_ns;
 }
 
 /* The share of the launching with which a step takes `wanted_ns`. */
 static double solve_keep(const gains_judge *self, double wanted_ns) {
-  double low = GAINS_KEEP_LEAST, high = 1;
+  double low = GAINS_KEEP_LEAST_KNOWN, high = 1;
   for (int i = 0; i < 12; i++) {
     const double middle = (low + high) / 2;
     const replay_variant variant = {.keep = middle};

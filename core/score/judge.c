@@ -98,6 +98,9 @@ static double mixed_error(const corpus_group *group, const reading *of) {
                 fabs(reading_share(of, group->also) - of->label.also));
 }
 
+/* What the verdict says of the program: that recording takes the most time is said where nothing of it does. */
+static const char *blamed(const reading *of) { return strcmp(of->cause, "profiler") ? of->cause : "none"; }
+
 /* Small effects do not count; a run that failed counts as wrong whatever its effect. */
 static void judge_cell(score *self, uint32_t i, double base) {
   const corpus_cell *cell = &self->corpus->cells[i];
@@ -112,7 +115,7 @@ static void judge_cell(score *self, uint32_t i, double base) {
   const double effect = cell->is_baseline ? at_rest : injected;
   const bool is_small = !cell->is_baseline && is_known && effect < self->corpus->min_effect;
   self->judged[i] = (judged){.truth = name_index(&self->causes, judge_truth(group, of)),
-                             .verdict = name_index(&self->causes, of->cause),
+                             .verdict = name_index(&self->causes, blamed(of)),
                              .counts = !is_small && !is_borderline(group, of),
                              .off_path = is_small && group->off_path,
                              .held_out = cell->held_out,

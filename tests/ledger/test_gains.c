@@ -10,6 +10,7 @@ typedef struct gains_rig {
   uint32_t thread, main, side;
   uint64_t correlation;
   int64_t record_cost_ns, unprofiled_step_ns;
+  bool sync_timing;
 } gains_rig;
 
 static void begin(gains_rig *self) {
@@ -37,7 +38,7 @@ static void judge(gains_rig *self, pd_facts facts, gains *out) {
   cr_assert_not_null(trace);
   trace->facts = PD_FACT_CALLS | PD_FACT_STEPS | facts;
   trace->device = NULL;
-  trace->sync_timing = 0;
+  trace->sync_timing = self->sync_timing;
   trace->record_cost_ns = self->record_cost_ns;
   trace->unprofiled_step_ns = self->unprofiled_step_ns;
   trace_facts *of = facts_open(trace);
@@ -105,6 +106,25 @@ PD_TEST(gains, reach_to_what_half_and_one_and_a_half_of_the_recorders_cost_would
   cr_assert_lt(of->low, GAINS_LEAST_CUDA);        /* one and a half: the device keeps the step at 140 us */
   cr_assert_eq(out.cause, VERDICT_launch_bound);
   cr_assert_eq(out.close, VERDICT_none);
+}
+
+PD_TEST(gains, a_run_knows_that_more_than_half_of_the_launching_may_be_the_recorders) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  rig.unprofiled_step_ns = 80000;
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, at, at + STEP_NS);
+    for (int64_t i = 0; i < 10; i++) {
+      const int64_t end = at + (i + 1) * 20000;
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, end - 20000, end, ++rig.correlation);
+      fake_kernel(rig.fake, "k", rig.main, end, end + 2000, rig.correlation);
+    }
+  }
+  judge(&rig, 0, &out);
+  cr_assert_float_eq(out.step_ns, 80000, 2000);
+  cr_assert_float_eq(out.keep, 0.4, 0.02);
 }
 
 /* ---- reads ---- */
@@ -223,6 +243,40 @@ PD_TEST(gains, kernels_too_short_for_any_work_go_with_their_launches_but_not_in_
   cr_assert_gt(launching->captured, 0);
   queued_kernels(4000, 1000, 0, &out);
   cr_assert_float_eq(launching->gain, launching->captured, 1e-9);
+}
+
+PD_TEST(gains, what_no_graph_saves_has_to_be_twice_as_much_for_a_name) {
+  gains out;
+  queued_kernels(1200, 1000, 0, &out);
+  const gains_cause *launching = &out.causes[VERDICT_launch_bound];
+  cr_assert(launching->gain > GAINS_LEAST_CUDA && launching->captured < GAINS_LEAST_CUDA, "%g, %g", launching->gain,
+            launching->captured);
+  cr_assert_eq(out.cause, VERDICT_none);
+  queued_kernels(3000, 1000, 0, &out);
+  cr_assert_gt(launching->gain, GAINS_UNTRIED_TIMES * GAINS_LEAST_CUDA);
+  cr_assert_eq(out.cause, VERDICT_launch_bound);
+}
+
+/* Steps that wait for the device begin with the launch of the graph, while it is idle. */
+PD_TEST(gains, a_graph_takes_longer_to_start_than_a_kernel) {
+  double captured[2];
+  for (int waits = 0; waits < 2; waits++) {
+    gains_rig rig;
+    gains out;
+    begin(&rig);
+    rig.sync_timing = waits;
+    for (uint64_t s = 0; s < STEPS; s++) {
+      const int64_t at = (int64_t)s * STEP_NS;
+      fake_step(rig.fake, s, at, at + STEP_NS);
+      for (int64_t i = 0; i < 10; i++)
+        launch(&rig, rig.main, at + i * 19000, at + i * 19000 + 5000, at + i * 19000 + 9000);
+      fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 172000, at + STEP_NS,
+                ++rig.correlation);
+    }
+    judge(&rig, PD_FACT_RECORDER_COST, &out);
+    captured[waits] = out.causes[VERDICT_launch_bound].captured * out.step_ns;
+  }
+  cr_assert_float_eq(captured[0] - captured[1], GAINS_GRAPH_LAUNCH_NS, 1);
 }
 
 PD_TEST(gains, kernels_of_a_graph_follow_one_another_at_once_however_far_apart_they_were) {

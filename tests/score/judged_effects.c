@@ -19,7 +19,7 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
                 .cells = cells,
                 .cell_count = 6,
                 .baseline_classes = 1};
-  reading readings[] = {{.cause = "none", .step_ns = 90},
+  reading readings[] = {{.cause = "profiler", .step_ns = 90}, /* of the program: nothing */
                         {.cause = "none", .step_ns = 100},
                         {.cause = "none", .step_ns = 150},
                         {.cause = "allocator", .step_ns = 200, .share = 0.45, .expected_ns = 110},
