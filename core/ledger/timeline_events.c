@@ -122,8 +122,8 @@ static bool add_edge(timeline *self, timeline_record *to, uint32_t from) {
   const timeline_record *source = &self->records[from];
   self->edges[self->edge_count++] =
       (replay_edge){.record = from,
-                    .apart = to->kind == PD_ACTIVITY_KERNEL && source->kind == PD_ACTIVITY_KERNEL &&
-                             !is_in_one_operation(self, to, source) &&
+                    .apart = (to->kind == PD_ACTIVITY_KERNEL || to->kind == PD_ACTIVITY_MEMSET) &&
+                             source->kind == PD_ACTIVITY_KERNEL && !is_in_one_operation(self, to, source) &&
                              !facts_is_communication(self->facts, timeline_row(self, source)->name) &&
                              !facts_is_communication(self->facts, timeline_row(self, to)->name)};
   to->edge_count++;

@@ -207,6 +207,28 @@ PD_TEST(gains, streams_of_one_operation_are_its_librarys_own) {
   cr_assert_lt(out.causes[VERDICT_serial_streams].gain, 0.01);
 }
 
+/* Half of a step runs on another stream, and the rest, which begins with a set, waits for it. */
+PD_TEST(gains, a_set_that_waits_for_another_stream_is_held_up_as_a_kernel_is) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, start, start + STEP_NS);
+    launch(&rig, rig.side, start, start + 5000, start + 100000);
+    event(&rig, start + 1500);
+    fake_call(rig.fake, PD_API_MEMSET, "cudaMemsetAsync", rig.thread, start + 2000, start + 3000, ++rig.correlation);
+    fake_kernel(rig.fake, "Memset (Device)", rig.main, start + 101000, start + 103000, rig.correlation)->detail.kind =
+        PD_ACTIVITY_MEMSET;
+    launch(&rig, rig.main, start + 4000, start + 104000, start + STEP_NS - 1000);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, start + 6000, start + STEP_NS,
+              ++rig.correlation);
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  cr_assert_float_eq(out.causes[VERDICT_serial_streams].gain, 0.47, 0.02);
+  cr_assert_eq(out.cause, VERDICT_serial_streams);
+}
+
 PD_TEST(gains, a_long_section_on_another_stream_is_no_hop) {
   gains out;
   hand_over(4, 8, 3, false, &out);
