@@ -23,7 +23,6 @@ static int bring_up_records(run_state *run, const config *settings) {
                                     .room = board_room()};
   run->log = step_log_open(settings->run.trace_dir);
   run->truth = truth_open(settings->run.trace_dir);
-  run->watch = run->benchmark ? NULL : guard_open(false, 0);
   run->services.files = files_open();
   if (!run->log || !run->truth || !run->services.files)
     return run_parts_report(NULL, PD_NO_MEMORY, "recorder", CODE_INTERNAL);
@@ -173,6 +172,8 @@ int run_parts_open(run_state *run, config *settings) {
   run->quiet = settings->quiet;
   int code = bring_up_records(run, settings);
   if (code == CODE_DONE) code = run_device_open(run, settings);
+  /* The clocks are looked at before and behind the steps alone, and the energy is counted between. */
+  if (code == CODE_DONE && !run->benchmark) run->watch = guard_open(run->props.is_cuda, run->props.index);
   if (run->ranks) code = join_ranks(run, settings, code);
   if (code == CODE_DONE) take_settings(run, settings); /* the device that `auto` took may have brought some */
   if (code == CODE_DONE) code = bring_up_training(run, settings);
