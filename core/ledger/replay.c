@@ -55,11 +55,11 @@ static int64_t latency_of(const run_state *self, const replay_item *item, const 
   return latency < most ? latency : most;
 }
 
-/* A graph's own gaps are shorter than what the recorder leaves of the others. */
 static int64_t gap_of(const replay_variant *variant, const replay_record *record) {
-  if (variant->graph) return record->gap_ns - record->fixed_gap_ns;
   const bool inflated = (record->flags & REPLAY_SHORT_GAP) && variant->keep < 1;
-  return inflated ? (int64_t)((double)record->gap_ns * variant->keep) : record->gap_ns;
+  const int64_t own = inflated ? (int64_t)((double)record->gap_ns * variant->keep) : record->gap_ns;
+  const int64_t captured = record->gap_ns - record->fixed_gap_ns;
+  return variant->graph && captured < own ? captured : own;
 }
 
 static int64_t length_of(const replay_variant *variant, const replay_record *record) {

@@ -50,7 +50,7 @@ static void add_together(table_build *table, const table_work *work, uint32_t co
   table_int(table, M_gain_step, (int64_t)(of->step_ns * (1 - at_least_nothing(of->without[count - 1].gain))));
 }
 
-/* The replay takes off at most half of the launching and of the gaps. */
+/* The replay takes off no more than a part of the launching and of the gaps. */
 static void add_cost(table_build *table, const table_work *work) {
   const gains *of = work->gains;
   const double left_ns = of->added_ns - (of->recorded_ns - of->step_ns);

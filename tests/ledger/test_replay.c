@@ -60,7 +60,8 @@ static bool can_begin(const machine *self, uint32_t i, const replay_variant *var
     if (before->stream != op->stream || is_gone(before, variant)) continue;
     if (!before->done) return false;
     const double own = op->short_gap ? variant->keep : 1;
-    const int64_t gap = variant->graph ? op->gap_ns - op->fixed_gap_ns : (int64_t)((double)op->gap_ns * own);
+    const int64_t plain = (int64_t)((double)op->gap_ns * own), captured = op->gap_ns - op->fixed_gap_ns;
+    const int64_t gap = variant->graph && captured < plain ? captured : plain;
     if (before->kernel_end_ns + gap > *start) *start = before->kernel_end_ns + gap;
     break;
   }
@@ -243,7 +244,7 @@ static void translate(const machine *from, replayed *to) {
 }
 
 static replay_variant random_variant(void) {
-  replay_variant out = {.keep = chance(50) ? 1 : 0.5 + 0.01 * (double)random_to(49)};
+  replay_variant out = {.keep = chance(50) ? 1 : 0.25 + 0.01 * (double)random_to(74)};
   for (uint32_t bit = 1; bit < 9; bit++)
     if (chance(25)) out.without |= 1u << bit;
   out.without &= ~(replay_owners)REPLAY_MEASUREMENT;
