@@ -112,7 +112,7 @@ static int write_outputs(const replay_request *request, writing *self) {
   return WEXITSTATUS(self->status);
 }
 
-/* By somebody else, or for want of memory: no sink kills its own process. */
+/* By somebody else, or for want of memory. */
 static bool was_killed(const writing *self) {
   return self->pid > 0 && !self->hung && WIFSIGNALED(self->status) && WTERMSIG(self->status) == SIGKILL;
 }
@@ -123,28 +123,34 @@ static uint64_t bit_of(const config *settings, const char *sink) {
   return 0;
 }
 
-/* Writes until a writer comes to its end, each time without the sink that ended the one before. `died`: the request's,
- * with room for `most`. */
+/* Writes until a writer comes to its end, each time without the sink that ended the one before. A kill may come from
+ * anywhere; the second one in a row in the same sink is that sink's, which wants more memory than there is. `died`: the
+ * request's, with room for `most`. */
 static int write_until_done(replay_request *request, uint32_t *died, uint32_t most) {
   uint32_t kills = 0;
+  char killed_in[64] = "";
   writing last;
   for (;;) {
     char place[192], sink[64];
     const int code = write_outputs(request, &last);
     if (code >= 0 || last.pid < 0 || request->died_count == most) return code;
     died[request->died_count++] = (uint32_t)last.pid;
-    if (was_killed(&last)) {
+    board_say(board_own(), "", place, sizeof place, sink);
+    const uint64_t bit = bit_of(request->settings, sink);
+    const bool is_killed = was_killed(&last), is_again = is_killed && sink[0] && strcmp(sink, killed_in) == 0;
+    snprintf(killed_in, sizeof killed_in, "%s", is_killed ? sink : "");
+    if (is_killed && !(is_again && bit)) {
       if (++kills > KILLS_MOST) return -1;
       log_line(PD_LOG_WARN, NULL,
                "the process that writes the outputs was killed by signal 9, as the system does where memory runs out; "
                "they are written anew");
       continue;
     }
-    board_say(board_own(), "", place, sizeof place, sink);
-    const uint64_t bit = bit_of(request->settings, sink);
     if (!bit || request->without & bit) return -1;
     error_line_print(FAULT_OUTPUT, NULL, "%s: %s; the others are written without it", place,
-                     last.hung ? "took longer than [run] step_timeout and was ended" : "crashed or ended its process");
+                     is_killed   ? "was killed by signal 9 twice, as the system does where memory runs out"
+                     : last.hung ? "took longer than [run] step_timeout and was ended"
+                                 : "crashed or ended its process");
     request->without |= bit;
   }
 }

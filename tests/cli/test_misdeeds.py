@@ -108,6 +108,16 @@ class Misdeeds(Case):
             self.assertEqual(out["outcome"], "complete" if at in ("open", "close") else "failed")
             self.assertGreater(len(os.listdir(self.path("csv"))), 3)
 
+    def test_a_sink_that_wants_more_memory_than_there_is(self):
+        """Its process is killed each time; those behind it are written all the same."""
+        code, _, err = self.run_pdhost(*SMALL, "--scenario", "control", "--trace_dir", "traces", "--sink",
+                                       f"{SINK}:what=kill,at=trace", "--sink", JSON, "--sink", "csv:dir=csv", watch=False)
+        self.assertNotEqual(code, 0, err)
+        self.assertIn("sink misdeed: ", err)
+        self.assertIn("was killed by signal 9 twice, as the system does where memory runs out; the others are written", err)
+        self.assertEqual(len(self.json("out.json")["windows"]), 1)
+        self.assertGreater(len(os.listdir(self.path("csv"))), 3)
+
     def test_a_sink_that_does_not_end(self):
         for at in ("open", "trace", "close"):
             code, err = self.misdo("--scenario", "control", "-o", "run.step_timeout=2s", "--sink", f"{SINK}:what=loop,at={at}")
