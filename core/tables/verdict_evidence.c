@@ -128,11 +128,22 @@ static const char *instead(const table_work *work, uint32_t cause) {
                       100 * (double)of->named[rival] / (double)of->draws, short_text(work->arena, rival));
 }
 
+/* The table of steps has the host's time: a loop that never waits ends its steps before its device does. */
+static const char *pace(const table_work *work) {
+  int64_t longest = 0;
+  for (uint64_t i = 0; i < work->facts->step_count; i++) {
+    const pd_trace_step *step = facts_step(work->facts, i);
+    if (step->end_ns - step->start_ns > longest) longest = step->end_ns - step->start_ns;
+  }
+  if (work->gains->recorded_ns <= (1 + SAID_PERCENT / 100.0) * (double)longest) return "";
+  return "; that is the pace of the device, which the host runs ahead of";
+}
+
 const char *verdict_evidence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const gains_cause *one = &of->causes[cause];
-  const char *rest =
-      arena_format(work->arena, "%s%s%s", recording_adds(work), closeness(work, cause), instead(work, cause));
+  const char *rest = arena_format(work->arena, "%s%s%s%s", pace(work), recording_adds(work), closeness(work, cause),
+                                  instead(work, cause));
   if (cause == VERDICT_none)
     return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s",
                         time_text(work, of->step_ns), time_text(work, of->busy * of->recorded_ns), rest);

@@ -331,3 +331,28 @@ PD_TEST(verdict, one_small_pass_is_no_small_batch) { expect_passes(1, 0.25F, "no
 PD_TEST(verdict, a_device_that_does_not_say_is_taken_as_full) {
   expect_passes(8, -1, "small_batch", 80000 - 5000 - 8 * 5000);
 }
+
+/* The host is done with each step after 50 us, and the device with its kernel of 99 us only then, as in a loop that
+ * never waits. */
+PD_TEST(verdict, says_that_a_step_is_the_devices_where_the_host_runs_ahead) {
+  for (int64_t host_us = 50; host_us <= 100; host_us += 50) {
+    analysis_rig rig;
+    const pd_table *table;
+    rig_begin(&rig);
+    const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+    for (uint64_t s = 0; s < 6; s++) {
+      const int64_t at = (int64_t)s * host_us * 1000, run = 5000 + (int64_t)s * 100000;
+      fake_step(rig.fake, s, at, at + host_us * 1000);
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 2000, s + 1);
+      fake_kernel(rig.fake, "k", stream, run, run + 99000, s + 1);
+    }
+    rig_finish(&rig);
+    rig.trace->sync_timing = 0;
+    const pd_table_row *row = verdict_row(&rig, &table);
+    const char *text = rig_text(table, row, "verdict_evidence");
+    cr_assert(strstr(text, "a step takes 10"), "%s", text); /* 100 us, and the first one longer */
+    cr_assert_eq(!!strstr(text, "that is the pace of the device, which the host runs ahead of"), host_us == 50, "%s",
+                 text);
+    rig_end(&rig);
+  }
+}
