@@ -80,8 +80,17 @@ class Ranks(Case):
         return json.loads(out)
 
     def test_balanced_ranks_of_pytorch_raise_no_alarm(self):
-        """Rank 0 launches 0.4 ms later than rank 1 under torch.profiler alone, and rank 1 waits 2.3 ms in its collectives."""
-        self.assertEqual(self.real("balanced")["verdict"], "none")
+        """One rank launches 0.4 ms later than the other under torch.profiler alone, which waits 2.3 ms in its collectives."""
+        for name in ("balanced", "balanced_later"):
+            self.assertEqual(self.real(name)["verdict"], "none", name)
+
+    def test_what_the_profiler_may_hide_is_withheld(self):
+        for name, words in (("untold_batch", "the device of rank 1 computes 1.4"), ("untold_transfer", "there are transfers")):
+            figures = self.real(name)
+            self.assertEqual((figures["verdict"], figures["straggler"], figures["cause"], figures["share"], figures["possible"]),
+                             ("withheld", None, None, 0, False), name)
+            self.assertIn(words, figures["sentence"])
+            self.assertIn("cannot be said", figures["sentence"])
 
     def test_stragglers_of_pytorch_cost_no_more_than_was_measured(self):
         """A step of theirs and one of the balanced ranks were measured without a profiler."""

@@ -51,14 +51,27 @@ static void possible_sentence(const rank_summary *self, char text[RANK_SENTENCE_
     (void)snprintf(what, sizeof what, "communication does not overlap");
   } else {
     late_because(self, why, sizeof why);
-    (void)snprintf(what, sizeof what, "%s on rank %u: %s",
-                   self->verdict == RANKS_UNEVEN ? "uneven work" : "a straggler",
-                   self->ranks[self->straggler].side->rank, why);
+    (void)snprintf(what, sizeof what, "uneven work on rank %u: %s", self->ranks[self->straggler].side->rank, why);
   }
   (void)snprintf(text, RANK_SENTENCE_BYTES,
                  "possibly %s. Recording slows all hosts down, which hides it. Not recorded, a step would take about "
                  "%.3g ms, and %.3g ms without this (%.1f %% less)",
                  what, with_ms, without_ms, 100 * self->share);
+}
+
+/* What recording may hide. */
+static void hidden_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
+  char what[RANK_SENTENCE_BYTES / 3];
+  if (self->hidden == RANKS_UNEVEN)
+    (void)snprintf(what, sizeof what, "the device of rank %u computes %.3g ms longer than the others'",
+                   self->ranks[self->straggler].side->rank, 1e-6 * self->cause_ns);
+  else
+    (void)snprintf(what, sizeof what, "there are transfers beside which nothing is computed");
+  (void)snprintf(
+      text, RANK_SENTENCE_BYTES,
+      "withheld: %s. Recording slows the hosts down so much that it cannot be said whether this holds up the "
+      "steps. Record again without shapes and stacks",
+      what);
 }
 
 void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
@@ -82,6 +95,8 @@ void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTE
     if (self->matched && self->steps < RANKS_STEPS_LEAST)
       (void)snprintf(text, RANK_SENTENCE_BYTES, "withheld: %u steps that all files have are too few, %d are needed",
                      self->steps, RANKS_STEPS_LEAST);
+    else if (self->hidden != RANKS_NONE)
+      hidden_sentence(self, text);
     else if (self->matched && self->of > self->count)
       (void)snprintf(text, RANK_SENTENCE_BYTES,
                      "no rank of these %u holds up the others; of %u ranks, so that transfers may hold waits for those "
@@ -204,7 +219,8 @@ const rank_figures *rank_report_late(const rank_summary *self) {
 }
 
 const char *rank_report_verdict(const rank_summary *self) {
-  return self->matched && self->steps >= RANKS_STEPS_LEAST ? ranks_verdict_key(self->verdict) : "withheld";
+  const bool is_told = self->verdict != RANKS_NONE || self->hidden == RANKS_NONE;
+  return is_told && self->matched && self->steps >= RANKS_STEPS_LEAST ? ranks_verdict_key(self->verdict) : "withheld";
 }
 
 const char *rank_report_cause(const rank_summary *self) {

@@ -297,31 +297,48 @@ static double most_unrecorded_ns(const rank_summary *self, uint32_t but, double 
   return most;
 }
 
-/* As recorded the ranks are balanced. Recording costs all hosts alike: how far the estimates differ is chance. */
-static void judge_unrecorded(rank_summary *self, double *scratch) {
+/* What the step would be shorter by, if the device of `late` computed no longer than those of the others. Its host
+ * stays as it is: a host that needs longer than the others does so as recorded, too. */
+static double gain_of_device(const rank_summary *self, uint32_t late, double cost_ns, bool transfers) {
+  const double device = self->ranks[late].side->compute_ns + (transfers ? self->ranks[late].exposed_transfer_ns : 0);
+  const double rest = more_of(most_unrecorded_ns(self, late, cost_ns, transfers), self->ranks[late].host_ns - cost_ns);
+  return more_of(device - rest, 0);
+}
+
+/* What the devices hold up, where recording costs each host `cost_ns` of a step. `doubt_ns`: how much of that may be
+ * chance. */
+static void judge_devices(rank_summary *self, double cost_ns, double doubt_ns) {
   const uint32_t nobody = self->count;
-  double cost = 0;
   uint32_t late = 0;
-  for (uint32_t r = 0; r < self->count; r++) cost += RANKS_COST_MOST * self->ranks[r].side->added_host_ns / self->count;
-  if (cost <= 0 || (self->of && self->of != self->count)) return;
   for (uint32_t r = 1; r < self->count; r++)
-    if (unrecorded_ns(&self->ranks[r], cost, false) > unrecorded_ns(&self->ranks[late], cost, false)) late = r;
-  const double step = most_unrecorded_ns(self, nobody, cost, true),
-               work = most_unrecorded_ns(self, nobody, cost, false);
-  const double without =
-      fmin(step - most_unrecorded_ns(self, late, cost, true), work - most_unrecorded_ns(self, late, cost, false));
-  const double least = least_share(self) * step + RANKS_COST_DOUBT * cost;
-  const double gain = without >= least ? without : step - work;
-  if (gain < least) return;
-  self->is_possible = true;
+    if (self->ranks[r].side->compute_ns > self->ranks[late].side->compute_ns) late = r;
+  const double step = most_unrecorded_ns(self, nobody, cost_ns, true),
+               work = most_unrecorded_ns(self, nobody, cost_ns, false);
+  const double uneven = fmin(gain_of_device(self, late, cost_ns, true), gain_of_device(self, late, cost_ns, false));
+  const double least = least_share(self) * step + doubt_ns;
+  const bool is_uneven = uneven >= least;
+  self->hidden = is_uneven ? RANKS_UNEVEN : step - work >= least ? RANKS_NOT_OVERLAPPED : RANKS_NONE;
+  self->straggler = is_uneven ? late : self->straggler;
+  self->share = self->hidden != RANKS_NONE ? (is_uneven ? uneven : step - work) / step : 0;
   self->unrecorded_ns = step;
-  self->share = gain / step;
-  self->verdict = RANKS_NOT_OVERLAPPED;
-  if (without < least) return;
-  self->verdict = RANKS_STRAGGLER;
-  self->straggler = late;
-  find_cause(self, scratch);
-  if (self->cause == VERDICT_none) self->verdict = RANKS_UNEVEN;
+}
+
+/* As recorded the ranks are balanced. Recording slows the hosts down: without it the devices may set the step. */
+static void judge_unrecorded(rank_summary *self, double *scratch) {
+  double cost = 0;
+  for (uint32_t r = 0; r < self->count; r++) cost += self->ranks[r].side->added_host_ns / self->count;
+  if (cost <= 0 || (self->of && self->of != self->count)) return;
+  judge_devices(self, RANKS_COST_USUAL * cost, RANKS_COST_DOUBT * RANKS_COST_USUAL * cost);
+  if (self->hidden != RANKS_NONE) {
+    self->is_possible = true;
+    self->verdict = self->hidden;
+  } else {
+    judge_devices(self, RANKS_COST_MOST * cost, 0);
+    self->share = 0;
+  }
+  if (self->hidden != RANKS_UNEVEN) return;
+  self->cause = VERDICT_none;
+  self->cause_ns = more_than_others(self, self->straggler, VERDICT_none, scratch);
 }
 
 static void judge(rank_summary *self, double *scratch) {
