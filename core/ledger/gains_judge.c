@@ -75,6 +75,18 @@ static replay_variant rest_of(const gains_judge *self, double keep) {
   return (replay_variant){.without = NOT_IN_GRAPHS, .one_pass = gains_judge_is_several(self), .keep = keep};
 }
 
+/* Steps that wait for the device begin with an idle one, however few launches they have. */
+static double graph_launch_ns(const gains_judge *self) {
+  const pd_trace *trace = self->timeline.facts->trace;
+  return trace->sync_timing && (!trace->device || trace->device->is_cuda) ? GAINS_GRAPH_LAUNCH_NS : 0;
+}
+
+static void add_graph_launch(const gains_judge *self, uint32_t run, double *means) {
+  if (!self->applies[VERDICT_launch_bound]) return;
+  means[run] += graph_launch_ns(self);
+  for (uint32_t s = 0; s < self->count; s++) self->steps[(size_t)run * self->count + s] += graph_launch_ns(self);
+}
+
 void gains_judge_run(const gains_judge *self, double keep, double *means) {
   const replay_variant now = {.keep = keep}, rest = rest_of(self, keep);
   means[GAINS_RUN_NOW] = run_steps(self, &now, GAINS_RUN_NOW);
@@ -87,6 +99,8 @@ void gains_judge_run(const gains_judge *self, double keep, double *means) {
   replay_variant graph = now;
   gains_judge_remove(self, VERDICT_launch_bound, &graph);
   means[GAINS_RUN_GRAPH] = run_steps(self, &graph, GAINS_RUN_GRAPH);
+  add_graph_launch(self, VERDICT_launch_bound, means);
+  add_graph_launch(self, GAINS_RUN_GRAPH, means);
 }
 
 double gains_judge_gain(const double *means, uint32_t cause) {
@@ -103,11 +117,9 @@ double gains_judge_captured(const gains_judge *self, const double *means) {
   behind.same_kernels = true;
   gains_judge_remove(self, VERDICT_launch_bound, &alone);
   gains_judge_remove(self, VERDICT_launch_bound, &behind);
-  const pd_trace *trace = self->timeline.facts->trace;
-  /* Steps that wait for the device begin with an idle one. */
-  const double launch = trace->sync_timing && (!trace->device || trace->device->is_cuda) ? GAINS_GRAPH_LAUNCH_NS : 0;
   const double gain =
-      fmin(now - gains_judge_mean(self, &alone), means[GAINS_RUN_REST] - gains_judge_mean(self, &behind)) - launch;
+      fmin(now - gains_judge_mean(self, &alone), means[GAINS_RUN_REST] - gains_judge_mean(self, &behind)) -
+      graph_launch_ns(self);
   return now > 0 ? fmin(gain / now, gains_judge_gain(means, VERDICT_launch_bound)) : 0;
 }
 

@@ -279,9 +279,10 @@ PD_TEST(gains, what_no_graph_saves_has_to_be_twice_as_much_for_a_name) {
   cr_assert_eq(out.cause, VERDICT_launch_bound);
 }
 
-/* Steps that wait for the device begin with the launch of the graph, while it is idle. */
+/* Steps that wait for the device begin with the launch of the graph, while it is idle, however large its kernels are.
+ */
 PD_TEST(gains, a_graph_takes_longer_to_start_than_a_kernel) {
-  double captured[2];
+  double gain[2], captured[2];
   for (int waits = 0; waits < 2; waits++) {
     gains_rig rig;
     gains out;
@@ -296,8 +297,10 @@ PD_TEST(gains, a_graph_takes_longer_to_start_than_a_kernel) {
                 ++rig.correlation);
     }
     judge(&rig, PD_FACT_RECORDER_COST, &out);
+    gain[waits] = out.causes[VERDICT_launch_bound].gain * out.step_ns;
     captured[waits] = out.causes[VERDICT_launch_bound].captured * out.step_ns;
   }
+  cr_assert_float_eq(gain[0] - gain[1], GAINS_GRAPH_LAUNCH_NS, 1);
   cr_assert_float_eq(captured[0] - captured[1], GAINS_GRAPH_LAUNCH_NS, 1);
 }
 
