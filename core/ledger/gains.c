@@ -20,7 +20,9 @@ static double least_gain_of(const gains_judge *self, uint32_t cause) {
   const pd_device_props *device = self->timeline.facts->trace->device;
   const double least = least_gain(self);
   const bool tried = cause != VERDICT_launch_bound || (device && !device->is_cuda);
-  return tried || self->out->causes[cause].captured >= least ? least : GAINS_UNTRIED_TIMES * least;
+  if (tried || self->out->causes[cause].captured >= least) return least;
+  const bool is_short = gains_judge_graph_launch_ns(self) > least / 2 * self->out->step_ns;
+  return is_short ? INFINITY : GAINS_UNTRIED_TIMES * least;
 }
 
 /* The cause with the largest of `gains_of` all that could be named, or VERDICT_none. */

@@ -75,16 +75,16 @@ static replay_variant rest_of(const gains_judge *self, double keep) {
   return (replay_variant){.without = NOT_IN_GRAPHS, .one_pass = gains_judge_is_several(self), .keep = keep};
 }
 
-/* Steps that wait for the device begin with an idle one, however few launches they have. */
-static double graph_launch_ns(const gains_judge *self) {
+double gains_judge_graph_launch_ns(const gains_judge *self) {
   const pd_trace *trace = self->timeline.facts->trace;
   return trace->sync_timing && (!trace->device || trace->device->is_cuda) ? GAINS_GRAPH_LAUNCH_NS : 0;
 }
 
 static void add_graph_launch(const gains_judge *self, uint32_t run, double *means) {
   if (!self->applies[VERDICT_launch_bound]) return;
-  means[run] += graph_launch_ns(self);
-  for (uint32_t s = 0; s < self->count; s++) self->steps[(size_t)run * self->count + s] += graph_launch_ns(self);
+  means[run] += gains_judge_graph_launch_ns(self);
+  for (uint32_t s = 0; s < self->count; s++)
+    self->steps[(size_t)run * self->count + s] += gains_judge_graph_launch_ns(self);
 }
 
 void gains_judge_run(const gains_judge *self, double keep, double *means) {
@@ -119,7 +119,7 @@ double gains_judge_captured(const gains_judge *self, const double *means) {
   gains_judge_remove(self, VERDICT_launch_bound, &behind);
   const double gain =
       fmin(now - gains_judge_mean(self, &alone), means[GAINS_RUN_REST] - gains_judge_mean(self, &behind)) -
-      graph_launch_ns(self);
+      gains_judge_graph_launch_ns(self);
   return now > 0 ? fmin(gain / now, gains_judge_gain(means, VERDICT_launch_bound)) : 0;
 }
 

@@ -34,6 +34,10 @@ double gains_judge_mean(const gains_judge *self, const replay_variant *variant);
 void gains_judge_run(const gains_judge *self, double keep, double *means);
 double gains_judge_gain(const double *means, uint32_t cause);
 
+/* What a graph takes longer to start than its first kernel, where steps wait for the device: those begin with an idle
+ * one, however few launches they have. Else 0. */
+double gains_judge_graph_launch_ns(const gains_judge *self);
+
 /* What the steps would save as one captured graph of the same kernels: the gain of launching, or a part of it. `means`
  * are those of the keep in `out`. */
 double gains_judge_captured(const gains_judge *self, const double *means);

@@ -238,21 +238,25 @@ PD_TEST(gains, a_long_section_on_another_stream_is_no_hop) {
   cr_assert_lt(out.hops, 1);
 }
 
-/* Ten kernels a step that are launched in time, behind a long one: of `ns` each, `gap_ns` apart. Without the recorder a
- * step takes `unprofiled_ns`; 0: that is not known. */
+/* Ten kernels a step that are launched in time, behind a long one: of `ns` each, `gap_ns` apart. */
+static void queue_kernels(gains_rig *rig, int64_t ns, int64_t gap_ns) {
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = (int64_t)s * STEP_NS, first = start + STEP_NS - 10 * (ns + gap_ns);
+    fake_step(rig->fake, s, start, start + STEP_NS);
+    launch(rig, rig->main, start, start + 5000, first - gap_ns);
+    for (int64_t i = 0, at = first; i < 10; i++, at += ns + gap_ns)
+      launch(rig, rig->main, start + 2000 + i * 1000, at, at + ns);
+    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", rig->thread, start + 13000, start + STEP_NS,
+              ++rig->correlation);
+  }
+}
+
+/* The same, where without the recorder a step takes `unprofiled_ns`; 0: that is not known. */
 static void queued_kernels(int64_t ns, int64_t gap_ns, int64_t unprofiled_ns, gains *out) {
   gains_rig rig;
   begin(&rig);
   rig.unprofiled_step_ns = unprofiled_ns;
-  for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = (int64_t)s * STEP_NS, first = start + STEP_NS - 10 * (ns + gap_ns);
-    fake_step(rig.fake, s, start, start + STEP_NS);
-    launch(&rig, rig.main, start, start + 5000, first - gap_ns);
-    for (int64_t i = 0, at = first; i < 10; i++, at += ns + gap_ns)
-      launch(&rig, rig.main, start + 2000 + i * 1000, at, at + ns);
-    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, start + 13000, start + STEP_NS,
-              ++rig.correlation);
-  }
+  queue_kernels(&rig, ns, gap_ns);
   judge(&rig, PD_FACT_RECORDER_COST, out);
 }
 
@@ -277,6 +281,21 @@ PD_TEST(gains, what_no_graph_saves_has_to_be_twice_as_much_for_a_name) {
   queued_kernels(3000, 1000, 0, &out);
   cr_assert_gt(launching->gain, GAINS_UNTRIED_TIMES * GAINS_LEAST_CUDA);
   cr_assert_eq(out.cause, VERDICT_launch_bound);
+}
+
+/* In short steps that wait for the device, the start of a graph alone is worth a name. */
+PD_TEST(gains, short_steps_are_launch_bound_only_if_a_graph_helps) {
+  for (int waits = 0; waits < 2; waits++) {
+    gains_rig rig;
+    gains out;
+    begin(&rig);
+    rig.sync_timing = waits;
+    queue_kernels(&rig, 3000, 1000);
+    judge(&rig, PD_FACT_RECORDER_COST, &out);
+    cr_assert_lt(out.causes[VERDICT_launch_bound].captured, GAINS_LEAST_CUDA);
+    cr_assert_gt(out.causes[VERDICT_launch_bound].gain, GAINS_UNTRIED_TIMES * GAINS_LEAST_CUDA);
+    cr_assert_eq(out.cause, waits ? VERDICT_none : VERDICT_launch_bound);
+  }
 }
 
 /* Steps that wait for the device begin with the launch of the graph, while it is idle, however large its kernels are.
