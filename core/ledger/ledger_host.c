@@ -198,9 +198,9 @@ static bool find_memory(const trace_facts *facts, ledger_host *out) {
 
 /* Another program's, as the replay has it. Copies of page-locked memory are launches. */
 static bool take_replayed(const gains *of, ledger_host *out) {
-  intervals *const to[TIMELINE_OWNERS] = {&out->train,      &out->input,     &out->inner_sync,
-                                          &out->outer_sync, &out->allocator, &out->transfer,
-                                          &out->train,      &out->compute,   &out->train};
+  intervals *const to[] = {&out->train,    &out->input, &out->inner_sync, &out->outer_sync, &out->allocator,
+                           &out->transfer, &out->train, &out->compute,    &out->train};
+  _Static_assert(sizeof to / sizeof *to == TIMELINE_OWNERS, "one for each owner of the replay");
   bool ok = true;
   for (uint32_t o = 0; o < TIMELINE_OWNERS; o++)
     for (size_t i = 0; ok && i < of->host[o].count; i++)

@@ -1,6 +1,8 @@
 /* See delays_tensor.h. One row a function: its name, what it takes, and what it passes on. */
 #include "delays_tensor.h"
 
+#include <stddef.h>
+
 static pd_tensor_ops own;           /* the device's: its functions have no state of a caller's */
 static delays_before before_kernel; /* the loop thread sets both before any other calls them */
 
@@ -104,6 +106,11 @@ static delays_before before_kernel; /* the loop thread sets both before any othe
     (device, stream, dx, dy, y, scale))                                                                                \
   X(swap_middle, (pd_device * device, pd_stream * stream, const pd_tensor *y, const pd_tensor *x),                     \
     (device, stream, y, x))
+
+#define X(name, takes, passes) +1
+_Static_assert((sizeof(pd_tensor_ops) - offsetof(pd_tensor_ops, fill)) / sizeof(void (*)(void)) == 0 LAUNCHES(X),
+               "a row for each operation of the device");
+#undef X
 
 #define X(name, takes, passes)                                                                                         \
   static pd_status slow_##name takes {                                                                                 \
