@@ -107,10 +107,11 @@ static delays_before before_kernel; /* the loop thread sets both before any othe
   X(swap_middle, (pd_device * device, pd_stream * stream, const pd_tensor *y, const pd_tensor *x),                     \
     (device, stream, y, x))
 
-#define X(name, takes, passes) +1
-_Static_assert((sizeof(pd_tensor_ops) - offsetof(pd_tensor_ops, fill)) / sizeof(void (*)(void)) == 0 LAUNCHES(X),
-               "a row for each operation of the device");
+#define X(name, takes, passes) row_of_##name,
+enum { LAUNCHES(X) row_count };
 #undef X
+_Static_assert((sizeof(pd_tensor_ops) - offsetof(pd_tensor_ops, fill)) / sizeof(void (*)(void)) == row_count,
+               "a row for each operation of the device");
 
 #define X(name, takes, passes)                                                                                         \
   static pd_status slow_##name takes {                                                                                 \
