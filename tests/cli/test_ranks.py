@@ -234,8 +234,8 @@ class Ranks(Case):
 
     def test_the_text_and_the_order_of_files(self):
         out = self.ranks(order=reversed, input_us=lambda rank, step: 520 if rank == 1 else 20)
-        self.assertIn("Ranks    straggler: the others wait 0.59 ms a step", out)
-        self.assertRegex(out, r"for rank 1:\s+input-bound, 0\.\d+\s+ms more than on the others")
+        self.assertIn("Ranks    straggler: the others wait 590 us a step", out)
+        self.assertRegex(out, r"for rank 1:\s+input-bound, \d+\s+us more than on the others")
         tail = out[out.index("Ranks "):].splitlines()
         self.assertLessEqual(max(map(len, tail)), 80)
         self.assertEqual([line.split()[0] for line in tail if line[:5].strip().isdigit()], ["0", "1", "2"])

@@ -4,6 +4,8 @@
 #include "base/json_text.h"
 #include "base/wrap.h"
 
+#include <pdhost/quantity.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,23 @@
 
 enum { VERDICT_INDENT = 9 };
 #define RANKS_FORMAT "pdhost.ranks/1"
+
+typedef struct figure {
+  char text[32];
+} figure;
+
+/* "8.86 ms" */
+static figure time_of(double ns) {
+  figure out;
+  pd_text_time(out.text, sizeof out.text, ns);
+  return out;
+}
+
+/* In a column, whose heading has the unit. */
+static void print_figure(int width, double value) {
+  const int decimals = pd_decimals(value), room = width - 3; /* for 0, the point and a space */
+  printf(" %*.*f", width, decimals < room ? decimals : room, value);
+}
 
 /* "input-bound" of "input-bound: the device waits for data". */
 static void cause_name(uint32_t cause, char *out, size_t room) {
@@ -22,10 +41,10 @@ static void cause_name(uint32_t cause, char *out, size_t room) {
 static void late_because(const rank_summary *self, char *out, size_t room) {
   char name[128];
   if (self->cause == VERDICT_none) {
-    (void)snprintf(out, room, "its device computes %.3g ms longer", 1e-6 * self->cause_ns);
+    (void)snprintf(out, room, "its device computes %s longer", time_of(self->cause_ns).text);
   } else if (self->cause < VERDICT_none) {
     cause_name(self->cause, name, sizeof name);
-    (void)snprintf(out, room, "%s, %.3g ms more than on the others", name, 1e-6 * self->cause_ns);
+    (void)snprintf(out, room, "%s, %s more than on the others", name, time_of(self->cause_ns).text);
   } else {
     (void)snprintf(out, room, "what it does meanwhile is not known");
   }
@@ -35,17 +54,16 @@ static void straggler_sentence(const rank_summary *self, char text[RANK_SENTENCE
   const rank_figures *of = &self->ranks[self->straggler];
   char why[RANK_SENTENCE_BYTES / 2];
   late_because(self, why, sizeof why);
-  (void)snprintf(
-      text, RANK_SENTENCE_BYTES,
-      "%s: the others wait %.3g ms a step for rank %u: %s. Without it a step would take %.3g ms, not %.3g ms "
-      "(%.1f %% less)",
-      self->verdict == RANKS_UNEVEN ? "uneven work" : "straggler", 1e-6 * of->caused_ns, of->side->rank, why,
-      1e-6 * (1 - self->share) * self->step_ns, 1e-6 * self->step_ns, 100 * self->share);
+  (void)snprintf(text, RANK_SENTENCE_BYTES,
+                 "%s: the others wait %s a step for rank %u: %s. Without it a step would take %s, not %s "
+                 "(%.1f %% less)",
+                 self->verdict == RANKS_UNEVEN ? "uneven work" : "straggler", time_of(of->caused_ns).text,
+                 of->side->rank, why, time_of((1 - self->share) * self->step_ns).text, time_of(self->step_ns).text,
+                 100 * self->share);
 }
 
 /* What recording hides. */
 static void possible_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
-  const double with_ms = 1e-6 * self->unrecorded_ns, without_ms = (1 - self->share) * with_ms;
   char what[RANK_SENTENCE_BYTES / 3], why[RANK_SENTENCE_BYTES / 4];
   if (self->verdict == RANKS_NOT_OVERLAPPED) {
     (void)snprintf(what, sizeof what, "communication does not overlap");
@@ -55,16 +73,17 @@ static void possible_sentence(const rank_summary *self, char text[RANK_SENTENCE_
   }
   (void)snprintf(text, RANK_SENTENCE_BYTES,
                  "possibly %s. Recording slows all hosts down, which hides it. Not recorded, a step would take about "
-                 "%.3g ms, and %.3g ms without this (%.1f %% less)",
-                 what, with_ms, without_ms, 100 * self->share);
+                 "%s, and %s without this (%.1f %% less)",
+                 what, time_of(self->unrecorded_ns).text, time_of((1 - self->share) * self->unrecorded_ns).text,
+                 100 * self->share);
 }
 
 /* What recording may hide. */
 static void hidden_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
   char what[RANK_SENTENCE_BYTES / 3];
   if (self->hidden == RANKS_UNEVEN)
-    (void)snprintf(what, sizeof what, "the device of rank %u computes %.3g ms longer than the others'",
-                   self->ranks[self->straggler].side->rank, 1e-6 * self->cause_ns);
+    (void)snprintf(what, sizeof what, "the device of rank %u computes %s longer than the others'",
+                   self->ranks[self->straggler].side->rank, time_of(self->cause_ns).text);
   else
     (void)snprintf(what, sizeof what, "there are transfers beside which nothing is computed");
   (void)snprintf(
@@ -118,12 +137,16 @@ static void print_messages(const rank_summary *self) {
   printf("\n%-*s %9s %8s %8s %9s %9s\n", NAME_SHOWN, "collective", "MB", "a step", "ms", "GB/s", "bus GB/s");
   for (uint32_t i = 0; i < self->message_count && i < MESSAGES_SHOWN && self->messages[i].bytes; i++) {
     const rank_message *at = &self->messages[i];
-    printf("%-*.*s %9.3g %8.3g %8.3g %9.3g ", NAME_SHOWN, NAME_SHOWN, at->name, 1e-6 * (double)at->bytes,
-           (double)at->count / self->steps, 1e-6 * at->transfer_ns / (double)at->count, at->algorithm);
+    printf("%-*.*s", NAME_SHOWN, NAME_SHOWN, at->name);
+    print_figure(9, 1e-6 * (double)at->bytes);
+    printf(" %8.3g", (double)at->count / self->steps);
+    print_figure(8, 1e-6 * at->transfer_ns / (double)at->count);
+    print_figure(9, at->algorithm);
     if (at->bus > 0)
-      printf("%9.3g\n", at->bus);
+      print_figure(9, at->bus);
     else
-      printf("%9s\n", "n/a");
+      printf(" %9s", "n/a");
+    printf("\n");
   }
 }
 
@@ -139,15 +162,18 @@ void rank_report_text(const rank_summary *self, bool quiet) {
          "uncovered", "last");
   for (uint32_t r = 0; r < self->count; r++) {
     const rank_figures *of = &self->ranks[r];
-    printf("%5u %8.3g %8.3g %8.3g %8.3g %8.3g %8.3g %9.3g %6.0f %%\n", of->side->rank, 1e-6 * of->step_ns,
-           1e-6 * of->side->compute_ns, 1e-6 * of->side->comm_ns, 1e-6 * of->side->overlap_ns, 1e-6 * of->wait_ns,
-           1e-6 * of->transfer_ns, 1e-6 * of->exposed_transfer_ns,
-           self->matched ? 100.0 * (double)of->last / (double)self->matched : 0.0);
+    printf("%5u", of->side->rank);
+    const double columns[] = {of->step_ns,          of->side->compute_ns, of->side->comm_ns,
+                              of->side->overlap_ns, of->wait_ns,          of->transfer_ns};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) print_figure(8, 1e-6 * columns[i]);
+    print_figure(9, 1e-6 * of->exposed_transfer_ns);
+    printf(" %6.0f %%\n", self->matched ? 100.0 * (double)of->last / (double)self->matched : 0.0);
   }
   print_messages(self);
   if (self->bound_ns >= 0)
-    printf("\nclocks: known to %.3g us, drift %.3g us; waits by them differ by %.3g us on average\n",
-           1e-3 * (double)self->bound_ns, 1e-3 * (double)self->drift_ns, 1e-3 * self->skew_difference_ns);
+    printf("\nclocks: known to %s, drift %s; waits by them differ by %s on average\n",
+           time_of((double)self->bound_ns).text, time_of((double)self->drift_ns).text,
+           time_of(self->skew_difference_ns).text);
   wrap_print(
       "wait: in collectives, for ranks that come later. uncovered: of the transfer, with no computing beside it. "
       "last: of the collectives, those that this rank comes to last.",
