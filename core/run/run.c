@@ -54,7 +54,7 @@ static void make_folder(run_state *run, const config *settings, const pd_run *ab
     run_capture_look(run_folder_before(settings));
     run_folder_point(settings);
   }
-  rank_output_take(about->trace_dir);
+  rank_output_take(about->trace_dir, false);
 }
 
 static int bring_up_sinks(run_state *run, const config *settings, const pd_run *about) {

@@ -4,6 +4,7 @@
 #include "import/captured_run.h"
 #include "import/import_reader.h"
 #include "ranks/rank_group.h"
+#include "ranks/rank_output.h"
 #include "run_parts.h"
 #include "sink_set.h"
 #include "step_log.h"
@@ -102,6 +103,7 @@ static int open_sinks(replay *self) {
   char fault[512];
   if (files_make_folder(self->run.trace_dir, fault, sizeof fault) != PD_OK)
     snprintf(self->folder_fault, sizeof self->folder_fault, "[run] trace_dir = %s: %s", self->run.trace_dir, fault);
+  rank_output_take(self->run.trace_dir, true); /* of a rank whose process died */
   sink_entry *entries = calloc(settings->sink_count + 1, sizeof *entries);
   if (!entries) return CODE_INTERNAL;
   uint32_t count = 0;

@@ -98,7 +98,9 @@ static void end_children(void) {
   free(line);
   if (list) (void)fclose(list);
   while (count && waitpid(-1, NULL, 0) > 0) {}
-  if (count) log_line(PD_LOG_WARN, NULL, "the run left %u processes behind; they were ended", count);
+  if (count)
+    log_line(PD_LOG_WARN, NULL, "the run left %u process%s behind; %s ended", count, count == 1 ? "" : "es",
+             count == 1 ? "it was" : "they were");
 }
 
 /* A plugin does not kill its own process: memory ran out, or somebody did. */
@@ -144,8 +146,11 @@ static int judge(supervisor *self) {
   }
   if (user_ended(self, &user_code)) {
     if (self->second) return user_code;
+    const bool has_steps = atomic_load_explicit(&at->step_count, memory_order_acquire) != 0;
     fprintf(stderr, "pdhost: %s: the run was ended at once%s\n", signals_name(self->first),
-            begun ? "" : ", before its first step");
+            begun       ? ""
+            : has_steps ? ", after its outputs were written"
+                        : ", before its first step");
     if (begun) (void)rescue_outputs(self->settings, self->worker, signals_name(self->first), NULL);
     return user_code;
   }

@@ -4,13 +4,14 @@ import csv
 import glob
 import json
 import os
+import re
 import shlex
 import signal
 import socket
 import time
 import unittest
 
-from pdhost_run import CONF, PDHOST, Case, children_of
+from pdhost_run import CONF, PDHOST, Case, children_of, named_child
 from rank_run import RankCase
 
 SHORT = ["-o", "schedule.active=5", "--warmup_steps", "1", "-q"]
@@ -73,17 +74,20 @@ class Endings(RankCase):
     """What one rank does wrong ends all of them, soon, with one line that names it."""
 
     def worker(self, process, rank):
-        """The process that rank `rank`'s supervisor has for its run, once steps are done."""
-        until = time.monotonic() + 20
+        """The process that rank `rank`'s supervisor has for its run, once every rank has made a step."""
+        until = time.monotonic() + 60
+        found = []
         while time.monotonic() < until:
-            ranks = sorted(children_of(process.pid))
-            if glob.glob(self.path("results/ddp/latest/rank1_output.txt")): # the outputs are open, the loop begins
-                time.sleep(1.5)
-                return children_of(ranks[rank])[0]
+            with contextlib.suppress(OSError): # a process that looked at something, and ended
+                found = [worker for rank in sorted(children_of(process.pid)) if (worker := named_child(rank, "pdhost worker"))]
+            if len(found) == 2 and all("Device memory" in self.run_pdhost("top", "--once", str(each), watch=False)[1]
+                                       for each in found):
+                return found[rank]
             time.sleep(0.05)
         raise AssertionError("the ranks did not begin")
 
     def ended_by(self, number, rank):
+        """The errors that are printed."""
         process = self.start_ranks(2, "-q", "-o", "schedule.active=50000", "-o", "run.rank_timeout=2s")
         worker = self.worker(process, rank)
         os.kill(worker, number)
@@ -94,6 +98,8 @@ class Endings(RankCase):
                 os.kill(worker, signal.SIGKILL)
         self.assertLess(time.monotonic() - begun, 25)
         self.assertEqual(process.returncode, 5, out + err)
+        self.assertNotIn("before its first step", err)
+        self.assertLessEqual(out.count("Verdict"), 1, out)
         return [line for line in err.splitlines() if line.startswith("pdhost: error:")]
 
     def test_a_rank_that_is_killed(self):
@@ -101,8 +107,9 @@ class Endings(RankCase):
         self.assertIn("pdhost: error: rank 1: ", lines[0])
         self.assertIn("was killed by signal 9", lines[0])
         self.assertEqual(lines[1:], ["pdhost: error: rank 0: rank 1: its process ended; the run ends on all ranks [PDH-0500]"])
-        self.assertTrue(self.metrics(0)["losses"])
-        self.assertEqual(self.metrics(0)["outcome"], "failed")
+        for rank in (0, 1):
+            self.assertTrue(self.metrics(rank)["losses"])
+            self.assertEqual(self.metrics(rank)["outcome"], "failed")
 
     def test_a_rank_that_hangs(self):
         lines = self.ended_by(signal.SIGSTOP, 1)
@@ -118,6 +125,34 @@ class Endings(RankCase):
                                            f"exec {own} train.lr=0.${{OMPI_COMM_WORLD_RANK}}1"])
         self.assertEqual((code, lines), (3, ["pdhost: error: rank 0: the configuration of rank 1 is not that of rank 0: start "
                                              "all ranks with the same one [PDH-0300]"]))
+
+    def test_ranks_of_two_versions(self):
+        """Rank 1 runs a copy whose id of the sources is another."""
+        code, out, _ = self.run_pdhost("--version", watch=False)
+        self.assertEqual(code, 0)
+        ours = re.search(r"^sources (\S+)$", out, re.M)[1]
+        theirs = "x" * len(ours)
+        os.mkdir(self.path("bin"))
+        os.symlink(os.path.join(os.path.dirname(PDHOST), "..", "lib"), self.path("lib"))
+        with open(PDHOST, "rb") as file:
+            program = file.read()
+        self.assertEqual(program.count(ours.encode() + b"\0"), 1)
+        with open(self.path("bin/pdhost"), "wb") as file:
+            file.write(program.replace(ours.encode() + b"\0", theirs.encode() + b"\0"))
+        os.chmod(self.path("bin/pdhost"), 0o755)
+        own = shlex.join(["-c", os.path.join(CONF, "ddp.ini"), "--device", "cpu", "-q"])
+        code, out, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "2", "sh", "-c",
+                                             f"[ $OMPI_COMM_WORLD_RANK = 0 ] && exec {shlex.quote(PDHOST)} {own}; exec bin/pdhost {own}"])
+        self.assertEqual((code, out, len(lines)), (3, "", 1), lines)
+        self.assertRegex(lines[0], rf"^pdhost: error: rank 0: rank 1 runs pdhost \S+ \({theirs}\), rank 0 pdhost \S+ \({ours}\): "
+                                   r"start the same one everywhere \[PDH-0300\]$")
+
+    def test_a_rank_that_finds_no_gpu(self):
+        code, _, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "2", "sh", "-c",
+                                           "[ $OMPI_COMM_WORLD_RANK = 0 ] && kind=cpu || kind=cuda; CUDA_VISIBLE_DEVICES= exec "
+                                           + shlex.join([PDHOST, "-c", os.path.join(CONF, "ddp.ini"), "-q", "--device"]) + " $kind"])
+        self.assertEqual((code, len(lines)), (6, 1), lines)
+        self.assertIn("pdhost: error: rank 1: command line: device cuda: ", lines[0])
 
     def test_a_rank_whose_scenario_refuses(self):
         code, _, lines = self.run_ranks(2, "-q", "-o", "scenario.straggler_rank=2")

@@ -87,7 +87,7 @@ class Misdeeds(Case):
     def test_a_process_that_is_left_behind(self):
         code, err = self.scenario("child")
         self.assertEqual(code, 0, err)
-        self.assertIn("the run left 1 processes behind; they were ended", err)
+        self.assertIn("the run left 1 process behind; it was ended", err)
 
     def test_the_capture_stays_where_it_is_wanted(self):
         code, err = self.scenario("abort", "step", 8, "-o", "run.keep_capture=true")

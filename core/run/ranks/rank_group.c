@@ -139,10 +139,16 @@ int rank_group_find(const config *settings) {
   return CODE_DONE;
 }
 
+bool rank_group_found(uint32_t *rank) {
+  *rank = found.by ? found.launch.rank : 0;
+  return found.by;
+}
+
 void rank_group_name_files(files *of) {
   char prefix[32];
-  if (!found.by) return;
-  (void)snprintf(prefix, sizeof prefix, "rank%u_", found.launch.rank);
+  uint32_t rank;
+  if (!rank_group_found(&rank)) return;
+  (void)snprintf(prefix, sizeof prefix, "rank%u_", rank);
   files_set_prefix(of, prefix);
 }
 

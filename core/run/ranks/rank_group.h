@@ -18,6 +18,8 @@ rank_group *rank_group_own(void);
 /* Reads the launcher's environment, unless [run] communicator is none, so that messages name the rank from now on. An
  * exit code, whose message is printed. */
 int rank_group_find(const config *settings);
+/* Whether it named a rank of several, and which. Also in the process that saves the outputs of a rank that died. */
+bool rank_group_found(uint32_t *rank);
 /* The files of this rank have names of their own. Nothing where there is one rank. */
 void rank_group_name_files(files *of);
 /* Joins the other ranks that were found. An exit code, whose message is printed. Only once in a process. */
