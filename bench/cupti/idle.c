@@ -9,11 +9,12 @@
 #include "bare.h"
 #include "devices/cuda/cupti/cupti_collect.h"
 
+#include <pdhost/clocks.h>
+
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 cudaError_t bench_launch(cudaStream_t stream);
 
@@ -32,12 +33,6 @@ static uint32_t counts[STATES];
 static int rounds = ROUNDS;
 static cudaStream_t stream;
 
-static int64_t now_ns(void) {
-  struct timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
-}
-
 static void fail(const char *what) {
   fprintf(stderr, "bench_cupti_idle: %s\n", what);
   exit(1);
@@ -46,9 +41,9 @@ static void fail(const char *what) {
 static void measure(int state) {
   for (int i = 0; i < 1000; i++) (void)bench_launch(stream);
   if (cudaStreamSynchronize(stream) != cudaSuccess) fail("cudaStreamSynchronize");
-  int64_t start = now_ns();
+  int64_t start = pd_monotonic_ns();
   for (int i = 0; i < LAUNCHES; i++) (void)bench_launch(stream);
-  ns[state][counts[state]++] = (double)(now_ns() - start) / LAUNCHES;
+  ns[state][counts[state]++] = (double)(pd_monotonic_ns() - start) / LAUNCHES;
   if (cudaStreamSynchronize(stream) != cudaSuccess) fail("cudaStreamSynchronize");
 }
 

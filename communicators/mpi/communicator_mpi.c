@@ -161,7 +161,7 @@ static pd_status check(const pd_communicator *self) {
 static void close_mpi(pd_communicator *self) {
   int ended = 0;
   (void)MPI_Finalized(&ended);
-  /* After an abort a message may be under way for ever, and MPI_Finalize would wait for it. */
+  /* After an abort a message may be under way without end, and MPI_Finalize would wait for it. */
   if (!ended && !atomic_load(&self->aborted)) (void)MPI_Finalize();
   pthread_mutex_destroy(&self->lock);
   free(self);

@@ -3,7 +3,7 @@
 
 #include "base/random_bits.h"
 
-#include "noise.h"
+#include "made_noise.h"
 #include "pd_test.h"
 
 enum { TRIALS = 200 };
@@ -17,7 +17,7 @@ PD_TEST(resample, the_trimmed_mean_leaves_a_fifth_at_either_end) {
   for (int trial = 0; trial < 2000; trial++) { /* against a sort */
     double random[40], sorted[40];
     const uint64_t count = 1 + random_bits(&seed) % 40, cut = count / 5;
-    for (uint64_t i = 0; i < count; i++) random[i] = sorted[i] = floor(10 * noise_uniform(&seed));
+    for (uint64_t i = 0; i < count; i++) random[i] = sorted[i] = floor(10 * made_noise_uniform(&seed));
     for (uint64_t i = 1; i < count; i++)
       for (uint64_t k = i; k && sorted[k] < sorted[k - 1]; k--) {
         const double kept = sorted[k];
@@ -65,8 +65,8 @@ PD_TEST(resample, paired_intervals_hold_the_truth) {
   for (int trial = 0; trial < TRIALS; trial++) {
     double rounds[60];
     for (int i = 0; i < 60; i++) {
-      rounds[i] = 0.03 + 0.02 * noise_normal(&seed);
-      if (noise_uniform(&seed) < 0.1) rounds[i] += 0.5 * noise_normal(&seed); /* somebody else had the core */
+      rounds[i] = 0.03 + 0.02 * made_noise_normal(&seed);
+      if (made_noise_uniform(&seed) < 0.1) rounds[i] += 0.5 * made_noise_normal(&seed); /* somebody else had the core */
     }
     resample_ratio got;
     cr_assert(resample_paired(rounds, 60, seed, &got));
@@ -87,8 +87,8 @@ PD_TEST(resample, unpaired_intervals_hold_the_truth_where_neighbours_are_alike) 
     for (int s = 0; s < 2; s++) {
       double mood = 0;
       for (int i = 0; i < 200; i++) {
-        mood = 0.5 * mood + noise_normal(&seed);
-        side[s][i] = 1e6 * exp(0.01 * mood) * (noise_uniform(&seed) < 0.05 ? 1.5 : 1);
+        mood = 0.5 * mood + made_noise_normal(&seed);
+        side[s][i] = 1e6 * exp(0.01 * mood) * (made_noise_uniform(&seed) < 0.05 ? 1.5 : 1);
       }
     }
     resample_ratio got;
@@ -107,8 +107,8 @@ PD_TEST(resample, the_change_of_means_is_within_its_interval) {
   for (int trial = 0; trial < TRIALS; trial++) {
     double a[6], b[6];
     for (int i = 0; i < 6; i++) {
-      a[i] = 10 + noise_normal(&seed);
-      b[i] = 13 + 2 * noise_normal(&seed);
+      a[i] = 10 + made_noise_normal(&seed);
+      b[i] = 13 + 2 * made_noise_normal(&seed);
     }
     resample_change got;
     cr_assert(resample_means(a, 6, b, 6, 7, &got));

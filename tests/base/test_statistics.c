@@ -2,7 +2,7 @@
  * itself. */
 #include "base/statistics.h"
 
-#include "noise.h"
+#include "made_noise.h"
 #include "pd_test.h"
 
 PD_TEST(statistics, quantiles_are_numpys) {
@@ -67,7 +67,7 @@ PD_TEST(statistics, the_order_of_the_figures_holds_on_random_samples) {
     double values[24];
     const uint64_t count = 1 + (uint64_t)(i % 24);
     statistics s;
-    for (uint64_t k = 0; k < count; k++) values[k] = floor(exp(4 * noise_normal(&seed))); /* many equal ones */
+    for (uint64_t k = 0; k < count; k++) values[k] = floor(exp(4 * made_noise_normal(&seed))); /* many equal ones */
     cr_assert(statistics_make(values, count, &s));
     cr_assert(s.min <= s.p25 && s.p25 <= s.median && s.median <= s.p75 && s.p75 <= s.p90 && s.p90 <= s.p99);
     cr_assert(s.p99 <= s.max && s.min <= s.mean && s.mean <= s.max);

@@ -108,8 +108,9 @@ faults += [f"these call each other: {short(circle)}" for circle in circles(calls
 faults += [f"{symbol} of {short([source])} is called by no other file: static, or deleted" for source, symbol in lonely]
 names, sources = collections.defaultdict(set), collections.Counter()
 for path in files:
-    names[path.stem].add(path.parent)
     sources[path.parent] += path.suffix in (".c", ".cu")
+for path in files | {path for folder in ("bench", "tests") for path in (ROOT / folder).rglob("*.[ch]")}:
+    names[path.stem].add(path.parent)
 faults += [f"{len(found)} files are called {name}: {short(found)}" for name, found in names.items() if len(found) > 1]
 faults += [f"{short([at])} has {count} sources, more than {MOST_SOURCES}" for at, count in sources.items()
            if count > MOST_SOURCES]

@@ -5,7 +5,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(sys.argv[1])
-FOLDERS = ("core", "readers", "sinks", "plugins", "conf", "docs", "corpus")
+FOLDERS = ("core", "readers", "sinks", "plugins", "communicators", "conf", "docs", "corpus", "bench", "tests")
 CODE = (".c", ".h", ".cu", ".cuh")
 
 

@@ -155,7 +155,7 @@ PD_TEST(help, a_scenario) {
                     "  data.batch_size       8\n"
                     "  data.io_sleep_ms      3ms\n"
                     "\nKeys of [scenario]:\n"
-                    "  flag                 bool      false         a truth value\n",
+                    "  flag                 bool      false         a boolean\n",
                     200) == 0,
             "%s", out_text);
 }

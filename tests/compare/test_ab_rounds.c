@@ -2,7 +2,7 @@
  * whatever the clock says. */
 #include "compare/ab_rounds.h"
 
-#include "noise.h"
+#include "made_noise.h"
 #include "pd_test.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct machine {
   double neighbour; /* another program runs for a third of the time, and takes this share */
   double placement; /* normal, of B's speed: drawn anew with every restart */
   double placed;    /* what was drawn */
-  double unfair;    /* another program comes and goes, and hits B alone: it takes so many times as long then */
+  double unfair;    /* another program comes and goes, and hits B alone: how many times as long it takes then */
   double unfair_at; /* in blocks in which a sine of their number is below; -1 .. 1 */
   uint64_t restarts;
   uint64_t stop_at; /* block at which a signal comes; 0: none */
@@ -46,12 +46,12 @@ static pd_status block(void *user, uint64_t number, double *host_s, double *devi
   }
   if (++on->blocks == on->stop_at) return PD_STOP;
   if (on->blocks < sizeof on->order) on->order[on->blocks - 1] = (char)('A' + self->which);
-  double time = on->step_s[self->which] * (double)number * exp(on->jitter * noise_normal(&on->seed));
+  double time = on->step_s[self->which] * (double)number * exp(on->jitter * made_noise_normal(&on->seed));
   if (self->which) time *= on->placed;
   time *= 1 + on->drift * sin(on->now_s);
   if (on->neighbour > 0 && sin(2 * on->now_s) > 0.5) time /= 1 - on->neighbour;
   if (self->which && on->unfair > 0 && sin(0.05 * (double)on->blocks) < on->unfair_at) time *= on->unfair;
-  if (noise_uniform(&on->seed) < on->spikes) time += 4e-3 * noise_uniform(&on->seed);
+  if (made_noise_uniform(&on->seed) < on->spikes) time += 4e-3 * made_noise_uniform(&on->seed);
   on->now_s += time;
   *host_s += time;
   return PD_OK;
@@ -61,7 +61,7 @@ static pd_status renew(void *user, uint64_t index) {
   machine *on = user;
   cr_assert_eq(index, on->restarts + 1);
   on->restarts++;
-  on->placed = exp(on->placement * noise_normal(&on->seed));
+  on->placed = exp(on->placement * made_noise_normal(&on->seed));
   return PD_OK;
 }
 
@@ -69,7 +69,7 @@ static outcome run(machine *on, ab_result *out) {
   side a = {on, 0}, b = {on, 1};
   void *const users[2] = {&a, &b};
   const ab_callbacks calls = {.block = block, .renew = renew, .user = on};
-  on->placed = exp(on->placement * noise_normal(&on->seed));
+  on->placed = exp(on->placement * made_noise_normal(&on->seed));
   cr_assert_eq(ab_measure(&usual, &calls, users, out), PD_OK);
   return comparison_paired(&out->of, COMPARISON_MARGIN);
 }

@@ -1,7 +1,7 @@
 /* The chrome_trace sink over traces that bytes make up: whatever their times and ties, the file is JSON, and what lies
  * on the device's own tracks nests. The fake's rules make the trace itself consistent. */
 #include "fake_trace.h"
-#include "json_text.h"
+#include "json_reader.h"
 #include "sink_run.h"
 
 #include <stdlib.h>
@@ -57,13 +57,14 @@ static void add_row(fake_trace *fake, driver *in, uint32_t thread, uint32_t stre
 /* No two rows of one stream's tracks overlap in part. */
 static void check_device_tracks(const json_node *events) {
   for (const json_node *a = events->first; a; a = a->next) {
-    if (!json_text_is(json_text_get(a, "cat"), "kernel")) continue;
+    if (!json_reader_is(json_reader_get(a, "cat"), "kernel")) continue;
     for (const json_node *b = a->next; b; b = b->next) {
-      if (!json_text_is(json_text_get(b, "cat"), "kernel")) continue; /* MOST_ROWS is less than a stream has lanes */
-      const double tid = json_text_get(a, "tid")->number;
-      const double a_start = json_text_get(a, "ts")->number, a_end = a_start + json_text_get(a, "dur")->number;
-      const double b_start = json_text_get(b, "ts")->number, b_end = b_start + json_text_get(b, "dur")->number;
-      if (tid != json_text_get(b, "tid")->number) continue;
+      if (!json_reader_is(json_reader_get(b, "cat"), "kernel"))
+        continue; /* MOST_ROWS is less than a stream has lanes */
+      const double tid = json_reader_get(a, "tid")->number;
+      const double a_start = json_reader_get(a, "ts")->number, a_end = a_start + json_reader_get(a, "dur")->number;
+      const double b_start = json_reader_get(b, "ts")->number, b_end = b_start + json_reader_get(b, "dur")->number;
+      if (tid != json_reader_get(b, "tid")->number) continue;
       check(b_start >= a_end - 1e-6 || a_start >= b_end - 1e-6);
     }
   }
@@ -73,9 +74,9 @@ static void check_device_tracks(const json_node *events) {
 static void check_flows(const json_node *events) {
   bool begun[16] = {false}, ended[16] = {false};
   for (const json_node *event = events->first; event; event = event->next) {
-    if (!json_text_is(json_text_get(event, "cat"), "ac2g")) continue;
-    const size_t id = (size_t)json_text_get(event, "id")->number % 16;
-    if (json_text_is(json_text_get(event, "ph"), "s"))
+    if (!json_reader_is(json_reader_get(event, "cat"), "ac2g")) continue;
+    const size_t id = (size_t)json_reader_get(event, "id")->number % 16;
+    if (json_reader_is(json_reader_get(event, "ph"), "s"))
       begun[id] = true;
     else
       ended[id] = true;
@@ -101,11 +102,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check(sink_run_trace(&run, fake_trace_finish(fake)) == PD_OK);
   check(sink_run_close(&run, fake_summary()) == PD_OK);
   for (uint32_t i = 0; i < run.count; i++) {
-    json_node *root = json_text_parse(run.all[i]->data, run.all[i]->bytes);
+    json_node *root = json_reader_parse(run.all[i]->data, run.all[i]->bytes);
     check(root != NULL);
-    check_device_tracks(json_text_get(root, "traceEvents"));
-    if (chosen == settings[0]) check_flows(json_text_get(root, "traceEvents"));
-    json_text_free(root);
+    check_device_tracks(json_reader_get(root, "traceEvents"));
+    if (chosen == settings[0]) check_flows(json_reader_get(root, "traceEvents"));
+    json_reader_free(root);
   }
   sink_run_unload(&run);
   fake_trace_close(fake);

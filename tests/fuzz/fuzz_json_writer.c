@@ -1,6 +1,6 @@
 /* The JSON writer and its escaper over any bytes: what is written reads back as what was given, with bytes that are no
  * text replaced. The first byte chooses: one string, or a document whose shape the bytes drive. */
-#include "json_text.h"
+#include "json_reader.h"
 #include "json_writer.h"
 #include "utf8.h"
 
@@ -30,10 +30,10 @@ static void one_string(const char *text, size_t length) {
   if (quoted && clean) {
     const size_t bytes = json_quote(quoted, text, length), clean_bytes = utf8_clean(clean, text, length);
     check(bytes <= json_quoted_room(length));
-    json_node *node = json_text_parse(quoted, bytes);
+    json_node *node = json_reader_parse(quoted, bytes);
     check(node && node->kind == JSON_STRING && node->length == clean_bytes);
     check(memcmp(node->text, clean, clean_bytes) == 0);
-    json_text_free(node);
+    json_reader_free(node);
   }
   free(quoted);
   free(clean);
@@ -95,9 +95,9 @@ static void one_document(const uint8_t *data, size_t size) {
     json_open(&json, &out, pretty_depth);
     write_any(&json, &in, 0);
     if (text_out_flush(&out) == PD_OK) {
-      json_node *root = json_text_parse(memory.data, memory.bytes);
+      json_node *root = json_reader_parse(memory.data, memory.bytes);
       check(root != NULL);
-      json_text_free(root);
+      json_reader_free(root);
     }
   }
   text_out_close(&out);

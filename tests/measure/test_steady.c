@@ -2,7 +2,7 @@
  * says. */
 #include "measure/steady.h"
 
-#include "noise.h"
+#include "made_noise.h"
 #include "pd_test.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ typedef enum machine_kind {
   EVEN,
   SPIKES, /* a tenth of the blocks is disturbed */
   TAIL,   /* no mean */
-  UP,     /* `drift` a second, for ever */
+  UP,     /* `drift` a second, without end */
   DOWN,   /* the same */
   DECAY,  /* `drift` at first, falling to a third every 0.2 s */
   BACKWARDS,
@@ -38,10 +38,10 @@ static pd_status block(void *user, uint64_t number, double *host_s, double *devi
   *device_s = (double)NAN;
   if (++on->blocks == on->stop_at) return PD_STOP;
   on->runs += number;
-  double time = on->step_s * (double)number * exp(on->noise * noise_normal(&on->seed));
+  double time = on->step_s * (double)number * exp(on->noise * made_noise_normal(&on->seed));
   switch (on->kind) {
-  case SPIKES: time *= noise_uniform(&on->seed) < 0.1 ? 1 + 2 * noise_uniform(&on->seed) : 1; break;
-  case TAIL: time /= noise_uniform(&on->seed); break;
+  case SPIKES: time *= made_noise_uniform(&on->seed) < 0.1 ? 1 + 2 * made_noise_uniform(&on->seed) : 1; break;
+  case TAIL: time /= made_noise_uniform(&on->seed); break;
   case UP: time *= 1 + on->drift * on->now_s; break;
   case DOWN: time /= 1 + on->drift * on->now_s; break;
   case DECAY: time *= 1 + on->drift * exp(-on->now_s / 0.18); break;

@@ -1,6 +1,6 @@
 /* The stopping rules over streams of block times that no clock makes: every rule ends on every stream, and with the
  * blocks that torch.utils.benchmark would take. */
-#include "noise.h"
+#include "made_noise.h"
 #include "pd_test.h"
 
 #include "measure/measurement_judge.h"
@@ -35,7 +35,7 @@ typedef struct stream {
 static double block_time(stream *self, uint64_t number) {
   const double even_s = self->empty_s + self->run_s * (double)number;
   switch (self->kind) {
-  case HEAVY_TAIL: return even_s / noise_uniform(&self->state); /* no mean */
+  case HEAVY_TAIL: return even_s / made_noise_uniform(&self->state); /* no mean */
   case DRIFT_UP: return even_s * (1 + 0.05 * (double)self->blocks);
   case DRIFT_DOWN: return even_s / (1 + 0.05 * (double)self->blocks);
   case ZERO: return 0;
@@ -298,7 +298,7 @@ static void spread_times(double *times, double iqr) {
   uint64_t state = 3;
   for (int i = 0; i < 100; i++) times[i] = 1e-3 * (1 + iqr * 2 * ((i + 0.5) / 100 - 0.5));
   for (int i = 99; i > 0; i--) {
-    const int other = (int)(noise_uniform(&state) * (i + 1));
+    const int other = (int)(made_noise_uniform(&state) * (i + 1));
     const double kept = times[i];
     times[i] = times[other];
     times[other] = kept;
@@ -333,7 +333,7 @@ PD_TEST(judge, sees_a_drift_and_no_drift_in_noise) {
   for (int trial = 0; trial < 200; trial++) {
     double times[60];
     bool trusted;
-    for (int i = 0; i < 60; i++) times[i] = 1e-3 * (1 + 0.03 * noise_normal(&state));
+    for (int i = 0; i < 60; i++) times[i] = 1e-3 * (1 + 0.03 * made_noise_normal(&state));
     pd_measurement row = of_times(times, 60);
     cr_assert_eq(measurement_judge(&row, &trusted), PD_OK);
     alarms += row.warning_count;
@@ -342,7 +342,7 @@ PD_TEST(judge, sees_a_drift_and_no_drift_in_noise) {
   cr_assert_leq(alarms, 2);
   double times[60];
   bool trusted;
-  for (int i = 0; i < 60; i++) times[i] = 1e-3 * (1 - 0.002 * i + 0.005 * noise_normal(&state));
+  for (int i = 0; i < 60; i++) times[i] = 1e-3 * (1 - 0.002 * i + 0.005 * made_noise_normal(&state));
   pd_measurement row = of_times(times, 60);
   cr_assert_eq(measurement_judge(&row, &trusted), PD_OK);
   cr_assert_eq(row.warning_count, 1);

@@ -1,5 +1,5 @@
-/* ddp on one rank, and what it needs of the training kit: gradients in memory of the scenario's, told of when they are
- * written. Several ranks: tests/cli/test_ddp.py. */
+/* ddp on one rank, and what it needs of the training kit: gradients in memory of the scenario's, which is told when
+ * they are written. Several ranks: tests/cli/test_ddp.py. */
 #include "pd_test.h"
 #include "scenario_rig.h"
 
@@ -29,12 +29,12 @@ PD_TEST(ddp, one_rank_trains_and_reduces_nothing) {
 
 enum { PARAMETERS = 8 };
 
-typedef struct told {
+typedef struct told_gradients {
   uint32_t count, order[2 * PARAMETERS];
-} told;
+} told_gradients;
 
 static pd_status ready(void *user, uint32_t index) {
-  told *self = user;
+  told_gradients *self = user;
   if (self->count < 2 * PARAMETERS) self->order[self->count++] = index;
   return PD_OK;
 }
@@ -49,7 +49,7 @@ static void one_pass(train_rig *rig, const pd_step *at) {
 
 PD_TEST(ddp, the_kit_tells_of_each_gradient_once_and_writes_it_where_it_was_asked_to) {
   train_rig rig;
-  told of = {.count = 0};
+  told_gradients of = {.count = 0};
   train_rig_open(&rig);
   const train_config config = train_rig_config();
   train_rig_ok(&rig, train_rig_kit(&rig, &config), "kit");

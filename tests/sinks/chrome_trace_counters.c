@@ -16,10 +16,10 @@ PD_TEST(sink_chrome_trace, losses_are_marks_and_numbers) {
   cr_assert_eq(argument(mark, "count")->number, 10);
   cr_assert_float_eq(argument(mark, "until_us")->number - number(mark, "ts"), 2.5, 1e-6, "it stands where it happened");
   cr_assert_not_null(find(out.events, "i", "pdhost", "lost: 2 host ranges lost to a full buffer"));
-  const json_node *own = json_text_get(out.root, "pdhost");
-  cr_assert_eq(number(json_text_get(own, "lost"), "RANGES_FULL"), 12);
+  const json_node *own = json_reader_get(out.root, "pdhost");
+  cr_assert_eq(number(json_reader_get(own, "lost"), "RANGES_FULL"), 12);
   cr_assert_eq(number(own, "coverage"), 1);
-  cr_assert(json_text_is(json_text_get(json_text_get(own, "configuration"), "data.batch_size"), "4"));
+  cr_assert(json_reader_is(json_reader_get(json_reader_get(own, "configuration"), "data.batch_size"), "4"));
   cr_assert_eq(number(own, "events"), (double)out.events->count);
   drop(&out);
   fake_trace_close(fake);
@@ -71,11 +71,11 @@ PD_TEST(sink_chrome_trace, every_part_begins_with_what_lives) {
   cr_assert_eq(out.run.count, 3);
   static const double expected[3][2] = {{1000, 100}, {1100, 10}, {1110, 0}};
   for (uint32_t i = 0; i < 3; i++) {
-    json_node *root = json_text_parse(out.run.all[i]->data, out.run.all[i]->bytes);
-    const json_node *events = json_text_get(root, "traceEvents");
+    json_node *root = json_reader_parse(out.run.all[i]->data, out.run.all[i]->bytes);
+    const json_node *events = json_reader_get(root, "traceEvents");
     cr_assert_eq(count(events, "i", NULL, "[memory]"), 2);
     for (size_t k = 0; k < 2; k++) cr_assert_eq(memory_argument(events, k, "Bytes")->number, expected[i][k]);
-    json_text_free(root);
+    json_reader_free(root);
   }
   drop(&out);
   fake_trace_close(fake);
@@ -118,8 +118,8 @@ PD_TEST(sink_chrome_trace, the_ledger_is_a_counter_track) {
     cr_assert_eq(sink_run_open(&run, fake_run("traces")), PD_OK);
     cr_assert_eq(sink_run_trace(&run, fake_trace_finish(fake)), PD_OK);
     cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
-    json_node *root = json_text_parse(run.all[0]->data, run.all[0]->bytes);
-    const json_node *events = json_text_get(root, "traceEvents");
+    json_node *root = json_reader_parse(run.all[0]->data, run.all[0]->bytes);
+    const json_node *events = json_reader_get(root, "traceEvents");
     const json_node *sample = find(events, "C", NULL, "GPU 0 ledger");
     cr_assert_eq(sample != NULL, on);
     for (int i = 0; on && i < 3; i++) { /* two steps, and nothing when they are over */
@@ -131,7 +131,7 @@ PD_TEST(sink_chrome_trace, the_ledger_is_a_counter_track) {
       cr_assert_null(argument(sample, "unknown"));
       sample = sample->next;
     }
-    json_text_free(root);
+    json_reader_free(root);
     sink_run_unload(&run);
     fake_trace_close(fake);
   }

@@ -99,7 +99,7 @@ PD_TEST(sink_chrome_trace, small_ids_of_a_container_meet_no_stream) {
   cr_assert_eq(number(find(out.events, "X", "cpu_op", "aten::conv2d"), "pid"), 4242 + 4194304);
   cr_assert_eq(number(find(out.events, "X", "cpu_op", "aten::conv2d"), "tid"), 4242 + 4194304);
   cr_assert_eq(number(find(out.events, "X", "kernel", NULL), "tid"), 7);
-  cr_assert_eq(number(json_text_get(out.root, "pdhost"), "host_id_offset"), 4194304);
+  cr_assert_eq(number(json_reader_get(out.root, "pdhost"), "host_id_offset"), 4194304);
   drop(&out);
   fake_trace_close(fake);
 }
@@ -171,15 +171,15 @@ PD_TEST(sink_chrome_trace, a_cpu_device_has_no_figures_of_a_gpu) {
   pd_trace *trace = fake_trace_finish(fake);
   trace->device = &props;
   write_parsed(&out, trace, NULL);
-  const json_node *device = json_text_at(json_text_get(out.root, "deviceProperties"), 0);
+  const json_node *device = json_reader_at(json_reader_get(out.root, "deviceProperties"), 0);
   cr_assert_eq(device->count, 2);
-  cr_assert(json_text_is(json_text_get(device, "name"), "CPU (oneDNN 2.6.3)"));
+  cr_assert(json_reader_is(json_reader_get(device, "name"), "CPU (oneDNN 2.6.3)"));
   const json_node *kernel = find(out.events, "X", "kernel", "k()");
   cr_assert_null(argument(kernel, "blocks per SM"));
   cr_assert_null(argument(kernel, "est. achieved occupancy %"));
   cr_assert_null(argument(kernel, "waves"));
   cr_assert_eq(argument(kernel, "device")->number, 0);
-  cr_assert_null(json_text_get(out.root, "cupti_version"));
+  cr_assert_null(json_reader_get(out.root, "cupti_version"));
   cr_assert_eq(count(out.events, "C", NULL, "GPU 0 busy"), 0);
   cr_assert_eq(count(out.events, "C", NULL, "device 0 busy"), 3); /* idle at the launch, busy, idle */
   drop(&out);

@@ -6,7 +6,7 @@
 #include "pd_test.h"
 
 #include "fake_trace.h"
-#include "json_text.h"
+#include "json_reader.h"
 #include "sink_run.h"
 
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static inline void write_trace(written *self, const pd_trace *trace, const char 
   cr_assert_eq(sink_run_close(&self->run, fake_summary()), PD_OK);
   cr_assert_geq(self->run.count, 1);
   cr_assert(self->run.all[0]->committed && self->run.all[0]->announced);
-  self->root = json_text_parse(self->run.all[0]->data, self->run.all[0]->bytes);
-  self->events = json_text_get(self->root, "traceEvents");
+  self->root = json_reader_parse(self->run.all[0]->data, self->run.all[0]->bytes);
+  self->events = json_reader_get(self->root, "traceEvents");
 }
 
 static inline void write_parsed(written *self, const pd_trace *trace, const char *const *settings) {
@@ -39,24 +39,24 @@ static inline void write_parsed(written *self, const pd_trace *trace, const char
 }
 
 static inline void drop(written *self) {
-  json_text_free(self->root);
+  json_reader_free(self->root);
   sink_run_unload(&self->run);
 }
 
 static inline double number(const json_node *event, const char *key) {
-  const json_node *value = json_text_get(event, key);
+  const json_node *value = json_reader_get(event, key);
   cr_assert_not_null(value, "no %s", key);
   return value->number;
 }
 
 static inline const json_node *argument(const json_node *event, const char *key) {
-  return json_text_get(json_text_get(event, "args"), key);
+  return json_reader_get(json_reader_get(event, "args"), key);
 }
 
 static inline bool is_event(const json_node *event, const char *phase, const char *category, const char *name) {
-  return (!phase || json_text_is(json_text_get(event, "ph"), phase)) &&
-         (!category || json_text_is(json_text_get(event, "cat"), category)) &&
-         (!name || json_text_is(json_text_get(event, "name"), name));
+  return (!phase || json_reader_is(json_reader_get(event, "ph"), phase)) &&
+         (!category || json_reader_is(json_reader_get(event, "cat"), category)) &&
+         (!name || json_reader_is(json_reader_get(event, "name"), name));
 }
 
 static inline const json_node *find(const json_node *events, const char *phase, const char *category,
@@ -82,7 +82,7 @@ typedef struct slice {
 
 static inline long long as_ns(const json_node *event, const char *key) {
   long long us = 0, ns = 0;
-  cr_assert_eq(sscanf(json_text_get(event, key)->text, "%lld.%3lld", &us, &ns), 2);
+  cr_assert_eq(sscanf(json_reader_get(event, key)->text, "%lld.%3lld", &us, &ns), 2);
   return us * 1000 + ns;
 }
 
@@ -104,11 +104,11 @@ static inline void expect_nesting(const json_node *events) {
   for (const json_node *event = events->first; event; event = event->next) {
     if (!is_event(event, "X", NULL, NULL)) continue;
     slice *row = &all[n];
-    snprintf(row->track, sizeof row->track, "%s/%s", json_text_get(event, "pid")->text,
-             json_text_get(event, "tid")->text);
+    snprintf(row->track, sizeof row->track, "%s/%s", json_reader_get(event, "pid")->text,
+             json_reader_get(event, "tid")->text);
     row->start = as_ns(event, "ts");
     row->end = row->start + as_ns(event, "dur");
-    row->name = json_text_get(event, "name")->text;
+    row->name = json_reader_get(event, "name")->text;
     row->order = n++;
   }
   qsort(all, n, sizeof *all, by_track_and_time);
@@ -129,7 +129,7 @@ static inline void expect_flows(const json_node *events, const char *kind, size_
   for (const json_node *end = events->first; end; end = end->next) {
     size_t found = 0;
     if (!is_event(end, "f", kind, NULL)) continue;
-    cr_assert(json_text_is(json_text_get(end, "bp"), "e"));
+    cr_assert(json_reader_is(json_reader_get(end, "bp"), "e"));
     for (const json_node *start = events->first; start; start = start->next)
       found += is_event(start, "s", kind, NULL) && number(start, "id") == number(end, "id");
     cr_assert_eq(found, 1);

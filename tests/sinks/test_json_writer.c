@@ -1,7 +1,7 @@
 /* Numbers, escaping, separators and sticky errors of the writer that the file sinks share. */
 #include "pd_test.h"
 
-#include "json_text.h"
+#include "json_reader.h"
 #include "json_writer.h"
 
 #include <math.h>
@@ -155,7 +155,7 @@ PD_TEST(json_writer, bytes_that_are_no_text_become_the_replacement_character) {
 
 static json_node *finish(text_out *out, text_memory *memory) {
   cr_assert_eq(text_out_flush(out), PD_OK);
-  json_node *node = json_text_parse(memory->data, memory->bytes);
+  json_node *node = json_reader_parse(memory->data, memory->bytes);
   text_out_close(out);
   return node;
 }
@@ -186,16 +186,16 @@ PD_TEST(json_writer, a_document_reads_back) {
   json_end_object(&json);
   json_node *root = finish(&out, &memory);
   cr_assert_not_null(root, "%s", memory.data);
-  const json_node *array = json_text_get(root, "a \"key\"");
+  const json_node *array = json_reader_get(root, "a \"key\"");
   cr_assert_eq(array->count, 6);
-  cr_assert_str_eq(json_text_at(array, 0)->text, "18446744073709551615");
-  cr_assert_str_eq(json_text_at(array, 1)->text, "-1");
-  cr_assert_eq(json_text_at(array, 2)->kind, JSON_NULL);
-  cr_assert_eq(json_text_at(array, 3)->kind, JSON_TRUE);
-  cr_assert_eq(json_text_at(array, 5)->count, 1);
-  cr_assert_eq(json_text_get(root, "empty")->count, 0);
-  cr_assert_eq(json_text_get(root, "none")->kind, JSON_NULL);
-  json_text_free(root);
+  cr_assert_str_eq(json_reader_at(array, 0)->text, "18446744073709551615");
+  cr_assert_str_eq(json_reader_at(array, 1)->text, "-1");
+  cr_assert_eq(json_reader_at(array, 2)->kind, JSON_NULL);
+  cr_assert_eq(json_reader_at(array, 3)->kind, JSON_TRUE);
+  cr_assert_eq(json_reader_at(array, 5)->count, 1);
+  cr_assert_eq(json_reader_get(root, "empty")->count, 0);
+  cr_assert_eq(json_reader_get(root, "none")->kind, JSON_NULL);
+  json_reader_free(root);
   free(memory.data);
 }
 
@@ -215,11 +215,11 @@ PD_TEST(json_writer, long_texts_pass_whole) {
   json_node *root = finish(&out, &memory);
   cr_assert_not_null(root);
   for (size_t i = 0; i < 9; i++) {
-    const json_node *read = json_text_at(root, i);
+    const json_node *read = json_reader_at(root, i);
     cr_assert_eq(read->length, LENGTH - 4 * i);
     cr_assert_eq(memcmp(read->text, text + 4 * i, read->length), 0);
   }
-  json_text_free(root);
+  json_reader_free(root);
   free(memory.data);
   free(text);
 }
@@ -264,7 +264,7 @@ PD_TEST(json_writer, any_legal_sequence_parses) {
     write_any(&json, &random, 0);
     json_node *root = finish(&out, &memory);
     cr_assert_not_null(root, "seed %u: %s", seed, memory.data);
-    json_text_free(root);
+    json_reader_free(root);
     free(memory.data);
   }
 }

@@ -173,13 +173,13 @@ PD_TEST(sink_chrome_trace, as_many_rows_as_run_at_once_overlap_no_other) {
     write_parsed(&out, fake_trace_finish(fake), NULL);
     if (!crowded[k]) expect_nesting(out.events);
     cr_assert_eq(count(out.events, "X", "kernel", "k()"), (size_t)grids[k]);
-    cr_assert_eq(number(json_text_get(out.root, "pdhost"), "overlapping_slices"), crowded[k]);
+    cr_assert_eq(number(json_reader_get(out.root, "pdhost"), "overlapping_slices"), crowded[k]);
     drop(&out);
     fake_trace_close(fake);
   }
 }
 
-/* A device that divides by nothing, and a counter that is no number. */
+/* A device that divides by nothing, and a counter that is not a number. */
 PD_TEST(sink_chrome_trace, what_is_no_number_stays_out) {
   const float odd[] = {(float)INFINITY, (float)NAN, -1, 1e30f};
   written out;
@@ -222,7 +222,7 @@ PD_TEST(sink_chrome_trace, annotations_nest_as_deep_as_viewers_do) {
   }
   write_parsed(&out, fake_trace_finish(fake), NULL);
   cr_assert_eq(count(out.events, "X", "gpu_user_annotation", NULL), 512);
-  cr_assert_geq(number(json_text_get(out.root, "pdhost"), "clipped_slices"), RANGES - 512);
+  cr_assert_geq(number(json_reader_get(out.root, "pdhost"), "clipped_slices"), RANGES - 512);
   expect_nesting(out.events);
   drop(&out);
   fake_trace_close(fake);
@@ -245,7 +245,7 @@ PD_TEST(sink_chrome_trace, calls_that_stick_out_of_their_range_are_cut) {
   const json_node *call = find(out.events, "X", "cuda_runtime", NULL);
   cr_assert_eq(as_ns(call, "ts"), MS(1.5));
   cr_assert_eq(as_ns(call, "dur"), MS(0.5));
-  cr_assert_eq(number(json_text_get(out.root, "pdhost"), "clipped_slices"), 1);
+  cr_assert_eq(number(json_reader_get(out.root, "pdhost"), "clipped_slices"), 1);
   drop(&out);
   fake_trace_close(fake);
 }
@@ -286,7 +286,7 @@ PD_TEST(sink_chrome_trace, ends_are_in_order_as_sums_of_doubles_too) {
   cr_assert_eq(n, 6000);
   for (size_t i = n; i-- > 0;) {
     const double end = number(rows[i], "ts") + number(rows[i], "dur");
-    if (json_text_is(json_text_get(rows[i], "name"), "outer")) {
+    if (json_reader_is(json_reader_get(rows[i], "name"), "outer")) {
       const double inner_end = number(rows[i + 1], "ts") + number(rows[i + 1], "dur");
       cr_assert_leq(inner_end, end, "%.17g %.17g", inner_end, end);
       cr_assert_leq(end, next_ts);

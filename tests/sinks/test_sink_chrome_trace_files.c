@@ -33,9 +33,9 @@ PD_TEST(sink_chrome_trace_files, gzip_holds_the_same_bytes) {
   const uint64_t same = plain.run.all[0]->bytes - 60; /* up to the file's own name */
   cr_assert_geq(bytes, same);
   cr_assert_eq(memcmp(text, plain.run.all[0]->data, same), 0);
-  json_node *root = json_text_parse(text, bytes);
+  json_node *root = json_reader_parse(text, bytes);
   cr_assert_not_null(root);
-  json_text_free(root);
+  json_reader_free(root);
   free(text);
   drop(&plain);
   drop(&packed);
@@ -52,9 +52,9 @@ PD_TEST(sink_chrome_trace_files, a_split_window_loses_nothing) {
   for (uint32_t i = 0; i < out.run.count; i++) {
     cr_assert(out.run.all[i]->committed);
     for (uint32_t k = 0; k < i; k++) cr_assert_str_neq(out.run.all[i]->path, out.run.all[k]->path);
-    json_node *root = json_text_parse(out.run.all[i]->data, out.run.all[i]->bytes);
+    json_node *root = json_reader_parse(out.run.all[i]->data, out.run.all[i]->bytes);
     cr_assert_not_null(root);
-    const json_node *events = json_text_get(root, "traceEvents");
+    const json_node *events = json_reader_get(root, "traceEvents");
     expect_nesting(events);
     const size_t here = count(events, "s", "ac2g", NULL);
     expect_flows(events, "ac2g", here, here);
@@ -62,8 +62,8 @@ PD_TEST(sink_chrome_trace_files, a_split_window_loses_nothing) {
     kernels += count(events, "X", "kernel", NULL);
     for (const json_node *event = events->first; event; event = event->next)
       steps +=
-          is_event(event, "X", NULL, NULL) && strncmp(json_text_get(event, "name")->text, "ProfilerStep#", 13) == 0;
-    json_text_free(root);
+          is_event(event, "X", NULL, NULL) && strncmp(json_reader_get(event, "name")->text, "ProfilerStep#", 13) == 0;
+    json_reader_free(root);
   }
   cr_assert_eq(kernels, 9 * 4);
   cr_assert_eq(steps, 9);
@@ -113,7 +113,7 @@ PD_TEST(sink_chrome_trace_files, every_window_has_a_file) {
   sink_run_unload(&run);
 }
 
-/* The paths of two windows of a run that repeats `repeat` times (0: for ever), in up to two parts each. */
+/* The paths of two windows of a run that repeats `repeat` times (0: until it is ended), in up to two parts each. */
 static void expect_paths(const char *const *settings, uint64_t repeat, const char *const *paths) {
   sink_run run;
   pd_run header = *fake_run("traces");
@@ -166,7 +166,7 @@ PD_TEST(sink_chrome_trace_files, standard_output_takes_one_file) {
   sink_run_unload(&run);
 }
 
-/* After so many bytes; 0: when the file is to get its name. */
+/* After how many bytes; 0: when the file is to get its name. */
 static void expect_failure(const char *const *settings, uint64_t after) {
   sink_run run;
   fake_trace *fake = open_fake();

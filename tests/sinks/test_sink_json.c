@@ -3,7 +3,7 @@
 
 #include "fake_trace.h"
 #include "golden.h"
-#include "json_text.h"
+#include "json_reader.h"
 #include "sink_run.h"
 
 #include <math.h>
@@ -82,9 +82,9 @@ PD_TEST(sink_json, the_document_is_as_in_the_tree) {
   cr_assert_not_null(file);
   cr_assert(file->announced);
   cr_assert_eq(run.count, 1);
-  json_node *root = json_text_parse(file->data, file->bytes);
+  json_node *root = json_reader_parse(file->data, file->bytes);
   cr_assert_not_null(root);
-  json_text_free(root);
+  json_reader_free(root);
   cr_assert(golden_equal(GOLDEN_DIR "/metrics.json", file->data, file->bytes));
   sink_run_unload(&run);
   fake_trace_close(fake);
@@ -95,22 +95,22 @@ PD_TEST(sink_json, the_keys_of_the_script_have_their_types) {
   start(&run, NULL);
   cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
   const memory_file *file = sink_run_file(&run, PATH);
-  json_node *root = json_text_parse(file->data, file->bytes);
+  json_node *root = json_reader_parse(file->data, file->bytes);
   cr_assert_not_null(root);
-  cr_assert(json_text_is(json_text_get(root, "scenario"), "dataloader"));
-  cr_assert_eq(json_text_get(root, "batch_size")->number, 4);
-  cr_assert_eq(json_text_get(root, "num_workers")->number, 2);
-  cr_assert_eq(json_text_get(root, "pin_memory")->kind, JSON_TRUE);
-  cr_assert_eq(json_text_get(root, "amp")->kind, JSON_FALSE);
-  cr_assert_eq(json_text_get(root, "avg_step_time_s")->number, 0.0075);
-  cr_assert_eq(json_text_get(root, "avg_dataloader_wait_s")->number, 0.002);
-  cr_assert(json_text_is(json_text_get(root, "trace_dir"), "traces"));
-  cr_assert_eq(json_text_get(root, "losses")->count, FAKE_STEP_COUNT);
-  cr_assert_eq(json_text_at(json_text_get(root, "losses"), 0)->kind, JSON_NULL, "NaN is no JSON");
-  cr_assert_eq(json_text_at(json_text_get(root, "losses"), 4)->number, 6.65);
-  cr_assert_eq(json_text_get(root, "step_rows")->count, FAKE_STEP_COUNT);
-  cr_assert_eq(json_text_get(root, "windows")->count, 0);
-  json_text_free(root);
+  cr_assert(json_reader_is(json_reader_get(root, "scenario"), "dataloader"));
+  cr_assert_eq(json_reader_get(root, "batch_size")->number, 4);
+  cr_assert_eq(json_reader_get(root, "num_workers")->number, 2);
+  cr_assert_eq(json_reader_get(root, "pin_memory")->kind, JSON_TRUE);
+  cr_assert_eq(json_reader_get(root, "amp")->kind, JSON_FALSE);
+  cr_assert_eq(json_reader_get(root, "avg_step_time_s")->number, 0.0075);
+  cr_assert_eq(json_reader_get(root, "avg_dataloader_wait_s")->number, 0.002);
+  cr_assert(json_reader_is(json_reader_get(root, "trace_dir"), "traces"));
+  cr_assert_eq(json_reader_get(root, "losses")->count, FAKE_STEP_COUNT);
+  cr_assert_eq(json_reader_at(json_reader_get(root, "losses"), 0)->kind, JSON_NULL, "NaN is no JSON");
+  cr_assert_eq(json_reader_at(json_reader_get(root, "losses"), 4)->number, 6.65);
+  cr_assert_eq(json_reader_get(root, "step_rows")->count, FAKE_STEP_COUNT);
+  cr_assert_eq(json_reader_get(root, "windows")->count, 0);
+  json_reader_free(root);
   sink_run_unload(&run);
 }
 
@@ -124,10 +124,10 @@ PD_TEST(sink_json, the_device_is_as_it_is_known_at_the_end) {
   props.versions = "with the profiling library that came later";
   cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
   const memory_file *file = sink_run_file(&run, PATH);
-  json_node *root = json_text_parse(file->data, file->bytes);
+  json_node *root = json_reader_parse(file->data, file->bytes);
   cr_assert_not_null(root);
-  cr_assert(json_text_is(json_text_get(json_text_get(root, "device"), "versions"), props.versions));
-  json_text_free(root);
+  cr_assert(json_reader_is(json_reader_get(json_reader_get(root, "device"), "versions"), props.versions));
+  json_reader_free(root);
   sink_run_unload(&run);
 }
 
@@ -148,30 +148,30 @@ PD_TEST(sink_json, every_window_has_its_tables_and_losses) {
   }
   cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
   const memory_file *file = sink_run_file(&run, PATH);
-  json_node *root = json_text_parse(file->data, file->bytes);
+  json_node *root = json_reader_parse(file->data, file->bytes);
   cr_assert_not_null(root);
   for (size_t w = 0; w < 2; w++) {
-    const json_node *window = json_text_at(json_text_get(root, "windows"), w);
-    cr_assert_eq(json_text_get(window, "window")->number, (double)w);
-    cr_assert_eq(json_text_get(json_text_get(window, "lost"), "RANGES_FULL")->number, 7.0 + (double)w);
-    cr_assert_eq(json_text_get(window, "corrected_ns")->number, 900.0 + (double)w);
-    cr_assert(json_text_is(json_text_get(window, "profile_note"), "because"));
-    const json_node *coverage = json_text_get(window, "coverage");
+    const json_node *window = json_reader_at(json_reader_get(root, "windows"), w);
+    cr_assert_eq(json_reader_get(window, "window")->number, (double)w);
+    cr_assert_eq(json_reader_get(json_reader_get(window, "lost"), "RANGES_FULL")->number, 7.0 + (double)w);
+    cr_assert_eq(json_reader_get(window, "corrected_ns")->number, 900.0 + (double)w);
+    cr_assert(json_reader_is(json_reader_get(window, "profile_note"), "because"));
+    const json_node *coverage = json_reader_get(window, "coverage");
     if (w)
       cr_assert_eq(coverage->kind, JSON_NULL);
     else
       cr_assert_eq(coverage->number, 1);
-    cr_assert_eq(json_text_get(window, "steps")->count, 2);
-    const json_node *table = json_text_get(json_text_get(window, "tables"), "operators");
-    const json_node *row = json_text_at(json_text_get(table, "rows"), 0);
-    cr_assert(json_text_is(json_text_get(row, "name"), "a \"b\""));
-    cr_assert_eq(json_text_get(row, "cpu_time_total")->number, 1500);
-    row = json_text_at(json_text_get(table, "rows"), 1);
-    cr_assert_eq(json_text_get(row, "cpu_time_total")->kind, JSON_NULL);
-    cr_assert_eq(json_text_get(row, "cpu_percent")->kind, JSON_NULL);
-    cr_assert_eq(json_text_get(row, "level")->number, 1);
+    cr_assert_eq(json_reader_get(window, "steps")->count, 2);
+    const json_node *table = json_reader_get(json_reader_get(window, "tables"), "operators");
+    const json_node *row = json_reader_at(json_reader_get(table, "rows"), 0);
+    cr_assert(json_reader_is(json_reader_get(row, "name"), "a \"b\""));
+    cr_assert_eq(json_reader_get(row, "cpu_time_total")->number, 1500);
+    row = json_reader_at(json_reader_get(table, "rows"), 1);
+    cr_assert_eq(json_reader_get(row, "cpu_time_total")->kind, JSON_NULL);
+    cr_assert_eq(json_reader_get(row, "cpu_percent")->kind, JSON_NULL);
+    cr_assert_eq(json_reader_get(row, "level")->number, 1);
   }
-  json_text_free(root);
+  json_reader_free(root);
   sink_run_unload(&run);
 }
 
@@ -184,10 +184,10 @@ PD_TEST(sink_json, an_interrupted_run_says_so) {
   cr_assert_eq(sink_run_close(&run, &summary), PD_OK);
   const memory_file *file = sink_run_file(&run, "out/x.json");
   cr_assert_not_null(file);
-  json_node *root = json_text_parse(file->data, file->bytes);
-  cr_assert(json_text_is(json_text_get(root, "outcome"), "interrupted"));
-  cr_assert(json_text_is(json_text_get(root, "reason"), "SIGINT"));
-  json_text_free(root);
+  json_node *root = json_reader_parse(file->data, file->bytes);
+  cr_assert(json_reader_is(json_reader_get(root, "outcome"), "interrupted"));
+  cr_assert(json_reader_is(json_reader_get(root, "reason"), "SIGINT"));
+  json_reader_free(root);
   sink_run_unload(&run);
 }
 
@@ -202,12 +202,13 @@ PD_TEST(sink_json, hostile_texts_stay_json) {
   cr_assert_eq(sink_run_open(&run, &header), PD_OK);
   cr_assert_eq(sink_run_close(&run, fake_summary()), PD_OK);
   const memory_file *file = sink_run_file(&run, PATH);
-  json_node *root = json_text_parse(file->data, file->bytes);
+  json_node *root = json_reader_parse(file->data, file->bytes);
   cr_assert_not_null(root);
-  const json_node *row = json_text_at(json_text_get(root, "configuration"), 0);
-  cr_assert(json_text_is(json_text_get(row, "value"), "\x01\xef\xbf\xbd\xc3\xa4"));
-  cr_assert(json_text_is(json_text_get(json_text_at(json_text_get(root, "configuration"), 1), "value"), long_text));
-  json_text_free(root);
+  const json_node *row = json_reader_at(json_reader_get(root, "configuration"), 0);
+  cr_assert(json_reader_is(json_reader_get(row, "value"), "\x01\xef\xbf\xbd\xc3\xa4"));
+  cr_assert(
+      json_reader_is(json_reader_get(json_reader_at(json_reader_get(root, "configuration"), 1), "value"), long_text));
+  json_reader_free(root);
   sink_run_unload(&run);
 }
 

@@ -3,6 +3,8 @@
 
 #include "plugin_file.h"
 
+#include <pdhost/clocks.h>
+
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,9 +27,7 @@ static void record_begin(const pd_record *record, uint32_t name, pd_range_kind k
 static void record_end(const pd_record *record) { (void)record; }
 static int64_t record_now_ns(const pd_record *record) {
   (void)record;
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  return pd_clock_ns(CLOCK_REALTIME);
 }
 static uint64_t record_ticks(const pd_record *record) { return (uint64_t)record_now_ns(record); }
 static void record_activities(const pd_record *record, pd_clock clock, const pd_activity *rows, uint64_t count) {

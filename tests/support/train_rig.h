@@ -36,7 +36,7 @@ void train_rig_close(train_rig *rig); /* the kit too */
 
 /* What the kit's own modules take, in float32 and NCHW. */
 train_context train_rig_context(const train_rig *rig);
-/* The default configuration of workload.md with tf32 off; change it and open the kit. */
+/* The default configuration with tf32 off; change it and open the kit. */
 train_config train_rig_config(void);
 pd_status train_rig_kit(train_rig *rig, const train_config *config);
 

@@ -63,7 +63,7 @@ static double number(reader *in, const char *key) {
   seek_key(in, key);
   char *end;
   const double value = strtod(in->at, &end);
-  cr_assert(end != in->at, "%s is no number", key);
+  cr_assert(end != in->at, "%s is not a number", key);
   in->at = end;
   return value;
 }

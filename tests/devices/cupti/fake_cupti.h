@@ -22,7 +22,7 @@ typedef struct fake_config {
   uint32_t version;          /* 130001 */
   const char *fail_function; /* "cuptiSubscribe", ...: this one returns `fail_code` */
   int fail_code;
-  uint32_t fail_after;    /* so many calls of it go well first */
+  uint32_t fail_after;    /* how many calls of it go well first */
   const char *other_tool; /* Subscribe: this one is there already, 39 */
   size_t record_growth;   /* records are longer by this, as a newer library's */
   bool record_shrink;     /* kernels are shorter than this build's */

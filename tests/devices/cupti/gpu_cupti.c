@@ -7,6 +7,8 @@
 #include "devices/cuda/cupti/cupti_collect.h"
 #include "kept_record.h"
 
+#include <pdhost/clocks.h>
+
 #include <cuda_runtime_api.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -46,11 +48,7 @@ static void cuda(cudaError_t error, const char *what) {
   printf("FAILED: %s: %s\n", what, cudaGetErrorString(error));
   exit(1);
 }
-static double now_s(void) {
-  struct timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  return (double)at.tv_sec + (double)at.tv_nsec * 1e-9;
-}
+static double now_s(void) { return 1e-9 * (double)pd_monotonic_ns(); }
 static void nap(double seconds) {
   struct timespec pause = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
   nanosleep(&pause, NULL);
@@ -389,12 +387,7 @@ static void many(const cupti_api *api, const pd_device_props *props) {
 }
 
 /* Many short windows: how well CUPTI's device clock is mapped to the host's. */
-static int64_t host_drift_ns(void) {
-  struct timespec real, raw;
-  clock_gettime(CLOCK_REALTIME, &real);
-  clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
-  return (real.tv_sec - raw.tv_sec) * 1000000000 + real.tv_nsec - raw.tv_nsec;
-}
+static int64_t host_drift_ns(void) { return pd_clock_ns(CLOCK_REALTIME) - pd_clock_ns(CLOCK_MONOTONIC_RAW); }
 static void clocks(const cupti_api *api, const pd_device_props *props, cupti_between between, int windows) {
   kept_record record;
   cupti_collect *collect;

@@ -1,6 +1,8 @@
 /* The collector against the fake: windows, drains, and what becomes of CUPTI between them. */
 #include "collect_fixture.h"
 
+#include <pdhost/clocks.h>
+
 PD_TEST(cupti_collect, pairs_every_launch_with_its_kernel) {
   open_collect(CUPTI_BETWEEN_DISABLE);
   for (uint64_t window = 1; window <= 3; window++) {
@@ -217,11 +219,7 @@ PD_TEST(cupti_collect, detaches_between_windows_and_repeats_no_id) {
   check_manners();
 }
 
-static uint64_t realtime_ns(void) {
-  struct timespec at;
-  clock_gettime(CLOCK_REALTIME, &at);
-  return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
-}
+static uint64_t realtime_ns(void) { return (uint64_t)pd_clock_ns(CLOCK_REALTIME); }
 
 /* Another thread is inside a call as the kinds go off: its record comes in the next window and is none of it. */
 PD_TEST(cupti_collect, takes_no_call_that_was_under_way_as_a_window_ended) {

@@ -64,7 +64,7 @@ static void *launch_forever_unfinished(void *unused) {
   return NULL;
 }
 
-/* The timeout is for ever: only what the loop launched is waited for without end. */
+/* There is no timeout: only what the loop launched is waited for without end. */
 PD_TEST(cupti_faults, waits_for_no_other_threads_endless_work) {
   pthread_t other;
   open_collect(CUPTI_BETWEEN_DETACH);

@@ -9,11 +9,12 @@
 #include "big_trace.h"
 #include "tables/window_tables.h"
 
+#include <pdhost/clocks.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 enum { ROUNDS = 9 };
 
@@ -24,11 +25,9 @@ typedef struct cost {
 } cost;
 
 static cost now_ms(void) {
-  struct timespec now;
   struct rusage used;
-  clock_gettime(CLOCK_MONOTONIC, &now);
   getrusage(RUSAGE_SELF, &used);
-  return (cost){{(double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6,
+  return (cost){{1e-6 * (double)pd_monotonic_ns(),
                  (double)used.ru_utime.tv_sec * 1e3 + (double)used.ru_utime.tv_usec / 1e3,
                  (double)used.ru_stime.tv_sec * 1e3 + (double)used.ru_stime.tv_usec / 1e3}};
 }

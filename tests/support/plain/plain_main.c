@@ -14,7 +14,7 @@ void plain_add(plain_test *test) {
 int main(void) {
   int count = 0, failed = 0;
   for (plain_test *test = tests; test; test = test->next, count++) {
-    int status = 0;
+    int ended = 0;
     fflush(NULL);
     const pid_t child = fork();
     if (child < 0) return perror("fork"), 1;
@@ -23,11 +23,11 @@ int main(void) {
       test->body();
       exit(0);
     }
-    if (waitpid(child, &status, 0) != child) return perror("waitpid"), 1;
-    if (!status) continue;
+    if (waitpid(child, &ended, 0) != child) return perror("waitpid"), 1;
+    if (!ended) continue;
     failed++;
-    printf("FAILED: %s: %s %d\n", test->name, WIFSIGNALED(status) ? "signal" : "exit",
-           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    printf("FAILED: %s: %s %d\n", test->name, WIFSIGNALED(ended) ? "signal" : "exit",
+           WIFSIGNALED(ended) ? WTERMSIG(ended) : WEXITSTATUS(ended));
   }
   printf("%d tests, %d failed\n", count, failed);
   return failed || !count;

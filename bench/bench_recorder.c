@@ -4,25 +4,22 @@
  *
  * The recorders work in memory that another process shares, as that of a run does.
  *
- * Prints median, least and most over the rounds. Rounds alternate between the cases, so that a slow spell of the
+ * Prints median, min and max over the rounds. Rounds alternate between the cases, so that a slow spell of the
  * machine falls on all of them.
  */
 #include "trace/kept/room.h"
 #include "trace/recorder.h"
 
+#include <pdhost/clocks.h>
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { ROUNDS = 15, RANGES = 200000, DETAILED = 100000, STACKS = 20000, ACTIVITIES = 100000, BATCH = 64 };
 
 typedef void bench_case(const pd_record *record, uint64_t count);
 
-static double now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
+static double now_ns(void) { return (double)pd_monotonic_ns(); }
 
 static void ranges(const pd_record *record, uint64_t count) {
   static pd_site site = PD_SITE("range", PD_RANGE_USER);

@@ -1,6 +1,6 @@
 /* A strict JSON reader for tests: what our writers write is read back by code that shares nothing with them. */
-#ifndef TESTS_SUPPORT_JSON_TEXT_H
-#define TESTS_SUPPORT_JSON_TEXT_H
+#ifndef TESTS_SUPPORT_JSON_READER_H
+#define TESTS_SUPPORT_JSON_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,12 +26,12 @@ typedef struct json_node {
 } json_node;
 
 /* One value and nothing after it; NULL: not JSON (RFC 8259), a repeated key, invalid UTF-8, or no memory. */
-json_node *json_text_parse(const char *text, size_t length);
-void json_text_free(json_node *node);
+json_node *json_reader_parse(const char *text, size_t length);
+void json_reader_free(json_node *node);
 
 /* Members by key and index; NULL where there is none. */
-const json_node *json_text_get(const json_node *object, const char *key);
-const json_node *json_text_at(const json_node *array, size_t index);
-bool json_text_is(const json_node *node, const char *text); /* a string equal to text */
+const json_node *json_reader_get(const json_node *object, const char *key);
+const json_node *json_reader_at(const json_node *array, size_t index);
+bool json_reader_is(const json_node *node, const char *text); /* a string equal to text */
 
 #endif

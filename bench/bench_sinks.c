@@ -14,11 +14,12 @@
 #include "base/files.h"
 #include "score/window_reader.h"
 
+#include <pdhost/clocks.h>
+
 #include <ftw.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_ROUNDS = 101, DEFAULT_ROUNDS = 9 };
@@ -28,13 +29,10 @@ typedef struct cost {
 } cost;
 
 static cost now(void) {
-  struct timespec wall;
   struct rusage used;
-  clock_gettime(CLOCK_MONOTONIC, &wall);
   getrusage(RUSAGE_SELF, &used);
-  return (cost){(double)wall.tv_sec * 1e3 + (double)wall.tv_nsec / 1e6,
-                (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
-                    (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e3};
+  return (cost){1e-6 * (double)pd_monotonic_ns(), (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
+                                                      (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e3};
 }
 
 static int by_wall(const void *a, const void *b) {

@@ -10,20 +10,17 @@
  */
 #include "trace/recorder.h"
 
+#include <pdhost/clocks.h>
+
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { ROUNDS = 15, OPERATIONS = 2000, FRAMES = 40 };
 
-static double now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
+static double now_ns(void) { return (double)pd_monotonic_ns(); }
 
 typedef void leaf(const pd_record *record, int count);
 

@@ -12,13 +12,14 @@
 #include "trace/recorder.h"
 #include "trace/trace_memory.h"
 
+#include <pdhost/clocks.h>
+
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -212,20 +213,16 @@ static const pd_host host = {.size = sizeof host, .abi_major = PD_ABI_MAJOR, .ab
 static const pd_reader_ops *reader;
 
 /* Of the processor: what else runs on the machine does not count. */
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+static double now_s(void) { return 1e-9 * (double)pd_clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 /* Bytes, since the program began: what getrusage() says is also of the process that forked it. */
 static double most_held(void) {
   char line[128];
   double held = 0;
-  FILE *status = fopen("/proc/self/status", "re");
-  while (status && fgets(line, sizeof line, status))
+  FILE *lines = fopen("/proc/self/status", "re");
+  while (lines && fgets(line, sizeof line, lines))
     if (strncmp(line, "VmHWM:", 6) == 0) held = 1024 * strtod(line + 6, NULL);
-  if (status) (void)fclose(status);
+  if (lines) (void)fclose(lines);
   return held;
 }
 

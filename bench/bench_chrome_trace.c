@@ -8,6 +8,7 @@
  */
 #include "stderr_host.h"
 
+#include <pdhost/clocks.h>
 #include <pdhost/sink.h>
 
 #include <dlfcn.h>
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROUNDS = 9, NAMES = 64, STEP_LAUNCHES = 200, OP_NS = 12000, KEPT_BYTES = 256 << 20, MOST_THREADS = 64 };
@@ -209,13 +209,8 @@ static const void *extension(const pd_host *host, const char *id) {
 }
 /* ---- rounds ---- */
 
-static double clock_s(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-static double now_s(void) { return clock_s(CLOCK_MONOTONIC); }
-static double processor_s(void) { return clock_s(CLOCK_PROCESS_CPUTIME_ID); }
+static double now_s(void) { return 1e-9 * (double)pd_monotonic_ns(); }
+static double processor_s(void) { return 1e-9 * (double)pd_clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 /* Options of the plugin at their defaults but those given. */
 typedef struct chosen {

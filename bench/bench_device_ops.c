@@ -10,6 +10,7 @@
  * only that every kernel runs matters. -c RATIO measures the copies from pinned memory alone: exit 1 where a batch's
  * rate is below RATIO times that of 256 MiB.
  */
+#include <pdhost/clocks.h>
 #include <pdhost/device.h>
 
 #include <dlfcn.h>
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_OPS = 40, MOST_ROUNDS = 400, LAYERS = 3, CLASSES = 1000 };
 
@@ -94,11 +94,7 @@ static void need(pd_status status, const char *what) {
   exit(1);
 }
 
-static double now_ns(void) {
-  struct timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  return (double)at.tv_sec * 1e9 + (double)at.tv_nsec;
-}
+static double now_ns(void) { return (double)pd_monotonic_ns(); }
 
 static int compare(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;

@@ -10,9 +10,10 @@
 #include "ledger/gains.h"
 #include "ledger/program.h"
 
+#include <pdhost/clocks.h>
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { STEPS = 60, ROUNDS = 15 };
 
@@ -22,11 +23,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* Of this thread, which other work on the machine touches less. */
-static double processor_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+static double processor_s(void) { return 1e-9 * (double)pd_clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 static double replay_once(const program *of, const replay_variant *variant, int64_t *bounds) {
   double seconds[ROUNDS];

@@ -5,6 +5,7 @@
  */
 #include "test_host.h"
 
+#include <pdhost/clocks.h>
 #include <pdhost/device.h>
 
 #include <dlfcn.h>
@@ -28,10 +29,8 @@ static uint32_t intern(const pd_record *record, const char *text) {
   return 1;
 }
 static uint64_t ticks(const pd_record *record) {
-  struct timespec now;
   (void)record;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+  return (uint64_t)pd_monotonic_ns();
 }
 static void activities(const pd_record *record, pd_clock clock, const pd_activity *rows, uint64_t count) {
   (void)record;

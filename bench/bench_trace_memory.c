@@ -5,6 +5,8 @@
  */
 #include "trace/recorder.h"
 
+#include <pdhost/clocks.h>
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +14,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROUNDS = 3 };
 enum { THREADS = 4, PER_THREAD = 250000, LAUNCHES = THREADS * PER_THREAD, PER_STEP = 1000, BATCH = 1000 };
 
-static double now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
+static double now_ms(void) { return 1e-6 * (double)pd_monotonic_ns(); }
 
 static double resident_mib(void) {
   char text[128] = "";

@@ -1,5 +1,5 @@
-/* See json_text.h. Recursive; depth is bounded. */
-#include "json_text.h"
+/* See json_reader.h. Recursive; depth is bounded. */
+#include "json_reader.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -158,7 +158,7 @@ static bool take_members(reader *in, json_node *node, bool object) {
     skip_blanks(in);
     if (object) {
       key = take_string(in, &length);
-      if (!key || json_text_get(node, key)) {
+      if (!key || json_reader_get(node, key)) {
         free(key);
         return false;
       }
@@ -209,25 +209,25 @@ static json_node *take_value(reader *in) {
   }
   in->depth--;
   if (good) return node;
-  json_text_free(node);
+  json_reader_free(node);
   return NULL;
 }
 
-json_node *json_text_parse(const char *text, size_t length) {
+json_node *json_reader_parse(const char *text, size_t length) {
   reader in = {(const unsigned char *)text, (const unsigned char *)text + length, 0};
   json_node *node = take_value(&in);
   skip_blanks(&in);
   if (node && in.at != in.end) {
-    json_text_free(node);
+    json_reader_free(node);
     return NULL;
   }
   return node;
 }
 
-void json_text_free(json_node *node) {
+void json_reader_free(json_node *node) {
   while (node) {
     json_node *next = node->next;
-    json_text_free(node->first);
+    json_reader_free(node->first);
     free(node->text);
     free(node->key);
     free(node);
@@ -235,18 +235,18 @@ void json_text_free(json_node *node) {
   }
 }
 
-const json_node *json_text_get(const json_node *object, const char *key) {
+const json_node *json_reader_get(const json_node *object, const char *key) {
   const json_node *member = object ? object->first : NULL;
   while (member && !(member->key && strcmp(member->key, key) == 0)) member = member->next;
   return member;
 }
 
-const json_node *json_text_at(const json_node *array, size_t index) {
+const json_node *json_reader_at(const json_node *array, size_t index) {
   const json_node *member = array ? array->first : NULL;
   while (member && index--) member = member->next;
   return member;
 }
 
-bool json_text_is(const json_node *node, const char *text) {
+bool json_reader_is(const json_node *node, const char *text) {
   return node && node->kind == JSON_STRING && strcmp(node->text, text) == 0;
 }

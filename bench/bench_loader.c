@@ -5,11 +5,12 @@
 #include "data/loader.h"
 #include "stderr_host.h"
 
+#include <pdhost/clocks.h>
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { BATCH = 64, IMAGE = 224, ROUNDS = 5 };
 static const size_t sample_bytes = (size_t)3 * IMAGE * IMAGE * 4; /* float32 */
@@ -21,11 +22,7 @@ static void record_name_thread(const pd_record *record, const char *name) { (voi
 static const pd_record record = {.size = sizeof(pd_record), .enabled = &off, .name_thread = record_name_thread};
 static const pd_device_access device = {.size = sizeof(pd_device_access)}; /* pageable batches need no device */
 
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
+static double now_s(void) { return 1e-9 * (double)pd_monotonic_ns(); }
 
 static int ascending(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
