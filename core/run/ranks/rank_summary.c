@@ -1,6 +1,8 @@
 /* See rank_summary.h. */
 #include "rank_summary.h"
 
+#include "rank_judge.h"
+
 #include <pdhost/array.h>
 
 #include <math.h>
@@ -14,11 +16,6 @@ typedef struct summing {
   double *step_caused;          /* by rank, of the step in hand */
   intervals *waits, *transfers; /* by rank */
 } summing;
-
-const char *ranks_verdict_key(ranks_verdict of) {
-  static const char *const keys[] = {"none", "straggler", "comm_bound", "comm_not_overlapped", "uneven_work"};
-  return keys[of];
-}
 
 static int by_rank(const void *a, const void *b) {
   const rank_figures *x = a, *y = b;
@@ -219,8 +216,6 @@ static bool sum_rank(summing *self, uint32_t r) {
   return ok;
 }
 
-static double more_of(double a, double b) { return a > b ? a : b; }
-
 static bool sum_up(summing *self) {
   rank_summary *out = self->out;
   bool ok = match_collectives(self);
@@ -235,136 +230,10 @@ static bool sum_up(summing *self) {
     of->exposed_wait_ns /= steps;
     of->exposed_transfer_ns /= steps;
     of->caused_ns /= steps;
-    of->need_ns = more_of(of->host_ns, side->compute_ns + of->exposed_transfer_ns);
-    out->step_ns = more_of(out->step_ns, more_of(of->step_ns, side->compute_ns + side->comm_ns - side->overlap_ns));
+    of->need_ns = fmax(of->host_ns, side->compute_ns + of->exposed_transfer_ns);
+    out->step_ns = fmax(out->step_ns, fmax(of->step_ns, side->compute_ns + side->comm_ns - side->overlap_ns));
   }
   return ok;
-}
-
-/* ---- the verdict ---- */
-
-/* What `of` has more of than the others in the middle; `cause` VERDICT_none: computing. */
-static double more_than_others(const rank_summary *self, uint32_t of, uint32_t cause, double *scratch) {
-  uint32_t count = 0;
-  double own = 0;
-  for (uint32_t r = 0; r < self->count; r++) {
-    const rank_side *side = self->ranks[r].side;
-    const double value = cause == VERDICT_none ? side->compute_ns : side->idle_ns[cause];
-    if (r == of)
-      own = value;
-    else
-      scratch[count++] = value;
-  }
-  qsort(scratch, count, sizeof *scratch, by_value);
-  return own - (scratch[(count - 1) / 2] + scratch[count / 2]) / 2;
-}
-
-static double least_share(const rank_summary *self) {
-  return self->ranks[0].side->is_other ? RANKS_LEAST_OTHER : RANKS_LEAST;
-}
-
-static void find_cause(rank_summary *self, double *scratch) {
-  self->cause = VERDICT_COUNT;
-  for (uint32_t c = 0; c <= VERDICT_none; c++) {
-    if (c != VERDICT_none && !self->ranks[self->straggler].side->has_causes) continue;
-    const double more = more_than_others(self, self->straggler, c, scratch);
-    if (more <= self->cause_ns || more < least_share(self) / 2 * self->step_ns) continue;
-    self->cause = c;
-    self->cause_ns = more;
-  }
-}
-
-/* What the step would be shorter by if the rank were as fast as the slowest of the others. */
-static double gain_without(const rank_summary *self, uint32_t late) {
-  double need = 0;
-  for (uint32_t r = 0; r < self->count; r++)
-    if (r != late) need = more_of(need, self->ranks[r].need_ns);
-  return more_of(self->step_ns - need, 0);
-}
-
-/* What a rank's host and device need for a step, of which recording costs the host `cost_ns`; with or without the
- * transfers that nothing hides. */
-static double unrecorded_ns(const rank_figures *of, double cost_ns, bool transfers) {
-  const double device = of->side->compute_ns + (transfers ? of->exposed_transfer_ns : 0);
-  return more_of(of->host_ns - cost_ns, device);
-}
-
-/* The most that any rank but `but` needs. */
-static double most_unrecorded_ns(const rank_summary *self, uint32_t but, double cost_ns, bool transfers) {
-  double most = 0;
-  for (uint32_t r = 0; r < self->count; r++)
-    if (r != but) most = more_of(most, unrecorded_ns(&self->ranks[r], cost_ns, transfers));
-  return most;
-}
-
-/* What the step would be shorter by, if the device of `late` computed no longer than those of the others. Its host
- * stays as it is: a host that needs longer than the others does so as recorded, too. */
-static double gain_of_device(const rank_summary *self, uint32_t late, double cost_ns, bool transfers) {
-  const double device = self->ranks[late].side->compute_ns + (transfers ? self->ranks[late].exposed_transfer_ns : 0);
-  const double rest = more_of(most_unrecorded_ns(self, late, cost_ns, transfers), self->ranks[late].host_ns - cost_ns);
-  return more_of(device - rest, 0);
-}
-
-/* What the devices hold up, where recording costs each host `cost_ns` of a step. `doubt_ns`: how much of that may be
- * chance. */
-static void judge_devices(rank_summary *self, double cost_ns, double doubt_ns) {
-  const uint32_t nobody = self->count;
-  uint32_t late = 0;
-  for (uint32_t r = 1; r < self->count; r++)
-    if (self->ranks[r].side->compute_ns > self->ranks[late].side->compute_ns) late = r;
-  const double step = most_unrecorded_ns(self, nobody, cost_ns, true),
-               work = most_unrecorded_ns(self, nobody, cost_ns, false);
-  const double uneven = fmin(gain_of_device(self, late, cost_ns, true), gain_of_device(self, late, cost_ns, false));
-  const double least = least_share(self) * step + doubt_ns;
-  const bool is_uneven = uneven >= least;
-  self->hidden = is_uneven ? RANKS_UNEVEN : step - work >= least ? RANKS_NOT_OVERLAPPED : RANKS_NONE;
-  self->straggler = is_uneven ? late : self->straggler;
-  self->share = self->hidden != RANKS_NONE ? (is_uneven ? uneven : step - work) / step : 0;
-  self->unrecorded_ns = step;
-}
-
-/* As recorded the ranks are balanced. Recording slows the hosts down: without it the devices may set the step. */
-static void judge_unrecorded(rank_summary *self, double *scratch) {
-  double cost = 0;
-  for (uint32_t r = 0; r < self->count; r++) cost += self->ranks[r].side->added_host_ns / self->count;
-  if (cost <= 0 || (self->of && self->of != self->count)) return;
-  judge_devices(self, RANKS_COST_USUAL * cost, RANKS_COST_DOUBT * RANKS_COST_USUAL * cost);
-  if (self->hidden != RANKS_NONE) {
-    self->is_possible = true;
-    self->verdict = self->hidden;
-  } else {
-    judge_devices(self, RANKS_COST_MOST * cost, 0);
-    self->share = 0;
-  }
-  if (self->hidden != RANKS_UNEVEN) return;
-  self->cause = VERDICT_none;
-  self->cause_ns = more_than_others(self, self->straggler, VERDICT_none, scratch);
-}
-
-static void judge(rank_summary *self, double *scratch) {
-  double caused = 0, transfer = 0,
-         exposed = INFINITY; /* exposed: where it is least, since a rank that waits computes nothing */
-  for (uint32_t r = 0; r < self->count; r++) {
-    caused += self->ranks[r].caused_ns;
-    transfer += self->ranks[r].transfer_ns / self->count;
-    exposed = fmin(exposed, self->ranks[r].exposed_transfer_ns);
-    if (self->ranks[r].caused_ns > self->ranks[self->straggler].caused_ns) self->straggler = r;
-  }
-  if (self->steps < RANKS_STEPS_LEAST || self->step_ns <= 0) return;
-  const rank_figures *late = &self->ranks[self->straggler];
-  const double least = least_share(self) * self->step_ns, gain = gain_without(self, self->straggler);
-  if (late->caused_ns >= least && gain >= least && gain > late->side->added_ns &&
-      late->caused_ns >= RANKS_CAUSED * caused && late->steps_last >= RANKS_STEPS_LAST * self->steps) {
-    self->verdict = RANKS_STRAGGLER;
-    self->share = gain / self->step_ns;
-    find_cause(self, scratch);
-    if (self->cause == VERDICT_none) self->verdict = RANKS_UNEVEN;
-  } else if (exposed >= least && (!self->of || self->of == self->count)) {
-    self->verdict = 1 - exposed / transfer < RANKS_OVERLAPPED ? RANKS_NOT_OVERLAPPED : RANKS_COMM_BOUND;
-    self->share = exposed / self->step_ns;
-  } else {
-    judge_unrecorded(self, scratch);
-  }
 }
 
 /* No transfer is known at first. */
@@ -405,7 +274,7 @@ bool rank_summary_make(const rank_side *sides, uint32_t count, const rank_clock 
     if (clock) out->bound_ns = rank_clock_bound(clock, count, &out->drift_ns);
     if (out->matched) out->skew_difference_ns /= (double)out->matched;
   }
-  if (ok) judge(out, self.step_caused);
+  if (ok) rank_judge(out, self.step_caused);
   for (uint32_t r = 0; self.waits && self.transfers && r < count; r++) {
     intervals_free(&self.waits[r]);
     intervals_free(&self.transfers[r]);

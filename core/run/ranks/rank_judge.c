@@ -1,0 +1,139 @@
+/* See rank_judge.h. */
+#include "rank_judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *ranks_verdict_key(ranks_verdict of) {
+  static const char *const keys[] = {"none", "straggler", "comm_bound", "comm_not_overlapped", "uneven_work"};
+  return keys[of];
+}
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* What `of` has more of than the others in the middle; `cause` VERDICT_none: computing. */
+static double more_than_others(const rank_summary *self, uint32_t of, uint32_t cause, double *scratch) {
+  uint32_t count = 0;
+  double own = 0;
+  for (uint32_t r = 0; r < self->count; r++) {
+    const rank_side *side = self->ranks[r].side;
+    const double value = cause == VERDICT_none ? side->compute_ns : side->idle_ns[cause];
+    if (r == of)
+      own = value;
+    else
+      scratch[count++] = value;
+  }
+  qsort(scratch, count, sizeof *scratch, by_value);
+  return own - (scratch[(count - 1) / 2] + scratch[count / 2]) / 2;
+}
+
+static double least_share(const rank_summary *self) {
+  return self->ranks[0].side->is_other ? RANKS_LEAST_OTHER : RANKS_LEAST;
+}
+
+static void find_cause(rank_summary *self, double *scratch) {
+  self->cause = VERDICT_COUNT;
+  for (uint32_t c = 0; c <= VERDICT_none; c++) {
+    if (c != VERDICT_none && !self->ranks[self->straggler].side->has_causes) continue;
+    const double more = more_than_others(self, self->straggler, c, scratch);
+    if (more <= self->cause_ns || more < least_share(self) / 2 * self->step_ns) continue;
+    self->cause = c;
+    self->cause_ns = more;
+  }
+}
+
+/* What the step would be shorter by if the rank were as fast as the slowest of the others. */
+static double gain_without(const rank_summary *self, uint32_t late) {
+  double need = 0;
+  for (uint32_t r = 0; r < self->count; r++)
+    if (r != late) need = fmax(need, self->ranks[r].need_ns);
+  return fmax(self->step_ns - need, 0);
+}
+
+/* What a rank's host and device need for a step, of which recording costs the host `cost_ns`; with or without the
+ * transfers that nothing hides. */
+static double unrecorded_ns(const rank_figures *of, double cost_ns, bool transfers) {
+  const double device = of->side->compute_ns + (transfers ? of->exposed_transfer_ns : 0);
+  return fmax(of->host_ns - cost_ns, device);
+}
+
+/* The most that any rank but `but` needs. */
+static double most_unrecorded_ns(const rank_summary *self, uint32_t but, double cost_ns, bool transfers) {
+  double most = 0;
+  for (uint32_t r = 0; r < self->count; r++)
+    if (r != but) most = fmax(most, unrecorded_ns(&self->ranks[r], cost_ns, transfers));
+  return most;
+}
+
+/* What the step would be shorter by, if the device of `late` computed no longer than those of the others. Its host
+ * stays as it is: a host that needs longer than the others does so as recorded, too. */
+static double gain_of_device(const rank_summary *self, uint32_t late, double cost_ns, bool transfers) {
+  const double device = self->ranks[late].side->compute_ns + (transfers ? self->ranks[late].exposed_transfer_ns : 0);
+  const double rest = fmax(most_unrecorded_ns(self, late, cost_ns, transfers), self->ranks[late].host_ns - cost_ns);
+  return fmax(device - rest, 0);
+}
+
+/* What the devices hold up, where recording costs each host `cost_ns` of a step. `doubt_ns`: how much of that may be
+ * chance. */
+static void judge_devices(rank_summary *self, double cost_ns, double doubt_ns) {
+  const uint32_t nobody = self->count;
+  uint32_t late = 0;
+  for (uint32_t r = 1; r < self->count; r++)
+    if (self->ranks[r].side->compute_ns > self->ranks[late].side->compute_ns) late = r;
+  const double step = most_unrecorded_ns(self, nobody, cost_ns, true),
+               work = most_unrecorded_ns(self, nobody, cost_ns, false);
+  const double uneven = fmin(gain_of_device(self, late, cost_ns, true), gain_of_device(self, late, cost_ns, false));
+  const double least = least_share(self) * step + doubt_ns;
+  const bool is_uneven = uneven >= least;
+  self->hidden = is_uneven ? RANKS_UNEVEN : step - work >= least ? RANKS_NOT_OVERLAPPED : RANKS_NONE;
+  self->straggler = is_uneven ? late : self->straggler;
+  self->share = self->hidden != RANKS_NONE ? (is_uneven ? uneven : step - work) / step : 0;
+  self->unrecorded_ns = step;
+}
+
+/* As recorded the ranks are balanced. Recording slows the hosts down: without it the devices may set the step. */
+static void judge_unrecorded(rank_summary *self, double *scratch) {
+  double cost = 0;
+  for (uint32_t r = 0; r < self->count; r++) cost += self->ranks[r].side->added_host_ns / self->count;
+  if (cost <= 0 || (self->of && self->of != self->count)) return;
+  judge_devices(self, RANKS_COST_USUAL * cost, RANKS_COST_DOUBT * RANKS_COST_USUAL * cost);
+  if (self->hidden != RANKS_NONE) {
+    self->is_possible = true;
+    self->verdict = self->hidden;
+  } else {
+    judge_devices(self, RANKS_COST_MOST * cost, 0);
+    self->share = 0;
+  }
+  if (self->hidden != RANKS_UNEVEN) return;
+  self->cause = VERDICT_none;
+  self->cause_ns = more_than_others(self, self->straggler, VERDICT_none, scratch);
+}
+
+void rank_judge(rank_summary *self, double *scratch) {
+  double caused = 0, transfer = 0,
+         exposed = INFINITY; /* exposed: where it is least, since a rank that waits computes nothing */
+  for (uint32_t r = 0; r < self->count; r++) {
+    caused += self->ranks[r].caused_ns;
+    transfer += self->ranks[r].transfer_ns / self->count;
+    exposed = fmin(exposed, self->ranks[r].exposed_transfer_ns);
+    if (self->ranks[r].caused_ns > self->ranks[self->straggler].caused_ns) self->straggler = r;
+  }
+  if (self->steps < RANKS_STEPS_LEAST || self->step_ns <= 0) return;
+  const rank_figures *late = &self->ranks[self->straggler];
+  const double least = least_share(self) * self->step_ns, gain = gain_without(self, self->straggler);
+  if (late->caused_ns >= least && gain >= least && gain > late->side->added_ns &&
+      late->caused_ns >= RANKS_CAUSED * caused && late->steps_last >= RANKS_STEPS_LAST * self->steps) {
+    self->verdict = RANKS_STRAGGLER;
+    self->share = gain / self->step_ns;
+    find_cause(self, scratch);
+    if (self->cause == VERDICT_none) self->verdict = RANKS_UNEVEN;
+  } else if (exposed >= least && (!self->of || self->of == self->count)) {
+    self->verdict = 1 - exposed / transfer < RANKS_OVERLAPPED ? RANKS_NOT_OVERLAPPED : RANKS_COMM_BOUND;
+    self->share = exposed / self->step_ns;
+  } else {
+    judge_unrecorded(self, scratch);
+  }
+}
