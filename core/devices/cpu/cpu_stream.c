@@ -1,5 +1,6 @@
-/* Streams and events: a ring of jobs, one thread each. Callers wait only where the ring is full or they ask to. */
+/* Streams: a ring of jobs, one thread each. Callers wait only where the ring is full or they ask to. */
 #include "cpu_device.h"
+#include "cpu_stream.h"
 #include "cpu_guard.h"
 #include "openmp.h"
 
@@ -12,17 +13,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* Jobs that name an event hold it: it may be destroyed while they wait in a ring. */
-struct pd_event {
-  pthread_mutex_t lock;
-  pthread_cond_t changed;
-  uint64_t recorded, completed; /* how often */
-  int64_t ns;                   /* of the last completion */
-  uint32_t holders;             /* its owner and the jobs */
-  pd_status failed;             /* of the stream, when last completed */
-  char message[256];
-};
 
 static uint32_t thread_id(void) {
   static _Thread_local uint32_t id;
@@ -173,7 +163,7 @@ pd_status cpu_stream_kernel(pd_stream *stream, pd_site *site, job_run run, const
   return cpu_stream_launch(stream, &how, run, arguments, bytes);
 }
 
-static pd_status create(pd_device *device, pd_stream **out) {
+pd_status cpu_stream_create(pd_device *device, pd_stream **out) {
   pd_stream *stream = calloc(1, sizeof *stream);
   *out = NULL;
   if (stream) stream->ring = calloc((size_t)device->options.queue_depth, sizeof *stream->ring);
@@ -205,7 +195,7 @@ no_memory:
   return device->host->fail(device->host, PD_NO_MEMORY, "no memory or thread for a stream");
 }
 
-static void destroy(pd_device *device, pd_stream *stream) {
+void cpu_stream_destroy(pd_device *device, pd_stream *stream) {
   if (!stream) return;
   pthread_mutex_lock(&stream->lock);
   stream->closing = true;
@@ -237,7 +227,7 @@ static pd_status wait_idle(pd_stream *stream) {
   return status;
 }
 
-static pd_status synchronize(pd_device *device, pd_stream *stream) {
+pd_status cpu_stream_synchronize(pd_device *device, pd_stream *stream) {
   static pd_site call = PD_SITE("pdStreamSynchronize", 0);
   const uint64_t start = cpu_call_begin(device);
   const pd_status status = wait_idle(stream);
@@ -246,7 +236,7 @@ static pd_status synchronize(pd_device *device, pd_stream *stream) {
 }
 
 /* Streams are made and destroyed by the loop thread, which is the one that waits here. */
-static pd_status device_synchronize(pd_device *device) {
+pd_status cpu_stream_synchronize_all(pd_device *device) {
   static pd_site call = PD_SITE("pdDeviceSynchronize", 0);
   const uint64_t start = cpu_call_begin(device);
   pd_status status = PD_OK;
@@ -260,146 +250,3 @@ static pd_status device_synchronize(pd_device *device) {
   cpu_call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
   return status;
 }
-
-static pd_status event_create(pd_device *device, pd_event **out) {
-  pd_event *event = calloc(1, sizeof *event);
-  *out = event;
-  if (!event) return device->host->fail(device->host, PD_NO_MEMORY, "no memory for an event");
-  pthread_mutex_init(&event->lock, NULL);
-  pthread_cond_init(&event->changed, NULL);
-  event->holders = 1;
-  return PD_OK;
-}
-
-/* The lock is held, and gone afterwards. */
-static void event_release(pd_event *event) {
-  const bool last = --event->holders == 0;
-  pthread_mutex_unlock(&event->lock);
-  if (!last) return;
-  pthread_mutex_destroy(&event->lock);
-  pthread_cond_destroy(&event->changed);
-  free(event);
-}
-
-static void event_destroy(pd_device *device, pd_event *event) {
-  (void)device;
-  if (!event) return;
-  pthread_mutex_lock(&event->lock);
-  event_release(event);
-}
-
-typedef struct record_arguments {
-  pd_event *event;
-} record_arguments;
-
-static pd_status run_event_record(pd_stream *stream, void *arguments) {
-  pd_event *event = ((record_arguments *)arguments)->event;
-  const int64_t now_ns = pd_monotonic_ns();
-  pthread_mutex_lock(&event->lock);
-  event->ns = now_ns;
-  event->completed++;
-  event->failed = stream->failed; /* written by this thread alone */
-  memcpy(event->message, stream->message, sizeof event->message);
-  pthread_cond_broadcast(&event->changed);
-  event_release(event);
-  return PD_OK;
-}
-
-static pd_status event_record(pd_device *device, pd_stream *stream, pd_event *event) {
-  static pd_site call = PD_SITE("pdEventRecord", 0);
-  (void)device;
-  pthread_mutex_lock(&event->lock);
-  event->recorded++;
-  event->holders++;
-  pthread_mutex_unlock(&event->lock);
-  const launch how = {.call = &call, .api = PD_API_OTHER, .always = true};
-  const record_arguments arguments = {event};
-  return cpu_stream_launch(stream, &how, run_event_record, &arguments, sizeof arguments);
-}
-
-typedef struct wait_arguments {
-  pd_event *event;
-  uint64_t until;
-} wait_arguments;
-
-static pd_status run_event_wait(pd_stream *stream, void *arguments) {
-  (void)stream;
-  const wait_arguments *wait = arguments;
-  pthread_mutex_lock(&wait->event->lock);
-  while (wait->event->completed < wait->until) pthread_cond_wait(&wait->event->changed, &wait->event->lock);
-  event_release(wait->event);
-  return PD_OK;
-}
-
-static pd_status event_wait(pd_device *device, pd_stream *stream, pd_event *event) {
-  static pd_site call = PD_SITE("pdStreamWaitEvent", 0);
-  (void)device;
-  pthread_mutex_lock(&event->lock);
-  const wait_arguments wait = {event, event->recorded};
-  event->holders++;
-  pthread_mutex_unlock(&event->lock);
-  const launch how = {.call = &call, .api = PD_API_STREAM_WAIT, .always = true};
-  return cpu_stream_launch(stream, &how, run_event_wait, &wait, sizeof wait);
-}
-
-static pd_status event_synchronize(pd_device *device, pd_event *event) {
-  static pd_site call = PD_SITE("pdEventSynchronize", 0);
-  const uint64_t start = cpu_call_begin(device);
-  pd_status status = PD_OK;
-  pthread_mutex_lock(&event->lock);
-  const uint64_t until = event->recorded;
-  while (event->completed < until) pthread_cond_wait(&event->changed, &event->lock);
-  if (event->failed != PD_OK) status = device->host->fail(device->host, event->failed, "%s", event->message);
-  pthread_mutex_unlock(&event->lock);
-  cpu_call_end(device, &call, PD_API_SYNC, atomic_fetch_add(&device->correlation, 1) + 1, start);
-  return status;
-}
-
-static pd_status event_elapsed_ns(pd_device *device, pd_event *start, pd_event *end, double *ns) {
-  int64_t stamps[2];
-  pd_event *const both[2] = {start, end};
-  for (int i = 0; i < 2; i++) {
-    pthread_mutex_lock(&both[i]->lock);
-    const bool done = both[i]->recorded && both[i]->completed == both[i]->recorded;
-    stamps[i] = both[i]->ns;
-    pthread_mutex_unlock(&both[i]->lock);
-    if (!done) return device->host->fail(device->host, PD_INVALID, "an event was not recorded or has not completed");
-  }
-  *ns = (double)(stamps[1] - stamps[0]);
-  return PD_OK;
-}
-
-typedef struct host_arguments {
-  pd_host_kernel run;
-  _Alignas(16) unsigned char bytes[PD_HOST_KERNEL_BYTES];
-} host_arguments;
-
-static pd_status run_host(pd_stream *stream, void *arguments) {
-  const host_arguments *host = arguments;
-  char message[sizeof stream->message] = "";
-  const pd_status status = host->run(host->bytes, message, sizeof message);
-  return status == PD_OK ? PD_OK : cpu_stream_fail(stream, status, "%s", message);
-}
-
-static pd_status host_kernel(pd_device *device, pd_stream *stream, pd_site *name, pd_host_kernel run,
-                             const void *arguments, uint64_t bytes) {
-  host_arguments host = {.run = run};
-  if (bytes > sizeof host.bytes)
-    return device->host->fail(device->host, PD_INVALID, "a host kernel's arguments are %llu bytes",
-                              (unsigned long long)bytes);
-  if (bytes) memcpy(host.bytes, arguments, bytes);
-  return cpu_stream_kernel(stream, name, run_host, &host, sizeof host);
-}
-
-const pd_stream_ops cpu_stream_ops = {.size = sizeof(pd_stream_ops),
-                                      .create = create,
-                                      .destroy = destroy,
-                                      .synchronize = synchronize,
-                                      .device_synchronize = device_synchronize,
-                                      .event_create = event_create,
-                                      .event_destroy = event_destroy,
-                                      .event_record = event_record,
-                                      .event_wait = event_wait,
-                                      .event_synchronize = event_synchronize,
-                                      .event_elapsed_ns = event_elapsed_ns,
-                                      .host_kernel = host_kernel};
