@@ -8,8 +8,9 @@
  */
 #include "layout.h"
 #include "quick_stats.h"
-#include "table_report.h"
+#include "sort_keys.h"
 #include "stack_files.h"
+#include "table_report.h"
 #include "throughput.h"
 #include "verdict_text.h"
 #include "views.h"
@@ -225,33 +226,6 @@ static pd_status tables_of_run(const state *self, const pd_summary *summary, con
               : self->host->fail(self->host, PD_NO_MEMORY, "the run's tables could not be computed: out of memory");
 }
 
-/* The metric that a table's rows are sorted by: torch's keys and Paddle's say cuda and GPU of any device. */
-static const char *sort_key_of(const options *chosen, const char *table) {
-  static const struct {
-    const char *name, *key;
-  } keys[] = {{"cuda_time", "device_time"},
-              {"cuda_time_total", "device_time_total"},
-              {"self_cuda_time_total", "self_device_time_total"},
-              {"cuda_memory_usage", "device_memory_usage"},
-              {"self_cuda_memory_usage", "self_device_memory_usage"},
-              {"CPUTotal", "cpu_total"},
-              {"CPUAvg", "cpu_avg"},
-              {"CPUMax", "cpu_max"},
-              {"CPUMin", "cpu_min"},
-              {"GPUTotal", "gpu_total"},
-              {"GPUAvg", "gpu_avg"},
-              {"GPUMax", "gpu_max"},
-              {"GPUMin", "gpu_min"}};
-  static const char *const sorted[] = {"operator_summary", "kernels", "memcpy", "userdefined", "modules"};
-  const char *name = NULL;
-  if (!strcmp(table, "operators")) name = chosen->sort_by;
-  for (size_t i = 0; i < sizeof sorted / sizeof *sorted; i++)
-    if (!strcmp(table, sorted[i])) name = chosen->sorted_by;
-  for (size_t i = 0; name && i < sizeof keys / sizeof *keys; i++)
-    if (!strcmp(name, keys[i].name)) return keys[i].key;
-  return name;
-}
-
 static layout_options layout_of(const state *self, const pd_table *table) {
   const options *chosen = self->options;
   layout_options layout = {.unit = cell_time_of(chosen->time_unit),
@@ -259,7 +233,7 @@ static layout_options layout_of(const state *self, const pd_table *table) {
                            .wide = chosen->wide,
                            .row_limit = chosen->row_limit,
                            .max_name_columns = (size_t)chosen->max_name_column_width,
-                           .sort_key = sort_key_of(chosen, table->id)};
+                           .sort_key = sort_key_of(table->id, chosen->sort_by, chosen->sorted_by)};
   /* Paddle's tables have one unit for all. */
   if (layout.unit == CELL_AUTO && strcmp(table->id, "operators") != 0) layout.unit = CELL_MS;
   return layout;

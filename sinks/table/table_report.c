@@ -2,6 +2,7 @@
 #include "table_report.h"
 
 #include "plots.h"
+#include "report_notes.h"
 #include "report_steps.h"
 #include "verdict_text.h"
 
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIGURE_ROOM = 48, BAR_COLUMNS = 20, NARROW_BAR_COLUMNS = 8, NARROW = 72, NAME_LEAST = 12, NOTES_SHOWN = 3 };
+enum { FIGURE_ROOM = 48, BAR_COLUMNS = 20, NARROW_BAR_COLUMNS = 8, NARROW = 72, NAME_LEAST = 12 };
 /* Of a row: its indentation and two figures; the calls. */
 enum { FIGURES_COLUMNS = 22, CALLS_COLUMNS = 12 };
 
@@ -127,19 +128,6 @@ static size_t lines_of(const text *of) {
   return lines;
 }
 
-/* `string` in exactly `columns`, cut or filled up; control characters as blanks. */
-static void put_name(text *out, const char *string, size_t columns) {
-  const size_t width = pd_text_columns(string, strlen(string));
-  const size_t bytes = width > columns ? pd_text_fit(string, strlen(string), columns - 3) : strlen(string);
-  for (size_t i = 0; i < bytes; i++) {
-    const bool control = (unsigned char)string[i] < ' ' || string[i] == 0x7F;
-    text_add_bytes(out, control ? " " : &string[i], 1);
-  }
-  const size_t used = pd_text_columns(string, bytes);
-  if (width > columns) text_add(out, "...");
-  text_repeat(out, ' ', columns - used - (width > columns ? 3 : 0));
-}
-
 static size_t longest_name(const report_rows *rows) {
   size_t longest = 0;
   for (uint32_t i = 0; i < rows->count; i++) {
@@ -167,7 +155,7 @@ static void put_rows(text *out, const char *title, const report_rows *rows, bool
     char share[FIGURE_ROOM];
     pd_text_percent(share, sizeof share, row->percent);
     text_add(out, "  ");
-    put_name(out, row->name, name_columns);
+    text_add_filled(out, row->name, name_columns);
     text_figure(out, row->per_step_ns / unit.size, 10);
     text_format(out, "%10s", share);
     if (bar_columns) {
@@ -178,85 +166,6 @@ static void put_rows(text *out, const char *title, const report_rows *rows, bool
     }
     text_add(out, "\n");
   }
-}
-
-static void put_cut(text *out, const char *string, size_t columns) {
-  const size_t width = pd_text_columns(string, strlen(string));
-  put_name(out, string, width < columns - 2 ? width : columns - 2);
-}
-
-/* The bytes of `string` up to its last comma, colon or semicolon that fits into `columns`; 0: there is none. */
-static size_t whole_clauses(const char *string, size_t columns) {
-  size_t found = 0;
-  for (size_t i = 0; string[i]; i++)
-    if (strchr(",:;", string[i]) && string[i + 1] == ' ' && pd_text_columns(string, i) <= columns) found = i;
-  return found;
-}
-
-/* The note behind the folder of the file that it begins with; NULL: it begins with no file. */
-static const char *file_note(const char *string) {
-  const char *end = strstr(string, ": "), *name = string;
-  const size_t bytes = end ? (size_t)(end - string) : 0;
-  const bool is_word = strcspn(string, " ") > bytes;
-  if (!end || (string[0] != '/' && !is_word) || !(memchr(string, '/', bytes) || memchr(string, '.', bytes)))
-    return NULL;
-  for (const char *at = string; at + 1 < end; at++)
-    if (*at == '/') name = at + 1;
-  return name;
-}
-
-/* The file's name, and below it what is said of it, in as many lines as it takes: the name would fill the only one. */
-static void put_file_note(text *out, const char *note, size_t columns) {
-  const char *words = strstr(note, ": ") + 2;
-  char name[NAME_MAX + 1];
-  snprintf(name, sizeof name, "%.*s", (int)(words - 1 - note), note);
-  put_cut(out, name, columns);
-  text_add(out, "\n");
-  text_wrap(out, words, columns, 4);
-}
-
-/* One line of a note: standard error has the whole of it. What is said of a file is there whole. */
-static void put_note(text *out, const char *string, size_t columns, uint32_t *count) {
-  static const char more[] = " ...";
-  if ((*count)++ >= NOTES_SHOWN) return;
-  text_add(out, "  ");
-  const size_t room = columns - 2 - strlen(more);
-  const char *of_file = pd_text_columns(string, strlen(string)) > columns - 2 ? file_note(string) : NULL;
-  if (of_file && pd_text_columns(of_file, strlen(of_file)) > columns - 2) {
-    put_file_note(out, of_file, columns);
-    return;
-  }
-  if (of_file) string = of_file;
-  const size_t bytes = pd_text_columns(string, strlen(string)) > columns - 2 ? whole_clauses(string, room) : 0;
-  if (bytes) {
-    text_add_bytes(out, string, bytes);
-    text_add(out, more);
-  } else {
-    put_cut(out, string, columns);
-  }
-  text_add(out, "\n");
-}
-
-static void put_notes(text *out, const pd_summary *summary, size_t columns) {
-  const size_t at = out->length;
-  uint32_t count = 0;
-  char line[160];
-  text_bold(out, "Notes");
-  text_add(out, "\n");
-  if (!isnan(summary->coverage) && summary->coverage < 1) {
-    snprintf(line, sizeof line, "only %.2f %% of the launches have their device record", 100 * summary->coverage);
-    put_note(out, line, columns, &count);
-  }
-  for (pd_loss i = 0; i < PD_LOSS_COUNT; i++) {
-    if (!summary->lost[i]) continue;
-    snprintf(line, sizeof line, "%" PRIu64 " %s", summary->lost[i], pd_loss_text(i));
-    put_note(out, line, columns, &count);
-  }
-  for (uint64_t i = 0; PD_HAS(pd_summary, summary, notes) && i < summary->notes.count; i++)
-    put_note(out, *PD_AT(pd_note, &summary->notes, i), columns, &count);
-  if (count > NOTES_SHOWN) text_format(out, "  and %u more, on standard error\n", count - NOTES_SHOWN);
-  if (!count) out->length = at;
-  if (!count && out->data) out->data[at] = 0;
 }
 
 void report_files(text *out, const pd_files *files, size_t columns) {
@@ -286,7 +195,7 @@ void report_line(const report *self, text *out, const pd_summary *summary, size_
     text_add(&line, "Verdict  withheld: ");
     text_add(&line, summary->profile_note ? summary->profile_note : "no window of active steps was finished");
     out->failed = out->failed || line.failed;
-    if (!line.failed) put_cut(out, line.data, columns + 2);
+    if (!line.failed) text_add_cut(out, line.data, columns + 2);
   }
   text_add(out, "\n");
   text_free(&line);
@@ -383,7 +292,7 @@ void report_write(report *self, text *out, const pd_run *run, const pd_summary *
     put_whole(&steps, self->whole_ns);
   else
     report_steps(&steps, run, summary, columns);
-  put_notes(&notes, summary, columns);
+  report_notes(&notes, summary, columns);
   report_files(&named, files, columns);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) used += fixed[i]->length ? lines_of(fixed[i]) + 1 : 0;
   add_section(out, &verdict);

@@ -104,3 +104,20 @@ void text_figure(text *self, double value, size_t columns) {
   for (; used > room && decimals > 0; decimals--) used = snprintf(figure, sizeof figure, "%.*f", decimals - 1, value);
   text_format(self, " %*s", room, figure);
 }
+
+void text_add_filled(text *out, const char *string, size_t columns) {
+  const size_t width = pd_text_columns(string, strlen(string));
+  const size_t bytes = width > columns ? pd_text_fit(string, strlen(string), columns - 3) : strlen(string);
+  for (size_t i = 0; i < bytes; i++) {
+    const bool control = (unsigned char)string[i] < ' ' || string[i] == 0x7F;
+    text_add_bytes(out, control ? " " : &string[i], 1);
+  }
+  const size_t used = pd_text_columns(string, bytes);
+  if (width > columns) text_add(out, "...");
+  text_repeat(out, ' ', columns - used - (width > columns ? 3 : 0));
+}
+
+void text_add_cut(text *out, const char *string, size_t columns) {
+  const size_t width = pd_text_columns(string, strlen(string));
+  text_add_filled(out, string, width < columns - 2 ? width : columns - 2);
+}

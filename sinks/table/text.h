@@ -14,6 +14,10 @@ typedef struct text {
 void text_add_bytes(text *self, const char *data, size_t length);
 void text_add(text *self, const char *string);
 void text_format(text *self, const char *format, ...) PD_PRINTF(2, 3);
+/* `string` in exactly `columns`, cut or filled up; control characters as blanks. */
+void text_add_filled(text *self, const char *string, size_t columns);
+/* The same, cut if it is longer than `columns` less 2 and not filled up. */
+void text_add_cut(text *self, const char *string, size_t columns);
 void text_repeat(text *self, char c, size_t count);
 /* `string` in bold or faint where `colour` is on. */
 void text_bold(text *self, const char *string);
