@@ -1,5 +1,5 @@
 """The order of dependence: a folder includes only what stands left of it, no two files call each other, no two files
-share a name, no folder holds too much, no function is there for nobody.
+share a name, no folder and no file holds too much, no function is there for nobody.
 usage: test_order.py SOURCE BUILD NM"""
 import collections
 import json
@@ -15,7 +15,9 @@ BUILD, NM = pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
 ORDER = """core/base core/page core/capture core/inject core/trace core/data core/abi core/train core/config core/facts core/ledger core/tables
 core/run core/record core/measure core/check core/compare core/score core/conform core/advise core/sweep
 core/cli""".split()
-MOST_SOURCES = 25
+MOST_SOURCES, MOST_LINES = 25, 400
+# Kernels of one kind, templates that `init` writes whole.
+LONG = ("core/devices/cuda/kernels/",)
 
 
 def folder_of(path):
@@ -109,6 +111,9 @@ faults += [f"{symbol} of {short([source])} is called by no other file: static, o
 names, sources = collections.defaultdict(set), collections.Counter()
 for path in files:
     sources[path.parent] += path.suffix in (".c", ".cu")
+    lines = len(path.read_text().splitlines())
+    if lines > MOST_LINES and not short([path]).startswith(LONG):
+        faults.append(f"{short([path])} has {lines} lines, more than {MOST_LINES}")
 for path in files | {path for folder in ("bench", "tests") for path in (ROOT / folder).rglob("*.[ch]")}:
     names[path.stem].add(path.parent)
 faults += [f"{len(found)} files are called {name}: {short(found)}" for name, found in names.items() if len(found) > 1]
