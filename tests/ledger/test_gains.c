@@ -378,3 +378,50 @@ PD_TEST(gains, a_gain_lies_in_its_interval_where_the_device_sets_the_limit) {
   cr_assert(launching->low < launching->gain && launching->gain < launching->high, "%g (%g..%g)", launching->gain,
             launching->low, launching->high);
 }
+
+/* ---- silence of the host ---- */
+
+/* Steps of 2 ms: launches of 10 us with their operations, and a silence of `quiet_ns`: in a range called `around` where
+ * there is one, else between two operations, the second of which runs on another thread with `hands_over`. */
+static double gain_of_silence(int64_t quiet_ns, const char *around, bool hands_over) {
+  enum { LONG_STEP_NS = 2000000, BEFORE = 20, AFTER = 20, EACH_NS = 20000 };
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  const uint32_t other = fake_thread(rig.fake, 2, "backward");
+  for (uint64_t s = 0; s < STEPS; s++) {
+    int64_t at = (int64_t)s * LONG_STEP_NS;
+    fake_step(rig.fake, s, at, at + LONG_STEP_NS);
+    for (int64_t i = 0; i < BEFORE + AFTER; i++, at += EACH_NS) {
+      if (i == BEFORE) {
+        if (around) {
+          pd_range *range = fake_range(rig.fake, PD_RANGE_USER, around, rig.thread, at, at + quiet_ns + EACH_NS);
+          range->part = PD_PART_OPTIMIZATION;
+        }
+        at += quiet_ns;
+      }
+      const uint32_t thread = i < BEFORE || !hands_over ? rig.thread : other;
+      fake_range(rig.fake, PD_RANGE_OP, "aten::mm", thread, at, at + EACH_NS);
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, at + 1000, at + 11000, ++rig.correlation);
+      fake_kernel(rig.fake, "k", rig.main, at + 12000, at + 16000, rig.correlation);
+    }
+    fake_range(rig.fake, PD_RANGE_OP, "aten::mm", rig.thread, at, (int64_t)(s + 1) * LONG_STEP_NS);
+  }
+  judge(&rig, PD_FACT_OPERATIONS | PD_FACT_RECORDER_COST, &out);
+  return out.causes[VERDICT_host_compute].gain;
+}
+
+PD_TEST(gains, a_silence_between_operations_is_computing) {
+  cr_assert_float_eq(gain_of_silence(240000, NULL, false), 0, 1e-9);
+  cr_assert_float_eq(gain_of_silence(400000, NULL, false), 0.2, 0.001);
+}
+
+PD_TEST(gains, an_optimizer_that_walks_over_its_parameters_is_launching) {
+  cr_assert_float_eq(gain_of_silence(400000, "Optimizer.step#AdamW.step", false), 0, 1e-9);
+  cr_assert_float_eq(gain_of_silence(1100000, "Optimizer.step#AdamW.step", false), 0.555, 0.001);
+}
+
+PD_TEST(gains, a_thread_that_takes_its_time_to_wake_computes_nothing) {
+  cr_assert_float_eq(gain_of_silence(400000, NULL, true), 0, 1e-9);
+  cr_assert_float_eq(gain_of_silence(600000, NULL, true), 0.3, 0.001);
+}

@@ -87,6 +87,22 @@ class Traces(unittest.TestCase):
         self.assertIn("host.json.gz: host_compute, and is none", out)
         self.assertIn("short.json: withheld, and is launch_bound (20.0 %)", out)
 
+    def test_launching_measured_as_a_graph_is_held_against_what_a_graph_saves(self):
+        said = {"trace": "input.json", "cause": "input_bound", "gains": {"launch_bound": 0.5}, "graph_gain": 0.3}
+        label = {"trace": "input.json", "gains": {"launch_bound": 0.2}}
+        for more, points in (({}, 30), ({"graph_share": 0.2}, 30), ({"graph_share": 0.2, "cause": "input_bound"}, 10),
+                             ({"graph_share": 0.2, "cause": "launch_bound"}, 30)):
+            self.write("labels.json", [dict(label, **more)])
+            self.write("answers.jsonl", [said])
+            out = self.score("labels.json", ".", "--answers", "answers.jsonl")
+            self.assertRegex(out, rf"error of gains, median +{points} points", more)
+        self.write("labels.json", self.LABELS)
+        self.score("labels.json", ".", "--out", "said")
+        with open(self.path("said/answers.jsonl"), encoding="utf-8") as file:
+            answers = [json.loads(line) for line in file]
+        self.assertLessEqual(answers[0]["graph_gain"], answers[0]["gains"]["launch_bound"] + 1e-9)
+        self.assertNotIn("graph_gain", answers[2])
+
     def test_mistakes(self):
         for text, said in (('{"cause": "none"}', 'object 1: it has no "trace"'), ('{"trace": "a"}', 'neither "cause" nor'),
                            ('{"trace": "a", "cause": "none"}\n' * 2, "object 2: its trace has a label already"),

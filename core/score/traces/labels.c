@@ -35,10 +35,14 @@ static bool add_gain(labels_reading *self, label *to, const char *cause, double 
   return true;
 }
 
+static const json_t *graph_of(const json_t *from) {
+  const json_t *graph = json_object_get(from, "graph_share");
+  return json_is_number(graph) ? graph : json_object_get(from, "control_as_graph_share");
+}
+
 /* What corpus/pytorch measures. */
 static bool take_effects(labels_reading *self, const json_t *from, label *to) {
-  const json_t *graph = json_object_get(from, "graph_share");
-  if (!json_is_number(graph)) graph = json_object_get(from, "control_as_graph_share");
+  const json_t *graph = graph_of(from);
   const double effect = json_number_value(json_object_get(from, "effect_share"));
   const bool is_launching = strcmp(to->cause, "launch_bound") == 0, is_none = strcmp(to->cause, "none") == 0;
   const double launching = json_is_number(graph) ? (1 - (is_none ? 0 : effect)) * json_number_value(graph) : 0;
@@ -67,6 +71,7 @@ static bool take_label(labels_reading *self, const json_t *from, uint32_t number
   const char *trace = json_string_value(json_object_get(from, "trace"));
   const char *cause = json_string_value(json_object_get(from, "cause"));
   json_t *gains = json_object_get(from, "gains");
+  const json_t *saved = json_object_get(from, "graph_gain");
   if (!trace) return refuse(self, number, "it has no \"trace\", the name of a file");
   if (!cause && !json_is_object(gains)) return refuse(self, number, "it has neither \"cause\" nor \"gains\"");
   if (labels_find(out, trace)) return refuse(self, number, "its trace has a label already");
@@ -74,6 +79,8 @@ static bool take_label(labels_reading *self, const json_t *from, uint32_t number
   label *to = &out->all[out->count++];
   *to = (label){.trace = keep(self, trace),
                 .cause = cause ? keep(self, cause) : "none",
+                .graph = json_is_number(saved) ? json_number_value(saved) : (double)NAN,
+                .by_graph = json_is_number(graph_of(from)) && cause && strcmp(cause, "launch_bound") != 0,
                 .is_unsure = json_is_false(json_object_get(from, "sure"))};
   const bool measured = !gains && json_is_number(json_object_get(from, "effect_share"));
   if (json_is_object(gains) && !take_gains(self, gains, to))

@@ -7,7 +7,10 @@
  * in their place: `effect_share` of the injected `cause`, and `graph_share` (or `control_as_graph_share`) of the step
  * without it: then launching gains (1 - effect_share) * graph_share. The cause of a label follows from its gains; the
  * cause of an answer is what the tool says, and `sure` is false where it hedges. Causes are those of pdhost list
- * causes; a tool may use others. [loop thread]
+ * causes; a tool may use others.
+ *
+ * A label with a graph's share and another cause than launching measured launching by a CUDA graph, which keeps all
+ * kernels. An answer that tells what a graph saves (`graph_gain`) is held against it with that. [loop thread]
  */
 #ifndef CORE_SCORE_LABELS_H
 #define CORE_SCORE_LABELS_H
@@ -27,6 +30,8 @@ typedef struct label {
   const char *cause; /* "none": nothing */
   label_gain gains[LABEL_GAINS];
   uint32_t gain_count;
+  double graph;   /* an answer: what a CUDA graph of the same kernels saves; NaN: it does not say */
+  bool by_graph;  /* a label: launching was measured by such a graph */
   bool is_unsure; /* an answer that the tool hedges */
 } label;
 

@@ -8,6 +8,7 @@
 #include "run/import/import_windows.h"
 #include "tables/verdict_withheld.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
     to->why = verdict_withheld(facts, &of, self->texts, NULL);
     to->said.cause = to->why ? "withheld" : verdict_key(of.cause);
     to->said.gain_count = 0;
+    to->said.graph = to->why ? (double)NAN : fmax(0, of.causes[VERDICT_launch_bound].captured);
     to->said.is_unsure = !to->why && !gains_are_sure(&of);
     for (uint32_t c = 0; c < VERDICT_none && !to->why; c++)
       if (of.causes[c].applies && to->said.gain_count < LABEL_GAINS)
@@ -44,7 +46,7 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
 /* False: a signal came, or there is no memory. */
 static bool answer(config *settings, const char *path, const char *trace, taking *self) {
   const import_request request = {.files = &path, .file_count = 1};
-  *self->to = (trace_answer){.said = {.trace = trace, .cause = "failed"}};
+  *self->to = (trace_answer){.said = {.trace = trace, .cause = "failed", .graph = (double)NAN}};
   const int code = import_windows(settings, &request, path, take_window, self);
   return code < 128 && code != CODE_INTERNAL;
 }

@@ -44,7 +44,8 @@ static void compare_gains(const label *truth, const label *said, judged *out) {
   for (uint32_t i = 0; said && i < truth->gain_count && out->gain_count < FIGURES_GAINS; i++) {
     const label_gain *from = &truth->gains[i], *own = gain_of(said, from->cause);
     const double share = from->share > 0 ? from->share : 0;
-    if (own) out->gain_errors[out->gain_count++] = 100 * (own->share - share);
+    const bool graph = truth->by_graph && !isnan(said->graph) && strcmp(from->cause, "launch_bound") == 0;
+    if (own) out->gain_errors[out->gain_count++] = 100 * ((graph ? said->graph : own->share) - share);
   }
 }
 
@@ -171,8 +172,9 @@ static json_t *answer_value(const trace_answer *of) {
   json_t *shares = json_object();
   for (uint32_t i = 0; i < of->said.gain_count && shares; i++)
     (void)json_object_set_new(shares, of->said.gains[i].cause, json_real(of->said.gains[i].share));
-  return json_pack("{s:s, s:s, s:b, s:o, s:s*}", "trace", of->said.trace, "cause", of->said.cause, "sure",
-                   (int)(!of->said.is_unsure && !of->why), "gains", shares, "why", of->why);
+  json_t *graph = isnan(of->said.graph) ? NULL : json_real(of->said.graph);
+  return json_pack("{s:s, s:s, s:b, s:o, s:o*, s:s*}", "trace", of->said.trace, "cause", of->said.cause, "sure",
+                   (int)(!of->said.is_unsure && !of->why), "gains", shares, "graph_gain", graph, "why", of->why);
 }
 
 static bool write_answers(const trace_answers *given, uint32_t count, const char *folder, error *err) {
