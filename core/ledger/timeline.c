@@ -61,8 +61,14 @@ static bool judge_device(timeline *self) {
 /* What runs on a stream before its first record with a call was launched before the recording: a stream is a queue. */
 static bool count_lost(timeline *self) {
   const trace_facts *facts = self->facts;
-  bool *linked = calloc(facts->trace->streams.count + 1, sizeof *linked);
-  if (!linked) return false;
+  const uint64_t streams = facts->trace->streams.count;
+  bool *linked = calloc(streams + 1, sizeof *linked);
+  int64_t *ends = calloc(streams + 1, sizeof *ends); /* by stream, of such work */
+  if (!linked || !ends) {
+    free(linked);
+    free(ends);
+    return false;
+  }
   for (uint64_t i = 0; i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
     if (device_of(facts, row) != self->device) continue;
@@ -71,8 +77,10 @@ static bool count_lost(timeline *self) {
       linked[row->stream] = true;
     else if (linked[row->stream])
       self->unlinked++;
-    else
+    else {
       self->backlog++;
+      ends[row->stream] = row->end_ns;
+    }
   }
   /* A stream on which nothing is linked says nothing of when its work was launched. */
   for (uint64_t i = 0; i < facts->activity_count; i++) {
@@ -81,7 +89,10 @@ static bool count_lost(timeline *self) {
     self->backlog--;
     self->unlinked++;
   }
+  for (uint64_t s = 0; s < streams; s++)
+    if (linked[s] && ends[s] > self->backlog_end_ns) self->backlog_end_ns = ends[s];
   free(linked);
+  free(ends);
   return true;
 }
 

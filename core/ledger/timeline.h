@@ -97,9 +97,10 @@ typedef struct timeline {
   uint32_t unlinked;       /* its other records without a call */
   uint32_t device_records; /* of the judged device, all */
   uint32_t devices;
+  int64_t backlog_end_ns;     /* when the last of it was done */
   int64_t latency_ns, gap_ns; /* medians over the records */
   bool has_operations, has_inputs, has_parts;
-  bool begins_behind; /* the first record waited behind work that no record tells of */
+  bool begins_behind; /* the first step's work waited behind what was launched before the recording */
   uint32_t passes;    /* through the model in a step, the median; 1 where none are seen */
   double hops;        /* of chains in a step */
   replay_item *items;

@@ -19,6 +19,15 @@ static int64_t median(int64_t *values, uint64_t count, int64_t otherwise) {
   return values[count / 2];
 }
 
+/* By the first record, or by work of before that ran for a part of the first step that counts. */
+static bool begins_behind(const timeline *self) {
+  enum { STEP_PART = 50 };
+  if (!self->record_count) return false;
+  const int64_t steps_ns = self->bounds[self->step_count] - self->bounds[0], late = 3 * self->limits.latency_ns;
+  const int64_t behind = self->backlog_end_ns - self->bounds[0];
+  return self->records[0].latency_ns >= late || (behind >= late && behind >= steps_ns / self->step_count / STEP_PART);
+}
+
 static bool find_queued(timeline *self) {
   const uint64_t streams = self->facts->trace->streams.count;
   const int64_t limit = self->limits.gap_ns;
@@ -50,7 +59,7 @@ static bool find_queued(timeline *self) {
   if (ok) {
     self->latency_ns = median(latencies, latency_count, self->limits.latency_ns / 2);
     self->gap_ns = median(gaps, gap_count, self->limits.gap_ns / 4);
-    self->begins_behind = self->record_count && self->records[0].latency_ns >= 3 * self->limits.latency_ns;
+    self->begins_behind = begins_behind(self);
   }
   free(ends);
   free(gaps);

@@ -425,3 +425,21 @@ PD_TEST(gains, a_thread_that_takes_its_time_to_wake_computes_nothing) {
   cr_assert_float_eq(gain_of_silence(400000, NULL, true), 0, 1e-9);
   cr_assert_float_eq(gain_of_silence(600000, NULL, true), 0.3, 0.001);
 }
+
+/* ---- what ran before ---- */
+
+PD_TEST(gains, the_first_step_is_left_out_where_work_of_before_held_it_up) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  fake_kernel(rig.fake, "k", rig.main, 1000, 150000, 0); /* launched before the recording */
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, at, at + STEP_NS);
+    launch(&rig, rig.side, at, at + 5000, at + 9000); /* waits for nothing */
+    launch(&rig, rig.main, at + 10000, at + 151000, at + 150000 + STEP_NS);
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  cr_assert_eq(out.steps, STEPS - 1);
+  cr_assert_float_eq(out.recorded_ns, STEP_NS, 1);
+}
