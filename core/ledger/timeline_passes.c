@@ -1,6 +1,6 @@
 /* See timeline.h: several passes through the model in one step. A burst is a run of launches in the backward part, or,
- * where parts are not known, of another thread than the one that begins the steps. Bursts of the same kernels are
- * passes; two models in one step are none. */
+ * where parts are not known, of another thread that takes turns with the one that begins the steps. Bursts of the same
+ * kernels are passes; two models in one step are none. */
 #include "timeline.h"
 
 #include <stdlib.h>
@@ -42,7 +42,9 @@ static bool find_main(passes_build *self) {
 
 static bool is_backward(const passes_build *self, const timeline_record *record) {
   const timeline *of = self->timeline;
-  if (!of->has_parts) return of->calls[record->call].thread != self->main;
+  const timeline_call *call = &of->calls[record->call];
+  /* A thread that launches while the first one does is not handed the backward part. */
+  if (!of->has_parts) return call->thread != self->main && call->lane == of->lane_of[self->main];
   const uint32_t range = timeline_row(of, record)->range;
   return range < of->facts->range_count && facts_range(of->facts, range)->part == PD_PART_BACKWARD;
 }

@@ -443,3 +443,35 @@ PD_TEST(gains, the_first_step_is_left_out_where_work_of_before_held_it_up) {
   cr_assert_eq(out.steps, STEPS - 1);
   cr_assert_float_eq(out.recorded_ns, STEP_NS, 1);
 }
+
+/* ---- passes ---- */
+
+/* A second thread launches bursts of the same kernels: in turns with the loop's thread, or while that launches. */
+static uint64_t passes_of(bool at_once) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  const uint32_t other = fake_thread(rig.fake, 2, "second");
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, start, start + STEP_NS);
+    for (int64_t i = 0; i < 18; i++) {
+      const int64_t at = start + i * 10000;
+      const bool is_second = !at_once && i % 6 >= 3; /* three bursts of three */
+      const int64_t length = is_second ? 1000 : 4000;
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", is_second ? other : rig.thread, at, at + length,
+                ++rig.correlation);
+      fake_kernel(rig.fake, is_second ? "backward" : "forward", rig.main, at + 5000, at + 9000, rig.correlation);
+      if (!at_once) continue;
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", other, at + 1000, at + 5000, ++rig.correlation);
+      fake_kernel(rig.fake, "backward", rig.side, at + 6000, at + 9500, rig.correlation);
+    }
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  return out.passes;
+}
+
+PD_TEST(gains, a_thread_that_launches_beside_the_loops_own_makes_no_passes) {
+  cr_assert_eq(passes_of(false), 3);
+  cr_assert_eq(passes_of(true), 1);
+}
