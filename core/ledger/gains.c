@@ -48,6 +48,7 @@ static int by_value(const void *a, const void *b) {
 /* Steps in which waits for input come together: one for each worker of the loader. */
 static uint32_t burst_of(const gains_judge *self) {
   const trace_facts *facts = self->timeline.facts;
+  if (!self->timeline.has_inputs) return 1; /* nothing says that a loader has workers */
   uint32_t workers = 0, last = PD_NONE;
   for (uint64_t i = 0; i < facts->range_count; i++) {
     const pd_range *range = facts_range(facts, i);
@@ -81,7 +82,7 @@ static bool resample(const gains_judge *self) {
   const uint64_t draws = draws_for(self->count);
   const uint32_t burst = burst_of(self);
   double *drawn = malloc(draws * VERDICT_COUNT * sizeof *drawn);
-  uint64_t state = GAINS_SEED, burst_state = GAINS_SEED;
+  uint64_t state = GAINS_SEED, burst_state = GAINS_SEED, waiting = 0;
   if (!drawn) return false;
   for (uint64_t d = 0; d < draws; d++) {
     double sums[GAINS_RUN_COUNT] = {0}, bursts[GAINS_RUN_COUNT] = {0};
@@ -92,8 +93,10 @@ static bool resample(const gains_judge *self) {
       drawn[c * draws + d] = one[c] =
           self->applies[c] ? gains_judge_gain(c == VERDICT_input_bound ? bursts : sums, c) : 0;
     self->out->named[largest(self, one)]++;
+    waiting += self->applies[VERDICT_input_bound] && gains_judge_gain(sums, VERDICT_input_bound) >= least_gain(self);
   }
   self->out->draws = draws;
+  self->out->input_in_few = (double)waiting < GAINS_CERTAIN * (double)draws;
   for (uint32_t c = 0; c < VERDICT_COUNT; c++) set_interval(self, c, drawn + c * draws, draws);
   free(drawn);
   return true;
@@ -279,6 +282,7 @@ static bool find(gains_judge *self) {
   }
   out->causes[VERDICT_launch_bound].captured = gains_judge_captured(self, means);
   set_idle(self);
+  out->input_unmarked = !self->timeline.has_inputs;
   if (!resample(self)) return false;
   for (uint32_t c = 0; c < VERDICT_none; c++)
     if (out->causes[c].gain >= GAINS_MINOR) look_behind(self, c);
@@ -289,6 +293,7 @@ static bool find(gains_judge *self) {
 }
 
 bool gains_are_sure(const gains *self) {
+  if (self->cause == VERDICT_input_bound && (self->input_unmarked || self->input_in_few)) return false;
   return self->close == VERDICT_COUNT && !self->passes_unsure &&
          (double)self->agreeing >= GAINS_CERTAIN * (double)self->draws;
 }

@@ -12,8 +12,9 @@
  * - The interval is the middle 95 % of the gains of as many steps drawn with repetition (Efron, Bootstrap methods,
  *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers: of them, that many
  *   neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992), GAINS_WORKERS where that is
- * unknown. Where what recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5
- * times as much.
+ * unknown. Where single steps drawn do not agree on them, they are named, but not for sure: they may be one stall.
+ * Where what recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5 times as
+ * much.
  * - A cause is named if its gain is the largest, GAINS_LEAST_* at least, and the resamples' interval excludes half of
  * that. Of causes that hide the same time, the one in whose time the device is idle is named.
  */
@@ -103,7 +104,9 @@ typedef struct gains {
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
   double unlinked;                /* device records without a call, of all */
   uint64_t passes;
-  bool passes_unsure; /* small batch is named, and saves too little if kernels take longer for more samples */
+  bool input_unmarked; /* waits for input are silences before a copy, since the trace marks none */
+  bool input_in_few;   /* so few steps have waits that single steps drawn do not agree on them */
+  bool passes_unsure;  /* small batch is named, and saves too little if kernels take longer for more samples */
   double hops;
   intervals host[TIMELINE_OWNERS]; /* timeline.h */
 } gains;

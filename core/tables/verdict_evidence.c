@@ -77,6 +77,14 @@ static const char *passes_say(const table_work *work, uint32_t cause) {
                       (unsigned long long)work->gains->passes, count_per_step(work, work->ledger->launches));
 }
 
+/* What makes waits for input less than sure. */
+static const char *input_says(const table_work *work, uint32_t cause) {
+  if (cause != VERDICT_input_bound) return "";
+  if (work->gains->input_unmarked)
+    return "; no wait for a loader is marked: the host calls nothing for a while and then copies to the device";
+  return work->gains->input_in_few ? "; few of the steps have the wait: record more of them" : "";
+}
+
 /* What a graph saves of launching, where it is less than all. */
 static const char *as_graph(const table_work *work, uint32_t cause) {
   const gains_cause *of = &work->gains->causes[cause];
@@ -155,8 +163,8 @@ const char *verdict_evidence(const table_work *work, uint32_t cause) {
                    time_text(work, of->step_ns), time_text(work, of->step_ns * (1 - one->gain)),
                    time_text(work, of->step_ns * (1 - one->high)), time_text(work, of->step_ns * (1 - one->low)),
                    time_text(work, of->busy * of->recorded_ns));
-  return arena_format(work->arena, "%s%s%s%s%s", figures, as_graph(work, cause), ledger_says(work, cause),
-                      passes_say(work, cause), rest);
+  return arena_format(work->arena, "%s%s%s%s%s%s", figures, as_graph(work, cause), ledger_says(work, cause),
+                      passes_say(work, cause), input_says(work, cause), rest);
 }
 
 const char *verdict_named_gain(arena *memory, const gains *of, uint32_t cause) {

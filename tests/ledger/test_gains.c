@@ -159,6 +159,24 @@ PD_TEST(gains, what_only_makes_values_to_be_read_goes_with_the_reads) {
   cr_assert_float_eq(gain_of_reads(8, 1), (8 * 3 + 7 * 5) / 200.0, 1e-9);
 }
 
+PD_TEST(gains, kernels_that_work_do_not_go_with_the_reads_between_them) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, start, start + STEP_NS);
+    for (int64_t i = 0; i < 5; i++) { /* a kernel of 30 us, then a read of what it made */
+      const int64_t at = start + i * 40000;
+      launch(&rig, rig.main, at, at + 2000, at + 32000);
+      fake_call(rig.fake, PD_API_MEMCPY, "cudaMemcpyAsync", rig.thread, at + 2000, at + 35000, ++rig.correlation);
+      fake_copy(rig.fake, PD_MEMORY_DEVICE, PD_MEMORY_PAGEABLE, 4, rig.main, at + 33000, at + 34000, rig.correlation);
+    }
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  cr_assert_lt(out.causes[VERDICT_forced_sync].gain, 0.25 + 0.01); /* 150 us of 200 are kernels */
+}
+
 PD_TEST(gains, what_lies_between_few_or_distant_reads_stays) {
   cr_assert_float_eq(gain_of_reads(3, 1), 3 * 3 / 200.0, 1e-9);
   cr_assert_float_eq(gain_of_reads(6, 3), 6 * 3 / 200.0, 1e-9);
@@ -474,4 +492,43 @@ static uint64_t passes_of(bool at_once) {
 PD_TEST(gains, a_thread_that_launches_beside_the_loops_own_makes_no_passes) {
   cr_assert_eq(passes_of(false), 3);
   cr_assert_eq(passes_of(true), 1);
+}
+
+/* ---- waits for input ---- */
+
+/* Steps of 200 us, `waits` of which are 600 us longer, before a copy from the host; in a range of the loader or not. */
+static void waits_in(int waits, bool marked, gains *out) {
+  enum { WAIT_NS = 600000, COPIED = 8 };
+  gains_rig rig;
+  begin(&rig);
+  int64_t at = 0;
+  for (uint64_t s = 0; s < COPIED; s++) {
+    const int64_t start = at, wait = (int)s < waits ? WAIT_NS + 300000 : 1000;
+    if (marked)
+      fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_x.__next__", rig.thread, at, at + wait);
+    at += wait;
+    fake_call(rig.fake, PD_API_MEMCPY, "cudaMemcpyAsync", rig.thread, at, at + 1000, ++rig.correlation);
+    fake_copy(rig.fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 4096, rig.main, at + 5000, at + 9000, rig.correlation);
+    launch(&rig, rig.main, at + 2000, at + 10000, at + 190000);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 4000, at + 191000, ++rig.correlation);
+    at += 192000;
+    fake_step(rig.fake, s, start, at);
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, out);
+}
+
+PD_TEST(gains, a_wait_that_few_steps_have_is_named_but_not_for_sure) {
+  gains out;
+  waits_in(8, true, &out);
+  cr_assert(out.cause == VERDICT_input_bound && gains_are_sure(&out));
+  waits_in(1, true, &out);
+  cr_assert(out.cause == VERDICT_input_bound && out.input_in_few && !gains_are_sure(&out));
+}
+
+PD_TEST(gains, a_silence_before_a_copy_may_be_a_wait_for_input_where_none_is_marked) {
+  gains out;
+  waits_in(8, false, &out);
+  cr_assert(out.cause == VERDICT_input_bound && out.input_unmarked && !gains_are_sure(&out));
+  waits_in(1, false, &out); /* one stall is none */
+  cr_assert_eq(out.cause, VERDICT_none);
 }
