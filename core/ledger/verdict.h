@@ -50,6 +50,11 @@
   "No cause that pdhost knows holds the step, but the device is idle for most of it. Look in the timeline for what "   \
   "the host does meanwhile."
 
+/* The device is busy with collectives that nothing hides. */
+#define VERDICT_COMMUNICATION_HELPS                                                                                    \
+  "Give the files of all ranks to pdhost analyze: together they tell waits for a late rank from transfers. Run "       \
+  "collectives beside the computation, or send fewer bytes."
+
 enum {
 #define X(key, text, helps) VERDICT_##key,
   VERDICT_MAP(X)

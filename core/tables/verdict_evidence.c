@@ -85,6 +85,28 @@ static const char *input_says(const table_work *work, uint32_t cause) {
   return work->gains->input_in_few ? "; few of the steps have the wait: record more of them" : "";
 }
 
+/* Of the steps' time, what these owners of the ledger have. */
+static double share_of(const table_work *work, const uint32_t *owners, size_t count) {
+  int64_t all = 0, theirs = 0;
+  for (uint64_t s = 0; s < work->facts->step_count; s++) {
+    const int64_t *row = &work->ledger->rows[s * LEDGER_CAUSE_COUNT];
+    for (uint32_t o = 0; o < LEDGER_CAUSE_COUNT; o++) all += row[o];
+    for (size_t i = 0; i < count; i++) theirs += row[owners[i]];
+  }
+  return all > 0 ? (double)theirs / (double)all : 0;
+}
+
+double verdict_copying(const table_work *work) {
+  static const uint32_t copies[] = {LEDGER_copy_read, LEDGER_copy_late, LEDGER_copy_pageable, LEDGER_copy_pinned,
+                                    LEDGER_copy_device};
+  return share_of(work, copies, sizeof copies / sizeof *copies);
+}
+
+double verdict_communicating(const table_work *work) {
+  const uint32_t owner = LEDGER_communication;
+  return share_of(work, &owner, 1);
+}
+
 /* What a graph saves of launching, where it is less than all. */
 static const char *as_graph(const table_work *work, uint32_t cause) {
   const gains_cause *of = &work->gains->causes[cause];

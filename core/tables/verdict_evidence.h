@@ -13,4 +13,10 @@ uint32_t verdict_rival(const gains *of, uint32_t cause);
 /* "pageable copies (1.2 %)"; of VERDICT_none its words alone. */
 const char *verdict_named_gain(arena *memory, const gains *of, uint32_t cause);
 
+/* From this share of the steps on the reader is told that a busy device does not compute. */
+#define VERDICT_ALONE_SAID 0.3
+/* Of the steps' time, what copies, or collectives, take while nothing else runs. */
+double verdict_copying(const table_work *work);
+double verdict_communicating(const table_work *work);
+
 #endif

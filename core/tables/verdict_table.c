@@ -21,24 +21,28 @@ static uint32_t cause_of(const table_work *work) {
   return recorder && 1 - of->step_ns / of->recorded_ns >= least ? VERDICT_profiler : of->cause;
 }
 
-/* From this share on the reader is told that a busy device only copies. */
-#define COPIES_SAID 0.3
-
-/* Of the steps' time, what copies take while nothing else runs. */
-static double copies_share(const table_work *work) {
-  static const uint32_t copies[] = {LEDGER_copy_read, LEDGER_copy_late, LEDGER_copy_pageable, LEDGER_copy_pinned,
-                                    LEDGER_copy_device};
-  int64_t all = 0, copying = 0;
-  for (uint64_t s = 0; s < work->facts->step_count; s++) {
-    const int64_t *row = &work->ledger->rows[s * LEDGER_CAUSE_COUNT];
-    for (uint32_t o = 0; o < LEDGER_CAUSE_COUNT; o++) all += row[o];
-    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) copying += row[copies[i]];
-  }
-  return all > 0 ? (double)copying / (double)all : 0;
+static bool mostly_copies(const table_work *work, uint32_t cause) {
+  return cause == VERDICT_none && verdict_copying(work) >= VERDICT_ALONE_SAID;
 }
 
-static bool mostly_copies(const table_work *work, uint32_t cause) {
-  return cause == VERDICT_none && copies_share(work) >= COPIES_SAID;
+static bool mostly_communicates(const table_work *work, uint32_t cause) {
+  return cause == VERDICT_none && !mostly_copies(work, cause) && verdict_communicating(work) >= VERDICT_ALONE_SAID;
+}
+
+/* What a busy device is busy with, where that is no computing. */
+static const char *busy_with(const table_work *work, uint32_t cause) {
+  if (mostly_copies(work, cause))
+    return arena_format(work->arena, ", %.0f %% of it with copies alone", 100 * verdict_copying(work));
+  if (mostly_communicates(work, cause))
+    return arena_format(work->arena, ", %.0f %% of it with communication alone", 100 * verdict_communicating(work));
+  return "";
+}
+
+/* A cause may be the largest that one rank can tell, and still be less than what its collectives take. */
+static const char *beside(const table_work *work, uint32_t cause) {
+  const double share = verdict_communicating(work);
+  if (share < VERDICT_ALONE_SAID || share <= work->gains->causes[cause].gain) return "";
+  return arena_format(work->arena, "; communication alone takes %.0f %% of the step", 100 * share);
 }
 
 /* The verdict in one line; hedged where other steps of the run, a quiet machine, or another cost of recording might
@@ -47,13 +51,10 @@ static const char *sentence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const bool is_sure = !work->context->disturbance && gains_are_sure(of);
   const char *hedge = is_sure ? "" : "possibly ";
-  const char *copies = mostly_copies(work, cause)
-                           ? arena_format(work->arena, ", %.0f %% of it with copies alone", 100 * copies_share(work))
-                           : "";
   if (cause == VERDICT_none)
     return arena_format(work->arena, "%s%s: the device is busy %.0f %% of the step%s", hedge, verdict_text(cause),
-                        100 * of->busy, copies);
-  return arena_format(work->arena, "%s%s", hedge, verdict_text(cause));
+                        100 * of->busy, busy_with(work, cause));
+  return arena_format(work->arena, "%s%s%s", hedge, verdict_text(cause), beside(work, cause));
 }
 
 /* What the steps cannot show, and their confidence does not know. */
@@ -84,6 +85,7 @@ static verdict_advice advice_on(const table_work *work, uint32_t cause) {
 static const char *helps_of(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   if (mostly_copies(work, cause)) return verdict_helps(VERDICT_pinned_copy);
+  if (mostly_communicates(work, cause)) return VERDICT_COMMUNICATION_HELPS;
   return cause == VERDICT_none && of->busy < BUSY_ENOUGH ? VERDICT_IDLE_HELPS : verdict_helps(cause);
 }
 

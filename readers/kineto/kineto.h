@@ -116,6 +116,9 @@ typedef struct kineto_oddity {
   uint64_t count, first;
 } kineto_oddity;
 
+/* Some programs begin a text in UTF-8 with it. */
+#define KINETO_MARK "\xEF\xBB\xBF"
+
 typedef struct kineto_reader {
   const pd_host *host;
   const pd_intake *intake;
@@ -132,6 +135,7 @@ typedef struct kineto_reader {
   char versions[256];
   char trace_name[256];
   uint64_t kept;
+  uint64_t left, left_python, left_pairs; /* events that are not kept; of them, python_function, and B or E */
   kineto_oddity malformed, untimed, unnamed;
   bool done, complete, is_rocm, no_memory;
 } kineto_reader;
@@ -156,7 +160,7 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at);
 /* The file's other members: deviceProperties, baseTimeNanoseconds, distributedInfo, versions. */
 void kineto_header_take(kineto_reader *self, scan_text key, scan_text value);
 
-/* Reads the whole file. PD_STOP: it holds no event. */
+/* Reads the whole file. PD_STOP, or an error that says why: it holds no event. */
 pd_status kineto_file_read(kineto_reader *self);
 
 #endif

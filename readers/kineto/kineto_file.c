@@ -180,7 +180,35 @@ static bool misses_events(const kineto_reader *self) {
   return self->input.broken || !self->complete || self->malformed.count * BEARABLE > self->kept;
 }
 
+static void skip_mark(kineto_reader *self) {
+  while (end_of(self) - begin_of(self) < 3 && input_more(&self->input)) continue;
+  if (end_of(self) - begin_of(self) >= 3 && memcmp(begin_of(self), KINETO_MARK, 3) == 0)
+    go_to(self, begin_of(self) + 3);
+}
+
+/* Why a whole file has nothing to be read. */
+static pd_status say_nothing_kept(const kineto_reader *self) {
+  const unsigned long long left = self->left;
+  if (!self->complete || self->malformed.count || self->untimed.count) return PD_STOP;
+  if (!left)
+    return self->host->fail(self->host, PD_INVALID, "cannot be read: it has no events, as if nothing was recorded");
+  if (self->left_python == left)
+    return self->host->fail(self->host, PD_INVALID,
+                            "cannot be read: its %llu events are Python functions alone; record the activities CPU and "
+                            "CUDA, too",
+                            left);
+  if (2 * self->left_pairs > left)
+    return self->host->fail(self->host, PD_INVALID,
+                            "cannot be read: its events are pairs of begin and end (B and E); torch.profiler writes "
+                            "events with a length (X)");
+  return self->host->fail(self->host, PD_INVALID,
+                          "cannot be read: none of its %llu events has a category of torch.profiler, such as cpu_op or "
+                          "kernel; another tool wrote it",
+                          left);
+}
+
 pd_status kineto_file_read(kineto_reader *self) {
+  skip_mark(self);
   const char byte = next_byte(self);
   if (byte == '[') {
     go_to(self, begin_of(self) + 1);
@@ -203,5 +231,5 @@ pd_status kineto_file_read(kineto_reader *self) {
   self->source.versions = self->versions[0] ? self->versions : NULL;
   self->source.devices = self->devices;
   self->intake->source(self->intake, &self->source);
-  return self->kept ? PD_OK : PD_STOP;
+  return self->kept ? PD_OK : say_nothing_kept(self);
 }

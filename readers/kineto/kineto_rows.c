@@ -226,7 +226,12 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
   }
   kineto_category category = event->category;
   if (category == KINETO_SKIP && SCAN_IS(event->name, "[memory]")) category = KINETO_INSTANT;
-  if (!wanted(self, event, category)) return;
+  if (!wanted(self, event, category)) {
+    self->left++;
+    self->left_python += category == KINETO_PYTHON;
+    self->left_pairs += SCAN_IS(event->phase, "B") || SCAN_IS(event->phase, "E");
+    return;
+  }
   if (!event->has_start) {
     met(&self->untimed, at);
     return;

@@ -109,7 +109,7 @@ class Analyze(Case):
                                       (("none.json",), 3, "no reader knows this kind of file"),
                                       ((".",), 3, "none of the files in the folder is a trace (2 files)"),
                                       (("--reader", "absent", "other.txt"), 4, 'reader "absent": not found; there are capture, kineto'),
-                                      (("--reader", "kineto", "none.json"), 3, "it holds no event that can be analysed"),
+                                      (("--reader", "kineto", "none.json"), 3, "none.json: cannot be read: it has no events"),
                                       (("--reader", "kineto", "other.txt"), 3, "is not JSON"),
                                       ((), 2, "analyze: give the trace to read")):
             got, out, err = self.analyze(*arguments)
@@ -205,7 +205,7 @@ class Analyze(Case):
         self.assertIn("1 file of the folder skipped: it is no trace", err)
         self.assertIn("job/none.json: skipped, since it cannot be read", err)
         os.remove(self.path("job/rank0.json"))
-        self.assert_fails(self.analyze("job"), 3, "it holds no event")
+        self.assert_fails(self.analyze("job"), 3, "it has no events")
         os.remove(self.path("job/none.json"))
         self.assert_fails(self.analyze("job"), 3, "none of the files in the folder is a trace (1 files)")
 

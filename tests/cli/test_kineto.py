@@ -177,6 +177,57 @@ class Kineto(Case):
         figures, _ = self.read(json.dumps({**made.head, "traceEvents": made.events}))
         self.assertEqual(sum(figures["lost"].values()), 1)
 
+    def test_a_mark_of_utf_8_before_it(self):
+        self.assert_same(b"\xef\xbb\xbf" + self.text.encode())
+
+    def test_files_of_others_say_what_they_are(self):
+        def event(phase, category, at):
+            return {"ph": phase, "cat": category, "name": "x", "pid": 1, "tid": 1, "ts": at, "dur": 5}
+        pairs = [event("BE"[i % 2], "cpu_op", i) for i in range(20)]
+        for events, said in (([], "it has no events, as if nothing was recorded"),
+                             ([event("X", "python_function", i) for i in range(9)],
+                              "its 9 events are Python functions alone; record the activities CPU and CUDA, too"),
+                             (pairs, "its events are pairs of begin and end"),
+                             ([event("X", "toplevel", i) for i in range(7)],
+                              "none of its 7 events has a category of torch.profiler")):
+            with open(self.path("other.json"), "w", encoding="utf-8") as file:
+                json.dump({"traceEvents": events}, file)
+            for command in ("analyze", "check"):
+                code, _, err = self.run_pdhost(command, "other.json", watch=False)
+                self.assertEqual(code, 3, err)
+                self.assertIn("other.json: cannot be read: " + said, err)
+
+    def test_communication_that_nothing_hides_is_said(self):
+        made = MadeTrace(steps=8, wait_us=1, kernel_us=60)
+        for event in made.events:
+            if event["name"] == "elementwise_kernel":
+                event["name"] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+                event["dur"] = 750.0
+            elif event["name"].startswith("multi_tensor"):
+                event["ts"] += 740.0
+            elif event["name"] == "cudaDeviceSynchronize":
+                event["dur"] = 800.0
+        figures, _ = self.read(json.dumps({**made.head, "traceEvents": made.events}))
+        verdict = figures["windows"][0]["tables"]["verdict"]["rows"][0]
+        self.assertEqual(verdict["verdict_cause"], "none", verdict)
+        self.assertRegex(verdict["verdict"], r"the device is busy \d+ % of the step, 7\d % of it with communication alone$")
+        self.assertIn("all ranks", verdict["verdict_helps"])
+
+    def test_a_cause_smaller_than_the_communication_beside_it_says_so(self):
+        made = MadeTrace(steps=8, wait_us=300, kernel_us=60)
+        for event in made.events:
+            if event["name"] == "elementwise_kernel":
+                event["name"] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+                event["dur"] = 420.0
+            elif event["name"].startswith("multi_tensor"):
+                event["ts"] += 410.0
+            elif event["name"] == "cudaDeviceSynchronize":
+                event["dur"] = 480.0
+        figures, _ = self.read(json.dumps({**made.head, "traceEvents": made.events}))
+        verdict = figures["windows"][0]["tables"]["verdict"]["rows"][0]
+        self.assertEqual(verdict["verdict_cause"], "input_bound", verdict)
+        self.assertRegex(verdict["verdict"], r"^input-bound: .*; communication alone takes 4\d % of the step$")
+
     def test_python_functions_are_left_out(self):
         events = self.made.events + [{"ph": "X", "cat": "python_function", "name": "nn.Module: Net_0", "pid": 7, "tid": 7,
                                       "ts": 100, "dur": 50, "args": {"Python id": 1}}]
