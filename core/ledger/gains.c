@@ -197,6 +197,17 @@ static void vary_cost(const gains_judge *self) {
   }
 }
 
+/* An estimate of what recording adds leaves the gains unsure by more than their steps scatter. */
+static void find_near(const gains_judge *self) {
+  gains *out = self->out;
+  if (out->cost_known || out->keep >= 1 || out->cause == VERDICT_none) return;
+  for (uint32_t c = 0; c < VERDICT_none; c++) {
+    if (c == out->cause || !is_nameable(self, c)) continue;
+    if (out->causes[out->cause].gain - out->causes[c].gain >= GAINS_NEAR) continue;
+    if (out->near == VERDICT_COUNT || out->causes[c].gain > out->causes[out->near].gain) out->near = c;
+  }
+}
+
 /* A grid does not tell whether more samples are more blocks or longer ones: sums over the batch, as of weights'
  * gradients, keep their grid. So the gain of one pass lies between what kernels with room for more blocks give and what
  * they give if they take as many times as long. */
@@ -288,19 +299,20 @@ static bool find(gains_judge *self) {
     if (out->causes[c].gain >= GAINS_MINOR) look_behind(self, c);
   rank(self);
   vary_cost(self);
+  find_near(self);
   vary_passes(self);
   return true;
 }
 
 bool gains_are_sure(const gains *self) {
   if (self->cause == VERDICT_input_bound && (self->input_unmarked || self->input_in_few)) return false;
-  return self->close == VERDICT_COUNT && !self->passes_unsure &&
+  return self->close == VERDICT_COUNT && self->near == VERDICT_COUNT && !self->passes_unsure &&
          (double)self->agreeing >= GAINS_CERTAIN * (double)self->draws;
 }
 
 bool gains_find(const trace_facts *facts, gains *out) {
   gains_judge self = {.out = out};
-  *out = (gains){.cause = VERDICT_none, .close = VERDICT_COUNT, .keep = 1};
+  *out = (gains){.cause = VERDICT_none, .close = VERDICT_COUNT, .near = VERDICT_COUNT, .keep = 1};
   bool ok = timeline_open(facts, &self.timeline);
   const timeline *of = &self.timeline;
   if (ok) {

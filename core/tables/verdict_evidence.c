@@ -137,6 +137,12 @@ static const char *closeness(const table_work *work, uint32_t cause) {
                       short_text(work->arena, other));
 }
 
+static const char *nearness(const table_work *work) {
+  const gains *of = work->gains;
+  if (of->near == VERDICT_COUNT || of->near == of->close) return "";
+  return arena_format(work->arena, "; near: %s", verdict_named_gain(work->arena, of, of->near));
+}
+
 uint32_t verdict_rival(const gains *of, uint32_t cause) {
   uint32_t rival = VERDICT_COUNT;
   for (uint32_t c = 0; c < VERDICT_COUNT; c++)
@@ -172,8 +178,8 @@ static const char *pace(const table_work *work) {
 const char *verdict_evidence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const gains_cause *one = &of->causes[cause];
-  const char *rest = arena_format(work->arena, "%s%s%s%s", pace(work), recording_adds(work), closeness(work, cause),
-                                  instead(work, cause));
+  const char *rest = arena_format(work->arena, "%s%s%s%s%s", pace(work), recording_adds(work), closeness(work, cause),
+                                  nearness(work), instead(work, cause));
   if (cause == VERDICT_none)
     return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s",
                         time_text(work, of->step_ns), time_text(work, of->busy * of->recorded_ns), rest);
@@ -198,7 +204,7 @@ const char *verdict_ruled_out(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   bool said[VERDICT_COUNT] = {false};
   const char *text = NULL;
-  for (uint32_t c = 0; c < VERDICT_COUNT; c++) said[c] = c == cause || is_open(of, c);
+  for (uint32_t c = 0; c < VERDICT_COUNT; c++) said[c] = c == cause || c == of->near || is_open(of, c);
   for (int n = 0; n < OTHERS_SAID; n++) {
     uint32_t best = VERDICT_none;
     for (uint32_t c = 0; c < VERDICT_none; c++)

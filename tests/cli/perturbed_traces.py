@@ -1,6 +1,7 @@
 """Copies of traces as other writers and accidents leave them. What lost nothing has the verdict and the gains of the
 original; of what lost something they are withheld in words, or still those; nothing ends by a signal, and no step is
-found that was not there.
+found that was not there. Of copies that tell of another program, such as one with longer waits, what has to change is
+known, and nothing else may.
 
     perturbed_traces.py WAYS SEED FOLDER|FILE ...
 
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
+from decimal import Decimal
 
 PDHOST = os.environ.get("PDHOST", "")
 # Analysed, and what says that the figures are not to be trusted.
@@ -58,6 +60,48 @@ def written(value, indent="", draw=None):
     if isinstance(value, list):
         return "[" + ",".join(line + written(item, inner, draw) for item in value) + line + "]"
     return json.dumps(value)
+
+
+DEVICE = ("kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset")
+ARROWS = ("ac2g", "fwdbwd", "async_cpu_to_gpu", "async")
+
+
+def decimal_of(value):
+    return Decimal(value.text if isinstance(value, Number) else str(value))
+
+
+def events_of(trace):
+    return trace.get("traceEvents", []) if isinstance(trace, dict) else trace
+
+
+def with_events(trace, events):
+    return written({**trace, "traceEvents": events} if isinstance(trace, dict) else events)
+
+
+def kept(text, wanted):
+    trace = parse(text)
+    return with_events(trace, [event for event in events_of(trace) if wanted(event)])
+
+
+def span(event):
+    start = decimal_of(event["ts"])
+    return start, start + decimal_of(event.get("dur", 0))
+
+
+def ranges_of(events, word):
+    """Begin and end of the ranges of the program with this in their name, in order."""
+    return sorted(span(event) for event in events if event.get("ph") == "X" and word in str(event.get("name")) and
+                  event.get("cat") in ("cpu_op", "user_annotation", "Operator"))
+
+
+def correlation(event):
+    args = event.get("args")
+    return str(args.get("correlation")) if isinstance(args, dict) else "None"
+
+
+def launched_in(events, start, end):
+    return {correlation(event) for event in events
+            if event.get("cat") in ("cuda_runtime", "cuda_driver", "Runtime") and start <= span(event)[0] < end}
 
 
 # ---- what loses nothing: text in, bytes out ----
@@ -156,7 +200,19 @@ def twice(text, draw):
     return text[:begin] + head + text[begin:] if head.strip() else text
 
 
-LOSSLESS = (another_order, pretty, one_line, packed, archived, texts_for_numbers, more_digits, later, texts_for_ids, of_rocm,
+def a_mark(text, draw):
+    """Of UTF-8, as some editors put it before a text."""
+    del draw
+    return b"\xef\xbb\xbf" + text.encode("utf-8", "surrogateescape")
+
+
+def without_arrows(text, draw):
+    """Between launches and device records: the numbers that tie them say the same."""
+    del draw
+    return kept(text, lambda event: event.get("cat") not in ARROWS)
+
+
+LOSSLESS = (a_mark, without_arrows, another_order, pretty, one_line, packed, archived, texts_for_numbers, more_digits, later, texts_for_ids, of_rocm,
             of_2021, no_numbers, control_characters, twice)
 
 
@@ -192,6 +248,66 @@ def a_list(text, draw):
 
 
 LOSSY = (cut, cut_and_packed, holes, without_marks, a_list)
+
+
+# ---- what tells of another program ----
+
+def longer_waits(text, draw):
+    """Each wait for the loader takes some times as long, and all that follows comes later."""
+    trace, times = parse(text), draw.choice((2, 5, 30))
+    events = events_of(trace)
+    longer = [(end, (end - start) * (times - 1)) for start, end in ranges_of(events, "DataLoader")]
+
+    def moved(at):
+        return at + sum(more for end, more in longer if end <= at)
+    for event in events:
+        if "ts" not in event:
+            continue
+        start, end = span(event)
+        event["ts"] = Number(str(moved(start)))
+        if "dur" in event and event.get("cat") not in DEVICE:
+            event["dur"] = Number(str(moved(end) - moved(start)))
+    return with_events(trace, events)
+
+
+def fewer_steps(text, draw):
+    """The first ones that are marked, three at least."""
+    trace = parse(text)
+    events = events_of(trace)
+    marks = ranges_of(events, "ProfilerStep#")
+    if len(marks) < 4:
+        return text
+    start, end = marks[0][0], marks[draw.randrange(2, len(marks) - 1)][1]
+    launched = launched_in(events, start, end)
+
+    def wanted(event):
+        if event.get("cat") in DEVICE:
+            return correlation(event) in launched
+        return event.get("ph") != "X" or (start <= span(event)[0] and span(event)[1] <= end + 1)
+    return with_events(trace, [event for event in events if wanted(event)])
+
+
+def one_pass(text, draw):
+    """What one step launches up to its backward part, with no mark: there is no loop."""
+    del draw
+    trace = parse(text)
+    events = events_of(trace)
+    marks = ranges_of(events, "ProfilerStep#")
+    start = marks[1][0] if len(marks) > 1 else None
+    backward = [at for at, _ in ranges_of(events, "autograd::engine") if start is not None and at > start]
+    if not backward:
+        return text
+    launched = launched_in(events, start, backward[0])
+
+    def wanted(event):
+        if event.get("cat") in DEVICE:
+            return correlation(event) in launched
+        return event.get("ph") == "X" and start <= span(event)[0] and span(event)[1] <= backward[0] and \
+            "ProfilerStep#" not in event["name"]
+    return with_events(trace, [event for event in events if wanted(event)])
+
+
+CHANGED = (longer_waits, fewer_steps, one_pass)
 
 
 # ---- what the program says ----
@@ -238,17 +354,33 @@ def analysed(data, folder, ending):
     gains = [(row["removed_cause"], row["gain"], row["gain_low"], row["gain_high"]) for row in rows(window, "gains")]
     return done.returncode, done.stderr, {
         "steps": len(figures["step_rows"]), "times": [row["batch_cost_ns"] for row in figures["step_rows"]],
-        "verdict": verdict["verdict"], "cause": verdict["verdict_cause"], "gains": gains}
+        "verdict": verdict["verdict"], "cause": verdict["verdict_cause"], "gains": gains,
+        "without": {row["removed_cause"]: row["gain_step"] for row in rows(window, "gains") if "gain_step" in row}}
 
 
-def check(how, before, after, said):
-    if how in LOSSLESS:
+def check(how, before, after, said, is_same):
+    """is_same: the file has nothing that this way changes."""
+    if how in LOSSLESS or is_same:
         if after != before:
             wrong = [key for key in before or {} if not after or before[key] != after[key]]
             raise Failed(f"{', '.join(wrong)}: {before and [before[k] for k in wrong]} became "
                          f"{after and [after[k] for k in wrong]}; {said}")
         return
     if not after or not before:
+        return
+    withheld = "withheld" in after["verdict"]
+    if how is longer_waits:
+        was, now = (of["without"].get("input_bound") for of in (before, after))
+        if was and now and abs(now / was - 1) > 0.005:
+            raise Failed(f"a step without waits took {was} ns and takes {now}; {said}")
+        return
+    if how is fewer_steps and before["steps"] >= MARKS_LEAST:
+        if not (2 < after["steps"] < before["steps"]) or (after["steps"] < MARKS_LEAST and not withheld):
+            raise Failed(f"{before['steps']} steps became {after['steps']}: {after['verdict']}; {said}")
+        return
+    if how is one_pass:
+        if after["verdict"] != before["verdict"] and not (after["steps"] <= 1 and withheld):
+            raise Failed(f"one pass is {after['steps']} steps: {after['verdict']}; {said}")
         return
     if how is a_list:
         if [after[key] for key in ("times", "cause")] != [before[key] for key in ("times", "cause")]:
@@ -263,7 +395,6 @@ def check(how, before, after, said):
     # Fewer steps than there were; where the marks are gone, the last one may be whole.
     if after["steps"] > max(1, before["steps"] + (1 if how is without_marks else 0)):
         raise Failed(f"{before['steps']} steps became {after['steps']}: {said}")
-    withheld = "withheld" in after["verdict"]
     if not withheld and after["cause"] != before["cause"] and how in (cut, cut_and_packed, holes):
         raise Failed(f"the verdict {before['verdict']} became {after['verdict']}; {said}")
 
@@ -273,7 +404,7 @@ def ending_of(data):
         "zip" if isinstance(data, bytes) and data[:2] == b"PK" else "json"
 
 
-def run(path, ways, seed=0, kinds=LOSSLESS + LOSSY):
+def run(path, ways, seed=0, kinds=LOSSLESS + LOSSY + CHANGED):
     """How many copies were analysed; Failed says which was wrong."""
     draw = random.Random(f"{os.path.basename(path)} {seed}")
     text = text_of(path)
@@ -285,7 +416,7 @@ def run(path, ways, seed=0, kinds=LOSSLESS + LOSSY):
             try:
                 data = how(text, draw)
                 _, said, after = analysed(data, folder, ending_of(data))
-                check(how, before, after, said)
+                check(how, before, after, said, data == text)
             except Failed as failed:
                 failures.append(f"{path}: {how.__name__}: {failed}")
     if failures:

@@ -4,7 +4,7 @@ import unittest
 
 from made_trace import MadeTrace
 from pdhost_run import CONF, SANITIZER, Case
-from perturbed_traces import LOSSLESS, LOSSY, run
+from perturbed_traces import CHANGED, LOSSLESS, LOSSY, run
 
 SAMPLES = os.path.join(CONF, "..", "corpus", "pytorch", "samples")
 
@@ -13,7 +13,11 @@ class Perturbed(Case):
     def test_a_made_trace_in_every_way(self):
         for marks in (True, False):
             path = MadeTrace(steps=12, marks=marks).write(self.path("made.json"))
-            self.assertEqual(run(path, 99, marks), len(LOSSLESS + LOSSY))
+            self.assertEqual(run(path, 99, marks), len(LOSSLESS + LOSSY + CHANGED))
+
+    def test_a_real_trace_of_another_program(self):
+        path = os.path.join(SAMPLES, "after.pt.trace.json.gz")
+        self.assertEqual(run(path, 99, kinds=CHANGED), len(CHANGED))
 
     def test_real_traces_in_some_ways(self):
         ways = 2 if SANITIZER else 5

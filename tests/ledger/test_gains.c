@@ -401,11 +401,11 @@ PD_TEST(gains, a_gain_lies_in_its_interval_where_the_device_sets_the_limit) {
 
 /* Steps of 2 ms: launches of 10 us with their operations, and a silence of `quiet_ns`: in a range called `around` where
  * there is one, else between two operations, the second of which runs on another thread with `hands_over`. */
-static double gain_of_silence(int64_t quiet_ns, const char *around, bool hands_over) {
+static void judge_silence(int64_t quiet_ns, const char *around, bool hands_over, int64_t record_cost_ns, gains *out) {
   enum { LONG_STEP_NS = 2000000, BEFORE = 20, AFTER = 20, EACH_NS = 20000 };
   gains_rig rig;
-  gains out;
   begin(&rig);
+  rig.record_cost_ns = record_cost_ns;
   const uint32_t other = fake_thread(rig.fake, 2, "backward");
   for (uint64_t s = 0; s < STEPS; s++) {
     int64_t at = (int64_t)s * LONG_STEP_NS;
@@ -425,8 +425,25 @@ static double gain_of_silence(int64_t quiet_ns, const char *around, bool hands_o
     }
     fake_range(rig.fake, PD_RANGE_OP, "aten::mm", rig.thread, at, (int64_t)(s + 1) * LONG_STEP_NS);
   }
-  judge(&rig, PD_FACT_OPERATIONS | PD_FACT_RECORDER_COST, &out);
+  judge(&rig, PD_FACT_OPERATIONS | PD_FACT_RECORDER_COST, out);
+}
+
+static double gain_of_silence(int64_t quiet_ns, const char *around, bool hands_over) {
+  gains out;
+  judge_silence(quiet_ns, around, hands_over, 0, &out);
   return out.causes[VERDICT_host_compute].gain;
+}
+
+PD_TEST(gains, of_two_that_are_near_none_is_sure_where_the_recorders_cost_is_an_estimate) {
+  gains out;
+  judge_silence(950000, NULL, false, 500, &out);
+  cr_assert_eq(out.cause, VERDICT_host_compute);
+  cr_assert_eq(out.near, VERDICT_launch_bound);
+  cr_assert(!gains_are_sure(&out));
+  judge_silence(1150000, NULL, false, 500, &out);
+  cr_assert(out.near == VERDICT_COUNT && gains_are_sure(&out));
+  judge_silence(950000, NULL, false, 0, &out); /* recording costs nothing */
+  cr_assert(out.near == VERDICT_COUNT && gains_are_sure(&out));
 }
 
 PD_TEST(gains, a_silence_between_operations_is_computing) {
