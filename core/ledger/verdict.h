@@ -50,6 +50,11 @@
   "No cause that pdhost knows holds the step, but the device is idle for most of it. Look in the timeline for what "   \
   "the host does meanwhile."
 
+/* Launching holds the step up, and most kernels are launched by graphs already. */
+#define VERDICT_GRAPHS_HELPS                                                                                           \
+  "Most kernels run in CUDA graphs already: put more of the step into one graph, or let the host prepare the next "    \
+  "launch while the device works."
+
 /* The device is busy with collectives that nothing hides. */
 #define VERDICT_COMMUNICATION_HELPS                                                                                    \
   "Give the files of all ranks to pdhost analyze: together they tell waits for a late rank from transfers. Run "       \

@@ -213,6 +213,27 @@ class Kineto(Case):
         self.assertRegex(verdict["verdict"], r"the device is busy \d+ % of the step, 7\d % of it with communication alone$")
         self.assertIn("all ranks", verdict["verdict_helps"])
 
+    def test_who_launches_graphs_is_not_told_to(self):
+        made = MadeTrace(steps=0)
+        for step in range(8):
+            at = 1000.0 * step
+            made.host("user_annotation", f"ProfilerStep#{step}", at, 995.0)
+            for part in range(4):
+                made.host("cpu_op", "aten::prepare", at + 240 * part, 235.0)
+                made.host("cuda_runtime", "cudaGraphLaunch", at + 240 * part + 100, 20.0, correlation=made.number)
+                for kernel in range(20):
+                    made.device("kernel", f"k{kernel}", at + 240 * part + 130 + 6 * kernel, 5.0, correlation=made.number,
+                                grid=[64, 1, 1], block=[128, 1, 1], **{"graph id": 3, "graph node id": kernel + 1})
+                made.number += 1
+        helps = []
+        for name in ("cudaGraphLaunch", "cudaLaunchKernel"):
+            text = json.dumps({**made.head, "traceEvents": made.events}).replace("cudaGraphLaunch", name)
+            verdict = self.read(text)[0]["windows"][0]["tables"]["verdict"]["rows"][0]
+            self.assertEqual(verdict["verdict_cause"], "launch_bound", verdict)
+            helps.append(verdict["verdict_helps"])
+        self.assertIn("run in CUDA graphs already", helps[0])
+        self.assertIn("a CUDA graph, a compiled model", helps[1])
+
     def test_a_cause_smaller_than_the_communication_beside_it_says_so(self):
         made = MadeTrace(steps=8, wait_us=300, kernel_us=60)
         for event in made.events:
