@@ -29,8 +29,9 @@ typedef struct lane_build {
   uint16_t lane;
   uint32_t step;
   intervals spans[SPAN_COUNT];
-  size_t at[SPAN_COUNT]; /* pieces come in the order of time */
-  uint32_t *calls;       /* the lane's */
+  size_t at[SPAN_COUNT];  /* pieces come in the order of time */
+  int behind[SPAN_COUNT]; /* the rule behind it that has spans; the last has none behind it */
+  uint32_t *calls;        /* the lane's */
   uint32_t count;
   uint32_t next_launch;       /* of them, the first that is not before the piece */
   uint32_t next;              /* of them, the one behind the piece */
@@ -234,7 +235,7 @@ static bool cut(lane_build *self, int span, int64_t from, int64_t to, int64_t th
 static bool give(lane_build *self, int span, int64_t from, int64_t to, bool inside, int64_t then) {
   if (to <= from) return true;
   if (span == SPAN_OPERATIONS) return add_piece(self, from, to, silence_of(self, from, to, inside, then));
-  return inside ? add_piece(self, from, to, owner_of_span[span]) : cut(self, span + 1, from, to, then);
+  return inside ? add_piece(self, from, to, owner_of_span[span]) : cut(self, self->behind[span], from, to, then);
 }
 
 /* Divides [from, to) by the spans of one rule; `then`: where the piece between two calls ends.
@@ -284,6 +285,15 @@ static bool add_call(lane_build *self, timeline_call *call, int64_t from) {
                                       .flags = is_scaled(call->owner, false, call->kind) ? REPLAY_SCALED : 0});
 }
 
+/* Rules without spans divide nothing. */
+static void skip_empty(lane_build *self) {
+  int behind = SPAN_OPERATIONS;
+  for (int s = SPAN_OPERATIONS - 1; s >= 0; s--) {
+    self->behind[s] = behind;
+    if (self->spans[s].count) behind = s;
+  }
+}
+
 static bool build_lane(lane_build *self, kernel_calls *kernels) {
   timeline *of = self->timeline;
   bool ok = add_range_spans(self);
@@ -292,6 +302,7 @@ static bool build_lane(lane_build *self, kernel_calls *kernels) {
   for (uint32_t t = 0; ok && t < of->facts->trace->threads.count; t++)
     if (of->lane_of[t] == self->lane) ok = add_thread_spans(self, t, kernels);
   for (int s = 0; ok && s < SPAN_COUNT; s++) ok = intervals_merge(&self->spans[s]);
+  skip_empty(self);
   int64_t at = of->bounds[0];
   for (uint32_t i = 0; ok && i < self->count; i++) {
     timeline_call *call = &of->calls[self->calls[i]];
@@ -373,7 +384,9 @@ bool timeline_fill(timeline *self) {
 bool timeline_itemise(timeline *self) {
   kernel_calls kernels = {.starts = malloc(((size_t)self->call_count + 1) * sizeof *kernels.starts)};
   uint32_t *calls = malloc(((size_t)self->call_count + 1) * sizeof *calls);
-  bool ok = kernels.starts && calls;
+  bool ok = kernels.starts && calls &&
+            /* Most calls have a piece before them. */
+            PD_ARRAY_FIT(self->items, self->item_room, 3 * (uint64_t)self->call_count + self->step_count + 1);
   for (uint16_t lane = 0; ok && self->step_count && lane < self->lane_count; lane++) {
     lane_build build = {.timeline = self, .lane = lane, .calls = calls};
     ok = build_lane(&build, &kernels);

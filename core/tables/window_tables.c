@@ -6,6 +6,7 @@
 #include "run_tables.h"
 #include "tables.h"
 #include "base/stats.h"
+#include "trace/trace_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,8 +115,7 @@ static const pd_table_set *make_set(const analysis *self, kept_trace *trace, con
   return kept->set;
 }
 
-static const pd_table_set *tables_of(const pd_analysis *table, const pd_trace *trace, const pd_table_request *request) {
-  analysis *self = table->impl;
+static const pd_table_set *find_or_make(analysis *self, const pd_trace *trace, const pd_table_request *request) {
   pd_table_request whole = {.size = sizeof whole};
   kept_trace *kept = keep_trace(self, trace);
   if (!kept) return NULL;
@@ -123,6 +123,13 @@ static const pd_table_set *tables_of(const pd_analysis *table, const pd_trace *t
   for (const kept_set *set = kept->sets; set; set = set->next)
     if (same_request(&set->request, &whole)) return set->set;
   return make_set(self, kept, &whole);
+}
+
+static const pd_table_set *tables_of(const pd_analysis *table, const pd_trace *trace, const pd_table_request *request) {
+  trace_reuse_begin();
+  const pd_table_set *set = find_or_make(table->impl, trace, request);
+  trace_reuse_end();
+  return set;
 }
 
 /* `first`, and behind it what the run itself made. NULL on no memory. */

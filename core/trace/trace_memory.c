@@ -3,6 +3,7 @@
 #include "recorder.h"
 
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -45,8 +46,29 @@ pd_status trace_array(owned_trace *trace, pd_array *array, uint64_t count, size_
   return PD_NO_MEMORY;
 }
 
+static bool returns_blocks;
+
 /* Setting it takes away malloc()'s own choice (mallopt(3), M_MMAP_THRESHOLD). */
-void trace_return_large_blocks(void) { (void)mallopt(M_MMAP_THRESHOLD, RETURNED_BYTES); }
+void trace_return_large_blocks(void) {
+  returns_blocks = true;
+  (void)mallopt(M_MMAP_THRESHOLD, RETURNED_BYTES);
+}
+
+/* All blocks of the heap, which is not trimmed meanwhile. */
+void trace_reuse_begin(void) {
+  if (!returns_blocks) return;
+  (void)mallopt(M_MMAP_MAX, 0);
+  (void)mallopt(M_TRIM_THRESHOLD, -1);
+}
+
+/* As malloc() begins (mallopt(3)). */
+void trace_reuse_end(void) {
+  enum { MAPPED_BLOCKS = 65536, TRIM_BYTES = 128 << 10 };
+  if (!returns_blocks) return;
+  (void)mallopt(M_MMAP_MAX, MAPPED_BLOCKS);
+  (void)mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
+  (void)malloc_trim(0);
+}
 
 void *trace_scratch_alloc(uint64_t count, size_t bytes_each) {
   if (count > (SIZE_MAX - 1) / bytes_each) return NULL;

@@ -21,5 +21,9 @@ void *trace_scratch_alloc(uint64_t count, size_t bytes_each);
  * blocks of the size of those that were freed before, so that a big trace holds a third more than it uses. A run does
  * without: blocks that are made in each step would be mapped in each. */
 void trace_return_large_blocks(void);
+/* Between the two, where blocks are returned: what is freed is used again, and only trace_reuse_end gives the rest
+ * back. The system clears each block that it gives, which takes longer than most of what is done with a block. */
+void trace_reuse_begin(void);
+void trace_reuse_end(void);
 
 #endif
