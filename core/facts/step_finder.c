@@ -133,8 +133,53 @@ static int64_t first_wait(const finding *self, int64_t from, int64_t to) {
   return first ? first->start_ns : to;
 }
 
-/* When the step before kernel `index` is over: behind the launch before it, and the waits that follow that. */
-static int64_t bound_before(const finding *self, uint64_t index) {
+/* The first range of the thread that begins at `from` or later: ranges stand by thread and start. Their count: none. */
+static uint64_t range_behind(const pd_trace *trace, uint32_t thread, int64_t from) {
+  uint64_t low = 0, high = trace->ranges.count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    const pd_range *range = PD_AT(pd_range, &trace->ranges, middle);
+    if (range->thread < thread || (range->thread == thread && range->start_ns < from))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* The end of the outermost range around the call that is over by `limit`: an optimizer works on behind its last launch.
+ * `bound` where it is later. */
+static int64_t behind_ranges(const pd_trace *trace, const pd_call *call, int64_t bound, int64_t limit) {
+  for (uint32_t at = call->range; at < trace->ranges.count;) {
+    const pd_range *range = PD_AT(pd_range, &trace->ranges, at);
+    if (range->end_ns > limit) break;
+    if (range->kind != PD_RANGE_STEP && range->end_ns > bound) bound = range->end_ns;
+    at = range->parent;
+  }
+  return bound;
+}
+
+/* When the thread does something that is recorded again, `limit` at the latest; calls from `next` on. */
+static int64_t next_start(const pd_trace *trace, uint32_t thread, uint64_t next, int64_t from, int64_t limit) {
+  for (uint64_t i = range_behind(trace, thread, from); i < trace->ranges.count; i++) {
+    const pd_range *range = PD_AT(pd_range, &trace->ranges, i);
+    if (range->thread != thread || range->start_ns >= limit) break;
+    if (range->kind == PD_RANGE_STEP) continue;
+    limit = range->start_ns;
+    break;
+  }
+  for (uint64_t i = next; i < trace->calls.count && call_at(trace, i)->start_ns < limit; i++)
+    if (call_at(trace, i)->thread == thread && call_at(trace, i)->start_ns >= from) limit = call_at(trace, i)->start_ns;
+  return limit;
+}
+
+/* Between two steps the loop's own code runs, a mark of a profiler's among it: a bound lies in its middle, and no
+ * further than this behind the step. */
+enum { STEP_MARK_NS = 500000 };
+
+/* When the step before kernel `index` is over: behind the launch before it, the ranges around that, and the waits that
+ * follow, `most_waits` of them at most. How many there were goes to `waits`. */
+static int64_t bound_before(const finding *self, uint64_t index, uint64_t most_waits, uint64_t *waits) {
   const pd_trace *trace = self->trace;
   const launch_sequence *launches = &self->launches;
   const uint64_t last = launches->launches[index - 1].call;
@@ -143,14 +188,21 @@ static int64_t bound_before(const finding *self, uint64_t index) {
   int64_t bound = call_at(trace, last)->end_ns;
   const int64_t limit = next < trace->calls.count ? call_at(trace, next)->start_ns : trace->end_ns;
   const int64_t wait = first_wait(self, bound, limit);
-  for (uint64_t i = last + 1; i < next; i++) {
+  *waits = 0;
+  bound = behind_ranges(trace, call_at(trace, last), bound, wait);
+  for (uint64_t i = last + 1; i < next && *waits < most_waits; i++) {
     const pd_call *call = call_at(trace, i);
     if (call->start_ns >= wait) break;
     if (call->activity_count && !ends_step(trace, call)) break;
-    if (ends_step(trace, call) && (call->thread == thread || call->thread == 0) && call->end_ns > bound)
-      bound = call->end_ns;
+    if (!ends_step(trace, call) || (call->thread != thread && call->thread != 0) || call->end_ns <= bound) continue;
+    bound = behind_ranges(trace, call, call->end_ns, wait);
+    ++*waits;
   }
-  return bound < limit ? bound : limit;
+  if (bound >= limit) return limit;
+  int64_t then = next_start(trace, thread, last + 1, bound, wait);
+  if (thread) then = next_start(trace, 0, last + 1, bound, then);
+  const int64_t half = (then - bound) / 2;
+  return bound + (half < STEP_MARK_NS ? half : STEP_MARK_NS);
 }
 
 /* When anything was done first. */
@@ -166,9 +218,14 @@ static int64_t first_start(const pd_trace *trace) {
 static pd_status make_bounds(const finding *self, const launch_period *period, found_steps *out) {
   out->bounds = trace_scratch_alloc(period->count, sizeof *out->bounds);
   if (!out->bounds) return PD_NO_MEMORY;
-  int64_t from = period->starts[0] ? bound_before(self, period->starts[0]) : first_start(self->trace);
+  uint64_t waits = 0, most_waits = 0;
+  int64_t from =
+      period->starts[0] ? bound_before(self, period->starts[0], UINT64_MAX, &waits) : first_start(self->trace);
   for (uint64_t i = 0; i < period->count; i++) {
-    const int64_t to = bound_before(self, period->starts[i + 1]);
+    /* Behind the last one the profiler may wait, too. */
+    const bool is_last = i + 1 == period->count && i > 0;
+    const int64_t to = bound_before(self, period->starts[i + 1], is_last ? most_waits : UINT64_MAX, &waits);
+    if (waits > most_waits) most_waits = waits;
     out->bounds[i] = (step_bounds){from, to > from ? to : from + 1, i};
     from = out->bounds[i].end_ns;
   }

@@ -4,6 +4,9 @@
  * step), so the one that is taken agrees best, and it has to hold what only a step has: an optimizer's kernel, or a
  * copy from the host of the same size each time. Without either it has to repeat more often than any network has
  * layers. What comes before and behind the loop belongs to no step. "No loop" is an answer. [any thread]
+ *
+ * A step ends behind its last launch, the ranges around that and the loop's waits for it, in the middle of the time up
+ * to what is recorded next: there a loop that marks its steps sets the mark.
  */
 #ifndef CORE_FACTS_STEP_FINDER_H
 #define CORE_FACTS_STEP_FINDER_H

@@ -392,7 +392,7 @@ def check(how, before, after, said, is_same):
         both = min(before["steps"], after["steps"]) - 1
         usual, now = (statistics.median(of["times"][:both]) for of in (before, after))
         same = after["cause"] == before["cause"] or "withheld" in after["verdict"]
-        if before["steps"] - after["steps"] not in (0, 1) or abs(now / usual - 1) > 0.05 or not same:
+        if before["steps"] - after["steps"] not in (0, 1) or abs(now / usual - 1) > 0.02 or not same:
             raise Failed(f"{before} became {after}; {said}")
     # Fewer steps than there were; where the marks are gone, the last one may be whole.
     if after["steps"] > max(1, before["steps"] + (1 if how is without_marks else 0)):

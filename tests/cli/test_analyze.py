@@ -84,7 +84,7 @@ class Analyze(Case):
             trace.write(self.path("made.json"))
             found, err = self.bounds("made.json")
             self.assertEqual(len(found), left, err)
-            self.assertEqual("left out before these, which warm up: 1; the first took 90.4 ms" in err, left < steps, err)
+            self.assertEqual("left out before these, which warm up: 1; the first took 90.7 ms" in err, left < steps, err)
 
     def test_no_loop_is_an_answer(self):
         self.made(steps=2, marks=False)
