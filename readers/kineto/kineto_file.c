@@ -52,19 +52,30 @@ static bool find_next_event(kineto_reader *self) {
   }
 }
 
+/* A quote too many turns what is text and what is not round, up to the next such quote, and what lies between would be
+ * one event. Longer than most, it is looked at for the key that each event has once. */
+static bool holds_another(const char *at, const char *end) {
+  enum { LONG_EVENT = 2048 };
+  static const char key[] = "\"ph\"";
+  if (end - at < LONG_EVENT) return false;
+  const char *first = memmem(at, (size_t)(end - at), key, sizeof key - 1);
+  return first && memmem(first + 1, (size_t)(end - first - 1), key, sizeof key - 1);
+}
+
 /* One event at the buffer's begin. False: the file ends within it. */
 static bool read_event(kineto_reader *self) {
   for (;;) {
     kineto_event event;
     bool cut = false;
     const char *at = begin_of(self), *after = kineto_event_scan(&self->layout, at, end_of(self), &event, &cut);
-    if (after) {
+    const bool is_several = holds_another(at, after ? after : end_of(self));
+    if (after && !is_several) {
       kineto_event_take(self, &event, offset_of(self, at));
       go_to(self, after);
       return true;
     }
-    if (cut && input_more(&self->input)) continue;
-    /* A quote that is never closed reaches to the end of the file: what follows its event is read all the same. */
+    if (cut && !is_several && input_more(&self->input)) continue;
+    /* What follows such an event is read all the same. */
     const uint64_t where = offset_of(self, begin_of(self));
     if (find_next_event(self)) {
       met(&self->malformed, where);

@@ -110,6 +110,16 @@ class Kineto(Case):
         self.assert_same(self.text[:where] + broken + self.text[where:],
                          f"1 event is not JSON and is left out, the first at byte {where}")
 
+    def test_quotes_too_many_take_their_events_alone(self):
+        """Between two of them text and what is not text are the other way round."""
+        broken = '{"ph": "X", "cat": "cpu_op", "name": "a", "args": {"x": ["]}}, '
+        first, last = self.text.index('{"ph"'), self.text.rindex('{"ph"')
+        for at, said in ((first, "1 event is not JSON"), (last, "2 events are not JSON")):
+            text = self.text[:first] + broken + self.text[first:]
+            if at == last:
+                text = text[:last + len(broken)] + broken + text[last + len(broken):]
+            self.assert_same(text, f"{said} and {'is' if at == first else 'are'} left out, the first at byte {first}")
+
     def test_a_file_that_ends_in_the_middle(self):
         cut = self.text.rindex('{"ph"') + 20
         figures, err = self.read(self.text[:cut])
