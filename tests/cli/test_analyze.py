@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import resource
 import shlex
 import sys
 import unittest
@@ -250,6 +251,18 @@ class Analyze(Case):
         self.assertIn("new_reader", out)
         self.assert_fails(self.analyze("--reader", "./absent.so", "made.txt"), 4, "./absent.so")
         self.assert_fails(self.analyze("--reader", "absent", "made.txt"), 4, "not found")
+
+    def test_more_than_the_memory_holds(self):
+        """It says so before the system ends it, and after it has counted what there is."""
+        if SANITIZER:
+            self.skip("a sanitizer has the address space for itself")
+        event = '{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":%d,"dur":1}'
+        with open(self.path("many.json"), "w", encoding="utf-8") as file:
+            file.write('{"traceEvents":[' + ",".join(event % (2 * i) for i in range(500000)) + "]}")
+        limit = (60000 << 10, 60000 << 10)
+        result = self.analyze("many.json", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit))
+        self.assert_fails(result, 1, "many.json: its 500000 events need about ")
+        self.assertRegex(result[2], r"need about 85.8 MiB of memory, and \d+(\.\d+)? MiB were left: record fewer steps")
 
     def test_help_and_list(self):
         self.assertIn("--step NAME", self.analyze("--help")[1])

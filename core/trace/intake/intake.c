@@ -1,5 +1,6 @@
 /* The table that readers fill. See intake.h. */
 #include "intake_rows.h"
+#include "memory_left.h"
 
 #include "trace/recorder.h"
 
@@ -7,10 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool plausible(intake *self, int64_t start, int64_t end) {
+/* What a window takes at most until its tables are made, and what of it the rows here take (bench_kineto, 10^6 to 10^8
+ * events); rows between two looks at what there is. */
+enum { BYTES_A_ROW = 180, ROW_BYTES = 43, ROWS_A_LOOK = 1 << 16 };
+
+static void look_at_memory(intake *self) {
+  self->left = memory_left();
+  if (self->row_count * (BYTES_A_ROW - ROW_BYTES) <= self->left) return;
+  self->is_too_large = true;
+  row_array *all[] = {&self->ranges, &self->calls, &self->works, &self->others, &self->memory, &self->steps};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) row_array_free(all[i]);
+}
+
+bool intake_is_too_large(const intake *self, intake_excess *out) {
+  *out = (intake_excess){self->row_count, self->row_count * BYTES_A_ROW, self->left};
+  return self->is_too_large;
+}
+
+/* Whether a row with these times is taken. */
+static bool is_taken(intake *self, int64_t start, int64_t end) {
   const bool good = intake_can_hold(start, end);
   if (!good) self->losses[PD_LOSS_IMPLAUSIBLE]++;
-  return good;
+  if (++self->row_count % ROWS_A_LOOK == 0 && !self->is_too_large) look_at_memory(self);
+  return good && !self->is_too_large;
 }
 
 static uint32_t intern(const pd_intake *table, const char *text, uint64_t length) {
@@ -57,7 +77,7 @@ static void name_thread(const pd_intake *table, uint32_t thread, uint32_t name) 
 
 static void range(const pd_intake *table, const pd_read_range *given) {
   intake *self = table->impl;
-  if (!plausible(self, given->start_ns, given->end_ns)) return;
+  if (!is_taken(self, given->start_ns, given->end_ns)) return;
   read_range *row = row_array_add(&self->ranges, sizeof *row);
   if (!row) {
     self->failed = true;
@@ -117,7 +137,7 @@ static bool add_work(intake *self, const pd_activity *given) {
 
 static void wait(const pd_intake *table, const pd_activity *given, uint64_t awaited) {
   intake *self = table->impl;
-  if (!plausible(self, given->start, given->end)) return;
+  if (!is_taken(self, given->start, given->end)) return;
   const bool of_stream = given->kind == PD_ACTIVITY_SYNC && given->stream != PD_STREAM_UNKNOWN;
   read_other *row = of_stream && stream_of(self, given) == PD_NONE ? NULL : row_array_add(&self->others, sizeof *row);
   if (!row) {
@@ -132,7 +152,7 @@ static void wait(const pd_intake *table, const pd_activity *given, uint64_t awai
 static void activity(const pd_intake *table, const pd_activity *given) {
   intake *self = table->impl;
   bool good = true;
-  if (!plausible(self, given->start, given->end)) return;
+  if (!is_taken(self, given->start, given->end)) return;
   switch (given->kind) {
   case PD_ACTIVITY_RUNTIME:
   case PD_ACTIVITY_DRIVER: good = add_call(self, given); break;
@@ -146,7 +166,7 @@ static void activity(const pd_intake *table, const pd_activity *given) {
 
 static void memory(const pd_intake *table, uint32_t thread, int64_t ts_ns, const pd_memory_event *event) {
   intake *self = table->impl;
-  if (!plausible(self, ts_ns, ts_ns)) return;
+  if (!is_taken(self, ts_ns, ts_ns)) return;
   read_memory *row = row_array_add(&self->memory, sizeof *row);
   if (row)
     *row = (read_memory){ts_ns, thread, *event};
@@ -156,7 +176,7 @@ static void memory(const pd_intake *table, uint32_t thread, int64_t ts_ns, const
 
 static void step(const pd_intake *table, uint32_t thread, uint64_t number, int64_t start_ns, int64_t end_ns) {
   intake *self = table->impl;
-  if (!plausible(self, start_ns, end_ns)) return;
+  if (!is_taken(self, start_ns, end_ns)) return;
   read_step *row = row_array_add(&self->steps, sizeof *row);
   if (row)
     *row = (read_step){start_ns, end_ns < start_ns ? start_ns : end_ns, number, thread};

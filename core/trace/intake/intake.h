@@ -7,6 +7,8 @@
 
 #include <pdhost/reader.h>
 
+#include <stdbool.h>
+
 /* Times this far from 0 on both sides differ by a number of 64 bits. An event with one that is farther is left out. */
 #define INTAKE_FARTHEST INT64_C(4500000000000000000)
 static inline bool intake_can_hold(int64_t start_ns, int64_t end_ns) {
@@ -34,5 +36,14 @@ const pd_intake *intake_table(const intake *self);
  * none: see step_finder.h and trace_steps.h. The rows are gone afterwards, and the intake can only be closed. The trace
  * owns what it holds but for `origin`, which is borrowed. PD_STOP: there is no row at all. */
 pd_status intake_finish(intake *self, uint32_t window, const char *origin, pd_trace **out);
+
+/* What was read, where sorting and analysing it needs more memory than there is. Its rows are dropped then, as soon as
+ * that shows, and intake_finish returns PD_NO_MEMORY. */
+typedef struct intake_excess {
+  uint64_t rows, bytes; /* all rows that the reader gave, and what they need at most, about */
+  uint64_t left;        /* memory that there was; see memory_left.h */
+} intake_excess;
+/* False: it fits, as far as was seen. */
+bool intake_is_too_large(const intake *self, intake_excess *out);
 
 #endif
