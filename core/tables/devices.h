@@ -6,7 +6,7 @@
 
 enum { DEVICES_MOST = 64 };
 
-/* Every device with a stream in the trace, in their order, and the run's own, which may have been idle for the whole
+/* Every device with work in the trace, in the order of their streams, and the window's own, which may have been idle for the whole
  * window. None without device records: nobody knows what it did. Returns how many. */
 uint32_t devices_list(const table_work *work, uint32_t devices[DEVICES_MOST]);
 

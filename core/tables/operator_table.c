@@ -5,6 +5,7 @@
  *
  * A name that recurs inside itself counts its outermost span once in the totals; every occurrence counts as a call.
  */
+#include "devices.h"
 #include "shape_text.h"
 #include "tables.h"
 #include "facts/groups.h"
@@ -307,6 +308,14 @@ static void note_threads(table_build *table, const table_work *work) {
                                  (unsigned long long)count, names, count > THREADS_NAMED ? " and more" : "", lasted));
 }
 
+static void note_devices(table_build *table, const table_work *work) {
+  uint32_t devices[DEVICES_MOST];
+  const uint32_t count = devices_list(work, devices);
+  if (count > 1)
+    table_note(table, arena_format(work->arena, "%s columns add up over %u devices.", work->is_cuda ? "CUDA" : "Device",
+                                   count));
+}
+
 static const pd_table *emit(const build *self) {
   const table_work *work = self->work;
   const trace_facts *facts = work->facts;
@@ -323,6 +332,7 @@ static const pd_table *emit(const build *self) {
                    work->is_cuda ? "CUDA" : "Device",
                    facts->trace->streams.count > 1 ? ": ranges that span streams may exceed their wall time" : ""));
   note_threads(&table, work);
+  note_devices(&table, work);
   if (facts->trace->profile != PD_PROFILE_FULL) table_without_device(&table, facts->trace->profile_note);
   if (work->request->group_by_input_shape && !facts->trace->shapes.count)
     table_note(&table, "No shapes were recorded to group by: profile.record_shapes = true records them.");

@@ -216,8 +216,22 @@ class Analyze(Case):
             if "device" in event["args"]:
                 event["args"]["device"] = 1
         made.write(self.path("made.json"))
-        _, _, err = self.analyze("made.json")
+        figures, err = self.figures("made.json")
         self.assertIn("made.json: it holds the work of 2 devices, which the figures count as one", err)
+        tables = figures["windows"][0]["tables"]
+        self.assertIn("CUDA columns add up over 2 devices.", tables["operators"]["note"])
+        self.assertEqual([row["device"] for row in tables["device_summary"]["rows"]], ["GPU0", "GPU1"])
+
+    def test_a_device_that_is_only_waited_for(self):
+        made = MadeTrace()
+        made.device("cuda_sync", "Stream Synchronize", 500.0, 10.0, correlation=9999)
+        made.events[-1]["args"]["device"] = 1
+        made.write(self.path("made.json"))
+        figures, err = self.figures("made.json")
+        self.assertNotIn("devices", err)
+        tables = figures["windows"][0]["tables"]
+        self.assertNotIn("devices", tables["operators"]["note"])
+        self.assertEqual([row["device"] for row in tables["device_summary"]["rows"]], ["GPU0"])
 
     def test_memory_of_a_big_trace(self):
         """What is read, sorted and analysed is not all held at once, and what was freed is the system's again."""

@@ -99,12 +99,20 @@ static pd_status take_first(const import_reader *self, uint64_t wanted, pd_trace
   return status;
 }
 
+/* A stream may only have been waited for. */
+static bool has_work(const pd_trace *trace, uint64_t stream) {
+  for (uint64_t i = 0; i < trace->activities.count; i++)
+    if (PD_AT(pd_device_row, &trace->activities, i)->stream == stream) return true;
+  return false;
+}
+
 /* One verdict is made of a window, whatever ran in it. */
 static void tell_devices(const import_reader *self, const pd_trace *trace) {
   uint32_t last = 0, devices = 0;
-  for (uint64_t i = 0; i < trace->streams.count; i++) { /* streams of one device stand together */
-    const uint32_t device = PD_AT(pd_stream_row, &trace->streams, i)->device;
-    if (!devices || device != last) devices++;
+  for (uint64_t s = 0; s < trace->streams.count; s++) { /* streams of one device stand together */
+    const uint32_t device = PD_AT(pd_stream_row, &trace->streams, s)->device;
+    if ((devices && device == last) || !has_work(trace, s)) continue;
+    devices++;
     last = device;
   }
   if (devices > 1)
