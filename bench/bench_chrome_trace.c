@@ -6,13 +6,13 @@
  *
  * bench_chrome_trace [LAUNCHES [PLUGIN]]: the built sink, driven as the host drives it.
  */
+#include "deflate_share.h"
 #include "stderr_host.h"
 
 #include <pdhost/clocks.h>
 #include <pdhost/sink.h>
 
 #include <dlfcn.h>
-#include <isa-l.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -278,41 +278,10 @@ static bool write_rounds(const pd_plugin *plugin, const pd_trace *trace, const c
 
 /* ---- the library alone: the same pieces and level, on threads that do nothing else ---- */
 
-typedef struct share {
-  pthread_t thread;
-  uint8_t *text; /* read alone, but the library's field is not const */
-  uint64_t bytes, packed_bytes;
-} share;
-
-static void *deflate_share(void *given) {
-  enum { PIECE = 1 << 20, ROOM = PIECE + PIECE / 4 };
-  share *mine = given;
-  uint8_t *level = malloc(ISAL_DEF_LVL1_DEFAULT), *packed = malloc(ROOM);
-  for (uint64_t at = 0; level && packed && at < mine->bytes; at += PIECE) {
-    struct isal_zstream stream;
-    isal_deflate_init(&stream);
-    stream.level = 1;
-    stream.level_buf = level;
-    stream.level_buf_size = ISAL_DEF_LVL1_DEFAULT;
-    stream.gzip_flag = IGZIP_DEFLATE;
-    stream.flush = FULL_FLUSH;
-    stream.next_in = mine->text + at;
-    stream.avail_in = (uint32_t)(mine->bytes - at < PIECE ? mine->bytes - at : PIECE);
-    stream.next_out = packed;
-    stream.avail_out = ROOM;
-    if (isal_deflate(&stream) != COMP_OK) break;
-    mine->packed_bytes += ROOM - stream.avail_out;
-    (void)crc32_gzip_refl(0, mine->text + at, mine->bytes - at < PIECE ? mine->bytes - at : PIECE);
-  }
-  free(level);
-  free(packed);
-  return NULL;
-}
-
 static times library_rounds(char *text, uint64_t bytes, int threads) {
   double spent[ROUNDS], processor[ROUNDS];
   for (int round = 0; round < ROUNDS; round++) {
-    share shares[MOST_THREADS] = {0};
+    deflate_share_of shares[MOST_THREADS] = {0};
     const double start = now_s(), start_processor = processor_s();
     for (int i = 0; i < threads; i++) {
       const uint64_t from = bytes / (uint64_t)threads * (uint64_t)i;
