@@ -74,12 +74,13 @@ typedef struct capture_file_head {
   X(PROGRAM_END, 30, "end of the program")                                                                             \
   X(ANNOTATIONS, 31, "ranges and marks of the program")                                                                \
   X(THREAD_NAMES, 32, "names of threads")                                                                              \
-  X(SPANS, 33, "ranges of no one thread")
+  X(SPANS, 33, "ranges of no one thread")                                                                              \
+  X(TWIN, 34, "what recording costs")
 typedef enum capture_kind {
 #define CAPTURE_X(name, value, text) CAPTURE_##name = value,
   CAPTURE_KIND_MAP(CAPTURE_X)
 #undef CAPTURE_X
-      CAPTURE_KIND_END = 34
+      CAPTURE_KIND_END = 35
 } capture_kind;
 
 #define CAPTURE_NO_WINDOW UINT32_MAX

@@ -29,15 +29,19 @@ static bool parse_range(const char *text, uint64_t *start, uint64_t *end) {
   return *start < *end;
 }
 
+/* What recording costs is told by steps that are timed one by one, with nothing of one in the next. */
+static bool schedule_has_twin(const config *self) { return !self->profile.timer_only && self->run.sync_timing; }
+
 static void plan_schedule(config *self, error *err) {
   const schedule_settings *s = &self->schedule;
   self->plan = (schedule){.skip_first = (uint64_t)s->skip_first,
                           .wait = (uint64_t)s->wait,
                           .warmup = (uint64_t)s->warmup,
                           .active = s->active == SCHEDULE_ACTIVE_ALL ? SCHEDULE_FOREVER : (uint64_t)s->active,
-                          .repeat = (uint64_t)s->repeat};
+                          .repeat = (uint64_t)s->repeat,
+                          .twin = schedule_has_twin(self) ? (uint64_t)s->twin : 0};
   if (!s->range[0]) return;
-  static const char *const replaced[] = {"skip_first", "wait", "warmup", "active", "repeat"};
+  static const char *const replaced[] = {"skip_first", "wait", "warmup", "active", "repeat", "twin"};
   const section_value *range = value_of(self, CORE_SCHEDULE, "range");
   uint64_t start, end;
   if (!parse_range(s->range, &start, &end)) {

@@ -72,6 +72,9 @@ static const pd_option schedule_rows[] = {
               .help = "cycles; 0: until max_steps or the end of the data"),
     PD_OPTION(schedule_settings, range, .def = "",
               .help = "START,END or START:END: record steps START to END-1 instead of the cycles above"),
+    PD_OPTION(schedule_settings, twin, .def = "0", .min = "0", .max = "1_000_000", .unit = "steps",
+              .help = "measure what recording costs: recorded steps take turns with as many that are not, in blocks of "
+                      "this many; 0: do not"),
 };
 
 #define DATA(field, type, ...) ROW_AS(data_settings, config.field, type, #field, __VA_ARGS__)

@@ -35,6 +35,7 @@ typedef struct schedule_settings {
   int64_t active;    /* SCHEDULE_ACTIVE_ALL: record from then on */
   int64_t repeat;    /* 0: cycle until something else ends the loop */
   const char *range; /* "" or "start,end": these steps of the loop, in place of the five above */
+  int64_t twin;      /* 0: all steps of a window are recorded */
 } schedule_settings;
 
 /* Filled by the rows of [data]; config.c moves it to data_config. */

@@ -108,10 +108,19 @@ static void warn_of_timer_only(const config *settings) {
   }
 }
 
+static void warn_of_twin(const config *settings) {
+  const pd_setting *at = find(settings, "schedule", "twin");
+  const char *why = settings->profile.timer_only ? "[profile] timer_only = true, which records nothing"
+                                                 : "[run] sync_timing = false, where steps run into one another";
+  if (settings->schedule.twin && (settings->profile.timer_only || !settings->run.sync_timing))
+    log_line(PD_LOG_WARN, NULL, "%s: [schedule] twin = %s: no effect with %s", at->origin, at->value, why);
+}
+
 void unused_keys_warn(const config *settings) {
   warn_of_resident(settings);
   if (strcmp(settings->run.mode, "benchmark") == 0) return;
   warn_of_benchmark(settings);
   warn_of_timer_only(settings);
+  warn_of_twin(settings);
   if (!settings->profile.timer_only) warn_of_needs(settings);
 }

@@ -44,3 +44,11 @@ proc_usage proc_between(const proc_sample *from, const proc_sample *to) {
                       .busy = to->busy > from->busy ? to->busy - from->busy : 0,
                       .idle = to->idle > from->idle ? to->idle - from->idle : 0};
 }
+
+void proc_skip(proc_sample *begin, const proc_sample *from, const proc_sample *to) {
+  const proc_usage skipped = proc_between(from, to);
+  begin->elapsed_ns += skipped.elapsed_ns;
+  begin->process_ns += skipped.process_ns;
+  begin->busy += skipped.busy;
+  begin->idle += skipped.idle;
+}

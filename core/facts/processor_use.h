@@ -21,5 +21,7 @@ pd_status proc_take(proc_sample *sample);
 /* Reads the first line of a /proc/stat: "cpu  user nice system idle iowait ...". */
 pd_status proc_parse(const char *line, uint64_t *busy, uint64_t *idle);
 proc_usage proc_between(const proc_sample *from, const proc_sample *to);
+/* Moves `begin` so that what lies between the two others is not between it and a later one. */
+void proc_skip(proc_sample *begin, const proc_sample *from, const proc_sample *to);
 
 #endif

@@ -99,9 +99,11 @@ typedef struct gains {
   double recorded_ns;            /* mean step as recorded */
   double step_ns;                /* the same without what recording adds: what the gains are of */
   bool cost_known;               /* what recording adds, from the run itself */
-  /* Where it is known: of a step, with the 95 % interval of the recorded steps' median (order statistics; the
-   * unprofiled steps' own is not known); and of each record. 0: recording adds nothing that can be told. */
-  double added_ns, added_low_ns, added_high_ns, record_ns;
+  /* Where it is known: of a step, with its 95 % interval; and of each record. The interval is the twin's (pd_twin),
+   * else that of the recorded steps' median (order statistics; the unprofiled steps' own is not known). 0: recording
+   * adds nothing that can be told. */
+  double added_ns, added_low_ns, added_high_ns, record_ns, record_low_ns, record_high_ns;
+  uint32_t twin_rounds;  /* that this is from; 0: from the steps before the profiler */
   double keep;           /* how much of the launching is the program's own */
   double launch_cost_ns; /* of a step: the host's launching that is not, whether or not the step waits for it */
   double busy;           /* of the steps' time */

@@ -125,24 +125,44 @@ double gains_judge_captured(const gains_judge *self, const double *means) {
 
 /* ---- what recording adds ---- */
 
+static void set_added_of_each(const gains_judge *self) {
+  gains *out = self->out;
+  timeline_launching launching;
+  if (!timeline_count_launching(&self->timeline, &launching)) return;
+  const double records = (launching.calls + launching.operations) / self->timeline.step_count;
+  if (records <= 0) return;
+  out->record_ns = out->added_ns / records;
+  out->record_low_ns = fmax(0, out->added_low_ns) / records;
+  out->record_high_ns = fmax(0, out->added_high_ns) / records;
+}
+
 /* What recording adds to a step, and where the middle of the recorded steps may lie: at ranks of half the steps and
  * 0.98 root of their number to either side (Conover, Practical Nonparametric Statistics, 3.2). `times` are sorted. */
 static void set_added(const gains_judge *self, const double *times, double median_ns) {
   gains *out = self->out;
   const double unprofiled_ns = (double)self->timeline.facts->trace->unprofiled_step_ns, count = self->count;
   const double reach = 0.98 / sqrt(count);
-  timeline_launching launching;
   out->added_ns = fmax(0, median_ns - unprofiled_ns);
   out->added_low_ns = stats_quantile(times, self->count, fmax(0, 0.5 - reach)) - unprofiled_ns;
   out->added_high_ns = stats_quantile(times, self->count, fmin(1, 0.5 + reach)) - unprofiled_ns;
-  if (!timeline_count_launching(&self->timeline, &launching)) return;
-  const double records = launching.calls + launching.operations;
-  if (records > 0) out->record_ns = out->added_ns * self->timeline.step_count / records;
+  set_added_of_each(self);
+}
+
+/* The same by the window's own steps in turns. What may be nothing is not taken off: it would be noise. */
+static double twin_step(const gains_judge *self, const pd_twin *twin, double recorded_ns) {
+  gains *out = self->out;
+  out->twin_rounds = twin->rounds;
+  out->added_ns = fmax(0, (double)twin->added_ns);
+  out->added_low_ns = (double)twin->low_ns;
+  out->added_high_ns = (double)twin->high_ns;
+  set_added_of_each(self);
+  return twin->low_ns > 0 && out->added_ns < recorded_ns ? recorded_ns - out->added_ns : recorded_ns;
 }
 
 /* The step without the recorder, 0: not known. */
 static double unprofiled_step(const gains_judge *self, double recorded_ns) {
   const pd_trace *trace = self->timeline.facts->trace;
+  if (trace->twin.rounds) return twin_step(self, &trace->twin, recorded_ns);
   if (trace->unprofiled_step_ns <= 0) return 0;
   double *times = self->steps; /* no run's are kept yet */
   for (uint32_t s = 0; s < self->count; s++)

@@ -11,7 +11,12 @@ enum { LOOP_THREAD = 0 };
 static bool longer_by(const trace_facts *facts, int64_t *out) {
   const pd_trace *trace = facts->trace;
   *out = 0;
-  if (!trace->device || !trace->device->is_cuda || trace->unprofiled_step_ns <= 0 || !facts->step_count) return true;
+  if (!trace->device || !trace->device->is_cuda || !facts->step_count) return true;
+  if (trace->twin.rounds) {
+    if (trace->twin.low_ns > 0) *out = trace->twin.added_ns * (int64_t)facts->step_count;
+    return true;
+  }
+  if (trace->unprofiled_step_ns <= 0) return true;
   double *times = malloc(facts->step_count * sizeof *times);
   if (!times) return false;
   for (uint64_t s = 0; s < facts->step_count; s++) times[s] = (double)facts_step(facts, s)->step_time_ns;

@@ -76,7 +76,8 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
                           uint64_t *previous_end_ticks) {
   const pd_record *record = run->record;
   recorder_step marks = {.number = index};
-  marks.start_ticks = at->phase == PD_PHASE_ACTIVE && !at->active_first ? *previous_end_ticks : record->ticks(record);
+  const bool follows = at->phase == PD_PHASE_ACTIVE && !at->active_first && !at->goes_on;
+  marks.start_ticks = follows ? *previous_end_ticks : record->ticks(record);
   bool open = false;
   if (run->in_window && pd_record_on(record)) {
     record->begin(record, recorder_step_name(index), PD_RANGE_STEP, NULL);
@@ -128,6 +129,9 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   if (status != PD_OK) return measured_step_fail(run, status, run->device_host, "run");
   if (run->sync_timing) run->timed = step_log_count(run->log);
   if (run->sync_timing && !run->attached) unprofiled_add(&run->unprofiled, marks.step_time_ns);
+  if (at->in_round &&
+      !unprofiled_twin_add(&run->unprofiled, at->round, at->phase == PD_PHASE_ACTIVE, marks.step_time_ns))
+    return measured_step_fail(run, PD_NO_MEMORY, run->core_host, "run");
   *previous_end_ns = end_ns;
   *previous_end_ticks = marks.end_ticks;
   return PD_OK;
@@ -140,7 +144,7 @@ static uint64_t steps_alike(const run_state *run, uint64_t index, uint64_t plann
   uint64_t count = left;
   if (run->timer_only) return left;
   if (at->phase == PD_PHASE_ACTIVE)
-    count = plan->active;
+    count = schedule_window_length(plan);
   else if (at->phase == PD_PHASE_WARMUP)
     count = plan->warmup;
   else if (at->phase == PD_PHASE_WAIT)
@@ -197,7 +201,7 @@ static pd_status scheduled_steps(run_state *run) {
       measured_step_fail(run, status, run->device_host, "device");
       break;
     }
-    if (at.active_last) {
+    if (at.window_last) {
       status = window_finish(run, true);
       worked = true;
     } else {

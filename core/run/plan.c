@@ -20,6 +20,7 @@ static void print_schedule(const config *self) {
     printf("record from then on");
   else
     printf("record %" PRIu64, plan->active);
+  if (plan->twin) printf(", in turns with as many that are not, in blocks of %" PRIu64, plan->twin);
   if (plan->repeat == 1)
     printf("; once\n");
   else if (plan->repeat == 0)

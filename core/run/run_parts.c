@@ -138,8 +138,17 @@ static uint64_t rounds_of(const config *settings) {
   return set < TRUTH_DIAL_ROUNDS && config_dial_of(settings, &asked) ? TRUTH_DIAL_ROUNDS : set;
 }
 
+/* Ranks would be paused for unlike times, and their windows no longer be on one clock. */
+static void leave_twin_out(run_state *run) {
+  if (run->ranks && run->plan.twin)
+    log_line(PD_LOG_WARN, NULL, "[schedule] twin = %llu: no effect where several ranks train together",
+             (unsigned long long)run->plan.twin);
+  if (run->ranks) run->plan.twin = 0;
+}
+
 static void take_settings(run_state *run, const config *settings) {
   run->plan = settings->plan;
+  leave_twin_out(run);
   run->warmup_steps = (uint64_t)settings->run.warmup_steps;
   run->truth_rounds = rounds_of(settings);
   run->truth_block = (uint64_t)settings->truth.block;
@@ -195,6 +204,7 @@ void run_parts_close(run_state *run) {
   service_host_close(run->core_host);
   if (run->recorder) recorder_close(run->recorder);
   step_log_close(run->log);
+  unprofiled_close(&run->unprofiled);
   guard_close(run->watch);
   free(run->window_steps);
   files_close(run->services.files);

@@ -85,7 +85,7 @@ typedef struct run_state {
   recorder_step *window_steps;                            /* of the window, handed to the recorder at its end */
   double window_stopped_s;                                /* the process stood still before it began */
   uint64_t window_allocated_bytes, window_reserved_bytes; /* of device memory when it began */
-  uint64_t window_count, window_room, window_first;       /* first: index into the log */
+  uint64_t window_count, window_room;
   uint64_t windows_done;
   uint32_t splits;                      /* windows that ended early, since they filled the memory */
   bool was_split;                       /* the next step begins a window */

@@ -53,8 +53,32 @@ static void tell_board(run_state *run) {
                                         .copies_ahead = run->prefetch_to_device});
 }
 
+/* Stops recording, and waits for the device records of what was. */
+static pd_status stop_recording(run_state *run) {
+  const pd_profile_ops *profile = run->device_ops->profile;
+  const pd_status stopped = profile->stop(run->access.device);
+  recorder_enable(run->recorder, false);
+  run->started = false;
+  const pd_status drained = profile->drain(run->access.device, DRAIN_TIMEOUT_NS);
+  return stopped == PD_OK ? drained : stopped;
+}
+
+/* Steps of a window's twin come, or are over. */
+static pd_status turn_off_or_on(run_state *run, const schedule_at *at, bool *worked) {
+  if (at->off && run->started) {
+    *worked = true;
+    const pd_status status = stop_recording(run);
+    return status == PD_OK && run->in_window ? analysis_window_pause(run->analysis) : status;
+  }
+  if (!at->on || run->started) return PD_OK;
+  *worked = true;
+  return attach(run);
+}
+
 pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked) {
   if (run->timer_only || at->window == PD_NONE) return PD_OK;
+  const pd_status turned = turn_off_or_on(run, at, worked);
+  if (turned != PD_OK) return turned;
   if (at->warmup_first || (at->active_first && !run->started)) {
     *worked = true;
     const pd_status status = attach(run);
@@ -70,6 +94,7 @@ pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked
     const pd_status asked = run->device_ops->memory->usage(run->access.device, &run->window_allocated_bytes,
                                                            &run->window_reserved_bytes, &peak);
     if (asked != PD_OK) return asked;
+    unprofiled_twin_begin(&run->unprofiled);
     tell_board(run);
     run->window_stopped_s = heartbeat_stopped_s();
     run->in_window = true;
@@ -78,9 +103,10 @@ pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked
     run->window_used = recorder_used(run->recorder);
     run->window = at->window;
     run->window_count = 0;
-    run->window_first = step_log_count(run->log);
   }
-  return PD_OK;
+  if (!at->goes_on || !run->in_window) return PD_OK;
+  *worked = true;
+  return analysis_window_resume(run->analysis);
 }
 
 pd_status window_step_done(run_state *run, const recorder_step *step) {
@@ -126,10 +152,11 @@ static void tell_correction(run_state *run, const pd_trace *trace) {
 /* Merges the window's records into a trace; its steps' times and losses are known by now. */
 static pd_status make_trace(run_state *run, pd_trace **trace) {
   double *losses = malloc((run->window_count ? run->window_count : 1) * sizeof *losses);
+  pd_twin twin;
+  pd_status status = unprofiled_twin_cost(&run->unprofiled, &twin) ? PD_OK : PD_NO_MEMORY;
   if (!losses) return PD_NO_MEMORY;
-  pd_status status = PD_OK;
   for (uint64_t i = 0; i < run->window_count && status == PD_OK; i++) {
-    const pd_step_stats *stats = step_log_at(run->log, run->window_first + i);
+    const pd_step_stats *stats = step_log_at(run->log, run->window_steps[i].number);
     losses[i] = stats->loss;
     run->window_steps[i].step_time_ns = stats->step_time_ns;
     status = recorder_step_done(run->recorder, &run->window_steps[i]);
@@ -145,6 +172,7 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
                                     .start_allocated_bytes = run->window_allocated_bytes,
                                     .start_reserved_bytes = run->window_reserved_bytes,
                                     .unprofiled_step_ns = unprofiled_median(&run->unprofiled),
+                                    .twin = twin,
                                     .copies_ahead = run->prefetch_to_device};
     status = recorder_window_end(run->recorder, &window, trace);
   }
@@ -169,16 +197,7 @@ static void tell_verdict(run_state *run) {
 }
 
 pd_status window_finish(run_state *run, bool whole) {
-  const pd_profile_ops *profile = run->device_ops->profile;
-  pd_status status = PD_OK;
-  if (run->started) {
-    const pd_status stopped = profile->stop(run->access.device);
-    if (status == PD_OK) status = stopped;
-    recorder_enable(run->recorder, false);
-    run->started = false;
-    const pd_status drained = profile->drain(run->access.device, DRAIN_TIMEOUT_NS);
-    if (status == PD_OK) status = drained;
-  }
+  pd_status status = run->started ? stop_recording(run) : PD_OK;
   if (!run->in_window) return status;
   run->in_window = false;
   progress_enter("writing what was recorded", NULL, 0);

@@ -41,6 +41,12 @@ static void add_notes(table_build *table, const table_work *work) {
   const gains *of = work->gains;
   if (!of->is_judged)
     table_note(table, "Nothing is corrected: there are no steps with launches and device records.");
+  else if (of->twin_rounds)
+    table_note(table, arena_format(work->arena,
+                                   "Measured: in %u rounds recorded steps of this window took turns with steps that "
+                                   "were not; %.2f us for each record (%.2f to %.2f).",
+                                   of->twin_rounds, 1e-3 * of->record_ns, 1e-3 * of->record_low_ns,
+                                   1e-3 * of->record_high_ns));
   else if (of->cost_known && of->added_ns <= 0)
     table_note(table, "Measured: the recorded steps took no longer than steps of this run before the profiler was "
                       "attached.");

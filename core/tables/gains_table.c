@@ -54,11 +54,21 @@ static void add_together(table_build *table, const table_work *work, uint32_t co
 static void add_cost(table_build *table, const table_work *work) {
   const gains *of = work->gains;
   const double left_ns = of->added_ns - (of->recorded_ns - of->step_ns);
-  table_note(table, arena_format(work->arena,
-                                 "Recording adds %.1f us to a step (%.1f to %.1f by the recorded steps), %.2f us for "
-                                 "each of its records, against the steps before it.",
-                                 1e-3 * of->added_ns, 1e-3 * of->added_low_ns, 1e-3 * of->added_high_ns,
-                                 1e-3 * of->record_ns));
+  if (of->twin_rounds)
+    table_note(table,
+               arena_format(work->arena,
+                            "Recording adds %.1f us to a step (%.1f to %.1f), %.2f us for each of its records "
+                            "(%.2f to %.2f): %u rounds in which recorded steps took turns with others.%s",
+                            1e-3 * of->added_ns, 1e-3 * of->added_low_ns, 1e-3 * of->added_high_ns,
+                            1e-3 * of->record_ns, 1e-3 * of->record_low_ns, 1e-3 * of->record_high_ns, of->twin_rounds,
+                            of->added_low_ns > 0 ? "" : " It may be nothing, so nothing is taken off."));
+  else
+    table_note(table, arena_format(work->arena,
+                                   "Recording adds %.1f us to a step (%.1f to %.1f by the recorded steps), %.2f us for "
+                                   "each of its records, against the steps before it.",
+                                   1e-3 * of->added_ns, 1e-3 * of->added_low_ns, 1e-3 * of->added_high_ns,
+                                   1e-3 * of->record_ns));
+  if (of->twin_rounds && of->added_low_ns <= 0) return;
   if (left_ns > COST_LEFT * of->step_ns)
     table_note(table, arena_format(work->arena,
                                    "%.1f us of it cannot be taken off: the gains are of a step that still has them.",

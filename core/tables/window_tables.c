@@ -43,9 +43,9 @@ struct analysis {
   const pd_table_set *more; /* of the run; or NULL */
   kept_trace *traces;
   kept_run *runs;
-  proc_sample begin;
+  proc_sample begin, paused;
   proc_usage usage;
-  bool has_begin, has_usage;
+  bool has_begin, has_usage, is_paused;
 };
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
@@ -225,14 +225,28 @@ void analysis_forget(analysis *self, const pd_trace *trace) {
 }
 
 pd_status analysis_window_begin(analysis *self) {
-  self->has_usage = false;
+  self->has_usage = self->is_paused = false;
   self->has_begin = proc_take(&self->begin) == PD_OK;
   return self->has_begin ? PD_OK : PD_IO;
 }
 
+pd_status analysis_window_pause(analysis *self) {
+  self->is_paused = proc_take(&self->paused) == PD_OK;
+  return self->is_paused ? PD_OK : PD_IO;
+}
+
+pd_status analysis_window_resume(analysis *self) {
+  proc_sample now;
+  if (!self->is_paused) return PD_OK;
+  self->is_paused = false;
+  if (proc_take(&now) != PD_OK) return PD_IO;
+  proc_skip(&self->begin, &self->paused, &now);
+  return PD_OK;
+}
+
 pd_status analysis_window_end(analysis *self) {
-  proc_sample end;
-  self->has_usage = self->has_begin && proc_take(&end) == PD_OK;
+  proc_sample end = self->paused;
+  self->has_usage = self->has_begin && (self->is_paused || proc_take(&end) == PD_OK);
   if (self->has_usage) self->usage = proc_between(&self->begin, &end);
   return self->has_usage ? PD_OK : PD_IO;
 }

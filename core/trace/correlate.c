@@ -55,7 +55,7 @@ static void classify(correlation *self, raw_fate *fates) {
       merge_lost(merge, PD_LOSS_ZERO_TIMESTAMP, call->thread, MERGE_NO_TIME);
     else if (self->starts[i] >= merge->end_ns)
       fates[i] = FATE_LATER;
-    else if (self->starts[i] >= 0)
+    else if (self->starts[i] >= 0 && !merge_is_paused_at(merge, call->clock, call->start))
       fates[i] = FATE_KEPT;
     if (call->correlation && call->start > 0) self->order[self->ordered++] = (uint32_t)i;
   }

@@ -42,26 +42,28 @@ static bool known_earlier(const window_input *input, uint64_t id) {
 }
 
 /* A record whose call nobody knows: shown if it ran in the window, and counted. What ran before was launched before. */
-static raw_fate unknown_fate(const correlation *self, const pd_activity *activity, int64_t start_ns) {
+static raw_fate unknown_fate(const correlation *self, const raw_device *device, int64_t start_ns) {
+  const pd_activity *activity = &device->activity;
   merging *merge = self->merge;
   if (activity->start <= 0 || activity->end <= 0) {
     merge_lost(merge, PD_LOSS_UNMATCHED_ACTIVITY, LOSS_NO_THREAD, MERGE_NO_TIME);
     return FATE_DROPPED;
   }
   if (start_ns >= merge->end_ns) return FATE_LATER;
-  if (start_ns < 0) return FATE_DROPPED;
+  if (start_ns < 0 || merge_is_paused_at(merge, device->clock, activity->start)) return FATE_DROPPED;
   merge_lost(merge, PD_LOSS_UNMATCHED_ACTIVITY, LOSS_NO_THREAD, start_ns);
   if (activity->end >= activity->start) return FATE_KEPT;
   merge_lost(merge, PD_LOSS_IMPLAUSIBLE, LOSS_NO_THREAD, start_ns);
   return FATE_DROPPED;
 }
 
-static raw_fate work_fate(const correlation *self, const pd_activity *activity, int64_t start_ns, uint32_t call,
+static raw_fate work_fate(const correlation *self, const raw_device *device, int64_t start_ns, uint32_t call,
                           raw_fate call_fate) {
+  const pd_activity *activity = &device->activity;
   merging *merge = self->merge;
   if (call == PD_NONE) {
     if (activity->correlation && known_earlier(merge->input, activity->correlation)) return FATE_DROPPED;
-    return unknown_fate(self, activity, start_ns);
+    return unknown_fate(self, device, start_ns);
   }
   if (call_fate != FATE_KEPT) return call_fate;
   if (activity->start <= 0 || activity->end <= 0) {
@@ -76,10 +78,12 @@ static raw_fate work_fate(const correlation *self, const pd_activity *activity, 
 }
 
 /* Synchronisations belong to their call where it is known; overhead has none: both else by their own start. */
-static raw_fate other_fate(const correlation *self, int64_t start_ns, uint32_t call, raw_fate call_fate) {
+static raw_fate other_fate(const correlation *self, const raw_device *device, int64_t start_ns, uint32_t call,
+                           raw_fate call_fate) {
   if (call != PD_NONE) return call_fate;
   if (start_ns >= self->merge->end_ns) return FATE_LATER;
-  return start_ns < 0 ? FATE_DROPPED : FATE_KEPT;
+  const bool before = start_ns < 0 || merge_is_paused_at(self->merge, device->clock, device->activity.start);
+  return before ? FATE_DROPPED : FATE_KEPT;
 }
 
 /* Joins device records to calls, both in the order of their correlation ids. */
@@ -106,8 +110,8 @@ static pd_status join(correlation *self, const raw_fate *call_fates, raw_fate *d
       call = self->order[at];
     raw_fate call_fate = call == PD_NONE ? FATE_DROPPED : call_fates[call];
     int64_t start_ns = correlation_time_of(self->merge, device->clock, activity->start);
-    raw_fate fate = is_work(activity) ? work_fate(self, activity, start_ns, call, call_fate)
-                                      : other_fate(self, start_ns, call, call_fate);
+    raw_fate fate = is_work(activity) ? work_fate(self, device, start_ns, call, call_fate)
+                                      : other_fate(self, device, start_ns, call, call_fate);
     device_fates[order[i]] = fate;
     if (fate != FATE_KEPT) continue;
     self->kept[self->kept_count] = order[i];

@@ -27,7 +27,7 @@ static inline bool correlation_launches(const raw_call *call) {
 
 static inline int64_t correlation_time_of(const merging *self, uint32_t clock, int64_t stamp) {
   if (clock == PD_CLOCK_TICKS) return merge_ticks_ns(self, (uint64_t)stamp);
-  return trace_clock_from_realtime(self->input->clock, stamp) - self->base_ns;
+  return merge_realtime_ns(self, stamp);
 }
 
 /* Order by content where nothing else tells two records apart, so that their arrival does not. */

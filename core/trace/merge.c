@@ -9,19 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool in_window(const window_input *input, uint64_t ticks) {
-  return ticks >= input->start_ticks && ticks < input->end_ticks;
+static bool in_window(const merging *self, uint64_t ticks) {
+  const window_input *input = self->input;
+  return ticks >= input->start_ticks && ticks < input->end_ticks && !merge_is_paused(self, ticks, ticks);
 }
 
 /* Whether the thread has a row of its own in this window. */
-static bool thread_counts(const window_input *input, const window_thread *thread) {
+static bool thread_counts(const merging *self, const window_thread *thread) {
+  const window_input *input = self->input;
   for (uint64_t i = 0; i < thread->range_count; i++) {
     const raw_range *range = &thread->ranges[i];
-    if (range->start < input->end_ticks && (range->start >= input->start_ticks || range->end > input->start_ticks))
+    if (range->start < input->end_ticks && (range->start >= input->start_ticks || range->end > input->start_ticks) &&
+        !merge_is_paused(self, range->start, range->end))
       return true;
   }
   for (uint64_t i = 0; i < thread->memory_count; i++)
-    if (in_window(input, thread->memory[i].ticks)) return true;
+    if (in_window(self, thread->memory[i].ticks)) return true;
   return false;
 }
 
@@ -46,7 +49,7 @@ static pd_status add_threads(merging *self, const raw_fate *call_fates) {
   uint32_t *tids = trace_scratch_alloc(room, sizeof *tids);
   if (!tids) goto out;
   for (uint64_t i = 0; i < input->thread_count; i++)
-    if (input->threads[i].tid != input->loop_tid && thread_counts(input, &input->threads[i]))
+    if (input->threads[i].tid != input->loop_tid && thread_counts(self, &input->threads[i]))
       tids[count++] = input->threads[i].tid;
   for (uint64_t i = 0; i < input->call_count; i++)
     if (call_fates[i] == FATE_KEPT && input->calls[i].thread != last) {
@@ -180,7 +183,7 @@ static pd_status add_memory(merging *self) {
   uint32_t *order = NULL;
   for (uint64_t i = 0; i < input->thread_count; i++)
     for (uint64_t k = 0; k < input->threads[i].memory_count; k++)
-      count += in_window(input, input->threads[i].memory[k].ticks);
+      count += in_window(self, input->threads[i].memory[k].ticks);
   pd_status status = trace_array(self->trace, &self->trace->trace.memory, count, sizeof(pd_memory_row));
   if (status != PD_OK || !count) return status;
   pd_memory_row *rows = (pd_memory_row *)self->trace->trace.memory.data;
@@ -193,7 +196,7 @@ static pd_status add_memory(merging *self) {
     const window_thread *thread = &input->threads[self->threads[i].input];
     for (uint64_t k = 0; k < thread->memory_count; k++) {
       const raw_memory *raw = &thread->memory[k];
-      if (!in_window(input, raw->ticks)) continue;
+      if (!in_window(self, raw->ticks)) continue;
       order[at] = (uint32_t)at;
       unsorted[at++] = (pd_memory_row){.ts_ns = merge_ticks_ns(self, raw->ticks),
                                        .thread = (uint32_t)i,
@@ -225,7 +228,7 @@ static pd_status add_counters(merging *self) {
   uint64_t count = 0, at = 0;
   for (uint64_t i = 0; i < input->thread_count; i++)
     for (uint64_t k = 0; k < input->threads[i].counter_count; k++)
-      count += in_window(input, input->threads[i].counters[k].ticks);
+      count += in_window(self, input->threads[i].counters[k].ticks);
   pd_status status = trace_array(self->trace, &self->trace->trace.counters, count, sizeof(pd_counter_row));
   if (status != PD_OK || !count) return status;
   pd_counter_row *rows = (pd_counter_row *)self->trace->trace.counters.data;
@@ -235,7 +238,7 @@ static pd_status add_counters(merging *self) {
     for (uint64_t i = 0; i < input->thread_count; i++)
       for (uint64_t k = 0; k < input->threads[i].counter_count; k++) {
         const raw_counter *raw = &input->threads[i].counters[k];
-        if (!in_window(input, raw->ticks)) continue;
+        if (!in_window(self, raw->ticks)) continue;
         order[at] = (uint32_t)at;
         unsorted[at++] =
             (pd_counter_row){.ts_ns = merge_ticks_ns(self, raw->ticks), .value = raw->value, .name = raw->name};
@@ -319,6 +322,7 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
   merge.trace = calloc(1, sizeof *merge.trace);
   if (!merge.trace) return status;
   merge.base_ns = trace_clock_from_ticks(input->clock, input->start_ticks);
+  status = merge_find_pauses(&merge);
   merge.end_ns = merge_ticks_ns(&merge, input->end_ticks);
   pd_trace *trace = &merge.trace->trace;
   *trace = (pd_trace){.size = sizeof *trace,
@@ -333,10 +337,12 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
                       .start_allocated_bytes = input->end->start_allocated_bytes,
                       .start_reserved_bytes = input->end->start_reserved_bytes,
                       .unprofiled_step_ns = input->end->unprofiled_step_ns,
+                      .twin = input->end->twin,
+                      .paused_ns = merge.pause_count ? merge.pauses[merge.pause_count - 1].sum_ns : 0,
                       .copies_ahead = input->end->copies_ahead,
                       .origin = "pdhost",
                       .facts = facts_known(input)};
-  status = correlation_open(&merge, call_fates, &pairs);
+  if (status == PD_OK) status = correlation_open(&merge, call_fates, &pairs);
   if (status == PD_OK) status = add_threads(&merge, call_fates);
   if (status == PD_OK) status = add_steps(&merge);
   if (status == PD_OK) status = add_ranges(&merge);
@@ -349,6 +355,7 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
   if (status == PD_OK) status = merge_add_strings(merge.trace, input->strings);
   correlation_close(pairs);
   free(merge.threads);
+  free(merge.pauses);
   if (status != PD_OK) {
     trace_free(trace);
     return status;

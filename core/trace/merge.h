@@ -17,10 +17,18 @@ typedef struct merge_thread {
   uint64_t range_first, range_count; /* rows of the trace */
 } merge_thread;
 
+/* A time that is cut out of the window (recorder_step), and what is cut out by its end. Not moved themselves. */
+typedef struct merge_pause {
+  int64_t start_ns, end_ns;
+  int64_t sum_ns;
+} merge_pause;
+
 typedef struct merging {
   window_input *input;
   owned_trace *trace;
-  int64_t base_ns, end_ns;
+  int64_t base_ns, end_ns; /* end: without the pauses */
+  merge_pause *pauses;     /* in order */
+  uint64_t pause_count;
   pd_range *ranges;
   pd_trace_step *steps;
   merge_thread *threads; /* as the trace's: the loop's, then by tid */
@@ -38,6 +46,12 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
 void merge_lost(merging *self, pd_loss loss, uint32_t tid, int64_t at_ns);
 
 int64_t merge_ticks_ns(const merging *self, uint64_t ticks);
+int64_t merge_realtime_ns(const merging *self, int64_t realtime_ns);
+/* Finds the pauses of the window; before any time is asked for. */
+pd_status merge_find_pauses(merging *self);
+/* Whether all of [start, end] lies in one pause. */
+bool merge_is_paused(const merging *self, uint64_t start_ticks, uint64_t end_ticks);
+bool merge_is_paused_at(const merging *self, uint32_t clock, int64_t stamp);
 /* Index into the trace's threads, or PD_NONE. */
 uint32_t merge_find_thread(const merging *self, uint32_t tid);
 

@@ -19,7 +19,7 @@ uint64_t nest_parents(const merging *self, const window_thread *thread, uint32_t
     while (top != PD_NONE && (ranges[top].depth >= range->depth || ranges[top].start > range->start))
       top = parents[top];
     bool before = range->end < from || (range->end == from && range->start < from);
-    if (before || range->start >= to) {
+    if (before || range->start >= to || merge_is_paused(self, range->start, range->end)) {
       parents[i] = NEST_DROPPED;
       continue;
     }

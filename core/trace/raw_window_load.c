@@ -348,6 +348,15 @@ static pd_status take_head(const loading *from, capture_window *head) {
   return PD_OK;
 }
 
+static pd_status take_twin(const loading *from) {
+  pd_twin *twin = NULL;
+  uint64_t count = 0;
+  const pd_status status = take_rows(from, CAPTURE_TWIN, 0, sizeof *twin, true, 0, &twin, &count);
+  if (status == PD_OK && count) from->self->end.twin = *twin;
+  free(twin);
+  return status;
+}
+
 pd_status saved_window_load(saved_window *self, const capture_reader *reader, uint64_t first, saved_strings *strings) {
   memset(self, 0, sizeof *self);
   if (first >= reader->count) return PD_INVALID;
@@ -361,6 +370,7 @@ pd_status saved_window_load(saved_window *self, const capture_reader *reader, ui
   if (status == PD_OK) status = take_threads(&from);
   if (status == PD_OK) status = take_losses(&from);
   if (status == PD_OK) status = take_note(&from);
+  if (status == PD_OK) status = take_twin(&from);
   if (status == PD_OK) status = count_missing(&from);
   if (status != PD_OK) saved_window_free(self);
   return status;
@@ -379,17 +389,9 @@ pd_status saved_window_merge(saved_window *self, pd_trace **out) {
 void saved_window_free(saved_window *self) {
   for (uint64_t i = 0; self->input.threads && i < self->input.thread_count; i++)
     raw_window_thread_free(&self->input.threads[i]);
-  free(self->input.threads);
-  free(self->input.calls);
-  free(self->input.devices);
-  free(self->steps);
-  free(self->losses);
-  free(self->earlier);
-  free(self->call_threads);
-  free(self->frames);
-  free(self->note);
-  free(self->missing);
-  free(self->clock.points);
-  free(self->clock.zones);
+  void *const rows[] = {self->input.threads, self->input.calls, self->input.devices, self->steps,
+                        self->losses,        self->earlier,     self->call_threads,  self->frames,
+                        self->note,          self->missing,     self->clock.points,  self->clock.zones};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) free(rows[i]);
   memset(self, 0, sizeof *self);
 }

@@ -138,6 +138,8 @@ pd_status saved_window_save(capture_writer *writer, const window_input *input) {
   if (input->end->losses)
     (void)capture_put_rows(writer, CAPTURE_STEP_LOSSES, window, 0, input->end->losses, input->step_count,
                            sizeof(double));
+  if (input->end->twin.rounds)
+    (void)capture_put_rows(writer, CAPTURE_TWIN, window, 0, &input->end->twin, 1, sizeof input->end->twin);
 #define PUT(kind_, rows_, count_)                                                                                      \
   (void)capture_put_rows(writer, kind_, window, 0, input->rows_, input->count_, sizeof *input->rows_);
   WINDOW_ROWS(PUT)

@@ -43,7 +43,8 @@ static inline uint32_t recorder_step_name(uint64_t number) {
   return RECORDER_STEP_NAME | (uint32_t)(number & (RECORDER_STEP_NAME - 1));
 }
 
-/* One active step is over; in order, back to back. Ticks as of pd_record.ticks(). */
+/* One active step is over; in order. Ticks as of pd_record.ticks(). A step begins where the one before ended. Where it
+ * begins later, the window was paused: the time between is cut out of it, with all that began and ended there. */
 typedef struct recorder_step {
   uint64_t number;
   uint64_t start_ticks, end_ticks;             /* end of the step before to end of this one */
@@ -61,6 +62,7 @@ typedef struct recorder_window {
   const double *losses;                                 /* one per step done, or NULL: not read */
   uint64_t start_allocated_bytes, start_reserved_bytes; /* of device memory when it began */
   int64_t unprofiled_step_ns;                           /* as in pd_trace */
+  pd_twin twin;                                         /* as in pd_trace */
   bool copies_ahead;
 } recorder_window;
 

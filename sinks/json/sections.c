@@ -233,6 +233,22 @@ void section_tables(json_writer *json, const pd_table_set *set) {
   json_end_object(json);
 }
 
+/* What recording adds to a step; null: steps that were not recorded did not take turns with those that were. */
+static void recording_cost(json_writer *json, const pd_trace *trace) {
+  json_key(json, "recording_cost");
+  if (!PD_HAS(pd_trace, trace, twin) || !trace->twin.rounds) {
+    json_null(json);
+    return;
+  }
+  json_begin_object(json);
+  number_i64(json, "added_ns", trace->twin.added_ns);
+  number_i64(json, "low_ns", trace->twin.low_ns);
+  number_i64(json, "high_ns", trace->twin.high_ns);
+  number_i64(json, "step_ns", trace->twin.step_ns);
+  number_u64(json, "twin_rounds", trace->twin.rounds);
+  json_end_object(json);
+}
+
 void section_window(json_writer *json, const pd_trace *trace, const pd_table_set *set) {
   json_begin_object(json);
   number_u64(json, "window", trace->window);
@@ -247,6 +263,8 @@ void section_window(json_writer *json, const pd_trace *trace, const pd_table_set
     json_i64(json, trace->unprofiled_step_ns);
   else
     json_null(json);
+  recording_cost(json, trace);
+  number_i64(json, "paused_ns", PD_HAS(pd_trace, trace, paused_ns) ? trace->paused_ns : 0);
   flag(json, "partial", PD_HAS(pd_trace, trace, partial) && trace->partial);
   number_double(json, "coverage", pd_trace_coverage(trace));
   losses_by_kind(json, trace->losses);

@@ -46,7 +46,7 @@ static void make_thread(known_thread *thread, uint32_t name, bool ties, uint64_t
   }
 }
 
-void make_case(known_case *known, const trace_clock *clock, string_table *strings, bool ties) {
+void make_case(known_case *known, const trace_clock *clock, string_table *strings, bool ties, bool pauses) {
   static const recorder_window end = {.profile = PD_PROFILE_FULL};
   uint64_t start = ORIGIN + random_below(30), at = start;
   memset(known, 0, sizeof *known);
@@ -55,6 +55,7 @@ void make_case(known_case *known, const trace_clock *clock, string_table *string
     uint64_t next = at + random_below(25) + (i + 1 == steps);
     known->steps[i] = (recorder_step){.number = i, .start_ticks = at, .end_ticks = next};
     at = next;
+    if (pauses && i + 1 < steps) at += random_below(20);
   }
   for (uint32_t i = 0; i < THREADS; i++) {
     known_thread *thread = &known->threads[i];
@@ -118,16 +119,35 @@ pd_trace *merge_case(known_case *known) {
   return trace;
 }
 
+/* The pause that holds a tick, by the step before it; PD_NONE: none does. */
+static uint32_t pause_of(const known_case *known, int64_t ticks) {
+  for (uint32_t i = 0; i + 1 < known->input.step_count; i++)
+    if ((int64_t)known->steps[i].end_ticks <= ticks && ticks < (int64_t)known->steps[i + 1].start_ticks) return i;
+  return PD_NONE;
+}
+
+/* A tick on the axis of the trace: ticks since the window's start that lie in no pause. */
+int64_t on_axis(const known_case *known, int64_t ticks) {
+  const int64_t start = (int64_t)known->input.start_ticks;
+  if (ticks < start) return ticks - start;
+  int64_t at = 0;
+  for (int64_t i = start; i < ticks; i++) at += pause_of(known, i) == PD_NONE;
+  return at;
+}
+
 static bool overlaps(const known_case *known, const raw_range *range) {
   uint64_t from = known->input.start_ticks, to = known->input.end_ticks;
   if (range->start >= to) return false;
+  const uint32_t pause = pause_of(known, (int64_t)range->start);
+  if (pause != PD_NONE && range->end <= known->steps[pause + 1].start_ticks) return false;
   return range->start >= from || range->end > from;
 }
 
+/* Of a time of the trace. */
 static uint32_t expected_step(const known_case *known, int64_t time) {
   for (uint32_t i = 0; i < known->input.step_count; i++)
-    if ((int64_t)known->steps[i].start_ticks <= time + (int64_t)known->input.start_ticks &&
-        time + (int64_t)known->input.start_ticks < (int64_t)known->steps[i].end_ticks)
+    if (on_axis(known, (int64_t)known->steps[i].start_ticks) <= time &&
+        time < on_axis(known, (int64_t)known->steps[i].end_ticks))
       return i;
   return PD_NONE;
 }
@@ -172,8 +192,8 @@ void check_ranges(const known_case *known, const pd_trace *trace, unsigned numbe
       uint64_t from = known->input.start_ticks, to = known->input.end_ticks;
       cr_assert_eq(got->parent, expected, "case %u: range %u", number, range->raw.name);
       cr_assert_eq(got->depth, depth, "case %u: range %u", number, range->raw.name);
-      cr_assert_eq(got->start_ns, range->raw.start < from ? 0 : (int64_t)(range->raw.start - from));
-      cr_assert_eq(got->end_ns, (int64_t)((range->raw.end > to ? to : range->raw.end) - from));
+      cr_assert_eq(got->start_ns, range->raw.start < from ? 0 : on_axis(known, (int64_t)range->raw.start));
+      cr_assert_eq(got->end_ns, on_axis(known, (int64_t)(range->raw.end > to ? to : range->raw.end)));
       cr_assert_eq(got->kind, range->raw.kind);
       cr_assert_eq(tid_of(trace, got->thread), known->windows[t].tid);
       cr_assert_eq(got->step, expected_step(known, got->start_ns), "case %u: range %u", number, range->raw.name);
@@ -195,8 +215,12 @@ static uint32_t innermost(const pd_trace *trace, uint32_t tid, int64_t time, boo
   return found;
 }
 
+static int64_t ticks_of(uint32_t clock, int64_t stamp) {
+  return stamp - (clock == PD_CLOCK_REALTIME ? RIG_REALTIME : 0);
+}
+
 static int64_t relative(const known_case *known, uint32_t clock, int64_t stamp) {
-  return stamp - (clock == PD_CLOCK_REALTIME ? RIG_REALTIME : 0) - (int64_t)known->input.start_ticks;
+  return on_axis(known, ticks_of(clock, stamp));
 }
 
 static bool expects_record(const raw_call *call) {
@@ -226,15 +250,16 @@ static int64_t expected_shift(const known_case *known, const pd_trace *trace, ui
 }
 
 void check_calls(const known_case *known, const pd_trace *trace, unsigned number, expected_losses *losses) {
-  int64_t end = (int64_t)(known->input.end_ticks - known->input.start_ticks);
+  int64_t end = on_axis(known, (int64_t)known->input.end_ticks);
   uint64_t kept = 0;
   for (uint32_t i = 0; i < known->input.call_count; i++) {
     const raw_call *call = &known->calls[i];
     int64_t start = relative(known, call->clock, call->start);
     uint32_t row = call_row(trace, i);
-    bool inside = start >= 0 && start < end;
+    bool paused = pause_of(known, ticks_of(call->clock, call->start)) != PD_NONE;
+    bool inside = start >= 0 && start < end && !paused;
     cr_assert_eq(row != PD_NONE, inside, "case %u: call %u", number, i);
-    cr_assert_eq(known->fates[i], inside ? FATE_KEPT : start >= end ? FATE_LATER : FATE_DROPPED);
+    cr_assert_eq(known->fates[i], inside ? FATE_KEPT : start >= end && !paused ? FATE_LATER : FATE_DROPPED);
     if (!inside) continue;
     kept++;
     const pd_call *got = call_at(trace, row);
@@ -253,7 +278,7 @@ void check_calls(const known_case *known, const pd_trace *trace, unsigned number
 }
 
 void check_devices(const known_case *known, const pd_trace *trace, unsigned number, expected_losses *losses) {
-  int64_t end = (int64_t)(known->input.end_ticks - known->input.start_ticks);
+  int64_t end = on_axis(known, (int64_t)known->input.end_ticks);
   uint64_t kept = 0;
   for (uint32_t i = 0; i < known->input.device_count; i++) {
     const pd_activity *activity = &known->devices[i].activity;
@@ -265,7 +290,8 @@ void check_devices(const known_case *known, const pd_trace *trace, unsigned numb
       if (device_at(trace, k)->name == i) row = k;
     bool zero = activity->start <= 0, backwards = activity->end < activity->start, shown = false;
     if (call == PD_NONE) {
-      bool inside = start >= 0 && start < end;
+      bool paused = pause_of(known, ticks_of(known->devices[i].clock, activity->start)) != PD_NONE;
+      bool inside = start >= 0 && start < end && !paused;
       losses->unmatched_activity += zero || inside;
       losses->implausible += !zero && inside && backwards;
       shown = !zero && inside && !backwards;
@@ -283,7 +309,7 @@ void check_devices(const known_case *known, const pd_trace *trace, unsigned numb
     losses->corrected += shift > 0;
     if (shift > losses->corrected_ns) losses->corrected_ns = shift;
     cr_assert_eq(got->start_ns, start + shift);
-    cr_assert_eq(got->end_ns - got->start_ns, activity->end - activity->start);
+    cr_assert_eq(got->end_ns, relative(known, known->devices[i].clock, activity->end) + shift);
     cr_assert_eq(got->call, call == PD_NONE ? PD_NONE : call_row(trace, call));
     cr_assert_eq(PD_AT(pd_stream_row, &trace->streams, got->stream)->stream, activity->stream);
     if (row) cr_assert_leq(device_at(trace, row - 1)->start_ns, got->start_ns);
@@ -321,7 +347,8 @@ void check_memory(const known_case *known, const pd_trace *trace, unsigned numbe
   for (uint32_t t = 0; t < THREADS; t++)
     for (uint32_t i = 0; i < known->threads[t].memory_count; i++) {
       uint64_t ticks = known->threads[t].memory[i].ticks;
-      kept += ticks >= known->input.start_ticks && ticks < known->input.end_ticks;
+      kept += ticks >= known->input.start_ticks && ticks < known->input.end_ticks &&
+              pause_of(known, (int64_t)ticks) == PD_NONE;
     }
   cr_assert_eq(trace->memory.count, kept, "case %u", number);
   for (uint32_t i = 0; i < kept; i++) {

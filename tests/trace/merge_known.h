@@ -44,8 +44,11 @@ extern uint64_t seed; /* of what is drawn */
 uint64_t random_below(uint64_t bound);
 bool one_in(uint64_t n);
 
-/* With `ties` many stamps are equal; otherwise none are, and some records are lost. */
-void make_case(known_case *known, const trace_clock *clock, string_table *strings, bool ties);
+/* With `ties` many stamps are equal; otherwise none are, and some records are lost. With `pauses` there are times
+ * between the steps that are cut out of the window. */
+void make_case(known_case *known, const trace_clock *clock, string_table *strings, bool ties, bool pauses);
+/* A tick on the axis of the trace: ticks since the window's start that lie in no pause. */
+int64_t on_axis(const known_case *known, int64_t ticks);
 pd_trace *merge_case(known_case *known);
 uint32_t tid_of(const pd_trace *trace, uint32_t thread);
 

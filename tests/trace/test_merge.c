@@ -40,7 +40,7 @@ static void open_clock(rig *self, trace_clock *clock) {
   cr_assert_eq(trace_clock_window_begin(clock), PD_OK);
 }
 
-PD_TEST_WITH(merge, random_windows_agree_with_the_slow_reference, .timeout = 110) {
+static void agrees_with_the_reference(bool pauses) {
   static known_case known;
   static rig self;
   trace_clock clock;
@@ -49,7 +49,7 @@ PD_TEST_WITH(merge, random_windows_agree_with_the_slow_reference, .timeout = 110
   cr_assert_eq(strings_open(&strings), PD_OK);
   seed = 88172645463325252;
   for (unsigned i = 0; i < CASES; i++) {
-    make_case(&known, &clock, strings, i % 2);
+    make_case(&known, &clock, strings, i % 2, pauses);
     pd_trace *trace = merge_case(&known);
     expected_losses losses = {0};
     check_ranges(&known, trace, i);
@@ -64,11 +64,19 @@ PD_TEST_WITH(merge, random_windows_agree_with_the_slow_reference, .timeout = 110
     cr_assert_eq(trace->losses[PD_LOSS_IMPLAUSIBLE], losses.implausible, "case %u", i);
     cr_assert_eq(trace->losses[PD_LOSS_TIME_CORRECTED], losses.corrected, "case %u", i);
     cr_assert_eq(trace->corrected_ns, losses.corrected_ns, "case %u", i);
+    int64_t paused_ns = 0;
+    for (uint32_t k = 1; k < known.input.step_count; k++)
+      paused_ns += (int64_t)(known.steps[k].start_ticks - known.steps[k - 1].end_ticks);
+    cr_assert_eq(trace->paused_ns, paused_ns, "case %u", i);
+    cr_assert_eq(trace->end_ns, on_axis(&known, (int64_t)known.input.end_ticks), "case %u", i);
     trace_free(trace);
   }
   strings_close(strings);
   trace_clock_close(&clock);
 }
+
+PD_TEST_WITH(merge, random_windows_agree_with_the_slow_reference, .timeout = 110) { agrees_with_the_reference(false); }
+PD_TEST_WITH(merge, random_windows_with_pauses_agree_with_it_too, .timeout = 110) { agrees_with_the_reference(true); }
 
 PD_TEST_WITH(merge, the_order_of_arrival_leaves_no_mark, .timeout = 110) {
   static known_case known;
@@ -79,7 +87,7 @@ PD_TEST_WITH(merge, the_order_of_arrival_leaves_no_mark, .timeout = 110) {
   cr_assert_eq(strings_open(&strings), PD_OK);
   seed = 1234567;
   for (unsigned i = 0; i < 3000; i++) {
-    make_case(&known, &clock, strings, true);
+    make_case(&known, &clock, strings, true, i % 3 == 0);
     /* Records that differ in one late field only, and some that do not differ at all. */
     for (uint64_t k = 1; k < known.input.device_count; k++)
       if (one_in(3)) {

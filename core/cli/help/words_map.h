@@ -92,6 +92,14 @@
   X("copies_ahead", "whether batches are copied to the device ahead of their step")                                    \
   X("unprofiled_step_ns", "median time of the steps before the window, without the profiler; null: there were not "    \
                           "enough")                                                                                    \
+  X("recording_cost", "what recording adds to a step, measured in turns with steps that were not recorded; null: it "  \
+                      "was not measured")                                                                              \
+  X("added_ns", "by how much a recorded step is longer, in nanoseconds")                                               \
+  X("low_ns", "lower end of its 95 % interval")                                                                        \
+  X("high_ns", "upper end of its 95 % interval")                                                                       \
+  X("step_ns", "mean step that was not recorded, in nanoseconds")                                                      \
+  X("twin_rounds", "how many rounds of recorded and other steps it rests on")                                          \
+  X("paused_ns", "time that is cut out of the window, in which steps that were not recorded ran")                      \
   X("partial", "whether it was cut short")                                                                             \
   X("corrected_ns", "by how much device records were moved at most, so that none begins before its launch")            \
   X("counts", "how many records of each kind the window has")                                                          \

@@ -166,6 +166,15 @@ enum {
   PD_FACT_TRAIN = 1 << 9          /* the measured part of a step, t0 to t1; else it is the step without its wait */
 };
 
+/* What recording adds to a step, measured within the window: recorded steps took turns with others that were not
+ * (schedule.twin). */
+typedef struct pd_twin {
+  int64_t step_ns;                   /* mean t1 - t0 of the steps that were not recorded */
+  int64_t added_ns, low_ns, high_ns; /* by which a recorded step is longer, and its 95 % interval; may be below 0 */
+  uint32_t rounds;                   /* that this rests on; 0: it was not measured, and all is 0 */
+  uint32_t reserved;
+} pd_twin;
+
 typedef struct pd_trace {
   uint32_t size;
   uint32_t window;          /* from 0 */
@@ -208,6 +217,10 @@ typedef struct pd_trace {
    * the recording began. They are no loss. */
   uint64_t backlog;
   uint32_t rank, ranks; /* of a distributed program; ranks 0: it is not one, or it is not known */
+  pd_twin twin;
+  /* Time that is cut out of the window, between steps: steps that were not recorded ran there. What comes behind is as
+   * much earlier than by the clock. */
+  int64_t paused_ns;
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */
