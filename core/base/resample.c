@@ -114,11 +114,6 @@ static double small_sample_factor(uint64_t count) {
   return t / z * sqrt((double)count / freedom);
 }
 
-static void widen(resample_ratio *out, double centre, double factor) {
-  out->low = exp(centre - factor * (centre - log(out->low)));
-  out->high = exp(centre + factor * (log(out->high) - centre));
-}
-
 /* Wilcoxon's signed ranks: share of random signs that part them at least as well as the values' own do. `ranks` has
  * room for count. */
 static bool signed_rank_share(const double *values, uint64_t count, uint64_t rounds, uint64_t *seed, double *ranks,
@@ -143,20 +138,39 @@ static bool signed_rank_share(const double *values, uint64_t count, uint64_t rou
   return true;
 }
 
+/* The trimmed mean of `values` and its interval, from draws with repetition. `scratch` has room for count + rounds. */
+static resample_change trimmed_change(const double *values, uint64_t count, uint64_t rounds, uint64_t *seed,
+                                      double *scratch) {
+  double *drawn = scratch + count;
+  memcpy(scratch, values, count * sizeof *values);
+  const double centre = resample_trimmed_mean(scratch, count), factor = small_sample_factor(count);
+  for (uint64_t round = 0; round < rounds; round++) {
+    for (uint64_t i = 0; i < count; i++) scratch[i] = values[below(seed, count)];
+    drawn[round] = resample_trimmed_mean(scratch, count);
+  }
+  qsort(drawn, rounds, sizeof *drawn, by_value);
+  return (resample_change){.change = centre,
+                           .low = centre - factor * (centre - stats_quantile(drawn, rounds, 0.025)),
+                           .high = centre + factor * (stats_quantile(drawn, rounds, 0.975) - centre)};
+}
+
+bool resample_differences(const double *values, uint64_t count, uint64_t seed, resample_change *out) {
+  const uint64_t rounds = rounds_for(count);
+  double *scratch = malloc((count + rounds) * sizeof *scratch);
+  if (!scratch) return false;
+  *out = trimmed_change(values, count, rounds, &seed, scratch);
+  free(scratch);
+  return true;
+}
+
 bool resample_paired(const double *values, uint64_t count, uint64_t seed, resample_ratio *out) {
   const uint64_t rounds = rounds_for(count);
   double *scratch = malloc((count + rounds) * sizeof *scratch);
   if (!scratch) return false;
-  double *drawn = scratch + count;
-  memcpy(scratch, values, count * sizeof *values);
-  const double centre = resample_trimmed_mean(scratch, count);
-  for (uint64_t round = 0; round < rounds; round++) {
-    for (uint64_t i = 0; i < count; i++) scratch[i] = values[below(&seed, count)];
-    drawn[round] = resample_trimmed_mean(scratch, count);
-  }
-  take_interval(drawn, rounds, out);
-  widen(out, centre, small_sample_factor(count));
-  out->ratio = exp(centre);
+  const resample_change logs = trimmed_change(values, count, rounds, &seed, scratch);
+  out->ratio = exp(logs.change);
+  out->low = exp(logs.low);
+  out->high = exp(logs.high);
   const bool ok = signed_rank_share(values, count, rounds, &seed, scratch, &out->p);
   free(scratch);
   return ok;

@@ -31,6 +31,10 @@ typedef struct resample_change {
   double low, high; /* 95 % interval */
 } resample_change;
 
+/* Differences measured in pairs: their trimmed mean, with an interval as resample_paired's. `count` > 0. False on no
+ * memory. */
+bool resample_differences(const double *rounds, uint64_t count, uint64_t seed, resample_change *out);
+
 /* Of two samples in the order of their measurement, any values. The interval is that of runs of neighbours, of single
  * values where the shorter sample has fewer than RESAMPLE_RUNS_LEAST, and reaches further when they are few. Counts >
  * 0. False on no memory. */

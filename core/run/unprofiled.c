@@ -36,24 +36,23 @@ static double mean_of(const twin_block *block) { return block->sum_ns / (double)
 
 bool unprofiled_twin_cost(const unprofiled *self, pd_twin *out) {
   *out = (pd_twin){0};
-  double *logs = malloc((self->round_count + 1) * sizeof *logs), without_ns = 0;
-  resample_ratio found;
+  double *more = malloc((self->round_count + 1) * sizeof *more), without_ns = 0;
+  resample_change found;
   uint32_t count = 0;
-  if (!logs) return false;
+  if (!more) return false;
   for (uint64_t i = 0; i < self->round_count; i++) {
     const twin_round *round = &self->rounds[i];
-    if (!(round->recorded.sum_ns > 0 && round->without.sum_ns > 0)) continue;
-    logs[count++] = log(mean_of(&round->recorded) / mean_of(&round->without));
+    if (!round->recorded.count || !round->without.count) continue;
+    more[count++] = mean_of(&round->recorded) - mean_of(&round->without);
     without_ns += mean_of(&round->without);
   }
-  const bool ok = count < TWIN_ROUNDS_LEAST || resample_paired(logs, count, TWIN_SEED, &found);
-  free(logs);
+  const bool ok = count < TWIN_ROUNDS_LEAST || resample_differences(more, count, TWIN_SEED, &found);
+  free(more);
   if (!ok || count < TWIN_ROUNDS_LEAST) return ok;
-  without_ns /= count;
-  *out = (pd_twin){.step_ns = llround(without_ns),
-                   .added_ns = llround(without_ns * (found.ratio - 1)),
-                   .low_ns = llround(without_ns * (found.low - 1)),
-                   .high_ns = llround(without_ns * (found.high - 1)),
+  *out = (pd_twin){.step_ns = llround(without_ns / count),
+                   .added_ns = llround(found.change),
+                   .low_ns = llround(found.low),
+                   .high_ns = llround(found.high),
                    .rounds = count};
   return true;
 }

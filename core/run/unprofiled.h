@@ -1,4 +1,5 @@
-/* What the run's steps take without the profiler: before it was there, and in turns with recorded ones. [loop thread] */
+/* What the run's steps take without the profiler: before it was there, and in turns with recorded ones. [loop thread]
+ */
 #ifndef CORE_RUN_UNPROFILED_H
 #define CORE_RUN_UNPROFILED_H
 
@@ -34,9 +35,10 @@ int64_t unprofiled_median(const unprofiled *self);
 void unprofiled_twin_begin(unprofiled *self);
 /* A step of round `round`, recorded or not. False on no memory. */
 bool unprofiled_twin_add(unprofiled *self, uint64_t round, bool recorded, int64_t step_ns);
-/* What recording adds to a step, of the rounds that have both blocks; all 0 where there are fewer than two. The ratio
- * of the mean steps of a round's blocks is one measurement; resample_paired makes an estimate and its interval of them,
- * as for `pdhost ab`. False on no memory. */
+/* What recording adds to a step, of the rounds that have both blocks; all 0 where there are fewer than two. The
+ * difference of the mean steps of a round's blocks is one measurement; resample_differences makes an estimate and its
+ * interval of them, as `pdhost ab` does of ratios: what a record costs does not grow with the step. False on no memory.
+ */
 bool unprofiled_twin_cost(const unprofiled *self, pd_twin *out);
 void unprofiled_close(unprofiled *self);
 

@@ -79,6 +79,23 @@ PD_TEST(resample, paired_intervals_hold_the_truth) {
   cr_assert_leq(small, 17, "%d of %d", small, TRIALS);
 }
 
+PD_TEST(resample, differences_have_the_interval_of_their_trimmed_mean) {
+  double rounds[40];
+  uint64_t seed = 5;
+  resample_change got, moved;
+  resample_ratio logs;
+  for (int i = 0; i < 40; i++) rounds[i] = 0.2 + 0.1 * noise_normal(&seed);
+  cr_assert(resample_differences(rounds, 40, 3, &got));
+  cr_assert(resample_paired(rounds, 40, 3, &logs));
+  cr_assert_float_eq(exp(got.change), logs.ratio, 1e-12);
+  cr_assert_float_eq(exp(got.low), logs.low, 1e-12);
+  cr_assert_float_eq(exp(got.high), logs.high, 1e-12);
+  for (int i = 0; i < 40; i++) rounds[i] = 1e6 * rounds[i] - 5e6; /* in other units, from another zero */
+  cr_assert(resample_differences(rounds, 40, 3, &moved));
+  cr_assert_float_eq(moved.change, 1e6 * got.change - 5e6, 1e-3);
+  cr_assert_float_eq(moved.high - moved.low, 1e6 * (got.high - got.low), 1e-3);
+}
+
 PD_TEST(resample, unpaired_intervals_hold_the_truth_where_neighbours_are_alike) {
   int held = 0, small = 0;
   uint64_t seed = 13;

@@ -10,6 +10,7 @@ typedef struct gains_rig {
   uint32_t thread, main, side;
   uint64_t correlation;
   int64_t record_cost_ns, unprofiled_step_ns;
+  pd_twin twin;
   bool sync_timing;
 } gains_rig;
 
@@ -41,6 +42,7 @@ static void judge(gains_rig *self, pd_facts facts, gains *out) {
   trace->sync_timing = self->sync_timing;
   trace->record_cost_ns = self->record_cost_ns;
   trace->unprofiled_step_ns = self->unprofiled_step_ns;
+  trace->twin = self->twin;
   trace_facts *of = facts_open(trace);
   cr_assert(of && gains_find(of, out) && out->is_judged);
   facts_close(of);
@@ -108,23 +110,56 @@ PD_TEST(gains, reach_to_what_half_and_one_and_a_half_of_the_recorders_cost_would
   cr_assert_eq(out.close, VERDICT_none);
 }
 
+/* Ten launches a step that each take all of 20 us. */
+static void launching_all_the_time(gains_rig *rig, gains *out, int64_t unprofiled_ns, const pd_twin *twin) {
+  begin(rig);
+  rig->unprofiled_step_ns = unprofiled_ns;
+  if (twin) rig->twin = *twin;
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = (int64_t)s * STEP_NS;
+    fake_step(rig->fake, s, at, at + STEP_NS);
+    for (int64_t i = 0; i < 10; i++) {
+      const int64_t end = at + (i + 1) * 20000;
+      fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", rig->thread, end - 20000, end, ++rig->correlation);
+      fake_kernel(rig->fake, "k", rig->main, end, end + 2000, rig->correlation);
+    }
+  }
+  judge(rig, 0, out);
+}
+
 PD_TEST(gains, a_run_knows_that_more_than_half_of_the_launching_may_be_the_recorders) {
   gains_rig rig;
   gains out;
-  begin(&rig);
-  rig.unprofiled_step_ns = 80000;
-  for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t at = (int64_t)s * STEP_NS;
-    fake_step(rig.fake, s, at, at + STEP_NS);
-    for (int64_t i = 0; i < 10; i++) {
-      const int64_t end = at + (i + 1) * 20000;
-      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, end - 20000, end, ++rig.correlation);
-      fake_kernel(rig.fake, "k", rig.main, end, end + 2000, rig.correlation);
-    }
-  }
-  judge(&rig, 0, &out);
+  launching_all_the_time(&rig, &out, 80000, NULL);
   cr_assert_float_eq(out.step_ns, 80000, 2000);
   cr_assert_float_eq(out.keep, 0.4, 0.02);
+  cr_assert_eq(out.twin_rounds, 0);
+}
+
+PD_TEST(gains, the_windows_own_twin_counts_before_the_steps_before_it) {
+  gains_rig rig;
+  gains out;
+  const pd_twin twin = {.step_ns = 150000, .added_ns = 50000, .low_ns = 40000, .high_ns = 60000, .rounds = 8};
+  launching_all_the_time(&rig, &out, 80000, &twin);
+  cr_assert_float_eq(out.step_ns, 150000, 2000);
+  cr_assert_float_eq(out.keep, 0.75, 0.02);
+  cr_assert(out.cost_known);
+  cr_assert_eq(out.twin_rounds, 8);
+  cr_assert_float_eq(out.added_low_ns, 40000, 1e-6);
+  cr_assert_float_eq(out.added_high_ns, 60000, 1e-6);
+  cr_assert_float_eq(out.record_ns, 5000, 1e-6); /* ten calls a step */
+  cr_assert_float_eq(out.record_low_ns, 4000, 1e-6);
+  cr_assert_float_eq(out.record_high_ns, 6000, 1e-6);
+}
+
+PD_TEST(gains, a_twin_that_shows_no_cost_takes_nothing_off) {
+  gains_rig rig;
+  gains out;
+  const pd_twin twin = {.step_ns = 190000, .added_ns = 10000, .low_ns = -20000, .high_ns = 40000, .rounds = 8};
+  launching_all_the_time(&rig, &out, 80000, &twin);
+  cr_assert_float_eq(out.step_ns, STEP_NS, 2500);
+  cr_assert_float_eq(out.keep, 1, 1e-9);
+  cr_assert(out.cost_known);
 }
 
 /* ---- reads ---- */

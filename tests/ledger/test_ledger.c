@@ -134,6 +134,16 @@ PD_TEST(ledger, of_a_call_the_profiler_takes_no_more_than_the_call) { profiler_o
 PD_TEST(ledger, steps_no_longer_than_unprofiled_leave_the_profiler_nothing) { profiler_owns(100001, 0); }
 PD_TEST(ledger, without_unprofiled_steps_the_profiler_owns_its_records_alone) { profiler_owns(0, 0); }
 
+PD_TEST(ledger, a_twin_says_what_is_the_profilers) {
+  for (int shown = 0; shown < 2; shown++) {
+    analysis_rig rig;
+    launch_bound_steps(&rig, 75000);
+    rig.trace->twin = (pd_twin){.step_ns = 88000, .added_ns = 12000, .low_ns = shown ? 8000 : -1000, .rounds = 4};
+    owns(&rig, "Profiler overhead", shown ? 2 * 12000 : 0);
+    rig_end(&rig);
+  }
+}
+
 PD_TEST(ledger, calls_with_less_idle_time_give_what_they_have) {
   analysis_rig rig;
   rig_begin(&rig);

@@ -26,7 +26,8 @@ RUNS = [("dataloader", []), ("sync", ["-o", "run.sync_timing=true"]), ("tiny_ops
         ("sync", ["-o", "run.sync_timing=false", "-o", "schedule.active=8"]),
         ("memory_churn", ["-o", "scenario.allocator=raw", "-o", "run.sync_timing=false", "-o", "schedule.active=8"]),
         ("serial_streams", ["-o", "scenario.streams=3"]), ("small_batch", []),
-        ("memory_churn", ["-o", "profile.with_stack=true"])]
+        ("memory_churn", ["-o", "profile.with_stack=true"]), ("dataloader", ["-o", "schedule.twin=2"]),
+        ("memory_churn", ["-o", "schedule.twin=1"])]
 
 
 def is_communication(name):
