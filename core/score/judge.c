@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Two runs of the same differ by this much. */
+#define SLOWER 1.01
+
 static uint32_t name_index(cause_names *self, const char *name) {
   for (uint32_t i = 0; i < self->count; i++)
     if (!strcmp(self->all[i], name)) return i;
@@ -101,6 +104,10 @@ static double mixed_error(const corpus_group *group, const reading *of) {
 /* What the verdict says of the program: that recording takes the most time is said where nothing of it does. */
 static const char *blamed(const reading *of) { return strcmp(of->cause, "profiler") ? of->cause : "none"; }
 
+static bool is_slower(const reading *of, const fix_trial *fix) {
+  return fix->settings && of->step_ns > 0 && fix->step_ns > SLOWER * of->step_ns;
+}
+
 /* Small effects do not count; a run that failed counts as wrong whatever its effect. */
 static void judge_cell(score *self, uint32_t i, double base) {
   const corpus_cell *cell = &self->corpus->cells[i];
@@ -127,7 +134,8 @@ static void judge_cell(score *self, uint32_t i, double base) {
                              .mixed_error = mixed_error(group, of),
                              .fix_error = fix_error(of, &self->fixes[i]),
                              .fix_is_own = is_own(&self->fixes[i]),
-                             .fix_without_step = self->fixes[i].settings && !(self->fixes[i].step_ns > 0)};
+                             .fix_without_step = self->fixes[i].settings && !(self->fixes[i].step_ns > 0),
+                             .fix_is_slower = is_slower(of, &self->fixes[i])};
   take_gain_errors(of, &self->judged[i]);
 }
 
@@ -147,7 +155,7 @@ static void choose_rival(score *self, uint32_t part, uint32_t which, judged *out
     const char *verdict = self->readings[i].rivals[which];
     out[count] = self->judged[i];
     out[count].fix_error = out[count].mixed_error = NAN;
-    out[count].fix_without_step = false;
+    out[count].fix_without_step = out[count].fix_is_slower = false;
     out[count].gain_count = 0;
     out[count++].verdict = name_index(&self->causes, verdict ? verdict : "failed");
   }

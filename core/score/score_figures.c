@@ -150,6 +150,7 @@ static void point(const judged *cells, uint32_t count, figures *out, room *at) {
     out->off_path += cell->off_path;
     out->off_path_named += cell->off_path && cell->verdict != 0;
     out->fixes_without_step += cell->fix_without_step;
+    out->fixes_slower += cell->fix_is_slower;
     if (!cell->counts || cell->off_path) {
       out->left_out += !cell->off_path;
       continue;

@@ -22,6 +22,7 @@ typedef struct judged {
   double fix_error;      /* of the step predicted without the cause, against the step measured; NaN: not tried */
   bool fix_is_own;       /* what was tried is the scenario's own cure, which leaves its injection out */
   bool fix_without_step; /* it was to be tried and left no step to hold against */
+  bool fix_is_slower;    /* with what was tried the step takes longer: the suggestion is wrong */
 } judged;
 
 /* What has an interval. Shares and errors are 0..1, but for percentage points, which say so. NaN: no run to tell. */
@@ -61,8 +62,8 @@ typedef struct figures {
   calibration_bin bins[FIGURES_BINS];
   uint32_t counted, left_out, baselines, off_path, off_path_named, mixed; /* runs */
   uint32_t gains;                                                         /* whose cure was run */
-  uint32_t tried, own_tried,
-      fixes_without_step; /* fixes; tried: with a fix_error, own_tried: of them scenarios' own cures */
+  uint32_t tried, own_tried; /* fixes; tried: with a fix_error, own_tried: of them scenarios' own cures */
+  uint32_t fixes_without_step, fixes_slower;
   /* 95 %: Wilson's score interval for rates of right verdicts and of alarms, else by resampling the runs */
   figures_values value, low, high;
 } figures;

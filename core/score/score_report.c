@@ -52,10 +52,11 @@ static void figures_of_parts(const score *self) {
     snprintf(text, sizeof text, "%u, %u", self->parts[p].ours.counted, self->parts[p].ours.baselines);
     printf(" %*s", INTERVAL_WIDTH, text);
   }
-  printf("\n%-*s", TITLE_WIDTH, "fixes: own, core's, without step");
+  printf("\n%-*s", TITLE_WIDTH, "fixes: own, core, no step, slower");
   for (uint32_t p = 0; p < self->part_count; p++) {
     const figures *of = &self->parts[p].ours;
-    snprintf(text, sizeof text, "%u, %u, %u", of->own_tried, of->tried - of->own_tried, of->fixes_without_step);
+    snprintf(text, sizeof text, "%u, %u, %u, %u", of->own_tried, of->tried - of->own_tried, of->fixes_without_step,
+             of->fixes_slower);
     printf(" %*s", INTERVAL_WIDTH, text);
   }
   printf("\n");

@@ -40,6 +40,7 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
   cr_assert(isnan(out[4].fix_error) && out[4].fix_without_step && !out[4].fix_is_own);
   cr_assert_eq(self.parts[PART_ALL].ours.own_tried, 1);
   cr_assert_eq(self.parts[PART_ALL].ours.fixes_without_step, 1);
+  cr_assert_eq(self.parts[PART_ALL].ours.fixes_slower, 0);
   cr_assert_eq(self.parts[PART_ALL].rivals[0].fixes_without_step, 0, "a rival suggests nothing");
   cr_assert(out[3].counts && out[4].counts && !out[5].counts && out[5].off_path);
   cr_assert_eq(self.part_count, 3);
@@ -52,7 +53,11 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
   all.hold_out = 0;
   readings[3].label.effect = 0.25;
   readings[5].label.effect = 0.12;
+  fixes[3].step_ns = 203; /* the suggestion makes it slower */
   cr_assert(score_judge(&self, &unused));
+  cr_assert(out[3].fix_is_slower && !out[4].fix_is_slower);
+  cr_assert_eq(self.parts[PART_ALL].ours.fixes_slower, 1);
+  cr_assert_eq(self.parts[PART_ALL].rivals[0].fixes_slower, 0);
   cr_assert_eq(self.part_count, 1);
   cr_assert_float_eq(out[3].effect, 0.25, 1e-12);
   cr_assert(out[5].counts && !out[5].off_path);

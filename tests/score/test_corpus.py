@@ -17,6 +17,7 @@ import time
 import unittest
 
 import recompute
+from other_work import OTHER_WORK, Machine
 
 PDHOST, CORPUS = sys.argv[1:3]
 CAUSES = ("input_bound", "forced_sync", "launch_bound", "allocator", "pageable_copy", "host_compute", "serial_streams",
@@ -63,31 +64,6 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-OTHER_WORK = 0.1  # share of the machine's processors from which a corpus may have been spoilt by others
-
-
-class Machine:
-    """What the processors do from here on, but for this test and its children."""
-
-    def __init__(self):
-        self.began, self.busy, self.own = time.monotonic(), self.busy_seconds(), self.own_seconds()
-
-    @staticmethod
-    def busy_seconds():
-        with open("/proc/stat", encoding="utf-8") as file:
-            user, nice, system, _idle, _wait, *interrupts_and_steal = map(int, file.readline().split()[1:9])
-        return (user + nice + system + sum(interrupts_and_steal)) / os.sysconf("SC_CLK_TCK")
-
-    @staticmethod
-    def own_seconds():
-        return sum(os.times()[:4])
-
-    def others(self):
-        """Share of all processors."""
-        busy, own = self.busy_seconds() - self.busy, self.own_seconds() - self.own
-        return (busy - own) / (time.monotonic() - self.began) / os.cpu_count()
-
-
 class Corpus(unittest.TestCase):
     def same(self, got, want, what):
         if got is None or got == "":
@@ -129,6 +105,8 @@ class Corpus(unittest.TestCase):
                 self.same_interval(part[key], of, f"{name} {key}")
             self.assertEqual(part["own_fixes_tried"], sum(c["fix_error"] >= 0 and recompute.is_own(c) for c in mine))
             self.assertEqual(part["fixes_without_step"], sum(c["fix"] != "" and c["fixed_ns"] == "0" for c in mine))
+            self.assertEqual(part["fixes_slower"], sum(c["fix"] != "" and float(c["fixed_ns"]) > 1.01 * float(c["step_ns"])
+                                                       for c in mine))
             for cause, of in part["causes"].items():
                 self.same_interval(of["precision"], (of["right"], of["named"]), f"{name} {cause} precision")
                 self.same_interval(of["recall"], (of["right"], of["runs"]), f"{name} {cause} recall")
@@ -285,7 +263,7 @@ class Corpus(unittest.TestCase):
             self.assertEqual(mixed["truth"], "input_bound", run.stdout)
             self.assertTrue(mixed["fix"].startswith("data."), mixed)
             self.assertEqual((got["parts"]["all"]["fixes_tried"], got["parts"]["all"]["own_fixes_tried"]), (3, 2))
-            self.assertRegex(run.stdout, "\nfixes: own, core's, without step +2, 1, 0\n")
+            self.assertRegex(run.stdout, "\nfixes: own, core, no step, slower +2, 1, 0, 0\n")
             for cell in cells:
                 if cell["truth"] == "host_compute":
                     self.assertGreater(float(cell["fixed_ns"]), 0)
@@ -352,7 +330,7 @@ class Corpus(unittest.TestCase):
 
     def test_the_other_corpora_have_as_many_runs_as_is_said(self):
         """Of which none is there."""
-        for name, count in (("cpu_models.ini", 60), ("cpu_transformer.ini", 60), ("h200.ini", 212),
+        for name, count in (("cpu_models.ini", 60), ("cpu_transformer.ini", 60), ("cpu_ci.ini", 33), ("h200.ini", 212),
                             ("h200_unseen.ini", 64), ("h200_models.ini", 60)):
             with self.subTest(corpus=name), tempfile.TemporaryDirectory() as folder:
                 os.mkdir(os.path.join(folder, "nowhere"))
