@@ -276,6 +276,19 @@ static bool check_fidelity(const gains_judge *self) {
   return ok;
 }
 
+/* Where the calls of what is named are made. */
+static bool find_place(gains_judge *self) {
+  switch (self->out->cause) {
+  case VERDICT_forced_sync: return places_find(&self->timeline, REPLAY_SYNC, true, &self->out->where);
+  case VERDICT_launch_bound: return places_find(&self->timeline, REPLAY_LAUNCH, false, &self->out->where);
+  case VERDICT_allocator: return places_find(&self->timeline, REPLAY_ALLOCATOR, true, &self->out->where);
+  case VERDICT_pageable_copy: return places_find(&self->timeline, REPLAY_PAGEABLE, true, &self->out->where);
+  case VERDICT_serial_streams:
+    return !self->chains || places_find(&self->timeline, REPLAY_CHAIN, false, &self->out->where);
+  default: return true;
+  }
+}
+
 static bool find(gains_judge *self) {
   gains *out = self->out;
   double means[GAINS_RUN_COUNT];
@@ -301,7 +314,7 @@ static bool find(gains_judge *self) {
   vary_cost(self);
   find_near(self);
   vary_passes(self);
-  return true;
+  return find_place(self);
 }
 
 bool gains_are_sure(const gains *self) {

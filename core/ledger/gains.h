@@ -21,6 +21,7 @@
 #ifndef CORE_LEDGER_GAINS_H
 #define CORE_LEDGER_GAINS_H
 
+#include "places.h"
 #include "timeline.h"
 #include "verdict.h"
 
@@ -115,6 +116,7 @@ typedef struct gains {
   bool passes_unsure;  /* small batch is named, and saves too little if kernels take longer for more samples */
   double hops;
   intervals host[TIMELINE_OWNERS]; /* timeline.h */
+  place where;                     /* most of the named cause's calls; all 0: not known, or it is no matter of calls */
 } gains;
 
 /* Whether the cause that is named holds: GAINS_CERTAIN of the draws have it, so have half and 1.5 times the recorder's

@@ -175,6 +175,17 @@ static const char *pace(const table_work *work) {
   return "; that is the pace of the device, which the host runs ahead of";
 }
 
+/* Where most of the cause's calls are made. */
+static const char *where(const table_work *work) {
+  const place *of = &work->gains->where;
+  const uint64_t steps = work->facts->step_count;
+  if (!of->operation || !steps) return "";
+  const char *module = of->module ? arena_format(work->arena, " in %s", facts_text(work->facts, of->module)) : "";
+  const char *line = of->frame ? arena_format(work->arena, " at %s", facts_text(work->facts, of->frame)) : "";
+  return arena_format(work->arena, "; %s of the %s calls a step are made by %s%s%s", count_per_step(work, of->calls),
+                      count_per_step(work, of->of_calls), facts_text(work->facts, of->operation), module, line);
+}
+
 const char *verdict_evidence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const gains_cause *one = &of->causes[cause];
@@ -191,8 +202,8 @@ const char *verdict_evidence(const table_work *work, uint32_t cause) {
                    time_text(work, of->step_ns), time_text(work, of->step_ns * (1 - one->gain)),
                    time_text(work, of->step_ns * (1 - one->high)), time_text(work, of->step_ns * (1 - one->low)),
                    time_text(work, of->busy * of->recorded_ns));
-  return arena_format(work->arena, "%s%s%s%s%s%s", figures, as_graph(work, cause), ledger_says(work, cause),
-                      passes_say(work, cause), input_says(work, cause), rest);
+  return arena_format(work->arena, "%s%s%s%s%s%s%s", figures, as_graph(work, cause), ledger_says(work, cause),
+                      passes_say(work, cause), input_says(work, cause), cause == of->cause ? where(work) : "", rest);
 }
 
 const char *verdict_named_gain(arena *memory, const gains *of, uint32_t cause) {

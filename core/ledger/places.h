@@ -1,0 +1,24 @@
+/*
+ * Where a cause comes from: of the calls that are its own, the operation, the module and the line of the program with
+ * the most of them. The line is that of the program's own code, not of the framework's. [loop thread]
+ */
+#ifndef CORE_LEDGER_PLACES_H
+#define CORE_LEDGER_PLACES_H
+
+#include "timeline.h"
+
+typedef struct place {
+  uint32_t operation, module, frame; /* string ids; 0: not recorded. operation 0: nothing is known of the place */
+  uint64_t calls;                    /* there */
+  uint64_t of_calls;                 /* of the cause */
+} place;
+
+/* Of the calls with this owner: the place with the most, by the host's time in them where `by_time`. false on no
+ * memory. */
+bool places_find(const timeline *of, replay_owners owner, bool by_time, place *out);
+
+/* Whether a frame is the program's own: a Python file that is no library's. "train.py(57): step", "step (train.py:57)".
+ */
+bool places_is_own(const char *frame);
+
+#endif
