@@ -26,7 +26,8 @@ typedef struct tune_path {
 } tune_path;
 
 /* The next cure of `of` to try: one of a cause that gains TUNE_LEAST, the largest prediction first, then those that no
- * replay predicts. What was refused is tried again only after another was kept. False: there is none. */
+ * replay predicts, also of a cause that a kept cure has taken away. What was refused is tried again only after another
+ * was kept. False: there is none. */
 bool tune_path_next(const tune_path *self, const predictions *of, tune_step *out);
 
 /* All that is kept, with `settings` on top. False: there is no room for more. */

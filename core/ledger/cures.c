@@ -83,11 +83,18 @@ static const char *more_workers(const verdict_setting *self) {
   return arena_format(self->arena, "data.num_workers=%.0f data.prefetch_factor=4", wanted < 2 ? 2 : wanted);
 }
 
-/* Else batches that are made before the run. */
-static const char *of_input(const verdict_setting *self) {
+/* Workers, or else batches that are made before the run; those also take no core from the step, and no copy. */
+static uint32_t of_input(const verdict_setting *self, cure *out) {
   const char *workers = more_workers(self);
-  if (workers) return workers;
-  return has_offers(self, PD_OFFER_RESIDENT) ? "data.resident=device" : NULL;
+  uint32_t count = 0;
+  if (workers) out[count++] = (cure){workers, NULL, 1};
+  if (has_offers(self, PD_OFFER_RESIDENT))
+    out[count++] = (cure){
+        "data.resident=device",
+        workers ? "batches that are made before the run take no core and no copy either, which no replay can tell"
+                : NULL,
+        1};
+  return count;
 }
 
 /* ---- all causes ---- */
@@ -105,9 +112,8 @@ uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_
   uint32_t count = 0;
   const pd_offers known = self->offers & PD_OFFER_KNOWN ? self->offers : 0;
   const char *own = of_scenario(self, verdict_key(cause));
-  const char *input = cause == VERDICT_input_bound ? of_input(self) : NULL;
   if (own) out[count++] = (cure){own, NULL, 1};
-  if (input) out[count++] = (cure){input, NULL, 1};
+  if (cause == VERDICT_input_bound) count += of_input(self, out + count);
   for (size_t i = 0; i < sizeof of_core / sizeof *of_core && count < CURES_MOST; i++)
     if (of_core[i].cause == cause && has_offers(self, of_core[i].wanted) && !(known & of_core[i].had))
       out[count++] = of_core[i].of;

@@ -17,8 +17,4 @@ typedef struct place {
  * memory. */
 bool places_find(const timeline *of, replay_owners owner, bool by_time, place *out);
 
-/* Whether a frame is the program's own: a Python file that is no library's. "train.py(57): step", "step (train.py:57)".
- */
-bool places_is_own(const char *frame);
-
 #endif

@@ -135,7 +135,7 @@ typedef struct kineto_reader {
   char versions[256];
   char trace_name[256];
   uint64_t kept;
-  uint64_t left, left_python, left_pairs; /* events that are not kept; of them, python_function, and B or E */
+  uint64_t left, left_python, left_pairs; /* events that are no rows; of them, python_function, and B or E */
   kineto_oddity malformed, untimed, unnamed;
   bool done, complete, is_rocm, no_memory;
 } kineto_reader;

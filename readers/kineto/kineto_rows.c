@@ -42,7 +42,8 @@ static void take_range(kineto_reader *self, kineto_event *event, kineto_category
                          .name = name->id,
                          .kind = category == KINETO_OPERATION ? PD_RANGE_OP : PD_RANGE_USER,
                          .thread = thread_of(self, event)};
-  if (category == KINETO_OPERATION && name->role <= RANGE_ROLE_PLAIN) self->facts |= PD_FACT_OPERATIONS;
+  if (category == KINETO_OPERATION && (name->role == RANGE_ROLE_PLAIN || name->role == RANGE_ROLE_CODE))
+    self->facts |= PD_FACT_OPERATIONS;
   switch (name->role) {
   case RANGE_ROLE_STEP:
     range.kind = PD_RANGE_STEP;
@@ -75,6 +76,14 @@ static void take_range(kineto_reader *self, kineto_event *event, kineto_category
     }
   }
   self->intake->range(self->intake, &range);
+}
+
+static void take_python(kineto_reader *self, kineto_event *event, const kineto_name *name) {
+  const pd_intake *intake = self->intake;
+  if (name->role == RANGE_ROLE_MODULE && self->options.python)
+    take_range(self, event, KINETO_PYTHON, name);
+  else if (name->role == RANGE_ROLE_CODE && PD_HAS(pd_intake, intake, frame) && intake->frame)
+    intake->frame(intake, thread_of(self, event), name->id, event->start_ns, event->start_ns + event->duration_ns);
 }
 
 static uint64_t correlation_of(const kineto_args *args) {
@@ -210,12 +219,11 @@ static void take_thread_name(kineto_reader *self, kineto_event *event) {
 }
 
 /* Only what has a length (X) or is a moment (i, I) is an event of the program's. */
-static bool wanted(const kineto_reader *self, const kineto_event *event, kineto_category category) {
+static bool wanted(const kineto_event *event, kineto_category category) {
   char phase = '\0';
   if (event->phase.length == 1) phase = event->phase.at[0];
   if (category == KINETO_SKIP) return false;
   if (category == KINETO_INSTANT) return phase == 'i' || phase == 'I';
-  if (category == KINETO_PYTHON && !self->options.python) return false;
   return phase == 'X';
 }
 
@@ -226,9 +234,8 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
   }
   kineto_category category = event->category;
   if (category == KINETO_SKIP && SCAN_IS(event->name, "[memory]")) category = KINETO_INSTANT;
-  if (!wanted(self, event, category)) {
+  if (!wanted(event, category)) {
     self->left++;
-    self->left_python += category == KINETO_PYTHON;
     self->left_pairs += SCAN_IS(event->phase, "B") || SCAN_IS(event->phase, "E");
     return;
   }
@@ -245,15 +252,18 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
     self->no_memory = true;
     return;
   }
+  if (category == KINETO_PYTHON) {
+    self->left++;
+    self->left_python++;
+    take_python(self, event, name);
+    return;
+  }
   if (!name->length) met(&self->unnamed, at);
   self->kept++;
   self->intake->place(self->intake, at);
   switch (category) {
   case KINETO_OPERATION:
   case KINETO_ANNOTATION: take_range(self, event, category, name); break;
-  case KINETO_PYTHON:
-    if (name->role == RANGE_ROLE_MODULE) take_range(self, event, category, name);
-    break;
   case KINETO_RUNTIME:
   case KINETO_DRIVER: take_call(self, event, category, name); break;
   case KINETO_KERNEL:

@@ -10,7 +10,8 @@ typedef enum range_role {
   RANGE_ROLE_INPUT,     /* enumerate(DataLoader)#...__next__ */
   RANGE_ROLE_OPTIMIZER, /* Optimizer.step#..., Optimizer.zero_grad#... */
   RANGE_ROLE_BACKWARD,  /* autograd::engine::evaluate_function: ... */
-  RANGE_ROLE_MODULE     /* nn.Module: ... */
+  RANGE_ROLE_MODULE,    /* nn.Module: ... */
+  RANGE_ROLE_CODE       /* train.py(57): step; a Python function that is not a library's */
 } range_role;
 
 /* `name` needs no NUL. */

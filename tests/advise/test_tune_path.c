@@ -75,3 +75,19 @@ PD_TEST(tune_path, what_does_not_run_is_not_kept) {
   tune_path_add(&self, &step);
   cr_assert_eq(self.kept, 0);
 }
+
+PD_TEST(tune_path, what_no_replay_tells_is_tried_though_its_cause_is_gone) {
+  static tune_path self;
+  predictions of = {.count = 1,
+                    .all = {{.cause = VERDICT_input_bound,
+                             .gain = 0.4,
+                             .cures = {{"data.num_workers=8", NULL, 1}, {"data.resident=device", "no replay", 1}},
+                             .cure_count = 2}}};
+  tune_step step;
+  cr_assert(try_next(&self, &of, 0.6, OUTCOME_FASTER, "data.num_workers=8"));
+  of.all[0].gain = 0.001;
+  cr_assert(try_next(&self, &of, 1.3, OUTCOME_SLOWER, "data.resident=device"));
+  cr_assert_not(tune_path_next(&self, &of, &step));
+  static tune_path fresh;
+  cr_assert_not(tune_path_next(&fresh, &of, &step), "nothing was gained from it");
+}

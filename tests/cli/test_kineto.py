@@ -267,6 +267,25 @@ class Kineto(Case):
         self.assertEqual(code, 0)
         self.assertIn("Net_0", out)
 
+    def test_the_line_that_reads_is_named(self):
+        """Three kernels a step, and a read behind each, from a function of the program's own below one of PyTorch's."""
+        made = MadeTrace(steps=0)
+        for step in range(8):
+            at = 740.0 * step
+            made.host("user_annotation", f"ProfilerStep#{step}", at, 739.0)
+            made.host("python_function", "train.py(10): main", at + 1, 737.0)
+            for part in range(3):
+                now = at + 10 + 240 * part
+                made.launch("aten::linear", "gemm_kernel", now, now + 10, 200.0)
+                made.host("python_function", "train.py(41): read_loss", now + 18, 210.0)
+                made.host("python_function", "torch/_tensor.py(12): item", now + 19, 208.0)
+                made.host("cpu_op", "aten::item", now + 20, 205.0)
+                made.host("cuda_runtime", "cudaStreamSynchronize", now + 22, 192.0, cbid=131, correlation=9000 + made.number)
+        figures, _ = self.read(json.dumps({**made.head, "traceEvents": made.events}))
+        row = figures["windows"][0]["tables"]["verdict"]["rows"][0]
+        self.assertEqual(row["verdict_cause"], "forced_sync", row)
+        self.assertIn("calls a step are made by aten::item at train.py(41): read_loss", row["verdict_evidence"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -46,6 +46,22 @@ class Tune(Case):
             self.assertEqual(file.read(), "; mine\n")
         self.assert_fails(self.run_pdhost("tune", *HOST, "--output", "nowhere/x.ini", watch=False), 8, "tune: nowhere/x.ini: ")
 
+    def test_it_never_ends_slower_than_it_began(self):
+        for run in (HOST, [*SMALL, "--scenario", "control", "-o", "train.fused=false", "-o", "schedule.active=5", "-o",
+                           "truth.block=1", "--budget", "3s"]):
+            code, out, err = self.run_pdhost("tune", *run, "--output", "tuned.ini", "--format", "json", watch=False)
+            self.assertEqual(code, 0, err)
+            got = json.loads(out)
+            if not got["settings"]:
+                self.assertFalse(os.path.exists(self.path("tuned.ini")))
+                continue
+            self.assertEqual(got["whole"]["verdict"], "FASTER")
+            os.remove(self.path("tuned.ini"))
+            both = [*run[:run.index("--budget")], "--loop", "--max-time", "3", "--format", "json", "", got["settings"]]
+            code, out, err = self.run_pdhost("ab", *both, watch=False)
+            self.assertEqual(code, 0, err)
+            self.assertNotEqual(json.loads(out)["verdict"], "SLOWER", out)
+
     def test_nothing_to_gain(self):
         code, out, err = self.run_pdhost("tune", *SMALL, "--scenario", "control", "-o", "data.resident=device", "-o",
                                          "schedule.active=5", "-o", "schedule.repeat=1", "-o", "train.channels_last=true",

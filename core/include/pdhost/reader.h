@@ -105,6 +105,9 @@ struct pd_intake {
   /* In place of rows: every record of a run's capture in the file's order, those of one window up to its end between
    * two calls of next_window. The first call gives the record of the run and that of its device alone. */
   void (*record)(const pd_intake *intake, const pd_captured *record);
+  /* A function of the program's own, not of a library's, while it ran; `name` holds its file and line, as in
+   * "train.py(57): step". Operations get the stack of those around them. Ask with PD_HAS, and for NULL. */
+  void (*frame)(const pd_intake *intake, uint32_t thread, uint32_t name, int64_t start_ns, int64_t end_ns);
 };
 
 typedef struct pd_reader_ops {

@@ -94,6 +94,16 @@ static void range(const pd_intake *table, const pd_read_range *given) {
                       .backward = (uint8_t)given->backward};
 }
 
+static void frame(const pd_intake *table, uint32_t thread, uint32_t name, int64_t start_ns, int64_t end_ns) {
+  intake *self = table->impl;
+  if (!plausible(self, start_ns, end_ns)) return;
+  read_frame *row = row_array_add(&self->frames, sizeof *row);
+  if (row)
+    *row = (read_frame){start_ns, end_ns < start_ns ? start_ns : end_ns, name, thread};
+  else
+    self->failed = true;
+}
+
 static bool add_call(intake *self, const pd_activity *given) {
   read_call *row = row_array_add(&self->calls, sizeof *row);
   if (!row) return false;
@@ -275,15 +285,16 @@ pd_status intake_open(const intake_listener *listener, intake **out) {
                             .odd = odd,
                             .place = place,
                             .progress = progress,
-                            .record = record};
+                            .record = record,
+                            .frame = frame};
   *out = self;
   return PD_OK;
 }
 
 void intake_close(intake *self) {
   if (!self) return;
-  row_array *all[] = {&self->ranges, &self->calls,   &self->works,   &self->others,      &self->memory,
-                      &self->steps,  &self->details, &self->streams, &self->thread_keys, &self->threads};
+  row_array *all[] = {&self->ranges,  &self->calls,   &self->works,       &self->others,  &self->memory, &self->steps,
+                      &self->details, &self->streams, &self->thread_keys, &self->threads, &self->frames};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) row_array_free(all[i]);
   free(self->detail_index.slots);
   free(self->stream_index.slots);

@@ -91,6 +91,8 @@ static pd_status build_all(intake_build *self) {
   if (status == PD_OK) status = intake_build_shapes(self);
   if (status == PD_OK) status = intake_build_ranges(self);
   row_array_free(&self->from->ranges);
+  if (status == PD_OK) status = intake_build_stacks(self);
+  row_array_free(&self->from->frames);
   if (status == PD_OK) status = intake_build_calls(self);
   if (status == PD_OK) status = intake_build_device(self);
   if (status == PD_OK) status = intake_build_memory(self);

@@ -18,6 +18,12 @@ typedef struct read_range {
   uint8_t kind, part, backward, reserved;
 } read_range;
 
+/* A function of the program's own while it ran. */
+typedef struct read_frame {
+  int64_t start, end;
+  uint32_t name, thread;
+} read_frame;
+
 /* The shapes of an operation's inputs: equal lists are kept once. */
 typedef struct read_shapes {
   uint32_t first, count; /* into shapes */
@@ -64,7 +70,7 @@ struct intake {
   pd_intake table;
   intake_listener listener;
   string_table *strings;
-  row_array ranges, calls, works, others, memory, steps;
+  row_array ranges, frames, calls, works, others, memory, steps;
   row_array details; /* of pd_activity without times, bytes and correlation */
   row_array streams; /* of pd_stream_row without name */
   row_array threads;
@@ -108,6 +114,7 @@ PD_PRINTF(4, 5) void intake_build_odd(const intake_build *self, uint64_t count, 
 
 pd_status intake_build_threads(intake_build *self);
 pd_status intake_build_ranges(intake_build *self);
+pd_status intake_build_stacks(intake_build *self); /* after ranges */
 pd_status intake_build_calls(intake_build *self);  /* after ranges */
 pd_status intake_build_device(intake_build *self); /* after calls */
 pd_status intake_build_memory(intake_build *self); /* after ranges */
