@@ -84,7 +84,7 @@ PD_TEST(resample, differences_have_the_interval_of_their_trimmed_mean) {
   uint64_t seed = 5;
   resample_change got, moved;
   resample_ratio logs;
-  for (int i = 0; i < 40; i++) rounds[i] = 0.2 + 0.1 * noise_normal(&seed);
+  for (int i = 0; i < 40; i++) rounds[i] = 0.2 + 0.1 * made_noise_normal(&seed);
   cr_assert(resample_differences(rounds, 40, 3, &got));
   cr_assert(resample_paired(rounds, 40, 3, &logs));
   cr_assert_float_eq(exp(got.change), logs.ratio, 1e-12);

@@ -7,12 +7,10 @@
   X("Verdict", "what took the largest share of the steps besides the device's useful work, in one line")               \
   X("withheld", "no verdict is given, because the records do not carry one; the line says why")                        \
   X("possibly",                                                                                                        \
-    "before a verdict: fewer than 90 in 100 resamples of the steps give the same one, other programs took the "        \
-    "processors from the steps, or what recording costs is estimated, and half or 1.5 times as much would give "       \
-    "another verdict")                                                                                                 \
+    "before a verdict: fewer than 90 in 100 resamples of the steps give the same one, others took the processors, "    \
+    "or half or 1.5 times the estimated cost of recording would give another")                                         \
   X("Share", "the cause's part of the steps' time")                                                                    \
-  X("repeatable", "in how many of 100 resamples of the steps the same verdict comes out; it does not say that the "    \
-                  "verdict is right")                                                                                  \
+  X("repeatable", "in how many of 100 resamples of the steps the verdict is the same; not whether it is right")        \
   X("resamples", "sets of as many steps, drawn at random with repetition from those recorded (a bootstrap)")           \
   X("Step", "mean time of the steps that the verdict rests on; behind the arrow what is expected after the change")    \
   X("expected", "the step's time to expect after the change that is suggested")                                        \
@@ -90,10 +88,8 @@
   X("profile_note", "why less was recorded than asked for")                                                            \
   X("sync_note", "what to know of step times that are not waited for")                                                 \
   X("copies_ahead", "whether batches are copied to the device ahead of their step")                                    \
-  X("unprofiled_step_ns", "median time of the steps before the window, without the profiler; null: there were not "    \
-                          "enough")                                                                                    \
-  X("recording_cost", "what recording adds to a step, measured in turns with steps that were not recorded; null: it "  \
-                      "was not measured")                                                                              \
+  X("unprofiled_step_ns", "median time of the steps before the window, without the profiler; null: too few")           \
+  X("recording_cost", "what recording adds to a step, by steps in turns with others; null: not measured")              \
   X("added_ns", "by how much a recorded step is longer, in nanoseconds")                                               \
   X("low_ns", "lower end of its 95 % interval")                                                                        \
   X("high_ns", "upper end of its 95 % interval")                                                                       \
