@@ -338,7 +338,7 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
                       .start_reserved_bytes = input->end->start_reserved_bytes,
                       .unprofiled_step_ns = input->end->unprofiled_step_ns,
                       .twin = input->end->twin,
-                      .paused_ns = merge.pause_count ? merge.pauses[merge.pause_count - 1].sum_ns : 0,
+                      .unrecorded_ns = merge.pause_count ? merge.pauses[merge.pause_count - 1].sum_ns : 0,
                       .copies_ahead = input->end->copies_ahead,
                       .origin = "pdhost",
                       .facts = facts_known(input)};

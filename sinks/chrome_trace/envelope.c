@@ -308,7 +308,7 @@ static void own_keys(event_writer *writer, const event_index *index, const char 
   for (uint32_t i = 0; i < PD_LOSS_COUNT; i++) number(&json, pd_loss_name(i), trace->losses[i]);
   json_end_object(&json);
   number(&json, "corrected_ns", PD_HAS(pd_trace, trace, corrected_ns) ? (uint64_t)trace->corrected_ns : 0);
-  number(&json, "paused_ns", PD_HAS(pd_trace, trace, paused_ns) ? (uint64_t)trace->paused_ns : 0);
+  number(&json, "unrecorded_ns", PD_HAS(pd_trace, trace, unrecorded_ns) ? (uint64_t)trace->unrecorded_ns : 0);
   json_key(&json, "configuration");
   json_begin_object(&json);
   for (uint64_t i = 0; i < run->settings.count; i++) {

@@ -264,7 +264,7 @@ void section_window(json_writer *json, const pd_trace *trace, const pd_table_set
   else
     json_null(json);
   recording_cost(json, trace);
-  number_i64(json, "paused_ns", PD_HAS(pd_trace, trace, paused_ns) ? trace->paused_ns : 0);
+  number_i64(json, "unrecorded_ns", PD_HAS(pd_trace, trace, unrecorded_ns) ? trace->unrecorded_ns : 0);
   flag(json, "partial", PD_HAS(pd_trace, trace, partial) && trace->partial);
   number_double(json, "coverage", pd_trace_coverage(trace));
   losses_by_kind(json, trace->losses);

@@ -176,9 +176,9 @@ static void window_title(state *self, const pd_trace *trace) {
                 steps, (double)(trace->end_ns - trace->start_ns) * 1e-6);
   else
     text_add(out, "no steps");
-  if (PD_HAS(pd_trace, trace, paused_ns) && trace->paused_ns)
+  if (PD_HAS(pd_trace, trace, unrecorded_ns) && trace->unrecorded_ns)
     text_format(out, ", without the %.3f ms of steps between them that were not recorded",
-                (double)trace->paused_ns * 1e-6);
+                (double)trace->unrecorded_ns * 1e-6);
   const double coverage = pd_trace_coverage(trace);
   if (isnan(coverage))
     text_add(out, ", coverage n/a");

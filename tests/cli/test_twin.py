@@ -45,7 +45,7 @@ class Twin(Case):
         self.assertEqual(sum(step["duration_ns"] for step in steps), window["duration_ns"])
         self.assertEqual((window["coverage"], set(window["lost"].values())), (1, {0}))
         # What is cut out is as long as the steps in it, at the least.
-        self.assertGreaterEqual(window["paused_ns"], sum(row["step_time_ns"] for row in rows
+        self.assertGreaterEqual(window["unrecorded_ns"], sum(row["step_time_ns"] for row in rows
                                                          if row["index"] not in RECORDED and row["index"] > 3))
         owned = sum(row["total"] for row in window["tables"]["ledger"]["rows"] if row["state"])
         self.assertEqual(owned, window["duration_ns"])
@@ -64,7 +64,7 @@ class Twin(Case):
         code, _, err = self.run_pdhost("recover", capture, "--sink", "json:output_json=again.json", watch=False)
         self.assertEqual(code, 0, err)
         again = self.json("again.json")["windows"][0]
-        for key in ("recording_cost", "paused_ns", "duration_ns", "steps", "coverage"):
+        for key in ("recording_cost", "unrecorded_ns", "duration_ns", "steps", "coverage"):
             self.assertEqual(again[key], window[key], key)
 
     @staticmethod

@@ -220,7 +220,7 @@ typedef struct pd_trace {
   pd_twin twin;
   /* Time that is cut out of the window, between steps: steps that were not recorded ran there. What comes behind is as
    * much earlier than by the clock. */
-  int64_t paused_ns;
+  int64_t unrecorded_ns;
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */
