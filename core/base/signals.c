@@ -18,6 +18,8 @@ static atomic_bool handed_over;    /* noted on another thread; `owner` has to wa
 static pthread_t owner;            /* installed the handlers */
 static void (*_Atomic wake_function)(void *);
 static void *_Atomic wake_argument;
+static atomic_bool paused;
+static bool hears_pauses;
 static struct sigaction before_int, before_term, before_hang_up, before_pipe, before_size;
 
 enum { ORPHAN_S = 60 };
@@ -75,7 +77,28 @@ void signals_install(void (*wake)(void *), void *argument) {
   sigaction(SIGXFSZ, &action, &before_size);
 }
 
+static void on_pause(int number) { atomic_store(&paused, number == SIGNALS_PAUSE); }
+
+void signals_hear_pauses(void) {
+  struct sigaction action;
+  if (hears_pauses) return;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_pause;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGNALS_PAUSE, &action, NULL);
+  sigaction(SIGNALS_RESUME, &action, NULL);
+  hears_pauses = true;
+}
+
+bool signals_paused(void) { return atomic_load_explicit(&paused, memory_order_relaxed); }
+
 void signals_restore(void) {
+  if (hears_pauses) { /* one on its way is not to end the process */
+    (void)signal(SIGNALS_PAUSE, SIG_IGN);
+    (void)signal(SIGNALS_RESUME, SIG_IGN);
+    hears_pauses = false;
+  }
   sigaction(SIGINT, &before_int, NULL);
   sigaction(SIGTERM, &before_term, NULL);
   sigaction(SIGHUP, &before_hang_up, NULL);

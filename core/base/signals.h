@@ -4,7 +4,12 @@
 #ifndef CORE_BASE_SIGNALS_H
 #define CORE_BASE_SIGNALS_H
 
+#include <signal.h>
 #include <stdbool.h>
+
+/* What has a recording stand still, and go on: of a run, and of `pdhost record`. No other program sends them. */
+#define SIGNALS_PAUSE (SIGRTMIN + 1)
+#define SIGNALS_RESUME (SIGRTMIN + 2)
 
 /* Installs the handlers; `wake` (may be NULL) is called from the handler, on this thread, and must be
  * async-signal-safe. */
@@ -15,6 +20,11 @@ void signals_serve(int parent);
 
 /* Restores what was there before. */
 void signals_restore(void);
+
+/* Those two are heard by this process from now on, and ignored behind signals_restore. */
+void signals_hear_pauses(void);
+/* Whether the recording is to stand still now. */
+bool signals_paused(void);
 
 /* The number of the signal that asked for the end, or 0. */
 int signals_pending(void);

@@ -11,8 +11,8 @@
  *   rows       `count` rows of `row_bytes`; the first of them is row `first` of its thread, kind and window
  *   program    in place of run, where `pdhost record` recorded a process: a capture_program; its end: a
  *              capture_program_end. Between them record_gpu rows, pd_activity rows in CLOCK_REALTIME,
- * capture_annotation rows, and strings step       one JSON object per step of the loop; deliver: a window is complete;
- * summary: the run is
+ * capture_annotation and capture_pause rows, and strings step       one JSON object per step of the loop; deliver: a
+ * window is complete; summary: the run is
  *
  * Numbers are in the byte order of the machine that wrote the file; another one is refused. Rows are those of
  * core/trace/raw_window.h as they lie in memory: CAPTURE_VERSION changes with them.
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC "PDCAP\r\n\x1a" /* 8 bytes and a NUL that is not written */
-enum { CAPTURE_VERSION = 1, CAPTURE_BYTE_ORDER = 0x01020304 };
+enum { CAPTURE_VERSION = 2, CAPTURE_BYTE_ORDER = 0x01020304 };
 enum { CAPTURE_OF_RUN = 0, CAPTURE_OF_PROGRAM = 1 }; /* of a run of pdhost's own, or of a process that it recorded */
 enum { CAPTURE_MARK = 0x43524450 /* "PDRC" */, CAPTURE_ALIGN = 8 };
 /* Rows of one record; a text or JSON object may be longer, up to CAPTURE_RECORD_BYTES. */
@@ -75,7 +75,8 @@ typedef struct capture_file_head {
   X(ANNOTATIONS, 31, "ranges and marks of the program")                                                                \
   X(THREAD_NAMES, 32, "names of threads")                                                                              \
   X(SPANS, 33, "ranges of no one thread")                                                                              \
-  X(TWIN, 34, "what recording costs")
+  X(TWIN, 34, "what recording costs")                                                                                  \
+  X(PAUSES, 35, "pauses of the recording")
 typedef enum capture_kind {
 #define CAPTURE_X(name, value, text) CAPTURE_##name = value,
   CAPTURE_KIND_MAP(CAPTURE_X)
@@ -131,6 +132,13 @@ typedef struct capture_thread_name {
   char name[16];
 } capture_thread_name;
 
+/* The recording of a program stood still: until `start_ns` nothing is missing, and nothing of what was begun before
+ * `end_ns` is there. CLOCK_REALTIME. */
+typedef struct capture_pause {
+  int64_t start_ns, end_ns;
+  uint64_t lost[16]; /* by pd_loss, from the recording's start to the pause */
+} capture_pause;
+
 /* A process that was recorded, and how that ended. */
 typedef struct capture_program {
   uint32_t pid, cupti_version;
@@ -153,6 +161,7 @@ typedef struct capture_window {
   uint64_t start_allocated_bytes, start_reserved_bytes;
   int64_t unprofiled_step_ns;
   uint32_t sync_timing, copies_ahead, with_memory, has_losses;
+  int64_t paused_ns; /* pd_trace.paused_ns */
 } capture_window;
 
 #endif

@@ -18,9 +18,9 @@
 #define RECORD_HOOK_ENVIRONMENT "PDHOST_RECORD_HOOK" /* what that hook does: "marks", "yield" or "marks,yield" */
 #define RECORD_TORCH_FILE "mark_steps"               /* in the session's folder: the hook marks steps */
 
-enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 2, RECORD_SLOTS = 512 };
+enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 3, RECORD_SLOTS = 512 };
 
-typedef enum record_order { RECORD_WAIT = 0, RECORD_GO = 1, RECORD_STOP = 2 } record_order;
+typedef enum record_order { RECORD_WAIT = 0, RECORD_GO = 1, RECORD_STOP = 2, RECORD_PAUSE = 3 } record_order;
 
 /* How far a process is. */
 typedef enum record_state {

@@ -52,6 +52,11 @@ void ring_lost(ring_writer *self, uint32_t loss, uint64_t count) {
   if (self->head && loss < RING_LOSSES) atomic_fetch_add_explicit(&self->head->lost[loss], count, memory_order_relaxed);
 }
 
+uint64_t ring_lost_so_far(const ring_writer *self, uint32_t loss) {
+  const bool is_known = self->head && loss < RING_LOSSES;
+  return is_known ? atomic_load_explicit(&self->head->lost[loss], memory_order_relaxed) : 0;
+}
+
 static ring_block *take_block(ring_lane *self) {
   ring_writer *ring = self->ring;
   const uint32_t blocks = ring->head ? ring->head->blocks : 0;

@@ -36,5 +36,6 @@ bool ring_put(ring_lane *self, const void *data, uint32_t bytes, uint32_t rows);
 void ring_lane_close(ring_lane *self);
 /* `loss` is a pd_loss. */
 void ring_lost(ring_writer *self, uint32_t loss, uint64_t count);
+uint64_t ring_lost_so_far(const ring_writer *self, uint32_t loss);
 
 #endif

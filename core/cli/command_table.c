@@ -10,8 +10,9 @@
 #include "open.h"
 #include "recover.h"
 #include "report.h"
-#include "snapshot.h"
-#include "top.h"
+#include "live/pause.h"
+#include "live/snapshot.h"
+#include "live/top.h"
 #include "record/record_command.h"
 
 #ifdef PDHOST_WITH_ADVISE
@@ -38,6 +39,7 @@
 static const args_command *const commands[] = {
     &cli_run_command,  &record_command,   &snapshot_command,    &analyze_command, &report_command,
     &cli_list_command, &cli_help_command, &cli_explain_command, &doctor_command,  &top_command,
+    &pause_command,
 #ifdef PDHOST_WITH_CHECK
     &check_command,
 #endif

@@ -5,6 +5,7 @@
 #include "inject_decode.h"
 #include "inject_ranges.h"
 
+#include "capture/format.h"
 #include "capture/ring_write.h"
 #include "devices/cuda/cupti/cupti_buffers.h"
 #include "devices/cuda/cupti/cupti_session.h"
@@ -41,6 +42,7 @@ static struct {
   ring_writer ring;
   inject_decoder decoder;
   int64_t flushed_ms;
+  capture_pause pause; /* start_ns 0: the recording does not stand still */
   bool refused, ended;
   sem_t work, left, yielded;
 } self;
@@ -151,13 +153,39 @@ static void end(void) {
   self.ended = true;
 }
 
+/* Nothing is missing of what was before; what runs on is taken, too, as far as CUPTI has it. */
+static void stand_still(void) {
+  flush(false);
+  cupti_session_disable(&self.session);
+  inject_ranges_pause(true);
+  self.pause = (capture_pause){.start_ns = self.board->slot->whole_until_ns};
+  flush(true);
+  for (uint32_t i = 0; self.ring.head && i < RING_LOSSES; i++) self.pause.lost[i] = ring_lost_so_far(&self.ring, i);
+}
+
+/* A ring that there is not yet has nothing from before the pause. */
+static void go_on(void) {
+  ring_lane rows = {.ring = &self.ring, .kind = CAPTURE_PAUSES, .row_bytes = sizeof self.pause};
+  self.pause.end_ns = pd_clock_ns(CLOCK_REALTIME);
+  if (self.ring.head && !ring_put(&rows, &self.pause, sizeof self.pause, 1)) {
+    refuse(RECORD_CAUSE_NO_ROOM, "there was no room for the note of a pause");
+    return;
+  }
+  ring_lane_close(&rows);
+  inject_ranges_pause(false); /* what is marked from now on comes behind the note */
+  self.pause = (capture_pause){0};
+}
+
 static void obey(void) {
   char why[256];
   const record_order order = inject_board_order(self.board);
   if (self.refused || self.ended) return;
   if (!self.session.enabled) self.session.early = false; /* CUDA is up by now */
+  if (order == RECORD_PAUSE && self.session.enabled) stand_still();
   if (order == RECORD_GO && !self.session.enabled && cupti_session_enable(&self.session, why, sizeof why) != PD_OK)
     refuse(RECORD_CAUSE_OTHER, why);
+  else if (order == RECORD_GO && self.pause.start_ns)
+    go_on();
   if (order != RECORD_STOP) return;
   flush(false);
   cupti_session_disable(&self.session);

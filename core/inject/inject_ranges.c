@@ -45,6 +45,7 @@ typedef struct range_thread {
 } range_thread;
 
 static ring_writer *_Atomic used;
+static _Atomic bool still;
 static range_thread *_Atomic pool;
 static open_span spans[SPANS];
 static _Atomic uint64_t spans_begun;
@@ -72,6 +73,8 @@ static void prepare(void) {
 void inject_ranges_prepare(void) { (void)pthread_once(&once, prepare); }
 
 void inject_ranges_use(ring_writer *ring) { atomic_store_explicit(&used, ring, memory_order_release); }
+
+void inject_ranges_pause(bool paused) { atomic_store_explicit(&still, paused, memory_order_release); }
 
 static range_thread *take_place(void) {
   range_thread *all = atomic_load_explicit(&pool, memory_order_acquire);
@@ -133,6 +136,7 @@ static range_thread *thread_now(void) {
 static void put_row(ring_lane *rows, const open_range *range, int64_t end_ns) {
   const capture_annotation row = {
       .start_ns = range->start_ns, .end_ns = end_ns, .name = range->name, .domain = range->domain_name};
+  if (atomic_load_explicit(&still, memory_order_acquire)) return;
   if (!ring_put(rows, &row, sizeof row, 1)) ring_lost(rows->ring, PD_LOSS_RANGES_FULL, 1);
 }
 

@@ -14,6 +14,8 @@ void inject_ranges_prepare(void);
 
 /* The ring is there; NULL: from now on nothing is recorded. [the collector's thread; NULL: a forked child, too] */
 void inject_ranges_use(ring_writer *ring);
+/* Whether ranges that end now are left out: the recording stands still. */
+void inject_ranges_pause(bool paused);
 
 /* `domain` tells apart what nests by itself, NULL: the one that all share; it is compared by its address. Names are
  * copied, and cut behind 1000 bytes. How many ranges of the thread are open around it; -1: they are not kept. [any

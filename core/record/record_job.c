@@ -29,6 +29,7 @@ typedef struct job {
   record_program program;
   record_report report;
   int64_t start_ms, begun_ms, stopped_ms; /* begun_ms 0: nothing was recorded yet; stopped_ms 0: it goes on */
+  int64_t paused_ms;                      /* since when it stands still, where it does */
   record_order order;
   int asked;          /* the signal that asks pdhost to end without a report; 0: none */
   const char **paths; /* of the captures that are in the report */
@@ -49,6 +50,20 @@ static void set_order(job *self, record_order order) {
   record_session_order(&self->session, order);
 }
 
+/* The time in which the recording stands still is none of its duration. */
+static void keep_pause(job *self, int64_t now) {
+  if (self->order == RECORD_GO && self->program.is_paused) {
+    set_order(self, RECORD_PAUSE);
+    self->paused_ms = now;
+    log_line(PD_LOG_INFO, NULL, "the recording is paused");
+  } else if (self->order == RECORD_PAUSE && !self->program.is_paused) {
+    set_order(self, RECORD_GO);
+    if (self->begun_ms) self->begun_ms += now - self->paused_ms;
+    log_line(PD_LOG_INFO, NULL, "the recording goes on; it was paused for %.1f s",
+             1e-3 * (double)(now - self->paused_ms));
+  }
+}
+
 /* When the recording begins and ends. */
 static void keep_time(job *self) {
   const record_request *request = self->request;
@@ -57,11 +72,13 @@ static void keep_time(job *self) {
     const bool by_time = !request->starts_on_signal && now - self->start_ms >= ms_of(request->start_after_s);
     if (by_time || self->program.signals) set_order(self, RECORD_GO);
   }
+  keep_pause(self, now);
   if (!self->begun_ms && record_rings_begun(&self->rings)) self->begun_ms = now;
   const bool is_over = self->begun_ms && request->duration_s > 0 && now - self->begun_ms >= ms_of(request->duration_s);
   const bool is_told = request->starts_on_signal && self->program.signals > 1;
   const bool is_counted = request->steps && record_rings_steps(&self->rings) >= request->steps;
-  if (self->order == RECORD_GO && (is_over || is_told || is_counted || self->rings.fault)) set_order(self, RECORD_STOP);
+  const bool is_on = self->order == RECORD_GO || (self->order == RECORD_PAUSE && (is_told || self->rings.fault));
+  if (is_on && (is_over || is_told || is_counted || self->rings.fault)) set_order(self, RECORD_STOP);
 }
 
 /* ---- the report ---- */

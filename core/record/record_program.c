@@ -2,6 +2,7 @@
 #include "record_program.h"
 
 #include "base/monotonic.h"
+#include "base/signals.h"
 #include "capture/record_board.h"
 
 #include <errno.h>
@@ -18,8 +19,11 @@
 
 static void take_signals(record_program *self) {
   static const int numbers[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+  signals_hear_pauses(); /* so that pdhost pause sees it; they are waited for below */
   sigemptyset(&self->taken);
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) sigaddset(&self->taken, numbers[i]);
+  sigaddset(&self->taken, SIGNALS_PAUSE);
+  sigaddset(&self->taken, SIGNALS_RESUME);
   sigprocmask(SIG_BLOCK, &self->taken, &self->before);
   /* Where the parent ignores it, as daemons do, nobody can wait for a child. */
   self->child_ends = signal(SIGCHLD, SIG_DFL);
@@ -77,7 +81,9 @@ pd_status record_program_start(record_program *self, error *err) {
 
 static void hand_on(record_program *self, const siginfo_t *about) {
   const bool is_asking = about->si_code == SI_QUEUE && about->si_value.sival_int == RECORD_ASKING;
-  if (about->si_signo == SIGUSR2 && self->takes_asking && (is_asking || !self->takes_signal))
+  if (about->si_signo == SIGNALS_PAUSE || about->si_signo == SIGNALS_RESUME)
+    self->is_paused = about->si_signo == SIGNALS_PAUSE;
+  else if (about->si_signo == SIGUSR2 && self->takes_asking && (is_asking || !self->takes_signal))
     self->askings++;
   else if (about->si_signo == SIGUSR2 && self->takes_signal)
     self->signals++;

@@ -146,6 +146,18 @@ static void look_at(const record_rings *self, record_ring *ring, const pd_activi
   name_threads(self, ring, rows, count);
 }
 
+/* Of the last seconds the losses are counted at their end, and not by their pauses. */
+static void put_pauses(const record_rings *self, record_ring *ring, capture_head head, const char *data,
+                       uint32_t bytes) {
+  capture_pause row;
+  head.count = 1;
+  for (uint32_t at = 0; at + sizeof row <= bytes; at += (uint32_t)sizeof row, head.first++) {
+    memcpy(&row, data + at, sizeof row);
+    if (self->last_ns) memset(row.lost, 0, sizeof row.lost);
+    put(self, ring, head, &row, sizeof row);
+  }
+}
+
 typedef struct taking {
   record_rings *rings;
   record_ring *ring;
@@ -168,8 +180,12 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
                                .first = first,
                                .count = bytes / row_bytes,
                                .row_bytes = row_bytes};
-    put(self->rings, ring, head, data, bytes);
+    if (kind == CAPTURE_PAUSES && row_bytes == sizeof(capture_pause))
+      put_pauses(self->rings, ring, head, data, bytes);
+    else
+      put(self->rings, ring, head, data, bytes);
     if (kind == CAPTURE_ANNOTATIONS || kind == CAPTURE_SPANS) record_steps_annotations(&ring->steps, data, bytes);
+    if (kind == CAPTURE_PAUSES) record_steps_pause(&ring->steps);
     if (kind == CAPTURE_ACTIVITIES && row_bytes == sizeof(pd_activity))
       look_at(self->rings, ring, data, bytes / row_bytes);
   }

@@ -60,10 +60,16 @@ void record_steps_annotations(record_steps *self, const void *data, uint32_t byt
   }
 }
 
+void record_steps_pause(record_steps *self) {
+  if (self->marks > self->paused_at) self->cut++;
+  self->paused_at = self->marks;
+}
+
 /* A step lies between two marks. */
 uint64_t record_steps_count(const record_steps *self) {
   if (self->name) return self->ranges;
-  return self->marks ? self->marks - 1 : 0;
+  const uint64_t open = self->marks > self->paused_at;
+  return self->marks - self->cut - open;
 }
 
 void record_steps_free(record_steps *self) { free(self->roles); }

@@ -10,12 +10,16 @@ typedef struct record_steps {
   uint8_t *roles;   /* by string id: what the text is */
   uint32_t role_room;
   uint64_t marks, ranges;
+  uint64_t paused_at; /* how many marks there were when the recording last stood still */
+  uint64_t cut;       /* steps that a pause fell into */
 } record_steps;
 
 /* Rows of CAPTURE_STRINGS. Without memory some steps are not counted. */
 void record_steps_strings(record_steps *self, const char *data, uint32_t bytes);
 /* Rows of CAPTURE_ANNOTATIONS, or of CAPTURE_SPANS. */
 void record_steps_annotations(record_steps *self, const void *data, uint32_t bytes);
+/* The recording stood still: the step that it fell into is none. */
+void record_steps_pause(record_steps *self);
 /* Complete ones so far. */
 uint64_t record_steps_count(const record_steps *self);
 void record_steps_free(record_steps *self);

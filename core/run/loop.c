@@ -154,14 +154,19 @@ static uint64_t steps_alike(const run_state *run, uint64_t index, uint64_t plann
   return count < left ? count : left;
 }
 
+static const char *phase_name(const run_state *run, const schedule_at *at) {
+  switch (at->phase) {
+  case PD_PHASE_ACTIVE: return run->timer_only ? "timing" : "recording";
+  case PD_PHASE_WARMUP: return run->timer_only ? "timing" : "warming the profiler up";
+  case PD_PHASE_PAUSED: return "paused";
+  default: return run->timer_only ? "timing" : "not recording";
+  }
+}
+
 /* Tells what the steps from here on are for; returns the first step of the next phase. */
 static uint64_t enter_phase(const run_state *run, uint64_t index, uint64_t planned, const schedule_at *at) {
   const uint64_t count = steps_alike(run, index, planned, at);
-  const char *name = run->timer_only                ? "timing"
-                     : at->phase == PD_PHASE_ACTIVE ? "recording"
-                     : at->phase == PD_PHASE_WARMUP ? "warming the profiler up"
-                                                    : "not recording";
-  progress_enter(name, "step", count == SCHEDULE_FOREVER ? 0 : count);
+  progress_enter(phase_name(run, at), "step", count == SCHEDULE_FOREVER ? 0 : count);
   return count == SCHEDULE_FOREVER ? count : index + count;
 }
 
@@ -174,18 +179,22 @@ static pd_status scheduled_steps(run_state *run) {
   uint64_t previous_end_ticks = 0;
   uint64_t phase_end = 0;
   bool worked = true;
-  for (uint64_t index = 0; (!planned || index < planned) && !signals_pending(); index++) {
-    schedule_at at = schedule_step(&run->plan, index);
+  for (uint64_t index = 0; (!planned || index - run->pause.steps < planned) && !signals_pending(); index++) {
+    const uint64_t turn = index - run->pause.steps; /* of the schedule */
+    const bool was_paused = run->pause.on;
+    schedule_at at = schedule_step(&run->plan, turn);
+    status = window_pause(run, &worked);
     window_place(run, &at);
-    status = window_before_step(run, &at, &worked);
+    if (status == PD_OK) status = window_before_step(run, &at, &worked);
     if (status != PD_OK) {
       measured_step_fail(run, status, run->device_host, "profiler");
       break;
     }
-    if (index == phase_end)
-      phase_end = enter_phase(run, index, planned, &at);
-    else if (at.active_first)
-      progress_enter("recording", "step", phase_end == SCHEDULE_FOREVER ? 0 : phase_end - index);
+    if (turn == phase_end && !run->pause.on)
+      phase_end = enter_phase(run, turn, planned, &at);
+    else if (at.active_first || was_paused != run->pause.on)
+      progress_enter(phase_name(run, &at), "step",
+                     phase_end == SCHEDULE_FOREVER || run->pause.on ? 0 : phase_end - turn);
     if (worked) previous_end_ns = monotonic_ns();
     status = begin_iteration(run, worked);
     if (status != PD_OK) break;
@@ -193,6 +202,7 @@ static pd_status scheduled_steps(run_state *run) {
     board_step(board_own(), index, previous_end_ns);
     status = one_step(run, index, &at, &previous_end_ns, &previous_end_ticks);
     board_step_done(board_own());
+    run->pause.steps += run->pause.on;
     if (status != PD_OK) break;
     progress_step();
     /* Events are a ring, and a step's iteration begins at the one before; a device that far behind is waited for. */

@@ -196,6 +196,7 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
 static int run_with_sinks(run_state *run, const config *settings) {
   pd_run about;
   signals_install((void (*)(void *))data_loader_stop, run->loader);
+  signals_hear_pauses();
   run_report_about(run, settings, &about);
   make_folder(run, settings, &about);
   run_capture_open(run, settings, &about); /* before the sinks, so that what they leave unfinished is known */

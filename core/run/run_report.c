@@ -5,6 +5,7 @@
 #include "ranks/rank_group.h"
 #include "abi/device_text.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/signals.h"
 #include "base/version.h"
 #include "config/config_presets.h"
@@ -112,6 +113,8 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
     summary->reason = signals_name(signals_pending());
   }
   summary->windows = run->windows_done;
+  summary->pauses = run->pause.count;
+  summary->paused_s = 1e-9 * (double)(run->pause.all_ns + (run->pause.on ? monotonic_ns() - run->pause.since_ns : 0));
   uint64_t allocated = 0;
   (void)run->device_ops->memory->usage(run->access.device, &allocated, &summary->peak_reserved_bytes,
                                        &summary->peak_allocated_bytes);

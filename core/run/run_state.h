@@ -28,6 +28,18 @@ typedef struct step_events {
 /* Steps whose device time has not been read yet, at most. */
 #define RUN_STEP_EVENTS 1024
 
+/* The recording stands still while the user wants it so: the loop goes on, the schedule does not. */
+typedef struct run_pause {
+  bool on;
+  int64_t since_ns;   /* CLOCK_MONOTONIC; while it is on */
+  uint64_t count;     /* how often it was */
+  uint64_t steps;     /* of the loop that were done meanwhile */
+  int64_t all_ns;     /* of those that are over */
+  int64_t unshown_ns; /* since the last window; that of the open one in window_ns */
+  int64_t window_ns;  /* pd_trace.paused_ns */
+  bool was_refused;   /* which was said */
+} run_pause;
+
 typedef struct run_state {
   services services;
 
@@ -87,7 +99,9 @@ typedef struct run_state {
   uint64_t window_allocated_bytes, window_reserved_bytes; /* of device memory when it began */
   uint64_t window_count, window_room;
   uint64_t windows_done;
-  uint32_t splits;                      /* windows that ended early, since they filled the memory */
+  uint32_t splits; /* windows that ended early: they filled the memory, or the user paused */
+  bool told_full;  /* that they filled the memory */
+  run_pause pause;
   bool was_split;                       /* the next step begins a window */
   double window_used, window_step_most; /* of the recorder's memory: now, and a step of this window at most */
   double coverage_launches, coverage_matched;

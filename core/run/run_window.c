@@ -6,7 +6,9 @@
 #include "step_times.h"
 #include "run_capture.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/progress_line.h"
+#include "base/signals.h"
 
 #include "heartbeat.h"
 #include "manifest/manifest.h"
@@ -50,7 +52,8 @@ static void tell_board(run_state *run) {
                                         .start_allocated_bytes = run->window_allocated_bytes,
                                         .start_reserved_bytes = run->window_reserved_bytes,
                                         .unprofiled_step_ns = unprofiled_median(&run->unprofiled),
-                                        .copies_ahead = run->prefetch_to_device});
+                                        .copies_ahead = run->prefetch_to_device,
+                                        .paused_ns = run->pause.window_ns});
 }
 
 /* Stops recording, and waits for the device records of what was. */
@@ -95,6 +98,8 @@ pd_status window_before_step(run_state *run, const schedule_at *at, bool *worked
                                                            &run->window_reserved_bytes, &peak);
     if (asked != PD_OK) return asked;
     unprofiled_twin_begin(&run->unprofiled);
+    run->pause.window_ns = run->pause.unshown_ns;
+    run->pause.unshown_ns = 0;
     tell_board(run);
     run->window_stopped_s = heartbeat_stopped_s();
     run->in_window = true;
@@ -173,7 +178,8 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
                                     .start_reserved_bytes = run->window_reserved_bytes,
                                     .unprofiled_step_ns = unprofiled_median(&run->unprofiled),
                                     .twin = twin,
-                                    .copies_ahead = run->prefetch_to_device};
+                                    .copies_ahead = run->prefetch_to_device,
+                                    .paused_ns = run->pause.window_ns};
     status = recorder_window_end(run->recorder, &window, trace);
   }
   free(losses);
@@ -231,6 +237,7 @@ pd_status window_finish(run_state *run, bool whole) {
 }
 
 void window_place(const run_state *run, schedule_at *at) {
+  if (run->pause.on) *at = (schedule_at){.phase = PD_PHASE_PAUSED, .window = PD_NONE};
   if (at->window == PD_NONE) return;
   at->window += run->splits;
   if (run->was_split && at->phase == PD_PHASE_ACTIVE) at->active_first = true;
@@ -250,7 +257,9 @@ static bool is_full(run_state *run) {
 pd_status window_split_full(run_state *run, bool *worked) {
   /* Of several ranks each would end it elsewhere. */
   if (!run->in_window || run->ranks || !is_full(run)) return PD_OK;
-  if (!run->splits++) {
+  run->splits++;
+  if (!run->told_full) {
+    run->told_full = true;
     char why[96] = "are as many as a window may have";
     if (run->window_count < BOARD_STEPS)
       (void)snprintf(why, sizeof why, "fill [profile] max_memory = %lld MiB",
@@ -262,6 +271,43 @@ pd_status window_split_full(run_state *run, bool *worked) {
   run->was_split = true;
   *worked = true;
   return window_finish(run, true);
+}
+
+static pd_status begin_pause(run_state *run, bool *worked) {
+  run->pause.on = true;
+  run->pause.since_ns = monotonic_ns();
+  run->pause.count++;
+  log_line(PD_LOG_INFO, NULL, "the recording is paused before step %llu", (unsigned long long)step_log_count(run->log));
+  if (!run->started && !run->in_window) return PD_OK;
+  *worked = true;
+  if (run->in_window) {
+    run->splits++;
+    run->was_split = true;
+  }
+  return window_finish(run, true);
+}
+
+static void end_pause(run_state *run) {
+  const int64_t paused_ns = monotonic_ns() - run->pause.since_ns;
+  run->pause.on = false;
+  run->pause.all_ns += paused_ns;
+  if (run->was_split) run->pause.unshown_ns += paused_ns;
+  log_line(PD_LOG_INFO, NULL, "the recording goes on before step %llu: it was paused for %.3f s",
+           (unsigned long long)step_log_count(run->log), 1e-9 * (double)paused_ns);
+}
+
+pd_status window_pause(run_state *run, bool *worked) {
+  const bool wanted = signals_paused();
+  if (wanted && (run->ranks || run->timer_only)) {
+    if (!run->pause.was_refused)
+      log_line(PD_LOG_WARN, NULL, "the recording is not paused: %s",
+               run->ranks ? "each of several ranks would do so at another step" : "nothing is recorded");
+    run->pause.was_refused = true;
+    return PD_OK;
+  }
+  if (wanted && !run->pause.on) return begin_pause(run, worked);
+  if (!wanted && run->pause.on) end_pause(run);
+  return PD_OK;
 }
 
 void window_detach(run_state *run) {

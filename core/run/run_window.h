@@ -16,6 +16,10 @@ pd_status window_step_done(run_state *run, const recorder_step *step);
  * reaches no sink, except after a failure. */
 pd_status window_finish(run_state *run, bool whole);
 
+/* Between two steps: begins or ends a pause where the user asked for it. An open window ends there, and the next active
+ * step begins another one. *worked as for window_before_step. */
+pd_status window_pause(run_state *run, bool *worked);
+
 /* After the last window: gives the profiling library back. */
 /* The window that `at` is of, and whether it begins there: later ones come after those that were split. */
 void window_place(const run_state *run, schedule_at *at);

@@ -32,18 +32,25 @@ typedef struct supervisor {
 } supervisor;
 
 static void take_signals(supervisor *self) {
+  signals_hear_pauses(); /* so that pdhost pause sees it; the worker has the handlers, too */
   sigemptyset(&self->taken);
   sigaddset(&self->taken, SIGCHLD);
   sigaddset(&self->taken, SIGINT);
   sigaddset(&self->taken, SIGTERM);
   sigaddset(&self->taken, SIGHUP);
   sigaddset(&self->taken, SIGQUIT);
+  sigaddset(&self->taken, SIGNALS_PAUSE);
+  sigaddset(&self->taken, SIGNALS_RESUME);
   sigprocmask(SIG_BLOCK, &self->taken, &self->before);
 }
 
 /* A key of the terminal reaches the worker by itself. Under nohup a hang-up is nobody's. */
 static void hand_on(supervisor *self, const siginfo_t *about) {
   struct sigaction action;
+  if (about->si_signo == SIGNALS_PAUSE || about->si_signo == SIGNALS_RESUME) {
+    (void)kill(self->worker, about->si_signo);
+    return;
+  }
   if (about->si_signo == SIGHUP && sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN) return;
   if (!self->first)
     self->first = about->si_signo;

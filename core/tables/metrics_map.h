@@ -348,6 +348,11 @@
     "pdhost")                                                                                                          \
   X(energy_j_per_sample, "energy", "energy", NONE, DETAIL, "joules of the whole GPU per sample",                       \
     "energy_j_per_step / batch_size", "pdhost")                                                                        \
+  X(pauses, "pauses", "pauses", COUNT, DETAIL, "how often the user had the recording stand still", "pdhost pause",     \
+    "pdhost")                                                                                                          \
+  X(paused_s, "paused", "paused", NONE, DETAIL,                                                                        \
+    "seconds in which the recording stood still; they belong to no window, and to no figure", "pdhost pause",          \
+    "pdhost")                                                                                                          \
   X(lost, "lost", "lost", COUNT, DETAIL, "records and events that were lost, by reason, over all windows", NULL,       \
     "pdhost")                                                                                                          \
   X(coverage, "coverage", "coverage", RATIO, DETAIL,                                                                   \

@@ -64,6 +64,7 @@ typedef struct recorder_window {
   int64_t unprofiled_step_ns;                           /* as in pd_trace */
   pd_twin twin;                                         /* as in pd_trace */
   bool copies_ahead;
+  int64_t paused_ns; /* as in pd_trace */
 } recorder_window;
 
 /* From now on each window that ends is written to `capture` before it is merged; NULL: none is. Borrowed. */

@@ -2,6 +2,8 @@
 #ifndef READERS_CAPTURE_CAPTURE_FILES_H
 #define READERS_CAPTURE_CAPTURE_FILES_H
 
+#include "program_stretches.h"
+
 #include "capture/capture_read.h"
 
 #include <pdhost/reader.h>
@@ -11,9 +13,13 @@ typedef struct captured_program captured_program;
 typedef struct capture_file {
   const pd_host *host;
   capture_reader records;
-  void *room;                /* for one record's payload */
-  bool said, ended;          /* of a run: which run it is; all of it */
-  captured_program *program; /* of a program: what was read of it; NULL: nothing yet */
+  void *room;                  /* for one record's payload */
+  bool said, ended;            /* of a run: which run it is; all of it */
+  captured_program *program;   /* of a program: what was read of it last; NULL: nothing yet */
+  bool program_given;          /* of a program: a window was */
+  int64_t paused_ns;           /* since the last one */
+  uint64_t step_number;        /* of a program: of the next step that it marked */
+  program_stretches stretches; /* of a program: what lies between two pauses is a window */
 } capture_file;
 
 /* As pd_reader_ops.next_window. */

@@ -49,6 +49,7 @@ static pd_status next_window(void *state, const pd_intake *intake) {
 static void close_file(void *state) {
   capture_file *self = state;
   capture_program_free(self->program);
+  program_stretches_free(&self->stretches);
   capture_reader_close(&self->records);
   free(self->room);
   free(self);

@@ -3,6 +3,7 @@
 #include "capture_files.h"
 
 #include "program_captures.h"
+#include "program_marks.h"
 #include "program_spans.h"
 #include "program_tail.h"
 
@@ -18,24 +19,19 @@
 /* The recorder flushes at least this often. */
 #define LAST_FLUSH_NS INT64_C(400000000)
 
-/* The end of a step, in the program's own words. */
-typedef struct step_mark {
-  int64_t ns;
-  uint32_t thread;
-} step_mark;
-
 enum { BEGINS = 1, ENDS = 2 };
 
 struct captured_program {
-  const capture_file *from;
+  capture_file *from;
   const pd_intake *intake;
-  uint32_t *names; /* the intake's string ids by the file's */
+  program_stretch stretch; /* that is read */
+  uint64_t works;          /* rows of calls and device records in it */
+  uint32_t *names;         /* the intake's string ids by the file's */
   uint32_t name_count;
   uint32_t pid, last_tid, last_thread;
   uint64_t strange;                           /* rows that cannot be */
   uint32_t own_domain, step_name, input_name; /* the intake's */
-  step_mark *marks;
-  uint32_t mark_count, mark_room;
+  program_marks marks;
   pd_facts facts;
   record_gpu *gpus;
   pd_device_props *devices;
@@ -52,7 +48,7 @@ void capture_program_free(captured_program *self) {
   if (!self) return;
   free(self->names);
   free(self->gpus);
-  free(self->marks);
+  program_marks_free(&self->marks);
   free(self->devices);
   free(self->bounds);
   program_captures_free(&self->captures);
@@ -122,7 +118,7 @@ static void read_activities(captured_program *self, const capture_record *at) {
       self->strange++;
       continue;
     }
-    if (!program_tail_has(&self->tail, &row)) continue;
+    if (!program_stretch_has(&self->stretch, row.start) || !program_tail_has(&self->tail, &row)) continue;
     if (is_call) leave_captured(self, &row);
     row.name = row.name < self->name_count ? self->names[row.name] : 0;
     row.thread = is_call || row.kind == PD_ACTIVITY_OVERHEAD ? thread_of(self, row.thread) : PD_NONE;
@@ -143,29 +139,11 @@ static void read_thread_names(captured_program *self, const capture_record *at) 
 /* What pdhost/mark.h writes stands in a domain of its own. */
 static void read_own(captured_program *self, const capture_annotation *row, pd_read_range *range) {
   if (range->name == self->step_name && row->start_ns == row->end_ns) {
-    if (!PD_ARRAY_FIT(self->marks, self->mark_room, self->mark_count + 1))
-      return; /* steps are found by launches then */
-    self->marks[self->mark_count++] = (step_mark){row->start_ns, range->thread};
+    program_marks_add(&self->marks, row->start_ns, range->thread);
   } else if (range->name == self->input_name) {
     range->kind = PD_RANGE_DATALOADER;
     range->part = PD_PART_DATALOADER;
     self->facts |= PD_FACT_INPUT;
-  }
-}
-
-static int by_thread_and_time(const void *a, const void *b) {
-  const step_mark *x = a, *y = b;
-  if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
-  return (x->ns > y->ns) - (x->ns < y->ns);
-}
-
-/* A step is what lies between two marks of a thread. */
-static void give_steps(captured_program *self) {
-  uint64_t number = 0;
-  if (self->mark_count) qsort(self->marks, self->mark_count, sizeof *self->marks, by_thread_and_time);
-  for (uint32_t i = 1; i < self->mark_count; i++) {
-    const step_mark *from = &self->marks[i - 1], *to = &self->marks[i];
-    if (from->thread == to->thread) self->intake->step(self->intake, to->thread, number++, from->ns, to->ns);
   }
 }
 
@@ -177,7 +155,7 @@ static void read_annotations(captured_program *self, const capture_record *at) {
       self->strange++;
       continue;
     }
-    if (row->end_ns >= self->tail.cut_ns) continue;
+    if (row->start_ns < self->stretch.from_ns || row->end_ns >= self->tail.cut_ns) continue;
     pd_read_range range = {.start_ns = row->start_ns,
                            .end_ns = row->end_ns,
                            .name = self->names[row->name],
@@ -191,15 +169,22 @@ static void read_annotations(captured_program *self, const capture_record *at) {
 
 static void read_spans(captured_program *self, const capture_record *at) {
   self->strange += program_spans_add(&self->spans, self->from->room, at->bytes / (uint32_t)sizeof(capture_annotation),
-                                     self->tail.cut_ns, self->names, self->name_count);
+                                     self->stretch.from_ns, self->tail.cut_ns, self->names, self->name_count);
+}
+
+/* `by_end`: those of the whole recording until the stretch's end. */
+static void give_losses(const captured_program *self, const uint64_t *by_end) {
+  for (uint32_t loss = 0; loss < PD_LOSS_COUNT; loss++) {
+    const uint64_t before = self->stretch.lost ? self->stretch.lost[loss] : 0;
+    if (by_end[loss] > before) self->intake->lost(self->intake, loss, by_end[loss] - before);
+  }
 }
 
 static void read_end(captured_program *self, const capture_record *at) {
   capture_program_end end;
   if (at->bytes != sizeof end) return;
   memcpy(&end, self->from->room, sizeof end);
-  for (uint32_t loss = 0; loss < PD_LOSS_COUNT; loss++)
-    if (end.lost[loss]) self->intake->lost(self->intake, loss, end.lost[loss]);
+  give_losses(self, end.lost);
   if (end.torn)
     self->intake->odd(self->intake, PD_ODD_DAMAGE,
                       "the program overwrote what was recorded at %llu places; it is left out",
@@ -229,6 +214,7 @@ static void add_to_tail(captured_program *self, const capture_record *at) {
   const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++) {
     pd_activity row = rows[i];
+    if (!program_stretch_has(&self->stretch, row.start)) continue;
     if (row.kind == PD_ACTIVITY_RUNTIME || row.kind == PD_ACTIVITY_DRIVER) leave_captured(self, &row);
     self->failed = program_tail_add(&self->tail, &row) != PD_OK;
   }
@@ -275,14 +261,16 @@ static pd_status find_tail(captured_program *self) {
     read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), add_to_tail);
     self->tail.whole_until_ns = self->tail.last_ns - LAST_FLUSH_NS;
   }
+  if (self->stretch.until_ns < self->tail.whole_until_ns) self->tail.whole_until_ns = self->stretch.until_ns;
   if (self->tail.whole_until_ns != INT64_MAX) /* else nothing is cut, and the rows need be read only once */
     read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), add_to_tail);
   if (self->failed) return PD_NO_MEMORY;
   program_tail_cut(&self->tail);
   if (self->tail.cut_ns < self->tail.last_ns)
     self->intake->odd(self->intake, PD_ODD_NOTE,
-                      "of its last %.0f ms not all was taken when the recording ended; they are left out",
-                      (double)(self->tail.last_ns - self->tail.cut_ns) * 1e-6);
+                      "of its last %.0f ms not all was taken when the recording %s; they are left out",
+                      (double)(self->tail.last_ns - self->tail.cut_ns) * 1e-6,
+                      self->stretch.until_ns == INT64_MAX ? "ended" : "was paused");
   return PD_OK;
 }
 
@@ -312,7 +300,8 @@ static void tell_source(captured_program *self, const capture_program *about) {
                             .rank = (uint32_t)about->rank,
                             .ranks = about->ranks > 1 ? (uint32_t)about->ranks : 0,
                             .device_count = self->devices ? self->gpu_count : 0,
-                            .devices = self->devices};
+                            .devices = self->devices,
+                            .paused_ns = self->stretch.paused_ns};
   self->intake->source(self->intake, &source);
 }
 
@@ -349,9 +338,13 @@ static pd_status read_all(captured_program *self, const pd_intake *intake) {
   read_kind(self, CAPTURE_ANNOTATIONS, sizeof(capture_annotation), read_annotations);
   read_kind(self, CAPTURE_SPANS, sizeof(capture_annotation), read_spans);
   if (program_spans_give(&self->spans, intake, self->pid) != PD_OK) return PD_NO_MEMORY;
-  give_steps(self);
+  self->from->step_number = program_marks_give(&self->marks, intake, self->from->step_number);
   tell_source(self, &about);
   read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), read_activities);
+  if (self->stretch.lost_by_end) {
+    give_losses(self, self->stretch.lost_by_end);
+    return PD_OK;
+  }
   read_kind(self, CAPTURE_PROGRAM_END, sizeof(capture_program_end), read_end);
   if (self->strange)
     intake->odd(intake, PD_ODD_DAMAGE, "%llu rows cannot be and are left out", (unsigned long long)self->strange);
@@ -362,11 +355,46 @@ static pd_status read_all(captured_program *self, const pd_intake *intake) {
   return PD_OK;
 }
 
-pd_status capture_program_next(capture_file *self, const pd_intake *intake) {
-  if (self->program) return PD_STOP;
+/* Of a row that begins at 0 the file says nothing: read_activities leaves it out. */
+static void count_works(captured_program *self, const capture_record *at) {
+  const pd_activity *rows = self->from->room;
+  for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++)
+    self->works += rows[i].start > 0 && program_stretch_has(&self->stretch, rows[i].start);
+}
+
+static void read_pauses(captured_program *self, const capture_record *at) {
+  program_stretches *all = &self->from->stretches;
+  if (!program_stretches_add(all, self->from->room, at->bytes / (uint32_t)sizeof(capture_pause), &self->strange))
+    self->failed = true;
+}
+
+/* What was read of the stretch before is the caller's by now. */
+static pd_status begin_stretch(capture_file *self, const pd_intake *intake) {
+  capture_program_free(self->program);
   self->program = calloc(1, sizeof *self->program);
   if (!self->program) return PD_NO_MEMORY;
   self->program->from = self;
   self->program->intake = intake;
-  return read_all(self->program, intake);
+  if (!self->stretches.is_read) {
+    read_kind(self->program, CAPTURE_PAUSES, sizeof(capture_pause), read_pauses);
+    program_stretches_sort(&self->stretches);
+  }
+  self->program->stretch = program_stretches_at(&self->stretches, self->stretches.next++);
+  return self->program->failed ? PD_NO_MEMORY : PD_OK;
+}
+
+/* Between pauses: one in which nothing was launched is no window. A pause before all windows is none. */
+pd_status capture_program_next(capture_file *self, const pd_intake *intake) {
+  while (!self->stretches.is_read || self->stretches.next <= self->stretches.count) {
+    if (begin_stretch(self, intake) != PD_OK) return PD_NO_MEMORY;
+    captured_program *program = self->program;
+    if (self->stretches.count) read_kind(program, CAPTURE_ACTIVITIES, sizeof(pd_activity), count_works);
+    self->paused_ns += self->program_given ? program->stretch.paused_ns : 0;
+    if (self->stretches.count && !program->works) continue;
+    program->stretch.paused_ns = self->paused_ns;
+    self->paused_ns = 0;
+    self->program_given = true;
+    return read_all(program, intake);
+  }
+  return PD_STOP;
 }

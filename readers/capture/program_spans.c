@@ -10,14 +10,14 @@
 enum { MOST_ROWS = 256 };
 static const char row_name[] = "ranges of any thread";
 
-uint64_t program_spans_add(program_spans *self, const capture_annotation *rows, uint32_t count, int64_t cut_ns,
-                           const uint32_t *names, uint32_t name_count) {
+uint64_t program_spans_add(program_spans *self, const capture_annotation *rows, uint32_t count, int64_t from_ns,
+                           int64_t cut_ns, const uint32_t *names, uint32_t name_count) {
   uint64_t strange = 0;
   for (uint32_t i = 0; i < count && !self->failed; i++) {
     const capture_annotation *row = &rows[i];
     const bool is_strange = row->start_ns <= 0 || row->end_ns < row->start_ns || row->name >= name_count;
     strange += is_strange;
-    if (is_strange || row->end_ns == row->start_ns || row->end_ns >= cut_ns) continue;
+    if (is_strange || row->end_ns == row->start_ns || row->start_ns < from_ns || row->end_ns >= cut_ns) continue;
     self->failed = !PD_ARRAY_FIT(self->all, self->room, self->count + 1);
     if (!self->failed) self->all[self->count++] = (program_span){row->start_ns, row->end_ns, names[row->name], 0};
   }

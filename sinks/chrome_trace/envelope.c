@@ -291,6 +291,7 @@ static void own_keys(event_writer *writer, const event_index *index, const char 
   json_string(&json, run->command_line);
   number(&json, "window", trace->window);
   if (PD_HAS(pd_trace, trace, partial) && trace->partial) number(&json, "partial", 1);
+  if (PD_HAS(pd_trace, trace, paused_ns) && trace->paused_ns) number(&json, "paused_ns", (uint64_t)trace->paused_ns);
   json_key(&json, "coverage");
   json_double(&json, pd_trace_coverage(trace));
   json_key(&json, "profile");

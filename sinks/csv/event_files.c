@@ -337,7 +337,7 @@ const event_file event_files[] = {{"events/lost", write_losses},
                                   {NULL, NULL}};
 
 void event_files_steps(csv_writer *csv, const pd_summary *summary) {
-  static const char *const phases[] = {"warmup_steps", "skip", "wait", "warmup", "active"};
+  static const char *const phases[] = {"warmup_steps", "skip", "wait", "warmup", "active", "paused"};
   csv_header(csv, "index,phase,window,data_wait_ns,step_time_ns,batch_cost_ns,loss,loss_scale,allocated_bytes,"
                   "reserved_bytes,end_realtime_ns");
   for (uint64_t i = 0; i < summary->steps_all.count; i++) {

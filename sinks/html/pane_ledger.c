@@ -1,9 +1,12 @@
 /* Where the step goes, as one bar, and what is not known of it; see panes.h. */
 #include "panes.h"
 
+#include <pdhost/quantity.h>
+
 #include <pdhost/loss_names.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the bar ---- */
@@ -147,6 +150,13 @@ static void withheld(text_out *page, const pane_window *window) {
   if (!has_rows(window->set, "modules"))
     item(page, "Modules",
          is_ours && !run->with_modules ? "profile.with_modules = true records them" : "no module was recorded");
+  if (PD_HAS(pd_trace, window->trace, paused_ns) && window->trace->paused_ns) {
+    char length[32], sentence[128];
+    pd_text_time(length, sizeof length, (double)window->trace->paused_ns);
+    snprintf(sentence, sizeof sentence,
+             "before this window the recording stood still for %s, of which nothing is known", length);
+    item(page, "Paused", sentence);
+  }
   if (window->trace->partial)
     item(page, "Cut short", "a signal, a failure or the end of the data ended the window early");
 }

@@ -266,6 +266,7 @@ void section_window(json_writer *json, const pd_trace *trace, const pd_table_set
   recording_cost(json, trace);
   number_i64(json, "unrecorded_ns", PD_HAS(pd_trace, trace, unrecorded_ns) ? trace->unrecorded_ns : 0);
   flag(json, "partial", PD_HAS(pd_trace, trace, partial) && trace->partial);
+  number_i64(json, "paused_ns", PD_HAS(pd_trace, trace, paused_ns) ? trace->paused_ns : 0);
   number_double(json, "coverage", pd_trace_coverage(trace));
   losses_by_kind(json, trace->losses);
   number_i64(json, "corrected_ns", PD_HAS(pd_trace, trace, corrected_ns) ? trace->corrected_ns : 0);
@@ -304,7 +305,7 @@ static void spread(json_writer *json, const char *key, const pd_spread *spread) 
 }
 
 static void step_row(json_writer *json, const pd_step_stats *step) {
-  static const char *const phases[] = {"warmup_steps", "skip", "wait", "warmup", "active"};
+  static const char *const phases[] = {"warmup_steps", "skip", "wait", "warmup", "active", "paused"};
   json_begin_object(json);
   number_u64(json, "index", step->index);
   text(json, "phase", step->phase < sizeof phases / sizeof *phases ? phases[step->phase] : "unknown");
@@ -353,6 +354,9 @@ void section_summary(json_writer *json, const pd_run *run, const pd_summary *sum
   number_double(json, "energy_j", has_energy ? summary->energy_j : (double)NAN);
   number_double(json, "energy_j_per_step", has_energy ? summary->energy_j_per_step : (double)NAN);
   number_double(json, "energy_j_per_sample", has_energy ? summary->energy_j_per_sample : (double)NAN);
+  const bool has_pauses = PD_HAS(pd_summary, summary, paused_s);
+  number_u64(json, "pauses", has_pauses ? summary->pauses : 0);
+  number_double(json, "paused_s", has_pauses ? summary->paused_s : 0);
   number_double(json, "coverage", summary->coverage);
   losses_by_kind(json, summary->lost);
   number_i64(json, "corrected_ns", PD_HAS(pd_summary, summary, corrected_ns) ? summary->corrected_ns : 0);

@@ -153,6 +153,11 @@ static void measurement(text *out, const pd_run *run, const pd_summary *summary,
   snprintf(sentence, sizeof sentence, "%.2f %% of launches have their device record", 100 * summary->coverage);
   long_line(out, "coverage", isnan(summary->coverage) ? "n/a: no device records" : sentence, columns);
   losses(out, summary, columns);
+  if (PD_HAS(pd_summary, summary, paused_s) && summary->pauses) {
+    snprintf(sentence, sizeof sentence, "%" PRIu64 " time%s, %.3f s in all, which are in no figure", summary->pauses,
+             summary->pauses == 1 ? "" : "s", summary->paused_s);
+    long_line(out, "paused", sentence, columns);
+  }
   snprintf(active, sizeof active, "%" PRIu64, run->active);
   snprintf(sentence, sizeof sentence,
            "skip_first %" PRIu64 ", wait %" PRIu64 ", warmup %" PRIu64 ", active %s, repeat %" PRIu64, run->skip_first,

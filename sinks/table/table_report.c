@@ -210,6 +210,8 @@ static void put_verdict(const report *self, text *out, const pd_summary *summary
   if (self->windows > 1)
     text_format(out, "  Windows      %" PRIu64 ", and %" PRIu64 " of them give this verdict\n", self->windows,
                 self->causes[self->last_cause].windows);
+  if (PD_HAS(pd_summary, summary, paused_s) && summary->pauses)
+    text_format(out, "  Paused       %.3f s, which are in no figure\n", summary->paused_s);
   if (summary->outcome != PD_RUN_COMPLETE) {
     text_format(&sentence, "The run %s%s%s: the figures cover the %" PRIu64 " step%s done.",
                 summary->outcome == PD_RUN_INTERRUPTED ? "was interrupted" : "failed", summary->reason ? ": " : "",

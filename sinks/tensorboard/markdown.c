@@ -199,6 +199,9 @@ void markdown_summary(markdown *self, const pd_run *run, const pd_summary *summa
     fact(self, "launches with their device record", "n/a");
   else
     markdown_add(self, "| launches with their device record | %.4f%% |\n", 100 * summary->coverage);
+  if (PD_HAS(pd_summary, summary, paused_s) && summary->pauses)
+    markdown_add(self, "| recording paused | %llu times, %.3f s |\n", (unsigned long long)summary->pauses,
+                 summary->paused_s);
   fact(self, "profile", summary->profile_note);
   fact(self, "timing", summary->sync_note);
   for (uint32_t i = 0; i < PD_LOSS_COUNT; i++)

@@ -1,5 +1,5 @@
 /* What pdhost top makes of a board: a made-up one, at times that are given. */
-#include "cli/top_view.h"
+#include "cli/live/top_view.h"
 
 #include "pd_test.h"
 

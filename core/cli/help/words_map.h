@@ -96,6 +96,7 @@
   X("step_ns", "mean step that was not recorded, in nanoseconds")                                                      \
   X("twin_rounds", "how many rounds of recorded and other steps it rests on")                                          \
   X("unrecorded_ns", "time that is cut out of the window, in which steps that were not recorded ran")                  \
+  X("paused_ns", "how long the user had the recording stand still before the window (pdhost pause); 0: not")           \
   X("partial", "whether it was cut short")                                                                             \
   X("corrected_ns", "by how much device records were moved at most, so that none begins before its launch")            \
   X("counts", "how many records of each kind the window has")                                                          \

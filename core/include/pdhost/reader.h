@@ -35,6 +35,7 @@ typedef struct pd_source {
   uint32_t device_count;          /* rows of `devices` */
   uint32_t partial;               /* 1: a part of the file could not be read, so that events are missing */
   const pd_device_props *devices; /* `index` is the number that the rows' activities use */
+  int64_t paused_ns;              /* pd_trace.paused_ns of this window */
 } pd_source;
 
 /* What an oddity means for what was read. */

@@ -23,7 +23,14 @@ typedef struct pd_batch {
 } pd_batch;
 
 typedef uint32_t pd_phase;
-enum { PD_PHASE_WARMUP_STEPS = 0, PD_PHASE_SKIP = 1, PD_PHASE_WAIT = 2, PD_PHASE_WARMUP = 3, PD_PHASE_ACTIVE = 4 };
+enum {
+  PD_PHASE_WARMUP_STEPS = 0,
+  PD_PHASE_SKIP = 1,
+  PD_PHASE_WAIT = 2,
+  PD_PHASE_WARMUP = 3,
+  PD_PHASE_ACTIVE = 4,
+  PD_PHASE_PAUSED = 5 /* the user has the recording stand still: the schedule does, too */
+};
 
 /* One step of the loop. Valid until step() returns. */
 typedef struct pd_step {

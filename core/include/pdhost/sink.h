@@ -103,6 +103,9 @@ typedef struct pd_summary {
   /* Of the whole GPU over all steps of the loop and what lies between them, by NVML's counter, joules. 0: not known: no
    * such counter, or a loop of less than a second. */
   double energy_j, energy_j_per_step, energy_j_per_sample;
+  /* How often the user had the recording stand still, and for how long in all, up to the last window. */
+  uint64_t pauses;
+  double paused_s;
 } pd_summary;
 
 /* A callback that fails is reported, its sink is closed and dropped; the run and the other sinks go on. */

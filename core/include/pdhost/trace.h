@@ -221,6 +221,9 @@ typedef struct pd_trace {
   /* Time that is cut out of the window, between steps: steps that were not recorded ran there. What comes behind is as
    * much earlier than by the clock. */
   int64_t unrecorded_ns;
+  /* The user had the recording stand still for so long before this window began; 0: not. Nothing is known of that
+   * time, which belongs to no window. */
+  int64_t paused_ns;
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */

@@ -36,7 +36,8 @@ typedef struct import_state {
   pd_run about;
   pd_device_props device;
   char folder_fault[512], device_name[128], versions[256], name[256], worker[300], host_name[64];
-  uint64_t windows, lost[16], launches, matched;
+  uint64_t windows, lost[16], launches, matched, pauses;
+  int64_t paused_ns;
   pd_profile_mode profile;
   bool partial;
 } import_state;
@@ -133,6 +134,8 @@ static pd_status report_steps(import_state *self, const pd_trace *trace) {
     self->matched += at->matched;
   }
   for (int i = 0; i < 16; i++) self->lost[i] += trace->losses[i];
+  self->pauses += trace->paused_ns > 0;
+  self->paused_ns += trace->paused_ns;
   return PD_OK;
 }
 
@@ -171,6 +174,8 @@ static int finish(import_state *self) {
   const pd_status status = step_log_summarise(self->log, 0, &summary);
   if (status != PD_OK) return run_parts_report(NULL, status, "summary", CODE_INTERNAL);
   summary.windows = self->windows;
+  summary.pauses = self->pauses;
+  summary.paused_s = 1e-9 * (double)self->paused_ns;
   memcpy(summary.lost, self->lost, sizeof summary.lost);
   summary.profile = self->profile;
   summary.coverage = self->launches ? (double)self->matched / (double)self->launches : (double)NAN;

@@ -24,7 +24,8 @@ typedef struct import_reading {
   import_window *take;
   void *user;
   captured_run run;
-  bool is_told; /* why it ends */
+  bool is_told;   /* why it ends */
+  uint64_t steps; /* given so far, of those that are wanted */
 } import_reading;
 
 static void tell_odd(void *user, pd_odd how, const char *text) {
@@ -79,10 +80,7 @@ static pd_status give_steps(const import_reader *self, const char *name, pd_trac
 /* What lies behind the last step that is wanted belongs to none. */
 static pd_status take_first(const import_reader *self, uint64_t wanted, pd_trace *trace) {
   const uint64_t count = trace->steps.count;
-  if (wanted && count < wanted)
-    log_line(PD_LOG_WARN, NULL, "%s: it has %llu of the %llu steps that were asked for", self->path,
-             (unsigned long long)count, (unsigned long long)wanted);
-  if (!wanted || count <= wanted) return PD_OK;
+  if (count <= wanted) return PD_OK;
   step_bounds *bounds = calloc(wanted, sizeof *bounds);
   if (!bounds) return PD_NO_MEMORY;
   for (uint64_t i = 0; i < wanted; i++) {
@@ -154,7 +152,9 @@ static pd_status read_window(import_reading *self, uint32_t window, pd_trace **o
   if (captured) return self->run.status;
   if (status == PD_OK) tell_devices(from, *out);
   if (status == PD_OK) status = give_steps(from, self->request->step, *out);
-  if (status == PD_OK) status = take_first(from, self->request->first_steps, *out);
+  const uint64_t wanted = self->request->first_steps;
+  if (status == PD_OK && wanted) status = take_first(from, wanted - self->steps, *out);
+  if (status == PD_OK) self->steps += (*out)->steps.count;
   return status;
 }
 
@@ -167,12 +167,17 @@ static int end(import_reading *self, uint64_t windows) {
   captured_run_end(&self->run);
   if (self->run.status != PD_OK) return report(self, self->run.status);
   if (self->run.code != CODE_DONE) return self->run.code;
+  const uint64_t wanted = self->request->first_steps;
+  if (windows && wanted && self->steps < wanted)
+    log_line(PD_LOG_WARN, NULL, "%s: it has %llu of the %llu steps that were asked for", self->from->path,
+             (unsigned long long)self->steps, (unsigned long long)wanted);
   if (windows || self->run.windows) return CODE_DONE;
   return import_cannot_read(self->from->path, "it holds no event that can be analysed");
 }
 
 static int read_windows(import_reading *self) {
-  for (uint32_t window = 0; !signals_pending(); window++) {
+  const uint64_t wanted = self->request->first_steps;
+  for (uint32_t window = 0; !signals_pending() && !(wanted && self->steps >= wanted); window++) {
     pd_trace *trace = NULL;
     progress_enter("reading", NULL, 0);
     const pd_status status = read_window(self, window, &trace);

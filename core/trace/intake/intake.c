@@ -213,6 +213,7 @@ static void source(const pd_intake *table, const pd_source *given) {
   intake *self = table->impl;
   forget_devices(self);
   self->source = *given;
+  if (!PD_HAS(pd_source, given, paused_ns) || given->paused_ns < 0) self->source.paused_ns = 0;
   self->source.worker = keep(&self->worker, given->worker, self);
   self->source.versions = keep(&self->versions, given->versions, self);
   self->source.devices = NULL;

@@ -123,7 +123,8 @@ pd_status intake_finish(intake *self, uint32_t window, const char *origin, pd_tr
                             .origin = origin,
                             .facts = self->source.facts,
                             .rank = self->source.rank,
-                            .ranks = self->source.ranks};
+                            .ranks = self->source.ranks,
+                            .paused_ns = self->source.paused_ns};
   const pd_status status = build_all(&build);
   free(build.thread_rows);
   free(build.stream_rows);

@@ -48,7 +48,8 @@ bool top_view_second(const board *of, int64_t now_realtime_ns, top_second *out) 
 }
 
 static void print_steps(const board *of, uint64_t count, int64_t now_ns, FILE *out) {
-  static const char *const phases[] = {"warming up", "skipped", "not recorded", "warming the profiler up", "recorded"};
+  static const char *const phases[] = {"warming up", "skipped", "not recorded", "warming the profiler up",
+                                       "recorded",   "paused"};
   char text[32];
   const uint64_t open = atomic_load_explicit(&of->step, memory_order_acquire);
   const int64_t start_ns = atomic_load_explicit(&of->step_start_ns, memory_order_relaxed);

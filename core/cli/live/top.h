@@ -1,6 +1,6 @@
 /* `pdhost top`: what a run is doing now. */
-#ifndef CORE_CLI_TOP_H
-#define CORE_CLI_TOP_H
+#ifndef CORE_CLI_LIVE_TOP_H
+#define CORE_CLI_LIVE_TOP_H
 
 #include "config/args.h"
 

@@ -1,6 +1,6 @@
 /* What `pdhost top` shows of a board. [main thread] */
-#ifndef CORE_CLI_TOP_VIEW_H
-#define CORE_CLI_TOP_VIEW_H
+#ifndef CORE_CLI_LIVE_TOP_VIEW_H
+#define CORE_CLI_LIVE_TOP_VIEW_H
 
 #include "run/board.h"
 

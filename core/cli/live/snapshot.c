@@ -1,18 +1,18 @@
 /* See snapshot.h. A signal ends a process that does not expect it, so it is looked at first. */
 #include "snapshot.h"
 
-#include "command.h"
+#include "other_process.h"
+
+#include "cli/command.h"
 
 #include "record/record_program.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct snapshot_options {
   const char *word;
@@ -50,47 +50,12 @@ static bool take_word(void *user, const char *word, error *err) {
   return true;
 }
 
-static ssize_t read_file(long pid, const char *name, char *text, size_t room) {
-  char path[64];
-  (void)snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t bytes = fd >= 0 ? read(fd, text, room - 1) : -1;
-  if (fd >= 0) (void)close(fd);
-  if (bytes >= 0) text[bytes] = '\0';
-  return bytes;
-}
-
-static long parent_of(long pid) {
-  static const char key[] = "\nPPid:";
-  char text[4096];
-  if (read_file(pid, "status", text, sizeof text) <= 0) return 0;
-  const char *at = strstr(text, key);
-  return at ? strtol(at + strlen(key), NULL, 10) : 0;
-}
-
-/* It has started its program, before which it does not expect a signal. Some systems do not say. */
-static bool has_child(long pid) {
-  char name[64], text[32];
-  (void)snprintf(name, sizeof name, "task/%ld/children", pid);
-  return read_file(pid, name, text, sizeof text) != 0;
-}
-
-static bool is_pdhost(long pid) {
-  char path[64], file[4096];
-  (void)snprintf(path, sizeof path, "/proc/%ld/exe", pid);
-  const ssize_t bytes = readlink(path, file, sizeof file - 1);
-  if (bytes <= 0) return false;
-  file[bytes] = '\0';
-  const char *slash = strrchr(file, '/');
-  return slash && strncmp(slash, "/pdhost", strlen("/pdhost")) == 0;
-}
-
 /* "pdhost record ... --last ... -- COMMAND". */
 static bool keeps_last(long pid) {
   char words[4096];
-  const ssize_t bytes = read_file(pid, "cmdline", words, sizeof words);
+  const ssize_t bytes = other_process_read(pid, "cmdline", words, sizeof words);
   bool is_record = false;
-  if (bytes <= 0 || !is_pdhost(pid) || !has_child(pid)) return false;
+  if (bytes <= 0 || !other_process_is_pdhost(pid) || !other_process_has_child(pid)) return false;
   for (const char *at = words; at < words + bytes && strcmp(at, "--") != 0; at += strlen(at) + 1) {
     if (at != words && strcmp(at, "record") == 0) is_record = true;
     if (is_record && (strcmp(at, "--last") == 0 || strncmp(at, "--last=", 7) == 0)) return true;
@@ -102,7 +67,7 @@ static bool keeps_last(long pid) {
 static long find_recorder(long pid) {
   for (int level = 0; pid > 1 && level < 64; level++) {
     if (keeps_last(pid)) return pid;
-    pid = parent_of(pid);
+    pid = other_process_parent(pid);
   }
   return 0;
 }

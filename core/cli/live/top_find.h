@@ -1,6 +1,6 @@
 /* The board of a run of another process. [main thread] */
-#ifndef CORE_CLI_TOP_FIND_H
-#define CORE_CLI_TOP_FIND_H
+#ifndef CORE_CLI_LIVE_TOP_FIND_H
+#define CORE_CLI_LIVE_TOP_FIND_H
 
 #include "base/error.h"
 #include "run/board.h"

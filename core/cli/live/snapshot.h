@@ -1,6 +1,6 @@
 /* pdhost snapshot: the command line. */
-#ifndef CORE_CLI_SNAPSHOT_H
-#define CORE_CLI_SNAPSHOT_H
+#ifndef CORE_CLI_LIVE_SNAPSHOT_H
+#define CORE_CLI_LIVE_SNAPSHOT_H
 
 #include "config/args.h"
 

@@ -1,6 +1,8 @@
 /* See top_find.h. A run shares its board with its worker through a file in memory, which /proc shows to its user. */
 #include "top_find.h"
 
+#include "other_process.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -66,17 +68,8 @@ static bool map_board(long pid, int file, top_run *out, error *err) {
   return true;
 }
 
-/* results/control/20260101-120000-4711 is of process 4711; 0: it is no such folder. */
-static long pid_of_folder(const char *path) {
-  char whole[PATH_MAX];
-  struct stat about;
-  if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode) || !realpath(path, whole)) return 0;
-  const char *dash = strrchr(whole, '-');
-  return dash ? number_of(dash + 1) : 0;
-}
-
 static bool find_named(const char *word, top_run *out, error *err) {
-  const long number = number_of(word), pid = number ? number : pid_of_folder(word);
+  const long pid = other_process_named(word);
   if (!pid) {
     error_set(err, PD_INVALID, CODE_USAGE,
               "top: %s: neither the number of a process nor the folder of a run; see pdhost top --help", word);

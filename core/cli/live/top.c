@@ -1,7 +1,7 @@
 /* See top.h. One look a second at memory that the run writes anyway: it costs the run nothing. */
 #include "top.h"
 
-#include "command.h"
+#include "cli/command.h"
 #include "top_find.h"
 #include "top_view.h"
 

@@ -1,0 +1,9 @@
+/* `pdhost pause`: a recording stands still, and goes on. */
+#ifndef CORE_CLI_LIVE_PAUSE_H
+#define CORE_CLI_LIVE_PAUSE_H
+
+#include "config/args.h"
+
+extern const args_command pause_command;
+
+#endif
