@@ -1,5 +1,6 @@
 """docs/coverage-of-peers.md has each feature of the peers once, with a command, a key, a word, a file or a test that exists, or
-with a reason why it is not there.
+with a reason why it is not there. Each command, key and word has its test in peers.txt, which CI runs and which names it, and
+each row has something that CI runs, or a reason.
 usage: test_peers.py SOURCE PDHOST"""
 import functools
 import pathlib
@@ -7,11 +8,15 @@ import re
 import subprocess
 import sys
 
+import peer_tests
+
 ROOT, PDHOST = pathlib.Path(sys.argv[1]), sys.argv[2]
 COUNTS = {"P": 42, "T": 42, "B": 14, "D": 27, "X": 13, "F": 34, "N": 24, "U": 26}
 TEXT = (ROOT / "docs/coverage-of-peers.md").read_text(encoding="utf-8")
-methods = {(path.stem.replace("test_", "cli.", 1), name) for path in (ROOT / "tests/cli").glob("test_*.py")
-           for name in re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8"))}
+TESTS = peer_tests.all_tests(ROOT)
+TIES = dict(line.split(" = ") for line in (ROOT / "tests/build/peers.txt").read_text(encoding="utf-8").splitlines())
+CHECKED = "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in (ROOT / ".ci/run", *(ROOT / "tests").glob("*/**/*"))
+                    if path.is_file() and path.parent.name != "build" and path.suffix in (".txt", ".py", ".sh", ".c", ""))
 
 
 @functools.lru_cache(maxsize=None)
@@ -27,10 +32,22 @@ def is_there(reference):
         page = printed(words[1], "--help") if re.search(rf"^  {words[1]} ", printed("--help"), re.MULTILINE) else None
         return page is not None and all(re.search(rf"(?<!\S){re.escape(option)}\b(?!-)", page) for option in words[2:])
     if ": " in reference:
-        return tuple(reference.split(": ")) in methods
+        return tuple(reference.split(": ")) in TESTS
     if "/" in reference or re.search(r"\.md$", reference):
         return (ROOT / reference).exists()
     return printed("help", reference) is not None or printed("explain", reference) is not None
+
+
+def is_file(reference):
+    return "/" in reference or reference.endswith(".md")
+
+
+def is_run(reference):
+    """Whether CI runs it: it is a test, has one in peers.txt, or is a file that tests name."""
+    name = pathlib.Path(reference).name if is_file(reference) else None
+    if name and reference.startswith("tests/"):
+        return re.search(rf"\b{re.escape(name)}|\b{re.escape(pathlib.Path(name).stem.removeprefix('test_'))}\b", CHECKED) is not None
+    return ": " in reference or reference in TIES or (name is not None and name in CHECKED)
 
 
 rows = re.findall(r"^\| ([A-Z])(\d+) \|[^|]*\|([^|]*)\|([^|]*)\|$", TEXT, re.MULTILINE)
@@ -43,5 +60,18 @@ for group, number, where, reason in rows:
     if not references and len(reason.split()) < 3:
         faults.append(f"{group}{number}: neither what has it nor a reason")
     faults += [f"{group}{number}: there is no {reference}" for reference in references if not is_there(reference)]
+    faults += [f"{group}{number}: {reference} has no test in tests/build/peers.txt" for reference in references
+               if ": " not in reference and not is_file(reference) and reference not in TIES]
+    if len(reason.split()) < 3 and not any(map(is_run, references)):
+        faults.append(f"{group}{number}: CI runs nothing of it, and there is no reason")
+named = {reference for row in rows for reference in re.findall(r"`([^`]+)`", row[2])}
+for reference, test in TIES.items():
+    text = TESTS.get(tuple(test.split(": ")))
+    if reference not in named:
+        faults.append(f"peers.txt: {reference}: no row names it")
+    if text is None:
+        faults.append(f"peers.txt: {reference}: CI runs no test {test}")
+    elif not is_file(reference) and not peer_tests.mentions(text, reference):
+        faults.append(f"peers.txt: {reference}: {test} does not name it")
 print("\n".join(faults) or f"{len(rows)} features")
 sys.exit(bool(faults))

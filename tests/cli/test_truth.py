@@ -1,8 +1,13 @@
 """truth.json: what a scenario injected, as the host measured it."""
 import os
+import subprocess
+import sys
 import unittest
 
-from pdhost_run import SMALL, Case
+from pdhost_run import CONF, SMALL, Case
+
+SCHEMA = os.path.join(CONF, "..", "docs", "schema", "truth.schema.json")
+TOOLS = os.path.join(CONF, "..", ".venv", "tools", "bin", "python")
 
 
 class Truth(Case):
@@ -30,6 +35,18 @@ class Truth(Case):
                 for setting in more[1::2]:
                     key, value = setting.split("=")
                     self.assertEqual(truth["settings"][key], value)
+
+    def test_the_file_fits_the_schema(self):
+        """Of a scenario with an effect that was measured, of one without, and of two causes."""
+        if not os.path.exists(TOOLS):
+            self.skip("no .venv/tools; scripts/tools-venv makes it")
+        check = "import json, sys, jsonschema; jsonschema.validate(*(json.load(open(path)) for path in sys.argv[1:]))"
+        for scenario, *more in (("sync", "-o", "scenario.inject_us=2000", "-o", "truth.block=1"), ("control",),
+                                ("host_compute", "-o", "data.io_sleep_ms=1", "-o", "data.resident=none")):
+            with self.subTest(scenario=scenario):
+                self.truth(scenario, *more)
+                subprocess.run([TOOLS, "-c", check, self.path("traces/truth/truth.json"), SCHEMA], check=True,
+                               stdout=sys.stderr)
 
     def test_what_was_asked_for_in_time_was_injected(self):
         """Within 2 %, by the median of the steps. Other programs of the machine may spoil runs, but not all of them."""

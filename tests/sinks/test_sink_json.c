@@ -114,6 +114,28 @@ PD_TEST(sink_json, the_keys_of_the_script_have_their_types) {
   sink_run_unload(&run);
 }
 
+PD_TEST(sink_json, energy_and_pauses_are_those_of_the_run) {
+  sink_run run;
+  pd_summary summary = *fake_summary();
+  summary.energy_j = 12.5;
+  summary.energy_j_per_step = 2.5;
+  summary.energy_j_per_sample = 0.625;
+  summary.pauses = 2;
+  summary.paused_s = 1.5;
+  start(&run, NULL);
+  cr_assert_eq(sink_run_close(&run, &summary), PD_OK);
+  const memory_file *file = sink_run_file(&run, PATH);
+  json_node *root = json_text_parse(file->data, file->bytes);
+  cr_assert_not_null(root);
+  cr_assert_eq(json_text_get(root, "energy_j")->number, 12.5);
+  cr_assert_eq(json_text_get(root, "energy_j_per_step")->number, 2.5);
+  cr_assert_eq(json_text_get(root, "energy_j_per_sample")->number, 0.625);
+  cr_assert_eq(json_text_get(root, "pauses")->number, 2);
+  cr_assert_eq(json_text_get(root, "paused_s")->number, 1.5);
+  json_text_free(root);
+  sink_run_unload(&run);
+}
+
 PD_TEST(sink_json, the_device_is_as_it_is_known_at_the_end) {
   sink_run run;
   pd_run about = *fake_run("traces");
