@@ -48,6 +48,7 @@ static void set_order(job *self, record_order order) {
   self->order = order;
   if (order == RECORD_STOP) self->stopped_ms = now_ms();
   record_session_order(&self->session, order);
+  if (self->rings.live) atomic_store_explicit(&self->rings.live->state, (uint32_t)order, memory_order_relaxed);
 }
 
 /* The time in which the recording stands still is none of its duration. */
@@ -265,6 +266,7 @@ static int open_all(job *self, error *err) {
     error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "record: out of memory");
     return CODE_INTERNAL;
   }
+  self->rings.live = record_live_open();
   self->rings.last_ns = (int64_t)(self->request->last_s * 1e9);
   const bool waits = self->request->starts_on_signal || self->request->start_after_s > 0;
   set_order(self, waits ? RECORD_WAIT : RECORD_GO);
@@ -309,6 +311,7 @@ int record_job_run(config *settings, const record_request *request) {
   const int code = run_program(&self, is_recorded, &err);
   error_print(&err);
   free(self.paths);
+  record_live_close(self.rings.live);
   record_rings_close(&self.rings);
   record_session_close(&self.session);
   return code;

@@ -141,9 +141,20 @@ static bool is_work(const pd_activity *row) {
   return row->kind == PD_ACTIVITY_KERNEL || row->kind == PD_ACTIVITY_MEMCPY || row->kind == PD_ACTIVITY_MEMSET;
 }
 
+static void show_steps(record_rings *self, const record_ring *ring, const void *data, uint32_t bytes) {
+  for (uint32_t at = 0; self->live && at + sizeof(capture_annotation) <= bytes; at += sizeof(capture_annotation)) {
+    capture_annotation row;
+    memcpy(&row, (const char *)data + at, sizeof row);
+    if (!record_steps_is_bound(&ring->steps, &row)) continue;
+    if (!self->marks) self->marks = ring->slot + 1;
+    if (self->marks == ring->slot + 1) record_live_step(self->live, row.end_ns);
+  }
+}
+
 static void look_at(const record_rings *self, record_ring *ring, const pd_activity *rows, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) ring->works += is_work(&rows[i]);
   name_threads(self, ring, rows, count);
+  record_live_add(self->live, ring->slot, &ring->live, rows, count);
 }
 
 /* Of the last seconds the losses are counted at their end, and not by their pauses. */
@@ -184,7 +195,10 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
       put_pauses(self->rings, ring, head, data, bytes);
     else
       put(self->rings, ring, head, data, bytes);
-    if (kind == CAPTURE_ANNOTATIONS || kind == CAPTURE_SPANS) record_steps_annotations(&ring->steps, data, bytes);
+    if (kind == CAPTURE_ANNOTATIONS || kind == CAPTURE_SPANS) {
+      record_steps_annotations(&ring->steps, data, bytes);
+      show_steps(self->rings, ring, data, bytes);
+    }
     if (kind == CAPTURE_PAUSES) record_steps_pause(&ring->steps);
     if (kind == CAPTURE_ACTIVITIES && row_bytes == sizeof(pd_activity))
       look_at(self->rings, ring, data, bytes / row_bytes);
@@ -277,6 +291,18 @@ static bool open_ring(const record_rings *self, record_ring *ring) {
   return ring->open;
 }
 
+static void show_state(const record_rings *self, uint32_t writing) {
+  uint64_t lost = 0;
+  if (!self->live) return;
+  for (uint32_t i = 0; i < record_session_count(self->session); i++) {
+    const record_ring *ring = &self->all[i];
+    for (uint32_t loss = 0; ring->open && loss < RING_LOSSES; loss++)
+      lost += ring->closed ? ring->end.lost[loss] : ring_lost_count(&ring->reader, loss);
+  }
+  atomic_store_explicit(&self->live->lost, lost, memory_order_relaxed);
+  atomic_store_explicit(&self->live->processes, writing, memory_order_relaxed);
+}
+
 uint32_t record_rings_drain(record_rings *self) {
   uint32_t writing = 0;
   const uint32_t count = record_session_count(self->session);
@@ -294,6 +320,7 @@ uint32_t record_rings_drain(record_rings *self) {
     else
       writing++;
   }
+  show_state(self, writing);
   return writing;
 }
 

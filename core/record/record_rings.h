@@ -3,6 +3,7 @@
 #define CORE_RECORD_RECORD_RINGS_H
 
 #include "record_last.h"
+#include "record_live.h"
 #include "record_session.h"
 #include "record_steps.h"
 
@@ -18,6 +19,7 @@ typedef struct record_ring {
   int64_t realtime_ns; /* when the ring was made */
   uint32_t slot;
   record_steps steps;
+  record_live_process live;
   bool open, closed;
   bool outlives;     /* the process lived on when the recording ended */
   uint64_t works;    /* launches, copies and sets, and their device records */
@@ -34,6 +36,8 @@ typedef struct record_rings {
   int64_t last_ns;    /* so much of the recording is kept; 0: all */
   record_ring *all;   /* RECORD_SLOTS, by slot */
   uint64_t bytes;     /* written to captures so far */
+  record_live *live;  /* for pdhost top; NULL: nobody can look. The owner's */
+  uint32_t marks;     /* slot + 1 of the process whose steps it shows; 0: none marks any */
   int fault;          /* errno of a capture that could not be written; 0: none */
 } record_rings;
 

@@ -1,8 +1,6 @@
 /* See record_steps.h. */
 #include "record_steps.h"
 
-#include "capture/format.h"
-
 #include <pdhost/array.h>
 #include <pdhost/mark.h>
 
@@ -48,6 +46,12 @@ void record_steps_strings(record_steps *self, const char *data, uint32_t bytes) 
 
 static bool has_role(const record_steps *self, uint32_t id, uint8_t role) {
   return id < self->role_room && (self->roles[id] & role);
+}
+
+bool record_steps_is_bound(const record_steps *self, const capture_annotation *row) {
+  const bool is_moment = row->start_ns == row->end_ns;
+  if (self->name) return !is_moment && has_role(self, row->name, IS_NAMED);
+  return is_moment && has_role(self, row->name, IS_STEP) && has_role(self, row->domain, IS_DOMAIN);
 }
 
 void record_steps_annotations(record_steps *self, const void *data, uint32_t bytes) {

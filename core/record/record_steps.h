@@ -3,7 +3,9 @@
 #ifndef CORE_RECORD_RECORD_STEPS_H
 #define CORE_RECORD_RECORD_STEPS_H
 
-#include <stdint.h>
+#include "capture/format.h"
+
+#include <stdbool.h>
 
 typedef struct record_steps {
   const char *name; /* of the ranges that are steps; NULL: marks of pdhost/mark.h. Set by the owner, all else zero */
@@ -18,6 +20,8 @@ typedef struct record_steps {
 void record_steps_strings(record_steps *self, const char *data, uint32_t bytes);
 /* Rows of CAPTURE_ANNOTATIONS, or of CAPTURE_SPANS. */
 void record_steps_annotations(record_steps *self, const void *data, uint32_t bytes);
+/* Whether a row, whose strings were given, ends a step. */
+bool record_steps_is_bound(const record_steps *self, const capture_annotation *row);
 /* The recording stood still: the step that it fell into is none. */
 void record_steps_pause(record_steps *self);
 /* Complete ones so far. */

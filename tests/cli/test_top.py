@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""pdhost top: a run that is under way, seen from another process. What it computes is tested on a made-up board
-(test_top_view.c); here, that it finds the run."""
+"""pdhost top: a run or a recording that is under way, seen from another process. What it computes is tested on made-up
+figures (test_top_view.c, test_record_live.c); here, that it finds what there is."""
 import os
+import pty
+import re
 import signal
+import subprocess
 import time
 import unittest
 
-from pdhost_run import SMALL, Case, worker_of
+from pdhost_run import PDHOST, SMALL, Case, worker_of
+from record_case import PROGRAM, Record
 
 
 class Top(Case):
@@ -50,6 +54,80 @@ class Top(Case):
         self.assert_fails(self.look("nothing"), 2, "top: nothing: neither the number of a process nor the folder of a run")
         self.assert_fails(self.look(str(os.getpid())), 2, f"top: process {os.getpid()}: there is no run in it")
         self.assert_fails(self.look("1", "2"), 2, "top: expected one run, got '1' and '2'")
+
+
+class TopRecording(Record):
+    """The played GPU works for some nanoseconds of each step, and is idle for the rest."""
+    def recording(self, *words, options=()):
+        process = self.start("record", *options, "--", PROGRAM, "init", "pid", *words, watch=False)
+        self.addCleanup(self.end, process)
+        return process, int(process.stdout.readline())
+
+    def look(self, *words):
+        return self.run_pdhost("top", "--once", *words, watch=False)
+
+    def until(self, pid, words):
+        until = time.monotonic() + 60
+        while True:
+            code, out, err = self.look(str(pid))
+            if code == 0 and re.search(words, out):
+                return out
+            self.assertLess(time.monotonic(), until, (code, out, err))
+            time.sleep(0.1)
+
+    def end(self, process):
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=60)
+
+    def test_a_program_under_way(self):
+        process, pid = self.recording("until_stopped")
+        for asked in (process.pid, pid):
+            out = self.until(asked, r"launching +(?!0\.0)\d")
+            self.assertRegex(out, rf"^pdhost {process.pid}: .*\n\nThe recording +going on, 1 process\nFirst call +\d")
+            self.assertRegex(out, r"A second +[1-9]\d* launches\nGPUs at work +1\n")
+            shares = dict(re.findall(r"^  (kernels|copies|sets|idle) +([\d.]+) %$", out, re.M))
+            self.assertAlmostEqual(sum(map(float, shares.values())), 100, delta=0.3)
+            self.assertRegex(out, r"Lost +nothing\n$")
+            self.assertLessEqual(max(map(len, out.splitlines()[1:])), 80, out)
+        self.end(process)
+        self.assert_fails(self.look(str(process.pid)), 2, f"top: process {process.pid}: there is no run in it")
+
+    def test_marked_steps_have_a_time(self):
+        process, pid = self.recording("marked=3000")
+        out = self.until(pid, r"  a step +\d")
+        self.assertNotIn("the last one", out)
+        milliseconds = float(re.search(r"  a step +([\d.]+) ms", out).group(1))
+        self.assertGreater(milliseconds, 2.3, "2 ms for the input, 0.3 ms for the work")
+        self.end(process)
+
+    def test_a_pause_is_said(self):
+        process, pid = self.recording("steps=50", "settle", "pid", "sleep=60000")
+        process.stdout.readline()
+        self.assertEqual(self.run_pdhost("pause", str(process.pid), watch=False)[0], 0)
+        self.until(pid, "The recording +paused")
+        out = self.until(pid, "GPUs at work +none")
+        self.assertRegex(out, r"Launches +200 in all")
+        self.assertNotIn("idle", out)
+        self.end(process)
+
+    def test_looking_takes_little(self):
+        """Of a core at most 1 %, its start included."""
+        process, pid = self.recording("until_stopped")
+        self.until(pid, r"A second +[1-9]")
+        master, slave = pty.openpty()
+        began = time.monotonic()
+        top = subprocess.Popen([PDHOST, "top", str(pid)], stdout=slave, stdin=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        while time.monotonic() < began + 8:
+            os.read(master, 65536)
+        took = time.monotonic() - began
+        top.send_signal(signal.SIGINT)
+        _, status, use = os.wait4(top.pid, 0)
+        os.close(master)
+        self.assertEqual(status, 0)
+        self.assertLess((use.ru_utime + use.ru_stime) / took, 0.01)
+        self.end(process)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "top_find.h"
+#include "top_recording.h"
 #include "top_view.h"
 
 #include "base/monotonic.h"
@@ -31,16 +32,19 @@ static int top_main(int argc, char **argv);
 
 const args_command top_command = {
     .name = "top",
-    .summary = "show what a run is doing now",
+    .summary = "show what a run or a recorded program is doing now",
     .usage = "[--once] [PID|FOLDER]",
-    .description = "Shows once a second what a run of pdhost is doing: the steps done, and the step under way. For the "
-                   "steps that ended in the last second it shows how long an iteration took, and how that time "
-                   "divides: waiting for data, in the step, between steps. The run writes these figures to memory in "
-                   "any case, so looking at them does not slow it down.\n\n"
-                   "PID is a process of the run, FOLDER its folder in results. Without either, top shows the one run "
-                   "that is under way. It ends with the run, or with Ctrl-C. A program under pdhost record is not "
-                   "shown: its records are put together when it has ended.\n\n"
-                   "The exit code is 0, and 2 when there is no such run.",
+    .description =
+        "Shows once a second what a run of pdhost is doing: the steps done, and the step under way. For the "
+        "steps that ended in the last second it shows how long an iteration took, and how that time "
+        "divides: waiting for data, in the step, between steps. The run writes these figures to memory in "
+        "any case, so looking at them does not slow it down.\n\n"
+        "Of a program under pdhost record it shows the second that ended half a second ago: launches, the "
+        "time of a step where the program marks its steps, what the GPUs did, what the program's threads "
+        "spent in calls of CUDA, and what was lost. Why a GPU was idle is told when the recording is over.\n\n"
+        "PID is a process of the run or of the recording, FOLDER its folder in results. Without either, top "
+        "shows the one that is under way. It ends with it, or with Ctrl-C.\n\n"
+        "The exit code is 0, and 2 when there is no such run.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost top\tthe run that is under way\n"
@@ -60,6 +64,10 @@ static bool take_word(void *user, const char *word, error *err) {
 
 static bool show(const top_run *run, error *err) {
   printf("pdhost %ld: %s\n\n", run->pid, run->command);
+  if (run->live) {
+    top_recording_print(run->live, pd_clock_ns(CLOCK_REALTIME), stdout);
+    return fflush(stdout) == 0;
+  }
   if (top_view_print(run->board, pd_clock_ns(CLOCK_REALTIME), monotonic_ns(), stdout)) return fflush(stdout) == 0;
   error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   return false;
@@ -71,7 +79,7 @@ static void watch(const top_run *run, error *err) {
     fputs("\033[H\033[2J", stdout); /* to the first column of an empty screen */
     if (!show(run, err)) break;
     if (!top_is_alive(run)) {
-      puts("\nThe run is over.");
+      puts(run->live ? "\nThe recording is over." : "\nThe run is over.");
       break;
     }
     (void)sleep(1);

@@ -25,17 +25,31 @@ static long number_of(const char *text) {
   return errno == 0 && end != text && *end == '\0' && number > 0 ? number : 0;
 }
 
-/* Opens the board of process `pid`; -1: it has none, or is another user's. */
-static int open_board(long pid) {
-  static const char wanted[] = "/memfd:" BOARD_FILE;
-  char path[PATH_MAX], target[sizeof wanted];
+/* What a process may show: a run its board, `pdhost record` what it sees. */
+static const struct {
+  const char *link;
+  size_t bytes;
+} kinds[] = {{"/memfd:" BOARD_FILE, sizeof(board)}, {"/memfd:" RECORD_LIVE_FILE, sizeof(record_live)}};
+enum { OF_RUN = 0, OF_RECORDING = 1, KINDS = 2 };
+
+/* Whether a link of /proc/PID/fd leads to it: "/memfd:pdhost-board (deleted)". */
+static bool is_of(int kind, const char *target, ssize_t bytes) {
+  const size_t length = strlen(kinds[kind].link);
+  return bytes >= (ssize_t)length + 1 && memcmp(target, kinds[kind].link, length) == 0 && target[length] == ' ';
+}
+
+/* Opens what process `pid` shows; -1: it shows nothing, or is another user's. */
+static int open_board(long pid, int *kind) {
+  char path[PATH_MAX], target[64];
   snprintf(path, sizeof path, "/proc/%ld/fd", pid);
   DIR *folder = opendir(path);
   int file = -1;
   if (!folder) return -1;
   for (const struct dirent *entry; file < 0 && (entry = readdir(folder));) {
-    const ssize_t bytes = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
-    if (bytes != (ssize_t)sizeof wanted - 1 || memcmp(target, wanted, sizeof wanted - 1) != 0) continue;
+    const ssize_t bytes = readlinkat(dirfd(folder), entry->d_name, target, sizeof target);
+    *kind = 0;
+    while (*kind < KINDS && !is_of(*kind, target, bytes)) ++*kind;
+    if (*kind == KINDS) continue;
     file = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
   }
   closedir(folder);
@@ -53,17 +67,17 @@ static void read_command(long pid, char *text, size_t room) {
     if ((unsigned char)text[i] < ' ') text[i] = ' ';
 }
 
-static bool map_board(long pid, int file, top_run *out, error *err) {
+static bool map_board(long pid, int file, int kind, top_run *out, error *err) {
   struct stat about;
   void *at = MAP_FAILED;
-  const bool known = fstat(file, &about) == 0 && about.st_size == (off_t)sizeof(board);
-  if (known) at = mmap(NULL, sizeof(board), PROT_READ, MAP_SHARED, file, 0);
+  const bool known = fstat(file, &about) == 0 && about.st_size == (off_t)kinds[kind].bytes;
+  if (known) at = mmap(NULL, kinds[kind].bytes, PROT_READ, MAP_SHARED, file, 0);
   close(file);
   if (at == MAP_FAILED) {
-    error_set(err, PD_INVALID, CODE_USAGE, "top: process %ld: its run is of another version of pdhost", pid);
+    error_set(err, PD_INVALID, CODE_USAGE, "top: process %ld: it is of another version of pdhost", pid);
     return false;
   }
-  *out = (top_run){.pid = pid, .board = at};
+  *out = (top_run){.pid = pid, .board = kind == OF_RUN ? at : NULL, .live = kind == OF_RECORDING ? at : NULL};
   read_command(pid, out->command, sizeof out->command);
   return true;
 }
@@ -75,17 +89,27 @@ static bool find_named(const char *word, top_run *out, error *err) {
               "top: %s: neither the number of a process nor the folder of a run; see pdhost top --help", word);
     return false;
   }
-  const int file = open_board(pid);
-  if (file >= 0) return map_board(pid, file, out, err);
+  int kind = OF_RUN;
+  long at = pid;
+  int file = open_board(pid, &kind);
+  for (int level = 0; file < 0 && level < 64 && (at = other_process_parent(at)) > 1; level++) {
+    file = open_board(at, &kind); /* that has started it */
+    if (file >= 0 && kind == OF_RUN) {
+      close(file); /* what a run starts is no run */
+      file = -1;
+      break;
+    }
+  }
+  if (file >= 0) return map_board(at, file, kind, out, err);
   error_set(err, PD_INVALID, CODE_USAGE,
-            "top: process %ld: there is no run in it that this user may look at; a run with run.isolate = false shows "
-            "nothing",
+            "top: process %ld: there is no run in it that this user may look at, and no recording of it; a run with "
+            "run.isolate = false shows nothing",
             pid);
   return false;
 }
 
 /* A run and its worker share one board: the first process of each. */
-static uint32_t list_runs(long *pids, int *files) {
+static uint32_t list_runs(long *pids, int *files, int *of) {
   ino_t seen[RUNS_LISTED];
   uint32_t count = 0;
   DIR *folder = opendir("/proc");
@@ -93,7 +117,8 @@ static uint32_t list_runs(long *pids, int *files) {
   for (const struct dirent *entry; count < RUNS_LISTED && (entry = readdir(folder));) {
     struct stat about;
     const long pid = number_of(entry->d_name);
-    const int file = pid && pid != getpid() ? open_board(pid) : -1;
+    int kind = OF_RUN;
+    const int file = pid && pid != getpid() ? open_board(pid, &kind) : -1;
     if (file < 0) continue;
     bool is_new = fstat(file, &about) == 0;
     for (uint32_t i = 0; i < count; i++) is_new = is_new && seen[i] != about.st_ino;
@@ -103,6 +128,7 @@ static uint32_t list_runs(long *pids, int *files) {
     }
     seen[count] = about.st_ino;
     pids[count] = pid;
+    of[count] = kind;
     files[count++] = file;
   }
   closedir(folder);
@@ -111,19 +137,20 @@ static uint32_t list_runs(long *pids, int *files) {
 
 static bool find_only(top_run *out, error *err) {
   long pids[RUNS_LISTED];
-  int files[RUNS_LISTED];
+  int files[RUNS_LISTED], of[RUNS_LISTED];
   char text[RUNS_LISTED * 24] = "";
-  const uint32_t count = list_runs(pids, files);
-  if (count == 1) return map_board(pids[0], files[0], out, err);
+  const uint32_t count = list_runs(pids, files, of);
+  if (count == 1) return map_board(pids[0], files[0], of[0], out, err);
   for (uint32_t i = 0; i < count; i++) {
     const size_t used = strlen(text);
     snprintf(text + used, sizeof text - used, "%s%ld", i ? ", " : "", pids[i]);
     close(files[i]);
   }
   if (count)
-    error_set(err, PD_INVALID, CODE_USAGE, "top: several runs are under way; name one of the processes %s", text);
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "top: several runs or recordings are under way; name one of the processes %s", text);
   else
-    error_set(err, PD_INVALID, CODE_USAGE, "top: no run of this user is under way");
+    error_set(err, PD_INVALID, CODE_USAGE, "top: no run and no recording of this user is under way");
   return false;
 }
 
@@ -133,10 +160,12 @@ bool top_find(const char *word, top_run *out, error *err) {
 }
 
 bool top_is_alive(const top_run *self) {
-  return !atomic_load(&self->board->done) && (kill((pid_t)self->pid, 0) == 0 || errno == EPERM);
+  const bool is_over = self->board && atomic_load(&self->board->done);
+  return !is_over && (kill((pid_t)self->pid, 0) == 0 || errno == EPERM);
 }
 
 void top_close(top_run *self) {
   if (self->board) (void)munmap(self->board, sizeof(board));
+  if (self->live) (void)munmap(self->live, sizeof(record_live));
   *self = (top_run){.board = NULL};
 }

@@ -1,13 +1,15 @@
-/* The board of a run of another process. [main thread] */
+/* What a run, or a recording, of another process shows. [main thread] */
 #ifndef CORE_CLI_LIVE_TOP_FIND_H
 #define CORE_CLI_LIVE_TOP_FIND_H
 
 #include "base/error.h"
+#include "record/record_live.h"
 #include "run/board.h"
 
 typedef struct top_run {
   long pid;
-  board *board;      /* mapped, to be read alone; stays after the process is gone */
+  board *board;      /* mapped, to be read alone; stays after the process is gone. NULL: it is a recording */
+  record_live *live; /* the same of a recording; NULL: it is a run */
   char command[160]; /* its command line, cut */
 } top_run;
 
