@@ -46,6 +46,7 @@ typedef struct data_settings {
 
 typedef struct profile_settings {
   bool record_shapes, profile_memory, with_stack, with_flops, with_modules, timer_only;
+  int64_t series_every;    /* ns; 0: never */
   int64_t step_info_every; /* 0: never */
   const char *step_info_unit;
   int64_t max_memory_bytes; /* of recorded data per window */

@@ -99,7 +99,7 @@ static void warn_of_needs(const config *settings) {
 
 /* What only a window could show, in a run that has none. */
 static void warn_of_timer_only(const config *settings) {
-  static const char *const keys[] = {"with_stack", "with_flops", "with_modules"};
+  static const char *const keys[] = {"with_stack", "with_flops", "with_modules", "series_every"};
   for (size_t i = 0; settings->profile.timer_only && i < sizeof keys / sizeof keys[0]; i++) {
     const pd_setting *at = find(settings, "profile", keys[i]);
     if (!at->is_default)

@@ -7,6 +7,7 @@
 #include "measured_step.h"
 #include "run_capture.h"
 #include "run_window.h"
+#include "series/series.h"
 #include "step_times.h"
 #include "truth/dial_run.h"
 #include "truth/interleave.h"
@@ -175,6 +176,9 @@ static pd_status scheduled_steps(run_state *run) {
   pd_status status = data_loader_iter_begin(run->loader);
   if (status != PD_OK) return measured_step_fail(run, status, run->core_host, "data loader");
   if (run->watch) guard_energy_begin(run->watch);
+  if (run->settings->profile.series_every && !run->timer_only)
+    run->series = series_begin(run->record, (run->settings->profile.series_every + 999999) / 1000000,
+                               run->props.is_cuda, run->props.index);
   int64_t previous_end_ns = monotonic_ns();
   uint64_t previous_end_ticks = 0;
   uint64_t phase_end = 0;
@@ -225,6 +229,8 @@ static pd_status scheduled_steps(run_state *run) {
     keep_losses(run, &worked);
   }
   if (run->watch && measured_step_wait(run) == PD_OK) run->energy_j = guard_energy_j(run->watch);
+  series_end(run->series);
+  run->series = NULL;
   run->data_ended = planned && status == PD_STOP && !run->stopped && !signals_pending();
   const pd_status ended = measured_step_end_iterator(run);
   return status == PD_STOP || status == PD_OK ? ended : status;

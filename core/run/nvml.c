@@ -2,11 +2,13 @@
 #include "nvml.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NVML_OK = 0, NVML_CLOCK_OF_SM = 1, POWER_CAP = 0x4 };
+enum { NVML_OK = 0, NVML_CLOCK_OF_SM = 1, NVML_CLOCK_OF_MEMORY = 2, POWER_CAP = 0x4 };
+enum { NVML_TEMPERATURE_OF_GPU = 0, NVML_PCIE_SENT = 0, NVML_PCIE_RECEIVED = 1 };
 
 typedef struct nvml_device nvml_device;
 
@@ -20,7 +22,11 @@ struct nvml {
   int (*clock)(nvml_device *, int, unsigned *);
   int (*most_clock)(nvml_device *, int, unsigned *);
   int (*reasons)(nvml_device *, unsigned long long *);
-  int (*energy)(nvml_device *, unsigned long long *); /* NULL: this NVML has none */
+  /* NULL: this NVML has none. */
+  int (*energy)(nvml_device *, unsigned long long *);
+  int (*temperature)(nvml_device *, int, unsigned *);
+  int (*power)(nvml_device *, unsigned *);
+  int (*pcie)(nvml_device *, int, unsigned *);
 };
 
 static const struct {
@@ -47,6 +53,9 @@ static bool load(void *library, const char *symbol, void *slot) {
 static bool load_all(nvml *self) {
   void *library = self->library;
   (void)load(library, "nvmlDeviceGetTotalEnergyConsumption", &self->energy);
+  (void)load(library, "nvmlDeviceGetTemperature", &self->temperature);
+  (void)load(library, "nvmlDeviceGetPowerUsage", &self->power);
+  (void)load(library, "nvmlDeviceGetPcieThroughput", &self->pcie);
   return load(library, "nvmlInit_v2", &self->init) && load(library, "nvmlShutdown", &self->shutdown) &&
          load(library, "nvmlDeviceGetHandleByIndex_v2", &self->by_index) &&
          load(library, "nvmlDeviceGetHandleByUUID", &self->by_uuid) &&
@@ -109,6 +118,24 @@ bool nvml_energy(nvml *self, uint64_t *out) {
   if (!self->energy || self->energy(self->device, &mj) != NVML_OK) return false;
   *out = mj;
   return true;
+}
+
+/* One answer of NVML's in its unit, or NaN. */
+static double ask(int (*question)(nvml_device *, int, unsigned *), nvml_device *device, int which, double unit) {
+  unsigned answer = 0;
+  return question && question(device, which, &answer) == NVML_OK ? unit * (double)answer : (double)NAN;
+}
+
+nvml_state nvml_state_now(nvml *self) {
+  unsigned milliwatts = 0;
+  nvml_state now = {.sm_mhz = ask(self->clock, self->device, NVML_CLOCK_OF_SM, 1),
+                    .memory_mhz = ask(self->clock, self->device, NVML_CLOCK_OF_MEMORY, 1),
+                    .celsius = ask(self->temperature, self->device, NVML_TEMPERATURE_OF_GPU, 1),
+                    .watts = (double)NAN};
+  if (self->power && self->power(self->device, &milliwatts) == NVML_OK) now.watts = 1e-3 * (double)milliwatts;
+  now.pcie_sent = ask(self->pcie, self->device, NVML_PCIE_SENT, 1024); /* KiB a second */
+  now.pcie_received = ask(self->pcie, self->device, NVML_PCIE_RECEIVED, 1024);
+  return now;
 }
 
 uint64_t nvml_slowing(uint64_t reasons) {

@@ -22,6 +22,14 @@ bool nvml_read(nvml *self, nvml_clocks *out);
  * counter. */
 bool nvml_energy(nvml *self, uint64_t *out);
 
+/* What the GPU is doing now; NaN: this GPU, driver or NVML does not tell it. NVML counts what goes over PCIe for 20 ms
+ * each way, so that the answer takes 40 ms where it is known. */
+typedef struct nvml_state {
+  double sm_mhz, memory_mhz, celsius, watts;
+  double pcie_sent, pcie_received; /* bytes a second, by the GPU */
+} nvml_state;
+nvml_state nvml_state_now(nvml *self);
+
 /* Of the reasons, those that make a GPU slower than it could be: power cap, heat, brake. The power cap is the card's
  * own and comes again in every run; the others are a disturbance. */
 uint64_t nvml_slowing(uint64_t reasons);

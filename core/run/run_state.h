@@ -102,6 +102,7 @@ typedef struct run_state {
   uint32_t splits; /* windows that ended early: they filled the memory, or the user paused */
   bool told_full;  /* that they filled the memory */
   run_pause pause;
+  struct series *series;                /* NULL: none is asked for */
   bool was_split;                       /* the next step begins a window */
   double window_used, window_step_most; /* of the recorder's memory: now, and a step of this window at most */
   double coverage_launches, coverage_matched;

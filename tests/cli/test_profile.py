@@ -51,6 +51,21 @@ class Profile(ProfileCase):
         footer = [row for row in self.table("flops.csv") if row["name"] == "Total"]
         self.assertEqual([int(row["flops_per_step"]) for row in footer], [total])
 
+    def test_series_of_the_process_are_counters(self):
+        """Memory as the system has it, and processors: what no GPU is there to tell has no counter."""
+        self.run_csv("control", "--profile_steps", "300", "-o", "profile.series_every=0.02s")
+        series = defaultdict(list)
+        for row in self.table("events/counters.csv"):
+            series[row["name"]].append(float(row["value"]))
+        self.assertEqual({name for name in series if "GPU" in name}, set())
+        self.assertGreater(len(series["process memory, bytes"]), 3)
+        for value in series["process memory, bytes"]:
+            self.assertTrue(1e6 < value < 1e11, value)
+        self.assertGreater(max(series["process, cores busy"]), 0)
+        self.assertLess(max(series["process, cores busy"]), 1.5 * os.cpu_count())
+        self.run_csv("control", "--profile_steps", "30")
+        self.assertNotIn("process memory, bytes", {row["name"] for row in self.table("events/counters.csv")})
+
     def test_modules_name_the_path(self):
         self.run_csv("control", "-o", "profile.with_modules=true")
         modules = Counter(row["module"] for row in self.ranges_named("aten::conv2d"))

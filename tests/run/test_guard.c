@@ -4,6 +4,7 @@
 #include "measure/guard_report.h"
 #include "run/nvml.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,6 +94,26 @@ PD_TEST(guard, sees_its_own_work_on_this_machine) {
   cr_assert_geq(facts.cores, 1);
   cr_assert(facts.own_cores > 0 && facts.own_cores < 1.5, "%g", facts.own_cores);
   cr_assert_eq(facts.looks, 0);
+}
+
+PD_TEST(guard, the_state_of_a_gpu_is_what_nvml_tells) {
+  setenv("FAKE_NVML", "1755 1980 0", 1);
+  setenv("FAKE_NVML_STATE", "2619,41,350500,2048,1024", 1);
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  nvml *gpu = nvml_open(0);
+  nvml_state now = nvml_state_now(gpu);
+  cr_assert_eq(now.sm_mhz, 1755);
+  cr_assert_eq(now.memory_mhz, 2619);
+  cr_assert_eq(now.celsius, 41);
+  cr_assert_float_eq(now.watts, 350.5, 1e-9);
+  cr_assert_eq(now.pcie_sent, 2048 * 1024);
+  cr_assert_eq(now.pcie_received, 1024 * 1024);
+  setenv("FAKE_NVML_STATE", "2619,x,x,x,7", 1);
+  now = nvml_state_now(gpu);
+  cr_assert_eq(now.memory_mhz, 2619);
+  cr_assert(isnan(now.celsius) && isnan(now.watts) && isnan(now.pcie_sent), "what a GPU lacks is no zero");
+  cr_assert_eq(now.pcie_received, 7 * 1024);
+  nvml_close(gpu);
 }
 
 PD_TEST(guard, takes_the_energy_of_a_second_or_more) {
