@@ -12,9 +12,8 @@ static bool was_tried(const tune_path *self, const char *settings) {
   return false;
 }
 
-/* What no replay predicts may save more than the cause: it stays worth a trial once another cure has taken the cause
- * away.
- */
+/* Another cure of a cause may save more than the one that took it away: batches that are made before the run also take
+ * no core. */
 static bool was_cured(const tune_path *self, uint32_t cause) {
   for (uint32_t i = 0; i < self->count; i++)
     if (self->steps[i].kept && self->steps[i].cause == cause) return true;
@@ -25,8 +24,7 @@ static bool may_try(const tune_path *self, const prediction *of, uint32_t which)
   char whole[TUNE_SETTINGS];
   const char *settings = of->cures[which].settings;
   /* What keeps the device busy has no gain to report. */
-  const bool is_worth = of->cause == VERDICT_none || of->gain >= TUNE_LEAST ||
-                        (of->cures[which].unpredicted && was_cured(self, of->cause));
+  const bool is_worth = of->cause == VERDICT_none || of->gain >= TUNE_LEAST || was_cured(self, of->cause);
   return is_worth && strlen(settings) < TUNE_TEXT && !was_tried(self, settings) &&
          tune_path_with(self, settings, whole);
 }

@@ -76,12 +76,12 @@ PD_TEST(tune_path, what_does_not_run_is_not_kept) {
   cr_assert_eq(self.kept, 0);
 }
 
-PD_TEST(tune_path, what_no_replay_tells_is_tried_though_its_cause_is_gone) {
+PD_TEST(tune_path, another_cure_is_tried_though_the_cause_is_gone) {
   static tune_path self;
   predictions of = {.count = 1,
                     .all = {{.cause = VERDICT_input_bound,
                              .gain = 0.4,
-                             .cures = {{"data.num_workers=8", NULL, 1}, {"data.resident=device", "no replay", 1}},
+                             .cures = {{"data.num_workers=8", NULL, 1}, {"data.resident=device", NULL, 1}},
                              .cure_count = 2}}};
   tune_step step;
   cr_assert(try_next(&self, &of, 0.6, OUTCOME_FASTER, "data.num_workers=8"));

@@ -152,6 +152,15 @@ class Tables(Case):
         self.assertEqual(code, 0, err)
         self.assertRegex(out.replace("\n", " "), "Nothing is corrected: this window has no steps without the profiler")
 
+    def test_the_evidence_names_the_line_that_makes_most_calls(self):
+        code, _, err = self.run_small("--scenario", "sync", "-o", "data.resident=device", "-o", "scenario.reads_per_step=300",
+                                      "-o", "profile.with_stack=true", "--sink", "json:output_json=m.json")
+        self.assertEqual(code, 0, err)
+        verdict = self.json("m.json")["windows"][0]["tables"]["verdict"]["rows"][0]
+        self.assertEqual(verdict["verdict_cause"], "forced_sync", verdict)
+        self.assertRegex(verdict["verdict_evidence"],
+                         r"; [\d.]+ of the [\d.]+ calls a step are made by aten::item at \w+ \(sync\.c:\d+\)")
+
     def test_every_time_of_paddles_tables_says_something(self):
         titles = {"operator_summary": "Operator Summary", "kernels": "Kernel Summary", "memcpy": "Memory Manipulation",
                   "userdefined": "UserDefined Summary"}
