@@ -16,6 +16,12 @@ typedef struct tally {
   uint64_t calls;
 } tally;
 
+typedef struct tallies {
+  key_groups keys;
+  tally *rows; /* by the keys' index */
+  uint64_t room;
+} tallies;
+
 static bool is_operation(const pd_range *range) {
   return range->kind == PD_RANGE_OP || range->kind == PD_RANGE_OP_INNER;
 }
@@ -74,21 +80,19 @@ static place place_of(const trace_facts *facts, uint32_t range) {
   return out;
 }
 
-static bool add(key_groups *keys, tally **tallies, uint64_t *room, const place *at, double ns) {
-  const uint32_t index = groups_index(keys, (uint64_t)at->operation << 32 | at->module, at->frame);
-  if (index == UINT32_MAX) return false;
-  const uint64_t before = *room;
-  if (!PD_ARRAY_FIT(*tallies, *room, index + 1)) return false;
-  if (*room > before) memset(*tallies + before, 0, (*room - before) * sizeof **tallies);
-  (*tallies)[index].ns += ns;
-  (*tallies)[index].calls++;
+static bool add(tallies *self, const place *at, double ns) {
+  const uint32_t index = groups_index(&self->keys, (uint64_t)at->operation << 32 | at->module, at->frame);
+  const uint64_t before = self->room;
+  if (index == UINT32_MAX || !PD_ARRAY_FIT(self->rows, self->room, index + 1)) return false;
+  if (self->room > before) memset(self->rows + before, 0, (self->room - before) * sizeof *self->rows);
+  self->rows[index].ns += ns;
+  self->rows[index].calls++;
   return true;
 }
 
 bool places_find(const timeline *of, replay_owners owner, bool by_time, place *out) {
-  key_groups keys = {0};
-  tally *tallies = NULL;
-  uint64_t room = 0, all = 0;
+  tallies self = {.rows = NULL};
+  uint64_t all = 0;
   bool ok = true;
   *out = (place){0};
   for (uint32_t c = 0; c < of->call_count && ok; c++) {
@@ -96,18 +100,18 @@ bool places_find(const timeline *of, replay_owners owner, bool by_time, place *o
     if (call->owner != owner || (!by_time && !call->record_count)) continue;
     const place at = place_of(of->facts, timeline_source(of, call)->range);
     all++;
-    if (at.operation) ok = add(&keys, &tallies, &room, &at, by_time ? (double)(call->end_ns - call->start_ns) : 1);
+    if (at.operation) ok = add(&self, &at, by_time ? (double)(call->end_ns - call->start_ns) : 1);
   }
   uint32_t best = 0;
-  for (uint32_t i = 1; i < keys.count; i++)
-    if (tallies[i].ns > tallies[best].ns) best = i;
-  if (ok && keys.count)
-    *out = (place){.operation = (uint32_t)(keys.keys[best].a >> 32),
-                   .module = (uint32_t)keys.keys[best].a,
-                   .frame = (uint32_t)keys.keys[best].b,
-                   .calls = tallies[best].calls,
+  for (uint32_t i = 1; i < self.keys.count; i++)
+    if (self.rows[i].ns > self.rows[best].ns) best = i;
+  if (ok && self.keys.count)
+    *out = (place){.operation = (uint32_t)(self.keys.keys[best].a >> 32),
+                   .module = (uint32_t)self.keys.keys[best].a,
+                   .frame = (uint32_t)self.keys.keys[best].b,
+                   .calls = self.rows[best].calls,
                    .of_calls = all};
-  groups_free(&keys);
-  free(tallies);
+  groups_free(&self.keys);
+  free(self.rows);
   return ok;
 }

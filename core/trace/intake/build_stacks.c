@@ -116,21 +116,21 @@ static pd_status write_stacks(const stack_build *self) {
   return PD_OK;
 }
 
-pd_status intake_build_stacks(intake_build *build) {
-  const uint64_t count = build->from->frames.count;
-  stack_build self = {.build = build};
+pd_status intake_build_stacks(intake_build *self) {
+  const uint64_t count = self->from->frames.count;
+  stack_build made = {.build = self};
   if (!count) return PD_OK;
-  const frame_order by = {build->from->frames.data, build->thread_rows};
+  const frame_order by = {self->from->frames.data, self->thread_rows};
   uint32_t *order = trace_scratch_alloc(count, 2 * sizeof *order);
   pd_status status = order ? PD_OK : PD_NO_MEMORY;
   for (uint64_t i = 0; status == PD_OK && i < count; i++) order[i] = (uint32_t)i;
   if (status == PD_OK) sort_runs(order, order + count, count, frame_after, &by);
-  if (status == PD_OK && !give_stacks(&self, order, count)) status = PD_NO_MEMORY;
-  if (status == PD_OK && self.stacks) status = write_stacks(&self);
-  row_array_free(&self.nodes);
-  free(self.index.slots);
-  free(self.open);
-  free(self.stack_of);
+  if (status == PD_OK && !give_stacks(&made, order, count)) status = PD_NO_MEMORY;
+  if (status == PD_OK && made.stacks) status = write_stacks(&made);
+  row_array_free(&made.nodes);
+  free(made.index.slots);
+  free(made.open);
+  free(made.stack_of);
   free(order);
   return status;
 }
