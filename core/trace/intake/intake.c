@@ -16,7 +16,8 @@ static void look_at_memory(intake *self) {
   self->left = memory_left();
   if (self->row_count * (BYTES_A_ROW - ROW_BYTES) <= self->left) return;
   self->is_too_large = true;
-  row_array *all[] = {&self->ranges, &self->calls, &self->works, &self->others, &self->memory, &self->steps};
+  row_array *all[] = {&self->ranges, &self->frames, &self->calls, &self->works,
+                      &self->others, &self->memory, &self->steps};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) row_array_free(all[i]);
 }
 
@@ -96,7 +97,7 @@ static void range(const pd_intake *table, const pd_read_range *given) {
 
 static void frame(const pd_intake *table, uint32_t thread, uint32_t name, int64_t start_ns, int64_t end_ns) {
   intake *self = table->impl;
-  if (!plausible(self, start_ns, end_ns)) return;
+  if (!is_taken(self, start_ns, end_ns)) return;
   read_frame *row = row_array_add(&self->frames, sizeof *row);
   if (row)
     *row = (read_frame){start_ns, end_ns < start_ns ? start_ns : end_ns, name, thread};
