@@ -76,12 +76,15 @@ typedef struct capture_file_head {
   X(THREAD_NAMES, 32, "names of threads")                                                                              \
   X(SPANS, 33, "ranges of no one thread")                                                                              \
   X(TWIN, 34, "what recording costs")                                                                                  \
-  X(PAUSES, 35, "pauses of the recording")
+  X(PAUSES, 35, "pauses of the recording")                                                                             \
+  X(STATES, 36, "states of threads")                                                                                   \
+  X(CHILDREN, 37, "children of the program")                                                                           \
+  X(CODE, 38, "places in the program's code")
 typedef enum capture_kind {
 #define CAPTURE_X(name, value, text) CAPTURE_##name = value,
   CAPTURE_KIND_MAP(CAPTURE_X)
 #undef CAPTURE_X
-      CAPTURE_KIND_END = 35
+      CAPTURE_KIND_END = 39
 } capture_kind;
 
 #define CAPTURE_NO_WINDOW UINT32_MAX
@@ -138,6 +141,26 @@ typedef struct capture_pause {
   int64_t start_ns, end_ns;
   uint64_t lost[16]; /* by pd_loss, from the recording's start to the pause */
 } capture_pause;
+
+/* What a thread of the program was at, in CLOCK_REALTIME: the fields of pd_state_row. */
+typedef struct capture_state {
+  int64_t start_ns, end_ns, process_ns;
+  uint32_t state;  /* pd_host_state */
+  char detail[36]; /* "read() of a pipe" */
+} capture_state;
+
+/* A child of the program: the fields of pd_child_row. */
+typedef struct capture_child {
+  int64_t ns, cpu_ns, disk_bytes, read_bytes;
+  uint32_t pid, reserved;
+  char name[16];
+} capture_child;
+
+/* Where a thread was in the program's own code. */
+typedef struct capture_code {
+  int64_t ns;
+  uint32_t thread, place; /* system thread id; string id */
+} capture_code;
 
 /* A process that was recorded, and how that ended. */
 typedef struct capture_program {

@@ -196,6 +196,20 @@ static void record(const pd_intake *table, const pd_captured *given) {
   if (self->record) self->record(self->record_user, given);
 }
 
+/* What the system saw of the host: samples that no rule ties to other rows. */
+static void state(const pd_intake *table, const pd_state_row *row) {
+  (void)table;
+  (void)row;
+}
+static void child(const pd_intake *table, const pd_child_row *row) {
+  (void)table;
+  (void)row;
+}
+static void code(const pd_intake *table, const pd_code_row *row) {
+  (void)table;
+  (void)row;
+}
+
 pd_status check_rows_open(check_rows **out, check_findings *findings) {
   check_rows *self = calloc(1, sizeof *self);
   *out = self;
@@ -217,7 +231,10 @@ pd_status check_rows_open(check_rows **out, check_findings *findings) {
                             .odd = odd,
                             .place = place,
                             .progress = progress,
-                            .record = record};
+                            .record = record,
+                            .state = state,
+                            .child = child,
+                            .code = code};
   return strings_open(&self->strings);
 }
 

@@ -45,6 +45,9 @@ static pd_array *array_of(pd_trace *trace, uint32_t id) {
   case PD_WINDOW_STEPS: return &trace->steps;
   case PD_WINDOW_SHAPES: return &trace->shapes;
   case PD_WINDOW_LOSS_ROWS: return &trace->loss_rows;
+  case PD_WINDOW_STATES: return &trace->states;
+  case PD_WINDOW_CHILDREN: return &trace->children;
+  case PD_WINDOW_CODE: return &trace->code;
   default: return NULL;
   }
 }
@@ -119,14 +122,14 @@ static const char *take_cures(window_file *out) {
 
 static const char *assemble(window_file *out, const uint64_t *counts) {
   static const uint32_t single[] = {PD_WINDOW_TRACE, PD_WINDOW_DEVICE, PD_WINDOW_RUN};
-  for (uint32_t id = 1; id < PD_WINDOW_LOSS_ROWS; id++) /* a file without the places of losses has none */
+  for (uint32_t id = 1; id < PD_WINDOW_LOSS_ROWS; id++) /* what came later may be missing */
     if (!out->blocks[id]) return "a section is missing";
   for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
     if (counts[single[i]] != 1) return "trace, device and run have one row each";
   memcpy(&out->trace, out->blocks[PD_WINDOW_TRACE], sizeof out->trace);
   memcpy(&out->device, out->blocks[PD_WINDOW_DEVICE], sizeof out->device);
   memcpy(&out->run, out->blocks[PD_WINDOW_RUN], sizeof out->run);
-  for (uint32_t id = 1; id < PD_WINDOW_LOSS_ROWS; id++) /* a file without the places of losses has none */ {
+  for (uint32_t id = 1; id < PD_WINDOW_SECTION_END; id++) {
     pd_array *array = array_of(&out->trace, id);
     if (array) *array = (pd_array){out->blocks[id], counts[id], row_bytes[id]};
   }
@@ -256,6 +259,29 @@ static bool steps_are_right(const pd_trace *t) {
   return is_span(t->start_ns, t->end_ns);
 }
 
+/* In the order of trace.h. */
+static bool host_is_right(const pd_trace *t) {
+  for (uint64_t i = 0; i < t->states.count; i++) {
+    const pd_state_row *row = PD_AT(pd_state_row, &t->states, i), *before = i ? row - 1 : NULL;
+    if (!is_span(row->start_ns, row->end_ns) || row->end_ns < row->start_ns || !within(row->thread, &t->threads) ||
+        !within(row->name, &t->strings) || row->state < PD_HOST_RUNS || row->state > PD_HOST_BLOCKED)
+      return false;
+    if (before && (before->thread > row->thread || (before->thread == row->thread && before->end_ns > row->start_ns)))
+      return false;
+  }
+  for (uint64_t i = 0; i < t->children.count; i++) {
+    const pd_child_row *row = PD_AT(pd_child_row, &t->children, i);
+    if (!is_time(row->ts_ns) || !within(row->name, &t->strings)) return false;
+  }
+  for (uint64_t i = 0; i < t->code.count; i++) {
+    const pd_code_row *row = PD_AT(pd_code_row, &t->code, i), *before = i ? row - 1 : NULL;
+    if (!is_time(row->ts_ns) || !within(row->thread, &t->threads) || !within(row->place, &t->strings)) return false;
+    if (before && (before->thread > row->thread || (before->thread == row->thread && before->ts_ns > row->ts_ns)))
+      return false;
+  }
+  return true;
+}
+
 static const char *check(window_file *self) {
   const pd_trace *t = &self->trace;
   if (!ranges_are_right(self)) return "a range's row is wrong";
@@ -263,6 +289,7 @@ static const char *check(window_file *self) {
   if (!activities_are_right(t)) return "a device record's row is wrong";
   if (!memory_is_right(t)) return "a memory event's row is wrong";
   if (!steps_are_right(t)) return "a step's row is wrong";
+  if (!host_is_right(t)) return "a row of what the host did is wrong";
   if (!others_are_right(t)) return "a thread's, stream's, overhead's, counter's or loss's row is wrong";
   return NULL;
 }

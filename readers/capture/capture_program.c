@@ -3,6 +3,7 @@
 #include "capture_files.h"
 
 #include "program_captures.h"
+#include "program_host.h"
 #include "program_marks.h"
 #include "program_spans.h"
 #include "program_tail.h"
@@ -41,6 +42,7 @@ struct captured_program {
   program_captures captures;
   program_tail tail;
   program_spans spans;
+  program_host host;
   bool has_end, failed;
 };
 
@@ -180,6 +182,16 @@ static void give_losses(const captured_program *self, const uint64_t *by_end) {
   }
 }
 
+static void read_states(captured_program *self, const capture_record *at) {
+  program_host_states(&self->host, at, self->from->room);
+}
+static void read_children(captured_program *self, const capture_record *at) {
+  program_host_children(&self->host, at, self->from->room);
+}
+static void read_code(captured_program *self, const capture_record *at) {
+  program_host_code(&self->host, at, self->from->room);
+}
+
 static void read_end(captured_program *self, const capture_record *at) {
   capture_program_end end;
   if (at->bytes != sizeof end) return;
@@ -251,6 +263,20 @@ static pd_status find_captures(captured_program *self) {
   program_captures_answers(&self->captures);
   read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), find_answers);
   return PD_OK;
+}
+
+static void read_host(captured_program *self) {
+  self->host = (program_host){.intake = self->intake,
+                              .pid = self->pid,
+                              .from_ns = self->stretch.from_ns,
+                              .cut_ns = self->tail.cut_ns,
+                              .names = self->names,
+                              .name_count = self->name_count};
+  read_kind(self, CAPTURE_STATES, sizeof(capture_state), read_states);
+  read_kind(self, CAPTURE_CHILDREN, sizeof(capture_child), read_children);
+  read_kind(self, CAPTURE_CODE, sizeof(capture_code), read_code);
+  self->strange += self->host.strange;
+  self->facts |= self->host.facts;
 }
 
 /* Without an end pdhost itself was killed: the last flush is then as old as one can be. */
@@ -339,6 +365,7 @@ static pd_status read_all(captured_program *self, const pd_intake *intake) {
   read_kind(self, CAPTURE_SPANS, sizeof(capture_annotation), read_spans);
   if (program_spans_give(&self->spans, intake, self->pid) != PD_OK) return PD_NO_MEMORY;
   self->from->step_number = program_marks_give(&self->marks, intake, self->from->step_number);
+  read_host(self);
   tell_source(self, &about);
   read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), read_activities);
   if (self->stretch.lost_by_end) {

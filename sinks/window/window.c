@@ -99,7 +99,7 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
   pd_trace flat = {.size = sizeof flat};
   memcpy(&flat, trace, trace->size < sizeof flat ? trace->size : sizeof flat); /* a host of 1.0 has a shorter one */
   pd_device_props device = trace->device ? *trace->device : (pd_device_props){0};
-  const pd_array losses = flat.loss_rows;
+  const pd_array losses = flat.loss_rows, states = flat.states, children = flat.children, code = flat.code;
   pd_array *const pointers[] = {&flat.strings,
                                 &flat.threads,
                                 &flat.streams,
@@ -113,7 +113,10 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
                                 &flat.steps,
                                 &flat.shapes,
                                 &flat.stacks,
-                                &flat.loss_rows};
+                                &flat.loss_rows,
+                                &flat.states,
+                                &flat.children,
+                                &flat.code};
   for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++) *pointers[i] = nothing;
   flat.device = NULL;
   flat.profile_note = flat.origin = device.name = device.versions = NULL;
@@ -134,6 +137,9 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
   rows(out, PD_WINDOW_STEPS, &trace->steps, sizeof(pd_trace_step));
   rows(out, PD_WINDOW_SHAPES, &trace->shapes, sizeof(pd_shape));
   rows(out, PD_WINDOW_LOSS_ROWS, &losses, sizeof(pd_loss_row));
+  rows(out, PD_WINDOW_STATES, &states, sizeof(pd_state_row));
+  rows(out, PD_WINDOW_CHILDREN, &children, sizeof(pd_child_row));
+  rows(out, PD_WINDOW_CODE, &code, sizeof(pd_code_row));
 }
 
 static pd_status window_sink_trace(void *given, const pd_trace *trace) {

@@ -109,6 +109,11 @@ struct pd_intake {
   /* A function of the program's own, not of a library's, while it ran; `name` holds its file and line, as in
    * "train.py(57): step". Operations get the stack of those around them. Ask with PD_HAS, and for NULL. */
   void (*frame)(const pd_intake *intake, uint32_t thread, uint32_t name, int64_t start_ns, int64_t end_ns);
+  /* What the host did: rows as the trace has them, but with threads of `thread` and the intake's times. Facts that the
+   * source names say whether there may be any. */
+  void (*state)(const pd_intake *intake, const pd_state_row *row);
+  void (*child)(const pd_intake *intake, const pd_child_row *row);
+  void (*code)(const pd_intake *intake, const pd_code_row *row);
 };
 
 typedef struct pd_reader_ops {

@@ -128,6 +128,48 @@ typedef struct pd_counter_row {
   uint32_t reserved;
 } pd_counter_row;
 
+/* What a thread was at, as the system sees it. */
+typedef uint32_t pd_host_state;
+enum {
+  PD_HOST_RUNS = 1,    /* on a processor */
+  PD_HOST_DELAYED = 2, /* it could run, and had no processor */
+  PD_HOST_READ = 3,    /* blocked in a call that reads or receives */
+  PD_HOST_POLL = 4,    /* blocked until a file has something: poll, select, epoll */
+  PD_HOST_FUTEX = 5,   /* blocked for another thread: a lock, a condition, a semaphore */
+  PD_HOST_SLEEP = 6,   /* it asked for time to pass */
+  PD_HOST_FAULT = 7,   /* blocked for a page of its memory */
+  PD_HOST_CALL = 8,    /* blocked in another call of the system */
+  PD_HOST_BLOCKED = 9  /* blocked, and in what was not seen */
+};
+
+/* A stretch of a thread in one state, sorted by (thread, start), none over another. Between two of them the state is
+ * not known. */
+typedef struct pd_state_row {
+  int64_t start_ns, end_ns;
+  int64_t process_ns; /* processor time of the whole process meanwhile, at most; -1: not known */
+  uint32_t thread;    /* index into threads */
+  uint32_t name;      /* string id: "read() of a pipe", 0: nothing is known beside the state */
+  pd_host_state state;
+  uint32_t reserved;
+} pd_state_row;
+
+/* What a child of the program has used by then, sorted by (pid, time). -1: not known. */
+typedef struct pd_child_row {
+  int64_t ts_ns;
+  int64_t cpu_ns;     /* processor time so far */
+  int64_t disk_bytes; /* read from storage so far */
+  int64_t read_bytes; /* read by calls so far, from memory, pipes and sockets too */
+  uint32_t pid;
+  uint32_t name; /* string id */
+} pd_child_row;
+
+/* Where in its own source code a thread was, sorted by (thread, time). */
+typedef struct pd_code_row {
+  int64_t ts_ns;
+  uint32_t thread; /* index into threads */
+  uint32_t place;  /* string id: "train.py:42" */
+} pd_code_row;
+
 /* One active step, in order. [start_ns, end_ns) are back to back: a step runs from the end of the one before (its wait
  * for data included) to its own end. */
 typedef struct pd_trace_step {
@@ -163,7 +205,10 @@ enum {
   PD_FACT_EVENTS = 1 << 6,     /* which event a stream waited for: pd_other_row.awaited */
   PD_FACT_LOSSES = 1 << 7,     /* the source counted what it lost: pd_trace.losses; else more may be missing */
   PD_FACT_RECORDER_COST = 1 << 8, /* what recording cost: pd_trace.record_cost_ns */
-  PD_FACT_TRAIN = 1 << 9          /* the measured part of a step, t0 to t1; else it is the step without its wait */
+  PD_FACT_TRAIN = 1 << 9,         /* the measured part of a step, t0 to t1; else it is the step without its wait */
+  PD_FACT_STATES = 1 << 10,       /* what launching threads did, where there is a row of it: pd_trace.states */
+  PD_FACT_CHILDREN = 1 << 11,     /* what the program's children used: pd_trace.children */
+  PD_FACT_CODE = 1 << 12          /* samples of where the program's code was: pd_trace.code */
 };
 
 /* What recording adds to a step, measured within the window: recorded steps took turns with others that were not
@@ -224,6 +269,9 @@ typedef struct pd_trace {
   /* The user had the recording stand still for so long before this window began; 0: not. Nothing is known of that
    * time, which belongs to no window. */
   int64_t paused_ns;
+  pd_array states;   /* of pd_state_row, with PD_FACT_STATES */
+  pd_array children; /* of pd_child_row, with PD_FACT_CHILDREN */
+  pd_array code;     /* of pd_code_row, with PD_FACT_CODE */
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */

@@ -48,12 +48,15 @@ typedef struct pd_window_section {
   X(COUNTERS, 14, pd_counter_row)                                                                                      \
   X(STEPS, 15, pd_trace_step)                                                                                          \
   X(SHAPES, 16, pd_shape)                                                                                              \
-  X(LOSS_ROWS, 17, pd_loss_row)
+  X(LOSS_ROWS, 17, pd_loss_row)                                                                                        \
+  X(STATES, 18, pd_state_row)                                                                                          \
+  X(CHILDREN, 19, pd_child_row)                                                                                        \
+  X(CODE, 20, pd_code_row)
 enum {
 #define PD_X(name, value, row) PD_WINDOW_##name = value,
   PD_WINDOW_MAP(PD_X)
 #undef PD_X
-      PD_WINDOW_SECTION_END = 18
+      PD_WINDOW_SECTION_END = 21
 };
 
 /* What a window's verdict depends on beside the trace. */

@@ -289,14 +289,16 @@ pd_status intake_open(const intake_listener *listener, intake **out) {
                             .progress = progress,
                             .record = record,
                             .frame = frame};
+  intake_open_host(&self->table);
   *out = self;
   return PD_OK;
 }
 
 void intake_close(intake *self) {
   if (!self) return;
-  row_array *all[] = {&self->ranges,  &self->calls,   &self->works,       &self->others,  &self->memory, &self->steps,
-                      &self->details, &self->streams, &self->thread_keys, &self->threads, &self->frames};
+  row_array *all[] = {&self->ranges, &self->calls,   &self->works,    &self->others,      &self->memory,
+                      &self->steps,  &self->details, &self->streams,  &self->thread_keys, &self->threads,
+                      &self->frames, &self->states,  &self->children, &self->code};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) row_array_free(all[i]);
   free(self->detail_index.slots);
   free(self->stream_index.slots);

@@ -96,6 +96,7 @@ static pd_status build_all(intake_build *self) {
   if (status == PD_OK) status = intake_build_calls(self);
   if (status == PD_OK) status = intake_build_device(self);
   if (status == PD_OK) status = intake_build_memory(self);
+  if (status == PD_OK) status = intake_build_host(self);
   if (status == PD_OK) status = intake_build_steps(self);
   if (status == PD_OK) status = add_losses(self);
   if (status == PD_OK) status = choose_device(self);

@@ -71,8 +71,9 @@ struct intake {
   intake_listener listener;
   string_table *strings;
   row_array ranges, frames, calls, works, others, memory, steps;
-  row_array details; /* of pd_activity without times, bytes and correlation */
-  row_array streams; /* of pd_stream_row without name */
+  row_array states, children, code; /* as in the trace, with the reader's threads and times */
+  row_array details;                /* of pd_activity without times, bytes and correlation */
+  row_array streams;                /* of pd_stream_row without name */
   row_array threads;
   row_array thread_keys; /* of uint64_t: pid and tid; by the same indices */
   row_array shapes, shape_sets;
@@ -107,6 +108,8 @@ PD_PRINTF(3, 0) void intake_tell(const intake *self, pd_odd how, const char *for
 /* The list's index in shape_sets + 1; 0 on no memory, and `failed` is set. */
 uint32_t intake_shape_set(intake *self, const pd_shape *shapes, uint32_t count);
 void intake_drop_shapes(intake *self);
+/* The part of the table that takes what the host did. */
+void intake_open_host(pd_intake *table);
 pd_status intake_build_shapes(intake_build *self); /* before ranges */
 void intake_build_lost(intake_build *self, pd_loss loss, int64_t at_ns);
 /* "3 things are so" through the listener, where `count` is not 0. */
@@ -118,6 +121,7 @@ pd_status intake_build_stacks(intake_build *self); /* after ranges */
 pd_status intake_build_calls(intake_build *self);  /* after ranges */
 pd_status intake_build_device(intake_build *self); /* after calls */
 pd_status intake_build_memory(intake_build *self); /* after ranges */
+pd_status intake_build_host(intake_build *self);   /* after threads */
 pd_status intake_build_steps(intake_build *self);  /* after all others */
 
 #endif
