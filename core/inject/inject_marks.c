@@ -12,6 +12,7 @@ static const char domain[] = PD_MARK_DOMAIN;
 void pdhost_mark_step(void);
 void pdhost_mark_input_begin(void);
 void pdhost_mark_input_end(void);
+int pdhost_record_code(unsigned thread, const char *place);
 
 __attribute__((visibility("default"))) void pdhost_mark_step(void) {
   inject_ranges_prepare();
@@ -24,3 +25,9 @@ __attribute__((visibility("default"))) void pdhost_mark_input_begin(void) {
 }
 
 __attribute__((visibility("default"))) void pdhost_mark_input_end(void) { (void)inject_ranges_pop(domain); }
+
+/* A sample of where a thread is in the program's own code; 0: nothing is recorded now. */
+__attribute__((visibility("default"))) int pdhost_record_code(unsigned thread, const char *place) {
+  inject_ranges_prepare();
+  return inject_ranges_code(thread, place);
+}

@@ -39,7 +39,7 @@ typedef struct open_span {
 typedef struct range_thread {
   _Atomic uint32_t taken;
   uint32_t depth; /* may be beyond DEPTH: those are not kept */
-  ring_lane rows, spans, strings;
+  ring_lane rows, spans, strings, code;
   open_range open[DEPTH];
   known_name names[NAMES];
 } range_thread;
@@ -60,6 +60,7 @@ static void give_back(void *thread) {
     ring_lane_close(&self->rows);
     ring_lane_close(&self->spans);
     ring_lane_close(&self->strings);
+    ring_lane_close(&self->code);
   }
   mine = NULL;
   atomic_store_explicit(&self->taken, 0, memory_order_release);
@@ -82,7 +83,7 @@ static range_thread *take_place(void) {
     uint32_t taken = 0;
     if (!atomic_compare_exchange_strong(&all[i].taken, &taken, 1)) continue;
     all[i].depth = 0;
-    all[i].rows = all[i].spans = all[i].strings = (ring_lane){0};
+    all[i].rows = all[i].spans = all[i].strings = all[i].code = (ring_lane){0};
     memset(all[i].names, 0, sizeof all[i].names);
     mine = &all[i];
     (void)pthread_setspecific(key, mine);
@@ -129,6 +130,7 @@ static range_thread *thread_now(void) {
     self->spans =
         (ring_lane){.ring = ring, .kind = CAPTURE_SPANS, .thread = tid, .row_bytes = sizeof(capture_annotation)};
     self->strings = (ring_lane){.ring = ring, .kind = CAPTURE_STRINGS, .thread = tid, .row_bytes = CAPTURE_ALIGN};
+    self->code = (ring_lane){.ring = ring, .kind = CAPTURE_CODE, .thread = tid, .row_bytes = sizeof(capture_code)};
   }
   return self;
 }
@@ -213,4 +215,13 @@ void inject_ranges_end(uint64_t number) {
   atomic_store_explicit(&place->number, 0, memory_order_release);
   range_thread *self = thread_now();
   if (self) put_row(&self->spans, &range, pd_clock_ns(CLOCK_REALTIME));
+}
+
+bool inject_ranges_code(uint32_t thread, const char *place) {
+  range_thread *self = thread_now();
+  if (!self) return false;
+  const capture_code row = {
+      .ns = pd_clock_ns(CLOCK_REALTIME), .thread = thread, .place = name_id(self, place ? place : "")};
+  if (row.place) (void)ring_put(&self->code, &row, sizeof row, 1); /* one sample less is no loss */
+  return true;
 }

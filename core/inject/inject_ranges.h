@@ -7,6 +7,7 @@
 
 #include "capture/ring_write.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Memory for the threads that will have ranges. Once in a process; again it does nothing. [any thread] */
@@ -26,6 +27,8 @@ int inject_ranges_pop(const char *domain);
 /* A range that any thread may end, by the number that is returned; 0: it is not kept. */
 uint64_t inject_ranges_start(const char *domain, const char *name);
 void inject_ranges_end(uint64_t number);
+/* Another thread is at this place of the program's code now. False: nothing is recorded. */
+bool inject_ranges_code(uint32_t thread, const char *place);
 /* A moment. */
 void inject_ranges_mark(const char *domain, const char *name);
 

@@ -21,6 +21,7 @@ typedef struct record_options {
   const char *out, *cupti, *step;
   double duration_s, start_after_s, last_s;
   uint64_t steps;
+  record_host_way host;
 } record_options;
 
 /* The whole time of a job, whose last seconds are kept. */
@@ -44,6 +45,18 @@ static bool take_steps(void *user, const args_option *self, const char *value, e
   errno = 0;
   ((record_options *)user)->steps = strtoull(value, &end, 10);
   return !errno && !*end && value[0] >= '1' && value[0] <= '9';
+}
+
+static bool take_host(void *user, const args_option *self, const char *value, error *err) {
+  static const char *const names[] = {"auto", "switches", "proc", "none"};
+  (void)self;
+  (void)err;
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (strcmp(value, names[i]) != 0) continue;
+    ((record_options *)user)->host = (record_host_way)i;
+    return true;
+  }
+  return false;
 }
 
 static const args_option rows[] = {
@@ -100,6 +113,13 @@ static const args_option rows[] = {
      .help = "when the program's own torch.profiler starts, give CUPTI to it, and report what was recorded until then",
      .take = args_take_flag,
      .code = (int)offsetof(record_options, yields)},
+    {.name = "--host-samples",
+     .value = ARGS_REQUIRED,
+     .argument = "HOW",
+     .help = "how to see what launching threads wait for: context switches of the kernel, /proc alone, or none (auto)",
+     .allowed = "auto, switches, proc, none",
+     .offer = ARGS_OFFER_CHOICES,
+     .take = take_host},
     {.name = "--cupti",
      .value = ARGS_REQUIRED,
      .argument = "FILE",
@@ -133,6 +153,8 @@ const args_command record_command = {
         "The steps are the program's own marks (--torch or pdhost/mark.h), or the NVTX ranges that --step names. "
         "Otherwise they "
         "are found from what its launches repeat. Where nothing repeats, the figures are of the whole recording.\n\n"
+        "While the device is idle, pdhost looks at the threads that launch, from outside: the report says whether they "
+        "run, wait for a processor, or are blocked, and in which call. --host-samples none switches that off.\n\n"
         "--steps N ends the recording behind N steps that are marked. Found steps are known only once the recording "
         "has ended, so that without marks it lasts as long as --duration says, and the report has its first N "
         "steps.\n\n"
@@ -235,6 +257,7 @@ static int record(cli_args *args, const record_options *options, char **command,
                                   .duration_s = duration_of(options),
                                   .last_s = options->last_s > 0 ? options->last_s : 0,
                                   .start_after_s = options->start_after_s,
+                                  .host = options->host,
                                   .steps = options->steps,
                                   .starts_on_signal = options->starts_on_signal,
                                   .marks_torch = options->marks_torch,

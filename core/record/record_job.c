@@ -20,6 +20,8 @@
 
 /* The rings are looked at so often while there are some, and so often before. */
 enum { DRAIN_MS = 20, LOOK_MS = 100, ENDING_MS = 1000 };
+/* How often it is looked at what the host does. */
+enum { HOST_MS = 1 };
 
 typedef struct job {
   config *settings;
@@ -232,9 +234,19 @@ static void end_recording(job *self) {
   record_rings_end(&self->rings);
 }
 
+/* Until the rings are to be drained again. True: the program has ended. */
+static bool wait_for_program(job *self, int milliseconds) {
+  const int64_t until = now_ms() + milliseconds;
+  while (record_rings_look(&self->rings)) {
+    if (record_program_wait(&self->program, HOST_MS)) return true;
+    if (now_ms() >= until) return false;
+  }
+  return record_program_wait(&self->program, milliseconds);
+}
+
 static void watch(job *self) {
   uint32_t writing = 0;
-  while (!record_program_wait(&self->program, writing ? DRAIN_MS : LOOK_MS)) {
+  while (!wait_for_program(self, writing ? DRAIN_MS : LOOK_MS)) {
     keep_time(self);
     writing = record_rings_drain(&self->rings);
     if (self->reports)
@@ -268,6 +280,7 @@ static int open_all(job *self, error *err) {
   }
   self->rings.live = record_live_open();
   self->rings.last_ns = (int64_t)(self->request->last_s * 1e9);
+  self->rings.host_way = self->request->host;
   const bool waits = self->request->starts_on_signal || self->request->start_after_s > 0;
   set_order(self, waits ? RECORD_WAIT : RECORD_GO);
   return CODE_DONE;
@@ -280,6 +293,7 @@ static int run_program(job *self, bool is_recorded, error *err) {
                                    .folder = self->session.folder,
                                    .marks_torch = self->request->marks_torch,
                                    .yields = self->request->yields,
+                                   .samples_code = self->request->host != RECORD_HOST_NONE,
                                    .takes_signal = self->request->starts_on_signal,
                                    .takes_asking = self->request->last_s > 0};
   if (record_program_start(&self->program, err) != PD_OK) return record_program_code(&self->program);

@@ -2,6 +2,8 @@
 #ifndef CORE_RECORD_RECORD_JOB_H
 #define CORE_RECORD_RECORD_JOB_H
 
+#include "host/record_host.h"
+
 #include "config/config.h"
 
 typedef struct record_request {
@@ -12,6 +14,7 @@ typedef struct record_request {
   double duration_s;    /* of the recording, from the first launch on; 0: until the program ends */
   double last_s;        /* only so much of the recording is kept, and reported when it is asked for; 0: all */
   double start_after_s; /* from the program's start on */
+  record_host_way host; /* how the host's part is watched */
   uint64_t steps;       /* of the report, and where they are marked of the recording; 0: all */
   bool starts_on_signal;
   bool marks_torch; /* a hook marks the steps of PyTorch programs */

@@ -31,7 +31,10 @@ static record_queue *queue_of(record_last *self, const capture_head *head) {
   switch (head->kind) {
   case CAPTURE_ACTIVITIES:
   case CAPTURE_ANNOTATIONS:
-  case CAPTURE_SPANS: return &self->rows;
+  case CAPTURE_SPANS:
+  case CAPTURE_STATES:
+  case CAPTURE_CHILDREN:
+  case CAPTURE_CODE: return &self->rows;
   case CAPTURE_THREAD_NAMES: return &self->names;
   case CAPTURE_STRINGS: return head->thread ? &self->names : &self->about;
   default: return &self->about;
@@ -115,17 +118,27 @@ static uint64_t write_activities(const record_chunk *chunk, capture_writer *writ
   return written;
 }
 
-static void write_ranges(const record_chunk *chunk, capture_writer *writer, int64_t begin_ns) {
-  const capture_annotation *rows = (const capture_annotation *)(const void *)chunk->data;
-  const uint64_t count = chunk->bytes / sizeof *rows;
+/* All other rows begin with their time. */
+_Static_assert(offsetof(capture_annotation, start_ns) == 0 && offsetof(capture_state, start_ns) == 0 &&
+                   offsetof(capture_child, ns) == 0 && offsetof(capture_code, ns) == 0,
+               "the time stands first");
+
+static bool is_later(const record_chunk *chunk, uint64_t row, int64_t begin_ns) {
+  int64_t start_ns;
+  memcpy(&start_ns, chunk->data + row * chunk->head.row_bytes, sizeof start_ns);
+  return start_ns >= begin_ns;
+}
+
+static void write_rows(const record_chunk *chunk, capture_writer *writer, int64_t begin_ns) {
+  const uint64_t bytes = chunk->head.row_bytes, count = bytes >= sizeof(int64_t) ? chunk->bytes / bytes : 0;
   capture_head head = chunk->head;
   for (uint64_t from = 0, to; from < count; from = to) {
-    const bool wanted = rows[from].start_ns >= begin_ns;
-    for (to = from + 1; to < count && (rows[to].start_ns >= begin_ns) == wanted; to++) {}
+    const bool wanted = is_later(chunk, from, begin_ns);
+    for (to = from + 1; to < count && is_later(chunk, to, begin_ns) == wanted; to++) {}
     if (!wanted) continue;
     head.first = chunk->head.first + from;
     head.count = (uint32_t)(to - from);
-    (void)capture_put(writer, head, rows + from, (to - from) * sizeof *rows);
+    (void)capture_put(writer, head, chunk->data + from * bytes, (to - from) * bytes);
   }
 }
 
@@ -142,8 +155,8 @@ uint64_t record_last_write(const record_last *self, capture_writer *writer, int6
   for (const record_chunk *chunk = self->rows.first; chunk; chunk = chunk->next) {
     if (holds_activities(chunk))
       written += write_activities(chunk, writer, begin_ns, first);
-    else if (chunk->head.row_bytes == sizeof(capture_annotation))
-      write_ranges(chunk, writer, begin_ns);
+    else
+      write_rows(chunk, writer, begin_ns);
   }
   return written;
 }

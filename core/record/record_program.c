@@ -50,7 +50,10 @@ static void become_program(const record_program *self, int failed) {
     _exit(RECORD_NOT_EXECUTABLE);
   if (self->library && (self->marks_torch || self->yields)) {
     lead_python(self->library);
-    (void)setenv(RECORD_HOOK_ENVIRONMENT, !self->yields ? "marks" : self->marks_torch ? "marks,yield" : "yield", 1);
+    char wanted[32];
+    (void)snprintf(wanted, sizeof wanted, "%s%s%s", self->marks_torch ? "marks," : "",
+                   self->marks_torch && self->samples_code ? "code," : "", self->yields ? "yield" : "");
+    (void)setenv(RECORD_HOOK_ENVIRONMENT, wanted, 1);
   }
   execvp(self->command[0], self->command);
   const int why = errno;

@@ -13,6 +13,7 @@ typedef struct record_program {
   char *const *command;
   const char *library, *folder; /* NULL: it runs without a recorder */
   bool marks_torch, yields;     /* what the hook of Python programs does */
+  bool samples_code;            /* with marks_torch: and where the program's code is */
   bool takes_signal;            /* SIGUSR2 is for pdhost; else it goes to the program, too */
   bool takes_asking; /* SIGUSR2 that `pdhost snapshot` sends is for pdhost, and so is another that it does not take yet
                       */
@@ -33,7 +34,7 @@ enum { RECORD_NOT_FOUND = 127, RECORD_NOT_EXECUTABLE = 126 };
 /* With SIGUSR2: the value by which it is known who sent it. */
 enum { RECORD_ASKING = 0x50445348 };
 
-/* Zeroed but for its first six fields. */
+/* Zeroed but for its first seven fields. */
 pd_status record_program_start(record_program *self, error *err);
 /* Waits for at most so long, and hands on the signals that come: one that the terminal sends reaches the program by
  * itself. True: the program has ended. */

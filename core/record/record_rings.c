@@ -151,12 +151,6 @@ static void show_steps(record_rings *self, const record_ring *ring, const void *
   }
 }
 
-static void look_at(const record_rings *self, record_ring *ring, const pd_activity *rows, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) ring->works += is_work(&rows[i]);
-  name_threads(self, ring, rows, count);
-  record_live_add(self->live, ring->slot, &ring->live, rows, count);
-}
-
 /* Of the last seconds the losses are counted at their end, and not by their pauses. */
 static void put_pauses(const record_rings *self, record_ring *ring, capture_head head, const char *data,
                        uint32_t bytes) {
@@ -169,14 +163,49 @@ static void put_pauses(const record_rings *self, record_ring *ring, capture_head
   }
 }
 
-typedef struct taking {
-  record_rings *rings;
-  record_ring *ring;
-} taking;
+/* ---- what the host does ---- */
+
+static void put_host(void *user, capture_kind kind, uint32_t thread, const void *rows, uint32_t row_bytes,
+                     uint32_t count) {
+  const record_taking *to = user;
+  const capture_head head = {
+      .kind = kind, .window = CAPTURE_NO_WINDOW, .thread = thread, .count = count, .row_bytes = row_bytes};
+  put(to->rings, to->ring, head, rows, (uint64_t)row_bytes * count);
+}
+
+/* A process with numbers of its own, as in a container, has threads that go by others here: they are not looked at. */
+static bool may_look(const record_rings *self, const record_ring *ring) {
+  return self->host_way != RECORD_HOST_NONE && ring->reader.pid && ring->reader.pid == slot_of(self, ring)->pid;
+}
+
+static void watch_host(record_rings *self, record_ring *ring, const pd_activity *rows, uint32_t count) {
+  if (!ring->works || !may_look(self, ring)) return;
+  ring->to = (record_taking){self, ring};
+  if (!ring->host) ring->host = record_host_open((pid_t)ring->reader.pid, self->host_way, put_host, &ring->to);
+  if (ring->host) record_host_calls(ring->host, rows, count);
+}
+
+bool record_rings_look(record_rings *self) {
+  bool any = false;
+  const uint32_t count = record_session_count(self->session);
+  for (uint32_t i = 0; i < count; i++) {
+    if (!self->all[i].host) continue;
+    any = true;
+    record_host_look(self->all[i].host);
+  }
+  return any;
+}
+
+static void look_at(record_rings *self, record_ring *ring, const pd_activity *rows, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) ring->works += is_work(&rows[i]);
+  name_threads(self, ring, rows, count);
+  record_live_add(self->live, ring->slot, &ring->live, rows, count);
+  watch_host(self, ring, rows, count);
+}
 
 static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_bytes, uint64_t first, const void *data,
                       uint32_t bytes) {
-  const taking *self = user;
+  const record_taking *self = user;
   record_ring *ring = self->ring;
   /* A ring without a capture is emptied all the same: the program is not to be slowed. */
   if (!self->rings->last_ns && !ring->path && !make_capture(self->rings, ring, self->rings->folder)) return PD_OK;
@@ -226,6 +255,8 @@ static void close_capture(record_rings *self, record_ring *ring, const capture_p
 }
 
 static void end_capture(record_rings *self, record_ring *ring) {
+  record_host_close(ring->host);
+  ring->host = NULL;
   ring->end = end_now(self, ring);
   if (ring->path) close_capture(self, ring, &ring->end);
   ring_close(&ring->reader);
@@ -308,13 +339,14 @@ uint32_t record_rings_drain(record_rings *self) {
   const uint32_t count = record_session_count(self->session);
   for (uint32_t i = 0; i < count; i++) {
     record_ring *ring = &self->all[i];
-    taking user = {self, ring};
+    record_taking user = {self, ring};
     forget_old(self, ring, pd_clock_ns(CLOCK_REALTIME));
     if (!open_ring(self, ring)) continue;
     /* Asked first: what comes between the two is taken by the draining. */
     const bool over = ring_has_ended(&ring->reader) || !ring_writer_lives(&ring->reader);
     if (!ring->pid) ring->pid = ring->reader.pid ? ring->reader.pid : slot_of(self, ring)->pid;
     (void)ring_drain(&ring->reader, take, &user);
+    if (ring->host) record_host_flush(ring->host);
     if (over)
       end_capture(self, ring);
     else
@@ -363,6 +395,7 @@ uint64_t record_rings_steps(const record_rings *self) {
 
 void record_rings_close(record_rings *self) {
   for (uint32_t i = 0; self->all && i < RECORD_SLOTS; i++) {
+    record_host_close(self->all[i].host);
     ring_close(&self->all[i].reader);
     (void)capture_close(&self->all[i].writer, false);
     free(self->all[i].path);

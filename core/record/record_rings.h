@@ -2,6 +2,7 @@
 #ifndef CORE_RECORD_RECORD_RINGS_H
 #define CORE_RECORD_RECORD_RINGS_H
 
+#include "host/record_host.h"
 #include "record_last.h"
 #include "record_live.h"
 #include "record_session.h"
@@ -10,7 +11,16 @@
 #include "capture/capture_write.h"
 #include "capture/ring_read.h"
 
-typedef struct record_ring {
+typedef struct record_rings record_rings;
+typedef struct record_ring record_ring;
+
+/* A ring on its way into its capture. */
+typedef struct record_taking {
+  record_rings *rings;
+  record_ring *ring;
+} record_taking;
+
+struct record_ring {
   ring_reader reader;
   capture_writer writer;
   char *path;       /* of the capture; NULL: none was made, since nothing was launched */
@@ -25,26 +35,32 @@ typedef struct record_ring {
   uint64_t works;    /* launches, copies and sets, and their device records */
   uint32_t *threads; /* that have made calls */
   uint32_t thread_count, thread_room;
+  record_host *host;             /* what its host does; NULL: it has launched nothing yet, or nobody wants to know */
   capture_program_end end;       /* closed: how it ended */
   capture_program_end before[2]; /* losses and torn places one and two spans of last_ns ago, or less */
   int64_t before_ns;
-} record_ring;
+  record_taking to; /* for `host` */
+};
 
-typedef struct record_rings {
+struct record_rings {
   record_session *session;
   const char *folder; /* of the captures */
   int64_t last_ns;    /* so much of the recording is kept; 0: all */
-  record_ring *all;   /* RECORD_SLOTS, by slot */
-  uint64_t bytes;     /* written to captures so far */
-  record_live *live;  /* for pdhost top; NULL: nobody can look. The owner's */
-  uint32_t marks;     /* slot + 1 of the process whose steps it shows; 0: none marks any */
-  int fault;          /* errno of a capture that could not be written; 0: none */
-} record_rings;
+  record_host_way host_way;
+  record_ring *all;  /* RECORD_SLOTS, by slot */
+  uint64_t bytes;    /* written to captures so far */
+  record_live *live; /* for pdhost top; NULL: nobody can look. The owner's */
+  uint32_t marks;    /* slot + 1 of the process whose steps it shows; 0: none marks any */
+  int fault;         /* errno of a capture that could not be written; 0: none */
+};
 
-/* `last_ns` may be set after it, before the first drain. `step`: name of the ranges that are steps; NULL: marks are. */
+/* `last_ns` and `host_way` may be set after it, before the first drain. `step`: name of the ranges that are steps;
+ * NULL: marks are. */
 pd_status record_rings_open(record_rings *self, record_session *session, const char *folder, const char *step);
 /* Takes what has come. Captures of processes that have ended are complete then. How many processes still record. */
 uint32_t record_rings_drain(record_rings *self);
+/* Looks at what the processes' hosts do, each millisecond. False: there is none to look at. */
+bool record_rings_look(record_rings *self);
 /* The command has ended: processes of its own that still record have outlived it. */
 void record_rings_outlive(record_rings *self);
 /* Ends every capture that is not complete. */

@@ -52,7 +52,7 @@ def included(path):
 # What other programs call by name.
 CALLED_FROM_OUTSIDE = {"main", "pd_plugin_entry", "pdhost_counted_steps", "InitializeInjection",
                        "InitializeInjectionNvtx2", "pdhost_mark_step", "pdhost_mark_input_begin", "pdhost_mark_input_end",
-                       "pdhost_record_yield"}
+                       "pdhost_record_yield", "pdhost_record_code"}
 
 
 def calls():

@@ -3,7 +3,8 @@
 Python imports this file when it starts, since pdhost puts its folder first on PYTHONPATH. With --torch, when the program
 imports torch, a step is marked behind each step of the first optimizer that steps, and the wait for each batch of a
 DataLoader. With --yield, CUPTI is given to torch.profiler before that asks for it. Both are told to the recorder's library
-in this process. Whatever fails here is the program's to never see.
+in this process. Beside the marks a thread of its own looks a hundred times a second where the thread that trains is in the
+program's own code. Whatever fails here is the program's to never see.
 """
 import ctypes
 import functools
@@ -14,7 +15,68 @@ import os
 import sys
 import weakref
 
+import _thread  # threading would list the sampler among the program's threads
+
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Sampler:
+    """Where a thread is in code that is the program's own: the innermost frame that is of no library."""
+
+    EVERY_S, IDLE_S = 0.01, 0.1
+
+    def __init__(self, library):
+        import sysconfig
+        import time
+        self.tell, self.sleep = library.pdhost_record_code, time.sleep
+        places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} - {None}
+        self.foreign = tuple(os.path.join(place, "") for place in places) + (os.path.join(HERE, ""), "<")
+        self.folder = os.path.join(os.getcwd(), "")
+        self.is_own = {}
+        self.threads = {}  # the system's numbers by Python's
+
+    def watch(self):
+        """The calling thread trains."""
+        ident = _thread.get_ident()
+        if ident in self.threads or not hasattr(_thread, "get_native_id"):
+            return
+        self.threads[ident] = _thread.get_native_id()
+        if len(self.threads) == 1:
+            _thread.start_new_thread(self.run, ())
+
+    def owns(self, code):
+        name = code.co_filename
+        if name not in self.is_own:
+            path = name if name.startswith("<") else os.path.abspath(name)
+            foreign = path.startswith(self.foreign) or "/site-packages/" in path or "/dist-packages/" in path
+            self.is_own[name] = None if foreign else path[len(self.folder):] if path.startswith(self.folder) else path
+        return self.is_own[name]
+
+    def look(self):
+        recorded, frames = 0, sys._current_frames()
+        for ident, number in list(self.threads.items()):
+            frame = frames.get(ident)
+            while frame is not None and not self.owns(frame.f_code):
+                frame = frame.f_back
+            if frame is not None:
+                place = f"{self.owns(frame.f_code)}:{frame.f_lineno} ({frame.f_code.co_name})"
+                recorded |= self.tell(number, place.encode("utf-8", "replace"))
+        return recorded
+
+    def run(self):
+        try:
+            while True:
+                self.sleep(self.EVERY_S if self.look() else self.IDLE_S)
+        except BaseException:  # the interpreter ends
+            pass
+
+
+SAMPLER = None
+
+
+def note_thread():
+    if SAMPLER:
+        SAMPLER.watch()
 
 
 def mark_waits(module, library, _session):
@@ -24,6 +86,7 @@ def mark_waits(module, library, _session):
 
     @functools.wraps(plain)
     def marked(self):
+        note_thread()
         begin()
         try:
             return plain(self)
@@ -47,6 +110,7 @@ def mark_steps(module, library, session):
         if not chosen or chosen[0]() is None:
             chosen[:] = [weakref.ref(optimizer)]
         if chosen[0]() is optimizer:
+            note_thread()
             mark()
 
     module.register_optimizer_step_post_hook(behind_step)
@@ -71,13 +135,17 @@ DOES = {
 }
 
 
+def wishes():
+    return os.environ.get("PDHOST_RECORD_HOOK", "").split(",")
+
+
 class Watch(importlib.abc.MetaPathFinder):
     """Calls what marks a module when it has been imported."""
 
     def __init__(self, library, session):
         self.library, self.session = library, session
         self.wanted = {}
-        for what in os.environ.get("PDHOST_RECORD_HOOK", "").split(","):
+        for what in wishes():
             self.wanted.update(DOES.get(what, {}))
 
     def find_spec(self, name, path, target=None):
@@ -99,9 +167,13 @@ class Watch(importlib.abc.MetaPathFinder):
 
 
 def watch():
+    global SAMPLER
     session, path = os.environ.get("PDHOST_RECORD"), os.environ.get("CUDA_INJECTION64_PATH")
     if session and path:
-        sys.meta_path.insert(0, Watch(ctypes.PyDLL(path), session))
+        library = ctypes.PyDLL(path)
+        sys.meta_path.insert(0, Watch(library, session))
+        if "code" in wishes():
+            SAMPLER = Sampler(library)
 
 
 def run_next():
