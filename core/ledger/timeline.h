@@ -129,6 +129,26 @@ bool timeline_find_edges(timeline *self); /* a part of it: what records waited f
 bool timeline_own(timeline *self);        /* whose each call is */
 /* The host's time as items. Until timeline_fill an item has its begin_ns, and in `wait` its call. */
 bool timeline_itemise(timeline *self);
+/* Whose a silence is, in the order of time: the thread that makes the call behind it, PD_NONE where there is none. */
+typedef struct timeline_waiter_thread {
+  uint32_t thread;
+  bool with_futex; /* where it waits for another thread it waits for input */
+} timeline_waiter_thread;
+typedef struct timeline_waiter {
+  timeline_waiter_thread now, known[8];
+  uint32_t known_count;
+  int64_t device_end; /* of what was launched before */
+  intervals waits;    /* of timeline_waits; the caller frees them */
+} timeline_waiter;
+#define TIMELINE_WAITER                                                                                                \
+  { .now = {.thread = PD_NONE}, .device_end = INT64_MIN }
+void timeline_waiter_set(const timeline *self, timeline_waiter *waiter, uint32_t thread);
+/* What the call has launched lies behind the silence. */
+void timeline_waiter_work(const timeline *self, timeline_waiter *waiter, const timeline_call *call);
+/* Into `waits`: where in a silence, which a call ends at `then`, the thread was seen to wait for input while the device
+ * ran out of work; merged, the long ones. Nothing where waits are marked, or where nothing was seen. false on no
+ * memory. */
+bool timeline_waits(const timeline *self, timeline_waiter *waiter, int64_t from, int64_t to, int64_t then);
 bool timeline_find_passes(timeline *self);
 bool timeline_find_chains(timeline *self);
 bool timeline_count_idle(timeline *self);
@@ -156,6 +176,11 @@ static inline const pd_call *timeline_source(const timeline *self, const timelin
 }
 static inline const pd_device_row *timeline_row(const timeline *self, const timeline_record *record) {
   return facts_activity(self->facts, record->source);
+}
+static inline bool timeline_launches_kernel(const timeline *self, const timeline_call *call) {
+  for (uint32_t r = call->record_first; r < call->record_first + call->record_count; r++)
+    if (self->records[r].kind == PD_ACTIVITY_KERNEL) return true;
+  return false;
 }
 
 #endif

@@ -36,6 +36,7 @@ typedef struct lane_build {
   uint32_t next_launch;       /* of them, the first that is not before the piece */
   uint32_t next;              /* of them, the one behind the piece */
   const timeline_call *ended; /* of those before the piece, the one that ends last */
+  timeline_waiter waiter;     /* whose silence it is */
 } lane_build;
 
 static int span_of_owner(replay_owners owner) {
@@ -51,12 +52,6 @@ typedef struct kernel_calls {
   int64_t *starts;
   uint32_t count;
 } kernel_calls;
-
-static bool launches_kernel(const timeline *self, const timeline_call *call) {
-  for (uint32_t r = call->record_first; r < call->record_first + call->record_count; r++)
-    if (self->records[r].kind == PD_ACTIVITY_KERNEL) return true;
-  return false;
-}
 
 static bool holds_kernel(const kernel_calls *kernels, const pd_range *range) {
   uint32_t low = 0, high = kernels->count;
@@ -91,7 +86,8 @@ static bool add_thread_spans(lane_build *self, uint32_t thread, kernel_calls *ke
   kernels->count = 0;
   for (uint32_t i = 0; i < self->count; i++) {
     const timeline_call *call = &of->calls[self->calls[i]];
-    if (call->thread == thread && launches_kernel(of, call)) kernels->starts[kernels->count++] = call->start_ns;
+    if (call->thread == thread && timeline_launches_kernel(of, call))
+      kernels->starts[kernels->count++] = call->start_ns;
   }
   for (uint32_t i = 0; ok && i < self->count; i++) {
     const timeline_call *call = &of->calls[self->calls[i]];
@@ -229,12 +225,26 @@ static replay_owners silence_of(lane_build *self, int64_t from, int64_t to, bool
   return !of->has_inputs && copies_next(self, then) ? REPLAY_INPUT : REPLAY_HOST;
 }
 
+/* What the thread was seen to wait for is input. */
+static bool add_quiet(lane_build *self, int64_t from, int64_t to, bool inside, int64_t then) {
+  const replay_owners owner = silence_of(self, from, to, inside, then);
+  const intervals *waits = &self->waiter.waits;
+  if (owner != REPLAY_HOST || inside) return add_piece(self, from, to, owner);
+  bool ok = timeline_waits(self->timeline, &self->waiter, from, to, then);
+  for (size_t i = 0; ok && i < waits->count; i++) {
+    ok = add_piece(self, from, waits->rows[i].start, owner) &&
+         add_piece(self, waits->rows[i].start, waits->rows[i].end, REPLAY_INPUT);
+    from = waits->rows[i].end;
+  }
+  return ok && add_piece(self, from, to, owner);
+}
+
 static bool cut(lane_build *self, int span, int64_t from, int64_t to, int64_t then);
 
 /* NOLINTNEXTLINE(misc-no-recursion): at most SPAN_COUNT deep */
 static bool give(lane_build *self, int span, int64_t from, int64_t to, bool inside, int64_t then) {
   if (to <= from) return true;
-  if (span == SPAN_OPERATIONS) return add_piece(self, from, to, silence_of(self, from, to, inside, then));
+  if (span == SPAN_OPERATIONS) return add_quiet(self, from, to, inside, then);
   return inside ? add_piece(self, from, to, owner_of_span[span]) : cut(self, self->behind[span], from, to, then);
 }
 
@@ -307,16 +317,20 @@ static bool build_lane(lane_build *self, kernel_calls *kernels) {
   for (uint32_t i = 0; ok && i < self->count; i++) {
     timeline_call *call = &of->calls[self->calls[i]];
     self->next = i;
+    timeline_waiter_set(of, &self->waiter, call->thread);
     if (call->start_ns > at) ok = add_silence(self, at, call->start_ns);
     self->step = call->step > self->step ? call->step : self->step;
     ok = ok && add_call(self, call, at);
+    timeline_waiter_work(of, &self->waiter, call);
     if (call->end_ns < at) continue;
     at = call->end_ns;
     self->ended = call;
   }
   self->next = self->count;
+  timeline_waiter_set(of, &self->waiter, PD_NONE);
   if (ok && at < of->bounds[of->step_count]) ok = add_silence(self, at, of->bounds[of->step_count]);
   for (int s = 0; s < SPAN_COUNT; s++) intervals_free(&self->spans[s]);
+  intervals_free(&self->waiter.waits);
   return ok;
 }
 
@@ -388,7 +402,7 @@ bool timeline_itemise(timeline *self) {
             /* Most calls have a piece before them. */
             PD_ARRAY_FIT(self->items, self->item_room, 3 * (uint64_t)self->call_count + self->step_count + 1);
   for (uint16_t lane = 0; ok && self->step_count && lane < self->lane_count; lane++) {
-    lane_build build = {.timeline = self, .lane = lane, .calls = calls};
+    lane_build build = {.timeline = self, .lane = lane, .calls = calls, .waiter = TIMELINE_WAITER};
     ok = build_lane(&build, &kernels);
   }
   free(kernels.starts);

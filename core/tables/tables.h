@@ -29,6 +29,10 @@ const pd_table *verdict_table(const table_work *work);
 const pd_table *gains_table(const table_work *work);
 /* For a request that wants it. */
 const pd_table *corrected_table(const table_work *work);
+/* Of what the recorder saw of the host. */
+const pd_table *idle_reasons_table(const table_work *work);
+const pd_table *idle_code_table(const table_work *work);
+const pd_table *children_table(const table_work *work);
 const pd_table *ledger_table(const table_work *work);
 const pd_table *ledger_steps_table(const table_work *work);
 const pd_table *operator_table(const table_work *work);

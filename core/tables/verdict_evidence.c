@@ -1,6 +1,8 @@
 /* See verdict_evidence.h. */
 #include "verdict_evidence.h"
 
+#include "idle_words.h"
+
 #include <pdhost/quantity.h>
 
 #include <string.h>
@@ -189,8 +191,9 @@ static const char *where(const table_work *work) {
 const char *verdict_evidence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const gains_cause *one = &of->causes[cause];
-  const char *rest = arena_format(work->arena, "%s%s%s%s%s", pace(work), recording_adds(work), closeness(work, cause),
-                                  nearness(work), instead(work, cause));
+  const char *children = cause == VERDICT_input_bound ? idle_words_children(work) : "";
+  const char *rest = arena_format(work->arena, "%s%s%s%s%s%s%s", idle_words(work), children, pace(work),
+                                  recording_adds(work), closeness(work, cause), nearness(work), instead(work, cause));
   if (cause == VERDICT_none)
     return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s",
                         time_text(work, of->step_ns), time_text(work, of->busy * of->recorded_ns), rest);

@@ -372,6 +372,9 @@
   X("distributed", "time of collectives, and how much of it computation hides")                                        \
   X("flops", "floating point operations of the steps, and the share of the device's peak")                             \
   X("gains", "what the steps would save without each cause of lost time")                                              \
+  X("idle_reasons", "what the launching threads did while the device was idle, as the system saw it")                  \
+  X("idle_code", "lines of the program's own Python code while the device was idle")                                   \
+  X("children", "processor time and reading of the processes that the program has started")                            \
   X("kernels", "kernels by name")                                                                                      \
   X("kernel_operators", "kernels by the operator that launched them")                                                  \
   X("ledger", "where every moment of the steps goes: one cause each")                                                  \

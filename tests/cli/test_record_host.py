@@ -1,0 +1,155 @@
+"""pdhost record: what the host did while the device was idle, by context switches and by /proc alone."""
+import os
+import sys
+import unittest
+
+from pdhost_run import FIXTURES, SANITIZER
+from record_case import PROGRAM, Record
+from test_record_steps import TORCH
+
+STARVING = os.path.join(FIXTURES, "starving_program")
+WAIT_MS, STEPS = 12, 30
+WAYS = ("switches", "proc")
+
+
+def tables(figures):
+    return figures["windows"][0]["tables"]
+
+
+class Host(Record):
+    def starve(self, how, way, *options):
+        """The verdict's row, and the share of the device's idle time by state."""
+        code, _, err, figures = self.record(options=("--host-samples", way, *options),
+                                            command=(STARVING, how, str(WAIT_MS), str(STEPS)))
+        self.assertEqual(code, 0, err)
+        self.assertIsNotNone(figures, err)
+        found = tables(figures)
+        rows = found["idle_reasons"]["rows"] if "idle_reasons" in found else []
+        times = {row["idle_state"]: 0 for row in rows}
+        for row in rows:
+            times[row["idle_state"]] += row["idle_time"]
+        self.words = {row["idle_state"]: row["idle_reason"] for row in rows}
+        self.steps = len(figures["step_rows"])
+        self.found = found
+        return found["verdict"]["rows"][0], times
+
+    def assert_blocked(self, how, state, words, is_input):
+        for way in WAYS:
+            with self.subTest(how=how, way=way):
+                verdict, times = self.starve(how, way)
+                whole = sum(times.values())
+                # On a machine with other work some looks come late: /proc alone then says that it did not see.
+                seen = whole - times.get("unknown", 0)
+                self.assertGreater(seen, 0.5 * whole if way == "switches" else 0.2 * whole, times)
+                self.assertGreater(times[state], 0.7 * seen, times)
+                self.assertGreater(whole / self.steps, 0.9e6 * WAIT_MS)
+                if way == "switches":
+                    self.assertGreater(times[state] / self.steps, 0.9e6 * WAIT_MS)
+                self.assertEqual(self.words[state], words)
+                if seen > 0.55 * whole:
+                    self.assertIn(f"while the device was idle the launching thread was {words} for ",
+                                  verdict["verdict_evidence"])
+                if seen > 0.9 * whole:
+                    self.assertEqual(verdict["verdict_cause"], "input_bound" if is_input else "host_compute")
+
+    def test_a_read_is_input(self):
+        self.assert_blocked("read", "read", "blocked in read() of a pipe", True)
+
+    def test_a_poll_is_input(self):
+        self.assert_blocked("poll", "poll", "blocked in poll()", True)
+
+    def test_a_thread_that_computes_nothing_is_input(self):
+        self.assert_blocked("futex", "futex", "blocked in futex()", True)
+
+    def test_a_thread_that_computes_is_none(self):
+        self.assert_blocked("crowd", "futex", "blocked in futex()", False)
+
+    def test_sleep_is_no_input(self):
+        self.assert_blocked("sleep", "sleep", "asleep, as it asked by clock_nanosleep()", False)
+
+    def test_computing(self):
+        """Beside other work it waits for a processor, too."""
+        for way in WAYS:
+            with self.subTest(way=way):
+                verdict, times = self.starve("burn", way)
+                seen = sum(times.values()) - times.get("unknown", 0)
+                self.assertGreater(times["runs"] + times.get("delayed", 0), 0.8 * seen, times)
+                self.assertGreater(times["runs"], 0, times)
+                self.assertEqual(verdict["verdict_cause"], "host_compute")
+
+    def test_children(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                verdict, times = self.starve("child", way)
+                rows = self.found["children"]["rows"]
+                self.assertEqual(len(rows), 1)
+                self.assertRegex(rows[0]["child"], r"^starving_progra \(\d+\)$")
+                self.assertGreater(rows[0]["child_processors"], 5)
+                self.assertLess(rows[0]["child_processors"], 105)
+                if times.get("unknown", 0) < 0.1 * sum(times.values()):
+                    self.assertEqual(verdict["verdict_cause"], "input_bound")
+                    self.assertIn("its 1 child process used 0.", verdict["verdict_evidence"])
+
+    def test_nothing_is_said_where_nobody_looked(self):
+        verdict, times = self.starve("read", "none")
+        self.assertEqual(times, {})
+        self.assertNotIn("children", self.found)
+        self.assertNotIn("launching thread", verdict["verdict_evidence"])
+        self.assertEqual(verdict["verdict_cause"], "host_compute")
+
+    def test_the_last_seconds_have_it_too(self):
+        _, times = self.starve("read", "auto", "--last", "20s")
+        self.assertGreater(times["read"], 0.5 * sum(times.values()))
+
+    def test_the_option(self):
+        code, _, err = self.run_pdhost("record", "--host-samples", "bpf", "--", PROGRAM, watch=False)
+        self.assertEqual(code, 2)
+        self.assertIn("auto, switches, proc, none", err)
+
+
+# What the thread that trains does between two steps, in code of its own. Calls are recorded once there were kernels
+# without any (test_record.py: a CUPTI that wants whole kinds).
+TRAIN = TORCH["train.py"].replace("launch()\ntime.sleep(1)\n", """
+for _ in range(200): launch()
+time.sleep(1.5)
+launch()
+time.sleep(1)
+import json
+def prepare():
+    until = time.monotonic() + 0.03
+    while time.monotonic() < until: json.loads("[" + "1, " * 20000 + "1]")
+""").replace("for batch in torch.DataLoader(30):\n", "for batch in torch.DataLoader(30):\n    prepare()\n")
+
+
+class Code(Record):
+    def setUp(self):
+        super().setUp()
+        if SANITIZER:
+            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
+        for name, text in {**TORCH, "train.py": TRAIN}.items():
+            path = self.path(name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        cupti = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
+        self.command = (sys.executable, "train.py", cupti)
+        self.env = {"PYTHONPATH": self.path(".")}
+
+    def test_a_line_of_the_programs_own(self):
+        code, _, err, figures = self.record(command=self.command, options=("--torch",), env=self.env)
+        self.assertEqual(code, 0, err)
+        rows = tables(figures)["idle_code"]["rows"]
+        line = 1 + TRAIN[:TRAIN.index("json.loads")].count("\n")
+        self.assertEqual(rows[0]["code_place"], f"train.py:{line} (prepare)")
+        self.assertGreater(rows[0]["code_share"], 50)
+        evidence = tables(figures)["verdict"]["rows"][0]["verdict_evidence"]
+        self.assertIn(f"with its Python code at train.py:{line} (prepare) in ", evidence)
+
+    def test_none_without_host_samples(self):
+        code, _, err, figures = self.record(command=self.command, options=("--torch", "--host-samples", "none"), env=self.env)
+        self.assertEqual(code, 0, err)
+        self.assertNotIn("idle_code", tables(figures))
+
+
+if __name__ == "__main__":
+    unittest.main()
