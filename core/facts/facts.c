@@ -240,3 +240,16 @@ void facts_close(trace_facts *self) {
   free(self->communication);
   free(self);
 }
+
+uint64_t facts_range_from(const trace_facts *facts, uint32_t thread, int64_t at) {
+  uint64_t low = 0, high = facts->range_count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    const pd_range *range = facts_range(facts, middle);
+    if (range->thread < thread || (range->thread == thread && range->start_ns < at))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}

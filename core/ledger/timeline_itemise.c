@@ -171,22 +171,8 @@ static bool copies_next(lane_build *self, int64_t at) {
   return false;
 }
 
-/* The first range of the thread that begins at `at` or later; ranges stand by thread, then by their start. */
-static uint64_t range_from(const trace_facts *facts, uint32_t thread, int64_t at) {
-  uint64_t low = 0, high = facts->range_count;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    const pd_range *range = facts_range(facts, middle);
-    if (range->thread < thread || (range->thread == thread && range->start_ns < at))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 static bool ends_at(const trace_facts *facts, uint32_t thread, int64_t at) {
-  const uint64_t next = range_from(facts, thread, at);
+  const uint64_t next = facts_range_from(facts, thread, at);
   if (!next || facts_range(facts, next - 1)->thread != thread) return false;
   uint32_t r = (uint32_t)(next - 1);
   while (r < facts->range_count && facts_range(facts, r)->end_ns < at) r = facts_range(facts, r)->parent;
@@ -204,7 +190,7 @@ static bool hands_over(const lane_build *self, int64_t from, int64_t to, int64_t
     if (of->lane_of[t] != self->lane) continue;
     const bool by_call = self->ended && self->ended->thread == t && self->ended->end_ns == from;
     if (!by_call && !ends_at(facts, t, from)) continue;
-    const uint64_t begins = range_from(facts, t, to);
+    const uint64_t begins = facts_range_from(facts, t, to);
     const bool begins_range = begins < facts->range_count && facts_range(facts, begins)->thread == t &&
                               facts_range(facts, begins)->start_ns == to;
     ended = true;

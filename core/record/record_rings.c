@@ -174,25 +174,17 @@ static void put_host(void *user, capture_kind kind, uint32_t thread, const void 
 }
 
 /* A process with numbers of its own, as in a container, has threads that go by others here: they are not looked at. */
-static bool may_look(const record_rings *self, const record_ring *ring) {
-  return self->host_way != RECORD_HOST_NONE && ring->reader.pid && ring->reader.pid == slot_of(self, ring)->pid;
-}
-
 static void watch_host(record_rings *self, record_ring *ring, const pd_activity *rows, uint32_t count) {
-  if (!ring->works || !may_look(self, ring)) return;
+  const uint32_t pid = ring->reader.pid;
+  if (!ring->works || self->host_way == RECORD_HOST_NONE || !pid || pid != slot_of(self, ring)->pid) return;
   ring->to = (record_taking){self, ring};
-  if (!ring->host) ring->host = record_host_open((pid_t)ring->reader.pid, self->host_way, put_host, &ring->to);
+  if (!ring->host) ring->host = record_host_open((pid_t)pid, self->host_way, put_host, &ring->to);
   if (ring->host) record_host_calls(ring->host, rows, count);
 }
 
 bool record_rings_look(record_rings *self) {
   bool any = false;
-  const uint32_t count = record_session_count(self->session);
-  for (uint32_t i = 0; i < count; i++) {
-    if (!self->all[i].host) continue;
-    any = true;
-    record_host_look(self->all[i].host);
-  }
+  for (uint32_t i = 0; i < record_session_count(self->session); i++) any |= record_host_look(self->all[i].host);
   return any;
 }
 

@@ -277,14 +277,11 @@
   X(idle_reason, "Launching thread", "Launching thread", TEXT, 0,                                                      \
     "what the thread that launches next was at, as the system saw it, outside its calls of CUDA", NULL, "pdhost")      \
   X(idle_state, "State", "State", TEXT, DETAIL,                                                                        \
-    "runs, delayed (could run, had no processor), read, poll, futex, sleep, fault (a page of memory), call, blocked "  \
-    "(in what was not seen), unknown",                                                                                 \
-    NULL, "pdhost")                                                                                                    \
+    "runs, delayed (without a processor), read, poll, futex, sleep, fault, call, blocked, unknown", NULL, "pdhost")    \
   X(idle_time, "Device idle", "Device idle", NS, 0, "time of the steps in which the device was idle meanwhile", NULL,  \
     "pdhost")                                                                                                          \
   X(idle_per_step, "Per step", "Per step", NS, 0, "the same per step", "idle_time / steps, rounded down", "pdhost")    \
-  X(idle_share, "Of steps (%)", "Of steps (%)", PERCENT, 0, "the same as a share of the steps' time",                  \
-    "100 * idle_time / span of the steps", "pdhost")                                                                   \
+  X(idle_share, "Of steps (%)", "Of steps (%)", PERCENT, 0, "as a share of the steps' time", NULL, "pdhost")           \
   X(code_place, "Line", "Line", TEXT, 0,                                                                               \
     "innermost line of the program's own Python code on the thread that launches next", NULL, "pdhost")                \
   X(code_samples, "Samples", "Samples", COUNT, 0, "how often it was there while the device was idle", NULL, "pdhost")  \
@@ -292,8 +289,7 @@
     "100 * code_samples / sum over rows of code_samples", "pdhost")                                                    \
   X(child, "Child", "Child", TEXT, 0, "a process that the program has started, with its number", NULL, "pdhost")       \
   X(child_processors, "Processor (%)", "Processor (%)", PERCENT, 0,                                                    \
-    "processor time that it used in the steps; 100 is one processor that is always busy",                              \
-    "100 * processor time / time between its first and last sample in the steps", "pdhost")                            \
+    "its processor time in the steps; 100 is one processor that is always busy", NULL, "pdhost")                       \
   X(child_disk, "Disk (GB/s)", "Disk (GB/s)", GB_PER_S, 0, "what it read from storage in the steps", NULL, "pdhost")   \
   X(child_read, "Read (GB/s)", "Read (GB/s)", GB_PER_S, 0,                                                             \
     "what it read by calls in the steps, from memory, pipes and sockets too", NULL, "pdhost")                          \

@@ -20,8 +20,6 @@
 /* The recorder flushes at least this often. */
 #define LAST_FLUSH_NS INT64_C(400000000)
 
-enum { BEGINS = 1, ENDS = 2 };
-
 struct captured_program {
   capture_file *from;
   const pd_intake *intake;
@@ -42,7 +40,6 @@ struct captured_program {
   program_captures captures;
   program_tail tail;
   program_spans spans;
-  program_host host;
   bool has_end, failed;
 };
 
@@ -66,15 +63,6 @@ static bool payload(const captured_program *self, const capture_record *at) {
   return capture_payload(&self->from->records, at, self->from->room) == PD_OK;
 }
 
-/* With its variants: cudaStreamBeginCapture, cuStreamBeginCapture_v2_ptsz, cudaStreamBeginCaptureToGraph. */
-static void note_bound(captured_program *self, uint32_t id, const char *text, uint32_t bytes) {
-  static const char begin[] = "StreamBeginCapture", end[] = "StreamEndCapture";
-  if (bytes < 2 || memcmp(text, "cu", 2) != 0) return;
-  if (memmem(text, bytes, begin, sizeof begin - 1)) self->bounds[id] = BEGINS;
-  if (memmem(text, bytes, end, sizeof end - 1)) self->bounds[id] = ENDS;
-  self->captures_any |= self->bounds[id] == BEGINS;
-}
-
 static void read_strings(captured_program *self, const capture_record *at) {
   const char *text = self->from->room;
   for (uint32_t place = 0; at->bytes - place >= sizeof(capture_string);) {
@@ -83,7 +71,8 @@ static void read_strings(captured_program *self, const capture_record *at) {
     place += (uint32_t)sizeof row;
     if (row.bytes > at->bytes - place || row.id >= self->name_count) return;
     self->names[row.id] = self->intake->intern(self->intake, text + place, row.bytes);
-    note_bound(self, row.id, text + place, row.bytes);
+    self->bounds[row.id] = program_captures_name(text + place, row.bytes);
+    self->captures_any |= self->bounds[row.id] == PROGRAM_CAPTURE_BEGINS;
     const uint32_t padded = (row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
     if (padded > at->bytes - place) return;
     place += padded;
@@ -182,16 +171,6 @@ static void give_losses(const captured_program *self, const uint64_t *by_end) {
   }
 }
 
-static void read_states(captured_program *self, const capture_record *at) {
-  program_host_states(&self->host, at, self->from->room);
-}
-static void read_children(captured_program *self, const capture_record *at) {
-  program_host_children(&self->host, at, self->from->room);
-}
-static void read_code(captured_program *self, const capture_record *at) {
-  program_host_code(&self->host, at, self->from->room);
-}
-
 static void read_end(captured_program *self, const capture_record *at) {
   capture_program_end end;
   if (at->bytes != sizeof end) return;
@@ -237,7 +216,8 @@ static void find_bounds(captured_program *self, const capture_record *at) {
   for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++) {
     const bool is_call = rows[i].kind == PD_ACTIVITY_RUNTIME || rows[i].kind == PD_ACTIVITY_DRIVER;
     const uint8_t bound = is_call && rows[i].name < self->name_count ? self->bounds[rows[i].name] : 0;
-    if (bound) self->failed = program_captures_bound(&self->captures, &rows[i], bound == BEGINS) != PD_OK;
+    if (bound)
+      self->failed = program_captures_bound(&self->captures, &rows[i], bound == PROGRAM_CAPTURE_BEGINS) != PD_OK;
   }
 }
 
@@ -263,20 +243,6 @@ static pd_status find_captures(captured_program *self) {
   program_captures_answers(&self->captures);
   read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), find_answers);
   return PD_OK;
-}
-
-static void read_host(captured_program *self) {
-  self->host = (program_host){.intake = self->intake,
-                              .pid = self->pid,
-                              .from_ns = self->stretch.from_ns,
-                              .cut_ns = self->tail.cut_ns,
-                              .names = self->names,
-                              .name_count = self->name_count};
-  read_kind(self, CAPTURE_STATES, sizeof(capture_state), read_states);
-  read_kind(self, CAPTURE_CHILDREN, sizeof(capture_child), read_children);
-  read_kind(self, CAPTURE_CODE, sizeof(capture_code), read_code);
-  self->strange += self->host.strange;
-  self->facts |= self->host.facts;
 }
 
 /* Without an end pdhost itself was killed: the last flush is then as old as one can be. */
@@ -365,7 +331,11 @@ static pd_status read_all(captured_program *self, const pd_intake *intake) {
   read_kind(self, CAPTURE_SPANS, sizeof(capture_annotation), read_spans);
   if (program_spans_give(&self->spans, intake, self->pid) != PD_OK) return PD_NO_MEMORY;
   self->from->step_number = program_marks_give(&self->marks, intake, self->from->step_number);
-  read_host(self);
+  program_host host = {intake, self->pid, self->stretch.from_ns, self->tail.cut_ns, self->names, self->name_count,
+                       0,      0};
+  program_host_read(&host, &self->from->records, self->from->room);
+  self->strange += host.strange;
+  self->facts |= host.facts;
   tell_source(self, &about);
   read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), read_activities);
   if (self->stretch.lost_by_end) {

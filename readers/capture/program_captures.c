@@ -4,6 +4,7 @@
 #include <pdhost/array.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 pd_status program_captures_bound(program_captures *self, const pd_activity *call, bool begins) {
   if (begins && call->u.api.result != 0) return PD_OK;
@@ -96,4 +97,11 @@ bool program_captures_has(const program_captures *self, uint64_t correlation) {
 void program_captures_free(program_captures *self) {
   free(self->points);
   free(self->launches);
+}
+
+uint8_t program_captures_name(const char *text, uint32_t bytes) {
+  static const char begin[] = "StreamBeginCapture", end[] = "StreamEndCapture";
+  if (bytes < 2 || memcmp(text, "cu", 2) != 0) return 0;
+  if (memmem(text, bytes, end, sizeof end - 1)) return PROGRAM_CAPTURE_ENDS;
+  return memmem(text, bytes, begin, sizeof begin - 1) ? PROGRAM_CAPTURE_BEGINS : 0;
 }

@@ -26,6 +26,10 @@ typedef struct program_captures {
   uint32_t point_count, point_room, launch_count, launch_room;
 } program_captures;
 
+/* What a call of this name does to a capture; 0: nothing. With its variants: cudaStreamBeginCapture,
+ * cuStreamBeginCapture_v2_ptsz, cudaStreamBeginCaptureToGraph. */
+enum { PROGRAM_CAPTURE_BEGINS = 1, PROGRAM_CAPTURE_ENDS = 2 };
+uint8_t program_captures_name(const char *text, uint32_t bytes);
 /* Begins with all zero. Every call that begins or ends a capture. PD_NO_MEMORY is the one failure. */
 pd_status program_captures_bound(program_captures *self, const pd_activity *call, bool begins);
 /* Behind the last bound. False: no capture was begun and ended, and nothing more is to be done. */

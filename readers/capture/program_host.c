@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void program_host_states(program_host *self, const capture_record *at, const void *payload) {
+static void take_states(program_host *self, const capture_record *at, const void *payload) {
   const capture_state *rows = payload;
   const uint32_t thread = at->thread ? self->intake->thread(self->intake, self->pid, at->thread) : PD_NONE;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
@@ -28,7 +28,7 @@ void program_host_states(program_host *self, const capture_record *at, const voi
   }
 }
 
-void program_host_children(program_host *self, const capture_record *at, const void *payload) {
+static void take_children(program_host *self, const capture_record *at, const void *payload) {
   const capture_child *rows = payload;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
     const capture_child *row = &rows[i];
@@ -49,7 +49,7 @@ void program_host_children(program_host *self, const capture_record *at, const v
   }
 }
 
-void program_host_code(program_host *self, const capture_record *at, const void *payload) {
+static void take_code(program_host *self, const capture_record *at, const void *payload) {
   const capture_code *rows = payload;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
     const capture_code *row = &rows[i];
@@ -63,5 +63,21 @@ void program_host_code(program_host *self, const capture_record *at, const void 
                              .place = self->names[row->place]};
     self->intake->code(self->intake, &out);
     self->facts |= PD_FACT_CODE;
+  }
+}
+
+void program_host_read(program_host *self, const capture_reader *records, void *room) {
+  static const struct {
+    uint32_t kind, row_bytes;
+    void (*take)(program_host *, const capture_record *, const void *);
+  } kinds[] = {{CAPTURE_STATES, sizeof(capture_state), take_states},
+               {CAPTURE_CHILDREN, sizeof(capture_child), take_children},
+               {CAPTURE_CODE, sizeof(capture_code), take_code}};
+  for (uint64_t i = 0; i < records->count; i++) {
+    const capture_record *at = &records->records[i];
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+      if (at->kind == kinds[k].kind && at->row_bytes == kinds[k].row_bytes && at->bytes % at->row_bytes == 0 &&
+          capture_payload(records, at, room) == PD_OK)
+        kinds[k].take(self, at, room);
   }
 }

@@ -16,9 +16,7 @@ typedef struct program_host {
   pd_facts facts;   /* what there were rows of */
 } program_host;
 
-/* Takes a record of CAPTURE_STATES, CAPTURE_CHILDREN or CAPTURE_CODE with its payload. */
-void program_host_states(program_host *self, const capture_record *at, const void *payload);
-void program_host_children(program_host *self, const capture_record *at, const void *payload);
-void program_host_code(program_host *self, const capture_record *at, const void *payload);
+/* Takes the records of CAPTURE_STATES, CAPTURE_CHILDREN and CAPTURE_CODE. `room` is for any one's payload. */
+void program_host_read(program_host *self, const capture_reader *records, void *room);
 
 #endif

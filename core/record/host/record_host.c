@@ -79,13 +79,15 @@ static void look_at_children(record_host *self) {
   if (count) self->put(self->user, CAPTURE_CHILDREN, 0, self->rows, sizeof self->rows[0], count);
 }
 
-void record_host_look(record_host *self) {
+bool record_host_look(record_host *self) {
+  if (!self) return false;
   const int64_t used = process_time_ns(&self->used);
   for (uint32_t i = 0; i < RECORD_HOST_THREADS; i++) {
     host_thread *thread = &self->threads[i];
     if (thread->is_open && !host_thread_look(thread, used)) host_thread_close(thread);
   }
   look_at_children(self);
+  return true;
 }
 
 void record_host_flush(record_host *self) {

@@ -9,6 +9,7 @@
 
 #include <pdhost/record.h>
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* How. */
@@ -30,8 +31,8 @@ record_host *record_host_open(pid_t pid, record_host_way way, record_host_put *p
 /* Of threads that launch up to RECORD_HOST_THREADS are watched. */
 enum { RECORD_HOST_THREADS = 3 };
 void record_host_calls(record_host *self, const pd_activity *rows, uint32_t count);
-/* Each millisecond. */
-void record_host_look(record_host *self);
+/* Each millisecond. False: `self` is NULL. */
+bool record_host_look(record_host *self);
 /* Gives the rows of the looks so far. */
 void record_host_flush(record_host *self);
 /* With what is left; NULL is allowed. */
