@@ -125,14 +125,14 @@ PD_TEST(sink_json, energy_and_pauses_are_those_of_the_run) {
   start(&run, NULL);
   cr_assert_eq(sink_run_close(&run, &summary), PD_OK);
   const memory_file *file = sink_run_file(&run, PATH);
-  json_node *root = json_text_parse(file->data, file->bytes);
+  json_node *root = json_reader_parse(file->data, file->bytes);
   cr_assert_not_null(root);
-  cr_assert_eq(json_text_get(root, "energy_j")->number, 12.5);
-  cr_assert_eq(json_text_get(root, "energy_j_per_step")->number, 2.5);
-  cr_assert_eq(json_text_get(root, "energy_j_per_sample")->number, 0.625);
-  cr_assert_eq(json_text_get(root, "pauses")->number, 2);
-  cr_assert_eq(json_text_get(root, "paused_s")->number, 1.5);
-  json_text_free(root);
+  cr_assert_eq(json_reader_get(root, "energy_j")->number, 12.5);
+  cr_assert_eq(json_reader_get(root, "energy_j_per_step")->number, 2.5);
+  cr_assert_eq(json_reader_get(root, "energy_j_per_sample")->number, 0.625);
+  cr_assert_eq(json_reader_get(root, "pauses")->number, 2);
+  cr_assert_eq(json_reader_get(root, "paused_s")->number, 1.5);
+  json_reader_free(root);
   sink_run_unload(&run);
 }
 

@@ -6,9 +6,8 @@
 #define WORDS_PRINTED(X)                                                                                               \
   X("Verdict", "what took the largest share of the steps besides the device's useful work, in one line")               \
   X("withheld", "no verdict is given, because the records do not carry one; the line says why")                        \
-  X("possibly",                                                                                                        \
-    "before a verdict: fewer than 90 in 100 resamples of the steps give the same one, others took the processors, "    \
-    "or half or 1.5 times the estimated cost of recording would give another")                                         \
+  X("possibly", "before a verdict: under 90 in 100 resamples of the steps agree, others took the processors, or half " \
+                "or 1.5 times the estimated cost of recording would give another")                                     \
   X("Share", "the cause's part of the steps' time")                                                                    \
   X("repeatable", "in how many of 100 resamples of the steps the verdict is the same; not whether it is right")        \
   X("resamples", "sets of as many steps, drawn at random with repetition from those recorded (a bootstrap)")           \
