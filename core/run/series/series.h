@@ -1,5 +1,5 @@
 /*
- * What a run uses of the machine over its windows, looked at by a thread of its own every so many milliseconds: memory
+ * What a run uses of the machine over its windows, looked at in equal spans by a thread of its own: memory
  * of the process, its processor time, and what NVML knows of the GPU. Each look is a counter of the trace; what is not
  * known has none.
  */
