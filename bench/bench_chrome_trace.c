@@ -224,7 +224,7 @@ static void fill_options(const pd_plugin *plugin, const chosen *wanted, void *op
     char *field = (char *)options + option->offset;
     if (option->type == PD_BOOL)
       *(bool *)field = strcmp(option->key, "gzip") == 0 ? wanted->gzip : strcmp(option->def, "true") == 0;
-    else if (option->type == PD_CHOICE || option->type == PD_PATH)
+    else if (option->type == PD_CHOICE || option->type == PD_PATH || option->type == PD_STRING)
       *(const char **)(void *)field = strcmp(option->key, "counters") == 0 ? wanted->counters : option->def;
     else
       *(int64_t *)(void *)field = strtoll(option->def, NULL, 10);
