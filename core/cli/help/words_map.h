@@ -1,5 +1,4 @@
-/* Words of pdhost's files and of what it prints that are neither metrics (tables/metrics_map.h) nor keys of a
- * configuration: X(word, text), a map for each place. A word may be in several. */
+/* Words that are neither metrics (tables/metrics_map.h) nor keys: X(word, text), a map for each place they are in. */
 #ifndef CORE_CLI_HELP_WORDS_MAP_H
 #define CORE_CLI_HELP_WORDS_MAP_H
 
