@@ -61,7 +61,7 @@ def rivals(given, path):
     if not engine:
         left_out.append("Perfetto's engine as WebAssembly is not installed: scripts/tools-venv installs it; it needs node")
     elif not path.endswith(".gz") and given.mb <= WEB_MOST_MB:
-        commands["Perfetto's engine, WebAssembly"] = [
+        commands["Perfetto's engine as WebAssembly"] = [
             "sh", "-c", WEB_LOADS, "node", os.path.join(TOP, "tests", "tools", "perfetto_query.js"), engine, path]
     if not os.path.exists(given.python) or subprocess.run([given.python, "-c", "import hta"], capture_output=True,
                                                           check=False).returncode:
@@ -96,19 +96,16 @@ def parts(bench, path, rounds):
     out = subprocess.run([bench, "read", path, str(rounds)], capture_output=True, text=True, check=True).stdout
     print(out.rsplit("\n", 2)[0])
     of = json.loads(out.splitlines()[-1])
-    rows = (of["read_held"] - of["scan_held"]) / of["events"]
     return (("scanning alone", of["bytes"] / of["scan_s"] * 1e-6, "MB/s"),
-            ("reading into rows", of["bytes"] / of["read_s"] * 1e-6, "MB/s"),
-            ("all tables, an event", of["tables_s"] / of["events"] * 1e9, "ns"),
-            ("rows, an event", rows, "B"), ("most memory, an event", of["tables_held"] / of["events"], "B"),
-            ("most memory, of the JSON", 100 * of["tables_held"] / of["bytes"], "%"))
+            ("an event, all tables", of["tables_s"] / of["events"] * 1e9, "ns"),
+            ("an event, its row", (of["read_held"] - of["scan_held"]) / of["events"], "B"))
 
 
 def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
-    parser.add_argument("--mb", type=int, default=200)
+    parser.add_argument("--mb", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--trace-processor", default=shutil.which("trace_processor_shell"))
     parser.add_argument("--python", default=TOOLS)
@@ -119,23 +116,24 @@ def main():
         for name in ("trace.json", "trace.json.gz"):
             path = os.path.join(folder, name)
             subprocess.run([bench, "write", path, str(given.mb)], check=True)
-            packed = ", gzip" if path.endswith(".gz") else ""
+            is_packed = path.endswith(".gz")
             json_bytes = os.path.getsize(os.path.join(folder, "trace.json"))
-            size = f"{json_bytes / 1e6:.0f} MB of JSON{packed}"
-            figures += [{"what": f"pdhost, {size}: {what}", "value": value, "unit": unit}
-                        for what, value, unit in parts(bench, path, given.rounds)]
+            size = f"{json_bytes / 1e6:.0f} MB of JSON{' as gzip' if is_packed else ''}"
+            read = parts(bench, path, given.rounds)
+            figures += [{"what": f"{size}: {what}", "value": value, "unit": unit}
+                        for what, value, unit in (read[:1] if is_packed else read)]
             commands, left_out = rivals(given, path)
             commands = {"pdhost analyze": [pdhost, "analyze", "-q", path], **commands}
             costs = measure(commands, given.rounds, folder)
-            print(f"{'whole process':32} {'s':>8} {'MB/s':>8} {'most memory':>14} {'time, times':>12} {'memory, times':>14}")
+            print(f"{'whole process':34} {'s':>8} {'MB/s':>8} {'most memory':>14} {'time, times':>12} {'memory, times':>14}")
             ours = costs["pdhost analyze"]
             for who, (seconds, held) in costs.items():
-                print(f"{who:32} {seconds:8.2f} {json_bytes / seconds / 1e6:8.0f} {held / 1e6:11.0f} MB "
+                print(f"{who:34} {seconds:8.2f} {json_bytes / seconds / 1e6:8.0f} {held / 1e6:11.0f} MB "
                       f"{seconds / ours[0]:12.1f} {held / ours[1]:14.1f}")
-                figures += [{"what": f"{who}, {size}: time", "value": seconds, "unit": "s"},
-                            {"what": f"{who}, {size}: memory", "value": held / 1e6, "unit": "MB"}]
-                if who != "pdhost analyze":
-                    figures.append({"what": f"{who}, {size}: time over pdhost's", "value": seconds / ours[0], "unit": ""})
+            # As scripts/figures puts them on one line.
+            for what, unit, at, of in (("time", "s", 0, 1), ("memory", "MB", 1, 1e6)):
+                figures += [{"what": f"{size}: {what}, {who.removesuffix(' analyze')}", "value": cost[at] / of, "unit": unit}
+                            for who, cost in costs.items()]
             print()
     for reason in left_out:
         print(f"left out: {reason}")
