@@ -102,3 +102,14 @@ const char *child_ending(const child_result *result, char *text, size_t room) {
     snprintf(text, room, "it crashed (signal %d, %s)", result->signal, strsignal(result->signal));
   return text;
 }
+
+bool child_is_gone(uint32_t pid) {
+  char path[64], line[512] = "";
+  if (kill((pid_t)pid, 0) != 0) return errno == ESRCH;
+  (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+  FILE *file = fopen(path, "r");
+  const bool read = file && fgets(line, sizeof line, file);
+  if (file) (void)fclose(file);
+  const char *state = read ? strrchr(line, ')') : NULL;
+  return state && strncmp(state, ") Z", 3) == 0;
+}

@@ -5,7 +5,6 @@
 
 #include <pdhost/array.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -45,6 +44,8 @@ struct files {
   table_row *tables;
   void *claims; /* of tsearch */
   bool stdout_taken;
+  _Atomic uint64_t *printed; /* to standard output, by this process and those before it; NULL: nobody counts */
+  uint64_t given;            /* to this process, to be printed there */
   char prefix[32];
   char **announced;
   uint32_t announced_count, announced_room;
@@ -85,25 +86,10 @@ void files_set_prefix(files *self, const char *prefix) {
   (void)snprintf(self->prefix, sizeof self->prefix, "%s", prefix);
 }
 
-static void remove_beginning_with(const char *path, const char *beginning) {
-  const char *slash = strrchr(path, '/');
-  char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
-  const char *name = slash ? slash + 1 : path;
-  const size_t bytes = strlen(name), more = strlen(beginning);
-  DIR *all = folder ? opendir(folder) : NULL;
-  for (const struct dirent *entry; all && (entry = readdir(all));) {
-    const char *at = entry->d_name, *end = strrchr(at, '.');
-    if (strncmp(at, name, bytes) != 0 || strncmp(at + bytes, beginning, more) != 0) continue;
-    if (end && strcmp(end, ".partial") == 0) (void)unlinkat(dirfd(all), at, 0);
-  }
-  if (all) closedir(all);
-  free(folder);
-}
-
 void files_remove_unfinished(const files *self, uint32_t pid) {
   char beginning[32];
   snprintf(beginning, sizeof beginning, ".%u-", pid);
-  for (uint32_t i = 0; i < self->announced_count; i++) remove_beginning_with(self->announced[i], beginning);
+  for (uint32_t i = 0; i < self->announced_count; i++) files_remove_beginning_with(self->announced[i], beginning);
 }
 
 static void file_free(pd_file *file) {
@@ -266,9 +252,22 @@ static pd_status write_whole(pd_file *file, const void *data, uint64_t bytes) {
   return file->failed;
 }
 
+/* Takes off what another process has printed. */
+static void skip_printed(files *self, const char **data, uint64_t *bytes) {
+  if (!self->printed) return;
+  const uint64_t before = *self->printed > self->given ? *self->printed - self->given : 0;
+  const uint64_t skipped = before < *bytes ? before : *bytes;
+  self->given += *bytes;
+  *data += skipped;
+  *bytes -= skipped;
+  *self->printed += *bytes;
+}
+
 /* Both may be the same terminal. */
-static pd_status file_write(pd_file *file, const void *data, uint64_t bytes) {
+static pd_status file_write(pd_file *file, const void *given, uint64_t bytes) {
+  const char *data = given;
   if (!is_stdout(file)) return write_whole(file, data, bytes);
+  skip_printed(file->owner, &data, &bytes);
   progress_hide();
   const pd_status status = write_whole(file, data, bytes);
   progress_show();
@@ -315,15 +314,23 @@ static pd_status file_commit(pd_file *file) {
   return status;
 }
 
+void files_count_printed(files *self, _Atomic uint64_t *printed) { self->printed = printed; }
+
+/* `copy` is taken; NULL on no memory: a line less for the user, the file is there. */
+static void add_announced(files *self, char *copy) {
+  pthread_mutex_lock(&self->lock);
+  if (copy && PD_ARRAY_FIT(self->announced, self->announced_room, self->announced_count + 1))
+    self->announced[self->announced_count++] = copy;
+  else
+    free(copy);
+  pthread_mutex_unlock(&self->lock);
+}
+
+void files_announce(files *self, const char *path) { add_announced(self, strdup(path)); }
+
 static void table_announce(const pd_files *table, const char *path) {
   files *self = ((const table_row *)table->impl)->owner;
-  pthread_mutex_lock(&self->lock);
-  if (!PD_ARRAY_FIT(self->announced, self->announced_room, self->announced_count + 1))
-    goto out; /* a line less for the user, the file is there */
-  char *copy = own_path(self, path);
-  if (copy) self->announced[self->announced_count++] = copy;
-out:
-  pthread_mutex_unlock(&self->lock);
+  add_announced(self, own_path(self, path));
 }
 
 /* Length of the folder part of `path`, its last slash included. */

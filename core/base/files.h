@@ -22,6 +22,12 @@ const pd_files *files_table(files *self, const pd_host *host);
  * not write one file. Not standard output, and nothing below /dev. */
 void files_set_prefix(files *self, const char *prefix);
 
+/* Counts in `printed` what goes to standard output. What it has at this call was printed by a process that died and
+ * whose work begins anew here: as many bytes are not printed again. Before the first table. */
+void files_count_printed(files *self, _Atomic uint64_t *printed);
+
+/* As pd_files.announce, of a path that is whole. [any thread] */
+void files_announce(files *self, const char *path);
 /* Paths announced so far, in order. */
 uint32_t files_announced_count(const files *self);
 const char *files_announced(const files *self, uint32_t index);
@@ -39,6 +45,9 @@ int files_open_temporary(const char *path, char **temporary);
 
 /* Removes what process `pid` left unfinished of the files that were announced here. */
 void files_remove_unfinished(const files *self, uint32_t pid);
+
+/* Removes the unfinished files beside `path` whose names go on behind its own with `beginning`. */
+void files_remove_beginning_with(const char *path, const char *beginning);
 
 /* The same as a stream; NULL with errno. */
 FILE *files_open_stream(const char *path, char **temporary);

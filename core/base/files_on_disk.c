@@ -1,6 +1,7 @@
 /* Folders and temporary names; see files.h. */
 #include "files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -85,4 +86,19 @@ bool files_end_stream(FILE *out, bool whole, const char *path, char *temporary) 
   free(temporary);
   errno = cause;
   return whole;
+}
+
+void files_remove_beginning_with(const char *path, const char *beginning) {
+  const char *slash = strrchr(path, '/');
+  char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
+  const char *name = slash ? slash + 1 : path;
+  const size_t bytes = strlen(name), more = strlen(beginning);
+  DIR *all = folder ? opendir(folder) : NULL;
+  for (const struct dirent *entry; all && (entry = readdir(all));) {
+    const char *at = entry->d_name, *end = strrchr(at, '.');
+    if (strncmp(at, name, bytes) != 0 || strncmp(at + bytes, beginning, more) != 0) continue;
+    if (end && strcmp(end, ".partial") == 0) (void)unlinkat(dirfd(all), at, 0);
+  }
+  if (all) closedir(all);
+  free(folder);
 }

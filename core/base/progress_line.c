@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@
 #define LINE_EVERY_NS 1000000000
 #define OBJECT_EVERY_NS 400000000
 /* Phases that ended since the thread last looked. More are told by the last ones. */
-enum { ENDED_KEPT = 32, USUAL_COLUMNS = 80 };
+enum { ENDED_KEPT = 32 };
 
 typedef enum output { TO_NOBODY, TO_TERMINAL, TO_LINES, TO_OBJECTS } output;
 
@@ -46,15 +46,22 @@ static sem_t wake;
 static atomic_bool stop;
 
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER; /* of these */
-static char task[PROGRESS_NAME_BYTES], doing_text[PROGRESS_TEXT_BYTES], note_text[PROGRESS_TEXT_BYTES];
+static char task[PROGRESS_NAME_BYTES], note_text[PROGRESS_TEXT_BYTES];
 static phase now, ended[ENDED_KEPT];
 static uint64_t ended_count;
 static double known_rate; /* of the last phase that had steps of `known_unit` */
 static char known_unit[PROGRESS_NAME_BYTES];
 
-/* Recursive, and of these: */
-static pthread_mutex_t terminal_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static int shown_columns; /* 0: no line stands there */
+/* What processes share that write to one terminal. */
+typedef struct common {
+  pthread_mutex_t terminal; /* recursive; of shown_columns, and of the terminal itself */
+  int shown_columns;        /* 0: no line stands there */
+  pthread_mutex_t words;    /* of doing */
+  char doing[PROGRESS_TEXT_BYTES];
+  atomic_bool is_seen; /* one of them shows the progress */
+} common;
+static common alone = {.terminal = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .words = PTHREAD_MUTEX_INITIALIZER};
+static common *shared = &alone;
 
 /* Of the progress thread alone. */
 static struct {
@@ -67,52 +74,42 @@ static uint64_t steps_done(void) { return atomic_load_explicit(&progress_steps, 
 
 /* ---- the terminal ---- */
 
-static void write_all(const char *text, size_t bytes) {
-  while (bytes) {
-    const ssize_t done = write(STDERR_FILENO, text, bytes);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return; /* there is no phase to print */
-    text += done;
-    bytes -= (size_t)done;
-  }
-}
-
-static int terminal_columns(void) {
-  struct winsize size;
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
+/* A process that was killed may have held it: what it guards is whole at any time. */
+static void take(pthread_mutex_t *lock) {
+  if (pthread_mutex_lock(lock) == EOWNERDEAD) (void)pthread_mutex_consistent(lock);
 }
 
 /* Takes the line away; one that a narrower terminal has broken, too. The terminal is locked. */
 static void erase(int columns) {
   char text[32];
-  if (!shown_columns) return;
-  const int rows_above = (shown_columns - 1) / columns;
+  if (!shared->shown_columns) return;
+  const int rows_above = (shared->shown_columns - 1) / columns;
   const int bytes = rows_above > 0 ? snprintf(text, sizeof text, "\033[%dA\r\033[J", rows_above)
                                    : snprintf(text, sizeof text, "\r\033[K");
-  write_all(text, (size_t)bytes);
-  shown_columns = 0;
+  progress_write(text, (size_t)bytes);
+  shared->shown_columns = 0;
 }
 
 /* One column stays free: a cursor behind the last one would break the line. */
 static void write_line(const progress_view *view) {
   char line[PROGRESS_LINE_BYTES], text[PROGRESS_LINE_BYTES + 8];
   progress_line(view, line);
-  pthread_mutex_lock(&terminal_lock);
-  const int columns = terminal_columns();
-  if (shown_columns > columns) erase(columns);
+  take(&shared->terminal);
+  const int columns = progress_columns();
+  if (shared->shown_columns > columns) erase(columns);
   line[progress_fitting(line, columns - 1)] = '\0';
   const int bytes = snprintf(text, sizeof text, "\r\033[K%s", line);
-  write_all(text, (size_t)bytes);
-  shown_columns = columns - 1 < (int)strlen(line) ? columns - 1 : (int)strlen(line);
-  pthread_mutex_unlock(&terminal_lock);
+  progress_write(text, (size_t)bytes);
+  shared->shown_columns = columns - 1 < (int)strlen(line) ? columns - 1 : (int)strlen(line);
+  pthread_mutex_unlock(&shared->terminal);
 }
 
 void progress_hide(void) {
-  pthread_mutex_lock(&terminal_lock);
-  if (shown_columns) erase(terminal_columns());
+  take(&shared->terminal);
+  if (shared->shown_columns) erase(progress_columns());
 }
 
-void progress_show(void) { pthread_mutex_unlock(&terminal_lock); }
+void progress_show(void) { pthread_mutex_unlock(&shared->terminal); }
 
 /* ---- the thread ---- */
 
@@ -127,7 +124,9 @@ static void describe(const phase *of, progress_event event, uint64_t step, progr
   out->of = of->of;
   out->seconds_left = -1;
   if (event == PROGRESS_RUNS) {
-    memcpy(out->doing, doing_text, sizeof doing_text);
+    take(&shared->words);
+    memcpy(out->doing, shared->doing, sizeof shared->doing);
+    pthread_mutex_unlock(&shared->words);
     memcpy(out->note, note_text, sizeof note_text);
   }
 }
@@ -153,9 +152,9 @@ static void write_object(const progress_view *view) {
   char *text = progress_object(view);
   char *line = NULL;
   const int bytes = text ? asprintf(&line, "%s\n", text) : -1;
-  pthread_mutex_lock(&terminal_lock);
-  if (bytes > 0) write_all(line, (size_t)bytes);
-  pthread_mutex_unlock(&terminal_lock);
+  take(&shared->terminal);
+  if (bytes > 0) progress_write(line, (size_t)bytes);
+  pthread_mutex_unlock(&shared->terminal);
   if (bytes > 0) free(line);
   free(text);
 }
@@ -192,12 +191,12 @@ static void look(news *out) {
   out->any = now.serial != 0;
   if (out->any) {
     out->is_new = !now.told;
-    out->changed = out->is_new || step != seen.step || strcmp(doing_text, seen.doing) != 0;
+    describe(&now, PROGRESS_RUNS, step, &out->now);
+    out->changed = out->is_new || step != seen.step || strcmp(out->now.doing, seen.doing) != 0;
     if (out->is_new || step != seen.step) seen.changed_ns = at_ns;
     now.told = true;
     seen.step = step;
-    memcpy(seen.doing, doing_text, sizeof doing_text);
-    describe(&now, PROGRESS_RUNS, step, &out->now);
+    memcpy(seen.doing, out->now.doing, sizeof seen.doing);
     add_rate(&now, at_ns, seen.changed_ns, strcmp(now.unit, known_unit) == 0 ? known_rate : 0, &out->now);
   }
   pthread_mutex_unlock(&state_lock);
@@ -206,9 +205,9 @@ static void look(news *out) {
 static void write_text_line(const progress_view *view) {
   char line[PROGRESS_LINE_BYTES], text[PROGRESS_LINE_BYTES + 16];
   const int bytes = snprintf(text, sizeof text, "pdhost: %s\n", progress_line(view, line));
-  pthread_mutex_lock(&terminal_lock);
-  write_all(text, (size_t)bytes);
-  pthread_mutex_unlock(&terminal_lock);
+  take(&shared->terminal);
+  progress_write(text, (size_t)bytes);
+  pthread_mutex_unlock(&shared->terminal);
 }
 
 static bool is_due(int64_t every_ns) {
@@ -278,6 +277,20 @@ static bool start_thread(void) {
   return started;
 }
 
+void progress_share(void) {
+  pthread_mutexattr_t how;
+  common *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (made == MAP_FAILED) return; /* each for itself: a line may be broken */
+  pthread_mutexattr_init(&how);
+  pthread_mutexattr_setpshared(&how, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&how, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&made->words, &how);
+  pthread_mutexattr_settype(&how, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&made->terminal, &how);
+  pthread_mutexattr_destroy(&how);
+  shared = made;
+}
+
 void progress_begin(const char *name, bool quiet) {
   if (to != TO_NOBODY) return;
   to = choose_output(quiet);
@@ -285,12 +298,15 @@ void progress_begin(const char *name, bool quiet) {
   snprintf(task, sizeof task, "%s", name);
   memset(&now, 0, sizeof now);
   memset(&seen, 0, sizeof seen);
-  doing_text[0] = note_text[0] = known_unit[0] = '\0';
+  shared->doing[0] = note_text[0] = known_unit[0] = '\0';
   ended_count = 0;
   known_rate = 0;
   atomic_store(&stop, false);
   sem_init(&wake, 0, 0);
-  if (start_thread()) return;
+  if (start_thread()) {
+    atomic_store(&shared->is_seen, true);
+    return;
+  }
   sem_destroy(&wake);
   to = TO_NOBODY; /* a line less for the user */
 }
@@ -310,6 +326,7 @@ static void end_phase(int64_t at_ns) {
 
 void progress_end(void) {
   if (to == TO_NOBODY) return;
+  atomic_store(&shared->is_seen, false);
   atomic_store(&stop, true);
   sem_post(&wake);
   pthread_join(thread, NULL);
@@ -362,10 +379,10 @@ void progress_note(const char *format, ...) {
 
 static void doing(const pd_progress *table, const char *what) {
   (void)table;
-  if (to == TO_NOBODY) return;
-  pthread_mutex_lock(&state_lock);
-  snprintf(doing_text, sizeof doing_text, "%s", what ? what : "");
-  pthread_mutex_unlock(&state_lock);
+  if (!atomic_load(&shared->is_seen)) return;
+  take(&shared->words);
+  snprintf(shared->doing, sizeof shared->doing, "%s", what ? what : "");
+  pthread_mutex_unlock(&shared->words);
 }
 
 const pd_progress *progress_table(void) {

@@ -19,6 +19,8 @@ typedef enum progress_mode {
 /* --progress; false: `word` is not a mode. Before progress_begin. */
 bool progress_choose(const char *word);
 
+/* Processes that are forked from now on write to one terminal with this one. Before progress_begin. [main thread] */
+void progress_share(void);
 /* Starts the thread where there is something to show. `name` is copied: a scenario's name, "sweep". [main thread] */
 void progress_begin(const char *name, bool quiet);
 /* Ends it and removes the line. [main thread] */

@@ -5,11 +5,16 @@
 
 #include <pdhost/text_columns.h>
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { USUAL_COLUMNS = 80 };
 
 /* Adds to what is in `text`; what has no room is left out. */
 __attribute__((format(printf, 2, 3))) static void add(char text[PROGRESS_LINE_BYTES], const char *format, ...) {
@@ -88,4 +93,21 @@ char *progress_object(const progress_view *self) {
   char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
   json_decref(object);
   return text;
+}
+
+/* ---- the terminal ---- */
+
+void progress_write(const char *text, size_t bytes) {
+  while (bytes) {
+    const ssize_t done = write(STDERR_FILENO, text, bytes);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return; /* there is no phase to print */
+    text += done;
+    bytes -= (size_t)done;
+  }
+}
+
+int progress_columns(void) {
+  struct winsize size;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
 }

@@ -26,6 +26,9 @@ typedef struct progress_view {
 const char *progress_line(const progress_view *self, char text[PROGRESS_LINE_BYTES]);
 /* How many of its bytes fit into `columns`; a character is never cut. */
 size_t progress_fitting(const char *text, int columns);
+/* To standard error, and how wide its terminal is. */
+void progress_write(const char *text, size_t bytes);
+int progress_columns(void);
 /* One object without a newline, to be freed; NULL on no memory. */
 char *progress_object(const progress_view *self);
 

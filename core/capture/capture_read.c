@@ -119,6 +119,13 @@ pd_status capture_next(capture_reader *self, capture_record *out) {
   return PD_STOP;
 }
 
+bool capture_grew(capture_reader *self) {
+  struct stat about;
+  if (self->fd < 0 || fstat(self->fd, &about) != 0 || (uint64_t)about.st_size <= self->bytes) return false;
+  self->bytes = (uint64_t)about.st_size;
+  return true;
+}
+
 void capture_rewind(capture_reader *self) {
   self->next = self->whole_bytes = sizeof self->head;
   self->torn = self->torn_bytes = 0;

@@ -39,6 +39,8 @@ pd_status capture_open_memory(capture_reader *self, const void *data, uint64_t b
 pd_status capture_begin(capture_reader *self, const char *path);
 /* The next whole record; `torn` counts what lies before it. PD_STOP: there is none. */
 pd_status capture_next(capture_reader *self, capture_record *out);
+/* Whether the file is longer than it was: then there may be more. */
+bool capture_grew(capture_reader *self);
 /* Back to the first record. */
 void capture_rewind(capture_reader *self);
 /* What capture_open does beside: all records from here on. */

@@ -39,7 +39,7 @@ static pd_status write_all(capture_writer *self, struct iovec *parts, int count)
   return PD_OK;
 }
 
-pd_status capture_create(capture_writer *self, const char *path, uint32_t origin, uint32_t pid, int64_t realtime_ns) {
+static pd_status put_file_head(capture_writer *self, uint32_t origin, uint32_t pid, int64_t realtime_ns) {
   capture_file_head head = {.version = CAPTURE_VERSION,
                             .byte_order = CAPTURE_BYTE_ORDER,
                             .head_bytes = sizeof head,
@@ -48,11 +48,22 @@ pd_status capture_create(capture_writer *self, const char *path, uint32_t origin
                             .realtime_ns = realtime_ns};
   memcpy(head.magic, CAPTURE_MAGIC, sizeof head.magic);
   head.crc = crc32c(0, &head, offsetof(capture_file_head, crc));
+  struct iovec part = {&head, sizeof head};
+  return write_all(self, &part, 1);
+}
+
+pd_status capture_create(capture_writer *self, const char *path, uint32_t origin, uint32_t pid, int64_t realtime_ns) {
   *self = (capture_writer){.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644)};
   if (self->fd < 0) return PD_IO;
   (void)flock(self->fd, LOCK_EX | LOCK_NB);
-  struct iovec part = {&head, sizeof head};
-  return write_all(self, &part, 1);
+  return put_file_head(self, origin, pid, realtime_ns);
+}
+
+pd_status capture_begin_in(capture_writer *self, int fd, uint32_t origin, uint32_t pid, int64_t realtime_ns) {
+  *self = (capture_writer){.fd = fd};
+  if (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0) return put_file_head(self, origin, pid, realtime_ns);
+  self->fault = errno;
+  return PD_IO;
 }
 
 int capture_lock(const char *path) {
@@ -113,7 +124,10 @@ pd_status capture_put(capture_writer *self, capture_head head, const void *paylo
   head.crc = crc32c(0, &head, offsetof(capture_head, crc));
   struct iovec parts[3] = {
       {&head, sizeof head}, {(void *)payload, (size_t)bytes}, {(void *)zeros, rest ? CAPTURE_ALIGN - rest : 0}};
-  return write_all(self, parts, 3);
+  const uint64_t before = self->bytes;
+  const pd_status status = write_all(self, parts, 3);
+  if (status != PD_OK && ftruncate(self->fd, (off_t)before) == 0) self->bytes = before;
+  return status;
 }
 
 pd_status capture_put_rows(capture_writer *self, capture_kind kind, uint32_t window, uint32_t thread, const void *rows,

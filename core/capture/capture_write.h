@@ -1,6 +1,6 @@
 /*
- * Writes a capture file: records at its end, each in one call. A write that fails sticks: nothing follows it, the file
- * stays readable up to there, and the program that is recorded goes on.
+ * Writes a capture file: records at its end, each in one call. A write that fails sticks: what it wrote of its record
+ * is cut off, nothing follows, and the program that is recorded goes on.
  */
 #ifndef CORE_CAPTURE_CAPTURE_WRITE_H
 #define CORE_CAPTURE_CAPTURE_WRITE_H
@@ -22,6 +22,10 @@ typedef struct capture_writer {
 /* Makes the file, which must not exist, and locks it as long as it is open. `origin` is CAPTURE_OF_RUN or
  * CAPTURE_OF_PROGRAM. PD_IO: errno says why. */
 pd_status capture_create(capture_writer *self, const char *path, uint32_t origin, uint32_t pid, int64_t realtime_ns);
+/* The same in a file that is open, in place of what it holds. `self` is overwritten, and has the descriptor from now
+ * on.
+ */
+pd_status capture_begin_in(capture_writer *self, int fd, uint32_t origin, uint32_t pid, int64_t realtime_ns);
 /* The same lock, for a process that reads the file to its end; the descriptor, or -1 where another process has it, or
  * where the file is missing. */
 int capture_lock(const char *path);

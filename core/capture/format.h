@@ -79,12 +79,14 @@ typedef struct capture_file_head {
   X(PAUSES, 35, "pauses of the recording")                                                                             \
   X(STATES, 36, "states of threads")                                                                                   \
   X(CHILDREN, 37, "children of the program")                                                                           \
-  X(CODE, 38, "places in the program's code")
+  X(CODE, 38, "places in the program's code")                                                                          \
+  X(RANK, 39, "steps of a rank")                                                                                       \
+  X(RANK_CLOCKS, 40, "clocks of the ranks")
 typedef enum capture_kind {
 #define CAPTURE_X(name, value, text) CAPTURE_##name = value,
   CAPTURE_KIND_MAP(CAPTURE_X)
 #undef CAPTURE_X
-      CAPTURE_KIND_END = 39
+      CAPTURE_KIND_END = 41
 } capture_kind;
 
 #define CAPTURE_NO_WINDOW UINT32_MAX

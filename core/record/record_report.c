@@ -3,7 +3,7 @@
 
 #include "record_partial.h"
 
-#include "run/supervise.h"
+#include "run/writing/writers.h"
 #include "base/signals.h"
 
 #include <errno.h>

@@ -14,7 +14,9 @@ static board *current = &own;
 static trace_room *own_room;
 static int shared_file = -1; /* of `current`, for other processes; -1: they cannot see it */
 
-enum { CALLS = sizeof own.calls / sizeof own.calls[0] };
+static bool is_writer;
+
+enum { CALLS = sizeof own.worker.calls / sizeof own.worker.calls[0] };
 
 board *board_own(void) { return current; }
 
@@ -59,19 +61,24 @@ void board_make_room(uint64_t max_bytes) {
 
 trace_room *board_room(void) { return own_room; }
 
+void board_become_writer(void) { is_writer = true; }
+
+static board_calls *own_calls(void) { return is_writer ? &current->writer : &current->worker; }
+
 void board_enter(const char *kind, const char *plugin, const char *what) {
-  const unsigned depth = atomic_load_explicit(&current->depth, memory_order_relaxed);
+  board_calls *of = own_calls();
+  const unsigned depth = atomic_load_explicit(&of->depth, memory_order_relaxed);
   if (depth < CALLS) {
-    board_call *call = &current->calls[depth];
+    board_call *call = &of->calls[depth];
     (void)snprintf(call->kind, sizeof call->kind, "%s", kind);
     (void)snprintf(call->plugin, sizeof call->plugin, "%s", plugin);
     (void)snprintf(call->what, sizeof call->what, "%s", what);
   }
-  atomic_store_explicit(&current->call_start_ns, monotonic_ns(), memory_order_relaxed);
-  atomic_store_explicit(&current->depth, depth + 1, memory_order_release);
+  atomic_store_explicit(&of->start_ns, monotonic_ns(), memory_order_relaxed);
+  atomic_store_explicit(&of->depth, depth + 1, memory_order_release);
 }
 
-void board_leave(void) { (void)atomic_fetch_sub_explicit(&current->depth, 1, memory_order_release); }
+void board_leave(void) { (void)atomic_fetch_sub_explicit(&own_calls()->depth, 1, memory_order_release); }
 
 /* Without a supervisor nobody reads the steps, and their ring would be touched for nothing. */
 static bool is_seen(void) { return current != &own; }
@@ -98,23 +105,32 @@ void board_window_step(const recorder_step *step) {
   atomic_store_explicit(&window->step_count, count + 1, memory_order_release);
 }
 
-int64_t board_sink_ns(const board *self) {
-  const unsigned depth = atomic_load_explicit(&self->depth, memory_order_acquire);
-  if (!depth || depth > CALLS || strcmp(self->calls[depth - 1].kind, "sink") != 0) return 0;
-  return monotonic_ns() - atomic_load_explicit(&self->call_start_ns, memory_order_relaxed);
+int64_t board_sink_ns(const board_calls *of) {
+  const unsigned depth = atomic_load_explicit(&of->depth, memory_order_acquire);
+  if (!depth || depth > CALLS || strcmp(of->calls[depth - 1].kind, "sink") != 0) return 0;
+  return monotonic_ns() - atomic_load_explicit(&of->start_ns, memory_order_relaxed);
+}
+
+/* False: no plugin was called. */
+static bool say_call(const board_calls *of, char *text, size_t room, char sink[64]) {
+  const unsigned depth = atomic_load_explicit(&of->depth, memory_order_acquire);
+  sink[0] = '\0';
+  if (!depth || depth > CALLS) return false;
+  const board_call *call = &of->calls[depth - 1];
+  (void)snprintf(text, room, "%.15s %.63s: %.31s", call->kind, call->plugin, call->what);
+  if (strcmp(call->kind, "sink") == 0) (void)snprintf(sink, 64, "%.63s", call->plugin);
+  return true;
+}
+
+void board_say_call(const board_calls *of, char *text, size_t room, char sink[64]) {
+  if (!say_call(of, text, room, sink)) (void)snprintf(text, room, "the process that writes the outputs");
 }
 
 void board_say(const board *self, const char *scenario, char *text, size_t room, char sink[64]) {
-  const unsigned depth = atomic_load_explicit(&self->depth, memory_order_acquire);
   const uint64_t step = atomic_load_explicit(&self->step, memory_order_acquire);
-  sink[0] = '\0';
-  if (depth && depth <= CALLS) {
-    const board_call *call = &self->calls[depth - 1];
-    (void)snprintf(text, room, "%.15s %.63s: %.31s", call->kind, call->plugin, call->what);
-    if (strcmp(call->kind, "sink") == 0) (void)snprintf(sink, 64, "%.63s", call->plugin);
-  } else if (step) {
+  if (say_call(&self->worker, text, room, sink)) return;
+  if (step)
     (void)snprintf(text, room, "scenario %s: step %llu", scenario, (unsigned long long)(step - 1));
-  } else {
+  else
     (void)snprintf(text, room, "the run itself");
-  }
 }

@@ -1,9 +1,10 @@
 /*
- * What a run is doing at this moment, where its supervisor can see it: one page per run, in memory that both share. A
- * process that dies leaves it as it was, so the supervisor can say which plugin was called, and for what; and the steps
- * that no file has yet are still there.
+ * What a run is doing at this moment, where its supervisor can see it: one page per run, in memory that its processes
+ * share. A process that dies leaves it as it was, so the supervisor can say which plugin was called, and for what; and
+ * the steps that no file has yet are still there.
  *
- * The run writes, the loop thread alone; the supervisor reads. Without a supervisor it is ordinary memory.
+ * The worker writes, the loop thread alone, and the writer its own calls; the supervisor reads. Without a supervisor it
+ * is ordinary memory.
  */
 #ifndef CORE_RUN_BOARD_H
 #define CORE_RUN_BOARD_H
@@ -13,6 +14,7 @@
 
 #include <pdhost/sink.h>
 
+#include <semaphore.h>
 #include <stdatomic.h>
 
 /* Steps that are kept, of the run and of its window; older ones are in the capture, or lost with the run. */
@@ -23,6 +25,31 @@ typedef struct board_call {
   char plugin[64]; /* its name */
   char what[32];   /* "init", "writing a window" */
 } board_call;
+
+/* The calls that are open in one process, the outermost first. */
+typedef struct board_calls {
+  atomic_uint depth;
+  atomic_int_fast64_t start_ns; /* of the last that was opened; CLOCK_MONOTONIC */
+  board_call calls[4];
+} board_calls;
+
+/* What goes between the worker, which records, and the writer, which has the sinks; see writing/feed.h. */
+typedef struct board_feed {
+  sem_t more, read;                      /* the writer, the worker are to look again */
+  atomic_bool is_on;                     /* there is a writer */
+  atomic_bool ends;                      /* nothing follows what is in the capture */
+  atomic_bool is_gone;                   /* no writer is left, and none will be */
+  atomic_bool is_open;                   /* its sinks are open */
+  atomic_uint_fast64_t fed, eaten;       /* how often the worker had something, and up to which time it was read */
+  atomic_int code;                       /* the writer's exit code; -1: it has not come to its end */
+  atomic_int supervisor, worker, writer; /* their processes */
+  int memory;                   /* what the disk had no room for goes through this file in memory; -1: there is none */
+  atomic_uint part;             /* how often that was begun anew; 0: not once, all is in the capture */
+  atomic_uint left_out;         /* sinks that ended a writer */
+  atomic_int_fast64_t spent_ns; /* processor time of writers that ended */
+  atomic_uint_fast64_t printed; /* bytes that writers wrote to standard output */
+  char reason[512];             /* why the run has no end of its own; set before `ends` */
+} board_feed;
 
 /* The window that is open, or was last: what its end will say. */
 typedef struct board_window {
@@ -35,13 +62,11 @@ typedef struct board_window {
 typedef struct board {
   _Alignas(64) atomic_uint_fast64_t step; /* under way, plus 1; 0: none is */
   atomic_int_fast64_t step_start_ns;      /* CLOCK_MONOTONIC */
-  atomic_uint depth;                      /* calls that are open */
-  atomic_int_fast64_t call_start_ns;      /* of the last that was opened; CLOCK_MONOTONIC */
-  board_call calls[4];                    /* the outermost first */
-  atomic_bool done;                       /* the run came to its end, and `code` is its exit code */
+  board_calls worker, writer;             /* in these processes */
+  board_feed feed;
+  atomic_bool done; /* the run came to its end, and `code` is its exit code */
   atomic_int code;
   atomic_bool begun; /* the capture is there, and says which run it is of */
-  uint32_t died;     /* a process that began this run and died in a sink's opening; 0: none */
   char capture[4096];
   atomic_uint_fast64_t step_count; /* ever written to `steps` */
   pd_step_stats steps[BOARD_STEPS];
@@ -65,9 +90,8 @@ void board_make_room(uint64_t max_bytes);
 /* NULL: the recorder is to have one of its own. */
 trace_room *board_room(void);
 
-/* What a sink's opening is called there. */
-#define SINK_OPENING "opening"
-
+/* This process is the writer: its calls are noted apart from the worker's. */
+void board_become_writer(void);
 /* Around every call of a plugin's that is not a step's. */
 void board_enter(const char *kind, const char *plugin, const char *what);
 void board_leave(void);
@@ -84,10 +108,12 @@ static inline void board_step(board *self, uint64_t index, int64_t now_ns) {
 }
 static inline void board_step_done(board *self) { atomic_store_explicit(&self->step, 0, memory_order_release); }
 
-/* How long the call of a sink that is under way has taken; 0: none is. */
-int64_t board_sink_ns(const board *self);
+/* How long the call of a sink that is under way in a process has taken; 0: none is. */
+int64_t board_sink_ns(const board_calls *of);
 /* What was under way, as in "scenario control: step 12"; "the run itself" where no plugin was called. `sink`: the name
  * of the sink that was called, "" where none was. */
 void board_say(const board *self, const char *scenario, char *text, size_t room, char sink[64]);
+/* The same of a process that trains nothing. */
+void board_say_call(const board_calls *of, char *text, size_t room, char sink[64]);
 
 #endif

@@ -52,7 +52,10 @@ static const field run_fields[] = {RUN(pid, U32),
                                    RUN(fallback, TEXT),
                                    RUN(offers, U32),
                                    RUN(quiet, U32),
-                                   RUN(source_id, WORD)};
+                                   RUN(source_id, WORD),
+                                   RUN(rank, U32),
+                                   RUN(ranks, U32),
+                                   RUN(backend, TEXT)};
 #undef RUN
 
 #define DEVICE(name, type) FIELD(pd_device_props, name, type)
@@ -83,7 +86,8 @@ static const field device_fields[] = {DEVICE(index, U32),
                                       DEVICE(peak_bytes_per_s, F64)};
 #undef DEVICE
 
-static const field about_fields[] = {FIELD(capture_about, cores, U32), FIELD(capture_about, tf32, U32)};
+static const field about_fields[] = {FIELD(capture_about, cores, U32), FIELD(capture_about, tf32, U32),
+                                     FIELD(capture_about, writer, U32)};
 static const field setting_fields[] = {FIELD(pd_setting, section, WORD), FIELD(pd_setting, key, WORD),
                                        FIELD(pd_setting, value, WORD), FIELD(pd_setting, origin, WORD),
                                        FIELD(pd_setting, is_default, U32)};
@@ -182,15 +186,24 @@ char *capture_delivery_text(const capture_delivery *delivery) {
   return finish(made, failed);
 }
 
-char *capture_summary_text(const pd_summary *summary) {
-  json_t *made = object_of(summary, summary_fields, COUNT(summary_fields)), *lost = json_array(), *notes = json_array();
+static json_t *texts_of(const pd_array *texts) {
+  json_t *made = json_array();
+  int failed = 0;
+  for (uint64_t i = 0; i < texts->count; i++)
+    failed |= json_array_append_new(made, valid_text(*PD_AT(pd_note, texts, i)));
+  if (!failed) return made;
+  json_decref(made);
+  return NULL;
+}
+
+char *capture_summary_text(const pd_summary *summary, const pd_array *written) {
+  json_t *made = object_of(summary, summary_fields, COUNT(summary_fields)), *lost = json_array();
   int failed = 0;
   for (int i = 0; i < PD_LOSS_COUNT; i++)
     failed |= json_array_append_new(lost, json_integer((json_int_t)summary->lost[i]));
-  for (uint64_t i = 0; i < summary->notes.count; i++)
-    failed |= json_array_append_new(notes, valid_text(*PD_AT(pd_note, &summary->notes, i)));
   failed |= json_object_set_new(made, "lost", lost);
-  failed |= json_object_set_new(made, "notes", notes);
+  failed |= json_object_set_new(made, "notes", texts_of(&summary->notes));
+  failed |= json_object_set_new(made, "written", texts_of(written));
   return finish(made, failed);
 }
 
@@ -240,6 +253,7 @@ bool capture_run_parse(const char *text, arena *memory, pd_run *run, capture_abo
                              json_array_size(settings), sizeof(pd_setting)};
   run->cures = take_rows(cures, memory, cure_fields, COUNT(cure_fields), sizeof(pd_cure), 1);
   json_decref(from);
+  if (!run->ranks) run->ranks = 1; /* of a run from before this was said */
   return !memory->failed;
 }
 
@@ -264,17 +278,22 @@ bool capture_delivery_parse(const char *text, arena *memory, capture_delivery *d
   return is_one && !memory->failed;
 }
 
-bool capture_summary_parse(const char *text, arena *memory, pd_summary *summary) {
+static pd_array take_texts(const json_t *from, arena *memory) {
+  const size_t count = json_array_size(from);
+  pd_note *rows = arena_take(memory, count * sizeof *rows + 1);
+  for (size_t i = 0; rows && i < count; i++) rows[i] = kept_text(memory, json_array_get(from, i), "");
+  return (pd_array){rows, rows ? count : 0, sizeof *rows};
+}
+
+bool capture_summary_parse(const char *text, arena *memory, pd_summary *summary, pd_array *written) {
   json_t *from = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
   const bool is_one = json_is_object(from);
   *summary = (pd_summary){.size = sizeof *summary};
   take_fields(from, memory, summary_fields, COUNT(summary_fields), summary);
-  const json_t *lost = json_object_get(from, "lost"), *notes = json_object_get(from, "notes");
+  const json_t *lost = json_object_get(from, "lost");
   for (size_t i = 0; i < PD_LOSS_COUNT; i++) summary->lost[i] = (uint64_t)json_integer_value(json_array_get(lost, i));
-  const size_t count = json_array_size(notes);
-  pd_note *rows = arena_take(memory, count * sizeof *rows + 1);
-  for (size_t i = 0; rows && i < count; i++) rows[i] = kept_text(memory, json_array_get(notes, i), "");
-  summary->notes = (pd_array){rows, rows ? count : 0, sizeof *rows};
+  summary->notes = take_texts(json_object_get(from, "notes"), memory);
+  *written = take_texts(json_object_get(from, "written"), memory);
   json_decref(from);
   return is_one && !memory->failed;
 }

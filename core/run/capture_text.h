@@ -10,6 +10,7 @@
 /* What the analysis needs of a run beside pd_run. */
 typedef struct capture_about {
   uint32_t cores, tf32;
+  uint32_t writer; /* the process that the sinks were in when it began; 0: none */
 } capture_about;
 
 /* What a window was delivered with. */
@@ -24,14 +25,14 @@ typedef struct capture_delivery {
 char *capture_run_text(const pd_run *run, const capture_about *about);
 char *capture_device_text(const pd_device_props *device);
 char *capture_delivery_text(const capture_delivery *delivery);
-/* Without what follows from the steps. */
-char *capture_summary_text(const pd_summary *summary);
+/* Without what follows from the steps. `written`: of pd_note, the files that the run wrote beside its sinks. */
+char *capture_summary_text(const pd_summary *summary, const pd_array *written);
 
 /* The way back. False: the text is not one of these, or there is no memory. Texts and rows are in `memory`. What the
  * text lacks is 0 or "". */
 bool capture_run_parse(const char *text, arena *memory, pd_run *run, capture_about *about);
 bool capture_device_parse(const char *text, arena *memory, pd_device_props *device);
 bool capture_delivery_parse(const char *text, arena *memory, capture_delivery *delivery);
-bool capture_summary_parse(const char *text, arena *memory, pd_summary *summary);
+bool capture_summary_parse(const char *text, arena *memory, pd_summary *summary, pd_array *written);
 
 #endif

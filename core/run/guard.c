@@ -1,6 +1,8 @@
 /* See guard.h. */
 #include "guard.h"
 
+#include "writing/feed.h"
+
 #include "base/monotonic.h"
 
 #include "heartbeat.h"
@@ -69,10 +71,11 @@ static double busy_seconds(uint32_t *cores) {
   return *cores ? (double)busy / (double)sysconf(_SC_CLK_TCK) : -1;
 }
 
+/* Of this process and of the one that has the sinks. */
 static double own_seconds(void) {
   struct rusage use;
   if (getrusage(RUSAGE_SELF, &use) != 0) return -1;
-  return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+  return feed_writer_seconds() + (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
          1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 }
 

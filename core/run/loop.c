@@ -52,6 +52,7 @@ static void between_steps(run_state *run, bool *worked) {
   if (step_log_count(run->log) - run->delivered < run->deliver_every) return;
   step_times_settle(run);
   step_times_deliver(run);
+  run_capture_pass(run);
   *worked = true;
 }
 

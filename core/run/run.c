@@ -1,7 +1,6 @@
 /* One run; see run.h. */
 #include "run.h"
 
-#include "board.h"
 #include "loop.h"
 #include "measured_step.h"
 #include "manifest/manifest.h"
@@ -12,6 +11,7 @@
 #include "run_parts.h"
 #include "run_report.h"
 #include "supervise.h"
+#include "writing/feed.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress_line.h"
@@ -57,12 +57,18 @@ static void make_folder(run_state *run, const config *settings, const pd_run *ab
   rank_output_take(about->trace_dir, false);
 }
 
+/* Where there is a capture they are in the writer. */
 static int bring_up_sinks(run_state *run, const config *settings, const pd_run *about) {
+  if (run->capture && feed_is_on()) {
+    feed_open();
+    return CODE_DONE;
+  }
+  feed_refuse();
   sink_entry *entries = calloc(settings->sink_count + 1, sizeof *entries);
   if (!entries) return run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
   for (uint32_t i = 0; i < settings->sink_count; i++) {
     const config_plugin *sink = &settings->sinks[i];
-    entries[i] = (sink_entry){sink->plugin->table->name, sink->plugin->table->ops.sink, sink->options};
+    entries[i] = (sink_entry){sink->plugin->table->name, sink->plugin->table->ops.sink, sink->options, NULL};
   }
   run->sinks = sink_set_open(&run->services, entries, settings->sink_count, about, run->folder_fault);
   free(entries);
@@ -70,7 +76,7 @@ static int bring_up_sinks(run_state *run, const config *settings, const pd_run *
 }
 
 /* What the run's end means for the process. A signal comes first, since the user asked; then what went wrong. */
-static int exit_code(const run_state *run, const config *settings, const pd_summary *summary, uint32_t failed_sinks) {
+static int exit_code(const run_state *run, const config *settings, const pd_summary *summary, bool sink_failed) {
   if (signals_pending()) return 128 + signals_pending();
   if (run->failed != PD_OK) return CODE_SCENARIO;
   if (settings->run.require_cupti && run->windows_done && summary->profile != PD_PROFILE_FULL) {
@@ -78,7 +84,7 @@ static int exit_code(const run_state *run, const config *settings, const pd_summ
                      summary->profile_note ? summary->profile_note : "profiling was not possible");
     return CODE_DEVICE;
   }
-  if (failed_sinks) return CODE_OUTPUT;
+  if (sink_failed) return CODE_OUTPUT;
   if (settings->run.require_cupti && run->silent) {
     error_line_print(FAULT_UNTRUSTED, NULL,
                      "[run] require_cupti: a window of this run has operations and no record of any launch");
@@ -143,7 +149,8 @@ static int report_ranks(run_state *run, const pd_run *about) {
   const pd_host *host = service_host_table(run->core_host);
   (void)snprintf(path, sizeof path, "%s/ranks/summary.json", about->trace_dir);
   const pd_status status = rank_live_gather(run->live, host->extension(host, PD_EXT_FILES), path);
-  if (status == PD_OK) analysis_add_run_tables(run->analysis, rank_live_tables(run->live));
+  if (status == PD_OK && run->sinks) analysis_add_run_tables(run->analysis, rank_live_tables(run->live));
+  if (status == PD_OK) run_capture_ranks(run);
   return status == PD_OK ? CODE_DONE : run_parts_report(run->core_host, status, "ranks", CODE_OUTPUT);
 }
 
@@ -164,6 +171,19 @@ static void end_with_ranks(run_state *run, pd_status *status) {
   if (!tells) *status = PD_OK; /* the error was reported once; the run has still failed */
 }
 
+/* Names the files, unless the writer has. CODE_OUTPUT where a sink failed. */
+static int close_sinks(run_state *run, const pd_summary *summary) {
+  feed_result end = {.code = -1};
+  if (!run->sinks) end = feed_end();
+  const bool here = end.code < 0;
+  const uint32_t failed = sink_set_close(run->sinks, summary);
+  run->sinks_ended = end.left_out || (!run->sinks && here);
+  run->sinks = NULL;
+  if (here) run_report_files(run);
+  if (failed || run->sinks_ended) return CODE_OUTPUT;
+  return here ? CODE_DONE : end.code;
+}
+
 static int run_and_report(run_state *run, const config *settings, const pd_run *about) {
   run_report_header(run, settings);
   pd_status status = loop_run(run);
@@ -180,16 +200,13 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   const int told = write_truth(run, about); /* first, so that a sink that closes last can name the file */
   write_manifest(run, settings, about, &summary);
   run_capture_end(run, &summary); /* the same */
-  const uint32_t failed_sinks = sink_set_close(run->sinks, &summary);
-  run->sinks = NULL;
+  const int closed = close_sinks(run, &summary);
   progress_end();
   if (run->live && has_table(settings)) rank_live_print(run->live, run->quiet);
-  if (board_own()->died) files_remove_unfinished(run->services.files, board_own()->died);
-  run_report_files(run);
-  const int code = exit_code(run, settings, &summary, failed_sinks);
+  const int code = exit_code(run, settings, &summary, closed == CODE_OUTPUT);
   log_flush_repeats();
   if (code != CODE_DONE) return code;
-  return summed != PD_OK ? CODE_INTERNAL : told != CODE_DONE ? told : ranks_code;
+  return summed != PD_OK || closed != CODE_DONE ? CODE_INTERNAL : told != CODE_DONE ? told : ranks_code;
 }
 
 /* A sink holds temporary files from its opening on: a signal has to find the handlers there. */
@@ -202,7 +219,7 @@ static int run_with_sinks(run_state *run, const config *settings) {
   run_capture_open(run, settings, &about); /* before the sinks, so that what they leave unfinished is known */
   int code = bring_up_sinks(run, settings, &about);
   if (code == CODE_DONE) code = run_and_report(run, settings, &about);
-  run_capture_close(run);
+  run_capture_close(run, run->sinks_ended);
   signals_restore();
   return code;
 }

@@ -9,14 +9,17 @@ typedef struct replay_request {
   const config *settings; /* the sinks that it names are called */
   const char *trace_dir;  /* where they write; NULL: where the run did */
   const char *reason;     /* why a run without an end ended, "ended by signal 11"; NULL: not known */
-  uint64_t without;       /* bit i: sink i of the settings is left out */
-  const uint32_t *died;   /* processes whose unfinished files are removed */
+  /* For each sink of the settings, not 0: it is left out. It is set for a sink that fails. NULL: none is left out. */
+  unsigned char *left_out;
+  const uint32_t *died; /* processes whose unfinished files are removed */
   uint32_t died_count;
   bool quiet;
+  bool follows; /* the run goes on, or ended just now: this process is its writer (writing/feed.h) */
 } replay_request;
 
-/* Reads it through the reader "capture". Prints what goes wrong, and what is missing. CODE_DONE; CODE_OUTPUT where a
- * sink failed; CODE_CONFIG where the file is no capture or holds nothing of a run; CODE_PLUGIN without the reader. */
+/* Reads it through the reader "capture"; a capture that is followed is waited for, from its begin on. Prints what goes
+ * wrong, and what is missing. CODE_DONE; CODE_OUTPUT where a sink failed; CODE_CONFIG where the file is no capture or
+ * holds nothing of a run; CODE_PLUGIN without the reader. */
 int replay_run(const replay_request *request);
 
 /* The settings that the user gave the run of a capture, as assignments for config_load, malloc'ed with their texts as

@@ -63,7 +63,7 @@ typedef struct run_state {
   analysis *analysis;
   data_loader *loader;
   train_kit *kit;
-  sink_set *sinks;
+  sink_set *sinks;             /* NULL: a writer has them */
   struct run_capture *capture; /* NULL: none is kept */
   struct manifest *manifest;
   char folder_fault[1024]; /* why nothing can be written to trace_dir, "" when it can */
@@ -85,6 +85,7 @@ typedef struct run_state {
   struct rank_group *ranks; /* NULL: one rank */
   uint64_t deliver_every;   /* outside windows, steps go to the sinks in groups of this many */
   bool quiet;
+  bool sinks_ended; /* one ended its process, so that its output is made of the capture */
 
   /* run_report.c, run_device.c */
   char host_name[64], worker[128];

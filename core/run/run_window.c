@@ -154,8 +154,23 @@ static void tell_correction(run_state *run, const pd_trace *trace) {
            (double)trace->corrected_ns * 1e-3);
 }
 
+typedef struct ending {
+  run_state *run;
+  bool whole;
+} ending;
+
+/* The records are in the capture: the sinks may have them while they are merged here. */
+static bool pass_window(void *user) {
+  const ending *self = user;
+  return run_capture_window(self->run, !self->whole);
+}
+
+/* A window of no step reaches no sink, but after a failure it shows what the failed step had done. */
+static bool is_shown(const run_state *run) { return run->window_count || run->failed != PD_OK; }
+
 /* Merges the window's records into a trace; its steps' times and losses are known by now. */
-static pd_status make_trace(run_state *run, pd_trace **trace) {
+static pd_status make_trace(run_state *run, bool whole, pd_trace **trace) {
+  ending self = {run, whole};
   double *losses = malloc((run->window_count ? run->window_count : 1) * sizeof *losses);
   pd_twin twin;
   pd_status status = unprofiled_twin_cost(&run->unprofiled, &twin) ? PD_OK : PD_NO_MEMORY;
@@ -179,8 +194,12 @@ static pd_status make_trace(run_state *run, pd_trace **trace) {
                                     .unprofiled_step_ns = unprofiled_median(&run->unprofiled),
                                     .twin = twin,
                                     .copies_ahead = run->prefetch_to_device,
-                                    .paused_ns = run->pause.window_ns};
+                                    .paused_ns = run->pause.window_ns,
+                                    .saved = pass_window,
+                                    .user = &self};
+    if (!is_shown(run)) recorder_save_to(run->recorder, NULL);
     status = recorder_window_end(run->recorder, &window, trace);
+    run_capture_again(run);
   }
   free(losses);
   if (*trace && run->ranks) {
@@ -214,10 +233,9 @@ pd_status window_finish(run_state *run, bool whole) {
   step_times_deliver(run); /* first, so that a sink that flushes with the window has written its steps */
   pd_trace *trace = NULL;
   const pd_profile_status before = run->profile;
-  const pd_status made = make_trace(run, &trace);
+  const pd_status made = make_trace(run, whole, &trace);
   if (status == PD_OK) status = made;
-  if (trace && !run->window_count && run->failed == PD_OK) {
-    /* Nothing to show; after a failure it shows what the failed step had done. */
+  if (trace && !is_shown(run)) {
     run->profile = before;
     trace_free(trace);
   } else if (trace) {
@@ -226,9 +244,9 @@ pd_status window_finish(run_state *run, bool whole) {
     tell_silence(run, trace);
     tell_correction(run, trace);
     if (run->live) (void)rank_live_add(run->live, trace); /* without it the summary is withheld */
-    run_capture_window(run, trace);
     manifest_window(run->manifest, trace);
-    sink_set_trace(run->sinks, trace);
+    if (run->sinks) sink_set_trace(run->sinks, trace);
+    run_capture_wait(run);
     analysis_forget(run->analysis, trace);
     trace_free(trace);
     run->windows_done++;

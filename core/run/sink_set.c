@@ -12,7 +12,8 @@ typedef struct sink_row {
   const char *name;
   const pd_sink_ops *ops;
   service_host *host;
-  void *state; /* NULL: not open or dropped */
+  void *state;           /* NULL: not open or dropped */
+  unsigned char *failed; /* the caller's; NULL: nobody asks */
   bool open;
 } sink_row;
 
@@ -35,6 +36,7 @@ static void report(sink_set *set, sink_row *row, pd_status status, const char *w
   char message[1024];
   service_host_take_message(row->host, message, sizeof message);
   set->failed++;
+  if (row->failed) *row->failed = 1;
   if (is_of_folder(set, message)) {
     if (set->folder_told)
       log_line(PD_LOG_WARN, NULL, "the run goes on without sink %s, too, which writes there", row->name);
@@ -65,12 +67,13 @@ sink_set *sink_set_open(const services *all, const sink_entry *entries, uint32_t
     sink_row *row = &set->rows[i];
     row->name = entries[i].name;
     row->ops = entries[i].ops;
+    row->failed = entries[i].failed;
     row->host = service_host_open(all, row->name);
     if (!row->host) {
       (void)sink_set_close(set, NULL);
       return NULL;
     }
-    board_enter("sink", row->name, SINK_OPENING);
+    board_enter("sink", row->name, "opening");
     const pd_status status = row->ops->open(service_host_table(row->host), entries[i].options, run, &row->state);
     board_leave();
     if (status == PD_OK)

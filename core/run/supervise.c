@@ -2,12 +2,16 @@
 #include "supervise.h"
 
 #include "board.h"
-#include "rescue.h"
+#include "writing/feed.h"
+#include "writing/rescue.h"
+#include "writing/writers.h"
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "base/progress_line.h"
 #include "base/signals.h"
+#include "capture/capture_write.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -23,12 +27,14 @@ enum { LOOK_MS = 250, ENDING_S = 10 };
 
 typedef struct supervisor {
   config *settings;
-  pid_t worker;
+  pid_t worker; /* 0: it has ended */
+  writers writers;
   sigset_t taken, before;
   int64_t ended_ns;  /* when the worker was done, 0: it is not */
   int first, second; /* signals that the user sent */
   bool hung;         /* the worker was ended for a step, or a sink's call, that took too long */
-  int status;        /* of waitpid */
+  int status;        /* of waitpid, of the worker */
+  int code;          /* what the run's end means */
 } supervisor;
 
 static void take_signals(supervisor *self) {
@@ -56,7 +62,7 @@ static void hand_on(supervisor *self, const siginfo_t *about) {
     self->first = about->si_signo;
   else
     self->second = about->si_signo;
-  if (about->si_code != SI_KERNEL) (void)kill(self->worker, about->si_signo);
+  if (about->si_code != SI_KERNEL && self->worker) (void)kill(self->worker, about->si_signo);
 }
 
 static void look_for_hang(supervisor *self) {
@@ -65,7 +71,8 @@ static void look_for_hang(supervisor *self) {
   const uint64_t step = atomic_load_explicit(&at->step, memory_order_acquire);
   const int64_t start_ns = atomic_load_explicit(&at->step_start_ns, memory_order_relaxed);
   const bool is_step = step && monotonic_ns() - start_ns > limit_ns;
-  if (limit_ns && (is_step || board_sink_ns(at) > limit_ns)) {
+  if (!self->worker) return;
+  if (limit_ns && (is_step || board_sink_ns(&at->worker) > limit_ns)) {
     self->hung = true;
     (void)kill(self->worker, SIGKILL);
   }
@@ -74,20 +81,8 @@ static void look_for_hang(supervisor *self) {
     (void)kill(self->worker, SIGKILL);
 }
 
-static void wait_for_worker(supervisor *self) {
-  for (;;) {
-    const pid_t ended = waitpid(self->worker, &self->status, WNOHANG);
-    if (ended == self->worker || (ended < 0 && errno == ECHILD)) return;
-    const struct timespec look = {.tv_nsec = (long)LOOK_MS * 1000000};
-    siginfo_t about;
-    const int number = sigtimedwait(&self->taken, &about, &look);
-    if (number > 0 && number != SIGCHLD) hand_on(self, &about);
-    look_for_hang(self);
-  }
-}
-
-/* Processes that the worker left became this one's. */
-static void end_children(void) {
+/* Ends the children of this process but for the writer; how many. */
+static uint32_t end_all_but(pid_t writer) {
   char path[64];
   (void)snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
   FILE *list = fopen(path, "r");
@@ -97,35 +92,24 @@ static void end_children(void) {
   if (list && getline(&line, &room, list) > 0) {
     long pid = strtol(line, &end, 10);
     for (at = line; end != at; pid = strtol(at, &end, 10)) {
-      (void)kill((pid_t)pid, SIGKILL);
-      count++;
       at = end;
+      if (pid == (long)writer) continue;
+      (void)kill((pid_t)pid, SIGKILL);
+      count += waitpid((pid_t)pid, NULL, 0) == (pid_t)pid;
     }
   }
   free(line);
   if (list) (void)fclose(list);
-  while (count && waitpid(-1, NULL, 0) > 0) {}
+  return count;
+}
+
+/* Processes that the worker or a writer left became this one's, and so do those of a process that is ended here. */
+static void end_children(const supervisor *self) {
+  uint32_t count = 0, more;
+  while ((more = end_all_but(self->writers.pid))) count += more;
   if (count)
     log_line(PD_LOG_WARN, NULL, "the run left %u process%s behind; %s ended", count, count == 1 ? "" : "es",
              count == 1 ? "it was" : "they were");
-}
-
-/* A plugin does not kill its own process: memory ran out, or somebody did. */
-static bool is_killed(const supervisor *self) {
-  return !self->hung && WIFSIGNALED(self->status) && WTERMSIG(self->status) == SIGKILL;
-}
-
-/* How the worker ended, in words. */
-static void say_end(const supervisor *self, char *text, size_t room) {
-  if (self->hung)
-    snprintf(text, room, "took longer than [run] step_timeout = %g s and was ended",
-             (double)self->settings->run.step_timeout_ns * 1e-9);
-  else if (is_killed(self))
-    snprintf(text, room, "was killed by signal 9 (%s), as the system does where memory runs out", strsignal(SIGKILL));
-  else if (WIFSIGNALED(self->status))
-    snprintf(text, room, "crashed with signal %d (%s)", WTERMSIG(self->status), strsignal(WTERMSIG(self->status)));
-  else
-    snprintf(text, room, "ended the process with exit code %d", WEXITSTATUS(self->status));
 }
 
 /* Whether the user ended it, so that no plugin is to blame; *code is what that means. */
@@ -137,6 +121,15 @@ static bool user_ended(const supervisor *self, int *code) {
   return WTERMSIG(self->status) == self->first || WTERMSIG(self->status) == last;
 }
 
+/* What the worker had recorded goes to the sinks, and that is all. */
+static void rescue(const char *reason) {
+  const board *at = board_own();
+  if (!at->capture[0] || atomic_load_explicit(&at->feed.code, memory_order_acquire) >= 0) return;
+  rescue_capture(at);
+  feed_ends(reason);
+}
+
+/* The worker has ended: what that means. */
 static int judge(supervisor *self) {
   const board *at = board_own();
   const int code = atomic_load_explicit(&at->code, memory_order_relaxed);
@@ -146,72 +139,90 @@ static int judge(supervisor *self) {
   int user_code;
   if (done && WIFEXITED(self->status)) return code ? code : WEXITSTATUS(self->status);
   board_say(at, self->settings->scenario.plugin->table->name, place, sizeof place, sink);
-  say_end(self, end, sizeof end);
+  writers_say_end(self->settings, self->status, self->hung, end, sizeof end);
   if (done) {
     error_line_print(FAULT_SCENARIO, NULL, "after the results were written the process %s: a plugin's own end", end);
     return code ? code : CODE_SCENARIO;
   }
   if (user_ended(self, &user_code)) {
-    if (self->second) return user_code;
+    if (self->second) {
+      writers_kill(&self->writers);
+      return user_code;
+    }
     const bool has_steps = atomic_load_explicit(&at->step_count, memory_order_acquire) != 0;
     fprintf(stderr, "pdhost: %s: the run was ended at once%s\n", signals_name(self->first),
             begun       ? ""
             : has_steps ? ", after its outputs were written"
                         : ", before its first step");
-    if (begun) (void)rescue_outputs(self->settings, self->worker, signals_name(self->first), NULL);
+    if (begun) rescue(signals_name(self->first));
     return user_code;
   }
-  if (is_killed(self)) sink[0] = '\0';
+  if (writers_was_killed(self->status, self->hung)) sink[0] = '\0';
   error_line_print(sink[0] ? FAULT_OUTPUT : FAULT_SCENARIO, NULL, "%s: %s", place, end);
   char reason[512];
   snprintf(reason, sizeof reason, "%s: %s", place, end);
-  if (begun) (void)rescue_outputs(self->settings, self->worker, reason, sink[0] ? sink : NULL);
+  if (begun) rescue(reason);
   return sink[0] ? CODE_OUTPUT : CODE_SCENARIO;
+}
+
+/* The worker has ended: nothing follows for the writer. */
+static void end_worker(supervisor *self, int *held) {
+  board *at = board_own();
+  self->worker = 0;
+  end_children(self);
+  *held = at->capture[0] ? capture_lock(at->capture) : -1; /* no other run takes it for one that a killed run left */
+  self->code = judge(self);
+  feed_ends(NULL); /* where it was not said */
+}
+
+/* What a run that died leaves of its capture. */
+static void settle_capture(const supervisor *self, int held) {
+  board *at = board_own();
+  const board_feed *feed = &at->feed;
+  if (at->capture[0] && !atomic_load_explicit(&at->begun, memory_order_acquire)) {
+    (void)unlink(at->capture); /* it was not begun */
+  } else if (at->capture[0] && !self->second) {
+    const bool whole = atomic_load(&feed->code) == CODE_DONE && !atomic_load(&feed->left_out);
+    if (whole && !self->settings->run.keep_capture) {
+      (void)unlink(at->capture);
+    } else {
+      (void)capture_finish(at->capture);
+      fprintf(stderr, "pdhost: the capture stays: pdhost recover %s\n", at->capture);
+    }
+  }
+  if (held >= 0) (void)close(held);
+}
+
+static void wait_for_all(supervisor *self) {
+  int held = -1;
+  for (;;) {
+    const pid_t ended = self->worker ? waitpid(self->worker, &self->status, WNOHANG) : 0;
+    if (ended && (ended == self->worker || errno == ECHILD)) end_worker(self, &held);
+    if (!writers_look(&self->writers) && !self->worker) break;
+    const struct timespec look = {.tv_nsec = (long)LOOK_MS * 1000000};
+    siginfo_t about;
+    const int number = sigtimedwait(&self->taken, &about, &look);
+    if (number > 0 && number != SIGCHLD) hand_on(self, &about);
+    look_for_hang(self);
+  }
+  end_children(self); /* a sink's */
+  settle_capture(self, held);
 }
 
 static void become_worker(const supervisor *self, pid_t parent) {
   sigprocmask(SIG_SETMASK, &self->before, NULL);
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
   (void)prctl(PR_SET_NAME, WORKER_NAME); /* for ps and top */
+  atomic_store(&board_own()->feed.worker, (int)getpid());
   if (getppid() != parent) _exit(CODE_INTERNAL);
   signals_serve((int)parent);
-}
-
-static void forget_sink(config *settings, const char *name) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < settings->sink_count; i++)
-    if (strcmp(settings->sinks[i].plugin->table->name, name) != 0) settings->sinks[kept++] = settings->sinks[i];
-  settings->sink_count = kept;
-}
-
-/* Of a run that had not begun. */
-static void forget_capture(board *at) {
-  atomic_store_explicit(&at->begun, false, memory_order_relaxed);
-  if (at->capture[0]) (void)unlink(at->capture);
-  at->capture[0] = '\0';
-}
-
-/* A sink that ended the process when it was opened: nothing was done yet, and the run begins anew without it. */
-static bool begins_anew(supervisor *self) {
-  board *at = board_own();
-  char place[192], end[192], sink[64];
-  const bool is_over = atomic_load_explicit(&at->done, memory_order_acquire) || self->first || is_killed(self);
-  board_say(at, "", place, sizeof place, sink);
-  if (is_over || !sink[0] || strcmp(at->calls[0].what, SINK_OPENING) != 0) return false;
-  say_end(self, end, sizeof end);
-  error_line_print(FAULT_OUTPUT, NULL, "%s: %s; the run goes on without it", place, end);
-  forget_sink(self->settings, sink);
-  forget_capture(at);
-  self->hung = false;
-  atomic_store_explicit(&at->depth, 0, memory_order_relaxed);
-  at->died = (uint32_t)self->worker;
-  return true;
 }
 
 /* True in the worker, whose exit code is in *code. */
 static bool run_worker(supervisor *self, int (*body)(config *settings), int *code) {
   const pid_t parent = getpid();
   board_make_room((uint64_t)self->settings->profile.max_memory_bytes);
+  (void)writers_begin(&self->writers, self->settings);
   fflush(NULL); /* else the worker prints what is buffered here once more */
   self->worker = fork();
   if (self->worker != 0) return false;
@@ -224,6 +235,8 @@ static bool run_worker(supervisor *self, int (*body)(config *settings), int *cod
 
 static int without_worker(supervisor *self, int (*body)(config *settings)) {
   log_line(PD_LOG_WARN, NULL, "no process for the run could be made (%s); it runs in this one", strerror(errno));
+  writers_kill(&self->writers);
+  writers_end(&self->writers);
   sigprocmask(SIG_SETMASK, &self->before, NULL);
   board_unshare();
   return body(self->settings);
@@ -231,23 +244,17 @@ static int without_worker(supervisor *self, int (*body)(config *settings)) {
 
 int supervise_run(config *settings, int (*body)(config *settings)) {
   supervisor self = {.settings = settings};
-  bool output_failed = false;
   int code;
   if (!settings->run.isolate || !board_share()) return body(settings);
   (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+  progress_share();
   take_signals(&self);
-  for (;;) {
-    if (run_worker(&self, body, &code)) return code;
-    if (self.worker < 0) return without_worker(&self, body);
-    wait_for_worker(&self);
-    end_children();
-    if (!begins_anew(&self)) break;
-    output_failed = true;
-  }
-  code = judge(&self);
-  if (!atomic_load_explicit(&board_own()->begun, memory_order_acquire)) forget_capture(board_own());
+  if (run_worker(&self, body, &code)) return code;
+  if (self.worker < 0) return without_worker(&self, body);
+  wait_for_all(&self);
+  writers_end(&self.writers);
   sigprocmask(SIG_SETMASK, &self.before, NULL);
   board_unshare();
   (void)prctl(PR_SET_CHILD_SUBREAPER, 0);
-  return code == CODE_DONE && output_failed ? CODE_OUTPUT : code;
+  return self.code;
 }

@@ -1,15 +1,14 @@
 /*
- * A run in a process of its own, which may die in any way: the supervisor waits for it, hands on signals, says in one
- * line what ended it, and has the outputs written from its capture. The supervisor calls no plugin.
+ * A run in a process of its own, which may die in any way, and its sinks in another: the supervisor waits for both,
+ * hands on signals, says in one line what ended one, and has the outputs written from the capture. It calls no plugin.
  */
 #ifndef CORE_RUN_SUPERVISE_H
 #define CORE_RUN_SUPERVISE_H
 
 #include "config/config.h"
 
-/* What ps and top call the processes of a run, beside the supervisor. */
+/* What ps and top call the process of a run, beside the supervisor and the writer. */
 #define WORKER_NAME "pdhost worker"
-#define WRITER_NAME "pdhost writer"
 
 /* Runs `body` in a worker and returns its exit code, or the code that its end means. In the worker this returns too,
  * with what `body` returned: the process then ends as it would have without a supervisor. Where no worker can be made

@@ -15,7 +15,6 @@
 
 #include <pdhost/array.h>
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -125,31 +124,16 @@ static void keep_later(recorder *self, const raw_fate *call_fates, const raw_fat
   self->device_count = kept;
 }
 
-/* Writing the input to the capture beside the merge, which only reads it too. */
-typedef struct saving {
-  struct capture_writer *capture;
-  const window_input *input;
-  pthread_t thread;
-  bool beside; /* on a thread of its own */
-  pd_status status;
-} saving;
-
-static void *save(void *given) {
-  saving *self = given;
-  self->status = saved_window_save(self->capture, self->input);
-  return NULL;
-}
-
-static void save_begin(saving *self) {
-  if (!self->capture) return;
-  self->beside = pthread_create(&self->thread, NULL, save, self) == 0;
-  if (!self->beside) (void)save(self);
-}
-
-static pd_status save_end(saving *self) {
-  if (self->beside) (void)pthread_join(self->thread, NULL);
-  self->beside = false;
-  return self->status;
+/* Into the capture. From then on the room need not hold it, and whoever reads the capture need not wait for the merge.
+ */
+static pd_status save(recorder *self, const window_input *input) {
+  if (!self->capture) return PD_OK;
+  const recorder_window *end = input->end;
+  pd_status status = PD_OK;
+  do status = saved_window_save(self->capture, input);
+  while (status == PD_OK && end->saved && end->saved(end->user));
+  room_window_end(self);
+  return status;
 }
 
 pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_trace **out) {
@@ -204,18 +188,9 @@ pd_status recorder_window_end(recorder *self, const recorder_window *window, pd_
     input.frames = frames;
   }
   if (status != PD_OK) goto out;
-  saving beside = {.capture = self->capture, .input = &input};
-  save_begin(&beside);
+  status = save(self, &input);
   fates = calloc(input.call_count + input.device_count + 1, sizeof *fates);
-  status = fates ? merge_window(&input, fates, fates + input.call_count, out) : PD_NO_MEMORY;
-  const pd_status saved = save_end(&beside);
-  if (status == PD_OK && saved) {
-    trace_free(*out);
-    *out = NULL;
-    status = saved;
-  }
-  /* Only now: until it was saved it could be read from the room alone. */
-  room_window_end(self);
+  if (status == PD_OK) status = fates ? merge_window(&input, fates, fates + input.call_count, out) : PD_NO_MEMORY;
   for (uint64_t i = 0; i < input.thread_count; i++)
     (void)collect_drop(threads[i], &looks[i]); /* else the next one does */
   collect_drop_activities(threads, input.thread_count, sizes);

@@ -13,7 +13,9 @@ typedef struct captured_program captured_program;
 typedef struct capture_file {
   const pd_host *host;
   capture_reader records;
-  void *room;                  /* for one record's payload */
+  void *room; /* for one record's payload */
+  uint64_t room_bytes;
+  uint64_t torn_told;          /* places of a run's that were told */
   bool said, ended;            /* of a run: which run it is; all of it */
   captured_program *program;   /* of a program: what was read of it last; NULL: nothing yet */
   bool program_given;          /* of a program: a window was */

@@ -30,6 +30,7 @@ static pd_status open_file(const pd_host *host, const void *options, const char 
   const int why = errno;
   const uint64_t all = self->records.bytes, most = all < CAPTURE_RECORD_BYTES ? all : CAPTURE_RECORD_BYTES;
   self->room = status == PD_OK ? malloc((size_t)most) : NULL; /* no record is longer than its file */
+  self->room_bytes = most;
   if (status == PD_OK && !self->room) status = PD_NO_MEMORY;
   if (status == PD_OK) {
     *state = self;

@@ -2,7 +2,12 @@
  * device, wherever they stand, so that the host knows from the start what the rest is of. */
 #include "capture_files.h"
 
-static pd_status give(const capture_file *self, const pd_intake *intake, const capture_record *at) {
+#include <pdhost/array.h>
+
+static pd_status give(capture_file *self, const pd_intake *intake, const capture_record *at) {
+  unsigned char *room = self->room;
+  if (!PD_ARRAY_FIT(room, self->room_bytes, at->bytes)) return PD_NO_MEMORY; /* it grew since it was opened */
+  self->room = room;
   const pd_status status = capture_payload(&self->records, at, self->room);
   if (status != PD_OK) return status;
   const pd_captured record = {.kind = at->kind,
@@ -34,8 +39,11 @@ static pd_status say(capture_file *self, const pd_intake *intake) {
   return status == PD_STOP ? PD_OK : status;
 }
 
-static void tell_torn(const capture_reader *records, const pd_intake *intake) {
-  if (records->torn)
+static void tell_torn(capture_file *self, const pd_intake *intake) {
+  const capture_reader *records = &self->records;
+  const bool is_new = records->torn > self->torn_told;
+  self->torn_told = records->torn;
+  if (is_new)
     intake->odd(intake, PD_ODD_DAMAGE, "%llu bytes at %llu places cannot be read; what lies between is used",
                 (unsigned long long)records->torn_bytes, (unsigned long long)records->torn);
 }
@@ -45,7 +53,7 @@ pd_status capture_run_next(capture_file *self, const pd_intake *intake) {
   if (!PD_HAS(pd_intake, intake, record))
     return self->host->fail(self->host, PD_INVALID, "this host takes no capture of a run");
   if (!self->said) return say(self, intake);
-  if (self->ended) return PD_STOP;
+  if (self->ended && !capture_grew(records)) return PD_STOP;
   capture_record at = {.kind = CAPTURE_RUN};
   pd_status status = PD_OK;
   while (status == PD_OK && at.kind != CAPTURE_DELIVER) {
@@ -54,6 +62,6 @@ pd_status capture_run_next(capture_file *self, const pd_intake *intake) {
     intake->progress(intake, records->next, records->bytes);
   }
   self->ended = status == PD_STOP;
-  if (self->ended) tell_torn(records, intake);
+  if (self->ended) tell_torn(self, intake);
   return self->ended ? PD_OK : status;
 }

@@ -49,14 +49,23 @@ def named_child(pid, name):
     return None
 
 
+def awaited_child(pid, name):
+    until = time.monotonic() + 20
+    while not (child := named_child(pid, name)):
+        if time.monotonic() > until:
+            raise AssertionError(f"the run has no process {name}")
+        time.sleep(0.005)
+    return child
+
+
 def worker_of(pid):
     """The process that a run's supervisor has for it, once it is there. Others look at plugins before."""
-    until = time.monotonic() + 20
-    while not (worker := named_child(pid, "pdhost worker")):
-        if time.monotonic() > until:
-            raise AssertionError("the run has no process of its own")
-        time.sleep(0.005)
-    return worker
+    return awaited_child(pid, "pdhost worker")
+
+
+def writer_of(pid):
+    """The process that its sinks are in."""
+    return awaited_child(pid, "pdhost writer")
 
 
 class Case(unittest.TestCase):

@@ -200,6 +200,21 @@ class Faults(Case):
                       and event.get("cat") == "kernel"}
         self.assertTrue(tracks and all(track % 1000000 == 999998 for track in tracks), tracks)
 
+    def test_a_disk_that_has_no_room_for_the_capture(self):
+        """It ends there; the sinks have every window all the same, through memory."""
+        limit = 8 << 20
+        code, _, err = self.run_small("--scenario", "control", "-o", "schedule.active=40", "-o", "schedule.repeat=40", "-o",
+                                      "run.epochs=0", "-o", "profile.record_shapes=true", "-o", "profile.max_memory=8MiB",
+                                      "--sink", JSON, "--trace_dir", "traces", "-q", watch=False,
+                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual((code, self.errors(err)), (0, []), err)
+        self.assertRegex(err, r"unfinished\.pdcap: cannot be written: File too large; it ends here, the run goes on")
+        self.assertNotIn("cannot be read", err)
+        metrics = self.json("metrics.json")
+        self.assertEqual((metrics["outcome"], metrics["steps"]), ("complete", 40 * 42))
+        self.assertEqual([len(window["steps"]) for window in metrics["windows"]], 40 * [40])
+        self.assertEqual(glob.glob(self.path("traces/*.pdcap")), [])
+
     def test_memory_that_is_not_there_is_told_with_its_bytes_and_its_key(self):
         result = self.run_small("--scenario", "vec_dot", "-o", "scenario.batch=100000000", "-o", "scenario.dim=100000000",
                                 watch=False)

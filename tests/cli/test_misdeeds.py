@@ -1,15 +1,18 @@
 """Plugins that end or block their process, wherever they are called: one line says which, and nothing recorded is lost."""
 import glob
+import json
 import os
 import signal
 import subprocess
 import time
 import unittest
 
-from pdhost_run import FIXTURES, SANITIZER, SMALL, Case, worker_of
+from pdhost_run import FIXTURES, SANITIZER, SMALL, Case, worker_of, writer_of
 
 SCENARIO = os.path.join(FIXTURES, "scenario", "misdeed.so")
 SINK = os.path.join(FIXTURES, "sink", "misdeed.so")
+FAULT_SINK = os.path.join(FIXTURES, "sink", "fault.so")
+SINK_CALLS = {"open": "opening", "step": "step", "trace": "writing a window", "close": "closing"}
 JSON = "json:output_json=out.json"
 # Windows are steps 2 and 3, 6 and 7, 10 and 11.
 BASE = (*SMALL, "-o", "schedule.active=2", "-o", "schedule.repeat=3", "--trace_dir", "traces", "--sink", JSON, "--sink",
@@ -98,35 +101,98 @@ class Misdeeds(Case):
         self.assertEqual(again, 0, said)
         self.assertEqual(self.json("again.json")["steps"], 8)
 
-    def test_a_sink_that_ends_the_process(self):
-        for what, at in (("segv", "open"), ("exit", "step"), ("segv", "trace"), ("abort", "close"), ("exit_now", "trace")):
-            code, err = self.misdo("--scenario", "control", "--sink", f"{SINK}:what={what},at={at}")
-            self.assertEqual(code, 8, err)
-            self.assertIn("sink misdeed: ", err)
-            self.assertEqual(len(self.errors(err)), 1, err)
-            out = self.json("out.json")
-            self.assertEqual(out["outcome"], "complete" if at in ("open", "close") else "failed")
-            self.assertGreater(len(os.listdir(self.path("csv"))), 3)
+    def whole_after(self, code, err, end, at):
+        """The run came to its last step, and every other sink's files are those of the capture, which stays."""
+        self.assertEqual(code, 8, err)
+        self.assertEqual(len(self.errors(err)), 1, err)
+        self.assertIn(f"sink misdeed: {SINK_CALLS[at]}: {end}", self.errors(err)[0])
+        self.assertIn("the others are written without it", self.errors(err)[0])
+        out = self.json("out.json")
+        self.assertEqual((out["outcome"], out["steps"], len(out["windows"])), ("complete", 12, 3), err)
+        left, = glob.glob(self.path("traces/*.pdcap"))
+        self.assertIn(f"the capture stays: pdhost recover {os.path.relpath(left, self.folder)}", err)
+        again, _, said = self.run_pdhost("recover", left, "--sink", "json:output_json=again.json", "--sink", "csv:dir=again",
+                                         watch=False)
+        self.assertEqual(again, 0, said)
+        for name, other in (("out.json", "again.json"), ("csv", "again")):
+            self.assertEqual(self.outputs(name), self.outputs(other), err)
+        os.remove(left)
+
+    def outputs(self, name):
+        """The files there, without what two sets of sinks may have that differs: the settings, and notes."""
+        found, top = {}, self.path(name)
+        files = glob.glob(f"{top}/**/*.csv", recursive=True) if os.path.isdir(top) else [top]
+        for path in files:
+            with open(path, encoding="utf-8") as file:
+                found[os.path.relpath(path, top)] = file.read()
+        if "." in found:
+            out = json.loads(found["."])
+            found["."] = {key: value for key, value in out.items() if key not in ("notes", "written_realtime_ns")}
+        self.assertTrue(found)
+        return found
+
+    def test_a_sink_that_ends_its_process_ends_no_training(self):
+        """Wherever it is called: the others begin again, and the steps go on."""
+        for at in SINK_CALLS:
+            for what in ("segv", "exit", "exit_now", "abort"):
+                with self.subTest(at=at, what=what):
+                    code, err = self.misdo("--scenario", "control", "--sink", f"{SINK}:what={what},at={at}")
+                    self.whole_after(code, err, ENDS[what], at)
+
+    def test_what_was_printed_is_not_printed_again(self):
+        code, out, err = self.run_pdhost(*SMALL, "--scenario", "control", "-o", "profile.timer_only=true", "-o",
+                                         "profile.step_info_every=1", "--sink", "table", "--sink", f"{SINK}:what=segv,at=close",
+                                         watch=False)
+        self.assertEqual(code, 8, err)
+        self.assertEqual([int(line.split()[1]) for line in out.splitlines() if line.startswith("step ")], list(range(10)), out)
+        self.assertEqual(out.count("Perf Summary"), 1, out)
+
+    def test_a_sink_that_fails_fails_once_although_the_others_begin_again(self):
+        code, err = self.misdo("--scenario", "control", "--sink", f"{FAULT_SINK}:fail_at=step", "--sink",
+                               f"{SINK}:what=segv,at=close")
+        self.assertEqual(code, 8, err)
+        self.assertEqual(len(self.errors(err)), 2, err)
+        self.assertEqual(sum("sink fault: step: asked to fail" in line for line in self.errors(err)), 1, err)
+        self.assertEqual(self.json("out.json")["outcome"], "complete")
+
+    def test_the_last_of_many_sinks(self):
+        """There is none that cannot be left out."""
+        names = [f"misdeed{i:02}" for i in range(70)]
+        with open(SINK, "rb") as file:
+            plugin = file.read()
+        self.assertGreater(plugin.count(b"misdeed\0"), 0)
+        sinks = []
+        for name in names: # another plugin each, by its name
+            path = self.path(f"{name}.so")
+            with open(path, "wb") as file:
+                file.write(plugin.replace(b"misdeed\0", b"mis" + name[-2:].encode() + b"ed\0"))
+            sinks += ["--sink", path]
+        sinks[-1] += ":what=segv,at=trace"
+        code, _, err = self.run_pdhost(*SMALL, "--scenario", "control", "--trace_dir", "traces", "--sink", JSON, *sinks,
+                                       watch=False)
+        self.assertEqual((code, len(self.errors(err))), (8, 1), err)
+        self.assertIn("sink mis69ed: writing a window: ", self.errors(err)[0])
+        self.assertEqual(self.json("out.json")["outcome"], "complete")
+
+    def test_a_process_that_a_sink_leaves_behind(self):
+        code, err = self.misdo("--scenario", "control", "--sink", f"{SINK}:what=child,at=open")
+        self.assertEqual(code, 0, err)
+        self.assertIn("the run left 1 processes behind; they were ended", err)
 
     def test_a_sink_that_wants_more_memory_than_there_is(self):
         """Its process is killed each time; those behind it are written all the same."""
-        code, _, err = self.run_pdhost(*SMALL, "--scenario", "control", "--trace_dir", "traces", "--sink",
-                                       f"{SINK}:what=kill,at=trace", "--sink", JSON, "--sink", "csv:dir=csv", watch=False)
-        self.assertNotEqual(code, 0, err)
-        self.assertIn("sink misdeed: ", err)
-        self.assertIn("was killed by signal 9 twice, as the system does where memory runs out; the others are written", err)
-        self.assertEqual(len(self.json("out.json")["windows"]), 1)
-        self.assertGreater(len(os.listdir(self.path("csv"))), 3)
+        for at in SINK_CALLS:
+            with self.subTest(at=at):
+                code, err = self.misdo("--scenario", "control", "--sink", f"{SINK}:what=kill,at={at}")
+                self.assertEqual(err.count("they are written anew"), 1, err)
+                self.whole_after(code, err, "was killed by signal 9 twice, as the system does where memory runs out", at)
 
     def test_a_sink_that_does_not_end(self):
-        for at in ("open", "trace", "close"):
-            code, err = self.misdo("--scenario", "control", "-o", "run.step_timeout=2s", "--sink", f"{SINK}:what=loop,at={at}")
-            self.assertEqual(code, 8, err)
-            self.assertEqual(len(self.errors(err)), 1, err)
-            self.assertIn("sink misdeed: ", self.errors(err)[0])
-            self.assertIn("took longer than [run] step_timeout = 2 s and was ended", self.errors(err)[0])
-            self.assertEqual(self.json("out.json")["outcome"], "failed" if at == "trace" else "complete")
-            self.assertGreater(len(os.listdir(self.path("csv"))), 3)
+        for at in SINK_CALLS:
+            with self.subTest(at=at):
+                code, err = self.misdo("--scenario", "control", "-o", "run.step_timeout=3s", "--sink",
+                                       f"{SINK}:what=loop,at={at}")
+                self.whole_after(code, err, "took longer than [run] step_timeout = 3 s and was ended", at)
 
     def test_without_isolation_it_is_one_process(self):
         code, _, err = self.run_pdhost(*BASE, "--scenario", SCENARIO, "-o", "run.isolate=false", watch=False)
@@ -169,6 +235,42 @@ class Signals(Case):
         self.assertEqual(out["outcome"], "failed")
         self.assertGreater(out["steps"], 0)
 
+    def test_a_killed_writer_is_followed_by_another(self):
+        process = self.begin()
+        os.kill(writer_of(process.pid), signal.SIGKILL)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        code, _, err = self.end(process)
+        self.assertEqual((code, self.errors(err)), (143, []), err)
+        self.assertEqual(err.count("they are written anew"), 1, err)
+        out = self.json("out.json")
+        self.assertEqual(out["outcome"], "interrupted")
+        self.assertEqual([step["number"] for window in out["windows"] for step in window["steps"]][:4], [2, 3, 6, 7])
+        self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
+
+    def test_writers_that_are_killed_again_and_again(self):
+        """The capture is all there is; the steps go on."""
+        process = self.begin()
+        killed = set()
+        while len(killed) < 4 and process.poll() is None:
+            try:
+                writer = writer_of(process.pid)
+            except AssertionError:
+                break
+            if writer not in killed:
+                os.kill(writer, signal.SIGKILL)
+            killed.add(writer)
+            time.sleep(0.3)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        code, _, err = self.end(process)
+        self.assertEqual(code, 143, err)
+        self.assertIn("the outputs are not complete", err)
+        left, = glob.glob(self.path("traces/*.pdcap"))
+        self.assertIn("the capture stays: pdhost recover ", err)
+        code, _, err = self.run_pdhost("recover", left, watch=False)
+        self.assertEqual((code, self.json("out.json")["outcome"]), (0, "interrupted"), err)
+
     def test_a_killed_supervisor_takes_the_worker_along_in_order(self):
         process = self.begin()
         worker = worker_of(process.pid)
@@ -201,9 +303,10 @@ class Signals(Case):
 
     def test_both_killed_leave_a_capture_that_the_folder_is_recovered_from(self):
         process = self.begin()
-        worker = worker_of(process.pid)
+        worker, writer = worker_of(process.pid), writer_of(process.pid)
         os.kill(process.pid, signal.SIGSTOP)
         os.kill(worker, signal.SIGKILL)
+        os.kill(writer, signal.SIGKILL)
         process.kill()
         process.communicate(timeout=60)
         left, = glob.glob(self.path("traces/*.unfinished.pdcap"))

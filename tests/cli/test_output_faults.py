@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from pdhost_run import FIXTURES, SMALL, Case, worker_of
+from pdhost_run import FIXTURES, SMALL, Case, writer_of
 
 FAULT_SINK = os.path.join(FIXTURES, "sink", "fault.so")
 JSON = "json:output_json=metrics.json"
@@ -138,7 +138,7 @@ class OutputFaults(Case):
         process = self.start(*SMALL, "--scenario", "control", "-o", "schedule.repeat=2", "-o", "schedule.wait=40", "-o",
                              "data.resident=none", "-o", "data.io_sleep_ms=50", "--num_workers", "0", "--sink", "csv:dir=csv",
                              watch=False)
-        pattern, until = self.path(f"csv/events/kernels.0.csv.{worker_of(process.pid)}-*[0-9].partial"), time.monotonic() + 60
+        pattern, until = self.path(f"csv/events/kernels.0.csv.{writer_of(process.pid)}-*[0-9].partial"), time.monotonic() + 60
         while not (staged := [path for path in glob.glob(pattern) if path.count(".partial") == 1]) and time.monotonic() < until and process.poll() is None:
             time.sleep(0.01)
         self.assertEqual(len(staged), 1, "no window was written under the process and a number")

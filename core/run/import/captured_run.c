@@ -130,7 +130,8 @@ static void take_delivery(captured_run *self, const pd_captured *record) {
 
 static void take_summary(captured_run *self, const pd_captured *record) {
   const char *text = text_of(self, record);
-  self->summary.size = text && capture_summary_parse(text, &self->memory, &self->summary) ? sizeof self->summary : 0;
+  const bool is_one = text && capture_summary_parse(text, &self->memory, &self->summary, &self->written);
+  self->summary.size = is_one ? sizeof self->summary : 0;
 }
 
 void captured_run_take(captured_run *self, const pd_captured *record) {
@@ -151,6 +152,10 @@ void captured_run_take(captured_run *self, const pd_captured *record) {
   case CAPTURE_WINDOW: begin_window(self, record); break;
   case CAPTURE_DELIVER: take_delivery(self, record); break;
   case CAPTURE_SUMMARY: take_summary(self, record); break;
+  case CAPTURE_RANK:
+  case CAPTURE_RANK_CLOCKS:
+    if (self->listener.ranks) self->listener.ranks(self->listener.user, record);
+    break;
   default:
     if (self->kept.reader.count) keep_row(self, record);
   }

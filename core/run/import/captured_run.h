@@ -16,6 +16,8 @@ typedef struct captured_listener {
   /* `delivery` NULL: the run ended before the window went to the sinks; it is marked partial. The trace is freed
    * afterwards, and its device may have changed since the window before. */
   int (*window)(void *user, pd_trace *trace, const capture_delivery *delivery);
+  /* What is of all ranks: CAPTURE_RANK, CAPTURE_RANK_CLOCKS. */
+  void (*ranks)(void *user, const pd_captured *record);
   /* What is missing of a window, without the file's name. */
   void (*damage)(void *user, const char *text);
 } captured_listener;
@@ -27,6 +29,7 @@ typedef struct captured_run {
   capture_about about;
   pd_device_props device; /* as it was told last; size 0: not yet */
   pd_summary summary;     /* without what follows from the steps; size 0: the run had no end */
+  pd_array written;       /* of pd_note: files that the run wrote beside its sinks */
   uint64_t windows;       /* that the listener had */
   pd_status status;       /* PD_NO_MEMORY sticks */
   int code;               /* what the listener returned last */

@@ -95,7 +95,7 @@ static int open_sinks(import_state *self) {
   if (!entries) return run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
   for (uint32_t i = 0; i < settings->sink_count; i++) {
     const config_plugin *sink = &settings->sinks[i];
-    entries[i] = (sink_entry){sink->plugin->table->name, sink->plugin->table->ops.sink, sink->options};
+    entries[i] = (sink_entry){sink->plugin->table->name, sink->plugin->table->ops.sink, sink->options, NULL};
   }
   self->sinks = sink_set_open(&self->services, entries, settings->sink_count, &self->about, self->folder_fault);
   free(entries);

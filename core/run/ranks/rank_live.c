@@ -1,6 +1,7 @@
 /* See rank_live.h. */
 #include "rank_live.h"
 
+#include "rank_kept.h"
 #include "rank_report.h"
 #include "rank_tables.h"
 #include "rank_wire.h"
@@ -116,6 +117,12 @@ pd_status rank_live_gather(rank_live *self, const pd_files *writer, const char *
 
 const pd_table_set *rank_live_tables(rank_live *self) {
   return self->summary.count ? rank_tables_make(&self->tables, &self->summary) : NULL;
+}
+
+void rank_live_save(const rank_live *self, struct capture_writer *to) {
+  if (!self->summary.count) return;
+  const rank_clock *clock = self->clock.before && self->clock.after ? &self->clock : NULL;
+  rank_kept_save(to, self->sides, rank_group_count(self->group), clock);
 }
 
 void rank_live_print(const rank_live *self, bool quiet) {

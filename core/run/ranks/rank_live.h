@@ -20,6 +20,9 @@ pd_status rank_live_add(rank_live *self, const pd_trace *trace);
 pd_status rank_live_gather(rank_live *self, const pd_files *writer, const char *path);
 /* The summary as tables, on rank 0, where there is one; they are `self`'s. NULL: there is none, or no memory. */
 const pd_table_set *rank_live_tables(rank_live *self);
+/* Writes it to the capture of rank 0, for the sinks; nothing where there is none. */
+struct capture_writer;
+void rank_live_save(const rank_live *self, struct capture_writer *to);
 /* Prints the summary on standard output, where there is one here; `quiet`: the verdict's sentence alone. */
 void rank_live_print(const rank_live *self, bool quiet);
 

@@ -1,0 +1,192 @@
+/* See writers.h. */
+#include "writers.h"
+
+#include "feed.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "run/run_replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { KILLS_MOST = 3 };
+
+static size_t sink_room(const config *settings) { return settings->sink_count + 1; }
+
+bool writers_was_killed(int status, bool hung) { return !hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
+
+void writers_say_end(const config *settings, int status, bool hung, char *text, size_t room) {
+  if (hung)
+    snprintf(text, room, "took longer than [run] step_timeout = %g s and was ended",
+             (double)settings->run.step_timeout_ns * 1e-9);
+  else if (writers_was_killed(status, hung))
+    snprintf(text, room, "was killed by signal 9 (%s), as the system does where memory runs out", strsignal(SIGKILL));
+  else if (WIFSIGNALED(status))
+    snprintf(text, room, "crashed with signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  else
+    snprintf(text, room, "ended the process with exit code %d", WEXITSTATUS(status));
+}
+
+/* ---- the process ---- */
+
+/* The run's end is the worker's to decide: a signal that comes to all processes of a run changes nothing here, and one
+ * that a sink raises is passed on. */
+static void on_signal(int number, siginfo_t *about, void *unused) {
+  (void)unused;
+  if (about->si_pid == getpid()) (void)kill(getppid(), number);
+}
+
+static void take_signals(void) {
+  static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  struct sigaction action, hang_up;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  (void)sigaction(SIGHUP, NULL, &hang_up);
+  for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++) (void)sigaction(passed_on[i], &action, NULL);
+  if (hang_up.sa_handler == SIG_IGN) (void)sigaction(SIGHUP, &hang_up, NULL); /* nohup */
+  /* The write that meets them fails, and the sink says so. */
+  (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void write_outputs(const writers *self) {
+  const replay_request request = {.path = board_own()->capture,
+                                  .settings = self->settings,
+                                  .left_out = self->left_out,
+                                  .died = self->died,
+                                  .died_count = self->died_count,
+                                  .quiet = self->settings->quiet,
+                                  .follows = true};
+  (void)prctl(PR_SET_NAME, WRITER_NAME);
+  board_become_writer();
+  take_signals();
+  feed_close(replay_run(&request));
+  fflush(NULL);
+  _exit(0);
+}
+
+static bool start(writers *self) {
+  self->hung = false;
+  atomic_store(&board_own()->writer.depth, 0);
+  fflush(NULL); /* else the writer prints what is buffered here once more */
+  const pid_t pid = fork();
+  if (pid == 0) write_outputs(self);
+  self->pid = pid > 0 ? pid : 0;
+  if (pid > 0) feed_begin_writer((int)pid);
+  return pid > 0;
+}
+
+/* What a window holds has to fit into a file, be it in memory. */
+static bool files_may_hold_window(const config *settings) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= (rlim_t)settings->profile.max_memory_bytes;
+}
+
+bool writers_begin(writers *self, config *settings) {
+  const size_t room = sink_room(settings);
+  *self = (writers){.settings = settings};
+  if (!files_may_hold_window(settings)) return false;
+  feed_begin();
+  void *shared = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared != MAP_FAILED) self->left_out = shared;
+  self->died = calloc(room + KILLS_MOST + 1, sizeof *self->died);
+  if (self->left_out && self->died && start(self)) return true;
+  writers_end(self);
+  return false;
+}
+
+void writers_end(writers *self) {
+  if (self->left_out) (void)munmap(self->left_out, sink_room(self->settings));
+  free(self->died);
+  *self = (writers){.pid = 0};
+}
+
+/* ---- how it ends ---- */
+
+/* The sink's place in the settings; -1: none of that name. */
+static int64_t place_of(const config *settings, const char *sink) {
+  for (uint32_t i = 0; sink[0] && i < settings->sink_count; i++)
+    if (strcmp(settings->sinks[i].plugin->table->name, sink) == 0) return i;
+  return -1;
+}
+
+static bool give_up(writers *self, const char *place, const char *end) {
+  error_line_print(FAULT_OUTPUT, NULL, "%s: %s; the outputs are not complete", place, end);
+  self->pid = 0;
+  feed_gone();
+  return false;
+}
+
+static bool start_again(writers *self) {
+  if (atomic_load(&board_own()->feed.part) > 1)
+    log_line(PD_LOG_WARN, NULL,
+             "the disk had no room for the capture: what the sinks had of this run since then is not in the outputs");
+  return start(self) || give_up(self, "the process that writes the outputs", strerror(errno));
+}
+
+/* A kill may come from anywhere; the second one in a row in the same sink is that sink's, which wants more memory than
+ * there is. */
+static bool replace(writers *self) {
+  char place[192], end[192], sink[64];
+  board_say_call(&board_own()->writer, place, sizeof place, sink);
+  writers_say_end(self->settings, self->status, self->hung, end, sizeof end);
+  const int64_t at = place_of(self->settings, sink);
+  const bool is_killed = writers_was_killed(self->status, self->hung);
+  const bool is_again = is_killed && at >= 0 && strcmp(sink, self->killed_in) == 0;
+  snprintf(self->killed_in, sizeof self->killed_in, "%s", is_killed ? sink : "");
+  self->died[self->died_count++] = (uint32_t)self->pid;
+  if (is_killed && !is_again) {
+    if (++self->kills > KILLS_MOST) return give_up(self, place, end);
+    log_line(PD_LOG_WARN, NULL,
+             "the process that writes the outputs was killed by signal 9, as the system does where memory runs out; "
+             "they are written anew");
+    return start_again(self);
+  }
+  if (at < 0 || self->left_out[at]) return give_up(self, place, end);
+  error_line_print(FAULT_OUTPUT, NULL, "%s: %s; the others are written without it", place,
+                   is_again ? "was killed by signal 9 twice, as the system does where memory runs out" : end);
+  self->left_out[at] = 1;
+  (void)atomic_fetch_add(&board_own()->feed.left_out, 1);
+  return start_again(self);
+}
+
+static void note_spent(const struct rusage *use) {
+  const int64_t us =
+      (int64_t)(use->ru_utime.tv_sec + use->ru_stime.tv_sec) * 1000000 + use->ru_utime.tv_usec + use->ru_stime.tv_usec;
+  (void)atomic_fetch_add(&board_own()->feed.spent_ns, us * 1000);
+}
+
+bool writers_look(writers *self) {
+  const int64_t limit_ns = self->settings->run.step_timeout_ns;
+  struct rusage use;
+  if (!self->pid) return false;
+  if (limit_ns && !self->hung && board_sink_ns(&board_own()->writer) > limit_ns) {
+    self->hung = true;
+    (void)kill(self->pid, SIGKILL);
+  }
+  const pid_t ended = wait4(self->pid, &self->status, WNOHANG, &use);
+  if (ended == 0 || (ended < 0 && errno == EINTR)) return true;
+  if (ended > 0) note_spent(&use);
+  if (atomic_load_explicit(&board_own()->feed.code, memory_order_acquire) < 0) return replace(self);
+  self->pid = 0;
+  return false;
+}
+
+void writers_kill(writers *self) {
+  if (!self->pid) return;
+  (void)kill(self->pid, SIGKILL);
+  (void)waitpid(self->pid, NULL, 0);
+  self->pid = 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * The processes in which the sinks of a run are, one after the other: one that dies in a sink, or hangs there, is
+ * followed by one without that sink, which begins at the capture's begin. [the supervisor]
+ */
+#ifndef CORE_RUN_WRITING_WRITERS_H
+#define CORE_RUN_WRITING_WRITERS_H
+
+#include "config/config.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+/* What ps and top call such a process. */
+#define WRITER_NAME "pdhost writer"
+
+typedef struct writers {
+  config *settings;
+  pid_t pid;               /* 0: there is none */
+  int status;              /* of waitpid */
+  bool hung;               /* it was ended for a call that took too long */
+  unsigned char *left_out; /* by sink; shared with the writer, which notes those that fail */
+  uint32_t *died;          /* writers that did not come to their end */
+  uint32_t died_count, kills;
+  char killed_in[64]; /* the sink; "": in none, or the last one was not killed */
+} writers;
+
+/* Forks the first. False: there is none, and the sinks are the worker's. */
+bool writers_begin(writers *self, config *settings);
+/* Looks after the one that there is; false: there is none any more. */
+bool writers_look(writers *self);
+/* Ends the one that there is, at once. */
+void writers_kill(writers *self);
+void writers_end(writers *self);
+
+/* How a process ended, in words, which `status` of waitpid says. */
+void writers_say_end(const config *settings, int status, bool hung, char *text, size_t room);
+/* By somebody else, or for want of memory: no plugin kills its own process. */
+bool writers_was_killed(int status, bool hung);
+
+#endif
