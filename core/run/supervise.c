@@ -227,6 +227,7 @@ static bool run_worker(supervisor *self, int (*body)(config *settings), int *cod
   self->worker = fork();
   if (self->worker != 0) return false;
   become_worker(self, parent);
+  writers_end(&self->writers); /* the supervisor's */
   *code = body(self->settings);
   atomic_store_explicit(&board_own()->code, *code, memory_order_relaxed);
   atomic_store_explicit(&board_own()->done, true, memory_order_release);

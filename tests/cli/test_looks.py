@@ -101,7 +101,7 @@ class Looks(Case):
         for name, keys in (("self_cuda_time_total", ["self_device_time_total"]), ("cuda_time", ["device_time"]),
                            ("self_cuda_memory_usage", ["self_device_memory_usage"]), ("CPUTotal", ["cpu_total"]),
                            ("GPUAvg", ["gpu_avg"]), ("count", ["count"]), ("Step now (ms)", ["verdict_step"]),
-                           ("Step expected (ms)", ["verdict_expected"]), ("Share", ["share", "verdict_share"]),
+                           ("Step expected (ms)", ["verdict_expected"]), ("Share", ["share", "code_share", "verdict_share"]),
                            ("share", ["share"]), ("Utilization", ["utilization"]), ("self cpu", ["self_cpu_time_total"])):
             code, out, err = self.run_pdhost("--explain", name)
             self.assertEqual((code, re.findall(r'^(\w+)   "', out, re.MULTILINE)), (0, keys), f"{name}: {out}{err}")

@@ -177,7 +177,7 @@ class Misdeeds(Case):
     def test_a_process_that_a_sink_leaves_behind(self):
         code, err = self.misdo("--scenario", "control", "--sink", f"{SINK}:what=child,at=open")
         self.assertEqual(code, 0, err)
-        self.assertIn("the run left 1 processes behind; they were ended", err)
+        self.assertIn("the run left 1 process behind; it was ended", err)
 
     def test_a_sink_that_wants_more_memory_than_there_is(self):
         """Its process is killed each time; those behind it are written all the same."""
@@ -252,7 +252,7 @@ class Signals(Case):
         """The capture is all there is; the steps go on."""
         process = self.begin()
         killed = set()
-        while len(killed) < 4 and process.poll() is None:
+        while len(killed) < 20 and process.poll() is None:  # two in one sink take that sink away alone
             try:
                 writer = writer_of(process.pid)
             except AssertionError:

@@ -3,6 +3,7 @@
 
 #include "help.h"
 #include "words_map.h"
+#include "words_trace_map.h"
 
 #include "tables/registry.h"
 #include "config/config_sections.h"
