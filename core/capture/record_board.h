@@ -14,9 +14,10 @@
 #define RECORD_ENVIRONMENT "PDHOST_RECORD" /* holds the folder */
 #define RECORD_BOARD_FILE "board"
 #define RECORD_LIBRARY "libpdhost_record.so"
-#define RECORD_TORCH_FOLDER "torch"                  /* beside it: the hook of --torch and --yield, for Python */
-#define RECORD_HOOK_ENVIRONMENT "PDHOST_RECORD_HOOK" /* what that hook does: of "marks", "code" and "yield", with commas */
-#define RECORD_TORCH_FILE "mark_steps"               /* in the session's folder: the hook marks steps */
+#define RECORD_TORCH_FOLDER "torch" /* beside it: the hook of --torch and --yield, for Python */
+#define RECORD_HOOK_ENVIRONMENT                                                                                        \
+  "PDHOST_RECORD_HOOK"                 /* what that hook does: of "marks", "code" and "yield", with commas */
+#define RECORD_TORCH_FILE "mark_steps" /* in the session's folder: the hook marks steps */
 
 enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 3, RECORD_SLOTS = 512 };
 

@@ -17,6 +17,7 @@
 #include "trace/intake/intake.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ typedef struct replaying {
   sink_set *sinks;
   pd_summary summary;
   char folder_fault[1024];
+  char folder[PATH_MAX];                /* of a capture that is followed */
   uint32_t part;                        /* of what is followed: the one that is open */
   feed_place place;                     /* where it is followed */
   uint32_t notes_before;                /* warnings of this process, before it began */
@@ -81,6 +83,14 @@ static void name_files(const replaying *self) {
   files_set_prefix(self->services.files, prefix);
 }
 
+/* The outputs of a capture that is followed are beside it. It names that folder too, but as text: bytes that are none
+ * are replaced there. */
+static const char *folder_of_capture(replaying *self) {
+  const char *path = self->request->path, *slash = strrchr(path, '/');
+  (void)snprintf(self->folder, sizeof self->folder, "%.*s", slash ? (int)(slash - path) : 0, path);
+  return self->folder;
+}
+
 static int open_capture(replaying *self, const config *settings, const char *reader) {
   int code = import_reader_open(&self->reader, &self->services, settings, reader, self->request->path);
   if (code != CODE_DONE) return code;
@@ -93,6 +103,7 @@ static int open_capture(replaying *self, const config *settings, const char *rea
   self->device = self->from.device;
   self->run.device = &self->device;
   if (self->request->trace_dir) self->run.trace_dir = self->request->trace_dir;
+  if (self->request->follows) self->run.trace_dir = folder_of_capture(self);
   self->run.quiet = self->request->quiet;
   name_files(self);
   return CODE_DONE;

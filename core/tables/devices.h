@@ -6,8 +6,8 @@
 
 enum { DEVICES_MOST = 64 };
 
-/* Every device with work in the trace, in the order of their streams, and the window's own, which may have been idle for the whole
- * window. None without device records: nobody knows what it did. Returns how many. */
+/* Every device with work in the trace, in the order of their streams, and the window's own, which may have been idle
+ * for the whole window. None without device records: nobody knows what it did. Returns how many. */
 uint32_t devices_list(const table_work *work, uint32_t devices[DEVICES_MOST]);
 
 /* "GPU0"; NULL on no memory. */

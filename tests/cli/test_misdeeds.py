@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from pdhost_run import FIXTURES, SANITIZER, SMALL, Case, worker_of, writer_of
+from pdhost_run import FIXTURES, SANITIZER, SMALL, Case, named_child, worker_of, writer_of
 
 SCENARIO = os.path.join(FIXTURES, "scenario", "misdeed.so")
 SINK = os.path.join(FIXTURES, "sink", "misdeed.so")
@@ -251,16 +251,14 @@ class Signals(Case):
     def test_writers_that_are_killed_again_and_again(self):
         """The capture is all there is; the steps go on."""
         process = self.begin()
-        killed = set()
-        while len(killed) < 20 and process.poll() is None:  # two in one sink take that sink away alone
-            try:
-                writer = writer_of(process.pid)
-            except AssertionError:
-                break
-            if writer not in killed:
+        killed, until = set(), time.monotonic() + 2
+        while len(killed) < 20 and time.monotonic() < until:  # two in one sink take that sink away alone
+            writer = named_child(process.pid, "pdhost writer")
+            if writer and writer not in killed:
                 os.kill(writer, signal.SIGKILL)
-            killed.add(writer)
-            time.sleep(0.3)
+                killed.add(writer)
+                until = time.monotonic() + 2
+            time.sleep(0.05)
         time.sleep(0.5)
         process.send_signal(signal.SIGTERM)
         code, _, err = self.end(process)

@@ -29,7 +29,8 @@ static inline void rig_write_bytes(const char *path, const char *text, size_t by
 }
 static inline void rig_write(const char *path, const char *text) { rig_write_bytes(path, text, strlen(text)); }
 
-/* Loads a.ini (when there is one) and b.ini (when there is one), then `assignments`: "section.key=value", NULL at the end. */
+/* Loads a.ini (when there is one) and b.ini (when there is one), then `assignments`: "section.key=value", NULL at the
+ * end. */
 static inline config *rig_load(const char *const *assignments) {
   const char *files[2];
   config_assignment rows[16];

@@ -20,7 +20,7 @@ typedef struct figure {
 
 /* "8.86 ms" */
 static figure time_of(double ns) {
-  figure out;
+  figure out = {""};
   pd_text_time(out.text, sizeof out.text, ns);
   return out;
 }

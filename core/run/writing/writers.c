@@ -64,7 +64,6 @@ static void take_signals(void) {
 static _Noreturn void write_outputs(const writers *self) {
   const replay_request request = {.path = board_own()->capture,
                                   .settings = self->settings,
-                                  .trace_dir = self->settings->run.trace_dir, /* its bytes may be no text */
                                   .left_out = self->left_out,
                                   .died = self->died,
                                   .died_count = self->died_count,
