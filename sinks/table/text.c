@@ -105,19 +105,19 @@ void text_figure(text *self, double value, size_t columns) {
   text_format(self, " %*s", room, figure);
 }
 
-void text_add_filled(text *out, const char *string, size_t columns) {
+void text_add_filled(text *self, const char *string, size_t columns) {
   const size_t width = pd_text_columns(string, strlen(string));
   const size_t bytes = width > columns ? pd_text_fit(string, strlen(string), columns - 3) : strlen(string);
   for (size_t i = 0; i < bytes; i++) {
     const bool control = (unsigned char)string[i] < ' ' || string[i] == 0x7F;
-    text_add_bytes(out, control ? " " : &string[i], 1);
+    text_add_bytes(self, control ? " " : &string[i], 1);
   }
   const size_t used = pd_text_columns(string, bytes);
-  if (width > columns) text_add(out, "...");
-  text_repeat(out, ' ', columns - used - (width > columns ? 3 : 0));
+  if (width > columns) text_add(self, "...");
+  text_repeat(self, ' ', columns - used - (width > columns ? 3 : 0));
 }
 
-void text_add_cut(text *out, const char *string, size_t columns) {
+void text_add_cut(text *self, const char *string, size_t columns) {
   const size_t width = pd_text_columns(string, strlen(string));
-  text_add_filled(out, string, width < columns - 2 ? width : columns - 2);
+  text_add_filled(self, string, width < columns - 2 ? width : columns - 2);
 }

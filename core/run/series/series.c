@@ -37,12 +37,18 @@ static double used_seconds(void) {
          1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 }
 
+/* The second figure of statm. */
 static double resident_bytes(void) {
-  unsigned long long all = 0, resident = 0;
+  char line[128] = "", *end = line;
   FILE *file = fopen("/proc/self/statm", "re");
-  const int found = file ? fscanf(file, "%llu %llu", &all, &resident) : 0;
-  if (file) (void)fclose(file);
-  return found == 2 ? (double)resident * (double)sysconf(_SC_PAGESIZE) : (double)NAN;
+  if (!file) return (double)NAN;
+  const char *const read = fgets(line, sizeof line, file);
+  (void)fclose(file);
+  if (!read) return (double)NAN;
+  (void)strtoull(line, &end, 10);
+  const char *const second = end;
+  const unsigned long long pages = strtoull(second, &end, 10);
+  return end > second ? (double)pages * (double)sysconf(_SC_PAGESIZE) : (double)NAN;
 }
 
 static void look(series *self) {
