@@ -303,8 +303,8 @@
   X(verdict_repeatable, "Repeatable (%)", "Repeatable (%)", PERCENT, 0,                                                \
     "how often as many steps, drawn with repetition, give the verdict", "100 * draws that agree / draws", "pdhost")    \
   X(verdict_evidence, "Evidence", "Evidence", TEXT, 0, "the figures that the verdict rests on", NULL, "pdhost")        \
-  X(verdict_not, "Ruled out", "Ruled out", TEXT, 0,                                                                    \
-    "what else it could have been, and how much of the step that takes", NULL, "pdhost")                               \
+  X(verdict_others, "Others", "Others", TEXT, 0,                                                                       \
+    "the largest of the other causes, and what the step would save without each", NULL, "pdhost")                      \
   X(verdict_helps, "What helps", "What helps", TEXT, 0,                                                                \
     "what takes the cause out of a program, or what a verdict needs, in words", NULL, "pdhost")                        \
   X(verdict_next, "Try next", "Try next", TEXT, 0, "a command whose run would show the cause gone or smaller", NULL,   \

@@ -10,7 +10,7 @@
 /* What takes less of the steps, in percent, or gains less, is not worth a word; more others than these are not either.
  */
 #define SAID_PERCENT 1
-/* What this share of the resamples names is not ruled out: a verdict is sure when nine tenths agree. */
+/* What this share of the resamples names is said in the evidence: a verdict is sure when nine tenths agree. */
 #define OPEN_SHARE 0.1
 enum { OTHERS_SAID = 3 };
 
@@ -152,7 +152,7 @@ uint32_t verdict_rival(const gains *of, uint32_t cause) {
   return rival;
 }
 
-/* At least a tenth of the draws name the cause: it is not ruled out. */
+/* At least a tenth of the draws name the cause: the evidence says so. */
 static bool is_open(const gains *of, uint32_t cause) {
   return (double)of->named[cause] >= OPEN_SHARE * (double)of->draws && of->named[cause];
 }
@@ -214,7 +214,7 @@ const char *verdict_named_gain(arena *memory, const gains *of, uint32_t cause) {
   return arena_format(memory, "%s (%.1f %%)", short_text(memory, cause), 100 * of->causes[cause].gain);
 }
 
-const char *verdict_ruled_out(const table_work *work, uint32_t cause) {
+const char *verdict_other_causes(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   bool said[VERDICT_COUNT] = {false};
   const char *text = NULL;

@@ -7,7 +7,7 @@
 /* Figures of the ledger for the cause, per step of the window, and what the step takes without it. */
 const char *verdict_evidence(const table_work *work, uint32_t cause);
 /* The largest gains of the others, but for those that a tenth of the resamples or more name. */
-const char *verdict_ruled_out(const table_work *work, uint32_t cause);
+const char *verdict_other_causes(const table_work *work, uint32_t cause);
 /* What most of the resamples that do not name `cause` name; VERDICT_COUNT: all of them name it. */
 uint32_t verdict_rival(const gains *of, uint32_t cause);
 /* "pageable copies (1.2 %)"; of VERDICT_none its words alone. */

@@ -121,7 +121,7 @@ const pd_table *verdict_table(const table_work *work) {
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "verdict", "Verdict", disturbance(work));
   TABLE_COLUMNS(&table, M_verdict, M_verdict_cause, M_verdict_share, M_verdict_repeatable, M_verdict_evidence,
-                M_verdict_not, M_verdict_helps, M_verdict_next, M_verdict_after, M_verdict_overrides, M_verdict_step,
+                M_verdict_others, M_verdict_helps, M_verdict_next, M_verdict_after, M_verdict_overrides, M_verdict_step,
                 M_verdict_expected);
   table_row(&table, 0);
   table_row_flags(&table, PD_ROW_RECORD);
@@ -140,7 +140,7 @@ const pd_table *verdict_table(const table_work *work) {
   table_double(&table, M_verdict_share, 100 * share_of(work, cause));
   table_percent(&table, M_verdict_repeatable, (int64_t)of->agreeing, (int64_t)of->draws);
   table_string(&table, M_verdict_evidence, verdict_evidence(work, cause));
-  table_string(&table, M_verdict_not, verdict_ruled_out(work, cause));
+  table_string(&table, M_verdict_others, verdict_other_causes(work, cause));
   table_string(&table, M_verdict_helps, helps_of(work, cause));
   say_next(&table, work, &advice);
   table_int(&table, M_verdict_step, (int64_t)of->step_ns);

@@ -72,7 +72,7 @@ static void verdict(text_out *page, const pd_table_set *set) {
   verdict_figures(page, table, row);
   page_markup(page, "<dl>\n");
   overview_fact(page, table, "Evidence", "verdict_evidence");
-  overview_fact(page, table, "Ruled out", "verdict_not");
+  overview_fact(page, table, "Others", "verdict_others");
   page_markup(page, "</dl>\n");
   if (table->note) page_around(page, "<p class=\"note\">", table->note, "</p>\n");
   page_markup(page, "</section>\n");

@@ -88,7 +88,7 @@ static void command(text *out, const char *label, const char *words, size_t colu
 
 void verdict_block(text *out, const pd_table *table, size_t columns) {
   const char *title = text_of(table, "verdict"), *evidence = text_of(table, "verdict_evidence"),
-             *ruled_out = text_of(table, "verdict_not"), *next = text_of(table, "verdict_next"),
+             *others = text_of(table, "verdict_others"), *next = text_of(table, "verdict_next"),
              *helps = text_of(table, "verdict_helps"), *after = text_of(table, "verdict_after");
   text sentence = {0};
   const size_t at = out->length;
@@ -112,7 +112,7 @@ void verdict_block(text *out, const pd_table *table, size_t columns) {
   step_sentence(&sentence, table);
   if (sentence.length) labelled(out, "Step", sentence.data, columns);
   if (evidence) labelled(out, "Evidence", evidence, columns);
-  if (ruled_out) labelled(out, "Ruled out", ruled_out, columns);
+  if (others) labelled(out, "Others", others, columns);
   /* A command that takes the cause away says more than words; for another program there is none. */
   if (helps && !next) labelled(out, "What helps", helps, columns);
   command(out, "Try next", next, columns);

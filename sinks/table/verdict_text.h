@@ -8,7 +8,7 @@
 
 /* The cell of `key` in the table's only row; NULL: it has none, or it is missing. */
 const pd_cell *verdict_cell(const pd_table *table, const char *key);
-/* "Verdict  ..." and below it share, step, evidence, what was ruled out and what to try, in `columns`. */
+/* "Verdict  ..." and below it share, step, evidence, other causes and what to try, in `columns`. */
 void verdict_block(text *out, const pd_table *table, size_t columns);
 /* The first sentence alone, within `columns`: without what it explains where that does not fit. No line break. */
 void verdict_line(text *out, const pd_table *table, size_t columns);

@@ -140,7 +140,7 @@ class Words(Case):
             # A label of a line: behind two blanks, and two blanks behind it.
             words.update(re.findall(r"(?m)^  (\S+(?: \S+)*)  ", "\n".join(lines[1:])))
         words = {word for word in words if not re.search(r"\d|[\u2580-\u259f]", word)}
-        for word in ("Verdict", "Share", "Ruled out", "Try next", "Where the step goes", "share", "whole iteration"):
+        for word in ("Verdict", "Share", "Others", "Try next", "Where the step goes", "share", "whole iteration"):
             self.assertIn(word, words)
         self.assert_known(words, "report")
         code, out, _ = self.run_pdhost("list", "causes")

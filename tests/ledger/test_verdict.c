@@ -68,7 +68,7 @@ PD_TEST(verdict, shares_are_of_the_steps_without_what_recording_adds) {
   cr_assert_float_eq((double)rig_int(table, row, "verdict_step"), 80000, 80);
   cr_assert_not_null(
       strstr(rig_text(table, row, "verdict_evidence"), "; recording adds 20.0 us a step, left out here"));
-  cr_assert_null(strstr(rig_text(table, row, "verdict_not"), "profiler"));
+  cr_assert_null(strstr(rig_text(table, row, "verdict_others"), "profiler"));
   const char *note = rig_table(&rig, "gains")->note; /* 12 calls, no operations */
   cr_assert(note &&
             strstr(note, "Recording adds 20.0 us to a step (20.0 to 20.0 by the recorded steps), 10.00 us for"));
@@ -117,7 +117,7 @@ PD_TEST(verdict, a_busy_device_has_no_bottleneck) {
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "none");
   cr_assert_float_eq(rig_double(table, row, "verdict_share"), 95.0, 1e-9);
   cr_assert(rig_cell(table, row, "verdict_expected")->missing);
-  cr_assert_str_eq(rig_text(table, row, "verdict_not"), "input-bound (4.0 %)");
+  cr_assert_str_eq(rig_text(table, row, "verdict_others"), "input-bound (4.0 %)");
   rig_end(&rig);
 }
 

@@ -35,13 +35,13 @@ PD_TEST(verdict, a_cause_that_few_resamples_have_is_withheld) {
   rig_end(&rig);
 }
 
-PD_TEST(verdict, what_some_resamples_have_is_not_ruled_out) {
+PD_TEST(verdict, what_some_resamples_have_is_said_apart) {
   analysis_rig rig;
   steps_with_one_late(&rig, 34);
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "pageable_copy");
-  cr_assert_null(strstr(rig_text(table, row, "verdict_not"), "launch-bound"));
+  cr_assert_null(strstr(rig_text(table, row, "verdict_others"), "launch-bound"));
   cr_assert(strstr(rig_text(table, row, "verdict_evidence"), " % of the resamples say launch-bound"), "%s",
             rig_text(table, row, "verdict_evidence"));
   rig_end(&rig);

@@ -315,11 +315,11 @@ def check_verdict(run, check):
     others = sorted((row for row in rows if row is not one), key=lambda row: -row["gain"])[:3]
     said = [f"{NAMES[row['removed_cause']]} ({row['gain']:.1f} %)" for n, row in enumerate(others)
             if not n or row["gain"] >= 1]
-    want["verdict_not"] = ", ".join(said)
+    want["verdict_others"] = ", ".join(said)
     if want["verdict_repeatable"] < 100:  # what a tenth of the resamples name is left out, and they are not written down
         listed = {f"{NAMES[row['removed_cause']]} ({row['gain']:.1f} %)" for row in rows if row is not one}
-        if set(verdict["verdict_not"].split(", ")) <= listed | {"nothing else"}:
-            want["verdict_not"] = verdict["verdict_not"]
+        if set(verdict["verdict_others"].split(", ")) <= listed | {"nothing else"}:
+            want["verdict_others"] = verdict["verdict_others"]
     check.table(run, "verdict", {cause: want}, ("verdict_cause",))
     if cause == "none" and run.sync_timing:
         busy, end = merged([span(record) for record in run.records]), run.steps[-1][1]

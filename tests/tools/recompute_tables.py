@@ -690,7 +690,7 @@ CORRUPTED = {"gains": "gain", "operators": "count", "breakdown": "total", "devic
 
 # Names of rows, which are compared as keys elsewhere, and sentences whose figures stand in other cells.
 WORDS = {"gains.removed", "ledger.category", "ledger.state", "flops.peak_kind", "verdict.verdict", "verdict.verdict_evidence",
-         "verdict.verdict_not", "verdict.verdict_helps", "verdict.verdict_next", "verdict.verdict_after",
+         "verdict.verdict_others", "verdict.verdict_helps", "verdict.verdict_next", "verdict.verdict_after",
          "verdict.verdict_overrides"}
 
 

@@ -13,7 +13,7 @@
   X("Step", "mean time of the steps that the verdict rests on; behind the arrow what is expected after the change")    \
   X("expected", "the step's time to expect after the change that is suggested")                                        \
   X("Evidence", "the figures of the records that the verdict rests on")                                                \
-  X("Ruled out", "the largest of the other causes, with its share, and what takes the rest of the step")               \
+  X("Others", "the largest of the other causes, and what the step would save without each")                            \
   X("Try next", "a command to type: the same run with the change that should make the cause smaller")                  \
   X("Windows", "how many windows were recorded, and how many of them give this verdict")                               \
   X("Where the step goes", "the largest rows of the ledger: every moment of the steps counts for one row")             \
