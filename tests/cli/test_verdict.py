@@ -73,7 +73,7 @@ class Verdicts(Case):
                         break
                 self.assertEqual(row["verdict_cause"], cause, out[:2000])
                 self.assertTrue(out.startswith("Verdict  " + row["verdict"][:40]), out[:200])
-                for key in ("share", "repeatable", "evidence", "not", "next", "step"):
+                for key in ("share", "repeatable", "evidence", "others", "next", "step"):
                     self.assertIsNotNone(row["verdict_" + key], key)
                 # What no replay can predict is not suggested: nothing where all is well, and no fused operations.
                 self.assertEqual(row["verdict_overrides"] is None, cause in ("none", "launch_bound"), scenario)
