@@ -125,7 +125,7 @@ static void keep_later(recorder *self, const raw_fate *call_fates, const raw_fat
 }
 
 /* Into the capture. From then on the room need not hold it, and whoever reads the capture need not wait for the merge.
- * The room gives it up before anybody is told of it, else it would be there twice if the process died in between. */
+ * The room gives it up before `saved` is called, else it would be there twice if the process died in between. */
 static pd_status save(recorder *self, const window_input *input) {
   if (!self->capture) return PD_OK;
   const recorder_window *end = input->end;
