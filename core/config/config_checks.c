@@ -29,7 +29,7 @@ static bool parse_range(const char *text, uint64_t *start, uint64_t *end) {
   return *start < *end;
 }
 
-/* What recording costs is told by steps that are timed one by one, with nothing of one in the next. */
+/* The cost of recording is measured by steps that are timed one by one, where no work of a step runs into the next. */
 static bool schedule_has_twin(const config *self) { return !self->profile.timer_only && self->run.sync_timing; }
 
 static void plan_schedule(config *self, error *err) {
