@@ -5,6 +5,8 @@
 #include "launch_period.h"
 #include "trace/trace_memory.h"
 
+#include <pdhost/quantity.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,9 +262,12 @@ static pd_status drop_warm_up(found_steps *self) {
   memmove(self->bounds, self->bounds + warm, self->count * sizeof *self->bounds);
   self->warm = warm;
   const size_t used = strlen(self->words);
+  char longest[32], usual[32];
+  pd_text_time(longest, sizeof longest, (double)first);
+  pd_text_time(usual, sizeof usual, (double)median);
   snprintf(self->words + used, sizeof self->words - used,
-           "; steps left out before these, which warm up: %llu; the first took %.3g ms, the median is %.3g ms",
-           (unsigned long long)warm, (double)first * 1e-6, (double)median * 1e-6);
+           "; steps left out before these, which warm up: %llu; the first took %s, the median is %s",
+           (unsigned long long)warm, longest, usual);
   return PD_OK;
 }
 

@@ -36,6 +36,11 @@ static replay_owners owners_of(const timeline *of, const timeline_record *record
   return owners;
 }
 
+/* Launched as a part of a graph: another graph would make neither it nor the gap before it shorter. */
+static bool is_in_graph(const timeline *of, const timeline_call *call) {
+  return facts_call(of->facts, call->source)->api == PD_API_GRAPH_LAUNCH;
+}
+
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static replay_record record_of(const timeline *of, const timeline_record *record) {
@@ -52,10 +57,11 @@ static replay_record record_of(const timeline *of, const timeline_record *record
       .edge_first = record->edge_first,
       .edge_count = record->edge_count,
       .owners = owners_of(of, record, call)};
-  if (record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
+  const bool shrinks = !is_in_graph(of, call);
+  if (shrinks && record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
     out.fixed_ns = least(out.duration_ns, out.merged_ns);
   if (out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) {
-    out.fixed_gap_ns = out.gap_ns - least(out.gap_ns / 2, of->limits.graph_gap_ns);
+    if (shrinks) out.fixed_gap_ns = out.gap_ns - least(out.gap_ns / 2, of->limits.graph_gap_ns);
     out.flags |= REPLAY_SHORT_GAP;
   }
   if (record->pass && record->pass != REPLAY_NONE) out.flags |= REPLAY_LATER_PASS;

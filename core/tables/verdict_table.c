@@ -5,8 +5,6 @@
 #include "ledger/verdict.h"
 #include "ledger/verdict_advice.h"
 
-/* Below this share of the draws a verdict is called possible. */
-
 /* Below this share of the step the device is not said to be busy. */
 #define BUSY_ENOUGH 0.5
 
@@ -51,6 +49,9 @@ static const char *sentence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const bool is_sure = !work->context->disturbance && gains_are_sure(of);
   const char *hedge = is_sure ? "" : "possibly ";
+  if (cause == VERDICT_none && of->busy < BUSY_ENOUGH)
+    return arena_format(work->arena, "%sno known bottleneck found, but the device is idle %.0f %% of the step", hedge,
+                        100 * (1 - of->busy));
   if (cause == VERDICT_none)
     return arena_format(work->arena, "%s%s: the device is busy %.0f %% of the step%s", hedge, verdict_text(cause),
                         100 * of->busy, busy_with(work, cause));

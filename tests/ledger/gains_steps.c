@@ -34,6 +34,25 @@ PD_TEST(gains, kernels_too_short_for_any_work_go_with_their_launches_but_not_in_
   cr_assert_float_eq(launching->gain, launching->captured, 1e-9);
 }
 
+/* Kernels of 3 us that a graph launches already: a graph makes neither them nor their gaps shorter. */
+PD_TEST(gains, what_is_in_a_graph_is_not_launched_for_less) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, at, at + STEP_NS);
+    fake_call(rig.fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", rig.thread, at, at + 4000, ++rig.correlation);
+    for (int64_t i = 0; i < 48; i++)
+      fake_kernel(rig.fake, "k", rig.main, at + 4000 + i * 4000, at + 7000 + i * 4000, rig.correlation);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 5000, at + STEP_NS, ++rig.correlation);
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  const gains_cause *launching = &out.causes[VERDICT_launch_bound];
+  cr_assert_leq(launching->gain, 4000.0 / STEP_NS);
+  cr_assert_float_eq(launching->gain, launching->captured, 1e-9);
+}
+
 PD_TEST(gains, what_no_graph_saves_has_to_be_twice_as_much_for_a_name) {
   gains out;
   queued_kernels(1200, 1000, 0, &out);

@@ -153,7 +153,8 @@ PD_TEST(verdict, an_idle_device_is_not_said_to_be_busy) {
   rig_finish(&rig);
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
-  cr_assert_str_eq(rig_text(table, row, "verdict"), "no bottleneck found: the device is busy 9 % of the step");
+  cr_assert_str_eq(rig_text(table, row, "verdict"),
+                   "no known bottleneck found, but the device is idle 91 % of the step");
   cr_assert_str_eq(rig_text(table, row, "verdict_helps"), VERDICT_IDLE_HELPS);
   rig_end(&rig);
 }
