@@ -12,6 +12,9 @@ which says how much of it is launching. Then five steps are recorded by torch.pr
 five blocks of the steps. With --profile, torch.profiler records them, and nothing is written. CELL is the name of a
 trace without its ending, as encoder_fp32_sync_forced_sync_16.
 
+The same command goes on where an earlier one ended. A step that cannot be captured leaves PyTorch's random numbers of no
+use, so that the script then begins anew by itself.
+
 FOLDER gets one NAME.pt.trace.json.gz for each cell, and labels.json with a line for each, a JSON object in the form that
 pdhost score --traces takes (docs/benchmark-of-diagnoses.md):
   trace                 file name
@@ -383,6 +386,20 @@ def cells(arguments):
     return chosen
 
 
+def labels_of(folder):
+    path = os.path.join(folder, 'labels.json')
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding='utf-8') as file:
+        return [json.loads(line) for line in file]
+
+
+def begin_anew(arguments, seconds):
+    """The same command in a fresh process, for what is left of its time: the last --seconds is the one that counts."""
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, *sys.argv, f'--seconds={arguments.seconds - seconds}'])
+
+
 def gains(cause, effect, graph):
     """What was injected saves its effect; launching saves what a graph does in the rest of the step."""
     measured = {} if cause == 'none' else {cause: effect}
@@ -423,12 +440,17 @@ def main():
     if not arguments.folder:
         parser.error('FOLDER is missing')
     os.makedirs(arguments.folder, exist_ok=True)
-    labels, graphs, started = [], {}, time.monotonic()
+    labels, started = labels_of(arguments.folder), time.monotonic()
+    graphs = {(label['model'], label['precision'], label['sync_each_step']): label['graph_share'] for label in labels}
+    done = {label['trace'] for label in labels}
     for model, precision, sync, detail, dial in cells(arguments):
         if time.monotonic() - started > arguments.seconds:
             break
         name = f'{model}_{precision}_{"sync" if sync else "async"}_{detail}_{dial}'
+        if name + '.pt.trace.json.gz' in done:
+            continue
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
+        is_broken = False
         try:
             program = Program(model_of(model), precision, sync, detail, dial)
             pairs = program.effect()
@@ -438,7 +460,7 @@ def main():
                     graphs[model, precision, sync] = round(program.graph_share(), 4)
                 except RuntimeError as error:
                     print(f'{name}: not captured as a graph: {str(error).splitlines()[0]}', file=sys.stderr)
-                    graphs[model, precision, sync] = None
+                    graphs[model, precision, sync], is_broken = None, True
         except Exception:  # one cell that fails does not end the others; it gets no label
             traceback.print_exc()
             continue
@@ -453,6 +475,8 @@ def main():
             out.writelines(json.dumps(label) + '\n' for label in labels)
         print(f'{name}: step {step:.0f} us, control {control:.0f} us, effect {100 * labels[-1]["effect_share"]:.1f} %',
               flush=True)
+        if is_broken:
+            begin_anew(arguments, time.monotonic() - started)
         del program
         torch.cuda.empty_cache()
 
