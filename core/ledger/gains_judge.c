@@ -159,19 +159,35 @@ static double twin_step(const gains_judge *self, const pd_twin *twin, double rec
   return twin->low_ns > 0 && out->added_ns < recorded_ns ? recorded_ns - out->added_ns : recorded_ns;
 }
 
-/* The step without the recorder, 0: not known. */
-static double unprofiled_step(const gains_judge *self, double recorded_ns) {
+/* What pd_trace.unprofiled_step_ns is of these steps. */
+static bool step_times(const gains_judge *self, double *times) {
+  if (self->timeline.facts->trace->sync_timing) {
+    for (uint32_t s = 0; s < self->count; s++)
+      times[s] = (double)facts_step(self->timeline.facts, self->first + s)->step_time_ns;
+    return true;
+  }
+  int64_t *seen = malloc(((size_t)self->timeline.step_count + 1) * sizeof *seen);
+  if (!seen) return false;
+  timeline_observed(&self->timeline, seen);
+  for (uint32_t s = 0; s < self->count; s++) times[s] = (double)(seen[self->first + s + 1] - seen[self->first + s]);
+  free(seen);
+  return true;
+}
+
+/* The step without the recorder, 0: not known. False on no memory. */
+static bool unprofiled_step(const gains_judge *self, double recorded_ns, double *out) {
   const pd_trace *trace = self->timeline.facts->trace;
-  if (trace->twin.rounds) return twin_step(self, &trace->twin, recorded_ns);
-  if (trace->unprofiled_step_ns <= 0) return 0;
+  *out = 0;
+  if (trace->twin.rounds) *out = twin_step(self, &trace->twin, recorded_ns);
+  if (trace->twin.rounds || trace->unprofiled_step_ns <= 0) return true;
   double *times = self->steps; /* no run's are kept yet */
-  for (uint32_t s = 0; s < self->count; s++)
-    times[s] = (double)facts_step(self->timeline.facts, self->first + s)->step_time_ns;
+  if (!step_times(self, times)) return false;
   const pd_spread recorded = stats_spread(times, self->count);
   /* Recording does not only lengthen steps, it scatters them: of their mean, all that is more is its. */
   const double more = recorded.mean - (double)trace->unprofiled_step_ns;
   set_added(self, times, recorded.median);
-  return more > 0 ? recorded_ns - more : recorded_ns;
+  *out = more > 0 ? recorded_ns - more : recorded_ns;
+  return true;
 }
 
 /* The share of the launching with which a step takes `wanted_ns`. */
@@ -202,9 +218,10 @@ static double usual_cost(const trace_facts *facts, const timeline_launching *of)
 }
 
 bool gains_judge_keep(const gains_judge *self, double recorded_ns, double *keep) {
-  const double known = unprofiled_step(self, recorded_ns);
   timeline_launching launching;
+  double known;
   *keep = 1;
+  if (!unprofiled_step(self, recorded_ns, &known)) return false;
   self->out->cost_known = known > 0;
   if (known >= recorded_ns) return true;
   if (!timeline_count_launching(&self->timeline, &launching)) return false;

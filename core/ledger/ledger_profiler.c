@@ -19,8 +19,12 @@ static bool longer_by(const trace_facts *facts, int64_t *out) {
   if (trace->unprofiled_step_ns <= 0) return true;
   double *times = malloc(facts->step_count * sizeof *times);
   if (!times) return false;
-  for (uint64_t s = 0; s < facts->step_count; s++) times[s] = (double)facts_step(facts, s)->step_time_ns;
-  const double more = stats_spread(times, facts->step_count).median - (double)trace->unprofiled_step_ns;
+  for (uint64_t s = 0; s < facts->step_count; s++) {
+    const pd_trace_step *step = facts_step(facts, s);
+    times[s] = (double)(trace->sync_timing ? step->step_time_ns : step->end_ns - step->start_ns);
+  }
+  const pd_spread spread = stats_spread(times, facts->step_count);
+  const double more = (trace->sync_timing ? spread.median : spread.mean) - (double)trace->unprofiled_step_ns;
   free(times);
   if (more > 0) *out = (int64_t)(more * (double)facts->step_count);
   return true;

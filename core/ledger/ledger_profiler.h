@@ -11,8 +11,9 @@
 
 /*
  * On a GPU, whose profiling library records calls: the last parts of `idle` within calls of the loop's thread, equal
- * ones in all calls that have as much, and together as long as the median active step is longer than one without the
- * library (pd_trace.twin where its interval is above 0, else unprofiled_step_ns), over all steps; at most
+ * ones in all calls that have as much, and together as long as the median active step (in a loop that does not wait for
+ * its steps: their mean, on the host) is longer than one without the library (pd_trace.twin where its interval is above
+ * 0, else unprofiled_step_ns), over all steps; at most
  * LEDGER_PROFILER_CALL_NS a call. Where the host is far ahead of the device, recording holds up nothing: the steps are
  * no longer then. Adds nothing where it is not known what a step takes without the library. `idle` is normal. false on
  * no memory.

@@ -40,10 +40,16 @@ static pd_status begin_iteration(run_state *run, bool restarts) {
   return status == PD_OK ? status : measured_step_fail(run, status, run->device_host, "device");
 }
 
+/* In a loop that does not wait for its steps, one of them has no time of its own: those behind the first few are timed
+ * together. */
 static pd_status warm_up(run_state *run) {
-  aside steps = {.steps = run->warmup_steps, .typical = true};
+  const uint64_t settle = aside_to_settle(run);
+  const bool paced = !run->sync_timing && run->warmup_steps >= settle + UNPROFILED_LEAST;
+  aside steps = {.steps = run->warmup_steps, .timed = paced ? run->warmup_steps - settle : 0, .typical = true};
   progress_enter("warming up", "step", run->warmup_steps);
-  return aside_steps(run, &steps);
+  const pd_status status = aside_steps(run, &steps);
+  if (paced && !isnan(steps.mean_ns)) run->unprofiled.pace_ns = llround(steps.mean_ns);
+  return status;
 }
 
 /* Between steps and outside windows: hand over what is complete. */

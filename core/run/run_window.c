@@ -51,7 +51,7 @@ static void tell_board(run_state *run) {
                                         .profile_note = profile.note,
                                         .start_allocated_bytes = run->window_allocated_bytes,
                                         .start_reserved_bytes = run->window_reserved_bytes,
-                                        .unprofiled_step_ns = unprofiled_median(&run->unprofiled),
+                                        .unprofiled_step_ns = unprofiled_step(&run->unprofiled),
                                         .copies_ahead = run->prefetch_to_device,
                                         .paused_ns = run->pause.window_ns});
 }
@@ -191,7 +191,7 @@ static pd_status make_trace(run_state *run, bool whole, pd_trace **trace) {
                                     .losses = losses,
                                     .start_allocated_bytes = run->window_allocated_bytes,
                                     .start_reserved_bytes = run->window_reserved_bytes,
-                                    .unprofiled_step_ns = unprofiled_median(&run->unprofiled),
+                                    .unprofiled_step_ns = unprofiled_step(&run->unprofiled),
                                     .twin = twin,
                                     .copies_ahead = run->prefetch_to_device,
                                     .paused_ns = run->pause.window_ns,

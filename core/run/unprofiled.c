@@ -13,7 +13,8 @@ enum { TWIN_ROUNDS_LEAST = 2, TWIN_SEED = 1 };
 
 void unprofiled_add(unprofiled *self, int64_t step_ns) { self->ns[self->count++ % UNPROFILED_KEPT] = step_ns; }
 
-int64_t unprofiled_median(const unprofiled *self) {
+int64_t unprofiled_step(const unprofiled *self) {
+  if (self->pace_ns > 0) return self->pace_ns;
   const uint64_t count = self->count < UNPROFILED_KEPT ? self->count : UNPROFILED_KEPT;
   double values[UNPROFILED_KEPT];
   if (count < UNPROFILED_LEAST) return 0;

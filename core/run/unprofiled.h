@@ -23,13 +23,16 @@ typedef struct twin_round {
 typedef struct unprofiled {
   int64_t ns[UNPROFILED_KEPT]; /* the latest before the profiler, in no order */
   uint64_t count;              /* of all there were */
+  int64_t pace_ns;             /* of a loop that does not wait for its steps; 0: not measured */
   twin_round *rounds;          /* of the window */
   uint64_t round_count, round_room;
 } unprofiled;
 
+/* A step of a loop that waits for each. */
 void unprofiled_add(unprofiled *self, int64_t step_ns);
-/* 0 with fewer than UNPROFILED_LEAST steps. */
-int64_t unprofiled_median(const unprofiled *self);
+/* As pd_trace.unprofiled_step_ns: the pace, else the median of the steps; 0 with fewer than UNPROFILED_LEAST of them.
+ */
+int64_t unprofiled_step(const unprofiled *self);
 
 /* A window begins. */
 void unprofiled_twin_begin(unprofiled *self);

@@ -98,6 +98,19 @@ class Twin(Case):
                 self.assertAlmostEqual(cost["added_ns"], self.by_hand(metrics["step_rows"], 4), delta=1)
                 self.assertIn("Measured: in 16 rounds recorded steps of this window took turns with", " ".join(out.split()))
 
+    def test_a_loop_that_does_not_wait_is_timed_before_the_profiler(self):
+        """Of such steps none has a time of its own: those before the profiler are timed together."""
+        added_ns = {}
+        for device in ("costly", "null"):
+            _, window, _ = self.window("-o", "run.sync_timing=false", "--warmup_steps", "20", "-o", "schedule.active=20",
+                                       device=device)
+            self.assertGreater(window["unprofiled_step_ns"], 0)
+            added_ns[device] = window["duration_ns"] / len(window["steps"]) - window["unprofiled_step_ns"]
+            if device == "costly":
+                self.assertIn("; recording adds ", window["tables"]["verdict"]["rows"][0]["verdict_evidence"])
+        self.assertGreater(added_ns["costly"], 0.95 * COSTLY_NS * window["steps"][0]["launches"])
+        self.assertLess(added_ns["null"], COSTLY_NS)
+
     def test_cut_short_it_is_a_window_still(self):
         for last in (6, 9, 12):
             _, window, _ = self.window(*TURNS, "-o", f"run.max_steps={last}")

@@ -86,7 +86,7 @@
   X("profile_note", "why less was recorded than asked for")                                                            \
   X("sync_note", "what to know of step times that are not waited for")                                                 \
   X("copies_ahead", "whether batches are copied to the device ahead of their step")                                    \
-  X("unprofiled_step_ns", "median time of the steps before the window, without the profiler; null: too few")           \
+  X("unprofiled_step_ns", "time of a step before the window, without the profiler: median, or mean; null: too few")    \
   X("recording_cost", "what recording adds to a step, by steps in turns with others; null: not measured")              \
   X("added_ns", "by how much a recorded step is longer, in nanoseconds")                                               \
   X("low_ns", "lower end of its 95 % interval")                                                                        \

@@ -249,7 +249,8 @@ typedef struct pd_trace {
   uint32_t reserved_partial;
   uint64_t start_allocated_bytes, start_reserved_bytes; /* of device memory when the window began; 0: not known */
   pd_array loss_rows;                                   /* of pd_loss_row */
-  /* Median t1 - t0 of the run's steps before the profiling library was there, 0: not known. */
+  /* What the run's steps took before the profiling library was there, 0: not known. With sync_timing the median of
+   * t1 - t0; else the mean pace of a stretch of them, from one wait for the device to the next. */
   int64_t unprofiled_step_ns;
   uint32_t copies_ahead; /* 1: a batch that is ready in time is copied beside the step before */
   uint32_t reserved_copies_ahead;
