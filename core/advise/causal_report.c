@@ -14,7 +14,7 @@
 #define GAIN_NAMED 0.05
 #define GAIN_TOLD 0.01
 
-enum { NAME_WIDTH = 13, CHANGE_WIDTH = 9, SLOPE_WIDTH = 22, PATH_WIDTH = 15, CAUSES_MOST = 2 };
+enum { NAME_WIDTH = 13, CHANGE_WIDTH = 8, SLOPE_WIDTH = 21, PATH_WIDTH = 14, CAUSES_MOST = 2 };
 
 /* The causes whose cost lies in what the part's calls take. */
 static const uint32_t causes[DELAYS_COUNT][CAUSES_MOST] = {
@@ -70,7 +70,7 @@ static bool print_changes(const causal_part *part) {
   for (uint32_t level = 1; level < part->of.levels; level++) {
     causal_figure change;
     if (!causal_curve_change(&part->of, level, &change)) return false;
-    printf("%+*.1f", CHANGE_WIDTH, 100 * change.value);
+    printf(" %+*.1f", CHANGE_WIDTH, 100 * change.value);
   }
   return true;
 }
@@ -85,7 +85,7 @@ static bool print_part(const causal_report *self, delays_part which) {
   }
   if (!print_changes(part)) return false;
   snprintf(text, sizeof text, "%.2f (%.2f..%.2f)", part->slope.value, part->slope.low, part->slope.high);
-  printf("%*s%*s\n", SLOPE_WIDTH, text, PATH_WIDTH, causal_path_text(part->path));
+  printf(" %*s %*s\n", SLOPE_WIDTH, text, PATH_WIDTH, causal_path_text(part->path));
   const prediction *gain = causal_report_prediction(self->of, which);
   if (!gain || gain->gain < GAIN_TOLD) return true;
   const bool against = causal_report_contradicts(gain, self->parts, which);
@@ -108,9 +108,9 @@ bool causal_report_text(const causal_report *self) {
   printf("%-*s", NAME_WIDTH, "Delayed");
   for (uint32_t i = 1; i < rules->level_count; i++) {
     snprintf(level, sizeof level, "%g %%", 100 * rules->levels[i]);
-    printf("%*s", CHANGE_WIDTH, level);
+    printf(" %*s", CHANGE_WIDTH, level);
   }
-  printf("%*s\n", SLOPE_WIDTH, "Slope");
+  printf(" %*s\n", SLOPE_WIDTH, "Slope");
   for (delays_part part = 0; part < DELAYS_COUNT; part++)
     if (!print_part(self, part)) return false;
   printf("\nDelays are shares of the step. Under each: by how many per cent the step grows.\n");

@@ -39,7 +39,7 @@ static bool is_predicted(const whatif_trial *trial) { return !trial->of->cures[t
 
 /* ---- text ---- */
 
-enum { NAME_WIDTH = 24, SHARE_WIDTH = 18, ERROR_WIDTH = 20 };
+enum { NAME_WIDTH = 24, SHARE_WIDTH = 17, ERROR_WIDTH = 19 };
 
 /* "37.2 (33.3..42.3)" */
 static const char *plain(const share *of, char *text, size_t room) {
@@ -88,10 +88,10 @@ static void print_trial(const whatif_trial *trial, const char *name) {
   const share predicted = predicted_of(trial), measured = measured_of(&trial->got),
               off = error_of(&predicted, &measured);
   const cure *by = &trial->of->cures[trial->cure];
-  printf("%-*s%*s", NAME_WIDTH, name, SHARE_WIDTH,
+  printf("%-*s %*s", NAME_WIDTH, name, SHARE_WIDTH,
          by->unpredicted ? "not predicted" : plain(&predicted, text, sizeof text));
-  printf("%*s", SHARE_WIDTH, trial->got.is_measured ? plain(&measured, text, sizeof text) : "does not run");
-  if (!by->unpredicted && trial->got.is_measured) printf("%*s", ERROR_WIDTH, with_sign(&off, text, sizeof text));
+  printf(" %*s", SHARE_WIDTH, trial->got.is_measured ? plain(&measured, text, sizeof text) : "does not run");
+  if (!by->unpredicted && trial->got.is_measured) printf(" %*s", ERROR_WIDTH, with_sign(&off, text, sizeof text));
   printf("\n  by %s\n", by->settings);
   if (by->unpredicted) wrap_print(by->unpredicted, printf("  "), 2);
   if (!trial->got.is_measured && trial->got.why[0]) wrap_print(trial->got.why, printf("  "), 2);
@@ -103,7 +103,7 @@ static void print_trial(const whatif_trial *trial, const char *name) {
 static void print_incurable(const prediction *of, const char *name) {
   char text[64];
   const share predicted = {of->gain, of->low, of->high};
-  printf("%-*s%*s%*s\n", NAME_WIDTH, name, SHARE_WIDTH, plain(&predicted, text, sizeof text), SHARE_WIDTH,
+  printf("%-*s %*s %*s\n", NAME_WIDTH, name, SHARE_WIDTH, plain(&predicted, text, sizeof text), SHARE_WIDTH,
          "no key cures it");
 }
 
@@ -130,7 +130,7 @@ void whatif_report_text(const whatif_report *self) {
   print_sentence(self);
   pd_text_time(step, sizeof step, self->of->step_ns);
   printf("%.24s on %.32s: a step takes %s.\n\n", self->of->scenario, self->of->device, step);
-  printf("%-*s%*s%*s%*s\n", NAME_WIDTH, "Without", SHARE_WIDTH, "Predicted (%)", SHARE_WIDTH, "Measured (%)",
+  printf("%-*s %*s %*s %*s\n", NAME_WIDTH, "Without", SHARE_WIDTH, "Predicted (%)", SHARE_WIDTH, "Measured (%)",
          ERROR_WIDTH, "Error (points)");
   uint32_t t = 0;
   for (uint32_t i = 0; i < self->of->count; i++) {
