@@ -1,5 +1,6 @@
 """The scripts for a GPU machine, as far as a machine without one can tell: options, what bench/peer/run.py and
 gpu-fallbacks make of a pdhost and a PyTorch that are played here, and what gpu-scenarios makes of traces."""
+import argparse
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -44,6 +45,19 @@ if "-c" in words:
 if strict:
     print("require_cupti", file=sys.stderr)
     sys.exit(6)
+'''
+# Plays pdhost record: runs the command, and writes figures as PLAYED says.
+RECORD = f"#!{sys.executable}" + r'''
+import json, os, subprocess, sys
+words, how = sys.argv[1:], json.loads(os.environ["PLAYED"])
+done = subprocess.run(words[words.index("--") + 1:], capture_output=True, text=True)
+print(how.get("says", done.stdout), end="")
+if "steps" in how:
+    verdict = {"tables": {"verdict": {"rows": [{"verdict_cause": "none"}]}}}
+    json.dump({"coverage": how.get("coverage", 1), "lost": {"ring": how.get("lost", 0)}, "notes": [],
+               "step_rows": [0] * how["steps"], "windows": [verdict] * how.get("windows", 1)},
+              open(next(word for word in words if word.startswith("json:")).split("=")[1], "w"))
+sys.exit(how.get("code", done.returncode))
 '''
 IDLE = "#!/bin/sh\necho 'added per launch: pdhost 900 ns, bare CUPTI 1000 ns (0.90x)'\n"
 # Plays bench/peer/profiler_peer.py, and notes each of its commands.
@@ -168,11 +182,32 @@ class GpuScripts(unittest.TestCase):
         self.assertRegex(said, r"(?m)^test_goldens +CUT OFF .* were not run$")
         self.assertNotIn("test_cuda_fused", said)
 
+    @staticmethod
+    def load(script):
+        loader = importlib.machinery.SourceFileLoader(script.replace("-", "_"), os.path.join(ROOT, "scripts", script))
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        loader.exec_module(module)
+        return module
+
     def scenarios(self):
-        loader = importlib.machinery.SourceFileLoader("scenarios", os.path.join(ROOT, "scripts", "gpu-scenarios"))
-        scenarios = importlib.util.module_from_spec(importlib.util.spec_from_loader("scenarios", loader))
-        loader.exec_module(scenarios)
-        return scenarios
+        return self.load("gpu-scenarios")
+
+    def test_a_recorded_job_is_held_to_the_same_job_alone(self):
+        record = self.load("gpu-record")
+        args = argparse.Namespace(pdhost=self.file("bin/pdhost", RECORD), out=self.folder)
+
+        def wrong(how, steps, job="echo 5 ms; exit 3"):
+            os.environ["PLAYED"] = json.dumps(how)
+            return record.compare(args, "job", ["sh", "-c", job], steps)[1]
+        self.assertEqual(wrong({"steps": 98}, 100), [])
+        self.assertEqual(wrong({"steps": 1}, 100), [])  # no loop found
+        self.assertEqual(wrong({"steps": 200, "windows": 2}, 100), [])
+        self.assertEqual(wrong({"steps": 50}, 100), ["50 steps of 100"])
+        self.assertEqual(wrong({"steps": 98, "code": 0}, 100), ["exit code 0, alone 3"])
+        self.assertEqual(wrong({"steps": 98, "coverage": 0.5, "lost": 7}, 100), ["coverage 0.5, 7 lost"])
+        self.assertEqual(len(wrong({"steps": 98, "says": "other"}, 100)), 1)
+        self.assertEqual(wrong({}, 100), ["not recorded: "])
+        self.assertEqual(wrong({"steps": 98}, 100, "echo no >&2; exit 1"), ["it ends with 1 by itself: no"])
 
     def failures_of(self, kernels):
         """What gpu-scenarios says of a trace with a launch and a kernel of each (name, microseconds after it)."""
@@ -214,7 +249,7 @@ class GpuScripts(unittest.TestCase):
                          ["played: 1 of 2 records begin before their call, or have none"])
 
     def test_scripts_compile_and_say_what_they_do(self):
-        for script in ("scripts/gpu-scenarios", "scripts/gpu-fallbacks", "bench/peer/run.py"):
+        for script in ("scripts/gpu-scenarios", "scripts/gpu-fallbacks", "scripts/gpu-record", "bench/peer/run.py"):
             done = self.run_it(sys.executable, "-B", os.path.join(ROOT, script), "--help")
             self.assertEqual(done.returncode, 0, done.stderr)
         with open(os.path.join(ROOT, "bench", "peer", "profiler_peer.py"), encoding="utf-8") as file:
