@@ -1,6 +1,8 @@
 /* See completion.h: the scripts. Each hands the words typed so far to `pdhost completion --at -- WORD...`. */
 #include "completion.h"
 
+#include "config/cli_frame.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,13 +107,6 @@ const args_command completion_command = {
     .words = ARGS_OFFER_NOTHING,
     .main = completion_main};
 
-static bool take_shell(void *user, const char *word, error *err) {
-  completion_options *options = user;
-  if (options->shell) error_add(err, PD_INVALID, CODE_USAGE, "completion: unexpected argument '%s'", word);
-  options->shell = word;
-  return true;
-}
-
 static void print_script(const char *shell, error *err) {
   static const struct {
     const char *shell, *script;
@@ -124,23 +119,22 @@ static void print_script(const char *shell, error *err) {
   error_set(err, PD_INVALID, CODE_USAGE, "completion: '%s': no such shell; there are bash, zsh and fish", shell);
 }
 
+static int execute(const void *user, error *err) {
+  const completion_options *options = user;
+  if (options->shell)
+    print_script(options->shell, err);
+  else
+    error_set(err, PD_INVALID, CODE_USAGE, "completion: no shell given; there are bash, zsh and fish");
+  return CODE_DONE;
+}
+
 static int completion_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
   completion_options options = {.help = false};
-  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options};
-  error_clear(&err);
+  const cli_own_frame frame = {&options, &options.help, &options.shell, NULL, execute};
   /* Words behind -- are another command line's. */
   if (argc > 3 && strcmp(argv[1], "--at") == 0 && strcmp(argv[2], "--") == 0) {
     completion_offer(&completion_command, argc - 3, argv + 3);
     return CODE_DONE;
   }
-  (void)args_parse(&set, 1, take_shell, &options, "completion: ", argc, argv, &err);
-  if (!err.count && options.help)
-    args_print_help(&completion_command);
-  else if (!err.count && !options.shell)
-    error_set(&err, PD_INVALID, CODE_USAGE, "completion: no shell given; there are bash, zsh and fish");
-  else if (!err.count)
-    print_script(options.shell, &err);
-  error_print(&err);
-  return err.count ? err.exit_code : CODE_DONE;
+  return cli_own_frame_run(&completion_command, &frame, argc, argv);
 }

@@ -4,6 +4,8 @@
 #include "init_file.h"
 #include "init_plugin.h"
 
+#include "config/cli_frame.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,19 +104,13 @@ const args_command init_command = {
     .words = ARGS_OFFER_FILE,
     .main = init_main};
 
-static bool take_path(void *user, const char *word, error *err) {
-  init_options *options = user;
-  if (options->path) error_add(err, PD_INVALID, CODE_USAGE, "init: unexpected argument '%s'", word);
-  options->path = word;
-  return true;
-}
-
 static bool ends_in_ini(const char *path) {
   const size_t bytes = strlen(path);
   return bytes > 4 && strcmp(path + bytes - 4, ".ini") == 0;
 }
 
-static void execute(const init_options *options, error *err) {
+static int execute(const void *user, error *err) {
+  const init_options *options = user;
   if (options->kind && options->scenario)
     error_set(err, PD_INVALID, CODE_USAGE, "init: --for belongs to a configuration file, not to a plugin");
   else if (options->kind)
@@ -127,18 +123,11 @@ static void execute(const init_options *options, error *err) {
   else
     (void)init_file(options->path ? options->path : "pdhost.ini", options->scenario ? options->scenario : "dataloader",
                     err);
+  return CODE_DONE;
 }
 
 static int init_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
   init_options options = {.help = false};
-  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options};
-  error_clear(&err);
-  (void)args_parse(&set, 1, take_path, &options, "init: ", argc, argv, &err);
-  if (!err.count && options.help)
-    args_print_help(&init_command);
-  else if (!err.count)
-    execute(&options, &err);
-  error_print(&err);
-  return err.count ? err.exit_code : CODE_DONE;
+  const cli_own_frame frame = {&options, &options.help, &options.path, NULL, execute};
+  return cli_own_frame_run(&init_command, &frame, argc, argv);
 }

@@ -4,6 +4,7 @@
 #include "commands.h"
 
 #include "base/files.h"
+#include "config/cli_frame.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -42,13 +43,6 @@ const args_command man_command = {
                 "pdhost man --write ~/.local/share/man\tinstall all pages for man",
     .words = ARGS_OFFER_TOPIC,
     .main = man_main};
-
-static bool take_page(void *user, const char *word, error *err) {
-  man_options *options = user;
-  if (options->page) error_add(err, PD_INVALID, CODE_USAGE, "man: unexpected argument '%s'", word);
-  options->page = word;
-  return true;
-}
 
 /* "pdhost-ab.1" and "pdhost-ab" are the page "ab". */
 static const args_command *command_of(const char *page) {
@@ -113,18 +107,17 @@ static void write_pages(const char *folder, error *err) {
   }
 }
 
+static int execute(const void *user, error *err) {
+  const man_options *options = user;
+  if (options->folder)
+    write_pages(options->folder, err);
+  else
+    print_page(options->page, err);
+  return CODE_DONE;
+}
+
 static int man_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
   man_options options = {.help = false};
-  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options};
-  error_clear(&err);
-  (void)args_parse(&set, 1, take_page, &options, "man: ", argc, argv, &err);
-  if (!err.count && options.help)
-    args_print_help(&man_command);
-  else if (!err.count && options.folder)
-    write_pages(options.folder, &err);
-  else if (!err.count)
-    print_page(options.page, &err);
-  error_print(&err);
-  return err.count ? err.exit_code : CODE_DONE;
+  const cli_own_frame frame = {&options, &options.help, &options.page, NULL, execute};
+  return cli_own_frame_run(&man_command, &frame, argc, argv);
 }

@@ -4,6 +4,7 @@
 #include "open_kind.h"
 
 #include "base/shell_word.h"
+#include "config/cli_frame.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -140,15 +141,15 @@ static bool is_ready(const tool *self, char *note, size_t room) {
     snprintf(note, room, "%s is installed, %s is not", self->program, self->package);
     return false;
   }
-  const bool plugin = strcmp(self->package, "torch-tb-profiler") == 0;
+  const bool name = strcmp(self->package, "torch-tb-profiler") == 0;
   const bool too_new = strtol(setuptools, NULL, 10) >= 82;
-  if (too_new && (plugin || strtod(version, NULL) < 2.21)) {
+  if (too_new && (name || strtod(version, NULL) < 2.21)) {
     snprintf(note, room, "%s %s does not start with setuptools %s: pip install 'setuptools<82'", self->package, version,
              setuptools);
     return false;
   }
   snprintf(note, room, "%s %s%s", self->package, version,
-           plugin && strtod(version, NULL) <= 0.4
+           name && strtod(version, NULL) <= 0.4
                ? " reads traces written with -o sink.chrome_trace.runtime_category=runtime"
                : "");
   return true;
@@ -206,19 +207,13 @@ static void start(const char *path, open_kind kind, error *err) {
             open_kind_name(kind), path);
 }
 
-static bool take_path(void *user, const char *word, error *err) {
-  open_options *options = user;
-  if (options->path) error_add(err, PD_INVALID, CODE_USAGE, "open: unexpected argument '%s'", word);
-  options->path = word;
-  return true;
-}
-
-static void execute(const open_options *options, error *err) {
+static int execute(const void *user, error *err) {
+  const open_options *options = user;
   open_kind kind = OPEN_UNKNOWN;
   if (!options->path)
     error_set(err, PD_INVALID, CODE_USAGE, "open: no file given; see pdhost open --help");
   else if (open_kind_of(options->path, &kind, err) != PD_OK)
-    return;
+    return err->exit_code;
   else if (kind == OPEN_UNKNOWN)
     error_set(err, PD_INVALID, CODE_USAGE, "open: %s: pdhost writes no such files, and knows no tool for it",
               options->path);
@@ -226,18 +221,11 @@ static void execute(const open_options *options, error *err) {
     start(options->path, kind, err);
   else
     print_tools(options->path, kind);
+  return CODE_DONE;
 }
 
 static int open_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
   open_options options = {.help = false};
-  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options};
-  error_clear(&err);
-  (void)args_parse(&set, 1, take_path, &options, "open: ", argc, argv, &err);
-  if (!err.count && options.help)
-    args_print_help(&open_command);
-  else if (!err.count)
-    execute(&options, &err);
-  error_print(&err);
-  return err.count ? err.exit_code : CODE_DONE;
+  const cli_own_frame frame = {&options, &options.help, &options.path, NULL, execute};
+  return cli_own_frame_run(&open_command, &frame, argc, argv);
 }

@@ -9,6 +9,7 @@
 #include "base/progress_line.h"
 #include "base/self_path.h"
 #include "base/signals.h"
+#include "config/cli_frame.h"
 #include "run/saved_run.h"
 
 #include <jansson.h>
@@ -147,7 +148,8 @@ static int report(const rerun_options *options, const json_t *then, const json_t
   return ok ? code : err->exit_code;
 }
 
-static int rerun(const rerun_options *options, error *err) {
+static int rerun(const void *user, error *err) {
+  const rerun_options *options = user;
   if (!options->path) {
     error_set(err, PD_INVALID, CODE_USAGE, "rerun: give a manifest or the folder of a run; see pdhost rerun --help");
     return err->exit_code;
@@ -160,28 +162,8 @@ static int rerun(const rerun_options *options, error *err) {
   return code;
 }
 
-static bool take_word(void *user, const char *word, error *err) {
-  rerun_options *options = user;
-  if (options->path) {
-    error_set(err, PD_INVALID, CODE_USAGE, "rerun: expected one manifest, got '%s' and '%s'", options->path, word);
-    return false;
-  }
-  options->path = word;
-  return true;
-}
-
 static int rerun_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
   rerun_options options = {.path = NULL};
-  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options};
-  (void)args_parse(&set, 1, take_word, &options, "rerun: ", argc, argv, &err);
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&rerun_command);
-  }
-  int code = err.count ? err.exit_code : CODE_DONE;
-  if (!err.count && !options.help) code = rerun(&options, &err);
-  error_print(&err);
-  return code;
+  const cli_own_frame frame = {&options, &options.help, &options.path, "manifest", rerun};
+  return cli_own_frame_run(&rerun_command, &frame, argc, argv);
 }

@@ -4,7 +4,7 @@
 #include "other_process.h"
 
 #include "base/signals.h"
-#include "cli/command.h"
+#include "config/cli_frame.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -44,16 +44,6 @@ const args_command pause_command = {
     .words = ARGS_OFFER_FOLDER,
     .main = pause_main};
 
-static bool take_word(void *user, const char *word, error *err) {
-  pause_options *options = user;
-  if (options->word) {
-    error_set(err, PD_INVALID, CODE_USAGE, "pause: expected one process, got '%s' and '%s'", options->word, word);
-    return false;
-  }
-  options->word = word;
-  return true;
-}
-
 /* The process itself, or the one above it that has started it. 0: none records. */
 static long find_recorder(long pid, int number) {
   for (int level = 0; pid > 1 && level < 64; level++) {
@@ -63,13 +53,14 @@ static long find_recorder(long pid, int number) {
   return 0;
 }
 
-static void ask(const pause_options *options, error *err) {
+static int ask(const void *user, error *err) {
+  const pause_options *options = user;
   const int number = options->resumes ? SIGNALS_RESUME : SIGNALS_PAUSE;
   const long given = options->word ? other_process_named(options->word) : 0;
   if (!given) {
     error_set(err, PD_INVALID, CODE_USAGE,
               "pause: expected the number of a process or the folder of its results, as in pdhost pause 4711");
-    return;
+    return CODE_USAGE;
   }
   const long pid = find_recorder(given, number);
   if (!pid)
@@ -77,22 +68,11 @@ static void ask(const pause_options *options, error *err) {
               "pause: process %ld is neither a run of pdhost, nor a pdhost record, nor started by one", given);
   else if (kill((pid_t)pid, number) != 0)
     error_set(err, PD_INVALID, CODE_USAGE, "pause: process %ld cannot be asked: %s", pid, strerror(errno));
+  return CODE_DONE;
 }
 
 static int pause_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
-  command_begin();
   pause_options options = {.word = NULL};
-  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options};
-  (void)args_parse(&set, 1, take_word, &options, "pause: ", argc, argv, &err);
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&pause_command);
-  } else if (!err.count) {
-    ask(&options, &err);
-  }
-  const int code = err.count ? err.exit_code : CODE_DONE;
-  error_print(&err);
-  return command_end(code);
+  const cli_own_frame frame = {&options, &options.help, &options.word, "process", ask};
+  return cli_own_frame_run(&pause_command, &frame, argc, argv);
 }

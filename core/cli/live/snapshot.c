@@ -3,7 +3,7 @@
 
 #include "other_process.h"
 
-#include "cli/command.h"
+#include "config/cli_frame.h"
 
 #include "record/record_program.h"
 
@@ -40,16 +40,6 @@ const args_command snapshot_command = {
     .words = ARGS_OFFER_NOTHING,
     .main = snapshot_main};
 
-static bool take_word(void *user, const char *word, error *err) {
-  snapshot_options *options = user;
-  if (options->word) {
-    error_set(err, PD_INVALID, CODE_USAGE, "snapshot: expected one process, got '%s' and '%s'", options->word, word);
-    return false;
-  }
-  options->word = word;
-  return true;
-}
-
 /* "pdhost record ... --last ... -- COMMAND". */
 static bool keeps_last(long pid) {
   char words[4096];
@@ -72,12 +62,13 @@ static long find_recorder(long pid) {
   return 0;
 }
 
-static void ask(const snapshot_options *options, error *err) {
+static int ask(const void *user, error *err) {
+  const snapshot_options *options = user;
   char *end = NULL;
   const long given = options->word ? strtol(options->word, &end, 10) : 0;
   if (!options->word || *end || given <= 0) {
     error_set(err, PD_INVALID, CODE_USAGE, "snapshot: expected the number of a process, as in pdhost snapshot 4711");
-    return;
+    return CODE_USAGE;
   }
   const long pid = find_recorder(given);
   if (!pid)
@@ -87,22 +78,11 @@ static void ask(const snapshot_options *options, error *err) {
               given);
   else if (sigqueue((pid_t)pid, SIGUSR2, (union sigval){.sival_int = RECORD_ASKING}) != 0)
     error_set(err, PD_INVALID, CODE_USAGE, "snapshot: process %ld cannot be asked: %s", pid, strerror(errno));
+  return CODE_DONE;
 }
 
 static int snapshot_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
-  command_begin();
   snapshot_options options = {.word = NULL};
-  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options};
-  (void)args_parse(&set, 1, take_word, &options, "snapshot: ", argc, argv, &err);
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&snapshot_command);
-  } else if (!err.count) {
-    ask(&options, &err);
-  }
-  const int code = err.count ? err.exit_code : CODE_DONE;
-  error_print(&err);
-  return command_end(code);
+  const cli_own_frame frame = {&options, &options.help, &options.word, "process", ask};
+  return cli_own_frame_run(&snapshot_command, &frame, argc, argv);
 }

@@ -1,13 +1,13 @@
 /* See top.h. One look a second at memory that the run writes anyway: it costs the run nothing. */
 #include "top.h"
 
-#include "cli/command.h"
 #include "top_find.h"
 #include "top_recording.h"
 #include "top_view.h"
 
 #include "base/monotonic.h"
 #include "base/signals.h"
+#include "config/cli_frame.h"
 
 #include <pdhost/clocks.h>
 
@@ -52,16 +52,6 @@ const args_command top_command = {
     .words = ARGS_OFFER_FOLDER,
     .main = top_main};
 
-static bool take_word(void *user, const char *word, error *err) {
-  top_options *options = user;
-  if (options->word) {
-    error_set(err, PD_INVALID, CODE_USAGE, "top: expected one run, got '%s' and '%s'", options->word, word);
-    return false;
-  }
-  options->word = word;
-  return true;
-}
-
 static bool show(const top_run *run, error *err) {
   printf("pdhost %ld: %s\n\n", run->pid, run->command);
   if (run->live) {
@@ -88,7 +78,8 @@ static void watch(const top_run *run, error *err) {
   signals_restore();
 }
 
-static int look(const top_options *options, error *err) {
+static int look(const void *user, error *err) {
+  const top_options *options = user;
   top_run run;
   if (!top_find(options->word, &run, err)) return err->exit_code;
   if (options->once || !isatty(STDOUT_FILENO))
@@ -100,18 +91,7 @@ static int look(const top_options *options, error *err) {
 }
 
 static int top_main(int argc, char **argv) {
-  static error err; /* large; the main thread's alone */
-  error_clear(&err);
-  command_begin();
   top_options options = {.word = NULL};
-  args_set set = {.rows = rows, .count = sizeof rows / sizeof rows[0], .user = &options};
-  (void)args_parse(&set, 1, take_word, &options, "top: ", argc, argv, &err);
-  if (options.help) {
-    error_clear(&err);
-    args_print_help(&top_command);
-  }
-  int code = err.count ? err.exit_code : CODE_DONE;
-  if (!err.count && !options.help) code = look(&options, &err);
-  error_print(&err);
-  return command_end(code);
+  const cli_own_frame frame = {&options, &options.help, &options.word, "run", look};
+  return cli_own_frame_run(&top_command, &frame, argc, argv);
 }
