@@ -10,6 +10,16 @@ static void *stop(void *loader) {
   return NULL;
 }
 
+/* Another thread's stop ends the wait for the first batch. */
+static void expect_stopped(train_rig *rig, data_loader *loader) {
+  const pd_batch *batch;
+  pthread_t thread;
+  train_rig_ok(rig, data_loader_iter_begin(loader), "iter_begin");
+  cr_assert_eq(pthread_create(&thread, NULL, stop, loader), 0);
+  cr_assert_eq(data_loader_next(loader, &batch), PD_STOP);
+  cr_assert_eq(pthread_join(thread, NULL), 0);
+}
+
 /* A sample sleeps an hour: only a stop or an end that wakes everybody lets these tests finish. */
 PD_TEST(loader, a_stop_ends_the_wait) {
   train_rig rig;
@@ -19,11 +29,7 @@ PD_TEST(loader, a_stop_ends_the_wait) {
     config.io_sleep_ns = (int64_t)3600 * 1000000000;
     data_loader *loader = open_loader(&rig, &config);
     const pd_batch *batch;
-    pthread_t thread;
-    train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
-    cr_assert_eq(pthread_create(&thread, NULL, stop, loader), 0);
-    cr_assert_eq(data_loader_next(loader, &batch), PD_STOP);
-    cr_assert_eq(pthread_join(thread, NULL), 0);
+    expect_stopped(&rig, loader);
     cr_assert_eq(data_loader_next(loader, &batch), PD_STOP);
     data_loader_iter_end(loader);
     train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
@@ -54,12 +60,7 @@ PD_TEST(loader, a_stop_ends_the_wait_for_workers_that_start) {
   data_config config = config_of(2);
   config.worker_init_ns = (int64_t)3600 * 1000000000;
   data_loader *loader = open_loader(&rig, &config);
-  const pd_batch *batch;
-  pthread_t thread;
-  train_rig_ok(&rig, data_loader_iter_begin(loader), "iter_begin");
-  cr_assert_eq(pthread_create(&thread, NULL, stop, loader), 0);
-  cr_assert_eq(data_loader_next(loader, &batch), PD_STOP);
-  cr_assert_eq(pthread_join(thread, NULL), 0);
+  expect_stopped(&rig, loader);
   data_loader_close(loader);
   train_rig_close(&rig);
 }

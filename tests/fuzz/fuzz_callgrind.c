@@ -1,14 +1,10 @@
 /* The reader of Callgrind's files over any bytes: refused with one line, or read; every function once, in order, and
  * nothing left of a profile without itself. */
+#include "fuzz.h"
+
 #include "measure/callgrind_file.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void check(bool condition) {
-  if (!condition) __builtin_trap();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   callgrind_profile first, second;

@@ -1,13 +1,13 @@
 /* Capture files, whatever their bytes: refused, or every window that is read merges. The checksums are set right first,
  * so that what they would keep out gets in. */
+#include "fuzz.h"
+
 #include "right_capture.h"
 
 #include "trace/saved_window.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static void read_windows(const capture_reader *reader) {
   saved_strings strings;

@@ -1,11 +1,11 @@
 /* Fuzzing the reader of captures with what the host makes of its records; see fuzz_reader.h. The checksums are set
  * right first, so that what they would keep out gets in. */
+#include "fuzz.h"
+
 #include "fuzz_reader.h"
 #include "right_capture.h"
 
 #include "run/import/captured_run.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static int take_step(void *user, const pd_step_stats *step, uint64_t index) {
   (void)index;

@@ -1,5 +1,7 @@
 /* The chrome_trace sink over traces that bytes make up: whatever their times and ties, the file is JSON, and what lies
  * on the device's own tracks nests. The fake's rules make the trace itself consistent. */
+#include "fuzz.h"
+
 #include "fake_trace.h"
 #include "json_reader.h"
 #include "sink_run.h"
@@ -7,10 +9,6 @@
 #include <stdlib.h>
 
 enum { MOST_ROWS = 60 };
-
-static void check(int condition) {
-  if (!condition) __builtin_trap();
-}
 
 typedef struct driver {
   const uint8_t *at, *end;
@@ -84,7 +82,6 @@ static void check_flows(const json_node *events) {
   check(memcmp(begun, ended, sizeof begun) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char *const settings[][3] = {{NULL}, {"flows=compact", NULL}, {"split_size=3000", "gzip=false", NULL}};
   driver in = {data, data + size};

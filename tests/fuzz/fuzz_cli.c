@@ -1,25 +1,19 @@
 /* The command line over any words, one per line: parsed, or refused with a line for the user. Assignments are split
  * where their text says. */
+#include "fuzz.h"
+
 #include "config/cli_args.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
 enum { WORDS = 64 };
-
-static void check(bool condition) {
-  if (!condition) __builtin_trap();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   static error err;
-  char *text = malloc(bytes + 1), *words[WORDS + 1] = {"pdhost"};
+  char *text = fuzz_text(data, bytes), *words[WORDS + 1] = {"pdhost"};
   int count = 1;
   if (!text) return 0;
-  memcpy(text, data, bytes);
-  text[bytes] = '\0';
   for (char *at = text; at && count < WORDS;) {
     words[count++] = at;
     at = strchr(at, '\n');

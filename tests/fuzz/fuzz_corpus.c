@@ -1,13 +1,9 @@
 /* Corpus files, whatever their bytes: refused with a line, or every run has a name, a scenario and a baseline. */
+#include "fuzz.h"
+
 #include "score/corpus.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void check(bool condition) {
-  if (!condition) __builtin_trap();
-}
 
 static void check_cell(const corpus *all, const corpus_cell *cell) {
   char name[CORPUS_TEXT];

@@ -1,13 +1,13 @@
 /* The decoder over any bytes that pass the library's own iterator: no crash, no leak, no row with impossible times,
  * every device record handed on or counted. The first byte of each record's name field picks a real string, since the
  * library owns that pointer. */
+#include "fuzz.h"
+
 #include "devices/cuda/cupti/cupti_decode.h"
 #include "h200.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static size_t bytes_of(CUpti_ActivityKind kind) {
   switch ((int)kind) {

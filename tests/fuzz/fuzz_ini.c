@@ -1,14 +1,10 @@
 /* The INI reader over any bytes: every line is a row, a heading, nothing, or a complaint with its line number; rows
  * have their true line. */
+#include "fuzz.h"
+
 #include "config/ini_file.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void check(bool condition) {
-  if (!condition) __builtin_trap();
-}
 
 typedef struct seen {
   int last_line, lines;

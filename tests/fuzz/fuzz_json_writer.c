@@ -1,5 +1,7 @@
 /* The JSON writer and its escaper over any bytes: what is written reads back as what was given, with bytes that are no
  * text replaced. The first byte chooses: one string, or a document whose shape the bytes drive. */
+#include "fuzz.h"
+
 #include "json_reader.h"
 #include "json_writer.h"
 #include "utf8.h"
@@ -19,10 +21,6 @@ static pd_status to_memory(void *to, const void *data, uint64_t bytes) {
   self->data = grown;
   self->bytes += bytes;
   return PD_OK;
-}
-
-static void check(int condition) {
-  if (!condition) __builtin_trap();
 }
 
 static void one_string(const char *text, size_t length) {
@@ -104,7 +102,6 @@ static void one_document(const uint8_t *data, size_t size) {
   free(memory.data);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!size) return 0;
   if (data[0] & 1)

@@ -1,7 +1,7 @@
 /* Fuzzing the kineto reader; see fuzz_reader.h. */
-#include "fuzz_reader.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+#include "fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   const bool python = true; /* its one option */

@@ -1,15 +1,11 @@
 /* The reader of measurements over any bytes: refused with one line, or read, and then what is written of it reads back
  * as the same bytes. */
+#include "fuzz.h"
+
 #include "measure/measurement_json.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void check(bool condition) {
-  if (!condition) __builtin_trap();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   pd_measurements first = {.rows = NULL}, second = {.rows = NULL};

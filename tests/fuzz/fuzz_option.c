@@ -1,16 +1,12 @@
 /* Option values of every type over any text: taken whole and within bounds, or refused with a reason. The first byte
  * chooses the row. */
+#include "fuzz.h"
+
 #include "abi/option.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void check(bool condition) {
-  if (!condition) __builtin_trap();
-}
 
 static const char *const choices[] = {"one", "two", NULL};
 static const pd_option rows[] = {
@@ -31,10 +27,8 @@ static const pd_option rows[] = {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   if (bytes < 1) return 0;
   const pd_option *row = &rows[data[0] % (sizeof rows / sizeof rows[0])];
-  char *text = malloc(bytes);
+  char *text = fuzz_text(data + 1, bytes - 1);
   if (!text) return 0;
-  memcpy(text, data + 1, bytes - 1);
-  text[bytes - 1] = '\0';
   char why[256];
   option_value value, again;
   if (option_parse(row, text, &value, why, sizeof why)) {

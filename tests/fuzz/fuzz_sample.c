@@ -1,15 +1,11 @@
 /* The grammars of --sample and --require over any text: values within their bounds, or one complaint. */
+#include "fuzz.h"
+
 #include "sweep/draws.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void check(bool condition) {
-  if (!condition) __builtin_trap();
-}
 
 static void draw_from(const distribution *from) {
   uint64_t state = 1;
@@ -41,10 +37,8 @@ static void check_distribution(const distribution *found) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   static error err;
-  char *text = malloc(bytes + 1);
+  char *text = fuzz_text(data, bytes);
   if (!text) return 0;
-  if (bytes) memcpy(text, data, bytes);
-  text[bytes] = '\0';
   distribution found;
   error_clear(&err);
   const bool is_one = distribution_parse(text, &found, &err);

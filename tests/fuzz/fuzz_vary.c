@@ -1,21 +1,15 @@
 /* The grammar of --vary and of the sides of pdhost ab over any text: a key with its values, or a complaint. */
+#include "fuzz.h"
+
 #include "config/assignments.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void check(bool condition) {
-  if (!condition) __builtin_trap();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   static error err;
-  char *text = malloc(bytes + 1);
+  char *text = fuzz_text(data, bytes);
   if (!text) return 0;
-  if (bytes) memcpy(text, data, bytes);
-  text[bytes] = '\0';
   axis found;
   error_clear(&err);
   const bool is_axis = axis_parse(text, &found, &err);

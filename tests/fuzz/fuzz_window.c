@@ -1,15 +1,11 @@
 /* Files of the window sink, whatever their bytes: refused with a line, or the ledger of what they hold adds up. */
+#include "fuzz.h"
+
 #include "score/window_reader.h"
 
 #include "ledger/ledger.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void check(bool condition) {
-  if (!condition) __builtin_trap();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   static error err;

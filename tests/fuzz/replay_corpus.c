@@ -1,11 +1,8 @@
 /* Runs a fuzz target over the files of its corpus, without libFuzzer: what once crashed never does again. */
-#include <dirent.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+#include <dirent.h>
+#include <stdio.h>
 
 enum { FILE_BYTES = 1 << 20 };
 

@@ -25,6 +25,13 @@ static inline void begin(gains_rig *self) {
   self->side = fake_stream(self->fake, 0, 1, 8);
 }
 
+/* Step `s`; its start. */
+static inline int64_t add_step(gains_rig *self, uint64_t s) {
+  const int64_t start = (int64_t)s * STEP_NS;
+  fake_step(self->fake, s, start, start + STEP_NS);
+  return start;
+}
+
 /* A launch of 1 us at `at`; its kernel. */
 static inline void launch(gains_rig *self, uint32_t stream, int64_t at, int64_t start, int64_t end) {
   fake_call(self->fake, PD_API_LAUNCH, "cudaLaunchKernel", self->thread, at, at + 1000, ++self->correlation);

@@ -90,8 +90,7 @@ PD_TEST(gains, a_graph_takes_longer_to_start_than_a_kernel) {
     begin(&rig);
     rig.sync_timing = waits;
     for (uint64_t s = 0; s < STEPS; s++) {
-      const int64_t at = (int64_t)s * STEP_NS;
-      fake_step(rig.fake, s, at, at + STEP_NS);
+      const int64_t at = add_step(&rig, s);
       for (int64_t i = 0; i < 10; i++)
         launch(&rig, rig.main, at + i * 19000, at + i * 19000 + 5000, at + i * 19000 + 9000);
       fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 172000, at + STEP_NS,
@@ -130,8 +129,7 @@ PD_TEST(gains, a_step_takes_no_less_than_the_device_is_busy) {
   gains out;
   begin(&rig);
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = (int64_t)s * STEP_NS;
-    fake_step(rig.fake, s, start, start + STEP_NS);
+    const int64_t start = add_step(&rig, s);
     for (int64_t i = 0; i < 10; i++)
       launch(&rig, i % 2 ? rig.main : rig.side, start + i * 20000, start + i * 20000 + 5000, start + i * 20000 + 20000);
   }
@@ -148,8 +146,7 @@ PD_TEST(gains, a_gain_lies_in_its_interval_where_the_device_sets_the_limit) {
   gains out;
   begin(&rig);
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = (int64_t)s * STEP_NS, length = 4000 + (int64_t)s * 1000;
-    fake_step(rig.fake, s, start, start + STEP_NS);
+    const int64_t start = add_step(&rig, s), length = 4000 + (int64_t)s * 1000;
     for (int64_t i = 0; i < 10; i++) {
       const int64_t at = start + i * 20000;
       launch(&rig, i % 2 ? rig.main : rig.side, at, at + 5000, at + 5000 + length);
@@ -233,8 +230,7 @@ PD_TEST(gains, the_first_step_is_left_out_where_work_of_before_held_it_up) {
   begin(&rig);
   fake_kernel(rig.fake, "k", rig.main, 1000, 150000, 0); /* launched before the recording */
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t at = (int64_t)s * STEP_NS;
-    fake_step(rig.fake, s, at, at + STEP_NS);
+    const int64_t at = add_step(&rig, s);
     launch(&rig, rig.side, at, at + 5000, at + 9000); /* waits for nothing */
     launch(&rig, rig.main, at + 10000, at + 151000, at + 150000 + STEP_NS);
   }
@@ -252,8 +248,7 @@ static uint64_t passes_of(bool at_once) {
   begin(&rig);
   const uint32_t other = fake_thread(rig.fake, 2, "second");
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = (int64_t)s * STEP_NS;
-    fake_step(rig.fake, s, start, start + STEP_NS);
+    const int64_t start = add_step(&rig, s);
     for (int64_t i = 0; i < 18; i++) {
       const int64_t at = start + i * 10000;
       const bool is_second = !at_once && i % 6 >= 3; /* three bursts of three */

@@ -15,8 +15,7 @@ static double added_by_recording(int64_t nested_ns) {
   gains out;
   begin(&rig);
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t at = (int64_t)s * STEP_NS;
-    fake_step(rig.fake, s, at, at + STEP_NS);
+    const int64_t at = add_step(&rig, s);
     for (int64_t i = 0; i < 10; i++) {
       const int64_t from = at + i * 20000;
       fake_range(rig.fake, PD_RANGE_OP, "aten::linear", rig.thread, from, from + 18000);
@@ -127,8 +126,7 @@ static double gain_of_reads(int64_t reads, int64_t kernels) {
   gains out;
   begin(&rig);
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = (int64_t)s * STEP_NS;
-    fake_step(rig.fake, s, start, start + STEP_NS);
+    const int64_t start = add_step(&rig, s);
     launch(&rig, rig.main, start, start + 5000, start + 40000);
     int64_t at = start + 41000;
     for (int64_t i = 0; i < reads; i++) {
@@ -156,8 +154,7 @@ PD_TEST(gains, kernels_that_work_do_not_go_with_the_reads_between_them) {
   gains out;
   begin(&rig);
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = (int64_t)s * STEP_NS;
-    fake_step(rig.fake, s, start, start + STEP_NS);
+    const int64_t start = add_step(&rig, s);
     for (int64_t i = 0; i < 5; i++) { /* a kernel of 30 us, then a read of what it made */
       const int64_t at = start + i * 40000;
       launch(&rig, rig.main, at, at + 2000, at + 32000);
@@ -182,8 +179,7 @@ static void hand_over(int64_t hops, int64_t kernels, int64_t length_us, bool in_
   gains_rig rig;
   begin(&rig);
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = (int64_t)s * STEP_NS;
-    fake_step(rig.fake, s, start, start + STEP_NS);
+    const int64_t start = add_step(&rig, s);
     launch(&rig, rig.main, start, start + 10000, start + 40000);
     int64_t at = start + 2000, runs = start + 41000;
     if (in_one_operation) fake_range(rig.fake, PD_RANGE_OP, "aten::lstm", rig.thread, start, start + 150000);
@@ -223,8 +219,7 @@ PD_TEST(gains, a_set_that_waits_for_another_stream_is_held_up_as_a_kernel_is) {
   gains out;
   begin(&rig);
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = (int64_t)s * STEP_NS;
-    fake_step(rig.fake, s, start, start + STEP_NS);
+    const int64_t start = add_step(&rig, s);
     launch(&rig, rig.side, start, start + 5000, start + 100000);
     event(&rig, start + 1500);
     fake_call(rig.fake, PD_API_MEMSET, "cudaMemsetAsync", rig.thread, start + 2000, start + 3000, ++rig.correlation);

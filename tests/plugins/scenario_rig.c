@@ -102,3 +102,21 @@ pd_trace *scenario_rig_trace(scenario_rig *rig, bool pinned, uint64_t resident) 
   }
   return trace;
 }
+
+uint64_t scenario_rig_spins(const char *name, const char *const *overrides, bool control, int64_t *shortest_ns) {
+  uint64_t count = 0;
+  scenario_rig rig;
+  scenario_rig_open(&rig, name, overrides);
+  rig.control = control;
+  pd_trace *trace = scenario_rig_trace(&rig, false, 1);
+  *shortest_ns = INT64_MAX;
+  for (uint64_t i = 0; i < trace->activities.count; i++) {
+    const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
+    if (row->detail.kind != PD_ACTIVITY_KERNEL || !strstr(pd_trace_string(trace, row->name)->text, "spin")) continue;
+    if (row->end_ns - row->start_ns < *shortest_ns) *shortest_ns = row->end_ns - row->start_ns;
+    count++;
+  }
+  trace_free(trace);
+  scenario_rig_close(&rig);
+  return count;
+}

@@ -25,6 +25,10 @@ void scenario_rig_close(scenario_rig *rig);
  * as pd_batch's. */
 pd_trace *scenario_rig_trace(scenario_rig *rig, bool pinned, uint64_t resident);
 
+/* Kernels that only take time, of a scenario opened with `overrides` and closed again: their number, and the time of
+ * the shortest. */
+uint64_t scenario_rig_spins(const char *name, const char *const *overrides, bool control, int64_t *shortest_ns);
+
 /* Name, bottleneck and presets, "key=value" up to NULL, in any order and no others. */
 void scenario_rig_expect(const scenario_rig *rig, const char *name, const char *bottleneck, const char *const *presets);
 /* init on a host without a training kit says what is missing. */

@@ -63,9 +63,16 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
   cr_assert(out[5].counts && !out[5].off_path);
 }
 
+/* Two readings, each of whose rivals says "none". */
+static void judge_two(score *self, reading *readings) {
+  static error unused;
+  for (int i = 0; i < 2; i++)
+    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
+  cr_assert(score_judge(self, &unused));
+}
+
 /* What a run of two causes says: their effects, and what the ledger and the verdict make of them. */
 static void judge_mixed(const reading *run, judged *out) {
-  static error unused;
   corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 1}};
   corpus all = {.groups = {{.expect = "none"}, {.expect = "forced_sync", .also = "input_bound"}},
                 .group_count = 2,
@@ -77,9 +84,7 @@ static void judge_mixed(const reading *run, judged *out) {
   fix_trial fixes[2] = {{0}};
   judged both[2];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
-  for (int i = 0; i < 2; i++)
-    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
-  cr_assert(score_judge(&self, &unused));
+  judge_two(&self, readings);
   cr_assert_eq(self.parts[PART_ALL].ours.mixed, isnan(both[1].mixed_error) ? 0 : 1);
   cr_assert_eq(self.parts[PART_ALL].rivals[0].mixed, 0, "a rival has no shares");
   if (!isnan(both[1].mixed_error))
@@ -125,7 +130,6 @@ PD_TEST(score, a_baseline_is_judged_by_what_its_cures_save) {
 
 /* The first cure of a cause whose saving its gain predicts; what no replay tells is no error of it. */
 PD_TEST(score, a_gain_is_held_against_what_its_cure_saves) {
-  static error unused;
   corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 0, .is_baseline = true}};
   corpus all = {
       .groups = {{.expect = "none"}}, .group_count = 1, .cells = cells, .cell_count = 2, .baseline_classes = 1};
@@ -145,9 +149,7 @@ PD_TEST(score, a_gain_is_held_against_what_its_cure_saves) {
   fix_trial fixes[2] = {{0}};
   judged both[2];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
-  for (int i = 0; i < 2; i++)
-    for (int r = 0; r < RIVAL_COUNT; r++) readings[i].rivals[r] = "none";
-  cr_assert(score_judge(&self, &unused));
+  judge_two(&self, readings);
   const figures *of = &self.parts[PART_ALL].ours;
   cr_assert_eq(of->gains, 3);
   cr_assert_float_eq(of->value.gain_error_median, 2, 1e-9); /* 1, 2 and 5 points */

@@ -4,13 +4,12 @@ verdict names what was injected, says nothing of the baselines, and what it sugg
 import csv
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from other_work import OTHER_WORK, Machine
+from other_work import attempt
 
 PDHOST, CORPUS = sys.argv[1:3]
 MODELS = ("cnn", "mlp", "transformer")
@@ -41,26 +40,17 @@ class Models(unittest.TestCase):
         for model in MODELS:
             self.assertIn(f"train.model={model} ", text)
         with tempfile.TemporaryDirectory(prefix="pdhost score ") as folder:
-            for left in (2, 1, 0):
-                machine = Machine()
+            def make():
                 run = subprocess.run([PDHOST, "score", CORPUS, "--out", "out"], cwd=folder, text=True,
                                      stdin=subprocess.DEVNULL, capture_output=True, timeout=400, check=False)
                 self.assertEqual(run.returncode, 0, run.stderr)
-                others = machine.others()
                 with open(os.path.join(folder, "out", "score.json"), encoding="utf-8") as file:
                     whole = json.load(file)["parts"]["all"]
                 with open(os.path.join(folder, "out", "cells.csv"), encoding="utf-8", newline="") as file:
                     cells = list(csv.DictReader(file))
-                # As in test_corpus.py: other work hides effects and makes some of its own.
-                try:
-                    self.expect_good(whole, cells, run.stdout)
-                    return
-                except AssertionError as failure:
-                    if others < OTHER_WORK or not left:
-                        raise
-                    print(f"ANOTHER CORPUS: others took {100 * others:.0f} % of the processors, and this one failed: "
-                          f"{failure}", file=sys.stderr, flush=True)
-                    shutil.rmtree(os.path.join(folder, "out"))
+                return whole, cells, run.stdout
+
+            attempt(make, self.expect_good, os.path.join(folder, "out"))
 
 
 if __name__ == "__main__":

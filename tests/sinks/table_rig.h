@@ -4,8 +4,7 @@
 
 #include "pd_test.h"
 
-#include "tables/window_tables.h"
-#include "fake_trace.h"
+#include "analysis_rig.h"
 #include "sink_run.h"
 
 #include <pdhost/text_columns.h>
@@ -20,17 +19,10 @@ typedef struct table_test {
 } table_test;
 
 static inline void start(table_test *self, const char *const *settings, bool timer_only) {
-  const analysis_context context = {.device = fake_device(),
-                                    .batch_size = 4,
-                                    .with_flops = true,
-                                    .with_modules = true,
-                                    .profile_memory = true,
-                                    .tf32 = true,
-                                    .cores = 2};
   self->header = *fake_run("results/traces/dataloader");
   self->header.timer_only = timer_only;
   self->header.quiet = self->quiet;
-  cr_assert_eq(analysis_open(&context, &self->analysis), PD_OK);
+  self->analysis = rig_analysis();
   cr_assert(sink_run_load(&self->run, SINK_PATH, settings), "%s", self->run.error);
   test_host_add(&self->run.host, PD_EXT_ANALYSIS, analysis_table(self->analysis));
   cr_assert_eq(sink_run_open(&self->run, &self->header), PD_OK, "%s", self->run.host.message);

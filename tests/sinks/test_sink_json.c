@@ -5,8 +5,8 @@
 #include "golden.h"
 #include "json_reader.h"
 #include "sink_run.h"
+#include "sink_tables.h"
 
-#include <math.h>
 
 #define PATH "traces/metrics_dataloader.json"
 
@@ -25,48 +25,16 @@ static void start(sink_run *run, const char *const *settings) {
   cr_assert_eq(sink_run_open(run, fake_run("traces")), PD_OK, "%s", run->host.message);
 }
 
-/* Two metrics, two rows and a footer, as an analysis would give them. */
 static const pd_table_set *fake_tables(const pd_analysis *analysis, const pd_trace *trace,
                                        const pd_table_request *request) {
-  static const pd_metric name = {.key = "name", .heading = "Name", .unit = PD_UNIT_TEXT};
-  static const pd_metric total = {.key = "cpu_time_total", .heading = "CPU total", .unit = PD_UNIT_NS};
-  static const pd_metric share = {.key = "cpu_percent", .heading = "CPU %", .unit = PD_UNIT_PERCENT};
-  static const pd_metric *const columns[] = {&name, &total, &share};
-  static const pd_cell first[] = {{.v.text = "a \"b\""}, {.v.i = 1500}, {.v.d = 37.5, .is_double = 1}};
-  static const pd_cell second[] = {{.v.text = "c"}, {.missing = 1}, {.v.d = (double)NAN, .is_double = 1}};
-  static const pd_cell sum[] = {{.v.text = "total"}, {.v.i = 1500}, {.missing = 1}};
-  static const pd_table_row rows[] = {{first, 0, 0}, {second, 1, 0}};
-  static const pd_table_row footer = {sum, 0, 0};
-  static const pd_table table = {.size = sizeof table,
-                                 .column_count = 3,
-                                 .id = "operators",
-                                 .title = "Operator Summary",
-                                 .columns = columns,
-                                 .rows = {rows, 2, sizeof *rows},
-                                 .footer = &footer};
-  static const pd_table *const tables[] = {&table};
-  static const pd_table_set set = {.size = sizeof set, .count = 1, .tables = tables};
   (void)trace;
   cr_assert_eq(request->size, sizeof *request);
-  return analysis->impl ? NULL : &set;
+  return analysis->impl ? NULL : two_rows("a \"b\"", "c");
 }
 
 static const pd_table_set *fake_run_tables(const pd_analysis *analysis, const pd_run *run, const pd_summary *summary) {
-  static const pd_metric name = {.key = "name", .heading = "Name", .unit = PD_UNIT_TEXT};
-  static const pd_metric average = {.key = "avg", .heading = "avg", .unit = PD_UNIT_NONE};
-  static const pd_metric *const columns[] = {&name, &average};
-  static const pd_cell cells[] = {{.v.text = "ips"}, {.v.d = 400, .is_double = 1}};
-  static const pd_table_row rows[] = {{cells, 0, 0}};
-  static const pd_table table = {.size = sizeof table,
-                                 .column_count = 2,
-                                 .id = "perf_summary",
-                                 .title = "Perf Summary",
-                                 .columns = columns,
-                                 .rows = {rows, 1, sizeof *rows}};
-  static const pd_table *const tables[] = {&table};
-  static const pd_table_set set = {.size = sizeof set, .count = 1, .tables = tables};
   cr_assert(run->size && summary->size);
-  return analysis->impl ? NULL : &set;
+  return analysis->impl ? NULL : one_average();
 }
 
 PD_TEST(sink_json, the_document_is_as_in_the_tree) {

@@ -22,8 +22,9 @@ static inline void rig_begin(analysis_rig *rig) {
   rig->request.size = sizeof rig->request;
 }
 
-/* No more rows: the trace is finished and its tables may be asked for. */
-static inline void rig_finish(analysis_rig *rig) {
+/* An analysis of what fake_device() ran, with every table. */
+static inline analysis *rig_analysis(void) {
+  analysis *self = NULL;
   const analysis_context context = {.device = fake_device(),
                                     .batch_size = 4,
                                     .with_flops = true,
@@ -31,9 +32,15 @@ static inline void rig_finish(analysis_rig *rig) {
                                     .profile_memory = true,
                                     .tf32 = true,
                                     .cores = 2};
+  cr_assert_eq(analysis_open(&context, &self), PD_OK);
+  return self;
+}
+
+/* No more rows: the trace is finished and its tables may be asked for. */
+static inline void rig_finish(analysis_rig *rig) {
   rig->trace = fake_trace_finish(rig->fake);
   cr_assert_not_null(rig->trace);
-  cr_assert_eq(analysis_open(&context, &rig->analysis), PD_OK);
+  rig->analysis = rig_analysis();
 }
 
 static inline void rig_end(analysis_rig *rig) {

@@ -7,19 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static train_context context_of(train_rig *rig) {
-  train_context c = {.host = &rig->host.host,
-                     .record = rig->record,
-                     .device = rig->access.device,
-                     .stream = rig->access.stream,
-                     .memory = rig->ops.memory,
-                     .streams = rig->ops.stream,
-                     .dtype = PD_F32,
-                     .layout = PD_NCHW};
-  memcpy(&c.t, rig->ops.tensor, rig->ops.tensor->size < sizeof c.t ? rig->ops.tensor->size : sizeof c.t);
-  return c;
-}
-
 static void write(train_context *c, pd_tensor *tensor, const float *values) {
   cr_assert_eq(
       c->memory->copy(c->device, c->stream, tensor->data, values, tensor_bytes(tensor), PD_COPY_HOST_TO_DEVICE), PD_OK);
@@ -36,7 +23,7 @@ static void open_parameters(train_context *c, parameters *all) {
 PD_TEST(adamw, five_steps_follow_the_formula) {
   train_rig rig;
   train_rig_open(&rig);
-  train_context c = context_of(&rig);
+  train_context c = train_rig_context(&rig);
   parameters all = {0};
   adamw_state adamw = {0};
   open_parameters(&c, &all);
@@ -78,7 +65,7 @@ PD_TEST(adamw, five_steps_follow_the_formula) {
 PD_TEST(adamw, nothing_moves_after_an_overflow) {
   train_rig rig;
   train_rig_open(&rig);
-  train_context c = context_of(&rig);
+  train_context c = train_rig_context(&rig);
   parameters all = {0};
   adamw_state adamw = {0};
   open_parameters(&c, &all);

@@ -1,0 +1,27 @@
+/* What the fuzz targets share. */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+/* A false one is what the fuzzer looks for. */
+static inline void check(bool condition) {
+  if (!condition) __builtin_trap();
+}
+
+/* The input as a text of its own, to be freed; NULL: out of memory. */
+static inline char *fuzz_text(const uint8_t *data, size_t bytes) {
+  char *text = malloc(bytes + 1);
+  if (!text) return NULL;
+  if (bytes) memcpy(text, data, bytes);
+  text[bytes] = '\0';
+  return text;
+}
+
+#endif
