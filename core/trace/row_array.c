@@ -1,6 +1,8 @@
 /* See row_array.h. */
 #include "row_array.h"
 
+#include "base/hash.h"
+
 #include <pdhost/array.h>
 #include <pdhost/trace.h>
 
@@ -21,27 +23,12 @@ void row_array_free(row_array *rows) {
   *rows = (row_array){0};
 }
 
-static uint64_t hash_of(const void *row, size_t bytes) {
-  const char *at = row;
-  uint64_t hash = bytes;
-  for (; bytes >= 8; at += 8, bytes -= 8) {
-    uint64_t word;
-    memcpy(&word, at, 8);
-    hash = (hash ^ word) * 0xFF51AFD7ED558CCDU;
-    hash ^= hash >> 32;
-  }
-  uint64_t rest = 0;
-  memcpy(&rest, at, bytes);
-  hash = (hash ^ rest) * 0xC4CEB9FE1A85EC53U;
-  return hash ^ hash >> 29;
-}
-
 static bool grow(row_index *self, const row_array *rows, size_t bytes) {
   const uint64_t size = self->slots ? 2 * (self->mask + 1) : 256;
   uint32_t *slots = calloc(size, sizeof *slots);
   if (!slots) return false;
   for (uint64_t i = 0; i < rows->count; i++) {
-    uint64_t at = hash_of((const char *)rows->data + i * bytes, bytes) & (size - 1);
+    uint64_t at = hash_bytes((const char *)rows->data + i * bytes, bytes) & (size - 1);
     while (slots[at]) at = (at + 1) & (size - 1);
     slots[at] = (uint32_t)i + 1;
   }
@@ -53,7 +40,7 @@ static bool grow(row_index *self, const row_array *rows, size_t bytes) {
 
 uint32_t row_index_find(row_index *self, row_array *rows, const void *row, size_t bytes) {
   if ((!self->slots || rows->count * 2 > self->mask) && !grow(self, rows, bytes)) return PD_NONE;
-  uint64_t at = hash_of(row, bytes) & self->mask;
+  uint64_t at = hash_bytes(row, bytes) & self->mask;
   for (; self->slots[at]; at = (at + 1) & self->mask)
     if (memcmp((const char *)rows->data + (self->slots[at] - 1) * bytes, row, bytes) == 0) return self->slots[at] - 1;
   void *added = row_array_add(rows, bytes);

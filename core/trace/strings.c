@@ -3,6 +3,8 @@
 
 #include "kept/room.h"
 
+#include "base/hash.h"
+
 #include <pdhost/array.h>
 
 #include <pthread.h>
@@ -81,22 +83,6 @@ size_t strings_make_valid(const char *text, size_t length, char *out) {
     }
   }
   return made;
-}
-
-static uint64_t hash_text(const char *text, size_t length) {
-  uint64_t hash = 0x9E3779B97F4A7C15U ^ length;
-  while (length >= 8) {
-    uint64_t word;
-    memcpy(&word, text, 8);
-    hash = (hash ^ word) * 0xFF51AFD7ED558CCDU;
-    hash ^= hash >> 32;
-    text += 8;
-    length -= 8;
-  }
-  uint64_t rest = 0;
-  memcpy(&rest, text, length);
-  hash = (hash ^ rest) * 0xC4CEB9FE1A85EC53U;
-  return hash ^ hash >> 29;
 }
 
 static entry *find(const index_table *index, uint64_t hash, const char *text, size_t length) {
@@ -250,7 +236,7 @@ static uint32_t look_up(string_table *self, const char *text, size_t length, boo
       use = made;
       break;
     }
-  uint64_t hash = hash_text(use, valid);
+  uint64_t hash = hash_bytes(use, valid);
   entry *found = find(atomic_load_explicit(&self->index, memory_order_acquire), hash, use, valid);
   if (found) {
     id = found->id;
