@@ -20,15 +20,6 @@ static const pd_option rows[] = {
 
 /* ---- records: each call leaves one, and one more of the work that the device does for it ---- */
 
-static uint32_t site_id(const pd_record *record, pd_site *site) {
-  uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-  if (!id) {
-    id = record->intern(record, site->text);
-    __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
-  }
-  return id;
-}
-
 static bool recording(const pd_device *device) { return __atomic_load_n(&device->recording, __ATOMIC_ACQUIRE) != 0; }
 
 /* `kind` 0: the device does nothing for this call. */
@@ -37,7 +28,7 @@ static void begin(pd_device *device, device_work *work, pd_site *call, pd_api_cl
   if (!recording(device)) return;
   const uint64_t correlation = __atomic_add_fetch(&device->correlation, 1, __ATOMIC_RELAXED);
   work->call.kind = PD_ACTIVITY_RUNTIME;
-  work->call.name = site_id(device->record, call);
+  work->call.name = pd_site_id(device->record, call);
   work->call.correlation = correlation;
   work->call.thread = (uint32_t)syscall(SYS_gettid);
   work->call.u.api.api = api;
@@ -52,7 +43,7 @@ void device_begin_kernel(pd_device *device, device_work *work, pd_site *kernel) 
   static pd_site call = PD_SITE("new_device_launch", 0);
   begin(device, work, &call, PD_API_LAUNCH, PD_ACTIVITY_KERNEL);
   if (!work->call.kind) return;
-  work->done.name = site_id(device->record, kernel);
+  work->done.name = pd_site_id(device->record, kernel);
   for (int i = 0; i < 3; i++) work->done.u.kernel.grid[i] = work->done.u.kernel.block[i] = 1;
   work->done.u.kernel.occupancy = work->done.u.kernel.waves = -1; /* not known */
 }

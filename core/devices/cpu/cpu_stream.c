@@ -20,15 +20,6 @@ static uint32_t thread_id(void) {
   return id;
 }
 
-static uint32_t site_id(const pd_record *record, pd_site *site) {
-  uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-  if (!id) {
-    id = record->intern(record, site->text);
-    __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
-  }
-  return id;
-}
-
 uint64_t cpu_call_begin(const pd_device *device) {
   if (!device->record || !atomic_load_explicit(&device->recording, memory_order_relaxed)) return 0;
   return device->record->ticks(device->record);
@@ -38,7 +29,7 @@ void cpu_call_end(const pd_device *device, pd_site *call, pd_api_class api, uint
   if (!start) return;
   const pd_record *record = device->record;
   const pd_activity activity = {.kind = PD_ACTIVITY_RUNTIME,
-                                .name = site_id(record, call),
+                                .name = pd_site_id(record, call),
                                 .start = (int64_t)start,
                                 .end = (int64_t)record->ticks(record),
                                 .correlation = correlation,
@@ -140,7 +131,7 @@ pd_status cpu_stream_launch(pd_stream *stream, const launch *how, job_run run, c
   job *slot = &stream->ring[stream->tail % stream->depth];
   slot->run = run;
   slot->text = how->site ? how->site->text : NULL;
-  slot->name = recorded && how->site ? site_id(device->record, how->site) : 0;
+  slot->name = recorded && how->site ? pd_site_id(device->record, how->site) : 0;
   slot->recorded = recorded;
   slot->always = how->always;
   slot->correlation = correlation;

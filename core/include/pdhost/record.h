@@ -230,21 +230,25 @@ typedef struct pd_site {
 #define PD_SITE(text_, kind_)                                                                                          \
   { (text_), 0, (kind_) }
 
-/* Opens a range; returns whether pd_range_end() must be called, so that a window that begins or ends in between does
- * no harm: always pass the result to pd_range_end(). `info` may be NULL. [any thread] */
-PD_INLINE bool pd_range_begin(const pd_record *record, pd_site *site, const pd_range_info *info) {
-  uint32_t id;
-  if (!pd_record_on(record)) return false;
+/* The string id of a site. [any thread] */
+PD_INLINE uint32_t pd_site_id(const pd_record *record, pd_site *site) {
 #if defined(__GNUC__)
-  id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+  uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
   if (!id) {
     id = record->intern(record, site->text);
     __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
   }
+  return id;
 #else
-  id = record->intern(record, site->text);
+  return record->intern(record, site->text);
 #endif
-  record->begin(record, id, site->kind, info);
+}
+
+/* Opens a range; returns whether pd_range_end() must be called, so that a window that begins or ends in between does
+ * no harm: always pass the result to pd_range_end(). `info` may be NULL. [any thread] */
+PD_INLINE bool pd_range_begin(const pd_record *record, pd_site *site, const pd_range_info *info) {
+  if (!pd_record_on(record)) return false;
+  record->begin(record, pd_site_id(record, site), site->kind, info);
   return true;
 }
 static inline void pd_range_end(const pd_record *record, bool begun) {
