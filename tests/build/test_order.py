@@ -16,9 +16,10 @@ ORDER = """core/base core/page core/capture core/inject core/trace core/data cor
 core/run core/record core/measure core/check core/compare core/score core/conform core/advise core/sweep
 core/cli""".split()
 MOST_SOURCES, MOST_LINES = 25, 400
-# Kernels of one kind, a library that is played whole, and programs of rows of one kind that need a GPU.
+# Kernels of one kind, a library that is played whole, programs of rows of one kind that need a GPU, and a script that is
+# copied to one.
 LONG = ("core/devices/cuda/kernels/", "tests/devices/cupti/fake_cupti.c", "tests/devices/cupti/gpu_cupti.c",
-        "bench/bench_device_ops.c")
+        "bench/bench_device_ops.c", "corpus/pytorch/generate.py")
 
 
 def folder_of(path):
@@ -102,6 +103,16 @@ def short(paths):
     return ", ".join(sorted(str(path.relative_to(ROOT)) for path in paths))
 
 
+def scripts():
+    """Of Python and of the shell: by their ending, or by their first line."""
+    for folder in (".ci", "bench", "conf", "core", "corpus", "readers", "scripts", "sinks", "tests"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".sh"):
+                yield path
+            elif not path.suffix and path.is_file() and path.open("rb").readline(64).startswith(b"#!"):
+                yield path
+
+
 files = {path for folder in ("core", "readers", "sinks", "plugins", "communicators") for path in (ROOT / folder).rglob("*")
          if path.suffix in (".c", ".h", ".cu", ".cuh") and "templates" not in path.parts}
 faults = [f"{short([path])} includes {short([target])}" for path in sorted(files) for target in included(path)
@@ -112,8 +123,10 @@ faults += [f"{symbol} of {short([source])} is called by no other file: static, o
 names, sources = collections.defaultdict(set), collections.Counter()
 for path in files:
     sources[path.parent] += path.suffix in (".c", ".cu")
-for path in files | {path for folder in ("bench", "tests") for path in (ROOT / folder).rglob("*.[ch]")}:
+others = {path for folder in ("bench", "tests") for path in (ROOT / folder).rglob("*.[ch]")}
+for path in files | others:
     names[path.stem].add(path.parent)
+for path in files | others | set(scripts()):
     lines = len(path.read_text().splitlines())
     if lines > MOST_LINES and not short([path]).startswith(LONG):
         faults.append(f"{short([path])} has {lines} lines, more than {MOST_LINES}")

@@ -4,7 +4,8 @@ import unittest
 
 from made_trace import MadeTrace
 from pdhost_run import CONF, SANITIZER, Case
-from perturbed_traces import CHANGED, LOSSLESS, LOSSY, run
+from perturbed_traces import run
+from trace_ways import CHANGED, LOSSLESS, LOSSY
 
 SAMPLES = os.path.join(CONF, "..", "corpus", "pytorch", "samples")
 
