@@ -231,7 +231,8 @@ static void fill_options(const pd_plugin *plugin, const chosen *wanted, void *op
   }
 }
 
-/* Of the rounds, in seconds; `processor` is the median of what all threads together took of it. */
+/* Seconds of a round, over all rounds; `processor` is the median of the processor time that all threads took
+ * together. */
 typedef struct times {
   double median, least, most, processor;
 } times;

@@ -212,7 +212,7 @@ PD_PRINTF(3, 4) static pd_status fail(const pd_host *host, pd_status code, const
 static const pd_host host = {.size = sizeof host, .abi_major = PD_ABI_MAJOR, .abi_minor = PD_ABI_MINOR, .fail = fail};
 static const pd_reader_ops *reader;
 
-/* Of the processor: what else runs on the machine does not count. */
+/* Processor time: what else runs on the machine does not count. */
 static double now_s(void) { return 1e-9 * (double)pd_clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 /* Bytes, since the program began: what getrusage() says is also of the process that forked it. */
@@ -226,7 +226,7 @@ static double most_held(void) {
   return held;
 }
 
-/* Of the JSON: what the end of a gzip file of one member says. */
+/* Bytes of the JSON, packed or not: the end of a gzip file of one member says how many. */
 static double json_bytes(const char *path) {
   unsigned char first[2] = {0}, last[4] = {0};
   double bytes = 0;

@@ -22,7 +22,7 @@ static int by_value(const void *a, const void *b) {
   return (*x > *y) - (*x < *y);
 }
 
-/* Of this thread, which other work on the machine touches less. */
+/* Processor time of this thread, which other work on the machine touches less. */
 static double processor_s(void) { return 1e-9 * (double)pd_clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 static double replay_once(const program *of, const replay_variant *variant, int64_t *bounds) {

@@ -37,7 +37,7 @@ static double peak_mib(void) {
   return (double)usage.ru_maxrss / 1024;
 }
 
-/* Of one round, written by the child that ran it. */
+/* What one round took, written by the child that ran it. */
 typedef struct result {
   uint64_t ranges, calls, records;
   double buffers_mib, trace_mib, peak_mib, merge_ms;

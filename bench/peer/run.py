@@ -139,7 +139,7 @@ def versions():
 
 
 def ratio_of(round_):
-    """To the better PyTorch; where there is none, to bare CUPTI; None where pdhost stands alone."""
+    """To the better PyTorch; where there is none, to bare CUPTI; None where pdhost has no peer."""
     best = [round_[k] for k in ("as_written", "tuned") if round_.get(k) is not None]
     if not best:
         return round_["ours"] / round_["bare"] if round_.get("bare", 0) > 0 else None

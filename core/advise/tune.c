@@ -92,7 +92,8 @@ const args_command tune_command = {
 
 static double left_s(const tuner *self) { return self->until_s - monotonic_s(); }
 
-/* Of what is left, some is for the last trial, of all that is kept: one alone has been measured already. */
+/* How long a trial may take. A part of the time left is for the last trial, of all that is kept: one alone has been
+ * measured already. */
 static double for_a_trial(const tuner *self) {
   const double last_s = fmin(TRIAL_S, self->options->budget_s / 5);
   const double time_s = fmin(TRIAL_S, left_s(self) - (self->path.kept ? last_s : 0));

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A string; null for NULL. Of a text that is not UTF-8 the bytes beyond ASCII become question marks. NULL on no memory.
- */
+/* A string; null for NULL. In a text that is not UTF-8, the bytes beyond ASCII become question marks. NULL on no
+ * memory. */
 json_t *json_text_of(const char *text);
 /* `value` with `decimals` of them; null for NaN and the infinities. NULL on no memory. */
 json_t *json_text_number(double value, int decimals);

@@ -63,7 +63,7 @@ typedef struct common {
 static common alone = {.terminal = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .words = PTHREAD_MUTEX_INITIALIZER};
 static common *shared = &alone;
 
-/* Of the progress thread alone. */
+/* Only the progress thread uses it. */
 static struct {
   uint64_t step;
   int64_t changed_ns, written_ns;

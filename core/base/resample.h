@@ -35,9 +35,9 @@ typedef struct resample_change {
  * memory. */
 bool resample_differences(const double *rounds, uint64_t count, uint64_t seed, resample_change *out);
 
-/* Of two samples in the order of their measurement, any values. The interval is that of runs of neighbours, of single
- * values where the shorter sample has fewer than RESAMPLE_RUNS_LEAST, and reaches further when they are few. Counts >
- * 0. False on no memory. */
+/* The change from sample `a` to `b`, both in the order of their measurement, with any values. The interval comes from
+ * runs of neighbours, from single values where the shorter sample has fewer than RESAMPLE_RUNS_LEAST, and reaches
+ * further when they are few. Counts > 0. False on no memory. */
 #define RESAMPLE_RUNS_LEAST 32
 bool resample_means(const double *a, uint64_t a_count, const double *b, uint64_t b_count, uint64_t seed,
                     resample_change *out);

@@ -18,7 +18,7 @@ void sha256_begin(sha256 *self);
 void sha256_add(sha256 *self, const void *data, size_t bytes);
 /* In hexadecimal digits, with a 0 behind them. */
 void sha256_end(sha256 *self, char text[SHA256_TEXT_BYTES]);
-/* Of a whole file. False, with errno: it cannot be read. */
+/* The same of a whole file. False, with errno: it cannot be read. */
 bool sha256_file(const char *path, char text[SHA256_TEXT_BYTES]);
 
 #endif

@@ -17,7 +17,8 @@ typedef struct statistics {
   int figures; /* significant figures of the median that the spread supports, 1..STATISTICS_FIGURES */
 } statistics;
 
-/* Of `count` finite values in any order, which stay as they are; all zero when there are none. False on no memory. */
+/* The figures of `count` finite values in any order, which stay as they are; all zero when there are none. False on no
+ * memory. */
 bool statistics_make(const double *values, uint64_t count, statistics *out);
 
 /* Measurement.significant_figures: 1.645 standard errors of the middle half, at least 25 ns, against the median. */

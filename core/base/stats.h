@@ -4,8 +4,8 @@
 
 #include <pdhost/sink.h>
 
-/* Of `count` finite values, any order; sorts them in place. min <= p10 <= median <= p90 <= max and min <= mean <= max
- * hold exactly: the mean is clamped, so that rounding cannot break it. */
+/* The spread of `count` finite values in any order; sorts them in place. min <= p10 <= median <= p90 <= max and min <=
+ * mean <= max hold exactly: the mean is clamped, so that rounding cannot break it. */
 pd_spread stats_spread(double *values, uint64_t count);
 /* `quantile` in 0..1 of `count` sorted values; 0 of none. */
 double stats_quantile(const double *sorted, uint64_t count, double quantile);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 int text_width(const char *text);
-/* Of its first `bytes`. */
+/* The width of its first `bytes`. */
 int text_width_of(const char *text, size_t bytes);
 
 #endif

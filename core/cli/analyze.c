@@ -60,7 +60,7 @@ const args_command analyze_command = {
     .words = ARGS_OFFER_FILE,
     .main = analyze_main};
 
-/* Of one run alone the outputs are the run's own: with its settings, and what it knew of itself. */
+/* With one run alone the outputs are the run's own: with its settings, and what it knew of itself. */
 static bool is_run(const config *settings, const analyze_request *asked, const import_paths *paths) {
   return paths->count == 1 && import_reader_holds_run(settings, asked->reader, paths->files[0]);
 }

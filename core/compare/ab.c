@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of the margin: then the whole interval of what is equal lies within the margin. */
+/* A share of the margin: where both sides are equal, the whole interval then lies within the margin. */
 #define USUAL_WIDTH 0.4
 
 typedef struct ab_options {

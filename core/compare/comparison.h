@@ -24,7 +24,7 @@ outcome comparison_outcome(const resample_ratio *of, uint64_t count, double marg
 /* The same, however many values there are: the caller knows that they are enough. */
 outcome comparison_of(const resample_ratio *of, double margin);
 
-/* Of rounds in which both sides take turns. */
+/* The ratio over rounds in which both sides take turns. */
 typedef struct paired_ratio {
   resample_ratio of;         /* of the restarts */
   double spread;             /* interquartile range of the rounds' logarithms: how far they disagree */

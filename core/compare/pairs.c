@@ -22,7 +22,7 @@ static bool in_turns(const sample *a, const sample *b, rounds *turns) {
          rounds_of(a->of, a->times, b->of, b->times, turns);
 }
 
-/* Of two that are all there is. What somebody had measured in turns is to be compared, whatever it is called. */
+/* For two samples that are all there are. What was measured in turns is to be compared, whatever it is called. */
 static bool belong_together(const sample *a, const sample *b) {
   rounds turns;
   return same_label(a, b) || in_turns(a, b, &turns);

@@ -41,7 +41,7 @@ static bool has_instructions(const grid *self) {
   return false;
 }
 
-/* Of a step; "" where they were not counted. */
+/* Instructions of a step; "" where they were not counted. */
 static const char *instructions_of(const sample *cell, char text[32]) {
   instruction_figures step;
   text[0] = '\0';

@@ -120,7 +120,7 @@ bool args_take_format(void *user, const args_option *self, const char *value, er
     .offer = ARGS_OFFER_CHOICES, .take = args_take_format, .code = (int)offsetof(type, field)                          \
   }
 
-/* Of commands that compare: `--margin` sets a double, `--gate` a bool. */
+/* For commands that compare: `--margin` sets a double, `--gate` a bool. */
 #define ARGS_MARGIN_ROW(type, field)                                                                                   \
   {                                                                                                                    \
     .name = "--margin", .value = ARGS_REQUIRED, .argument = "PERCENT", .allowed = "per cent, 0 .. 100",                \
@@ -144,7 +144,7 @@ bool args_take_format(void *user, const args_option *self, const char *value, er
     .name = "--html", .value = ARGS_REQUIRED, .argument = "FILE", .allowed = "a file", .offer = ARGS_OFFER_FILE,       \
     .help = "also write the comparison as a page", .take = args_take_text, .code = (int)offsetof(type, field)          \
   }
-/* Of commands that read files of other programs: each sets a const char *. */
+/* For commands that read files of other programs: each sets a const char *. */
 #define ARGS_STEP_ROW(type, field)                                                                                     \
   {                                                                                                                    \
     .name = "--step", .value = ARGS_REQUIRED, .argument = "NAME",                                                      \

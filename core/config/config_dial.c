@@ -13,7 +13,7 @@ static const section_value *value_of(const config *self, const char *key) {
   return row < 0 ? NULL : &in->values[row];
 }
 
-/* Of a key that is a number; 0: the scenario does not have it. */
+/* The value of a key that is a number; 0: the scenario does not have it. */
 static double number_of(const config *self, const char *key) {
   const config_section *in = &self->impl->scenario;
   const int row = section_find(in, key);

@@ -83,7 +83,7 @@ static pd_status load_sinks(config *self, error *err) {
   return status;
 }
 
-/* Of the first error; valid until the next call. */
+/* The first error's line; valid until the next call. */
 static const char *first_line(const error *err) {
   static char line[ERROR_LINE_BYTES];
   return error_first_line(err, line, sizeof line);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of the scenario's or the device's plugin, and how the setting's origin is to read. */
+/* The scenario's or the device's plugin, and how the setting's origin is to read. */
 typedef struct preset_source {
   const plugin *from;
   const char *origin;

@@ -54,7 +54,7 @@ void run_folder_fill(config *settings) {
     settings->run.trace_dir = folder;
 }
 
-/* Of a folder of the run's own, what comes before its name; -1: it is none. */
+/* How many bytes of a folder of the run's own come before its name; -1: the folder is not the run's own. */
 static int bytes_before(const config *settings) {
   const char *slash = strrchr(settings->run.trace_dir, '/');
   const int before = slash ? (int)(slash - settings->run.trace_dir) + 1 : 0;

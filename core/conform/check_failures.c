@@ -11,7 +11,7 @@ void check_life_take(check_life *life, const check_host *host, pd_status status)
   snprintf(life->message, sizeof life->message, "%s", host->message);
 }
 
-/* Of a life in which call `at` failed. */
+/* The verdict on a life in which call `at` failed. */
 static check_verdict judge(const check_life *life, const check_life *whole, uint64_t at) {
   const unsigned long long number = at;
   if (life->verdict.outcome == CHECK_FAILED)

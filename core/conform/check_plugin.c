@@ -98,7 +98,7 @@ static bool run_in_folder(const check *what, const check_target *target, child_r
   return started;
 }
 
-/* Of the checks that were reported. */
+/* Counts the checks that were reported. */
 typedef struct tally {
   uint32_t count, failed, skipped;
 } tally;

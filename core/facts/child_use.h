@@ -4,7 +4,7 @@
 
 #include "facts.h"
 
-/* Of one child, between its first and its last sample in the steps. NaN: not known. */
+/* What one child used between its first and its last sample in the steps. NaN: not known. */
 typedef struct child_use {
   uint32_t pid, name;            /* name: string id */
   double processors;             /* processor time by time: 1 is one that is always busy */

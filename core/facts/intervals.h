@@ -45,14 +45,14 @@ static inline bool intervals_add(intervals *list, int64_t start, int64_t end) {
 bool intervals_merge(intervals *list);
 void intervals_free(intervals *list);
 
-/* Of normal lists, into `out`, which is emptied first and may not be one of them. */
+/* The result of two normal lists goes into `out`, which is emptied first and may not be one of them. */
 bool intervals_union(const intervals *a, const intervals *b, intervals *out);
 bool intervals_intersect(const intervals *a, const intervals *b, intervals *out);
 bool intervals_subtract(const intervals *a, const intervals *b, intervals *out);
 
 /* Total length. */
 int64_t intervals_length(const intervals *list);
-/* Of a normal list: the length that lies within [from, to). */
+/* The length of a normal list that lies within [from, to). */
 int64_t intervals_within(const intervals *list, int64_t from, int64_t to);
 
 #endif

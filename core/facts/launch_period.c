@@ -20,7 +20,7 @@ typedef struct candidate {
   uint64_t period, votes;
 } candidate;
 
-/* Of the launches [begin, end), the share `match` equals the one a period later. */
+/* The launches [begin, end); the share `match` of them equals the one a period later. */
 typedef struct stretch {
   uint64_t begin, end;
   double match;
@@ -280,7 +280,7 @@ typedef struct walk {
   stretch loop; /* it ends behind its last launch */
 } walk;
 
-/* Of the first `count` launches of a step that might begin at `at`, the share that is the model's; 1 at the end. */
+/* The share of the first `count` launches of a step that might begin at `at` that is the model's; 1 at the end. */
 static double likeness(const walk *self, uint64_t at, uint64_t count) {
   uint64_t equal = 0, i = 0;
   if (count > self->period) count = self->period;

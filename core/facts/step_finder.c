@@ -118,7 +118,7 @@ static pd_status take_waits(finding *self) {
   return PD_OK;
 }
 
-/* Of the waits for the loader that begin in [from, to), the start of the one that stands first in the trace: the loop's
+/* The start of a wait for the loader that begins in [from, to): the one that comes first in the trace, since the loop's
  * thread comes before the others. `to` where there is none. */
 static int64_t first_wait(const finding *self, int64_t from, int64_t to) {
   uint64_t low = 0, high = self->wait_count;

@@ -47,7 +47,7 @@ void thread_states_visit(const pd_trace *trace, uint32_t thread, int64_t from, i
 
 /* ---- the device's idle time ---- */
 
-/* Of the steps. */
+/* When the device was idle in the steps. */
 static bool find_idle(const trace_facts *facts, intervals *out) {
   intervals steps = {0}, busy = {0};
   bool ok = true;

@@ -1,7 +1,7 @@
 /*
  * What the system saw of the program's threads while the device was idle (pd_trace.states): the reason why nothing was
- * launched. Of each moment the thread is asked that makes the next launch; what it does inside a call of CUDA's is the
- * call's. Without rows nothing is said. [loop thread]
+ * launched. At each moment the thread that makes the next launch is looked at; what it does inside a call of CUDA's is
+ * the call's. Without rows nothing is said. [loop thread]
  */
 #ifndef CORE_FACTS_THREAD_STATES_H
 #define CORE_FACTS_THREAD_STATES_H

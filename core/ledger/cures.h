@@ -32,8 +32,8 @@ typedef struct cure {
 enum { CURES_MOST = 4 };
 
 /* What takes `cause` (VERDICT_...) out of the run: the scenario's own cure first, then settings of the core's, those
- * whose gain the replay predicts before the others. Of VERDICT_none what may make a busy device faster without changing
- * what is computed. Their number; texts are the arena's, or static. */
+ * whose gain the replay predicts before the others. For VERDICT_none, what may make a busy device faster without
+ * changing what is computed. Returns their number; texts are the arena's, or static. */
 uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_MOST]);
 
 #endif

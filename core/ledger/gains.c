@@ -126,8 +126,8 @@ static void look_behind(const gains_judge *self, uint32_t cause) {
 }
 
 /* Two causes may hide the same time: a blocking call and the computing behind it that would otherwise run beside the
- * device. Whichever goes saves it, and the other then saves little more. Of such causes the one is named in whose time
- * the device is idle. */
+ * device. Whichever goes saves it, and the other then saves little more. The cause in whose time the device is idle is
+ * named. */
 static uint32_t in_whose_time(const gains_judge *self, uint32_t best) {
   static const uint32_t alike[] = {VERDICT_input_bound, VERDICT_forced_sync, VERDICT_allocator, VERDICT_pageable_copy,
                                    VERDICT_host_compute};

@@ -16,7 +16,7 @@
  * Where what recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5 times as
  * much.
  * - A cause is named if its gain is the largest, GAINS_LEAST_* at least, and the resamples' interval excludes half of
- * that. Of causes that hide the same time, the one in whose time the device is idle is named.
+ * that. Where several hide the same time, the one in whose time the device is idle is named.
  */
 #ifndef CORE_LEDGER_GAINS_H
 #define CORE_LEDGER_GAINS_H
@@ -36,10 +36,10 @@
  * steps without a profiler of 84 traces of seven models, none of which it misses by more than 5 % at the median. */
 #define GAINS_OPERATION_NESTED 2.5
 #define GAINS_LAUNCH_NESTED 2.0
-/* Of that quartile no more counts: it was 0.5 to 1.7 us in those traces, and where it is longer, as 7 us in traces of
- * PyTorch 1.8, what lies there is not recording alone. */
+/* No more than this of that quartile counts: it was 0.5 to 1.7 us in those traces, and where it is longer, as 7 us in
+ * traces of PyTorch 1.8, what lies there is not recording alone. */
 #define GAINS_NESTED_MOST_NS 1600
-/* Of each record, where no operation lies in another. */
+/* Recording one record, where no operation lies in another. */
 #define GAINS_RECORD_NS 1500
 /* What a launch of a graph takes longer to start than that of its first kernel: steps of 250 us on an H200, replayed as
  * graphs, were 12 to 20 us shorter than measured. Steps that wait for the device keep it without launching: those of a
@@ -60,7 +60,7 @@
 /* Where the recorder's cost is estimated, gains miss measured effects by 5 points at the median (102 gains of 56 traces
  * of two models), so two that differ by less than twice that may be the other way round. */
 #define GAINS_NEAR 0.10
-/* Of the draws, for a verdict without "possibly". */
+/* The share of the draws that a verdict needs to be given without "possibly". */
 #define GAINS_CERTAIN 0.9
 /* Below this a cause is not worth a word. */
 #define GAINS_MINOR 0.01

@@ -20,7 +20,7 @@ typedef struct gains_judge {
   gains *out;
 } gains_judge;
 
-/* Of a timeline and a program that are open; false on no memory. Close it in any case. */
+/* Needs the timeline and the program open; false on no memory. Close it in any case. */
 bool gains_judge_open_steps(gains_judge *self);
 void gains_judge_close_steps(gains_judge *self);
 

@@ -32,7 +32,7 @@ typedef struct gains_replays {
   gains_known known[GAINS_REPLAYS_KNOWN];
 } gains_replays;
 
-/* Of a timeline and its program, which it borrows. false on no memory. Close it in any case. */
+/* Borrows the timeline and its program. false on no memory. Close it in any case. */
 bool gains_replays_open(gains_replays *self, const timeline *of, const program *made, uint32_t first, uint32_t count);
 void gains_replays_close(gains_replays *self);
 

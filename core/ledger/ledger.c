@@ -197,7 +197,7 @@ static bool gaps_of_temporaries(const intervals *gaps, intervals *before, interv
   return ok;
 }
 
-/* Of another program's launching, what recording adds to the steps; a run of our own knows it by call. */
+/* What recording adds to the steps of another program, taken from its launching; a run of our own knows it by call. */
 static bool recording(painter *self, const gains *of, const intervals *launching, intervals *out) {
   const double wanted = (of->recorded_ns - of->step_ns) * (double)self->facts->step_count;
   if ((self->facts->trace->facts & PD_FACT_TRAIN) || !of->is_judged || wanted <= 0) return true;

@@ -9,7 +9,7 @@
 uint64_t ledger_passes_per_step(const trace_facts *facts);
 
 /*
- * Of each kernel of a step with `passes` of them what one large pass would not need:
+ * What one large pass would not need of each kernel, in a step with `passes` passes:
  * - all of one that adds gradients to those of an earlier pass, aten::add_ in the backward part;
  * - of any other, once for each pass but one: its fixed part, LEDGER_TINY_*_NS, or all of it if it is shorter;
  * - of the rest of its time what its last wave leaves of the device empty, as far as the blocks of all passes together

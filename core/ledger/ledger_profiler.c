@@ -30,7 +30,7 @@ static bool longer_by(const trace_facts *facts, int64_t *out) {
   return true;
 }
 
-/* Of a loop's call, the pieces of idle time that end last in it. */
+/* A loop's call, and the pieces of idle time that end last in it. */
 typedef struct idle_call {
   int64_t idle_ns;
   size_t last; /* piece that begins before its end, the latest */

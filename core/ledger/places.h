@@ -13,8 +13,8 @@ typedef struct place {
   uint64_t of_calls;                 /* of the cause */
 } place;
 
-/* Of the calls with this owner: the place with the most, by the host's time in them where `by_time`. false on no
- * memory. */
+/* Finds the place with the most calls of this owner, or, with `by_time`, the one where the host spent the most time in
+ * them. false on no memory. */
 bool places_find(const timeline *of, replay_owners owner, bool by_time, place *out);
 
 #endif

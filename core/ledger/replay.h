@@ -3,7 +3,7 @@
  * which it began, with one clock per lane of threads, one queue per stream and the waits between them.
  *
  * A program is a list of items. An item is a stretch of the host's time, a call or what lies between two, and the
- * device records that its call launched. Of a record's start the replay knows what it waited for: its launch, the
+ * device records that its call launched. The replay knows what a record waited for before it started: its launch, the
  * record before it on its stream, or records of other streams. So a stretch that is taken away moves what depended on
  * it, and nothing else.
  *

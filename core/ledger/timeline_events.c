@@ -13,8 +13,8 @@ typedef struct waits {
   uint32_t count;
 } waits;
 
-/* Of one thread: its last record launched, the one before its last event, and what its next launch waits for; the
- * records before its latest events, the newest at `seen_count` - 1, modulo WAITS_MOST. */
+/* What one thread did last: the record it launched, the one before its last event, and what its next launch waits for;
+ * the records before its latest events, the newest at `seen_count` - 1, modulo WAITS_MOST. */
 typedef struct thread_events {
   uint32_t last, recorded;
   waits next;

@@ -74,7 +74,7 @@ static bool ends_after(const void *rows, uint32_t a, uint32_t b) {
   return records[a].end_ns > records[b].end_ns;
 }
 
-/* Of the records before `launched`, the one that ends last, `limit` at the latest. `by_end` orders all by their end. */
+/* The record that ends last of those before `launched`, `limit` at the latest. `by_end` orders all by their end. */
 static uint32_t last_ended(const timeline *self, const uint32_t *by_end, uint32_t launched, int64_t limit) {
   uint32_t low = 0, high = self->record_count;
   while (low < high) {

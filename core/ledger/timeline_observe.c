@@ -29,8 +29,8 @@ bool timeline_busy(const timeline *self, int64_t from, int64_t to, double *share
 
 enum { NESTED_MOST = 1 << 16 };
 
-/* Of recorded operations, in order of their threads and starts: the lower quartile of the time from one's start to that
- * of the first directly in it. 0 where none is nested, negative on no memory. */
+/* The lower quartile of the time from an operation's start to that of the first directly in it. `operations` are in the
+ * order of their threads and starts. 0 where none is nested, negative on no memory. */
 static double nested_quartile(const timeline *of, const uint32_t *operations, uint64_t count) {
   const uint64_t stride = count / NESTED_MOST + 1;
   double *times = malloc((count / stride + 2) * sizeof *times);

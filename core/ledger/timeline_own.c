@@ -15,7 +15,7 @@ static bool allocates(const timeline_call *call) {
   return call->kind == TIMELINE_ALLOCATE || call->kind == TIMELINE_FREE;
 }
 
-/* Of calls that work for something, not queries or events. */
+/* Calls that work for something, not queries or events. */
 static bool is_work(const timeline_call *call) {
   return call->record_count || call->kind == TIMELINE_COPY || call->kind == TIMELINE_SYNC || allocates(call);
 }

@@ -70,7 +70,7 @@ static bool add_wait(void *user, const pd_state_row *row, int64_t start_ns, int6
   return self->ok;
 }
 
-/* Of several ranks one may wait for another: nothing is said of them. */
+/* With several ranks one may wait for another: then no wait is looked for. */
 bool timeline_waits(const timeline *self, timeline_waiter *waiter, int64_t from, int64_t to, int64_t then) {
   const pd_trace *trace = self->facts->trace;
   intervals *out = &waiter->waits;

@@ -1,6 +1,7 @@
-/* Reads what Callgrind writes: https://valgrind.org/docs/manual/cl-format.html. Of its events only Ir, instructions
- * that were executed; of its costs only those of each function itself, whose sum is the file's total.
- * (callgrind_annotate counts a call that began before the counting did, calls=0, as its caller's own.) [any thread] */
+/* Reads what Callgrind writes: https://valgrind.org/docs/manual/cl-format.html. Its only event read is Ir,
+ * instructions that were executed; its only costs read are those of each function itself, whose sum is the file's
+ * total. (callgrind_annotate counts a call that began before the counting did, calls=0, as its caller's own.) [any
+ * thread] */
 #ifndef CORE_MEASURE_CALLGRIND_FILE_H
 #define CORE_MEASURE_CALLGRIND_FILE_H
 

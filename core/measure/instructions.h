@@ -23,7 +23,7 @@ typedef struct pd_instructions {
   uint64_t function_count, function_room;
 } pd_instructions;
 
-/* Of one step, the baseline taken off. */
+/* The instructions of one step, the baseline taken off. */
 typedef struct instruction_figures {
   double median, min, max;
 } instruction_figures;

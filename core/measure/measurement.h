@@ -34,7 +34,8 @@ typedef struct pd_warm_up {
   double z;      /* Mann-Kendall's, of that window */
 } pd_warm_up;
 
-/* Of one side of `pdhost ab`: its blocks are two a round, and the other side has the other two of each. */
+/* How one side of `pdhost ab` goes with the other: its blocks are two a round, and the other side has the other two of
+ * each. */
 typedef struct pd_pairing {
   char *id;                 /* the same on both sides, and on no others; NULL: these blocks have no partners */
   int side;                 /* 0: A, 1: B */

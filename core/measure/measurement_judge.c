@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Of the interquartile range to the median: torch.utils.benchmark's _IQR_WARN_THRESHOLD and _IQR_GROSS_WARN_THRESHOLD.
- */
+/* The interquartile range as a share of the median: torch.utils.benchmark's _IQR_WARN_THRESHOLD and
+ * _IQR_GROSS_WARN_THRESHOLD. */
 #define SPREAD_WARN 0.1
 #define SPREAD_GROSS 0.25
 /* An empty block of so large a share distorts what is measured. */

@@ -82,7 +82,7 @@ static void print_warning(const char *text, FILE *out) {
   fputc('\n', out);
 }
 
-/* Of one run; all zero where there are no such times. */
+/* The figures of one run; all zero where there are no such times. */
 static pd_status figures(const pd_measurement *self, bool device, statistics *all) {
   double *runs = malloc((self->block_count ? self->block_count : 1) * sizeof *runs);
   if (!runs) return PD_NO_MEMORY;

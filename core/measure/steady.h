@@ -22,8 +22,8 @@ typedef struct steady_rules {
  * PD_STOP and failures of `block` end it and are returned. */
 pd_status steady_wait(const steady_rules *rules, timer_block block, void *user, pd_measurement *out);
 
-/* Of `count` times in the order in which they were taken, 2..STEADY_MOST_BLOCKS: the change from the first to the last
- * that their slope makes, as a share of their median, and Mann-Kendall's z. [any thread] */
+/* The trend of `count` times in the order in which they were taken, 2..STEADY_MOST_BLOCKS: the change from the first to
+ * the last that their slope makes, as a share of their median, and Mann-Kendall's z. [any thread] */
 typedef struct steady_trend {
   double change, z;
 } steady_trend;

@@ -10,7 +10,7 @@
  * that a clock that stands still, or goes backwards, does not make a rule wait without end. */
 #define RUN_AT_LEAST_S 1e-9
 
-/* Of growing a block, as torch.utils.benchmark has them. */
+/* How a block grows, as torch.utils.benchmark has it. */
 #define TIMER_SHARE 1e-4
 enum { EMPTY_BLOCKS = 5, GROWTH = 10, WARMUP_PART = 100 };
 /* adaptive_autorange grows its block as for this time, and judges once it has this many blocks. */

@@ -6,8 +6,8 @@
 
 /* Before the program starts: another tool's recorder that is set already. NULL: there is none. */
 const char *record_ends_other_tool(void);
-/* Of the processes that could not be recorded, then, where nothing at all was, why that is so. `begun`: the recording
- * was to have begun by then. */
+/* Says which processes could not be recorded and, where nothing at all was, why that is so. `begun`: the recording was
+ * to have begun by then. */
 void record_ends_tell(const record_rings *rings, const char *command, bool begun);
 
 /* Where the hook of --torch has marked no step: that it did not, and why that may be. */

@@ -81,7 +81,7 @@ static void add_work(record_live *self, uint32_t slot, record_live_process *proc
   *until_ns = row->end;
 }
 
-/* Of two calls of one number the time is that of the outer one, and the launch is one. */
+/* Two calls of one number count as one launch, with the time of the outer one. */
 static void add_call(record_live *self, record_live_process *process, const pd_activity *row, record_live_part part) {
   const bool is_same = row->correlation && row->correlation == process->correlation;
   if (is_same && row->start <= process->call_start_ns && row->end >= process->call_end_ns) {

@@ -44,8 +44,8 @@ typedef struct record_live {
   record_live_bucket buckets[RECORD_LIVE_BUCKETS];
 } record_live;
 
-/* Of one process: until when each of its GPUs is known to have worked, and its last call: one of the driver's stands
- * inside one of the runtime's and has its number. Zeroed at first. */
+/* What is known of one process: until when each of its GPUs has worked, and its last call. A call of the driver may lie
+ * inside one of the runtime, and has its number. Zeroed at first. */
 typedef struct record_live_process {
   int64_t until_ns[RECORD_LIVE_DEVICES];
   uint64_t correlation;

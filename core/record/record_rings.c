@@ -101,7 +101,7 @@ static void put_strings(const record_rings *self, record_ring *ring, uint32_t th
   if (head.count) put(self, ring, head, data + begin, bytes - begin);
 }
 
-/* Of a program that makes more threads, the names are asked for anew. */
+/* When a program makes more threads than this, their names are asked for again. */
 enum { THREADS_KNOWN = 16384 };
 
 /* While the process lives: a thread that has ended has no name any more. */
@@ -151,7 +151,7 @@ static void show_steps(record_rings *self, const record_ring *ring, const void *
   }
 }
 
-/* Of the last seconds the losses are counted at their end, and not by their pauses. */
+/* Where the last seconds are kept, their losses are counted at the end, and not by their pauses. */
 static void put_pauses(const record_rings *self, record_ring *ring, capture_head head, const char *data,
                        uint32_t bytes) {
   capture_pause row;

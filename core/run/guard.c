@@ -71,7 +71,7 @@ static double busy_seconds(uint32_t *cores) {
   return *cores ? (double)busy / (double)sysconf(_SC_CLK_TCK) : -1;
 }
 
-/* Of this process and of the one that has the sinks. */
+/* The processor time of this process and of the one that has the sinks. */
 static double own_seconds(void) {
   struct rusage use;
   if (getrusage(RUSAGE_SELF, &use) != 0) return -1;
@@ -156,7 +156,7 @@ double guard_energy_j(guard *self) {
 
 /* Ticks are 10 ms: of a shorter time they say little. */
 #define TELLING_S 0.3
-/* Of the cores, together with this process's own: then there was a wait for one. */
+/* A share of the cores, together with this process's own: above it there was a wait for a core. */
 #define TAKEN 0.9
 
 bool guard_tells_taken_cores(const guard_facts *facts, char *text, size_t room) {

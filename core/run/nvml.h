@@ -30,7 +30,7 @@ typedef struct nvml_state {
 } nvml_state;
 nvml_state nvml_state_now(nvml *self);
 
-/* Of the reasons, those that make a GPU slower than it could be: power cap, heat, brake. The power cap is the card's
+/* The reasons in `reasons` that make a GPU slower than it could be: power cap, heat, brake. The power cap is the card's
  * own and comes again in every run; the others are a disturbance. */
 uint64_t nvml_slowing(uint64_t reasons);
 uint64_t nvml_disturbing(uint64_t reasons);

@@ -7,7 +7,7 @@
 #include "config/config.h"
 
 /* Begins the file in trace_dir and writes what is known of the run, where it is to be kept or the run has a supervisor.
- * Of a file that cannot be made or written there is one warning, and the run goes on without it. */
+ * A file that cannot be made or written gives one warning, and the run goes on without it. */
 void run_capture_open(run_state *run, const config *settings, const pd_run *about);
 /* Steps `from` to the end of the log, whose figures are known by now. */
 void run_capture_steps(run_state *run, uint64_t from);

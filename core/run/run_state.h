@@ -18,7 +18,7 @@
 
 #include <pdhost/sink.h>
 
-/* Of a step ([run] sync_timing = false). */
+/* The events of a step ([run] sync_timing = false). */
 typedef struct step_events {
   pd_event *start, *end;
   pd_event *restart; /* where its iteration begins, if that is not the end of the step before */

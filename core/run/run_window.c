@@ -273,7 +273,7 @@ static bool is_full(run_state *run) {
 }
 
 pd_status window_split_full(run_state *run, bool *worked) {
-  /* Of several ranks each would end it elsewhere. */
+  /* With several ranks, each would end it elsewhere. */
   if (!run->in_window || run->ranks || !is_full(run)) return PD_OK;
   run->splits++;
   if (!run->told_full) {

@@ -7,7 +7,7 @@
 /* Whether two values of a dial are one, and so make one run: 3000 and 3e3 are. */
 bool corpus_is_same_value(const char *a, const char *b);
 
-/* Of a corpus whose sections are sound. False: there are more than CORPUS_CELLS. */
+/* The corpus has sound sections. False: there are more than CORPUS_CELLS. */
 bool corpus_make_cells(corpus *self);
 
 #endif

@@ -83,7 +83,7 @@ const char *judge_truth(const corpus_group *group, const reading *of) {
   return is_other(group, of) ? group->also : group->expect;
 }
 
-/* Of each cause the first cure whose saving its gain predicts. */
+/* For each cause, the first cure whose saving its gain predicts. */
 static void take_gain_errors(const reading *of, judged *out) {
   for (uint32_t i = 0; i < of->label.cure_count && of->step_ns > 0; i++) {
     const truth_label_cure *at = &of->label.cures[i];

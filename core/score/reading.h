@@ -25,10 +25,10 @@ typedef struct reading {
   truth_label label;            /* what the run measured of its injection */
 } reading;
 
-/* Of a run that left nothing to read. */
+/* What a run that left nothing to read counts as. */
 #define READING_FAILED ((reading){.cause = "failed", .label = {.effect = NAN, .also = NAN}})
 
-/* Of a cause as scenarios spell it; 0: there is no such cause. */
+/* The share of a cause as scenarios spell it; 0: there is no such cause. */
 double reading_share(const reading *self, const char *cause);
 
 /* All but `label`, which the run writes beside it. False: the window cannot be read, see `err`. */

@@ -216,7 +216,8 @@ static double between(const distribution *self, double low, double high, double 
   return self->kind == DISTRIBUTION_UNIFORM ? low + at * (high - low) : exp(log(low) + at * (log(high) - log(low)));
 }
 
-/* Of low, low + step ... : each stands for what lies from it up to the next, so that the last one is drawn, too. */
+/* One of low, low + step ... : each is drawn for what lies from it up to the next, so that the last one is drawn,
+ * too. */
 static double draw_step(const distribution *self, double step, uint64_t *state) {
   const double rounding = self->whole ? 0 : 1e-12; /* 0.3 is two steps of 0.1 above 0.1, though not in binary */
   const double last = floor((self->high - self->low) / step * (1 + rounding));

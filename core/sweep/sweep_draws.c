@@ -34,7 +34,7 @@ static int wider(int width, const char *text) {
 
 /* ---- which key matters ---- */
 
-/* Of the draws that were measured at this combination; `x` and `y` have room for all. */
+/* Correlates the draws that were measured at this combination; `x` and `y` have room for all. */
 static bool correlate(const sweep_found *self, uint32_t key, uint32_t at, double *x, double *y, rank_correlation *out) {
   const uint32_t cells = sweep_plan_draw_cells(self->plan);
   uint64_t count = 0;

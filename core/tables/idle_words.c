@@ -12,7 +12,8 @@
 /* What takes a smaller part of the steps is not worth a word, nor are more reasons than these. */
 #define SAID_SHARE 0.01
 enum { REASONS_SAID = 3 };
-/* Of the idle time: less of it says nothing of the rest; where that much is known the words are of all of it. */
+/* Shares of the idle time: where less is known, it says nothing of the rest; where that much is known, the words are
+ * for all of it. */
 #define LITTLE_KNOWN 0.5
 #define MOST_KNOWN 0.9
 /* Samples of the program's code that one place has, at least, in number and part, to be named. */

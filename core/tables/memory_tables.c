@@ -24,7 +24,7 @@ static const char *memory_name(const table_work *work, uint32_t type, pd_allocat
   return allocator == PD_ALLOCATOR_UNKNOWN ? "Host" : "Pinned host";
 }
 
-/* Of all events of the type, whose first one says it. */
+/* The type's name, which the first of its events has. */
 static const char *type_name(const table_work *work, uint32_t type) {
   const uint64_t count = work->facts->trace->memory.count;
   uint64_t i = 0;

@@ -32,7 +32,7 @@ void table_columns(table_build *build, const metric_id *ids, uint64_t count);
 
 /* The row that the setters below fill; all cells are missing at first. */
 void table_row(table_build *build, uint32_t level);
-/* Of the row begun last: PD_ROW_*. */
+/* Sets the flags of the row begun last: PD_ROW_*. */
 void table_row_flags(table_build *build, uint32_t flags);
 /* The same for the footer. */
 void table_footer(table_build *build, const char *label);
@@ -43,9 +43,9 @@ void table_double(table_build *build, metric_id id, double value);
 void table_string(table_build *build, metric_id id, const char *text);
 /* 100 * part / whole; missing where `whole` is 0. */
 void table_percent(table_build *build, metric_id id, int64_t part, int64_t whole);
-/* Of the row or footer begun last: the digits that the figure's spread supports. */
+/* In the row or footer begun last: the digits that the figure's spread supports. */
 void table_digits(table_build *build, metric_id id, uint32_t digits);
-/* Of an earlier row. */
+/* The same in an earlier row. */
 void table_digits_at(table_build *build, uint64_t row, metric_id id, uint32_t digits);
 /* NULL on no memory. */
 const pd_table *table_done(table_build *build);

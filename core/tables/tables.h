@@ -29,7 +29,7 @@ const pd_table *verdict_table(const table_work *work);
 const pd_table *gains_table(const table_work *work);
 /* For a request that wants it. */
 const pd_table *corrected_table(const table_work *work);
-/* Of what the recorder saw of the host. */
+/* What the recorder saw of the host. */
 const pd_table *idle_reasons_table(const table_work *work);
 const pd_table *idle_code_table(const table_work *work);
 const pd_table *children_table(const table_work *work);

@@ -87,7 +87,7 @@ static const char *input_says(const table_work *work, uint32_t cause) {
   return work->gains->input_in_few ? "; few of the steps have the wait: record more of them" : "";
 }
 
-/* Of the steps' time, what these owners of the ledger have. */
+/* The share of the steps' time that these owners of the ledger have. */
 static double share_of(const table_work *work, const uint32_t *owners, size_t count) {
   int64_t all = 0, theirs = 0;
   for (uint64_t s = 0; s < work->facts->step_count; s++) {

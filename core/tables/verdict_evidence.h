@@ -15,7 +15,7 @@ const char *verdict_named_gain(arena *memory, const gains *of, uint32_t cause);
 
 /* From this share of the steps on the reader is told that a busy device does not compute. */
 #define VERDICT_ALONE_SAID 0.3
-/* Of the steps' time, what copies, or collectives, take while nothing else runs. */
+/* The share of the steps' time that copies, or collectives, take while nothing else runs. */
 double verdict_copying(const table_work *work);
 double verdict_communicating(const table_work *work);
 

@@ -21,7 +21,7 @@ static const char *too_few_steps(const trace_facts *facts, arena *memory) {
                       is_read(facts->trace) ? ": record more of them" : "");
 }
 
-/* Of each reason, what to do about it. */
+/* What to do about each reason. */
 typedef struct reason {
   const char *why, *helps;
 } reason;

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Of one thread: the ranges that hold the time reached, outermost first. Rows are sorted and properly nested, so what
- * has ended is always on top. */
+/* One thread's ranges that hold the time reached, outermost first. Rows are sorted and properly nested, so what has
+ * ended is always on top. */
 typedef struct sweep_thread {
   uint64_t next, end;
   uint32_t *open;

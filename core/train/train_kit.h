@@ -17,8 +17,8 @@ typedef struct train_config {
   int64_t batch_size, image_size;
 } train_config;
 
-/* Of amp, channels_last and cuda_graph: not in `config`, and on top of it nothing that the device lacks. Of fused: not
- * in `config`, and the device has fused kernels that make a step faster. */
+/* What `config` does not have and the device could do. amp, channels_last and cuda_graph: the device lacks nothing for
+ * them. fused: the device has fused kernels that make a step faster. */
 typedef struct train_offers {
   bool amp, channels_last, cuda_graph, fused;
 } train_offers;

@@ -5,7 +5,7 @@ enum { ALIGNED = 64 }; /* floats: 256 bytes */
 
 static uint64_t padded(int64_t count) { return ((uint64_t)count + ALIGNED - 1) / ALIGNED * ALIGNED; }
 
-/* Of bucket `index`: the loop's stream has written it, the communication stream reduces it. */
+/* Reduces bucket `index` on the communication stream, once the loop's stream has written it. */
 static pd_status reduce(ddp_buckets *self, uint32_t index) {
   static pd_site site = PD_SITE("c10d::allreduce_", PD_RANGE_OP);
   const ddp_bucket *bucket = &self->all[index];

@@ -352,7 +352,7 @@ static pd_status read_all(captured_program *self, const pd_intake *intake) {
   return PD_OK;
 }
 
-/* Of a row that begins at 0 the file says nothing: read_activities leaves it out. */
+/* A row that begins at 0 has no time in the file: read_activities leaves it out. */
 static void count_works(captured_program *self, const capture_record *at) {
   const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++)

@@ -148,8 +148,8 @@ static inline const char *scan_nested(const char *at, const char *end, bool *cut
 #endif
 }
 
-/* Of an object without another in it, whose { is before `at`: behind its }. NULL where it has one, or a backslash, or
- * the buffer ends within it. */
+/* Behind the } of an object whose { is before `at`. NULL where another object lies in it, or a backslash, or where the
+ * buffer ends within it. */
 static inline const char *scan_flat(const char *at, const char *end) {
 #ifdef __SSE2__
   for (uint64_t inside = 0; at < end; at += 64) {

@@ -17,7 +17,7 @@ typedef struct zip_head {
 
 /* Whether the bytes, at least 4, begin such a head. */
 bool zip_is_head(const uint8_t *at);
-/* Of ZIP_HEAD_BYTES bytes. */
+/* Reads the head in ZIP_HEAD_BYTES bytes. */
 zip_head zip_read_head(const uint8_t *at);
 
 #endif

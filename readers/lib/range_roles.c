@@ -13,9 +13,9 @@ static bool holds(const char *name, size_t length, const char *word) {
   return memmem(name, length, word, strlen(word)) != NULL;
 }
 
-/* Of Python's own and installed modules a profiler gives the path behind the folder that they were found in: those of
- * PyTorch begin with "torch/", and of Python's own the file has no folder, so that those that run threads and imports
- * are named here. */
+/* For modules of Python and installed ones a profiler gives the path behind the folder that they were found in. Those
+ * of PyTorch begin with "torch/"; a module of Python itself then has no folder, so that those that run threads and
+ * imports are named here. */
 static bool is_own_code(const char *name, size_t length) {
   static const char *const libraries[] = {"site-packages/", "dist-packages/", "/torch/",       "lib/python",
                                           "threading.py(",  "runpy.py(",      "contextlib.py("};

@@ -27,7 +27,7 @@ typedef struct nsys_reader {
   sqlite3 *file;
   int64_t processes[NSYS_PROCESSES]; /* what globalPid and globalTid have above their lowest 24 bits; -1: any */
   uint32_t process_count, next;
-  /* Of the window that is read. */
+  /* For the window that is read: */
   const pd_intake *intake;
   int64_t process;
   sqlite3_stmt *strings;

@@ -93,7 +93,7 @@ static pd_status chrome_open(const pd_host *host, const void *given, const pd_ru
   return PD_OK;
 }
 
-/* Of JSON, compressed or not: the browsers' viewers fail somewhat above it. */
+/* Bytes of JSON, compressed or not: the browsers' viewers fail somewhat above it. */
 #define LARGE_BYTES UINT64_C(200000000)
 
 /* Where the text goes: to the file, or through the compressor to it. */

@@ -14,7 +14,7 @@
 /* In percent of the steps: what takes less is in the table alone; what takes more has its name within the bar. */
 #define SHOWN 0.1
 #define NAMED 9
-/* Of the ledger unknown: then what was busy says more. */
+/* Where this much of the ledger is unknown, what was busy says more. */
 #define UNKNOWN 10
 
 typedef struct bar {

@@ -82,7 +82,7 @@ static void command(text_out *page, const char *words) {
   page_around(page, "<pre class=\"command\" tabindex=\"0\"><code>", words, "</code></pre>\n");
 }
 
-/* Of verdict_after: a command that reads the new trace, not one that records it. */
+/* Whether verdict_after is a command that reads the new trace, not one that records it. */
 static bool is_new_trace(const char *words) { return strstr(words, " NEW") != NULL; }
 
 static void next_step(text_out *page, const pd_table_set *set) {

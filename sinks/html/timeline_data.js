@@ -194,7 +194,7 @@ class TimelineData {
     return { before, count: before[this.count], total };
   }
 
-  // Of the events that lie in [from, to): by lane and name, how many and for how long within it, the longest first.
+  // The events that lie in [from, to): by lane and name, how many and for how long within it, the longest first.
   sums(from, to) {
     const found = new Map();
     for (const row of this.rows) {

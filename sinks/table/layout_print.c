@@ -78,7 +78,7 @@ static void put(text *out, const shown_column *column, const char *string, size_
     put_bytes(out, string + skipped, bytes - skipped);
     if (!last) text_repeat(out, ' ', room - 3 - pd_text_columns(string + skipped, bytes - skipped));
   } else if (width > room) {
-    /* Of a frame too long for its column the function is cut, and not where it is. */
+    /* A frame too long for its column loses a part of its function, and never its place. */
     size_t place_bytes, place = 0;
     const char *where = place_of(string, bytes, &place_bytes);
     place = pd_text_columns(where, place_bytes);

@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum { FIGURE_ROOM = 48, BAR_COLUMNS = 20, NARROW_BAR_COLUMNS = 8, NARROW = 72, NAME_LEAST = 12 };
-/* Of a row: its indentation and two figures; the calls. */
+/* Columns of a row: its indentation and two figures; the calls. */
 enum { FIGURES_COLUMNS = 22, CALLS_COLUMNS = 12 };
 
 /* What takes less has no row. */

@@ -96,7 +96,7 @@ out:
   return status;
 }
 
-/* Of every run, since another may set what this one leaves at its default; but not how it is written down. */
+/* A column for every run, since another may set what this one leaves at its default; but not how it is written down. */
 static bool is_column(const pd_setting *setting) {
   return is_shown(setting) || (strncmp(setting->section, "sink.", 5) != 0 &&
                                strcmp(setting->section, "benchmark") != 0 && strcmp(setting->section, "truth") != 0);

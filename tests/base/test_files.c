@@ -148,7 +148,7 @@ PD_TEST(files, what_is_not_whole_for_want_of_memory_is_told) {
   tear_down();
 }
 
-/* Of a run that crashed, or of another container's run, whose process has the same number. */
+/* A file of a run that crashed, or of another container's run, whose process has the same number. */
 PD_TEST(files, a_temporary_name_that_is_taken_is_left_alone) {
   set_up();
   pd_file *file;

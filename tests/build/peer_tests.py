@@ -23,7 +23,7 @@ def python_tests(path):
 
 @functools.lru_cache(maxsize=None)
 def all_tests(root):
-    """Of those that ctest runs, by ("cli.pause", "test_a_run") or ("guard", "takes_the_energy"): what the test says."""
+    """What each test that ctest runs says, by ("cli.pause", "test_a_run") or ("guard", "takes_the_energy")."""
     found = {}
     built = "\n".join(path.read_text(encoding="utf-8") for path in (root / "tests").glob("*/**/CMakeLists.txt"))
     for path in sorted((root / "tests").glob("*/**/*")):

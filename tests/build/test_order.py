@@ -104,7 +104,7 @@ def short(paths):
 
 
 def scripts():
-    """Of Python and of the shell: by their ending, or by their first line."""
+    """Those of Python and of the shell, known by their ending or by their first line."""
     for folder in (".ci", "bench", "conf", "core", "corpus", "readers", "scripts", "sinks", "tests"):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in (".py", ".sh"):

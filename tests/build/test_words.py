@@ -7,6 +7,7 @@ import sys
 ROOT = pathlib.Path(sys.argv[1])
 FOLDERS = ("core", "readers", "sinks", "plugins", "communicators", "conf", "docs", "corpus", "bench", "tests")
 CODE = (".c", ".h", ".cu", ".cuh")
+TEXT = (*CODE, ".md", ".ini", ".json", ".js", ".proto", ".cmake", ".sh", ".txt")
 
 
 def rows(name):
@@ -15,12 +16,12 @@ def rows(name):
 
 
 # What is looked for, the files that may have it, what to write, the kinds of files.
-rules = [(re.compile(word, re.I), None, instead, (*CODE, ".md", ".ini", ".json")) for word, instead in rows("words.txt")]
+rules = [(re.compile(word, re.I), None, instead, TEXT) for word, instead in rows("words.txt")]
 rules += [(re.compile(word), None if allowed == "-" else re.compile(allowed), instead, CODE)
           for word, allowed, instead in rows("code.txt")]
 files = [ROOT / "README.md", ROOT / "CHANGELOG.md"]
 for folder in FOLDERS:
-    files += (path for path in (ROOT / folder).rglob("*") if path.suffix in (*CODE, ".md", ".ini", ".json"))
+    files += (path for path in (ROOT / folder).rglob("*") if path.suffix in TEXT and path.name != "words.txt")
 faults = []
 for path in files:
     name = str(path.relative_to(ROOT))

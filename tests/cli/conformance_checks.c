@@ -82,7 +82,7 @@ PD_TEST_WITH(check, each_call_fails_in_turn, .timeout = 110) {
              FILES "host call 1 failed: every callback returned PD_OK, and its output is not whole\n");
 }
 
-/* Of the process, which is the host's and the other plugins' too. */
+/* The process is also the host's and the other plugins'. */
 PD_TEST_WITH(check, what_is_left_changed_of_the_process, .timeout = 110) {
   char others[] = "/tmp/pdhost_help_XXXXXX.partial"; /* below the folder that the plugin goes to, and not the check's */
   const int file = mkstemps(others, 8);

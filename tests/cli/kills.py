@@ -163,7 +163,7 @@ def once(folder, whom, chance, bystanders):
 
 
 def run(folder, whom, count, seed):
-    """How many of so many kills fell into a run whose steps had begun. Raises Lost at the first that lost anything."""
+    """How many of `count` kills fell into a run whose steps had begun. Raises Lost at the first that lost anything."""
     chance = random.Random(seed)
     bystanders = make_bystanders(folder)
     return sum(once(folder, whom, chance, bystanders) > 0 for _ in range(count))

@@ -1,7 +1,7 @@
 """Copies of traces as other writers and accidents leave them. What lost nothing has the verdict and the gains of the
 original; of what lost something they are withheld in words, or still those; nothing ends by a signal, and no step is
-found that was not there. Of copies that tell of another program, such as one with longer waits, what has to change is
-known, and nothing else may.
+found that was not there. In copies that tell of another program, such as one with longer waits, it is known what has
+to change, and nothing else may.
 
     perturbed_traces.py WAYS SEED FOLDER|FILE ...
 

@@ -46,7 +46,7 @@ class Ab(Case):
         for row in (a, b):
             self.assertEqual(len(row["device_s"]), len(row["host_s"]))
             self.assertTrue(all(device > 0 for device in row["device_s"]))
-        # Of the file compare says what ab said of the run: the rounds are kept, whatever the margin.
+        # compare says of the file what ab said of the run: the rounds are kept, whatever the margin.
         said = re.search(r"\n(\w+) +(B takes [^\n]*)\n +(\d+) restarts?, (\d+) rounds?", out)
         _, text, _ = self.run_pdhost("compare", "ab.json")
         self.assertIn(f"\n{said[1]:7}  host_compute: {said[2].replace('B takes', 'B (scenario.inject_us=40000) takes')}".replace(

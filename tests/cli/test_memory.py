@@ -41,7 +41,7 @@ class Memory(Case):
                         json.load(file)
 
     def test_every_allocation_fails_in_its_turn(self):
-        """Of the program's and its plugins' own; a plain run says how many there are."""
+        """Those of the program and its plugins; a plain run says how many there are."""
         code, _, err = self.run_failing(FAIL_COUNT=self.path("count"))
         self.judge(code, err, "none fails")
         with open(self.path("count"), encoding="utf-8") as file:

@@ -11,7 +11,7 @@ from pdhost_run import Case
 # What an old or a trimmed export has at least.
 POOR = {"CUPTI_ACTIVITY_KIND_KERNEL": "start end deviceId streamId correlationId shortName".split(),
         "CUPTI_ACTIVITY_KIND_RUNTIME": "start end globalTid correlationId nameId".split(), "StringIds": ["id", "value"]}
-# Of a multiprocessor and of versions: an export has no occupancy, and the made trace invents its own.
+# Figures of a multiprocessor, and versions: an export has no occupancy, and the made trace invents its own.
 UNLIKE = ("est_achieved_occupancy", "blocks_per_sm", "occupancy", "verdict_after")
 
 

@@ -101,7 +101,7 @@ class Pauses(Case):
 
 
 class RecordPauses(Record):
-    """Of a program: before, meanwhile and behind it launches its steps, and knows of nothing."""
+    """Pauses of a recorded program: it launches steps before, meanwhile and after, and knows of nothing."""
     def paused(self, *options, warns="", steps=("steps=60", "steps=50", "steps=40")):
         process = self.start("record", "--sink", "json:output_json=out.json", *options, "--", PROGRAM, "init", steps[0],
                              "settle", "pid", "stopped", steps[1], "pid", "started", "sleep=300", steps[2], "settle",

@@ -123,7 +123,7 @@ class Schedules(Case):
             self.assertGreater(8 * rate, waited[name], name)
 
     def test_how_often_steps_are_told_is_no_matter_to_their_rate(self):
-        """Of steps that do not wait for the device: what waits for it in between would hide it from every step."""
+        """The steps do not wait for the device: what waits for it in between would hide it from every step."""
         rates = []
         for every in (0, 1):
             code, _, err = self.run_small("--scenario", "tiny_ops", "-o", "profile.timer_only=true", "-o", "run.sync_timing=false",

@@ -127,7 +127,7 @@ class SweepEnds(SweepCase):
                                        "on device [PDH-0800]\n"))
 
     def test_what_a_key_that_differs_decides_does_not_end_it(self):
-        # Of two draws either may be the first.
+        # Either of two draws may be the first.
         for more in (("--vary", "run.device_index=9,0"), ("--sample", "run.device_index=choice(0,9)", "--draws", "2")):
             for seed in ("0", "1", "2") if "--draws" in more else ("",):
                 with self.subTest(more=more, seed=seed):

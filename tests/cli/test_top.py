@@ -112,7 +112,7 @@ class TopRecording(Record):
         self.end(process)
 
     def test_looking_takes_little(self):
-        """Of a core at most 1 %, its start included."""
+        """At most 1 % of a core, its start included."""
         process, pid = self.recording("until_stopped")
         self.until(pid, r"A second +[1-9]")
         master, slave = pty.openpty()

@@ -37,7 +37,7 @@ class Truth(Case):
                     self.assertEqual(truth["settings"][key], value)
 
     def test_the_file_fits_the_schema(self):
-        """Of a scenario with an effect that was measured, of one without, and of two causes."""
+        """For a scenario with an effect that was measured, for one without, and for two causes."""
         if not os.path.exists(TOOLS):
             self.skip("no .venv/tools; scripts/tools-venv makes it")
         check = "import json, sys, jsonschema; jsonschema.validate(*(json.load(open(path)) for path in sys.argv[1:]))"

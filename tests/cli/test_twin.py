@@ -10,7 +10,7 @@ JSON = "json:output_json=metrics.json"
 TURNS = ("-o", "schedule.active=8", "-o", "schedule.twin=2")
 # RRsUUUUwRRRRsUUUUwRR behind a step to wait and one to warm up.
 RECORDED, ALL = [2, 3, 10, 11, 12, 13, 20, 21], 22
-# Of tests/fixtures/device/costly.so: each call takes as much longer while it is recorded.
+# What each call of tests/fixtures/device/costly.so takes longer while it is recorded.
 COSTLY_NS = 50_000
 
 

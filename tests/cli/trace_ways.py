@@ -87,7 +87,7 @@ def launched_in(events, start, end):
 
 
 def another_order(text, draw):
-    """Of the members of each object: the list of events stays as it is."""
+    """The members of each object change places: the list of events stays as it is."""
     return written(parse(text), draw=draw)
 
 
@@ -181,7 +181,7 @@ def twice(text, draw):
 
 
 def a_mark(text, draw):
-    """Of UTF-8, as some editors put it before a text."""
+    """The mark of UTF-8, as some editors put it before a text."""
     del draw
     return b"\xef\xbb\xbf" + text.encode("utf-8", "surrogateescape")
 

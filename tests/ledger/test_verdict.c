@@ -302,8 +302,7 @@ static void expect_passes(uint64_t passes, float waves, const char *cause, int64
   rig_end(&rig);
 }
 
-/* Of each kernel of 10 us 5 are its fixed part, once for all passes; what is left of 8 fits into 2 waves, of 2 into 1.
- */
+/* A kernel of 10 us has 5 as its fixed part, once for all passes; what is left of 8 fits into 2 waves, of 2 into 1. */
 PD_TEST(verdict, small_passes_cost_what_the_device_was_empty) {
   expect_passes(8, 0.25F, "small_batch", 80000 - 5000 - 2 * 5000);
 }

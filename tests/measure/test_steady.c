@@ -131,7 +131,7 @@ PD_TEST(steady, a_warm_up_that_ends_is_waited_for) {
     machine on = {.kind = DECAY, .step_s = 1e-4, .noise = 0.003, .drift = 0.5, .seed = (uint64_t)trial + 1};
     pd_measurement got;
     cr_assert_eq(settle(&on, &got), PD_SETTLED);
-    /* Of the 50 % that were too slow at first, less than two per cent are left. */
+    /* The first blocks were 50 % too slow: less than two per cent of that are left. */
     cr_assert_lt(0.5 * exp(-on.now_s / 0.18), 0.02, "ended after %g s", on.now_s);
     measurement_clear(&got);
   }

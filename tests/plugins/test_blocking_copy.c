@@ -10,7 +10,7 @@ PD_TEST(blocking_copy, presets_data_that_does_not_wait) {
   scenario_rig_close(&rig);
 }
 
-/* Of SCENARIO_STEPS steps. */
+/* In SCENARIO_STEPS steps. */
 static void expect_calls(const char *kind, bool control, uint64_t copies, uint64_t sets) {
   scenario_rig rig;
   const char *const overrides[] = {"calls=7", kind, NULL};

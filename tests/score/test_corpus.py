@@ -250,7 +250,7 @@ class Corpus(unittest.TestCase):
             run = score(folder, "c.ini")
             self.assertEqual(run.returncode, 0, run.stderr)
             got, cells = self.check_files(os.path.join(folder, "results/score"))
-            # Of two causes at once the loader's is the larger, and what is suggested against it is the core's.
+            # The loader's is the larger of two causes at once, and what is suggested against it is the core's.
             mixed = next(cell for cell in cells if cell["cell"] == "mixed_seed0")
             self.assertEqual(mixed["truth"], "input_bound", run.stdout)
             self.assertTrue(mixed["fix"].startswith("data."), mixed)
@@ -321,7 +321,7 @@ class Corpus(unittest.TestCase):
             self.assertIn(b"\r\x1b[K", seen[seen.rindex(b"score: running"):]) # it is taken away
 
     def test_the_other_corpora_have_as_many_runs_as_is_said(self):
-        """Of which none is there."""
+        """No run of them is there."""
         for name, count in (("cpu_models.ini", 60), ("cpu_transformer.ini", 60), ("cpu_ci.ini", 33), ("h200.ini", 212),
                             ("h200_unseen.ini", 64), ("h200_models.ini", 60)):
             with self.subTest(corpus=name), tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Of the generator of labelled PyTorch traces: its cells, without PyTorch."""
+"""The generator of labelled PyTorch traces: its cells, without PyTorch."""
 import contextlib
 import importlib.util
 import io

@@ -212,7 +212,7 @@ PD_TEST(sink_chrome_trace, hostile_names_stay_json) {
   fake_trace_close(fake);
 }
 
-/* Of what the analysers look for in names only what it is for keeps it. */
+/* A name that means something to the analysers is kept by what it is for, and by nothing else. */
 PD_TEST(sink_chrome_trace, names_with_a_meaning_to_readers_are_kept_from_others) {
   written out;
   fake_trace *fake = open_fake();

@@ -71,7 +71,7 @@ static inline size_t longest_line(const char *text) {
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* Of a summary without a verdict's steps: eight active ones, and what else fills a report. */
+/* The report of a summary without a verdict's steps: eight active ones, and what else fills a report. */
 static inline const char *report_with(table_test *self, const char *const *settings, uint32_t windows,
                                       const char *const *warnings, size_t count) {
   pd_summary summary = *fake_summary();

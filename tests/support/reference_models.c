@@ -56,7 +56,7 @@ static void layer_norm(double *y, const double *x, double *const *p) {
   for (int64_t i = 0; i < WIDTH; i++) y[i] = (x[i] - mean) / sqrt(square + 1e-5) * p[0][i] + p[1][i];
 }
 
-/* Of one row and one head: `out` is the mean of v's rows by the softmax of q's products with k's rows. */
+/* For one row and one head: `out` is the mean of v's rows by the softmax of q's products with k's rows. */
 static void attend_row(double *out, const double *q, const double *k, const double *v, int64_t rows) {
   double *weights = row_of(rows), sum = 0;
   for (int64_t t = 0; t < rows; t++) {

@@ -114,7 +114,7 @@ def check_modules(checks, run, window, profile):
 
 
 def shown_occupancy(row):
-    """Of a kernel in whole per cent, as Kineto writes it; a kernel without counts as 0 with the plugin."""
+    """A kernel's in whole per cent, as Kineto writes it; a kernel without counts as 0 with the plugin."""
     return math.floor(float(row["occupancy"] or 0) * 100 + 0.5)
 
 
@@ -289,7 +289,7 @@ def check_breakdown(checks, run, window, data, stock):
 
 
 def check_device_figures(checks, run, window, data):
-    """Of the box "GPU Summary": the plugin has occupancy in whole per cent of each kernel only."""
+    """The box "GPU Summary": the plugin has occupancy in whole per cent of each kernel only."""
     tool, kernels = data.gpu_metrics_parser, run.csv("events/kernels", window)
     for row in run.table("device_figures", window):
         device = int(re.search(r"\d+$", row["device"]).group())

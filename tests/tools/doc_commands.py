@@ -1,8 +1,8 @@
 """Runs every pdhost command of a document ("$ pdhost ..." in its console blocks), expects exit code 0, or 7 of a
 measurement: it says that the machine is too noisy. The lines quoted below a command have to be what the program still
 prints, in that order: each with its first word and most of the others, and with every figure that no clock has a part
-in: counts, bytes, the steps of the window, coverage. Times may differ. Of what a measurement or a comparison says nothing
-is compared: it is made of times. So is the verdict: with --verdicts only the commands whose verdict is quoted are run, and
+in: counts, bytes, the steps of the window, coverage. Times may differ. What a measurement or a comparison says is not
+compared: it is made of times. So is the verdict: with --verdicts only the commands whose verdict is quoted are run, and
 nothing else of them is compared. A translation (NAME.zh.md) is not run: its commands and lines have to be those of the
 English document, which doc_pairs.py compares. Commands that only read files run beside corpus/, and print the same each
 time: each quoted line has to be there with all its words, in that order.

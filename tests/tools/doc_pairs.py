@@ -14,7 +14,7 @@ def english_of(document):
 
 
 def target(link):
-    """Of a link: the file without its language, and of a heading whether there is one, since headings are translated."""
+    """A link's file without its language, and whether it names a heading, since headings are translated."""
     file, _, heading = link.partition("#")
     return file.replace(LANGUAGE + ".md", ".md") + ("#" if heading else "")
 

@@ -19,7 +19,7 @@ def last_step(run, window):
 
 
 def busy_share(run, window, step):
-    """Of the step's own time, what any kernel, copy or set covers."""
+    """The share of the step's own time that any kernel, copy or set covers."""
     start = step["start_ns"] - run.windows[window]["start_realtime_ns"]
     base = int(run.csv("active_steps", window)[0]["step_start"]) - (run.windows[window]["steps"][0]["start_ns"]
                                                                     - run.windows[window]["start_realtime_ns"])

@@ -143,7 +143,7 @@ static bool overlaps(const known_case *known, const raw_range *range) {
   return range->start >= from || range->end > from;
 }
 
-/* Of a time of the trace. */
+/* The step that a time of the trace lies in. */
 static uint32_t expected_step(const known_case *known, int64_t time) {
   for (uint32_t i = 0; i < known->input.step_count; i++)
     if (on_axis(known, (int64_t)known->steps[i].start_ticks) <= time &&

@@ -296,7 +296,7 @@ GOLDEN(plain_32_tf32, PLAIN_32, .tf32 = true)
 GOLDEN(plain_32_tf32_unfused, PLAIN_32, .tf32 = true, .unfused = true)
 GOLDEN(plain_32_tf32_channels_last, PLAIN_32, .tf32 = true, .nhwc = true)
 GOLDEN(plain_224_tf32, PLAIN_224, .tf32 = true)
-/* Of the block's later steps TF32 keeps nothing: see above. */
+/* TF32 keeps nothing in the block's later steps: see above. */
 GOLDEN(tiny_32_tf32, TINY_32_OF(1), .tf32 = true)
 GOLDEN(tiny_32_tf32_unfused, TINY_32_OF(1), .tf32 = true, .unfused = true)
 GOLDEN(tiny_224_tf32, TINY_224_OF(1), .tf32 = true)

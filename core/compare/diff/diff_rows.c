@@ -147,7 +147,7 @@ bool difference_make(const diff_side *a, const diff_side *b, double margin, uint
   *out = (difference){.sides = {a, b}, .has_device = a->has_device && b->has_device};
   bool ok = compare_steps(out, margin);
   compare_causes(out);
-  /* Of one side with device records and one without, host time would stand against device time. */
+  /* Where one side alone has device records, host time would be compared with device time. */
   if (a->has_device != b->has_device) return ok;
   for (diff_kind kind = 0; kind < DIFF_KIND_COUNT && ok; kind++) ok = make_list(out, kind, rows);
   return ok;

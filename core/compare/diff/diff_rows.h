@@ -19,7 +19,7 @@ typedef struct diff_row {
   bool is_sure; /* the interval leaves 0 out */
 } diff_row;
 
-/* Of one kind. */
+/* The rows of one kind. */
 typedef struct diff_list {
   diff_row *rows;                       /* those that changed most; their intervals are known */
   uint32_t count, changed, added, gone; /* changed: of all rows, those that are on both sides and differ */

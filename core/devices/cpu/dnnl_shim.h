@@ -17,7 +17,7 @@ typedef dnnl_memory_desc_t dnnl_shim_desc;
 typedef const_dnnl_memory_desc_t dnnl_shim_const_desc;
 #endif
 
-/* Of `count` dimensions, floats in the order of `tag`. The caller destroys it. */
+/* Describes floats of `count` dimensions in the order of `tag`. The caller destroys it. */
 dnnl_status_t dnnl_shim_desc_create(dnnl_shim_desc *out, int count, const dnnl_dims_t sizes, dnnl_format_tag_t tag);
 void dnnl_shim_desc_destroy(dnnl_shim_desc desc); /* NULL: nothing */
 

@@ -74,7 +74,8 @@ typedef struct pd_table {
   const uint8_t *digits;
 } pd_table;
 
-/* Of the figure in `column` of row `row`; the footer is row number rows.count. 0: no spread is known. */
+/* The digits that the spread supports in `column` of row `row`; the footer is row number rows.count. 0: no spread is
+ * known. */
 static inline uint32_t pd_table_digits(const pd_table *table, uint64_t row, uint32_t column) {
   return PD_HAS(pd_table, table, digits) && table->digits ? table->digits[row * table->column_count + column] : 0;
 }

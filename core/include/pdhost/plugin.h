@@ -37,7 +37,7 @@ extern "C" {
 #if defined(__GNUC__)
 #define PD_EXPORT __attribute__((visibility("default")))
 #define PD_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
-/* Of functions whose frame must not stand between an operation and its caller in a call stack. */
+/* For functions whose frame must not lie between an operation and its caller in a call stack. */
 #define PD_INLINE __attribute__((always_inline)) static inline
 #else
 #define PD_EXPORT

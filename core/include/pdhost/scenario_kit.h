@@ -158,7 +158,7 @@ static inline pd_status pd_kit_device_free(const pd_kit *kit, uint64_t bytes, vo
   return to->ops->memory->free(to->device, to->stream, PD_ALLOCATOR_RAW, bytes, data);
 }
 
-/* Of a scenario that calls pd_kit_spin, at init. The kit has a device. */
+/* A scenario that calls pd_kit_spin asks this at init. The kit has a device. */
 static inline pd_status pd_kit_needs_spin(const pd_kit *kit) {
   const pd_tensor_ops *ops = kit->device->ops->tensor;
   if (PD_HAS(pd_tensor_ops, ops, spin) && ops->spin) return PD_OK;

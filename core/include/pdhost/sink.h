@@ -65,7 +65,7 @@ typedef struct pd_step_stats {
   int64_t end_realtime_ns;
 } pd_step_stats;
 
-/* Of n values, in their own unit. count = 0: all zero. */
+/* How n values are spread, in their own unit. count = 0: all zero. */
 typedef struct pd_spread {
   uint64_t count;
   double mean, median, min, max, p10, p90;
@@ -100,8 +100,8 @@ typedef struct pd_summary {
   const char *sync_note; /* how step times were measured */
   int64_t corrected_ns;  /* most that a device record's time was moved, see pd_trace */
   pd_array notes;        /* of pd_note: the warnings of the run, one line each */
-  /* Of the whole GPU over all steps of the loop and what lies between them, by NVML's counter, joules. 0: not known: no
-   * such counter, or a loop of less than a second. */
+  /* Energy of the whole GPU over all steps of the loop and what lies between them, by NVML's counter, in joules. 0: not
+   * known, since there is no such counter, or the loop took less than a second. */
   double energy_j, energy_j_per_step, energy_j_per_sample;
   /* How often the user had the recording stand still, and for how long in all, up to the last window. */
   uint64_t pauses;

@@ -285,7 +285,7 @@ static inline const pd_string *pd_trace_string(const pd_trace *trace, uint32_t i
   return PD_AT(pd_string, &trace->strings, id < trace->strings.count ? id : 0);
 }
 
-/* Of `range` and the ranges around it, the innermost that annotates device work: a user's, the loop's wait for a batch
+/* The innermost of `range` and the ranges around it that annotates device work: a user's, the loop's wait for a batch
  * or a worker's, not a step's. PD_NONE: there is none, or `range` is PD_NONE. */
 static inline uint32_t pd_trace_annotation(const pd_trace *trace, uint32_t range) {
   for (; range != PD_NONE; range = PD_AT(pd_range, &trace->ranges, range)->parent) {

@@ -24,7 +24,7 @@ static bool is_same(const capture_state *a, const capture_state *b) {
   return a->state == b->state && memcmp(a->detail, b->detail, sizeof a->detail) == 0;
 }
 
-/* Of two neighbours in one state one row is made. */
+/* Two neighbours in one state become one row. */
 static void add_row(host_thread *self, const capture_state *row) {
   if (!row->state || row->end_ns <= row->start_ns) return;
   capture_state *last = self->count ? &self->rows[self->count - 1] : NULL;

@@ -28,7 +28,7 @@ typedef void record_host_put(void *user, capture_kind kind, uint32_t thread, con
 
 /* NULL on no memory. */
 record_host *record_host_open(pid_t pid, record_host_way way, record_host_put *put, void *user);
-/* Of threads that launch up to RECORD_HOST_THREADS are watched. */
+/* At most RECORD_HOST_THREADS of the threads that launch are watched. */
 enum { RECORD_HOST_THREADS = 3 };
 void record_host_calls(record_host *self, const pd_activity *rows, uint32_t count);
 /* Each millisecond. False: `self` is NULL. */

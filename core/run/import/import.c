@@ -204,7 +204,7 @@ static int finish(import_state *self) {
   return CODE_DONE;
 }
 
-/* All files. Of a folder, what cannot be read is skipped, as long as one can. */
+/* All files. In a folder, what cannot be read is skipped, as long as one can. */
 static int read_files(import_state *self) {
   const import_request *request = self->request;
   int code = CODE_DONE, skipped = CODE_DONE;

@@ -11,7 +11,7 @@ typedef struct import_paths {
   uint32_t count, room, room_in_folder;
 } import_paths;
 
-/* Of a folder, the traces that lie in it itself, by name: what ends in .json, .json.gz, .zip or .sqlite. PD_INVALID: a
+/* For a folder, takes the traces directly in it, by name: what ends in .json, .json.gz, .zip or .sqlite. PD_INVALID: a
  * folder has none, or cannot be read. To be freed in any case. */
 pd_status import_paths_expand(import_paths *self, const char *const *words, uint32_t count, error *err);
 /* Leaves out what lies in a folder and no reader takes for a trace: folders hold settings and results beside the

@@ -13,8 +13,9 @@ typedef struct launch_sequence {
   uint64_t *counts;               /* of each string id of the trace; the trace's `strings.count` of them */
 } launch_sequence;
 
-/* Of the operations and device records that belong to a step. Where batches are copied ahead (copies_ahead), when a
- * copy comes depends on how fast the loader is: then kernels alone count. PD_NO_MEMORY alone; free `counts`. */
+/* Counts the operations and device records that belong to a step. Where batches are copied ahead (copies_ahead), when a
+ * copy comes depends on how fast the loader is: then kernels alone count. The only failure is PD_NO_MEMORY; free
+ * `counts`. */
 pd_status launch_sequence_find(const pd_trace *trace, launch_sequence *out);
 
 #endif

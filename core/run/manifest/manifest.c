@@ -99,7 +99,7 @@ static bool add_configuration(json_t *to, json_t *seeds, json_t *given, const co
   return ok;
 }
 
-/* Of what the C library, the loader, threads, oneDNN and CUDA read. Other names may hold secrets. */
+/* The variables that the C library, the loader, threads, oneDNN and CUDA read. Others may hold secrets. */
 static bool matters(const char *variable) {
   static const char *const beginnings[] = {"OMP_",
                                            "GOMP_",

@@ -10,7 +10,7 @@
 #define MANIFEST_FORMAT "pdhost.manifest/1"
 /* In the run's folder; in a folder of its own, since tools take every .json of the trace folder for a trace. */
 #define MANIFEST_FILE "manifest/manifest.json"
-/* Of how many steps, from the first on, losses and times are kept. */
+/* Losses and times are kept for this many steps, from the first on. */
 #define MANIFEST_STEPS_MOST 10000
 
 typedef struct manifest manifest;

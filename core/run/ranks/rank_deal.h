@@ -1,6 +1,6 @@
 /*
  * Runs that are dealt to the ranks of a launcher, or to the tasks of a Slurm array: each makes its own, in a folder
- * that all see, and rank 0 gathers them when all are done. Of an array no task gathers: the same command does, run once
+ * that all see, and rank 0 gathers them when all are done. No task of an array gathers: the same command does, run once
  * more.
  */
 #ifndef CORE_RUN_RANK_DEAL_H

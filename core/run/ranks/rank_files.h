@@ -15,8 +15,8 @@ typedef struct rank_files {
   arena tables;
 } rank_files;
 
-/* Files that say they are of one rank are windows of it. Of files that do not say, those with other steps are windows
- * of one rank, and those with the same steps are ranks. `path` stays. False on no memory. */
+/* Files that say they are of one rank are windows of it. Files that do not say it are windows of one rank where their
+ * steps differ, and ranks where their steps are the same. `path` stays. False on no memory. */
 bool rank_files_add(rank_files *self, const char *path, const pd_trace *trace);
 /* Once all are added: what two or more ranks with collectives did together. False on no memory. */
 bool rank_files_judge(rank_files *self);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one run. */
+/* In one run. */
 enum { RANKS_MOST = 1 << 16, CLOCK_BEFORE = 0, CLOCK_AFTER = 1 };
 
 static void save_clock(struct capture_writer *to, uint64_t which, const rank_offset *rows, uint32_t count) {

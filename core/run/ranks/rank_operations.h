@@ -24,7 +24,7 @@ typedef struct rank_operations {
   uint32_t count, room;
 } rank_operations;
 
-/* Of a rank's collective that not all ranks have. */
+/* Stands for a rank's collective that not all ranks have. */
 #define RANK_NO_TRANSFER (-1)
 
 /* `transfers`: of each collective of `side`, ns or RANK_NO_TRANSFER. False on no memory. */

@@ -44,7 +44,7 @@ static bool add_collective(rank_side *self, const trace_facts *facts, const pd_d
   return true;
 }
 
-/* Of a step, `more` steps added to those that there are. */
+/* Adds `more` steps to the average of a step over those that there are. */
 static void average(double *mean, uint32_t steps, uint32_t more, int64_t sum_ns) {
   *mean = (*mean * steps + (double)sum_ns) / (steps + more);
 }

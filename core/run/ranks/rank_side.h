@@ -40,19 +40,19 @@ typedef struct rank_side {
   double comm_ns;    /* of a step: the union of the collectives */
   double overlap_ns; /* of a step: both */
   rank_parts parts;  /* of all steps, by time */
-  /* Of all steps: the ledger's owners, and when the owner was communication. */
+  /* Over all steps: the ledger's owners, and when the owner was communication. */
   int64_t owners_ns[LEDGER_CAUSE_COUNT];
   intervals exposed;
-  /* Of a step, by cause: how long the device was idle while the host was the cause's. Of the last window. */
+  /* Per step, by cause: how long the device was idle while the host was the cause's. From the last window. */
   double idle_ns[VERDICT_COUNT];
-  /* What recording adds to a step, as far as it is known, and to what its host needs. Of the last window. */
+  /* What recording adds to a step, as far as it is known, and to what its host needs. From the last window. */
   double added_ns, added_host_ns;
   bool has_causes;
   bool is_other; /* the device is no GPU */
 } rank_side;
 
-/* Adds a window; `self` is zeroed but for its path and rank. Of several windows, steps and collectives add up. False on
- * no memory. */
+/* Adds a window; `self` is zeroed but for its path and rank. The steps and collectives of several windows add up. False
+ * on no memory. */
 bool rank_side_add(rank_side *self, const pd_trace *trace);
 /* Sorts what was added. */
 void rank_side_finish(rank_side *self);

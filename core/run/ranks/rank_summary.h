@@ -25,7 +25,7 @@
 #include "rank_operations.h"
 #include "rank_side.h"
 
-/* Of the step: what is worth a verdict, as of a cause on a GPU (gains.h). */
+/* The share of the step that is worth a verdict, as for a cause on a GPU (gains.h). */
 #define RANKS_LEAST 0.05
 /* The same on another device, whose ranks may share the cores, and whose steps differ more from one to the next. */
 #define RANKS_LEAST_OTHER 0.15
@@ -66,15 +66,15 @@ typedef struct rank_message {
 
 typedef struct rank_figures {
   const rank_side *side;
-  /* Of a step, in ns: */
+  /* Per step, in ns: */
   double step_ns;
   double wait_ns, transfer_ns;                 /* of its collectives that were matched */
   double exposed_wait_ns, exposed_transfer_ns; /* of them, with no computing beside */
   double host_ns;   /* what its host needs for a step, with what recording adds and without what it waits for others */
   double need_ns;   /* the step without waits for other ranks: by the host or by the device, what takes longer */
   double caused_ns; /* how long the others wait on average for this rank, where it comes last */
-  /* Of the ledger's owner communication, of all steps: the rest of it is in collectives that not all ranks have, or
-   * that were launched before the steps. */
+  /* What the ledger's owner communication has, over all steps: the rest of it is in collectives that not all ranks
+   * have, or that were launched before the steps. */
   int64_t comm_wait_ns, comm_transfer_ns;
   uint64_t last;       /* collectives in which it comes last */
   uint32_t steps_last; /* steps in which it causes the most */

@@ -16,7 +16,7 @@
 /* Spans of a step whose events are made before it. */
 enum { SPANS_AHEAD = 16 };
 
-/* Of injected device work, waiting to be read. */
+/* Injected device work, waiting to be read. */
 typedef struct device_span {
   pd_event *start, *end;
   uint64_t row; /* of the step */

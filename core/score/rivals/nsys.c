@@ -7,7 +7,7 @@
  * (cuda_memcpy_sync, cuda_memset_sync, cuda_api_sync), gaps of at least 500 ms on the device (gpu_gaps), and fewer than
  * 50 % of the time in use in one of 30 equal parts (gpu_time_util).
  * Mapping: pageable copies to the device are pageable_copy; those to the host, which block it, and blocking calls are
- * forced_sync. Of the two the one with the longer total is the verdict. Gaps and low use name no cause; they count
+ * forced_sync. The one of the two with the longer total is the verdict. Gaps and low use name no cause; they count
  * where neither of the two found anything.
  */
 #include "rivals.h"

@@ -22,7 +22,7 @@ static uint32_t phase_of(const trace_facts *facts, const pd_device_row *row) {
   return part == PD_PART_OPTIMIZATION ? PHASE_OPTIMIZER : PHASE_COUNT;
 }
 
-/* Of one step: copies, and all phases together, in nanoseconds. */
+/* One step's copies, and all its phases together, in nanoseconds. */
 static void time_step(const trace_facts *facts, uint64_t step, uint64_t *next, int64_t *copies, int64_t *phases) {
   int64_t from[PHASE_COUNT], to[PHASE_COUNT];
   for (uint32_t p = 0; p < PHASE_COUNT; p++) {

@@ -45,7 +45,7 @@ typedef struct labels {
  * answers, and every cause is as it says. False: `err` says which line is wrong. Free it in any case. */
 bool labels_read(const char *path, double least, labels *out, error *err);
 void labels_free(labels *self);
-/* Of this trace; NULL: none. */
+/* The label of this trace; NULL: none. */
 const label *labels_find(const labels *self, const char *trace);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct taking {
   trace_answer *to;
 } taking;
 
-/* Of several windows the last one counts. */
+/* The last of several windows counts. */
 static int take_window(void *user, const char *path, pd_trace *trace) {
   taking *self = user;
   trace_answer *to = self->to;

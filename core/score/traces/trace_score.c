@@ -39,7 +39,7 @@ static const label_gain *gain_of(const label *of, const char *cause) {
   return NULL;
 }
 
-/* Of each cause that both give a figure of. */
+/* For each cause that both give a figure of. */
 static void compare_gains(const label *truth, const label *said, judged *out) {
   for (uint32_t i = 0; said && i < truth->gain_count && out->gain_count < FIGURES_GAINS; i++) {
     const label_gain *from = &truth->gains[i], *own = gain_of(said, from->cause);

@@ -3,7 +3,7 @@
 #include "tables/devices.h"
 #include "tables/tables.h"
 
-/* Of the only device, from the lists that the breakdown has made: kernels, copies without them, sets without both. */
+/* For the only device, from the lists that the breakdown has made: kernels, copies without them, sets without both. */
 static bool only_device_busy(const step_parts *parts, int64_t from, int64_t to, int64_t *busy_ns) {
   intervals alone = {0}, left = {0};
   bool ok = intervals_subtract(&parts->lists[STEP_MEMCPY], &parts->lists[STEP_KERNEL], &alone);

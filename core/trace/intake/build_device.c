@@ -22,7 +22,7 @@ static bool start_after(const void *rows, uint32_t a, uint32_t b) {
   return first->end < second->end;
 }
 
-/* Of calls with one number, those inside another on its thread are left out: a driver call in a runtime call. */
+/* Leaves out each call that lies inside another of the same number on its thread: a driver call in a runtime call. */
 static uint64_t drop_nested(read_call *calls, const uint32_t *order, uint64_t count) {
   uint64_t dropped = 0;
   const read_call *outer = NULL;

@@ -7,7 +7,7 @@
 
 typedef struct source_lines source_lines;
 
-/* Of all that is loaded now; NULL where there is no libdw: then no address has a line. */
+/* For all that is loaded now; NULL where there is no libdw: then no address has a line. */
 source_lines *source_lines_open(void);
 void source_lines_close(source_lines *self);
 

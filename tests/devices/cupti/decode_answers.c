@@ -181,7 +181,7 @@ PD_TEST(cupti_decode, waits_on_where_only_the_pasts_records_have_come) {
   close_decoder();
 }
 
-/* Of calls under one id each wants a record of its kind; what is left over answers none of them. */
+/* Each of the calls under one id wants a record of its kind; what is left over answers none of them. */
 PD_TEST(cupti_decode, waits_on_where_records_under_a_shared_id_are_left_over) {
   open_decoder();
   add_call_at(false, 211, 7, 2000, 42);

@@ -27,7 +27,7 @@ pid_t gettid(void) {
   return (pid_t)syscall(SYS_gettid);
 }
 
-/* Of large buffers as they are mapped: how many by other threads than the first. */
+/* How many large buffers were mapped by other threads than the first. */
 _Atomic int mapped_beside;
 PD_EXPORT int madvise(void *at, size_t bytes, int advice);
 int madvise(void *at, size_t bytes, int advice) {

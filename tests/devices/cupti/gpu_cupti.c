@@ -144,7 +144,7 @@ static void tally_window(kept_record *record, tally *sum) {
         sum->calls++, sum->matched += rows > 0;
       else
         sum->others++, sum->others_matched += rows > 0;
-      /* Of a call in which CUPTI was attached it may have the driver's part alone: another thread's are not counted. */
+      /* A call in which CUPTI was attached may have the driver's part alone: another thread's are not counted. */
       sum->driver_calls += own && call->kind == PD_ACTIVITY_DRIVER;
       sum->doubled += rows > 1;
       if (rows > 1) show(record->rows + i, end - i);

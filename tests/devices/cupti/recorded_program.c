@@ -118,7 +118,7 @@ static bool is_settled(uint32_t flushes) { return fake_get().flushes >= flushes 
 static bool is_started(uint32_t flushes) { return (void)flushes, fake_get().kernel_on; }
 static bool is_stopped(uint32_t flushes) { return (void)flushes, !fake_get().kernel_on; }
 
-/* Of no copy, so that what repeats says nothing of steps. */
+/* Without copies, so that what repeats says nothing of steps. */
 static void marked_steps(int count) {
   (void)fake_driver_launch("_Z5beginv");
   fake_finish(0);

@@ -73,7 +73,7 @@ struct cupti_collect {
 
 /* ---- the decoder's thread ---------------------------------------------------------------------------------- */
 
-/* Of the reading that was held up least: a thread may lose its core between two clocks. */
+/* Taken from the reading that was held up least: a thread may lose its core between two clocks. */
 static int64_t clock_offset_ns(void) {
   int64_t offset_ns = 0, narrowest_ns = INT64_MAX;
   for (int i = 0; i < CLOCK_TRIES && narrowest_ns > CLOCK_NARROW_NS; i++) {

@@ -31,15 +31,14 @@ typedef struct cupti_session {
 pd_status cupti_session_attach(cupti_session *self, CUpti_BuffersCallbackRequestFunc request,
                                CUpti_BuffersCallbackCompleteFunc complete, char *why, size_t why_bytes);
 pd_status cupti_session_enable(cupti_session *self, char *why, size_t why_bytes);
-/* Of an attached session whose kinds are on: the lists by exclusion, where switching on one by one has recorded
- * nothing.
- */
+/* Makes the lists by exclusion, where switching on one by one has recorded nothing. The session is attached and its
+ * kinds are on. */
 void cupti_session_list_again(cupti_session *self);
 void cupti_session_disable(cupti_session *self);
 /* Whether the records' times are CLOCK_REALTIME. */
 bool cupti_session_shares_clock(const cupti_api *self);
-/* Of a session whose kinds are off: another profiler of the process may subscribe, and gives buffers that nobody has
- * zeroed. Nothing can be recorded any more. Calls of the library may be under way. */
+/* Lets another profiler of the process subscribe, and give buffers that nobody has zeroed. The session's kinds are off.
+ * Nothing can be recorded any more. Calls of the library may be under way. */
 void cupti_session_unsubscribe(cupti_session *self);
 /* No other call of the library may be under way. */
 void cupti_session_detach(cupti_session *self);

@@ -13,7 +13,7 @@ typedef struct plain_test {
   struct plain_test *next;
 } plain_test;
 
-/* Of this program; called before main. */
+/* Adds a test to this program; called before main. */
 void plain_add(plain_test *test);
 
 #define Test(suite, name, ...)                                                                                         \
