@@ -1,5 +1,5 @@
 /*
- * Analysis extension: every table a run can show, computed once from a pd_trace and read alike by all sinks.
+ * Analysis extension: every table a run can show, computed once from a pd_trace and read by all sinks.
  *
  * A table is rows of typed cells under metrics. Text, CSV, JSON and markdown are renderings of the same cells.
  */
@@ -70,7 +70,7 @@ typedef struct pd_table {
   pd_array rows;              /* of pd_table_row */
   const pd_table_row *footer; /* or NULL: totals, under the same columns; first cell is their label */
   /* For every cell the significant digits that its spread supports, 0: no spread is known.
-   * Row by row, column_count each, the footer's behind the last row; NULL: all 0. For text alone. */
+   * Row by row, column_count each, the footer's behind the last row; NULL: all 0. Only text shows them. */
   const uint8_t *digits;
 } pd_table;
 
@@ -113,12 +113,12 @@ typedef struct pd_analysis {
   /* The registry, `*count` metrics. [any thread] */
   const pd_metric *const *(*metrics)(const struct pd_analysis *analysis, uint64_t *count);
   /* The tables of the whole run, from the steps of `summary` alone, so that they are there without a trace
-   * too; a summary without steps gives them without figures. At the end of a run of several ranks, rank 0 has what
-   * they did together behind them. Owned by the host until close of the last sink has
+   * too; a summary without steps gives them without figures. At the end of a run of several ranks, rank 0 has tables of
+   * what all ranks did together behind them. Owned by the host until close of the last sink has
    * returned. NULL on no memory. [loop thread] */
   const pd_table_set *(*run_tables)(const struct pd_analysis *analysis, const struct pd_run *run,
                                     const struct pd_summary *summary);
-  /* Significant digits, 3 to 5, to show figures with that tell of these `count` values: one more than their
+  /* The significant digits, 3 to 5, with which to show figures made of these `count` values: one more than their
    * spread leaves certain. Times are in seconds. Sorts the values. [any thread] */
   uint32_t (*digits)(const struct pd_analysis *analysis, double *values, uint64_t count);
 } pd_analysis;

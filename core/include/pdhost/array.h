@@ -1,6 +1,6 @@
 /*
  * An array that grows: memory of malloc(), how many rows it has room for, and how many it has. The host and its plugins
- * grow theirs by this; a plugin of yours may.
+ * use it; yours may, too.
  *
  *   row *rows = NULL;
  *   uint32_t room = 0, count = 0;
@@ -21,15 +21,15 @@
 extern "C" {
 #endif
 
-/* True when `rows` has room for `count` rows; it then may lie elsewhere, and `room` says for how many it has room:
- * twice as many as before, at least. What is new is not set. False on no memory: nothing has changed. `room` is an
- * unsigned integer of 4 or 8 bytes. Each argument is named more than once. */
+/* Makes room for `count` rows, at least twice as many as before where it has to grow. `rows` may then lie elsewhere,
+ * and `room` is how many rows fit. New rows are not set. False on no memory: nothing has changed. `room` is an unsigned
+ * integer of 4 or 8 bytes. Each argument is named more than once. */
 /* NOLINTNEXTLINE(bugprone-sizeof-expression): a row may be a pointer */
 #define PD_ARRAY_FIT(rows, room, count)                                                                                \
   (((rows) && (uint64_t)(count) <= (uint64_t)(room)) ||                                                                \
    pd_array_grow((void *)&(rows), sizeof *(rows), (void *)&(room), sizeof(room), (count), false))
 
-/* The same, and what is new is zero. */
+/* The same, and new rows are zero. */
 /* NOLINTNEXTLINE(bugprone-sizeof-expression): a row may be a pointer */
 #define PD_ARRAY_FIT_ZERO(rows, room, count)                                                                           \
   (((rows) && (uint64_t)(count) <= (uint64_t)(room)) ||                                                                \

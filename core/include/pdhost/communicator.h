@@ -5,7 +5,7 @@
  * device memory (`nccl`), which is set up over the first. A run of one rank opens none. All ranks call the same
  * functions in the same order; those of host memory wait for the others.
  *
- * What other parts of a run see of it is pd_ranks, an extension of the host's.
+ * Other parts of a run see pd_ranks of it, an extension of the host.
  */
 #ifndef PDHOST_COMMUNICATOR_H
 #define PDHOST_COMMUNICATOR_H
@@ -64,7 +64,7 @@ typedef struct pd_communicator_ops {
   static const pd_communicator_ops pd_ops_ = {.size = sizeof(pd_communicator_ops), __VA_ARGS__};                       \
   PD_PLUGIN_PLAIN(PD_KIND_COMMUNICATOR, communicator, pd_ops_, name_, version_, summary_)
 
-/* The ranks of this run: an extension of the host's, NULL in a run of one rank. The functions are those of the
+/* The ranks of this run: an extension of the host, NULL in a run of one rank. The functions are those of the
  * communicators. */
 #define PD_EXT_RANKS "pdhost.ranks/1"
 typedef struct pd_ranks {

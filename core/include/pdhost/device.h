@@ -2,8 +2,8 @@
  * pdhost device ABI: memory, streams, tensor operations and profiling of one compute device.
  *
  * Everything on a stream is asynchronous and in order unless the comment says that it waits. An asynchronous failure
- * comes back from the next synchronisation of its stream and sticks. Optional members are NULL and their comment
- * begins with "Optional:". All others are required and checked at load.
+ * comes back from the next synchronisation of its stream, and from all later ones. Optional members are NULL and their
+ * comment begins with "Optional:". All others are required and checked at load.
  *
  * A launching function leaves, while profiling is on, one runtime record on the calling thread and one device record
  * per piece of device work, tied by their correlation ids.
@@ -86,7 +86,7 @@ typedef struct pd_memory_ops {
 
 /* ---- streams ----------------------------------------------------------------------------------------------- */
 
-/* Work of the host's on a stream. A failure writes its cause to `message`, and sticks to the stream. */
+/* Work that the host does on a stream. A failure writes its cause to `message`, and stays with the stream. */
 typedef pd_status (*pd_host_kernel)(const void *arguments, char *message, uint64_t room);
 enum { PD_HOST_KERNEL_BYTES = 128 };
 
@@ -284,9 +284,9 @@ typedef struct pd_tensor_ops {
 typedef struct pd_profile_options {
   uint32_t size;
   uint32_t profile_memory; /* 1: report every device and pinned allocation to pd_record.memory; 0: none. Their runtime
-                              calls are recorded in any case, as other calls are */
+                              calls are recorded either way, as other calls are */
   uint32_t graphs;         /* 1: the run captures its step and replays it. A hint, for a device that has to profile in
-                              another way then; the records of a graph's work are due in any case */
+                              another way then; the records of a graph's work are wanted either way */
   uint32_t sync;           /* 1: synchronisation records too */
 } pd_profile_options;
 
@@ -306,8 +306,8 @@ typedef struct pd_profile_status {
 typedef struct pd_profile_ops {
   uint32_t size;
   uint32_t reserved;
-  /* Before the first warm-up step of the first window: loads and sets up what is needed. Falls back to a lesser mode
-   * with a note rather than fail, where the run can go on. */
+  /* Before the first warm-up step of the first window: loads and sets up what is needed. Where the run can go on
+   * with a lesser mode, takes that with a note rather than fail. */
   pd_status (*attach)(pd_device *device, const pd_profile_options *options);
   /* From now on work is recorded; called at each window's first warm-up step. */
   pd_status (*start)(pd_device *device);
@@ -335,12 +335,12 @@ typedef struct pd_device_ops {
   const pd_stream_ops *stream;
   const pd_tensor_ops *tensor;
   const pd_profile_ops *profile;
-  /* Sizes with which a run on this device takes seconds; over the scenario's presets. Ends with a NULL key; NULL: none.
-   */
+  /* Sizes with which a run on this device takes seconds. They win over the scenario's presets. Ends with a NULL key;
+   * NULL: none. */
   const pd_preset *presets PD_OR_ZERO;
 } pd_device_ops;
 
-/* How scenarios reach the open device: an extension of the host's. */
+/* How scenarios reach the open device: an extension of the host. */
 #define PD_EXT_DEVICE "pdhost.device/1"
 typedef struct pd_device_access {
   uint32_t size;

@@ -1,4 +1,4 @@
-/* What a loss is called, in every output alike. [any thread] */
+/* The name of each loss, the same in every output. [any thread] */
 #ifndef PDHOST_LOSS_NAMES_H
 #define PDHOST_LOSS_NAMES_H
 

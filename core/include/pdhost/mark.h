@@ -75,7 +75,7 @@ static inline void pd_mark_end(void) {
 static inline void pd_mark_input_begin(void) { pd_mark_begin(PD_MARK_INPUT); }
 static inline void pd_mark_input_end(void) { pd_mark_end(); }
 
-/* A step ends here, and the next one begins. Once before the first step gives that one, too. */
+/* A step ends here, and the next one begins. Call it once before the first step too, or that one is not seen. */
 static inline void pd_mark_step(void) {
 #if PD_MARKS
   nvtxEventAttributes_t event = pd_mark_event(PD_MARK_STEP);

@@ -2,7 +2,7 @@
  * pdhost plugin ABI: what a plugin and the host know of each other.
  *
  * A plugin is one shared object with one exported symbol, pd_plugin_entry(). Everything it may call reaches it
- * through pd_host; it links to nothing of the host's.
+ * through pd_host; it links to no part of the host.
  *
  * Growth after the first release: fields are only ever added at the end of a table and PD_ABI_MINOR is raised; anything
  * else raises PD_ABI_MAJOR. A reader asks PD_HAS() before it touches a field newer than 1.0. No struct has padding.
@@ -31,7 +31,7 @@ extern "C" {
 #define PD_ABI_MINOR 0
 
 /* True when the table behind `p`, of type `T`, is long enough to hold `field`. Never compare sizes for equality. */
-/* NOLINTNEXTLINE(bugprone-sizeof-expression): of a pointer the size of the pointer is meant */
+/* NOLINTNEXTLINE(bugprone-sizeof-expression): where it is a pointer, the size of the pointer is meant */
 #define PD_HAS(T, p, field) ((p)->size >= offsetof(T, field) + sizeof((p)->field))
 
 #if defined(__GNUC__)
@@ -156,8 +156,8 @@ struct pd_host {
   void (*log)(const pd_host *host, pd_log_level level, const char *format, ...) PD_PRINTF(3, 4);
 };
 
-/* A key of the core's with the value that a plugin brings ("data.io_sleep_ms", "2"); what the user gives wins. Of [run]
- * only warmup_steps, sync_timing, max_steps and epochs may be preset. */
+/* A key of the core, and the value that a plugin brings for it: "data.io_sleep_ms", "2". A value that the user gives
+ * wins. In [run], only warmup_steps, sync_timing, max_steps and epochs may be preset. */
 typedef struct pd_preset {
   const char *key, *value;
 } pd_preset;
@@ -181,7 +181,7 @@ typedef struct pd_plugin {
   const char *name;      /* what the user types: [a-z0-9_]+ */
   const char *version;
   const char *summary;                              /* one line */
-  const char *author;                               /* whom to ask; shown by `pdhost --list`; NULL: not told */
+  const char *author;                               /* whom to ask; shown by `pdhost --list`; NULL: not given */
   const pd_option *options;                         /* `option_count` rows; NULL when there are none */
   union {                                           /* by kind; each table begins with its size */
     const struct pd_scenario_ops *scenario;         /* scenario.h */

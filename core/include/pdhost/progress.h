@@ -1,5 +1,5 @@
 /*
- * Progress extension: what takes a while is named to the user while it lasts, where there is a progress line.
+ * Progress extension: tells the user what takes a while, for as long as it lasts, where there is a progress line.
  */
 #ifndef PDHOST_PROGRESS_H
 #define PDHOST_PROGRESS_H

@@ -2,7 +2,7 @@
  * pdhost reader ABI: a plugin that reads what another profiler wrote.
  *
  * The host opens a file, and asks for one window after the other. The reader puts rows into each, in any order; the
- * host sorts, nests and correlates them, finds the steps where none are marked, and hands the pd_trace that comes of it
+ * host sorts, nests and correlates them, finds the steps where none are marked, and hands the resulting pd_trace
  * to the analysis and the sinks.
  */
 #ifndef PDHOST_READER_H
@@ -18,9 +18,9 @@ extern "C" {
 typedef uint32_t pd_probe;
 enum {
   PD_PROBE_NO = 0,
-  PD_PROBE_MAYBE = 1, /* of its general form */
+  PD_PROBE_MAYBE = 1, /* it has the general form */
   PD_PROBE_YES = 2,
-  PD_PROBE_RUN = 3 /* surely, and it holds a run of pdhost's own: what comes of it goes to pd_intake.record */
+  PD_PROBE_RUN = 3 /* yes, and it holds a run of pdhost: its records go to pd_intake.record */
 };
 
 /* What the file says of itself. Texts are copied. What is zeroed is not known. */
@@ -71,14 +71,15 @@ typedef struct pd_captured {
 } pd_captured;
 
 typedef struct pd_intake pd_intake;
-/* Where rows go. Times are nanoseconds, of one clock for all rows of a window. Running out of memory sticks: the host
- * asks once, after next_window has returned. [loop thread] */
+/* Where rows go. Times are nanoseconds, of one clock for all rows of a window. The host remembers that it ran out of
+ * memory, and looks once, after next_window has returned. [loop thread] */
 struct pd_intake {
   uint32_t size;
   uint32_t reserved;
   void *impl;
 
-  /* The id of a string of `length` bytes; the same bytes give the same id within a window. 0 is the empty one's. */
+  /* The id of a string of `length` bytes; the same bytes give the same id within a window. 0 is that of the empty
+   * string. */
   uint32_t (*intern)(const pd_intake *intake, const char *text, uint64_t length);
   /* The index of a thread of a process, the same for the same two numbers. */
   uint32_t (*thread)(const pd_intake *intake, uint32_t pid, uint32_t tid);
@@ -97,16 +98,16 @@ struct pd_intake {
   /* The source says that it lost records. */
   void (*lost)(const pd_intake *intake, pd_loss loss, uint64_t count);
   /* What is odd about the file, once for each kind, in words without a full stop: "3 events are not JSON and are left
-   * out, the first at byte 4711". The user is told; damage is a warning. */
+   * out, the first at byte 4711". The user sees it; damage is a warning. */
   void (*odd)(const pd_intake *intake, pd_odd how, const char *format, ...) PD_PRINTF(3, 4);
-  /* Where the rows that follow stand: the byte of the file, decompressed. Not called: not known. */
+  /* The byte of the file, decompressed, at which the rows that follow lie. Not called: not known. */
   void (*place)(const pd_intake *intake, uint64_t byte);
   /* Bytes of the file read so far, for the progress line. May be called often. */
   void (*progress)(const pd_intake *intake, uint64_t bytes, uint64_t of);
   /* In place of rows: every record of a run's capture in the file's order, those of one window up to its end between
    * two calls of next_window. The first call gives the record of the run and that of its device alone. */
   void (*record)(const pd_intake *intake, const pd_captured *record);
-  /* A function of the program's own, not of a library's, while it ran; `name` holds its file and line, as in
+  /* A function of the program itself, not of a library, while it ran; `name` holds its file and line, as in
    * "train.py(57): step". Operations get the stack of those around them. Ask with PD_HAS, and for NULL. */
   void (*frame)(const pd_intake *intake, uint32_t thread, uint32_t name, int64_t start_ns, int64_t end_ns);
   /* What the host did: rows as the trace has them, but with threads of `thread` and the intake's times. Facts that the

@@ -15,7 +15,7 @@ extern "C" {
 
 #define PD_EXT_RECORD "pdhost.record/1"
 
-/* What a host range is; the words of Kineto's categories where it has one. */
+/* What a host range is, with Kineto's word for it where it has one. */
 typedef uint32_t pd_range_kind;
 enum {
   PD_RANGE_OP = 1,         /* cpu_op: a framework operation, forward or backward */
@@ -91,7 +91,7 @@ typedef struct pd_activity {
       uint32_t static_bytes, dynamic_bytes; /* shared memory per block */
       uint32_t graph, graph_node;           /* 0: not from a graph */
       float blocks_per_sm, warps_per_sm;
-      float occupancy;        /* estimated achieved, 0..1; < 0: unknown; a reader's 0, too */
+      float occupancy;        /* estimated achieved, 0..1; < 0: unknown; from a reader, 0 too */
       float waves;            /* grid over the blocks that fit at once; < 0: unknown */
       uint32_t active_blocks; /* theoretical resident blocks per SM */
     } kernel;
@@ -102,8 +102,8 @@ typedef struct pd_activity {
   } u;
 } pd_activity;
 
-/* By how much a device record may begin before its call by the clocks' disagreement: the trace moves it behind the
- * call. What is earlier still is implausible, and left out. CUPTI's map of the two clocks was off by up to
+/* A device record may begin this much before its call, since the two clocks disagree: the trace moves it behind the
+ * call. A record that begins even earlier is implausible, and left out. CUPTI's map of the two clocks was off by up to
  * 11.5 us on H200s; this is some four times that. */
 enum { PD_EARLY_NS = 50000 };
 
@@ -124,7 +124,7 @@ enum {
 
 /* One allocation (bytes > 0) or free (bytes < 0). */
 typedef struct pd_memory_event {
-  uint64_t address; /* 0: unknown, in an old trace of another program's */
+  uint64_t address; /* 0: unknown, in an old trace of another program */
   int64_t bytes;    /* between -2^48 and 2^48: what is beyond is counted as IMPLAUSIBLE and left out */
   uint64_t total_allocated, total_reserved; /* after the event, of its device type */
   uint64_t duration_ticks;                  /* time in the allocator */
@@ -194,8 +194,8 @@ struct pd_record {
   /* Nanoseconds of CLOCK_REALTIME. [any thread] */
   int64_t (*now_ns)(const pd_record *record);
 
-  /* Hands over `count` records; they are copied. Accepted also while ranges are off: the window is decided by the start
-   * of the runtime call it belongs to. A device record begins after its call, or at most PD_EARLY_NS before it. [any
+  /* Hands over `count` records; they are copied. Accepted also while ranges are off: a record belongs to the window in
+   * which its runtime call began. A device record begins after its call, or at most PD_EARLY_NS before it. [any
    * thread] */
   void (*activities)(const pd_record *record, pd_clock clock, const pd_activity *records, uint64_t count);
 

@@ -29,7 +29,7 @@ enum {
   PD_PHASE_WAIT = 2,
   PD_PHASE_WARMUP = 3,
   PD_PHASE_ACTIVE = 4,
-  PD_PHASE_PAUSED = 5 /* the user has the recording stand still: the schedule does, too */
+  PD_PHASE_PAUSED = 5 /* the user paused the recording: the schedule stands still, too */
 };
 
 /* One step of the loop. Valid until step() returns. */
@@ -40,7 +40,7 @@ typedef struct pd_step {
   const pd_batch *batch; /* a scenario may read and copy it, and keeps no pointer */
   uint32_t control;      /* 1: the same step without what the scenario injects, to compare with */
   uint32_t dialled;      /* 1: `amount` stands for the key that the scenario's `dial` names */
-  double amount;         /* what the host found to take the time that was asked for; pd_kit_count */
+  double amount;         /* the value that takes the time asked for, as the host found it; see pd_kit_count */
 } pd_step;
 
 /* Whether the step is to have what the scenario injects. */
@@ -49,10 +49,10 @@ static inline bool pd_step_injects(const pd_step *step) { return !(PD_HAS(pd_ste
 /* A preset that holds on one device only, over the device's own presets. */
 typedef struct pd_device_preset {
   const char *device;      /* as --list names it: "cpu" */
-  const char *key, *value; /* as in pd_preset; also keys of this scenario's, as in "scenario.rounds" */
+  const char *key, *value; /* as in pd_preset; also keys of this scenario, as in "scenario.rounds" */
 } pd_device_preset;
 
-/* What takes a cause out of this scenario. The verdict says so to a user, where it has found that very cause. */
+/* Settings that take a cause out of this scenario. The verdict suggests them where it has found that cause. */
 typedef struct pd_cure {
   const char *cause;    /* as the verdict spells it */
   const char *settings; /* "scenario.serial=false", several with one space between */
@@ -85,7 +85,7 @@ typedef struct pd_scenario_ops {
   void (*teardown)(void *state);
 
   const pd_cure *cures PD_OR_ZERO; /* ends with a NULL cause; NULL: none */
-  /* Sizes at which the bottleneck shows on a slower device, say. Ends with a NULL device; NULL: none. */
+  /* For example sizes at which the bottleneck shows on a slower device. Ends with a NULL device; NULL: none. */
   const pd_device_preset *device_presets PD_OR_ZERO;
   /* Optional: after the last step of a loop that did not fail, when its work is done: what the scenario asserts of the
    * whole run. Its failure is the run's. [loop thread] */

@@ -94,9 +94,9 @@ static inline void pd_kit_range_end(const pd_kit *kit, bool begun) {
   if (kit->record) pd_range_end(kit->record, begun);
 }
 
-/* Rows of the keys inject_us and inject_share, of two doubles of the options struct: how much time the step is to take
- * for what is injected. The host tries steps with it and without it, and finds the value of the key that `dial` names:
- * steps take it from pd_kit_count. */
+/* Rows of the keys inject_us and inject_share, two doubles of the options struct: how much time what is injected is to
+ * take in a step. The host tries steps with it and without it, and finds the value of the key that `dial` names: steps
+ * take it from pd_kit_count. */
 #define PD_KIT_DIAL(T)                                                                                                 \
   PD_OPTION(T, inject_us, .def = "0", .min = "0", .max = "1e7", .unit = "us",                                          \
             .help = "make the step this much longer, measured against steps without; 0: the count says how much"),     \
@@ -105,11 +105,11 @@ static inline void pd_kit_range_end(const pd_kit *kit, bool begun) {
   PD_OPTION(T, inject_share, .def = "0", .min = "0", .max = "0.95",                                                    \
             .help = "make this share of the step out of what is injected, measured against steps without; 0: off")
 
-/* `set`, the value of the key that `dial` names; or what stands for it. */
+/* The value of the key that `dial` names: what the host found, or else `set`. */
 static inline double pd_kit_amount(const pd_step *at, double set) {
   return PD_HAS(pd_step, at, amount) && at->dialled ? at->amount : set;
 }
-/* The same of a count. Its steps have the next smaller or the next larger one, so that the mean is right. */
+/* The same for a count. Steps have the next smaller or the next larger number, so that the mean is right. */
 static inline int64_t pd_kit_count(const pd_step *at, int64_t set) {
   const double amount = pd_kit_amount(at, (double)set);
   return (int64_t)(amount * (double)(at->index + 1)) - (int64_t)(amount * (double)at->index);
@@ -148,7 +148,7 @@ static inline pd_status pd_kit_randn_like(const pd_kit *kit, const pd_tensor *li
   return status;
 }
 
-/* Device memory of a scenario's own, by the plain allocator. The kit has a device. */
+/* Device memory of the scenario, from the plain allocator. The kit has a device. */
 static inline pd_status pd_kit_device_alloc(const pd_kit *kit, uint64_t bytes, void **out) {
   const pd_device_access *to = kit->device;
   return to->ops->memory->alloc(to->device, to->stream, PD_ALLOCATOR_RAW, bytes, out);
@@ -173,8 +173,8 @@ static inline pd_status pd_kit_spin(const pd_kit *kit, double us, int64_t count)
   return status;
 }
 
-/* Frees those of `count` tensors that have data, whatever happened before: returns `status` where that is a failure,
- * else the first one that freeing meets. */
+/* Frees those of `count` tensors that have data, whatever happened before. Returns `status` where that is a failure,
+ * else the first failure to free one. */
 static inline pd_status pd_kit_free(const pd_kit *kit, pd_allocator allocator, pd_tensor *tensors, int64_t count,
                                     pd_status status) {
   for (int64_t i = 0; i < count; i++) {

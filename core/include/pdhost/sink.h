@@ -32,8 +32,8 @@ typedef struct pd_run {
   const pd_device_props *device;
   pd_array settings; /* of pd_setting */
   uint64_t seed;
-  /* batch_size 0: not known, of a program that was recorded, or whose trace was read. Then these, pin_memory, amp and
-   * channels_last are not known either. */
+  /* batch_size is 0 where it is not known: for a program that was recorded, or whose trace was read. Then the other
+   * two, pin_memory, amp and channels_last are not known either. */
   int64_t batch_size, num_workers, image_size;
   uint32_t pin_memory, amp, channels_last, sync_timing;
   uint64_t total_steps;                              /* of the loop; 0: not known beforehand */
@@ -57,8 +57,9 @@ typedef struct pd_step_stats {
   uint32_t reserved;
   int64_t data_wait_ns;
   int64_t step_time_ns;
-  int64_t batch_cost_ns; /* whole iteration: end of the previous step to end of this one, or from where the loop went on
-                          * after work between them; without sync_timing by the device's clock, as step_time_ns */
+  int64_t batch_cost_ns; /* the whole iteration: from the end of the previous step, or from where the loop went on
+                          * after work between steps, to the end of this one; without sync_timing by the device's clock,
+                          * as step_time_ns */
   double loss;           /* NaN where the loss was not read */
   double loss_scale;     /* 1 without amp */
   uint64_t allocated_bytes, reserved_bytes;
@@ -103,7 +104,7 @@ typedef struct pd_summary {
   /* Energy of the whole GPU over all steps of the loop and what lies between them, by NVML's counter, in joules. 0: not
    * known, since there is no such counter, or the loop took less than a second. */
   double energy_j, energy_j_per_step, energy_j_per_sample;
-  /* How often the user had the recording stand still, and for how long in all, up to the last window. */
+  /* How often the user paused the recording, and for how long in all, up to the last window. */
   uint64_t pauses;
   double paused_s;
 } pd_summary;
@@ -128,29 +129,29 @@ typedef struct pd_sink_ops {
 } pd_sink_ops;
 enum { PD_SINK_CLOSES_LAST = 1 /* after the other sinks, so that it can name their files: pd_files.next_written */ };
 
-/* Files of the host's: written under a temporary name in the same folder, renamed when whole. */
+/* Files that the host writes: under a temporary name in the same folder, renamed when whole. */
 #define PD_EXT_FILES "pdhost.files/1"
 typedef struct pd_file pd_file;
 typedef struct pd_files {
   uint32_t size;
   uint32_t reserved;
   void *impl;
-  /* Opens `path` for writing, making its folders; "-" is standard output, for one sink of a run at most: a run in which
-   * two path options of sinks say "-" does not begin. A path that is open already, or that another sink of the run has
-   * written, is refused. The failure's message names path and cause. [any thread] */
+  /* Opens `path` for writing, and makes its folders. "-" is standard output, which one sink of a run may have: a run in
+   * which two path options of sinks say "-" does not begin. A path that is open already, or that another sink of the
+   * run has written, is refused. The failure's message names path and cause. [any thread] */
   pd_status (*open)(const struct pd_files *files, const char *path, pd_file **file);
-  /* Buffered by the caller: each call is one write. A failed write sticks. [thread of open] */
+  /* Buffered by the caller: each call is one write. After a failed write all fail. [thread of open] */
   pd_status (*write)(pd_file *file, const void *data, uint64_t bytes);
   /* Renames to the final name (commit), or removes the temporary file (discard). Frees `file` either way, and a file
-   * whose write failed is discarded with the failure's status. A file that a signal or crash of the run interrupts
-   * keeps the ending ".partial". [thread of open] */
+   * whose write failed is discarded with the failure's status. A file that a signal or a crash of the run cuts
+   * short keeps the ending ".partial". [thread of open] */
   pd_status (*commit)(pd_file *file);
   void (*discard)(pd_file *file);
   /* Tells the user, at the end, that `path` was written. [any thread] */
   void (*announce)(const struct pd_files *files, const char *path);
   /* The next line of what this run has written that was not yet reported to the user: a path, or "12 files in FOLDER/";
-   * NULL: there is no more. Who asks tells the user; the host names the rest on standard error. Valid until the next
-   * call. [loop thread] */
+   * NULL: there is no more. Whoever asks reports it to the user; the host names the rest on standard error. Valid until
+   * the next call. [loop thread] */
   const char *(*next_written)(const struct pd_files *files);
 } pd_files;
 

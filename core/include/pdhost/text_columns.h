@@ -1,7 +1,7 @@
 /*
  * How many columns of a terminal a UTF-8 text takes: East Asian wide and fullwidth characters two, combining marks
- * none, everything else one, control characters and stray bytes too. wcwidth() would know only what the process's
- * locale does. For sinks and commands that line up columns. [any thread]
+ * none, everything else one, control characters and stray bytes too. wcwidth() knows only what the
+ * process's locale does. For sinks and commands that line up columns. [any thread]
  */
 #ifndef PDHOST_TEXT_COLUMNS_H
 #define PDHOST_TEXT_COLUMNS_H

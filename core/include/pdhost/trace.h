@@ -36,8 +36,8 @@ typedef struct pd_string {
   uint64_t length;
 } pd_string;
 
-/* Above all ids of threads: from this one on a row is no thread, but holds ranges that may begin on one thread and end
- * on another. */
+/* Above all ids of threads. A row with this id or a larger one is not a thread: it holds ranges that may begin on one
+ * thread and end on another. */
 #define PD_THREAD_SPANS UINT32_C(0x7f000000)
 
 typedef struct pd_thread {
@@ -128,7 +128,7 @@ typedef struct pd_counter_row {
   uint32_t reserved;
 } pd_counter_row;
 
-/* What a thread was at, as the system sees it. */
+/* What a thread was doing, as the system sees it. */
 typedef uint32_t pd_host_state;
 enum {
   PD_HOST_RUNS = 1,    /* on a processor */
@@ -139,21 +139,21 @@ enum {
   PD_HOST_SLEEP = 6,   /* it asked for time to pass */
   PD_HOST_FAULT = 7,   /* blocked for a page of its memory */
   PD_HOST_CALL = 8,    /* blocked in another call of the system */
-  PD_HOST_BLOCKED = 9  /* blocked, and in what was not seen */
+  PD_HOST_BLOCKED = 9  /* blocked; where was not seen */
 };
 
-/* A stretch of a thread in one state, sorted by (thread, start), none over another. Between two of them the state is
- * not known. */
+/* A time in which a thread was in one state, sorted by (thread, start); they do not overlap. Between two of them the
+ * state is not known. */
 typedef struct pd_state_row {
   int64_t start_ns, end_ns;
   int64_t process_ns; /* processor time of the whole process meanwhile, at most; -1: not known */
   uint32_t thread;    /* index into threads */
-  uint32_t name;      /* string id: "read() of a pipe", 0: nothing is known beside the state */
+  uint32_t name;      /* string id: "read() of a pipe"; 0: nothing but the state is known */
   pd_host_state state;
   uint32_t reserved;
 } pd_state_row;
 
-/* What a child of the program has used by then, sorted by (pid, time). -1: not known. */
+/* What a child of the program had used up to a time, sorted by (pid, time). -1: not known. */
 typedef struct pd_child_row {
   int64_t ts_ns;
   int64_t cpu_ns;     /* processor time so far */
@@ -192,13 +192,13 @@ typedef struct pd_loss_row {
   uint32_t thread; /* index into threads; PD_NONE: of no one thread */
 } pd_loss_row;
 
-/* What the source of a window was able to know. A bit that is set says that the rows it speaks of are whole: that there
- * are none then means that none happened. Where it is not set, nothing may be concluded from their absence. */
+/* What the source of a window was able to know. A bit that is set says that these rows are complete: where there are
+ * none, none happened. Where it is not set, nothing may be concluded from missing rows. */
 typedef uint64_t pd_facts;
 enum {
   PD_FACT_CALLS = 1 << 0,      /* runtime and driver calls: pd_trace.calls */
   PD_FACT_OPERATIONS = 1 << 1, /* the framework's operations: ranges of PD_RANGE_OP */
-  PD_FACT_STEPS = 1 << 2,      /* steps are marks of the program's own; not set: they were found, or there are none */
+  PD_FACT_STEPS = 1 << 2,      /* the program marked its steps; not set: they were found, or there are none */
   PD_FACT_INPUT = 1 << 3,      /* waits for the loader: ranges of PD_RANGE_DATALOADER, and data_wait_ns of the steps */
   PD_FACT_PARTS = 1 << 4,      /* which part of the step a range belongs to: pd_range.part */
   PD_FACT_MEMORY = 1 << 5,     /* every allocation and free: pd_trace.memory */
@@ -259,16 +259,16 @@ typedef struct pd_trace {
   pd_facts facts;       /* PD_FACT_* */
   /* Host time that recording one operation or call added to the program, with PD_FACT_RECORDER_COST. */
   int64_t record_cost_ns;
-  /* Device records without a call that stand before their stream's first record with one: work that was launched before
-   * the recording began. They are no loss. */
+  /* Device records without a call that come before their stream's first record with one: work that was launched before
+   * the recording began. They are not a loss. */
   uint64_t backlog;
   uint32_t rank, ranks; /* of a distributed program; ranks 0: it is not one, or it is not known */
   pd_twin twin;
-  /* Time that is cut out of the window, between steps: steps that were not recorded ran there. What comes behind is as
-   * much earlier than by the clock. */
+  /* Time that is cut out of the window, between steps, where steps ran that were not recorded. What follows lies
+   * earlier than the clock had it, by this time. */
   int64_t unrecorded_ns;
-  /* The user had the recording stand still for so long before this window began; 0: not. Nothing is known of that
-   * time, which belongs to no window. */
+  /* How long the user had paused the recording when this window began; 0: not at all. Nothing is known of that time,
+   * which belongs to no window. */
   int64_t paused_ns;
   pd_array states;   /* of pd_state_row, with PD_FACT_STATES */
   pd_array children; /* of pd_child_row, with PD_FACT_CHILDREN */
@@ -295,8 +295,8 @@ static inline uint32_t pd_trace_annotation(const pd_trace *trace, uint32_t range
   return range;
 }
 
-/* Share of launches in the window that have their device record, 0..1; 1 when there were none. NaN where nothing
- * counted, and outputs say n/a: `profile` is not FULL, or operations ran and not one launch of theirs was recorded. */
+/* Share of launches in the window that have their device record, 0..1; 1 when there were none. NaN, for which outputs
+ * say n/a, where `profile` is not FULL, or where operations ran and none of their launches was recorded. */
 static inline double pd_trace_coverage(const pd_trace *trace) {
   uint64_t launches = 0, matched = 0, i;
   if (trace->profile != PD_PROFILE_FULL) return (double)NAN;

@@ -21,8 +21,8 @@ extern "C" {
 typedef struct pd_train_model {
   uint32_t size;
   uint32_t tiny_ops_block; /* 1: TinyOpsBlock(256) on the first 256 logits */
-  uint32_t width;          /* times as many channels in the convolutions, 1..32; 0: 1. Not with tiny_ops_block, and
-                            * above 1 with the cnn alone */
+  uint32_t width;          /* the convolutions have this many times as many channels, 1..32; 0: 1. Above 1 only with
+                            * the cnn, and not with tiny_ops_block */
   uint32_t reserved;
 } pd_train_model;
 
@@ -59,7 +59,7 @@ struct pd_train {
   /* Unscale, AdamW, scaler update. */
   pd_status (*optimizer_step)(const pd_train *train);
 
-  /* ---- tensors of a scenario's own ---- */
+  /* ---- a scenario's own tensors ---- */
 
   /* A tensor of `like`'s shape, F32 and NCHW, uninitialised; free it with tensor_free. `allocator` PD_ALLOCATOR_CACHED
    * is the kit's caching allocator, the others are the device's. [loop thread] */
@@ -75,15 +75,15 @@ struct pd_train {
   /* The next forward passes take `count` samples from `first` on of the batch last copied, until the next to_device.
    * Gradients add up from zero_grad to optimizer_step. [loop thread] */
   pd_status (*narrow)(const pd_train *train, int64_t first, int64_t count);
-  /* Rounds of TinyOpsBlock in the next forward passes, 0..30; 30 without it. Needs configure's tiny_ops_block. A graph
-   * is captured of the rounds of its first step; steps of others run as they are. [loop thread] */
+  /* Rounds of TinyOpsBlock in the next forward passes, 0..30; 30 without it. Needs configure's tiny_ops_block. The
+   * captured graph has the rounds of its first step; steps with another number run without it. [loop thread] */
   pd_status (*tiny_ops_rounds)(const pd_train *train, uint32_t rounds);
 
   /* ---- gradients of several ranks ---- */
 
   /* Parameter `index`, in the order of the model; PD_STOP: there are no more. After configure. [loop thread] */
   pd_status (*parameter)(const pd_train *train, uint32_t index, pd_train_parameter *out);
-  /* From now on the gradient of parameter `index` lies in `memory` of the scenario's, of the device and aligned to 256
+  /* From now on the gradient of parameter `index` lies in `memory`: the scenario's own device memory, aligned to 256
    * bytes, which stays until teardown has returned. Before the first step. [loop thread & init] */
   pd_status (*place_gradient)(const pd_train *train, uint32_t index, float *memory);
   /* In backward passes `ready` is called when the last operation that writes the gradient of a parameter has been

@@ -1,8 +1,8 @@
 /*
  * The file of the window sink: one pd_trace as it lies in memory, for `pdhost score` and whoever analyses a window
- * again. It is read on the kind of machine that wrote it, by the version that did or a later one: rows are copied byte
- * for byte, and grow at their end alone, so that what a shorter stride leaves out is 0, and sections that came later
- * are empty. A larger stride is a later version's and refused.
+ * again. It is read on the kind of machine that wrote it, by the same version or a later one. Rows are copied byte for
+ * byte, and new members come only at their end: a row with a shorter stride has 0 in those it lacks, and a section that
+ * an older version does not write is empty. A larger stride comes from a later version, and is refused.
  *
  * A pd_window_head, then `sections` times a pd_window_section followed by its `count` rows of `stride` bytes. Pointers
  * in rows mean nothing. Call stacks are left out.
@@ -79,7 +79,7 @@ enum {
   PD_WINDOW_TEXT_DEVICE_VERSIONS = 5,
   PD_WINDOW_TEXT_FALLBACK = 6,
   PD_WINDOW_TEXT_PROFILE_NOTE = 7,
-  PD_WINDOW_TEXT_CURES = 8,  /* of each a line: cause, a space, settings */
+  PD_WINDOW_TEXT_CURES = 8,  /* one line for each: cause, a space, settings */
   PD_WINDOW_TEXT_ORIGIN = 9, /* pd_trace.origin */
   PD_WINDOW_TEXT_COUNT = 10
 };
