@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* What has a recording stand still, and go on: of a run, and of `pdhost record`. No other program sends them. */
+/* These pause and resume a recording, of a run or of `pdhost record`. No other program sends them. */
 #define SIGNALS_PAUSE (SIGRTMIN + 1)
 #define SIGNALS_RESUME (SIGRTMIN + 2)
 
@@ -23,7 +23,7 @@ void signals_restore(void);
 
 /* Those two are heard by this process from now on, and ignored behind signals_restore. */
 void signals_hear_pauses(void);
-/* Whether the recording is to stand still now. */
+/* Whether the recording is to be paused now. */
 bool signals_paused(void);
 
 /* The number of the signal that asked for the end, or 0. */

@@ -137,7 +137,7 @@ typedef struct capture_thread_name {
   char name[16];
 } capture_thread_name;
 
-/* The recording of a program stood still: until `start_ns` nothing is missing, and nothing of what was begun before
+/* The recording of a program was paused: until `start_ns` nothing is missing, and nothing of what was begun before
  * `end_ns` is there. CLOCK_REALTIME. */
 typedef struct capture_pause {
   int64_t start_ns, end_ns;

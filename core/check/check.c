@@ -34,7 +34,7 @@ const args_command check_command = {
         "that begins before its launch, records that overlap on one stream, children that outlast their parents, times "
         "that are negative or zero, copies faster than the link. It finds what was lost: device records without a "
         "launch and launches without a device record, coarse clocks, and parts of the file that cannot be read. In a "
-        "folder, all traces are checked, and what is no trace is skipped. With several files, the ranks and their "
+        "folder, all traces are checked, and what is not a trace is skipped. With several files, the ranks and their "
         "clocks are compared. Each finding has its count and the worst example, with its place in the decompressed "
         "file, in bytes. "
         "docs/checking-a-trace.md describes each kind.\n\n"

@@ -42,7 +42,7 @@ static struct {
   ring_writer ring;
   inject_decoder decoder;
   int64_t flushed_ms;
-  capture_pause pause; /* start_ns 0: the recording does not stand still */
+  capture_pause pause; /* start_ns 0: the recording is not paused */
   bool refused, ended;
   sem_t work, left, yielded;
 } self;

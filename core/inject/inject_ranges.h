@@ -15,7 +15,7 @@ void inject_ranges_prepare(void);
 
 /* The ring is there; NULL: from now on nothing is recorded. [the collector's thread; NULL: a forked child, too] */
 void inject_ranges_use(ring_writer *ring);
-/* Whether ranges that end now are left out: the recording stands still. */
+/* Whether ranges that end now are left out: the recording is paused. */
 void inject_ranges_pause(bool paused);
 
 /* `domain` tells apart what nests by itself, NULL: the one that all share; it is compared by its address. Names are

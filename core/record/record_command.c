@@ -77,7 +77,7 @@ static const args_option rows[] = {
     {.name = "--steps",
      .value = ARGS_REQUIRED,
      .argument = "N",
-     .help = "report the first N steps; where the program marks its steps, the recording ends behind them",
+     .help = "report the first N steps; where the program marks its steps, the recording ends after them",
      .allowed = "a whole number from 1 on",
      .take = take_steps},
     {.name = "--last",
@@ -146,7 +146,8 @@ const args_command record_command = {
         "Runs the command in this terminal and records what it and the processes that it starts do on NVIDIA GPUs: "
         "launches, kernels, copies, synchronisations, allocations and NVTX ranges. Nothing has to be changed, linked "
         "or installed, "
-        "and no rights are needed. Then it prints what a run prints: the verdict, where the time went, and every table "
+        "and no special rights are needed. Then it prints what a run prints: the verdict, where the time went, and "
+        "every table "
         "with --full.\n\n"
         "The program keeps its environment, its output, the signals that it gets and its exit code. A process that "
         "launches nothing leaves nothing. Whatever ends the program, the report is made of what it had done by then. "
@@ -155,7 +156,7 @@ const args_command record_command = {
         "are found from what its launches repeat. Where nothing repeats, the figures are of the whole recording.\n\n"
         "While the device is idle, pdhost looks at the threads that launch, from outside: the report says whether they "
         "run, wait for a processor, or are blocked, and in which call. --host-samples none switches that off.\n\n"
-        "--steps N ends the recording behind N steps that are marked. Found steps are known only once the recording "
+        "--steps N ends the recording after N marked steps. Found steps are known only once the recording "
         "has ended, so that without marks it lasts as long as --duration says, and the report has its first N "
         "steps.\n\n"
         "-o run.keep_capture=true keeps the .pdcap files, from which pdhost analyze makes any output later.",
@@ -223,7 +224,7 @@ static int record(cli_args *args, const record_options *options, char **command,
   config *settings = NULL;
   if (!command || !command[0]) {
     error_set(err, PD_INVALID, CODE_USAGE,
-              "record: give the command to run behind --, as in pdhost record -- python train.py");
+              "record: give the command to run after --, as in pdhost record -- python train.py");
     return CODE_USAGE;
   }
   if (args->word_count) {

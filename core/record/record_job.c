@@ -31,7 +31,7 @@ typedef struct job {
   record_program program;
   record_report report;
   int64_t start_ms, begun_ms, stopped_ms; /* begun_ms 0: nothing was recorded yet; stopped_ms 0: it goes on */
-  int64_t paused_ms;                      /* since when it stands still, where it does */
+  int64_t paused_ms;                      /* since when it is paused, where it is */
   record_order order;
   int asked;          /* the signal that asks pdhost to end without a report; 0: none */
   const char **paths; /* of the captures that are in the report */
@@ -53,7 +53,7 @@ static void set_order(job *self, record_order order) {
   if (self->rings.live) atomic_store_explicit(&self->rings.live->state, (uint32_t)order, memory_order_relaxed);
 }
 
-/* The time in which the recording stands still is none of its duration. */
+/* The time of a pause does not count for the duration. */
 static void keep_pause(job *self, int64_t now) {
   if (self->order == RECORD_GO && self->program.is_paused) {
     set_order(self, RECORD_PAUSE);

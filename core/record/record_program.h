@@ -22,7 +22,7 @@ typedef struct record_program {
   void (*child_ends)(int); /* what SIGCHLD did before */
   uint32_t signals;        /* how often SIGUSR2 came, which is pdhost's own */
   uint32_t askings;        /* how often a snapshot was asked for */
-  bool is_paused;          /* the recording is to stand still: see base/signals.h */
+  bool is_paused;          /* the recording is to be paused: see base/signals.h */
   int status;              /* of waitpid */
   bool over;
   int64_t over_ns; /* when that was seen, by CLOCK_MONOTONIC */

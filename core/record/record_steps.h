@@ -12,7 +12,7 @@ typedef struct record_steps {
   uint8_t *roles;   /* by string id: what the text is */
   uint32_t role_room;
   uint64_t marks, ranges;
-  uint64_t paused_at; /* how many marks there were when the recording last stood still */
+  uint64_t paused_at; /* how many marks there were when the recording was last paused */
   uint64_t cut;       /* steps that a pause fell into */
 } record_steps;
 
@@ -22,7 +22,7 @@ void record_steps_strings(record_steps *self, const char *data, uint32_t bytes);
 void record_steps_annotations(record_steps *self, const void *data, uint32_t bytes);
 /* Whether a row, whose strings were given, ends a step. */
 bool record_steps_is_bound(const record_steps *self, const capture_annotation *row);
-/* The recording stood still: the step that it fell into is none. */
+/* The recording was paused: the step that the pause fell into does not count. */
 void record_steps_pause(record_steps *self);
 /* Complete ones so far. */
 uint64_t record_steps_count(const record_steps *self);

@@ -28,7 +28,7 @@ typedef struct step_events {
 /* Steps whose device time has not been read yet, at most. */
 #define RUN_STEP_EVENTS 1024
 
-/* The recording stands still while the user wants it so: the loop goes on, the schedule does not. */
+/* While the user has the recording paused, the loop goes on and the schedule does not. */
 typedef struct run_pause {
   bool on;
   int64_t since_ns;   /* CLOCK_MONOTONIC; while it is on */

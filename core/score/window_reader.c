@@ -307,7 +307,7 @@ bool window_file_take(const char *path, const void *data, size_t bytes, window_f
   else if (head.format != PD_WINDOW_FORMAT)
     wrong = "another version of pdhost wrote it";
   for (uint32_t i = 0; !wrong && i < head.sections; i++) wrong = take_section(&from, out, counts);
-  if (!wrong && from.left) wrong = "there is something behind its last section";
+  if (!wrong && from.left) wrong = "there is something after its last section";
   if (!wrong) wrong = assemble(out, counts);
   if (!wrong) wrong = check(out);
   if (!wrong) return true;

@@ -171,7 +171,7 @@
     "sum (time * estimated occupancy) / sum of time, over kernels where it is known", TB_PLUGIN)                       \
   /* ledger, verdict */                                                                                                \
   X(cause, "Cause", "Cause", TEXT, DETAIL,                                                                             \
-    "key of the cause in the ledger, as a column of ledger_steps names it behind ledger_", NULL, "pdhost")             \
+    "key of the cause in the ledger, as in the name of its column of ledger_steps, after ledger_", NULL, "pdhost")     \
   X(state, "State", "State", TEXT, 0, "whether the device was busy or idle in the row's time", NULL, "pdhost")         \
   X(ledger_serialised, "Kernels that another stream waits for", "Kernels that another stream waits for", NS, WIDE,     \
     "time of the step that the ledger gives to: kernels that another stream waits for",                                \
@@ -367,11 +367,9 @@
     "pdhost")                                                                                                          \
   X(energy_j_per_sample, "energy", "energy", NONE, DETAIL, "joules of the whole GPU per sample",                       \
     "energy_j_per_step / batch_size", "pdhost")                                                                        \
-  X(pauses, "pauses", "pauses", COUNT, DETAIL, "how often the user had the recording stand still", "pdhost pause",     \
-    "pdhost")                                                                                                          \
+  X(pauses, "pauses", "pauses", COUNT, DETAIL, "how often the user paused the recording", "pdhost pause", "pdhost")    \
   X(paused_s, "paused", "paused", NONE, DETAIL,                                                                        \
-    "seconds in which the recording stood still; they belong to no window, and to no figure", "pdhost pause",          \
-    "pdhost")                                                                                                          \
+    "seconds in which the recording was paused; they belong to no window, and to no figure", "pdhost pause", "pdhost") \
   X(lost, "lost", "lost", COUNT, DETAIL, "records and events that were lost, by reason, over all windows", NULL,       \
     "pdhost")                                                                                                          \
   X(coverage, "coverage", "coverage", RATIO, DETAIL,                                                                   \

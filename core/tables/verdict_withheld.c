@@ -68,7 +68,7 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
                                  "resamples agree on the first",
                                  verdict_named_gain(memory, of, of->cause), verdict_named_gain(memory, of, rival),
                                  100 * (double)of->agreeing / (double)of->draws),
-                    "Record more steps that are alike, behind the first ones of the program."};
+                    "Record more steps that are alike, after the first ones of the program."};
   return (reason){NULL, NULL};
 }
 

@@ -1,5 +1,5 @@
 /*
- * The stretches of a program's recording, of which each is a window: it stood still between them, as the user wanted.
+ * The stretches of a program's recording, each of which is a window. The user had paused the recording between them.
  * What was launched in one belongs to it, whenever it ran. [loop thread]
  */
 #ifndef READERS_CAPTURE_PROGRAM_STRETCHES_H

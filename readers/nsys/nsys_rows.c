@@ -83,7 +83,7 @@ bool nsys_open_rows(nsys_reader *self, nsys_rows *rows, const char *table, const
 void nsys_close_rows(nsys_reader *self, nsys_rows *rows) {
   if (rows->damaged)
     self->intake->odd(self->intake, PD_ODD_DAMAGE,
-                      "the table %s is damaged behind row %llu: %s; what was read up to there is used", rows->table,
+                      "the table %s is damaged after row %llu: %s; what was read up to there is used", rows->table,
                       (unsigned long long)rows->read, sqlite3_errmsg(self->file));
   self->kept += rows->read;
   nsys_rows_close(rows);

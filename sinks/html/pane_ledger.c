@@ -154,7 +154,7 @@ static void withheld(text_out *page, const pane_window *window) {
     char length[32], sentence[128];
     pd_text_time(length, sizeof length, (double)window->trace->paused_ns);
     snprintf(sentence, sizeof sentence,
-             "before this window the recording stood still for %s, of which nothing is known", length);
+             "before this window the recording was paused for %s; nothing is known of that time", length);
     item(page, "Paused", sentence);
   }
   if (window->trace->partial)

@@ -152,7 +152,7 @@ class Clear(Record):
     def test_the_command_line(self):
         code, _, err = self.run_pdhost("record", watch=False)
         self.assertEqual(code, 2)
-        self.assertIn("give the command to run behind --", err)
+        self.assertIn("give the command to run after --", err)
         code, _, err = self.run_pdhost("record", "python", "--", "x", watch=False)
         self.assertEqual(code, 2)
         self.assertIn("write -- before the command", err)

@@ -10,7 +10,8 @@
   X("Share", "the cause's part of the steps' time")                                                                    \
   X("repeatable", "in how many of 100 resamples of the steps the verdict is the same; not whether it is right")        \
   X("resamples", "sets of as many steps, drawn at random with repetition from those recorded (a bootstrap)")           \
-  X("Step", "mean time of the steps that the verdict rests on; behind the arrow what is expected after the change")    \
+  X("Step",                                                                                                            \
+    "mean time of the steps that the verdict rests on; after the arrow, the time that is expected after the change")   \
   X("expected", "the step's time to expect after the change that is suggested")                                        \
   X("Evidence", "the figures of the records that the verdict rests on")                                                \
   X("Others", "the largest of the other causes, and what the step would save without each")                            \
@@ -94,7 +95,7 @@
   X("step_ns", "mean step that was not recorded, in nanoseconds")                                                      \
   X("twin_rounds", "how many rounds of recorded and other steps it rests on")                                          \
   X("unrecorded_ns", "time that is cut out of the window, in which steps that were not recorded ran")                  \
-  X("paused_ns", "how long the user had the recording stand still before the window (pdhost pause); 0: not")           \
+  X("paused_ns", "how long the user had paused the recording before the window (pdhost pause); 0: not at all")         \
   X("partial", "whether it was cut short")                                                                             \
   X("corrected_ns", "by how much device records were moved at most, so that none begins before its launch")            \
   X("counts", "how many records of each kind the window has")                                                          \

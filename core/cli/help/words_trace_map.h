@@ -54,7 +54,7 @@
   X("bp", "where an arrow ends: e, at the span around it")                                                             \
   X("until_us", "end of the time in which records were lost, in microseconds of the trace's time")                     \
   X("args", "what else is known of an event")                                                                          \
-  X("labels", "words behind the name of a row")                                                                        \
+  X("labels", "words after the name of a row")                                                                         \
   X("sort_index", "place of a row among the others")                                                                   \
   X("External id", "number that an operation and what it launches have in common")                                     \
   X("Record function id", "of PyTorch's own; always 0")                                                                \

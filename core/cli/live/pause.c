@@ -15,24 +15,27 @@ typedef struct pause_options {
   bool resumes, help;
 } pause_options;
 
-static const args_option rows[] = {
-    {.name = "--resume", .take = args_take_flag, .code = offsetof(pause_options, resumes), .help = "have it go on"},
-    ARGS_HELP_ROW(pause_options, help)};
+static const args_option rows[] = {{.name = "--resume",
+                                    .take = args_take_flag,
+                                    .code = offsetof(pause_options, resumes),
+                                    .help = "resume the recording"},
+                                   ARGS_HELP_ROW(pause_options, help)};
 
 static int pause_main(int argc, char **argv);
 
 const args_command pause_command = {
     .name = "pause",
-    .summary = "have a recording stand still, or go on",
+    .summary = "pause a recording, or resume it",
     .usage = "[--resume] PID|FOLDER",
     .description =
-        "Has the recording of a run, or of a program under pdhost record, stand still until pdhost pause --resume. The "
-        "work goes on meanwhile. PID is the process of pdhost, or one that it has started; FOLDER is the folder of its "
-        "results.\n\n"
-        "What is recorded before and behind a pause are windows of their own, each with a verdict. The time between "
-        "them is in no figure: it is told as a pause, and never as idle time of the device. A run pauses between two "
-        "steps, and its schedule stands still with it: as many steps are recorded as were planned. The duration of "
-        "pdhost record does not count a pause, either.\n\n"
+        "Pauses the recording of a run, or of a program under pdhost record, until pdhost pause --resume. The run or "
+        "the program itself goes on. PID is the process of pdhost, or one that it has started; FOLDER is the folder of "
+        "its results.\n\n"
+        "What is recorded before a pause is one window, and what is recorded after it another, each with a verdict. "
+        "The "
+        "time between them is in no figure: it is reported as a pause, and never as idle time of the device. A run "
+        "pauses between two steps, and so does its schedule: as many steps are recorded as were planned. A pause does "
+        "not count for the duration of pdhost record, either.\n\n"
         "A run of several ranks is not paused: each rank would stop at another step. The command sends the real-time "
         "signal SIGRTMIN+1, or SIGRTMIN+2 with --resume; the program under pdhost record never sees them.\n\n"
         "The exit code is 0, and 2 when there is no such recording.",

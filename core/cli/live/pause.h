@@ -1,4 +1,4 @@
-/* `pdhost pause`: a recording stands still, and goes on. */
+/* `pdhost pause`: pauses a recording, or resumes it. */
 #ifndef CORE_CLI_LIVE_PAUSE_H
 #define CORE_CLI_LIVE_PAUSE_H
 

@@ -39,11 +39,11 @@ const args_command top_command = {
         "steps that ended in the last second it shows how long an iteration took, and how that time "
         "divides: waiting for data, in the step, between steps. The run writes these figures to memory in "
         "any case, so looking at them does not slow it down.\n\n"
-        "Of a program under pdhost record it shows the second that ended half a second ago: launches, the "
+        "For a program under pdhost record it shows the second that ended half a second ago: launches, the "
         "time of a step where the program marks its steps, what the GPUs did, what the program's threads "
-        "spent in calls of CUDA, and what was lost. Why a GPU was idle is told when the recording is over.\n\n"
+        "spent in calls of CUDA, and what was lost. The report at the end of the recording says why a GPU was idle.\n\n"
         "PID is a process of the run or of the recording, FOLDER its folder in results. Without either, top "
-        "shows the one that is under way. It ends with it, or with Ctrl-C.\n\n"
+        "shows the one that is under way. top ends when that ends, or with Ctrl-C.\n\n"
         "The exit code is 0, and 2 when there is no such run.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
