@@ -8,8 +8,8 @@
  * "CPU (oneDNN 2.6.3, 2 cores)". Returns `text`. */
 const char *device_text(const char *name, const char *versions, char *text, size_t room);
 
-/* Why a device could not be opened, without what was tried and the advice: of "device cuda: no NVIDIA driver
- * (libcuda.so.1 could not be used); run ..." it is "no NVIDIA driver". Returns `text`. */
+/* Why a device could not be opened, without what was tried and without advice: "no NVIDIA driver" for "device cuda: no
+ * NVIDIA driver (libcuda.so.1 could not be used); run ...". Returns `text`. */
 const char *device_reason_short(const char *said, char *text, size_t room);
 
 #endif

@@ -25,12 +25,13 @@ typedef struct plugin {
  * Then come those of PDHOST_PLUGIN_PATH and ../lib/pdhost beside the executable. NULL on no memory. */
 plugins *plugins_open(const char *first);
 void plugins_close(plugins *self);
-/* A warning for each of the user's folders that is none; the others may be missing. `origin`: where they are given. */
+/* Warns of each folder that the user gave and that does not exist; the others may be missing. `origin`: where they are
+ * given. */
 void plugins_warn_of_missing(const char *folders, const char *origin);
 
 /* From now on each file is loaded in a child process first: one that crashes, ends the process or hangs there is a
- * failure that names it, and not the end of this process. It costs a fork and a second load. Without it only files that
- * did not come with the program are. */
+ * failure that names it, and not the end of this process. It costs a fork and a second load. Without this call only
+ * files that did not come with the program are loaded so. */
 void plugins_try_first(plugins *self);
 
 /* Loads by name, or by path when `name` holds a slash; a second call for the same gives the same plugin. Failures name

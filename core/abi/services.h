@@ -11,7 +11,7 @@
 #include <pdhost/train.h>
 #include <pdhost/truth.h>
 
-/* Filled by the run as its parts come up; a NULL service is one this run has not. */
+/* Filled by the run as its parts come up; a service that this run lacks is NULL. */
 typedef struct services {
   const pd_record *record;
   const pd_train *train;

@@ -1,4 +1,4 @@
-/* A window of a run recorded anew, and what its replay predicts of each cause and of the cures there are. [main thread]
+/* Records a window of a run, and predicts by its replay what each cause and its cures bring. [main thread]
  */
 #ifndef CORE_ADVISE_PREDICTIONS_H
 #define CORE_ADVISE_PREDICTIONS_H
@@ -31,7 +31,7 @@ bool predictions_record(const cli_args *args, const char *set, const char *folde
                         error *err);
 void predictions_free(predictions *self);
 
-/* "launch-bound" of a cause's text; of VERDICT_none what its cures are for. */
+/* "launch-bound", from the text of a cause; for VERDICT_none, what its cures are for. */
 const char *predictions_name(uint32_t cause, char *text, size_t room);
 
 #endif

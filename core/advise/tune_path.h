@@ -1,4 +1,4 @@
-/* The way of `pdhost tune`: what is tried next, what came of it, what is kept. [main thread] */
+/* The steps of `pdhost tune`: what is tried next, what came of it, what is kept. [main thread] */
 #ifndef CORE_ADVISE_TUNE_PATH_H
 #define CORE_ADVISE_TUNE_PATH_H
 
@@ -7,7 +7,7 @@
 
 enum { TUNE_STEPS = 64, TUNE_SETTINGS = 2048, TUNE_TEXT = 256 };
 
-/* A cure is tried if it is expected to save as much, and kept if it surely does. */
+/* A cure is tried if it is expected to save this much, and kept if it surely does. */
 #define TUNE_LEAST COMPARISON_MARGIN
 
 typedef struct tune_step {
@@ -36,7 +36,7 @@ bool tune_path_with(const tune_path *self, const char *settings, char text[TUNE_
 /* Notes what came of a step, and keeps it if it is surely faster. */
 void tune_path_add(tune_path *self, const tune_step *step);
 
-/* The kept settings are gone: they turned out to be no gain together. */
+/* Drops the kept settings: they turned out to be no gain together. */
 void tune_path_undo(tune_path *self);
 
 #endif

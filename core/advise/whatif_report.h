@@ -5,7 +5,7 @@
 #include "predictions.h"
 #include "compare/ab_trial.h"
 
-/* Smaller gains are told in one line; a cure that saves less has saved nothing worth a word. */
+/* Smaller gains are listed in one line; a cure that saves less is said to have saved nothing. */
 #define WHATIF_LEAST 0.01
 
 typedef struct whatif_trial {

@@ -1,4 +1,4 @@
-/* A folder for the runs of one command, which goes with it. [main thread] */
+/* A folder for the runs of one command, removed when the command ends. [main thread] */
 #ifndef CORE_ADVISE_WORK_FOLDER_H
 #define CORE_ADVISE_WORK_FOLDER_H
 

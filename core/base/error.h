@@ -34,7 +34,7 @@ void error_clear(error *self);
  * `self` may be NULL.
  */
 pd_status error_set(error *self, pd_status status, int code, const char *format, ...) PD_PRINTF(4, 5);
-/* Adds one line; the first one's status and code stand. */
+/* Adds one line; status and code stay those of the first. */
 pd_status error_add(error *self, pd_status status, int code, const char *format, ...) PD_PRINTF(4, 5);
 /* Puts "prefix: " before every line. Returns the status. */
 pd_status error_wrap(error *self, const char *prefix);

@@ -22,8 +22,8 @@ const pd_files *files_table(files *self, const pd_host *host);
  * not write one file. Not standard output, and nothing below /dev. */
 void files_set_prefix(files *self, const char *prefix);
 
-/* Counts in `printed` what goes to standard output. What it has at this call was printed by a process that died and
- * whose work begins anew here: as many bytes are not printed again. Before the first table. */
+/* Counts in `printed` what goes to standard output. The bytes counted at this call were printed by a process that died
+ * and whose work begins again here: that many bytes are not printed again. Before the first table. */
 void files_count_printed(files *self, _Atomic uint64_t *printed);
 
 /* As pd_files.announce, of a path that is whole. [any thread] */
@@ -39,14 +39,15 @@ const char *files_next_written(files *self);
 /* Makes `path` and its parents as folders. On failure returns PD_IO and writes the cause to `message`. */
 pd_status files_make_folder(const char *path, char *message, size_t message_bytes);
 
-/* Opens a file of its own for each caller, beside `path` and named after it, which ends with ".partial": of two runs
- * that write one file, each replaces it whole. The descriptor; -1 with errno. The name is the caller's. [any thread] */
+/* Opens a file of its own for each caller, beside `path` and named after it, which ends with ".partial": where two
+ * runs write one file, each replaces it whole. Returns the descriptor; -1 with errno. The name is the caller's. [any
+ * thread] */
 int files_open_temporary(const char *path, char **temporary);
 
 /* Removes what process `pid` left unfinished of the files that were announced here. */
 void files_remove_unfinished(const files *self, uint32_t pid);
 
-/* Removes the unfinished files beside `path` whose names go on behind its own with `beginning`. */
+/* Removes the unfinished files beside `path` whose names are its own followed by `beginning`. */
 void files_remove_beginning_with(const char *path, const char *beginning);
 
 /* The same as a stream; NULL with errno. */

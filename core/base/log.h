@@ -35,7 +35,7 @@ void log_say(bool shown, const char *format, ...) PD_PRINTF(2, 3);
 void log_flush_repeats(void);
 /* The first warnings, at most `room` of them; how many. The texts stay. */
 uint32_t log_warnings(const char **out, uint32_t room);
-/* What was repeated so far is not said: the same was done twice for the user's one word. */
+/* Forgets what was repeated so far: the same was done twice for one word of the user. */
 void log_forget_repeats(void);
 
 #endif

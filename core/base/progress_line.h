@@ -32,7 +32,7 @@ void progress_end(void);
 void progress_enter(const char *name, const char *unit, uint64_t of);
 /* The phase ends in at most `seconds`. [main thread] */
 void progress_ends_within(double seconds);
-/* What stands behind the phase's figures; "" takes it away. [main thread] */
+/* What is shown after the phase's figures; "" takes it away. [main thread] */
 void progress_note(const char *format, ...) PD_PRINTF(1, 2);
 
 extern atomic_uint_fast64_t progress_steps; /* progress_step's alone */

@@ -10,7 +10,7 @@ enum { PROGRESS_NAME_BYTES = 64, PROGRESS_TEXT_BYTES = 192, PROGRESS_LINE_BYTES 
 
 typedef enum progress_event { PROGRESS_BEGINS, PROGRESS_RUNS, PROGRESS_ENDS } progress_event;
 
-/* A phase as it stands. */
+/* A phase at one moment. */
 typedef struct progress_view {
   char task[PROGRESS_NAME_BYTES], phase[PROGRESS_NAME_BYTES], unit[PROGRESS_NAME_BYTES]; /* unit "": it has no steps */
   char doing[PROGRESS_TEXT_BYTES], note[PROGRESS_TEXT_BYTES];                            /* "": nothing */

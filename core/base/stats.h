@@ -11,7 +11,7 @@ pd_spread stats_spread(double *values, uint64_t count);
 double stats_quantile(const double *sorted, uint64_t count, double quantile);
 /* Significant digits, 3 to 5, for figures that tell of `count` values: one more than the 90 % confidence interval of
  * their middle half leaves certain for their median, as torch.utils.benchmark has it. The interval is never taken as
- * less than 25e-9, the clock's own doubt of times in seconds. Sorts the values. */
+ * less than 25e-9, by which the clock itself may be off, for times in seconds. Sorts the values. */
 uint32_t stats_digits(double *values, uint64_t count);
 
 #endif

@@ -16,7 +16,8 @@ void suggest_offer(suggest *self, const char *candidate);
 const char *suggest_best(const suggest *self);
 const char *suggest_text(const suggest *self, char *text, size_t room);
 
-/* Edits (insert, delete, replace, swap of neighbours) from `a` to `b`; names beyond 64 bytes count as far. */
+/* Edits (insert, delete, replace, swap of neighbours) from `a` to `b`; names longer than 64 bytes count as far apart.
+ */
 size_t suggest_distance(const char *a, const char *b);
 
 #endif

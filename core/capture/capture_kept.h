@@ -13,7 +13,7 @@ typedef struct capture_kept {
 
 /* `record->at` is not looked at. PD_NO_MEMORY is the one failure. */
 pd_status capture_kept_add(capture_kept *self, const capture_record *record, const void *payload);
-/* There is none any more; its memory stays for the next. */
+/* Forgets the records; the memory stays for the next window. */
 void capture_kept_clear(capture_kept *self);
 void capture_kept_free(capture_kept *self);
 

@@ -1,7 +1,7 @@
 /*
  * Reads a capture file. Opening it checks every record once, skips what is torn and keeps the places of the rest; rows
- * are read when they are asked for. A file that is read from its begin to its end need not be opened so: its records
- * come one by one then, and memory is small however long it is.
+ * are read when they are asked for. A file that is read from beginning to end need not be opened so: then its records
+ * come one by one, and memory stays small however long it is.
  */
 #ifndef CORE_CAPTURE_CAPTURE_READ_H
 #define CORE_CAPTURE_CAPTURE_READ_H
@@ -30,8 +30,8 @@ typedef struct capture_reader {
   uint64_t torn_bytes;
 } capture_reader;
 
-/* PD_IO: it cannot be read, errno says why. PD_INVALID: it is no capture of this version and byte order. The reader is
- * to be closed in any case. */
+/* PD_IO: it cannot be read, errno says why. PD_INVALID: it is not a capture of this version and byte order. The reader
+ * is to be closed in any case. */
 pd_status capture_open(capture_reader *self, const char *path);
 /* The same for a file in memory, which is borrowed. */
 pd_status capture_open_memory(capture_reader *self, const void *data, uint64_t bytes);
@@ -43,7 +43,7 @@ pd_status capture_next(capture_reader *self, capture_record *out);
 bool capture_grew(capture_reader *self);
 /* Back to the first record. */
 void capture_rewind(capture_reader *self);
-/* What capture_open does beside: all records from here on. */
+/* Notes all records from here on, as capture_open does. */
 pd_status capture_index(capture_reader *self);
 void capture_reader_close(capture_reader *self);
 

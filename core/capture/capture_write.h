@@ -1,6 +1,6 @@
 /*
- * Writes a capture file: records at its end, each in one call. A write that fails sticks: what it wrote of its record
- * is cut off, nothing follows, and the program that is recorded goes on.
+ * Writes a capture file: records at its end, each in one call. After a write that failed nothing more is written: its
+ * part of a record is cut off, and the program that is recorded goes on.
  */
 #ifndef CORE_CAPTURE_CAPTURE_WRITE_H
 #define CORE_CAPTURE_CAPTURE_WRITE_H
@@ -31,7 +31,7 @@ pd_status capture_begin_in(capture_writer *self, int fd, uint32_t origin, uint32
 int capture_lock(const char *path);
 /* Takes ".unfinished" out of the name of the file and of `path`; what has another name stays. PD_IO: errno says why. */
 pd_status capture_finish(char *path);
-/* Goes on at the end of a file whose writer is gone, behind its last whole record; the torn rest is cut off. */
+/* Goes on at the end of a file whose writer is gone, after its last whole record; the torn rest is cut off. */
 pd_status capture_extend(capture_writer *self, const char *path);
 /* PD_IO where any write failed. With `sync` what was written is on the disk. */
 pd_status capture_close(capture_writer *self, bool sync);

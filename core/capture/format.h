@@ -9,10 +9,12 @@
  *   window     one capture_window, then the rows of the window in records of at most CAPTURE_PART_BYTES each
  *   strings    capture_string and its text, again and again; ids rise by 1 from `first`
  *   rows       `count` rows of `row_bytes`; the first of them is row `first` of its thread, kind and window
- *   program    in place of run, where `pdhost record` recorded a process: a capture_program; its end: a
- *              capture_program_end. Between them record_gpu rows, pd_activity rows in CLOCK_REALTIME,
- * capture_annotation and capture_pause rows, and strings step       one JSON object per step of the loop; deliver: a
- * window is complete; summary: the run is
+ *   step       one JSON object per step of the loop
+ *   deliver    one JSON object: the window is complete
+ *   summary    one JSON object: the run is over
+ *   program    in place of run, where `pdhost record` recorded a process: a capture_program, and at its end a
+ *              capture_program_end. Between them are record_gpu rows, pd_activity rows in CLOCK_REALTIME,
+ *              capture_annotation and capture_pause rows, and strings
  *
  * Numbers are in the byte order of the machine that wrote the file; another one is refused. Rows are those of
  * core/trace/raw_window.h as they lie in memory: CAPTURE_VERSION changes with them.
@@ -144,7 +146,7 @@ typedef struct capture_pause {
   uint64_t lost[16]; /* by pd_loss, from the recording's start to the pause */
 } capture_pause;
 
-/* What a thread of the program was at, in CLOCK_REALTIME: the fields of pd_state_row. */
+/* What a thread of the program was doing, in CLOCK_REALTIME: the fields of pd_state_row. */
 typedef struct capture_state {
   int64_t start_ns, end_ns, process_ns;
   uint32_t state;  /* pd_host_state */

@@ -1,7 +1,7 @@
 /*
  * What `pdhost record` and the processes that it records tell each other: one mapped file in a folder of their own,
- * which the environment names. Whoever records writes its slot alone, the supervisor writes `order`. A process that
- * makes no ring has said what there is to say in its slot. Beside it lie the rings, "7.ring" for slot 7.
+ * which the environment names. A process that is recorded writes only its own slot, and the supervisor writes `order`.
+ * A process without a ring has nothing to say beyond its slot. Beside it lie the rings, "7.ring" for slot 7.
  */
 #ifndef CORE_CAPTURE_RECORD_BOARD_H
 #define CORE_CAPTURE_RECORD_BOARD_H
@@ -30,7 +30,7 @@ typedef enum record_state {
   RECORD_READY,   /* CUPTI is its own; nothing was launched yet */
   RECORD_RUNS,    /* there is a ring */
   RECORD_DONE,    /* it has written all that it will */
-  RECORD_REFUSED, /* `why` says what stood in the way */
+  RECORD_REFUSED, /* `why` says what prevented it */
 } record_state;
 
 /* Why a process is not recorded, as far as the advice depends on it. */

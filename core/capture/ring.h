@@ -5,7 +5,7 @@
  * A file is one ring_head in RING_HEAD_BYTES and then blocks of RING_BLOCK_BYTES. A block holds rows of one kind and
  * one thread. Its writer adds rows and then publishes how many bytes are there, with their CRC32C, in one store: a
  * writer that dies leaves no half of a row, and what a stray pointer has overwritten is known from the checksum.
- * Where no block is free the row is not written, and counted. Everything is offsets; there is no lock.
+ * Where no block is free the row is not written, but counted. All references are offsets; there is no lock.
  */
 #ifndef CORE_CAPTURE_RING_H
 #define CORE_CAPTURE_RING_H

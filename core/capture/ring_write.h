@@ -23,8 +23,8 @@ typedef struct ring_lane {
   uint64_t count;    /* rows so far */
 } ring_lane;
 
-/* Makes the file, which must not exist, with all of its space, so that no later write can fail for want of it. A forked
- * child has no mapping of it. False: errno says why. */
+/* Makes the file, which must not exist, with all of its space, so that no later write can fail for lack of space. A
+ * forked child has no mapping of it. False: errno says why. */
 bool ring_create(ring_writer *self, const char *path, uint32_t blocks);
 /* Says that nothing more comes. The mapping stays: another thread may be about to write. */
 void ring_end(ring_writer *self);

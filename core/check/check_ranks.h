@@ -1,4 +1,4 @@
-/* What the files of several ranks of one program say of one another. */
+/* What the files of several ranks of one program show when compared. */
 #ifndef CORE_CHECK_CHECK_RANKS_H
 #define CORE_CHECK_CHECK_RANKS_H
 

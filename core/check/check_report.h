@@ -4,7 +4,8 @@
 
 #include "check_file.h"
 
-/* `together` is of all files; its counts are 0 where only one was read. `skipped`: files of folders that are no traces.
+/* `together` has the findings of all files together; its counts are 0 where only one was read. `skipped`: files of
+ * folders that are not traces.
  */
 void check_report_text(const check_file *files, uint32_t count, const check_findings *together, uint32_t skipped);
 /* One JSON object. False: no memory. */

@@ -1,5 +1,6 @@
-/* The events of a trace as its file has them, each with where it stands: nothing is sorted, cut or repaired yet. A
- * reader fills them through the table of pdhost/reader.h, a capture's window through check_rows_take. [loop thread] */
+/* The events of a trace as its file has them, each with its place in the file: nothing is sorted, cut or repaired yet.
+ * A reader fills them through the table of pdhost/reader.h, a capture's window through check_rows_take. [loop thread]
+ */
 #ifndef CORE_CHECK_CHECK_ROWS_H
 #define CORE_CHECK_CHECK_ROWS_H
 

@@ -2,7 +2,7 @@
 #ifndef CORE_CLI_COMMAND_H
 #define CORE_CLI_COMMAND_H
 
-/* Before any file is opened: a closed one of 0, 1 and 2 would be the number of the first file of ours, and what is
+/* Call it before any file is opened: where 0, 1 or 2 is closed, the first file would get that number, and what is
  * printed would go into it. */
 void command_begin(void);
 

@@ -5,7 +5,7 @@
 
 #include "config/args.h"
 
-/* Makes `commands` all that there are; commands_use() those of pdhost. Before what follows. */
+/* Makes `commands` all that there are; commands_use() takes those of pdhost. Call one of them before what follows. */
 void commands_set(const args_command *const *commands, uint32_t count);
 void commands_use(void);
 

@@ -9,8 +9,8 @@ extern const args_command recover_command;
 
 /* The capture itself, or the newest of a folder's. malloc'ed; NULL: `err` says why. */
 char *recover_find(const char *path, error *err);
-/* The outputs of the run that the capture is of, as `given` has them: from its sinks, where `given` names none from
- * `sinks`, where that is NULL from those of the run. `readers`: settings with the readers. Returns the exit code. */
+/* Writes the outputs of the run that the capture holds, as `given` says: with the sinks of `given`, else with `sinks`,
+ * else, where that is NULL, with those of the run. `readers`: settings with the readers. Returns the exit code. */
 int recover_run(const config *readers, const char *path, const config_input *given, const char *sinks, bool quiet,
                 error *err);
 

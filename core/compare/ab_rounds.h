@@ -1,6 +1,6 @@
-/* Two things timed in turns, A B B A then B A A B, so that whatever changes slowly changes both, and brought up anew
- * many times, so that where one happened to be placed in memory or on the cores does not count as its speed: pure rules
- * over a callback that runs one block. Whatever the clock says, they end. [loop thread] */
+/* Times two things in turns, A B B A then B A A B, so that whatever changes slowly changes both. Both are started
+ * again many times, so that a lucky place in memory or on the cores does not count as speed. These are pure rules over
+ * a callback that runs one block. They end, whatever the clock says. [loop thread] */
 #ifndef CORE_COMPARE_AB_ROUNDS_H
 #define CORE_COMPARE_AB_ROUNDS_H
 
@@ -37,8 +37,8 @@ typedef struct ab_result {
 
 /* `block` is called with users[0] for A and users[1] for B. `renew` (or NULL) brings both up anew for restart `index`,
  * from 1, and may change users. `tell` (or NULL) hears after every round, with the last
- * interval looked at; its ratio is 0 before that. PD_STOP and failures of `block` end the rounds and are returned, with
- * what there is in `out`; PD_INVALID: no round has times. ab_free is due whatever comes. */
+ * interval looked at; its ratio is 0 before that. PD_STOP and failures of `block` end the rounds and are returned,
+ * with what there is in `out`; PD_INVALID: no round has times. Call ab_free in any case. */
 typedef struct ab_callbacks {
   timer_block block;
   pd_status (*renew)(void *user, uint64_t index);

@@ -33,7 +33,7 @@ pd_status ab_sides_block(void *user, uint64_t number, double *host_s, double *de
 /* Looks at the machine; call it between blocks. */
 void ab_sides_look(ab_sides *self);
 /* Each side's blocks as a measurement of its own, to be compared or written, with what the machine did meanwhile and
- * the warnings of that. Ends the watch: once. PD_NO_MEMORY alone. */
+ * the warnings of that. Ends the watch: once. The only failure is PD_NO_MEMORY. */
 pd_status ab_sides_measured(ab_sides *self, const ab_result *of, bool partial);
 /* Why a block failed; "" where none did. */
 const char *ab_sides_failure(const ab_sides *self);

@@ -11,8 +11,9 @@ typedef enum outcome { OUTCOME_UNCLEAR = 0, OUTCOME_SAME, OUTCOME_FASTER, OUTCOM
 /* A direction needs a permutation test that gives less. */
 #define COMPARISON_P 0.01
 
-/* With fewer values on a side there is nothing to resample; with fewer than the second, one after the other, there are
- * so few runs of neighbours to shuffle that chance alone parts them as well as COMPARISON_P wants. */
+/* With fewer values than the first on a side there is nothing to resample. With fewer than the second, measured one
+ * after the other, there are so few runs of neighbours to shuffle that chance alone separates them as well as
+ * COMPARISON_P asks. */
 #define COMPARISON_LEAST 8
 #define COMPARISON_DIRECTION_LEAST 32
 
@@ -31,16 +32,17 @@ typedef struct paired_ratio {
   uint64_t rounds, restarts; /* what it is from */
 } paired_ratio;
 
-/* The same verdict on rounds, but where they disagree by COMPARISON_WIDE_SPREAD. There the machine's other work is a
- * part of what was measured, it need not serve both sides alike, and the interval knows nothing of that: it tells how
- * far chance moves the ratio, not how far a bias does. But the spread bounds the bias. Work that comes and goes and
- * hits one side alone parts the rounds that it hits from those that it spares by some distance; the mean of the rounds
+/* The same verdict on rounds, except where they disagree by COMPARISON_WIDE_SPREAD. There the machine's other work is
+ * a part of what was measured, and may have hit one side more. The interval does not cover that: it says how far
+ * chance moves the ratio, not how far a bias does. But the spread bounds the bias. Work that comes and goes and hits
+ * one side alone separates the rounds that it hits from those that it spares by some distance; the mean of the rounds
  * moves by a share of that distance, and the interquartile range is about that distance when it hits more than a
- * quarter of them and spares more than a quarter. (Of fewer the trimmed means leave most out. What hits one side in
- * nearly every round shows in no spread, and is a slower side to any statistic; the turns are against that.) So a bias
+ * quarter of them and spares more than a quarter. (When it hits fewer, the trimmed means leave most of them out. Work
+ * that hits one side in nearly every round shows in no spread, and any statistic takes it for a slower side; taking
+ * turns is the protection against that.) So a bias
  * that the spread shows is no larger than it, and twice the spread leaves room for hits that are too short to fill a
- * round. The verdict is that of the interval moved outwards by so much at either end: nine times as long is SLOWER on a
- * busy machine, too, 30 % more is not when rounds disagree by 30 %. */
+ * round. The verdict is that of the interval widened by this much at either end: nine times as long is SLOWER on a
+ * busy machine, too; 30 % more is not when rounds disagree by 30 %. */
 #define COMPARISON_WIDE_SPREAD 0.25
 #define COMPARISON_BIAS_SPREADS 2
 outcome comparison_paired(const paired_ratio *of, double margin);

@@ -37,8 +37,8 @@ typedef struct grids {
 bool grids_make(const samples *from, grids *out);
 void grids_free(grids *self);
 
-/* The smallest median of the row; of a single column, that of the rows with as many threads. 0 where there is nothing
- * to compare it with. */
+/* The smallest median of the row; with a single column, that of the rows with the same number of threads. 0 where
+ * there is nothing to compare it with. */
 double grid_best(const grid *self, uint32_t row);
 
 #endif

@@ -1,4 +1,4 @@
-/* Keys that a configuration takes and that can change nothing of what is timed. [any thread] */
+/* Keys that a configuration takes, but that cannot change what is timed. [any thread] */
 #ifndef CORE_COMPARE_IDLE_KEYS_H
 #define CORE_COMPARE_IDLE_KEYS_H
 
@@ -19,7 +19,7 @@ enum {
 
 /* For whom a key is given. */
 typedef enum idle_scope {
-  IDLE_ONE, /* a side or an axis, which it is to make different */
+  IDLE_ONE, /* one side or one axis, which the key is to make different */
   IDLE_ALL  /* all that is timed: only what the command itself, unasked, leaves without effect counts */
 } idle_scope;
 

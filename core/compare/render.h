@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* As torch.utils.benchmark.Compare prints: medians in one unit, their significant figures trimmed, wide spreads marked;
- * with `color` the best of each row (of a single column, of that) and those near and far from it. */
+ * with `color` the best of each row, or of the only column, and those near and far from it. */
 void render_text(const grid *self, bool color, FILE *out);
 /* The best of each row is bold. */
 void render_markdown(const grid *self, FILE *out);

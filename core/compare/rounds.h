@@ -17,7 +17,7 @@ typedef struct rounds {
 bool rounds_ratio(const rounds *self, paired_ratio *out);
 
 /* The rounds of two measurements that one `pdhost ab` took in turns, in either order; `a` and `b` are their times.
- * False: they are no such pair. */
+ * False: they are not such a pair. */
 bool rounds_of(const pd_measurement *a_of, const double *a, const pd_measurement *b_of, const double *b, rounds *out);
 
 #endif

@@ -38,14 +38,14 @@ void samples_free(samples *self);
 /* For readers who are people: control characters in the texts of the files that were read are made visible. False on no
  * memory. */
 bool samples_make_visible(samples *self);
-/* Raises what is shown of medians where, printed with the figures that their own spread supports, they would stand out
- * of their order, or another as low as the least. False on no memory. */
+/* Shows more figures of medians that, printed with the figures that their own spread supports, would be out of order,
+ * or as low as the least. False on no memory. */
 bool samples_show_order(samples *self);
 
 /* For qsort of pointers to samples. */
 int samples_by_median(const void *a, const void *b);
-/* Whether `low`, whose median is no more than that of `high`, is not more by these numbers; `apart`: is less, if
- * they differ at all in print. */
+/* Whether the printed numbers keep the order of `low` and `high`, whose median is not smaller; `apart`: they have to
+ * differ, too, unless no number of digits shows a difference. */
 bool samples_tell_order(const sample *low, const sample *high, double low_number, double high_number, bool apart);
 
 /* Texts that may be missing compare as "". */

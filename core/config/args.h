@@ -1,5 +1,5 @@
-/* The command line of every command: its rows, how they are parsed, and the page of help that is made of them. A row is
- * all there is to say of an option; parser, help, manual pages and completion read the same rows. [main thread] */
+/* The command line of every command: its rows, how they are parsed, and the page of help that is made of them. A row
+ * says all there is about an option; parser, help, manual pages and completion read the same rows. [main thread] */
 #ifndef CORE_CONFIG_ARGS_H
 #define CORE_CONFIG_ARGS_H
 
@@ -36,7 +36,7 @@ struct args_option {
   const char *argument; /* "PERCENT"; NULL: the option takes no value */
   const char *help;     /* no capital, no full stop; NULL: that of `key`'s own row; "": the row is not shown */
   const char *group;    /* heading in the page of help; NULL: the one of the row before */
-  const char *allowed;  /* what a refused value is told; may be NULL */
+  const char *allowed;  /* what the message on a refused value lists; may be NULL */
   args_offer offer;
   /* False: the value is not allowed. `value` is NULL where none was given. */
   bool (*take)(void *user, const args_option *self, const char *value, error *err);

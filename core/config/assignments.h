@@ -7,7 +7,7 @@
 /* Takes the blanks off both ends, in place: no value of a file has them either. */
 char *assignment_trim(char *text);
 /* Splits "section.key=value" in place, at the first = and the last dot before it; blanks around the parts are left out.
- * False: it is no assignment. */
+ * False: it is not an assignment. */
 bool assignment_split(char *text, const char **section, const char **key, char **value);
 
 /* Some keys with one value each: "train.fused=true data.batch_size=128". */
@@ -18,8 +18,8 @@ typedef struct assignments {
   char *memory; /* of the texts */
 } assignments;
 
-/* Separated by spaces; the last dot before a = parts section and key. An empty text has none. `what` begins a message.
- * False: a mistake, added to `err`. */
+/* Separated by spaces; the last dot before a = separates section and key. An empty text has no assignments. `what`
+ * begins a message. False: a mistake, added to `err`. */
 bool assignments_parse(const char *text, const char *what, assignments *out, error *err);
 void assignments_free(assignments *self);
 

@@ -1,4 +1,4 @@
-/* The configuration of one run: every key of the core's and of the loaded plugins', checked, with its origin. Later
+/* The configuration of one run: every key of the core and of the loaded plugins, checked, with its origin. Later
  * layers win: defaults of the rows, presets of the scenario, of the device, and of the scenario for that device, files
  * in order, -o, named flags. [loop thread] */
 #ifndef CORE_CONFIG_CONFIG_H
@@ -11,7 +11,7 @@
 
 #include <pdhost/sink.h>
 
-/* One assignment of the user's, before it is checked. Strings are borrowed until config_load returns. */
+/* One assignment that the user made, before it is checked. Strings are borrowed until config_load returns. */
 typedef struct config_assignment {
   const char *section, *key, *value;
   const char *origin; /* "command line" */

@@ -1,5 +1,5 @@
-/* The sections of one configuration: for each the rows it knows, the struct they fill, and per key the value that
- * stands and where it came from. config.c's alone. */
+/* The sections of one configuration: for each the rows it knows, the struct they fill, and per key its present value
+ * and where that came from. config.c's alone. */
 #ifndef CORE_CONFIG_CONFIG_SECTIONS_H
 #define CORE_CONFIG_CONFIG_SECTIONS_H
 
@@ -57,8 +57,8 @@ void section_unknown_key(const config_section *self, const char *key, const char
 /* Fills the struct, with <scenario> replaced in paths; keys that must be given and were not are added to `err`. */
 pd_status section_store(config_section *self, text_pool *memory, const char *scenario, error *err);
 
-/* Adds an error where one file, or "-", standard output, stands for more than one path of the sinks. A key that ends in
- * "dir" is a folder's, which sinks may share. */
+/* Adds an error where one file, or "-" for standard output, is given for more than one path of the sinks. A key that
+ * ends in "dir" is a folder's, which sinks may share. */
 void sections_check_paths(const config_section *sinks, uint32_t count, error *err);
 
 bool section_is_default(const config_section *self, uint32_t row);

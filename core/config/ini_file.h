@@ -1,5 +1,5 @@
-/* Reads one INI file through inih with exact line numbers. inih alone cuts long lines and takes indented ones for more
- * of the key before; here both are refused. */
+/* Reads one INI file through inih with exact line numbers. inih alone cuts long lines, and takes an indented line for
+ * a continuation of the key before; here both are refused. */
 #ifndef CORE_CONFIG_INI_FILE_H
 #define CORE_CONFIG_INI_FILE_H
 

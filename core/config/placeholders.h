@@ -1,4 +1,4 @@
-/* Texts that name what runs: "<scenario.batch> x <scenario.dim>" stands for the values of these keys. */
+/* Texts that name what runs: in "<scenario.batch> x <scenario.dim>" each key is replaced by its value. */
 #ifndef CORE_CONFIG_PLACEHOLDERS_H
 #define CORE_CONFIG_PLACEHOLDERS_H
 

@@ -1,6 +1,6 @@
 /*
- * The folder of a run's own. In [run] trace_dir, <time> and <pid> stand for when the run began and for the process that
- * the user started, so that no two runs write to one folder unless the user wants it. [main thread]
+ * The folder of one run. In [run] trace_dir, <time> and <pid> are replaced by when the run began and by the process
+ * that the user started, so that no two runs write to one folder unless the user wants it. [main thread]
  */
 #ifndef CORE_CONFIG_RUN_FOLDER_H
 #define CORE_CONFIG_RUN_FOLDER_H

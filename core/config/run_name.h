@@ -28,7 +28,7 @@ void run_name_unexpected(const char *word, const char *plugin_path, error *err);
 /* Names of the configurations in reach, each once, in order. The pool's; NULL on no memory. */
 const char *const *run_name_configs(text_pool *memory, uint32_t *count);
 
-/* The commands that words are held against; main() sets them. */
+/* The commands that words are compared with; main() sets them. */
 void run_name_set_commands(const args_command *const *all, uint32_t count);
 bool run_name_is_command(const char *word);
 

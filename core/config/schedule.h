@@ -23,8 +23,9 @@ typedef struct schedule_at {
   bool active_first, active_last;
   bool window_last; /* the last step of its window, active or not */
   bool off, on;     /* within a window: the profiler goes off, or on again, before this step */
-  bool goes_on;     /* an active step, and the one before it is none of its window */
-  bool in_round;    /* of a round of the twin; the first step behind `off` or `on` is of none, it settles */
+  bool goes_on;     /* an active step whose step before is not of its window */
+  bool in_round;    /* it belongs to a round of the twin; the first step after `off` or `on` belongs to none, since it
+                       settles */
   uint64_t round;   /* from 0 */
 } schedule_at;
 

@@ -1,4 +1,4 @@
-/* Keys that the user gave and that the run has no use for. */
+/* Keys that the user gave, but that the run does not use. */
 #ifndef CORE_CONFIG_UNUSED_KEYS_H
 #define CORE_CONFIG_UNUSED_KEYS_H
 

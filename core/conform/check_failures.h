@@ -1,5 +1,5 @@
-/* A conformance check by failing in turn: a plugin's life is lived again and again, and each time the next call of the
- * host's fails. Every life must end cleanly. See check_list.h. */
+/* A conformance check by failures in turn: a plugin's life is run again and again, and each time the next call to the
+ * host fails. Every life must end cleanly. See check_list.h. */
 #ifndef CORE_CONFORM_CHECK_FAILURES_H
 #define CORE_CONFORM_CHECK_FAILURES_H
 
@@ -18,8 +18,8 @@ typedef struct check_life {
 
 typedef void (*check_live)(const check_target *target, check_life *life);
 
-/* Each call of the host's that may fail does so once. The life must return a failure with a message, or do without and
- * produce the same. */
+/* Each call to the host that may fail does so once. The life must return a failure with a message, or produce the same
+ * without that call. */
 check_verdict check_each_call(const check_target *target, check_live live);
 
 /* Takes `host`'s part of a life's result. */

@@ -10,7 +10,7 @@
 void check_folder_remove(const char *path);
 
 /* Replaces the folder by an empty one, which becomes the current one. `path` is whole, as a plugin may have left the
- * process in another folder. False: it could not be. */
+ * process in another folder. False: that failed. */
 bool check_folder_empty(const char *path);
 
 /* Bytes of all files in the folder. */

@@ -1,5 +1,5 @@
-/* What of the process is the host's, and a plugin must leave as it found it: the current folder, the umask, the locale
- * and the signal handlers. [loop thread] */
+/* What of the process belongs to the host, so that a plugin must leave it as it found it: the current folder, the
+ * umask, the locale and the signal handlers. [loop thread] */
 #ifndef CORE_CONFORM_CHECK_PROCESS_H
 #define CORE_CONFORM_CHECK_PROCESS_H
 

@@ -9,7 +9,7 @@ typedef struct batch_buffer {
   uint64_t bytes;
   float *images;    /* (batch_size,3,S,S) */
   int64_t *labels;  /* (batch_size) */
-  pd_event *copied; /* recorded behind the last copy from this memory; NULL: never */
+  pd_event *copied; /* recorded after the last copy from this memory; NULL: never */
   bool pinned;
   bool copying;       /* `copied` has not been waited for */
   int64_t dialled_ns; /* of making the batch: what io_sleep and cpu_us took */

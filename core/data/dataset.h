@@ -18,7 +18,8 @@ int64_t dataset_image_count(const dataset *set);
 /* Makes a sample: image (3,S,S), label. Does not sleep: the loader does. */
 void dataset_sample(const dataset *set, uint64_t epoch, uint64_t index, float *image, int64_t *label);
 
-/* What a sample's read takes of the mean read: log-normal with mean 1 and this sigma; 1 where it is 0. */
+/* How long a sample's read takes, as a multiple of the mean read: log-normal with mean 1 and this sigma; 1 where it is
+ * 0. */
 double dataset_read_share(const dataset *set, uint64_t epoch, uint64_t index, double sigma);
 
 /* The augment loop: sum over i < rounds of sin(i*0.001) * cos(i*0.002), modulo 1e-3, not negative. */

@@ -44,7 +44,7 @@ trace_facts *facts_open_bare(const pd_trace *trace);
 bool facts_fill(trace_facts *self);
 void facts_close(trace_facts *self);
 
-/* The first range of the thread that begins at `at` or later; ranges stand by thread, then by their start. */
+/* The first range of the thread that begins at `at` or later; ranges are sorted by thread, then by their start. */
 uint64_t facts_range_from(const trace_facts *facts, uint32_t thread, int64_t at);
 static inline const pd_range *facts_range(const trace_facts *self, uint64_t i) {
   return PD_AT(pd_range, &self->trace->ranges, i);

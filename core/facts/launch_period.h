@@ -28,15 +28,15 @@ typedef struct launch_sequence {
 
 typedef struct launch_period {
   uint64_t length;  /* launches; 0: there is none */
-  uint64_t *starts; /* the first launch of each step, and at last the one behind the last step; to free() */
+  uint64_t *starts; /* the first launch of each step, and at the end the launch after the last step; to free() */
   uint64_t count;   /* steps */
   double match;     /* of the launches of the loop, the share that equals the one a period later */
   const char *why;  /* where there is none */
 } launch_period;
 
-/* The loop may be a part of the sequence, at least half of it: what comes before and behind it is left out. Launches
- * that come in now and then, such as those of a log, lengthen their step and move no later one. PD_NO_MEMORY is the one
- * failure. */
+/* The loop may be a part of the sequence, at least half of it: what comes before and after it is left out. Launches
+ * that come in now and then, such as those of a log, lengthen their step and move no later one. The only failure is
+ * PD_NO_MEMORY. */
 pd_status launch_period_find(const launch_sequence *launches, launch_period *out);
 
 #endif

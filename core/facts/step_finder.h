@@ -3,18 +3,18 @@
  * in launch order repeats with a period, in at least half of the launches. Periods nest (a layer, a micro-batch, a
  * step), so the one that is taken agrees best, and it has to hold what only a step has: an optimizer's kernel, or a
  * copy from the host of the same size each time. Without either it has to repeat more often than any network has
- * layers. What comes before and behind the loop belongs to no step. "No loop" is an answer. [any thread]
+ * layers. What comes before and after the loop belongs to no step. "No loop" is an answer. [any thread]
  *
- * A step ends behind its last launch, the ranges around that and the loop's waits for it, in the middle of the time up
- * to what is recorded next: there a loop that marks its steps sets the mark.
+ * A step ends after its last launch, the ranges around that and the loop's waits for it: in the middle of the time up
+ * to what is recorded next, where a loop that marks its steps sets the mark.
  */
 #ifndef CORE_FACTS_STEP_FINDER_H
 #define CORE_FACTS_STEP_FINDER_H
 
 #include "trace/trace_steps.h"
 
-/* A period is a loop when it repeats so often, with this share of launches equal to the ones a period before, and when
- * no larger share of the device records lacks its launch. */
+/* A period is a loop when it repeats at least this often, with at least this share of launches equal to the ones a
+ * period before, and when at most this share of the device records lacks its launch. */
 #define STEP_FINDER_REPEATS 3
 #define STEP_FINDER_MATCH 0.95
 #define STEP_FINDER_UNMATCHED 0.01
@@ -45,8 +45,8 @@ typedef struct found_steps {
 /* By the period of the launches. Reads no mark. PD_NO_MEMORY is the one failure. */
 pd_status step_finder_find(const pd_trace *trace, found_steps *out);
 
-/* The ranges called `name`, or `name` with # and more behind it, of the thread that has the most of them; those of no
- * one thread count as one thread's. A range within another one is none. */
+/* The ranges called `name`, or `name` followed by # and more, on the thread that has the most of them; those of no one
+ * thread count as those of one. A range within another one does not count. */
 pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps *out);
 
 void found_steps_free(found_steps *self);

@@ -17,7 +17,7 @@ void thread_states_visit(const pd_trace *trace, uint32_t thread, int64_t from, i
                          bool (*visit)(void *user, const pd_state_row *row, int64_t start_ns, int64_t end_ns),
                          void *user);
 
-/* One thing that threads were at. */
+/* One thing that threads were doing. */
 typedef struct idle_reason {
   pd_host_state state;
   uint32_t name;   /* string id */
@@ -44,7 +44,7 @@ typedef struct idle_reasons {
 bool idle_reasons_open(const trace_facts *facts, idle_reasons *out);
 void idle_reasons_free(idle_reasons *self);
 
-/* "running", "blocked in read() of a pipe": what one was at. */
+/* "running", "blocked in read() of a pipe". */
 void idle_reason_words(const trace_facts *facts, const idle_reason *of, char *out, size_t room);
 
 #endif

@@ -7,10 +7,10 @@
 
 #include "inject_board.h"
 
-/* Subscribes to CUPTI and starts the thread; what is recorded is switched on when the board says so. Failures stand in
- * the board's slot. Once in a process. [the thread that initialises CUDA] */
+/* Subscribes to CUPTI and starts the thread; what is recorded is switched on when the board says so. Failures are
+ * written to the board's slot. Once in a process. [the thread that initialises CUDA] */
 void inject_collect_start(inject_board *board);
-/* The process ends: what is in CUPTI's hands is brought out, for at most `patience_ns`. [any thread] */
+/* The process ends: takes what CUPTI still holds, for at most `patience_ns`. [any thread] */
 void inject_collect_leave(int64_t patience_ns);
 /* Ends the recording and gives CUPTI back for good, so that the program's own profiler can subscribe. Waits until that
  * is done, for at most `patience_ns`. Called before inject_collect_start, it keeps that from taking CUPTI. [any thread]

@@ -22,7 +22,7 @@ uint32_t inject_names_next(void);
 void inject_names_open(inject_names *self, ring_writer *ring);
 /* A text's number; 0: the ring had no room for it, another try may go better. */
 uint32_t inject_names_add(inject_names *self, const char *text);
-/* The same for a kernel's name, mangled or not, which CUPTI holds; it is written the first time alone. */
+/* The same for a kernel's name, mangled or not, which CUPTI holds; it is written only the first time. */
 uint32_t inject_names_kernel(inject_names *self, const char *pointer);
 
 #endif

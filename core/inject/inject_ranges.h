@@ -19,7 +19,7 @@ void inject_ranges_use(ring_writer *ring);
 void inject_ranges_pause(bool paused);
 
 /* `domain` tells apart what nests by itself, NULL: the one that all share; it is compared by its address. Names are
- * copied, and cut behind 1000 bytes. How many ranges of the thread are open around it; -1: they are not kept. [any
+ * copied, and cut after 1000 bytes. How many ranges of the thread are open around it; -1: they are not kept. [any
  * thread] */
 int inject_ranges_push(const char *domain, const char *name);
 /* Closes the thread's innermost range of the domain. */

@@ -10,13 +10,12 @@
  *   credited with more than it saves alone: launching that lies beside a busy device costs nothing. Kernels that are
  *   too short for any work go with their launches: fewer and larger kernels do their work. A graph keeps them.
  * - The interval is the middle 95 % of the gains of as many steps drawn with repetition (Efron, Bootstrap methods,
- *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers: of them, that many
- *   neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992), GAINS_WORKERS where that is
- * unknown. Where single steps drawn do not agree on them, they are named, but not for sure: they may be one stall.
- * Where what recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5 times as
- * much.
- * - A cause is named if its gain is the largest, GAINS_LEAST_* at least, and the resamples' interval excludes half of
- * that. Where several hide the same time, the one in whose time the device is idle is named.
+ *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers, GAINS_WORKERS
+ *   where that is unknown: that many neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992).
+ *   Where single steps drawn do not agree on them, they are named, but not for sure: they may be one stall. Where what
+ *   recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5 times as much.
+ * - A cause is named if its gain is the largest, at least GAINS_LEAST_*, and the resamples' interval excludes half of
+ *   that. Where several hide the same time, the one in whose time the device is idle is named.
  */
 #ifndef CORE_LEDGER_GAINS_H
 #define CORE_LEDGER_GAINS_H
@@ -27,7 +26,7 @@
 
 #define GAINS_LEAST_CUDA 0.05
 #define GAINS_LEAST_OTHER 0.10
-/* The replay with nothing removed may miss a step by so much: the median of the steps, and the worst. */
+/* The replay with nothing removed may miss the steps by this much: the median of the steps, and the worst. */
 #define GAINS_MISS_MEDIAN 0.01
 #define GAINS_MISS_WORST 0.03
 /* What recording adds where it is neither known nor solved from the trace. Recording is as slow as the machine, and the
@@ -62,7 +61,7 @@
 #define GAINS_NEAR 0.10
 /* The share of the draws that a verdict needs to be given without "possibly". */
 #define GAINS_CERTAIN 0.9
-/* Below this a cause is not worth a word. */
+/* A smaller gain is not mentioned. */
 #define GAINS_MINOR 0.01
 enum { GAINS_WORKERS = 8 };
 enum { GAINS_RANKED = 3, GAINS_DRAWS = 1000, GAINS_DRAWS_LEAST = 20, GAINS_STEPS_DRAWN = 2000000, GAINS_SEED = 1 };

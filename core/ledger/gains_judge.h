@@ -26,7 +26,7 @@ void gains_judge_close_steps(gains_judge *self);
 
 /* Whether the samples of a step go through the model in several passes. */
 bool gains_judge_is_several(const gains_judge *self);
-/* Takes one cause more away. */
+/* Takes one more cause away. */
 void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant *from);
 /* Mean of the judged steps of a replay, or what the device takes at least. */
 double gains_judge_mean(const gains_judge *self, const replay_variant *variant);

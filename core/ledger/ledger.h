@@ -16,8 +16,8 @@
  *   same.
  * - copy_pageable, copy_pinned: only other copies run, one end in pageable (pinned) host memory.
  * - copy_device: only copies within the device, or sets, run.
- * - communication: only collectives run. A collective is none of the kernels above. Whether it transfers, or waits for
- *   another rank, one rank alone cannot tell: run/ranks/rank_summary.h divides this owner.
+ * - communication: only collectives run. A collective is none of the kernels above. One rank alone cannot say whether
+ *   it transfers or waits for another rank: run/ranks/rank_summary.h divides this owner.
  *
  * Idle:
  * - profiler: an overhead record of the profiling library runs.
@@ -34,7 +34,7 @@
  * - host_compute: the loop is in train_step and makes no call for at least LEDGER_HOST_COMPUTE_NS.
  * - forced_sync and measurement again: after such a call, until the work of the next launch begins or a copy from
  *   pageable memory is called.
- * - transfer: the loop is in a copy from pageable memory, which the runtime stages, or behind it, as above.
+ * - transfer: the loop is in a copy from pageable memory, which the runtime stages, or after it, as above.
  * - launch: the loop is in train_step otherwise, in launches and between them.
  * - measurement again: the loop is between train_steps otherwise.
  * - unknown: the rest, in steps without a train_step.

@@ -14,7 +14,7 @@ typedef struct ledger_host {
   intervals outer_tail, inner_tail; /* from their ends to the start of the next launch's work */
   intervals compute;                /* train_step without a call for long */
   intervals transfer;               /* calls that copy from pageable memory */
-  intervals transfer_tail;          /* behind those, too */
+  intervals transfer_tail;          /* after those, too */
   intervals train;                  /* train_steps, normal */
   intervals between;                /* the rest of steps that have one */
   intervals steps;

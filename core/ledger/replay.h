@@ -42,12 +42,12 @@ enum {
 };
 /* Flags of a record. */
 enum {
-  REPLAY_BY_CALL = 16,  /* started during a long call or right behind it */
+  REPLAY_BY_CALL = 16,  /* started during a long call or right after it */
   REPLAY_DELAYED = 32,  /* started late though nothing that is known held it up */
   REPLAY_SHORT_GAP = 64 /* gap_ns is that of a full queue, which recording makes longer */
 };
 
-/* Items are many: what only those have that wait stands apart. */
+/* There are many items: what only those that wait have lies in a list of its own. */
 typedef struct replay_item {
   int64_t duration_ns;
   union {

@@ -1,8 +1,8 @@
 /*
  * What the host and the device did in the steps of a trace, as the replay (replay.h) needs it: calls and their device
  * records in the order of launching, what held up each record, what each blocking call waited for, whose each call is,
- * and the host's time as items. It asks for no name of a program's own: threads are judged because they launch, steps
- * come from the trace. A fact that is missing withholds the rule that needs it. [loop thread]
+ * and the host's time as items. It does not depend on names that a program gives: threads are judged because they
+ * launch, steps come from the trace. Where a fact is missing, the rule that needs it is not used. [loop thread]
  *
  * - The judged device is the one with the most device time. Judged threads launch at least a two hundredth of its work.
  *   Threads whose calls do not overlap hand over to each other and share one lane, which is one clock; others have a
@@ -118,7 +118,7 @@ typedef struct timeline {
 bool timeline_open(const trace_facts *facts, timeline *out);
 void timeline_close(timeline *self);
 
-/* The doubt of the two clocks, and of a call that returns as its record ends. */
+/* How far the two clocks may be apart, and a call that returns as its record ends. */
 #define TIMELINE_DOUBT_NS 1000
 /* Launched so long before the stream was free, a record was queued. */
 #define TIMELINE_AHEAD_NS 2000
@@ -143,7 +143,7 @@ typedef struct timeline_waiter {
 #define TIMELINE_WAITER                                                                                                \
   { .now = {.thread = PD_NONE}, .device_end = INT64_MIN }
 void timeline_waiter_set(const timeline *self, timeline_waiter *waiter, uint32_t thread);
-/* What the call has launched lies behind the silence. */
+/* What the call has launched comes after the silence. */
 void timeline_waiter_work(const timeline *self, timeline_waiter *waiter, const timeline_call *call);
 /* Into `waits`: where in a silence, which a call ends at `then`, the thread was seen to wait for input while the device
  * ran out of work; merged, the long ones. Nothing where waits are marked, or where nothing was seen. false on no

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Below these nothing is said. */
+/* With less than these no verdict is given. */
 #define VERDICT_MIN_COVERAGE 0.999
 #define VERDICT_MIN_STEPS 5
 

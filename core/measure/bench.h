@@ -31,7 +31,7 @@ pd_status bench_warm_up(bench *self);
 
 /* A timer_block; `user` is the bench. The device is synchronised before and after. PD_STOP: a signal, or the scenario,
  * asks for the end. Where the cache is to be cold, a block empties it first, outside its time. A block of BENCH_LOOP
- * begins with as many steps, untimed, as the loader needs to be in its stride, and has no time of the device's. */
+ * begins with as many untimed steps as the loader needs to reach its usual pace, and has no device time. */
 pd_status bench_block(void *user, uint64_t number, double *host_s, double *device_s);
 /* A timer_clock, of that bench or none. */
 double bench_clock(void *user);

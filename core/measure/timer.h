@@ -22,7 +22,7 @@ typedef struct timer_rules {
    * torch has it. */
   uint64_t min_blocks;
   double max_run_time_s; /* adaptive, and blocked for min_blocks: it gives up then; 0: never */
-  double threshold;      /* adaptive: it is content below this ratio of interquartile range to median */
+  double threshold;      /* adaptive: it ends below this ratio of interquartile range to median */
   /* Where emptying the cache outside a block's time may take far longer than the block: blocked and adaptive end, with
    * a warning, when so much time has passed by this clock as min_run_time_s and max_run_time_s allow. NULL: what the
    * blocks themselves took is all that counts. */

@@ -1,4 +1,4 @@
-/* Charts of a page, as SVG: values as dots, and intervals. Figures in words stand beside them. [any thread] */
+/* Charts of a page, as SVG: values as dots, and intervals. The figures are printed beside them. [any thread] */
 #ifndef CORE_PAGE_HTML_CHARTS_H
 #define CORE_PAGE_HTML_CHARTS_H
 

@@ -10,7 +10,7 @@ const char *record_ends_other_tool(void);
  * to have begun by then. */
 void record_ends_tell(const record_rings *rings, const char *command, bool begun);
 
-/* Where the hook of --torch has marked no step: that it did not, and why that may be. */
+/* Says that the hook of --torch has marked no step, where that is so, and why that may be. */
 void record_ends_tell_torch(const record_session *session);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct record_request {
   bool is_required; /* a program of which nothing was recorded is a failure */
 } record_request;
 
-/* Prints its errors. Returns the program's exit code, or where it could not be started a code of its own. */
+/* Prints its errors. Returns the program's exit code, or one of ours where it could not be started. */
 int record_job_run(config *settings, const record_request *request);
 
 #endif

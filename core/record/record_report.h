@@ -1,4 +1,4 @@
-/* The report, made of the captures in a process of its own: what ends that process, a signal or a sink that crashes,
+/* Makes the report from the captures in a process of its own: a signal or a crashing sink that ends that process
  * leaves the captures. [main thread; there is no other] */
 #ifndef CORE_RECORD_RECORD_REPORT_H
 #define CORE_RECORD_RECORD_REPORT_H

@@ -15,7 +15,7 @@ typedef struct aside {
 /* PD_STOP: the scenario asked for the end of the run. The end of the data ends these steps alone. */
 pd_status aside_steps(run_state *run, aside *self);
 
-/* Enough steps for the loader to be in its stride. */
+/* As many steps as the loader needs to reach its usual pace. */
 uint64_t aside_to_settle(const run_state *run);
 
 #endif

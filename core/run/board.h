@@ -84,8 +84,8 @@ bool board_share(void);
 /* Ordinary memory again, and no room. */
 void board_unshare(void);
 
-/* A fresh room for `max_bytes` of records, shared with children that are forked from now on; where there is no memory
- * for it there is none. */
+/* Makes a new room for `max_bytes` of records, shared with children that are forked from now on; without memory there
+ * is none. */
 void board_make_room(uint64_t max_bytes);
 /* NULL: the recorder is to have one of its own. */
 trace_room *board_room(void);

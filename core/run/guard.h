@@ -37,7 +37,7 @@ void guard_so_far(guard *self, guard_facts *facts);
 void guard_energy_begin(guard *self);
 double guard_energy_j(guard *self);
 
-/* Others that keep so large a share of the machine busy are worth a warning. */
+/* Other programs that keep this share of the machine busy are worth a warning. */
 #define GUARD_OTHERS_WARN 0.1
 
 /* A sentence about the machine's other programs, where they left too few cores for this one; and one about a time in

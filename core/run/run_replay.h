@@ -1,4 +1,4 @@
-/* A capture to its sinks: every call of theirs that the run made, with the same rows. [loop thread] */
+/* Gives a capture to the sinks: every call that the run made of them, with the same rows. [loop thread] */
 #ifndef CORE_RUN_RUN_REPLAY_H
 #define CORE_RUN_RUN_REPLAY_H
 

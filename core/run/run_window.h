@@ -23,8 +23,8 @@ pd_status window_pause(run_state *run, bool *worked);
 /* After the last window: gives the profiling library back. */
 /* The window that `at` is of, and whether it begins there: later ones come after those that were split. */
 void window_place(const run_state *run, schedule_at *at);
-/* Ends the window where the memory may not hold another step of it, which is said once; the next step begins another
- * one. *worked as for window_before_step. */
+/* Ends the window where the memory may not hold another step of it, and says so once; the next step begins another
+ * window. *worked as for window_before_step. */
 pd_status window_split_full(run_state *run, bool *worked);
 
 void window_detach(run_state *run);

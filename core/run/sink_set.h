@@ -17,7 +17,7 @@ typedef struct sink_entry {
 } sink_entry;
 
 /* Opens them all. Those that fail are reported and counted; NULL only on no memory. `folder_fault`, "" or why nothing
- * can be written to run->trace_dir, is said once for all sinks that fail over it; both are borrowed until
+ * can be written to run->trace_dir, is said once for all sinks that fail because of it; both are borrowed until
  * sink_set_close. */
 sink_set *sink_set_open(const services *all, const sink_entry *entries, uint32_t count, const pd_run *run,
                         const char *folder_fault);

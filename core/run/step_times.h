@@ -7,7 +7,7 @@
 
 /* The events of step `index`: a ring of RUN_STEP_EVENTS. */
 step_events *step_times_events(run_state *run, uint64_t index);
-/* Records an event behind what the stream has been given, and makes it where there is none yet. */
+/* Records an event after what the stream has been given, and makes the event where there is none yet. */
 pd_status step_times_mark(run_state *run, pd_event **event);
 
 /* Reads the device time of the oldest steps, so that at most `keep` of them are not read yet. The host's time of a step

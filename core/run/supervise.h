@@ -10,8 +10,8 @@
 /* What ps and top call the process of a run, beside the supervisor and the writer. */
 #define WORKER_NAME "pdhost worker"
 
-/* Runs `body` in a worker and returns its exit code, or the code that its end means. In the worker this returns too,
- * with what `body` returned: the process then ends as it would have without a supervisor. Where no worker can be made
+/* Runs `body` in a worker and returns its exit code, or the code that its end means. It also returns in the worker,
+ * with what `body` returned: that process then ends as it would have without a supervisor. Where no worker can be made
  * `body` runs in this process, which is said. [main thread; there is no other yet] */
 int supervise_run(config *settings, int (*body)(config *settings));
 

@@ -3,8 +3,8 @@
  *
  * [corpus] has
  * - seeds: runs of each cell, 1 to 100.
- * - min_effect: share of the step (0 or more, below 1) from which an effect counts; smaller ones are for the detection
- * limit alone.
+ * - min_effect: share of the step (0 or more, below 1) from which an effect counts; smaller ones are for the
+ *   detection limit alone.
  * - hold_out: N, every N-th cell of each cause is held out, no threshold may be set on it; 0: none.
  * - fix_seeds: what the verdict suggests is tried for runs of that many seeds, where it names the cause; 0: not tried.
  * - set, set2, set3 ...: SECTION.KEY=VALUE ... of all runs.

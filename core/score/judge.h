@@ -1,4 +1,4 @@
-/* Puts what each run says beside what it injected. */
+/* Compares what each run says with what it injected. */
 #ifndef CORE_SCORE_JUDGE_H
 #define CORE_SCORE_JUDGE_H
 
@@ -37,8 +37,8 @@ typedef struct score {
   uint32_t part_count; /* 1 where nothing is held out */
 } score;
 
-/* The cause that a run of `group` is to be named for: of two at once the larger; of a baseline whose cures were run,
- * that of the cure that saves most, if it saves as much as makes a cause. The text is the group's or the reading's. */
+/* The cause that a run of `group` is to be named for: the larger of two at once; for a baseline whose cures were run,
+ * that of the cure that saves most, if that is enough for a cause. The text is the group's or the reading's. */
 const char *judge_truth(const corpus_group *group, const reading *of);
 
 /* Fills `judged` and `parts` from the rest. False on no memory, or with more names than FIGURES_CAUSES: see `err`. */

@@ -21,7 +21,7 @@ typedef struct judged {
   double mixed_error;    /* of two causes at once: mean of |share - effect| of both; NaN: there is one */
   double fix_error;      /* of the step predicted without the cause, against the step measured; NaN: not tried */
   bool fix_is_own;       /* what was tried is the scenario's own cure, which leaves its injection out */
-  bool fix_without_step; /* it was to be tried and left no step to hold against */
+  bool fix_without_step; /* it was to be tried, and left no step to compare with */
   bool fix_is_slower;    /* with what was tried the step takes longer: the suggestion is wrong */
 } judged;
 

@@ -30,7 +30,7 @@ enum { DISTRIBUTION_NUMBER_BYTES = 32 };
 bool distribution_parse(const char *text, distribution *out, error *err);
 void distribution_free(distribution *self);
 
-/* Whole numbers alone are drawn for the key, or any. False: bounds or step are none of its, added to `err`. */
+/* Whether only whole numbers are drawn for the key. False: bounds or step do not fit that, added to `err`. */
 bool distribution_set_whole(distribution *self, bool whole, error *err);
 
 /* Whether all its values are numbers. */

@@ -1,5 +1,5 @@
-/* Draws of some keys' values, after torch.utils.benchmark.Fuzzer: draw i is made of the seed, of i and of the draws
- * before it, so that more draws are the same ones and more. No two are alike. [any thread] */
+/* Draws of some keys' values, after torch.utils.benchmark.Fuzzer: draw i depends on the seed, on i and on the draws
+ * before it, so that a larger number begins with the same draws. No two are alike. [any thread] */
 #ifndef CORE_SWEEP_DRAWS_H
 #define CORE_SWEEP_DRAWS_H
 

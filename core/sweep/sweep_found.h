@@ -20,7 +20,7 @@ typedef struct sweep_extremes {
 } sweep_extremes;
 sweep_extremes sweep_found_extremes(const sweep_found *self);
 
-/* How a cell stands to the best one. */
+/* How a cell compares with the best one. */
 typedef enum sweep_standing {
   SWEEP_STANDING_SLOWER,
   SWEEP_STANDING_TIE,

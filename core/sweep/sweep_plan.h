@@ -8,7 +8,7 @@
 
 #include "run/saved_run.h"
 
-/* SWEEP_DRAWS: of keys that are drawn, where nothing is said. */
+/* SWEEP_DRAWS: number of draws unless the user says another. */
 enum { SWEEP_AXES = 6, SWEEP_CELLS = 4096, SWEEP_DRAWS = 10 };
 
 typedef struct sweep_plan {
@@ -37,7 +37,7 @@ void sweep_plan_free(sweep_plan *self);
 uint32_t sweep_plan_key_count(const sweep_plan *self);
 /* Key `at` with its value in a cell. */
 config_assignment sweep_plan_at(const sweep_plan *self, uint32_t cell, uint32_t at);
-/* Cells of a draw, and of a sweep without: they stand together. */
+/* Cells of one draw, or of a sweep without draws: they follow one another. */
 uint32_t sweep_plan_draw_cells(const sweep_plan *self);
 /* "data.num_workers=2, data.pin_memory=1" of the keys from `first` up to, without, `end`. */
 const char *sweep_plan_name(const sweep_plan *self, uint32_t cell, uint32_t first, uint32_t end, char *text,

@@ -13,7 +13,7 @@ typedef struct open_look {
 void open_look_take(const recorder_thread *self, open_look *look);
 
 /* Appends them to the ranges that ended, which were copied after the look, cut at the window's end. Leaves out those
- * that are among the ranges that ended, whatever end they bear. `out->ranges` has room. */
+ * that are among the ranges that ended, whatever their end is. `out->ranges` has room. */
 void open_look_append(const open_look *look, uint64_t end_ticks, window_thread *out);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether row `a` must stand after row `b`. */
+/* Whether row `a` must come after row `b`. */
 typedef bool sort_after(const void *rows, uint32_t a, uint32_t b);
 
 /* `scratch` has room for `count` indices too. */

@@ -30,7 +30,7 @@ typedef struct diff_cell {
   int64_t ns;
 } diff_cell;
 
-/* What the steps would save without a cause, of those of windows whose gains are to be trusted. */
+/* What the steps would save without a cause, over the windows whose gains can be trusted. */
 typedef struct diff_gain {
   double ns, low, high; /* a step */
 } diff_gain;

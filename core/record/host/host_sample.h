@@ -1,5 +1,5 @@
-/* What a thread of another process is at, as /proc tells it: no rights are needed for one's own programs, and the
- * thread does not notice. [main thread] */
+/* What a thread of another process is doing, as /proc shows it: no special rights are needed for one's own programs,
+ * and the thread does not notice. [main thread] */
 #ifndef CORE_RECORD_HOST_HOST_SAMPLE_H
 #define CORE_RECORD_HOST_HOST_SAMPLE_H
 

@@ -1,6 +1,7 @@
 /*
- * One launching thread: what it was at, as rows of CAPTURE_STATES. Where the kernel tells of context switches the rows
- * begin and end at them, and looks at /proc say what the thread is blocked in; else they are made of the looks alone.
+ * One launching thread: what it was doing, as rows of CAPTURE_STATES. Where the kernel reports context switches the
+ * rows begin and end at them, and looks at /proc say what the thread is blocked in; elsewhere they are made of the
+ * looks alone.
  * What was not seen has no row. [main thread]
  */
 #ifndef CORE_RECORD_HOST_HOST_THREAD_H

@@ -1,4 +1,4 @@
-/* What to type behind the verdict on another program, where no setting of ours takes the cause away. */
+/* What to type after the verdict on another program, where no setting of ours takes the cause away. */
 #ifndef CORE_RUN_IMPORT_IMPORT_NEXT_H
 #define CORE_RUN_IMPORT_IMPORT_NEXT_H
 

@@ -18,7 +18,7 @@ typedef struct import_reader {
 /* The reader of what pdhost records itself. */
 #define IMPORT_READER_CAPTURE "capture"
 
-/* `name`: the reader's; NULL: the one that says most surely that the file is its own. Where `settings` are of a run,
+/* `name`: the reader's; NULL: the one that is surest that the file is its own. Where `settings` are of a run,
  * the reader of that name is loaded, which is one without options. Prints what is wrong. Returns an exit code; with
  * CODE_DONE the reader is to be closed. */
 int import_reader_open(import_reader *self, const services *all, const config *settings, const char *name,

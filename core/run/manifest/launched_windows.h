@@ -1,5 +1,5 @@
-/* What the windows of a run launched, as the manifest has it: each of the first ones, and of a long run the others
- * together, so that its size does not grow with them. Zeroed at first. */
+/* What the windows of a run launched, as the manifest has it: each of the first windows alone, and all later ones of a
+ * long run together, so that its size does not grow with them. Zeroed at first. */
 #ifndef CORE_RUN_MANIFEST_LAUNCHED_WINDOWS_H
 #define CORE_RUN_MANIFEST_LAUNCHED_WINDOWS_H
 

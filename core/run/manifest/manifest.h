@@ -22,8 +22,8 @@ void manifest_close(manifest *self);
 /* Notes what a window launched. On no memory nothing is written at the end. */
 void manifest_window(manifest *self, const pd_trace *trace);
 
-/* Writes trace_dir/MANIFEST_FILE. It is not announced: the report has no line to spare for it. While the sinks are
- * open: their libraries are loaded. */
+/* Writes trace_dir/MANIFEST_FILE. It is not announced: the report has no line to spare for it. Call it while the sinks
+ * are open, since their libraries are loaded then. */
 pd_status manifest_write(const manifest *self, const config *settings, const pd_run *run, const pd_summary *summary,
                          const pd_files *files);
 

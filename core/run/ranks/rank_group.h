@@ -38,7 +38,7 @@ int rank_group_open_device(rank_group *self, config *settings, const services *a
 /* `device` is about to be closed. */
 void rank_group_leave_device(rank_group *self, const pd_device *device);
 
-/* This rank fails, or leaves before the others do: they end, too. */
+/* This rank fails, or leaves before the others do: this ends the others, too. */
 void rank_group_tell(rank_group *self, const char *why);
 /* Whether a rank was lost, this one too: which and why, in words. `tells`: it is this rank that tells the user. */
 bool rank_group_lost(const rank_group *self, char *text, size_t room, bool *tells);

@@ -11,7 +11,7 @@ typedef struct rank_live rank_live;
 /* NULL on no memory. */
 rank_live *rank_live_open(const rank_group *group);
 void rank_live_close(rank_live *self);
-/* All ranks, before the first window: holds the clocks against one another. */
+/* All ranks, before the first window: compares the clocks. */
 pd_status rank_live_begin(rank_live *self);
 /* PD_NO_MEMORY is the only failure. */
 pd_status rank_live_add(rank_live *self, const pd_trace *trace);

@@ -1,22 +1,22 @@
 /*
  * Several ranks together: what each waits for, and who holds up the others. No common clock is needed: a collective
- * ends on all ranks at about the same moment, so of the k-th collective of a kind in a step transfer      = the
- * shortest duration over the ranks, wait of rank r = its duration - transfer, and the rank without a wait is the one
- * that came last. Seen alone, a rank that waits looks as if it communicated.
+ * ends on all ranks at about the same moment. So for the k-th collective of a kind in a step
+ *   transfer = the shortest duration over the ranks,
+ *   wait of rank r = its duration - transfer,
+ * and the rank without a wait is the one that came last. Seen alone, a rank that waits looks as if it communicated.
  *
  * - straggler: one rank comes last often and by much, and the step would be shorter without it: the others need less
- * time, by their hosts without what they waited for it and by their devices. That has to be more than recording adds to
- * a step, which differs between ranks, too. Its own cause is what it does more of in a
- * step than the others in the middle: device time of its own (uneven work), or idle device time of a cause of the
- * verdict.
- * - Where all are balanced as recorded, recording itself may be what makes them alike: it slows down the hosts, and not
- * the devices. So it is asked once more what each rank would need without it. What shows then is of the devices: a host
- * that needs longer than the others does so as recorded, too. Such a verdict is only possible, and has to be worth more
- * than RANKS_COST_DOUBT of what recording costs. Where it would only be one if recording cost RANKS_COST_MOST times its
- * estimate, the verdict is withheld.
+ *   time, by their hosts without what they waited for it, and by their devices. That has to be more than recording
+ *   adds to a step, which differs between ranks, too. Its own cause is what it does more of in a step than the median
+ *   of the others: device time of its own (uneven work), or idle device time of a cause of the verdict.
+ * - Where all are balanced as recorded, recording itself may be what makes them alike: it slows down the hosts, and
+ *   not the devices. So it is asked once more what each rank would need without it. What shows then is the devices':
+ *   a host that needs longer than the others does so as recorded, too. Such a verdict is only possible, and has to be
+ *   worth more than RANKS_COST_DOUBT of what recording costs. Where it would only be one if recording cost
+ *   RANKS_COST_MOST times its estimate, the verdict is withheld.
  * - comm_not_overlapped, comm_bound: the transfer itself holds up the step, with most of it beside no computing, or
- *   although it is hidden where it can be. Only of all ranks together: what looks like a transfer may otherwise hold
- * the wait for a rank whose file is not there. [loop thread]
+ *   although it is hidden where it can be. Only where all ranks are there: what looks like a transfer may otherwise
+ *   hold the wait for a rank whose file is missing. [loop thread]
  */
 #ifndef CORE_RUN_RANK_SUMMARY_H
 #define CORE_RUN_RANK_SUMMARY_H
@@ -89,7 +89,7 @@ typedef struct rank_summary {
   uint64_t matched, unmatched; /* collectives that all ranks have, and that not all have */
   uint32_t of;                 /* ranks that the program has, as the files say; 0: they do not */
   double step_ns;              /* of the loop: the longest of all ranks, by its host or by its device */
-  /* With the ranks' clocks held against one another: their bound and drift, and how much the waits by start times
+  /* Where the ranks' clocks were compared: their bound and drift, and how much the waits by start times
    * differ from those by durations, on average. bound_ns below 0: they were not. */
   int64_t bound_ns, drift_ns;
   double skew_difference_ns;

@@ -34,7 +34,7 @@ void writers_end(writers *self);
 
 /* How a process ended, in words, which `status` of waitpid says. */
 void writers_say_end(const config *settings, int status, bool hung, char *text, size_t room);
-/* By somebody else, or for want of memory: no plugin kills its own process. */
+/* Whether another program or a lack of memory killed it: no plugin kills its own process. */
 bool writers_was_killed(int status, bool hung);
 
 #endif

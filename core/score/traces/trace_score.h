@@ -1,4 +1,4 @@
-/* `pdhost score --traces LABELS DIR`: what is said of traces against what is known of them. [loop thread] */
+/* `pdhost score --traces LABELS DIR`: compares what is said of traces with what is known of them. [loop thread] */
 #ifndef CORE_SCORE_TRACE_SCORE_H
 #define CORE_SCORE_TRACE_SCORE_H
 

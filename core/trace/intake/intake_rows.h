@@ -1,5 +1,5 @@
 /* The rows of an intake as they lie in memory until intake_finish: 32 to 48 bytes each. What repeats with every launch
- * of one kernel (its name, grid, registers) is kept once. Theirs alone who are in this folder. */
+ * of one kernel (its name, grid, registers) is kept once. Only for the files of this folder. */
 #ifndef CORE_TRACE_INTAKE_INTAKE_ROWS_H
 #define CORE_TRACE_INTAKE_INTAKE_ROWS_H
 

@@ -49,7 +49,8 @@ typedef struct trace_room {
   loss_marks marks;    /* where they were lost; in ticks */
 } trace_room;
 
-/* `max_bytes` of chunks. `shared`: with children that are forked from now on. PD_NO_MEMORY. */
+/* Makes a room with `max_bytes` of chunks. `shared`: with children that are forked from now on. The only failure is
+ * PD_NO_MEMORY. */
 pd_status room_open(uint64_t max_bytes, bool shared, trace_room **out);
 void room_close(trace_room *self);
 /* Touches the first chunks, so that the first window finds them in place. */

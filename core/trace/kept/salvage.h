@@ -12,8 +12,7 @@
 
 struct capture_writer;
 
-/* A window is open from now on: what the recorder holds of it outside the lists of threads goes into the room, where it
- * fits. */
+/* A window begins: what the recorder holds of it outside the lists of threads goes into the room, where it fits. */
 void room_window_begin(recorder *self);
 /* It is written, or given up. */
 void room_window_end(recorder *self);
