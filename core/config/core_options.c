@@ -135,7 +135,7 @@ static const pd_option profile_rows[] = {
     PD_OPTION(profile_settings, timer_only, .def = "false", .help = "step times alone: no ranges, no device records"),
     PD_OPTION_DURATION(
         profile_settings, series_every, .def = "0", .min = "0", .max = "60s", .unit = "s",
-        .help = "look at memory, processors and the GPU's clocks, temperature, power and PCIe so often; 0: never"),
+        .help = "look at memory, threads and the GPU's clocks, power, SMs, PCIe and NVLink so often; 0: never"),
     PD_OPTION(profile_settings, step_info_every, .def = "10", .min = "0", .max = "1_000_000_000", .unit = "steps",
               .help = "log step costs every this number of steps; 0: never"),
     PD_OPTION(profile_settings, step_info_unit, .def = "samples",

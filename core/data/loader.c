@@ -311,6 +311,12 @@ uint64_t data_loader_ahead(const data_loader *self) {
   return self->workers ? (uint64_t)(self->config.num_workers * self->config.prefetch_factor) : 0;
 }
 
+uint64_t data_loader_bytes(const data_loader *self) {
+  uint64_t bytes = self->own.bytes + (self->workers ? workers_bytes(self->workers) : 0);
+  for (uint64_t i = 0; i < self->resident_count; i++) bytes += self->residents[i].bytes;
+  return bytes;
+}
+
 bool data_loader_peek(const data_loader *self, pd_batch *out) {
   batch_buffer *buffer = NULL;
   int64_t count = 0;

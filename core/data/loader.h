@@ -67,6 +67,9 @@ double data_loader_delayed(const data_loader *self);
 /* Batches that may be ready ahead of the loop. */
 uint64_t data_loader_ahead(const data_loader *self);
 
+/* Host memory of all batches that it has room for. [loop thread] */
+uint64_t data_loader_bytes(const data_loader *self);
+
 /* Makes a waiting data_loader_next return PD_STOP soon. Async-signal-safe. [any thread] */
 void data_loader_stop(data_loader *self);
 

@@ -347,3 +347,9 @@ void workers_stop(workers *self) {
 }
 
 uint32_t workers_ready(const workers *self) { return atomic_load(&self->ready); }
+
+uint64_t workers_bytes(const workers *self) {
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < self->slot_count; i++) bytes += self->slots[i].buffer.bytes;
+  return bytes;
+}

@@ -48,6 +48,8 @@ pd_status workers_give_back(workers *self, batch_buffer *buffer);
 
 /* Ends a wait in workers_take(). Async-signal-safe. [any thread] */
 void workers_stop(workers *self);
+/* Memory of all of its batches. [any thread] */
+uint64_t workers_bytes(const workers *self);
 /* Batches made and not taken. [any thread] */
 uint32_t workers_ready(const workers *self);
 

@@ -184,8 +184,11 @@ static pd_status scheduled_steps(run_state *run) {
   if (status != PD_OK) return measured_step_fail(run, status, run->core_host, "data loader");
   if (run->watch) guard_energy_begin(run->watch);
   if (run->settings->profile.series_every && !run->timer_only)
-    run->series = series_begin(run->record, (run->settings->profile.series_every + 999999) / 1000000,
-                               run->props.is_cuda, run->props.index);
+    run->series =
+        series_begin(run->record, &(series_wish){.every_ms = (run->settings->profile.series_every + 999999) / 1000000,
+                                                 .loader_bytes = data_loader_bytes(run->loader),
+                                                 .is_cuda = run->props.is_cuda,
+                                                 .device_index = run->props.index});
   int64_t previous_end_ns = monotonic_ns();
   uint64_t previous_end_ticks = 0;
   uint64_t phase_end = 0;

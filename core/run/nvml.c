@@ -1,4 +1,5 @@
-/* See nvml.h. The prototypes are NVML's, whose header is no part of a machine without the toolkit. */
+/* See nvml.h. The prototypes are NVML's (nvml.h of CUDA 12 and 13, version 2 of the API), whose header is no part of a
+ * machine without the toolkit. */
 #include "nvml.h"
 
 #include <dlfcn.h>
@@ -9,8 +10,6 @@
 
 enum { NVML_OK = 0, NVML_CLOCK_OF_SM = 1, NVML_CLOCK_OF_MEMORY = 2, POWER_CAP = 0x4 };
 enum { NVML_TEMPERATURE_OF_GPU = 0, NVML_PCIE_SENT = 0, NVML_PCIE_RECEIVED = 1 };
-
-typedef struct nvml_device nvml_device;
 
 struct nvml {
   void *library;
@@ -61,7 +60,9 @@ static bool load_all(nvml *self) {
          load(library, "nvmlDeviceGetHandleByUUID", &self->by_uuid) &&
          load(library, "nvmlDeviceGetClockInfo", &self->clock) &&
          load(library, "nvmlDeviceGetMaxClockInfo", &self->most_clock) &&
-         load(library, "nvmlDeviceGetCurrentClocksThrottleReasons", &self->reasons);
+         /* The older name leaves NVML with CUDA 14. */
+         (load(library, "nvmlDeviceGetCurrentClocksEventReasons", &self->reasons) ||
+          load(library, "nvmlDeviceGetCurrentClocksThrottleReasons", &self->reasons));
 }
 
 /* NVML counts all GPUs, the runtime those of CUDA_VISIBLE_DEVICES, which has numbers or identifiers. Where GPUs differ
@@ -133,10 +134,17 @@ nvml_state nvml_state_now(nvml *self) {
                     .celsius = ask(self->temperature, self->device, NVML_TEMPERATURE_OF_GPU, 1),
                     .watts = (double)NAN};
   if (self->power && self->power(self->device, &milliwatts) == NVML_OK) now.watts = 1e-3 * (double)milliwatts;
-  now.pcie_sent = ask(self->pcie, self->device, NVML_PCIE_SENT, 1024); /* KiB a second */
-  now.pcie_received = ask(self->pcie, self->device, NVML_PCIE_RECEIVED, 1024);
   return now;
 }
+
+nvml_pcie nvml_pcie_now(nvml *self) {
+  return (nvml_pcie){.sent = ask(self->pcie, self->device, NVML_PCIE_SENT, 1024), /* KiB a second */
+                     .received = ask(self->pcie, self->device, NVML_PCIE_RECEIVED, 1024)};
+}
+
+nvml_device *nvml_handle(const nvml *self) { return self->device; }
+
+bool nvml_function(const nvml *self, const char *symbol, void *slot) { return load(self->library, symbol, slot); }
 
 uint64_t nvml_slowing(uint64_t reasons) {
   uint64_t slowing = 0;

@@ -22,13 +22,24 @@ bool nvml_read(nvml *self, nvml_clocks *out);
  * counter. */
 bool nvml_energy(nvml *self, uint64_t *out);
 
-/* What the GPU is doing now; NaN: this GPU, driver or NVML does not tell it. NVML counts what goes over PCIe for 20 ms
- * each way, so that the answer takes 40 ms where it is known. */
+/* What the GPU is doing now; NaN: this GPU, driver or NVML does not tell it. */
 typedef struct nvml_state {
   double sm_mhz, memory_mhz, celsius, watts;
-  double pcie_sent, pcie_received; /* bytes a second, by the GPU */
 } nvml_state;
 nvml_state nvml_state_now(nvml *self);
+
+/* Bytes a second over PCIe, by the GPU; NaN as above. NVML counts for 20 ms each way, so that the answer takes 40 ms
+ * where it is known. */
+typedef struct nvml_pcie {
+  double sent, received;
+} nvml_pcie;
+nvml_pcie nvml_pcie_now(nvml *self);
+
+/* For more of NVML: the GPU's handle, and a function by its name, put into the pointer at `slot`. False: this NVML has
+ * none of that name. */
+typedef struct nvml_device nvml_device;
+nvml_device *nvml_handle(const nvml *self);
+bool nvml_function(const nvml *self, const char *symbol, void *slot);
 
 /* The reasons in `reasons` that make a GPU slower than it could be: power cap, heat, brake. The power cap is the card's
  * own and comes again in every run; the others are a disturbance. */

@@ -5,6 +5,7 @@
 
 #include "memory_metrics_map.h"
 #include "rank_metrics_map.h"
+#include "series_metrics_map.h"
 
 #define TORCH_TABLE "torch key_averages().table()"
 #define PADDLE "Paddle Profiler.summary()"
@@ -320,6 +321,7 @@
     "verdict_step * (1 - gain of the cause)", "pdhost")                                                                \
   RANK_METRIC_MAP(X)                                                                                                   \
   MEMORY_METRIC_MAP(X)                                                                                                 \
+  SERIES_METRIC_MAP(X)                                                                                                 \
   /* floating point work, modules */                                                                                   \
   X(flops_per_step, "FLOPs/step", "FLOPs/step", FLOPS, 0, "floating point operations per step, rounded down",          \
     "flops / steps", "pdhost")                                                                                         \

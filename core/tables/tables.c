@@ -1,6 +1,8 @@
 /* See tables.h. */
 #include "tables.h"
 
+#include "facts/series_use.h"
+
 typedef const pd_table *table_function(const table_work *work);
 
 enum { MAX_TABLES = 32 };
@@ -31,6 +33,7 @@ const pd_table_set *tables_make(const table_work *given) {
       {idle_reasons_table, (trace->facts & PD_FACT_STATES) != 0},
       {idle_code_table, (trace->facts & PD_FACT_CODE) != 0},
       {children_table, (trace->facts & PD_FACT_CHILDREN) != 0},
+      {series_table, series_are_in(trace)},
       {device_figures_table, trace->profile == PD_PROFILE_FULL},
       {steps_table, true},
       {device_summary_table, true},

@@ -31,6 +31,7 @@ const pd_table *gains_table(const table_work *work);
 const pd_table *corrected_table(const table_work *work);
 /* What the recorder saw of the host. */
 const pd_table *idle_reasons_table(const table_work *work);
+const pd_table *series_table(const table_work *work);
 const pd_table *idle_code_table(const table_work *work);
 const pd_table *children_table(const table_work *work);
 const pd_table *ledger_table(const table_work *work);

@@ -92,6 +92,7 @@ static bool window_panes(text_out *page, const pane_window *window, uint64_t *ti
     pane_begin(page, window->prefix, pane_groups[i].id, pane_groups[i].title);
     if (!strcmp(pane_groups[i].id, "steps")) pane_steps(page, window);
     if (!strcmp(pane_groups[i].id, "memory")) ok = pane_memory(page, window) && ok;
+    if (!strcmp(pane_groups[i].id, "series")) pane_series(page, window);
     if (!strcmp(pane_groups[i].id, "stacks"))
       ok = pane_flame(page, window, "stacks") && pane_flame(page, window, "stacks_device") && ok;
     pane_group_tables(page, window, &pane_groups[i]);

@@ -100,6 +100,7 @@ const pane_group pane_groups[PANE_GROUP_COUNT] = {
     {"modules", "Modules", {"modules"}},
     {"memory", "Memory", {"memory", "memory_peak", "memory_churn", "memory_blocks"}},
     {"stacks", "Stacks", {"stacks", "stacks_device"}},
+    {"series", "Machine", {"series"}},
     {"ranks", "Ranks", {"distributed"}},
     {"tables", "All figures", {NULL}},
 };

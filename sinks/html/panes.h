@@ -41,6 +41,8 @@ void pane_steps(text_out *page, const pane_window *window);
 
 /* How much memory there was, over time. False on no memory, as with the next. */
 bool pane_memory(text_out *page, const pane_window *window);
+/* What was looked at in equal spans, a curve each. */
+void pane_series(text_out *page, const pane_window *window);
 /* The table of this id, of stacks, as a flame graph. */
 bool pane_flame(text_out *page, const pane_window *window, const char *id);
 
@@ -50,7 +52,7 @@ typedef struct pane_group {
   const char *tables[8]; /* their ids; up to a NULL */
 } pane_group;
 extern const pane_group pane_groups[];
-enum { PANE_GROUP_COUNT = 8 };
+enum { PANE_GROUP_COUNT = 9 };
 /* Whether the window has a row of it. The last group has the tables that no other has. */
 bool pane_group_has(const pane_group *self, const pd_table_set *set);
 void pane_group_tables(text_out *page, const pane_window *window, const pane_group *self);

@@ -283,6 +283,7 @@ void section_window(json_writer *json, const pd_trace *trace, const pd_table_set
   json_begin_array(json);
   for (uint64_t i = 0; i < trace->steps.count; i++) window_step(json, trace, PD_AT(pd_trace_step, &trace->steps, i));
   json_end_array(json);
+  section_series(json, trace);
   section_tables(json, set);
   json_end_object(json);
 }

@@ -4,6 +4,10 @@
 #include "histogram.h"
 #include "markdown.h"
 
+#include <pdhost/series_counters.h>
+
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +113,40 @@ static pd_status write_ledger(record_file *file, const pd_trace *trace, const pd
   return status;
 }
 
+/* The step that runs then; the last one before, where none does. */
+static uint32_t step_then(const pd_trace *trace, int64_t ts_ns) {
+  uint32_t step = 0;
+  while (step + 1 < trace->steps.count && PD_AT(pd_trace_step, &trace->steps, step)->end_ns <= ts_ns) step++;
+  return step;
+}
+
+/* Letters and digits of the name, "_" between them. */
+static void series_tag(const char *name, char *tag, size_t room) {
+  size_t used = (size_t)snprintf(tag, room, "series/");
+  for (bool gap = false; *name && used + 2 < room; name++) {
+    const bool plain = isalnum((unsigned char)*name) != 0;
+    if (plain && gap) tag[used++] = '_';
+    if (plain) tag[used++] = *name;
+    gap = !plain;
+  }
+  tag[used] = 0;
+}
+
+/* What was looked at in equal spans, at its moment and the step that ran then. */
+static pd_status write_series(record_file *file, const pd_trace *trace) {
+  pd_status status = PD_OK;
+  for (uint64_t i = 0; trace->steps.count && i < trace->counters.count && status == PD_OK; i++) {
+    const pd_counter_row *row = PD_AT(pd_counter_row, &trace->counters, i);
+    char tag[128];
+    if (!pd_is_series(trace, row)) continue;
+    series_tag(pd_trace_string(trace, row->name)->text, tag, sizeof tag);
+    const event_place place = {file, trace->base_ns + row->ts_ns,
+                               (int64_t)PD_AT(pd_trace_step, &trace->steps, step_then(trace, row->ts_ns))->number};
+    status = events_scalar(&place, tag, row->value);
+  }
+  return status;
+}
+
 pd_status window_events_tables(const event_place *place, const pd_table_set *tables) {
   pd_status status = PD_OK;
   for (uint32_t i = 0; tables && i < tables->count && status == PD_OK; i++) {
@@ -127,6 +165,7 @@ pd_status window_events_write(record_file *file, const pd_trace *trace, const pd
   const pd_table *steps = find_table(tables, "active_steps"), *ledger = find_table(tables, "ledger_steps");
   pd_status status = steps ? write_steps(file, trace, steps) : PD_OK;
   if (status == PD_OK && ledger) status = write_ledger(file, trace, ledger);
+  if (status == PD_OK) status = write_series(file, trace);
   event_place place = {file, trace->base_ns + trace->end_ns, 0};
   if (trace->steps.count) place = place_of(file, trace, (uint32_t)trace->steps.count - 1);
   if (status == PD_OK) status = write_histograms(&place, trace);

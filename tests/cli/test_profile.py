@@ -2,8 +2,10 @@
 import csv
 import ctypes.util
 import glob
+import json
 import os
 import re
+import struct
 import unittest
 from collections import Counter, defaultdict
 
@@ -65,6 +67,51 @@ class Profile(ProfileCase):
         self.assertLess(max(series["process, cores busy"]), 1.5 * os.cpu_count())
         self.run_csv("control", "--profile_steps", "30")
         self.assertNotIn("process memory, bytes", {row["name"] for row in self.table("events/counters.csv")})
+
+    def test_series_are_the_same_in_every_output(self):
+        """The counters of the csv are what there is; all other outputs have these values and what follows from them."""
+        self.run_csv("control", "--profile_steps", "300", "-o", "profile.series_every=0.02s", "--sink",
+                     "json:output_json=out.json", "--sink", "html:path=out.html", "--sink", "tensorboard", "--sink",
+                     "chrome_trace:path=out.json.trace")
+        values = defaultdict(list)
+        for row in self.table("events/counters.csv"):
+            if ", " in row["name"]:
+                values[row["name"]].append(float(row["value"]))
+        self.assertIn("loader batches, bytes", values)
+        self.assertIn("thread main, cores busy", values)
+        self.assertIn("thread loader 0, cores busy", values)
+        table = {f"{row['series_name']}, {row['series_unit']}": row for row in self.table("series.csv")}
+        self.assertEqual(set(table), set(values))
+        for name, row in table.items():
+            self.assertEqual(int(row["series_looks"]), len(values[name]))
+            self.assertAlmostEqual(float(row["series_mean"]), sum(values[name]) / len(values[name]),
+                                   delta=1e-9 * max(values[name]) + 1e-12)
+            self.assertEqual((float(row["series_min"]), float(row["series_max"])), (min(values[name]), max(values[name])))
+            self.assertTrue(row["series_resolution"], name)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            window = json.load(file)["windows"][0]
+        self.assertEqual({f"{one['name']}, {one['unit']}": one["values"] for one in window["series"]}, values)
+        self.assertTrue(all(len(one["ts_ns"]) == len(one["values"]) for one in window["series"]))
+        with open(self.path("out.json.trace"), encoding="utf-8") as file:
+            drawn = defaultdict(list)
+            for event in json.load(file)["traceEvents"]:
+                if event["ph"] == "C" and ", " in event["name"]:
+                    drawn[event["name"]].append(event["args"]["value"])
+        self.assertEqual(drawn, values)
+        with open(glob.glob(self.path("trace/events.out.tfevents*"))[0], "rb") as file:
+            board = file.read()
+        memory = values["process memory, bytes"]
+        self.assertEqual(board.count(b"series/process_memory_bytes"), len(memory))
+        self.assertIn(struct.pack("<f", memory[-1]), board.partition(b"series/process_memory_bytes")[2])
+        with open(self.path("out.html"), encoding="utf-8") as file:
+            page = file.read()
+        figures = re.findall(r'<figure class="series">.*?<b>(.*?)</b> (.*?)</figcaption>.*?<path d="(.*?)"', page)
+        self.assertEqual([name for name, _, _ in figures], [name.rpartition(", ")[0] for name in table])
+        cores = table["process, cores busy"]
+        self.assertEqual([words for name, words, _ in figures if name == "process"],
+                         [f"{float(cores['series_min']):.4g} cores busy to {float(cores['series_max']):.4g} cores busy, "
+                          f"mean {float(cores['series_mean']):.4g} cores busy"])
+        self.assertEqual([path.count("L") + 1 for _, _, path in figures], [len(values[name]) for name in table])
 
     def test_modules_name_the_path(self):
         self.run_csv("control", "-o", "profile.with_modules=true")

@@ -14,6 +14,7 @@ ALL = ["verdict", "operators", "breakdown", "gains", "ledger", "ledger_steps", "
        "overview", "model", "distributed", "operator_summary", "kernels", "kernel_operators", "memcpy", "userdefined", "memory",
        "memory_peak", "memory_churn", "memory_blocks", "flops", "modules", "stacks", "stacks_device"]
 OF_RECORDED = ["idle_reasons", "idle_code", "children"]  # of recorded programs alone
+OF_SERIES = ["series"]  # of profile.series_every alone
 OF_RANKS = ["ranks_parts", "ranks_ledger", "collectives", "messages"]  # of several ranks alone
 CHINESE = """
 #include <pdhost/record.h>
@@ -240,7 +241,7 @@ class Tables(Case):
                 self.assertNotRegex(file.read(), r"(?im)(^|,)-?(inf|nan)(,|$)", path)
         _, _, err = self.run_small("--scenario", "control", "--sink", "table:views=none_such")
         listed = re.search(r"allowed: ([\w, ]+\w)", err).group(1)
-        self.assertEqual(set(listed.split(", ")), {*ALL, *OF_RECORDED, *OF_RANKS, "all", "summary", "run", "perf_summary"})
+        self.assertEqual(set(listed.split(", ")), {*ALL, *OF_RECORDED, *OF_SERIES, *OF_RANKS, "all", "summary", "run", "perf_summary"})
 
     def test_a_view_that_is_not_there_is_told_of(self):
         self.assert_fails(self.run_small("--scenario", "control", "--sink", "table:views=operators kernals"), 3,
@@ -268,7 +269,7 @@ class Tables(Case):
             listed = file.read().split("\n## The tables\n")[1]
         named = {name for line in listed.splitlines() if line.startswith("| `")
                  for name in re.findall(r"`(\w+)`", line.split("|")[1])}
-        self.assertEqual(named, {*ALL, *OF_RECORDED, *OF_RANKS, "ranks_verdict", "perf_summary"})
+        self.assertEqual(named, {*ALL, *OF_RECORDED, *OF_SERIES, *OF_RANKS, "ranks_verdict", "perf_summary"})
 
     def test_paddles_tables_in_every_unit_and_order(self):
         for unit, per_ms in (("s", 1e-3), ("ms", 1), ("us", 1e3), ("ns", 1e6)):

@@ -106,13 +106,15 @@ PD_TEST(guard, the_state_of_a_gpu_is_what_nvml_tells) {
   cr_assert_eq(now.memory_mhz, 2619);
   cr_assert_eq(now.celsius, 41);
   cr_assert_float_eq(now.watts, 350.5, 1e-9);
-  cr_assert_eq(now.pcie_sent, 2048 * 1024);
-  cr_assert_eq(now.pcie_received, 1024 * 1024);
+  nvml_pcie pcie = nvml_pcie_now(gpu);
+  cr_assert_eq(pcie.sent, 2048 * 1024);
+  cr_assert_eq(pcie.received, 1024 * 1024);
   setenv("FAKE_NVML_STATE", "2619,x,x,x,7", 1);
   now = nvml_state_now(gpu);
   cr_assert_eq(now.memory_mhz, 2619);
-  cr_assert(isnan(now.celsius) && isnan(now.watts) && isnan(now.pcie_sent), "what a GPU lacks is no zero");
-  cr_assert_eq(now.pcie_received, 7 * 1024);
+  pcie = nvml_pcie_now(gpu);
+  cr_assert(isnan(now.celsius) && isnan(now.watts) && isnan(pcie.sent), "what a GPU lacks is no zero");
+  cr_assert_eq(pcie.received, 7 * 1024);
   nvml_close(gpu);
 }
 

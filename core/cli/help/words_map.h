@@ -104,6 +104,8 @@
   X("others", "records that are no work: synchronisations and overheads")                                              \
   X("memory", "allocations and frees; in a trace, bytes over time")                                                    \
   X("counters", "values that change over time, such as how many batches are ready")                                    \
+  X("series", "what profile.series_every looked at in the window")                                                     \
+  X("values", "what was seen at these moments")                                                                        \
   X("number", "number of the step in the loop")                                                                        \
   X("index", "number of the row, or of the step or device")                                                            \
   X("start_ns", "when it began; in csv nanoseconds of the window's time, in json since 1970")                          \
@@ -245,7 +247,7 @@
   X("graph", "CUDA graph that launched it; 0 or empty: none")                                                          \
   X("graph_node", "node of the CUDA graph; 0 or empty: none")                                                          \
   X("GB_per_s", "bytes over time, in 10^9 bytes per second")                                                           \
-  X("ts_ns", "when it happened, in nanoseconds of the window's time")                                                  \
+  X("ts_ns", "when it happened; in csv nanoseconds of the window's time, in json since 1970")                          \
   X("address", "address of the memory")                                                                                \
   X("total_allocated", "bytes that were allocated after the event")                                                    \
   X("total_reserved", "bytes that were held after the event, used or not")                                             \
