@@ -362,13 +362,6 @@
     "most device bytes allocated at one time", "maximum over the run", "pdhost")                                       \
   X(peak_reserved_bytes, "peak device memory", "peak device memory", BYTES, DETAIL,                                    \
     "most device bytes reserved from the system, in use or kept for reuse", "maximum over the run", "pdhost")          \
-  X(energy_j, "energy", "energy", NONE, DETAIL,                                                                        \
-    "joules of the whole GPU over all steps of the loop and what lies between them; none of a loop below one second",  \
-    "NVML's total energy counter at the end minus at the start", "pdhost")                                             \
-  X(energy_j_per_step, "energy", "energy", NONE, DETAIL, "joules of the whole GPU per step", "energy_j / steps",       \
-    "pdhost")                                                                                                          \
-  X(energy_j_per_sample, "energy", "energy", NONE, DETAIL, "joules of the whole GPU per sample",                       \
-    "energy_j_per_step / batch_size", "pdhost")                                                                        \
   X(pauses, "pauses", "pauses", COUNT, DETAIL, "how often the user paused the recording", "pdhost pause", "pdhost")    \
   X(paused_s, "paused", "paused", NONE, DETAIL,                                                                        \
     "seconds in which the recording was paused; they belong to no window, and to no figure", "pdhost pause", "pdhost") \

@@ -1,8 +1,16 @@
-/* The metrics of what is looked at in equal spans: the part of metrics_map.h that is about them. */
+/* The metrics of the machine, energy and what is looked at in equal spans: the part of metrics_map.h that is about
+ * them. */
 #ifndef CORE_TABLES_SERIES_METRICS_MAP_H
 #define CORE_TABLES_SERIES_METRICS_MAP_H
 
 #define SERIES_METRIC_MAP(X)                                                                                           \
+  X(energy_j, "energy", "energy", NONE, DETAIL,                                                                        \
+    "joules of the whole GPU over all steps of the loop and what lies between them; none of a loop below one second",  \
+    "NVML's total energy counter at the end minus at the start", "pdhost")                                             \
+  X(energy_j_per_step, "energy", "energy", NONE, DETAIL, "joules of the whole GPU per step", "energy_j / steps",       \
+    "pdhost")                                                                                                          \
+  X(energy_j_per_sample, "energy", "energy", NONE, DETAIL, "joules of the whole GPU per sample",                       \
+    "energy_j_per_step / batch_size", "pdhost")                                                                        \
   X(series_name, "Series", "Series", TEXT, 0, "what was looked at in equal spans (profile.series_every)", NULL,        \
     "pdhost")                                                                                                          \
   X(series_unit, "Unit", "Unit", TEXT, 0, "what the series is counted in", NULL, "pdhost")                             \

@@ -1,5 +1,7 @@
 """truth.json: what a scenario injected, as the host measured it."""
+import json
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -67,6 +69,29 @@ class Truth(Case):
                     self.skip(f"{scenario}: the machine's load is {os.getloadavg()[0]:.1f}: no step takes its own time")
                 self.assertLessEqual(min(errors), 2, errors)
                 self.assertEqual(truth["asked_us_per_step"], asked)
+
+    def test_every_scenario_takes_a_time_and_tells_its_error(self):
+        """A warning comes with an error above 5 %, and with no smaller one."""
+        listed = json.loads(self.run_pdhost("list", "--format", "json")[1])
+        scenarios = {one["name"] for one in listed["scenarios"]} - {"control", "vec_dot", "ddp"}
+        self.assertGreaterEqual(len(scenarios), 11)
+        for scenario in sorted(scenarios):
+            with self.subTest(scenario=scenario):
+                dial = "data.cpu_us=500" if scenario == "dataloader" else "scenario.inject_us=4000"
+                code, _, err = self.run_small("--scenario", scenario, "-o", dial, "-o", "truth.block=1", "--trace_dir",
+                                              "traces")
+                self.assertEqual(code, 0, err)
+                truth = self.json("traces/truth/truth.json")
+                self.assertEqual(truth["asked_us_per_step"] > 0, True)
+                error = truth["dial_error_percent"]
+                self.assertAlmostEqual(error, 100 * (truth["measured_us_per_step"] / truth["asked_us_per_step"] - 1),
+                                       delta=0.01)
+                said = re.search(r"was to inject (\d+) us a step and injected (\d+) us, (\d+) % (more|less)", err)
+                if abs(abs(error) - 5) > 0.01:
+                    self.assertEqual(said is not None, abs(error) > 5, (error, err))
+                if said:
+                    self.assertAlmostEqual(int(said.group(3)), abs(error), delta=0.6)
+                    self.assertEqual(said.group(4), "more" if error > 0 else "less")
 
     def test_what_was_asked_for_by_count_was_injected(self):
         for scenario, more, count in (("sync", "scenario.reads_per_step=5", 5),

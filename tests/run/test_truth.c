@@ -1,7 +1,10 @@
-/* The truth's spans of device time, on a device that only counts. */
+/* The truth's spans of device time, on a device that only counts; and what is said of a dial that is off. */
 #include "pd_test.h"
 
+#include "base/log.h"
 #include "run/truth/run_truth.h"
+
+#include <string.h>
 
 typedef struct counting {
   uint64_t created, destroyed, recorded;
@@ -55,4 +58,35 @@ PD_TEST(truth, no_event_is_made_in_a_step_like_the_one_before) {
   cr_assert_eq(step(self, &counts, PD_PHASE_ACTIVE, 5), 2 * 2, "two spans more than before");
   truth_close(self);
   cr_assert_eq(counts.destroyed, counts.created);
+}
+
+/* A step of 1 ms without the injection, and what is said where it takes `with_ns` with it. The first of all warnings,
+ * or NULL. */
+static const char *told(double us, double share, double with_ns) {
+  static const char *said[LOG_WARNINGS_KEPT];
+  const uint32_t before = log_warnings(said, LOG_WARNINGS_KEPT);
+  const pd_run run = {.size = sizeof run, .scenario = "sync", .bottleneck = "forced_sync"};
+  const pd_step_stats stats = {.size = sizeof stats, .step_time_ns = (int64_t)with_ns};
+  truth *self = truth_open(NULL);
+  cr_assert_not_null(self);
+  truth_dial(self, us, share);
+  truth_step_begin(self, PD_PHASE_ACTIVE);
+  cr_assert_eq(truth_step(self, &stats), PD_OK);
+  for (int i = 0; i < TRUTH_DIAL_ROUNDS; i++) cr_assert_eq(truth_round(self, with_ns, 1e6), PD_OK);
+  truth_tell(self, &run);
+  truth_close(self);
+  return log_warnings(said, LOG_WARNINGS_KEPT) > before ? said[before] : NULL;
+}
+
+PD_TEST(truth, warns_of_a_dial_that_is_more_than_5_per_cent_off) {
+  cr_assert_null(told(1000, 0, 2.00e6));
+  cr_assert_null(told(1000, 0, 2.04e6));
+  cr_assert_null(told(1000, 0, 1.96e6));
+  const char *more = told(1000, 0, 2.08e6);
+  cr_assert(more && strstr(more, "sync was to inject 1000 us a step and injected 1080 us, 8 % more"), "%s", more);
+  const char *less = told(1000, 0, 1.90e6);
+  cr_assert(less && strstr(less, "injected 900 us, 10 % less"), "%s", less);
+  cr_assert_null(told(0, 0.2, 1.25e6), "a fifth of the longer step is injected");
+  const char *share = told(0, 0.2, 1.3e6);
+  cr_assert(share && strstr(share, "was to inject 250 us a step and injected 300 us, 20 % more"), "%s", share);
 }
