@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import record_kills
 from pdhost_run import FIXTURES, PDHOST, SMALL, children_of, named_child
 
 SCENARIO = os.path.join(FIXTURES, "scenario", "misdeed.so")
@@ -169,14 +170,28 @@ def run(folder, whom, count, seed):
     return sum(once(folder, whom, chance, bystanders) > 0 for _ in range(count))
 
 
-def main(count, seed, out=None):
+def recorded(count, seed):
+    """Rows of figures; none where there is no such program."""
+    if not record_kills.is_there():
+        print("kills: none of a recorded program: built without CUPTI's headers", flush=True)
+        return []
+    with tempfile.TemporaryDirectory(prefix="pdhost kills ") as folder:
+        reported, most_s = record_kills.run(folder, count, f"{seed} recorded")
+    print(f"kills: {count} of a recorded program, {reported} of them with a report, the others before anything had left it: "
+          f"at most {most_s:.2f} s of records were lost", flush=True)
+    return [{"what": "recorded program", "value": count}, {"what": "recorded program, with a report", "value": reported}]
+
+
+def main(count, seed, only="all", out=None):
     rows = []
-    for whom in WHOM:
+    for whom in [one for one in WHOM if only in ("all", one)]:
         with tempfile.TemporaryDirectory(prefix="pdhost kills ") as folder:
             begun = run(folder, whom, count, f"{seed} {whom}")
         rows += [{"what": whom, "value": count}, {"what": f"{whom}, after steps had begun", "value": begun}]
         print(f"kills: {count} of the {whom}, {begun} of them after steps had begun: nothing complete was lost, nothing else "
               "was changed", flush=True)
+    if only in ("all", "recorded"):
+        rows += recorded(count, seed)
     if out:
         commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False,
                                 cwd=os.path.dirname(os.path.abspath(__file__))).stdout.strip() or "unknown"
