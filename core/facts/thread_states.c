@@ -2,18 +2,12 @@
 #include "thread_states.h"
 
 #include <pdhost/array.h>
+#include <pdhost/host_states.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 
 void idle_reason_words(const trace_facts *facts, const idle_reason *of, char *out, size_t room) {
-  const char *detail = facts_text(facts, of->name);
-  switch (of->state) {
-  case PD_HOST_RUNS: (void)snprintf(out, room, "running"); break;
-  case PD_HOST_DELAYED: (void)snprintf(out, room, "waiting for a processor"); break;
-  case PD_HOST_SLEEP: (void)snprintf(out, room, "asleep, as it asked%s%s", detail[0] ? " by " : "", detail); break;
-  default: (void)snprintf(out, room, "blocked in %s", detail[0] ? detail : "something that was not seen");
-  }
+  pd_host_state_words(of->state, facts_text(facts, of->name), out, room);
 }
 
 static const pd_state_row *state_at(const pd_trace *trace, uint64_t i) {

@@ -126,6 +126,7 @@ static void warn_if_large(const state *self, const char *path, uint64_t bytes) {
 static pd_status write_events(event_writer *writer, const event_index *index, const char *path) {
   envelope_begin(writer, index);
   host_events_write(writer, index);
+  state_events_write(writer);
   device_events_write(writer, index);
   const pd_status status = counter_events_write(writer);
   if (status != PD_OK) return status;

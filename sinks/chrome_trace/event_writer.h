@@ -21,6 +21,7 @@ typedef enum counter_mode { COUNTERS_ALL, COUNTERS_FEW, COUNTERS_NONE } counter_
 enum {
   SYNC_TRACK = 1000000,
   LANE_TRACK = 20000000,
+  STATE_TRACK = 30000000, /* and the index of a thread */
   OVERHEAD_PID = 16777226,
   CONTEXT_SYNC_TRACK = SYNC_TRACK - 1,
   UNKNOWN_STREAM_TRACK = SYNC_TRACK - 2
@@ -153,6 +154,8 @@ void event_index_free(event_index *index);
 void host_events_write(event_writer *writer, const event_index *index);
 /* Annotations, kernels, copies, sets, synchronisations, overhead, flow ends. */
 void device_events_write(event_writer *writer, const event_index *index);
+/* What launching threads were at, where the system was asked. */
+void state_events_write(event_writer *writer);
 /* The [memory] instants and the counter track of device memory, both from what was live when the file begins. */
 void memory_instants_write(event_writer *writer);
 void memory_counters_write(event_writer *writer);

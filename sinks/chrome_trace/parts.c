@@ -3,7 +3,14 @@
 
 #include <stdlib.h>
 
-enum { RANGE_BYTES = 230, CALL_BYTES = 290, ROW_BYTES = 560, MEMORY_BYTES = 340, COUNTER_BYTES = 90 };
+enum {
+  RANGE_BYTES = 230,
+  CALL_BYTES = 290,
+  ROW_BYTES = 560,
+  MEMORY_BYTES = 340,
+  COUNTER_BYTES = 90,
+  STATE_BYTES = 150
+};
 
 static uint64_t step_of(const pd_trace *trace, int64_t ts_ns) {
   uint64_t low = 0, high = trace->steps.count;
@@ -33,6 +40,8 @@ static void weigh(uint64_t *bytes, const pd_trace *trace, const name_table *name
     bytes[step_of(trace, PD_AT(pd_memory_row, &trace->memory, i)->ts_ns)] += MEMORY_BYTES;
   for (uint64_t i = 0; i < trace->counters.count; i++)
     bytes[step_of(trace, PD_AT(pd_counter_row, &trace->counters, i)->ts_ns)] += COUNTER_BYTES;
+  for (uint64_t i = 0; i < trace->states.count; i++)
+    bytes[step_of(trace, PD_AT(pd_state_row, &trace->states, i)->start_ns)] += STATE_BYTES;
 }
 
 pd_status parts_plan(part_plan *self, const pd_trace *trace, const name_table *names, uint64_t split_bytes) {

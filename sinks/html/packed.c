@@ -77,6 +77,12 @@ static void put_lane(json_writer *json, const pd_trace *trace, uint32_t lane) {
     const pd_thread *thread = PD_AT(pd_thread, &trace->threads, lane);
     json_string(json, pd_trace_string(trace, thread->name)->text);
     number(json, "thread", thread->tid);
+  } else if (lane >= threads + trace->streams.count) {
+    const pd_thread *thread = PD_AT(pd_thread, &trace->threads, lane - threads - (uint32_t)trace->streams.count);
+    json_string(json, pd_trace_string(trace, thread->name)->text);
+    number(json, "thread", thread->tid);
+    json_key(json, "states");
+    json_bool(json, true);
   } else {
     const pd_stream_row *stream = PD_AT(pd_stream_row, &trace->streams, lane - threads);
     json_string(json, pd_trace_string(trace, stream->name)->text);

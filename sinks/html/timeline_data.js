@@ -42,6 +42,7 @@ class Column {
 
 function laneTitle(lane) {
   if (lane.thread === undefined) return `${lane.name}, device ${lane.device}`;
+  if (lane.states) return `what ${laneTitle({ ...lane, states: false })} was at`;
   if (!lane.name) return `thread ${lane.thread}`;
   return lane.name.includes(String(lane.thread)) ? lane.name : `${lane.name} (${lane.thread})`;
 }

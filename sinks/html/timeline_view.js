@@ -3,7 +3,7 @@
 const RULER = 22, TITLE = 16, ROW = 15, LANE_GAP = 6, LEAST_WIDTH = 2, LABEL_WIDTH = 28, SHADES = 5, ALPHAS = 8;
 // By kind of event: hue and saturation; white text on each is readable.
 const HUES = [[215, 22], [265, 40], [210, 8], [20, 75], [180, 45], [40, 60], [214, 70], [140, 55], [165, 35], [295, 45],
-  [220, 6]];
+  [220, 6], [85, 40]];
 
 function colourOf(kind, name) {
   const [hue, saturation] = HUES[kind] ?? [0, 0];

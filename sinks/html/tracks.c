@@ -2,6 +2,7 @@
 #include "tracks.h"
 
 #include <pdhost/array.h>
+#include <pdhost/host_states.h>
 
 #include <stdlib.h>
 
@@ -118,6 +119,26 @@ static bool add_others(const builder *self) {
   return true;
 }
 
+/* What the system saw of the launching threads: a lane for each, behind the streams. */
+static bool add_states(const builder *self) {
+  const uint32_t first = (uint32_t)(self->trace->threads.count + self->trace->streams.count);
+  for (uint64_t i = 0; i < self->trace->states.count; i++) {
+    const pd_state_row *row = PD_AT(pd_state_row, &self->trace->states, i);
+    char words[128];
+    if (!is_wanted(self, row->start_ns)) continue;
+    pd_host_state_words(row->state, pd_trace_string(self->trace, row->name)->text, words, sizeof words);
+    if (!add(self, (track_event){.start_ns = row->start_ns,
+                                 .end_ns = row->end_ns,
+                                 .lane = first + row->thread,
+                                 .name = text_pool_add(&self->to->texts, words),
+                                 .details = 0, /* the empty text */
+                                 .kind = TRACK_STATE,
+                                 .call = PD_NONE}))
+      return false;
+  }
+  return true;
+}
+
 /* ---- rows ---- */
 
 static int by_lane(const void *a, const void *b) {
@@ -175,7 +196,7 @@ bool tracks_open(const pd_trace *trace, int64_t until_ns, tracks *out) {
   const builder self = {.to = out, .trace = trace, .until_ns = until_ns};
   *out = (tracks){.name_of = calloc(trace->strings.count + 1, sizeof *out->name_of)};
   if (!out->name_of || text_pool_add(&out->texts, "") != 0 || !add_ranges(&self) || !add_calls(&self) ||
-      !add_device_rows(&self) || !add_others(&self))
+      !add_device_rows(&self) || !add_others(&self) || !add_states(&self))
     return false;
   if (out->count) set_rows(out, (uint32_t)trace->threads.count);
   return true;

@@ -1,6 +1,7 @@
 /*
- * The events of a window in the order of the timeline: lane by lane (threads, then streams), in a lane row by row, in a
- * row by time. The events of a row do not overlap, so that a reader finds what lies at a time by halving. [loop thread]
+ * The events of a window in the order of the timeline: lane by lane (threads, streams, states of threads), in a lane
+ * row by row, in a row by time. The events of a row do not overlap, so that a reader finds what lies at a time by
+ * halving. [loop thread]
  */
 #ifndef SINKS_HTML_TRACKS_H
 #define SINKS_HTML_TRACKS_H
@@ -21,7 +22,8 @@
   X(COPY, "copy")                                                                                                      \
   X(SET, "set")                                                                                                        \
   X(WAIT, "wait on the device")                                                                                        \
-  X(OVERHEAD, "profiler overhead")
+  X(OVERHEAD, "profiler overhead")                                                                                     \
+  X(STATE, "state of the thread")
 enum {
 #define X(name, text) TRACK_##name,
   TRACK_KINDS(X)
@@ -30,7 +32,7 @@ enum {
 
 typedef struct track_event {
   int64_t start_ns, end_ns;
-  uint32_t lane;          /* threads come first, then streams */
+  uint32_t lane;          /* threads come first, then streams, then the states of threads */
   uint32_t row;           /* of the lane, 0 at the top */
   uint32_t name, details; /* texts of the pool */
   uint32_t kind;

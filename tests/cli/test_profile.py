@@ -70,16 +70,14 @@ class Profile(ProfileCase):
 
     def test_series_are_the_same_in_every_output(self):
         """The counters of the csv are what there is; all other outputs have these values and what follows from them."""
-        self.run_csv("control", "--profile_steps", "300", "-o", "profile.series_every=0.02s", "--sink",
+        self.run_csv("dataloader", "--profile_steps", "100", "-o", "profile.series_every=0.02s", "--sink",
                      "json:output_json=out.json", "--sink", "html:path=out.html", "--sink", "tensorboard", "--sink",
-                     "chrome_trace:path=out.json.trace")
+                     "chrome_trace:path=drawn.json")
         values = defaultdict(list)
         for row in self.table("events/counters.csv"):
             if ", " in row["name"]:
                 values[row["name"]].append(float(row["value"]))
-        self.assertIn("loader batches, bytes", values)
-        self.assertIn("thread main, cores busy", values)
-        self.assertIn("thread loader 0, cores busy", values)
+        self.assertLessEqual({"loader batches, bytes", "thread main, cores busy", "thread loader 0, cores busy"}, set(values))
         table = {f"{row['series_name']}, {row['series_unit']}": row for row in self.table("series.csv")}
         self.assertEqual(set(table), set(values))
         for name, row in table.items():
@@ -92,7 +90,7 @@ class Profile(ProfileCase):
             window = json.load(file)["windows"][0]
         self.assertEqual({f"{one['name']}, {one['unit']}": one["values"] for one in window["series"]}, values)
         self.assertTrue(all(len(one["ts_ns"]) == len(one["values"]) for one in window["series"]))
-        with open(self.path("out.json.trace"), encoding="utf-8") as file:
+        with open(self.path("drawn.json"), encoding="utf-8") as file:
             drawn = defaultdict(list)
             for event in json.load(file)["traceEvents"]:
                 if event["ph"] == "C" and ", " in event["name"]:

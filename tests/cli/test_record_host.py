@@ -1,10 +1,12 @@
 """pdhost record: what the host did while the device was idle, by context switches and by /proc alone."""
+import json
 import os
 import sys
 import unittest
 
 from pdhost_run import FIXTURES, SANITIZER
 from record_case import PROGRAM, Record
+from test_html import timeline_of
 from test_record_steps import TORCH
 
 STARVING = os.path.join(FIXTURES, "starving_program")
@@ -76,6 +78,32 @@ class Host(Record):
                 self.assertGreater(times["runs"] + times.get("delayed", 0), 0.8 * seen, times)
                 self.assertGreater(times["runs"], 0, times)
                 self.assertEqual(verdict["verdict_cause"], "host_compute")
+
+    def test_states_are_rows_of_the_timelines(self):
+        """The same stretches on a track of the Chrome trace and in a lane of the page; none over another."""
+        self.starve("read", "proc", "--sink", f"html:path={self.path('page.html')}", "--sink",
+                    f"chrome_trace:path={self.path('trace.json')}")
+        with open(self.path("trace.json"), encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        states = sorted((event for event in events if event.get("cat") == "host_state"), key=lambda event: event["ts"])
+        tracks = {event["tid"] for event in states}
+        self.assertEqual(len(tracks), 1)
+        named = [event["args"]["name"] for event in events if event["ph"] == "M" and event["name"] == "thread_name" and
+                 event["tid"] in tracks]
+        self.assertEqual(len(named), 1)
+        self.assertRegex(named[0], r"^what thread \d+ \(.*\) was at$")
+        for one, after in zip(states, states[1:]):
+            self.assertLessEqual(one["ts"] + one["dur"], after["ts"] + 0.002)
+        reads = [event for event in states if event["name"] == "blocked in read() of a pipe"]
+        self.assertGreater(len(reads), STEPS // 3)
+        self.assertGreater(sum(event["dur"] for event in reads) / len(reads), 200 * WAIT_MS)
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            head, rows = timeline_of(file.read())
+        shown = [event for row in rows for event in row if event["kind"] == "state of the thread"]
+        self.assertEqual([lane.get("states") for lane in head["lanes"]].count(True), 1)
+        self.assertEqual({head["lanes"][event["lane"]].get("states") for event in shown}, {True})
+        self.assertEqual([(event["name"], event["end"] - event["start"]) for event in shown],
+                         [(event["name"], round(1000 * event["dur"])) for event in states])
 
     def test_children(self):
         for way in WAYS:
