@@ -10,6 +10,9 @@ import unittest
 from pdhost_run import SMALL, Case
 from record_case import PROGRAM, Record
 
+# So many that the pause falls into them: they take three seconds and more.
+STEPS = 1000
+
 
 def ledger(window):
     """Nanoseconds of the window that have an owner."""
@@ -30,7 +33,7 @@ class Pauses(Case):
         self.assertEqual(self.run_pdhost("pause", *map(str, words), watch=False), (0, "", ""))
 
     def test_a_run(self):
-        run = self.start(*SMALL, "--scenario", "control", "-o", "schedule.active=3000", "-o", "schedule.wait=0", "--sink",
+        run = self.start(*SMALL, "--scenario", "control", "-o", f"schedule.active={STEPS}", "-o", "schedule.wait=0", "--sink",
                          "json:output_json=out.json", "--sink", "table", "-o", "run.keep_capture=true", "--trace_dir", "run",
                          watch=False)
         self.until_top_says(run.pid, "the last one recorded")
@@ -58,7 +61,7 @@ class Pauses(Case):
 
     def check(self, figures):
         phases = [row["phase"] for row in figures["step_rows"]]
-        self.assertEqual(phases.count("active"), 3000, "as many as were planned")
+        self.assertEqual(phases.count("active"), STEPS, "as many as were planned")
         self.assertGreater(phases.count("paused"), 1)
         first, last = phases.index("paused"), len(phases) - 1 - phases[::-1].index("paused")
         self.assertEqual(set(phases[first:last + 1]), {"paused"})

@@ -25,8 +25,8 @@ class Schedules(Case):
 
     def test_windows_larger_than_the_memory_are_split(self):
         keys = ("-o", "schedule.wait=1", "-o", "schedule.warmup=1", "-o", "profile.max_memory=1MiB", "-o",
-                "run.epochs=0", "-o", "run.max_steps=300", "--sink", JSON, "--trace_dir", "traces", "-o")
-        for schedule, end in (("schedule.active=all", 300), ("schedule.active=120", 122)):
+                "run.epochs=0", "-o", "run.max_steps=160", "--sink", JSON, "--trace_dir", "traces", "-o")
+        for schedule, end in (("schedule.active=all", 160), ("schedule.active=120", 122)):
             code, _, err = self.run_small("--scenario", "control", *keys, schedule)
             self.assertEqual(code, 0, err)
             self.assertEqual(err.count("steps fill [profile] max_memory = 1 MiB: the window ends there"), 1, err)
