@@ -49,7 +49,7 @@ class Scenarios(Case):
     def test_marks(self):
         runs = {name: self.measure(name) for name in ("sync", "tiny_ops", "memory_churn", "control")}
         # A busy machine or a sanitizer makes steps slow and leaves sleep as it is: the input has to stay the slower one.
-        runs["dataloader"] = self.measure("dataloader", "-o", f"data.io_sleep_ms={60 if SANITIZER else 30}")
+        runs["dataloader"] = self.measure("dataloader", "-o", f"data.io_sleep_ms={180 if SANITIZER else 60}")
         control_metrics, control = runs["control"]
 
         metrics, _ = runs["dataloader"]
