@@ -198,7 +198,8 @@ def main(count, seed, only="all", out=None):
         with open(out, "a", encoding="utf-8") as file:
             print(json.dumps({"area": "SIGKILLs after which nothing complete was missing and nothing else was changed",
                               "unit": "", "command": "scripts/kills", "commit": commit,
-                              "date": time.strftime("%F", time.gmtime()), "rows": rows}), file=file)
+                              "date": time.strftime("%F", time.gmtime()), "time": time.strftime("%T", time.gmtime()),
+                              "rows": rows}), file=file)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import unittest
 from pdhost_run import SMALL, Case
 from record_case import PROGRAM, Record
 
-# So many that the pause falls into them: they take three seconds and more.
+# They take three seconds and more: the pause falls into them.
 STEPS = 1000
 
 
