@@ -248,6 +248,31 @@ class Signals(Case):
         self.assertEqual([step["number"] for window in out["windows"] for step in window["steps"]][:4], [2, 3, 6, 7])
         self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
 
+    def test_a_writer_that_is_stopped_is_followed_by_another(self):
+        """The run waits for it, and somebody stopped it: training goes on all the same. A short stop does no harm."""
+        process = self.begin()
+        writer = writer_of(process.pid)
+        os.kill(writer, signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(writer, signal.SIGCONT)
+        time.sleep(0.5)
+        os.kill(writer, signal.SIGSTOP)
+        line = next(line for line in process.stderr if "written anew" in line)
+        self.assertIn("the process that writes the outputs was stopped for 5 s, while the run waited for it, and was ended; they "
+                      "are written anew", line)
+        self.assertNotEqual(writer_of(process.pid), writer)
+        capture, = glob.glob(self.path("traces/*.unfinished.pdcap"))
+        size, until = os.path.getsize(capture), time.monotonic() + 60
+        while os.path.getsize(capture) == size:
+            self.assertLess(time.monotonic(), until, "the training does not go on")
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        code, _, err = self.end(process)
+        self.assertEqual((code, self.errors(err), err.count("written anew")), (143, [], 0), err)
+        numbers = [step["number"] for window in self.json("out.json")["windows"] for step in window["steps"]]
+        self.assertEqual(numbers, [step for step in range(numbers[-1] + 1) if step % 4 >= 2])
+        self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
+
     def test_writers_that_are_killed_again_and_again(self):
         """The capture is all there is; the steps go on."""
         process = self.begin()

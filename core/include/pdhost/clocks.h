@@ -14,8 +14,9 @@
 extern "C" {
 #endif
 
+/* 0: the clock cannot be read, as that of a process that has ended. */
 static inline int64_t pd_clock_ns(clockid_t clock) {
-  struct timespec now;
+  struct timespec now = {0, 0};
   clock_gettime(clock, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }

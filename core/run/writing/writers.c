@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "run/run_replay.h"
 
 #include <errno.h>
@@ -17,7 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { KILLS_MOST = 3 };
+enum { KILLS_MOST = 3, STOPPED_MOST_S = 5 };
+/* Between two looks there is less; more is time in which the supervisor was stopped, too, as by Ctrl-Z. */
+#define LOOK_NS 500000000
 
 static size_t sink_room(const config *settings) { return settings->sink_count + 1; }
 
@@ -78,7 +81,8 @@ static _Noreturn void write_outputs(const writers *self) {
 }
 
 static bool start(writers *self) {
-  self->hung = false;
+  self->hung = self->was_stopped = false;
+  self->stopped_ns = 0;
   atomic_store(&board_own()->writer.depth, 0);
   fflush(NULL); /* else the writer prints what is buffered here once more */
   const pid_t pid = fork();
@@ -142,6 +146,10 @@ static bool replace(writers *self) {
   char place[192], end[192], sink[64];
   board_say_call(&board_own()->writer, place, sizeof place, sink);
   writers_say_end(self->settings, self->status, self->hung, end, sizeof end);
+  if (self->was_stopped) {
+    snprintf(end, sizeof end, "was stopped for %d s, while the run waited for it, and was ended", STOPPED_MOST_S);
+    sink[0] = '\0'; /* it has no part in that */
+  }
   const int64_t at = place_of(self->settings, sink);
   const bool is_killed = writers_was_killed(self->status, self->hung);
   const bool is_again = is_killed && at >= 0 && strcmp(sink, self->killed_in) == 0;
@@ -149,9 +157,7 @@ static bool replace(writers *self) {
   self->died[self->died_count++] = (uint32_t)self->pid;
   if (is_killed && !is_again) {
     if (++self->kills > KILLS_MOST) return give_up(self, place, end);
-    log_line(PD_LOG_WARN, NULL,
-             "the process that writes the outputs was killed by signal 9, as the system does where memory runs out; "
-             "they are written anew");
+    log_line(PD_LOG_WARN, NULL, "the process that writes the outputs %s; they are written anew", end);
     return start_again(self);
   }
   if (at < 0 || self->left_out[at]) return give_up(self, place, end);
@@ -168,6 +174,27 @@ static void note_spent(const struct rusage *use) {
   (void)atomic_fetch_add(&board_own()->feed.spent_ns, us * 1000);
 }
 
+/* By SIGSTOP and its like, from outside or by a sink. A debugger's stop is none of these. */
+static bool is_stopped(pid_t pid) {
+  siginfo_t about;
+  about.si_pid = 0;
+  return waitid(P_PID, (id_t)pid, &about, WSTOPPED | WNOHANG | WNOWAIT) == 0 && about.si_pid == pid;
+}
+
+/* The worker waits for what the writer reads: a writer that is stopped would stop the training. */
+static void look_for_stop(writers *self) {
+  const int64_t now = monotonic_ns(), since = now - self->look_ns;
+  self->look_ns = now;
+  if (!is_stopped(self->pid)) {
+    self->stopped_ns = 0;
+    return;
+  }
+  self->stopped_ns += since < LOOK_NS ? since : LOOK_NS;
+  if (self->was_stopped || self->stopped_ns <= (int64_t)STOPPED_MOST_S * 1000000000) return;
+  self->was_stopped = true;
+  (void)kill(self->pid, SIGKILL);
+}
+
 bool writers_look(writers *self) {
   const int64_t limit_ns = self->settings->run.step_timeout_ns;
   struct rusage use;
@@ -176,6 +203,7 @@ bool writers_look(writers *self) {
     self->hung = true;
     (void)kill(self->pid, SIGKILL);
   }
+  look_for_stop(self);
   const pid_t ended = wait4(self->pid, &self->status, WNOHANG, &use);
   if (ended == 0 || (ended < 0 && errno == EINTR)) return true;
   if (ended > 0) note_spent(&use);

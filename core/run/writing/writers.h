@@ -15,11 +15,13 @@
 
 typedef struct writers {
   config *settings;
-  pid_t pid;               /* 0: there is none */
-  int status;              /* of waitpid */
-  bool hung;               /* it was ended for a call that took too long */
-  unsigned char *left_out; /* by sink; shared with the writer, which notes those that fail */
-  uint32_t *died;          /* writers that did not come to their end */
+  pid_t pid;                   /* 0: there is none */
+  int status;                  /* of waitpid */
+  bool hung;                   /* it was ended for a call that took too long */
+  bool was_stopped;            /* it was ended since somebody stopped it and did not let it go on */
+  int64_t look_ns, stopped_ns; /* the last look; how long it has been stopped */
+  unsigned char *left_out;     /* by sink; shared with the writer, which notes those that fail */
+  uint32_t *died;              /* writers that did not come to their end */
   uint32_t died_count, kills;
   char killed_in[64]; /* the sink; "": in none, or the last one was not killed */
 } writers;
