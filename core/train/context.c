@@ -12,7 +12,7 @@ void train_free(const train_context *c, pd_tensor *tensor) {
   tensor->data = NULL;
 }
 
-module_mark module_begin(train_context *c, module_site *site) {
+module_mark train_module_begin(train_context *c, module_site *site) {
   module_mark mark = {.outer = c->module};
   if (!c->with_modules || !pd_record_on(c->record)) return mark;
   if (!site->path.id) site->path.id = c->record->intern(c->record, site->path.text);
@@ -22,7 +22,7 @@ module_mark module_begin(train_context *c, module_site *site) {
   return mark;
 }
 
-void module_end(train_context *c, module_mark mark) {
+void train_module_end(train_context *c, module_mark mark) {
   c->module = mark.outer;
   op_end(c, mark.begun);
 }

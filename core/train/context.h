@@ -75,7 +75,7 @@ __attribute__((always_inline)) static inline bool op_begin(const train_context *
 #define OP_BEGIN(c, site, ...) (pd_record_on((c)->record) && op_begin((c), (site), &(op_about){__VA_ARGS__}))
 static inline void op_end(const train_context *c, bool begun) { pd_range_end(c->record, begun); }
 
-/* A module's range, nn.Module: NAME_0, while `with_modules`; until module_end ranges name its path. */
+/* A module's range, nn.Module: NAME_0, while `with_modules`; until train_module_end ranges name its path. */
 typedef struct module_site {
   pd_site range, path;
 } module_site;
@@ -85,7 +85,7 @@ typedef struct module_mark {
   uint32_t outer;
   bool begun;
 } module_mark;
-module_mark module_begin(train_context *c, module_site *site);
-void module_end(train_context *c, module_mark mark);
+module_mark train_module_begin(train_context *c, module_site *site);
+void train_module_end(train_context *c, module_mark mark);
 
 #endif

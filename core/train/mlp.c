@@ -25,15 +25,15 @@ pd_status mlp_forward(train_context *c, parameters *all, tape_tensor *x, tape_te
   static module_site model = MODULE_SITE("MLP_0", "MLP");
   static module_site layers[LAYERS] = {MODULE_SITE("Linear_0", "MLP.fc1"), MODULE_SITE("Linear_1", "MLP.fc2"),
                                        MODULE_SITE("Linear_2", "MLP.head")};
-  const module_mark outer = module_begin(c, &model);
+  const module_mark outer = train_module_begin(c, &model);
   pd_status status = flatten(c, x, &x);
   for (size_t i = 0; i < LAYERS && status == PD_OK; i++) {
-    const module_mark mark = module_begin(c, &layers[i]);
+    const module_mark mark = train_module_begin(c, &layers[i]);
     status = linear_forward(c, x, &all->at[2 * i], &all->at[2 * i + 1], &x);
-    module_end(c, mark);
+    train_module_end(c, mark);
     if (status == PD_OK && i < LAYERS - 1) status = elementwise_relu_forward(c, x, &x);
   }
   *logits = x;
-  module_end(c, outer);
+  train_module_end(c, outer);
   return status;
 }

@@ -32,17 +32,17 @@ pd_status simple_cnn_forward(train_context *c, parameters *all, tape_tensor *x, 
   static module_site convs[] = {MODULE_SITE("Conv2d_0", "SimpleCNN.conv1"), MODULE_SITE("Conv2d_1", "SimpleCNN.conv2"),
                                 MODULE_SITE("Conv2d_2", "SimpleCNN.conv3")};
   static module_site head = MODULE_SITE("Linear_0", "SimpleCNN.head");
-  const module_mark outer = module_begin(c, &model);
+  const module_mark outer = train_module_begin(c, &model);
   pd_status status = PD_OK;
   for (size_t i = 0; i < 3 && status == PD_OK; i++) {
-    const module_mark mark = module_begin(c, &convs[i]);
-    status = conv2d_relu_forward(c, x, &all->at[2 * i], &all->at[2 * i + 1], &x);
-    module_end(c, mark);
+    const module_mark mark = train_module_begin(c, &convs[i]);
+    status = conv_relu_forward(c, x, &all->at[2 * i], &all->at[2 * i + 1], &x);
+    train_module_end(c, mark);
   }
   if (status == PD_OK) status = norm_mean_hw_forward(c, x, &x);
-  const module_mark mark = module_begin(c, &head);
+  const module_mark mark = train_module_begin(c, &head);
   if (status == PD_OK) status = linear_forward(c, x, &all->at[HEAD], &all->at[HEAD + 1], logits);
-  module_end(c, mark);
-  module_end(c, outer);
+  train_module_end(c, mark);
+  train_module_end(c, outer);
   return status;
 }

@@ -33,11 +33,11 @@ static pd_status round_forward(train_context *c, train_parameter_state *own, tap
 pd_status tiny_ops_block_forward(train_context *c, train_parameter_state *own, uint32_t rounds, tape_tensor *logits,
                                  tape_tensor **y) {
   static module_site site = MODULE_SITE("TinyOpsBlock_0", "TinyOpsBlock");
-  const module_mark mark = module_begin(c, &site);
+  const module_mark mark = train_module_begin(c, &site);
   tape_tensor *x = NULL;
   pd_status status = elementwise_slice_forward(c, logits, TINY_OPS_WIDTH, &x);
   for (uint32_t i = 0; i < rounds && status == PD_OK; i++) status = round_forward(c, own, &x);
   if (status == PD_OK) status = elementwise_cat_forward(c, x, logits, y);
-  module_end(c, mark);
+  train_module_end(c, mark);
   return status;
 }

@@ -64,7 +64,7 @@ static pd_status linear(train_context *c, train_parameter_state *pair, tape_tens
 
 static pd_status attend(train_context *c, train_parameter_state *own, int64_t vectors, tape_tensor **x) {
   static module_site site = MODULE_SITE("MultiheadAttention_0", "Transformer.layers.attention");
-  const module_mark mark = module_begin(c, &site);
+  const module_mark mark = train_module_begin(c, &site);
   tape_tensor *h = NULL, *q = NULL, *k = NULL, *v = NULL;
   pd_status status = norm_layer_forward(c, *x, &own[NORM1], &own[NORM1 + 1], &h);
   if (status == PD_OK) status = linear(c, &own[Q], h, &q);
@@ -73,20 +73,20 @@ static pd_status attend(train_context *c, train_parameter_state *own, int64_t ve
   if (status == PD_OK) status = attention_forward(c, q, k, v, vectors, TRANSFORMER_HEADS, &h);
   if (status == PD_OK) status = linear(c, &own[OUT], h, &h);
   if (status == PD_OK) status = elementwise_add_forward(c, *x, h, x);
-  module_end(c, mark);
+  train_module_end(c, mark);
   return status;
 }
 
 static pd_status feed_forward(train_context *c, train_parameter_state *own, tape_tensor **x) {
   static module_site site = MODULE_SITE("FeedForward_0", "Transformer.layers.feed_forward");
-  const module_mark mark = module_begin(c, &site);
+  const module_mark mark = train_module_begin(c, &site);
   tape_tensor *h = NULL;
   pd_status status = norm_layer_forward(c, *x, &own[NORM2], &own[NORM2 + 1], &h);
   if (status == PD_OK) status = linear(c, &own[FC1], h, &h);
   if (status == PD_OK) status = elementwise_relu_forward(c, h, &h);
   if (status == PD_OK) status = linear(c, &own[FC2], h, &h);
   if (status == PD_OK) status = elementwise_add_forward(c, *x, h, x);
-  module_end(c, mark);
+  train_module_end(c, mark);
   return status;
 }
 
@@ -95,7 +95,7 @@ pd_status transformer_forward(train_context *c, parameters *all, tape_tensor *x,
   static module_site head = MODULE_SITE("Linear_0", "Transformer.head");
   const int64_t samples = x->value.shape[0], vectors = x->value.shape[2];
   const int64_t numbers = tensor_count(&x->value) / (samples * vectors);
-  const module_mark outer = module_begin(c, &model);
+  const module_mark outer = train_module_begin(c, &model);
   pd_status status = view(c, x, tensor_matrix(c->dtype, samples * vectors, numbers), &x);
   if (status == PD_OK) status = linear(c, &all->at[EMBED], x, &x);
   for (int i = 0; i < TRANSFORMER_LAYERS && status == PD_OK; i++) {
@@ -105,9 +105,9 @@ pd_status transformer_forward(train_context *c, parameters *all, tape_tensor *x,
   if (status == PD_OK) status = norm_layer_forward(c, x, &all->at[NORM], &all->at[NORM + 1], &x);
   if (status == PD_OK) status = view(c, x, tensor_image(c->dtype, PD_NHWC, samples, TRANSFORMER_WIDTH, vectors, 1), &x);
   if (status == PD_OK) status = norm_mean_hw_forward(c, x, &x);
-  const module_mark mark = module_begin(c, &head);
+  const module_mark mark = train_module_begin(c, &head);
   if (status == PD_OK) status = linear(c, &all->at[HEAD], x, logits);
-  module_end(c, mark);
-  module_end(c, outer);
+  train_module_end(c, mark);
+  train_module_end(c, outer);
   return status;
 }

@@ -166,7 +166,7 @@ class Profile(ProfileCase):
         inner = [frames[-2] for frames in called if frames[-1].startswith("aten::")]
         self.assertTrue(inner)
         for frame in inner:
-            self.assertNotRegex(frame, r"^(op_begin|module_begin|pd_range_begin|record_begin)")
+            self.assertNotRegex(frame, r"^(op_begin|train_module_begin|pd_range_begin|record_begin)")
         self.assert_lines_are_calls(called)
 
     def calls(self, line, callee, sources):

@@ -11,16 +11,16 @@ enum { LARGE_SPARE = 2 };
 /* Each thread's buffers so far, so that a thread with little to say holds little. */
 static _Thread_local uint32_t thread_generation, thread_taken;
 
-static void push_free(cupti_buffers *pool, cupti_buffer *buffer) {
-  _Atomic uint64_t *list = buffer->bytes == CUPTI_LARGE_BYTES ? &pool->free_large : &pool->free_small;
-  uint32_t self = (uint32_t)(buffer - pool->slots) + 1;
+static void push_free(cupti_buffers *self, cupti_buffer *buffer) {
+  _Atomic uint64_t *list = buffer->bytes == CUPTI_LARGE_BYTES ? &self->free_large : &self->free_small;
+  uint32_t place = (uint32_t)(buffer - self->slots) + 1;
   uint64_t head = atomic_load_explicit(list, memory_order_relaxed), next;
   atomic_store_explicit(&buffer->state, CUPTI_BUFFER_FREE, memory_order_relaxed);
   do {
     atomic_store_explicit(&buffer->next, (uint32_t)head, memory_order_relaxed);
-    next = ((head >> 32) + 1) << 32 | self;
+    next = ((head >> 32) + 1) << 32 | place;
   } while (!atomic_compare_exchange_weak_explicit(list, &head, next, memory_order_release, memory_order_relaxed));
-  if (buffer->bytes == CUPTI_LARGE_BYTES) atomic_fetch_add_explicit(&pool->free_large_count, 1, memory_order_relaxed);
+  if (buffer->bytes == CUPTI_LARGE_BYTES) atomic_fetch_add_explicit(&self->free_large_count, 1, memory_order_relaxed);
 }
 
 static cupti_buffer *pop_free(cupti_buffers *self, bool large) {
@@ -130,15 +130,16 @@ static cupti_buffer *find(cupti_buffers *self, const uint8_t *data) {
   return NULL;
 }
 
-bool cupti_buffers_complete(cupti_buffers *pool, uint8_t *data, size_t valid_bytes) {
-  cupti_buffer *buffer = data ? find(pool, data) : NULL;
+bool cupti_buffers_complete(cupti_buffers *self, uint8_t *data, size_t valid_bytes) {
+  cupti_buffer *buffer = data ? find(self, data) : NULL;
   uint32_t owner = CUPTI_BUFFER_CUPTI;
   if (!buffer || !atomic_compare_exchange_strong(&buffer->state, &owner, CUPTI_BUFFER_QUEUED)) return false;
-  uint32_t self = (uint32_t)(buffer - pool->slots) + 1;
-  uint32_t head = atomic_load_explicit(&pool->queue, memory_order_relaxed);
+  uint32_t place = (uint32_t)(buffer - self->slots) + 1;
+  uint32_t head = atomic_load_explicit(&self->queue, memory_order_relaxed);
   buffer->valid_bytes = valid_bytes > buffer->bytes ? buffer->bytes : valid_bytes;
   do atomic_store_explicit(&buffer->next, head, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak_explicit(&pool->queue, &head, self, memory_order_release, memory_order_relaxed));
+  while (
+      !atomic_compare_exchange_weak_explicit(&self->queue, &head, place, memory_order_release, memory_order_relaxed));
   return true;
 }
 

@@ -54,7 +54,7 @@ bool cupti_buffers_close(cupti_buffers *self);
 /* A zeroed buffer, aligned to a page, or NULL at the limit. A thread's first one is small. [any thread] */
 uint8_t *cupti_buffers_take(cupti_buffers *self, size_t *bytes);
 /* Gives a buffer to the decoder. False where it was not CUPTI's. [any thread] */
-bool cupti_buffers_complete(cupti_buffers *pool, uint8_t *data, size_t valid_bytes);
+bool cupti_buffers_complete(cupti_buffers *self, uint8_t *data, size_t valid_bytes);
 
 /* All completed buffers in the order of completion, as a list by cupti_buffers_following(); NULL: none. */
 cupti_buffer *cupti_buffers_pull(cupti_buffers *self);
