@@ -16,10 +16,9 @@ ORDER = """core/base core/page core/capture core/inject core/trace core/data cor
 core/run core/record core/measure core/check core/compare core/score core/conform core/advise core/sweep
 core/cli""".split()
 MOST_SOURCES, MOST_LINES = 25, 400
-# Kernels of one kind, a library that is played whole, programs of rows of one kind that need a GPU, and a script that is
-# copied to one.
+# Kernels of one kind, a library that is played whole, and programs of rows of one kind that need a GPU.
 LONG = ("core/devices/cuda/kernels/", "tests/devices/cupti/fake_cupti.c", "tests/devices/cupti/gpu_cupti.c",
-        "bench/bench_device_ops.c", "corpus/pytorch/generate.py")
+        "bench/bench_device_ops.c")
 
 
 def folder_of(path):

@@ -7,7 +7,7 @@ import sys
 ROOT = pathlib.Path(sys.argv[1])
 FOLDERS = ("core", "readers", "sinks", "plugins", "communicators", "conf", "docs", "corpus", "bench", "tests")
 CODE = (".c", ".h", ".cu", ".cuh")
-TEXT = (*CODE, ".md", ".ini", ".json", ".js", ".proto", ".cmake", ".sh", ".txt")
+TEXT = (*CODE, ".md", ".ini", ".json", ".py", ".js", ".proto", ".cmake", ".sh", ".txt")
 
 
 def rows(name):

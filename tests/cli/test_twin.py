@@ -99,7 +99,7 @@ class Twin(Case):
                 self.assertIn("Measured: in 16 rounds recorded steps of this window took turns with", " ".join(out.split()))
 
     def test_a_loop_that_does_not_wait_is_timed_before_the_profiler(self):
-        """Of such steps none has a time of its own: those before the profiler are timed together."""
+        """No such step has a time of its own: those before the profiler are timed together."""
         added_ns = {}
         for device in ("costly", "null"):
             _, window, _ = self.window("-o", "run.sync_timing=false", "--warmup_steps", "20", "-o", "schedule.active=20",

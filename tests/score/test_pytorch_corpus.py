@@ -18,6 +18,8 @@ def load():
     torch.utils.data.Dataset = object
     for name in ("torch", "torch.nn", "torch.profiler"):
         sys.modules[name] = torch
+    if os.path.dirname(PATH) not in sys.path:
+        sys.path.insert(0, os.path.dirname(PATH))
     spec = importlib.util.spec_from_file_location("generate", PATH)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
