@@ -14,8 +14,8 @@ void thread_use_close(thread_use *self);
 /* The next look is the first one again. */
 void thread_use_forget(thread_use *self);
 
-/* Of all threads of one name, how many cores they kept busy since the look before. The first thread is "main"; what
- * bears its name and is not it is "without a name". */
+/* How many cores all threads of one name kept busy since the look before. The first thread is "main"; another thread
+ * that bears its name is "without a name". */
 typedef void thread_use_emit(void *user, const char *name, double cores);
 /* One call for each name that was there at the look before, too; none at the first look. A thread that ended between
  * the two does not count. */
