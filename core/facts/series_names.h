@@ -1,4 +1,5 @@
-/* The names of a run's own series (pdhost/series_counters.h), and what one value of each tells, for the table of them. */
+/* The names of a run's own series (pdhost/series_counters.h), and what one value of each tells, for the table of them.
+ */
 #ifndef CORE_FACTS_SERIES_NAMES_H
 #define CORE_FACTS_SERIES_NAMES_H
 

@@ -7,7 +7,6 @@
 #include "sink_run.h"
 #include "sink_tables.h"
 
-
 #define PATH "traces/metrics_dataloader.json"
 
 static pd_trace *training(fake_trace **fake, uint32_t window) {
