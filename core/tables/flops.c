@@ -57,14 +57,14 @@ const pd_table *flops_table(const table_work *work) {
     if (!range->flops) continue;
     group = span_groups_at(&sums, PD_NONE, PD_NONE, precision_of(facts, range), range->name);
     sum = group ? work_at(&flops, &room, (uint32_t)(group - sums.rows)) : NULL;
-    if (!sum) goto no_memory;
+    if (!sum) goto out;
     span_stats_add(&group->stats, facts_span(range->start_ns, range->end_ns), facts->device_total_ns[i]);
     sum->flops += range->flops;
     total += range->flops;
     gpu_ns += facts->device_total_ns[i];
   }
   order = span_order(&sums, "GPUTotal");
-  if (!order) goto no_memory;
+  if (!order) goto out;
   table_begin(
       &table, work->arena, work->is_cuda, "flops", "Floating point work",
       "Convolutions and matrix products, 2 per multiply-add, from their shapes; the rate is over the device time of "
@@ -88,10 +88,8 @@ const pd_table *flops_table(const table_work *work) {
   table_footer(&table, "Total");
   put_flops(&table, work, total, gpu_ns);
   done = table_done(&table);
-  goto out;
-no_memory:
-  work->arena->failed = true;
 out:
+  if (!done) work->arena->failed = true;
   free(order);
   free(flops);
   span_groups_free(&sums);

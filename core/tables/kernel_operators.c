@@ -28,12 +28,12 @@ const pd_table *kernel_operators_table(const table_work *work) {
     const int64_t span = facts_span(row->start_ns, row->end_ns);
     if (row->detail.kind != PD_ACTIVITY_KERNEL) continue;
     span_group *group = span_groups_at(&groups, PD_NONE, PD_NONE, operator_of(facts, row), row->name);
-    if (!group) goto no_memory;
+    if (!group) goto out;
     span_stats_add(&group->stats, 0, span);
     gpu_ns += span;
   }
   order = span_order(&groups, "GPUTotal");
-  if (!order) goto no_memory;
+  if (!order) goto out;
   table_begin(&table, work->arena, work->is_cuda, "kernel_operators", "Kernels by operator",
               "A row for each kernel and each operator that launches it: the innermost one around the launch. "
               "Ratios are of the time of all kernels.");
@@ -46,10 +46,8 @@ const pd_table *kernel_operators_table(const table_work *work) {
     span_cells(&table, &group->stats, 0, gpu_ns, false, true);
   }
   done = table_done(&table);
-  goto out;
-no_memory:
-  work->arena->failed = true;
 out:
+  if (!done) work->arena->failed = true;
   free(order);
   span_groups_free(&groups);
   return done;

@@ -106,15 +106,15 @@ const pd_table *modules_table(const table_work *work) {
   uint32_t *order = NULL;
   const pd_table *done = NULL;
   table_build table;
-  if (!collect(&calls, facts)) goto no_memory;
+  if (!collect(&calls, facts)) goto out;
   for (uint32_t i = 0; i < calls.count; i++) {
     const module_call *call = &calls.rows[i];
     span_group *group = span_groups_at(&groups, PD_NONE, PD_NONE, 0, call->module);
-    if (!group) goto no_memory;
+    if (!group) goto out;
     span_stats_add(&group->stats, call->cpu_ns, call->gpu_ns);
   }
   order = span_order(&groups, work->request->sorted_by);
-  if (!order) goto no_memory;
+  if (!order) goto out;
   table_begin(
       &table, work->arena, work->is_cuda, "modules", "Modules",
       "A call is a forward pass with its backward work; a module's time holds that of the modules in it. Ratios "
@@ -128,10 +128,8 @@ const pd_table *modules_table(const table_work *work) {
     span_cells(&table, &group->stats, facts->steps_ns, facts->device_ns, true, device);
   }
   done = table_done(&table);
-  goto out;
-no_memory:
-  work->arena->failed = true;
 out:
+  if (!done) work->arena->failed = true;
   free(order);
   free(calls.rows);
   free(calls.latest);

@@ -60,8 +60,8 @@ out:
   return status;
 }
 
-pd_status conv_relu_forward(train_context *c, tape_tensor *x, train_parameter_state *weight,
-                            train_parameter_state *bias, tape_tensor **y) {
+pd_status conv2d_relu_forward(train_context *c, tape_tensor *x, train_parameter_state *weight,
+                              train_parameter_state *bias, tape_tensor **y) {
   static pd_site site = PD_SITE("aten::conv2d", PD_RANGE_OP);
   static pd_site add = PD_SITE("aten::add_", PD_RANGE_OP);
   static tape_names names = TAPE_NAMES("ConvolutionBackward0");

@@ -36,7 +36,7 @@ pd_status simple_cnn_forward(train_context *c, parameters *all, tape_tensor *x, 
   pd_status status = PD_OK;
   for (size_t i = 0; i < 3 && status == PD_OK; i++) {
     const module_mark mark = train_module_begin(c, &convs[i]);
-    status = conv_relu_forward(c, x, &all->at[2 * i], &all->at[2 * i + 1], &x);
+    status = conv2d_relu_forward(c, x, &all->at[2 * i], &all->at[2 * i + 1], &x);
     train_module_end(c, mark);
   }
   if (status == PD_OK) status = norm_mean_hw_forward(c, x, &x);

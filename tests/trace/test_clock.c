@@ -34,14 +34,22 @@ static void open_fake(trace_clock *clock, fake *self) {
   cr_assert_eq(trace_clock_open(clock, &source), PD_OK);
 }
 
+static void begin_window(trace_clock *clock, fake *self, int64_t ns) {
+  self->ns = ns;
+  cr_assert_eq(trace_clock_window_begin(clock), PD_OK);
+}
+
+static void anchor(trace_clock *clock, fake *self, int64_t ns) {
+  self->ns = ns;
+  cr_assert_eq(trace_clock_anchor(clock), PD_OK);
+}
+
 PD_TEST(clock, ticks_become_realtime) {
   fake state = {.ns = 1000};
   trace_clock clock;
   open_fake(&clock, &state);
-  state.ns = 1000000;
-  cr_assert_eq(trace_clock_window_begin(&clock), PD_OK);
-  state.ns = 3000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  begin_window(&clock, &state, 1000000);
+  anchor(&clock, &state, 3000000);
   for (int64_t ns = 900000; ns < 5000000; ns += 12346)
     cr_assert_eq(trace_clock_from_ticks(&clock, (uint64_t)ns * 5 / 2), REALTIME + ns, "at %lld", (long long)ns);
   cr_assert_eq(trace_clock_from_realtime(&clock, REALTIME + 123), REALTIME + 123);
@@ -53,12 +61,9 @@ PD_TEST(clock, a_change_of_rate_at_an_anchor_bends_the_line_there) {
   fake state = {.ns = 1000, .turn_ns = 2000000};
   trace_clock clock;
   open_fake(&clock, &state);
-  state.ns = 1000000;
-  cr_assert_eq(trace_clock_window_begin(&clock), PD_OK);
-  state.ns = 2000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
-  state.ns = 3000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  begin_window(&clock, &state, 1000000);
+  anchor(&clock, &state, 2000000);
+  anchor(&clock, &state, 3000000);
   cr_assert_eq(trace_clock_from_ticks(&clock, 1500000 * 5 / 2), REALTIME + 1500000);
   cr_assert_eq(trace_clock_from_ticks(&clock, 5000000), REALTIME + 2000000);
   cr_assert_eq(trace_clock_from_ticks(&clock, 5000000 + 500000 * 6), REALTIME + 2500000);
@@ -70,10 +75,8 @@ PD_TEST(clock, readings_that_take_time_shift_an_anchor_by_less_than_they_take) {
   fake state = {.ns = 1000, .cost_ns = 25};
   trace_clock clock;
   open_fake(&clock, &state);
-  state.ns = 1000000;
-  cr_assert_eq(trace_clock_window_begin(&clock), PD_OK);
-  state.ns = 2000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  begin_window(&clock, &state, 1000000);
+  anchor(&clock, &state, 2000000);
   int64_t got = trace_clock_from_ticks(&clock, 1500000 * 5 / 2) - REALTIME;
   cr_assert(got >= 1500000 - 25 && got <= 1500000 + 25, "%lld", (long long)got);
   cr_assert_eq(trace_clock_steps(&clock), 0);
@@ -84,15 +87,11 @@ static void check_step(int64_t step_ns) {
   fake state = {.ns = 1000};
   trace_clock clock;
   open_fake(&clock, &state);
-  state.ns = 10000000;
-  cr_assert_eq(trace_clock_window_begin(&clock), PD_OK);
-  state.ns = 20000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  begin_window(&clock, &state, 10000000);
+  anchor(&clock, &state, 20000000);
   state.step_ns = step_ns; /* somewhere between 20 and 30 ms */
-  state.ns = 30000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
-  state.ns = 40000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  anchor(&clock, &state, 30000000);
+  anchor(&clock, &state, 40000000);
   cr_assert_eq(trace_clock_steps(&clock), 1);
   int64_t last = INT64_MIN;
   for (int64_t ns = 10000000; ns < 45000000; ns += 50001) {
@@ -104,8 +103,7 @@ static void check_step(int64_t step_ns) {
   cr_assert_eq(trace_clock_from_realtime(&clock, REALTIME + 15000000), REALTIME + 15000000);
   cr_assert_eq(trace_clock_from_realtime(&clock, REALTIME + 35000000 + step_ns), REALTIME + 35000000);
   /* The next window starts from the clock as it is now. */
-  state.ns = 50000000;
-  cr_assert_eq(trace_clock_window_begin(&clock), PD_OK);
+  begin_window(&clock, &state, 50000000);
   cr_assert_eq(trace_clock_steps(&clock), 0);
   cr_assert_eq(trace_clock_from_realtime(&clock, REALTIME + 51000000 + step_ns), REALTIME + 51000000 + step_ns);
   cr_assert_eq(trace_clock_from_ticks(&clock, 51000000u * 5 / 2), REALTIME + 51000000 + step_ns);
@@ -119,8 +117,7 @@ PD_TEST(clock, a_slewing_clock_is_no_step) {
   fake state = {.ns = 1000};
   trace_clock clock;
   open_fake(&clock, &state);
-  state.ns = 1000000;
-  cr_assert_eq(trace_clock_window_begin(&clock), PD_OK);
+  begin_window(&clock, &state, 1000000);
   for (int i = 0; i < 20; i++) {
     state.ns += 1000000;
     state.step_ns += 900;
@@ -137,15 +134,11 @@ PD_TEST(clock, ticks_that_run_backwards_never_bend_the_axis_back) {
   /* The fall-back: ticks are CLOCK_REALTIME itself, and it is set back by a second. */
   clock.source.ticks = fake_realtime_ticks;
   clock.point_count = 0;
-  state.ns = 1000000000;
-  cr_assert_eq(trace_clock_window_begin(&clock), PD_OK);
-  state.ns = 2000000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  begin_window(&clock, &state, 1000000000);
+  anchor(&clock, &state, 2000000000);
   state.step_ns = -1000000000;
-  state.ns = 2500000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
-  state.ns = 4000000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  anchor(&clock, &state, 2500000000);
+  anchor(&clock, &state, 4000000000);
   cr_assert_eq(trace_clock_steps(&clock), 1);
   int64_t last = INT64_MIN;
   for (int64_t ns = 0; ns < 5000000000; ns += 1000003) {
@@ -164,13 +157,10 @@ PD_TEST(clock, anchors_close_together_do_not_turn_noise_into_slope) {
   fake state = {.ns = 1000};
   trace_clock clock;
   open_fake(&clock, &state);
-  state.ns = 1000000;
-  cr_assert_eq(trace_clock_window_begin(&clock), PD_OK);
-  state.ns = 2000000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  begin_window(&clock, &state, 1000000);
+  anchor(&clock, &state, 2000000);
   state.turn_ns = 2000000; /* two microseconds that look like five */
-  state.ns = 2002000;
-  cr_assert_eq(trace_clock_anchor(&clock), PD_OK);
+  anchor(&clock, &state, 2002000);
   cr_assert_eq(trace_clock_from_ticks(&clock, 3000000u * 5 / 2), REALTIME + 3000000);
   trace_clock_close(&clock);
 }
@@ -179,8 +169,7 @@ PD_TEST(clock, long_stretches_lose_nothing_to_rounding) {
   fake state = {.ns = 1000};
   trace_clock clock;
   open_fake(&clock, &state);
-  state.ns = 1000000;
-  cr_assert_eq(trace_clock_window_begin(&clock), PD_OK);
+  begin_window(&clock, &state, 1000000);
   int64_t hour_ns = INT64_C(3600000000000);
   state.ns = hour_ns;
   cr_assert_eq(trace_clock_anchor(&clock), PD_OK);

@@ -64,9 +64,9 @@ const pd_table *kernel_table(const table_work *work) {
     uint32_t index;
     if (row->detail.kind != PD_ACTIVITY_KERNEL) continue;
     group = span_groups_at(&groups, PD_NONE, PD_NONE, 0, row->name);
-    if (!group) goto no_memory;
+    if (!group) goto out;
     index = (uint32_t)(group - groups.rows);
-    if (!PD_ARRAY_FIT_ZERO(details, room, index + 1)) goto no_memory;
+    if (!PD_ARRAY_FIT_ZERO(details, room, index + 1)) goto out;
     add_launch(&details[index], &row->detail, span, !group->stats.calls);
     span_stats_add(&group->stats, 0, span);
     gpu_ns += span;
@@ -74,7 +74,7 @@ const pd_table *kernel_table(const table_work *work) {
   order = span_order(&groups, work->request->sorted_by && strncmp(work->request->sorted_by, "CPU", 3) != 0
                                   ? work->request->sorted_by
                                   : "GPUTotal");
-  if (!order) goto no_memory;
+  if (!order) goto out;
   table_begin(
       &table, work->arena, work->is_cuda, "kernels", "Kernel Summary",
       "Ratios are of the time of all kernels. Grid, block, registers and shared memory stand where all launches "
@@ -89,10 +89,8 @@ const pd_table *kernel_table(const table_work *work) {
     put_launches(&table, work, &details[order[i]]);
   }
   done = table_done(&table);
-  goto out;
-no_memory:
-  work->arena->failed = true;
 out:
+  if (!done) work->arena->failed = true;
   free(order);
   free(details);
   span_groups_free(&groups);

@@ -16,13 +16,13 @@ const pd_table *userdefined_table(const table_work *work) {
     span_group *group;
     if (range->kind != PD_RANGE_USER) continue;
     group = span_groups_at(&groups, PD_NONE, work->request->thread_sep ? range->thread : PD_NONE, 0, range->name);
-    if (!group) goto no_memory;
+    if (!group) goto out;
     span_stats_add(&group->stats, facts_span(range->start_ns, range->end_ns), facts->device_total_ns[i]);
     cpu_ns += facts_span(range->start_ns, range->end_ns);
     gpu_ns += facts->device_total_ns[i];
   }
   order = span_order(&groups, work->request->sorted_by);
-  if (!order) goto no_memory;
+  if (!order) goto out;
   table_begin(&table, work->arena, work->is_cuda, "userdefined", "UserDefined Summary",
               "Ratios are of the sum over these rows; a range inside another counts in both.");
   if (!device) table_without_device(&table, facts->trace->profile_note);
@@ -36,10 +36,8 @@ const pd_table *userdefined_table(const table_work *work) {
     span_cells(&table, &group->stats, cpu_ns, gpu_ns, true, device);
   }
   done = table_done(&table);
-  goto out;
-no_memory:
-  work->arena->failed = true;
 out:
+  if (!done) work->arena->failed = true;
   free(order);
   span_groups_free(&groups);
   return done;
