@@ -123,7 +123,7 @@ static pd_status init(const pd_host *host, const void *options, const pd_launch 
   (void)options;
   *out = NULL;
   if (!launch->port || launch->port > UINT16_MAX - 2)
-    return host->fail(host, PD_UNSUPPORTED, "tcp: MASTER_PORT is not set, or is no port: torchrun sets it");
+    return host->fail(host, PD_UNSUPPORTED, "tcp: MASTER_PORT is not set, or is not a port: torchrun sets it");
   pd_communicator *self = calloc(1, sizeof *self);
   if (!self) return host->fail(host, PD_NO_MEMORY, "tcp: no memory");
   self->host = host;

@@ -124,15 +124,15 @@ static bool read_suffix(const pd_option *row, const number *n, const unit *units
     snprintf(why, room, "\"%s\" after the number %s%s", n->suffix, n->text,
              letters ? "; write plain digits, as in 1_000_000" : "");
   } else if (units == byte_units) {
-    snprintf(why, room, "\"%s\" is no unit of bytes; allowed: B, KiB, MiB, GiB", n->suffix);
+    snprintf(why, room, "\"%s\" is not a unit of bytes; allowed: B, KiB, MiB, GiB", n->suffix);
   } else if (units == time_units) {
-    snprintf(why, room, "\"%s\" is no unit of time; allowed: ns, us, ms, s", n->suffix);
+    snprintf(why, room, "\"%s\" is not a unit of time; allowed: ns, us, ms, s", n->suffix);
   } else if (row->type == PD_INT && strlen(n->whole) < 10 && !n->fractional && strcasecmp(n->suffix, "k") == 0) {
-    snprintf(why, room, "\"%s\" is no unit of a count; write %s or %s000", n->suffix, n->text, n->text);
+    snprintf(why, room, "\"%s\" is not a unit of a count; write %s or %s000", n->suffix, n->text, n->text);
   } else if (row->type == PD_INT && strlen(n->whole) < 10 && !n->fractional && strcmp(n->suffix, "M") == 0) {
-    snprintf(why, room, "\"%s\" is no unit of a count; write %s or %s000000", n->suffix, n->text, n->text);
+    snprintf(why, room, "\"%s\" is not a unit of a count; write %s or %s000000", n->suffix, n->text, n->text);
   } else {
-    snprintf(why, room, "\"%s\" is no unit of a %s; write %s", n->suffix, row->type == PD_INT ? "count" : "number",
+    snprintf(why, room, "\"%s\" is not a unit of a %s; write %s", n->suffix, row->type == PD_INT ? "count" : "number",
              n->text);
   }
   return false;

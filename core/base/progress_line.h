@@ -11,7 +11,7 @@
 
 typedef enum progress_mode {
   PROGRESS_AUTO,   /* a line on a terminal, unless the run is quiet */
-  PROGRESS_ALWAYS, /* also where standard error is no terminal: a line a second */
+  PROGRESS_ALWAYS, /* also where standard error is not a terminal: a line a second */
   PROGRESS_NEVER,
   PROGRESS_JSON /* objects on standard error; see docs/progress.md */
 } progress_mode;

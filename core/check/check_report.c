@@ -57,7 +57,7 @@ void check_report_text(const check_file *files, uint32_t count, const check_find
   }
   if (skipped)
     printf("%u file%s skipped: %s\n", skipped, skipped == 1 ? "" : "s",
-           skipped == 1 ? "it is no trace" : "they are no traces");
+           skipped == 1 ? "it is not a trace" : "they are not traces");
   if (count == 1) return;
   if (finding_count(together) || together->note_count) {
     puts("the files together:");

@@ -74,7 +74,7 @@ static bool skip_others(const config *settings, const analyze_request *asked, im
               skipped);
   else if (skipped)
     log_line(PD_LOG_WARN, NULL, "%u file%s of the folder skipped: %s", skipped, skipped == 1 ? "" : "s",
-             skipped == 1 ? "it is no trace" : "they are no traces");
+             skipped == 1 ? "it is not a trace" : "they are not traces");
   return paths->count > 0;
 }
 

@@ -84,7 +84,7 @@ static uint32_t check_devices(doctor *self) {
       usable += works;
       tell(self, works ? GRADE_OK : GRADE_WARN, name, said,
            works                   ? NULL
-           : is_gpu(files[i].name) ? "install the NVIDIA driver; without a GPU this is no fault"
+           : is_gpu(files[i].name) ? "install the NVIDIA driver; without a GPU this is not a fault"
                                    : "run pdhost --list devices, and install what it names");
     }
   if (files) plugins_scan_free(files, count);
@@ -98,7 +98,7 @@ static void check_driver(doctor *self) {
   char line[256];
   if (!first_line("/proc/driver/nvidia/version", line, sizeof line)[0]) {
     tell(self, GRADE_WARN, "NVIDIA driver", "not loaded",
-         "without a GPU that is no fault: --device auto takes the CPU");
+         "without a GPU that is not a fault: --device auto takes the CPU");
     return;
   }
   tell(self, GRADE_OK, "NVIDIA driver", line, NULL);

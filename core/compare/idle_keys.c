@@ -29,7 +29,8 @@ static const idle_row rows[] = {
     {"benchmark", "threads cold_cache device_time label sub_label env", TIMED_AB, false, NULL, NULL},
     {"benchmark", "callgrind callgrind_repeats callgrind_max_time", TIMED_AB, true,
      "ab counts no instructions: leave it out, and count each side with [run] mode = benchmark", NULL},
-    {"benchmark", "number", TIMED_AB, false, "is no side's own: give it for both, by -o benchmark.number", NULL},
+    {"benchmark", "number", TIMED_AB, false, "does not belong to one side: give it for both, by -o benchmark.number",
+     NULL},
     {"benchmark", NULL, TIMED_AB, true,
      "ab sees to that itself: leave it out; --width, --max-time and --output are its options", NULL},
 
@@ -69,7 +70,8 @@ static const idle_row rows[] = {
      NULL},
     {"profile", NULL, TIMED_LOOP, false,
      "nothing is recorded while two configurations are timed in turns: leave it out", NULL},
-    {"truth", NULL, TIMED_LOOP, false, "is no side's own: give [truth] block for both, by -o truth.block", NULL},
+    {"truth", NULL, TIMED_LOOP, false, "does not belong to one side: give [truth] block for both, by -o truth.block",
+     NULL},
     {"schedule", NULL, TIMED_LOOP, false, "blocks of [truth] block steps are timed: leave it out", NULL},
     {"benchmark", NULL, TIMED_LOOP, false, "only a step that is timed alone reads it: leave it out", NULL},
 

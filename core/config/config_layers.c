@@ -40,7 +40,7 @@ static bool take_row(void *user, const char *section, const char *key, const cha
   const struct config_impl *impl = r->self->impl;
   char origin[4200];
   if (impl->entry_count - r->first == FILE_KEYS) {
-    error_add(r->err, PD_INVALID, FAULT_UNREADABLE, "%s:%d: more than %d lines; this is no configuration", r->path,
+    error_add(r->err, PD_INVALID, FAULT_UNREADABLE, "%s:%d: more than %d lines; this is not a configuration", r->path,
               line, FILE_KEYS);
     return true;
   }

@@ -50,7 +50,7 @@ static bool line_is_sound(reader *r, const char *line, size_t bytes) {
     return false;
   }
   if (memchr(line, '\0', bytes)) {
-    COMPLAIN(r, "%s:%d: a NUL byte; this is no text file", r->path, r->line);
+    COMPLAIN(r, "%s:%d: a NUL byte; this is not a text file", r->path, r->line);
     return false;
   }
   if (bytes >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0) { /* inih would take off a second one by itself */
@@ -161,7 +161,8 @@ pd_status ini_file_read(const char *path, ini_row row, void *user, error *err) {
     else if (bytes == 0 && S_ISFIFO(about.st_mode))
       status = error_add(err, PD_INVALID, FAULT_UNREADABLE, "%s: is a pipe that no program writes to", path);
     else if (bytes > FILE_BYTES)
-      status = error_add(err, PD_INVALID, FAULT_UNREADABLE, "%s: is larger than 1 MiB; this is no configuration", path);
+      status =
+          error_add(err, PD_INVALID, FAULT_UNREADABLE, "%s: is larger than 1 MiB; this is not a configuration", path);
     else
       status = ini_text_read(path, text, bytes, row, user, err);
   }

@@ -149,7 +149,8 @@ static void unexpected(const names *self, const char *word, error *err) {
   else if (!word[0])
     snprintf(hint, sizeof hint, "; an empty word names nothing");
   else if (!suggest_text(&near, hint, sizeof hint)[0])
-    snprintf(hint, sizeof hint, "; it is no command, configuration or scenario: see pdhost --help and pdhost --list");
+    snprintf(hint, sizeof hint,
+             "; it is not a command, configuration or scenario: see pdhost --help and pdhost --list");
   error_add(err, PD_INVALID, FAULT_WORD, "unexpected argument '%s'%s", word, hint);
   text_pool_free(&memory);
 }

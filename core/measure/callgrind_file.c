@@ -112,7 +112,7 @@ static uint64_t take_ir(parser *p, const char *at) {
   for (int i = 0; *at && p->status == PD_OK; i++) {
     uint64_t value;
     if (!take_number(&at, &value))
-      refuse(p, "\"%.40s\" is no count", at);
+      refuse(p, "\"%.40s\" is not a count", at);
     else if (i == p->ir)
       found = value;
   }
@@ -126,7 +126,7 @@ static void take_costs(parser *p, const char *at) {
   p->skips = false;
   for (int i = 0; i < p->columns; i++) {
     if (!is_position(*at)) {
-      refuse(p, "\"%.40s\" is no position", at);
+      refuse(p, "\"%.40s\" is not a position", at);
       return;
     }
     at += strcspn(at, " ");
@@ -209,7 +209,7 @@ static void take_line(parser *p, const char *line) {
     return;
   }
   if (take_spec(p, line) || take_header(p, line)) return;
-  if (!strpbrk(line, ":=")) refuse(p, "\"%.40s\" is no line of Callgrind's", line);
+  if (!strpbrk(line, ":=")) refuse(p, "\"%.40s\" is not a line of Callgrind", line);
 }
 
 /* ---- functions ---- */

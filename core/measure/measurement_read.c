@@ -172,8 +172,8 @@ static bool read_blocks(reader *r, const json_t *object, pd_measurement *to) {
     return refuse(r, "device_s", "has to be null or as long as host_s, %zu times", count);
   for (size_t i = 0; i < count; i++) {
     const json_t *host_time = json_array_get(host, i), *device_time = json_array_get(device, i);
-    if (!is_time(host_time)) return refuse(r, "host_s", "element %zu is no time in seconds", i);
-    if (device_time && !is_time(device_time)) return refuse(r, "device_s", "element %zu is no time in seconds", i);
+    if (!is_time(host_time)) return refuse(r, "host_s", "element %zu is not a time in seconds", i);
+    if (device_time && !is_time(device_time)) return refuse(r, "device_s", "element %zu is not a time in seconds", i);
     const double device_s = device_time ? json_number_value(device_time) : (double)NAN;
     if (measurement_add_block(to, json_number_value(host_time), device_s) != PD_OK) return no_memory(r);
   }
@@ -212,7 +212,7 @@ static bool read_measurement(reader *r, const json_t *object, pd_measurement *to
                *overhead = json_object_get(object, "timer_overhead_s");
   if (!json_is_integer(start)) return refuse(r, "start_realtime_ns", "has to be a whole number");
   to->start_realtime_ns = (int64_t)json_integer_value(start);
-  if (!is_time(overhead)) return refuse(r, "timer_overhead_s", "is no time in seconds");
+  if (!is_time(overhead)) return refuse(r, "timer_overhead_s", "is not a time in seconds");
   to->timer_overhead_s = json_number_value(overhead);
   return read_text(r, object, "label", false, &to->label) && read_text(r, object, "sub_label", false, &to->sub_label) &&
          read_text(r, object, "description", false, &to->description) && read_text(r, object, "env", false, &to->env) &&

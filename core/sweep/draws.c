@@ -152,7 +152,7 @@ static bool check_needs(const draws *self, error *err) {
       if (key < self->key_count && distribution_is_numeric(&self->keys[key])) continue;
       error_add(err, PD_INVALID, CODE_USAGE, "--require %s: %s.%s %s", self->needs[i].text, factor->section,
                 factor->key,
-                key < self->key_count ? "has values that are no numbers" : "is not drawn: give it by --sample");
+                key < self->key_count ? "has values that are not numbers" : "is not drawn: give it by --sample");
     }
   return !err->count;
 }

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Whether there are any: the values of several drawn keys, or of one whose values are no numbers, have no order. */
+/* Whether there are any: the values of several drawn keys, or of one whose values are not numbers, have no order. */
 bool sweep_curves_exist(const sweep_plan *plan);
 
 /* A curve per combination of the other keys; drawn values are in their order. False on no memory. */

@@ -88,7 +88,7 @@ static bool print_what_matters(const sweep_found *self) {
   for (uint32_t i = 0; i < from->key_count; i++) {
     if (distribution_is_numeric(&from->keys[i])) continue;
     key_name(self->plan, i, name);
-    printf("%s: its values are no numbers, so they have no rank\n", name);
+    printf("%s: its values are not numbers, so they have no rank\n", name);
   }
   return true;
 }

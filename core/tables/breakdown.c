@@ -128,7 +128,7 @@ const pd_table *device_figures_table(const table_work *work) {
   table_build table;
   table_begin(
       &table, work->arena, work->is_cuda, "device_figures", "Device figures",
-      "Kernels only: a copy is no work of the multiprocessors. Efficiency and occupancy are estimates from launch "
+      "Kernels only: a copy is not work of the multiprocessors. Efficiency and occupancy are estimates from launch "
       "configurations; blank where the device has none.");
   TABLE_COLUMNS(&table, M_device, M_gpu_utilization, M_sm_efficiency, M_achieved_occupancy);
   const uint32_t count = devices_list(work, devices);

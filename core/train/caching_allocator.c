@@ -114,5 +114,5 @@ pd_status caching_allocator_free(const train_context *c, caching_allocator *cach
     report(c, cache, at, -(int64_t)at->bytes, start);
     return PD_OK;
   }
-  return c->host->fail(c->host, PD_INVALID, "tensor_free: %p is no tensor of the caching allocator's", data);
+  return c->host->fail(c->host, PD_INVALID, "tensor_free: %p is not a tensor of the caching allocator", data);
 }

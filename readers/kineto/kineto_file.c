@@ -27,8 +27,8 @@ static void met(kineto_oddity *self, uint64_t at) {
   if (!self->count++) self->first = at;
 }
 
-/* Behind something that is no event: to the { before the next "ph", or "cat" or "name" where an event begins with it.
- * False: there is none. */
+/* Behind something that is not an event: to the { before the next "ph", or "cat" or "name" where an event begins with
+ * it. False: there is none. */
 static bool find_next_event(kineto_reader *self) {
   static const char *const keys[] = {"\"ph\"", "\"cat\"", "\"name\"", "\"pid\"", "\"ts\""};
   if (begin_of(self) < end_of(self)) go_to(self, begin_of(self) + 1); /* not the same one again */

@@ -178,7 +178,7 @@ static void name_threads(nsys_reader *self) {
     if (name) self->intake->name_thread(self->intake, thread, name->id);
   }
   nsys_close_rows(self, &rows);
-  self->kept = kept; /* they are no events */
+  self->kept = kept; /* they are not events */
 }
 
 void nsys_tell_source(nsys_reader *self) {

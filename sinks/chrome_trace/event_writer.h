@@ -136,7 +136,7 @@ void event_metadata_text(event_writer *writer, const char *name, uint32_t pid, u
 void event_metadata_number(event_writer *writer, const char *name, uint32_t pid, uint32_t tid, const char *key,
                            uint64_t value);
 
-/* Begins a sample of the counter track "GPU 0 WHAT", or "device 0 WHAT" of a device that is no GPU. */
+/* Begins a sample of the counter track "GPU 0 WHAT", or "device 0 WHAT" of a device that is not a GPU. */
 char *event_counter(event_writer *writer, const char *what, uint32_t device);
 
 /* The number that ties device work to its operation: of a range, of the step a step's range stands for. */

@@ -65,9 +65,9 @@ PD_TEST(option, what_is_no_integer_is_refused_whole) {
 }
 
 PD_TEST(option, a_count_has_no_unit) {
-  REFUSES(&count, "64k", "\"k\" is no unit of a count; write 64 or 64000");
-  REFUSES(&count, "2M", "\"M\" is no unit of a count; write 2 or 2000000");
-  REFUSES(&count, "64ms", "\"ms\" is no unit of a count; write 64");
+  REFUSES(&count, "64k", "\"k\" is not a unit of a count; write 64 or 64000");
+  REFUSES(&count, "2M", "\"M\" is not a unit of a count; write 2 or 2000000");
+  REFUSES(&count, "64ms", "\"ms\" is not a unit of a count; write 64");
 }
 
 PD_TEST(option, bounds_are_inclusive_and_told) {
@@ -86,7 +86,7 @@ PD_TEST(option, an_integer_in_a_unit_of_time_takes_the_others) {
   TAKES_INTEGER(&period, "3000us", 3);
   TAKES_INTEGER(&period, "0.5s", 500);
   REFUSES(&period, "2500us", "not a whole number of ms");
-  REFUSES(&period, "2min", "\"min\" is no unit of time; allowed: ns, us, ms, s");
+  REFUSES(&period, "2min", "\"min\" is not a unit of time; allowed: ns, us, ms, s");
 }
 
 PD_TEST(option, floats) {
@@ -97,7 +97,7 @@ PD_TEST(option, floats) {
   REFUSES(&real, "nan", "not a number");
   REFUSES(&real, "inf", "not a number");
   REFUSES(&real, "1e999", "too large; allowed: no limit .. no limit");
-  REFUSES(&real, "1e-3x", "\"x\" is no unit of a number; write 1e-3");
+  REFUSES(&real, "1e-3x", "\"x\" is not a unit of a number; write 1e-3");
   REFUSES(&real, ".5", "not a number");
   REFUSES(&real, "5.", "\".\" after the number 5");
   REFUSES(&real, "0x1p3", "\"x1p3\" after the number 0; write plain digits, as in 1_000_000");
@@ -117,7 +117,7 @@ PD_TEST(option, bytes) {
   TAKES_INTEGER(&bytes, "64 KiB", 65536);
   TAKES_INTEGER(&bytes, "1.5GiB", INT64_C(1610612736));
   TAKES_INTEGER(&mebibytes, "2", 2 << 20);
-  REFUSES(&bytes, "64kB", "\"kB\" is no unit of bytes; allowed: B, KiB, MiB, GiB");
+  REFUSES(&bytes, "64kB", "\"kB\" is not a unit of bytes; allowed: B, KiB, MiB, GiB");
   REFUSES(&bytes, "0.3B", "not a whole number of its smallest unit");
   REFUSES(&bytes, "9999999999GiB", "too large; allowed: no limit .. no limit");
 }

@@ -235,7 +235,7 @@ class Ab(Case):
                 ((*base, "train.lr=0.1", "train.lr=1e-1"), 3, "are the same configuration"),
                 ((*base, "data.num_workers=2 data.batch_size=1", "data.num_workers=4"), 2, "pdhost sweep"),
                 ((*base, "data.num_workers=0", "data.num_workers=2"), 2, "pdhost sweep"),
-                ((*base, "benchmark.number=3", "benchmark.number=7"), 2, "A: benchmark.number: is no side's own"),
+                ((*base, "benchmark.number=3", "benchmark.number=7"), 2, "A: benchmark.number: does not belong to one side"),
                 ((*base, "", "train.amp=true benchmark.description=x"), 2, "B: benchmark.description: ab sees to that itself"),
                 ((*base, "", "benchmark.numbr=7"), 3, "did you mean number?"),
                 ((*base, "", "profile.with_stck=true"), 3, "did you mean with_stack?"),

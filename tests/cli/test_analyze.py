@@ -203,7 +203,7 @@ class Analyze(Case):
         code, out, err = self.analyze("job")
         self.assertEqual(code, 0, err)
         self.assertIn("whole iteration", out)
-        self.assertIn("1 file of the folder skipped: it is no trace", err)
+        self.assertIn("1 file of the folder skipped: it is not a trace", err)
         self.assertIn("job/none.json: skipped, since it cannot be read", err)
         os.remove(self.path("job/rank0.json"))
         self.assert_fails(self.analyze("job"), 3, "it has no events")
@@ -257,7 +257,7 @@ class Analyze(Case):
         with open(self.path("made.txt"), "w", encoding="utf-8") as file:
             file.write("\n".join(lines + ["no event", ""]))
         figures, err = self.figures("--reader", reader, "made.txt")
-        self.assertIn("made.txt: 1 lines are no events and are left out", err)
+        self.assertIn("made.txt: 1 lines are not events and are left out", err)
         self.assertEqual((len(figures["step_rows"]), figures["coverage"]), (6, 1))
         self.assertEqual([row["name"] for row in figures["windows"][0]["tables"]["kernels"]["rows"]], ["gemm"])
         code, out, _ = self.run_pdhost("--help-reader", reader, watch=False)

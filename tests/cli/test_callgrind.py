@@ -106,7 +106,7 @@ class Callgrind(Case):
                 ("kill -SEGV $$", r"the step under Callgrind was ended by signal 11 \(Segmentation fault\): it said nothing; is there .*"),
                 ("exit 0", r"Callgrind's count cannot be read: .*/out\.1: No such file or directory"),
                 (one + "exit 0", r"Callgrind's count cannot be read: .*/out\.2: No such file or directory"),
-                ("echo nonsense >$out.1", r"Callgrind's count cannot be read: .*/out\.1:1: \"nonsense\" is no line of Callgrind's"),
+                ("echo nonsense >$out.1", r"Callgrind's count cannot be read: .*/out\.1:1: \"nonsense\" is not a line of Callgrind"),
                 ("echo events: Ir >$out.1",
                  r"Callgrind's count cannot be read: .*/out\.1:1: ends without a line \"totals:\": it was cut short; is the disk full\?")):
             with self.subTest(played=played):

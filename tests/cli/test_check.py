@@ -260,7 +260,7 @@ class Check(Case):
         code, answer, _ = self.check("rank0.json", "rank1.json")
         self.assertEqual((code, set(self.kinds_together(answer))), (7, {"rank_count"}))
 
-    # ---- what is no trace
+    # ---- what is not a trace
 
     def test_files_that_cannot_be_read(self):
         self.made.write(self.path("made.json"))
@@ -281,7 +281,7 @@ class Check(Case):
         code, out, err = self.run_pdhost("check", "runs", watch=False)
         self.assertEqual((code, self.errors(err)), (0, []))
         self.assertEqual(out, "runs/made.json: no findings in 20 device records, 25 calls and 35 ranges (kineto)\n"
-                              "2 files skipped: they are no traces\n")
+                              "2 files skipped: they are not traces\n")
         code, answer, _ = self.check("runs")
         self.assertEqual((code, answer["clean"], answer["skipped"], len(answer["files"])), (0, True, 2, 1))
 

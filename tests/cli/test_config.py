@@ -22,7 +22,7 @@ class Config(Case):
         self.assertEqual(code, 3)
         self.assertEqual(out, "")
         self.assertEqual(err.splitlines(), [
-            'pdhost: error: my.ini:5:14: [data] batch_size = 64k: "k" is no unit of a count; write 64 or 64000 [PDH-0303]',
+            'pdhost: error: my.ini:5:14: [data] batch_size = 64k: "k" is not a unit of a count; write 64 or 64000 [PDH-0303]',
             "  5 | batch_size = 64k", "    |              ^~~",
             "pdhost: error: my.ini:6:1: [data] num_worker: no such key; did you mean num_workers? [PDH-0301]",
             "  6 | num_worker = 2", "    | ^~~~~~~~~~",

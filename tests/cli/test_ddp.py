@@ -192,7 +192,7 @@ class Torchrun(Case):
         code, _, err = self.run_pdhost("-c", os.path.join(CONF, "ddp.ini"), "--device", "cpu", watch=False,
                                        env={"RANK": "2", "WORLD_SIZE": "2"})
         self.assertEqual(code, 3, err)
-        self.assertIn("RANK = 2: is no rank of WORLD_SIZE = 2", err)
+        self.assertIn("RANK = 2: is not a rank of WORLD_SIZE = 2", err)
 
 
 class Timing(RankCase):

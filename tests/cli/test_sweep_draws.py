@@ -39,7 +39,7 @@ class SweepDraws(SweepCase):
             self.assertEqual(row["conditions"]["required 1"], "data.batch_size*train.lr<=0.1")
         self.assertEqual([row["conditions"]["draw"] for row in rows], [f"{i} of 3, seed 7" for i in (1, 2, 3)])
         self.assertRegex(out, r"\nRank correlation .*\n +data.batch_size +train.lr\n  step( +([+-][01]\.\d\d \(p = [\d.]+\)|n/a)){2}\n"
-                              r"train.channels_last: its values are no numbers, so they have no rank\n\nNo curves: ")
+                              r"train.channels_last: its values are not numbers, so they have no rank\n\nNo curves: ")
         with open(self.path("s/draws.csv"), encoding="utf-8", newline="") as file:
             table = list(csv.DictReader(file))
         self.assertEqual([", ".join(f"{key}={line[key]}" for key in ("data.batch_size", "train.lr", "train.channels_last"))

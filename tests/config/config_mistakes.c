@@ -6,7 +6,7 @@
 PD_TEST(config, mistakes_of_a_file_are_shown_together_with_their_lines) {
   with_file(BASE "[data]\nbatch_size = 64k\nnum_worker = 3\nimage_size = 5000\nlr = 1\n[sink.table]\nrow_limit = 1\n");
   RIG_FAILS(NULL, CODE_CONFIG,
-            "a.ini:8: [data] batch_size = 64k: \"k\" is no unit of a count; write 64 or 64000\n"
+            "a.ini:8: [data] batch_size = 64k: \"k\" is not a unit of a count; write 64 or 64000\n"
             "a.ini:9: [data] num_worker: no such key; did you mean num_workers?\n"
             "a.ini:10: [data] image_size = 5000: out of range; allowed: 1 .. 4096 pixels\n"
             "a.ini:11: [data] lr: no such key; it is a key of [train]\n"
@@ -71,7 +71,7 @@ PD_TEST(config, a_nul_byte_is_no_text) {
   static const char text[] = "[run]\nsce\0nario = probe\n";
   rig_folder();
   rig_write_bytes("a.ini", text, sizeof text - 1);
-  RIG_FAILS(NULL, CODE_CONFIG, "a.ini:2: a NUL byte; this is no text file\n");
+  RIG_FAILS(NULL, CODE_CONFIG, "a.ini:2: a NUL byte; this is not a text file\n");
 }
 
 PD_TEST(config, byte_order_mark_crlf_and_comments) {

@@ -198,7 +198,7 @@ PD_TEST(cli, mistakes) {
   REFUSES("--frobnicate: no such option; see pdhost --help", "--frobnicate=1");
   REFUSES("-x: no such option; see pdhost --help", "-x");
   REFUSES("unexpected argument 'b.ini'; write -c b.ini", "a.ini", "b.ini");
-#define NOTHING "; it is no command, configuration or scenario: see pdhost --help and pdhost --list"
+#define NOTHING "; it is not a command, configuration or scenario: see pdhost --help and pdhost --list"
   REFUSES("unexpected argument 'true'" NOTHING, "--pin_memory", "true");
   REFUSES("unexpected argument 'compar'; did you mean compare?", "compar");
   REFUSES("unexpected argument 'dataloder'; did you mean dataloader?", "dataloder");

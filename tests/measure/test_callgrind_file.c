@@ -124,13 +124,13 @@ PD_TEST(callgrind_file, damage_is_told_with_its_line) {
       {"events: Ir\nfn=(7 f\n", "out.1:2: \"(7 f\" is not the number of a name"},
       {"events: Ir\n16 400\n", "out.1:2: costs of no function"},
       {"events: Dr\nfn=f\n16 400\n", "out.1:3: costs before a line \"events:\" that has Ir"},
-      {"events: Ir\nfn=f\n16 4x\n", "out.1:3: \"4x\" is no count"},
-      {"events: Ir\nfn=f\n16 -4\n", "out.1:3: \"-4\" is no count"},
-      {"events: Ir\nfn=f\n16 99999999999999999999\n", "out.1:3: \"99999999999999999999\" is no count"},
+      {"events: Ir\nfn=f\n16 4x\n", "out.1:3: \"4x\" is not a count"},
+      {"events: Ir\nfn=f\n16 -4\n", "out.1:3: \"-4\" is not a count"},
+      {"events: Ir\nfn=f\n16 99999999999999999999\n", "out.1:3: \"99999999999999999999\" is not a count"},
       {"events: Ir\nfn=f\n1 4611686018427387904\n2 1\n", "out.1:4: more instructions than can be counted"},
-      {"positions: instr line\nevents: Ir\nfn=f\n0x40 x\n", "out.1:4: \"x\" is no position"},
-      {"events: Ir\ngarbage\n", "out.1:2: \"garbage\" is no line of Callgrind's"},
-      {"events: Ir\ntotals: many\n", "out.1:2: \"many\" is no count"},
+      {"positions: instr line\nevents: Ir\nfn=f\n0x40 x\n", "out.1:4: \"x\" is not a position"},
+      {"events: Ir\ngarbage\n", "out.1:2: \"garbage\" is not a line of Callgrind"},
+      {"events: Ir\ntotals: many\n", "out.1:2: \"many\" is not a count"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     cr_assert_eq(parse(cases[i].text), PD_INVALID, "%s", cases[i].text);

@@ -181,11 +181,11 @@ PD_TEST(measurement, refuses_other_files_and_says_where) {
   expect_refused("\"env\": null", "\"env\": 3", "measurements[0].env: has to be a text");
   expect_refused("\"partial\": false", "\"partial\": 0", "measurements[0].partial: has to be true or false");
   expect_refused("\"host_s\": [", "\"host_s\": [-1, ", "measurements[0].device_s: has to be null or as long as host_s");
-  expect_refused("\"host_s\": [3", "\"host_s\": [-3", "measurements[0].host_s: element 0 is no time");
+  expect_refused("\"host_s\": [3", "\"host_s\": [-3", "measurements[0].host_s: element 0 is not a time");
   expect_refused("\"host_s\": [", "\"host_s\": [], \"more\": [", "host_s: has to be an array of at least one time");
   expect_refused("\"load\": \"0.5\"", "\"load\": 0.5", "measurements[0].conditions: load has to be a text");
   expect_refused("\"second\"", "2", "measurements[0].warnings: element 1 has to be a text");
-  expect_refused("\"timer_overhead_s\": 3", "\"timer_overhead_s\": -3", "timer_overhead_s: is no time");
+  expect_refused("\"timer_overhead_s\": 3", "\"timer_overhead_s\": -3", "timer_overhead_s: is not a time");
   expect_refused("\"start_realtime_ns\": 1", "\"start_realtime_ns\": 0.1",
                  "start_realtime_ns: has to be a whole number");
   expect_refused("\"measurements\": [", "\"measurements\": [], \"more\": [", "measurements has to be an array");

@@ -286,7 +286,7 @@ PD_TEST(draws, mistakes_of_draws) {
   cr_assert(draws_require(&got, "a.e<2", &err) && draws_require(&got, "c.d<2", &err));
   cr_assert_not(draws_make(&got, 1, 0, &err));
   cr_assert(strstr(err.text, "--require a.e<2: a.e is not drawn"), "%s", err.text);
-  cr_assert(strstr(err.text, "c.d has values that are no numbers"), "%s", err.text);
+  cr_assert(strstr(err.text, "c.d has values that are not numbers"), "%s", err.text);
   draws_free(&got);
 }
 

@@ -36,7 +36,7 @@ def check_cells(checks, run):
 def check_truth(checks, run):
     # Tools take every .json of the folder for a trace.
     other = [name for name in os.listdir(run.trace_dir) if name.endswith(".json") and not name.endswith(".trace.json")]
-    checks.equal("files of the trace folder that are no traces", [], other)
+    checks.equal("files of the trace folder that are not traces", [], other)
     path = os.path.join(run.trace_dir, "truth", "truth.json")
     active = any(row["phase"] == "active" for row in run.metrics["step_rows"])
     checks.equal("truth.json of a run with active steps", active, os.path.exists(path))

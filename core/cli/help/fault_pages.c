@@ -34,7 +34,7 @@ static const fault_page pages[] = {
      "A value was forgotten, so that the next word was taken for it; or the value is misspelt.",
      "The message names what is allowed. A value follows a space or =."},
     {FAULT_WORD, "PDH-0203", "an unexpected argument",
-     "A word on the command line is no command, no configuration and no scenario.",
+     "A word on the command line is not a command, a configuration or a scenario.",
      "A misspelt name, a value for an option that takes none (write --pin_memory=true), or an unquoted space.",
      "pdhost --help lists the commands, pdhost --list the scenarios."},
     {FAULT_TOPIC, "PDH-0204", "nothing of that name",

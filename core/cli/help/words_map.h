@@ -101,7 +101,7 @@
   X("counts", "how many records of each kind the window has")                                                          \
   X("ranges", "named spans of the host: operations, steps and annotations")                                            \
   X("activities", "what the device recorded: kernels, copies and sets")                                                \
-  X("others", "records that are no work: synchronisations and overheads")                                              \
+  X("others", "records that are not work: synchronisations and overheads")                                             \
   X("memory", "allocations and frees; in a trace, bytes over time")                                                    \
   X("counters", "values that change over time, such as how many batches are ready")                                    \
   X("series", "what profile.series_every looked at in the window")                                                     \

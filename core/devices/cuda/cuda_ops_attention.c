@@ -26,7 +26,8 @@ pd_status cuda_op_softmax_backward(pd_device *device, pd_stream *stream, const p
 pd_status cuda_op_swap_middle(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x) {
   OP_REQUIRE(x->rank == 4 && y->rank == 4 && x->layout == PD_NCHW && y->layout == PD_NCHW, "swap_middle",
              "not two row-major tensors of rank 4");
-  OP_REQUIRE(tensor_real(x) && y->dtype == x->dtype, "swap_middle", "the types differ, or are no floating-point type");
+  OP_REQUIRE(tensor_real(x) && y->dtype == x->dtype, "swap_middle",
+             "the types differ, or are not floating-point types");
   OP_REQUIRE(y->shape[0] == x->shape[0] && y->shape[1] == x->shape[2] && y->shape[2] == x->shape[1] &&
                  y->shape[3] == x->shape[3],
              "swap_middle", "the shapes do not fit");

@@ -31,10 +31,10 @@ static pd_status op_convert(pd_device *device, pd_stream *stream, const pd_tenso
                         cudaMemcpyAsync(y->data, x->data, (uint64_t)count * dtype_bytes(x->dtype),
                                         cudaMemcpyDeviceToDevice, stream->handle),
                         "convert");
-    OP_REQUIRE(tensor_real(y) && tensor_real(x), "convert", "a type is no floating-point type");
+    OP_REQUIRE(tensor_real(y) && tensor_real(x), "convert", "a type is not a floating-point type");
     return cuda_check(device, cuda_convert(&stream->launch, y->data, y->dtype, x->data, x->dtype, count), "convert");
   }
-  OP_REQUIRE(tensor_real(y) && tensor_real(x), "convert", "a type is no floating-point type");
+  OP_REQUIRE(tensor_real(y) && tensor_real(x), "convert", "a type is not a floating-point type");
   return cuda_check(device,
                     cuda_transpose(&stream->launch, y->data, y->dtype, x->data, x->dtype, x->shape[0], x->shape[1],
                                    x->shape[2] * x->shape[3], y->layout == PD_NHWC),
@@ -48,7 +48,7 @@ static pd_status op_mean(pd_device *device, pd_stream *stream, const pd_tensor *
 
 static pd_status op_sum_rows(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x) {
   OP_REQUIRE(x->rank == 2 && x->dtype == PD_F32 && tensor_f32_of(y, x->shape[0]), "sum_rows",
-             "x is no float32 matrix, or y not one float32 per row");
+             "x is not a float32 matrix, or y not one float32 per row");
   if (!x->shape[0]) return PD_OK;
   OP_LAUNCH("sum_rows", cuda_sum_rows(&stream->launch, y->data, x->data, x->shape[0], x->shape[1]));
 }
@@ -57,7 +57,7 @@ static pd_status op_copy_columns(pd_device *device, pd_stream *stream, const pd_
                                  const pd_tensor *x, int64_t x_column, int64_t columns) {
   OP_REQUIRE(y->rank == 2 && x->rank == 2 && y->shape[0] == x->shape[0], "copy_columns",
              "not two matrices with the same number of rows");
-  OP_REQUIRE(tensor_real(y) && tensor_real(x), "copy_columns", "a type is no floating-point type");
+  OP_REQUIRE(tensor_real(y) && tensor_real(x), "copy_columns", "a type is not a floating-point type");
   OP_REQUIRE(columns >= 0 && y_column >= 0 && x_column >= 0 && y_column + columns <= y->shape[1] &&
                  x_column + columns <= x->shape[1],
              "copy_columns", "the columns are outside the matrix");

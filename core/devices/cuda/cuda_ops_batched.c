@@ -69,7 +69,7 @@ pd_status cuda_op_batched_matmul(pd_device *device, pd_stream *stream, const pd_
                                  const pd_tensor *b, bool transpose_a, bool transpose_b, bool allow_tf32) {
   OP_REQUIRE(a->rank == 3 && b->rank == 3 && c->rank == 3, "batched_matmul", "not three batches of matrices");
   OP_REQUIRE(tensor_real(a) && b->dtype == a->dtype && c->dtype == a->dtype, "batched_matmul",
-             "the types differ, or are no floating-point type");
+             "the types differ, or are not floating-point types");
   OP_REQUIRE(b->shape[0] == a->shape[0] && c->shape[0] == a->shape[0] &&
                  b->shape[transpose_b ? 2 : 1] == a->shape[transpose_a ? 1 : 2] &&
                  c->shape[1] == a->shape[transpose_a ? 2 : 1] && c->shape[2] == b->shape[transpose_b ? 1 : 2],

@@ -7,7 +7,7 @@
 static pd_status check(pd_device *device, const char *operation, const pd_tensor *x, const pd_tensor *w,
                        const pd_tensor *y, const pd_conv2d *conv) {
   OP_REQUIRE(x->rank == 4 && w->rank == 4 && y->rank == 4, operation, "not tensors of rank 4");
-  OP_REQUIRE(tensor_real(x) && tensor_real(w) && tensor_real(y), operation, "a type is no floating-point type");
+  OP_REQUIRE(tensor_real(x) && tensor_real(w) && tensor_real(y), operation, "a type is not a floating-point type");
   OP_REQUIRE(conv->stride > 0, operation, "the stride is 0");
   const int64_t stride = conv->stride, twice = 2 * (int64_t)conv->padding;
   const int64_t oh = (x->shape[2] + twice - w->shape[2]) / stride + 1;

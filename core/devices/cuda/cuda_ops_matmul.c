@@ -195,7 +195,7 @@ pd_status cuda_op_matmul(pd_device *device, pd_stream *stream, const pd_tensor *
                          bool allow_tf32) {
   OP_REQUIRE(c->rank == 2 && a->rank == 2 && b->rank == 2, "matmul", "not three matrices");
   OP_REQUIRE(tensor_real(c) && tensor_real(a) && b->dtype == a->dtype, "matmul",
-             "a and b differ in type, or a type is no floating-point type");
+             "a and b differ in type, or a type is not a floating-point type");
   const int64_t m = a->shape[transpose_a], k = a->shape[!transpose_a], n = b->shape[!transpose_b];
   OP_REQUIRE(b->shape[transpose_b] == k && c->shape[0] == m && c->shape[1] == n, "matmul", "the shapes do not fit");
   OP_REQUIRE(!bias || tensor_f32_of(bias, n), "matmul", "bias is not one float32 per column");

@@ -35,7 +35,7 @@ pd_status rank_launch_find(pd_launch *out, const char **by, error *err) {
     uint32_t rank, count;
     if (!number(at->rank, &rank) || !number(at->count, &count) || count < 2) continue;
     if (rank >= count)
-      return error_set(err, PD_INVALID, CODE_CONFIG, "%s = %u: is no rank of %s = %u", at->rank, rank, at->count,
+      return error_set(err, PD_INVALID, CODE_CONFIG, "%s = %u: is not a rank of %s = %u", at->rank, rank, at->count,
                        count);
     out->rank = rank;
     out->count = count;

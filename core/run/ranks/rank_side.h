@@ -48,7 +48,7 @@ typedef struct rank_side {
   /* What recording adds to a step, as far as it is known, and to what its host needs. From the last window. */
   double added_ns, added_host_ns;
   bool has_causes;
-  bool is_other; /* the device is no GPU */
+  bool is_other; /* the device is not a GPU */
 } rank_side;
 
 /* Adds a window; `self` is zeroed but for its path and rank. The steps and collectives of several windows add up. False
