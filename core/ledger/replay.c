@@ -93,6 +93,12 @@ static void launch(run_state *self, const replay_item *item, uint32_t index, int
   self->device_end = later(self->device_end, end);
 }
 
+/* The recorder reads its clock before and after the call's own work. */
+static int64_t kept(const replay_variant *variant, const replay_item *item, int64_t ns) {
+  const bool is_shorter = variant->keep < 1 && !(item->owner & REPLAY_MEASUREMENT);
+  return is_shorter ? (int64_t)((double)ns * variant->keep) : ns;
+}
+
 static int64_t after(const run_state *self, const replay_item *item, int64_t now) {
   const int64_t time = host_time(self, item);
   const replay_variant *variant = self->variant;
@@ -100,7 +106,7 @@ static int64_t after(const run_state *self, const replay_item *item, int64_t now
   if (item->wait == REPLAY_NONE) return now + time;
   const replay_wait *wait = &self->program->waits[item->wait];
   const int64_t done = item->flags & REPLAY_DRAINS ? self->device_end : self->program->ends[wait->awaited];
-  return later(now + wait->own_ns, done + wait->tail_ns);
+  return later(now + kept(variant, item, wait->own_ns), done + kept(variant, item, wait->tail_ns));
 }
 
 void replay_steps(const replay *self, const replay_variant *variant, int64_t *bounds) {

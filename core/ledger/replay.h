@@ -114,7 +114,8 @@ typedef struct replay_variant {
   bool longest;          /* with `one_pass`: its records take longest_ns */
   bool apart;            /* kernels of one stream wait for none of another's */
   bool eager;            /* delays that nothing known explains are gone */
-  double keep;           /* 0..1: how much of REPLAY_SCALED and of REPLAY_SHORT_GAP is the program's own */
+  double keep; /* 0..1: how much of REPLAY_SCALED, of REPLAY_SHORT_GAP and of the own and tail time of waits is
+                  the program's own; those of REPLAY_MEASUREMENT are whole */
 } replay_variant;
 
 /* Makes the scratch of a program whose other members are set. false on no memory. */

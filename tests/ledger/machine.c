@@ -76,12 +76,14 @@ static bool can_begin(const machine *self, uint32_t i, const replay_variant *var
 /* Whether what a blocking call waits for is done; when the call ends then. */
 static bool can_end(const machine *self, uint32_t i, const replay_variant *variant, int64_t *end) {
   const operation *op = &self->ops[i];
-  *end = op->start_ns + op->own_ns;
+  const double keep = op->owner & REPLAY_MEASUREMENT ? 1 : variant->keep;
+  const int64_t own_ns = (int64_t)((double)op->own_ns * keep), tail_ns = (int64_t)((double)op->tail_ns * keep);
+  *end = op->start_ns + own_ns;
   for (uint32_t k = 0; k < i; k++) {
     const operation *other = &self->ops[k];
     if (other->stream == REPLAY_NONE || (op->drains ? machine_is_gone(other, variant) : k != op->awaited)) continue;
     if (!other->done) return false;
-    if (other->kernel_end_ns + op->tail_ns > *end) *end = other->kernel_end_ns + op->tail_ns;
+    if (other->kernel_end_ns + tail_ns > *end) *end = other->kernel_end_ns + tail_ns;
   }
   return true;
 }
@@ -188,6 +190,7 @@ static void make_wait(machine *self, uint32_t i) {
   op->awaited = launched_before(self, i);
   if (op->awaited == REPLAY_NONE) return;
   op->blocks = true;
+  if (machine_chance(20)) op->owner = REPLAY_MEASUREMENT;
   op->drains = self->lanes == 1 && machine_chance(30);
   op->own_ns = machine_draw(5000);
   op->tail_ns = machine_draw(3000);

@@ -67,6 +67,28 @@ PD_TEST(gains, reach_to_what_half_and_one_and_a_half_of_the_recorders_cost_would
 }
 
 /* Ten launches a step that each take all of 20 us. */
+/* Nine reads a step, of which each takes 10 us beside its waiting for a kernel of 10 us: half of that is the
+ * recorder's. */
+PD_TEST(gains, what_recording_adds_to_blocking_calls_is_left_out) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  rig.unprofiled_step_ns = STEP_NS - 9 * 5000;
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, start, start + STEP_NS);
+    for (int64_t i = 0; i < 9; i++) {
+      const int64_t at = start + i * 22000;
+      launch(&rig, rig.main, at, at + 2000, at + 12000);
+      fake_call(rig.fake, PD_API_SYNC, "cudaStreamSynchronize", rig.thread, at + 1500, at + 22000, ++rig.correlation);
+    }
+    launch(&rig, rig.main, start + 198000, start + 199000, start + STEP_NS);
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  cr_assert_float_eq(out.step_ns, (double)rig.unprofiled_step_ns, 0.03 * STEP_NS);
+  cr_assert_eq(out.cause, VERDICT_forced_sync);
+}
+
 static void launching_all_the_time(gains_rig *rig, gains *out, int64_t unprofiled_ns, const pd_twin *twin) {
   begin(rig);
   rig->unprofiled_step_ns = unprofiled_ns;
