@@ -200,11 +200,40 @@ static void vary_cost(const gains_judge *self) {
 /* An estimate of what recording adds leaves the gains unsure by more than their steps scatter. */
 static void find_near(const gains_judge *self) {
   gains *out = self->out;
+  const double near = self->timeline.has_operations ? GAINS_NEAR : GAINS_NEAR_BARE;
   if (out->cost_known || out->keep >= 1 || out->cause == VERDICT_none) return;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
     if (c == out->cause || !is_nameable(self, c)) continue;
-    if (out->causes[out->cause].gain - out->causes[c].gain >= GAINS_NEAR) continue;
+    if (out->causes[out->cause].gain - out->causes[c].gain >= near) continue;
     if (out->near == VERDICT_COUNT || out->causes[c].gain > out->causes[out->near].gain) out->near = c;
+  }
+}
+
+/* Without operations all that lies between two calls counts as launching, though it may belong to what blocks, copies
+ * or allocates there: the host that launches sets the pace of the step, so that its time moves from one to the other.
+ * Nor does the trace then show how slow recording is, if nothing else says it: up to half of the launching is its. */
+static void find_beside(const gains_judge *self) {
+  static const struct {
+    uint32_t cause;
+    replay_owners owner;
+  } of[] = {{VERDICT_forced_sync, REPLAY_SYNC},
+            {VERDICT_allocator, REPLAY_ALLOCATOR},
+            {VERDICT_pageable_copy, REPLAY_PAGEABLE},
+            {VERDICT_serial_streams, REPLAY_CHAIN}};
+  gains *out = self->out;
+  const bool is_shown = out->cost_known || (self->timeline.facts->trace->facts & PD_FACT_RECORDER_COST);
+  const double keep = is_shown ? out->keep : GAINS_KEEP_LEAST;
+  double means[GAINS_RUN_COUNT];
+  if (out->cause != VERDICT_launch_bound || self->timeline.has_operations) return;
+  gains_judge_run(self, keep, means);
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    const double ns = (double)self->timeline.beside_ns[__builtin_ctz(of[i].owner)] / self->timeline.step_count;
+    const double moved = keep * ns / means[GAINS_RUN_NOW];
+    const double with = gains_judge_gain(means, of[i].cause) + moved;
+    if (with < least_gain(self) || with < gains_judge_gain(means, VERDICT_launch_bound) - moved) continue;
+    if (ns <= out->beside_ns) continue;
+    out->beside = of[i].cause;
+    out->beside_ns = ns;
   }
 }
 
@@ -313,19 +342,21 @@ static bool find(gains_judge *self) {
   rank(self);
   vary_cost(self);
   find_near(self);
+  find_beside(self);
   vary_passes(self);
   return find_place(self);
 }
 
 bool gains_are_sure(const gains *self) {
   if (self->cause == VERDICT_input_bound && (self->input_unmarked || self->input_in_few)) return false;
-  return self->close == VERDICT_COUNT && self->near == VERDICT_COUNT && !self->passes_unsure &&
-         (double)self->agreeing >= GAINS_CERTAIN * (double)self->draws;
+  return self->close == VERDICT_COUNT && self->near == VERDICT_COUNT && self->beside == VERDICT_COUNT &&
+         !self->passes_unsure && (double)self->agreeing >= GAINS_CERTAIN * (double)self->draws;
 }
 
 bool gains_find(const trace_facts *facts, gains *out) {
   gains_judge self = {.out = out};
-  *out = (gains){.cause = VERDICT_none, .close = VERDICT_COUNT, .near = VERDICT_COUNT, .keep = 1};
+  *out =
+      (gains){.cause = VERDICT_none, .close = VERDICT_COUNT, .near = VERDICT_COUNT, .beside = VERDICT_COUNT, .keep = 1};
   bool ok = timeline_open(facts, &self.timeline);
   const timeline *of = &self.timeline;
   if (ok) {

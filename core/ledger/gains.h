@@ -59,6 +59,8 @@
 /* Where the recorder's cost is estimated, gains miss measured effects by 5 points at the median (102 gains of 56 traces
  * of two models), so two that differ by less than twice that may be the other way round. */
 #define GAINS_NEAR 0.10
+/* Where no operations are known either: the same 102 gains are missed by 9.4 points at the median. */
+#define GAINS_NEAR_BARE 0.19
 /* The share of the draws that a verdict needs to be given without "possibly". */
 #define GAINS_CERTAIN 0.9
 /* A smaller gain is not mentioned. */
@@ -92,6 +94,10 @@ typedef struct gains {
    */
   uint32_t close;
   uint32_t near; /* where that is an estimate: another that gains less by GAINS_NEAR at most; VERDICT_COUNT: none */
+  /* Where launching is named and no operations are known: a cause that gains more if the launching beside its calls is
+   * its own, and how much of a step that is; VERDICT_COUNT: none. */
+  uint32_t beside;
+  double beside_ns;
   uint64_t named[VERDICT_COUNT]; /* how many draws of the steps have each cause as the largest gain */
   uint64_t agreeing, draws;      /* how many draws have this one, and how many were made */
   bool is_judged;                /* there are steps with calls and records */
@@ -119,7 +125,7 @@ typedef struct gains {
 } gains;
 
 /* Whether the cause that is named holds: GAINS_CERTAIN of the draws have it, so have half and 1.5 times the recorder's
- * estimated cost, and no other is near. */
+ * estimated cost, no other is near, and none would be if what lies beside its calls were its own. */
 bool gains_are_sure(const gains *self);
 /* false on no memory. Free it in any case. */
 bool gains_find(const trace_facts *facts, gains *out);

@@ -107,6 +107,9 @@ typedef struct timeline {
   uint64_t item_count, item_room;
   int64_t idle_ns[TIMELINE_OWNERS]; /* of the device in the steps, by the bit of who owns lane 0 at that time */
   int64_t pageable_ns;              /* of that in copies from pageable memory */
+  /* Where operations are not known: launching that lies between two calls of which at least one is this owner's. It
+   * may be a part of what the owner does. */
+  int64_t beside_ns[TIMELINE_OWNERS];
   /* Whose lane 0 is, by the bit of its owner; empty for our own training loop (PD_FACT_TRAIN), whose ranges tell more.
    */
   intervals host[TIMELINE_OWNERS];
@@ -152,6 +155,7 @@ bool timeline_waits(const timeline *self, timeline_waiter *waiter, int64_t from,
 bool timeline_find_passes(timeline *self);
 bool timeline_find_chains(timeline *self);
 bool timeline_count_idle(timeline *self);
+void timeline_count_beside(timeline *self);
 bool timeline_fill(timeline *self);
 
 /* Where the steps were observed to begin and end, as replay_steps has it: step_count + 1 times. */

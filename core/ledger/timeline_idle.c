@@ -18,6 +18,29 @@ static bool find_busy(timeline *self, intervals *busy) {
   return ok && intervals_merge(busy);
 }
 
+/* What lies between two calls that work for something counts for both of their owners; queries divide nothing. */
+void timeline_count_beside(timeline *self) {
+  if (self->has_operations) return;
+  for (uint16_t lane = 0; lane < self->lane_count; lane++) {
+    int64_t quiet = 0;
+    uint32_t before = 0;
+    for (uint64_t i = 0; i < self->item_count; i++) {
+      const replay_item *item = &self->items[i];
+      if (item->lane != lane) continue;
+      const bool is_call = !(item->flags & REPLAY_QUIET);
+      if (item->owner == REPLAY_LAUNCH && !(is_call && self->calls[item->wait].record_count)) {
+        quiet += item->duration_ns;
+        continue;
+      }
+      const uint32_t behind = item->owner & ~(uint32_t)REPLAY_LAUNCH;
+      for (uint32_t owners = before | behind; owners; owners &= owners - 1)
+        self->beside_ns[__builtin_ctz(owners)] += quiet;
+      before = behind;
+      quiet = 0;
+    }
+  }
+}
+
 bool timeline_count_idle(timeline *self) {
   intervals busy = {0};
   size_t at = 0;

@@ -145,6 +145,16 @@ static const char *nearness(const table_work *work) {
   return arena_format(work->arena, "; near: %s", verdict_named_gain(work->arena, of, of->near));
 }
 
+/* A fact that is missing, and what hangs on it. */
+static const char *besides(const table_work *work) {
+  const gains *of = work->gains;
+  if (of->beside == VERDICT_COUNT) return "";
+  return arena_format(work->arena,
+                      "; no operations were recorded: %s a step beside the calls of %s count as launching, and may "
+                      "be theirs",
+                      time_text(work, of->beside_ns), verdict_named_gain(work->arena, of, of->beside));
+}
+
 uint32_t verdict_rival(const gains *of, uint32_t cause) {
   uint32_t rival = VERDICT_COUNT;
   for (uint32_t c = 0; c < VERDICT_COUNT; c++)
@@ -192,8 +202,9 @@ const char *verdict_evidence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const gains_cause *one = &of->causes[cause];
   const char *children = cause == VERDICT_input_bound ? idle_words_children(work) : "";
-  const char *rest = arena_format(work->arena, "%s%s%s%s%s%s%s", idle_words(work), children, pace(work),
-                                  recording_adds(work), closeness(work, cause), nearness(work), instead(work, cause));
+  const char *rest =
+      arena_format(work->arena, "%s%s%s%s%s%s%s%s", idle_words(work), children, pace(work), recording_adds(work),
+                   closeness(work, cause), nearness(work), besides(work), instead(work, cause));
   if (cause == VERDICT_none)
     return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s",
                         time_text(work, of->step_ns), time_text(work, of->busy * of->recorded_ns), rest);

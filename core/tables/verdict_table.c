@@ -5,9 +5,6 @@
 #include "ledger/verdict.h"
 #include "ledger/verdict_advice.h"
 
-/* Below this share of the step the device is not said to be busy. */
-#define BUSY_ENOUGH 0.5
-
 /* Whether pdhost ran the loop itself. */
 static bool is_ours(const table_work *work) { return work->facts->trace->facts & PD_FACT_TRAIN; }
 
@@ -49,7 +46,7 @@ static const char *sentence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const bool is_sure = !work->context->disturbance && gains_are_sure(of);
   const char *hedge = is_sure ? "" : "possibly ";
-  if (cause == VERDICT_none && of->busy < BUSY_ENOUGH)
+  if (cause == VERDICT_none && of->busy < VERDICT_BUSY_ENOUGH)
     return arena_format(work->arena, "%sno known bottleneck found, but the device is idle %.0f %% of the step", hedge,
                         100 * (1 - of->busy));
   if (cause == VERDICT_none)
@@ -99,7 +96,7 @@ static const char *helps_of(const table_work *work, uint32_t cause) {
   if (mostly_copies(work, cause)) return verdict_helps(VERDICT_pinned_copy);
   if (mostly_communicates(work, cause)) return VERDICT_COMMUNICATION_HELPS;
   if (cause == VERDICT_launch_bound && mostly_graphs(work)) return VERDICT_GRAPHS_HELPS;
-  return cause == VERDICT_none && of->busy < BUSY_ENOUGH ? VERDICT_IDLE_HELPS : verdict_helps(cause);
+  return cause == VERDICT_none && of->busy < VERDICT_BUSY_ENOUGH ? VERDICT_IDLE_HELPS : verdict_helps(cause);
 }
 
 /* Settings are our own runs': another program's window has no command of ours behind it. */

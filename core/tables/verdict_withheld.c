@@ -69,6 +69,15 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
                                  verdict_named_gain(memory, of, of->cause), verdict_named_gain(memory, of, rival),
                                  100 * (double)of->agreeing / (double)of->draws),
                     "Record more steps that are alike, after the first ones of the program."};
+  /* A stall in few of the steps: not each draw of them has it, so that it has no name, but most have. */
+  if (of->cause == VERDICT_none && of->busy < VERDICT_BUSY_ENOUGH && rival != VERDICT_COUNT &&
+      of->named[rival] * 2 > of->draws)
+    return (reason){arena_format(memory,
+                                 "withheld: %s or nothing: the steps differ too much to say which; %.0f %% of their "
+                                 "resamples have it",
+                                 verdict_named_gain(memory, of, rival),
+                                 100 * (double)of->named[rival] / (double)of->draws),
+                    "Record more steps: few of these have it."};
   return (reason){NULL, NULL};
 }
 

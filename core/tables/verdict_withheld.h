@@ -5,6 +5,9 @@
 #include "base/arena.h"
 #include "ledger/gains.h"
 
+/* Below this share of the step the device is not said to be busy. */
+#define VERDICT_BUSY_ENOUGH 0.5
+
 typedef struct verdict_remedy {
   const char *helps;
   bool steps_unknown; /* the window is another program's, whose steps nobody named and nothing showed */

@@ -138,6 +138,79 @@ PD_TEST(verdict, is_only_possible_where_another_estimate_of_recording_gives_anot
   }
 }
 
+/* Six steps of launches of 10 us each and five reads of 20 us, with `beside_us` on both sides of each read in which the
+ * host calls nothing. Recording costs nothing. */
+static const pd_table_row *steps_with_reads(analysis_rig *rig, int launches, int64_t beside_us, bool operations,
+                                            const pd_table **table) {
+  rig_begin(rig);
+  const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
+  int64_t at = 0;
+  uint64_t number = 0;
+  for (uint64_t s = 0; s < 6; s++) {
+    const int64_t start = at;
+    for (int i = 0; i < launches; i++, at += 10000) {
+      fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 10000, ++number);
+      fake_kernel(rig->fake, "k", stream, at + 5000, at + 7000, number);
+      if (operations) fake_range(rig->fake, PD_RANGE_OP, "aten::add", 0, at, at + 10000);
+      if (i % 4 != 1 || i > 20) continue;
+      const int64_t call = at + 10000 + 1000 * beside_us;
+      fake_call(rig->fake, PD_API_MEMCPY, "cudaMemcpyAsync", 0, call, call + 20000, ++number);
+      fake_copy(rig->fake, PD_MEMORY_DEVICE, PD_MEMORY_PAGEABLE, 4, stream, call + 17000, call + 18000, number);
+      at = call + 10000 + 1000 * beside_us;
+    }
+    fake_step(rig->fake, s, start, at);
+  }
+  rig_finish(rig);
+  rig->trace->facts |= PD_FACT_RECORDER_COST;
+  analysis_forget(rig->analysis, rig->trace);
+  return verdict_row(rig, table);
+}
+
+PD_TEST(verdict, is_only_possible_where_no_operations_tell_whose_the_time_between_calls_is) {
+  static const struct {
+    int launches;
+    int64_t beside_us;
+    bool operations, possible;
+  } cases[] = {{20, 15, false, true}, {20, 15, true, false}, {30, 1, false, false}};
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    analysis_rig rig;
+    const pd_table *table;
+    const pd_table_row *row =
+        steps_with_reads(&rig, cases[c].launches, cases[c].beside_us, cases[c].operations, &table);
+    cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "launch_bound");
+    cr_assert_eq(strncmp(rig_text(table, row, "verdict"), "possibly", 8) == 0, cases[c].possible, "%zu: %s", c,
+                 rig_text(table, row, "verdict"));
+    cr_assert_eq(
+        !!strstr(rig_text(table, row, "verdict_evidence"), "no operations were recorded: 150 us a step beside"),
+        cases[c].possible, "%s", rig_text(table, row, "verdict_evidence"));
+    rig_end(&rig);
+  }
+}
+
+/* One wait of 10 ms among five short steps: most resamples have it, and the steps do not say how usual it is. */
+PD_TEST(verdict, an_idle_device_with_a_cause_in_most_resamples_is_no_verdict) {
+  analysis_rig rig;
+  const pd_table *table;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  int64_t at = 0;
+  for (uint64_t s = 0; s < 5; s++) {
+    const int64_t launched = at + (s == 2 ? 10000000 : 0);
+    fake_step(rig.fake, s, at, launched + 100000);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, launched, launched + 1000, s + 1);
+    fake_kernel(rig.fake, "k", stream, launched + 1000, launched + 100000, s + 1);
+    at = launched + 100000;
+  }
+  rig_finish(&rig);
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "withheld");
+  cr_assert(strstr(rig_text(table, row, "verdict"), "withheld: host compute (9"), "%s",
+            rig_text(table, row, "verdict"));
+  cr_assert(strstr(rig_text(table, row, "verdict"), " %) or nothing: the steps differ too much"), "%s",
+            rig_text(table, row, "verdict"));
+  rig_end(&rig);
+}
+
 /* A device that is idle while the measurement itself waits at the end of the step, which no cause takes away. */
 PD_TEST(verdict, an_idle_device_is_not_said_to_be_busy) {
   analysis_rig rig;
