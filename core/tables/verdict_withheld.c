@@ -33,12 +33,16 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
     return (reason){"withheld: a part of the file could not be read, so that events are missing",
                     "Copy the whole file once more, or record again and let the profiler end by itself."};
   if (trace->profile != PD_PROFILE_FULL)
-    return (reason){arena_format(memory, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
-                                 trace->profile_note ? trace->profile_note : ""),
-                    "Record the device's work too: kernels and copies, with the calls that launch them."};
+    return (reason){
+        arena_format(memory, "withheld: no device records%s%s", trace->profile_note ? ": " : "",
+                     trace->profile_note ? trace->profile_note : ""),
+        "Record the device's work too: kernels and copies, with the calls that launch them. The notes say if the "
+        "file has records of a device that are not read."};
   if (isnan(coverage))
-    return (reason){"withheld: operations ran, and not one launch of theirs was recorded",
-                    "Record the runtime's calls too, so that device work is tied to its launches."};
+    return (reason){
+        "withheld: operations ran, and not one launch of theirs was recorded",
+        "Record the runtime's calls too, so that device work is tied to its launches. The notes say if the file "
+        "has records of a device that are not read."};
   if (coverage < VERDICT_MIN_COVERAGE)
     return (reason){
         arena_format(memory, "withheld: only %.2f %% of the launches have their device record", 100 * coverage),

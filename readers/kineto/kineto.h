@@ -17,13 +17,14 @@ typedef enum kineto_category {
   KINETO_OPERATION,  /* cpu_op, Operator */
   KINETO_ANNOTATION, /* user_annotation */
   KINETO_PYTHON,     /* python_function */
-  KINETO_RUNTIME,    /* cuda_runtime, Runtime */
-  KINETO_DRIVER,     /* cuda_driver */
+  KINETO_RUNTIME,    /* cuda_runtime, Runtime, xpu_runtime and the like */
+  KINETO_DRIVER,     /* cuda_driver and the like */
   KINETO_KERNEL,
   KINETO_MEMCPY,
   KINETO_MEMSET,
   KINETO_SYNC,     /* cuda_sync */
   KINETO_OVERHEAD, /* overhead */
+  KINETO_UNREAD,   /* records of a device that are not read: hpu_op, mtia_ccp_events, mtia_insight */
   KINETO_INSTANT,  /* cpu_instant_event, and [memory] events without a category */
   KINETO_CATEGORY_COUNT
 } kineto_category;
@@ -136,7 +137,7 @@ typedef struct kineto_reader {
   char trace_name[256];
   uint64_t kept;
   uint64_t left, left_python, left_pairs; /* events that are no rows; of them, python_function, and B or E */
-  kineto_oddity malformed, untimed, unnamed;
+  kineto_oddity malformed, untimed, unnamed, unread;
   bool done, complete, is_rocm, no_memory;
 } kineto_reader;
 

@@ -214,11 +214,27 @@ static const struct {
                   CATEGORY("Memset", KINETO_MEMSET),
                   CATEGORY("Overhead", KINETO_OVERHEAD),
                   CATEGORY("hip_runtime", KINETO_RUNTIME),
-                  CATEGORY("Python", KINETO_PYTHON)};
+                  CATEGORY("Python", KINETO_PYTHON),
+                  CATEGORY("hpu_op", KINETO_UNREAD),
+                  CATEGORY("mtia_ccp_events", KINETO_UNREAD),
+                  CATEGORY("mtia_insight", KINETO_UNREAD)};
+
+/* Of devices other than CUDA's: xpu_runtime, xpu_driver, mtia_runtime, privateuse1_runtime, privateuse1_driver, and
+ * those of vendors' own builds, such as gcu_memcpy. */
+static const struct {
+  const char *name;
+  size_t length;
+  kineto_category category;
+} endings[] = {CATEGORY("_runtime", KINETO_RUNTIME), CATEGORY("_driver", KINETO_DRIVER),
+               CATEGORY("_memcpy", KINETO_MEMCPY), CATEGORY("_memset", KINETO_MEMSET)};
 
 static kineto_category category_of(scan_text text) {
   for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++)
     if (scan_is(text, categories[i].name, categories[i].length)) return categories[i].category;
+  for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+    if (text.length > endings[i].length &&
+        memcmp(text.at + text.length - endings[i].length, endings[i].name, endings[i].length) == 0)
+      return endings[i].category;
   return KINETO_SKIP;
 }
 
@@ -265,7 +281,8 @@ static void take_member(kineto_event *out, unsigned member, scan_text value) {
 
 /* Whether what the events of this category hold in their args is asked for. */
 static bool has_args(const kineto_event *self) {
-  return self->category != KINETO_SKIP && self->category != KINETO_PYTHON && self->category != KINETO_OVERHEAD;
+  return self->category != KINETO_SKIP && self->category != KINETO_UNREAD && self->category != KINETO_PYTHON &&
+         self->category != KINETO_OVERHEAD;
 }
 
 /* Its value; args are scanned on the way, where it is known by then that they are wanted. */

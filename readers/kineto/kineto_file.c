@@ -164,6 +164,12 @@ static void tell_oddities(const kineto_reader *self) {
   tell(self, &self->malformed, "event is not JSON and is left out", "events are not JSON and are left out");
   tell(self, &self->untimed, "event has no time and is left out", "events have no time and are left out");
   tell(self, &self->unnamed, "event has no name", "events have no name");
+  if (self->unread.count)
+    self->intake->odd(
+        self->intake, PD_ODD_NOTE,
+        "%llu records of a device (hpu_op, mtia_ccp_events or mtia_insight) are not read: pdhost does not "
+        "know whether they are calls or work of the device",
+        (unsigned long long)self->unread.count);
   if (self->input.more_files)
     self->intake->odd(self->intake, PD_ODD_NOTE,
                       "the archive holds more files, which are left out: unpack it to read them");

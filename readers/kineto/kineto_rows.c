@@ -222,7 +222,7 @@ static void take_thread_name(kineto_reader *self, kineto_event *event) {
 static bool wanted(const kineto_event *event, kineto_category category) {
   char phase = '\0';
   if (event->phase.length == 1) phase = event->phase.at[0];
-  if (category == KINETO_SKIP) return false;
+  if (category == KINETO_SKIP || category == KINETO_UNREAD) return false;
   if (category == KINETO_INSTANT) return phase == 'i' || phase == 'I';
   return phase == 'X';
 }
@@ -236,6 +236,7 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
   if (category == KINETO_SKIP && SCAN_IS(event->name, "[memory]")) category = KINETO_INSTANT;
   if (!wanted(event, category)) {
     self->left++;
+    if (category == KINETO_UNREAD) met(&self->unread, at);
     self->left_pairs += SCAN_IS(event->phase, "B") || SCAN_IS(event->phase, "E");
     return;
   }

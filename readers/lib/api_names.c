@@ -20,6 +20,16 @@ static const word_class words[] = {{"StreamIsCapturing", PD_API_OTHER},
                                    {"GraphLaunch", PD_API_GRAPH_LAUNCH},
                                    {"Launch", PD_API_LAUNCH},
                                    {"Memcpy", PD_API_MEMCPY},
+                                   {"MemBufferRead", PD_API_MEMCPY}, /* these and those below of SYCL and Level Zero */
+                                   {"MemBufferWrite", PD_API_MEMCPY},
+                                   {"MemoryCopy", PD_API_MEMCPY},
+                                   {"MemoryFill", PD_API_MEMSET},
+                                   {"USMFill", PD_API_MEMSET},
+                                   {"QueueFinish", PD_API_SYNC},
+                                   {"EventsWait", PD_API_STREAM_WAIT},
+                                   {"urEventWait", PD_API_SYNC},
+                                   {"DeviceAlloc", PD_API_ALLOC},
+                                   {"SharedAlloc", PD_API_ALLOC},
                                    {"MemsetAccess", PD_API_ALLOC},
                                    {"MemSetAccess", PD_API_ALLOC},
                                    {"Memset", PD_API_MEMSET},
@@ -66,10 +76,29 @@ static pd_memory_kind kind_of(const char *text, size_t length) {
   return PD_MEMORY_UNKNOWN;
 }
 
+/* A letter of "Memcpy M2D", as Intel's profiler writes it: memory that the program allocated itself, memory of the host
+ * or of the device that was allocated for copies, or shared. */
+static pd_memory_kind kind_of_letter(char letter) {
+  switch (letter) {
+  case 'M': return PD_MEMORY_PAGEABLE;
+  case 'H': return PD_MEMORY_PINNED;
+  case 'D': return PD_MEMORY_DEVICE;
+  case 'S': return PD_MEMORY_MANAGED;
+  default: return PD_MEMORY_UNKNOWN;
+  }
+}
+
 void api_copy_ends(const char *name, size_t length, pd_memory_kind *from, pd_memory_kind *to) {
   const char *open = memchr(name, '(', length), *end = name + length;
+  static const char copy[] = "Memcpy ";
+  enum { BEFORE = sizeof copy - 1 };
   *from = *to = PD_MEMORY_UNKNOWN;
-  if (!open) return;
+  if (!open) {
+    if (length != BEFORE + 3 || memcmp(name, copy, BEFORE) != 0 || name[BEFORE + 1] != '2') return;
+    *from = kind_of_letter(name[BEFORE]);
+    *to = kind_of_letter(name[BEFORE + 2]);
+    return;
+  }
   const char *arrow = memmem(open, (size_t)(end - open), "->", 2);
   if (arrow) *from = kind_of(open, (size_t)(arrow - open));
   const char *rest = arrow ? arrow : open;

@@ -97,6 +97,28 @@ class Kineto(Case):
     def test_names_of_rocm(self):
         self.assert_same(self.text.replace("cudaLaunchKernel", "hipLaunchKernel").replace("cudaMemcpyAsync", "hipMemcpyAsync"))
 
+    def test_calls_of_other_devices(self):
+        """XPU's as Intel's profiler names them; MTIA's and private ones' by their category alone."""
+        before = self.read(self.text)[0]["windows"][0]["tables"]["verdict"]["rows"]
+        xpu = self.text
+        for cuda, name in (("cuda_runtime", "xpu_runtime"), ("cudaLaunchKernel", "urEnqueueKernelLaunch"),
+                           ("cudaMemcpyAsync", "urEnqueueUSMMemcpy"), ("cudaDeviceSynchronize", "urQueueFinish"),
+                           ("Memcpy HtoD (Pageable -> Device)", "Memcpy M2D")):
+            self.assertIn(cuda, xpu)
+            xpu = xpu.replace(f'"{cuda}"', f'"{name}"')
+        for text in (xpu, self.text.replace('"cuda_runtime"', '"mtia_runtime"'),
+                     self.text.replace('"cuda_runtime"', '"privateuse1_runtime"'),
+                     self.text.replace('"cuda_runtime"', '"privateuse1_driver"').replace('"gpu_memcpy"', '"gcu_memcpy"')):
+            figures = self.assert_same(text)
+            self.assertEqual(figures["windows"][0]["tables"]["verdict"]["rows"], before)
+
+    def test_records_of_a_device_that_are_not_read_are_told(self):
+        figures, err = self.read(self.text.replace('"cuda_runtime"', '"hpu_op"'))
+        self.assertIn("records of a device (hpu_op, mtia_ccp_events or mtia_insight) are not read", err)
+        row = figures["windows"][0]["tables"]["verdict"]["rows"][0]
+        self.assertEqual(row["verdict_cause"], "withheld")
+        self.assertIn("The notes say if the file has records of a device that are not read", row["verdict_helps"])
+
     def test_no_number_and_control_characters(self):
         self.assert_same(self.text.replace('"bytes": 4096', '"bytes": NaN, "x": Infinity, "y": N/A')
                          .replace("gemm_kernel", "gemm\x01\x02 \xff"))
