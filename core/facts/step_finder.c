@@ -280,11 +280,11 @@ pd_status step_finder_find(const pd_trace *trace, found_steps *out) {
   const double lost = (double)trace->losses[PD_LOSS_UNMATCHED_ACTIVITY];
   pd_status status = PD_OK;
   if (!trace->calls.count || !trace->activities.count) {
-    snprintf(out->words, sizeof out->words, "no loop found: launches and device records are both needed for it");
+    snprintf(out->words, sizeof out->words, "launches and device records are both needed for it");
     return PD_OK;
   }
   if (lost > STEP_FINDER_UNMATCHED * (double)trace->activities.count) {
-    snprintf(out->words, sizeof out->words, "no loop found: %.1f %% of the device records have no launch",
+    snprintf(out->words, sizeof out->words, "%.1f %% of the device records have no launch",
              100 * lost / (double)trace->activities.count);
     return PD_OK;
   }
@@ -298,7 +298,7 @@ pd_status step_finder_find(const pd_trace *trace, found_steps *out) {
     if (status == PD_OK) status = make_bounds(&self, &period, out);
     if (status == PD_OK) status = drop_warm_up(out);
   } else if (status == PD_OK) {
-    snprintf(out->words, sizeof out->words, "no loop found: %s", period.why);
+    snprintf(out->words, sizeof out->words, "%s", period.why);
   }
   free(period.starts);
   free(self.launches.launches);

@@ -39,7 +39,7 @@ typedef struct found_steps {
   uint64_t period;     /* kernels a step; 0: not found by a period */
   double match;        /* 0 to 1 */
   uint64_t warm;       /* steps at the beginning that were left out */
-  char words[256];     /* how they were found, or why not; no full stop */
+  char words[256];     /* how they were found, or why no loop was; no full stop */
 } found_steps;
 
 /* By the period of the launches. Reads no mark. PD_NO_MEMORY is the one failure. */

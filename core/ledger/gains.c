@@ -219,6 +219,7 @@ static void find_beside(const gains_judge *self) {
   } of[] = {{VERDICT_forced_sync, REPLAY_SYNC},
             {VERDICT_allocator, REPLAY_ALLOCATOR},
             {VERDICT_pageable_copy, REPLAY_PAGEABLE},
+            {VERDICT_host_compute, REPLAY_HOST},
             {VERDICT_serial_streams, REPLAY_CHAIN}};
   gains *out = self->out;
   const bool is_shown = out->cost_known || (self->timeline.facts->trace->facts & PD_FACT_RECORDER_COST);

@@ -106,7 +106,8 @@ bool places_find(const timeline *of, replay_owners owner, bool by_time, place *o
   for (uint32_t i = 1; i < self.keys.count; i++)
     if (self.rows[i].ns > self.rows[best].ns) best = i;
   if (ok && self.keys.count)
-    *out = (place){.operation = (uint32_t)(self.keys.keys[best].a >> 32),
+    *out = (place){.places = self.keys.count,
+                   .operation = (uint32_t)(self.keys.keys[best].a >> 32),
                    .module = (uint32_t)self.keys.keys[best].a,
                    .frame = (uint32_t)self.keys.keys[best].b,
                    .calls = self.rows[best].calls,

@@ -107,8 +107,8 @@ typedef struct timeline {
   uint64_t item_count, item_room;
   int64_t idle_ns[TIMELINE_OWNERS]; /* of the device in the steps, by the bit of who owns lane 0 at that time */
   int64_t pageable_ns;              /* of that in copies from pageable memory */
-  /* Where operations are not known: launching that lies between two calls of which at least one is this owner's. It
-   * may be a part of what the owner does. */
+  /* Where operations are not known: launching that lies between two calls of which at least one is this owner's,
+   * or that may be computing. It may be a part of what the owner does. */
   int64_t beside_ns[TIMELINE_OWNERS];
   /* Whose lane 0 is, by the bit of its owner; empty for our own training loop (PD_FACT_TRAIN), whose ranges tell more.
    */

@@ -18,7 +18,8 @@ static bool find_busy(timeline *self, intervals *busy) {
   return ok && intervals_merge(busy);
 }
 
-/* What lies between two calls that work for something counts for both of their owners; queries divide nothing. */
+/* What lies between two calls that work for something counts for both of their owners; queries divide nothing. A
+ * silence that would be computing among operations counts for that. */
 void timeline_count_beside(timeline *self) {
   if (self->has_operations) return;
   for (uint16_t lane = 0; lane < self->lane_count; lane++) {
@@ -29,12 +30,13 @@ void timeline_count_beside(timeline *self) {
       if (item->lane != lane) continue;
       const bool is_call = !(item->flags & REPLAY_QUIET);
       if (item->owner == REPLAY_LAUNCH && !(is_call && self->calls[item->wait].record_count)) {
+        const bool is_silence = !is_call && item->duration_ns >= self->limits.quiet_ns;
+        if (is_silence) self->beside_ns[bit_of(REPLAY_HOST)] += item->duration_ns;
         quiet += item->duration_ns;
         continue;
       }
-      const uint32_t behind = item->owner & ~(uint32_t)REPLAY_LAUNCH;
-      for (uint32_t owners = before | behind; owners; owners &= owners - 1)
-        self->beside_ns[__builtin_ctz(owners)] += quiet;
+      const uint32_t behind = item->owner & ~(uint32_t)(REPLAY_LAUNCH | REPLAY_HOST);
+      for (uint32_t owners = before | behind; owners; owners &= owners - 1) self->beside_ns[bit_of(owners)] += quiet;
       before = behind;
       quiet = 0;
     }

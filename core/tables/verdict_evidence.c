@@ -150,8 +150,7 @@ static const char *besides(const table_work *work) {
   const gains *of = work->gains;
   if (of->beside == VERDICT_COUNT) return "";
   return arena_format(work->arena,
-                      "; no operations were recorded: %s a step beside the calls of %s count as launching, and may "
-                      "be theirs",
+                      "; no operations were recorded: of what counts as launching, %s a step may belong to %s",
                       time_text(work, of->beside_ns), verdict_named_gain(work->arena, of, of->beside));
 }
 

@@ -6,16 +6,24 @@
 #include <math.h>
 #include <string.h>
 
-static const char steps_unknown[] =
-    "withheld: the program's loop was not found, so that its steps are not known; name them by --step";
-
 /* By another program than pdhost. */
 static bool is_read(const pd_trace *trace) { return trace->origin && strcmp(trace->origin, "pdhost") != 0; }
+
+/* The program marks no steps, and none were found. */
+static bool are_steps_unknown(const trace_facts *facts) {
+  return is_read(facts->trace) && facts->step_count == 1 && !(facts->trace->facts & PD_FACT_STEPS);
+}
+
+static const char loop_unknown[] = "withheld: the program's loop was not found, so that its steps are not known";
+
+static const char *steps_unknown(const pd_trace *trace, arena *memory) {
+  const char *note = trace->steps_note;
+  return arena_format(memory, "%s%s%s; name them by --step", loop_unknown, note ? ": " : "", note ? note : "");
+}
 
 /* What to do about it, where pdhost did not record the steps itself. */
 static const char *too_few_steps(const trace_facts *facts, arena *memory) {
   const unsigned long long count = facts->step_count;
-  if (is_read(facts->trace) && count == 1 && !(facts->trace->facts & PD_FACT_STEPS)) return steps_unknown;
   return arena_format(memory, "withheld: %llu active step%s too few, %d are needed%s", count,
                       count == 1 ? " is" : "s are", VERDICT_MIN_STEPS,
                       is_read(facts->trace) ? ": record more of them" : "");
@@ -51,10 +59,10 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
     return (reason){arena_format(memory, "withheld: %.2f %% of the device records have no launch", 100 * of->unlinked),
                     "Begin and end the recording between two steps, and record the runtime's calls."};
   if (facts->step_count < VERDICT_MIN_STEPS) {
-    const char *why = too_few_steps(facts, memory);
-    return (reason){why, arena_format(memory, "%s at least %d steps, each marked as one.",
-                                      why == steps_unknown ? "Name the range that is one step, or record" : "Record",
-                                      VERDICT_MIN_STEPS)};
+    const bool unknown = are_steps_unknown(facts);
+    return (reason){unknown ? steps_unknown(trace, memory) : too_few_steps(facts, memory),
+                    arena_format(memory, "%s at least %d steps, each marked as one.",
+                                 unknown ? "Name the range that is one step, or record" : "Record", VERDICT_MIN_STEPS)};
   }
   if (!of->is_judged)
     return (reason){"withheld: the steps have no launches with device records",
@@ -87,6 +95,7 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
 
 const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory, verdict_remedy *remedy) {
   const reason found = reason_of(facts, of, memory);
-  if (found.why && remedy) *remedy = (verdict_remedy){found.helps, found.why == steps_unknown};
+  if (found.why && remedy)
+    *remedy = (verdict_remedy){found.helps, strncmp(found.why, loop_unknown, sizeof loop_unknown - 1) == 0};
   return found.why;
 }

@@ -4,6 +4,7 @@
 #include "merge.h"
 
 #include <math.h>
+#include <string.h>
 
 static void place_ranges(pd_trace *trace, step_cursor cursor) {
   pd_range *ranges = (pd_range *)trace->ranges.data;
@@ -82,5 +83,14 @@ pd_status trace_set_steps(pd_trace *trace, const step_bounds *bounds, uint64_t c
   place_calls(trace, cursor, steps);
   place_memory(trace, cursor);
   find_waits(trace, steps, count);
+  return PD_OK;
+}
+
+pd_status trace_set_steps_note(pd_trace *trace, const char *why) {
+  const size_t bytes = strlen(why) + 1;
+  char *note = trace_alloc((owned_trace *)(void *)trace, bytes, 1);
+  if (!note) return PD_NO_MEMORY;
+  memcpy(note, why, bytes);
+  trace->steps_note = note;
   return PD_OK;
 }

@@ -22,5 +22,7 @@ static inline bool trace_is_launch(const pd_call *call) {
  * the loop's thread; the measured part of a step begins behind those that come before its first launch. The window
  * reaches from the first bound to the last. */
 pd_status trace_set_steps(pd_trace *trace, const step_bounds *bounds, uint64_t count);
+/* Why the trace has no steps but one of all of it; copied. */
+pd_status trace_set_steps_note(pd_trace *trace, const char *why);
 
 #endif

@@ -166,7 +166,7 @@ static void tell_oddities(const kineto_reader *self) {
   tell(self, &self->unnamed, "event has no name", "events have no name");
   if (self->unread.count)
     self->intake->odd(
-        self->intake, PD_ODD_NOTE,
+        self->intake, PD_ODD_DAMAGE,
         "%llu records of a device (hpu_op, mtia_ccp_events or mtia_insight) are not read: pdhost does not "
         "know whether they are calls or work of the device",
         (unsigned long long)self->unread.count);

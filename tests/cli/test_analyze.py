@@ -91,8 +91,10 @@ class Analyze(Case):
         self.made(steps=2, marks=False)
         code, out, err = self.analyze("made.json")
         self.assertEqual(code, 0, out)
-        self.assertIn("made.json: no loop found: no sequence of kernels repeats three times with 95 % of them alike; the "
-                      "figures are of the whole file", err)
+        said = "no sequence of kernels repeats three times with 95 % of them alike"
+        self.assertIn("withheld: the program's loop was not found, so that its steps are not known: " + said,
+                      " ".join(out.split()))
+        self.assertEqual(" ".join((out + err).split()).count(said), 1, out + err)
 
     def test_every_sink_takes_it(self):
         self.made()

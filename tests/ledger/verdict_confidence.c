@@ -180,9 +180,9 @@ PD_TEST(verdict, is_only_possible_where_no_operations_tell_whose_the_time_betwee
     cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "launch_bound");
     cr_assert_eq(strncmp(rig_text(table, row, "verdict"), "possibly", 8) == 0, cases[c].possible, "%zu: %s", c,
                  rig_text(table, row, "verdict"));
-    cr_assert_eq(
-        !!strstr(rig_text(table, row, "verdict_evidence"), "no operations were recorded: 150 us a step beside"),
-        cases[c].possible, "%s", rig_text(table, row, "verdict_evidence"));
+    cr_assert_eq(!!strstr(rig_text(table, row, "verdict_evidence"),
+                          "of what counts as launching, 150 us a step may belong to forced synchronisation"),
+                 cases[c].possible, "%s", rig_text(table, row, "verdict_evidence"));
     rig_end(&rig);
   }
 }

@@ -273,6 +273,8 @@ typedef struct pd_trace {
   pd_array states;   /* of pd_state_row, with PD_FACT_STATES */
   pd_array children; /* of pd_child_row, with PD_FACT_CHILDREN */
   pd_array code;     /* of pd_code_row, with PD_FACT_CODE */
+  /* Why the steps of another program's window were not found, so that all of it is one step; NULL: they are known. */
+  const char *steps_note;
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */

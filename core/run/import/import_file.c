@@ -69,9 +69,11 @@ static pd_status give_steps(const import_reader *self, const char *name, pd_trac
     status = trace_set_steps(trace, found.bounds, found.count);
     if (name) trace->facts |= PD_FACT_STEPS;
   } else if (status == PD_OK) {
-    log_line(PD_LOG_WARN, NULL, "%s: %s; the figures are of the whole file, shown as one step", self->path,
-             found.words);
+    /* The verdict says it, too. */
+    log_line(PD_LOG_DEBUG, NULL, "%s: no loop found: %s; the figures are of the whole file, shown as one step",
+             self->path, found.words);
     status = trace_set_steps(trace, &whole, 1);
+    if (status == PD_OK) status = trace_set_steps_note(trace, found.words);
   }
   found_steps_free(&found);
   return status;
