@@ -93,20 +93,24 @@ static bool add(tallies *self, const place *at, double ns) {
 bool places_find(const timeline *of, replay_owners owner, bool by_time, place *out) {
   tallies self = {.rows = NULL};
   uint64_t all = 0;
+  double all_ns = 0; /* or calls */
   bool ok = true;
   *out = (place){0};
   for (uint32_t c = 0; c < of->call_count && ok; c++) {
     const timeline_call *call = &of->calls[c];
     if (call->owner != owner || (!by_time && !call->record_count)) continue;
     const place at = place_of(of->facts, timeline_source(of, call)->range);
+    const double ns = by_time ? (double)(call->end_ns - call->start_ns) : 1;
     all++;
-    if (at.operation) ok = add(&self, &at, by_time ? (double)(call->end_ns - call->start_ns) : 1);
+    all_ns += ns;
+    if (at.operation) ok = add(&self, &at, ns);
   }
   uint32_t best = 0;
   for (uint32_t i = 1; i < self.keys.count; i++)
     if (self.rows[i].ns > self.rows[best].ns) best = i;
   if (ok && self.keys.count)
     *out = (place){.places = self.keys.count,
+                   .share = all_ns > 0 ? self.rows[best].ns / all_ns : 0,
                    .operation = (uint32_t)(self.keys.keys[best].a >> 32),
                    .module = (uint32_t)self.keys.keys[best].a,
                    .frame = (uint32_t)self.keys.keys[best].b,

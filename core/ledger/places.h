@@ -11,6 +11,8 @@ typedef struct place {
   uint32_t operation, module, frame; /* string ids; 0: not recorded. operation 0: nothing is known of the place */
   uint64_t calls;                    /* there */
   uint64_t of_calls;                 /* of the cause */
+  uint32_t places;                   /* that make some of them, this one among them */
+  double share;                      /* of the calls, or of the time in them, that is here; 0 to 1 */
 } place;
 
 /* Finds the place with the most calls of this owner, or, with `by_time`, the one where the host spent the most time in

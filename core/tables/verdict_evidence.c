@@ -13,6 +13,8 @@
 /* What this share of the resamples names is said in the evidence: a verdict is sure when nine tenths agree. */
 #define OPEN_SHARE 0.1
 enum { OTHERS_SAID = 3 };
+/* Of the calls, or of the time in them: a place that has less is not worth a name. */
+#define PLACE_SHARE (1.0 / 3)
 
 static int64_t total(const table_work *work, uint32_t owner) {
   int64_t sum = 0;
@@ -186,15 +188,21 @@ static const char *pace(const table_work *work) {
   return "; that is the pace of the device, which the host runs ahead of";
 }
 
-/* Where most of the cause's calls are made. */
+/* Where most of the cause's calls are made, or how many places make them. */
 static const char *where(const table_work *work) {
   const place *of = &work->gains->where;
   const uint64_t steps = work->facts->step_count;
   if (!of->operation || !steps) return "";
   const char *module = of->module ? arena_format(work->arena, " in %s", facts_text(work->facts, of->module)) : "";
   const char *line = of->frame ? arena_format(work->arena, " at %s", facts_text(work->facts, of->frame)) : "";
-  return arena_format(work->arena, "; %s of the %s calls a step are made by %s%s%s", count_per_step(work, of->calls),
-                      count_per_step(work, of->of_calls), facts_text(work->facts, of->operation), module, line);
+  const char *all = count_per_step(work, of->of_calls);
+  if (of->share < PLACE_SHARE)
+    return arena_format(work->arena, "; the %s calls a step are made in %u places, none of which makes a third", all,
+                        of->places);
+  const bool is_few = (double)of->calls < PLACE_SHARE * (double)of->of_calls;
+  const char *time = is_few ? arena_format(work->arena, ", with %.0f %% of their time,", 100 * of->share) : "";
+  return arena_format(work->arena, "; %s of the %s calls a step%s are made by %s%s%s", count_per_step(work, of->calls),
+                      all, time, facts_text(work->facts, of->operation), module, line);
 }
 
 const char *verdict_evidence(const table_work *work, uint32_t cause) {

@@ -308,6 +308,24 @@ class Kineto(Case):
         self.assertEqual(row["verdict_cause"], "forced_sync", row)
         self.assertIn("calls a step are made by aten::item at train.py(41): read_loss", row["verdict_evidence"])
 
+    def test_a_place_with_few_of_the_calls_is_not_named(self):
+        made = MadeTrace(steps=0)
+        for step in range(6):
+            at = 1000.0 * step
+            made.host("user_annotation", f"ProfilerStep#{step}", at, 999.0)
+            for i in range(40):  # of eight operations
+                made.launch(f"aten::operation_{i % 8}", "kernel", at + 10 + 24 * i, at + 18 + 24 * i, 5.0)
+        evidence = []
+        for share in (8, 2):
+            text = json.dumps({**made.head, "traceEvents": made.events})
+            for i in range(share, 8):
+                text = text.replace(f"aten::operation_{i}", "aten::operation_0")
+            row = self.read(text)[0]["windows"][0]["tables"]["verdict"]["rows"][0]
+            self.assertEqual(row["verdict_cause"], "launch_bound", row)
+            evidence.append(row["verdict_evidence"])
+        self.assertIn("; the 40 calls a step are made in 8 places, none of which makes a third", evidence[0])
+        self.assertIn("; 35 of the 40 calls a step are made by aten::operation_0", evidence[1])
+
 
 if __name__ == "__main__":
     unittest.main()
