@@ -21,7 +21,8 @@ static void tell_progress(uint64_t bytes, uint64_t of) {
 
 /* Everything that one window's rows say. */
 static pd_status check_window(check_file *self, check_rows *rows) {
-  if (rows->failed) return PD_NO_MEMORY;
+  self->is_told = import_exceeds(self->path, "check", &rows->memory);
+  if (rows->failed || self->is_told) return PD_NO_MEMORY;
   self->ranges += rows->ranges.count;
   self->calls += rows->calls.count;
   self->works += rows->works.count;
@@ -52,6 +53,7 @@ static int take_window(void *user, pd_trace *trace, const capture_delivery *deli
     status = check_window(self, rows);
   }
   check_rows_close(rows);
+  if (self->is_told) return CODE_INTERNAL;
   return status == PD_OK ? CODE_DONE : run_parts_report(NULL, status, self->path, CODE_INTERNAL);
 }
 
@@ -91,6 +93,7 @@ static int read_windows(check_reading *self) {
     captured_run_end(&self->run);
     if (self->run.status != PD_OK) status = self->run.status;
   }
+  if (to->is_told) return CODE_INTERNAL;
   if (status != PD_OK && status != PD_STOP) return run_parts_report(self->from.host, status, to->path, CODE_CONFIG);
   if (self->run.code != CODE_DONE) return self->run.code;
   if (!to->windows && !signals_pending()) return import_cannot_read(to->path, "it holds no event that can be checked");

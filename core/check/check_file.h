@@ -10,6 +10,7 @@
 typedef struct check_file {
   const char *path; /* borrowed */
   int code;         /* CODE_DONE, or why it could not be read: the user was told */
+  bool is_told;     /* why its rows could not be checked */
   char reader[64];  /* "kineto"; "capture" */
   uint64_t ranges, calls, works, windows;
   check_clock clock; /* of the last window */

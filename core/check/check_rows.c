@@ -10,7 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Measured on 1.5 and 3 million events, a third of them ranges, calls and kernels each. */
+enum { BYTES_A_ROW = 80, ROW_BYTES = 56 };
+
 static void *add(check_rows *self, row_array *rows, size_t bytes) {
+  if (memory_guard_row(&self->memory)) {
+    row_array_free(&self->ranges);
+    row_array_free(&self->calls);
+    row_array_free(&self->works);
+  }
+  if (self->memory.is_exceeded) return NULL;
   void *row = row_array_add(rows, bytes);
   if (!row) self->failed = true;
   return row;
@@ -216,6 +225,7 @@ pd_status check_rows_open(check_rows **out, check_findings *findings) {
   if (!self) return PD_NO_MEMORY;
   self->findings = findings;
   self->byte = CHECK_NO_BYTE;
+  self->memory = (memory_guard){.row_needs = BYTES_A_ROW, .row_takes = ROW_BYTES};
   self->table = (pd_intake){.size = sizeof self->table,
                             .impl = self,
                             .intern = intern,

@@ -6,6 +6,7 @@
 
 #include "finding.h"
 
+#include "trace/intake/memory_left.h"
 #include "trace/row_array.h"
 #include "trace/strings.h"
 
@@ -51,8 +52,9 @@ typedef struct check_rows {
   pd_source source; /* its texts are NULL */
   pd_device_props *devices;
   char (*device_names)[64];
-  bool is_merged; /* a window of ours: what was launched is known already, and what was lost was counted */
-  bool failed;    /* out of memory */
+  bool is_merged;      /* a window of ours: what was launched is known already, and what was lost was counted */
+  memory_guard memory; /* dropped rows count, too */
+  bool failed;         /* out of memory */
 } check_rows;
 
 /* `findings` is borrowed, and takes what shows while the rows come in. */

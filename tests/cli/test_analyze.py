@@ -275,10 +275,12 @@ class Analyze(Case):
         event = '{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":%d,"dur":1}'
         with open(self.path("many.json"), "w", encoding="utf-8") as file:
             file.write('{"traceEvents":[' + ",".join(event % (2 * i) for i in range(500000)) + "]}")
-        limit = (60000 << 10, 60000 << 10)
-        result = self.analyze("many.json", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit))
-        self.assert_fails(result, 1, "many.json: its 500000 events need about ")
-        self.assertRegex(result[2], r"need about 85.8 MiB of memory, and \d+(\.\d+)? MiB were left: record fewer steps")
+        for command, limit, needed in (("analyze", 60000, "85.8"), ("check", 40000, "38.1")):
+            result = self.run_pdhost(command, "many.json", watch=False, preexec_fn=lambda most=limit << 10:
+                                     resource.setrlimit(resource.RLIMIT_AS, (most, most)))
+            self.assert_fails(result, 1, "many.json: its 500000 events need about ")
+            self.assertRegex(result[2], rf"need about {needed} MiB of memory, and \d+(\.\d+)? [KM]iB were left: record "
+                             rf"fewer steps, or {command} it on")
 
     def test_help_and_list(self):
         self.assertIn("--step NAME", self.analyze("--help")[1])

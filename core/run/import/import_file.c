@@ -122,19 +122,6 @@ static void tell_devices(const import_reader *self, const pd_trace *trace) {
              self->path, devices, trace->device->index);
 }
 
-/* Said before the system is out of memory, which would end the process without a word. */
-static void tell_excess(import_reading *self, const intake_excess *by) {
-  char needed[32], left[32];
-  pd_text_bytes(needed, sizeof needed, (double)by->bytes);
-  pd_text_bytes(left, sizeof left, (double)by->left);
-  error_line_print(
-      FAULT_MEMORY, NULL,
-      "%s: its %llu events need about %s of memory, and %s were left: record fewer steps, or analyze it on "
-      "a machine with more memory",
-      self->from->path, (unsigned long long)by->rows, needed, left);
-  self->is_told = true;
-}
-
 /* One window, NULL where it went as a run's capture. PD_STOP: there is none left. */
 static pd_status read_window(import_reading *self, uint32_t window, pd_trace **out) {
   const import_reader *from = self->from;
@@ -147,8 +134,7 @@ static pd_status read_window(import_reading *self, uint32_t window, pd_trace **o
   if (status == PD_OK && !captured) {
     progress_enter("sorting what was read", NULL, 0);
     status = intake_finish(rows, window, from->name, out);
-    intake_excess excess;
-    if (intake_is_too_large(rows, &excess)) tell_excess(self, &excess);
+    self->is_told = import_exceeds(from->path, "analyze", intake_memory(rows));
   }
   intake_close(rows);
   if (captured) return self->run.status;

@@ -3,6 +3,8 @@
 
 #include "run/run_parts.h"
 
+#include <pdhost/quantity.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,18 @@ enum { PROBE_BYTES = 64 << 10 };
 int import_cannot_read(const char *path, const char *why) {
   error_line_print(FAULT_UNREADABLE, NULL, "%s: cannot be read: %s", path, why);
   return CODE_CONFIG;
+}
+
+bool import_exceeds(const char *path, const char *verb, const memory_guard *memory) {
+  char needed[32], left[32];
+  if (!memory->is_exceeded) return false;
+  pd_text_bytes(needed, sizeof needed, (double)(memory->rows * memory->row_needs));
+  pd_text_bytes(left, sizeof left, (double)memory->left);
+  error_line_print(FAULT_MEMORY, NULL,
+                   "%s: its %llu events need about %s of memory, and %s were left: record fewer steps, or %s it on "
+                   "a machine with more memory",
+                   path, (unsigned long long)memory->rows, needed, left, verb);
+  return true;
 }
 
 /* The first bytes, decompressed. False: `why` is set. */

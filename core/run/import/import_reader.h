@@ -4,6 +4,7 @@
 
 #include "abi/services.h"
 #include "config/config.h"
+#include "trace/intake/memory_left.h"
 
 #include <pdhost/reader.h>
 
@@ -33,5 +34,8 @@ bool import_reader_may_take(const config *settings, const char *path);
 
 /* "FILE: cannot be read: WHY". Returns CODE_CONFIG. */
 int import_cannot_read(const char *path, const char *why);
+/* Says so if the file's rows need more memory than there is, before the system ends the process without a word. `verb`:
+ * what was to be done with the file. */
+bool import_exceeds(const char *path, const char *verb, const memory_guard *memory);
 
 #endif

@@ -1,6 +1,5 @@
 /* The table that readers fill. See intake.h. */
 #include "intake_rows.h"
-#include "memory_left.h"
 
 #include "trace/recorder.h"
 
@@ -9,29 +8,23 @@
 #include <string.h>
 
 /* What a window takes at most until its tables are made, and what of it the rows here take (bench_kineto, 10^6 to 10^8
- * events); rows between two looks at what there is. */
-enum { BYTES_A_ROW = 180, ROW_BYTES = 43, ROWS_A_LOOK = 1 << 16 };
+ * events). */
+enum { BYTES_A_ROW = 180, ROW_BYTES = 43 };
 
-static void look_at_memory(intake *self) {
-  self->left = memory_left();
-  if (self->row_count * (BYTES_A_ROW - ROW_BYTES) <= self->left) return;
-  self->is_too_large = true;
+static void drop_rows(intake *self) {
   row_array *all[] = {&self->ranges, &self->frames, &self->calls, &self->works,
                       &self->others, &self->memory, &self->steps};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) row_array_free(all[i]);
 }
 
-bool intake_is_too_large(const intake *self, intake_excess *out) {
-  *out = (intake_excess){self->row_count, self->row_count * BYTES_A_ROW, self->left};
-  return self->is_too_large;
-}
+const memory_guard *intake_memory(const intake *self) { return &self->guard; }
 
 /* Whether a row with these times is taken. */
 static bool is_taken(intake *self, int64_t start, int64_t end) {
   const bool good = intake_can_hold(start, end);
   if (!good) self->losses[PD_LOSS_IMPLAUSIBLE]++;
-  if (++self->row_count % ROWS_A_LOOK == 0 && !self->is_too_large) look_at_memory(self);
-  return good && !self->is_too_large;
+  if (memory_guard_row(&self->guard)) drop_rows(self);
+  return good && !self->guard.is_exceeded;
 }
 
 static uint32_t intern(const pd_intake *table, const char *text, uint64_t length) {
@@ -272,6 +265,7 @@ pd_status intake_open(const intake_listener *listener, intake **out) {
   }
   if (listener) self->listener = *listener;
   self->source.size = sizeof self->source;
+  self->guard = (memory_guard){.row_needs = BYTES_A_ROW, .row_takes = ROW_BYTES};
   self->table = (pd_intake){.size = sizeof self->table,
                             .impl = self,
                             .intern = intern,

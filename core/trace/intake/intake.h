@@ -5,6 +5,8 @@
 #ifndef CORE_TRACE_INTAKE_INTAKE_H
 #define CORE_TRACE_INTAKE_INTAKE_H
 
+#include "memory_left.h"
+
 #include <pdhost/reader.h>
 
 #include <stdbool.h>
@@ -37,13 +39,8 @@ const pd_intake *intake_table(const intake *self);
  * owns what it holds but for `origin`, which is borrowed. PD_STOP: there is no row at all. */
 pd_status intake_finish(intake *self, uint32_t window, const char *origin, pd_trace **out);
 
-/* What was read, where sorting and analysing it needs more memory than there is. Its rows are dropped then, as soon as
+/* Whether sorting and analysing what was read needs more memory than there is. The rows are dropped then, as soon as
  * that shows, and intake_finish returns PD_NO_MEMORY. */
-typedef struct intake_excess {
-  uint64_t rows, bytes; /* all rows that the reader gave, and what they need at most, about */
-  uint64_t left;        /* memory that there was; see memory_left.h */
-} intake_excess;
-/* False: it fits, as far as was seen. */
-bool intake_is_too_large(const intake *self, intake_excess *out);
+const memory_guard *intake_memory(const intake *self);
 
 #endif

@@ -106,7 +106,7 @@ static pd_status build_all(intake_build *self) {
 pd_status intake_finish(intake *self, uint32_t window, const char *origin, pd_trace **out) {
   int64_t least, most;
   *out = NULL;
-  if (self->failed || self->is_too_large) return PD_NO_MEMORY;
+  if (self->failed || self->guard.is_exceeded) return PD_NO_MEMORY;
   if (!find_extent(self, &least, &most)) return PD_STOP;
   owned_trace *owned = calloc(1, sizeof *owned);
   if (!owned) return PD_NO_MEMORY;

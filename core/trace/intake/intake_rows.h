@@ -85,10 +85,8 @@ struct intake {
   char *worker, *versions;
   pd_device_props *devices;
   char **device_names;
-  uint64_t row_count; /* ranges, activities, memory events and steps, dropped ones too */
-  uint64_t left;      /* memory, when it did not suffice; with is_too_large */
-  bool is_too_large;
-  bool failed; /* out of memory */
+  memory_guard guard; /* counts ranges, activities, memory events and steps, dropped ones too */
+  bool failed;        /* out of memory */
 };
 
 /* One window on its way from rows to a trace. */
