@@ -74,7 +74,7 @@
   X(host_compute, "idle", "Host compute")                                                                              \
   X(forced_sync, "idle", "Forced synchronisation")                                                                     \
   X(transfer, "idle", "Pageable copy staged by the host")                                                              \
-  X(launch, "idle", "Launch-bound host")                                                                               \
+  X(launch, "idle", "Host launching")                                                                                  \
   X(unknown, "idle", "Unknown")
 
 enum {

@@ -60,10 +60,19 @@ static bool is_measurement(const timeline *self, const step_end *ends, uint32_t 
   return !self->has_operations && call->waits_for_device && end->whole == 1;
 }
 
+/* A query takes microseconds. One that takes longer than any silence of the framework's own starts the device's
+ * libraries up: of a file that began with the program, 30 s of 43 s were one call for the priorities of streams. */
+static bool starts_up(const timeline *self, const timeline_call *call) {
+  enum { QUIET_TIMES = 4 };
+  return call->kind == TIMELINE_OTHER && !call->record_count &&
+         call->end_ns - call->start_ns >= QUIET_TIMES * self->limits.quiet_ns;
+}
+
 static replay_owners owner_of(const timeline *self, const step_end *ends, uint32_t c, const timeline_call *before) {
   const timeline_call *call = &self->calls[c];
   const pd_activity *copy = copy_of(self, call);
   if (allocates(call)) return REPLAY_ALLOCATOR;
+  if (starts_up(self, call)) return REPLAY_HOST;
   if (copy && is_on_host(copy->u.copy.to)) return REPLAY_SYNC;
   if (copy && copy->u.copy.from == PD_MEMORY_PAGEABLE) return REPLAY_PAGEABLE;
   if (call->kind != TIMELINE_SYNC) return REPLAY_LAUNCH;

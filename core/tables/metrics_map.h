@@ -238,9 +238,9 @@
   X(ledger_transfer, "Pageable copy staged by the host", "Pageable copy staged by the host", NS, WIDE,                 \
     "time of the step that the ledger gives to: pageable copy staged by the host",                                     \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
-  X(ledger_launch, "Launch-bound host", "Launch-bound host", NS, WIDE,                                                 \
-    "time of the step that the ledger gives to: launch-bound host",                                                    \
-    "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
+  X(ledger_launch, "Host launching", "Host launching", NS, WIDE,                                                       \
+    "time of the step that the ledger gives to: host launching", "first owner in the order of core/ledger/ledger.h",   \
+    "pdhost")                                                                                                          \
   X(ledger_unknown, "Unknown", "Unknown", NS, WIDE, "time of the step that the ledger gives to: unknown",              \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(removed, "Without", "Without", TEXT, 0, "the cause that the replay takes away, or several together", NULL,         \

@@ -96,6 +96,22 @@ class Analyze(Case):
                       " ".join(out.split()))
         self.assertEqual(" ".join((out + err).split()).count(said), 1, out + err)
 
+    def test_the_start_of_the_program_is_no_launching(self):
+        made = MadeTrace(steps=2, marks=False)
+        for event in made.events:
+            event["ts"] += 50000
+        made.host("cuda_runtime", "cudaDeviceGetStreamPriorityRange", 100, 40000.0, cbid=205)
+        made.write(self.path("made.json"))
+        code, out, err = self.analyze("made.json", "--sink", "json:output_json=out.json")
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("made.json: 40.0 ms of it are one call of cudaDeviceGetStreamPriorityRange, which gives the device no "
+                      "work", err)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            rows = json.load(file)["windows"][0]["tables"]["ledger"]["rows"]
+        owned = {row["cause"]: row["total"] for row in rows}
+        self.assertGreaterEqual(owned["host_compute"], 40000000)
+        self.assertLess(owned["launch"], 15000000)
+
     def test_every_sink_takes_it(self):
         self.made()
         sinks = [word for name in ("table", "json", "csv", "chrome_trace", "tensorboard", "window")

@@ -91,7 +91,7 @@ Times are in microseconds (us).
         write_run(self.path("a.json"), 30e-3, "input-bound: the device waits for data",
                   parts={"Input wait: I/O": 20e-3, "Kernels": 9.9e-3, "Allocator": 1e-6})
         write_run(self.path("b.json"), 12e-3, "no bottleneck found", count=70, workers=2, seed=1,
-                  parts={"Input wait: I/O": 0, "Kernels": 10e-3, "Launch-bound host": 2e-3})
+                  parts={"Input wait: I/O": 0, "Kernels": 10e-3, "Host launching": 2e-3})
         code, out, err = self.run_pdhost("compare", "a.json", "b.json")
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(out, r"\nFASTER   iteration of a run: dataloader: b takes 0\.\d+ times as long as a ")
@@ -101,7 +101,7 @@ Times are in microseconds (us).
         self.assertTrue(out.endswith("""
 Where the step goes, ms                        A         B    change
   Input wait: I/O                             20         0       -20
-  Launch-bound host                            0         2        +2
+  Host launching                               0         2        +2
   Kernels                                    9.9        10      +0.1
 """), out)
         (found,) = self.verdict("a.json", "b.json")

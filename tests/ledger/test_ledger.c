@@ -49,7 +49,7 @@ PD_TEST(ledger, idle_behind_a_blocking_read_is_forced_until_the_next_work_begins
   owns(&rig, "Forced synchronisation", 50000 - 35000);
   /* Before train_step, in it up to the first work, and behind it. */
   owns(&rig, "Synchronisations between steps", 15000 + 10000);
-  owns(&rig, "Launch-bound host", 90000 - 60000);
+  owns(&rig, "Host launching", 90000 - 60000);
   owns(&rig, "Unknown", 0);
   rig_end(&rig);
 }
@@ -80,7 +80,7 @@ PD_TEST(ledger, another_programs_idle_time_is_whose_the_replay_says) {
   owns(&rig, "Unknown", 0);
   const int64_t added = rig_int(table, rig_row(table, "Profiler overhead"), "total");
   cr_assert_float_eq((double)added, 80 * 2000, 8000);
-  owns(&rig, "Launch-bound host", 1600000 - 78 * 15000 - 5000 - added);
+  owns(&rig, "Host launching", 1600000 - 78 * 15000 - 5000 - added);
   rig_end(&rig);
 }
 
@@ -98,7 +98,7 @@ PD_TEST(ledger, work_queued_longer_than_the_latency_is_the_devices_own) {
   rig_finish(&rig);
   owns(&rig, "Device's own cost per launch", 2000);
   owns(&rig, "Device-side dependency", 20000);
-  owns(&rig, "Launch-bound host", 3000);
+  owns(&rig, "Host launching", 3000);
   rig_end(&rig);
 }
 
@@ -125,7 +125,7 @@ static void profiler_owns(int64_t unprofiled_ns, int64_t want) {
   launch_bound_steps(&rig, unprofiled_ns);
   owns(&rig, "Kernels", 2 * 30000);
   owns(&rig, "Profiler overhead", want);
-  owns(&rig, "Launch-bound host", 2 * 70000 - want);
+  owns(&rig, "Host launching", 2 * 70000 - want);
   rig_end(&rig);
 }
 
@@ -157,7 +157,7 @@ PD_TEST(ledger, calls_with_less_idle_time_give_what_they_have) {
   rig_finish(&rig);
   rig.trace->unprofiled_step_ns = 93000;
   owns(&rig, "Profiler overhead", 7000); /* 5 us and 2 us */
-  owns(&rig, "Launch-bound host", 5000);
+  owns(&rig, "Host launching", 5000);
   rig_end(&rig);
 }
 

@@ -53,6 +53,26 @@ static void tell_progress(void *user, uint64_t bytes, uint64_t of) {
     progress_note("%.0f MB", (double)bytes * 1e-6);
 }
 
+/* A file that begins with the program has the start of the device's libraries in its figures: a long call that gives
+ * the device nothing to do. */
+static void tell_start(const import_reader *self, const pd_trace *trace) {
+  enum { PART = 10 };
+  const pd_call *longest = NULL;
+  for (uint64_t i = 0; i < trace->calls.count; i++) {
+    const pd_call *call = PD_AT(pd_call, &trace->calls, i);
+    if (call->activity_count || call->api == PD_API_SYNC) continue;
+    if (!longest || call->end_ns - call->start_ns > longest->end_ns - longest->start_ns) longest = call;
+  }
+  const int64_t length = longest ? longest->end_ns - longest->start_ns : 0;
+  char text[32];
+  if (!longest || length < trace->end_ns / PART) return;
+  pd_text_time(text, sizeof text, (double)length);
+  log_line(PD_LOG_WARN, NULL,
+           "%s: %s of it are one call of %s, which gives the device no work: the file has the start "
+           "of the program in its figures",
+           self->path, text, pd_trace_string(trace, longest->name)->text);
+}
+
 /* The ranges that the user names, else marks, else what the launches repeat. Without any, the window is one step: its
  * figures are then those of the whole. PD_INVALID: no range has that name. */
 static pd_status give_steps(const import_reader *self, const char *name, pd_trace *trace) {
@@ -74,6 +94,7 @@ static pd_status give_steps(const import_reader *self, const char *name, pd_trac
              self->path, found.words);
     status = trace_set_steps(trace, &whole, 1);
     if (status == PD_OK) status = trace_set_steps_note(trace, found.words);
+    if (status == PD_OK) tell_start(self, trace);
   }
   found_steps_free(&found);
   return status;
