@@ -102,12 +102,30 @@ typedef struct thread_use {
   int64_t end_ns; /* of its calls so far */
 } thread_use;
 
-static bool launches_here(const timeline *self, const pd_call *call) {
+/* Whether the call gives the judged device work: a kernel, where `kernel` is asked for. */
+static bool launches_here(const timeline *self, const pd_call *call, bool kernel) {
   for (uint32_t i = 0; i < call->activity_count; i++) {
-    const uint32_t row = *PD_AT(uint32_t, &self->facts->trace->activities_by_call, call->activity_first + i);
-    if (device_of(self->facts, facts_activity(self->facts, row)) == self->device) return true;
+    const uint32_t index = *PD_AT(uint32_t, &self->facts->trace->activities_by_call, call->activity_first + i);
+    const pd_device_row *row = facts_activity(self->facts, index);
+    if (kernel && row->detail.kind != PD_ACTIVITY_KERNEL) continue;
+    if (device_of(self->facts, row) == self->device) return true;
   }
   return false;
+}
+
+/* How many calls of each thread give the device work. A thread that only copies brings batches beside the loop, at a
+ * pace that the loop sets: its silences hold nobody up. So kernels count alone, where there are any. */
+static uint64_t count_launches(const timeline *self, uint64_t *launches) {
+  const trace_facts *facts = self->facts;
+  uint64_t all = 0;
+  for (int kernel = 1; kernel >= 0 && !all; kernel--)
+    for (uint64_t c = 0; c < facts->call_count; c++) {
+      const pd_call *call = facts_call(facts, c);
+      if (call->thread >= facts->trace->threads.count || !launches_here(self, call, kernel)) continue;
+      launches[call->thread]++;
+      all++;
+    }
+  return all;
 }
 
 static int by_launches(const void *a, const void *b) {
@@ -125,7 +143,8 @@ static uint32_t marks_thread(const timeline *self, const uint64_t *launches) {
       return range->thread;
   }
   for (uint64_t i = 0; i < facts->call_count; i++)
-    if (launches_here(self, facts_call(facts, i))) return facts_call(facts, i)->thread;
+    if (launches[facts_call(facts, i)->thread] && launches_here(self, facts_call(facts, i), false))
+      return facts_call(facts, i)->thread;
   return 0;
 }
 
@@ -172,12 +191,7 @@ static bool judge_threads(timeline *self) {
   uint32_t *overlaps = NULL;
   self->lane_of = malloc((threads + 1) * sizeof *self->lane_of);
   bool ok = launches && use_of && uses && self->lane_of;
-  for (uint64_t c = 0; ok && c < facts->call_count; c++) {
-    const pd_call *call = facts_call(facts, c);
-    if (call->thread >= threads || !launches_here(self, call)) continue;
-    launches[call->thread]++;
-    all++;
-  }
+  if (ok) all = count_launches(self, launches);
   for (uint64_t t = 0; ok && t <= threads; t++) {
     self->lane_of[t] = TIMELINE_UNJUDGED;
     use_of[t] = REPLAY_NONE;

@@ -4,7 +4,8 @@
  * and the host's time as items. It does not depend on names that a program gives: threads are judged because they
  * launch, steps come from the trace. Where a fact is missing, the rule that needs it is not used. [loop thread]
  *
- * - The judged device is the one with the most device time. Judged threads launch at least a two hundredth of its work.
+ * - The judged device is the one with the most device time. Judged threads launch at least a two hundredth of its
+ *   kernels: one that only copies brings batches beside the loop.
  *   Threads whose calls do not overlap hand over to each other and share one lane, which is one clock; others have a
  *   lane of their own.
  * - A call belongs to the step in which it starts, a device record to its call's step, wherever it runs.
