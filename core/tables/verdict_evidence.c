@@ -10,6 +10,8 @@
 /* What takes less of the steps, in percent, or gains less, is not worth a word; more others than these are not either.
  */
 #define SAID_PERCENT 1
+/* Printed, it is "0.0 %". */
+#define NOTHING_PERCENT 0.05
 /* What this share of the resamples names is said in the evidence: a verdict is sure when nine tenths agree. */
 #define OPEN_SHARE 0.1
 enum { OTHERS_SAID = 3 };
@@ -242,7 +244,7 @@ const char *verdict_other_causes(const table_work *work, uint32_t cause) {
     for (uint32_t c = 0; c < VERDICT_none; c++)
       if (!said[c] && of->causes[c].applies && (best == VERDICT_none || of->causes[c].gain > of->causes[best].gain))
         best = c;
-    if (best == VERDICT_none || (n && 100 * of->causes[best].gain < SAID_PERCENT)) break;
+    if (best == VERDICT_none || 100 * of->causes[best].gain < (n ? SAID_PERCENT : NOTHING_PERCENT)) break;
     said[best] = true;
     const char *one = verdict_named_gain(work->arena, of, best);
     text = text ? arena_format(work->arena, "%s, %s", text, one) : one;

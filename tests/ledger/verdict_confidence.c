@@ -211,6 +211,16 @@ PD_TEST(verdict, an_idle_device_with_a_cause_in_most_resamples_is_no_verdict) {
   rig_end(&rig);
 }
 
+PD_TEST(verdict, others_that_save_nothing_are_not_said) {
+  analysis_rig rig;
+  const pd_table *table;
+  const pd_table_row *row = steps_with_waits(&rig, (int64_t[6]){90000, 90000, 90000, 90000, 90000, 90000}, 6, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "input_bound");
+  cr_assert_null(strstr(rig_text(table, row, "verdict_others"), "0.0 %"), "%s",
+                 rig_text(table, row, "verdict_others"));
+  rig_end(&rig);
+}
+
 /* A device that is idle while the measurement itself waits at the end of the step, which no cause takes away. */
 PD_TEST(verdict, an_idle_device_is_not_said_to_be_busy) {
   analysis_rig rig;

@@ -118,7 +118,7 @@ pd_status intake_finish(intake *self, uint32_t window, const char *origin, pd_tr
                             .pid = self->source.pid,
                             .partial = self->source.partial,
                             .profile = self->works.count ? PD_PROFILE_FULL : PD_PROFILE_NONE,
-                            .profile_note = self->works.count ? NULL : "the file has no device records",
+                            .profile_note = self->works.count ? NULL : "the file holds none",
                             .counters = {NULL, 0, sizeof(pd_counter_row)},
                             .stacks = {NULL, 0, sizeof(pd_stack)},
                             .origin = origin,
