@@ -15,7 +15,7 @@
 /* What this share of the resamples names is said in the evidence: a verdict is sure when nine tenths agree. */
 #define OPEN_SHARE 0.1
 enum { OTHERS_SAID = 3 };
-/* Of the calls, or of the time in them: a place that has less is not worth a name. */
+/* A place that has less of the calls, or of the time in them, is not worth a name. */
 #define PLACE_SHARE (1.0 / 3)
 
 static int64_t total(const table_work *work, uint32_t owner) {

@@ -219,8 +219,8 @@ static const struct {
                   CATEGORY("mtia_ccp_events", KINETO_UNREAD),
                   CATEGORY("mtia_insight", KINETO_UNREAD)};
 
-/* Of devices other than CUDA's: xpu_runtime, xpu_driver, mtia_runtime, privateuse1_runtime, privateuse1_driver, and
- * those of vendors' own builds, such as gcu_memcpy. */
+/* Devices other than CUDA's have xpu_runtime, xpu_driver, mtia_runtime, privateuse1_runtime, privateuse1_driver, and in
+ * vendors' own builds such as gcu_memcpy. */
 static const struct {
   const char *name;
   size_t length;

@@ -16,8 +16,8 @@ import sys
 import tempfile
 import zlib
 
-from trace_ways import (CHANGED, LOSSLESS, LOSSY, a_list, cut, cut_and_packed, fewer_steps, holes, longer_waits,
-                        one_pass, without_marks)
+from trace_ways import (CHANGED, LOSSLESS, LOSSY, a_list, copying_thread, cut, cut_and_packed, fewer_steps, holes,
+                        longer_waits, one_pass, without_marks, without_operations)
 
 PDHOST = os.environ.get("PDHOST", "")
 # Analysed, and what says that the figures are not to be trusted.
@@ -92,6 +92,10 @@ def check(how, before, after, said, is_same):
         if not (2 < after["steps"] < before["steps"]) or (after["steps"] < MARKS_LEAST and not withheld):
             raise Failed(f"{before['steps']} steps became {after['steps']}: {after['verdict']}; {said}")
         return
+    if how is copying_thread and before["steps"] >= MARKS_LEAST:
+        if [after[key] for key in ("cause", "gains")] != [before[key] for key in ("cause", "gains")]:
+            raise Failed(f"{before['cause']}, {before['gains']} became {after['cause']}, {after['gains']}; {said}")
+        return
     if how is one_pass:
         if after["verdict"] != before["verdict"] and not (after["steps"] <= 1 and withheld):
             raise Failed(f"one pass is {after['steps']} steps: {after['verdict']}; {said}")
@@ -99,6 +103,13 @@ def check(how, before, after, said, is_same):
     if how is a_list:
         if [after[key] for key in ("times", "cause")] != [before[key] for key in ("times", "cause")]:
             raise Failed(f"{before} became {after}; {said}")
+        return
+    if how is without_operations:
+        # Kernels and calls alone: what tells causes apart may be gone, which has to be said.
+        sure = not any(of["verdict"].startswith(("possibly", "withheld")) for of in (before, after))
+        times = [of["times"] for of in (before, after) if before["steps"] > 1]
+        if times[1:] != times[:1] or (sure and after["cause"] != before["cause"]):
+            raise Failed(f"{before['verdict']} became {after['verdict']}; {said}")
         return
     if how is without_marks and before["steps"] >= MARKS_LEAST and after["steps"] > 1:
         # The steps are those that were marked; the first or the last may be missing, or end elsewhere.

@@ -225,7 +225,14 @@ def a_list(text, draw):
     return written(trace.get("traceEvents", []) if isinstance(trace, dict) else trace)
 
 
-LOSSY = (cut, cut_and_packed, holes, without_marks, a_list)
+def without_operations(text, draw):
+    """Those of the framework: the profiler can leave them out."""
+    del draw
+    return kept(text, lambda event: event.get("cat") not in ("cpu_op", "Operator") or
+                any(word in event["name"] for word in ("ProfilerStep#", "DataLoader")))
+
+
+LOSSY = (cut, cut_and_packed, holes, without_marks, a_list, without_operations)
 
 
 def longer_waits(text, draw):
@@ -283,4 +290,29 @@ def one_pass(text, draw):
     return with_events(trace, [event for event in events if wanted(event)])
 
 
-CHANGED = (longer_waits, fewer_steps, one_pass)
+def copying_thread(text, draw):
+    """A thread beside the loop copies batches to the device and waits for each."""
+    trace = parse(text)
+    events = events_of(trace)
+    call = next((event for event in events if event.get("cat") in ("cuda_runtime", "Runtime")), None)
+    kernel = next((event for event in events if event.get("cat") in ("kernel", "Kernel")), None)
+    number, copies = 10 ** 8, draw.randrange(1, 5)
+    if not call or not kernel or "args" not in kernel:
+        return text
+    for start, end in ranges_of(events, "ProfilerStep#"):
+        part = (end - start) / copies
+        for i in range(copies):
+            at, number = start + part * i + part / 20, number + 2
+            for name, begin, length, of in (("cudaMemcpyAsync", at, Decimal(8), number),
+                                            ("cudaStreamSynchronize", at + 20, part * 3 / 4, number + 1)):
+                events.append({**call, "name": name, "tid": Number("777001"), "ts": Number(f"{begin:.3f}"),
+                               "dur": Number(f"{length:.3f}"), "args": {"correlation": Number(str(of))}})
+            events.append({**kernel, "cat": "gpu_memcpy" if kernel["cat"] == "kernel" else "Memcpy", "tid": Number("33"),
+                           "name": "Memcpy HtoD (Pinned -> Device)", "ts": Number(f"{at + 12:.3f}"),
+                           "dur": Number(f"{part / 2:.3f}"),
+                           "args": {**kernel["args"], "stream": Number("33"), "correlation": Number(str(number)),
+                                    "bytes": Number("4096")}})
+    return with_events(trace, events)
+
+
+CHANGED = (longer_waits, fewer_steps, one_pass, copying_thread)

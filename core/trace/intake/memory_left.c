@@ -51,6 +51,8 @@ static uint64_t of_limit(void) {
   return taken < limit.rlim_cur ? limit.rlim_cur - taken : 0;
 }
 
+static uint64_t memory_left(void) { return least(of_system(), least(of_group(), of_limit())); }
+
 /* Between two looks. */
 enum { ROWS_A_LOOK = 1 << 16 };
 
@@ -60,5 +62,3 @@ bool memory_guard_row(memory_guard *self) {
   self->is_exceeded = self->rows * (self->row_needs - self->row_takes) > self->left;
   return self->is_exceeded;
 }
-
-uint64_t memory_left(void) { return least(of_system(), least(of_group(), of_limit())); }

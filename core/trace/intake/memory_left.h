@@ -6,10 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The least of what the system says is available (/proc/meminfo), what the control group's limit leaves (version 2; the
- * files' pages that it holds count as free) and what RLIMIT_AS leaves. UINT64_MAX: nothing of it is known. */
-uint64_t memory_left(void);
-
 /* Rows that come in, and whether what is to be made of them still fits. All zero but `row_needs` and `row_takes`: bytes
  * that a row needs at most until all is done, and how many of them the rows take as they come in. */
 typedef struct memory_guard {
@@ -19,7 +15,9 @@ typedef struct memory_guard {
   bool is_exceeded;
 } memory_guard;
 
-/* Counts a row. True once: the rows need more than there is, and the caller is to drop them. */
+/* Counts a row. What there is is the least of what the system says is available (/proc/meminfo), what the control
+ * group's limit leaves (version 2; the files' pages that it holds count as free) and what RLIMIT_AS leaves. True once:
+ * the rows need more than there is, and the caller is to drop them. */
 bool memory_guard_row(memory_guard *self);
 
 #endif
