@@ -27,20 +27,31 @@ static void expand(const uint8_t *block, uint32_t words[64]) {
   }
 }
 
+/* One round of the eight registers, whose names turn instead of their values. */
+#define ROUND(a, b, c, d, e, f, g, h, i)                                                                               \
+  do {                                                                                                                 \
+    const uint32_t first =                                                                                             \
+        (h) + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + (((e) & (f)) ^ (~(e) & (g))) + constants[i] + words[i]; \
+    (d) += first;                                                                                                      \
+    (h) = first + (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + (((a) & (b)) ^ ((a) & (c)) ^ ((b) & (c)));          \
+  } while (0)
+
 static void add_block(sha256 *self, const uint8_t *block) {
-  uint32_t words[64], at[8];
+  uint32_t words[64], *s = self->state;
+  uint32_t a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6], h = s[7];
   expand(block, words);
-  memcpy(at, self->state, sizeof at);
-  for (int i = 0; i < 64; i++) {
-    const uint32_t first = at[7] + (turned(at[4], 6) ^ turned(at[4], 11) ^ turned(at[4], 25)) +
-                           ((at[4] & at[5]) ^ (~at[4] & at[6])) + constants[i] + words[i];
-    const uint32_t second = (turned(at[0], 2) ^ turned(at[0], 13) ^ turned(at[0], 22)) +
-                            ((at[0] & at[1]) ^ (at[0] & at[2]) ^ (at[1] & at[2]));
-    memmove(at + 1, at, 7 * sizeof at[0]);
-    at[4] += first;
-    at[0] = first + second;
+  for (int i = 0; i < 64; i += 8) {
+    ROUND(a, b, c, d, e, f, g, h, i);
+    ROUND(h, a, b, c, d, e, f, g, i + 1);
+    ROUND(g, h, a, b, c, d, e, f, i + 2);
+    ROUND(f, g, h, a, b, c, d, e, i + 3);
+    ROUND(e, f, g, h, a, b, c, d, i + 4);
+    ROUND(d, e, f, g, h, a, b, c, i + 5);
+    ROUND(c, d, e, f, g, h, a, b, i + 6);
+    ROUND(b, c, d, e, f, g, h, a, i + 7);
   }
-  for (int i = 0; i < 8; i++) self->state[i] += at[i];
+  const uint32_t more[8] = {a, b, c, d, e, f, g, h};
+  for (int i = 0; i < 8; i++) s[i] += more[i];
 }
 
 void sha256_begin(sha256 *self) {
