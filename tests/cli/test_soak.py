@@ -20,6 +20,10 @@ class Soak(Case):
     def test_many_windows(self):
         self.soak("--steps", "20000")
 
+    def test_many_windows_for_a_writer(self):
+        """The memory of supervisor, worker and writer together."""
+        self.soak("--steps", "20000", "--writer")
+
 
 if __name__ == "__main__":
     unittest.main()
