@@ -182,24 +182,31 @@ def recorded(count, seed):
     return [{"what": "recorded program", "value": count}, {"what": "recorded program, with a report", "value": reported}]
 
 
+def keep(rows, out):
+    """Adds a line for scripts/figures counts."""
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False,
+                            cwd=os.path.dirname(os.path.abspath(__file__))).stdout.strip() or "unknown"
+    with open(out, "a", encoding="utf-8") as file:
+        print(json.dumps({"area": "SIGKILLs after which nothing complete was missing and nothing else was changed",
+                          "unit": "", "command": "scripts/kills", "commit": commit,
+                          "date": time.strftime("%F", time.gmtime()), "time": time.strftime("%T", time.gmtime()),
+                          "rows": rows}), file=file)
+
+
 def main(count, seed, only="all", out=None):
     rows = []
-    for whom in [one for one in WHOM if only in ("all", one)]:
-        with tempfile.TemporaryDirectory(prefix="pdhost kills ") as folder:
-            begun = run(folder, whom, count, f"{seed} {whom}")
-        rows += [{"what": whom, "value": count}, {"what": f"{whom}, after steps had begun", "value": begun}]
-        print(f"kills: {count} of the {whom}, {begun} of them after steps had begun: nothing complete was lost, nothing else "
-              "was changed", flush=True)
-    if only in ("all", "recorded"):
-        rows += recorded(count, seed)
-    if out:
-        commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False,
-                                cwd=os.path.dirname(os.path.abspath(__file__))).stdout.strip() or "unknown"
-        with open(out, "a", encoding="utf-8") as file:
-            print(json.dumps({"area": "SIGKILLs after which nothing complete was missing and nothing else was changed",
-                              "unit": "", "command": "scripts/kills", "commit": commit,
-                              "date": time.strftime("%F", time.gmtime()), "time": time.strftime("%T", time.gmtime()),
-                              "rows": rows}), file=file)
+    try:
+        for whom in [one for one in WHOM if only in ("all", one)]:
+            with tempfile.TemporaryDirectory(prefix="pdhost kills ") as folder:
+                begun = run(folder, whom, count, f"{seed} {whom}")
+            rows += [{"what": whom, "value": count}, {"what": f"{whom}, after steps had begun", "value": begun}]
+            print(f"kills: {count} of the {whom}, {begun} of them after steps had begun: nothing complete was lost, nothing "
+                  "else was changed", flush=True)
+        if only in ("all", "recorded"):
+            rows += recorded(count, seed)
+    finally:  # of whom nothing was lost, that counts whatever became of the others
+        if out and rows:
+            keep(rows, out)
 
 
 if __name__ == "__main__":
