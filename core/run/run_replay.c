@@ -75,10 +75,10 @@ static pd_status read_next(replaying *self) {
   return self->from.status != PD_OK ? self->from.status : status;
 }
 
-/* As the rank named its own. */
+/* As the rank named its own; who reads the settings alone has none. */
 static void name_files(const replaying *self) {
   char prefix[32];
-  if (self->run.ranks < 2) return;
+  if (self->run.ranks < 2 || !self->services.files) return;
   (void)snprintf(prefix, sizeof prefix, "rank%u_", self->run.rank);
   files_set_prefix(self->services.files, prefix);
 }

@@ -1,11 +1,13 @@
 """Captures of whole runs: the outputs made from one are the run's own, and a damaged one still gives what it holds."""
 import glob
+import json
 import os
+import re
 import shutil
 import struct
 import unittest
 
-from pdhost_run import Case
+from pdhost_run import CONF, Case
 
 RUN = ("--scenario", "control", "--trace_dir", "traces", "-o", "run.keep_capture=true", "-o", "schedule.active=3", "-o",
        "schedule.repeat=2", "-o", "profile.profile_memory=true", "-o", "profile.record_shapes=true", "-o",
@@ -170,6 +172,48 @@ class Captures(Case):
             self.assertEqual(len(err.splitlines()), 1, err)
         code, _, err = self.recover()
         self.assertEqual(code, 2, err)
+
+
+SOURCES = os.path.join(CONF, "..")
+SEEDS = os.path.join(SOURCES, "tests", "fuzz", "corpus")
+
+
+class Seeds(Case):
+    """What the fuzz targets of the reader begin with."""
+
+    def test_every_kind_of_record_is_in_one(self):
+        with open(os.path.join(SOURCES, "core", "capture", "format.h"), encoding="utf-8") as file:
+            kinds = {int(number): name for name, number in re.findall(r'X\((\w+), (\d+), "', file.read())}
+        self.assertGreaterEqual(len(kinds), 40)
+        for path in glob.glob(os.path.join(SEEDS, "captur*", "*")):
+            with open(path, "rb") as file:
+                data = file.read()
+            try:
+                for kind, *_ in records(data):
+                    kinds.pop(kind, None)
+            except (AssertionError, struct.error):
+                pass  # a damaged one, on purpose
+        self.assertEqual(kinds, {})
+
+    def test_a_rank_of_several_is_read_again(self):
+        """Beside its settings, which are read first and for which no file is written."""
+        shutil.copy(os.path.join(SEEDS, "captured", "run_of_ranks"), self.path("rank.pdcap"))
+        code, _, err = self.run_pdhost("analyze", "rank.pdcap", "--sink", "json:output_json=out.json", "--trace_dir", "again",
+                                       watch=False)
+        self.assertEqual(code, 0, err)
+        (path,) = glob.glob(self.path("*out.json"))
+        self.assertTrue(path.endswith("/rank0_out.json"), path)
+        with open(path, encoding="utf-8") as file:
+            figures = json.load(file)
+        self.assertEqual((figures["rank"], figures["ranks"], figures["steps"]), (0, 2, 2))
+
+    def test_a_program_has_what_its_host_did(self):
+        shutil.copy(os.path.join(SEEDS, "captured", "program_with_its_host"), self.path("program.pdcap"))
+        code, _, err = self.run_pdhost("analyze", "program.pdcap", "--sink", "json:output_json=out.json", watch=False)
+        self.assertEqual(code, 0, err)
+        tables = self.json("out.json")["windows"][0]["tables"]
+        self.assertTrue(tables["idle_reasons"]["rows"] and tables["children"]["rows"])
+        self.assertIn("idle_code", tables)
 
 
 if __name__ == "__main__":
