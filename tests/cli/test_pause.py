@@ -141,6 +141,26 @@ class RecordPauses(Record):
         numbers = [step["number"] for window in figures["windows"] for step in window["steps"]]
         self.assertEqual(numbers, list(range(20)), "they are counted on")
 
+    def test_what_the_host_did(self):
+        """Rows of the launching thread in both windows, and none of them reaches into the time between."""
+        figures = self.paused("--host-samples", "proc", "--out", "here", "--sink", "chrome_trace")
+        self.check(figures, [60, 40])
+        behind = figures["windows"][1]
+        until_ns, from_ns = behind["start_realtime_ns"], behind["start_realtime_ns"] - behind["paused_ns"]
+        files = sorted(glob.glob(self.path("here/*.trace.json")))
+        self.assertEqual(len(files), 2)
+        sides = []
+        for path in files:
+            with open(path, encoding="utf-8") as file:
+                trace = json.load(file)
+            base_ns = trace["baseTimeNanoseconds"]
+            states = [(base_ns + round(1000 * event["ts"]), base_ns + round(1000 * (event["ts"] + event["dur"])))
+                      for event in trace["traceEvents"] if event.get("cat") == "host_state"]
+            self.assertTrue(states, path)
+            sides.append("before" if all(end <= from_ns for _, end in states) else
+                         "behind" if all(start >= until_ns for start, _ in states) else states)
+        self.assertEqual(sides, ["before", "behind"], (from_ns, until_ns))
+
     def test_so_many_steps_in_all(self):
         figures = self.paused("--steps", "70", warns="the first 10 of the 40 steps that were found")
         self.check(figures, [60, 10])
