@@ -146,9 +146,9 @@ const args_command record_command = {
         "Runs the command in this terminal and records what it and the processes that it starts do on NVIDIA GPUs: "
         "launches, kernels, copies, synchronisations, allocations and NVTX ranges. Nothing has to be changed, linked "
         "or installed, "
-        "and no special rights are needed. Then it prints what a run prints: the verdict, where the time went, and "
-        "every table "
-        "with --full.\n\n"
+        "and no special rights are needed. A program that runs already cannot be recorded. Then it prints what a run "
+        "prints: the verdict, where the time went, and every table with --full. No file is written unless a sink is "
+        "asked for: --sink html is a page with the timeline.\n\n"
         "The program keeps its environment, its output, the signals that it gets and its exit code. A process that "
         "launches nothing leaves nothing. Whatever ends the program, the report is made of what it had done by then. "
         "The steps are the program's own marks (--torch or pdhost/mark.h), or the NVTX ranges that --step names. "
@@ -222,14 +222,14 @@ static double duration_of(const record_options *options) {
 static int record(cli_args *args, const record_options *options, char **command, error *err) {
   char library[2176] = "";
   config *settings = NULL;
-  if (!command || !command[0]) {
-    error_set(err, PD_INVALID, CODE_USAGE,
-              "record: give the command to run after --, as in pdhost record -- python train.py");
-    return CODE_USAGE;
-  }
   if (args->word_count) {
     error_set(err, PD_INVALID, CODE_USAGE, "record: %s: write -- before the command, as in pdhost record -- %s",
               args->words[0], args->words[0]);
+    return CODE_USAGE;
+  }
+  if (!command || !command[0]) {
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "record: give the command to run after --, as in pdhost record -- python train.py");
     return CODE_USAGE;
   }
   if (options->last_s != UNSAID_S && (options->last_s < SHORTEST_LAST_S || options->last_s > LONGEST_LAST_S)) {

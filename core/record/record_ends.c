@@ -2,7 +2,9 @@
 #include "record_ends.h"
 
 #include "base/log.h"
+#include "config/run_folder.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -138,4 +140,26 @@ void record_ends_tell(const record_rings *rings, const char *command, bool begun
     log_line(PD_LOG_WARN, NULL, "nothing was recorded: %s and the processes that it started never initialised CUDA%s%s",
              command, why ? "; " : "; in a container, pdhost has to run inside of it", why ? why : "");
   }
+}
+
+/* ---- the folder ---- */
+
+static bool is_empty(const char *folder) {
+  DIR *open = opendir(folder);
+  uint32_t count = 0;
+  if (!open) return false;
+  while (readdir(open)) count++;
+  (void)closedir(open);
+  return count <= 2; /* itself and the one above */
+}
+
+void record_ends_folder(const config *settings, bool is_recorded) {
+  const char *folder = settings->run.trace_dir, *slash = strrchr(folder, '/');
+  const bool is_own = strcmp(slash ? slash + 1 : folder, run_folder_name()) == 0;
+  if (!is_empty(folder)) return;
+  if (!is_recorded && is_own)
+    (void)rmdir(folder);
+  else if (is_recorded && !settings->quiet)
+    fprintf(stderr, "pdhost: no file was written: with --sink html before -- there is a page with the timeline, with "
+                    "-o run.keep_capture=true the recording itself\n");
 }

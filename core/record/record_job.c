@@ -324,6 +324,7 @@ int record_job_run(config *settings, const record_request *request) {
   error_clear(&err);
   const int code = run_program(&self, is_recorded, &err);
   error_print(&err);
+  if (is_recorded) record_ends_folder(settings, self.is_recorded);
   free(self.paths);
   record_live_close(self.rings.live);
   record_rings_close(&self.rings);

@@ -39,13 +39,12 @@ static void draw(text_out *page, const curve *self) {
   page_markup(page, "\"/>");
 }
 
+/* Bytes have their unit in them; the others have theirs once, behind the last figure. */
 static void figure(char *text, size_t room, double value, const char *unit) {
   if (!strcmp(unit, "bytes"))
     pd_text_bytes(text, room, value);
-  else if (!strcmp(unit, "bytes/s"))
-    snprintf(text, room, "%.3g MB/s", 1e-6 * value);
   else
-    snprintf(text, room, "%.4g %s", value, unit);
+    snprintf(text, room, "%.4g", value);
 }
 
 static void one(text_out *page, const pane_window *window, const pd_table *table, const pd_table_row *row,
@@ -62,7 +61,8 @@ static void one(text_out *page, const pane_window *window, const pd_table *table
   page_around(page, "<figure class=\"series\"><figcaption><b>", page_string(table, row, "series_name"), "</b> ");
   page_around(page, "", least, " to ");
   page_around(page, "", most, ", mean ");
-  page_around(page, "", mean, "</figcaption>");
+  page_around(page, "", mean, " ");
+  page_around(page, "", strcmp(unit, "bytes") ? unit : "", "</figcaption>");
   page_numbers(page, "<svg role=\"img\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" aria-label=\"", WIDTH,
                HEIGHT);
   page_around(page, "", page_string(table, row, "series_name"), " over the window\">");

@@ -107,7 +107,7 @@ class Profile(ProfileCase):
         self.assertEqual([name for name, _, _ in figures], [name.rpartition(", ")[0] for name in table])
         cores = table["process, cores busy"]
         self.assertEqual([words for name, words, _ in figures if name == "process"],
-                         [f"{float(cores['series_min']):.4g} cores busy to {float(cores['series_max']):.4g} cores busy, "
+                         [f"{float(cores['series_min']):.4g} to {float(cores['series_max']):.4g}, "
                           f"mean {float(cores['series_mean']):.4g} cores busy"])
         self.assertEqual([path.count("L") + 1 for _, _, path in figures], [len(values[name]) for name in table])
 

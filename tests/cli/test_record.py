@@ -156,6 +156,26 @@ class Clear(Record):
         code, _, err = self.run_pdhost("record", "python", "--", "x", watch=False)
         self.assertEqual(code, 2)
         self.assertIn("write -- before the command", err)
+        code, _, err = self.run_pdhost("record", "python", "train.py", watch=False)
+        self.assertEqual(code, 2)
+        self.assertIn("record: python: write -- before the command, as in pdhost record -- python", err)
+
+    def test_a_recording_without_a_file_says_how_to_get_one(self):
+        words = ("init", "steps=50", "settle")
+        said = "no file was written: with --sink html before -- there is a page"
+        _, _, err = self.run_pdhost("record", "--", PROGRAM, *words, watch=False)
+        self.assertIn(said, err)
+        self.assertTrue(os.path.isdir(self.path("results/record/latest")))
+        for more in (("-q",), ("--sink", "html"), ("-o", "run.keep_capture=true")):
+            _, _, err = self.run_pdhost("record", *more, "--", PROGRAM, *words, watch=False)
+            self.assertNotIn(said, err)
+
+    def test_nothing_recorded_leaves_no_folder(self):
+        self.unrecorded("init", said="nothing was launched")
+        self.assertEqual(os.listdir(self.path("results/record")), [])
+        os.mkdir(self.path("mine"))
+        self.unrecorded("init", said="nothing was launched", options=("--out", "mine"))
+        self.assertTrue(os.path.isdir(self.path("mine")), "it is the user's")
 
 
 class Outside(Record):
