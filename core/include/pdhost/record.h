@@ -208,7 +208,8 @@ struct pd_record {
   /* Adds to a loss count of the current window. [any thread] */
   void (*lost)(const pd_record *record, pd_loss loss, uint64_t count);
 
-  /* Names the calling thread in the traces ("pdhost loader 0"). [any thread] */
+  /* Names the calling thread in the traces ("pdhost loader 0"), and for ps and top ("loader 0"), which have 15 bytes.
+   * [any thread] */
   void (*name_thread)(const pd_record *record, const char *name);
 };
 
