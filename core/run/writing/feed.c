@@ -102,7 +102,8 @@ bool feed_more(feed_place *self) {
       self->seen = fed;
       return true;
     }
-    if (is_orphan(from) && child_is_gone((uint32_t)atomic_load(&from->worker))) {
+    const uint32_t worker = (uint32_t)atomic_load(&from->worker); /* 0: there is none yet */
+    if (is_orphan(from) && (!worker || child_is_gone(worker))) {
       self->lost = true;
       return false;
     }
