@@ -216,8 +216,7 @@ PD_TEST(verdict, others_that_save_nothing_are_not_said) {
   const pd_table *table;
   const pd_table_row *row = steps_with_waits(&rig, (int64_t[6]){90000, 90000, 90000, 90000, 90000, 90000}, 6, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "input_bound");
-  cr_assert_null(strstr(rig_text(table, row, "verdict_others"), "0.0 %"), "%s",
-                 rig_text(table, row, "verdict_others"));
+  cr_assert_null(strstr(rig_text(table, row, "verdict_others"), "0.0 %"), "%s", rig_text(table, row, "verdict_others"));
   rig_end(&rig);
 }
 
