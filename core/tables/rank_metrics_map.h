@@ -67,7 +67,8 @@
   X(message_transfer, "Transfer", "Transfer", NS, 0, "time of the collective without waits, on average",               \
     "sum of the shortest durations on any rank / collectives", "pdhost")                                               \
   X(algorithm_bandwidth, "GB/s", "GB/s", GB_PER_S, 0,                                                                  \
-    "bytes that a rank gives over the time of the transfer, in 10^9 bytes per second", NULL, "nccl-tests algbw")       \
+    "bytes that a rank gives (to an all-gather: all ranks) over the time of the transfer, in 10^9 bytes per second",   \
+    NULL, "nccl-tests algbw")                                                                                          \
   X(bus_bandwidth, "Bus GB/s", "Bus GB/s", GB_PER_S, 0,                                                                \
     "the same, times what any algorithm has to send over the slowest link",                                            \
     "algorithm_bandwidth * 2 (n - 1) / n for an all-reduce of n ranks", "nccl-tests busbw")

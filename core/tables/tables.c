@@ -54,6 +54,7 @@ const pd_table_set *tables_make(const table_work *given) {
       {stacks_table, true},
       {stacks_device_table, trace->profile == PD_PROFILE_FULL},
   };
+  _Static_assert(sizeof all / sizeof all[0] <= MAX_TABLES, "table_list has room for all");
   if (!list || !set) return NULL;
   if (!step_parts_open(work->facts, &parts) || !ledger_open(work->facts, work->gains, &owners) ||
       !stack_tree_open(work->facts, &stacks)) {

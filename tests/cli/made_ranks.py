@@ -10,8 +10,10 @@ class Job:
     """Steps of ranks that wait for one another in two all-reduces of a step: one beside backward, one behind it."""
 
     def __init__(self, ranks=3, steps=6, input_us=lambda rank, step: 20, host_us=lambda rank, step: 10,
-                 kernel_us=lambda rank, step: FORWARD, transfer_us=TRANSFER, named=True):
+                 kernel_us=lambda rank, step: FORWARD, transfer_us=TRANSFER, second_us=None, named=True,
+                 kernel="AllReduce_Sum_f32"):
         clocks = random.Random(5)
+        self.kernel = kernel
         self.traces = [MadeTrace(steps=0) for _ in range(ranks)]
         starts, offsets = [0.0] * ranks, [clocks.uniform(0, 5e6) for _ in range(ranks)]
         for rank, trace in enumerate(self.traces):
@@ -21,7 +23,7 @@ class Job:
             plans = [self.plan(starts[rank], input_us(rank, step), host_us(rank, step), kernel_us(rank, step))
                      for rank in range(ranks)]
             first = max(plan["forward_end"] + BACKWARD / 2 for plan in plans) + transfer_us
-            second = max(max(plan["backward_end"] for plan in plans), first) + transfer_us
+            second = max(max(plan["backward_end"] for plan in plans), first) + (second_us or transfer_us)
             for rank, plan in enumerate(plans):
                 starts[rank] = self.write(self.traces[rank], offsets[rank], step, plan, first, second)
 
@@ -33,11 +35,10 @@ class Job:
         return {"start": start, "input": input_us, "host": host_us, "forward": forward, "forward_end": forward_end,
                 "backward": backward, "backward_end": backward + BACKWARD, "kernel": kernel_us}
 
-    @staticmethod
-    def write(trace, offset, step, plan, first, second):
+    def write(self, trace, offset, step, plan, first, second):
         def collective(call, start, end):
             trace.host("cuda_runtime", "cudaLaunchKernel", offset + call, 4.0, cbid=211, correlation=trace.number)
-            trace.events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)",
+            trace.events.append({"ph": "X", "cat": "kernel", "name": f"ncclDevKernel_{self.kernel}_RING_LL(ncclDevKernelArgs)",
                                  "pid": 0, "tid": 20, "ts": offset + start, "dur": end - start,
                                  "args": {"device": 0, "context": 1, "stream": 20, "correlation": trace.number,
                                           "grid": [16, 1, 1], "block": [512, 1, 1], "Collective name": "allreduce",

@@ -66,6 +66,13 @@ class Ranks(Case):
         self.assertAlmostEqual(row["transfer_ns"], 800e3, delta=20e3)
         self.assertAlmostEqual(row["overlap_ns"], BACKWARD / 2 * 1e3, delta=10e3)
 
+    def test_transfers_that_are_long_though_most_of_them_is_hidden(self):
+        figures = self.figures(transfer_us=150, second_us=60)
+        self.assertEqual((figures["verdict"], figures["straggler"]), ("comm_bound", None))
+        row = figures["ranks"][0]
+        self.assertAlmostEqual(row["transfer_ns"], 210e3, delta=10e3)
+        self.assertAlmostEqual(row["overlap_ns"], 150e3, delta=10e3)
+
     def test_what_a_straggler_costs_is_what_the_step_would_save(self):
         """The others' own step is 500 us shorter; that they wait for longer in their collectives saves no more."""
         figures = self.figures(input_us=lambda rank, step: 520 if rank == 1 else 20)
@@ -122,6 +129,14 @@ class Ranks(Case):
         self.assertEqual((message["bytes"], message["count"]), (1000000, 12))
         self.assertAlmostEqual(message["algorithm_gb_per_s"], 10, delta=0.5)
         self.assertAlmostEqual(message["bus_gb_per_s"] / message["algorithm_gb_per_s"], 4 / 3, places=6)
+
+    def test_the_bandwidth_of_other_collectives(self):
+        """As nccl-tests have it: of an all-gather of three ranks all three parts count, of a reduce-scatter its whole input."""
+        for kernel, algorithm, factor in (("AllGather", 30, 2 / 3), ("ReduceScatter_Sum_f32", 10, 2 / 3)):
+            message = self.figures(transfer_us=100, kernel=kernel)["messages"][0]
+            self.assertEqual(message["bytes"], 1000000)
+            self.assertAlmostEqual(message["algorithm_gb_per_s"], algorithm, delta=0.05 * algorithm)
+            self.assertAlmostEqual(message["bus_gb_per_s"] / message["algorithm_gb_per_s"], factor, places=6)
 
     def assert_exact(self, figures):
         """To the nanosecond: the parts of the steps, and what is in the collectives."""

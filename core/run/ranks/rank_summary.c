@@ -56,11 +56,12 @@ static bool add_message(rank_summary *self, const rank_collective *at, int64_t t
   return true;
 }
 
+static bool is_gather(const char *name) { return strcasestr(name, "allgather") || strcasestr(name, "all_gather"); }
+
 /* What nccl-tests multiply the algorithm's bandwidth with; 0: not known of such a collective. */
 static double bus_factor(const char *name, double ranks) {
   if (strcasestr(name, "allreduce") || strcasestr(name, "all_reduce")) return 2 * (ranks - 1) / ranks;
-  if (strcasestr(name, "allgather") || strcasestr(name, "all_gather") || strcasestr(name, "reducescatter") ||
-      strcasestr(name, "reduce_scatter"))
+  if (is_gather(name) || strcasestr(name, "reducescatter") || strcasestr(name, "reduce_scatter"))
     return (ranks - 1) / ranks;
   return strcasestr(name, "broadcast") ? 1 : 0;
 }
@@ -72,10 +73,13 @@ static int by_bytes(const void *a, const void *b) {
 
 static void finish_messages(rank_summary *self) {
   if (self->message_count) qsort(self->messages, self->message_count, sizeof *self->messages, by_bytes);
+  const double ranks = self->of ? self->of : self->count;
   for (uint32_t i = 0; i < self->message_count; i++) {
     rank_message *at = &self->messages[i];
-    if (at->transfer_ns > 0) at->algorithm = (double)at->bytes * (double)at->count / at->transfer_ns;
-    at->bus = at->algorithm * bus_factor(at->name, self->of ? self->of : self->count);
+    /* A rank gives its part to an all-gather; nccl-tests count the parts of all. */
+    const double bytes = (double)at->bytes * (is_gather(at->name) ? ranks : 1);
+    if (at->transfer_ns > 0) at->algorithm = bytes * (double)at->count / at->transfer_ns;
+    at->bus = at->algorithm * bus_factor(at->name, ranks);
   }
 }
 
