@@ -38,7 +38,7 @@ typedef struct schedule_settings {
   int64_t twin;      /* 0: all steps of a window are recorded */
 } schedule_settings;
 
-/* Filled by the rows of [data]; config.c moves it to data_config. */
+/* Filled by the rows of [data]; config_checks.c moves it to data_config. */
 typedef struct data_settings {
   data_config config;
   const char *resident;
