@@ -314,8 +314,8 @@ def check_verdict(run, check):
         want["verdict_expected"] = int(want["verdict_step"] * (1 - one["gain_captured"] / 100))
     others = sorted((row for row in rows if row is not one), key=lambda row: -row["gain"])[:3]
     said = [f"{NAMES[row['removed_cause']]} ({row['gain']:.1f} %)" for n, row in enumerate(others)
-            if not n or row["gain"] >= 1]
-    want["verdict_others"] = ", ".join(said)
+            if row["gain"] >= (1 if n else 0.05)]
+    want["verdict_others"] = ", ".join(said) or "nothing else"
     if want["verdict_repeatable"] < 100:  # what a tenth of the resamples name is left out, and they are not written down
         listed = {f"{NAMES[row['removed_cause']]} ({row['gain']:.1f} %)" for row in rows if row is not one}
         if set(verdict["verdict_others"].split(", ")) <= listed | {"nothing else"}:
