@@ -37,8 +37,8 @@ const args_command open_command = {
     .description =
         "Looks at what PATH begins with and prints the tools that read it, each with its command: first those "
         "that are installed, then those that are not and how to install them. PATH is a trace, a folder of "
-        "TensorBoard's or of csv files, results or a measurement as JSON, folded stacks, a recorded window or "
-        "a configuration. Nothing is sent anywhere.",
+        "TensorBoard's or of csv files, a page, results or a measurement as JSON, folded stacks, a capture, a "
+        "recorded window or a configuration. Nothing is sent anywhere.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost open results/dataloader/latest\twhat reads these files\n"
@@ -82,6 +82,10 @@ static const tool tools[] = {
      "a flame graph, as SVG on standard output"},
     {OPEN_STACKS, NULL, NULL, "open https://www.speedscope.app and drop the file on the page", NULL, "speedscope"},
     {OPEN_WINDOW, NULL, NULL, "read it with the structs of pdhost/window_file.h", NULL, "every row of the window"},
+    {OPEN_CAPTURE, "pdhost", "pdhost analyze *", NULL, NULL, "the verdict, and every output: --sink html is a page"},
+    {OPEN_PAGE, "xdg-open", "xdg-open *", "apt-get install xdg-utils", NULL, "the page, in a browser"},
+    {OPEN_PAGE, NULL, NULL, "open it with a browser", NULL, "the page"},
+    {OPEN_PAGES, NULL, NULL, "open its .html file with a browser", NULL, "the page"},
     {OPEN_INI, "pdhost", "pdhost -c *", NULL, NULL, "runs it"},
 };
 enum { TOOLS = sizeof tools / sizeof tools[0] };
@@ -215,8 +219,7 @@ static int execute(const void *user, error *err) {
   else if (open_kind_of(options->path, &kind, err) != PD_OK)
     return err->exit_code;
   else if (kind == OPEN_UNKNOWN)
-    error_set(err, PD_INVALID, CODE_USAGE, "open: %s: pdhost writes no such files, and knows no tool for it",
-              options->path);
+    error_set(err, PD_INVALID, CODE_USAGE, "open: %s: pdhost knows no tool for it", options->path);
   else if (options->run)
     start(options->path, kind, err);
   else

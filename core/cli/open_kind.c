@@ -1,6 +1,8 @@
 /* See open_kind.h. */
 #include "open_kind.h"
 
+#include "capture/format.h"
+
 #include <pdhost/window_file.h>
 
 #include <ctype.h>
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum { BEGINNING = 65536, DEPTH = 3, PATH_BYTES = 4096 };
@@ -26,6 +29,9 @@ const char *open_kind_name(open_kind kind) {
       [OPEN_TRUTH] = "what a run injected, measured",
       [OPEN_MANIFEST] = "the manifest of a run",
       [OPEN_WINDOW] = "a recorded window",
+      [OPEN_CAPTURE] = "a capture",
+      [OPEN_PAGE] = "a page",
+      [OPEN_PAGES] = "a folder with a page",
       [OPEN_STACKS] = "folded call stacks",
       [OPEN_INI] = "a configuration",
   };
@@ -76,6 +82,7 @@ static bool is_csv(const char *text) {
 static open_kind text_kind(const char *text) {
   const char *at = text + strspn(text, " \t\r\n");
   if (*at == '{') return json_kind(at);
+  if (strncasecmp(at, "<!doctype html", 14) == 0) return OPEN_PAGE;
   if (*at == '[' && at[1 + strspn(at + 1, " \t\r\n")] == '{') return OPEN_TRACE; /* events without an object around */
   if (is_section(at)) return OPEN_INI;
   if (is_folded(at)) return OPEN_STACKS;
@@ -92,6 +99,8 @@ static pd_status file_kind(const char *path, open_kind *out, error *err) {
   *out = OPEN_UNKNOWN;
   if (bytes >= 8 && memcmp(text, PD_WINDOW_MAGIC, 8) == 0)
     *out = OPEN_WINDOW;
+  else if (bytes >= 8 && memcmp(text, CAPTURE_MAGIC, 8) == 0)
+    *out = OPEN_CAPTURE;
   else if (bytes > 2 && memcmp(text, "\x1f\x8b", 2) == 0)
     *out = ends_with(path, ".json.gz") ? OPEN_TRACE_GZ : OPEN_UNKNOWN;
   else if (memmem(text, bytes < 64 ? bytes : 64, "brain.Event:", 12))
@@ -101,9 +110,13 @@ static pd_status file_kind(const char *path, open_kind *out, error *err) {
   return PD_OK;
 }
 
-/* What lies in a folder; the first of events, traces and csv that is there. */
+/* What lies in a folder. */
+typedef struct folder_files {
+  bool events, traces, csv, pages;
+} folder_files;
+
 /* NOLINTNEXTLINE(misc-no-recursion): at most DEPTH folders deep */
-static void look_below(const char *path, int depth, bool *events, bool *traces, bool *csv) {
+static void look_below(const char *path, int depth, folder_files *out) {
   DIR *folder = opendir(path);
   if (!folder) return;
   for (const struct dirent *entry; (entry = readdir(folder));) {
@@ -113,12 +126,13 @@ static void look_below(const char *path, int depth, bool *events, bool *traces, 
     snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
     if (stat(inner, &about) != 0) continue;
     if (S_ISDIR(about.st_mode)) {
-      if (depth > 0) look_below(inner, depth - 1, events, traces, csv);
+      if (depth > 0) look_below(inner, depth - 1, out);
       continue;
     }
-    *events |= strstr(entry->d_name, "tfevents") != NULL;
-    *traces |= ends_with(entry->d_name, ".trace.json") || ends_with(entry->d_name, ".trace.json.gz");
-    *csv |= ends_with(entry->d_name, ".csv");
+    out->events |= strstr(entry->d_name, "tfevents") != NULL;
+    out->traces |= ends_with(entry->d_name, ".trace.json") || ends_with(entry->d_name, ".trace.json.gz");
+    out->csv |= ends_with(entry->d_name, ".csv");
+    out->pages |= ends_with(entry->d_name, ".html");
   }
   closedir(folder);
 }
@@ -130,8 +144,12 @@ pd_status open_kind_of(const char *path, open_kind *out, error *err) {
   if (S_ISREG(about.st_mode)) return file_kind(path, out, err);
   if (!S_ISDIR(about.st_mode))
     return error_set(err, PD_INVALID, CODE_USAGE, "open: %s is neither a file nor a folder", path);
-  bool events = false, traces = false, csv = false;
-  look_below(path, DEPTH, &events, &traces, &csv);
-  *out = events ? OPEN_EVENTS : traces ? OPEN_TRACES : csv ? OPEN_CSV : OPEN_UNKNOWN;
+  folder_files has = {0};
+  look_below(path, DEPTH, &has);
+  *out = has.events   ? OPEN_EVENTS
+         : has.traces ? OPEN_TRACES
+         : has.csv    ? OPEN_CSV
+         : has.pages  ? OPEN_PAGES
+                      : OPEN_UNKNOWN;
   return PD_OK;
 }

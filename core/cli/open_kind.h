@@ -15,8 +15,11 @@ typedef enum open_kind {
   OPEN_MEASUREMENT, /* what [run] mode = benchmark writes */
   OPEN_TRUTH,
   OPEN_MANIFEST,
-  OPEN_WINDOW, /* .pdw */
-  OPEN_STACKS, /* folded call stacks */
+  OPEN_WINDOW,  /* .pdw */
+  OPEN_CAPTURE, /* .pdcap */
+  OPEN_PAGE,    /* what the html sink writes */
+  OPEN_PAGES,   /* a folder with such a page */
+  OPEN_STACKS,  /* folded call stacks */
   OPEN_INI
 } open_kind;
 

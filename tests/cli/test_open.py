@@ -2,10 +2,13 @@
 import glob
 import gzip
 import os
+import shutil
 import stat
 import unittest
 
 from pdhost_run import Case
+
+CAPTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "corpus", "recorded", "two_workers.pdcap")
 
 
 class Open(Case):
@@ -74,6 +77,13 @@ class Open(Case):
         self.assert_opens("a b.ini", "a configuration", "pdhost -c 'a b.ini'")
         self.write("t.json.gz", gzip.compress(b'{"traceEvents": []}'))
         self.assert_opens("t.json.gz", "a compressed trace")
+        self.write("p.txt", "<!DOCTYPE html>\n<html></html>")
+        self.assert_opens("p.txt", "p.txt: a page", "open it with a browser")
+        os.makedirs(self.path("pages/latest"))
+        self.write("pages/latest/report_x.html", "<!DOCTYPE html>")
+        self.assert_opens("pages", "pages: a folder with a page", "open its .html file with a browser")
+        shutil.copy(CAPTURE, self.path("no_ending"))
+        self.assert_opens("no_ending", "no_ending: a capture", "pdhost analyze no_ending")
         self.write("torch.txt", '{"schemaVersion": 1, "deviceProperties": []}')
         self.assert_opens("torch.txt", "torch.txt: a trace")
 
