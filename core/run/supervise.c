@@ -54,7 +54,7 @@ static void take_signals(supervisor *self) {
 static void hand_on(supervisor *self, const siginfo_t *about) {
   struct sigaction action;
   if (about->si_signo == SIGNALS_PAUSE || about->si_signo == SIGNALS_RESUME) {
-    (void)kill(self->worker, about->si_signo);
+    if (self->worker) (void)kill(self->worker, about->si_signo); /* 0 would be everyone of this group */
     return;
   }
   if (about->si_signo == SIGHUP && sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN) return;

@@ -150,8 +150,8 @@ static void *watch(void *user) {
   series *self = user;
   (void)prctl(PR_SET_NAME, "pdhost series");
   for (;;) {
-    const struct timespec until = pd_clock_after(CLOCK_REALTIME, self->wish.every_ms * INT64_C(1000000));
-    if (sem_timedwait(&self->ends, &until) == 0) return NULL;
+    const struct timespec until = pd_clock_after(CLOCK_MONOTONIC, self->wish.every_ms * INT64_C(1000000));
+    if (sem_clockwait(&self->ends, CLOCK_MONOTONIC, &until) == 0) return NULL;
     const bool on = pd_record_on(self->record);
     if (on) look(self);
     self->was_on = on;
