@@ -39,7 +39,7 @@ static bool is_predicted(const whatif_trial *trial) { return !trial->of->cures[t
 
 /* ---- text ---- */
 
-enum { NAME_WIDTH = 24, SHARE_WIDTH = 17, ERROR_WIDTH = 19 };
+enum { NAME_WIDTH = 23, SHARE_WIDTH = 17, ERROR_WIDTH = 19 };
 
 /* "37.2 (33.3..42.3)" */
 static const char *plain(const share *of, char *text, size_t room) {
