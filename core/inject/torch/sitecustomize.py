@@ -6,6 +6,7 @@ DataLoader. With --yield, CUPTI is given to torch.profiler before that asks for 
 in this process. Beside the marks a thread of its own looks a hundred times a second where the thread that trains is in the
 program's own code. Whatever fails here is the program's to never see.
 """
+import atexit
 import ctypes
 import functools
 import importlib.abc
@@ -27,8 +28,9 @@ class Sampler:
 
     def __init__(self, library):
         import sysconfig
-        import time
-        self.tell, self.sleep = library.pdhost_record_code, time.sleep
+        self.tell = library.pdhost_record_code
+        self.end, self.ended = _thread.allocate_lock(), _thread.allocate_lock()
+        self.end.acquire()
         places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} - {None}
         self.foreign = tuple(os.path.join(place, "") for place in places) + (os.path.join(HERE, ""), "<")
         self.folder = os.path.join(os.getcwd(), "")
@@ -42,7 +44,10 @@ class Sampler:
             return
         self.threads[ident] = _thread.get_native_id()
         if len(self.threads) == 1:
+            self.ended.acquire()
             _thread.start_new_thread(self.run, ())
+            atexit.register(self.stop)
+            os.register_at_fork(after_in_child=self.forget)
 
     def owns(self, code):
         name = code.co_filename
@@ -65,10 +70,21 @@ class Sampler:
 
     def run(self):
         try:
-            while True:
-                self.sleep(self.EVERY_S if self.look() else self.IDLE_S)
-        except BaseException:  # the interpreter ends
+            while not self.end.acquire(timeout=self.EVERY_S if self.look() else self.IDLE_S):
+                pass
+        except BaseException:  # what it cannot see is not the program's fault
             pass
+        self.ended.release()
+
+    def stop(self):
+        """Before the interpreter ends. It would end this thread wherever it is, in a destructor of C++ for one, and that aborts
+        the program."""
+        self.end.release()
+        self.ended.acquire(timeout=1)
+
+    def forget(self):
+        """A child has no such thread."""
+        atexit.unregister(self.stop)
 
 
 SAMPLER = None
