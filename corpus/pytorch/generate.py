@@ -2,7 +2,7 @@
 """Make labelled PyTorch traces: training loops with one known bottleneck each, and what it really costs.
 
 usage: generate.py FOLDER [--models NAMES] [--precisions NAMES] [--seed N] [--seconds N]
-       generate.py --run CELL [--steps N] [--profile]
+       generate.py --run CELL [--steps N] [--profile] [--turn FILE]
 
 Each cell is one model, one precision, one kind of loop and one injected cause. Its step is measured without a profiler,
 with and without the injection, in blocks that alternate. The step without the injection is measured as a CUDA graph too,
@@ -10,7 +10,8 @@ which says how much of it is launching. Then five steps are recorded by torch.pr
 
 --run only runs the loop of one cell, injection included, with no profiler: a job for pdhost record. It prints the median of
 five blocks of the steps. With --profile, torch.profiler records them, and nothing is written. CELL is the name of a
-trace without its ending, as encoder_fp32_sync_forced_sync_16.
+trace without its ending, as encoder_fp32_sync_forced_sync_16. Of several jobs with the same --turn, one at a time makes its
+steps, while others start or end.
 
 The same command goes on where an earlier one ended. A step that cannot be captured leaves PyTorch's random numbers of no
 use, so that the script then begins anew by itself.
@@ -27,6 +28,7 @@ pdhost score --traces takes (docs/benchmark-of-diagnoses.md):
 """
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import random
@@ -273,7 +275,18 @@ def gains(cause, effect, graph):
     return {name: round(share, 4) for name, share in measured.items()}
 
 
-def run_cell(name, steps, profiles):
+@contextlib.contextmanager
+def turn(path):
+    """Nobody else has it meanwhile; no path: nobody is waited for."""
+    if not path:
+        yield
+        return
+    with open(path, 'w', encoding='utf-8') as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def run_cell(name, steps, profiles, turn_path):
     """The loop of one cell, as a job that somebody else records."""
     parts = re.fullmatch(r'(.+)_(fp32|tf32|bf16)_(sync|async)_(\w+)_(\d+)', name)
     if not parts or parts[4] not in CAUSES:
@@ -281,10 +294,11 @@ def run_cell(name, steps, profiles):
     model, precision, kind, detail, dial = parts.groups()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
     program = Program(model_of(model), precision, kind == 'sync', detail, int(dial))
-    program.run(20, True)
     kinds = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
-    with profile(activities=kinds) if profiles else contextlib.nullcontext():
-        blocks = [program.run(-(-steps // 5), True) for _ in range(5)]
+    with turn(turn_path):
+        program.run(20, True)
+        with profile(activities=kinds) if profiles else contextlib.nullcontext():
+            blocks = [program.run(-(-steps // 5), True) for _ in range(5)]
     print(f'{name}: step {statistics.median(blocks):.0f} us')
 
 
@@ -298,9 +312,10 @@ def main():
     parser.add_argument('--run', metavar='CELL', help='run the loop of this cell, and record nothing')
     parser.add_argument('--steps', type=int, default=200, help='of --run')
     parser.add_argument('--profile', action='store_true', help='of --run: record the steps by torch.profiler')
+    parser.add_argument('--turn', metavar='FILE', help='of --run: make the steps while no other job has this file')
     arguments = parser.parse_args()
     if arguments.run:
-        return run_cell(arguments.run, arguments.steps, arguments.profile)
+        return run_cell(arguments.run, arguments.steps, arguments.profile, arguments.turn)
     if not arguments.folder:
         parser.error('FOLDER is missing')
     os.makedirs(arguments.folder, exist_ok=True)

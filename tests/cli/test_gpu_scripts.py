@@ -30,7 +30,7 @@ slow = 800000 if "CUDA_INJECTION64_PATH" in os.environ else 1000000 if keys.get(
 rows = [{{"phase": "active", "step_time_ns": 1000000 + slow + i, "data_wait_ns": 1, "end_realtime_ns": time.time_ns()}}
         for i in range(steps)]
 window = {{"counts": {{"calls": 8 * steps, "activities": (9 if "tiny_ops" in words else 4) * steps}},
-          "steps": [0] * steps}}
+          "steps": [0] * steps, "coverage": 1, "recording_cost": {{"twin_rounds": 4 if "schedule.twin" in keys else None}}}}
 os.makedirs(keys["run.trace_dir"], exist_ok=True)
 with open(os.path.join(keys["run.trace_dir"], "w.pt.trace.json"), "w") as file:
     json.dump({{"traceEvents": [{{"ph": "X"}}]}}, file)
