@@ -1,6 +1,7 @@
 /* See launch_period.h. */
 #include "launch_period.h"
 
+#include "alike_steps.h"
 #include "step_finder.h"
 
 #include <pdhost/array.h>
@@ -345,7 +346,7 @@ pd_status launch_period_find(const launch_sequence *launches, launch_period *out
   choose(launches, rows, count, out, &loop);
   free(rows);
   out->why = "no sequence of kernels repeats three times with 95 % of them alike";
-  if (!out->length) return PD_OK;
+  if (!out->length) return alike_steps_find(launches, out);
   const uint64_t from = within(&loop, out->length, 2);
   if (!find_phase(launches, &loop, from, out->length, &phase)) {
     out->why = "what repeats holds no optimizer and no copy from the host of one size; it may be a layer";
@@ -356,7 +357,8 @@ pd_status launch_period_find(const launch_sequence *launches, launch_period *out
   uint64_t at = from + phase;
   if (at + out->length > end) at -= out->length;
   const walk steps = {launches, launches->launches + at, out->length, {loop.begin, end, loop.match}};
-  const pd_status status = take_steps(&steps, at, out);
+  pd_status status = take_steps(&steps, at, out);
+  if (status == PD_OK) status = alike_steps_divide(launches, out);
   if (status == PD_OK) return PD_OK;
   free(out->starts);
   *out = (launch_period){.why = "no memory"};

@@ -15,10 +15,10 @@ static const pd_call *call_at(const pd_trace *trace, uint64_t i) { return PD_AT(
 
 /* ---- the launches ---- */
 
-static bool is_optimizer(const char *name) {
+bool step_finder_is_optimizer(const char *kernel) {
   static const char *const words[] = {"multi_tensor_apply", "adam", "Adam", "sgd", "SGD", "FusedOptimizer", "lamb_"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-    if (strstr(name, words[i])) return true;
+    if (strstr(kernel, words[i])) return true;
   return false;
 }
 
@@ -66,7 +66,7 @@ static pd_status take_launches(finding *self) {
   self->optimizer = calloc(trace->strings.count + 1, sizeof *self->optimizer);
   pd_status status = out->launches && out->copies && self->optimizer ? PD_OK : PD_NO_MEMORY;
   for (uint64_t i = 0; status == PD_OK && i < trace->strings.count; i++)
-    self->optimizer[i] = is_optimizer(PD_AT(pd_string, &trace->strings, i)->text);
+    self->optimizer[i] = step_finder_is_optimizer(PD_AT(pd_string, &trace->strings, i)->text);
   for (uint64_t i = 0; status == PD_OK && i < trace->calls.count; i++) {
     const pd_call *call = PD_AT(pd_call, &trace->calls, i);
     for (uint32_t k = 0; k < call->activity_count; k++) {

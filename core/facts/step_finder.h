@@ -42,6 +42,9 @@ typedef struct found_steps {
   char words[256];     /* how they were found, or why no loop was; no full stop */
 } found_steps;
 
+/* Whether only an optimizer launches a kernel of this name. */
+bool step_finder_is_optimizer(const char *kernel);
+
 /* By the period of the launches. Reads no mark. PD_NO_MEMORY is the one failure. */
 pd_status step_finder_find(const pd_trace *trace, found_steps *out);
 

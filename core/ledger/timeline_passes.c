@@ -1,7 +1,10 @@
 /* See timeline.h: several passes through the model in one step. A burst is a run of launches in the backward part, or,
  * where parts are not known, of another thread that takes turns with the one that begins the steps. Bursts of the same
- * kernels are passes; two models in one step are none. */
+ * kernels are passes; two models in one step are none, and neither are whole steps, each with an optimizer of its own.
+ */
 #include "timeline.h"
+
+#include "facts/step_finder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,18 +93,35 @@ static bool is_alike(const passes_build *self, const burst *one, const burst *la
          (uint64_t)both * 100 >= (uint64_t)ALIKE * one->kernels;
 }
 
-/* Keeps the step's bursts that are passes; how many. */
+static bool has_optimizer(const passes_build *self, uint32_t from, uint32_t to) {
+  const timeline *of = self->timeline;
+  for (uint32_t r = from; r < to; r++)
+    if (of->records[r].kind == PD_ACTIVITY_KERNEL &&
+        step_finder_is_optimizer(facts_text(of->facts, timeline_row(of, &of->records[r])->name)))
+      return true;
+  return false;
+}
+
+/* Keeps the step's bursts that are passes; how many. None where an optimizer comes between two of them: what one pass
+ * alone would save is not known then, since the weights are others in each. */
 static uint32_t keep_passes(passes_build *self, uint32_t at) {
   const timeline *of = self->timeline;
-  const burst *largest = NULL;
+  const burst *largest = NULL, *before = NULL;
   uint32_t kept = 0;
   for (uint32_t b = 0; b < self->count; b++)
     if (!largest || self->bursts[b].kernels > largest->kernels) largest = &self->bursts[b];
   if (!largest) return 0;
   count_names(self, largest, self->names[0], 1);
-  for (uint32_t b = 0; b < self->count; b++)
-    if (is_alike(self, &self->bursts[b], largest))
-      self->ends[at + kept++] = of->calls[of->records[self->bursts[b].last].call].end_ns;
+  for (uint32_t b = 0; b < self->count; b++) {
+    const burst *one = &self->bursts[b];
+    if (!is_alike(self, one, largest)) continue;
+    if (before && has_optimizer(self, before->last + 1, one->first)) {
+      kept = 0;
+      break;
+    }
+    self->ends[at + kept++] = of->calls[of->records[one->last].call].end_ns;
+    before = one;
+  }
   count_names(self, largest, self->names[0], UINT32_MAX); /* takes them off again */
   return kept;
 }

@@ -10,8 +10,8 @@ which says how much of it is launching. Then five steps are recorded by torch.pr
 
 --run only runs the loop of one cell, injection included, with no profiler: a job for pdhost record. It prints the median of
 five blocks of the steps. With --profile, torch.profiler records them, and nothing is written. CELL is the name of a
-trace without its ending, as encoder_fp32_sync_forced_sync_16. Of several jobs with the same --turn, one at a time makes its
-steps, while others start or end.
+trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one job at a time makes its steps, of all
+that name the same FILE, while others start or end.
 
 The same command goes on where an earlier one ended. A step that cannot be captured leaves PyTorch's random numbers of no
 use, so that the script then begins anew by itself.

@@ -246,3 +246,52 @@ PD_TEST(launch_period, what_is_read_behind_the_optimizer_belongs_to_its_step) {
   cr_assert_eq(out.first, 0);
   cr_assert_eq(out.count, 9);
 }
+
+/* Steps in which a mask picks other rows each time, so that up to three of 84 launches come in or stay out. */
+static void masked(made *self, uint32_t step) {
+  forward(self, 12);
+  for (uint32_t i = 0; i < step * step % 4; i++) launch(self, 600 + i);
+  launch(self, OPTIMIZER);
+  launch(self, OPTIMIZER + 1);
+}
+
+PD_TEST(launch_period, steps_that_differ_a_little_are_found_though_only_several_repeat) {
+  made *self = begin();
+  for (uint32_t step = 0; step < 70; step++) masked(self, step % 7);
+  for (uint32_t step = 0; step < 3; step++) masked(self, step); /* a block that is cut off */
+  const answer out = found(self);
+  cr_assert_eq(out.count, 73, "%llu steps of %llu", (unsigned long long)out.count, (unsigned long long)out.length);
+  cr_assert_eq(out.first, 0);
+  cr_assert(out.length >= 84 && out.length <= 87);
+  cr_assert(out.match > 0.95 && out.match < 1, "%g", out.match);
+}
+
+PD_TEST(launch_period, networks_that_take_turns_are_one_step) {
+  made *self = begin();
+  for (uint32_t step = 0; step < 20; step++) {
+    for (uint32_t critic = 0; critic < 3; critic++) {
+      forward(self, 3);
+      launch(self, OPTIMIZER);
+    }
+    for (uint32_t i = 0; i < 40; i++) launch(self, 300 + i);
+    launch(self, OPTIMIZER);
+  }
+  const answer out = found(self);
+  cr_assert_eq(out.length, 3 * 29 + 41);
+  cr_assert_geq(out.count, 19);
+}
+
+PD_TEST(launch_period, steps_of_which_none_repeats_are_found_by_their_optimizer) {
+  uint32_t random = 4711;
+  made *self = begin();
+  for (uint32_t i = 0; i < 50; i++) launch(self, 800 + i);
+  for (uint32_t step = 0; step < 60; step++) {
+    random = random * 1664525 + 1013904223;
+    masked(self, random >> 16);
+    if (step % 20 == 9)
+      for (uint32_t i = 0; i < 2; i++) launch(self, 700 + i); /* now and then a log */
+  }
+  const answer out = found(self);
+  cr_assert_eq(out.count, 59, "%llu: %s", (unsigned long long)out.count, out.why);
+  cr_assert(out.match > 0.95 && out.match < 1, "%g", out.match);
+}

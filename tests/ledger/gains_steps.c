@@ -241,8 +241,13 @@ PD_TEST(gains, the_first_step_is_left_out_where_work_of_before_held_it_up) {
 
 /* ---- passes ---- */
 
-/* A second thread launches bursts of the same kernels: in turns with the loop's thread, or while that launches. */
-static uint64_t passes_of(bool at_once) {
+/* A second thread launches bursts of the same kernels: in turns with the loop's thread, which may run an optimizer
+ * behind each, or while that launches. */
+typedef enum bursts { IN_TURNS, WITH_OPTIMIZERS, AT_ONCE } bursts;
+
+static uint64_t passes_of(bursts how) {
+  const bool at_once = how == AT_ONCE;
+  const char *const main_kernel = how == WITH_OPTIMIZERS ? "multi_tensor_apply_kernel<Adam>" : "forward";
   gains_rig rig;
   gains out;
   begin(&rig);
@@ -255,7 +260,7 @@ static uint64_t passes_of(bool at_once) {
       const int64_t length = is_second ? 1000 : 4000;
       fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", is_second ? other : rig.thread, at, at + length,
                 ++rig.correlation);
-      fake_kernel(rig.fake, is_second ? "backward" : "forward", rig.main, at + 5000, at + 9000, rig.correlation);
+      fake_kernel(rig.fake, is_second ? "backward" : main_kernel, rig.main, at + 5000, at + 9000, rig.correlation);
       if (!at_once) continue;
       fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", other, at + 1000, at + 5000, ++rig.correlation);
       fake_kernel(rig.fake, "backward", rig.side, at + 6000, at + 9500, rig.correlation);
@@ -266,9 +271,11 @@ static uint64_t passes_of(bool at_once) {
 }
 
 PD_TEST(gains, a_thread_that_launches_beside_the_loops_own_makes_no_passes) {
-  cr_assert_eq(passes_of(false), 3);
-  cr_assert_eq(passes_of(true), 1);
+  cr_assert_eq(passes_of(IN_TURNS), 3);
+  cr_assert_eq(passes_of(AT_ONCE), 1);
 }
+
+PD_TEST(gains, an_optimizer_behind_each_burst_makes_no_passes) { cr_assert_eq(passes_of(WITH_OPTIMIZERS), 1); }
 
 /* ---- waits for input ---- */
 
