@@ -268,7 +268,8 @@ void inject_collect_start(inject_board *board) {
   }
   if (inject_board_order(board) == RECORD_STOP || !inject_cupti_find(board, &self.api)) return;
   self.session = (cupti_session){.api = &self.api, .calls = &self.calls, .early = true, .leaving = on_leaving};
-  if (cupti_allowlist_build(&self.calls, &self.api, false) != PD_OK ||
+  /* With events: a kernel that another stream waits for is no delay of the device. */
+  if (cupti_allowlist_build(&self.calls, &self.api, true) != PD_OK ||
       cupti_buffers_open(&self.pool, POOL_BYTES, 1, 0) != PD_OK) {
     inject_board_refuse(board, RECORD_CAUSE_OTHER, "there is no memory");
     return;

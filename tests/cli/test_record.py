@@ -1,5 +1,7 @@
 """pdhost record: a program with a CUPTI that is played is recorded, whatever it does, and is not changed by it. How it may
 end is test_record_ends.py's, what the steps are test_record_steps.py's."""
+import collections
+import csv
 import glob
 import gzip
 import os
@@ -44,6 +46,13 @@ class Whole(Record):
         code, out, err = self.run_pdhost("analyze", captures[0], watch=False)
         self.assertEqual(code, 0, err)
         self.assertIn("steps 0 to 49 (50)", out)
+
+    def test_waits_of_streams_for_events_are_recorded(self):
+        """Without them, a kernel that waits for one of another stream would be a delay of the device."""
+        self.recorded("init", "events=50", "settle", steps=50, options=("--sink", "csv:dir=csv"))
+        with open(self.path("csv/events/calls.csv"), encoding="utf-8") as file:
+            names = collections.Counter(row["name"] for row in csv.DictReader(file))
+        self.assertEqual((names["cudaEventRecord"], names["cudaStreamWaitEvent"]), (50, 50))
 
     def test_what_to_type_once_the_program_was_changed(self):
         _, _, figures = self.recorded("init", "steps=50", "settle", "say=it's so", steps=50)

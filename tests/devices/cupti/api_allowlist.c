@@ -151,7 +151,7 @@ PD_TEST(cupti_allowlist, is_built_from_the_librarys_names) {
   static cupti_allowlist list;
   cr_assert_eq(cupti_api_load(&api, FAKE_CUPTI_PATH, why, sizeof why), PD_OK);
   cr_assert_eq(cupti_allowlist_build(&list, &api, false), PD_OK);
-  cr_assert_eq(list.runtime_count, 10); /* of the fake's twelve, without cudaGetDevice and cudaEventRecord */
+  cr_assert_eq(list.runtime_count, 10); /* the fake has three more: cudaGetDevice and two of events */
   cr_assert_eq(list.driver_count, 7);   /* of eight, without cuDeviceGet */
   cr_assert_eq(list.runtime_limit, 506);
   cr_assert_eq(list.driver_limit, 653);

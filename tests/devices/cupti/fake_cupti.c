@@ -393,6 +393,7 @@ CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t 
                  {41, "cudaMemcpyAsync_v3020"},
                  {51, "cudaMemsetAsync_v3020"},
                  {135, "cudaEventRecord_v3020"},
+                 {147, "cudaStreamWaitEvent_v3020"},
                  {165, "cudaDeviceSynchronize_v3020"},
                  {211, "cudaLaunchKernel_v7000"},
                  {311, "cudaGraphLaunch_v10000"},

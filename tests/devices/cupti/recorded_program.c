@@ -7,6 +7,7 @@
  *   sleep=MS          do nothing                 say=TEXT    a line on standard output
  *   exit=N, _exit=N, kill=N, abort, crash        fork, exec  a child; the rest in another image
  *   threads=N         N threads of 20 steps each capture     a captured stream, then a graph's launch
+ *   events=N          N steps in which a stream waits for an event of another
  *   marked=N          N steps with marks, their waits for input, and a range
  *   spans=N           N steps in ranges that another thread ends, each behind the next one's begin
  *   elsewhere         the same, launched by another thread
@@ -180,6 +181,12 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "init")) initialise();
   if (is(word, "steps="))
     for (int i = 0; i < number; i++) step();
+  if (is(word, "events="))
+    for (int i = 0; i < number; i++) {
+      (void)fake_call(false, 135, 0, false); /* cudaEventRecord */
+      (void)fake_call(false, 147, 0, false); /* cudaStreamWaitEvent */
+      step();
+    }
   if (is(word, "tool=")) fake_set()->other_tool = value;
   if (is(word, "version=")) fake_set()->version = (uint32_t)number;
   if (is(word, "sleep=")) usleep((unsigned)number * 1000);
