@@ -28,25 +28,28 @@ static const pd_activity *copy_of(const timeline *self, const timeline_call *cal
 
 static bool is_on_host(pd_memory_kind kind) { return kind == PD_MEMORY_PAGEABLE || kind == PD_MEMORY_PINNED; }
 
-/* By step: its last synchronisation and its last launch, calls; how often it waits for the whole device. */
+/* By step: its last synchronisation, its first and its last launch, calls; how often it waits for the whole device. */
 typedef struct step_end {
-  uint32_t last_sync, last_launch, whole;
+  uint32_t last_sync, first_launch, last_launch, whole;
 } step_end;
 
 static step_end *step_ends(const timeline *self) {
   step_end *out = malloc(((size_t)self->step_count + 1) * sizeof *out);
-  for (uint32_t s = 0; out && s <= self->step_count; s++) out[s] = (step_end){REPLAY_NONE, REPLAY_NONE, 0};
+  for (uint32_t s = 0; out && s <= self->step_count; s++) out[s] = (step_end){REPLAY_NONE, REPLAY_NONE, REPLAY_NONE, 0};
   for (uint32_t c = 0; out && c < self->call_count; c++) {
     const timeline_call *call = &self->calls[c];
     if (call->kind == TIMELINE_SYNC) out[call->step].last_sync = c;
     if (call->kind == TIMELINE_SYNC && call->waits_for_device) out[call->step].whole++;
-    if (call->record_count) out[call->step].last_launch = c;
+    if (!call->record_count) continue;
+    if (out[call->step].first_launch == REPLAY_NONE) out[call->step].first_launch = c;
+    out[call->step].last_launch = c;
   }
   return out;
 }
 
-/* The loop's own: outside of what it measures, where that is known; else the last of the step, behind its last launch.
- * Without marks a step may be cut anywhere: then the only one of it that waits for the whole device. */
+/* The loop's own: outside of what it measures, where that is known; else the last of the step, behind its last launch,
+ * or one before its first launch, where the mark comes before the wait, as that of an optimizer does. Without marks a
+ * step may be cut anywhere: then the only one of it that waits for the whole device. */
 static bool is_measurement(const timeline *self, const step_end *ends, uint32_t c) {
   const timeline_call *call = &self->calls[c];
   const step_end *end = &ends[call->step];
@@ -57,6 +60,7 @@ static bool is_measurement(const timeline *self, const step_end *ends, uint32_t 
       return true;
   }
   if (end->last_sync == c && (end->last_launch == REPLAY_NONE || end->last_launch < c)) return true;
+  if (call->waits_for_device && (end->first_launch == REPLAY_NONE || c < end->first_launch)) return true;
   return !self->has_operations && call->waits_for_device && end->whole == 1;
 }
 

@@ -80,6 +80,29 @@ PD_TEST(gains, short_steps_are_launch_bound_only_if_a_graph_helps) {
   }
 }
 
+/* Steps that wait for the device at their end and in their middle; marked behind the wait at the end, or before it. */
+static double saved_without_waits(bool marked_before) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS + (marked_before ? 1u : 0u); s++) {
+    const int64_t at = (int64_t)s * STEP_NS, mark = marked_before ? at + 150000 : at;
+    if (s < STEPS) fake_step(rig.fake, s, mark, mark + STEP_NS);
+    launch(&rig, rig.main, at + 1000, at + 6000, at + 60000);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 3000, at + 61000, ++rig.correlation);
+    launch(&rig, rig.main, at + 100000, at + 105000, at + 189000);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 152000, at + 190000, ++rig.correlation);
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  return out.causes[VERDICT_forced_sync].gain;
+}
+
+PD_TEST(gains, the_loops_own_wait_is_no_forced_one_wherever_the_step_is_marked) {
+  const double behind = saved_without_waits(false), before = saved_without_waits(true);
+  cr_assert_gt(behind, 0.1);
+  cr_assert_float_eq(before, behind, 0.01, "%g, %g", before, behind);
+}
+
 /* Steps that wait for the device begin with the launch of the graph, while it is idle, however large its kernels are.
  */
 PD_TEST(gains, a_graph_takes_longer_to_start_than_a_kernel) {
