@@ -2,12 +2,14 @@
 import contextlib
 import importlib.util
 import io
+import itertools
 import os
 import re
 import sys
+import tempfile
 import types
 import unittest
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, patch
 
 PATH = os.path.join(os.path.dirname(__file__), "../../corpus/pytorch/generate.py")
 
@@ -52,24 +54,31 @@ class Corpus(unittest.TestCase):
         self.assertEqual(self.module.gains("launch_bound", 0.4, 0.5), {"launch_bound": 0.7})
         self.assertEqual(self.module.gains("allocator", 0.4, None), {"allocator": 0.4})
 
+    def test_pairs_are_measured_until_there_are_enough_or_time_is_up(self):
+        for seconds, pairs in ((0, 9), (5, 5)):
+            with patch.object(self.module.time, "monotonic", side_effect=itertools.count(0, seconds)):
+                self.assertEqual(len(self.module.repeated(lambda: 0)), pairs)
+
     def test_a_cell_runs_as_a_job_with_and_without_a_profiler(self):
         self.module.Program = MagicMock()
         self.module.Program.return_value.run.side_effect = [50, 100, 130, 110, 90, 120] * 2
         for profiles in (False, True):
             self.module.profile.reset_mock()
             with contextlib.redirect_stdout(io.StringIO()) as out:
-                self.module.run_cell("encoder_fp32_sync_forced_sync_16", 10, profiles)
+                with tempfile.TemporaryDirectory() as folder:
+                    self.module.run_cell("encoder_fp32_sync_forced_sync_16", 10, profiles,
+                                         os.path.join(folder, "turn") if profiles else None)
             self.assertEqual(out.getvalue(), "encoder_fp32_sync_forced_sync_16: step 110 us\n")
             self.assertEqual(self.module.profile.called, profiles)
         with self.assertRaisesRegex(SystemExit, "encoder_fp32_sync_nothing_1 is no cell"):
-            self.module.run_cell("encoder_fp32_sync_nothing_1", 10, False)
+            self.module.run_cell("encoder_fp32_sync_nothing_1", 10, False, None)
 
     def test_the_help_names_every_key_of_a_label(self):
         with open(PATH, encoding="utf-8") as file:
             source = file.read()
         label = source[source.index("labels.append({"):source.index("with open(os.path.join(arguments.folder, 'labels.json')")]
         keys = re.findall(r"'(\w+)': ", label)
-        self.assertEqual(len(keys), 13)
+        self.assertEqual(len(keys), 14)
         for key in keys:
             self.assertIn(key, self.module.__doc__, key)
 
