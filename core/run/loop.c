@@ -5,6 +5,7 @@
 #include "aside.h"
 #include "board.h"
 #include "measured_step.h"
+#include "ranks/rank_group.h"
 #include "run_capture.h"
 #include "run_window.h"
 #include "series/series.h"
@@ -178,6 +179,15 @@ static uint64_t enter_phase(const run_state *run, uint64_t index, uint64_t plann
   return count == SCHEDULE_FOREVER ? count : index + count;
 }
 
+/* A scenario without collectives would never learn of it. Why it was lost is told at the end. */
+static bool is_rank_lost(run_state *run) {
+  char text[8];
+  bool tells = false;
+  if (!run->ranks || !rank_group_lost(run->ranks, text, sizeof text, &tells)) return false;
+  run->failed = PD_DEVICE;
+  return true;
+}
+
 static pd_status scheduled_steps(run_state *run) {
   const uint64_t planned = loop_planned_steps(run);
   pd_status status = data_loader_iter_begin(run->loader);
@@ -210,7 +220,7 @@ static pd_status scheduled_steps(run_state *run) {
       progress_enter(phase_name(run, &at), "step",
                      phase_end == SCHEDULE_FOREVER || run->pause.on ? 0 : phase_end - turn);
     if (worked) previous_end_ns = monotonic_ns();
-    status = begin_iteration(run, worked);
+    status = is_rank_lost(run) ? PD_DEVICE : begin_iteration(run, worked);
     if (status != PD_OK) break;
     worked = false;
     board_step(board_own(), index, previous_end_ns);

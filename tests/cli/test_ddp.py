@@ -6,12 +6,13 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import time
 import unittest
 
-from pdhost_run import CONF, PDHOST, Case, children_of, named_child
+from pdhost_run import CONF, FIXTURES, PDHOST, Case, children_of, named_child
 from rank_run import RankCase
 
 SHORT = ["-o", "schedule.active=5", "--warmup_steps", "1", "-q"]
@@ -117,6 +118,38 @@ class Endings(RankCase):
                                    r"all ranks")
         self.assertEqual(len(lines), 1)
         self.assertEqual(self.metrics(0)["outcome"], "failed")
+
+    def test_a_rank_that_fails(self):
+        """In the middle of its training, with an error of its own: both ranks write what there was."""
+        scenario = os.path.join(FIXTURES, "scenario", "fault.so")
+        code, out, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "2", PDHOST, "--scenario", scenario, "--device", "cpu",
+                                             "--batch_size", "4", "--image_size", "16", "-q", "-o", "schedule.active=1000000", "-o",
+                                             "scenario.fail_step=50", "-o", "scenario.fail_rank=1", "-o", "run.rank_timeout=2s",
+                                             "-o", "data.dataset_size=100000000"])
+        self.assertEqual(code, 5, out)
+        why = "rank 1: scenario fault: step 50: asked to fail here"
+        self.assertEqual(sorted(lines), [f"pdhost: error: rank 0: {why}; the run ends on all ranks [PDH-0500]",
+                                         f"pdhost: error: {why} [PDH-0500]"])
+        for rank in (0, 1):
+            with open(self.path(f"results/fault/latest/rank{rank}_metrics_fault.json"), encoding="utf-8") as file:
+                figures = json.load(file)
+            self.assertEqual(figures["outcome"], "failed")
+            self.assertGreaterEqual(len(figures["losses"]), 50 if rank else 1)
+
+    def test_without_mpi(self):
+        """What mpirun starts where pdhost was built without it: a copy of the installed tree lacks the plugin alone."""
+        built = os.path.join(os.path.dirname(PDHOST), "..", "lib", "pdhost")
+        os.makedirs(self.path("bin"))
+        os.makedirs(self.path("lib/pdhost/communicator"))
+        shutil.copy(PDHOST, self.path("bin/pdhost"))
+        for name in set(os.listdir(built)) - {"communicator"}:
+            os.symlink(os.path.join(built, name), self.path(f"lib/pdhost/{name}"))
+        os.symlink(os.path.join(built, "communicator", "tcp.so"), self.path("lib/pdhost/communicator/tcp.so"))
+        code, _, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "1", "env", "OMPI_COMM_WORLD_SIZE=2", "bin/pdhost", "-c",
+                                           os.path.join(CONF, "ddp.ini"), "--device", "cpu", "-q"])
+        self.assertEqual((code, len(lines)), (4, 1), lines)
+        self.assertIn("communicator \"mpi\": ", lines[0])
+        self.assertIn("libopenmpi-dev", lines[0])
 
     def test_ranks_of_two_configurations(self):
         """By a shell for each rank: mpirun of Debian 13 ends with signal 11 where ranks have two commands."""

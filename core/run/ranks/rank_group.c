@@ -72,6 +72,10 @@ static int open_member(rank_group *self, config *settings, const char *name, mem
   const plugin *loaded = NULL;
   error_clear(&err);
   if (plugins_load(settings->plugins, PD_KIND_COMMUNICATOR, name, &loaded, &err) != PD_OK) {
+    if (err.count && err.lines[0].fault == FAULT_NOT_FOUND && strcmp(name, "mpi") == 0)
+      (void)error_wrap(&err, "MPI is missing, install libopenmpi-dev and build pdhost again");
+    if (err.count && err.lines[0].fault == FAULT_NOT_FOUND && strcmp(name, "nccl") == 0)
+      (void)error_wrap(&err, "NCCL is missing, install libnccl-dev and build pdhost again");
     error_print(&err);
     return err.exit_code;
   }
