@@ -57,8 +57,7 @@
 
 /* The device is busy with collectives that nothing hides. */
 #define VERDICT_COMMUNICATION_HELPS                                                                                    \
-  "Give the files of all ranks to pdhost analyze: together they tell waits for a late rank from transfers. Run "       \
-  "collectives beside the computation, or send fewer bytes."
+  "Look at all ranks together: pdhost analyze with the files of each, or \"Ranks\" in the report of a run."
 
 enum {
 #define X(key, text, helps) VERDICT_##key,

@@ -197,12 +197,13 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   const pd_status summed = run_report_summary(run, settings, &summary);
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);
   const int ranks_code = report_ranks(run, about);
+  if (run->live && has_table(settings)) rank_live_print_head(run->live); /* before what one rank says of itself */
   const int told = write_truth(run, about); /* first, so that a sink that closes last can name the file */
   write_manifest(run, settings, about, &summary);
   run_capture_end(run, &summary); /* the same */
   const int closed = close_sinks(run, &summary);
   progress_end();
-  if (run->live && has_table(settings)) rank_live_print(run->live, run->quiet);
+  if (run->live && has_table(settings) && !run->quiet) rank_live_print_figures(run->live);
   const int code = exit_code(run, settings, &summary, closed == CODE_OUTPUT);
   log_flush_repeats();
   if (code != CODE_DONE) return code;

@@ -20,16 +20,22 @@ static bool mostly_copies(const table_work *work, uint32_t cause) {
   return cause == VERDICT_none && verdict_copying(work) >= VERDICT_ALONE_SAID;
 }
 
-static bool mostly_communicates(const table_work *work, uint32_t cause) {
-  return cause == VERDICT_none && !mostly_copies(work, cause) && verdict_communicating(work) >= VERDICT_ALONE_SAID;
+/* Collectives with nothing beside them may be waits for another rank, which the records of one rank do not tell from
+ * transfers: where that could be a bottleneck, this rank alone cannot say that there is none. */
+static const char *why_undecided(const table_work *work, uint32_t cause, verdict_remedy *remedy) {
+  const double least = work->is_cuda ? GAINS_LEAST_CUDA : GAINS_LEAST_OTHER, share = verdict_communicating(work);
+  if (cause != VERDICT_none || mostly_copies(work, cause) || share < least) return NULL;
+  remedy->helps = VERDICT_COMMUNICATION_HELPS;
+  return arena_format(work->arena,
+                      "withheld: collectives take %.0f %% of the step with nothing beside them; one rank's records do "
+                      "not tell whether they transfer or wait for another rank",
+                      100 * share);
 }
 
 /* What a busy device is busy with, where that is no computing. */
 static const char *busy_with(const table_work *work, uint32_t cause) {
   if (mostly_copies(work, cause))
     return arena_format(work->arena, ", %.0f %% of it with copies alone", 100 * verdict_copying(work));
-  if (mostly_communicates(work, cause))
-    return arena_format(work->arena, ", %.0f %% of it with communication alone", 100 * verdict_communicating(work));
   return "";
 }
 
@@ -94,7 +100,6 @@ static bool mostly_graphs(const table_work *work) {
 static const char *helps_of(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   if (mostly_copies(work, cause)) return verdict_helps(VERDICT_pinned_copy);
-  if (mostly_communicates(work, cause)) return VERDICT_COMMUNICATION_HELPS;
   if (cause == VERDICT_launch_bound && mostly_graphs(work)) return VERDICT_GRAPHS_HELPS;
   return cause == VERDICT_none && of->busy < VERDICT_BUSY_ENOUGH ? VERDICT_IDLE_HELPS : verdict_helps(cause);
 }
@@ -115,7 +120,9 @@ static void say_next(table_build *table, const table_work *work, const verdict_a
 const pd_table *verdict_table(const table_work *work) {
   const gains *of = work->gains;
   verdict_remedy remedy = {.helps = NULL};
+  const uint32_t cause = cause_of(work);
   const char *why_not = verdict_withheld(work->facts, work->gains, work->arena, &remedy);
+  if (!why_not) why_not = why_undecided(work, cause, &remedy);
   table_build table;
   table_begin(&table, work->arena, work->is_cuda, "verdict", "Verdict", disturbance(work));
   TABLE_COLUMNS(&table, M_verdict, M_verdict_cause, M_verdict_share, M_verdict_repeatable, M_verdict_evidence,
@@ -131,7 +138,6 @@ const pd_table *verdict_table(const table_work *work) {
       table_string(&table, M_verdict_next, work->context->follow_up->steps);
     return table_done(&table);
   }
-  const uint32_t cause = cause_of(work);
   const verdict_advice advice = advice_on(work, cause);
   table_string(&table, M_verdict, sentence(work, cause));
   table_string(&table, M_verdict_cause, verdict_key(cause));

@@ -52,7 +52,8 @@ typedef enum kineto_category {
   X(device_type, "Device Type")                                                                                        \
   X(device_id, "Device Id")                                                                                            \
   X(awaited, "wait_on_cuda_event_record_corr_id")                                                                      \
-  X(message_items, "In msg nelems")
+  X(message_items, "In msg nelems")                                                                                    \
+  X(group_size, "Group size")
 
 typedef enum kineto_arg {
 #define X(field, key) KINETO_ARG_##field,
@@ -69,6 +70,7 @@ typedef struct kineto_args {
   scan_text thread_name;
   scan_text dims;         /* "Input Dims" */
   scan_text message_type; /* "dtype" of a collective */
+  scan_text group_ranks;  /* "Process Group Ranks" of a collective */
 } kineto_args;
 /* One event as it is in the buffer. */
 typedef struct kineto_event {

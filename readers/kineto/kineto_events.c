@@ -45,6 +45,7 @@ enum {
   ARG_NAME,
   ARG_DIMS,
   ARG_DTYPE,
+  ARG_GROUP,
   ARG_END,
   ARG_CLOSE
 };
@@ -64,7 +65,8 @@ static const arg_key arg_keys[ARG_END] = {
     [ARG_WARPS_PER_SM] = ARG_KEY("warps per SM"),
     [ARG_NAME] = ARG_KEY("name"),
     [ARG_DIMS] = ARG_KEY("Input Dims"),
-    [ARG_DTYPE] = ARG_KEY("dtype")};
+    [ARG_DTYPE] = ARG_KEY("dtype"),
+    [ARG_GROUP] = ARG_KEY("Process Group Ranks")};
 
 /* By length and the bytes at either end: the place of the key + 1, others behind it. */
 enum { ARG_SLOTS = 128 };
@@ -126,6 +128,7 @@ static void take_arg(kineto_args *out, unsigned arg, scan_text value) {
   case ARG_NAME: out->thread_name = value; break;
   case ARG_DIMS: out->dims = value; break;
   case ARG_DTYPE: out->message_type = value; break;
+  case ARG_GROUP: out->group_ranks = value; break;
   default: take_number(out, arg, value);
   }
 }

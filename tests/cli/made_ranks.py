@@ -11,9 +11,10 @@ class Job:
 
     def __init__(self, ranks=3, steps=6, input_us=lambda rank, step: 20, host_us=lambda rank, step: 10,
                  kernel_us=lambda rank, step: FORWARD, transfer_us=TRANSFER, second_us=None, named=True,
-                 kernel="AllReduce_Sum_f32"):
+                 kernel="AllReduce_Sum_f32", pairs=False):
+        """`pairs`: the first all-reduce of a step is of two ranks each, 0 and 1, 2 and 3."""
         clocks = random.Random(5)
-        self.kernel = kernel
+        self.kernel, self.pairs = kernel, pairs
         self.traces = [MadeTrace(steps=0) for _ in range(ranks)]
         starts, offsets = [0.0] * ranks, [clocks.uniform(0, 5e6) for _ in range(ranks)]
         for rank, trace in enumerate(self.traces):
@@ -25,7 +26,7 @@ class Job:
             first = max(plan["forward_end"] + BACKWARD / 2 for plan in plans) + transfer_us
             second = max(max(plan["backward_end"] for plan in plans), first) + (second_us or transfer_us)
             for rank, plan in enumerate(plans):
-                starts[rank] = self.write(self.traces[rank], offsets[rank], step, plan, first, second)
+                starts[rank] = self.write(self.traces[rank], offsets[rank], step, plan, first, second, rank)
 
     @staticmethod
     def plan(start, input_us, host_us, kernel_us):
@@ -35,14 +36,14 @@ class Job:
         return {"start": start, "input": input_us, "host": host_us, "forward": forward, "forward_end": forward_end,
                 "backward": backward, "backward_end": backward + BACKWARD, "kernel": kernel_us}
 
-    def write(self, trace, offset, step, plan, first, second):
-        def collective(call, start, end):
+    def write(self, trace, offset, step, plan, first, second, rank):
+        def collective(call, start, end, group=None):
             trace.host("cuda_runtime", "cudaLaunchKernel", offset + call, 4.0, cbid=211, correlation=trace.number)
             trace.events.append({"ph": "X", "cat": "kernel", "name": f"ncclDevKernel_{self.kernel}_RING_LL(ncclDevKernelArgs)",
                                  "pid": 0, "tid": 20, "ts": offset + start, "dur": end - start,
                                  "args": {"device": 0, "context": 1, "stream": 20, "correlation": trace.number,
                                           "grid": [16, 1, 1], "block": [512, 1, 1], "Collective name": "allreduce",
-                                          "In msg nelems": 250000, "dtype": "Float"}})
+                                          "In msg nelems": 250000, "dtype": "Float", **(group or {})}})
             trace.number += 1
 
         trace.host("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
@@ -51,7 +52,8 @@ class Job:
         launch = plan["forward"] + 30 + plan["host"]
         trace.launch("aten::mm", "backward_kernel", offset + launch, offset + plan["backward"], BACKWARD)
         half = plan["forward_end"] + BACKWARD / 2
-        collective(launch + 20, half, first)
+        pair = {"Group size": 2, "Process Group Ranks": str([rank & ~1, rank | 1])} if self.pairs else None
+        collective(launch + 20, half, first, pair)
         collective(launch + 26, max(plan["backward_end"], first), second)
         trace.launch("aten::_fused_adamw_", "adamw_kernel", offset + launch + 40, offset + second + 2, 30.0)
         end = second + 40

@@ -241,8 +241,9 @@ class Kineto(Case):
                 event["dur"] = 800.0
         figures, _ = self.read(json.dumps({**made.head, "traceEvents": made.events}))
         verdict = figures["windows"][0]["tables"]["verdict"]["rows"][0]
-        self.assertEqual(verdict["verdict_cause"], "none", verdict)
-        self.assertRegex(verdict["verdict"], r"the device is busy \d+ % of the step, 7\d % of it with communication alone$")
+        self.assertEqual(verdict["verdict_cause"], "withheld", verdict)
+        self.assertRegex(verdict["verdict"], r"^withheld: collectives take 7\d % of the step with nothing beside them; one rank's "
+                                             r"records do not tell whether they transfer or wait for another rank$")
         self.assertIn("all ranks", verdict["verdict_helps"])
 
     def test_who_launches_graphs_is_not_told_to(self):

@@ -184,6 +184,19 @@ class Ranks(Case):
         self.assertEqual((one["calls"], one["on_all"]), (12, 11))
         self.assertAlmostEqual(one["latency_ns"] - one["on_all_latency_ns"], 1e3 * lost["dur"], delta=10)
 
+    def test_process_groups_are_matched_among_their_own_ranks(self):
+        """Ranks 2 and 3 come late, by 400 and 500 us: 0 and 1 do not wait for each other, and 2 waits for 3 alone."""
+        kernel_us = lambda rank, step: FORWARD + {2: 400, 3: 500}.get(rank, 0)
+        waits = []
+        for pairs in (False, True):
+            figures = self.figures(ranks=4, pairs=pairs, kernel_us=kernel_us)
+            self.assertEqual((figures["collectives"], figures["collectives_not_on_all"]), (18 if pairs else 12, 0))
+            waits.append([rank["wait_ns"] for rank in figures["ranks"]])
+            self.assertEqual({message["name"].partition(" on ")[2] for message in figures["messages"]},
+                             {"", "2 of 4 ranks [0, 1]", "2 of 4 ranks [2, 3]"} if pairs else {""})
+        for of_all, of_pairs, less in zip(*waits, (500e3, 500e3, 0, 0), strict=True):
+            self.assertAlmostEqual(of_all - of_pairs, less, delta=1e3)
+
     def test_every_output_has_the_tables(self):
         out = self.ranks("--full", "--sink", "table", "--sink", "json:output_json=out.json", "--sink", "csv:dir=rows", "--sink",
                          "html:path=out.html", input_us=lambda rank, step: 520 if rank == 1 else 20)

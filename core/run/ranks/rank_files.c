@@ -65,7 +65,8 @@ const pd_table_set *rank_files_tables(rank_files *self) {
 bool rank_files_report(const rank_files *self, bool as_json, bool quiet) {
   if (!self->summary.count) return true;
   if (as_json) return rank_report_json(&self->summary, stdout);
-  rank_report_text(&self->summary, quiet);
+  rank_report_head(&self->summary);
+  if (!quiet) rank_report_figures(&self->summary);
   return true;
 }
 

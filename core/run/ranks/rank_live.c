@@ -125,6 +125,13 @@ void rank_live_save(const rank_live *self, struct capture_writer *to) {
   rank_kept_save(to, self->sides, rank_group_count(self->group), clock);
 }
 
-void rank_live_print(const rank_live *self, bool quiet) {
-  if (self->summary.count) rank_report_text(&self->summary, quiet);
+void rank_live_print_head(const rank_live *self) {
+  if (!self->summary.count) return;
+  rank_report_head(&self->summary);
+  printf("\n");
+  (void)fflush(stdout); /* the sinks' own process prints next */
+}
+
+void rank_live_print_figures(const rank_live *self) {
+  if (self->summary.count) rank_report_figures(&self->summary);
 }

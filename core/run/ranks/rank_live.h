@@ -23,7 +23,9 @@ const pd_table_set *rank_live_tables(rank_live *self);
 /* Writes it to the capture of rank 0, for the sinks; nothing where there is none. */
 struct capture_writer;
 void rank_live_save(const rank_live *self, struct capture_writer *to);
-/* Prints the summary on standard output, where there is one here; `quiet`: the verdict's sentence alone. */
-void rank_live_print(const rank_live *self, bool quiet);
+/* Print the summary on standard output, where there is one here: what the ranks together say, and the figures of each.
+ */
+void rank_live_print_head(const rank_live *self);
+void rank_live_print_figures(const rank_live *self);
 
 #endif

@@ -150,12 +150,14 @@ static void print_messages(const rank_summary *self) {
   }
 }
 
-void rank_report_text(const rank_summary *self, bool quiet) {
+void rank_report_head(const rank_summary *self) {
   char text[RANK_SENTENCE_BYTES];
   rank_report_sentence(self, text);
   printf("\nRanks");
   wrap_print(text, 5, VERDICT_INDENT);
-  if (quiet) return;
+}
+
+void rank_report_figures(const rank_summary *self) {
   printf("\nMilliseconds of a step (%u steps on all ranks, %" PRIu64 " collectives%s)\n", self->steps, self->matched,
          self->unmatched ? ", some not on all" : "");
   printf("%5s %8s %8s %8s %8s %8s %8s %9s %8s\n", "rank", "step", "compute", "comm", "overlap", "wait", "transfer",

@@ -16,8 +16,9 @@ const char *rank_report_cause(const rank_summary *self);
 /* The rank that the verdict names; NULL: none. */
 const rank_figures *rank_report_late(const rank_summary *self);
 
-/* At most 80 columns; `quiet`: the verdict's sentence alone. */
-void rank_report_text(const rank_summary *self, bool quiet);
+/* On standard output, at most 80 columns: the verdict's sentence, and the figures of each rank behind it. */
+void rank_report_head(const rank_summary *self);
+void rank_report_figures(const rank_summary *self);
 /* False on no memory, or a stream that failed. */
 bool rank_report_json(const rank_summary *self, FILE *out);
 

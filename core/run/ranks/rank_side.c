@@ -135,6 +135,14 @@ bool rank_side_add(rank_side *self, const pd_trace *trace) {
   return ok;
 }
 
+uint32_t rank_collective_members(const char *name) {
+  const char *at = name, *last = NULL;
+  while ((at = strstr(at, " on "))) last = at += strlen(" on ");
+  char *end;
+  const unsigned long members = last ? strtoul(last, &end, 10) : 0;
+  return members && strncmp(end, " of ", 4) == 0 ? (uint32_t)members : 0;
+}
+
 int rank_collective_compare(const rank_collective *a, const rank_collective *b) {
   if (a->step != b->step) return (a->step > b->step) - (a->step < b->step);
   const int names = strcmp(a->name, b->name);

@@ -58,6 +58,9 @@ bool rank_side_add(rank_side *self, const pd_trace *trace);
 void rank_side_finish(rank_side *self);
 void rank_side_free(rank_side *self);
 
+/* How many ranks take part in a collective, as its name says: "... on 2 of 4 ranks [0, 1]". 0: all of them. */
+uint32_t rank_collective_members(const char *name);
+
 /* In the order of rank_side.collectives, but for the place of equal ones. */
 int rank_collective_compare(const rank_collective *a, const rank_collective *b);
 

@@ -73,9 +73,10 @@ static int by_bytes(const void *a, const void *b) {
 
 static void finish_messages(rank_summary *self) {
   if (self->message_count) qsort(self->messages, self->message_count, sizeof *self->messages, by_bytes);
-  const double ranks = self->of ? self->of : self->count;
   for (uint32_t i = 0; i < self->message_count; i++) {
     rank_message *at = &self->messages[i];
+    const uint32_t members = rank_collective_members(at->name);
+    const double ranks = members ? members : self->of ? self->of : self->count;
     /* A rank gives its part to an all-gather; nccl-tests count the parts of all. */
     const double bytes = (double)at->bytes * (is_gather(at->name) ? ranks : 1);
     if (at->transfer_ns > 0) at->algorithm = bytes * (double)at->count / at->transfer_ns;
@@ -83,36 +84,46 @@ static void finish_messages(rank_summary *self) {
   }
 }
 
+/* Whether the rank's next collective is this one. */
+static bool is_at(const summing *self, uint32_t rank, const rank_collective *key) {
+  const rank_collective *at = next_of(self, rank);
+  return at && rank_collective_compare(at, key) == 0;
+}
+
 /* By the common clock a rank waits from its start to that of the last one. */
-static void compare_skew(summing *self, int64_t transfer) {
+static void compare_skew(summing *self, const rank_collective *key, uint32_t members, int64_t transfer) {
   rank_summary *out = self->out;
   int64_t latest = INT64_MIN;
   for (uint32_t r = 0; r < out->count; r++) {
+    if (!is_at(self, r, key)) continue;
     const int64_t start = rank_clock_common(self->clock, r, next_of(self, r)->start_ns);
     if (start > latest) latest = start;
   }
   for (uint32_t r = 0; r < out->count; r++) {
+    if (!is_at(self, r, key)) continue;
     const rank_collective *at = next_of(self, r);
     const int64_t wait = at->end_ns - at->start_ns - transfer;
     out->skew_difference_ns +=
-        fabs((double)(latest - rank_clock_common(self->clock, r, at->start_ns) - wait)) / out->count;
+        fabs((double)(latest - rank_clock_common(self->clock, r, at->start_ns) - wait)) / members;
   }
 }
 
-/* One collective that all ranks are at. */
-static bool take_collective(summing *self) {
+/* One collective that all its ranks are at. */
+static bool take_collective(summing *self, const rank_collective *key, uint32_t members) {
   rank_summary *out = self->out;
   int64_t transfer = INT64_MAX;
   uint32_t last = 0;
   double waits = 0;
   bool ok = true;
   for (uint32_t r = 0; r < out->count; r++) {
+    if (!is_at(self, r, key)) continue;
     const rank_collective *at = next_of(self, r);
     if (at->end_ns - at->start_ns >= transfer) continue;
     transfer = at->end_ns - at->start_ns;
     last = r;
   }
   for (uint32_t r = 0; r < out->count && ok; r++) {
+    if (!is_at(self, r, key)) continue;
     const rank_collective *at = next_of(self, r);
     const int64_t wait = at->end_ns - at->start_ns - transfer;
     out->ranks[r].transfers[self->at[r]] = transfer;
@@ -122,12 +133,12 @@ static bool take_collective(summing *self) {
     ok = intervals_add(&self->waits[r], at->start_ns, at->start_ns + wait) &&
          intervals_add(&self->transfers[r], at->start_ns + wait, at->end_ns);
   }
-  out->ranks[last].caused_ns += waits / (out->count - 1);
+  out->ranks[last].caused_ns += waits / (members - 1);
   out->ranks[last].last++;
-  self->step_caused[last] += waits / (out->count - 1);
+  self->step_caused[last] += waits / (members - 1);
   out->matched++;
-  if (self->clock) compare_skew(self, transfer);
-  return ok && add_message(out, next_of(self, 0), transfer);
+  if (self->clock) compare_skew(self, key, members, transfer);
+  return ok && add_message(out, next_of(self, last), transfer);
 }
 
 /* The least collective that any rank is at; NULL: all are at their end. */
@@ -148,19 +159,14 @@ static bool match_collectives(summing *self) {
     uint32_t there = 0;
     if (least->step != step) end_step(self);
     step = least->step;
-    for (uint32_t r = 0; r < count; r++) {
-      const rank_collective *at = next_of(self, r);
-      there += at && rank_collective_compare(at, least) == 0;
-    }
-    if (there == count)
-      ok = take_collective(self);
+    const rank_collective key = *least;
+    const uint32_t members = rank_collective_members(key.name);
+    for (uint32_t r = 0; r < count; r++) there += is_at(self, r, &key);
+    if (there > 1 && there == (members ? members : count))
+      ok = take_collective(self, &key, there);
     else
       self->out->unmatched += there;
-    const rank_collective key = *least;
-    for (uint32_t r = 0; r < count; r++) {
-      const rank_collective *at = next_of(self, r);
-      self->at[r] += at && rank_collective_compare(at, &key) == 0;
-    }
+    for (uint32_t r = 0; r < count; r++) self->at[r] += is_at(self, r, &key);
   }
   end_step(self);
   return ok;
